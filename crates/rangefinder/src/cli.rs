@@ -1,0 +1,172 @@
+//! What can be typed. These types stay in this crate.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const AFTER: &str = "\
+Exit codes, first that applies:
+  130  interrupted
+    2  the command line or the configuration is wrong; nothing was run
+    3  the workload failed
+    1  something that was asked for is missing
+    0  everything asked for is there";
+
+/// Profiles GPU and LLM workloads by NVTX range, and never calls an empty
+/// capture a success.
+#[derive(Debug, Parser)]
+#[command(name = "rangefinder", version, after_help = AFTER, propagate_version = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Run(RunArguments),
+    Demo(DemoArguments),
+    Resume(ResumeArguments),
+    Config(ConfigArguments),
+    Doctor(DoctorArguments),
+    Completions(CompletionsArguments),
+}
+
+/// Profile a program: everything about it ends up in one run directory.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rangefinder run -- python infer.py --prompt hello
+  rangefinder run nsys.nvtx_capture=decode 'ncu.nvtx_include=[prefill,decode]' -- python infer.py
+  rangefinder run --preset server capture.duration=20s -- python serve.py
+  rangefinder run workload.hydra=true -- python app.py model=llama
+  rangefinder run --dry-run -- ./my_cuda_app
+  rangefinder run --exit-code=workload -- make test")]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) layers: Layers,
+    #[command(flatten)]
+    pub(crate) talk: Talk,
+    /// Print what would be run, and run nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Whose exit code to end with
+    #[arg(long, value_enum, default_value_t = ExitCodeOf::Rangefinder, value_name = "WHOSE")]
+    pub(crate) exit_code: ExitCodeOf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExitCodeOf {
+    /// As listed by `rangefinder --help`
+    Rangefinder,
+    /// The workload's own; 128 + n for signals
+    Workload,
+}
+
+/// Profile a small built-in workload, to see what comes out.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rangefinder demo
+  rangefinder demo --emit-only      # only the workload, to be profiled by hand")]
+pub(crate) struct DemoArguments {
+    /// Only run the workload itself
+    #[arg(long)]
+    pub(crate) emit_only: bool,
+    /// Configuration overrides
+    #[arg(value_name = "KEY=VALUE", conflicts_with = "emit_only")]
+    pub(crate) overrides: Vec<String>,
+    #[command(flatten)]
+    pub(crate) talk: Talk,
+}
+
+/// Go on with a run from its first unfinished step.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Secrets are not written into a run. Set the variables it needs again; give a
+command that held a secret again after `--`.
+
+Examples:
+  rangefinder resume runs/20260102-030405-infer.py
+  HF_TOKEN=... rangefinder resume runs/20260102-030405-infer.py
+  rangefinder resume runs/20260102-030405-infer.py -- python infer.py --api-key ...")]
+pub(crate) struct ResumeArguments {
+    /// The run directory
+    pub(crate) run: PathBuf,
+    /// A secret variable that is not needed after all
+    #[arg(long, value_name = "NAME")]
+    pub(crate) without: Vec<String>,
+    #[command(flatten)]
+    pub(crate) talk: Talk,
+    /// The command, as it was
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Print the resolved configuration with the source of every value.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rangefinder config
+  rangefinder config --preset off ncu.budget=90s
+  rangefinder config > rangefinder.yaml      # a template with every key")]
+pub(crate) struct ConfigArguments {
+    #[command(flatten)]
+    pub(crate) layers: Layers,
+    /// One JSON document: {key: {value, source}}
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// List the presets instead
+    #[arg(long)]
+    pub(crate) list_presets: bool,
+}
+
+/// Show which tools, GPUs and permissions are here, and what a missing one costs.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  rangefinder doctor\n  rangefinder doctor --json")]
+pub(crate) struct DoctorArguments {
+    /// One JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Print a completion script for a shell.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rangefinder completions bash > ~/.local/share/bash-completion/completions/rangefinder
+  rangefinder completions zsh > ~/.zfunc/_rangefinder")]
+pub(crate) struct CompletionsArguments {
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// Where the configuration comes from; later layers win.
+#[derive(Debug, Args)]
+pub(crate) struct Layers {
+    /// A preset, by name or path; may be repeated
+    #[arg(short, long, value_name = "NAME")]
+    pub(crate) preset: Vec<String>,
+    /// The configuration file [default: rangefinder.yaml here or above]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Configuration overrides, e.g. nsys.nvtx_capture=decode
+    #[arg(value_name = "KEY=VALUE")]
+    pub(crate) overrides: Vec<String>,
+    /// The program to profile and its arguments
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// How much is said.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Talk {
+    /// Events as JSON lines on stdout; the workload's output goes to stderr
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Say nothing but errors
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Say more
+    #[arg(short, long, conflicts_with = "quiet")]
+    pub(crate) verbose: bool,
+}

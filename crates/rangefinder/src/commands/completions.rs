@@ -1,0 +1,15 @@
+//! `rangefinder completions`
+
+use anyhow::Result;
+use clap::CommandFactory;
+use run::Exit;
+
+use super::print;
+use crate::cli::{Cli, CompletionsArguments};
+
+pub(crate) fn main(arguments: &CompletionsArguments) -> Result<Exit> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Cli::command(), "rangefinder", &mut script);
+    print(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Complete)
+}

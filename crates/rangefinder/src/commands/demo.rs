@@ -1,0 +1,28 @@
+//! `rangefinder demo`
+
+use anyhow::{Context, Result};
+use run::Exit;
+
+use crate::cli::{DemoArguments, ExitCodeOf, Layers, RunArguments};
+use crate::demo_workload;
+
+pub(crate) fn main(arguments: DemoArguments) -> Result<Exit> {
+    if arguments.emit_only {
+        demo_workload::main()?;
+        return Ok(Exit::Complete);
+    }
+    let ourselves = std::env::current_exe().context("our own program cannot be found")?;
+    let mut overrides = vec!["run.name=demo".to_owned()];
+    overrides.extend(arguments.overrides);
+    super::run::main(RunArguments {
+        layers: Layers {
+            preset: Vec::new(),
+            config: None,
+            overrides,
+            command: vec![ourselves.into(), "demo".into(), "--emit-only".into()],
+        },
+        talk: arguments.talk,
+        dry_run: false,
+        exit_code: ExitCodeOf::Rangefinder,
+    })
+}

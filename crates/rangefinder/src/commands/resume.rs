@@ -1,0 +1,20 @@
+//! `rangefinder resume`
+
+use anyhow::{Context, Result};
+use run::Exit;
+use run::process::Signals;
+use run::steps::{Resume, reopen};
+
+use super::run::{execute, route};
+use crate::cli::{ExitCodeOf, ResumeArguments};
+
+pub(crate) fn main(arguments: ResumeArguments) -> Result<Exit> {
+    let signals = Signals::listen().context("signals cannot be received")?;
+    let run = reopen(Resume {
+        run: arguments.run,
+        command: arguments.command,
+        without: arguments.without,
+        route: route(&arguments.talk),
+    })?;
+    execute(run, &signals, arguments.talk, ExitCodeOf::Rangefinder)
+}

@@ -1,0 +1,45 @@
+//! `rangefinder run`
+
+use anyhow::{Context, Result};
+use run::Exit;
+use run::process::{Route, Signals};
+use run::steps::{Run, Start, begin, plan_text};
+
+use super::{here, print, resolved};
+use crate::cli::{ExitCodeOf, RunArguments, Talk};
+use crate::progress::Progress;
+
+pub(crate) fn main(arguments: RunArguments) -> Result<Exit> {
+    let start = Start {
+        resolved: resolved(&arguments.layers)?,
+        command: arguments.layers.command,
+        here: here()?,
+        invocation: std::env::args_os().collect(),
+        route: route(&arguments.talk),
+    };
+    if arguments.dry_run {
+        print(&plan_text(&start)?)?;
+        return Ok(Exit::Complete);
+    }
+    // Before any thread is started: threads inherit the signal mask.
+    let signals = Signals::listen().context("signals cannot be received")?;
+    execute(begin(start)?, &signals, arguments.talk, arguments.exit_code)
+}
+
+pub(crate) fn route(talk: &Talk) -> Route {
+    if talk.json { Route::ToStderr } else { Route::Through }
+}
+
+pub(crate) fn execute(mut run: Run, signals: &Signals, talk: Talk, whose: ExitCodeOf) -> Result<Exit> {
+    let mut progress = Progress::new(talk, here()?);
+    let folder = run.folder().to_owned();
+    let outcome = run.execute(signals, &mut progress).map_err(|error| {
+        drop(progress);
+        eprintln!("what was captured so far is kept in {}", folder.display());
+        error
+    })?;
+    match (whose, outcome.workload_code) {
+        (ExitCodeOf::Workload, Some(code)) => Ok(Exit::Workload(u8::try_from(code).unwrap_or(u8::MAX))),
+        _ => Ok(outcome.exit),
+    }
+}

@@ -1,0 +1,42 @@
+//! The command line: parse, call, print.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this crate is what talks")]
+
+mod cli;
+mod commands;
+mod demo_workload;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use run::Exit;
+
+fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|first| first == run::process::GUARDIAN_ARGUMENT) {
+        return ExitCode::from(u8::try_from(run::process::guardian_main()).unwrap_or(1));
+    }
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version come this way, too, and are no error.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { Exit::Usage.code() } else { 0 });
+        }
+    };
+    let result = match cli.command {
+        cli::Command::Run(arguments) => commands::run::main(arguments),
+        cli::Command::Demo(arguments) => commands::demo::main(arguments),
+        cli::Command::Resume(arguments) => commands::resume::main(arguments),
+        cli::Command::Config(arguments) => commands::config::main(&arguments),
+        cli::Command::Doctor(arguments) => commands::doctor::main(&arguments),
+        cli::Command::Completions(arguments) => commands::completions::main(&arguments),
+    };
+    let exit = result.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        match error.downcast_ref::<run::steps::RunError>() {
+            Some(error) if !error.is_usage() => Exit::Missing,
+            _ => Exit::Usage,
+        }
+    });
+    ExitCode::from(exit.code())
+}

@@ -1,0 +1,144 @@
+//! Says how a run is getting on: lines on stderr, or JSON on stdout.
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use run::rundir::{StepName, StepStatus};
+use run::{Event, Observer};
+
+use crate::cli::Talk;
+
+/// A step shorter than this does not get a running clock.
+const CLOCK_AFTER: Duration = Duration::from_millis(400);
+const TICK: Duration = Duration::from_millis(100);
+
+#[derive(Debug)]
+pub(crate) struct Progress {
+    talk: Talk,
+    here: PathBuf,
+    terminal: bool,
+    colour: bool,
+    clock: Option<Clock>,
+}
+
+impl Progress {
+    pub(crate) fn new(talk: Talk, here: PathBuf) -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        Self { talk, here, terminal, colour, clock: None }
+    }
+
+    fn say(&self, text: &str) {
+        if !self.talk.quiet && !self.talk.json {
+            // Nobody is there to hear when stderr is closed.
+            let _ = writeln!(std::io::stderr(), "{text}");
+        }
+    }
+
+    fn painted(&self, status: StepStatus) -> String {
+        let (name, colour) = match status {
+            StepStatus::Done => ("done", "32"),
+            StepStatus::Skipped => ("skipped", "2"),
+            StepStatus::Failed => ("failed", "31"),
+            StepStatus::Interrupted => ("interrupted", "33"),
+            StepStatus::Pending | StepStatus::Running => ("unfinished", "33"),
+        };
+        if self.colour { format!("\x1b[{colour}m{name:11}\x1b[0m") } else { format!("{name:11}") }
+    }
+
+    fn shown<'a>(&self, path: &'a Path) -> std::path::Display<'a> {
+        path.strip_prefix(&self.here).unwrap_or(path).display()
+    }
+
+    fn finished(&mut self, step: StepName, status: StepStatus, duration_ms: u64, note: Option<&str>) {
+        self.clock = None;
+        let nothing_to_say = note.is_none() && duration_ms < 100 && status == StepStatus::Done;
+        if nothing_to_say && step != StepName::Rehearse && !self.talk.verbose {
+            return;
+        }
+        let took = match status {
+            StepStatus::Skipped => String::new(),
+            _ => format!("{:.2} s", duration_ms as f64 / 1e3),
+        };
+        let line =
+            format!("{:10} {} {took:>9}  {}", step.as_str(), self.painted(status), note.unwrap_or_default());
+        self.say(line.trim_end());
+    }
+}
+
+impl Observer for Progress {
+    fn see(&mut self, event: &Event) {
+        if self.talk.json {
+            let line = serde_json::to_string(event).unwrap_or_default();
+            let _ = writeln!(std::io::stdout(), "{line}");
+            return;
+        }
+        match event {
+            Event::RunStarted { run, workload } => {
+                self.say(&format!("run        {}", self.shown(run)));
+                if self.talk.verbose {
+                    self.say(&format!("workload   {workload}"));
+                }
+            }
+            Event::StepStarted { step } => {
+                // While the workload runs the terminal is the workload's.
+                if self.terminal && !self.talk.quiet && *step != StepName::Rehearse {
+                    self.clock = Some(Clock::start(step.as_str()));
+                } else if self.talk.verbose {
+                    self.say(&format!("{:10} started", step.as_str()));
+                }
+            }
+            Event::StepFinished { step, status, duration_ms, note } => {
+                self.finished(*step, *status, *duration_ms, note.as_deref());
+            }
+            Event::Warning { text } => self.say(&format!("warning: {text}")),
+            Event::RunFinished { run, report, workload, exit_code } => {
+                match report {
+                    Some(report) => self.say(&format!("report     {}", self.shown(report))),
+                    None => self.say(&format!("run        {} (no report was asked for)", self.shown(run))),
+                }
+                let workload = workload.as_deref().unwrap_or("not run");
+                self.say(&format!("workload: {workload}; rangefinder: exit code {exit_code}"));
+            }
+        }
+    }
+}
+
+/// A line on the terminal that counts the seconds of a step until dropped.
+#[derive(Debug)]
+struct Clock {
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Clock {
+    fn start(step: &'static str) -> Self {
+        let (stop, stopped) = channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let started = Instant::now();
+            let mut wait = CLOCK_AFTER;
+            let mut drawn = false;
+            while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                let _ = write!(std::io::stderr(), "\r{step:10} ... {:.1} s", started.elapsed().as_secs_f64());
+                drawn = true;
+                wait = TICK;
+            }
+            if drawn {
+                let _ = write!(std::io::stderr(), "\r\x1b[K");
+            }
+        });
+        Self { stop: Some(stop), thread: Some(thread) }
+    }
+}
+
+impl Drop for Clock {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Pairs of values that cannot both be meant.
+
+use super::error::{ConfigError, Setting};
+use super::resolve::Resolved;
+use super::schema::{CaptureRange, ReplayMode, StopWith};
+use super::values::Enable;
+
+pub(super) fn check(resolved: &Resolved) -> Result<(), ConfigError> {
+    let config = &resolved.config;
+    let setting = |key| Setting { key, value: resolved.shown(key), source: resolved.source(key) };
+    let nsys = &config.nsys;
+    if nsys.capture_range == CaptureRange::Nvtx
+        && nsys.gating_nvtx
+        && nsys.nvtx_capture.is_none()
+        && config.rehearsal.enable == Enable::False
+    {
+        return Err(ConfigError::Incomplete {
+            setting: setting("nsys.capture_range"),
+            why: "needs a range to wait for, and with `rehearsal.enable=false` none can be found".to_owned(),
+            hint: "name it with `nsys.nvtx_capture=NAME`, or let the rehearsal run".to_owned(),
+        });
+    }
+    let by_range = matches!(config.ncu.replay_mode, ReplayMode::Range | ReplayMode::AppRange);
+    if by_range && !config.ncu.gating_nvtx {
+        return Err(ConfigError::Contradiction {
+            first: setting("ncu.replay_mode"),
+            second: setting("ncu.gating_nvtx"),
+            why: "replaying by range needs the ranges",
+            hint: "use `ncu.replay_mode=kernel`, or leave `ncu.gating_nvtx` on",
+        });
+    }
+    if config.capture.stop == StopWith::Command && config.capture.stop_command.is_empty() {
+        return Err(ConfigError::Incomplete {
+            setting: setting("capture.stop"),
+            why: "needs the command that stops the workload".to_owned(),
+            hint: "give it as a list: `'capture.stop_command=[curl, -X, POST, localhost:8000/stop]'`"
+                .to_owned(),
+        });
+    }
+    if config.capture.delay.is_some()
+        && config.capture.duration.is_none()
+        && config.capture.stop != StopWith::Term
+    {
+        return Err(ConfigError::Incomplete {
+            setting: setting("capture.stop"),
+            why: "never happens without `capture.duration`".to_owned(),
+            hint: "set `capture.duration`, e.g. `capture.duration=10s`".to_owned(),
+        });
+    }
+    if config.workload.module.is_some() && !config.workload.command.is_empty() {
+        return Err(ConfigError::Contradiction {
+            first: setting("workload.module"),
+            second: setting("workload.command"),
+            why: "a run has one workload",
+            hint: "drop one of the two; arguments for the module go into `workload.overrides`",
+        });
+    }
+    if config.run.keep == Some(0) {
+        return Err(ConfigError::WrongValue {
+            key: "run.keep".to_owned(),
+            value: "0".to_owned(),
+            source: resolved.source("run.keep"),
+            accepted: "a number from 1 up, or `null` to keep all".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::config::{Request, resolve};
+
+    fn message(overrides: &[&str]) -> String {
+        let request = Request {
+            overrides: overrides.iter().map(|text| (*text).to_owned()).collect(),
+            cwd: "/nonexistent".into(),
+            ..Request::default()
+        };
+        resolve(&request).map(|_| "accepted".to_owned()).unwrap_or_else(|error| error.to_string())
+    }
+
+    #[test]
+    fn contradictions() {
+        let error = message(&["ncu.replay_mode=app-range", "ncu.gating_nvtx=false"]);
+        assert_eq!(
+            error,
+            "`ncu.replay_mode=app-range` and `ncu.gating_nvtx=false` contradict each other: replaying by range needs the ranges\n  \
+             from: override `ncu.replay_mode=app-range` (ncu.replay_mode)\n  \
+             from: override `ncu.gating_nvtx=false` (ncu.gating_nvtx)\n\
+             hint: use `ncu.replay_mode=kernel`, or leave `ncu.gating_nvtx` on"
+        );
+        let error = message(&["nsys.capture_range=nvtx", "rehearsal.enable=false"]);
+        assert!(error.starts_with("`nsys.capture_range=nvtx` needs a range to wait for"), "{error}");
+        assert!(message(&["capture.stop=command"]).contains("stop_command"));
+        assert!(message(&["workload.module=m", "workload.command=[c]"]).contains("one workload"));
+        assert!(message(&["run.keep=0"]).contains("from 1 up"));
+    }
+
+    #[test]
+    fn what_is_allowed() {
+        for overrides in [
+            &["nsys.capture_range=nvtx"][..],
+            &["nsys.capture_range=nvtx", "rehearsal.enable=false", "nsys.nvtx_capture=decode"],
+            &["nsys.capture_range=nvtx", "rehearsal.enable=false", "nsys.gating_nvtx=false"],
+            &["ncu.replay_mode=application", "ncu.gating_nvtx=false"],
+        ] {
+            assert_eq!(message(overrides), "accepted", "{overrides:?}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What can be wrong with a configuration, in the words the user reads.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::node::Source;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConfigError {
+    UnknownKey {
+        key: String,
+        source: Source,
+        nearest: Option<String>,
+    },
+    WrongValue {
+        key: String,
+        value: String,
+        source: Source,
+        accepted: String,
+    },
+    Syntax {
+        source: Source,
+        message: String,
+    },
+    UnknownPreset {
+        name: String,
+        available: Vec<String>,
+    },
+    Unreadable {
+        path: PathBuf,
+        message: String,
+    },
+    Contradiction {
+        first: Setting,
+        second: Setting,
+        why: &'static str,
+        hint: &'static str,
+    },
+    /// A key needs another one that is absent.
+    Incomplete {
+        setting: Setting,
+        why: String,
+        hint: String,
+    },
+}
+
+/// A key with its value and where that was written, as shown in errors.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    pub key: &'static str,
+    pub value: String,
+    pub source: Source,
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "`{}={}`", self.key, self.value)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownKey { key, source, nearest } => {
+                write!(f, "unknown key `{key}`\n  from: {source}")?;
+                match nearest {
+                    Some(nearest) => write!(f, "\nhint: did you mean `{nearest}`?"),
+                    None => write!(f, "\nhint: `rangefinder config` prints every key"),
+                }
+            }
+            Self::WrongValue { key, value, source, accepted } => {
+                write!(f, "`{key}` is `{value}`, but it takes {accepted}\n  from: {source}")
+            }
+            Self::Syntax { source, message } => write!(f, "{message}\n  from: {source}"),
+            Self::UnknownPreset { name, available } => {
+                write!(f, "there is no preset `{name}`\nhint: available are {}", list(available))
+            }
+            Self::Unreadable { path, message } => {
+                write!(f, "cannot read `{}`: {message}", path.display())
+            }
+            Self::Contradiction { first, second, why, hint } => {
+                write!(f, "{first} and {second} contradict each other: {why}\n")?;
+                write!(f, "  from: {} ({})\n", first.source, first.key)?;
+                write!(f, "  from: {} ({})\nhint: {hint}", second.source, second.key)
+            }
+            Self::Incomplete { setting, why, hint } => {
+                write!(f, "{setting} {why}\n  from: {}\nhint: {hint}", setting.source)
+            }
+        }
+    }
+}
+
+fn list(names: &[String]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}

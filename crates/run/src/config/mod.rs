@@ -1,0 +1,24 @@
+//! Configuration: layers of YAML and `key=value` overrides, resolved into one
+//! validated [`Config`] that remembers where each value came from.
+
+mod check;
+mod de;
+mod error;
+mod node;
+mod overrides;
+mod preset;
+mod print;
+mod resolve;
+mod schema;
+mod values;
+mod yaml;
+
+pub use error::ConfigError;
+pub use node::Source;
+pub use preset::{PresetInfo, available_presets};
+pub use resolve::{Request, Resolved, resolve};
+pub use schema::{
+    CaptureConfig, CaptureRange, Config, Format, NcuConfig, NsysConfig, RehearsalConfig, ReplayMode,
+    ReportConfig, RunConfig, SecretsConfig, StopWith, WorkloadConfig,
+};
+pub use values::{Enable, Span, Text};

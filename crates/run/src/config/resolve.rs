@@ -1,0 +1,313 @@
+//! Layers → one validated configuration.
+
+use std::path::{Path, PathBuf};
+
+use super::check;
+use super::error::ConfigError;
+use super::node::{Node, Source, Value};
+use super::preset::{self, DEFAULTS};
+use super::schema::Config;
+use super::{overrides, yaml};
+
+/// A map below which any key is allowed.
+const OPEN_MAPS: [&str; 1] = ["workload.env"];
+const FILE_NAME: &str = "rangefinder.yaml";
+
+/// What the user asked for, before any of it is read.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    pub presets: Vec<String>,
+    /// `-c FILE`; else `rangefinder.yaml` is looked for upwards from `cwd`.
+    pub file: Option<PathBuf>,
+    pub overrides: Vec<String>,
+    /// The command after `--`.
+    pub command: Vec<String>,
+    pub cwd: PathBuf,
+}
+
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    pub config: Config,
+    pub(super) tree: Node,
+}
+
+/// Reads all layers; later ones win.
+pub fn resolve(request: &Request) -> Result<Resolved, ConfigError> {
+    let defaults = yaml::parse(DEFAULTS, &Source::Default { line: 0 })?;
+    let mut layers = Vec::new();
+    for name in &request.presets {
+        layers.push(preset::load(name)?);
+    }
+    if let Some(path) = request.file.clone().or_else(|| find_upwards(&request.cwd)) {
+        layers.push(preset::load_file(path)?);
+    }
+    for text in &request.overrides {
+        let given = overrides::parse(text)?;
+        layers.push(given.path.iter().rev().fold(given.node, |node, key| {
+            let source = node.source.clone();
+            Node { value: Value::Map(vec![(key.clone(), node)]), source }
+        }));
+    }
+    if !request.command.is_empty() {
+        layers.push(command_layer(&request.command));
+    }
+    let mut tree = defaults.clone();
+    for layer in &layers {
+        check_keys(layer, &defaults, &mut Vec::new())?;
+        merge(&mut tree, layer);
+    }
+    let config = typed(&tree)?;
+    let resolved = Resolved { config, tree };
+    check::check(&resolved)?;
+    Ok(resolved)
+}
+
+impl Resolved {
+    /// Where the value of a dotted key was written.
+    pub fn source(&self, key: &str) -> Source {
+        match self.node(key) {
+            Some(node) => node.source.clone(),
+            None => self.tree.source.clone(),
+        }
+    }
+
+    /// The value of a dotted key as text.
+    pub fn shown(&self, key: &str) -> String {
+        self.node(key).map(Node::to_string).unwrap_or_default()
+    }
+
+    /// Whether a key was set in a layer that the user wrote.
+    pub fn set_by_user(&self, key: &str) -> bool {
+        self.source(key).by_user()
+    }
+
+    fn node(&self, key: &str) -> Option<&Node> {
+        key.split('.').try_fold(&self.tree, |node, part| child(node, part))
+    }
+}
+
+fn command_layer(command: &[String]) -> Node {
+    let source = Source::CommandLine { what: "the command after `--`" };
+    let items = command.iter().map(|text| Node::text(text.as_str(), source.clone())).collect();
+    let list = Node { value: Value::List(items), source: source.clone() };
+    let workload = Node { value: Value::Map(vec![("command".to_owned(), list)]), source: source.clone() };
+    Node { value: Value::Map(vec![("workload".to_owned(), workload)]), source }
+}
+
+fn find_upwards(cwd: &Path) -> Option<PathBuf> {
+    cwd.ancestors().map(|folder| folder.join(FILE_NAME)).find(|path| path.is_file())
+}
+
+fn child<'a>(node: &'a Node, key: &str) -> Option<&'a Node> {
+    match &node.value {
+        Value::Map(entries) => entries.iter().find(|(other, _)| other == key).map(|(_, node)| node),
+        _ => None,
+    }
+}
+
+/// Later wins: maps are merged key by key, everything else is replaced.
+fn merge(base: &mut Node, layer: &Node) {
+    if let (Value::Map(base), Value::Map(layer)) = (&mut base.value, &layer.value) {
+        for (key, node) in layer {
+            match base.iter_mut().find(|(other, _)| other == key) {
+                // An empty group changes nothing.
+                Some((_, old)) if node.is_null() && matches!(old.value, Value::Map(_)) => {}
+                Some((_, old)) => merge(old, node),
+                None => base.push((key.clone(), node.clone())),
+            }
+        }
+    } else {
+        *base = layer.clone();
+    }
+}
+
+/// Every key of a layer must be one of the defaults'.
+fn check_keys(layer: &Node, known: &Node, path: &mut Vec<String>) -> Result<(), ConfigError> {
+    let Value::Map(known_entries) = &known.value else { return Ok(()) };
+    if OPEN_MAPS.contains(&path.join(".").as_str()) || layer.is_null() {
+        return Ok(());
+    }
+    let Value::Map(entries) = &layer.value else {
+        return Err(ConfigError::WrongValue {
+            key: path.join("."),
+            value: layer.to_string(),
+            source: layer.source.clone(),
+            accepted: format!("the keys {}", names(known_entries)),
+        });
+    };
+    for (key, node) in entries {
+        path.push(key.clone());
+        match child(known, key) {
+            Some(known) => check_keys(node, known, path)?,
+            None => return Err(unknown_key(&path.join("."), node)),
+        }
+        path.pop();
+    }
+    Ok(())
+}
+
+fn names(entries: &[(String, Node)]) -> String {
+    entries.iter().map(|(key, _)| format!("`{key}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn unknown_key(key: &str, node: &Node) -> ConfigError {
+    let mut known = Vec::new();
+    if let Ok(defaults) = yaml::parse(DEFAULTS, &Source::Default { line: 0 }) {
+        leaf_keys(&defaults, "", &mut known);
+    }
+    // A whole group given under a wrong name is compared with groups.
+    let groups = known.iter().filter_map(|key| key.split_once('.').map(|(group, _)| group.to_owned()));
+    let mut candidates: Vec<String> = if key.contains('.') { known.clone() } else { groups.collect() };
+    candidates.dedup();
+    // A key without its group: `nvtx_capture` for `nsys.nvtx_capture`.
+    let bare = known.iter().find(|known| known.rsplit('.').next() == Some(key)).cloned();
+    let nearest = bare.or_else(|| {
+        candidates
+            .into_iter()
+            .map(|candidate| (strsim::damerau_levenshtein(key, &candidate), candidate))
+            .filter(|(distance, candidate)| *distance <= 2.max(candidate.len() / 4))
+            .min()
+            .map(|(_, candidate)| candidate)
+    });
+    ConfigError::UnknownKey { key: key.to_owned(), source: node.source.clone(), nearest }
+}
+
+fn leaf_keys(node: &Node, prefix: &str, keys: &mut Vec<String>) {
+    match &node.value {
+        Value::Map(entries) if !entries.is_empty() => {
+            for (key, node) in entries {
+                let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+                leaf_keys(node, &path, keys);
+            }
+        }
+        _ => keys.push(prefix.to_owned()),
+    }
+}
+
+fn typed(tree: &Node) -> Result<Config, ConfigError> {
+    serde_path_to_error::deserialize::<_, Config>(tree).map_err(|error| {
+        let path: Vec<String> = error.path().iter().map(ToString::to_string).collect();
+        let (key, node) = deepest(tree, &path);
+        ConfigError::WrongValue {
+            key,
+            value: node.to_string(),
+            source: node.source.clone(),
+            accepted: error.into_inner().to_string(),
+        }
+    })
+}
+
+/// The node a deserialisation error points at: the last part of its path that exists.
+fn deepest<'a>(tree: &'a Node, path: &[String]) -> (String, &'a Node) {
+    let mut node = tree;
+    let mut key = Vec::new();
+    for part in path {
+        match child(node, part) {
+            Some(next) => {
+                node = next;
+                key.push(part.as_str());
+            }
+            None => break,
+        }
+    }
+    (key.join("."), node)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(overrides: &[&str]) -> Result<Resolved, ConfigError> {
+        resolve(&Request {
+            overrides: overrides.iter().map(|text| (*text).to_owned()).collect(),
+            cwd: "/nonexistent".into(),
+            ..Request::default()
+        })
+    }
+
+    #[test]
+    fn the_defaults_are_valid_and_complete() {
+        // `deny_unknown_fields` finds a key without a field, serde a field without a key.
+        with(&[]).unwrap();
+    }
+
+    #[test]
+    fn layers_and_sources() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("rangefinder.yaml");
+        std::fs::write(&file, "nsys:\n  sample: cpu\n  trace: cuda\nrun:\nworkload:\n  env: {A: 1}\n")
+            .unwrap();
+        let nested = folder.path().join("a/b");
+        std::fs::create_dir_all(&nested).unwrap();
+        let resolved = resolve(&Request {
+            presets: vec!["off".to_owned()],
+            overrides: vec!["nsys.trace=[cuda,nvtx,osrt]".to_owned(), "workload.env.B=null".to_owned()],
+            command: vec!["python".to_owned(), "[x]".to_owned()],
+            cwd: nested,
+            ..Request::default()
+        })
+        .unwrap();
+        assert_eq!(resolved.config.nsys.trace, ["cuda", "nvtx", "osrt"]);
+        assert_eq!(resolved.source("nsys.sample").to_string(), format!("{}:2", file.display()));
+        assert_eq!(resolved.source("nsys.enable").to_string(), "preset off:3");
+        assert_eq!(resolved.source("ncu.budget").to_string(), "default");
+        assert_eq!(resolved.source("nsys.trace").to_string(), "override `nsys.trace=[cuda,nvtx,osrt]`");
+        assert!(resolved.set_by_user("nsys.sample") && !resolved.set_by_user("nsys.enable"));
+        assert_eq!(resolved.config.workload.command, ["python", "[x]"]);
+        assert_eq!(resolved.config.workload.env.len(), 2);
+        assert_eq!(resolved.config.workload.env["B"], None);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (given, expected) in [
+            (
+                "nsys.nvtx_captur=decode",
+                "unknown key `nsys.nvtx_captur`\n  from: override `nsys.nvtx_captur=decode`\nhint: did you mean `nsys.nvtx_capture`?",
+            ),
+            (
+                "nvtx_capture=x",
+                "unknown key `nvtx_capture`\n  from: override `nvtx_capture=x`\nhint: did you mean `nsys.nvtx_capture`?",
+            ),
+            (
+                "nsis.trace=x",
+                "unknown key `nsis`\n  from: override `nsis.trace=x`\nhint: did you mean `nsys`?",
+            ),
+            (
+                "zzz=1",
+                "unknown key `zzz`\n  from: override `zzz=1`\nhint: `rangefinder config` prints every key",
+            ),
+            (
+                "nsys.enable=maybe",
+                "`nsys.enable` is `maybe`, but it takes `auto`, `true` or `false`\n  from: override `nsys.enable=maybe`",
+            ),
+            (
+                "nsys.gating_nvtx=1",
+                "`nsys.gating_nvtx` is `1`, but it takes `true` or `false`\n  from: override `nsys.gating_nvtx=1`",
+            ),
+            (
+                "ncu.budget=soon",
+                "`ncu.budget` is `soon`, but it takes a length of time such as `500ms`, `90s`, `5m` or `1h30m`\n  from: override `ncu.budget=soon`",
+            ),
+            (
+                "ncu.top_kernels=few",
+                "`ncu.top_kernels` is `few`, but it takes a whole number\n  from: override `ncu.top_kernels=few`",
+            ),
+            (
+                "workload.command=python x",
+                "`workload.command` is `\"python x\"`, but it takes a list of arguments such as `[python, infer.py]` (no shell reads it)\n  from: override `workload.command=python x`",
+            ),
+            ("nsys=3", "`nsys` is `3`, but it takes the keys `enable`"),
+            ("nsys.trace={a: b}", "`nsys.trace` is `{a: b}`, but it takes text or a list such as `[a, b]`"),
+            (
+                "nsys.capture_range_end=repeat-shutdown",
+                "but it takes `none`, `stop`, `stop-shutdown`, `repeat`",
+            ),
+            ("report.formats=[md,pdf]", "`report.formats` is `[md, pdf]`, but it takes `md` or `json`"),
+            ("run.name=[a]", "`run.name` is `[a]`, but it takes text"),
+        ] {
+            let error = with(&[given]).unwrap_err().to_string();
+            assert!(error.starts_with(expected) || error.contains(expected), "{given}:\n{error}");
+        }
+    }
+}

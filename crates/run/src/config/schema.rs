@@ -1,0 +1,198 @@
+//! The keys and their types. Their built-in values and what each is for stand in
+//! `presets/default.yaml`; a test holds the two together.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::values::{Enable, Span, Text, argv, one_or_many};
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    pub workload: WorkloadConfig,
+    pub rehearsal: RehearsalConfig,
+    pub nsys: NsysConfig,
+    pub ncu: NcuConfig,
+    pub capture: CaptureConfig,
+    pub run: RunConfig,
+    pub report: ReportConfig,
+    pub secrets: SecretsConfig,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkloadConfig {
+    #[serde(deserialize_with = "argv")]
+    pub command: Vec<String>,
+    pub module: Option<Text>,
+    #[serde(deserialize_with = "one_or_many")]
+    pub overrides: Vec<String>,
+    pub hydra: bool,
+    pub cwd: Option<Text>,
+    pub env: BTreeMap<String, Option<Text>>,
+    pub device: Option<Text>,
+    pub timeout: Option<Span>,
+    pub warmup: Option<u32>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RehearsalConfig {
+    pub enable: Enable,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NsysConfig {
+    pub enable: Enable,
+    pub gating_nvtx: bool,
+    #[serde(deserialize_with = "one_or_many")]
+    pub trace: Vec<String>,
+    pub sample: Sample,
+    pub capture_range: CaptureRange,
+    pub capture_range_end: Option<RangeEnd>,
+    pub nvtx_capture: Option<Text>,
+    #[serde(deserialize_with = "one_or_many")]
+    pub nvtx_domain_include: Vec<String>,
+    #[serde(deserialize_with = "one_or_many")]
+    pub nvtx_domain_exclude: Vec<String>,
+    #[serde(deserialize_with = "one_or_many")]
+    pub extra_args: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sample {
+    None,
+    Cpu,
+    ProcessTree,
+    SystemWide,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CaptureRange {
+    Nvtx,
+    CudaProfilerApi,
+    None,
+}
+
+/// `--capture-range-end`: checked here so that a typo costs nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Text")]
+pub struct RangeEnd(pub String);
+
+impl TryFrom<Text> for RangeEnd {
+    type Error = &'static str;
+
+    fn try_from(Text(text): Text) -> Result<Self, Self::Error> {
+        let count = |text: &str| text.parse::<u32>().is_ok_and(|count| count > 0);
+        let known = match text.split_once(':') {
+            None => matches!(text.as_str(), "none" | "stop" | "stop-shutdown" | "repeat"),
+            Some(("repeat" | "repeat-shutdown", n)) => count(n),
+            Some(_) => false,
+        };
+        known.then_some(Self(text)).ok_or(
+            "`none`, `stop`, `stop-shutdown`, `repeat`, `repeat:N` or `repeat-shutdown:N`, \
+             or `null` to leave the flag out",
+        )
+    }
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NcuConfig {
+    pub enable: Enable,
+    pub gating_nvtx: bool,
+    pub replay_mode: ReplayMode,
+    #[serde(deserialize_with = "one_or_many")]
+    pub nvtx_include: Vec<String>,
+    pub set: Option<Text>,
+    #[serde(deserialize_with = "one_or_many")]
+    pub sections: Vec<String>,
+    #[serde(deserialize_with = "one_or_many")]
+    pub metrics: Vec<String>,
+    #[serde(deserialize_with = "one_or_many")]
+    pub kernel_include: Vec<String>,
+    #[serde(deserialize_with = "one_or_many")]
+    pub kernel_exclude: Vec<String>,
+    pub top_kernels: Option<u32>,
+    pub launches_per_kernel: u32,
+    pub budget: Option<Span>,
+    pub clock_control: ClockControl,
+    pub target_processes: TargetProcesses,
+    #[serde(deserialize_with = "one_or_many")]
+    pub extra_args: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReplayMode {
+    Kernel,
+    Application,
+    Range,
+    AppRange,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClockControl {
+    None,
+    Base,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TargetProcesses {
+    All,
+    ApplicationOnly,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CaptureConfig {
+    pub delay: Option<Span>,
+    pub duration: Option<Span>,
+    pub stop: StopWith,
+    #[serde(deserialize_with = "argv")]
+    pub stop_command: Vec<String>,
+    pub grace: Span,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StopWith {
+    Term,
+    Int,
+    Command,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunConfig {
+    pub dir: Text,
+    pub name: Option<Text>,
+    pub keep: Option<u32>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReportConfig {
+    pub formats: Vec<Format>,
+    pub top: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    Md,
+    Json,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SecretsConfig {
+    #[serde(deserialize_with = "one_or_many")]
+    pub names: Vec<String>,
+}

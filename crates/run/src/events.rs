@@ -1,0 +1,23 @@
+//! What a run tells whoever watches it.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use crate::rundir::{StepName, StepStatus};
+
+/// One line of `rangefinder run --json`, one line on the terminal.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    RunStarted { run: PathBuf, workload: String },
+    StepStarted { step: StepName },
+    StepFinished { step: StepName, status: StepStatus, duration_ms: u64, note: Option<String> },
+    Warning { text: String },
+    RunFinished { run: PathBuf, report: Option<PathBuf>, workload: Option<String>, exit_code: u8 },
+}
+
+/// Receives events as they happen.
+pub trait Observer {
+    fn see(&mut self, event: &Event);
+}

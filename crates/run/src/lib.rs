@@ -1,0 +1,16 @@
+//! Configuration, run directory, provenance, supervised processes and the steps
+//! of `rangefinder run`.
+
+pub mod config;
+mod events;
+mod exit;
+pub mod process;
+pub mod provenance;
+mod quote;
+pub mod rundir;
+pub mod secrets;
+pub mod steps;
+pub mod workload;
+
+pub use events::{Event, Observer};
+pub use exit::Exit;

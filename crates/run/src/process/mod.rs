@@ -1,0 +1,22 @@
+//! Supervised processes: the one way this program starts another one.
+//!
+//! Between us and the child stands a *guardian*, our own binary started again.
+//! It is the subreaper of everything the child starts, so nothing can slip away
+//! by double-forking or opening a session of its own, and it holds one end of a
+//! socket whose other end is ours: when we die, however we die, it ends them all.
+
+mod descendants;
+mod guardian;
+mod protocol;
+mod pump;
+mod signals;
+mod spec;
+mod supervise;
+mod terminal;
+
+pub use guardian::{GUARDIAN_ARGUMENT, guardian_main};
+pub use protocol::{Ending, Leftover, Usage};
+pub use pump::LogOutcome;
+pub use signals::Signals;
+pub use spec::{Finished, Output, Reason, Route, Spec, Stop, StopBy};
+pub use supervise::{SuperviseError, supervise};

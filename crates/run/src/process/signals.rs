@@ -1,0 +1,94 @@
+//! The signals rangefinder itself receives while it works.
+//!
+//! Policy: the first SIGINT, SIGTERM or SIGHUP is the child's; it is passed on
+//! and we wait. The second one is ours: every descendant is killed. Between
+//! children the first one ends the run at the next step.
+//!
+//! They are blocked and read from a descriptor, so no handler ever runs. A
+//! signal that was ignored when we were started (`nohup`, a shell's background
+//! job) stays ignored.
+
+use std::cell::Cell;
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+
+/// `si_code` of a signal that a terminal sent: the whole foreground group has it.
+const FROM_KERNEL: i32 = 0x80;
+
+#[derive(Debug)]
+pub struct Signals {
+    descriptor: SignalFd,
+    interrupts: Cell<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Received {
+    Interrupt { signal: i32, from_terminal: bool },
+    Resized,
+    Continued,
+}
+
+impl Signals {
+    /// Call before any thread is started: threads inherit the mask.
+    pub fn listen() -> io::Result<Self> {
+        let ignored = ignored_at_start();
+        let mut set = SigSet::empty();
+        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+            if ignored & (1 << (signal as u32 - 1)) == 0 {
+                set.add(signal);
+            }
+        }
+        set.add(Signal::SIGWINCH);
+        set.add(Signal::SIGCONT);
+        set.thread_block()?;
+        let descriptor = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
+        Ok(Self { descriptor, interrupts: Cell::new(0) })
+    }
+
+    /// Whether the user has asked us to stop.
+    pub fn interrupted(&self) -> bool {
+        while self.next().is_some() {}
+        self.interrupts.get() > 0
+    }
+
+    pub(super) fn next(&self) -> Option<Received> {
+        let info = self.descriptor.read_signal().ok().flatten()?;
+        let signal = info.ssi_signo as i32;
+        Some(match Signal::try_from(signal) {
+            Ok(Signal::SIGWINCH) => Received::Resized,
+            Ok(Signal::SIGCONT) => Received::Continued,
+            _ => {
+                self.count_interrupt();
+                Received::Interrupt { signal, from_terminal: info.ssi_code == FROM_KERNEL }
+            }
+        })
+    }
+
+    /// Also called for a Ctrl-C typed into a terminal that we hold in raw mode.
+    pub(super) fn count_interrupt(&self) {
+        self.interrupts.set(self.interrupts.get() + 1);
+    }
+
+    pub(super) fn interrupts(&self) -> u32 {
+        self.interrupts.get()
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+fn ignored_at_start() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
+}

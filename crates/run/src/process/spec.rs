@@ -1,0 +1,113 @@
+//! What to run under supervision, and what came of it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use super::protocol::{Ending, Leftover, Usage};
+use super::pump::LogOutcome;
+
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// Program and arguments. Never given to a shell.
+    pub argv: Vec<OsString>,
+    /// The whole environment of the child.
+    pub env: Vec<(OsString, OsString)>,
+    pub cwd: PathBuf,
+    pub output: Output,
+    /// Wall-clock limit: SIGTERM, `grace`, then SIGKILL for every descendant.
+    pub timeout: Option<Duration>,
+    /// End the child on purpose after a while (`capture.duration`).
+    pub stop: Option<Stop>,
+    /// Between SIGTERM and SIGKILL.
+    pub grace: Duration,
+    /// How long descendants may outlive the child before they are ended.
+    pub linger: Duration,
+    /// A link of ours the guardian removes at the end (a short `TMPDIR`).
+    pub unlink: Option<PathBuf>,
+}
+
+impl Spec {
+    /// A helper program asked a question: its answer is captured, nothing is shown.
+    pub fn question(
+        argv: Vec<OsString>,
+        env: Vec<(OsString, OsString)>,
+        cwd: PathBuf,
+        timeout: Duration,
+    ) -> Self {
+        Self {
+            argv,
+            env,
+            cwd,
+            output: Output::Captured { limit: 1 << 20 },
+            timeout: Some(timeout),
+            stop: None,
+            grace: Duration::from_millis(200),
+            linger: Duration::ZERO,
+            unlink: None,
+        }
+    }
+}
+
+/// Where the child's output goes.
+#[derive(Debug, Clone)]
+pub enum Output {
+    /// Shown live and written to these files; stdin is ours.
+    Teed {
+        stdout_log: PathBuf,
+        stderr_log: PathBuf,
+        route: Route,
+        /// Values that must not reach the log files.
+        scrub: Vec<String>,
+    },
+    /// Kept in memory up to `limit` bytes a stream; stdin is empty.
+    Captured { limit: usize },
+}
+
+/// Where the child's stdout is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    /// On our stdout; stderr on ours.
+    Through,
+    /// Both on our stderr, because our stdout carries data.
+    ToStderr,
+}
+
+#[derive(Debug, Clone)]
+pub struct Stop {
+    pub after: Duration,
+    pub by: StopBy,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StopBy {
+    Term,
+    Int,
+    /// Run this; the child is expected to end by itself because of it.
+    Command(Vec<OsString>),
+}
+
+/// Why the child was ended by us, if it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reason {
+    Timeout,
+    /// `capture.duration` was over.
+    Stopped,
+    Interrupted,
+}
+
+#[derive(Debug)]
+pub struct Finished {
+    pub pid: i32,
+    pub started: SystemTime,
+    pub wall: Duration,
+    pub ending: Ending,
+    pub usage: Usage,
+    pub ended_by_us: Option<Reason>,
+    /// It had to be killed: it ignored what it was sent.
+    pub killed: bool,
+    pub leftovers: Vec<Leftover>,
+    pub stdout: LogOutcome,
+    pub stderr: LogOutcome,
+}

@@ -1,0 +1,65 @@
+//! Everything `env.json` says.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::{Git, Gpus, Machine, Python, Tool};
+use crate::workload::{Workload, environment};
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Provenance {
+    pub rangefinder: &'static str,
+    pub machine: Machine,
+    pub gpus: Gpus,
+    pub tools: Vec<Tool>,
+    pub python: Option<Python>,
+    /// Why `python` is absent for a Python workload.
+    pub python_problem: Option<String>,
+    pub git: Option<Git>,
+    /// Secrets are masked when this is written.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// Asks everyone at once; each question has a time limit of its own.
+pub fn gather(workload: Option<&Workload>, here: &Path) -> Provenance {
+    std::thread::scope(|scope| {
+        let gpus = scope.spawn(Gpus::look);
+        let nsys = scope.spawn(|| Tool::look("nsys"));
+        let ncu = scope.spawn(|| Tool::look("ncu"));
+        let git = scope.spawn(|| Git::of(here));
+        let python = workload.and_then(|workload| {
+            let interpreter = workload.python()?;
+            let nowhere = Path::new("");
+            let variables = workload.variables("doctor", nowhere, &std::env::temp_dir());
+            Some(scope.spawn(move || Python::of(interpreter, environment(&variables), &workload.cwd)))
+        });
+        let (python, python_problem) = match python.map(|python| python.join()) {
+            Some(Ok(Ok(python))) => (Some(python), None),
+            Some(Ok(Err(problem))) => (None, Some(problem)),
+            Some(Err(_)) => (None, Some("asking it failed".to_owned())),
+            None => (None, None),
+        };
+        let gone = || Gpus {
+            driver: None,
+            cuda: None,
+            devices: Vec::new(),
+            absent_because: Some("asking NVML failed".to_owned()),
+        };
+        Provenance {
+            rangefinder: env!("CARGO_PKG_VERSION"),
+            machine: Machine::look(),
+            gpus: gpus.join().unwrap_or_else(|_| gone()),
+            tools: [nsys, ncu].into_iter().filter_map(|tool| tool.join().ok()).collect(),
+            python,
+            python_problem,
+            git: git.join().ok().flatten(),
+            environment: std::env::vars_os()
+                .map(|(name, value)| {
+                    (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())
+                })
+                .collect(),
+        }
+    })
+}

@@ -1,0 +1,74 @@
+//! The GPUs, from NVML where the driver brings it.
+
+use nvml_wrapper::Nvml;
+use nvml_wrapper::enum_wrappers::device::Clock;
+use serde::Serialize;
+
+#[derive(Debug, Clone, Serialize)]
+pub struct Gpus {
+    pub driver: Option<String>,
+    /// The newest CUDA version the driver supports.
+    pub cuda: Option<String>,
+    pub devices: Vec<Gpu>,
+    /// Why there are none.
+    pub absent_because: Option<String>,
+}
+
+/// What NVML does not tell is absent.
+#[derive(Debug, Clone, Serialize)]
+pub struct Gpu {
+    pub index: u32,
+    pub name: Option<String>,
+    pub uuid: Option<String>,
+    pub memory_bytes: Option<u64>,
+    pub sm_clock_mhz: Option<u32>,
+    pub memory_clock_mhz: Option<u32>,
+    pub max_sm_clock_mhz: Option<u32>,
+    pub max_memory_clock_mhz: Option<u32>,
+    pub compute_capability: Option<String>,
+    pub ecc: Option<bool>,
+    pub mig: Option<bool>,
+}
+
+impl Gpus {
+    pub fn look() -> Self {
+        let nvml = match Nvml::init() {
+            Ok(nvml) => nvml,
+            Err(error) => {
+                let because = format!("NVML cannot be used: {error}");
+                return Self { driver: None, cuda: None, devices: Vec::new(), absent_because: Some(because) };
+            }
+        };
+        let count = nvml.device_count().unwrap_or(0);
+        let devices: Vec<Gpu> = (0..count).filter_map(|index| device(&nvml, index)).collect();
+        let cuda = nvml.sys_cuda_driver_version().ok().map(|version| {
+            format!(
+                "{}.{}",
+                nvml_wrapper::cuda_driver_version_major(version),
+                nvml_wrapper::cuda_driver_version_minor(version)
+            )
+        });
+        let absent_because = devices.is_empty().then(|| "the driver lists no device".to_owned());
+        Self { driver: nvml.sys_driver_version().ok(), cuda, devices, absent_because }
+    }
+}
+
+fn device(nvml: &Nvml, index: u32) -> Option<Gpu> {
+    let device = nvml.device_by_index(index).ok()?;
+    Some(Gpu {
+        index,
+        name: device.name().ok(),
+        uuid: device.uuid().ok(),
+        memory_bytes: device.memory_info().ok().map(|memory| memory.total),
+        sm_clock_mhz: device.clock_info(Clock::SM).ok(),
+        memory_clock_mhz: device.clock_info(Clock::Memory).ok(),
+        max_sm_clock_mhz: device.max_clock_info(Clock::SM).ok(),
+        max_memory_clock_mhz: device.max_clock_info(Clock::Memory).ok(),
+        compute_capability: device
+            .cuda_compute_capability()
+            .ok()
+            .map(|capability| format!("{}.{}", capability.major, capability.minor)),
+        ecc: device.is_ecc_enabled().ok().map(|ecc| ecc.currently_enabled),
+        mig: device.mig_mode().ok().map(|mig| mig.current != 0),
+    })
+}

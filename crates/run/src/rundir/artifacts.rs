@@ -1,0 +1,77 @@
+//! What a run holds, with sizes and hashes.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::manifest::MANIFEST;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
+    /// Relative to the run.
+    pub path: String,
+    pub bytes: u64,
+    /// Absent for what is not a plain file (a link, a socket) or cannot be read.
+    pub blake3: Option<String>,
+}
+
+/// All files of a run but the manifest itself and our own dot files.
+pub fn list_artifacts(run: &Path) -> Vec<Artifact> {
+    let mut found = Vec::new();
+    walk(run, run, &mut found);
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found
+}
+
+fn walk(run: &Path, folder: &Path, found: &mut Vec<Artifact>) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let Ok(relative) = path.strip_prefix(run) else { continue };
+        let name = relative.to_string_lossy().into_owned();
+        let ours = folder == run && (name == MANIFEST || name == "tmp" || name.starts_with('.'));
+        let Ok(kind) = entry.file_type() else { continue };
+        if ours {
+            continue;
+        }
+        if kind.is_dir() {
+            walk(run, &path, found);
+            continue;
+        }
+        let bytes = entry.metadata().map_or(0, |metadata| metadata.len());
+        let blake3 = kind.is_file().then(|| hash(&path)).flatten();
+        found.push(Artifact { path: name, bytes, blake3 });
+    }
+}
+
+fn hash(path: &Path) -> Option<String> {
+    let mut hasher = blake3::Hasher::new();
+    let mut file = std::fs::File::open(path).ok()?;
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        match std::io::Read::read(&mut file, &mut buffer) {
+            Ok(0) => return Some(hasher.finalize().to_hex().to_string()),
+            Ok(read) => {
+                hasher.update(&buffer[..read]);
+            }
+            Err(_) => return None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_files_and_leaves_links_unread() {
+        let run = tempfile::tempdir().unwrap();
+        std::fs::create_dir(run.path().join("nsys")).unwrap();
+        std::fs::write(run.path().join("nsys/cmd.txt"), "abc").unwrap();
+        std::fs::write(run.path().join(MANIFEST), "{}").unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", run.path().join("link")).unwrap();
+        let found = list_artifacts(run.path());
+        assert_eq!(found.len(), 2);
+        assert_eq!((found[0].path.as_str(), &found[0].blake3), ("link", &None));
+        assert_eq!(found[1].blake3.as_deref(), Some(blake3::hash(b"abc").to_hex().as_str()));
+    }
+}

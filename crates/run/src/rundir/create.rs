@@ -1,0 +1,107 @@
+//! Makes a run directory that nobody else has, and locks it while it is worked on.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+
+use super::files::WriteError;
+
+const LOCK: &str = ".lock";
+
+/// Makes `<root>/<YYYYMMDD-HHMMSS>-<name>`, with `-2`, `-3` … behind it when that
+/// is taken. The root gets a `.gitignore` of its own when it has none.
+pub fn create(root: &Path, name: &str) -> Result<PathBuf, WriteError> {
+    std::fs::create_dir_all(root).map_err(|error| WriteError::new(root, error))?;
+    ignore_in_git(root)?;
+    let stamp = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
+    let mut path = root.join(format!("{stamp}-{name}"));
+    for number in 2.. {
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Ok(()) => break,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                path = root.join(format!("{stamp}-{name}-{number}"));
+            }
+            Err(error) => return Err(WriteError::new(&path, error)),
+        }
+    }
+    std::path::absolute(&path).map_err(|error| WriteError::new(&path, error))
+}
+
+fn ignore_in_git(root: &Path) -> Result<(), WriteError> {
+    let path = root.join(".gitignore");
+    let made = OpenOptions::new().write(true).create_new(true).open(&path);
+    match made {
+        Ok(mut file) => {
+            io::Write::write_all(&mut file, b"*\n").map_err(|error| WriteError::new(&path, error))
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => Err(WriteError::new(&path, error)),
+    }
+}
+
+/// Held while a run is worked on; the kernel lets go of it however we end.
+#[derive(Debug)]
+pub struct Lock(#[allow(dead_code)] File);
+
+/// None when another process works on this run.
+pub fn lock(run: &Path) -> Result<Option<Lock>, WriteError> {
+    let path = run.join(LOCK);
+    let file = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .mode(0o600)
+        .open(&path)
+        .map_err(|error| WriteError::new(&path, error))?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(Lock(file))),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(WriteError::new(&path, error.into())),
+    }
+}
+
+/// What a run is called after: only letters, digits, `.`, `_` and `-`.
+pub(crate) fn safe_name(name: &str) -> String {
+    let safe: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '_' })
+        .take(60)
+        .collect();
+    let safe = safe.trim_start_matches(['.', '-']);
+    if safe.is_empty() { "run".to_owned() } else { safe.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names() {
+        for (name, safe) in
+            [("python", "python"), ("../x", "_x"), ("a b/c", "a_b_c"), ("..", "run"), ("é", "_")]
+        {
+            assert_eq!(safe_name(name), safe);
+        }
+    }
+
+    #[test]
+    fn same_second_different_directories() {
+        let root = tempfile::tempdir().unwrap();
+        let made: std::collections::HashSet<_> = (0..20).map(|_| create(root.path(), "x").unwrap()).collect();
+        assert_eq!(made.len(), 20);
+        assert_eq!(std::fs::read_to_string(root.path().join(".gitignore")).unwrap(), "*\n");
+    }
+
+    #[test]
+    fn one_holder_at_a_time() {
+        let run = tempfile::tempdir().unwrap();
+        let held = lock(run.path()).unwrap();
+        assert!(held.is_some());
+        assert!(lock(run.path()).unwrap().is_none());
+        drop(held);
+        assert!(lock(run.path()).unwrap().is_some());
+    }
+}

@@ -1,0 +1,110 @@
+//! Writes the files of a run: through the redactor, atomically, and with a
+//! reserve that lets the last manifest be written on a full disk.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::secrets::Redactor;
+
+/// Given up when the disk is full, so that what is known can still be written.
+const RESERVE: &str = ".reserve";
+const RESERVE_BYTES: usize = 256 << 10;
+
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    #[error("the disk is full: cannot write `{}`", path.display())]
+    DiskFull { path: PathBuf },
+    #[error("cannot write `{}`: {source}", path.display())]
+    Other { path: PathBuf, source: io::Error },
+}
+
+impl WriteError {
+    pub(crate) fn new(path: &Path, source: io::Error) -> Self {
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                Self::DiskFull { path: path.to_owned() }
+            }
+            _ => Self::Other { path: path.to_owned(), source },
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Files {
+    root: PathBuf,
+    pub redactor: Redactor,
+}
+
+impl Files {
+    pub fn new(root: PathBuf, redactor: Redactor) -> Self {
+        Self { root, redactor }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn path(&self, relative: &str) -> PathBuf {
+        self.root.join(relative)
+    }
+
+    /// Sets space aside for the end.
+    pub fn reserve(&self) -> Result<(), WriteError> {
+        let path = self.path(RESERVE);
+        std::fs::write(&path, vec![0; RESERVE_BYTES]).map_err(|error| WriteError::new(&path, error))
+    }
+
+    pub fn release_reserve(&self) {
+        let _ = std::fs::remove_file(self.path(RESERVE));
+    }
+
+    pub fn folder(&self, relative: &str) -> Result<PathBuf, WriteError> {
+        let path = self.path(relative);
+        std::fs::create_dir_all(&path).map_err(|error| WriteError::new(&path, error))?;
+        Ok(path)
+    }
+
+    /// Secrets are masked in every string of the document.
+    pub fn json<T: Serialize>(&self, relative: &str, document: &T) -> Result<(), WriteError> {
+        let path = self.path(relative);
+        let other = |error: serde_json::Error| WriteError::Other { path: path.clone(), source: error.into() };
+        let mut document = serde_json::to_value(document).map_err(other)?;
+        self.redactor.document(&mut document);
+        let mut text = serde_json::to_string_pretty(&document).map_err(other)?;
+        text.push('\n');
+        self.write(relative, text.as_bytes())
+    }
+
+    /// Secrets are masked in the text.
+    pub fn text(&self, relative: &str, text: &str) -> Result<(), WriteError> {
+        self.write(relative, self.redactor.text(text).as_bytes())
+    }
+
+    /// Text in which nothing is left to mask.
+    pub fn masked(&self, relative: &str, text: &str) -> Result<(), WriteError> {
+        self.write(relative, text.as_bytes())
+    }
+
+    /// All or nothing: a reader sees the old file or the new one.
+    fn write(&self, relative: &str, bytes: &[u8]) -> Result<(), WriteError> {
+        let path = self.path(relative);
+        match replace(&path, bytes) {
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => {
+                self.release_reserve();
+                replace(&path, bytes)
+            }
+            result => result,
+        }
+        .map_err(|error| WriteError::new(&path, error))
+    }
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".writing-").tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}

@@ -1,0 +1,230 @@
+//! `run.json`: what a run is, what has been done, what came of it.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::artifacts::Artifact;
+use crate::process::{Ending, Finished, Leftover, Reason, Usage};
+use crate::secrets::Withheld;
+
+pub const MANIFEST: &str = "run.json";
+/// Raised when a reader of an older manifest would misunderstand a newer one.
+const SCHEMA: u32 = 1;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Manifest {
+    pub schema: u32,
+    /// The version that made the run.
+    pub rangefinder: String,
+    /// The directory's name.
+    pub id: String,
+    /// What runs of one kind share, for `run.keep`.
+    pub name: String,
+    pub created: String,
+    pub status: RunStatus,
+    pub exit_code: Option<u8>,
+    pub invocation: Invocation,
+    pub workload: WorkloadRecord,
+    pub steps: Vec<Step>,
+    pub passes: Vec<Pass>,
+    pub warnings: Vec<String>,
+    pub artifacts: Vec<Artifact>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    Running,
+    Finished,
+    Interrupted,
+    /// It broke off: a step could not be recorded or its files not written.
+    Failed,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Invocation {
+    pub argv: Vec<String>,
+    pub cwd: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct WorkloadRecord {
+    pub argv: Vec<String>,
+    /// What each `***` of `argv` stands for.
+    pub withheld: Vec<Withheld>,
+    pub cwd: String,
+    /// Secret variables that were set: a resumed run needs them again.
+    pub secret_variables: Vec<String>,
+}
+
+/// The steps of a run, in order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StepName {
+    Configure,
+    Doctor,
+    Rehearse,
+    Plan,
+    Timeline,
+    Counters,
+    Analyse,
+    Report,
+}
+
+impl StepName {
+    pub const ALL: [Self; 8] = [
+        Self::Configure,
+        Self::Doctor,
+        Self::Rehearse,
+        Self::Plan,
+        Self::Timeline,
+        Self::Counters,
+        Self::Analyse,
+        Self::Report,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Configure => "configure",
+            Self::Doctor => "doctor",
+            Self::Rehearse => "rehearse",
+            Self::Plan => "plan",
+            Self::Timeline => "timeline",
+            Self::Counters => "counters",
+            Self::Analyse => "analyse",
+            Self::Report => "report",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StepStatus {
+    Pending,
+    Running,
+    Done,
+    Skipped,
+    Failed,
+    Interrupted,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Step {
+    pub name: StepName,
+    pub status: StepStatus,
+    pub started: Option<String>,
+    pub duration_ms: Option<u64>,
+    /// Why it was skipped, what failed, or what it found.
+    pub note: Option<String>,
+    /// The user asked for what this step failed to give.
+    #[serde(default)]
+    pub asked_for: bool,
+}
+
+/// One run of the workload under one tool.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Pass {
+    pub name: String,
+    pub argv: Vec<String>,
+    pub withheld: Vec<Withheld>,
+    /// Variables set for this pass; null means unset.
+    pub env: Vec<(String, Option<String>)>,
+    pub pid: i32,
+    pub started: String,
+    pub wall_ms: u64,
+    pub ending: Ending,
+    pub usage: Usage,
+    pub ended_by_us: Option<Reason>,
+    pub killed: bool,
+    pub leftovers: Vec<Leftover>,
+    pub stdout_bytes: u64,
+    pub stderr_bytes: u64,
+    pub log_errors: Vec<String>,
+}
+
+impl Manifest {
+    pub fn new(id: String, name: String, invocation: Invocation, workload: WorkloadRecord) -> Self {
+        let steps = StepName::ALL.map(|name| Step {
+            name,
+            status: StepStatus::Pending,
+            started: None,
+            duration_ms: None,
+            note: None,
+            asked_for: false,
+        });
+        Self {
+            schema: SCHEMA,
+            rangefinder: env!("CARGO_PKG_VERSION").to_owned(),
+            id,
+            name,
+            created: now(),
+            status: RunStatus::Running,
+            exit_code: None,
+            invocation,
+            workload,
+            steps: steps.to_vec(),
+            passes: Vec::new(),
+            warnings: Vec::new(),
+            artifacts: Vec::new(),
+        }
+    }
+
+    /// Reads the manifest of a run; says in one line what is wrong with it.
+    pub fn read(run: &Path) -> Result<Self, String> {
+        let path = run.join(MANIFEST);
+        let text = fs_err::read_to_string(&path).map_err(|error| error.to_string())?;
+        let schema = serde_json::from_str::<serde_json::Value>(&text)
+            .ok()
+            .and_then(|document| document.get("schema")?.as_u64());
+        if schema.is_some_and(|schema| schema > SCHEMA.into()) {
+            return Err(format!("`{}` was made by a newer rangefinder", path.display()));
+        }
+        serde_json::from_str(&text)
+            .map_err(|error| format!("`{}` is not a manifest: {error}", path.display()))
+    }
+
+    pub fn step(&mut self, name: StepName) -> &mut Step {
+        let at = StepName::ALL.iter().position(|other| *other == name).unwrap_or(0);
+        &mut self.steps[at]
+    }
+}
+
+impl Pass {
+    pub(crate) fn of(
+        name: &str,
+        (argv, withheld): (Vec<String>, Vec<Withheld>),
+        env: Vec<(String, Option<String>)>,
+        finished: &Finished,
+    ) -> Self {
+        let log_errors = [&finished.stdout.log_error, &finished.stderr.log_error];
+        Self {
+            name: name.to_owned(),
+            argv,
+            withheld,
+            env,
+            pid: finished.pid,
+            started: timestamp(finished.started),
+            wall_ms: finished.wall.as_millis() as u64,
+            ending: finished.ending,
+            usage: finished.usage,
+            ended_by_us: finished.ended_by_us,
+            killed: finished.killed,
+            leftovers: finished.leftovers.clone(),
+            stdout_bytes: finished.stdout.bytes,
+            stderr_bytes: finished.stderr.bytes,
+            log_errors: log_errors.into_iter().flatten().cloned().collect(),
+        }
+    }
+}
+
+pub(crate) fn now() -> String {
+    timestamp(std::time::SystemTime::now())
+}
+
+fn timestamp(time: std::time::SystemTime) -> String {
+    match jiff::Timestamp::try_from(time) {
+        Ok(time) => format!("{time:.3}"),
+        Err(_) => "unknown".to_owned(),
+    }
+}

@@ -1,0 +1,17 @@
+//! The run directory: made once, never reused, complete enough to be moved.
+
+mod artifacts;
+mod create;
+mod files;
+mod keep;
+mod manifest;
+
+pub use artifacts::{Artifact, list_artifacts};
+pub(crate) use create::safe_name;
+pub use create::{Lock, create, lock};
+pub use files::{Files, WriteError};
+pub use keep::{Kept, remove_older};
+pub(crate) use manifest::now;
+pub use manifest::{
+    Invocation, MANIFEST, Manifest, Pass, RunStatus, Step, StepName, StepStatus, WorkloadRecord,
+};

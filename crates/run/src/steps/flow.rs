@@ -1,0 +1,194 @@
+//! From step to step: every one is recorded before and after, none takes the
+//! run down with it.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use super::begin::RunError;
+use super::{captures, doctor, plan, rehearse, report};
+use crate::config::Resolved;
+use crate::events::{Event, Observer};
+use crate::exit::Exit;
+use crate::process::{Route, Signals};
+use crate::provenance::Provenance;
+use crate::rundir::{
+    Files, Lock, MANIFEST, Manifest, RunStatus, StepName, StepStatus, list_artifacts, remove_older,
+};
+use crate::workload::Workload;
+
+/// A run that is being worked on.
+#[derive(Debug)]
+pub struct Run {
+    pub(super) files: Files,
+    pub(super) manifest: Manifest,
+    pub(super) resolved: Resolved,
+    pub(super) workload: Workload,
+    pub(super) route: Route,
+    pub(super) provenance: Option<Provenance>,
+    pub(super) _lock: Option<Lock>,
+}
+
+/// What a step came to.
+#[derive(Debug)]
+pub(super) enum StepResult {
+    Done(Option<String>),
+    Skipped { why: String, asked_for: bool },
+    Failed { why: String, asked_for: bool },
+    Interrupted(String),
+}
+
+/// How a run ended.
+#[derive(Debug)]
+pub struct Outcome {
+    pub exit: Exit,
+    /// The code a shell would show for the workload, if it ran.
+    pub workload_code: Option<i32>,
+    pub run: PathBuf,
+}
+
+pub(super) struct Context<'a> {
+    pub(super) signals: &'a Signals,
+    pub(super) observer: &'a mut dyn Observer,
+}
+
+impl Run {
+    pub fn folder(&self) -> &Path {
+        self.files.root()
+    }
+
+    /// Works through every step that is not finished yet.
+    pub fn execute(&mut self, signals: &Signals, observer: &mut dyn Observer) -> Result<Outcome, RunError> {
+        let context = &mut Context { signals, observer };
+        context.observer.see(&Event::RunStarted {
+            run: self.folder().to_owned(),
+            workload: crate::quote::shell_line(&self.manifest.workload.argv),
+        });
+        self.manifest.status = RunStatus::Running;
+        let result = self.steps(context);
+        if result.is_err() {
+            self.manifest.status = RunStatus::Failed;
+            // The reserve lets this last word be written on a full disk.
+            self.files.release_reserve();
+            let _ = self.save();
+        }
+        result
+    }
+
+    fn steps(&mut self, context: &mut Context<'_>) -> Result<Outcome, RunError> {
+        for name in StepName::ALL {
+            if matches!(self.manifest.step(name).status, StepStatus::Done | StepStatus::Skipped) {
+                continue;
+            }
+            let interrupted = self.interrupted() || context.signals.interrupted();
+            if interrupted && name != StepName::Report {
+                self.manifest.step(name).status = StepStatus::Interrupted;
+                continue;
+            }
+            self.step(name, context)?;
+        }
+        self.finish(context)
+    }
+
+    fn step(&mut self, name: StepName, context: &mut Context<'_>) -> Result<(), RunError> {
+        let clock = Instant::now();
+        let step = self.manifest.step(name);
+        step.status = StepStatus::Running;
+        step.started = Some(crate::rundir::now());
+        step.note = None;
+        self.save()?;
+        context.observer.see(&Event::StepStarted { step: name });
+        let result = match name {
+            StepName::Configure => StepResult::Done(None),
+            StepName::Doctor => doctor::step(self, context)?,
+            StepName::Rehearse => rehearse::step(self, context)?,
+            StepName::Plan => plan::step(self),
+            StepName::Timeline => captures::timeline(self),
+            StepName::Counters => captures::counters(self),
+            StepName::Analyse => captures::analyse(),
+            StepName::Report => report::step(self)?,
+        };
+        let (status, note, asked_for) = match result {
+            StepResult::Done(note) => (StepStatus::Done, note, false),
+            StepResult::Skipped { why, asked_for } => (StepStatus::Skipped, Some(why), asked_for),
+            StepResult::Failed { why, asked_for } => (StepStatus::Failed, Some(why), asked_for),
+            StepResult::Interrupted(why) => (StepStatus::Interrupted, Some(why), false),
+        };
+        let duration_ms = clock.elapsed().as_millis() as u64;
+        let step = self.manifest.step(name);
+        step.status = status;
+        step.note.clone_from(&note);
+        step.asked_for = asked_for;
+        step.duration_ms = Some(duration_ms);
+        self.save()?;
+        context.observer.see(&Event::StepFinished { step: name, status, duration_ms, note });
+        Ok(())
+    }
+
+    fn finish(&mut self, context: &mut Context<'_>) -> Result<Outcome, RunError> {
+        let exit = self.exit();
+        self.manifest.status =
+            if exit == Exit::Interrupted { RunStatus::Interrupted } else { RunStatus::Finished };
+        self.manifest.exit_code = Some(exit.code());
+        self.files.release_reserve();
+        let _ = std::fs::remove_dir(self.files.path("tmp"));
+        self.manifest.artifacts = list_artifacts(self.folder());
+        self.save()?;
+        self.remove_older(context);
+        let last = self.manifest.passes.last();
+        let report = self.files.path("report.md");
+        context.observer.see(&Event::RunFinished {
+            run: self.folder().to_owned(),
+            report: report.is_file().then_some(report),
+            workload: last.map(|pass| pass.ending.to_string()),
+            exit_code: exit.code(),
+        });
+        let workload_code = last.map(|pass| pass.ending.shell_code());
+        Ok(Outcome { exit, workload_code, run: self.folder().to_owned() })
+    }
+
+    fn remove_older(&mut self, context: &mut Context<'_>) {
+        let Some(keep) = self.resolved.config.run.keep else { return };
+        let Some(root) = self.folder().parent().map(Path::to_owned) else { return };
+        for removed in remove_older(&root, &self.manifest.name, keep) {
+            if removed.not_ours {
+                let text = format!(
+                    "`{}` holds files that are not rangefinder's and was left in place",
+                    removed.run.display()
+                );
+                context.observer.see(&Event::Warning { text });
+            }
+        }
+    }
+
+    /// The first that applies; see [`Exit`].
+    fn exit(&self) -> Exit {
+        let failed = |step: &crate::rundir::Step| step.status == StepStatus::Failed;
+        if self.interrupted() {
+            Exit::Interrupted
+        } else if self
+            .manifest
+            .steps
+            .iter()
+            .any(|step| step.name == StepName::Rehearse && failed(step) && !step.asked_for)
+        {
+            Exit::WorkloadFailed
+        } else if self.manifest.steps.iter().any(|step| step.asked_for || failed(step)) {
+            Exit::Missing
+        } else {
+            Exit::Complete
+        }
+    }
+
+    fn interrupted(&self) -> bool {
+        self.manifest.steps.iter().any(|step| step.status == StepStatus::Interrupted)
+    }
+
+    pub(super) fn save(&self) -> Result<(), RunError> {
+        Ok(self.files.json(MANIFEST, &self.manifest)?)
+    }
+
+    pub(super) fn warn(&mut self, text: String, context: &mut Context<'_>) {
+        context.observer.see(&Event::Warning { text: self.files.redactor.text(&text) });
+        self.manifest.warnings.push(text);
+    }
+}

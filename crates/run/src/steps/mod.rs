@@ -1,0 +1,15 @@
+//! The eight steps of a run and the flow through them.
+
+mod begin;
+mod captures;
+mod doctor;
+mod flow;
+mod plan;
+mod rehearse;
+mod report;
+mod resume;
+
+pub use begin::{RunError, Start, begin, redactor as config_redactor};
+pub use flow::{Outcome, Run};
+pub use plan::plan_text;
+pub use resume::{Resume, reopen};

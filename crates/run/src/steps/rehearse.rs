@@ -1,0 +1,152 @@
+//! Step 3: the undisturbed pass.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::begin::RunError;
+use super::flow::{Context, Run, StepResult};
+use crate::config::{Config, Enable, StopWith};
+use crate::process::{Finished, Output, Reason, Spec, Stop, StopBy, SuperviseError, supervise};
+use crate::quote::{shell_line, shell_word};
+use crate::rundir::{Pass, WriteError};
+use crate::workload::{environment, tmpdir};
+
+const PASS: &str = "rehearsal";
+/// How long processes may outlive the workload before they are ended.
+const LINGER: Duration = Duration::from_millis(500);
+
+pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResult, RunError> {
+    if run.resolved.config.rehearsal.enable == Enable::False {
+        let why = "`rehearsal.enable=false`".to_owned();
+        return Ok(StepResult::Skipped { why, asked_for: false });
+    }
+    let relative = format!("workload/{PASS}");
+    set_aside(&run.files.path(&relative))?;
+    let folder = run.files.folder(&relative)?;
+    run.files.folder(PASS)?;
+    let (tmpdir, link) = tmpdir(run.files.root())?;
+    let variables = run.workload.variables(PASS, &folder, &tmpdir);
+    let argv = run.workload.argv(&folder);
+    let written = run.files.redactor.argv(&argv);
+    let shown: Vec<(String, Option<String>)> = variables
+        .iter()
+        .map(|(name, value)| {
+            (name.clone(), value.as_ref().map(|value| run.files.redactor.named(name, value)))
+        })
+        .collect();
+    run.files.masked(&format!("{PASS}/cmd.txt"), &command_line(&written.0, &shown, &run.workload.cwd))?;
+    let config = &run.resolved.config;
+    let spec = Spec {
+        argv,
+        env: environment(&variables),
+        cwd: run.workload.cwd.clone(),
+        output: Output::Teed {
+            stdout_log: folder.join("stdout.log"),
+            stderr_log: folder.join("stderr.log"),
+            route: run.route,
+            scrub: run.files.redactor.known_values(),
+        },
+        timeout: config.workload.timeout.map(|timeout| timeout.0),
+        stop: stop(config),
+        grace: config.capture.grace.0,
+        linger: LINGER,
+        unlink: link,
+    };
+    let finished = match supervise(&spec, Some(context.signals)) {
+        Ok(finished) => finished,
+        Err(error @ SuperviseError::Log { .. }) => return Err(error.into()),
+        Err(error) => return Ok(StepResult::Failed { why: error.to_string(), asked_for: false }),
+    };
+    note_oddities(run, &finished, context);
+    run.manifest.passes.retain(|pass| pass.name != PASS);
+    run.manifest.passes.push(Pass::of(PASS, written, shown, &finished));
+    Ok(judge(run, &finished))
+}
+
+/// What an earlier attempt left stays, under another name.
+fn set_aside(folder: &Path) -> Result<(), RunError> {
+    if !folder.exists() {
+        return Ok(());
+    }
+    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let free = (1..).map(|attempt| folder.with_file_name(format!("{name}.attempt-{attempt}")));
+    for path in free {
+        if !path.exists() {
+            std::fs::rename(folder, &path).map_err(|error| WriteError::new(&path, error))?;
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn stop(config: &Config) -> Option<Stop> {
+    let duration = config.capture.duration?.0;
+    let delay = config.capture.delay.map(|delay| delay.0).unwrap_or_default();
+    let by = match config.capture.stop {
+        StopWith::Term => StopBy::Term,
+        StopWith::Int => StopBy::Int,
+        StopWith::Command => StopBy::Command(config.capture.stop_command.iter().map(Into::into).collect()),
+    };
+    Some(Stop { after: delay + duration, by })
+}
+
+/// A line to paste into a shell.
+fn command_line(argv: &[String], variables: &[(String, Option<String>)], cwd: &Path) -> String {
+    let mut line = format!("cd {} && env", shell_word(&cwd.to_string_lossy()));
+    for (name, value) in variables {
+        match value {
+            Some(value) => line.push_str(&format!(" {}", shell_word(&format!("{name}={value}")))),
+            None => line.push_str(&format!(" -u {}", shell_word(name))),
+        }
+    }
+    format!("{line} {}\n", shell_line(argv))
+}
+
+fn note_oddities(run: &mut Run, finished: &Finished, context: &mut Context<'_>) {
+    if !finished.leftovers.is_empty() {
+        let names: Vec<String> = finished
+            .leftovers
+            .iter()
+            .map(|leftover| format!("{} (pid {})", leftover.name, leftover.pid))
+            .collect();
+        let survivors = finished.leftovers.iter().filter(|leftover| leftover.survived).count();
+        let fate = if survivors == 0 {
+            "were ended".to_owned()
+        } else {
+            format!("could not all be ended: {survivors} survive")
+        };
+        run.warn(format!("processes that the workload left behind {fate}: {}", names.join(", ")), context);
+    }
+    for error in [&finished.stdout.log_error, &finished.stderr.log_error].into_iter().flatten() {
+        run.warn(error.clone(), context);
+    }
+}
+
+fn judge(run: &Run, finished: &Finished) -> StepResult {
+    let failed = |why: String| StepResult::Failed { why, asked_for: false };
+    let killed = if finished.killed { ", and had to be killed" } else { "" };
+    match finished.ended_by_us {
+        Some(Reason::Interrupted) => {
+            let how = if finished.killed {
+                "killed by the second interrupt".to_owned()
+            } else {
+                finished.ending.to_string()
+            };
+            StepResult::Interrupted(format!("interrupted; the workload ended with {how}"))
+        }
+        Some(Reason::Timeout) => {
+            let limit = run.resolved.shown("workload.timeout");
+            failed(format!("the workload ran past `workload.timeout={limit}`{killed}"))
+        }
+        _ if finished.stdout.disk_full || finished.stderr.disk_full => StepResult::Failed {
+            why: "the disk is full: the workload's output was not all kept".to_owned(),
+            asked_for: true,
+        },
+        Some(Reason::Stopped) => StepResult::Done(Some(format!(
+            "the workload was stopped after {:.1} s as asked{killed}",
+            finished.wall.as_secs_f64()
+        ))),
+        None if finished.ending.success() => StepResult::Done(None),
+        None => failed(format!("the workload failed with {}", finished.ending)),
+    }
+}

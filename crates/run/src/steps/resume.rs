@@ -1,0 +1,124 @@
+//! `resume`: the same run, from its first unfinished step.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use super::begin::{RunError, redactor};
+use super::flow::Run;
+use crate::config::{Request, Text, resolve};
+use crate::process::Route;
+use crate::rundir::{Files, Manifest, lock};
+use crate::secrets::{MASK, looks_secret_name, rebuild_argv, secret_spans};
+use crate::workload::Workload;
+
+/// What `rangefinder resume` was given.
+#[derive(Debug)]
+pub struct Resume {
+    pub run: PathBuf,
+    /// The command again, when it held a secret that was not written down.
+    pub command: Vec<OsString>,
+    /// Secret variables the user is ready to do without.
+    pub without: Vec<String>,
+    pub route: Route,
+}
+
+pub fn reopen(resume: Resume) -> Result<Run, RunError> {
+    let folder = std::path::absolute(&resume.run).unwrap_or_else(|_| resume.run.clone());
+    let manifest = Manifest::read(&folder).map_err(|error| {
+        RunError::NotARun(format!("`{}` is not a run that can be resumed: {error}", folder.display()))
+    })?;
+    let Some(lock) = lock(&folder)? else { return Err(RunError::Busy { run: folder }) };
+    let cwd = PathBuf::from(&manifest.workload.cwd);
+    let mut resolved =
+        resolve(&Request { file: Some(folder.join("config.yaml")), cwd: cwd.clone(), ..Request::default() })?;
+    let mut needs = Vec::new();
+    let without = |name: &str| resume.without.iter().any(|other| other == name);
+    for (name, value) in &mut resolved.config.workload.env {
+        if value.as_ref().is_some_and(|value| value.0 == MASK) {
+            match std::env::var(name) {
+                Ok(ours) => *value = Some(Text(ours)),
+                Err(_) if without(name) => *value = None,
+                Err(_) => {}
+            }
+        }
+    }
+    for name in &manifest.workload.secret_variables {
+        if std::env::var_os(name).is_none() && !without(name) {
+            needs.push(format!("environment variable `{name}`"));
+        }
+    }
+    let command = command(&manifest, &resume, &mut needs)?;
+    if !needs.is_empty() {
+        let hint = "set the variables, or name one with `--without NAME` if it is not needed; \
+                    give a command with secrets again after `--`";
+        return Err(RunError::Withheld { needs, hint: hint.to_owned() });
+    }
+    // The command holds the module and the overrides already.
+    resolved.config.workload.module = None;
+    resolved.config.workload.overrides = Vec::new();
+    let workload = Workload::new(&resolved.config, &command, &cwd)?;
+    let files = Files::new(folder, redactor(&resolved.config));
+    files.reserve()?;
+    let mut manifest = manifest;
+    manifest.warnings.clear();
+    reopen_steps(&mut manifest);
+    Ok(Run { files, manifest, resolved, workload, route: resume.route, provenance: None, _lock: Some(lock) })
+}
+
+/// Once one step is to be done again, the report is, too.
+fn reopen_steps(manifest: &mut Manifest) {
+    use crate::rundir::{StepName, StepStatus};
+    let finished = |status| matches!(status, StepStatus::Done | StepStatus::Skipped);
+    if manifest.steps.iter().any(|step| !finished(step.status)) {
+        manifest.step(StepName::Doctor).status = StepStatus::Pending;
+        manifest.step(StepName::Report).status = StepStatus::Pending;
+    }
+}
+
+fn command(manifest: &Manifest, resume: &Resume, needs: &mut Vec<String>) -> Result<Vec<OsString>, RunError> {
+    let written = &manifest.workload.argv;
+    let withheld = &manifest.workload.withheld;
+    if !resume.command.is_empty() {
+        same_command(written, withheld.iter().map(|withheld| withheld.arg).collect(), &resume.command)?;
+        return Ok(resume.command.clone());
+    }
+    match rebuild_argv(written, withheld, secret_of) {
+        Ok(argv) => Ok(argv.into_iter().map(OsString::from).collect()),
+        Err(missing) => {
+            for need in missing {
+                if !needs.iter().any(|other| need.starts_with(other.as_str())) {
+                    needs.push(need);
+                }
+            }
+            Ok(Vec::new())
+        }
+    }
+}
+
+/// The secret part of a variable: all of it, or what is secret by its looks.
+fn secret_of(name: &str) -> Option<String> {
+    let value = std::env::var(name).ok()?;
+    if looks_secret_name(name, &value, &[]) {
+        return Some(value);
+    }
+    match secret_spans(&value).as_slice() {
+        [span] => Some(value[span.clone()].to_owned()),
+        _ => None,
+    }
+}
+
+fn same_command(written: &[String], withheld: Vec<usize>, given: &[OsString]) -> Result<(), RunError> {
+    let longest = written.len().max(given.len());
+    for at in 0..longest {
+        let expected = written.get(at).map(String::as_str).unwrap_or("<nothing>");
+        let text = given.get(at).map_or("<nothing>".into(), |text| text.to_string_lossy());
+        if text != expected && !withheld.contains(&at) {
+            return Err(RunError::OtherCommand {
+                at,
+                given: text.into_owned(),
+                expected: expected.to_owned(),
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,323 @@
+//! The workload as it is started in one pass: argv, directory, environment.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::config::Config;
+use crate::rundir::WriteError;
+
+/// Set by other profilers; with one of these a capture of ours may see nothing.
+const RESERVED: [&str; 2] = ["CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"];
+const RESERVED_PREFIX: &str = "NSYS_";
+
+/// A socket in `TMPDIR` must fit 108 bytes with what programs append to it.
+const LONGEST_TMPDIR: usize = 64;
+
+#[derive(Debug, thiserror::Error)]
+pub enum WorkloadError {
+    #[error("there is no workload\nhint: put it after `--`, as in `rangefinder run -- python infer.py`")]
+    None,
+    #[error("there is no program `{program}` on the PATH")]
+    NotOnPath { program: String },
+    #[error("there is no program `{program}`")]
+    NoSuchFile { program: String },
+    #[error("`{program}` is not executable\nhint: start it through its interpreter, or `chmod +x {program}`")]
+    NotExecutable { program: String },
+    #[error("`workload.module` needs `python` or `python3` on the PATH, and neither is there")]
+    NoPython,
+    #[error("`workload.cwd`: there is no directory `{}`", cwd.display())]
+    NoDirectory { cwd: PathBuf },
+}
+
+/// A workload that can be started.
+#[derive(Debug, Clone)]
+pub struct Workload {
+    argv: Vec<OsString>,
+    hydra: bool,
+    overrides: Vec<String>,
+    pub cwd: PathBuf,
+    /// Variables to set (or unset) in every pass.
+    variables: Vec<(String, Option<String>)>,
+}
+
+impl Workload {
+    /// Checks everything that can be wrong before anything is run. `command` is
+    /// the argv of the command line, where it stood there.
+    pub fn new(config: &Config, command: &[OsString], here: &Path) -> Result<Self, WorkloadError> {
+        let workload = &config.workload;
+        let cwd = match &workload.cwd {
+            Some(cwd) => here.join(&cwd.0),
+            None => here.to_owned(),
+        };
+        if !cwd.is_dir() {
+            return Err(WorkloadError::NoDirectory { cwd });
+        }
+        let argv: Vec<OsString> = match &workload.module {
+            Some(module) => {
+                let python =
+                    ["python", "python3"].into_iter().find(|name| on_path(OsStr::new(name)).is_some());
+                let python = python.ok_or(WorkloadError::NoPython)?;
+                vec![python.into(), "-m".into(), module.0.clone().into()]
+            }
+            None if !command.is_empty() => command.to_vec(),
+            None => workload.command.iter().map(OsString::from).collect(),
+        };
+        check_program(argv.first().ok_or(WorkloadError::None)?, &cwd)?;
+        let mut variables: Vec<(String, Option<String>)> = Vec::new();
+        if let Some(device) = &workload.device {
+            variables.push(("CUDA_VISIBLE_DEVICES".to_owned(), Some(device.0.clone())));
+        }
+        if let Some(warmup) = workload.warmup {
+            variables.push(("RANGEFINDER_WARMUP".to_owned(), Some(warmup.to_string())));
+        }
+        for (name, value) in &workload.env {
+            variables.push((name.clone(), value.as_ref().map(|value| value.0.clone())));
+        }
+        Ok(Self { argv, hydra: workload.hydra, overrides: workload.overrides.clone(), cwd, variables })
+    }
+
+    /// What the run is called after: the program, or the script it interprets.
+    pub fn name(&self) -> String {
+        let file = |text: &OsString| {
+            Path::new(text).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+        };
+        let program = self.argv.first().map(file).unwrap_or_default();
+        if !is_python(&program) {
+            return program;
+        }
+        let mut arguments = self.argv.iter().skip(1);
+        while let Some(argument) = arguments.next() {
+            match argument.to_str() {
+                Some("-m") => return arguments.next().map(file).unwrap_or(program),
+                Some("-c" | "-") => break,
+                Some(option) if option.starts_with('-') => {}
+                _ => return file(argument),
+            }
+        }
+        program
+    }
+
+    /// The argv before anything is added for a pass.
+    pub fn command_with_overrides(&self) -> Vec<OsString> {
+        self.argv.iter().cloned().chain(self.overrides.iter().map(OsString::from)).collect()
+    }
+
+    /// The interpreter, when the workload is a Python program.
+    pub fn python(&self) -> Option<PathBuf> {
+        let program = self.argv.first()?;
+        let name = Path::new(program).file_name()?.to_string_lossy().into_owned();
+        if is_python(&name) {
+            return Some(program.into());
+        }
+        let path =
+            if program.as_bytes().contains(&b'/') { self.cwd.join(program) } else { on_path(program)? };
+        shebang_python(&path)
+    }
+
+    /// The argv of one pass. Our own Hydra settings stand before the user's
+    /// overrides, which therefore win.
+    pub fn argv(&self, pass_folder: &Path) -> Vec<OsString> {
+        let mut argv = self.argv.clone();
+        if self.hydra {
+            let at = argv.iter().skip(1).position(|argument| is_override(argument));
+            let at = at.map_or(argv.len(), |at| at + 1);
+            let folder = hydra_quoted(&pass_folder.to_string_lossy());
+            let ours = [
+                format!("hydra.run.dir={folder}"),
+                "hydra.job.chdir=false".to_owned(),
+                "hydra.output_subdir=null".to_owned(),
+            ];
+            argv.splice(at..at, ours.map(OsString::from));
+        }
+        argv.extend(self.overrides.iter().map(OsString::from));
+        argv
+    }
+
+    /// Variables that differ from our own environment in this pass.
+    pub fn variables(&self, pass: &str, pass_folder: &Path, tmpdir: &Path) -> Vec<(String, Option<String>)> {
+        let mut variables = vec![
+            ("TMPDIR".to_owned(), Some(tmpdir.to_string_lossy().into_owned())),
+            ("RANGEFINDER_PASS".to_owned(), Some(pass.to_owned())),
+            ("RANGEFINDER_PASS_DIR".to_owned(), Some(pass_folder.to_string_lossy().into_owned())),
+        ];
+        variables.extend(self.variables.iter().cloned());
+        variables
+    }
+
+    /// Variables of other profilers that are set for the workload.
+    pub fn reserved_variables(&self) -> Vec<String> {
+        let set = |name: &str| match self.variables.iter().rev().find(|(other, _)| other == name) {
+            Some((_, value)) => value.is_some(),
+            None => std::env::var_os(name).is_some(),
+        };
+        let ours = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+        let mut names: Vec<String> =
+            ours.chain(self.variables.iter().map(|(name, _)| name.clone())).collect();
+        names.sort();
+        names.dedup();
+        names.retain(|name| {
+            (RESERVED.contains(&name.as_str()) || name.starts_with(RESERVED_PREFIX)) && set(name)
+        });
+        names
+    }
+}
+
+/// Our environment with `variables` set or unset.
+pub fn environment(variables: &[(String, Option<String>)]) -> Vec<(OsString, OsString)> {
+    let mut environment: Vec<(OsString, OsString)> = std::env::vars_os()
+        .filter(|(name, _)| !variables.iter().any(|(other, _)| name == other.as_str()))
+        .collect();
+    for (at, (name, value)) in variables.iter().enumerate() {
+        let last = variables.iter().skip(at + 1).all(|(later, _)| later != name);
+        if let (true, Some(value)) = (last, value) {
+            environment.push((name.into(), value.into()));
+        }
+    }
+    environment
+}
+
+/// The `TMPDIR` of a run, inside it. Where that path is too long for a socket, a
+/// short link to it that must be removed afterwards.
+pub fn tmpdir(run: &Path) -> Result<(PathBuf, Option<PathBuf>), WriteError> {
+    let inside = run.join("tmp");
+    std::fs::create_dir_all(&inside).map_err(|error| WriteError::new(&inside, error))?;
+    if inside.as_os_str().len() <= LONGEST_TMPDIR {
+        return Ok((inside, None));
+    }
+    for attempt in 0..100 {
+        let link = std::env::temp_dir().join(format!("rf-{}-{attempt}", std::process::id()));
+        if std::os::unix::fs::symlink(&inside, &link).is_ok() {
+            return Ok((link.clone(), Some(link)));
+        }
+    }
+    Ok((inside, None))
+}
+
+fn check_program(program: &OsStr, cwd: &Path) -> Result<(), WorkloadError> {
+    let shown = program.to_string_lossy().into_owned();
+    if !program.as_bytes().contains(&b'/') {
+        return on_path(program).map(drop).ok_or(WorkloadError::NotOnPath { program: shown });
+    }
+    let path = cwd.join(program);
+    if !path.is_file() {
+        return Err(WorkloadError::NoSuchFile { program: shown });
+    }
+    if executable(&path) { Ok(()) } else { Err(WorkloadError::NotExecutable { program: shown }) }
+}
+
+/// The file a program name stands for.
+pub(crate) fn on_path(program: &OsStr) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| executable(path))
+}
+
+fn executable(path: &Path) -> bool {
+    path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+}
+
+fn is_python(name: &str) -> bool {
+    name.strip_prefix("python").is_some_and(|version| version.chars().all(|c| c.is_ascii_digit() || c == '.'))
+}
+
+/// `#!/usr/bin/env python3` or `#!/venv/bin/python` of a script such as `torchrun`.
+fn shebang_python(path: &Path) -> Option<PathBuf> {
+    let mut start = [0; 256];
+    let read = std::io::Read::read(&mut std::fs::File::open(path).ok()?, &mut start).ok()?;
+    let line = String::from_utf8_lossy(&start[..read]).lines().next()?.strip_prefix("#!")?.to_owned();
+    let mut words = line.split_whitespace();
+    let program = words.next()?;
+    let program =
+        if program.ends_with("/env") { words.find(|word| !word.starts_with('-'))? } else { program };
+    let name = Path::new(program).file_name()?.to_str()?;
+    is_python(name).then(|| program.into())
+}
+
+/// `a.b=c`, `+a=b`, `~a`, `a@b=c`: what Hydra takes as an override.
+fn is_override(argument: &OsStr) -> bool {
+    let Some(text) = argument.to_str() else { return false };
+    let key = text.trim_start_matches(['+', '~']);
+    match key.split_once('=') {
+        Some((key, _)) => key_like(key),
+        None => text.starts_with('~') && key_like(key),
+    }
+}
+
+fn key_like(key: &str) -> bool {
+    key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && key.chars().all(|c| c.is_ascii_alphanumeric() || "_./@-:".contains(c))
+}
+
+/// A value as Hydra's override grammar reads it back unchanged.
+fn hydra_quoted(text: &str) -> String {
+    if text.chars().all(|c| c.is_alphanumeric() || "/_-.".contains(c)) {
+        return text.to_owned();
+    }
+    let escaped = text.replace('\\', "\\\\").replace('\'', "\\'").replace("${", "\\${");
+    format!("'{escaped}'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{Request, resolve};
+
+    fn workload(overrides: &[&str], command: &[&str]) -> Workload {
+        let request = Request {
+            overrides: overrides.iter().map(|text| (*text).to_owned()).collect(),
+            command: command.iter().map(|text| (*text).to_owned()).collect(),
+            cwd: "/nonexistent".into(),
+            ..Request::default()
+        };
+        let command: Vec<OsString> = command.iter().map(OsString::from).collect();
+        Workload::new(&resolve(&request).unwrap().config, &command, Path::new("/")).unwrap()
+    }
+
+    fn argv(workload: &Workload) -> Vec<String> {
+        workload.argv(Path::new("/r/w")).iter().map(|text| text.to_string_lossy().into_owned()).collect()
+    }
+
+    #[test]
+    fn hydra_settings_stand_before_the_users_overrides() {
+        let ours = ["hydra.run.dir=/r/w", "hydra.job.chdir=false", "hydra.output_subdir=null"];
+        let with = |before: &[&str], after: &[&str]| -> Vec<String> {
+            before.iter().chain(&ours).chain(after).map(|text| (*text).to_owned()).collect()
+        };
+        let given =
+            workload(&["workload.hydra=true"], &["sh", "app.py", "--config-name", "x", "a.b=1", "+c=2"]);
+        assert_eq!(argv(&given), with(&["sh", "app.py", "--config-name", "x"], &["a.b=1", "+c=2"]));
+        let given = workload(&["workload.hydra=true", "workload.overrides=[z=3]"], &["sh", "app.py"]);
+        assert_eq!(argv(&given), with(&["sh", "app.py"], &["z=3"]));
+        let given = workload(&["workload.hydra=true"], &["sh", "app.py", "~db", "x=1"]);
+        assert_eq!(argv(&given), with(&["sh", "app.py"], &["~db", "x=1"]));
+    }
+
+    #[test]
+    fn devices_pass_through() {
+        for device in ["1", "0,2", "GPU-8f1c0d6e", "MIG-1234/5/0"] {
+            let given = workload(&[&format!("workload.device='{device}'")], &["true"]);
+            let variables = given.variables("rehearsal", Path::new("/r/w"), Path::new("/t"));
+            assert!(variables.contains(&("CUDA_VISIBLE_DEVICES".to_owned(), Some(device.to_owned()))));
+        }
+    }
+
+    #[test]
+    fn later_variables_win_and_null_unsets() {
+        let set = |value: &str| Some(value.to_owned());
+        let environment = environment(&[
+            ("A_TEST_NAME".to_owned(), set("1")),
+            ("A_TEST_NAME".to_owned(), set("2")),
+            ("PATH".to_owned(), None),
+        ]);
+        assert!(environment.contains(&("A_TEST_NAME".into(), "2".into())));
+        assert!(!environment.contains(&("A_TEST_NAME".into(), "1".into())));
+        assert!(environment.iter().all(|(name, _)| name != "PATH"));
+    }
+
+    #[test]
+    fn quoted_for_hydra() {
+        assert_eq!(hydra_quoted("/a/b-c_d.e"), "/a/b-c_d.e");
+        assert_eq!(hydra_quoted("/a b/c=d,'e"), "'/a b/c=d,\\'e'");
+    }
+}
