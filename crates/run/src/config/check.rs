@@ -15,7 +15,7 @@ pub(super) fn check(resolved: &Resolved) -> Result<(), ConfigError> {
         && config.rehearsal.enable == Enable::False
     {
         return Err(ConfigError::Incomplete {
-            setting: setting("nsys.capture_range"),
+            setting: Box::new(setting("nsys.capture_range")),
             why: "needs a range to wait for, and with `rehearsal.enable=false` none can be found".to_owned(),
             hint: "name it with `nsys.nvtx_capture=NAME`, or let the rehearsal run".to_owned(),
         });
@@ -23,15 +23,14 @@ pub(super) fn check(resolved: &Resolved) -> Result<(), ConfigError> {
     let by_range = matches!(config.ncu.replay_mode, ReplayMode::Range | ReplayMode::AppRange);
     if by_range && !config.ncu.gating_nvtx {
         return Err(ConfigError::Contradiction {
-            first: setting("ncu.replay_mode"),
-            second: setting("ncu.gating_nvtx"),
+            settings: Box::new([setting("ncu.replay_mode"), setting("ncu.gating_nvtx")]),
             why: "replaying by range needs the ranges",
             hint: "use `ncu.replay_mode=kernel`, or leave `ncu.gating_nvtx` on",
         });
     }
     if config.capture.stop == StopWith::Command && config.capture.stop_command.is_empty() {
         return Err(ConfigError::Incomplete {
-            setting: setting("capture.stop"),
+            setting: Box::new(setting("capture.stop")),
             why: "needs the command that stops the workload".to_owned(),
             hint: "give it as a list: `'capture.stop_command=[curl, -X, POST, localhost:8000/stop]'`"
                 .to_owned(),
@@ -42,15 +41,14 @@ pub(super) fn check(resolved: &Resolved) -> Result<(), ConfigError> {
         && config.capture.stop != StopWith::Term
     {
         return Err(ConfigError::Incomplete {
-            setting: setting("capture.stop"),
+            setting: Box::new(setting("capture.stop")),
             why: "never happens without `capture.duration`".to_owned(),
             hint: "set `capture.duration`, e.g. `capture.duration=10s`".to_owned(),
         });
     }
     if config.workload.module.is_some() && !config.workload.command.is_empty() {
         return Err(ConfigError::Contradiction {
-            first: setting("workload.module"),
-            second: setting("workload.command"),
+            settings: Box::new([setting("workload.module"), setting("workload.command")]),
             why: "a run has one workload",
             hint: "drop one of the two; arguments for the module go into `workload.overrides`",
         });

@@ -31,14 +31,13 @@ pub enum ConfigError {
         message: String,
     },
     Contradiction {
-        first: Setting,
-        second: Setting,
+        settings: Box<[Setting; 2]>,
         why: &'static str,
         hint: &'static str,
     },
     /// A key needs another one that is absent.
     Incomplete {
-        setting: Setting,
+        setting: Box<Setting>,
         why: String,
         hint: String,
     },
@@ -80,9 +79,10 @@ impl fmt::Display for ConfigError {
             Self::Unreadable { path, message } => {
                 write!(f, "cannot read `{}`: {message}", path.display())
             }
-            Self::Contradiction { first, second, why, hint } => {
-                write!(f, "{first} and {second} contradict each other: {why}\n")?;
-                write!(f, "  from: {} ({})\n", first.source, first.key)?;
+            Self::Contradiction { settings, why, hint } => {
+                let [first, second] = settings.as_ref();
+                writeln!(f, "{first} and {second} contradict each other: {why}")?;
+                writeln!(f, "  from: {} ({})", first.source, first.key)?;
                 write!(f, "  from: {} ({})\nhint: {hint}", second.source, second.key)
             }
             Self::Incomplete { setting, why, hint } => {

@@ -18,7 +18,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::signal::{SigSet, SigmaskHow, Signal as NixSignal};
+use nix::sys::signal::{SigSet, Signal as NixSignal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::time::TimeValLike;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -101,7 +101,7 @@ fn start(launch: &Launch, descriptors: Vec<OwnedFd>) -> io::Result<Pid> {
         Session::Terminal => {
             setsid()?;
             ioctl_tiocsctty(&stdin)?;
-            take_foreground(&mut command);
+            command.process_group(0);
         }
         Session::Own => {
             setsid()?;
@@ -113,6 +113,7 @@ fn start(launch: &Launch, descriptors: Vec<OwnedFd>) -> io::Result<Pid> {
             command.process_group(group);
         }
     }
+    before_exec(&mut command, launch.session == Session::Terminal);
     command.stdin(Stdio::from(stdin)).stdout(Stdio::from(stdout)).stderr(Stdio::from(stderr));
     let child = command.spawn()?;
     Ok(Pid::from_child(&child))
@@ -122,26 +123,27 @@ fn libc_ebadf() -> i32 {
     rustix::io::Errno::BADF.raw_os_error()
 }
 
-/// Makes the child the foreground process group of its new terminal before it
-/// runs. A group of its own below the guardian's session, and not the guardian's
-/// group, because the kernel ignores Ctrl-Z for a group with no parent in its session.
+/// What the child does before it becomes the program: it unblocks the signals
+/// that we block, and takes the foreground of its new terminal if it has one.
+///
+/// It has a process group of its own below our session, and is not in ours,
+/// because the kernel ignores Ctrl-Z for a group with no parent in its session.
 #[allow(unsafe_code)]
-fn take_foreground(command: &mut Command) {
-    let foreground = || {
-        setpgid(None, None)?;
-        // A background group that calls tcsetpgrp is stopped unless SIGTTOU is blocked.
-        let mut set = SigSet::empty();
-        set.add(NixSignal::SIGTTOU);
-        let before = set.thread_swap_mask(SigmaskHow::SIG_BLOCK)?;
-        tcsetpgrp(rustix::stdio::stdin(), rustix::process::getpid())?;
-        before.thread_set_mask()?;
+fn before_exec(command: &mut Command, take_foreground: bool) {
+    let prepare = move || {
+        if take_foreground {
+            // Signals are still blocked: a background group that calls this
+            // with SIGTTOU open would be stopped.
+            tcsetpgrp(rustix::stdio::stdin(), rustix::process::getpid())?;
+        }
+        SigSet::empty().thread_set_mask()?;
         Ok(())
     };
     // SAFETY: between fork and exec only async-signal-safe calls are allowed; the
-    // closure makes four system calls, allocates nothing and takes no lock. There
+    // closure makes system calls only, allocates nothing and takes no lock. There
     // is no other way to be in the foreground before the program's first read.
     unsafe {
-        command.pre_exec(foreground);
+        command.pre_exec(prepare);
     }
 }
 
@@ -321,7 +323,7 @@ impl Guardian {
             match self.leftovers.iter_mut().find(|leftover| leftover.pid == survivor.pid) {
                 Some(leftover) => leftover.survived = true,
                 None => {
-                    self.leftovers.push(Leftover { pid: survivor.pid, name: survivor.name, survived: true })
+                    self.leftovers.push(Leftover { pid: survivor.pid, name: survivor.name, survived: true });
                 }
             }
         }

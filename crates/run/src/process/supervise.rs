@@ -45,7 +45,7 @@ const STOP_COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(Debug, thiserror::Error)]
 pub enum SuperviseError {
-    #[error("cannot start `{program}`: {source}")]
+    #[error("cannot start `{program}`: {}", why_not(source))]
     NotStarted { program: String, source: io::Error },
     #[error("cannot start `{program}`: the working directory `{}` does not exist", cwd.display())]
     NoDirectory { program: String, cwd: PathBuf },
@@ -55,6 +55,14 @@ pub enum SuperviseError {
     Setup { program: String, source: io::Error },
     #[error("the guardian of `{program}` was killed from outside; all it had started was ended")]
     GuardianLost { program: String },
+}
+
+/// The program itself was found before, so a missing file is one it needs.
+fn why_not(source: &io::Error) -> String {
+    match source.kind() {
+        io::ErrorKind::NotFound => "the interpreter or loader it names does not exist".to_owned(),
+        _ => source.to_string(),
+    }
 }
 
 /// Runs `spec` to its end. Without `signals` an interrupt is left to the caller.

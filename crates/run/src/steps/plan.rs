@@ -17,18 +17,18 @@ pub fn plan_text(start: &Start) -> Result<String, RunError> {
     let config = &start.resolved.config;
     let workload = Workload::new(config, &start.command, &start.here)?;
     let redactor = redactor(config);
-    let folder = Path::new("<run>/workload/rehearsal");
+    let folder = Path::new("RUN/workload/rehearsal");
     let (argv, _) = redactor.argv(&workload.argv(folder));
     let root = start.here.join(&config.run.dir.0);
     let name = config.run.name.as_ref().map_or_else(|| workload.name(), |name| name.0.clone());
     let mut text = format!(
-        "run        {}/<time>-{}\nworkload   {}\n  in       {}\n",
+        "run        {}/<time>-{}, called RUN below\nworkload   {}\n  in       {}\n",
         super::begin::shown(&root, &start.here).display(),
         crate::rundir::safe_name(&redactor.text(&name)),
         shell_line(&argv),
         workload.cwd.display(),
     );
-    for (name, value) in workload.variables("rehearsal", folder, Path::new("<run>/tmp")) {
+    for (name, value) in workload.variables("rehearsal", folder, Path::new("RUN/tmp")) {
         match value {
             Some(value) => text.push_str(&format!("  set      {name}={}\n", redactor.named(&name, &value))),
             None => text.push_str(&format!("  unset    {name}\n")),
@@ -57,7 +57,7 @@ fn limits(config: &Config) -> String {
     }
     if let Some(duration) = config.capture.duration {
         let delay = config.capture.delay.map(|delay| delay.0).unwrap_or_default();
-        text.push_str(&format!("  stop     after {:?} of delay and {:?} of recording\n", delay, duration.0));
+        text.push_str(&format!("  stop     after {:?}\n", delay + duration.0));
     }
     text
 }

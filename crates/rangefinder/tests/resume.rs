@@ -1,0 +1,77 @@
+//! A run that broke off goes on.
+
+mod support;
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use support::{Sandbox, eventually, manifest, step};
+
+#[test]
+fn a_killed_run_is_finished_by_resume() {
+    let sandbox = Sandbox::new();
+    let script = "echo attempt; echo started >> starts; while ! test -e go; do sleep 0.05; done; echo \"$1\"";
+    let mut child = sandbox
+        .rangefinder(&["run", "-q", "workload.env.A=b", "--", "sh", "-c", script, "sh", "a ' b"])
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    eventually("the workload is up", Duration::from_secs(10), || sandbox.path("starts").exists());
+    let run = sandbox.only_run();
+    let busy = sandbox.output(&["resume", run.to_str().unwrap()]);
+    assert!(
+        busy.code == 2 && busy.stderr.contains("is being worked on by another rangefinder"),
+        "{}",
+        busy.stderr
+    );
+    child.kill().unwrap();
+    child.wait().unwrap();
+    sandbox.write("go", "");
+    let ran = sandbox.output(&["resume", run.to_str().unwrap()]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, "attempt\na ' b\n"), "{}", ran.stderr);
+    let manifest = manifest(&run);
+    assert_eq!(manifest["status"], "finished");
+    assert_eq!(step(&manifest, "rehearse")["status"], "done");
+    let earlier = std::fs::read_to_string(run.join("workload/rehearsal.attempt-1/stdout.log")).unwrap();
+    assert_eq!(earlier, "attempt\n", "what the first attempt left is kept");
+    assert!(!run.join("tmp").exists() && !run.join(".reserve").exists());
+}
+
+#[test]
+fn a_finished_run_is_not_run_again() {
+    let sandbox = Sandbox::new();
+    sandbox.output(&["run", "--", "sh", "-c", "echo x >> count"]);
+    let run = sandbox.only_run();
+    let ran = sandbox.output(&["resume", run.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(std::fs::read_to_string(sandbox.path("count")).unwrap(), "x\n");
+}
+
+#[test]
+fn a_failed_workload_is_tried_again() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.output(&["run", "--", "sh", "-c", "test -e fixed"]).code, 3);
+    sandbox.write("fixed", "");
+    let run = sandbox.only_run();
+    assert_eq!(sandbox.output(&["resume", run.to_str().unwrap()]).code, 0);
+    assert_eq!(manifest(&run)["passes"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_moved_run_and_what_is_not_a_run() {
+    let sandbox = Sandbox::new();
+    sandbox.output(&["run", "--", "false"]);
+    std::fs::rename(sandbox.only_run(), sandbox.path("moved")).unwrap();
+    assert_eq!(sandbox.output(&["resume", "moved"]).code, 3);
+    std::fs::create_dir(sandbox.path("empty")).unwrap();
+    sandbox.write("moved/run.json", "{\"schema\": 99}");
+    for (folder, message) in
+        [("empty", "is not a run that can be resumed"), ("moved", "made by a newer rangefinder")]
+    {
+        let ran = sandbox.output(&["resume", folder]);
+        assert!(ran.code == 2 && ran.stderr.contains(message), "{}", ran.stderr);
+    }
+    sandbox.write("moved/run.json", "{\"schema\": 1, \"id\":");
+    let ran = sandbox.output(&["resume", "moved"]);
+    assert!(ran.code == 2 && ran.stderr.contains("is not a manifest"), "{}", ran.stderr);
+}

@@ -1,0 +1,292 @@
+//! `rangefinder run`: what it leaves behind and how it ends.
+
+mod support;
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+use support::{Sandbox, manifest, redacted, step};
+
+#[test]
+fn a_failing_workload_leaves_a_complete_run() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.output(&["run", "--", "sh", "-c", "echo out; echo err >&2; exit 7"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (3, "out\n"));
+    insta::assert_snapshot!(redacted(&ran.stderr, &sandbox));
+    let run = sandbox.only_run();
+    for file in [
+        "run.json",
+        "config.yaml",
+        "env.json",
+        "inputs.yaml",
+        "report.md",
+        "report.json",
+        "rehearsal/cmd.txt",
+    ] {
+        assert!(run.join(file).is_file(), "{file}");
+    }
+    let log = |name: &str| std::fs::read_to_string(run.join("workload/rehearsal").join(name)).unwrap();
+    assert_eq!((log("stdout.log").as_str(), log("stderr.log").as_str()), ("out\n", "err\n"));
+    let manifest = sandbox.manifest();
+    assert_eq!(manifest["status"], "finished");
+    assert_eq!(manifest["exit_code"], 3);
+    assert_eq!(manifest["passes"][0]["ending"]["code"], 7);
+    let listed: HashSet<&str> = manifest["artifacts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|artifact| artifact["path"].as_str())
+        .collect();
+    assert!(listed.contains("report.md") && listed.contains("workload/rehearsal/stdout.log"), "{listed:?}");
+    use std::os::unix::fs::PermissionsExt;
+    assert_eq!(run.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    assert_eq!(std::fs::read_to_string(sandbox.path("runs/.gitignore")).unwrap(), "*\n");
+}
+
+#[test]
+fn exit_codes() {
+    let sandbox = Sandbox::new();
+    for (arguments, code) in [
+        (&["run", "--", "true"][..], 0),
+        (&["run", "--exit-code=workload", "--", "sh", "-c", "exit 7"], 7),
+        (&["run", "--exit-code=workload", "--", "sh", "-c", "kill -SEGV $$"], 139),
+        (&["run", "--", "sh", "-c", "kill -SEGV $$"], 3),
+        (&["run", "nsys.enable=true", "--", "true"], 1),
+        (&["run", "nsys.nvtx_capture=decode", "--", "true"], 1),
+        (&["run", "nsys.enable=true", "--", "false"], 3),
+        (&["run", "nsys.enable=false", "nsys.nvtx_capture=decode", "--", "true"], 0),
+        (&["run"], 2),
+        (&["run", "nonsense", "--", "true"], 2),
+        (&["frobnicate"], 2),
+        (&["--help"], 0),
+        (&["resume", "nowhere"], 2),
+    ] {
+        let ran = sandbox.output(arguments);
+        assert_eq!(ran.code, code, "{arguments:?}\n{}", ran.stderr);
+    }
+}
+
+#[test]
+fn mistakes_cost_nothing() {
+    let sandbox = Sandbox::new();
+    sandbox.write("plain.txt", "x");
+    let mut screens = String::new();
+    for arguments in [
+        &["run", "nsys.nvtx_captur=decode", "--", "true"][..],
+        &["run", "--", "no-such-program"],
+        &["run", "--", "./no-such-program"],
+        &["run", "--", "./plain.txt"],
+        &["run", "workload.cwd=nowhere", "--", "true"],
+        &["run", "--preset", "ofz", "--", "true"],
+        &["run", "-c", "no.yaml", "--", "true"],
+        &["run", "true"],
+        &["run"],
+    ] {
+        let ran = sandbox.output(arguments);
+        assert_eq!(ran.code, 2, "{arguments:?}");
+        screens.push_str(&format!("$ rangefinder {}\n{}\n", arguments.join(" "), ran.stderr));
+    }
+    assert!(!sandbox.path("runs").exists());
+    insta::assert_snapshot!(redacted(&screens, &sandbox));
+}
+
+#[test]
+fn a_dry_run_writes_nothing() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.output(&[
+        "run",
+        "--dry-run",
+        "workload.device=1",
+        "workload.warmup=3",
+        "workload.timeout=90s",
+        "workload.hydra=true",
+        "capture.duration=5s",
+        "workload.env.MY_KEY=abcdef",
+        "ncu.enable=false",
+        "--",
+        "sh",
+        "-c",
+        "exit 1",
+        "a=b c",
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(!sandbox.path("runs").exists());
+    insta::assert_snapshot!(redacted(&ran.stdout, &sandbox));
+}
+
+#[test]
+fn fifty_runs_at_once_make_fifty_directories() {
+    let sandbox = Sandbox::new();
+    let children: Vec<_> =
+        (0..50).map(|_| sandbox.rangefinder(&["run", "-q", "--", "true"]).spawn().unwrap()).collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let ids: HashSet<String> =
+        sandbox.runs().iter().map(|run| manifest(run)["id"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(ids.len(), 50);
+    assert!(sandbox.runs().iter().all(|run| manifest(run)["status"] == "finished"));
+}
+
+#[test]
+fn keep_removes_only_older_finished_runs_of_the_same_name() {
+    let sandbox = Sandbox::new();
+    let run = |name: &str, keep: &str| {
+        let ran = sandbox.output(&[
+            "run",
+            &format!("run.name={name}"),
+            &format!("run.keep={keep}"),
+            "--",
+            "sh",
+            "-c",
+            "echo x > $RANGEFINDER_PASS_DIR/made",
+        ]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        ran.stderr
+    };
+    run("other", "9");
+    run("mine", "9");
+    run("mine", "9");
+    let mine: Vec<_> =
+        sandbox.runs().into_iter().filter(|run| run.to_str().unwrap().contains("mine")).collect();
+    std::fs::write(mine[0].join("notes.txt"), "precious").unwrap();
+    std::fs::create_dir(sandbox.path("runs/20200101-000000-mine")).unwrap();
+    std::fs::write(sandbox.path("runs/20200101-000000-mine/notes.txt"), "not a run").unwrap();
+    let said = run("mine", "1");
+    assert!(said.contains("holds files that are not rangefinder's"), "{said}");
+    assert_eq!(std::fs::read_to_string(mine[0].join("notes.txt")).unwrap(), "precious");
+    assert!(!mine[0].join("workload").exists(), "what the manifest lists is gone");
+    assert!(!mine[1].exists());
+    assert!(sandbox.path("runs/20200101-000000-mine/notes.txt").exists());
+    assert_eq!(sandbox.runs().iter().filter(|run| run.to_str().unwrap().contains("other")).count(), 1);
+}
+
+#[test]
+fn json_events_are_alone_on_stdout() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.output(&["run", "--json", "--", "sh", "-c", "echo out; echo err >&2"]);
+    assert_eq!(ran.code, 0);
+    let events: Vec<Value> = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(events.first().unwrap()["event"], "run_started");
+    assert_eq!(events.last().unwrap()["event"], "run_finished");
+    assert_eq!(events.last().unwrap()["exit_code"], 0);
+    let mut said: Vec<&str> = ran.stderr.lines().collect();
+    said.sort_unstable();
+    assert_eq!(said, ["err", "out"]);
+}
+
+#[test]
+fn quiet_is_quiet() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.output(&["run", "--quiet", "--", "echo", "hi"]);
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("hi\n", ""));
+}
+
+#[test]
+fn variables_of_other_profilers_are_noticed() {
+    let sandbox = Sandbox::new();
+    let output = sandbox
+        .rangefinder(&["run", "workload.env.CUDA_INJECTION64_PATH=null", "--", "true"])
+        .env("NVTX_INJECTION64_PATH", "/x.so")
+        .env("CUDA_INJECTION64_PATH", "/x.so")
+        .env("NSYS_PROFILING_SESSION_ID", "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("warning: `NVTX_INJECTION64_PATH` is set"), "{said}");
+    assert!(said.contains("warning: `NSYS_PROFILING_SESSION_ID` is set"), "{said}");
+    assert!(!said.contains("CUDA_INJECTION64_PATH"), "{said}");
+    assert_eq!(sandbox.manifest()["warnings"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn the_workload_sees_what_it_was_promised() {
+    let sandbox = Sandbox::new();
+    let script =
+        "echo $CUDA_VISIBLE_DEVICES/$RANGEFINDER_WARMUP/$RANGEFINDER_PASS/$A/${B-unset}/$TMPDIR; pwd; cat";
+    let output = sandbox
+        .rangefinder(&[
+            "run",
+            "workload.device=1",
+            "workload.warmup=2",
+            "workload.env.A=x",
+            "workload.env.B=null",
+            "--",
+            "sh",
+            "-c",
+            script,
+        ])
+        .env("B", "set")
+        .stdin(std::fs::File::open("/proc/self/status").unwrap())
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let mut lines = stdout.lines();
+    let run = sandbox.only_run();
+    assert_eq!(lines.next().unwrap(), format!("1/2/rehearsal/x/unset/{}/tmp", run.display()));
+    assert_eq!(lines.next().unwrap(), sandbox.path("").to_str().unwrap().trim_end_matches('/'));
+    assert!(lines.any(|line| line.starts_with("Name:")), "stdin is passed through");
+}
+
+#[test]
+fn a_long_run_path_gets_a_short_tmpdir_that_is_removed() {
+    let sandbox = Sandbox::new();
+    let long = "d".repeat(80);
+    let ran = sandbox.output(&[
+        "run",
+        &format!("run.dir={long}"),
+        "--",
+        "sh",
+        "-c",
+        "echo $TMPDIR; echo x > $TMPDIR/y",
+    ]);
+    let tmpdir = ran.stdout.trim();
+    assert!(tmpdir.len() <= 64, "{tmpdir}");
+    assert!(!std::path::Path::new(tmpdir).exists() && !std::path::Path::new(tmpdir).is_symlink());
+    let run = std::fs::read_dir(sandbox.path(&long))
+        .unwrap()
+        .flatten()
+        .find(|entry| entry.path().is_dir())
+        .unwrap();
+    assert_eq!(std::fs::read_to_string(run.path().join("tmp/y")).unwrap(), "x\n");
+}
+
+#[test]
+fn inputs_and_git_are_recorded() {
+    let sandbox = Sandbox::new();
+    sandbox.write("data.txt", "abc");
+    for arguments in [
+        &["init", "-q"][..],
+        &["add", "data.txt"],
+        &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"],
+    ] {
+        assert!(
+            std::process::Command::new("git")
+                .args(arguments)
+                .current_dir(sandbox.path(""))
+                .status()
+                .unwrap()
+                .success()
+        );
+    }
+    sandbox.write("data.txt", "abcd");
+    sandbox.output(&["run", "--", "cat", "data.txt"]);
+    let run = sandbox.only_run();
+    let inputs = std::fs::read_to_string(run.join("inputs.yaml")).unwrap();
+    assert!(inputs.contains("data.txt\"\n    bytes: 4\n    blake3: "), "{inputs}");
+    let environment: Value = serde_json::from_slice(&std::fs::read(run.join("env.json")).unwrap()).unwrap();
+    assert_eq!(environment["git"]["dirty"], true);
+    assert_eq!(environment["git"]["commit"].as_str().unwrap().len(), 40);
+    assert!(environment["machine"]["cores"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn the_demo_ends_with_its_report() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.output(&["demo"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let report = std::fs::read_to_string(sandbox.only_run().join("report.md")).unwrap();
+    assert!(report.contains("| prefill | 1 |") && report.contains("| decode | 16 |"), "{report}");
+    assert!(ran.stderr.contains("/report.md\n"), "{}", ran.stderr);
+    assert_eq!(step(&sandbox.manifest(), "rehearse")["status"], "done");
+}
