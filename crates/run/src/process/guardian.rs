@@ -316,6 +316,8 @@ impl Guardian {
     }
 
     fn finish(mut self, socket: &mut UnixStream) -> io::Result<()> {
+        // Rangefinder may have died without our having read it yet.
+        self.terminal.restore();
         if let Some(link) = &self.launch.unlink {
             let _ = std::fs::remove_file(link);
         }

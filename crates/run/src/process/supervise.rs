@@ -72,6 +72,7 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
         return Err(SuperviseError::NoDirectory { program, cwd: spec.cwd.clone() });
     }
     let streams = Streams::open(spec, &program)?;
+    let session = streams.session;
     let setup = |source| SuperviseError::Setup { program: program.clone(), source };
     let (mut socket, guardian) = start_guardian().map_err(setup)?;
     let started = SystemTime::now();
@@ -85,9 +86,9 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
         }
         _ => return Err(guardian_lost(program)),
     };
-    child_side.start();
     let mut watch = Watch {
         spec,
+        session,
         signals,
         socket,
         user: inputs,
@@ -99,6 +100,8 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
         killed: false,
         interrupts_before: signals.map_or(0, Signals::interrupts),
     };
+    watch.take_terminal();
+    child_side.start();
     let over = watch.run();
     if over.is_none() {
         signal_all(&descendants(), Signal::KILL);
@@ -343,6 +346,7 @@ type Over = (Duration, Ending, super::protocol::Usage, Vec<super::protocol::Left
 /// The watch over a running child.
 struct Watch<'a> {
     spec: &'a Spec,
+    session: Session,
     signals: Option<&'a Signals>,
     socket: UnixStream,
     user: Option<User>,
@@ -365,12 +369,15 @@ struct Woken {
 }
 
 impl Watch<'_> {
-    fn run(&mut self) -> Option<Over> {
+    fn take_terminal(&mut self) {
         if let Some(user) = &mut self.user
             && user.keyboard.is_some()
         {
             user.terminal.enter();
         }
+    }
+
+    fn run(&mut self) -> Option<Over> {
         loop {
             let woken = self.sleep();
             if woken.guardian {
@@ -494,16 +501,11 @@ impl Watch<'_> {
                         resize(user.terminal.terminal(), user.ptys.iter());
                     }
                 }
-                Received::Continued => {
-                    if let Some(user) = &mut self.user
-                        && user.keyboard.is_some()
-                    {
-                        user.terminal.enter();
-                    }
-                }
+                Received::Continued => self.take_terminal(),
                 Received::Interrupt { signal, from_terminal } => {
                     // In a shared process group the terminal has told the child already.
-                    self.interrupt((!from_terminal).then_some(signal));
+                    let told = from_terminal && matches!(self.session, Session::Shared(_));
+                    self.interrupt((!told).then_some(signal));
                 }
             }
         }
@@ -566,9 +568,7 @@ impl Watch<'_> {
         // We stop in here, until the user brings the job back; without a shell
         // to do that the kernel ignores the signal and we simply go on.
         std::thread::sleep(STOPPING);
-        if let Some(user) = &mut self.user {
-            user.terminal.enter();
-        }
+        self.take_terminal();
         self.order(&Order::Continue);
     }
 
