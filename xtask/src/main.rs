@@ -1,1 +1,65 @@
-fn main() {}
+//! Chores of the project: `cargo xtask test`, `bench`, `tools`.
+
+mod bench;
+mod debian;
+mod python;
+mod shell;
+mod test;
+mod tools;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+
+const HELP: &str = "\
+cargo xtask test [--allow-missing] [-- CARGO TEST ARGUMENTS]
+    Fetches the vendor tools, then runs formatting, clippy and every test. A tool
+    that cannot be fetched fails the run unless --allow-missing is given. The
+    last line says how many tests passed, failed and were skipped.
+cargo xtask tools
+    Only fetches the vendor tools, into target/tools.
+cargo xtask bench
+    Measures the release build, as ratios against other programs in the same
+    run, and prints the table of docs/benchmarks.md.
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match dispatch(&words) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn dispatch(words: &[&str]) -> Result<ExitCode> {
+    match words {
+        ["test", rest @ ..] => {
+            let at = rest.iter().position(|word| *word == "--").unwrap_or(rest.len());
+            let (ours, theirs) = rest.split_at(at);
+            match ours {
+                [] => test::main(false, theirs.get(1..).unwrap_or_default()),
+                ["--allow-missing"] => test::main(true, theirs.get(1..).unwrap_or_default()),
+                _ => usage(),
+            }
+        }
+        ["tools"] => {
+            let missing = tools::fetch_all()?;
+            Ok(if missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        ["bench"] => bench::main(),
+        ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => usage(),
+    }
+}
+
+fn usage() -> Result<ExitCode> {
+    eprint!("{HELP}");
+    Ok(ExitCode::from(2))
+}

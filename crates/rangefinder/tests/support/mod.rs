@@ -213,3 +213,15 @@ pub fn skip(test: &str, why: &str) {
         std::fs::write(Path::new(&folder).join(test), why).unwrap();
     }
 }
+
+/// A tool fetched by `cargo xtask tools`, or None after recording a skip.
+pub fn tool(test: &str, relative: &str) -> Option<PathBuf> {
+    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools");
+    let folder = std::env::var_os("RANGEFINDER_TEST_TOOLS").map_or_else(default, PathBuf::from);
+    let path = folder.join(relative);
+    if path.exists() {
+        return Some(path);
+    }
+    skip(test, &format!("`{relative}` was not fetched (cargo xtask tools)"));
+    None
+}

@@ -1,0 +1,98 @@
+//! A Python with the real packages the tests need, apart from the machine's own.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::debian::{self, any};
+use crate::shell::{on_path, quietly, tools_folder};
+
+/// A set of packages in a folder of its own, put on `PYTHONPATH` by a test.
+pub const SETS: [(&str, &[&str]); 1] = [("hydra-core-1.3.2", &["hydra-core==1.3.2"])];
+
+/// Enough of Debian's Python to run pip, for a machine that has none.
+const DEBIAN_PYTHON: [debian::Package; 12] = [
+    any("python3.11-minimal"),
+    any("libpython3.11-minimal"),
+    any("libpython3.11-stdlib"),
+    any("python3-pip"),
+    any("python3-setuptools"),
+    any("python3-pkg-resources"),
+    any("python3-wheel"),
+    any("python3-distutils"),
+    any("python3-lib2to3"),
+    any("libexpat1"),
+    any("libffi8"),
+    any("libsqlite3-0"),
+];
+
+/// Installs one set; returns quickly when it is there already.
+pub fn install(name: &str, requirements: &[&str]) -> Result<()> {
+    let folder = tools_folder().join("python").join(name);
+    let stamp = folder.join(".complete");
+    let wanted = requirements.join("\n");
+    if fs_err::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
+    }
+    if folder.exists() {
+        fs_err::remove_dir_all(&folder)?;
+    }
+    let python = interpreter()?;
+    quietly(
+        Command::new(python)
+            .args([
+                "-m",
+                "pip",
+                "install",
+                "--quiet",
+                "--disable-pip-version-check",
+                "--no-warn-script-location",
+                "--target",
+            ])
+            .arg(&folder)
+            .args(requirements),
+    )?;
+    fs_err::write(stamp, wanted)?;
+    Ok(())
+}
+
+/// A `python3` that has pip: the machine's, or one unpacked for us. It is linked
+/// as `target/tools/bin/python3`, where the tests find it.
+pub fn interpreter() -> Result<PathBuf> {
+    let bin = tools_folder().join("bin");
+    let ours = bin.join("python3");
+    if works(&ours) {
+        return Ok(ours);
+    }
+    fs_err::create_dir_all(&bin)?;
+    let (program, settings) = match on_path("python3").filter(|python| works(python)) {
+        Some(python) => (python, String::new()),
+        None => {
+            let folder = tools_folder().join("debian-python");
+            debian::unpack("bookworm", &DEBIAN_PYTHON, &folder).context("Python cannot be fetched")?;
+            let usr = folder.join("usr");
+            let settings = format!(
+                "PYTHONHOME='{0}' PYTHONPATH=\"'{0}/lib/python3/dist-packages'${{PYTHONPATH:+:$PYTHONPATH}}\" \
+                 LD_LIBRARY_PATH='{0}/lib/x86_64-linux-gnu'\nexport PYTHONHOME PYTHONPATH LD_LIBRARY_PATH\n",
+                usr.display()
+            )
+            .replace("\"'", "\"")
+            .replace("'${PYTHONPATH", "${PYTHONPATH");
+            (usr.join("bin/python3.11"), settings)
+        }
+    };
+    write_script(&ours, &format!("#!/bin/sh\n{settings}exec '{}' \"$@\"\n", program.display()))?;
+    Ok(ours)
+}
+
+fn works(python: &Path) -> bool {
+    Command::new(python).args(["-m", "pip", "--version"]).output().is_ok_and(|output| output.status.success())
+}
+
+fn write_script(path: &Path, text: &str) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs_err::write(path, text)?;
+    fs_err::set_permissions(path, std::fs::Permissions::from_mode(0o755))?;
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! `cargo xtask test`: all there is to check, and how many tests that were.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{ExitCode, Stdio};
+
+use anyhow::{Context, Result};
+
+use crate::shell::{cargo, root, tools_folder};
+use crate::tools;
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Counts {
+    passed: u64,
+    failed: u64,
+    skipped: u64,
+}
+
+pub fn main(allow_missing: bool, extra: &[&str]) -> Result<ExitCode> {
+    let missing = tools::fetch_all()?;
+    if !missing.is_empty() && !allow_missing {
+        eprintln!("missing tools: {} (give --allow-missing to test without them)", missing.join(", "));
+        println!("tests: 0 passed, 1 failed, 0 skipped");
+        return Ok(ExitCode::FAILURE);
+    }
+    let formatted = check("formatting", &["fmt", "--all", "--check"])?;
+    let linted =
+        check("clippy", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
+    let (counts, tests_passed) = run_tests(extra)?;
+    for (what, fine) in [("formatting", formatted), ("clippy", linted), ("tests", tests_passed)] {
+        println!("{what}: {}", if fine { "ok" } else { "FAILED" });
+    }
+    for name in &missing {
+        println!("tool {name}: missing");
+    }
+    println!("tests: {} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped);
+    let fine = formatted && linted && tests_passed && counts.failed == 0;
+    Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn check(what: &str, arguments: &[&str]) -> Result<bool> {
+    eprintln!("{what} ...");
+    let component = arguments.first().copied().unwrap_or_default();
+    let present = cargo().args([component, "--version"]).stdout(Stdio::null()).stderr(Stdio::null()).status();
+    if !present.is_ok_and(|status| status.success()) {
+        eprintln!("`cargo {component}` is missing\nhint: rustup component add rustfmt clippy");
+        return Ok(false);
+    }
+    let status = cargo().args(arguments).status().with_context(|| format!("cannot start {what}"))?;
+    Ok(status.success())
+}
+
+/// Every test; what they print is passed on, their results are added up.
+fn run_tests(extra: &[&str]) -> Result<(Counts, bool)> {
+    let skips = root().join("target/test-skips");
+    if skips.exists() {
+        fs_err::remove_dir_all(&skips)?;
+    }
+    fs_err::create_dir_all(&skips)?;
+    let mut child = cargo()
+        .args(["test", "--workspace", "--no-fail-fast"])
+        .args(extra)
+        .env("RANGEFINDER_TEST_SKIPS", &skips)
+        .env("RANGEFINDER_TEST_TOOLS", tools_folder())
+        .env("INSTA_UPDATE", "no")
+        .env("INSTA_FORCE_PASS", "0")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("cannot start cargo")?;
+    let mut counts = Counts::default();
+    if let Some(stdout) = child.stdout.take() {
+        for line in BufReader::new(stdout).lines() {
+            let line = line?;
+            println!("{line}");
+            count(&line, &mut counts);
+        }
+    }
+    let fine = child.wait()?.success();
+    let skipped = skipped(&skips);
+    counts.skipped += skipped;
+    counts.passed = counts.passed.saturating_sub(skipped);
+    Ok((counts, fine))
+}
+
+/// `test result: ok. 3 passed; 0 failed; 1 ignored; …`
+fn count(line: &str, counts: &mut Counts) {
+    let Some(rest) = line.strip_prefix("test result: ") else { return };
+    for part in rest.split([';', '.']) {
+        let mut words = part.split_whitespace();
+        if let (Some(number), Some(what)) =
+            (words.next().and_then(|word| word.parse::<u64>().ok()), words.next())
+        {
+            match what {
+                "passed" => counts.passed += number,
+                "failed" => counts.failed += number,
+                "ignored" => counts.skipped += number,
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Tests that found they cannot run here say so in a file each.
+fn skipped(folder: &Path) -> u64 {
+    let mut number = 0;
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let why = std::fs::read_to_string(entry.path()).unwrap_or_default();
+        println!("skipped {}: {why}", entry.file_name().to_string_lossy());
+        number += 1;
+    }
+    number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn adds_up_result_lines() {
+        let mut counts = Counts::default();
+        count(
+            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 2 filtered out; finished in 0.01s",
+            &mut counts,
+        );
+        count(
+            "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.5s",
+            &mut counts,
+        );
+        count("test something ... ok", &mut counts);
+        assert_eq!(counts, Counts { passed: 4, failed: 2, skipped: 1 });
+    }
+}

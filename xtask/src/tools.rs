@@ -1,0 +1,122 @@
+//! The real vendor tools the tests run against, fetched into `target/tools`.
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::Result;
+
+use crate::debian::{self, Package, pinned};
+use crate::python;
+use crate::shell::tools_folder;
+
+/// One version of one tool, as Debian packages it.
+struct Tool {
+    /// Also its folder below `target/tools`.
+    name: &'static str,
+    suite: &'static str,
+    packages: &'static [Package],
+    /// Must be there once it is unpacked.
+    program: &'static str,
+}
+
+const TOOLS: [Tool; 3] = [
+    Tool {
+        name: "nsys-2022.4.2",
+        suite: "bookworm",
+        packages: &[
+            pinned(
+                "nsight-systems",
+                "2022.4.2.1~11.8.0-5~deb12u1",
+                "3bfcdf9119a3aab3dadd6aa9faedb5407b71f6afaa678e98b54ab97d87627c2e",
+            ),
+            pinned(
+                "nsight-systems-target",
+                "2022.4.2.1~11.8.0-5~deb12u1",
+                "420ab94d22cb8e30feaf88f0acb7735500ffd564e5a2027f09e87438ac11615e",
+            ),
+        ],
+        program: "usr/bin/nsys",
+    },
+    Tool {
+        name: "nsys-2023.4.4",
+        suite: "trixie",
+        packages: &[
+            pinned(
+                "nsight-systems",
+                "2023.4.4.54~12.4.1-2",
+                "182afe148c6812f5db98e6f58c5cdcc5af4ba1a54be3c0a097f6227de042b485",
+            ),
+            pinned(
+                "nsight-systems-target",
+                "2023.4.4.54~12.4.1-2",
+                "adc9a357a0d9a81617753925a856e8e9957af10c9addae1068c3ef9be1d2a766",
+            ),
+        ],
+        program: "usr/bin/nsys",
+    },
+    Tool {
+        name: "ncu-2022.3.0",
+        suite: "bookworm",
+        packages: &[
+            pinned(
+                "nsight-compute",
+                "2022.3.0.22~11.8.0-5~deb12u1",
+                "45980162be52bdf48e1cd4b5b2a2dd339da8caa25f5ab1af278fb9f8c04ee442",
+            ),
+            pinned(
+                "nsight-compute-target",
+                "2022.3.0.22~11.8.0-5~deb12u1",
+                "eaca95fd753452457f9047ba260657d8f145406c7a009b958b9966fdfca8b3df",
+            ),
+        ],
+        program: "usr/bin/ncu",
+    },
+];
+
+/// Fetches everything that is not there yet. Returns what could not be had.
+pub fn fetch_all() -> Result<Vec<String>> {
+    fs_err::create_dir_all(tools_folder())?;
+    let mut missing = Vec::new();
+    for tool in &TOOLS {
+        report(tool.name, fetch(tool), &mut missing);
+    }
+    for (name, requirements) in python::SETS {
+        report(name, python::install(name, requirements).map(|()| None), &mut missing);
+    }
+    Ok(missing)
+}
+
+fn report(name: &str, result: Result<Option<f64>>, missing: &mut Vec<String>) {
+    match result {
+        Ok(None) => eprintln!("tool {name}: ready"),
+        Ok(Some(seconds)) => eprintln!("tool {name}: fetched in {seconds:.0} s"),
+        Err(error) => {
+            eprintln!("tool {name}: missing: {error:#}");
+            missing.push(name.to_owned());
+        }
+    }
+}
+
+/// How long it took, or None when it was there already.
+fn fetch(tool: &Tool) -> Result<Option<f64>> {
+    let folder = tools_folder().join(tool.name);
+    let stamp = folder.join(".complete");
+    if fs_err::read_to_string(&stamp).is_ok_and(|stamp| stamp == contents(tool)) {
+        return Ok(None);
+    }
+    let clock = Instant::now();
+    debian::unpack(tool.suite, tool.packages, &folder)?;
+    anyhow::ensure!(
+        Path::new(&folder).join(tool.program).exists(),
+        "`{}` is not in its packages",
+        tool.program
+    );
+    fs_err::write(stamp, contents(tool))?;
+    Ok(Some(clock.elapsed().as_secs_f64()))
+}
+
+/// What a complete folder was made from.
+fn contents(tool: &Tool) -> String {
+    let sums = tool.packages.iter().map(|package| package.pinned.map_or("", |pinned| pinned.sha256));
+    sums.collect::<Vec<_>>().join("\n")
+}
