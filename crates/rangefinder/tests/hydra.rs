@@ -1,4 +1,5 @@
 //! A Hydra application, run by the real hydra-core.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod support;
 

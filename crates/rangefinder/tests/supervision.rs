@@ -1,4 +1,5 @@
 //! Supervised processes: nobody gets away, nothing is lost, nobody hangs.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod support;
 

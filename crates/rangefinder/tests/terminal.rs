@@ -1,4 +1,5 @@
 //! On a terminal the workload has a terminal.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod support;
 

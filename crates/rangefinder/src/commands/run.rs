@@ -33,10 +33,9 @@ pub(crate) fn route(talk: &Talk) -> Route {
 pub(crate) fn execute(mut run: Run, signals: &Signals, talk: Talk, whose: ExitCodeOf) -> Result<Exit> {
     let mut progress = Progress::new(talk, here()?);
     let folder = run.folder().to_owned();
-    let outcome = run.execute(signals, &mut progress).map_err(|error| {
+    let outcome = run.execute(signals, &mut progress).inspect_err(|_| {
         drop(progress);
         eprintln!("what was captured so far is kept in {}", folder.display());
-        error
     })?;
     match (whose, outcome.workload_code) {
         (ExitCodeOf::Workload, Some(code)) => Ok(Exit::Workload(u8::try_from(code).unwrap_or(u8::MAX))),

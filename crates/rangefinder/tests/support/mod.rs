@@ -1,6 +1,8 @@
 //! What the tests share: a folder of one's own, the program, hazards in C, and
 //! text with everything taken out that differs from run to run.
-#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+#![allow(clippy::print_stderr, reason = "a skipped test says so")]
+#![allow(missing_debug_implementations)]
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};

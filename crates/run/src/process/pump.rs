@@ -6,7 +6,9 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -27,6 +29,9 @@ pub struct LogOutcome {
     pub bytes: u64,
     /// Why the log holds less than that, if it does.
     pub log_error: Option<String>,
+    /// The log's hash, when it is complete.
+    #[serde(skip)]
+    pub blake3: Option<String>,
     /// The log ran out of disk space.
     #[serde(skip)]
     pub disk_full: bool,
@@ -37,8 +42,61 @@ pub struct LogOutcome {
 
 #[derive(Debug)]
 pub(super) enum Keep {
-    Log { path: PathBuf, file: File, scrubber: Option<StreamScrubber> },
+    Log { path: PathBuf, file: HashedFile, scrubber: Option<StreamScrubber> },
     Memory { limit: usize },
+}
+
+/// A file that is hashed while it is written, by a thread of its own: nobody has
+/// to read it again, and the writer does not wait.
+#[derive(Debug)]
+pub(super) struct HashedFile {
+    file: File,
+    to_hasher: Option<SyncSender<Vec<u8>>>,
+    /// Buffers the hasher is done with.
+    spare: Receiver<Vec<u8>>,
+    hasher: Option<JoinHandle<String>>,
+}
+
+impl HashedFile {
+    pub(super) fn create(path: &Path) -> io::Result<Self> {
+        let file = File::create(path)?;
+        let (to_hasher, to_hash) = sync_channel::<Vec<u8>>(4);
+        let (give_back, spare) = channel();
+        let hasher = std::thread::spawn(move || {
+            let mut hasher = blake3::Hasher::new();
+            for bytes in to_hash {
+                hasher.update(&bytes);
+                // The writer may be gone already.
+                let _ = give_back.send(bytes);
+            }
+            hasher.finalize().to_hex().to_string()
+        });
+        Ok(Self { file, to_hasher: Some(to_hasher), spare, hasher: Some(hasher) })
+    }
+
+    /// The hash of everything written.
+    fn finish(&mut self) -> Option<String> {
+        drop(self.to_hasher.take());
+        self.hasher.take()?.join().ok()
+    }
+}
+
+impl Write for HashedFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        if let Some(to_hasher) = &self.to_hasher {
+            let mut copy = self.spare.try_recv().unwrap_or_default();
+            copy.clear();
+            copy.extend_from_slice(&bytes[..written]);
+            // A hasher that is gone shows as an absent hash.
+            let _ = to_hasher.send(copy);
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 pub(super) struct Pump {
@@ -121,15 +179,17 @@ impl Pump {
     }
 
     fn finish(&mut self, outcome: &mut LogOutcome) {
-        if let Keep::Log { path, file, scrubber: Some(scrubber) } = &mut self.keep
+        let Keep::Log { path, file, scrubber } = &mut self.keep else { return };
+        if let Some(scrubber) = scrubber
             && outcome.log_error.is_none()
         {
             note(scrubber.finish(file), path, outcome);
         }
+        outcome.blake3 = file.finish();
     }
 }
 
-fn note(written: io::Result<()>, path: &std::path::Path, outcome: &mut LogOutcome) {
+fn note(written: io::Result<()>, path: &Path, outcome: &mut LogOutcome) {
     if let Err(error) = written {
         outcome.disk_full = error.kind() == io::ErrorKind::StorageFull;
         outcome.log_error = Some(format!("{} is incomplete: {error}", path.display()));

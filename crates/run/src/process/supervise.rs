@@ -28,7 +28,7 @@ use rustix::process::Signal;
 use super::descendants::{descendants, signal_all};
 use super::guardian::GUARDIAN_ARGUMENT;
 use super::protocol::{Ending, Launch, News, Order, Session, receive, send, send_launch};
-use super::pump::{Keep, LogOutcome, Pump};
+use super::pump::{HashedFile, Keep, LogOutcome, Pump};
 use super::signals::{Received, Signals};
 use super::spec::{Finished, Output, Reason, Route, Spec, StopBy};
 use super::terminal::{Pty, UserTerminal, is_terminal, resize, typed_interrupts};
@@ -292,7 +292,7 @@ fn keeps(output: &Output) -> Result<(Keep, Keep, [Option<OwnedFd>; 2]), Supervis
         }
         Output::Teed { stdout_log, stderr_log, route, scrub } => {
             let log = |path: &PathBuf| {
-                let file = File::create(path)
+                let file = HashedFile::create(path)
                     .map_err(|source| SuperviseError::Log { path: path.clone(), source })?;
                 Ok(Keep::Log { path: path.clone(), file, scrubber: StreamScrubber::new(scrub) })
             };

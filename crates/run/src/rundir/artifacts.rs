@@ -1,5 +1,6 @@
 //! What a run holds, with sizes and hashes.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -15,15 +16,18 @@ pub struct Artifact {
     pub blake3: Option<String>,
 }
 
+/// Hashes of files that are known without reading them, by path relative to the run.
+pub type KnownHashes = HashMap<String, String>;
+
 /// All files of a run but the manifest itself and our own dot files.
-pub fn list_artifacts(run: &Path) -> Vec<Artifact> {
+pub fn list_artifacts(run: &Path, known: &KnownHashes) -> Vec<Artifact> {
     let mut found = Vec::new();
-    walk(run, run, &mut found);
+    walk(run, run, known, &mut found);
     found.sort_by(|a, b| a.path.cmp(&b.path));
     found
 }
 
-fn walk(run: &Path, folder: &Path, found: &mut Vec<Artifact>) {
+fn walk(run: &Path, folder: &Path, known: &KnownHashes, found: &mut Vec<Artifact>) {
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
         let Ok(relative) = path.strip_prefix(run) else { continue };
@@ -34,11 +38,11 @@ fn walk(run: &Path, folder: &Path, found: &mut Vec<Artifact>) {
             continue;
         }
         if kind.is_dir() {
-            walk(run, &path, found);
+            walk(run, &path, known, found);
             continue;
         }
         let bytes = entry.metadata().map_or(0, |metadata| metadata.len());
-        let blake3 = kind.is_file().then(|| hash(&path)).flatten();
+        let blake3 = kind.is_file().then(|| known.get(&name).cloned().or_else(|| hash(&path))).flatten();
         found.push(Artifact { path: name, bytes, blake3 });
     }
 }
@@ -69,7 +73,7 @@ mod tests {
         std::fs::write(run.path().join("nsys/cmd.txt"), "abc").unwrap();
         std::fs::write(run.path().join(MANIFEST), "{}").unwrap();
         std::os::unix::fs::symlink("/etc/passwd", run.path().join("link")).unwrap();
-        let found = list_artifacts(run.path());
+        let found = list_artifacts(run.path(), &KnownHashes::new());
         assert_eq!(found.len(), 2);
         assert_eq!((found[0].path.as_str(), &found[0].blake3), ("link", &None));
         assert_eq!(found[1].blake3.as_deref(), Some(blake3::hash(b"abc").to_hex().as_str()));

@@ -6,7 +6,7 @@ mod files;
 mod keep;
 mod manifest;
 
-pub use artifacts::{Artifact, list_artifacts};
+pub use artifacts::{Artifact, KnownHashes, list_artifacts};
 pub(crate) use create::safe_name;
 pub use create::{Lock, create, lock};
 pub use files::{Files, WriteError};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::flow::Run;
 use crate::config::{Config, ConfigError, Resolved};
 use crate::process::{Route, SuperviseError};
-use crate::rundir::{Files, Invocation, Manifest, WorkloadRecord, WriteError, create, lock};
+use crate::rundir::{Files, Invocation, KnownHashes, Manifest, WorkloadRecord, WriteError, create, lock};
 use crate::secrets::{Redactor, secret_spans};
 use crate::workload::{Workload, WorkloadError};
 
@@ -72,6 +72,7 @@ pub fn begin(start: Start) -> Result<Run, RunError> {
         workload,
         route: start.route,
         provenance: None,
+        known_hashes: KnownHashes::new(),
         _lock: lock,
     })
 }

@@ -12,7 +12,8 @@ use crate::exit::Exit;
 use crate::process::{Route, Signals};
 use crate::provenance::Provenance;
 use crate::rundir::{
-    Files, Lock, MANIFEST, Manifest, RunStatus, StepName, StepStatus, list_artifacts, remove_older,
+    Files, KnownHashes, Lock, MANIFEST, Manifest, RunStatus, StepName, StepStatus, list_artifacts,
+    remove_older,
 };
 use crate::workload::Workload;
 
@@ -25,6 +26,7 @@ pub struct Run {
     pub(super) workload: Workload,
     pub(super) route: Route,
     pub(super) provenance: Option<Provenance>,
+    pub(super) known_hashes: KnownHashes,
     pub(super) _lock: Option<Lock>,
 }
 
@@ -131,7 +133,7 @@ impl Run {
         self.manifest.exit_code = Some(exit.code());
         self.files.release_reserve();
         let _ = std::fs::remove_dir(self.files.path("tmp"));
-        self.manifest.artifacts = list_artifacts(self.folder());
+        self.manifest.artifacts = list_artifacts(self.folder(), &self.known_hashes);
         self.save()?;
         self.remove_older(context);
         let last = self.manifest.passes.last();

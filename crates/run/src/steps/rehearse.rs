@@ -58,6 +58,11 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
         Err(error) => return Ok(StepResult::Failed { why: error.to_string(), asked_for: false }),
     };
     note_oddities(run, &finished, context);
+    for (log, outcome) in [("stdout.log", &finished.stdout), ("stderr.log", &finished.stderr)] {
+        if let Some(hash) = &outcome.blake3 {
+            run.known_hashes.insert(format!("{relative}/{log}"), hash.clone());
+        }
+    }
     run.manifest.passes.retain(|pass| pass.name != PASS);
     run.manifest.passes.push(Pass::of(PASS, written, shown, &finished));
     Ok(judge(run, &finished))

@@ -7,7 +7,7 @@ use super::begin::{RunError, redactor};
 use super::flow::Run;
 use crate::config::{Request, Text, resolve};
 use crate::process::Route;
-use crate::rundir::{Files, Manifest, lock};
+use crate::rundir::{Files, KnownHashes, Manifest, lock};
 use crate::secrets::{MASK, looks_secret_name, rebuild_argv, secret_spans};
 use crate::workload::Workload;
 
@@ -62,7 +62,16 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
     let mut manifest = manifest;
     manifest.warnings.clear();
     reopen_steps(&mut manifest);
-    Ok(Run { files, manifest, resolved, workload, route: resume.route, provenance: None, _lock: Some(lock) })
+    Ok(Run {
+        files,
+        manifest,
+        resolved,
+        workload,
+        route: resume.route,
+        provenance: None,
+        known_hashes: KnownHashes::new(),
+        _lock: Some(lock),
+    })
 }
 
 /// Once one step is to be done again, the report is, too.
