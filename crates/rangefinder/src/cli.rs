@@ -25,6 +25,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(RunArguments),
+    Ranges(RangesArguments),
     Demo(DemoArguments),
     Resume(ResumeArguments),
     Config(ConfigArguments),
@@ -61,6 +62,21 @@ pub(crate) enum ExitCodeOf {
     Rangefinder,
     /// The workload's own; 128 + n for signals
     Workload,
+}
+
+/// List the NVTX ranges a program really opens, and how to select each one.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rangefinder ranges -- python infer.py
+  rangefinder ranges --json -- ./my_cuda_app
+  rangefinder ranges workload.timeout=1m -- python serve.py")]
+pub(crate) struct RangesArguments {
+    #[command(flatten)]
+    pub(crate) layers: Layers,
+    /// One JSON document on stdout; the program's output goes to stderr
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Profile a small built-in workload, to see what comes out.

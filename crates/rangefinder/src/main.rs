@@ -3,8 +3,11 @@
 
 mod cli;
 mod commands;
-mod demo_workload;
+mod demo;
 mod progress;
+
+/// The library that is put into a workload.
+static TRACER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tracer.so"));
 
 use std::process::ExitCode;
 
@@ -25,6 +28,7 @@ fn main() -> ExitCode {
     };
     let result = match cli.command {
         cli::Command::Run(arguments) => commands::run::main(arguments),
+        cli::Command::Ranges(arguments) => commands::ranges::main(arguments),
         cli::Command::Demo(arguments) => commands::demo::main(arguments),
         cli::Command::Resume(arguments) => commands::resume::main(arguments),
         cli::Command::Config(arguments) => commands::config::main(&arguments),

@@ -7,6 +7,7 @@ mod exit;
 pub mod process;
 pub mod provenance;
 mod quote;
+mod rehearsal;
 pub mod rundir;
 pub mod secrets;
 pub mod steps;
@@ -14,3 +15,4 @@ pub mod workload;
 
 pub use events::{Event, Observer};
 pub use exit::Exit;
+pub use rehearsal::{Inventory, needs_register_only_off, read_rehearsal};

@@ -4,11 +4,11 @@ use anyhow::{Context, Result};
 use run::Exit;
 
 use crate::cli::{DemoArguments, ExitCodeOf, Layers, RunArguments};
-use crate::demo_workload;
+use crate::demo;
 
 pub(crate) fn main(arguments: DemoArguments) -> Result<Exit> {
     if arguments.emit_only {
-        demo_workload::main()?;
+        demo::main();
         return Ok(Exit::Complete);
     }
     let ourselves = std::env::current_exe().context("our own program cannot be found")?;

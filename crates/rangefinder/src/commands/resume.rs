@@ -15,6 +15,7 @@ pub(crate) fn main(arguments: ResumeArguments) -> Result<Exit> {
         command: arguments.command,
         without: arguments.without,
         route: route(&arguments.talk),
+        tracer: crate::TRACER,
     })?;
     execute(run, &signals, arguments.talk, ExitCodeOf::Rangefinder)
 }

@@ -16,6 +16,7 @@ pub(crate) fn main(arguments: RunArguments) -> Result<Exit> {
         here: here()?,
         invocation: std::env::args_os().collect(),
         route: route(&arguments.talk),
+        tracer: crate::TRACER,
     };
     if arguments.dry_run {
         print(&plan_text(&start)?)?;

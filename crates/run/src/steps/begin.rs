@@ -47,6 +47,8 @@ pub struct Start {
     /// Our own command line.
     pub invocation: Vec<OsString>,
     pub route: Route,
+    /// The library that is put into the workload.
+    pub tracer: &'static [u8],
 }
 
 /// Checks what can be checked, then makes the run directory.
@@ -73,6 +75,8 @@ pub fn begin(start: Start) -> Result<Run, RunError> {
         route: start.route,
         provenance: None,
         known_hashes: KnownHashes::new(),
+        tracer: start.tracer,
+        inventory: None,
         _lock: lock,
     })
 }

@@ -11,6 +11,7 @@ use crate::events::{Event, Observer};
 use crate::exit::Exit;
 use crate::process::{Route, Signals};
 use crate::provenance::Provenance;
+use crate::rehearsal::Inventory;
 use crate::rundir::{
     Files, KnownHashes, Lock, MANIFEST, Manifest, RunStatus, StepName, StepStatus, list_artifacts,
     remove_older,
@@ -27,6 +28,9 @@ pub struct Run {
     pub(super) route: Route,
     pub(super) provenance: Option<Provenance>,
     pub(super) known_hashes: KnownHashes,
+    /// The tracer, to be put into the workload.
+    pub(super) tracer: &'static [u8],
+    pub(super) inventory: Option<Inventory>,
     pub(super) _lock: Option<Lock>,
 }
 
@@ -74,6 +78,18 @@ impl Run {
             let _ = self.save();
         }
         result
+    }
+
+    /// Only the rehearsal, for whoever wants to know the ranges.
+    pub fn rehearse(
+        &mut self,
+        signals: &Signals,
+        observer: &mut dyn Observer,
+    ) -> Result<(Option<Inventory>, Outcome), RunError> {
+        self.step(StepName::Rehearse, &mut Context { signals, observer })?;
+        let exit = self.exit();
+        let workload_code = self.manifest.passes.last().map(|pass| pass.ending.shell_code());
+        Ok((self.inventory.take(), Outcome { exit, workload_code, run: self.folder().to_owned() }))
     }
 
     fn steps(&mut self, context: &mut Context<'_>) -> Result<Outcome, RunError> {

@@ -1,6 +1,6 @@
 //! Step 3: the undisturbed pass.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::begin::RunError;
@@ -8,6 +8,7 @@ use super::flow::{Context, Run, StepResult};
 use crate::config::{Config, Enable, StopWith};
 use crate::process::{Finished, Output, Reason, Spec, Stop, StopBy, SuperviseError, supervise};
 use crate::quote::{shell_line, shell_word};
+use crate::rehearsal::{Inventory, place_tracer, read_rehearsal, tracer_variables, trim_traces};
 use crate::rundir::{Pass, WriteError};
 use crate::workload::{environment, tmpdir};
 
@@ -22,10 +23,13 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
     }
     let relative = format!("workload/{PASS}");
     set_aside(&run.files.path(&relative))?;
+    set_aside(&run.files.path(PASS))?;
     let folder = run.files.folder(&relative)?;
     run.files.folder(PASS)?;
     let (tmpdir, link) = tmpdir(run.files.root())?;
-    let variables = run.workload.variables(PASS, &folder, &tmpdir);
+    let traces = run.files.path(PASS);
+    let mut variables = run.workload.variables(PASS, &folder, &tmpdir);
+    let library = put_tracer_in_place(run, &mut variables, context)?;
     let argv = run.workload.argv(&folder);
     let written = run.files.redactor.argv(&argv);
     let shown: Vec<(String, Option<String>)> = variables
@@ -52,7 +56,11 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
         linger: LINGER,
         unlink: link,
     };
-    let finished = match supervise(&spec, Some(context.signals)) {
+    let result = supervise(&spec, Some(context.signals));
+    if let Some(library) = library {
+        let _ = std::fs::remove_file(library);
+    }
+    let finished = match result {
         Ok(finished) => finished,
         Err(error @ SuperviseError::Log { .. }) => return Err(error.into()),
         Err(error) => return Ok(StepResult::Failed { why: error.to_string(), asked_for: false }),
@@ -65,7 +73,42 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
     }
     run.manifest.passes.retain(|pass| pass.name != PASS);
     run.manifest.passes.push(Pass::of(PASS, written, shown, &finished));
+    read_traces(run, &traces, context)?;
     Ok(judge(run, &finished))
+}
+
+/// Brings the tracer into the pass, unless another tool listens there already.
+fn put_tracer_in_place(
+    run: &mut Run,
+    variables: &mut Vec<(String, Option<String>)>,
+    context: &mut Context<'_>,
+) -> Result<Option<PathBuf>, RunError> {
+    if run.workload.reserved_variables().iter().any(|name| name == "NVTX_INJECTION64_PATH") {
+        let text = "another tool listens to NVTX in the workload: the rehearsal sees no ranges";
+        run.warn(text.to_owned(), context);
+        return Ok(None);
+    }
+    let library = place_tracer(&run.files.path("tmp"), run.tracer)?;
+    // First, so that what the user sets wins.
+    let ours = tracer_variables(&library, &run.files.path(PASS));
+    variables.splice(0..0, ours);
+    Ok(Some(library))
+}
+
+/// The traces, and `ranges.json` beside them.
+fn read_traces(run: &mut Run, folder: &Path, context: &mut Context<'_>) -> Result<(), RunError> {
+    trim_traces(folder);
+    match read_rehearsal(folder) {
+        Ok(inventory) => {
+            for diagnostic in inventory.diagnostics.iter().filter(|diagnostic| diagnostic.lost) {
+                run.warn(diagnostic.text.clone(), context);
+            }
+            run.files.json(&format!("{PASS}/ranges.json"), &inventory.to_json())?;
+            run.inventory = Some(inventory);
+        }
+        Err(error) => run.warn(format!("the rehearsal's trace cannot be read: {error}"), context),
+    }
+    Ok(())
 }
 
 /// What an earlier attempt left stays, under another name.
@@ -151,7 +194,7 @@ fn judge(run: &Run, finished: &Finished) -> StepResult {
             "the workload was stopped after {:.1} s as asked{killed}",
             finished.wall.as_secs_f64()
         ))),
-        None if finished.ending.success() => StepResult::Done(None),
+        None if finished.ending.success() => StepResult::Done(run.inventory.as_ref().map(Inventory::summary)),
         None => failed(format!("the workload failed with {}", finished.ending)),
     }
 }

@@ -2,71 +2,47 @@
 
 use std::fmt::Write as _;
 
-use serde::Deserialize;
 use serde_json::json;
 
 use super::begin::RunError;
 use super::flow::{Run, StepResult};
 use crate::config::Format;
 use crate::quote::shell_line;
+use crate::rehearsal::Inventory;
 use crate::rundir::{Pass, StepName, StepStatus};
 
-/// A stage as the built-in workload times it.
-#[derive(Debug, Deserialize)]
-struct Stage {
-    name: String,
-    count: u64,
-    wall_us: u64,
-}
-
 pub(super) fn step(run: &mut Run) -> Result<StepResult, RunError> {
-    let stages = stages(run);
     for format in run.resolved.config.report.formats.clone() {
         match format {
-            Format::Md => run.files.text("report.md", &markdown(run, &stages))?,
-            Format::Json => {
-                let stages: Vec<_> = stages
-                    .iter()
-                    .map(|stage| json!({"name": stage.name, "count": stage.count, "wall_us": stage.wall_us}))
-                    .collect();
-                let report = json!({
-                    "schema": 1,
-                    "run": run.manifest.id,
-                    "workload": run.manifest.workload.argv,
-                    "passes": run.manifest.passes,
-                    "stages": stages,
-                    "environment": run.provenance.as_ref().map(|provenance| json!({
-                        "machine": provenance.machine, "gpus": provenance.gpus, "tools": provenance.tools,
-                        "python": provenance.python, "git": provenance.git,
-                    })),
-                });
-                run.files.json("report.json", &report)?;
-            }
+            Format::Md => run.files.text("report.md", &markdown(run))?,
+            Format::Json => run.files.json("report.json", &document(run))?,
         }
     }
     Ok(StepResult::Done(None))
 }
 
-fn stages(run: &Run) -> Vec<Stage> {
-    let path = run.files.path("workload/rehearsal/stages.json");
-    std::fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+fn document(run: &Run) -> serde_json::Value {
+    json!({
+        "schema": 1,
+        "run": run.manifest.id,
+        "workload": run.manifest.workload.argv,
+        "passes": run.manifest.passes,
+        "rehearsal": run.inventory.as_ref().map(Inventory::to_json),
+        "environment": run.provenance.as_ref().map(|provenance| json!({
+            "machine": provenance.machine, "gpus": provenance.gpus, "tools": provenance.tools,
+            "python": provenance.python, "git": provenance.git,
+        })),
+    })
 }
 
-fn markdown(run: &Run, stages: &[Stage]) -> String {
+fn markdown(run: &Run) -> String {
     let manifest = &run.manifest;
     let mut text = format!("# {}\n\n`{}`\n\n", manifest.id, shell_line(&manifest.workload.argv));
     for pass in &manifest.passes {
         pass_section(&mut text, pass);
     }
-    if !stages.is_empty() {
-        text.push_str("## Stages\n\nWall time, as the workload itself measured it.\n\n");
-        text.push_str("| stage | count | total ms | mean ms |\n|---|---:|---:|---:|\n");
-        for stage in stages {
-            let total = stage.wall_us as f64 / 1e3;
-            let mean = total / stage.count.max(1) as f64;
-            line(&mut text, &format!("| {} | {} | {total:.2} | {mean:.3} |", cell(&stage.name), stage.count));
-        }
-        text.push('\n');
+    if let Some(inventory) = &run.inventory {
+        regions_section(&mut text, inventory);
     }
     text.push_str("## Steps\n\n| step | status | ms | note |\n|---|---|---:|---|\n");
     for step in &manifest.steps {
@@ -101,6 +77,30 @@ fn pass_section(text: &mut String, pass: &Pass) {
         text,
         &format!("| output | {} bytes stdout, {} bytes stderr |\n", pass.stdout_bytes, pass.stderr_bytes),
     );
+}
+
+/// Stage timings: what each region took on the host, the first instance apart.
+fn regions_section(text: &mut String, inventory: &Inventory) {
+    line(text, &format!("## Regions\n\n{}. Host times, from the rehearsal.\n", inventory.summary()));
+    if inventory.regions.is_empty() {
+        return;
+    }
+    text.push_str("| region | kind | instances | total ms | first ms | then mean ms | std | p50 | p95 |\n");
+    text.push_str("|---|---|---:|---:|---:|---:|---:|---:|---:|\n");
+    let ms = |ns: i64| format!("{:.3}", ns as f64 / 1e6);
+    for region in &inventory.regions {
+        let path = cell(&region.path.to_string());
+        let open = if region.open > 0 { format!(" ({} open)", region.open) } else { String::new() };
+        let start = format!("| `{path}` | {} | {}{open} |", region.kind.as_str(), region.instances);
+        let first = region.first_ns.map(ms).unwrap_or_default();
+        let total = region.times.map(|times| ms(times.total_ns)).unwrap_or_default();
+        let steady = match region.steady {
+            Some(times) => [times.mean_ns, times.std_ns, times.p50_ns, times.p95_ns].map(ms),
+            None => [const { String::new() }; 4],
+        };
+        line(text, &format!("{start} {total} | {first} | {} |", steady.join(" | ")));
+    }
+    text.push('\n');
 }
 
 fn environment(text: &mut String, run: &Run) {

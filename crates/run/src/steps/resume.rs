@@ -20,6 +20,8 @@ pub struct Resume {
     /// Secret variables the user is ready to do without.
     pub without: Vec<String>,
     pub route: Route,
+    /// The library that is put into the workload.
+    pub tracer: &'static [u8],
 }
 
 pub fn reopen(resume: Resume) -> Result<Run, RunError> {
@@ -70,6 +72,8 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
         route: resume.route,
         provenance: None,
         known_hashes: KnownHashes::new(),
+        tracer: resume.tracer,
+        inventory: None,
         _lock: Some(lock),
     })
 }

@@ -1,0 +1,242 @@
+//! Regions: all ranges with one path, and how long they took on the host.
+
+use std::collections::{BTreeSet, HashMap};
+
+use nvtx::{Kind, RegionPath};
+use serde::Serialize;
+use trace::{OPEN, StringId, Trace};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Region {
+    pub path: RegionPath,
+    pub kind: Kind,
+    pub registered: Registered,
+    /// Given as wide characters, at least once.
+    pub wide: bool,
+    pub threads: u32,
+    pub processes: u32,
+    pub instances: u64,
+    /// Of those, still open when the recording ended; not in the times.
+    pub open: u64,
+    /// When the first one began, from the start of the recording.
+    pub first_begin_ns: i64,
+    /// When the last one began.
+    pub last_begin_ns: i64,
+    /// None when every instance is open.
+    pub times: Option<Times>,
+    /// What the first one took, unless it is open.
+    pub first_ns: Option<i64>,
+    /// Without the first instance: the steady state.
+    pub steady: Option<Times>,
+}
+
+/// Whether the program registered the name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Registered {
+    Yes,
+    No,
+    /// Some instances do, some do not.
+    Mixed,
+}
+
+/// How long ranges took, in nanoseconds of the host's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Times {
+    pub count: u64,
+    pub total_ns: i64,
+    pub mean_ns: i64,
+    pub std_ns: i64,
+    pub min_ns: i64,
+    pub p50_ns: i64,
+    pub p95_ns: i64,
+    pub max_ns: i64,
+}
+
+impl Times {
+    /// None when there are none.
+    pub fn of(durations: &[i64]) -> Option<Self> {
+        let mut sorted = durations.to_vec();
+        sorted.sort_unstable();
+        let (min, max) = (*sorted.first()?, *sorted.last()?);
+        let count = sorted.len();
+        let total: i64 = sorted.iter().sum();
+        let mean = total as f64 / count as f64;
+        let spread: f64 = sorted.iter().map(|duration| (*duration as f64 - mean).powi(2)).sum();
+        let deviation = if count > 1 { (spread / (count - 1) as f64).sqrt() } else { 0.0 };
+        // The smallest value that at least this share of all does not exceed.
+        let percentile = |share: usize| sorted[(count * share).div_ceil(100).max(1) - 1];
+        Some(Self {
+            count: count as u64,
+            total_ns: total,
+            mean_ns: mean.round() as i64,
+            std_ns: deviation.round() as i64,
+            min_ns: min,
+            p50_ns: percentile(50),
+            p95_ns: percentile(95),
+            max_ns: max,
+        })
+    }
+}
+
+/// A node of the tree of paths.
+#[derive(Debug, PartialEq, Eq, Hash, Clone, Copy)]
+struct Node {
+    parent: Option<u32>,
+    domain: StringId,
+    name: StringId,
+    kind: Kind,
+}
+
+/// Every region of a trace, parents before their children, in the order of first
+/// appearance.
+pub fn regions(trace: &Trace) -> Vec<Region> {
+    let (nodes, node_of) = paths(trace);
+    let mut members: Vec<Vec<u32>> = vec![Vec::new(); nodes.len()];
+    for (range, node) in node_of.iter().enumerate() {
+        members[*node as usize].push(range as u32);
+    }
+    let mut order: Vec<u32> = (0..nodes.len() as u32).collect();
+    let first =
+        |node: u32| members[node as usize].iter().map(|range| trace.ranges.begin[*range as usize]).min();
+    // By the way down from the root, so that children follow their parents.
+    order.sort_by_key(|node| {
+        let mut way = Vec::new();
+        let mut at = Some(*node);
+        while let Some(node) = at {
+            way.push((first(node), node));
+            at = nodes[node as usize].parent;
+        }
+        way.reverse();
+        way
+    });
+    order.into_iter().map(|node| region(trace, &nodes, node, &members[node as usize])).collect()
+}
+
+/// The tree of paths, and each range's node in it.
+fn paths(trace: &Trace) -> (Vec<Node>, Vec<u32>) {
+    let ranges = &trace.ranges;
+    let mut nodes = Vec::new();
+    let mut known: HashMap<Node, u32> = HashMap::new();
+    let mut node_of: Vec<u32> = Vec::with_capacity(ranges.len());
+    for range in 0..ranges.len() {
+        // A parent was opened before its children and has its node already.
+        let parent = ranges.parent[range].and_then(|parent| node_of.get(parent as usize).copied());
+        let node =
+            Node { parent, domain: ranges.domain[range], name: ranges.name[range], kind: ranges.kind[range] };
+        let id = *known.entry(node).or_insert_with(|| {
+            nodes.push(node);
+            nodes.len() as u32 - 1
+        });
+        node_of.push(id);
+    }
+    (nodes, node_of)
+}
+
+fn region(trace: &Trace, nodes: &[Node], node: u32, members: &[u32]) -> Region {
+    let ranges = &trace.ranges;
+    let mut members = members.to_vec();
+    members.sort_by_key(|range| ranges.begin[*range as usize]);
+    let duration = |range: &u32| {
+        let (begin, end) = (ranges.begin[*range as usize], ranges.end[*range as usize]);
+        (end != OPEN).then(|| (end - begin).max(0))
+    };
+    let durations: Vec<i64> = members.iter().filter_map(duration).collect();
+    let threads: BTreeSet<u32> = members.iter().map(|range| ranges.thread[*range as usize]).collect();
+    let processes: BTreeSet<u32> =
+        threads.iter().map(|thread| trace.threads[*thread as usize].process).collect();
+    let registered = members.iter().filter(|range| ranges.registered[**range as usize]).count();
+    let begin = |range: Option<&u32>| range.map_or(0, |range| ranges.begin[*range as usize] - trace.begin);
+    Region {
+        path: path(trace, nodes, node),
+        kind: nodes[node as usize].kind,
+        registered: match registered {
+            0 => Registered::No,
+            all if all == members.len() => Registered::Yes,
+            _ => Registered::Mixed,
+        },
+        wide: members.iter().any(|range| ranges.wide[*range as usize]),
+        threads: threads.len() as u32,
+        processes: processes.len() as u32,
+        instances: members.len() as u64,
+        open: (members.len() - durations.len()) as u64,
+        first_begin_ns: begin(members.first()),
+        last_begin_ns: begin(members.last()),
+        times: Times::of(&durations),
+        first_ns: members.first().and_then(duration),
+        steady: Times::of(&members.iter().skip(1).filter_map(duration).collect::<Vec<_>>()),
+    }
+}
+
+fn path(trace: &Trace, nodes: &[Node], node: u32) -> RegionPath {
+    let mut names = Vec::new();
+    let mut at = Some(node);
+    while let Some(node) = at {
+        names.push(trace.strings.text(nodes[node as usize].name).to_owned());
+        at = nodes[node as usize].parent;
+    }
+    names.reverse();
+    RegionPath::new(trace.strings.text(nodes[node as usize].domain), names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::{Process, Thread};
+
+    /// `(thread, name, begin, end, parent)`, all push/pop in the default domain.
+    fn trace_of(rows: &[(u32, &str, i64, i64, Option<u32>)]) -> Trace {
+        let mut trace = Trace::default();
+        let process = Process { pid: 1, parent: 0, forked: false, name: String::new(), label: String::new() };
+        trace.processes.push(process);
+        for id in 0..2 {
+            trace.threads.push(Thread { process: 0, id, name: None });
+        }
+        let domain = trace.strings.intern("");
+        for (thread, name, begin, end, parent) in rows {
+            let name = trace.strings.intern(name);
+            trace.ranges.thread.push(*thread);
+            trace.ranges.domain.push(domain);
+            trace.ranges.name.push(name);
+            trace.ranges.kind.push(Kind::PushPop);
+            trace.ranges.registered.push(false);
+            trace.ranges.wide.push(false);
+            trace.ranges.begin.push(*begin);
+            trace.ranges.end.push(*end);
+            trace.ranges.parent.push(*parent);
+        }
+        trace
+    }
+
+    #[test]
+    fn paths_counts_and_open_ranges() {
+        let trace = trace_of(&[
+            (0, "decode", 0, 100, None),
+            (0, "step", 10, 20, Some(0)),
+            (0, "step", 30, 60, Some(0)),
+            (1, "step", 5, 15, None),
+            (0, "decode", 200, OPEN, None),
+        ]);
+        let found = regions(&trace);
+        let shown: Vec<(String, u64, u64, u32)> = found
+            .iter()
+            .map(|region| (region.path.to_string(), region.instances, region.open, region.threads))
+            .collect();
+        let expected = [(":decode", 2, 1, 1), (":decode/step", 2, 0, 1), (":step", 1, 0, 1)];
+        assert_eq!(
+            shown,
+            expected.map(|(path, instances, open, threads)| (path.to_owned(), instances, open, threads))
+        );
+        let steps = found[1].times.unwrap();
+        assert_eq!((steps.total_ns, steps.mean_ns, steps.min_ns, steps.max_ns), (40, 20, 10, 30));
+        assert_eq!(found[1].steady.unwrap().total_ns, 30);
+    }
+
+    #[test]
+    fn percentiles_are_values_that_happened() {
+        let times = Times::of(&(1..=100).collect::<Vec<i64>>()).unwrap();
+        assert_eq!((times.p50_ns, times.p95_ns, times.mean_ns), (50, 95, 51));
+        assert_eq!(Times::of(&[]), None);
+        assert_eq!(Times::of(&[7]).unwrap().p95_ns, 7);
+    }
+}

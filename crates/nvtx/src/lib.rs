@@ -1,0 +1,25 @@
+//! Ranges, region paths, and the gates that nsys and ncu take. Pure.
+
+mod expression;
+mod region;
+
+pub use expression::{NsysExpression, ncu_expression, nsys_expression};
+pub use region::{PathError, RegionPath};
+
+/// How a range was opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// `nvtxRangePush` and `nvtxRangePop`: a stack on each thread.
+    PushPop,
+    /// `nvtxRangeStart` and `nvtxRangeEnd`: may overlap anything and end anywhere.
+    StartEnd,
+}
+
+impl Kind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::PushPop => "push/pop",
+            Self::StartEnd => "start/end",
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What a rehearsal saw: the tracer put in place, its files read, the regions.
+
+use std::path::{Path, PathBuf};
+
+use analysis::{Region, Registered, Times, regions};
+use nvtx::{NsysExpression, ncu_expression, nsys_expression};
+use serde_json::{Value, json};
+use trace::{Diagnostic, Process, Trace, read_tracer_files};
+
+use crate::rundir::WriteError;
+
+const EXTENSION: &str = "rft";
+const SCHEMA: u32 = 1;
+
+/// Which ranges really happened.
+#[derive(Debug)]
+pub struct Inventory {
+    pub regions: Vec<Region>,
+    pub processes: Vec<Process>,
+    pub threads: usize,
+    pub ranges: u64,
+    pub marks: u64,
+    /// From the first event to the last.
+    pub span_ns: i64,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Writes the tracer where the workload can load it.
+pub(crate) fn place_tracer(folder: &Path, library: &[u8]) -> Result<PathBuf, WriteError> {
+    let path = folder.join("rangefinder-tracer.so");
+    std::fs::write(&path, library).map_err(|error| WriteError::new(&path, error))?;
+    Ok(path)
+}
+
+/// The variables that bring the tracer into a pass.
+pub(crate) fn tracer_variables(library: &Path, folder: &Path) -> Vec<(String, Option<String>)> {
+    let set = |name: &str, path: &Path| (name.to_owned(), Some(path.to_string_lossy().into_owned()));
+    vec![set("NVTX_INJECTION64_PATH", library), set("RANGEFINDER_TRACE_DIR", folder)]
+}
+
+/// Reads what the tracer left in `folder`.
+pub fn read_rehearsal(folder: &Path) -> Result<Inventory, trace::ReadError> {
+    let mut files: Vec<PathBuf> = fs_err::read_dir(folder)?
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == EXTENSION))
+        .collect();
+    files.sort();
+    let trace = read_tracer_files(&files)?;
+    Ok(Inventory::of(trace))
+}
+
+/// Gives back the space that the tracer had taken ahead.
+pub(crate) fn trim_traces(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|extension| extension == EXTENSION)
+            && let Ok(bytes) = std::fs::read(&path)
+            && let Ok(file) = tracefile::TraceFile::parse(&bytes)
+            && file.written() < bytes.len()
+            && let Ok(file_on_disk) = std::fs::OpenOptions::new().write(true).open(&path)
+        {
+            // Only space is lost when this fails.
+            let _ = file_on_disk.set_len(file.written() as u64);
+        }
+    }
+}
+
+impl Inventory {
+    fn of(trace: Trace) -> Self {
+        Self {
+            regions: regions(&trace),
+            threads: trace.threads.len(),
+            ranges: trace.ranges.len() as u64,
+            marks: trace.marks.values().sum(),
+            span_ns: trace.end - trace.begin,
+            processes: trace.processes,
+            diagnostics: trace.diagnostics,
+        }
+    }
+
+    /// One sentence.
+    pub fn summary(&self) -> String {
+        if self.ranges == 0 {
+            return "no NVTX range was opened".to_owned();
+        }
+        let plural =
+            |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
+        format!(
+            "{} in {}, {}",
+            plural(self.ranges as usize, "range", "ranges"),
+            plural(self.regions.len(), "region", "regions"),
+            plural(self.processes.len(), "process", "processes"),
+        )
+    }
+
+    /// The document of `ranges --json` and `rehearsal/ranges.json`.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "schema": SCHEMA,
+            "clock": "host, nanoseconds",
+            "span_ns": self.span_ns,
+            "ranges": self.ranges,
+            "marks": self.marks,
+            "threads": self.threads,
+            "processes": self.processes.iter().map(|process| json!({
+                "pid": process.pid, "parent": process.parent, "forked": process.forked,
+                "name": process.name, "label": process.label,
+            })).collect::<Vec<_>>(),
+            "regions": self.regions.iter().map(|region| self.region(region)).collect::<Vec<_>>(),
+            "diagnostics": self.diagnostics.iter().map(|diagnostic| json!({
+                "text": diagnostic.text, "lost": diagnostic.lost,
+            })).collect::<Vec<_>>(),
+        })
+    }
+
+    fn region(&self, region: &Region) -> Value {
+        let nsys = match nsys_expression(&region.path, region.wide) {
+            NsysExpression::Gate(gate) => {
+                json!({"gate": gate, "register_only_off": needs_register_only_off(region)})
+            }
+            NsysExpression::None(why) => json!({"gate": null, "why": why}),
+        };
+        json!({
+            "path": region.path.to_string(),
+            "domain": region.path.domain,
+            "name": region.path.name(),
+            "depth": region.path.depth(),
+            "kind": region.kind.as_str(),
+            "registered": region.registered,
+            "wide": region.wide,
+            "threads": region.threads,
+            "processes": region.processes,
+            "instances": region.instances,
+            "open": region.open,
+            "first_begin_ns": region.first_begin_ns,
+            "last_begin_ns": region.last_begin_ns,
+            "share": region.times.map(|times| self.share(&times)),
+            "first_ns": region.first_ns,
+            "times": region.times,
+            "steady": region.steady,
+            "nsys": nsys,
+            "ncu": {"include": ncu_expression(&region.path, region.kind)},
+        })
+    }
+
+    /// Of the span of the recording; above 1 when threads overlap.
+    pub fn share(&self, times: &Times) -> f64 {
+        if self.span_ns > 0 { times.total_ns as f64 / self.span_ns as f64 } else { 0.0 }
+    }
+}
+
+/// nsys opens a gate for a name that was not registered only when told to.
+pub fn needs_register_only_off(region: &Region) -> bool {
+    region.registered != Registered::Yes
+}

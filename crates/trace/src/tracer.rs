@@ -1,0 +1,249 @@
+//! Reads the files our tracer leaves, one a process.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use nvtx::Kind;
+use tracefile::{Event, Header, Segment, StringEntry, TraceFile};
+
+use crate::model::{Diagnostic, OPEN, Process, StringId, Thread, Trace};
+
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error("`{}` is {source}", path.display())]
+    File { path: PathBuf, source: tracefile::ReadError },
+}
+
+/// Reads every file into one trace. A file that cannot be read is an error; one
+/// that is damaged is read as far as it goes, and a diagnostic says so.
+pub fn read_tracer_files(paths: &[PathBuf]) -> Result<Trace, ReadError> {
+    let mut trace = Trace { begin: i64::MAX, end: i64::MIN, ..Trace::default() };
+    for path in paths {
+        let bytes = fs_err::read(path)?;
+        read(&bytes, path, &mut trace).map_err(|source| ReadError::File { path: path.clone(), source })?;
+    }
+    if trace.begin > trace.end {
+        (trace.begin, trace.end) = (0, 0);
+    }
+    Ok(trace)
+}
+
+fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<(), tracefile::ReadError> {
+    let file = TraceFile::parse(bytes)?;
+    let process = trace.processes.len() as u32;
+    trace.processes.push(Process {
+        pid: file.header.pid,
+        parent: file.header.parent,
+        forked: file.header.forked,
+        name: file.header.name.clone(),
+        label: file.header.label.clone(),
+    });
+    let clock = Clock::of(&file);
+    let mut reader = Reader {
+        clock,
+        process,
+        names: HashMap::new(),
+        domains: HashMap::new(),
+        threads: HashMap::new(),
+        stacks: HashMap::new(),
+        started: HashMap::new(),
+        ended: Vec::new(),
+        unbalanced: 0,
+        trace,
+    };
+    let mut damage = reader.strings(&file);
+    let (segments, broken) = file.segments();
+    damage.broken_chunks += broken;
+    for segment in &segments {
+        reader.segment(segment);
+    }
+    reader.finish();
+    let unbalanced = reader.unbalanced;
+    let shown = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut say = |text: String, lost| trace.diagnostics.push(Diagnostic { text, lost });
+    if file.header.dropped > 0 {
+        say(format!("{shown}: {} events found no place and were not recorded", file.header.dropped), true);
+    }
+    if damage.broken_chunks > 0 {
+        say(format!("{shown}: {} chunks break off in the middle", damage.broken_chunks), true);
+    }
+    if damage.lost_bytes > 0 {
+        say(format!("{shown}: the last {} bytes cannot be read", damage.lost_bytes), true);
+    }
+    if unbalanced > 0 {
+        say(format!("{shown}: {unbalanced} pops had no push before them"), false);
+    }
+    Ok(())
+}
+
+/// Ticks → nanoseconds of `CLOCK_MONOTONIC`.
+struct Clock {
+    base: i64,
+    nanoseconds_per_tick: f64,
+}
+
+impl Clock {
+    /// From the pair that lies furthest from the base, or the first estimate when
+    /// the process did not live long enough to leave one.
+    fn of(file: &TraceFile<'_>) -> Self {
+        let header: &Header = &file.header;
+        let pairs = file.chunks.iter().map(|chunk| chunk.clock).chain(header.end);
+        let furthest = pairs.max_by_key(|(_, monotonic)| *monotonic);
+        let measured = furthest.and_then(|(ticks, monotonic)| {
+            let passed = monotonic.checked_sub(header.base_monotonic)?;
+            (passed > 10_000_000 && ticks > 0).then(|| passed as f64 / ticks as f64)
+        });
+        let estimated = 1e9 / (header.ticks_per_second.max(1) as f64);
+        let nanoseconds_per_tick = if header.nanoseconds { 1.0 } else { measured.unwrap_or(estimated) };
+        Self { base: i64::try_from(header.base_monotonic).unwrap_or(0), nanoseconds_per_tick }
+    }
+
+    fn time(&self, ticks: u64) -> i64 {
+        self.base.saturating_add((ticks as f64 * self.nanoseconds_per_tick) as i64)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Name {
+    text: StringId,
+    registered: bool,
+    wide: bool,
+}
+
+struct Reader<'t> {
+    clock: Clock,
+    process: u32,
+    names: HashMap<u32, Name>,
+    domains: HashMap<u16, StringId>,
+    threads: HashMap<u32, u32>,
+    /// Open push/pop ranges by thread and domain.
+    stacks: HashMap<(u32, u16), Vec<u32>>,
+    started: HashMap<u64, u32>,
+    ended: Vec<(u64, i64)>,
+    unbalanced: u64,
+    trace: &'t mut Trace,
+}
+
+impl Reader<'_> {
+    fn strings(&mut self, file: &TraceFile<'_>) -> tracefile::Damage {
+        let nothing = self.trace.strings.intern("");
+        self.names.insert(tracefile::layout::NO_NAME, Name { text: nothing, registered: false, wide: false });
+        self.domains.insert(tracefile::layout::DEFAULT_DOMAIN, nothing);
+        let mut thread_names = Vec::new();
+        let damage = file.strings(|entry| match entry {
+            StringEntry::Name { id, registered, wide, text, .. } => {
+                let text = self.trace.strings.intern(&String::from_utf8_lossy(text));
+                self.names.insert(id, Name { text, registered, wide });
+            }
+            StringEntry::Domain { id, text } => {
+                let text = self.trace.strings.intern(&String::from_utf8_lossy(text));
+                self.domains.insert(id, text);
+            }
+            StringEntry::Thread { thread, text } => {
+                thread_names.push((thread, String::from_utf8_lossy(text).into_owned()));
+            }
+            StringEntry::Category { .. } => {}
+        });
+        for (thread, name) in thread_names {
+            let at = self.thread(thread);
+            self.trace.threads[at as usize].name = Some(name);
+        }
+        damage
+    }
+
+    fn thread(&mut self, id: u32) -> u32 {
+        *self.threads.entry(id).or_insert_with(|| {
+            self.trace.threads.push(Thread { process: self.process, id, name: None });
+            self.trace.threads.len() as u32 - 1
+        })
+    }
+
+    fn segment(&mut self, segment: &Segment<'_>) {
+        let thread = self.thread(segment.thread);
+        segment.events(|event| self.event(thread, event));
+    }
+
+    fn event(&mut self, thread: u32, event: Event) {
+        match event {
+            Event::Push { ticks, name, domain, .. } => {
+                let begin = self.seen(ticks);
+                let stack = self.stacks.entry((thread, domain)).or_default();
+                let parent = stack.last().copied();
+                stack.push(self.trace.ranges.len() as u32);
+                self.open(thread, domain, name, Kind::PushPop, begin, parent);
+            }
+            Event::Pop { ticks, domain } => {
+                let end = self.seen(ticks);
+                match self.stacks.get_mut(&(thread, domain)).and_then(Vec::pop) {
+                    Some(range) => self.trace.ranges.end[range as usize] = end,
+                    None => self.unbalanced += 1,
+                }
+            }
+            Event::Start { ticks, id, name, domain, .. } => {
+                let begin = self.seen(ticks);
+                self.started.insert(id, self.trace.ranges.len() as u32);
+                self.open(thread, domain, name, Kind::StartEnd, begin, None);
+            }
+            Event::End { ticks, id } => {
+                let end = self.seen(ticks);
+                // It may have begun on a thread whose events are still to come.
+                self.ended.push((id, end));
+            }
+            Event::Mark { ticks, name, domain, .. } => {
+                self.seen(ticks);
+                let key = (self.domain(domain), self.name(name).text);
+                *self.trace.marks.entry(key).or_default() += 1;
+            }
+            Event::Thread { .. } => {}
+        }
+    }
+
+    fn seen(&mut self, ticks: u64) -> i64 {
+        let time = self.clock.time(ticks);
+        self.trace.begin = self.trace.begin.min(time);
+        self.trace.end = self.trace.end.max(time);
+        time
+    }
+
+    fn open(&mut self, thread: u32, domain: u16, name: u32, kind: Kind, begin: i64, parent: Option<u32>) {
+        let domain = self.domain(domain);
+        let name = self.name(name);
+        let ranges = &mut self.trace.ranges;
+        ranges.thread.push(thread);
+        ranges.domain.push(domain);
+        ranges.name.push(name.text);
+        ranges.kind.push(kind);
+        ranges.registered.push(name.registered);
+        ranges.wide.push(name.wide);
+        ranges.begin.push(begin);
+        ranges.end.push(OPEN);
+        ranges.parent.push(parent);
+    }
+
+    fn name(&mut self, id: u32) -> Name {
+        if let Some(name) = self.names.get(&id) {
+            return *name;
+        }
+        let name = Name { text: self.trace.strings.intern("<name lost>"), registered: false, wide: false };
+        *self.names.entry(id).or_insert(name)
+    }
+
+    fn domain(&mut self, id: u16) -> StringId {
+        if let Some(domain) = self.domains.get(&id) {
+            return *domain;
+        }
+        let domain = self.trace.strings.intern("<domain lost>");
+        *self.domains.entry(id).or_insert(domain)
+    }
+
+    fn finish(&mut self) {
+        for (id, end) in std::mem::take(&mut self.ended) {
+            match self.started.get(&id) {
+                Some(range) => self.trace.ranges.end[*range as usize] = end,
+                None => self.unbalanced += 1,
+            }
+        }
+    }
+}

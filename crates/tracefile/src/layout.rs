@@ -1,0 +1,136 @@
+//! Where everything lies. Shared by the tracer, which writes, and the reader.
+
+/// First bytes of a file. The last one is the version of the format.
+pub const MAGIC: [u8; 8] = *b"RFTRACE\x01";
+
+/// The header takes one page, so that chunks can be mapped.
+pub const PAGE: usize = 4096;
+
+/// Byte offsets inside the file header.
+pub mod header {
+    pub const MAGIC: usize = 0;
+    /// `u32`: see [`super::flag`].
+    pub const FLAGS: usize = 8;
+    /// `u32`
+    pub const PID: usize = 16;
+    /// `u32`
+    pub const PARENT: usize = 20;
+    /// `u64`: the clock when the file was made; events count from here.
+    pub const BASE_TICKS: usize = 24;
+    /// `u64`: `CLOCK_MONOTONIC` at that moment, in nanoseconds.
+    pub const BASE_MONOTONIC: usize = 32;
+    /// `u64`: `CLOCK_REALTIME` at that moment, in nanoseconds.
+    pub const BASE_REALTIME: usize = 40;
+    /// `u64`: a first estimate of the clock's rate, in ticks a second.
+    pub const TICKS_PER_SECOND: usize = 48;
+    /// `u64` twice: ticks and `CLOCK_MONOTONIC` at a clean exit, else zero.
+    pub const END_TICKS: usize = 56;
+    pub const END_MONOTONIC: usize = 64;
+    /// `u64`: events that were not recorded.
+    pub const DROPPED: usize = 72;
+    /// `u32`: the thread that forked, when the process came from a fork.
+    pub const FORKED_FROM: usize = 80;
+    /// NUL-padded: the program's name and what tells it from its siblings.
+    pub const NAME: usize = 128;
+    pub const NAME_LENGTH: usize = 64;
+    pub const LABEL: usize = 192;
+    pub const LABEL_LENGTH: usize = 64;
+}
+
+/// Bits of [`header::FLAGS`].
+pub mod flag {
+    /// The process did not start anew: it is the child of a `fork`.
+    pub const FORKED: u32 = 1;
+    /// The clock counts nanoseconds of `CLOCK_MONOTONIC`, not processor ticks.
+    pub const NANOSECONDS: u32 = 2;
+}
+
+/// First bytes of a chunk.
+pub const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"RFCH");
+
+/// Byte offsets inside a chunk header, which is [`chunk::LENGTH`] long.
+pub mod chunk {
+    pub const MAGIC: usize = 0;
+    /// `u32`: one of [`EVENTS`], [`STRINGS`].
+    pub const KIND: usize = 4;
+    /// `u32`: bytes of the chunk, header included.
+    pub const SIZE: usize = 8;
+    /// `u32`: the thread whose events it holds, at first.
+    pub const THREAD: usize = 12;
+    /// `u64`: bytes that are written, header included.
+    pub const USED: usize = 16;
+    /// `u64` twice: the clock and `CLOCK_MONOTONIC` when the chunk was made.
+    pub const TICKS: usize = 24;
+    pub const MONOTONIC: usize = 32;
+    pub const LENGTH: usize = 64;
+
+    pub const EVENTS: u32 = 1;
+    pub const STRINGS: u32 = 2;
+}
+
+/// The top byte of a record's first word. The rest are ticks since the base, or
+/// for a string its length.
+pub mod kind {
+    /// `name | domain << 32 | extra << 48`; then a payload, a category as `extra` says.
+    pub const PUSH: u8 = 1;
+    /// Nothing follows: the default domain.
+    pub const POP: u8 = 2;
+    /// `domain << 32`
+    pub const POP_DOMAIN: u8 = 3;
+    /// As [`PUSH`], and then the range's id.
+    pub const START: u8 = 4;
+    /// The range's id.
+    pub const END: u8 = 5;
+    /// As [`PUSH`].
+    pub const MARK: u8 = 6;
+    /// The thread's id: it writes what follows in this chunk.
+    pub const THREAD: u8 = 7;
+
+    /// In a string chunk: `id | flags << 32`, then the bytes, padded to a word.
+    pub const STRING: u8 = 16;
+    /// `domain`, then the bytes.
+    pub const DOMAIN: u8 = 17;
+    /// `category | domain << 32`, then the bytes.
+    pub const CATEGORY: u8 = 18;
+    /// `thread`, then the bytes.
+    pub const THREAD_NAME: u8 = 19;
+}
+
+/// What follows the second word of a push, start or mark.
+pub mod extra {
+    /// A payload word; its type in the bits of [`PAYLOAD_TYPE`].
+    pub const PAYLOAD: u16 = 1;
+    /// A category word.
+    pub const CATEGORY: u16 = 2;
+    /// NVTX's payload type, shifted by 8.
+    pub const PAYLOAD_TYPE: u16 = 0xff00;
+}
+
+/// What is known about a name.
+pub mod string {
+    /// The program registered it.
+    pub const REGISTERED: u32 = 1;
+    /// It was given as wide characters.
+    pub const WIDE: u32 = 2;
+    /// It was longer than [`LONGEST`] and is cut.
+    pub const CUT: u32 = 4;
+    /// Longest name kept, in bytes.
+    pub const LONGEST: usize = 16 << 10;
+}
+
+/// The name of an event that had none.
+pub const NO_NAME: u32 = 0;
+/// The default domain.
+pub const DEFAULT_DOMAIN: u16 = 0;
+/// Ticks have 56 bits: at 5 GHz that is more than five months.
+pub const TICKS_MASK: u64 = (1 << 56) - 1;
+
+/// A record's first word.
+pub const fn first_word(kind: u8, rest: u64) -> u64 {
+    (kind as u64) << 56 | (rest & TICKS_MASK)
+}
+
+/// The second word of a push, start or mark.
+pub const fn name_word(name: u32, domain: u16, extra: u16) -> u64 {
+    name as u64 | (domain as u64) << 32 | (extra as u64) << 48
+}
