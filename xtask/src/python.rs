@@ -9,7 +9,13 @@ use crate::debian::{self, any};
 use crate::shell::{on_path, quietly, tools_folder};
 
 /// A set of packages in a folder of its own, put on `PYTHONPATH` by a test.
-pub const SETS: [(&str, &[&str]); 1] = [("hydra-core-1.3.2", &["hydra-core==1.3.2"])];
+pub const SETS: [(&str, &[&str]); 5] = [
+    ("hydra-core-1.3.2", &["hydra-core==1.3.2"]),
+    ("nvidia-nvtx-12.9.79", &["nvidia-nvtx-cu12==12.9.79"]),
+    ("nvtx-0.2.8", &["nvtx==0.2.8"]),
+    ("nvtx-0.2.13", &["nvtx==0.2.13"]),
+    ("nvtx-0.2.16", &["nvtx==0.2.16"]),
+];
 
 /// Enough of Debian's Python to run pip, for a machine that has none.
 const DEBIAN_PYTHON: [debian::Package; 12] = [
@@ -57,7 +63,7 @@ pub fn install(name: &str, requirements: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// A `python3` that has pip: the machine's, or one unpacked for us. It is linked
+/// A Python 3.11 that has pip, the one version that every set has wheels for: the machine's, or one unpacked for us. It is linked
 /// as `target/tools/bin/python3`, where the tests find it.
 pub fn interpreter() -> Result<PathBuf> {
     let bin = tools_folder().join("bin");
@@ -87,7 +93,8 @@ pub fn interpreter() -> Result<PathBuf> {
 }
 
 fn works(python: &Path) -> bool {
-    Command::new(python).args(["-m", "pip", "--version"]).output().is_ok_and(|output| output.status.success())
+    let question = "import sys, pip; sys.exit(sys.version_info[:2] != (3, 11))";
+    Command::new(python).args(["-c", question]).output().is_ok_and(|output| output.status.success())
 }
 
 fn write_script(path: &Path, text: &str) -> Result<()> {

@@ -46,6 +46,7 @@ fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<(), tracefile::R
         process,
         names: HashMap::new(),
         domains: HashMap::new(),
+        thread_names: HashMap::new(),
         threads: HashMap::new(),
         stacks: HashMap::new(),
         started: HashMap::new(),
@@ -117,6 +118,7 @@ struct Reader<'t> {
     process: u32,
     names: HashMap<u32, Name>,
     domains: HashMap<u16, StringId>,
+    thread_names: HashMap<u32, String>,
     threads: HashMap<u32, u32>,
     /// Open push/pop ranges by thread and domain.
     stacks: HashMap<(u32, u16), Vec<u32>>,
@@ -131,8 +133,7 @@ impl Reader<'_> {
         let nothing = self.trace.strings.intern("");
         self.names.insert(tracefile::layout::NO_NAME, Name { text: nothing, registered: false, wide: false });
         self.domains.insert(tracefile::layout::DEFAULT_DOMAIN, nothing);
-        let mut thread_names = Vec::new();
-        let damage = file.strings(|entry| match entry {
+        file.strings(|entry| match entry {
             StringEntry::Name { id, registered, wide, text, .. } => {
                 let text = self.trace.strings.intern(&String::from_utf8_lossy(text));
                 self.names.insert(id, Name { text, registered, wide });
@@ -142,20 +143,16 @@ impl Reader<'_> {
                 self.domains.insert(id, text);
             }
             StringEntry::Thread { thread, text } => {
-                thread_names.push((thread, String::from_utf8_lossy(text).into_owned()));
+                self.thread_names.insert(thread, String::from_utf8_lossy(text).into_owned());
             }
             StringEntry::Category { .. } => {}
-        });
-        for (thread, name) in thread_names {
-            let at = self.thread(thread);
-            self.trace.threads[at as usize].name = Some(name);
-        }
-        damage
+        })
     }
 
     fn thread(&mut self, id: u32) -> u32 {
         *self.threads.entry(id).or_insert_with(|| {
-            self.trace.threads.push(Thread { process: self.process, id, name: None });
+            let name = self.thread_names.get(&id).cloned();
+            self.trace.threads.push(Thread { process: self.process, id, name });
             self.trace.threads.len() as u32 - 1
         })
     }

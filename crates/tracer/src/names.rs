@@ -40,9 +40,17 @@ pub(crate) struct Domain {
     epoch: AtomicU32,
 }
 
+/// A name's number, and a copy of it that lives for ever.
+#[derive(Clone, Copy)]
+pub(crate) struct Interned {
+    pub(crate) id: u32,
+    pub(crate) copy: &'static [u8],
+}
+
 /// Only under [`LOCK`].
 struct Tables {
-    names: BTreeMap<(u32, Box<[u8]>), (u32, &'static [u8])>,
+    /// By flags and bytes.
+    names: BTreeMap<(u32, Box<[u8]>), Interned>,
     domains: BTreeMap<Box<[u8]>, u16>,
     strings: Option<Part>,
 }
@@ -54,13 +62,13 @@ unsafe impl Sync for Shared {}
 static TABLES: Shared =
     Shared(UnsafeCell::new(Tables { names: BTreeMap::new(), domains: BTreeMap::new(), strings: None }));
 
-/// The number of a name, and a copy of it that lives for ever. The slow way:
+/// The number of a name. The slow way:
 /// threads remember what they have asked.
-pub(crate) fn intern(given: Given<'_>) -> Option<(u32, &'static [u8])> {
+pub(crate) fn intern(given: Given<'_>) -> Option<Interned> {
     LOCK.with(|| intern_locked(given))
 }
 
-fn intern_locked(given: Given<'_>) -> Option<(u32, &'static [u8])> {
+fn intern_locked(given: Given<'_>) -> Option<Interned> {
     if !file::ready() {
         return None;
     }
@@ -80,8 +88,9 @@ fn intern_locked(given: Given<'_>) -> Option<(u32, &'static [u8])> {
     let flags = given.flags | if cut { string::CUT } else { 0 };
     write_string(tables, kind::STRING, u64::from(id) | u64::from(flags) << 32, text)?;
     let copy: &'static [u8] = Box::leak(Box::from(given.bytes));
-    tables.names.insert(key, (id, copy));
-    Some((id, copy))
+    let interned = Interned { id, copy };
+    tables.names.insert(key, interned);
+    Some(interned)
 }
 
 /// What is written down: wide characters as UTF-8.
@@ -148,7 +157,7 @@ impl Registered {
     #[cold]
     fn renumber(&self) -> u32 {
         let given = Given { bytes: &self.bytes, flags: self.flags };
-        let Some((id, _)) = intern(given) else { return layout::NO_NAME };
+        let Some(Interned { id, .. }) = intern(given) else { return layout::NO_NAME };
         self.id.store(id, Ordering::Relaxed);
         self.epoch.store(file::epoch(), Ordering::Release);
         id

@@ -165,7 +165,7 @@ impl Thread {
     fn new_name(&mut self, given: Given<'_>, hash: u64) -> u32 {
         self.slowly(|thread| {
             watch_for_exit();
-            let (id, copy) = names::intern(given)?;
+            let names::Interned { id, copy } = names::intern(given)?;
             if copy == given.bytes {
                 thread.remember(Known { hash, bytes: copy.as_ptr(), length: copy.len() as u32, id });
             }

@@ -1,0 +1,209 @@
+//! The rehearsal sees which ranges really happen, whatever becomes of the process.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use support::{Ran, Sandbox, skip, tool};
+
+/// A C program of `tests/programs`, built against the real NVTX header.
+fn program(test: &str, name: &str) -> Option<String> {
+    let include = tool(test, "python/nvidia-nvtx-12.9.79/nvidia/nvtx/include")?;
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("programs");
+    std::fs::create_dir_all(&folder).unwrap();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(format!("{name}.c"));
+    let fresh = folder.join(format!("{name}.{test}"));
+    let status = Command::new("cc")
+        .args(["-O1", "-Wall", "-pthread", "-D_GNU_SOURCE", "-I"])
+        .arg(include)
+        .arg("-o")
+        .args([&fresh, &source])
+        .arg("-ldl")
+        .status()
+        .unwrap();
+    assert!(status.success(), "cc {name}.c");
+    Some(fresh.to_str().unwrap().to_owned())
+}
+
+/// The document of `ranges --json`, and how the command ended.
+fn ranges(sandbox: &Sandbox, command: &[&str]) -> (Value, Ran) {
+    let mut arguments = vec!["ranges", "--json", "--"];
+    arguments.extend(command);
+    let ran = sandbox.output(&arguments);
+    let document =
+        serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}\n{}", ran.stdout, ran.stderr));
+    (document, ran)
+}
+
+/// `(path, kind, registered, wide, instances, open)` of every region, sorted.
+fn table(document: &Value) -> Vec<(String, String, String, bool, u64, u64)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let mut rows: Vec<_> = document["regions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|region| {
+            (
+                text(&region["path"]),
+                text(&region["kind"]),
+                text(&region["registered"]),
+                region["wide"].as_bool().unwrap(),
+                region["instances"].as_u64().unwrap(),
+                region["open"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    rows.sort();
+    rows
+}
+
+fn row(path: &str, kind: &str, registered: &str, instances: u64) -> (String, String, String, bool, u64, u64) {
+    (path.to_owned(), kind.to_owned(), registered.to_owned(), false, instances, 0)
+}
+
+#[test]
+fn every_kind_of_range_of_a_c_program() {
+    let Some(kinds) = program("every_kind_of_range_of_a_c_program", "kinds") else { return };
+    let sandbox = Sandbox::new();
+    let (document, ran) = ranges(&sandbox, &[&kinds]);
+    assert_eq!(ran.code, 3, "it exits with 5, traced or not");
+    let mut wide = row(":wide", "push/pop", "no", 1);
+    wide.3 = true;
+    let mut open = row(":never_closed", "push/pop", "no", 1);
+    open.5 = 1;
+    let mut expected = vec![
+        row(":attributes", "push/pop", "no", 2),
+        row(":cut", "push/pop", "no", 1),
+        open,
+        row(":plain", "push/pop", "no", 3),
+        row(":plain/inner", "push/pop", "no", 6),
+        row(":se", "start/end", "no", 2),
+        wide,
+        row("LLM:registered", "push/pop", "yes", 4),
+        row("LLM:registered/text", "push/pop", "no", 4),
+    ];
+    expected.sort();
+    assert_eq!(table(&document), expected);
+    assert_eq!((document["marks"].as_u64(), document["threads"].as_u64()), (Some(1), Some(2)));
+    let notes = document["diagnostics"].to_string();
+    assert!(notes.contains("1 pops had no push before them"), "{notes}");
+}
+
+#[test]
+fn every_range_of_the_python_packages() {
+    let test = "every_range_of_the_python_packages";
+    for version in ["0.2.8", "0.2.13", "0.2.16"] {
+        let Some(python) = tool(test, "bin/python3") else { return };
+        let Some(packages) = tool(test, &format!("python/nvtx-{version}")) else { return };
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/ranges.py");
+        let sandbox = Sandbox::new();
+        let arguments = ["ranges", "--json", "--", python.to_str().unwrap(), script.to_str().unwrap()];
+        let output = sandbox.rangefinder(&arguments).env("PYTHONPATH", packages).output().unwrap();
+        let ran = Ran::from(output);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, "done\n"), "{version}");
+        let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let found: Vec<_> = table(&document)
+            .into_iter()
+            .map(|(path, kind, registered, _, count, open)| (path, kind, registered, count, open))
+            .collect();
+        let expected = [
+            (":decorated", "push/pop", 5),
+            (":outer", "push/pop", 5),
+            (":pushed", "push/pop", 5),
+            (":started", "start/end", 5),
+            ("LLM:inner", "push/pop", 5),
+            ("LLM:on_thread", "push/pop", 1),
+        ];
+        let expected: Vec<_> = expected
+            .map(|(path, kind, count)| (path.to_owned(), kind.to_owned(), "yes".to_owned(), count, 0))
+            .to_vec();
+        assert_eq!(found, expected, "{version}");
+    }
+}
+
+#[test]
+fn many_threads_and_a_fork_in_the_middle() {
+    let Some(many) = program("many_threads_and_a_fork_in_the_middle", "many") else { return };
+    let sandbox = Sandbox::new();
+    let (document, ran) = ranges(&sandbox, &[&many, "64", "100000"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let count = |path: &str| {
+        let regions = document["regions"].as_array().unwrap();
+        let found = regions.iter().filter(|region| region["path"] == path);
+        found
+            .map(|region| (region["instances"].as_u64().unwrap(), region["processes"].as_u64().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(count(":before"), [(6_400_000, 1)]);
+    assert_eq!(count(":after"), [(12_800_000, 2)]);
+    assert_eq!(count(":around"), [(1, 1)], "the child's pop has no push of its own");
+    let processes = document["processes"].as_array().unwrap();
+    let forked: Vec<bool> = processes.iter().map(|process| process["forked"].as_bool().unwrap()).collect();
+    assert_eq!(forked.iter().filter(|forked| **forked).count(), 1, "{processes:?}");
+}
+
+#[test]
+fn what_was_recorded_survives_every_ending() {
+    let test = "what_was_recorded_survives_every_ending";
+    let Some(endings) = program(test, "endings") else { return };
+    for (way, code, works) in
+        [("return", 0, 1), ("kill", 3, 1), ("abort", 3, 1), ("_exit", 3, 1), ("exec", 0, 2), ("daemon", 0, 1)]
+    {
+        let sandbox = Sandbox::new();
+        let (document, ran) = ranges(&sandbox, &[&endings, way]);
+        assert_eq!(ran.code, code, "{way}: {}", ran.stderr);
+        let found: Vec<_> = table(&document).into_iter().map(|row| (row.0, row.4, row.5)).collect();
+        assert_eq!(
+            found,
+            [(":work".to_owned(), works, works), (":work/step".to_owned(), 3 * works, 0)],
+            "{way}"
+        );
+    }
+}
+
+#[test]
+fn a_tracer_that_cannot_write_says_so_once_and_gets_out_of_the_way() {
+    let test = "a_tracer_that_cannot_write_says_so_once_and_gets_out_of_the_way";
+    let Some(many) = program(test, "many") else { return };
+    let sandbox = Sandbox::new();
+    // The run's own folder for traces is taken by a file.
+    let script =
+        format!("rm -rf \"$RANGEFINDER_TRACE_DIR\"; touch \"$RANGEFINDER_TRACE_DIR\"; exec {many} 4 100");
+    let ran = sandbox.output(&["run", "--", "sh", "-c", &script]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("rangefinder: tracing is off in process").count(), 1, "{}", ran.stderr);
+
+    let probe = Command::new("unshare").args(["--user", "--map-root-user", "--mount", "true"]).status();
+    if !probe.is_ok_and(|status| status.success()) {
+        return skip(test, "no user namespaces here");
+    }
+    std::fs::create_dir(sandbox.path("small")).unwrap();
+    let line = format!(
+        "mount -t tmpfs -o size=2m none small && {} run run.dir=small -- {many} 4 100000",
+        env!("CARGO_BIN_EXE_rangefinder")
+    );
+    let output = Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", &line])
+        .current_dir(sandbox.path(""))
+        .output();
+    let ran = Ran::from(output.unwrap());
+    assert!(ran.stderr.contains("the trace cannot grow: No space left on device"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("workload: exit code 0"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_screen() {
+    let sandbox = Sandbox::new();
+    let program = env!("CARGO_BIN_EXE_rangefinder");
+    let ran = sandbox.output(&["ranges", "--", program, "demo", "--emit-only"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let times = regex::Regex::new(r" +\d+(\.\d+)? (ns|us|ms|s)\b| +\d+\.\d%").unwrap();
+    let told = regex::Regex::new(r"in \d+\.\d ms, checksum .*").unwrap();
+    let screen = times.replace_all(&ran.stdout, " <n>").into_owned();
+    insta::assert_snapshot!(told.replace_all(&screen, "in <n> ms").into_owned());
+    let ran = sandbox.output(&["ranges", "--", "true"]);
+    assert!(ran.code == 0 && ran.stdout.starts_with("no NVTX range was opened\nhint: "), "{}", ran.stdout);
+}
