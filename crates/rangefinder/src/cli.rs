@@ -125,7 +125,7 @@ pub(crate) struct ResumeArguments {
 Examples:
   rangefinder config
   rangefinder config --preset off ncu.budget=90s
-  rangefinder config > rangefinder.yaml      # a template with every key")]
+  rangefinder config > template.yaml      # every key, to be copied from")]
 pub(crate) struct ConfigArguments {
     #[command(flatten)]
     pub(crate) layers: Layers,
@@ -137,7 +137,7 @@ pub(crate) struct ConfigArguments {
     pub(crate) list_presets: bool,
 }
 
-/// Show which tools, GPUs and permissions are here, and what a missing one costs.
+/// Show which tools and GPUs are here, and what a missing one costs.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  rangefinder doctor\n  rangefinder doctor --json")]
 pub(crate) struct DoctorArguments {

@@ -53,8 +53,20 @@ impl Progress {
         path.strip_prefix(&self.here).unwrap_or(path).display()
     }
 
-    fn finished(&mut self, step: StepName, status: StepStatus, duration_ms: u64, note: Option<&str>) {
+    fn finished(
+        &mut self,
+        step: StepName,
+        status: StepStatus,
+        asked_for: bool,
+        duration_ms: u64,
+        note: Option<&str>,
+    ) {
         self.clock = None;
+        if asked_for || status == StepStatus::Failed {
+            // Said also when nothing else is.
+            let _ = writeln!(std::io::stderr(), "error: {}: {}", step.as_str(), note.unwrap_or("failed"));
+            return;
+        }
         let nothing_to_say = note.is_none() && duration_ms < 100 && status == StepStatus::Done;
         if nothing_to_say && step != StepName::Rehearse && !self.talk.verbose {
             return;
@@ -91,8 +103,8 @@ impl Observer for Progress {
                     self.say(&format!("{:10} started", step.as_str()));
                 }
             }
-            Event::StepFinished { step, status, duration_ms, note } => {
-                self.finished(*step, *status, *duration_ms, note.as_deref());
+            Event::StepFinished { step, status, asked_for, duration_ms, note } => {
+                self.finished(*step, *status, *asked_for, *duration_ms, note.as_deref());
             }
             Event::Warning { text } => self.say(&format!("warning: {text}")),
             Event::RunFinished { run, report, workload, exit_code } => {

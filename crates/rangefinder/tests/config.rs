@@ -25,7 +25,7 @@ fn the_resolved_configuration_with_sources() {
     let ran = sandbox.output(&["config", "--json", "run.name=x"]);
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert_eq!(document["run.name"]["value"], "x");
-    assert_eq!(document["run.name"]["source"], "override `run.name=x`");
+    assert_eq!(document["run.name"]["source"], "override");
     assert_eq!(document["nsys.sample"]["value"], "cpu");
 }
 

@@ -76,3 +76,19 @@ fn a_moved_run_and_what_is_not_a_run() {
     let ran = sandbox.output(&["resume", "moved"]);
     assert!(ran.code == 2 && ran.stderr.contains("is not a manifest"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_report_made_by_resume_still_knows_the_rehearsal() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.output(&["demo"]).code, 0);
+    let run = sandbox.only_run();
+    let text = std::fs::read_to_string(run.join("run.json")).unwrap();
+    let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let steps = document["steps"].as_array_mut().unwrap();
+    steps.iter_mut().find(|step| step["name"] == "report").unwrap()["status"] = "running".into();
+    std::fs::write(run.join("run.json"), document.to_string()).unwrap();
+    std::fs::remove_file(run.join("report.md")).unwrap();
+    assert_eq!(sandbox.output(&["resume", run.to_str().unwrap()]).code, 0);
+    let report = std::fs::read_to_string(run.join("report.md")).unwrap();
+    assert!(report.contains("| `:decode/step` | push/pop | 16 |"), "{report}");
+}

@@ -163,6 +163,75 @@ fn keep_removes_only_older_finished_runs_of_the_same_name() {
 }
 
 #[test]
+fn keep_also_frees_what_a_workload_left_in_its_tmpdir() {
+    let sandbox = Sandbox::new();
+    for _ in 0..3 {
+        let ran = sandbox.output(&["run", "run.keep=1", "--", "sh", "-c", "echo x > $TMPDIR/cache"]);
+        assert!(ran.code == 0 && !ran.stderr.contains("not rangefinder's"), "{}", ran.stderr);
+    }
+    sandbox.only_run();
+}
+
+#[test]
+fn a_folder_that_holds_a_project_is_not_hidden_from_git() {
+    let sandbox = Sandbox::new();
+    sandbox.write("main.py", "");
+    sandbox.output(&["run", "run.dir=.", "--", "true"]);
+    assert!(!sandbox.path(".gitignore").exists());
+}
+
+#[test]
+fn cmd_txt_can_be_pasted() {
+    let sandbox = Sandbox::new();
+    let script = "echo \"$A/${B-unset}/$1\" >> seen";
+    let arguments = [
+        "run",
+        "workload.env.A=x y",
+        "workload.env.B=null",
+        "workload.env.C=",
+        "--",
+        "sh",
+        "-c",
+        script,
+        "sh",
+        "it's",
+    ];
+    sandbox.rangefinder(&arguments).env("B", "set").output().unwrap();
+    let command = sandbox.only_run().join("rehearsal/cmd.txt");
+    let status = std::process::Command::new("sh").arg(command).env("B", "set").status().unwrap();
+    assert!(status.success());
+    assert_eq!(std::fs::read_to_string(sandbox.path("seen")).unwrap(), "x y/unset/it's\n".repeat(2));
+}
+
+#[test]
+fn what_was_asked_for_and_is_missing_is_said_even_quietly() {
+    let sandbox = Sandbox::new();
+    let mut screens = String::new();
+    for arguments in [
+        &["run", "-q", "nsys.enable=true", "--", "true"][..],
+        &["run", "-q", "ncu.nvtx_include=[decode]", "--", "true"],
+        &["run", "-q", "--", "sh", "-c", "exit 7"],
+        &[
+            "run",
+            "-q",
+            "capture.stop=command",
+            "capture.stop_command=[nowhere]",
+            "capture.duration=1s",
+            "--",
+            "true",
+        ],
+        &["run", "-q", "workload.env.PATH=/nowhere", "--", "ls"],
+        &["run", "-q", "workload.timeout=1e19", "--", "true"],
+        &["run", "-q", "report.formats=pdf", "--", "true"],
+    ] {
+        let ran = sandbox.output(arguments);
+        screens.push_str(&format!("$ rangefinder {}\n{}[{}]\n\n", arguments.join(" "), ran.stderr, ran.code));
+    }
+    insta::assert_snapshot!(redacted(&screens, &sandbox));
+    assert_eq!(sandbox.output(&["run", "-q", "report.formats=json", "--", "true"]).code, 0);
+}
+
+#[test]
 fn json_events_are_alone_on_stdout() {
     let sandbox = Sandbox::new();
     let ran = sandbox.output(&["run", "--json", "--", "sh", "-c", "echo out; echo err >&2"]);
@@ -234,23 +303,24 @@ fn the_workload_sees_what_it_was_promised() {
 fn a_long_run_path_gets_a_short_tmpdir_that_is_removed() {
     let sandbox = Sandbox::new();
     let long = "d".repeat(80);
-    let ran = sandbox.output(&[
-        "run",
-        &format!("run.dir={long}"),
-        "--",
-        "sh",
-        "-c",
-        "echo $TMPDIR; echo x > $TMPDIR/y",
-    ]);
-    let tmpdir = ran.stdout.trim();
+    let script = "echo $TMPDIR; echo x > $TMPDIR/y; readlink -f $TMPDIR/y";
+    let ran = sandbox.output(&["run", &format!("run.dir={long}"), "--", "sh", "-c", script]);
+    let mut lines = ran.stdout.lines();
+    let tmpdir = lines.next().unwrap();
     assert!(tmpdir.len() <= 64, "{tmpdir}");
     assert!(!std::path::Path::new(tmpdir).exists() && !std::path::Path::new(tmpdir).is_symlink());
-    let run = std::fs::read_dir(sandbox.path(&long))
-        .unwrap()
-        .flatten()
-        .find(|entry| entry.path().is_dir())
-        .unwrap();
-    assert_eq!(std::fs::read_to_string(run.path().join("tmp/y")).unwrap(), "x\n");
+    let real = lines.next().unwrap();
+    assert!(real.contains(&long) && real.ends_with("/tmp/y"), "it lies inside the run: {real}");
+    assert!(!std::path::Path::new(real).exists(), "and goes with the pass");
+    // Also when the program cannot be started.
+    sandbox.write("broken", "#!/no/such/interpreter\n");
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(sandbox.path("broken"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut child = sandbox.rangefinder(&["run", "-q", &format!("run.dir={long}"), "--", "./broken"]);
+    let child = child.stderr(std::process::Stdio::null()).spawn().unwrap();
+    let link = std::env::temp_dir().join(format!("rf-{}-0", child.id()));
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(3));
+    assert!(!link.is_symlink());
 }
 
 #[test]

@@ -172,3 +172,60 @@ fn resume_takes_secrets_from_its_own_argv() {
         format!("{TOKEN} --password only-here\n")
     );
 }
+
+#[test]
+fn nothing_leaks_in_any_form() {
+    const LEAK: &str = "leakme-1234";
+    for (arguments, workload) in [
+        (&[][..], &["postgres://user:leakme-1234@db/x?sslmode=require"][..]),
+        (&[], &["--token", "leakme-1234=="]),
+        (&[], &["--password", "-leakme-1234"]),
+        (&[], &["--env=HF_TOKEN=leakme-1234"]),
+        (&[], &["X-Api-Key: leakme-1234"]),
+        (&["workload.overrides=[hub.token=leakme-1234]"], &[]),
+        (&["workload.env={API_KEY: leakme-1234}"], &[]),
+        (&["workload.env.MY_KEY='leakme-1234\\'x'"], &[]),
+        (&["workload.env.MY_KEY=leakme-1234\nsecond"], &[]),
+        (&["capture.stop_command=[true, --token, leakme-1234]"], &[]),
+    ] {
+        let sandbox = Sandbox::new();
+        let mut command = vec!["run", "-q"];
+        command.extend(arguments);
+        // The workload prints what it was given, as an argument parser might.
+        command.extend(["--", "sh", "-c", "echo \"$@\"; exit 1", "sh"]);
+        command.extend(workload);
+        assert_eq!(sandbox.output(&command).code, 3, "{command:?}");
+        for entry in walk(&sandbox.path("runs")) {
+            let text = String::from_utf8_lossy(&std::fs::read(&entry).unwrap()).into_owned();
+            assert!(!text.contains(LEAK), "{command:?}: {}", entry.display());
+        }
+    }
+}
+
+fn walk(folder: &Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        if entry.path().is_dir() { found.extend(walk(&entry.path())) } else { found.push(entry.path()) }
+    }
+    found
+}
+
+#[test]
+fn masking_leaves_the_manifest_readable() {
+    let sandbox = Sandbox::new();
+    let mut output = sandbox.rangefinder(&["run", "workload.cwd=sub", "--", "sh", "-c", "exit 1"]);
+    output.env("MY_TOKEN", "finished").env("OTHER_TOKEN", "rehearse").env("SECRETS_DIR", sandbox.path(""));
+    std::fs::create_dir(sandbox.path("sub")).unwrap();
+    assert_eq!(output.output().unwrap().status.code(), Some(3));
+    let manifest = sandbox.manifest();
+    assert_eq!(manifest["status"], "finished");
+    let run = sandbox.only_run();
+    let resumed = sandbox
+        .rangefinder(&["resume", run.to_str().unwrap()])
+        .env("MY_TOKEN", "finished")
+        .env("OTHER_TOKEN", "rehearse")
+        .env("SECRETS_DIR", sandbox.path(""))
+        .output()
+        .unwrap();
+    assert_eq!(resumed.status.code(), Some(3), "{}", String::from_utf8_lossy(&resumed.stderr));
+}

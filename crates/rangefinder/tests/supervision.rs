@@ -257,3 +257,64 @@ fn the_workload_starts_with_the_signals_it_would_have_without_us() {
     arguments.extend(workload);
     assert_eq!(sandbox.output(&arguments).stdout, String::from_utf8_lossy(&plain.stdout));
 }
+
+#[test]
+fn an_interrupt_does_not_lift_the_time_limit() {
+    let sandbox = Sandbox::new();
+    let ignore = hazard("ignore_term");
+    let mut live = Live::start(&mut sandbox.rangefinder(&[
+        "run",
+        "workload.timeout=1s",
+        "capture.grace=200ms",
+        "--",
+        &ignore,
+    ]));
+    live.expect("ready");
+    signal(live.child.id(), Signal::SIGTERM);
+    let clock = Instant::now();
+    assert_eq!(live.wait(), 130);
+    assert!(clock.elapsed() < Duration::from_secs(8));
+}
+
+#[test]
+fn everyone_has_the_whole_grace_when_a_wrapper_ends_first() {
+    let sandbox = Sandbox::new();
+    let script = "trap 'sleep 1.5; echo clean >> seen; exit 0' TERM; echo up; while :; do sleep 0.05; done";
+    let wrapper = format!("sh -c \"{script}\"; echo not reached");
+    let ran =
+        sandbox.output(&["run", "workload.timeout=500ms", "capture.grace=10s", "--", "sh", "-c", &wrapper]);
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    assert_eq!(
+        std::fs::read_to_string(sandbox.path("seen")).unwrap(),
+        "clean\n",
+        "told once, and not killed"
+    );
+}
+
+#[test]
+fn a_stop_command_that_does_not_work_is_no_success() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.output(&[
+        "run",
+        "capture.stop=command",
+        "capture.stop_command=[sh, -c, 'echo no such server >&2; exit 4']",
+        "capture.duration=200ms",
+        "capture.grace=500ms",
+        "--",
+        "sleep",
+        "60",
+    ]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("the stop command `sh` ended with exit code 4: no such server"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_special_file_among_the_arguments_holds_nobody_up() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.output(&["run", "-q", "--", "true", "/dev/zero", "/proc/self/status", "/proc/kmsg"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+}

@@ -133,3 +133,43 @@ fn killing_rangefinder_gives_the_terminal_back() {
     live.type_in("exit 0\n");
     live.wait();
 }
+
+#[test]
+fn long_output_on_a_terminal_is_logged_without_returns() {
+    let sandbox = Sandbox::new();
+    let mut live = on_terminal(&sandbox, &[PROGRAM, "run", "--", "seq", "1", "200000"]);
+    live.expect("exit code 0");
+    assert_eq!(live.wait(), 0);
+    let log = std::fs::read_to_string(sandbox.only_run().join("workload/rehearsal/stdout.log")).unwrap();
+    let expected: String = (1..=200_000).map(|number| format!("{number}\n")).collect();
+    assert_eq!(log.len(), expected.len());
+    assert!(log == expected);
+}
+
+#[test]
+fn a_job_brought_to_the_foreground_has_the_keyboard() {
+    let sandbox = Sandbox::new();
+    let mut live = on_terminal(&sandbox, &["sh", "-i"]);
+    live.type_in(&format!("PS1='$ '; {PROGRAM} run -- {} &\n", hazard("tty_report")));
+    live.expect("name? ");
+    live.type_in("fg\n");
+    live.expect("tty_report");
+    std::thread::sleep(std::time::Duration::from_millis(1200));
+    live.type_in("later\n");
+    live.expect("hello later");
+    live.expect("exit code 0");
+    live.type_in("exit 0\n");
+    live.wait();
+}
+
+#[test]
+fn nobody_outlives_the_terminal() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.path("pids");
+    let mut live = on_terminal(&sandbox, &["sh", "-i"]);
+    live.type_in(&format!("{PROGRAM} run -q -- sh -c 'echo $$ > {}; read x' &\n", file.display()));
+    let pid = || std::fs::read_to_string(&file).unwrap_or_default().trim().parse::<i32>().ok();
+    eventually("the workload is up", std::time::Duration::from_secs(10), || pid().is_some());
+    live.child.kill().unwrap();
+    eventually("the workload is gone", std::time::Duration::from_secs(5), || !support::alive(pid().unwrap()));
+}

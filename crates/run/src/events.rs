@@ -10,11 +10,29 @@ use crate::rundir::{StepName, StepStatus};
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    RunStarted { run: PathBuf, workload: String },
-    StepStarted { step: StepName },
-    StepFinished { step: StepName, status: StepStatus, duration_ms: u64, note: Option<String> },
-    Warning { text: String },
-    RunFinished { run: PathBuf, report: Option<PathBuf>, workload: Option<String>, exit_code: u8 },
+    RunStarted {
+        run: PathBuf,
+        workload: String,
+    },
+    StepStarted {
+        step: StepName,
+    },
+    StepFinished {
+        step: StepName,
+        status: StepStatus,
+        asked_for: bool,
+        duration_ms: u64,
+        note: Option<String>,
+    },
+    Warning {
+        text: String,
+    },
+    RunFinished {
+        run: PathBuf,
+        report: Option<PathBuf>,
+        workload: Option<String>,
+        exit_code: u8,
+    },
 }
 
 /// Receives events as they happen.

@@ -1,11 +1,12 @@
 //! The workload as it is started in one pass: argv, directory, environment.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::config::Config;
+use crate::config::{Config, Text};
 use crate::rundir::WriteError;
 
 /// Set by other profilers; with one of these a capture of ours may see nothing.
@@ -27,6 +28,10 @@ pub enum WorkloadError {
     NotExecutable { program: String },
     #[error("`workload.module` needs `python` or `python3` on the PATH, and neither is there")]
     NoPython,
+    #[error("`workload.env`: `{name}` cannot be a variable: {why}")]
+    Variable { name: String, why: &'static str },
+    #[error("`capture.stop_command`: {0}")]
+    StopCommand(Box<WorkloadError>),
     #[error("`workload.cwd`: there is no directory `{}`", cwd.display())]
     NoDirectory { cwd: PathBuf },
 }
@@ -64,7 +69,16 @@ impl Workload {
             None if !command.is_empty() => command.to_vec(),
             None => workload.command.iter().map(OsString::from).collect(),
         };
-        check_program(argv.first().ok_or(WorkloadError::None)?, &cwd)?;
+        let path = match workload.env.get("PATH") {
+            Some(path) => path.as_ref().map(|path| OsString::from(&path.0)),
+            None => std::env::var_os("PATH"),
+        };
+        check_program(argv.first().ok_or(WorkloadError::None)?, &cwd, path.as_deref())?;
+        if let Some(program) = config.capture.stop_command.first() {
+            check_program(program.as_ref(), &cwd, path.as_deref())
+                .map_err(|error| WorkloadError::StopCommand(Box::new(error)))?;
+        }
+        check_variables(&workload.env)?;
         let mut variables: Vec<(String, Option<String>)> = Vec::new();
         if let Some(device) = &workload.device {
             variables.push(("CUDA_VISIBLE_DEVICES".to_owned(), Some(device.0.clone())));
@@ -195,10 +209,24 @@ pub fn tmpdir(run: &Path) -> Result<(PathBuf, Option<PathBuf>), WriteError> {
     Ok((inside, None))
 }
 
-fn check_program(program: &OsStr, cwd: &Path) -> Result<(), WorkloadError> {
+fn check_variables(variables: &BTreeMap<String, Option<Text>>) -> Result<(), WorkloadError> {
+    for (name, value) in variables {
+        let why = if name.is_empty() || name.contains('=') {
+            "a name has no `=` and is not empty"
+        } else if name.contains('\0') || value.as_ref().is_some_and(|value| value.0.contains('\0')) {
+            "it holds a NUL character"
+        } else {
+            continue;
+        };
+        return Err(WorkloadError::Variable { name: name.clone(), why });
+    }
+    Ok(())
+}
+
+fn check_program(program: &OsStr, cwd: &Path, path: Option<&OsStr>) -> Result<(), WorkloadError> {
     let shown = program.to_string_lossy().into_owned();
     if !program.as_bytes().contains(&b'/') {
-        return on_path(program).map(drop).ok_or(WorkloadError::NotOnPath { program: shown });
+        return found_in(program, path).map(drop).ok_or(WorkloadError::NotOnPath { program: shown });
     }
     let path = cwd.join(program);
     if !path.is_file() {
@@ -209,8 +237,11 @@ fn check_program(program: &OsStr, cwd: &Path) -> Result<(), WorkloadError> {
 
 /// The file a program name stands for.
 pub(crate) fn on_path(program: &OsStr) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| executable(path))
+    found_in(program, std::env::var_os("PATH").as_deref())
+}
+
+fn found_in(program: &OsStr, path: Option<&OsStr>) -> Option<PathBuf> {
+    std::env::split_paths(path?).map(|folder| folder.join(program)).find(|path| executable(path))
 }
 
 fn executable(path: &Path) -> bool {

@@ -1,5 +1,7 @@
 //! `rangefinder run`
 
+use std::io::Write;
+
 use anyhow::{Context, Result};
 use run::Exit;
 use run::process::{Route, Signals};
@@ -36,7 +38,7 @@ pub(crate) fn execute(mut run: Run, signals: &Signals, talk: Talk, whose: ExitCo
     let folder = run.folder().to_owned();
     let outcome = run.execute(signals, &mut progress).inspect_err(|_| {
         drop(progress);
-        eprintln!("what was captured so far is kept in {}", folder.display());
+        let _ = writeln!(std::io::stderr(), "what was captured so far is kept in {}", folder.display());
     })?;
     match (whose, outcome.workload_code) {
         (ExitCodeOf::Workload, Some(code)) => Ok(Exit::Workload(u8::try_from(code).unwrap_or(u8::MAX))),

@@ -195,7 +195,12 @@ impl Live {
     pub fn wait(&mut self) -> i32 {
         use std::os::unix::process::ExitStatusExt;
         drop(self.stdin.take());
-        let status = self.child.wait().unwrap();
+        let mut ended = None;
+        eventually("the program ends", Duration::from_secs(30), || {
+            ended = self.child.try_wait().unwrap();
+            ended.is_some()
+        });
+        let status = ended.unwrap();
         status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
     }
 }

@@ -70,6 +70,9 @@ impl fmt::Display for ConfigError {
                 }
             }
             Self::WrongValue { key, value, source, accepted } => {
+                if key.is_empty() {
+                    return write!(f, "a configuration is a map, not `{value}`\n  from: {source}");
+                }
                 write!(f, "`{key}` is `{value}`, but it takes {accepted}\n  from: {source}")
             }
             Self::Syntax { source, message } => write!(f, "{message}\n  from: {source}"),

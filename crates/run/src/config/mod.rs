@@ -16,6 +16,7 @@ mod yaml;
 pub use error::ConfigError;
 pub use node::Source;
 pub use preset::{PresetInfo, available_presets};
+pub use print::masked_override;
 pub use resolve::{Request, Resolved, resolve};
 pub use schema::{
     CaptureConfig, CaptureRange, Config, Format, NcuConfig, NsysConfig, RehearsalConfig, ReplayMode,

@@ -52,6 +52,15 @@ impl Source {
         !matches!(self, Self::Default { .. } | Self::Preset { .. })
     }
 
+    /// As it may be written into a file: without the text of an override, which
+    /// may hold a secret in a form that nothing recognises.
+    pub(super) fn in_file(&self) -> String {
+        match self {
+            Self::Override { .. } => "override".to_owned(),
+            other => other.to_string(),
+        }
+    }
+
     pub(super) fn at_line(&self, at: usize) -> Self {
         match self {
             Self::Default { .. } => Self::Default { line: at },

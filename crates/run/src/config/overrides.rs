@@ -48,7 +48,8 @@ impl Reader<'_> {
                     Some(_) => Err(format!("`{}` follows the end of the value", &self.text[self.at..])),
                 }
             }
-            _ => Ok(self.scalar(self.text.trim(), false)),
+            // `key=` is the empty text, as in Hydra; `key=null` is nothing.
+            _ => Ok(self.scalar(self.text.trim(), self.text.trim().is_empty())),
         }
     }
 
@@ -191,7 +192,7 @@ mod tests {
         assert_eq!(value("[prefill,decode]"), "[prefill, decode]");
         assert_eq!(value("[ LLM@decode_all/ , 'a, b' ]"), "[LLM@decode_all/, \"a, b\"]");
         assert_eq!(value("null"), "null");
-        assert_eq!(value(""), "null");
+        assert_eq!(value(""), "\"\"");
         assert_eq!(value("'null'"), "\"null\"");
         assert_eq!(value("stem;residual;head"), "\"stem;residual;head\"");
         assert_eq!(

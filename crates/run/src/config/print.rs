@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::node::{Node, Value};
+use super::overrides;
 use super::resolve::Resolved;
 use crate::secrets::Redactor;
 
@@ -38,7 +39,7 @@ impl Resolved {
             redactor.document(&mut value);
             keys.insert(
                 key.to_owned(),
-                json!({"value": value, "source": redactor.text(&node.source.to_string())}),
+                json!({"value": value, "source": redactor.text(&node.source.in_file())}),
             );
         });
         keys.into()
@@ -55,7 +56,7 @@ fn rows_of(node: &Node, depth: usize, redactor: &Redactor, rows: &mut Vec<(Strin
                 rows_of(node, depth + 1, redactor, rows);
             }
             _ => {
-                let source = redactor.text(&one_line(&node.source.to_string()));
+                let source = one_line(&redactor.text(&node.source.in_file()));
                 let row = format!("{indent}{}: {}", scalar(key, true), inline(key, node, redactor));
                 rows.push((row, Some(source)));
             }
@@ -86,8 +87,21 @@ fn inline(key: &str, node: &Node, redactor: &Redactor) -> String {
             let quoted: Vec<String> = written.iter().map(|text| scalar(text, true)).collect();
             format!("[{}]", quoted.join(", "))
         }
-        Value::Map(_) => "{}".to_owned(),
+        Value::Map(entries) => {
+            let entries: Vec<String> = entries
+                .iter()
+                .map(|(key, node)| format!("{}: {}", scalar(key, true), inline(key, node, redactor)))
+                .collect();
+            format!("{{{}}}", entries.join(", "))
+        }
     }
+}
+
+/// A `key=value` of the command line with its secrets masked. None when it is none.
+pub fn masked_override(text: &str, redactor: &Redactor) -> Option<String> {
+    let given = overrides::parse(text).ok()?;
+    let key = given.path.join(".");
+    Some(format!("{key}={}", inline(&key, &given.node, redactor)))
 }
 
 /// A scalar as YAML reads it back: plain where that is safe, else in quotes.

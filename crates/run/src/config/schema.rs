@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::values::{Enable, Span, Text, argv, one_or_many};
+use super::values::{Enable, Span, Text, argv, one_or_many, some_of};
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -179,6 +179,7 @@ pub struct RunConfig {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReportConfig {
+    #[serde(deserialize_with = "some_of")]
     pub formats: Vec<Format>,
     pub top: u32,
 }

@@ -20,10 +20,17 @@ pub enum Enable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span(pub Duration);
 
+/// A year: clocks can be added up without a thought of overflow.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
 const SPAN: &str = "a length of time such as `500ms`, `90s`, `5m` or `1h30m`";
 
 impl Span {
     fn parse(text: &str) -> Option<Self> {
+        Self::parse_any(text).filter(|span| span.0 <= LONGEST)
+    }
+
+    fn parse_any(text: &str) -> Option<Self> {
         if let Ok(seconds) = text.parse::<f64>() {
             return Duration::try_from_secs_f64(seconds).ok().map(Self);
         }
@@ -113,6 +120,19 @@ pub(super) fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     deserializer.deserialize_any(Many)
 }
 
+/// A list of values out of a few; one alone is a list of one.
+pub(super) fn some_of<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    let names = one_or_many(deserializer)?;
+    names
+        .into_iter()
+        .map(|name| T::deserialize(serde::de::value::StringDeserializer::<D::Error>::new(name)))
+        .collect()
+}
+
 /// A list of texts, where one text alone would be a mistake (an argv is no shell line).
 pub(super) fn argv<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     struct Argv;
@@ -158,7 +178,7 @@ mod tests {
         ] {
             assert_eq!(Span::parse(text), Some(Span(Duration::from_millis(millis))), "{text}");
         }
-        for text in ["", "s", "5x", "-3", "1h-", "5 m", "1e400", "99999999999999999999h"] {
+        for text in ["", "s", "5x", "-3", "1h-", "5 m", "1e400", "99999999999999999999h", "1e19", "9000h"] {
             assert_eq!(Span::parse(text), None, "{text}");
         }
     }

@@ -8,6 +8,8 @@ use rustix::process::{Pid, Signal, kill_process};
 #[derive(Debug, Clone)]
 pub(super) struct Descendant {
     pub(super) pid: i32,
+    /// Its process group.
+    pub(super) group: i32,
     pub(super) name: String,
 }
 
@@ -50,8 +52,9 @@ fn parse_stat(pid: i32, stat: &[u8]) -> Option<(i32, Descendant)> {
     let mut fields = stat.get(close + 1..)?.split_ascii_whitespace();
     let state = fields.next()?;
     let parent = fields.next()?.parse().ok()?;
+    let group = fields.next()?.parse().ok()?;
     let name = stat.get(open + 1..close)?.to_owned();
-    (!matches!(state, "Z" | "X")).then_some((parent, Descendant { pid, name }))
+    (!matches!(state, "Z" | "X")).then_some((parent, Descendant { pid, group, name }))
 }
 
 #[cfg(test)]
@@ -62,8 +65,8 @@ mod tests {
     fn stat_lines_with_odd_names() {
         let (parent, found) = parse_stat(7, b"7 (a) b (c) S 3 7 7 0 -1").unwrap();
         assert_eq!((parent, found.pid, found.name.as_str()), (3, 7, "a) b (c"));
-        assert!(parse_stat(7, b"7 (gone) Z 3 7").is_none());
-        for broken in [&b""[..], b"7", b"7 (x", b"7 ) ( S 1", b"7 (x) S", b"7 (x) S y"] {
+        assert!(parse_stat(7, b"7 (gone) Z 3 7 7").is_none());
+        for broken in [&b""[..], b"7", b"7 (x", b"7 ) ( S 1", b"7 (x) S", b"7 (x) S y", b"7 (x) S 1"] {
             assert!(parse_stat(7, broken).is_none(), "{broken:?}");
         }
     }

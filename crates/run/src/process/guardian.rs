@@ -5,7 +5,9 @@
 //! 1. The child runs until it ends by itself or an order ends it.
 //! 2. What it leaves behind may linger for a moment, then gets SIGTERM and, a
 //!    second later, SIGKILL. Those processes are named in the report.
-//! 3. When the socket to rangefinder closes, everyone gets SIGTERM and, half a
+//! 3. When the child ends because it was told to, what it leaves behind has the
+//!    rest of the grace: its own group was told as well, the others are now.
+//! 4. When the socket to rangefinder closes, everyone gets SIGTERM and, half a
 //!    second later, SIGKILL; the user's terminal is put back as it was.
 //!
 //! All signals are blocked here: a guardian ends when its work is done.
@@ -28,7 +30,7 @@ use rustix::process::{
 };
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr, tcsetpgrp};
 
-use super::descendants::{descendants, signal_all};
+use super::descendants::{Descendant, descendants, signal_all};
 use super::protocol::{Ending, Launch, Leftover, News, Order, Session, Usage, receive, receive_launch, send};
 
 /// The hidden first argument that makes our binary a guardian.
@@ -66,7 +68,10 @@ fn guard() -> io::Result<()> {
             Guardian::new(launch, pid, terminal).watch(&mut socket, &children)
         }
         Err(error) => {
-            let errno = error.raw_os_error().unwrap_or(0);
+            if let Some(link) = &launch.unlink {
+                let _ = std::fs::remove_file(link);
+            }
+            let errno = error.raw_os_error().unwrap_or(rustix::io::Errno::INVAL.raw_os_error());
             send(&mut socket, &News::NotStarted { errno })
         }
     }
@@ -161,6 +166,8 @@ struct Guardian {
     phase: Phase,
     ending: Option<Ending>,
     leftovers: Vec<Leftover>,
+    /// When the child was told to end.
+    told_to_end: Option<Instant>,
     orphaned: bool,
 }
 
@@ -173,6 +180,7 @@ impl Guardian {
             phase: Phase::Running,
             ending: None,
             leftovers: Vec::new(),
+            told_to_end: None,
             orphaned: false,
         }
     }
@@ -210,8 +218,7 @@ impl Guardian {
                     self.ending = Some(ending);
                     let _ = send(socket, &News::Exited { ending });
                     if matches!(self.phase, Phase::Running) {
-                        let linger = Duration::from_millis(self.launch.linger_ms);
-                        self.phase = Phase::Lingering { until: Instant::now() + linger };
+                        self.child_ended();
                     }
                 }
                 Ok(Some(_)) => {}
@@ -221,16 +228,36 @@ impl Guardian {
         }
     }
 
+    fn child_ended(&mut self) {
+        match self.told_to_end {
+            None => {
+                let linger = Duration::from_millis(self.launch.linger_ms);
+                self.phase = Phase::Lingering { until: Instant::now() + linger };
+            }
+            Some(told) => {
+                let mut found = descendants();
+                self.note_leftovers(&found);
+                let told_already = self.child.as_raw_pid();
+                found.retain(|found| found.group != told_already);
+                signal_all(&found, Signal::TERM);
+                signal_all(&found, Signal::CONT);
+                self.phase = Phase::Terminating { until: told + Duration::from_millis(self.launch.grace_ms) };
+            }
+        }
+    }
+
+    fn note_leftovers(&mut self, found: &[Descendant]) {
+        let leftover =
+            |found: &Descendant| Leftover { pid: found.pid, name: found.name.clone(), survived: false };
+        self.leftovers = found.iter().map(leftover).collect();
+    }
+
     /// Moves to the next phase when its time has come. False when we give up.
     fn advance(&mut self) -> bool {
         let now = Instant::now();
         match self.phase {
             Phase::Lingering { until } if now >= until => {
-                let found = descendants();
-                self.leftovers = found
-                    .iter()
-                    .map(|found| Leftover { pid: found.pid, name: found.name.clone(), survived: false })
-                    .collect();
+                self.note_leftovers(&descendants());
                 self.terminate(LEFTOVER_GRACE);
             }
             Phase::Terminating { until } if now >= until => self.kill(),
@@ -296,6 +323,7 @@ impl Guardian {
         match order {
             Order::Signal(signal) => {
                 if let Some(signal) = Signal::from_named_raw(*signal) {
+                    self.told_to_end.get_or_insert(Instant::now());
                     self.signal_child(signal);
                     self.signal_child(Signal::CONT);
                 }

@@ -33,6 +33,8 @@ pub(super) struct Launch {
     pub(super) session: Session,
     /// How long descendants may outlive the child before they are ended.
     pub(super) linger_ms: u64,
+    /// How long everyone may take to end once the child was told to.
+    pub(super) grace_ms: u64,
     /// Removed when everything is over, however it ends.
     pub(super) unlink: Option<PathBuf>,
 }

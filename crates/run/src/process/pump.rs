@@ -15,6 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use serde::Serialize;
 
+use crate::rundir::{KnownHash, is_full};
 use crate::secrets::StreamScrubber;
 
 const BUFFER: usize = 256 << 10;
@@ -29,9 +30,9 @@ pub struct LogOutcome {
     pub bytes: u64,
     /// Why the log holds less than that, if it does.
     pub log_error: Option<String>,
-    /// The log's hash, when it is complete.
+    /// The log's size, time of change and hash.
     #[serde(skip)]
-    pub blake3: Option<String>,
+    pub hash: Option<KnownHash>,
     /// The log ran out of disk space.
     #[serde(skip)]
     pub disk_full: bool,
@@ -42,7 +43,7 @@ pub struct LogOutcome {
 
 #[derive(Debug)]
 pub(super) enum Keep {
-    Log { path: PathBuf, file: HashedFile, scrubber: Option<StreamScrubber> },
+    Log { path: PathBuf, file: Box<HashedFile>, scrubber: Option<StreamScrubber> },
     Memory { limit: usize },
 }
 
@@ -75,9 +76,11 @@ impl HashedFile {
     }
 
     /// The hash of everything written.
-    fn finish(&mut self) -> Option<String> {
+    fn finish(&mut self) -> Option<KnownHash> {
         drop(self.to_hasher.take());
-        self.hasher.take()?.join().ok()
+        let blake3 = self.hasher.take()?.join().ok()?;
+        let metadata = self.file.metadata().ok()?;
+        Some(KnownHash { bytes: metadata.len(), modified: metadata.modified().ok()?, blake3 })
     }
 }
 
@@ -106,6 +109,8 @@ pub(super) struct Pump {
     pub(super) keep: Keep,
     /// The source is a terminal, which writes `\r\n` where the child wrote `\n`.
     pub(super) from_terminal: bool,
+    /// A `\r` at the end of the last read, held back until it is known what follows.
+    pub(super) held_return: bool,
     /// Hangs up when every process of the child is gone.
     pub(super) over: OwnedFd,
 }
@@ -119,7 +124,7 @@ impl Pump {
             match rustix::io::read(&self.source, &mut buffer) {
                 // A pty whose last writer has gone answers EIO.
                 Ok(0) | Err(Errno::IO) => break,
-                Ok(read) => self.take(&mut buffer[..read], &mut outcome),
+                Ok(read) => self.take(&buffer[..read], &mut outcome),
                 Err(Errno::AGAIN) => {
                     if !self.wait(&mut deadline) {
                         break;
@@ -154,7 +159,7 @@ impl Pump {
         !matches!(ready, Ok(0))
     }
 
-    fn take(&mut self, bytes: &mut [u8], outcome: &mut LogOutcome) {
+    fn take(&mut self, bytes: &[u8], outcome: &mut LogOutcome) {
         outcome.bytes += bytes.len() as u64;
         if let Some(sink) = &self.sink
             && write_all(sink, bytes).is_err()
@@ -167,12 +172,25 @@ impl Pump {
                 outcome.captured.extend_from_slice(&bytes[..bytes.len().min(room)]);
             }
             Keep::Log { path, file, scrubber } if outcome.log_error.is_none() => {
-                let bytes = if self.from_terminal { without_terminal_returns(bytes) } else { bytes };
-                let written = match scrubber {
-                    Some(scrubber) => scrubber.write(bytes, file),
+                let mut write = |bytes: &[u8]| match scrubber {
+                    Some(scrubber) => scrubber.write(bytes, file.as_mut()),
                     None => file.write_all(bytes),
                 };
-                note(written, path, outcome);
+                let mut written = Ok(());
+                let mut bytes: &[u8] = bytes;
+                let plain;
+                if self.from_terminal {
+                    if std::mem::take(&mut self.held_return) && bytes.first() != Some(&b'\n') {
+                        written = write(b"\r");
+                    }
+                    if let Some((b'\r', rest)) = bytes.split_last() {
+                        self.held_return = true;
+                        bytes = rest;
+                    }
+                    plain = without_terminal_returns(bytes);
+                    bytes = &plain;
+                }
+                note(written.and_then(|()| write(bytes)), path, outcome);
             }
             Keep::Log { .. } => {}
         }
@@ -180,18 +198,25 @@ impl Pump {
 
     fn finish(&mut self, outcome: &mut LogOutcome) {
         let Keep::Log { path, file, scrubber } = &mut self.keep else { return };
+        if std::mem::take(&mut self.held_return) && outcome.log_error.is_none() {
+            let written = match scrubber {
+                Some(scrubber) => scrubber.write(b"\r", file.as_mut()),
+                None => file.write_all(b"\r"),
+            };
+            note(written, path, outcome);
+        }
         if let Some(scrubber) = scrubber
             && outcome.log_error.is_none()
         {
-            note(scrubber.finish(file), path, outcome);
+            note(scrubber.finish(file.as_mut()), path, outcome);
         }
-        outcome.blake3 = file.finish();
+        outcome.hash = file.finish();
     }
 }
 
 fn note(written: io::Result<()>, path: &Path, outcome: &mut LogOutcome) {
     if let Err(error) = written {
-        outcome.disk_full = error.kind() == io::ErrorKind::StorageFull;
+        outcome.disk_full = is_full(&error);
         outcome.log_error = Some(format!("{} is incomplete: {error}", path.display()));
     }
 }
@@ -212,17 +237,15 @@ fn write_all(sink: &OwnedFd, mut bytes: &[u8]) -> rustix::io::Result<()> {
     Ok(())
 }
 
-/// Turns `\r\n` into `\n` in place.
-fn without_terminal_returns(bytes: &mut [u8]) -> &[u8] {
-    let mut length = 0;
-    for at in 0..bytes.len() {
-        if bytes[at] == b'\r' && bytes.get(at + 1) == Some(&b'\n') {
-            continue;
+/// Turns `\r\n` into `\n`.
+fn without_terminal_returns(bytes: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(bytes.len());
+    for (at, byte) in bytes.iter().enumerate() {
+        if *byte != b'\r' || bytes.get(at + 1) != Some(&b'\n') {
+            plain.push(*byte);
         }
-        bytes[length] = bytes[at];
-        length += 1;
     }
-    &bytes[..length]
+    plain
 }
 
 #[cfg(test)]
@@ -231,7 +254,6 @@ mod tests {
 
     #[test]
     fn terminal_returns_go_and_bare_ones_stay() {
-        let mut bytes = *b"a\r\nb\rc\r\r\n\r";
-        assert_eq!(without_terminal_returns(&mut bytes), b"a\nb\rc\r\n\r");
+        assert_eq!(without_terminal_returns(b"a\r\nb\rc\r\r\n\r"), b"a\nb\rc\r\n\r");
     }
 }

@@ -12,6 +12,7 @@ use std::cell::Cell;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
@@ -19,10 +20,14 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 /// `si_code` of a signal that a terminal sent: the whole foreground group has it.
 const FROM_KERNEL: i32 = 0x80;
 
+/// The same signal again within this time is the same wish.
+const ONE_WISH: Duration = Duration::from_millis(100);
+
 #[derive(Debug)]
 pub struct Signals {
     descriptor: SignalFd,
     interrupts: Cell<u32>,
+    last: Cell<Option<(i32, Instant)>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,9 +49,11 @@ impl Signals {
         }
         set.add(Signal::SIGWINCH);
         set.add(Signal::SIGCONT);
+        // Blocked, a file that may not grow is an error of the write and no more.
+        set.add(Signal::SIGXFSZ);
         set.thread_block()?;
         let descriptor = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
-        Ok(Self { descriptor, interrupts: Cell::new(0) })
+        Ok(Self { descriptor, interrupts: Cell::new(0), last: Cell::new(None) })
     }
 
     /// Whether the user has asked us to stop.
@@ -61,11 +68,20 @@ impl Signals {
         Some(match Signal::try_from(signal) {
             Ok(Signal::SIGWINCH) => Received::Resized,
             Ok(Signal::SIGCONT) => Received::Continued,
+            Ok(Signal::SIGXFSZ) => return self.next(),
+            // `timeout` tells us and our group; that is one wish, not two.
+            _ if self.repeated(signal) => return self.next(),
             _ => {
                 self.count_interrupt();
                 Received::Interrupt { signal, from_terminal: info.ssi_code == FROM_KERNEL }
             }
         })
+    }
+
+    fn repeated(&self, signal: i32) -> bool {
+        let now = Instant::now();
+        let last = self.last.replace(Some((signal, now)));
+        last.is_some_and(|(other, when)| other == signal && now.duration_since(when) < ONE_WISH)
     }
 
     /// Also called for a Ctrl-C typed into a terminal that we hold in raw mode.

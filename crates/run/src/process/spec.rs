@@ -107,6 +107,8 @@ pub struct Finished {
     pub ended_by_us: Option<Reason>,
     /// It had to be killed: it ignored what it was sent.
     pub killed: bool,
+    /// What went wrong with the command that was to stop it.
+    pub stop_problem: Option<String>,
     pub leftovers: Vec<Leftover>,
     pub stdout: LogOutcome,
     pub stderr: LogOutcome,

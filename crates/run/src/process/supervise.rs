@@ -8,7 +8,7 @@
 //!   keeps the real terminal as stdin; output that goes to a terminal goes
 //!   through a pty, the rest through pipes.
 //! - no terminal: pipes, and a session of its own.
-//! - timeout: SIGTERM to the child's group, grace, SIGKILL to every descendant.
+//! - timeout: SIGTERM to the child (and its group, unless that is ours), grace, SIGKILL to every descendant.
 //! - `stop`: the chosen way to end it, grace, SIGKILL to every descendant.
 //! - the first interrupt is the child's, the second kills every descendant.
 
@@ -27,7 +27,7 @@ use rustix::process::Signal;
 
 use super::descendants::{descendants, signal_all};
 use super::guardian::GUARDIAN_ARGUMENT;
-use super::protocol::{Ending, Launch, News, Order, Session, receive, send, send_launch};
+use super::protocol::{Ending, Launch, Leftover, News, Order, Session, Usage, receive, send, send_launch};
 use super::pump::{HashedFile, Keep, LogOutcome, Pump};
 use super::signals::{Received, Signals};
 use super::spec::{Finished, Output, Reason, Route, Spec, StopBy};
@@ -38,6 +38,8 @@ use crate::secrets::StreamScrubber;
 const PIPE: usize = 1 << 20;
 /// How long our own output may stay blocked after the user has killed the run.
 const PATIENCE_WHEN_KILLED: Duration = Duration::from_millis(500);
+/// How often a job in the background looks whether it is in the foreground.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// Long enough for a stop signal to reach every thread of ours.
 const STOPPING: Duration = Duration::from_millis(20);
 /// How long a stop command may take.
@@ -53,6 +55,8 @@ pub enum SuperviseError {
     Log { path: PathBuf, source: io::Error },
     #[error("cannot supervise `{program}`: {source}")]
     Setup { program: String, source: io::Error },
+    #[error("`{program}` could not be killed: {who} (no permission, or stuck in the kernel)")]
+    Unkillable { program: String, who: String },
     #[error("the guardian of `{program}` was killed from outside; all it had started was ended")]
     GuardianLost { program: String },
 }
@@ -110,9 +114,15 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
     let patience = (watch.ended_by_us == Some(Reason::Interrupted)).then_some(PATIENCE_WHEN_KILLED);
     let (stdout, stderr) = child_side.finish(patience);
     wait_for(guardian);
-    let Some((wall, ending, usage, leftovers)) = over else {
+    let Some(Over { ending, usage, leftovers }) = over else {
         return Err(guardian_lost(program));
     };
+    let Some((wall, ending)) = ending else {
+        let who: Vec<String> =
+            leftovers.iter().map(|left| format!("{} (pid {})", left.name, left.pid)).collect();
+        return Err(SuperviseError::Unkillable { program, who: who.join(", ") });
+    };
+    let stop_problem = watch.stop_command.take().and_then(|command| command.join().ok().flatten());
     Ok(Finished {
         pid,
         started,
@@ -121,10 +131,26 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
         usage,
         ended_by_us: watch.ended_by_us,
         killed: watch.killed,
+        stop_problem,
         leftovers,
         stdout,
         stderr,
     })
+}
+
+/// Runs the command that is to stop the child. What went wrong, if anything did.
+fn problem_with(stop_command: &Spec) -> Option<String> {
+    let name =
+        stop_command.argv.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
+    match supervise(stop_command, None) {
+        Ok(finished) if finished.ending.success() => None,
+        Ok(finished) => {
+            let said = String::from_utf8_lossy(&finished.stderr.captured).trim().to_owned();
+            let said = if said.is_empty() { "<stderr is empty>".to_owned() } else { said };
+            Some(format!("the stop command `{name}` ended with {}: {said}", finished.ending))
+        }
+        Err(error) => Some(format!("the stop command: {error}")),
+    }
 }
 
 /// Should the guardian itself be killed, what it watched over falls to us.
@@ -252,6 +278,7 @@ impl Streams {
                 sink,
                 keep,
                 from_terminal: is_pty,
+                held_return: false,
                 over: over_watch.try_clone()?,
             });
         }
@@ -271,6 +298,7 @@ impl Streams {
             cwd: spec.cwd.clone(),
             session: self.session,
             linger_ms: spec.linger.as_millis() as u64,
+            grace_ms: spec.grace.as_millis() as u64,
             unlink: spec.unlink.clone(),
         };
         let mut descriptors = vec![self.stdin.as_fd(), self.stdout.as_fd(), self.stderr.as_fd()];
@@ -294,7 +322,11 @@ fn keeps(output: &Output) -> Result<(Keep, Keep, [Option<OwnedFd>; 2]), Supervis
             let log = |path: &PathBuf| {
                 let file = HashedFile::create(path)
                     .map_err(|source| SuperviseError::Log { path: path.clone(), source })?;
-                Ok(Keep::Log { path: path.clone(), file, scrubber: StreamScrubber::new(scrub) })
+                Ok(Keep::Log {
+                    path: path.clone(),
+                    file: Box::new(file),
+                    scrubber: StreamScrubber::new(scrub),
+                })
             };
             // A stream closed by whoever started us is simply not shown.
             let clone = |stream: BorrowedFd<'_>| stream.try_clone_to_owned().ok();
@@ -341,7 +373,13 @@ impl ChildSide {
     }
 }
 
-type Over = (Duration, Ending, super::protocol::Usage, Vec<super::protocol::Leftover>);
+/// What is known when everyone is gone.
+struct Over {
+    /// None when the child itself could not be killed.
+    ending: Option<(Duration, Ending)>,
+    usage: Usage,
+    leftovers: Vec<Leftover>,
+}
 
 /// The watch over a running child.
 struct Watch<'a> {
@@ -354,7 +392,7 @@ struct Watch<'a> {
     ending: Option<(Duration, Ending)>,
     ended_by_us: Option<Reason>,
     kill_at: Option<Instant>,
-    stop_command: Option<std::thread::JoinHandle<()>>,
+    stop_command: Option<std::thread::JoinHandle<Option<String>>>,
     killed: bool,
     interrupts_before: u32,
 }
@@ -366,6 +404,7 @@ struct Woken {
     signals: bool,
     keyboard: bool,
     pty_writable: bool,
+    hung_up: bool,
 }
 
 impl Watch<'_> {
@@ -387,8 +426,7 @@ impl Watch<'_> {
                     }
                     Ok(Some(News::Stopped)) => self.stop_ourselves(),
                     Ok(Some(News::Ended { usage, leftovers })) => {
-                        let (wall, ending) = self.ending?;
-                        return Some((wall, ending, usage, leftovers));
+                        return Some(Over { ending: self.ending, usage, leftovers });
                     }
                     Ok(Some(News::Started { .. } | News::NotStarted { .. })) => {}
                     Ok(None) | Err(_) => return None,
@@ -396,6 +434,12 @@ impl Watch<'_> {
             }
             if woken.signals {
                 self.take_signals();
+            }
+            if woken.hung_up {
+                self.terminal_gone();
+            }
+            if !woken.guardian {
+                self.take_terminal();
             }
             if woken.keyboard {
                 self.read_keyboard();
@@ -414,10 +458,15 @@ impl Watch<'_> {
             signals_at = Some(watched.len());
             watched.push(PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN));
         }
-        let (mut keyboard_at, mut pty_at) = (None, None);
+        let (mut keyboard_at, mut pty_at, mut terminal_at) = (None, None, None);
+        let mut in_background = false;
         if let Some(user) = &self.user
             && let Some(keyboard) = &user.keyboard
         {
+            in_background = !user.terminal.is_raw();
+            // Asked for nothing, it still tells when the terminal goes away.
+            terminal_at = Some(watched.len());
+            watched.push(PollFd::from_borrowed_fd(keyboard.as_fd(), PollFlags::empty()));
             if user.terminal.is_raw() && user.pending.is_empty() {
                 keyboard_at = Some(watched.len());
                 watched.push(PollFd::from_borrowed_fd(keyboard.as_fd(), PollFlags::IN));
@@ -427,7 +476,9 @@ impl Watch<'_> {
                 watched.push(PollFd::from_borrowed_fd(user.ptys[0].as_fd(), PollFlags::OUT));
             }
         }
-        let timeout = self.next_deadline().map(|deadline| {
+        // A job brought to the foreground is not told so when it was running.
+        let look_again = in_background.then(|| Instant::now() + LOOK_AGAIN);
+        let timeout = self.next_deadline().into_iter().chain(look_again).min().map(|deadline| {
             let left = deadline.saturating_duration_since(Instant::now());
             Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() }
         });
@@ -440,6 +491,7 @@ impl Watch<'_> {
             signals: ready(signals_at),
             keyboard: ready(keyboard_at),
             pty_writable: ready(pty_at),
+            hung_up: ready(terminal_at),
         }
     }
 
@@ -450,7 +502,8 @@ impl Watch<'_> {
         if self.kill_at.is_some() {
             return self.kill_at;
         }
-        if self.ended_by_us.is_some() {
+        // An interrupt is the child's to answer, but not for ever.
+        if self.ended_by_us.is_some_and(|reason| reason != Reason::Interrupted) || self.killed {
             return None;
         }
         let timeout = self.spec.timeout.map(|timeout| self.clock + timeout);
@@ -469,10 +522,10 @@ impl Watch<'_> {
         }
         let timed_out = self.spec.timeout.is_some_and(|timeout| now >= self.clock + timeout);
         if timed_out {
-            self.ended_by_us = Some(Reason::Timeout);
+            self.ended_by_us.get_or_insert(Reason::Timeout);
             self.order(&Order::Signal(Signal::TERM.as_raw()));
         } else if let Some(stop) = &self.spec.stop {
-            self.ended_by_us = Some(Reason::Stopped);
+            self.ended_by_us.get_or_insert(Reason::Stopped);
             match &stop.by {
                 StopBy::Term => self.order(&Order::Signal(Signal::TERM.as_raw())),
                 StopBy::Int => self.order(&Order::Signal(Signal::INT.as_raw())),
@@ -483,10 +536,7 @@ impl Watch<'_> {
                         self.spec.cwd.clone(),
                         STOP_COMMAND_TIMEOUT,
                     );
-                    self.stop_command = Some(std::thread::spawn(move || {
-                        // Judged by its effect: the child ends, or is killed after the grace.
-                        let _ = supervise(&question, None);
-                    }));
+                    self.stop_command = Some(std::thread::spawn(move || problem_with(&question)));
                 }
             }
         }
@@ -527,12 +577,25 @@ impl Watch<'_> {
         self.order(&Order::Kill);
     }
 
+    /// Nobody can answer or interrupt the child any more.
+    fn terminal_gone(&mut self) {
+        if let Some(user) = &mut self.user {
+            user.keyboard = None;
+        }
+        if self.ended_by_us.is_none() {
+            if let Some(signals) = self.signals {
+                signals.count_interrupt();
+            }
+            self.interrupt(Some(Signal::HUP.as_raw()));
+        }
+    }
+
     fn read_keyboard(&mut self) {
         let Some(user) = &mut self.user else { return };
         let mut typed = [0; 4096];
         let Some(keyboard) = &user.keyboard else { return };
         match rustix::io::read(keyboard, &mut typed) {
-            Ok(0) => user.keyboard = None,
+            Ok(0) => self.terminal_gone(),
             Ok(read) => {
                 let typed = &typed[..read];
                 let interrupts = typed_interrupts(&user.ptys[0], typed);
@@ -546,7 +609,7 @@ impl Watch<'_> {
                 }
             }
             Err(Errno::INTR | Errno::AGAIN) => {}
-            Err(_) => user.keyboard = None,
+            Err(_) => self.terminal_gone(),
         }
     }
 

@@ -18,11 +18,13 @@ pub struct Provenance {
     /// Why `python` is absent for a Python workload.
     pub python_problem: Option<String>,
     pub git: Option<Git>,
+    /// Why most of this is absent.
+    pub problem: Option<String>,
     /// Secrets are masked when this is written.
     pub environment: BTreeMap<String, String>,
 }
 
-/// Asks everyone at once; each question has a time limit of its own.
+/// Asks everyone at once; each program asked has a time limit of its own, NVML has none.
 pub fn gather(workload: Option<&Workload>, here: &Path) -> Provenance {
     std::thread::scope(|scope| {
         let gpus = scope.spawn(Gpus::look);
@@ -55,11 +57,33 @@ pub fn gather(workload: Option<&Workload>, here: &Path) -> Provenance {
             python,
             python_problem,
             git: git.join().ok().flatten(),
-            environment: std::env::vars_os()
-                .map(|(name, value)| {
-                    (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned())
-                })
-                .collect(),
+            problem: None,
+            environment: variables(),
         }
     })
+}
+
+impl Provenance {
+    /// What is known when someone, most likely the GPU driver, does not answer.
+    pub fn unanswered() -> Self {
+        let absent_because = Some("the driver does not answer".to_owned());
+        Self {
+            rangefinder: env!("CARGO_PKG_VERSION"),
+            machine: Machine::look(),
+            gpus: Gpus { driver: None, cuda: None, devices: Vec::new(), absent_because },
+            tools: Vec::new(),
+            python: None,
+            python_problem: None,
+            git: None,
+            problem: Some(
+                "asking the machine about itself took too long; `env.json` is incomplete".to_owned(),
+            ),
+            environment: variables(),
+        }
+    }
+}
+
+fn variables() -> BTreeMap<String, String> {
+    let text = |text: std::ffi::OsString| text.to_string_lossy().into_owned();
+    std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect()
 }

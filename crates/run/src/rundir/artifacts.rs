@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,8 +17,16 @@ pub struct Artifact {
     pub blake3: Option<String>,
 }
 
-/// Hashes of files that are known without reading them, by path relative to the run.
-pub type KnownHashes = HashMap<String, String>;
+/// The hash of a file that was hashed while it was written.
+#[derive(Debug, Clone)]
+pub struct KnownHash {
+    pub bytes: u64,
+    pub modified: SystemTime,
+    pub blake3: String,
+}
+
+/// By path relative to the run.
+pub type KnownHashes = HashMap<String, KnownHash>;
 
 /// All files of a run but the manifest itself and our own dot files.
 pub fn list_artifacts(run: &Path, known: &KnownHashes) -> Vec<Artifact> {
@@ -41,8 +50,15 @@ fn walk(run: &Path, folder: &Path, known: &KnownHashes, found: &mut Vec<Artifact
             walk(run, &path, known, found);
             continue;
         }
-        let bytes = entry.metadata().map_or(0, |metadata| metadata.len());
-        let blake3 = kind.is_file().then(|| known.get(&name).cloned().or_else(|| hash(&path))).flatten();
+        let metadata = entry.metadata().ok();
+        let bytes = metadata.as_ref().map_or(0, std::fs::Metadata::len);
+        // Someone may have written to the file since.
+        let known = known.get(&name).filter(|known| {
+            let modified = metadata.as_ref().and_then(|metadata| metadata.modified().ok());
+            known.bytes == bytes && Some(known.modified) == modified
+        });
+        let hash = || known.map(|known| known.blake3.clone()).or_else(|| hash(&path));
+        let blake3 = kind.is_file().then(hash).flatten();
         found.push(Artifact { path: name, bytes, blake3 });
     }
 }

@@ -12,10 +12,14 @@ use super::files::WriteError;
 const LOCK: &str = ".lock";
 
 /// Makes `<root>/<YYYYMMDD-HHMMSS>-<name>`, with `-2`, `-3` … behind it when that
-/// is taken. The root gets a `.gitignore` of its own when it has none.
+/// is taken. A root that is new or empty gets a `.gitignore` of its own.
 pub fn create(root: &Path, name: &str) -> Result<PathBuf, WriteError> {
+    // A folder that holds other things is somebody's project.
+    let ours = std::fs::read_dir(root).map_or(true, |mut entries| entries.next().is_none());
     std::fs::create_dir_all(root).map_err(|error| WriteError::new(root, error))?;
-    ignore_in_git(root)?;
+    if ours {
+        ignore_in_git(root)?;
+    }
     let stamp = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S").to_string();
     let mut path = root.join(format!("{stamp}-{name}"));
     for number in 2.. {

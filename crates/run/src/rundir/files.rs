@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::manifest::MANIFEST;
 use crate::secrets::Redactor;
 
 /// Given up when the disk is full, so that what is known can still be written.
@@ -29,6 +30,14 @@ impl WriteError {
             _ => Self::Other { path: path.to_owned(), source },
         }
     }
+}
+
+/// No space, or none that this user may have.
+pub(crate) fn is_full(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+    )
 }
 
 #[derive(Debug)]
@@ -77,6 +86,14 @@ impl Files {
         self.write(relative, text.as_bytes())
     }
 
+    /// The manifest masks its own free text: its names and states must stay readable.
+    pub fn manifest(&self, manifest: &super::manifest::Manifest) -> Result<(), WriteError> {
+        let path = self.path(MANIFEST);
+        let text = serde_json::to_string_pretty(&manifest.masked(&self.redactor));
+        let text = text.map_err(|error| WriteError::Other { path, source: error.into() })?;
+        self.write(MANIFEST, format!("{text}\n").as_bytes())
+    }
+
     /// Secrets are masked in the text.
     pub fn text(&self, relative: &str, text: &str) -> Result<(), WriteError> {
         self.write(relative, self.redactor.text(text).as_bytes())
@@ -91,7 +108,7 @@ impl Files {
     fn write(&self, relative: &str, bytes: &[u8]) -> Result<(), WriteError> {
         let path = self.path(relative);
         match replace(&path, bytes) {
-            Err(error) if error.kind() == io::ErrorKind::StorageFull => {
+            Err(error) if is_full(&error) => {
                 self.release_reserve();
                 replace(&path, bytes)
             }

@@ -47,6 +47,10 @@ fn remove(run: PathBuf, artifacts: &[Artifact]) -> Kept {
             let _ = std::fs::remove_file(run.join(relative));
         }
     }
+    // `TMPDIR` of the workload, which was ours to give and never listed.
+    if !run.join("tmp").is_symlink() {
+        let _ = std::fs::remove_dir_all(run.join("tmp"));
+    }
     remove_empty_folders(&run);
     let foreign = std::fs::read_dir(&run).into_iter().flatten().flatten();
     let foreign = foreign.filter(|entry| !is_own(&entry.file_name().to_string_lossy())).count();

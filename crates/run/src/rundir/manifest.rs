@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::artifacts::Artifact;
 use crate::process::{Ending, Finished, Leftover, Reason, Usage};
-use crate::secrets::Withheld;
+use crate::secrets::{Redactor, Withheld};
 
 pub const MANIFEST: &str = "run.json";
 /// Raised when a reader of an older manifest would misunderstand a newer one.
@@ -182,6 +182,20 @@ impl Manifest {
         }
         serde_json::from_str(&text)
             .map_err(|error| format!("`{}` is not a manifest: {error}", path.display()))
+    }
+
+    /// As it may be written: argvs are masked already, here is the rest of what
+    /// the world has put into it.
+    pub(super) fn masked(&self, redactor: &Redactor) -> Self {
+        let mut masked = self.clone();
+        let mask = |text: &mut String| *text = redactor.text(text);
+        masked.steps.iter_mut().filter_map(|step| step.note.as_mut()).for_each(mask);
+        masked.warnings.iter_mut().for_each(mask);
+        for pass in &mut masked.passes {
+            pass.log_errors.iter_mut().for_each(mask);
+            pass.leftovers.iter_mut().for_each(|leftover| mask(&mut leftover.name));
+        }
+        masked
     }
 
     pub fn step(&mut self, name: StepName) -> &mut Step {

@@ -6,9 +6,10 @@ mod files;
 mod keep;
 mod manifest;
 
-pub use artifacts::{Artifact, KnownHashes, list_artifacts};
+pub use artifacts::{Artifact, KnownHash, KnownHashes, list_artifacts};
 pub(crate) use create::safe_name;
 pub use create::{Lock, create, lock};
+pub(crate) use files::is_full;
 pub use files::{Files, WriteError};
 pub use keep::{Kept, remove_older};
 pub(crate) use manifest::now;

@@ -1,8 +1,12 @@
 //! An argv written down without its secrets, and put together again.
 
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use super::redactor::{MASK, Redactor};
+use super::redactor::{MASK, Redactor, Secret};
 
 /// What one `***` of a written argv stands for, in the order they appear.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,73 +29,118 @@ pub enum WithheldFrom {
     NotUtf8,
 }
 
+/// The name of `name=value`, `name: value`, `"name": "value"` inside an argument.
+static NAME: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r#"(?<name>[A-Za-z][A-Za-z0-9_.-]*)["']?\s*[=:]\s*["']?"#;
+    Regex::new(pattern).expect("the pattern is valid")
+});
+
+/// Where a value inside an argument ends.
+const VALUE_ENDS: [char; 9] = [' ', '\t', '\n', '"', '\'', '&', ';', ',', '}'];
+
 impl Redactor {
     /// `argv` without its secrets, and what is needed to restore them.
     pub fn argv(&self, argv: &[std::ffi::OsString]) -> (Vec<String>, Vec<Withheld>) {
         let mut withheld = Vec::new();
         let mut written = Vec::new();
-        let mut name_before: Option<String> = None;
         for (arg, text) in argv.iter().enumerate() {
             let Some(text) = text.to_str() else {
                 withheld.push(Withheld { arg, from: WithheldFrom::NotUtf8 });
                 written.push(MASK.to_owned());
-                name_before = None;
                 continue;
             };
-            let name = name_before.take();
-            let (start, value_name) = match text.split_once('=') {
-                Some((name, _)) if !name.is_empty() => (name.len() + 1, Some(name)),
-                _ if text.starts_with('-') => {
-                    name_before = Some(text.to_owned());
-                    (0, None)
-                }
-                _ => (0, name.as_deref()),
-            };
-            let value = &text[start..];
-            let whole =
-                value_name.is_some_and(|name| self.is_secret_name(name.trim_start_matches('-'), value));
-            let spans = if whole { self.whole(value) } else { self.spans(value) };
-            written.push(self.mask(arg, text, start, &spans, &mut withheld));
+            let before = arg.checked_sub(1).and_then(|before| argv[before].to_str());
+            written.push(mask(arg, text, &self.argument(text, before), &mut withheld));
         }
         (written, withheld)
     }
 
-    fn whole<'a>(&'a self, value: &str) -> Vec<(std::ops::Range<usize>, Option<&'a str>)> {
-        match self.spans(value).as_slice() {
-            [(span, from)] if *span == (0..value.len()) => vec![(span.clone(), *from)],
-            _ => vec![(0..value.len(), None)],
+    /// Secrets that stand in an argv and nowhere else, to be looked for elsewhere.
+    pub fn secrets_in(&self, argv: &[std::ffi::OsString]) -> Vec<String> {
+        let mut found = Vec::new();
+        for (arg, text) in argv.iter().enumerate() {
+            let before = arg.checked_sub(1).and_then(|before| argv[before].to_str());
+            if let Some(text) = text.to_str() {
+                found.extend(
+                    self.argument(text, before).into_iter().map(|secret| text[secret.span].to_owned()),
+                );
+            }
         }
+        found
     }
 
-    fn mask(
-        &self,
-        arg: usize,
-        text: &str,
-        start: usize,
-        spans: &[(std::ops::Range<usize>, Option<&str>)],
-        withheld: &mut Vec<Withheld>,
-    ) -> String {
-        let mut masked = String::new();
-        let mut end = 0;
-        let keep = |part: &str, masked: &mut String, withheld: &mut Vec<Withheld>| {
-            for _ in part.matches(MASK) {
-                withheld.push(Withheld { arg, from: WithheldFrom::Literal });
+    /// The secret parts of one argument; `before` is the one before it.
+    fn argument<'a>(&'a self, text: &str, before: Option<&str>) -> Vec<Secret<'a>> {
+        let mut found = self.spans(text);
+        let mut add = |span: Range<usize>| {
+            if !found.iter().any(|secret| secret.span == span) {
+                found.push(Secret { span, variable: None });
             }
-            masked.push_str(part);
         };
-        for (span, from) in spans {
-            keep(&text[end..start + span.start], &mut masked, withheld);
-            masked.push_str(MASK);
-            let from = match from {
-                Some(name) => WithheldFrom::Environment((*name).to_owned()),
-                None => WithheldFrom::Argument,
-            };
-            withheld.push(Withheld { arg, from });
-            end = start + span.end;
+        let behind_secret_option = before.is_some_and(|option| {
+            option.starts_with('-')
+                && !option.contains('=')
+                && self.is_secret_name(option.trim_start_matches('-'), text)
+        });
+        if behind_secret_option && !text.is_empty() {
+            add(0..text.len());
         }
-        keep(&text[end..], &mut masked, withheld);
-        masked
+        if let Some((name, value)) = text.split_once('=')
+            && self.is_secret_name(name.trim_start_matches('-'), value)
+        {
+            add(name.len() + 1..text.len());
+        }
+        for named in NAME.captures_iter(text) {
+            let (Some(name), Some(whole)) = (named.name("name"), named.get(0)) else { continue };
+            let value = &text[whole.end()..];
+            let value = &value[..value.find(VALUE_ENDS).unwrap_or(value.len())];
+            if self.is_secret_name(name.as_str(), value) {
+                add(whole.end()..whole.end() + value.len());
+            }
+        }
+        union(found)
     }
+}
+
+/// Overlapping parts become one, which then comes from no single variable.
+pub(super) fn union(mut found: Vec<Secret<'_>>) -> Vec<Secret<'_>> {
+    found.sort_by_key(|secret| (secret.span.start, std::cmp::Reverse(secret.span.end)));
+    let mut merged: Vec<Secret<'_>> = Vec::new();
+    for secret in found {
+        match merged.last_mut() {
+            Some(last) if secret.span.start < last.span.end => {
+                if secret.span.end > last.span.end {
+                    last.span.end = secret.span.end;
+                    last.variable = None;
+                }
+            }
+            _ => merged.push(secret),
+        }
+    }
+    merged
+}
+
+fn mask(arg: usize, text: &str, secrets: &[Secret<'_>], withheld: &mut Vec<Withheld>) -> String {
+    let mut masked = String::new();
+    let mut end = 0;
+    let keep = |part: &str, masked: &mut String, withheld: &mut Vec<Withheld>| {
+        for _ in part.matches(MASK) {
+            withheld.push(Withheld { arg, from: WithheldFrom::Literal });
+        }
+        masked.push_str(part);
+    };
+    for Secret { span, variable } in secrets {
+        keep(&text[end..span.start], &mut masked, withheld);
+        masked.push_str(MASK);
+        let from = match variable {
+            Some(name) => WithheldFrom::Environment((*name).to_owned()),
+            None => WithheldFrom::Argument,
+        };
+        withheld.push(Withheld { arg, from });
+        end = span.end;
+    }
+    keep(&text[end..], &mut masked, withheld);
+    masked
 }
 
 /// Puts an argv together again. `variable` finds the secret part of a variable.
@@ -131,7 +180,7 @@ mod tests {
     use std::ffi::OsString;
 
     fn redactor() -> Redactor {
-        Redactor::new([("HF_TOKEN", "tok-12345678")].into_iter(), &[])
+        Redactor::new([("HF_TOKEN", "tok-12345678\n")].into_iter(), &[])
     }
 
     fn written(argv: &[&str]) -> (Vec<String>, Vec<Withheld>) {
@@ -178,6 +227,26 @@ mod tests {
                 (6, WithheldFrom::Literal),
             ]
         );
+    }
+
+    #[test]
+    fn odd_forms() {
+        for (given, expected) in [
+            ("postgres://user:pw1@db/x?sslmode=require", "postgres://user:***@db/x?sslmode=require"),
+            ("echo tok-12345678; x=1", "echo ***; x=1"),
+            ("--env=HF_TOKEN=leakme", "--env=HF_TOKEN=***"),
+            ("--set=hub.token=leakme", "--set=hub.token=***"),
+            ("https://h/?a=1&api_key=leakme&b=2", "https://h/?a=1&api_key=***&b=2"),
+            ("X-Api-Key: leakme", "X-Api-Key: ***"),
+            (r#"{"token": "leakme", "n": 1}"#, r#"{"token": "***", "n": 1}"#),
+            ("postgres://u:aatok-12345678zz@h", "postgres://u:***@h"),
+            ("--db-pass=leakme", "--db-pass=***"),
+            ("lr=0.1", "lr=0.1"),
+        ] {
+            assert_eq!(written(&[given]).0, [expected]);
+        }
+        assert_eq!(written(&["--token", "c2VjcmV0=="]).0, ["--token", "***"]);
+        assert_eq!(written(&["--password", "-leakme"]).0, ["--password", "***"]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 use aho_corasick::{AhoCorasick, MatchKind};
 use serde_json::Value;
 
+use super::argv::union;
 use super::rules::{looks_secret_name, secret_spans};
 
 /// Stands where a secret was.
@@ -16,31 +17,52 @@ const SHORTEST: usize = 6;
 #[derive(Debug, Clone)]
 pub struct Redactor {
     /// Known secret values with the variable each comes from, longest first.
-    known: Vec<(String, String)>,
+    known: Vec<(String, Option<String>)>,
     extra_names: Vec<String>,
     finder: Option<AhoCorasick>,
+}
+
+/// A secret part of a text, and the variable that holds it, if one does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Secret<'a> {
+    pub(super) span: std::ops::Range<usize>,
+    pub(super) variable: Option<&'a str>,
 }
 
 impl Redactor {
     /// Learns the secrets among `variables` (the environment, `workload.env`).
     pub fn new<'a>(variables: impl Iterator<Item = (&'a str, &'a str)>, extra_names: &[String]) -> Self {
-        let mut known: Vec<(String, String)> = Vec::new();
+        let mut redactor = Self { known: Vec::new(), extra_names: extra_names.to_vec(), finder: None };
         for (name, value) in variables {
-            if looks_secret_name(name, value, extra_names) {
-                known.push((value.to_owned(), name.to_owned()));
+            if looks_secret_name(name, value, extra_names) && !is_path(value) {
+                redactor.known.push((value.trim().to_owned(), Some(name.to_owned())));
             }
             for span in secret_spans(value) {
-                known.push((value[span].to_owned(), name.to_owned()));
+                redactor.known.push((value[span].to_owned(), Some(name.to_owned())));
             }
         }
-        known.retain(|(value, _)| value.len() >= SHORTEST);
-        known.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
-        known.dedup_by(|a, b| a.0 == b.0);
-        let patterns: Vec<&str> = known.iter().map(|(value, _)| value.as_str()).collect();
-        let finder = (!patterns.is_empty())
-            .then(|| AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(patterns).ok())
-            .flatten();
-        Self { known, extra_names: extra_names.to_vec(), finder }
+        redactor.rebuild();
+        redactor
+    }
+
+    /// Learns secrets that stood somewhere else, in an argv say.
+    pub fn learn(&mut self, values: impl IntoIterator<Item = String>) {
+        let new: Vec<String> = values.into_iter().filter(|value| !is_path(value)).collect();
+        for value in new {
+            if self.known.iter().all(|(known, _)| *known != value) {
+                self.known.push((value, None));
+            }
+        }
+        self.rebuild();
+    }
+
+    fn rebuild(&mut self) {
+        self.known.retain(|(value, _)| value.len() >= SHORTEST && value != MASK);
+        self.known.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
+        self.known.dedup_by(|a, b| a.0 == b.0);
+        let patterns: Vec<&str> = self.known.iter().map(|(value, _)| value.as_str()).collect();
+        let build = || AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(patterns).ok();
+        self.finder = (!self.known.is_empty()).then(build).flatten();
     }
 
     /// Values to keep out of byte streams.
@@ -56,7 +78,7 @@ impl Redactor {
     pub fn text(&self, text: &str) -> String {
         let mut masked = String::with_capacity(text.len());
         let mut end = 0;
-        for (span, _) in self.spans(text) {
+        for Secret { span, .. } in self.spans(text) {
             masked.push_str(&text[end..span.start]);
             masked.push_str(MASK);
             end = span.end;
@@ -87,22 +109,20 @@ impl Redactor {
         }
     }
 
-    /// The secret parts of `text` in order, each with the variable that holds it.
-    pub(super) fn spans(&self, text: &str) -> Vec<(std::ops::Range<usize>, Option<&str>)> {
-        let mut spans: Vec<(std::ops::Range<usize>, Option<&str>)> = self
-            .finder
-            .iter()
-            .flat_map(|finder| finder.find_iter(text))
-            .map(|found| (found.range(), Some(self.known[found.pattern().as_usize()].1.as_str())))
-            .collect();
-        for shape in secret_spans(text) {
-            if spans.iter().all(|(span, _)| shape.end <= span.start || span.end <= shape.start) {
-                spans.push((shape, None));
-            }
-        }
-        spans.sort_by_key(|(span, _)| span.start);
-        spans
+    /// The secret parts of `text` in order, not overlapping.
+    pub(super) fn spans(&self, text: &str) -> Vec<Secret<'_>> {
+        let known = self.finder.iter().flat_map(|finder| finder.find_iter(text)).map(|found| Secret {
+            span: found.range(),
+            variable: self.known[found.pattern().as_usize()].1.as_deref(),
+        });
+        let shapes = secret_spans(text).into_iter().map(|span| Secret { span, variable: None });
+        union(known.chain(shapes).collect())
     }
+}
+
+/// A path says where a secret lies; masking it everywhere would only do harm.
+fn is_path(value: &str) -> bool {
+    value.starts_with('/') && std::path::Path::new(value.trim()).exists()
 }
 
 #[cfg(test)]

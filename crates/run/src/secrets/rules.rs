@@ -12,13 +12,22 @@ const ANYWHERE: [&str; 6] = ["SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CRED
 /// secret, unless its value is a plain number or a switch (`max_new_tokens=64`).
 const WORD_ENDS: [&str; 4] = ["TOKEN", "KEY", "AUTH", "COOKIE"];
 
+/// A name with one of these as a whole word holds a secret.
+const WORDS: [&str; 3] = ["PASS", "PWD", "PAT"];
+
 /// Names that match the rules above and hold no secret.
 const HARMLESS: [&str; 2] = ["SSH_AUTH_SOCK", "GIT_CONFIG_KEY"];
+
+/// Shells keep directories in these.
+const DIRECTORIES: [&str; 2] = ["PWD", "OLDPWD"];
 
 /// Whether a variable, option or key of this name with this value is secret.
 pub fn looks_secret_name(name: &str, value: &str, extra: &[String]) -> bool {
     let name = name.to_ascii_uppercase();
-    if value.is_empty() || HARMLESS.iter().any(|harmless| name.starts_with(harmless)) {
+    if value.is_empty()
+        || DIRECTORIES.contains(&name.as_str())
+        || HARMLESS.iter().any(|harmless| name.starts_with(harmless))
+    {
         return false;
     }
     if ANYWHERE.iter().any(|part| name.contains(part)) {
@@ -30,7 +39,7 @@ pub fn looks_secret_name(name: &str, value: &str, extra: &[String]) -> bool {
     !is_plain(value)
         && name.split(['_', '-', '.']).any(|word| {
             let singular = word.strip_suffix('S').unwrap_or(word);
-            WORD_ENDS.iter().any(|end| singular.ends_with(end))
+            WORDS.contains(&word) || WORD_ENDS.iter().any(|end| singular.ends_with(end))
         })
 }
 
@@ -104,10 +113,23 @@ mod tests {
             "hub.token",
             "WANDB_APIKEYS",
             "PGPASSWORD",
+            "DB_PASS",
+            "MYSQL_PWD",
+            "GITHUB_PAT",
         ] {
             assert!(looks_secret_name(name, "abcdef", &[]), "{name}");
         }
-        for name in ["PATH", "HOME", "TOKENIZERS_PARALLELISM", "SSH_AUTH_SOCK", "KEYBOARD", "AUTHOR"] {
+        for name in [
+            "PATH",
+            "HOME",
+            "TOKENIZERS_PARALLELISM",
+            "SSH_AUTH_SOCK",
+            "KEYBOARD",
+            "AUTHOR",
+            "PWD",
+            "OLDPWD",
+            "BYPASS_X",
+        ] {
             assert!(!looks_secret_name(name, "abcdef", &[]), "{name}");
         }
         assert!(!looks_secret_name("max_new_tokens", "64", &[]));

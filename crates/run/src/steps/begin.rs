@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::flow::Run;
-use crate::config::{Config, ConfigError, Resolved};
+use crate::config::{Config, ConfigError, Resolved, masked_override};
 use crate::process::{Route, SuperviseError};
 use crate::rundir::{Files, Invocation, KnownHashes, Manifest, WorkloadRecord, WriteError, create, lock};
 use crate::secrets::{Redactor, secret_spans};
@@ -54,7 +54,9 @@ pub struct Start {
 /// Checks what can be checked, then makes the run directory.
 pub fn begin(start: Start) -> Result<Run, RunError> {
     let workload = Workload::new(&start.resolved.config, &start.command, &start.here)?;
-    let redactor = redactor(&start.resolved.config);
+    let mut redactor = redactor(&start.resolved.config);
+    redactor.learn(redactor.secrets_in(&workload.command_with_overrides()));
+    redactor.learn(redactor.secrets_in(&stop_command(&start.resolved.config)));
     let name = match &start.resolved.config.run.name {
         Some(name) => name.0.clone(),
         None => workload.name(),
@@ -65,7 +67,7 @@ pub fn begin(start: Start) -> Result<Run, RunError> {
     let files = Files::new(folder, redactor);
     files.reserve()?;
     let manifest = manifest(&start, &workload, &files, name);
-    files.json(crate::rundir::MANIFEST, &manifest)?;
+    files.manifest(&manifest)?;
     files.masked("config.yaml", &start.resolved.to_yaml(&files.redactor))?;
     Ok(Run {
         files,
@@ -90,11 +92,26 @@ fn manifest(start: &Start, workload: &Workload, files: &Files, name: String) -> 
         secret_variables: secret_variables(&start.resolved.config, &files.redactor),
     };
     let invocation = Invocation {
-        argv: files.redactor.argv(&start.invocation).0,
+        argv: masked_invocation(&start.invocation, &files.redactor),
         cwd: start.here.to_string_lossy().into_owned(),
     };
     let id = files.root().file_name().map(|id| id.to_string_lossy().into_owned()).unwrap_or_default();
     Manifest::new(id, name, invocation, record)
+}
+
+pub(super) fn stop_command(config: &Config) -> Vec<OsString> {
+    config.capture.stop_command.iter().map(OsString::from).collect()
+}
+
+/// Our own command line: overrides by their meaning, the workload's part as an argv.
+fn masked_invocation(argv: &[OsString], redactor: &Redactor) -> Vec<String> {
+    let end = argv.iter().position(|argument| argument == "--").unwrap_or(argv.len());
+    let (ours, command) = argv.split_at(end);
+    let ours = ours.iter().map(|argument| {
+        let text = argument.to_string_lossy();
+        masked_override(&text, redactor).unwrap_or_else(|| redactor.text(&text))
+    });
+    ours.chain(redactor.argv(command).0).collect()
 }
 
 /// Knows the secrets of our environment and of `workload.env`.

@@ -7,25 +7,38 @@ pub(super) fn timeline(run: &Run) -> StepResult {
     let nsys = &run.resolved.config.nsys;
     let gated = nsys.nvtx_capture.is_some() && run.resolved.set_by_user("nsys.nvtx_capture");
     let enabled = nsys.enable == Enable::True && run.resolved.set_by_user("nsys.enable");
-    skip("nsys", nsys.enable, enabled || gated)
+    skip("nsys", nsys.enable, asked_for(run, enabled, "nsys.enable", gated, "nsys.nvtx_capture"))
 }
 
 pub(super) fn counters(run: &Run) -> StepResult {
     let ncu = &run.resolved.config.ncu;
     let gated = !ncu.nvtx_include.is_empty() && run.resolved.set_by_user("ncu.nvtx_include");
     let enabled = ncu.enable == Enable::True && run.resolved.set_by_user("ncu.enable");
-    skip("ncu", ncu.enable, enabled || gated)
+    skip("ncu", ncu.enable, asked_for(run, enabled, "ncu.enable", gated, "ncu.nvtx_include"))
 }
 
 pub(super) fn analyse() -> StepResult {
     StepResult::Skipped { why: "there is no capture to analyse".to_owned(), asked_for: false }
 }
 
-/// Asked for: set to `true`, or gated, in a layer the user wrote.
-fn skip(tool: &str, enable: Enable, asked_for: bool) -> StepResult {
-    let (why, asked_for) = match enable {
-        Enable::False => (format!("`{tool}.enable=false`"), false),
-        Enable::Auto | Enable::True => (format!("this version does not capture with {tool} yet"), asked_for),
-    };
-    StepResult::Skipped { why, asked_for }
+/// Who asked for a capture: set to `true`, or gated, in a layer the user wrote.
+fn asked_for(run: &Run, enabled: bool, enable: &str, gated: bool, gate: &str) -> Option<String> {
+    let key = if enabled { enable } else { gate };
+    (enabled || gated).then(|| {
+        format!("asked for by {} ({key})", run.files.redactor.text(&run.resolved.source(key).to_string()))
+    })
+}
+
+fn skip(tool: &str, enable: Enable, asked_for: Option<String>) -> StepResult {
+    if enable == Enable::False {
+        return StepResult::Skipped { why: format!("`{tool}.enable=false`"), asked_for: false };
+    }
+    let why = format!("this version does not capture with {tool} yet");
+    match asked_for {
+        Some(who) => StepResult::Skipped {
+            why: format!("{why}, and it was {who}\nhint: run without it, or set `{tool}.enable=auto`"),
+            asked_for: true,
+        },
+        None => StepResult::Skipped { why, asked_for: false },
+    }
 }

@@ -1,11 +1,20 @@
 //! Step 2: what is here, written down before the workload runs.
 
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
 use super::begin::RunError;
 use super::flow::{Context, Run, StepResult};
-use crate::provenance::{gather, inputs_yaml};
+use crate::provenance::{Provenance, gather, inputs_yaml};
+
+/// Longer than any question may take by itself.
+const PATIENCE: Duration = Duration::from_secs(20);
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResult, RunError> {
-    let provenance = gather(Some(&run.workload), &run.workload.cwd);
+    let Some(provenance) = ask_everyone(run, context) else {
+        return Ok(StepResult::Interrupted("interrupted".to_owned()));
+    };
     run.files.json("env.json", &provenance)?;
     let inputs = inputs_yaml(&run.workload.command_with_overrides(), &run.workload.cwd, &run.files.redactor);
     run.files.masked("inputs.yaml", &inputs)?;
@@ -13,9 +22,29 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
         let text = format!("`{name}` is set: another profiler may be attached to the workload already");
         run.warn(text, context);
     }
+    if let Some(problem) = &provenance.problem {
+        run.warn(problem.clone(), context);
+    }
     if let Some(problem) = &provenance.python_problem {
         run.warn(format!("the workload's Python could not be asked for its versions: {problem}"), context);
     }
     run.provenance = Some(provenance);
     Ok(StepResult::Done(None))
+}
+
+/// Asks on a thread of its own, so that an interrupt need not wait for an answer,
+/// and a driver that never answers does not hold up the run.
+fn ask_everyone(run: &Run, context: &Context<'_>) -> Option<Provenance> {
+    let workload = run.workload.clone();
+    let (sender, answers) = channel();
+    std::thread::spawn(move || sender.send(Box::new(gather(Some(&workload), &workload.cwd))));
+    let clock = Instant::now();
+    loop {
+        match answers.recv_timeout(LOOK_AGAIN) {
+            Ok(provenance) => return Some(*provenance),
+            Err(_) if context.signals.interrupted() => return None,
+            Err(_) if clock.elapsed() > PATIENCE => return Some(Provenance::unanswered()),
+            Err(_) => {}
+        }
+    }
 }

@@ -13,8 +13,7 @@ use crate::process::{Route, Signals};
 use crate::provenance::Provenance;
 use crate::rehearsal::Inventory;
 use crate::rundir::{
-    Files, KnownHashes, Lock, MANIFEST, Manifest, RunStatus, StepName, StepStatus, list_artifacts,
-    remove_older,
+    Files, KnownHashes, Lock, Manifest, RunStatus, StepName, StepStatus, list_artifacts, remove_older,
 };
 use crate::workload::Workload;
 
@@ -138,7 +137,7 @@ impl Run {
         step.asked_for = asked_for;
         step.duration_ms = Some(duration_ms);
         self.save()?;
-        context.observer.see(&Event::StepFinished { step: name, status, duration_ms, note });
+        context.observer.see(&Event::StepFinished { step: name, status, asked_for, duration_ms, note });
         Ok(())
     }
 
@@ -148,20 +147,31 @@ impl Run {
             if exit == Exit::Interrupted { RunStatus::Interrupted } else { RunStatus::Finished };
         self.manifest.exit_code = Some(exit.code());
         self.files.release_reserve();
-        let _ = std::fs::remove_dir(self.files.path("tmp"));
+        self.remove_tmp();
         self.manifest.artifacts = list_artifacts(self.folder(), &self.known_hashes);
         self.save()?;
         self.remove_older(context);
         let last = self.manifest.passes.last();
-        let report = self.files.path("report.md");
+        let report = ["report.md", "report.json"]
+            .map(|name| self.files.path(name))
+            .into_iter()
+            .find(|path| path.is_file());
         context.observer.see(&Event::RunFinished {
             run: self.folder().to_owned(),
-            report: report.is_file().then_some(report),
+            report,
             workload: last.map(|pass| pass.ending.to_string()),
             exit_code: exit.code(),
         });
         let workload_code = last.map(|pass| pass.ending.shell_code());
         Ok(Outcome { exit, workload_code, run: self.folder().to_owned() })
+    }
+
+    /// The workload's `TMPDIR`: it was ours to give, and nobody uses it any more.
+    fn remove_tmp(&self) {
+        let tmp = self.files.path("tmp");
+        if !tmp.is_symlink() {
+            let _ = std::fs::remove_dir_all(tmp);
+        }
     }
 
     fn remove_older(&mut self, context: &mut Context<'_>) {
@@ -202,7 +212,7 @@ impl Run {
     }
 
     pub(super) fn save(&self) -> Result<(), RunError> {
-        Ok(self.files.json(MANIFEST, &self.manifest)?)
+        Ok(self.files.manifest(&self.manifest)?)
     }
 
     pub(super) fn warn(&mut self, text: String, context: &mut Context<'_>) {

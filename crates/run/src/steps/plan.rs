@@ -65,7 +65,9 @@ fn limits(config: &Config) -> String {
 fn rehearse(config: &Config) -> &'static str {
     match config.rehearsal.enable {
         Enable::False => "skipped: rehearsal.enable=false",
-        Enable::Auto | Enable::True => "the workload once, with no profiler attached",
+        Enable::Auto | Enable::True => {
+            "the workload once, with only our tracer in it (NVTX_INJECTION64_PATH)"
+        }
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
     let (tmpdir, link) = tmpdir(run.files.root())?;
     let traces = run.files.path(PASS);
     let mut variables = run.workload.variables(PASS, &folder, &tmpdir);
-    let library = put_tracer_in_place(run, &mut variables, context)?;
+    let library = put_tracer_in_place(run, &mut variables, context);
     let argv = run.workload.argv(&folder);
     let written = run.files.redactor.argv(&argv);
     let shown: Vec<(String, Option<String>)> = variables
@@ -38,7 +38,7 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
             (name.clone(), value.as_ref().map(|value| run.files.redactor.named(name, value)))
         })
         .collect();
-    run.files.masked(&format!("{PASS}/cmd.txt"), &command_line(&written.0, &shown, &run.workload.cwd))?;
+    run.files.text(&format!("{PASS}/cmd.txt"), &command_line(&written.0, &shown, &run.workload.cwd))?;
     let config = &run.resolved.config;
     let spec = Spec {
         argv,
@@ -67,7 +67,7 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
     };
     note_oddities(run, &finished, context);
     for (log, outcome) in [("stdout.log", &finished.stdout), ("stderr.log", &finished.stderr)] {
-        if let Some(hash) = &outcome.blake3 {
+        if let Some(hash) = &outcome.hash {
             run.known_hashes.insert(format!("{relative}/{log}"), hash.clone());
         }
     }
@@ -82,17 +82,23 @@ fn put_tracer_in_place(
     run: &mut Run,
     variables: &mut Vec<(String, Option<String>)>,
     context: &mut Context<'_>,
-) -> Result<Option<PathBuf>, RunError> {
+) -> Option<PathBuf> {
     if run.workload.reserved_variables().iter().any(|name| name == "NVTX_INJECTION64_PATH") {
         let text = "another tool listens to NVTX in the workload: the rehearsal sees no ranges";
         run.warn(text.to_owned(), context);
-        return Ok(None);
+        return None;
     }
-    let library = place_tracer(&run.files.path("tmp"), run.tracer)?;
+    let library = match place_tracer(&run.files.path("tmp"), run.tracer) {
+        Ok(library) => library,
+        Err(error) => {
+            run.warn(format!("the rehearsal sees no ranges: {error}"), context);
+            return None;
+        }
+    };
     // First, so that what the user sets wins.
     let ours = tracer_variables(&library, &run.files.path(PASS));
     variables.splice(0..0, ours);
-    Ok(Some(library))
+    Some(library)
 }
 
 /// The traces, and `ranges.json` beside them.
@@ -138,13 +144,19 @@ fn stop(config: &Config) -> Option<Stop> {
     Some(Stop { after: delay + duration, by })
 }
 
-/// A line to paste into a shell.
+/// A line to paste into a shell. It leaves out what only holds during the pass.
 fn command_line(argv: &[String], variables: &[(String, Option<String>)], cwd: &Path) -> String {
+    let kept = |name: &str| !matches!(name, "TMPDIR" | "NVTX_INJECTION64_PATH" | "RANGEFINDER_TRACE_DIR");
     let mut line = format!("cd {} && env", shell_word(&cwd.to_string_lossy()));
+    // `env` takes its options first.
     for (name, value) in variables {
-        match value {
-            Some(value) => line.push_str(&format!(" {}", shell_word(&format!("{name}={value}")))),
-            None => line.push_str(&format!(" -u {}", shell_word(name))),
+        if value.is_none() {
+            line.push_str(&format!(" -u {}", shell_word(name)));
+        }
+    }
+    for (name, value) in variables.iter().filter(|(name, _)| kept(name)) {
+        if let Some(value) = value {
+            line.push_str(&format!(" {}", shell_word(&format!("{name}={value}"))));
         }
     }
     format!("{line} {}\n", shell_line(argv))
@@ -165,36 +177,50 @@ fn note_oddities(run: &mut Run, finished: &Finished, context: &mut Context<'_>) 
         };
         run.warn(format!("processes that the workload left behind {fate}: {}", names.join(", ")), context);
     }
+    if let Some(problem) = &finished.stop_problem {
+        run.warn(problem.clone(), context);
+    }
     for error in [&finished.stdout.log_error, &finished.stderr.log_error].into_iter().flatten() {
         run.warn(error.clone(), context);
     }
 }
 
+/// What the pass came to; a workload that failed outweighs a log that is cut.
 fn judge(run: &Run, finished: &Finished) -> StepResult {
     let failed = |why: String| StepResult::Failed { why, asked_for: false };
     let killed = if finished.killed { ", and had to be killed" } else { "" };
+    let log_errors: Vec<&str> = [&finished.stdout.log_error, &finished.stderr.log_error]
+        .into_iter()
+        .flatten()
+        .map(String::as_str)
+        .collect();
     match finished.ended_by_us {
+        Some(Reason::Interrupted) if finished.killed => {
+            StepResult::Interrupted("interrupted; the workload had to be killed".to_owned())
+        }
         Some(Reason::Interrupted) => {
-            let how = if finished.killed {
-                "killed by the second interrupt".to_owned()
-            } else {
-                finished.ending.to_string()
-            };
-            StepResult::Interrupted(format!("interrupted; the workload ended with {how}"))
+            StepResult::Interrupted(format!("interrupted; the workload ended with {}", finished.ending))
         }
         Some(Reason::Timeout) => {
             let limit = run.resolved.shown("workload.timeout");
             failed(format!("the workload ran past `workload.timeout={limit}`{killed}"))
         }
+        None if !finished.ending.success() => failed(format!("the workload failed with {}", finished.ending)),
         _ if finished.stdout.disk_full || finished.stderr.disk_full => StepResult::Failed {
             why: "the disk is full: the workload's output was not all kept".to_owned(),
             asked_for: true,
         },
-        Some(Reason::Stopped) => StepResult::Done(Some(format!(
-            "the workload was stopped after {:.1} s as asked{killed}",
-            finished.wall.as_secs_f64()
-        ))),
-        None if finished.ending.success() => StepResult::Done(run.inventory.as_ref().map(Inventory::summary)),
-        None => failed(format!("the workload failed with {}", finished.ending)),
+        _ if !log_errors.is_empty() => StepResult::Failed { why: log_errors.join("; "), asked_for: true },
+        Some(Reason::Stopped) => match &finished.stop_problem {
+            Some(problem) if finished.killed => StepResult::Failed {
+                why: format!("{problem}; the workload had to be killed"),
+                asked_for: true,
+            },
+            _ => StepResult::Done(Some(format!(
+                "the workload was stopped after {:.1} s as asked{killed}",
+                finished.wall.as_secs_f64()
+            ))),
+        },
+        None => StepResult::Done(run.inventory.as_ref().map(Inventory::summary)),
     }
 }

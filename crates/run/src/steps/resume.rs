@@ -7,7 +7,8 @@ use super::begin::{RunError, redactor};
 use super::flow::Run;
 use crate::config::{Request, Text, resolve};
 use crate::process::Route;
-use crate::rundir::{Files, KnownHashes, Manifest, lock};
+use crate::rehearsal::read_rehearsal;
+use crate::rundir::{Files, KnownHashes, Manifest, StepName, StepStatus, lock};
 use crate::secrets::{MASK, looks_secret_name, rebuild_argv, secret_spans};
 use crate::workload::Workload;
 
@@ -36,7 +37,7 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
     let mut needs = Vec::new();
     let without = |name: &str| resume.without.iter().any(|other| other == name);
     for (name, value) in &mut resolved.config.workload.env {
-        if value.as_ref().is_some_and(|value| value.0 == MASK) {
+        if value.as_ref().is_some_and(|value| value.0.contains(MASK)) {
             match std::env::var(name) {
                 Ok(ours) => *value = Some(Text(ours)),
                 Err(_) if without(name) => *value = None,
@@ -49,18 +50,29 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
             needs.push(format!("environment variable `{name}`"));
         }
     }
-    let command = command(&manifest, &resume, &mut needs)?;
+    if resolved.config.capture.stop_command.iter().any(|argument| argument.contains(MASK)) {
+        needs.push("`capture.stop_command`, which held a secret: such a run cannot be resumed".to_owned());
+    }
+    let names = resolved.config.secrets.names.clone();
+    let command = command(&manifest, &resume, &names, &mut needs)?;
     if !needs.is_empty() {
         let hint = "set the variables, or name one with `--without NAME` if it is not needed; \
                     give a command with secrets again after `--`";
         return Err(RunError::Withheld { needs, hint: hint.to_owned() });
     }
-    // The command holds the module and the overrides already.
+    // The command holds the module and the overrides already; the directory is found.
+    resolved.config.workload.cwd = None;
     resolved.config.workload.module = None;
     resolved.config.workload.overrides = Vec::new();
     let workload = Workload::new(&resolved.config, &command, &cwd)?;
-    let files = Files::new(folder, redactor(&resolved.config));
+    let mut redactor = redactor(&resolved.config);
+    redactor.learn(redactor.secrets_in(&command));
+    let secret_arguments = manifest.workload.withheld.iter().filter_map(|withheld| command.get(withheld.arg));
+    redactor.learn(secret_arguments.map(|argument| argument.to_string_lossy().into_owned()));
+    let files = Files::new(folder, redactor);
     files.reserve()?;
+    let rehearsed = matches!(manifest.steps.iter().find(|step| step.name == StepName::Rehearse), Some(step) if step.status == StepStatus::Done);
+    let inventory = rehearsed.then(|| read_rehearsal(&files.path("rehearsal")).ok()).flatten();
     let mut manifest = manifest;
     manifest.warnings.clear();
     reopen_steps(&mut manifest);
@@ -73,14 +85,13 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
         provenance: None,
         known_hashes: KnownHashes::new(),
         tracer: resume.tracer,
-        inventory: None,
+        inventory,
         _lock: Some(lock),
     })
 }
 
 /// Once one step is to be done again, the report is, too.
 fn reopen_steps(manifest: &mut Manifest) {
-    use crate::rundir::{StepName, StepStatus};
     let finished = |status| matches!(status, StepStatus::Done | StepStatus::Skipped);
     if manifest.steps.iter().any(|step| !finished(step.status)) {
         manifest.step(StepName::Doctor).status = StepStatus::Pending;
@@ -88,14 +99,19 @@ fn reopen_steps(manifest: &mut Manifest) {
     }
 }
 
-fn command(manifest: &Manifest, resume: &Resume, needs: &mut Vec<String>) -> Result<Vec<OsString>, RunError> {
+fn command(
+    manifest: &Manifest,
+    resume: &Resume,
+    names: &[String],
+    needs: &mut Vec<String>,
+) -> Result<Vec<OsString>, RunError> {
     let written = &manifest.workload.argv;
     let withheld = &manifest.workload.withheld;
     if !resume.command.is_empty() {
         same_command(written, withheld.iter().map(|withheld| withheld.arg).collect(), &resume.command)?;
         return Ok(resume.command.clone());
     }
-    match rebuild_argv(written, withheld, secret_of) {
+    match rebuild_argv(written, withheld, |name| secret_of(name, names)) {
         Ok(argv) => Ok(argv.into_iter().map(OsString::from).collect()),
         Err(missing) => {
             for need in missing {
@@ -109,10 +125,10 @@ fn command(manifest: &Manifest, resume: &Resume, needs: &mut Vec<String>) -> Res
 }
 
 /// The secret part of a variable: all of it, or what is secret by its looks.
-fn secret_of(name: &str) -> Option<String> {
+fn secret_of(name: &str, names: &[String]) -> Option<String> {
     let value = std::env::var(name).ok()?;
-    if looks_secret_name(name, &value, &[]) {
-        return Some(value);
+    if looks_secret_name(name, &value, names) {
+        return Some(value.trim().to_owned());
     }
     match secret_spans(&value).as_slice() {
         [span] => Some(value[span.clone()].to_owned()),
