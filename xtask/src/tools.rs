@@ -1,13 +1,14 @@
 //! The real vendor tools the tests run against, fetched into `target/tools`.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::Instant;
 
 use anyhow::Result;
 
-use crate::debian::{self, Package, pinned};
+use crate::debian::{self, Package, any, pinned};
 use crate::python;
-use crate::shell::tools_folder;
+use crate::shell::{quietly, tools_folder};
 
 /// One version of one tool, as Debian packages it.
 struct Tool {
@@ -73,6 +74,17 @@ const TOOLS: [Tool; 3] = [
     },
 ];
 
+/// What nsys's importer needs beside itself and Debian's layout keeps from it.
+const IMPORTER_LIBRARIES: [Package; 7] = [
+    any("libssh-4"),
+    any("libgssapi-krb5-2"),
+    any("libkrb5-3"),
+    any("libk5crypto3"),
+    any("libkrb5support0"),
+    any("libcom-err2"),
+    any("libkeyutils1"),
+];
+
 /// Fetches everything that is not there yet. Returns what could not be had.
 pub fn fetch_all() -> Result<Vec<String>> {
     fs_err::create_dir_all(tools_folder())?;
@@ -80,6 +92,7 @@ pub fn fetch_all() -> Result<Vec<String>> {
     for tool in &TOOLS {
         report(tool.name, fetch(tool), &mut missing);
     }
+    report("nsys-libraries", fetch_libraries(), &mut missing);
     for (name, requirements) in python::SETS {
         report(name, python::install(name, requirements).map(|()| None), &mut missing);
     }
@@ -106,6 +119,9 @@ fn fetch(tool: &Tool) -> Result<Option<f64>> {
     }
     let clock = Instant::now();
     debian::unpack(tool.suite, tool.packages, &folder)?;
+    if tool.program.ends_with("nsys") {
+        repair(&folder)?;
+    }
     anyhow::ensure!(
         Path::new(&folder).join(tool.program).exists(),
         "`{}` is not in its packages",
@@ -115,8 +131,35 @@ fn fetch(tool: &Tool) -> Result<Option<f64>> {
     Ok(Some(clock.elapsed().as_secs_f64()))
 }
 
+/// Debian's nsys does not find its importer. Beside the packages as they come, which
+/// the tests need, too, `repaired/` has the two folders where nsys looks for them.
+fn repair(folder: &Path) -> Result<()> {
+    let repaired = folder.join("repaired");
+    fs_err::create_dir_all(&repaired)?;
+    let target = folder.join("usr/lib/x86_64-linux-gnu/nsight-systems/target-linux-x64");
+    // Hard links: nsys resolves the path it was started from.
+    quietly(Command::new("cp").arg("-al").arg(target).arg(&repaired))?;
+    let host = Path::new("../usr/lib/nsight-systems/host-linux-x64");
+    std::os::unix::fs::symlink(host, repaired.join("host-linux-x64"))?;
+    Ok(())
+}
+
+fn fetch_libraries() -> Result<Option<f64>> {
+    let folder = tools_folder().join("nsys-libraries");
+    if folder.join("libssh.so").exists() {
+        return Ok(None);
+    }
+    let clock = Instant::now();
+    debian::unpack("bookworm", &IMPORTER_LIBRARIES, &folder)?;
+    let libraries = folder.join("usr/lib/x86_64-linux-gnu");
+    std::os::unix::fs::symlink(libraries.join("libssh.so.4"), folder.join("libssh.so"))?;
+    Ok(Some(clock.elapsed().as_secs_f64()))
+}
+
 /// What a complete folder was made from.
 fn contents(tool: &Tool) -> String {
+    // Raised when what is made of the packages changes.
+    let version = std::iter::once("2");
     let sums = tool.packages.iter().map(|package| package.pinned.map_or("", |pinned| pinned.sha256));
-    sums.collect::<Vec<_>>().join("\n")
+    version.chain(sums).collect::<Vec<_>>().join("\n")
 }

@@ -36,7 +36,7 @@ pub fn ncu_expression(path: &RegionPath, kind: Kind) -> String {
     let escape = |text: &str| {
         let mut escaped = String::new();
         for c in text.chars() {
-            if "@,[]/*+\\".contains(c) {
+            if "@,[]/*+".contains(c) {
                 escaped.push('\\');
             }
             escaped.push(c);

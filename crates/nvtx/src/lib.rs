@@ -1,10 +1,16 @@
 //! Ranges, region paths, and the gates that nsys and ncu take. Pure.
 
 mod expression;
+mod ncu;
+mod nsys;
 mod region;
+mod seen;
 
 pub use expression::{NsysExpression, ncu_expression, nsys_expression};
+pub use ncu::{NcuExpression, NcuGate, NcuGateError};
+pub use nsys::{DomainChoice, NsysDialect, NsysGate, NsysGateError};
 pub use region::{PathError, RegionPath};
+pub use seen::{OpenRanges, RangeSeen};
 
 /// How a range was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

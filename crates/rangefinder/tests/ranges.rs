@@ -3,30 +3,11 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use support::{Ran, Sandbox, skip, tool};
-
-/// A C program of `tests/programs`, built against the real NVTX header.
-fn program(test: &str, name: &str) -> Option<String> {
-    let include = tool(test, "python/nvidia-nvtx-12.9.79/nvidia/nvtx/include")?;
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("programs");
-    std::fs::create_dir_all(&folder).unwrap();
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(format!("{name}.c"));
-    let fresh = folder.join(format!("{name}.{test}"));
-    let status = Command::new("cc")
-        .args(["-O1", "-Wall", "-pthread", "-D_GNU_SOURCE", "-I"])
-        .arg(include)
-        .arg("-o")
-        .args([&fresh, &source])
-        .arg("-ldl")
-        .status()
-        .unwrap();
-    assert!(status.success(), "cc {name}.c");
-    Some(fresh.to_str().unwrap().to_owned())
-}
+use support::{Ran, Sandbox, nvtx_program as program, skip, tool};
 
 /// The document of `ranges --json`, and how the command ended.
 fn ranges(sandbox: &Sandbox, command: &[&str]) -> (Value, Ran) {

@@ -266,6 +266,9 @@ fn open(mut flags: u32) -> Result<(), Option<i32>> {
     if clock::in_nanoseconds() {
         flags |= flag::NANOSECONDS;
     }
+    if forked_without_exec() {
+        flags |= flag::FORKED;
+    }
     let rate = clock::rate();
     let (ticks, monotonic) = clock::pair();
     BASE_TICKS.store(ticks, Ordering::Relaxed);
@@ -294,6 +297,16 @@ fn open(mut flags: u32) -> Result<(), Option<i32>> {
         left_over: Vec::new(),
     };
     Ok(())
+}
+
+/// Whether this process never executed a program of its own: the kernel marks it
+/// so. It may have opened its first range only after the fork.
+fn forked_without_exec() -> bool {
+    const PF_FORKNOEXEC: u64 = 0x40;
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    // `pid (name) state ppid pgrp session tty tpgid flags ...`
+    let flags = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(6)?.parse::<u64>().ok());
+    flags.is_some_and(|flags| flags & PF_FORKNOEXEC != 0)
 }
 
 /// The program's file name, with nothing in it that a path could trip over.

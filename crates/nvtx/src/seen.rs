@@ -1,0 +1,24 @@
+//! What a gate is held against: ranges as they really were.
+
+use crate::Kind;
+
+/// One range as the program opened it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct RangeSeen {
+    /// Empty for the default domain.
+    pub domain: String,
+    pub name: String,
+    pub kind: Kind,
+    pub registered: bool,
+    /// Given as wide characters.
+    pub wide: bool,
+}
+
+/// The ranges that are open where a kernel is launched.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OpenRanges {
+    /// The push/pop ranges of the launching thread, outermost first: domain and name.
+    pub stack: Vec<(String, String)>,
+    /// The start/end ranges of the process: domain and name.
+    pub started: Vec<(String, String)>,
+}
