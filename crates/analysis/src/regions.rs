@@ -15,6 +15,8 @@ pub struct Region {
     pub wide: bool,
     pub threads: u32,
     pub processes: u32,
+    /// Instances in processes that came from a fork without an exec.
+    pub forked: u64,
     pub instances: u64,
     /// Of those, still open when the recording ended; not in the times.
     pub open: u64,
@@ -145,6 +147,10 @@ fn region(trace: &Trace, nodes: &[Node], node: u32, members: &[u32]) -> Region {
     let threads: BTreeSet<u32> = members.iter().map(|range| ranges.thread[*range as usize]).collect();
     let processes: BTreeSet<u32> =
         threads.iter().map(|thread| trace.threads[*thread as usize].process).collect();
+    let in_fork = |range: &u32| {
+        let thread = &trace.threads[ranges.thread[*range as usize] as usize];
+        trace.processes[thread.process as usize].forked
+    };
     let registered = members.iter().filter(|range| ranges.registered[**range as usize]).count();
     let begin = |range: Option<&u32>| range.map_or(0, |range| ranges.begin[*range as usize] - trace.begin);
     Region {
@@ -158,6 +164,7 @@ fn region(trace: &Trace, nodes: &[Node], node: u32, members: &[u32]) -> Region {
         wide: members.iter().any(|range| ranges.wide[*range as usize]),
         threads: threads.len() as u32,
         processes: processes.len() as u32,
+        forked: members.iter().filter(|range| in_fork(range)).count() as u64,
         instances: members.len() as u64,
         open: (members.len() - durations.len()) as u64,
         first_begin_ns: begin(members.first()),

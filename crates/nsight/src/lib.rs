@@ -1,3 +1,8 @@
-//! The vendor tools. So far: what a gate of nsys will do, told before it is used.
+//! The vendor tools. So far: what their gates will do, told before they are used.
 
 pub mod nsys;
+mod proof;
+mod wish;
+
+pub use proof::{Cause, Proof, Remedy, ToolProof, prove};
+pub use wish::{Wanted, wanted};

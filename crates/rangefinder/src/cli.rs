@@ -70,12 +70,16 @@ pub(crate) enum ExitCodeOf {
 Examples:
   rangefinder ranges -- python infer.py
   rangefinder ranges --json -- ./my_cuda_app
+  rangefinder ranges --gate 'prefill;decode' -- python infer.py
   rangefinder ranges workload.timeout=1m -- python serve.py")]
 pub(crate) struct RangesArguments {
     #[command(flatten)]
     pub(crate) layers: Layers,
+    /// Say what nsys and ncu would make of this gate, instead of the table
+    #[arg(long, value_name = "EXPRESSION")]
+    pub(crate) gate: Vec<String>,
     /// One JSON document on stdout; the program's output goes to stderr
-    #[arg(long)]
+    #[arg(long, conflicts_with = "gate")]
     pub(crate) json: bool,
 }
 

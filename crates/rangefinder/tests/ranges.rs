@@ -188,3 +188,34 @@ fn the_screen() {
     let ran = sandbox.output(&["ranges", "--", "true"]);
     assert!(ran.code == 0 && ran.stdout.starts_with("no NVTX range was opened\nhint: "), "{}", ran.stdout);
 }
+
+#[test]
+fn classic_gates_are_explained() {
+    let Some(emit) = program("classic_gates_are_explained", "emit") else { return };
+    let sandbox = Sandbox::new();
+    let decode =
+        ["drpush=LLM:decode", "sleep=5", "dpop=LLM", "drpush=LLM:decode", "dpop=LLM", "push=prefill", "pop"];
+    let stages = ["push=stem", "pop", "push=residual", "pop", "push=head", "pop", "start=session", "end"];
+    let forked = ["fork", "push=worker", "pop", "wait", "wpush=wide", "pop"];
+    let mut screens = String::new();
+    for (gate, script) in [
+        ("range", &decode[..]),
+        ("decode", &decode),
+        ("decode@LLM", &decode),
+        ("LLM@decode/", &decode),
+        ("prefil", &decode),
+        ("stem;residual;head", &stages),
+        ("stem", &stages),
+        ("session/", &stages),
+        ("res*", &stages),
+        ("worker", &forked),
+        ("wide", &forked),
+    ] {
+        let mut arguments = vec!["ranges", "--gate", gate, "--", &emit];
+        arguments.extend(script);
+        let ran = sandbox.output(&arguments);
+        screens.push_str(&format!("{}[exit code {}]\n\n", ran.stdout, ran.code));
+    }
+    let times = regex::Regex::new(r"the first after [0-9.]+ (ns|us|ms)").unwrap();
+    insta::assert_snapshot!(times.replace_all(&screens, "the first after <n>").into_owned());
+}

@@ -132,6 +132,7 @@ impl Inventory {
             "threads": region.threads,
             "processes": region.processes,
             "instances": region.instances,
+            "forked": region.forked,
             "open": region.open,
             "first_begin_ns": region.first_begin_ns,
             "last_begin_ns": region.last_begin_ns,

@@ -2,7 +2,8 @@
 
 use analysis::{Region, Registered, Times};
 use anyhow::{Context, Result};
-use nvtx::{NsysExpression, ncu_expression, nsys_expression};
+use nsight::{Proof, Remedy, prove};
+use nvtx::{NsysDialect, NsysExpression, ncu_expression, nsys_expression};
 use run::process::{Route, Signals};
 use run::steps::{Start, begin};
 use run::{Event, Exit, Inventory, Observer, needs_register_only_off};
@@ -37,15 +38,64 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
     })?;
     let (inventory, outcome) = run.rehearse(&signals, &mut Warnings)?;
     let inventory = inventory.context("the workload did not run")?;
+    let mut exit = outcome.exit;
     if arguments.json {
         print(&format!("{:#}\n", inventory.to_json()))?;
+    } else if !arguments.gate.is_empty() {
+        for gate in &arguments.gate {
+            let proof = prove(gate, &inventory.regions, NsysDialect { escapes: true });
+            if proof.nsys.remedy == Remedy::None && exit == Exit::Complete {
+                exit = Exit::Missing;
+            }
+            print(&proof_screen(&proof, &inventory))?;
+        }
     } else {
         print(&screen(&inventory))?;
     }
     if let (Exit::WorkloadFailed, Some(code)) = (outcome.exit, outcome.workload_code) {
         eprintln!("the workload failed with exit code {code}");
     }
-    Ok(outcome.exit)
+    Ok(exit)
+}
+
+/// One screen: what each tool makes of a gate as typed, and what to give it.
+fn proof_screen(proof: &Proof, inventory: &Inventory) -> String {
+    let mut text = format!("gate `{}`\n", proof.typed);
+    let typed = quoted(&proof.typed);
+    for (tool, option, proof) in [("nsys", "-p", &proof.nsys), ("ncu", "--nvtx-include", &proof.ncu)] {
+        text.push_str(&format!("\n{tool:5} {option} {typed}\n"));
+        match &proof.cause {
+            None => text.push_str(&format!("      matches {}\n", instances(proof.instances))),
+            Some(cause) => text.push_str(&format!("      matches nothing: {cause}\n")),
+        }
+        match &proof.remedy {
+            Remedy::AsTyped => {}
+            Remedy::Arguments { arguments, instances: count, first_begin_ns, threads } => {
+                let line: Vec<String> = arguments.iter().map(|argument| quoted(argument)).collect();
+                let threads =
+                    if *threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
+                let first = duration(*first_begin_ns);
+                text.push_str(&format!("      use: {}\n", line.join(" ")));
+                text.push_str(&format!(
+                    "      which matches {}, the first after {first}, on {threads}\n",
+                    instances(*count)
+                ));
+            }
+            Remedy::Ungated { why } => text.push_str(&format!("      {why}\n")),
+            Remedy::None => {}
+        }
+    }
+    if proof.nsys.remedy == Remedy::None {
+        text.push_str("\nthe ranges there are:\n");
+        for region in inventory.regions.iter().take(20) {
+            text.push_str(&format!("  {}  ({})\n", region.path, instances(region.instances)));
+        }
+    }
+    text
+}
+
+fn instances(count: u64) -> String {
+    if count == 1 { "1 instance".to_owned() } else { format!("{count} instances") }
 }
 
 fn screen(inventory: &Inventory) -> String {
@@ -118,7 +168,7 @@ fn gates(region: &Region) -> String {
 }
 
 fn quoted(text: &str) -> String {
-    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./@".contains(c));
+    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./@=".contains(c));
     if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 

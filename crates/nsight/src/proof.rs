@@ -1,0 +1,313 @@
+//! A gate proven before it is used: what each tool makes of it as typed, why that
+//! is nothing if it is nothing, and the expression that does what was meant.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use analysis::{Region, Registered};
+use nvtx::{
+    Kind, NcuGate, NsysDialect, NsysExpression, NsysGate, OpenRanges, RangeSeen, ncu_expression,
+    nsys_expression,
+};
+
+use crate::wish::{Wanted, wanted};
+
+/// What both tools make of a gate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proof {
+    pub typed: String,
+    pub nsys: ToolProof,
+    pub ncu: ToolProof,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolProof {
+    /// Ranges that the text matches when the tool gets it as it is.
+    pub instances: u64,
+    /// Why it matches nothing, or not all that was meant.
+    pub cause: Option<Cause>,
+    pub remedy: Remedy,
+}
+
+/// Why a gate matches nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Cause {
+    NoSuchName {
+        nearest: Vec<String>,
+    },
+    OtherDomain {
+        name: String,
+        domains: Vec<String>,
+    },
+    /// ncu: without a slash a start/end range is meant.
+    IsPushPop {
+        path: String,
+    },
+    /// ncu: with a slash a push/pop range is meant.
+    IsStartEnd {
+        path: String,
+    },
+    Unregistered {
+        name: String,
+    },
+    Wide {
+        name: String,
+    },
+    /// A list that the tool takes for one name.
+    List {
+        parts: Vec<String>,
+    },
+    /// A pattern that the tool takes for one name.
+    Glob,
+    /// Only opened where the tool does not look.
+    ForkedOnly {
+        name: String,
+    },
+    Refused {
+        why: String,
+    },
+}
+
+/// What to give the tool instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remedy {
+    /// It is right as typed.
+    AsTyped,
+    /// These arguments select these many ranges.
+    Arguments { arguments: Vec<String>, instances: u64, first_begin_ns: i64, threads: u32 },
+    /// nsys takes one gate: record all, and apply the gate afterwards.
+    Ungated { why: String },
+    /// There is nothing to select.
+    None,
+}
+
+/// Holds a wish against what a rehearsal saw.
+pub fn prove(wish: &str, regions: &[Region], dialect: NsysDialect) -> Proof {
+    let wanted = wanted(wish, regions);
+    Proof {
+        typed: wish.to_owned(),
+        nsys: nsys(wish, regions, &wanted, dialect),
+        ncu: ncu(wish, regions, &wanted),
+    }
+}
+
+fn nsys(wish: &str, regions: &[Region], wanted: &[Wanted<'_>], dialect: NsysDialect) -> ToolProof {
+    let remedy = nsys_remedy(wanted);
+    let gate = match NsysGate::parse(wish, dialect) {
+        Ok(gate) => gate,
+        Err(error) => {
+            return ToolProof {
+                instances: 0,
+                cause: Some(Cause::Refused { why: error.to_string() }),
+                remedy,
+            };
+        }
+    };
+    let opened = |off: bool| -> u64 {
+        let opens = regions.iter().filter(|region| gate.opens_for(&seen(region), off));
+        opens.map(|region| region.instances - region.forked).sum()
+    };
+    let instances = opened(false);
+    if instances > 0 && wanted.len() < 2 {
+        return ToolProof { instances, cause: None, remedy: Remedy::AsTyped };
+    }
+    let same_name: Vec<&Region> = regions.iter().filter(|region| region.path.name() == gate.name).collect();
+    let in_forks = same_name.iter().any(|region| gate.opens_for(&seen(region), true) && region.forked > 0);
+    let cause = if opened(true) > 0 {
+        Cause::Unregistered { name: gate.name }
+    } else if in_forks {
+        Cause::ForkedOnly { name: gate.name }
+    } else if same_name.iter().any(|region| region.wide) {
+        Cause::Wide { name: gate.name }
+    } else if !same_name.is_empty() {
+        Cause::OtherDomain { name: gate.name, domains: domains(&same_name) }
+    } else {
+        unknown(wish, regions, wanted)
+    };
+    ToolProof { instances, cause: Some(cause), remedy }
+}
+
+fn nsys_remedy(wanted: &[Wanted<'_>]) -> Remedy {
+    let regions: Vec<&Region> = wanted.iter().flat_map(|wanted| wanted.regions.iter().copied()).collect();
+    if regions.is_empty() {
+        return Remedy::None;
+    }
+    if wanted.len() > 1 {
+        let why = "nsys takes one gate; record without one and apply the ranges afterwards";
+        return Remedy::Ungated { why: why.to_owned() };
+    }
+    let gates: BTreeSet<String> = regions
+        .iter()
+        .filter_map(|region| match nsys_expression(&region.path, region.wide) {
+            NsysExpression::Gate(gate) => Some(gate),
+            NsysExpression::None(_) => None,
+        })
+        .collect();
+    let mut gates = gates.into_iter();
+    match (gates.next(), gates.next()) {
+        (Some(gate), None) => {
+            let mut arguments = vec!["-c".to_owned(), "nvtx".to_owned(), "-p".to_owned(), gate];
+            if regions.iter().any(|region| region.registered != Registered::Yes) {
+                arguments.extend(["-e".to_owned(), "NSYS_NVTX_PROFILER_REGISTER_ONLY=0".to_owned()]);
+            }
+            if regions.iter().any(|region| region.forked > 0) {
+                arguments.push("--trace-fork-before-exec=true".to_owned());
+            }
+            selected(arguments, &regions)
+        }
+        (Some(_), Some(_)) => {
+            let why =
+                "several domains have it, and nsys takes one gate; name the domain, or record without a gate";
+            Remedy::Ungated { why: why.to_owned() }
+        }
+        (None, _) => {
+            Remedy::Ungated { why: "nsys cannot express this name as a gate; record without one".to_owned() }
+        }
+    }
+}
+
+fn ncu(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> ToolProof {
+    let remedy = ncu_remedy(wanted);
+    let gate = match NcuGate::parse(wish) {
+        Ok(gate) => gate,
+        Err(error) => {
+            return ToolProof {
+                instances: 0,
+                cause: Some(Cause::Refused { why: error.to_string() }),
+                remedy,
+            };
+        }
+    };
+    // A range counts where it, and not already the one around it, lets kernels in.
+    let opens = regions.iter().filter(|region| {
+        let around = &region.path.names[..region.path.names.len().saturating_sub(1)];
+        gate.includes(&open(region, &region.path.names)) && !gate.includes(&open(region, around))
+    });
+    let instances = opens.map(|region| region.instances).sum();
+    if instances > 0 {
+        return ToolProof { instances, cause: None, remedy: Remedy::AsTyped };
+    }
+    let bare = wish.rsplit('@').next().unwrap_or(wish).trim_end_matches('/');
+    let named: Vec<&Region> = regions.iter().filter(|region| region.path.name() == bare).collect();
+    let (here, elsewhere): (Vec<&Region>, Vec<&Region>) =
+        named.into_iter().partition(|region| region.path.domain == gate.domain);
+    let cause = match (here.first(), elsewhere.is_empty()) {
+        (Some(region), _) if region.kind == Kind::PushPop => {
+            Cause::IsPushPop { path: region.path.to_string() }
+        }
+        (Some(region), _) => Cause::IsStartEnd { path: region.path.to_string() },
+        (None, false) => Cause::OtherDomain { name: bare.to_owned(), domains: domains(&elsewhere) },
+        (None, true) => unknown(wish, regions, wanted),
+    };
+    ToolProof { instances, cause: Some(cause), remedy }
+}
+
+fn ncu_remedy(wanted: &[Wanted<'_>]) -> Remedy {
+    let regions: Vec<&Region> = wanted.iter().flat_map(|wanted| wanted.regions.iter().copied()).collect();
+    if regions.is_empty() {
+        return Remedy::None;
+    }
+    // A name alone selects it at any depth.
+    let includes: BTreeSet<String> = regions
+        .iter()
+        .map(|region| {
+            let name = nvtx::RegionPath::new(region.path.domain.clone(), [region.path.name()]);
+            ncu_expression(&name, region.kind)
+        })
+        .collect();
+    let mut arguments = vec!["--nvtx".to_owned()];
+    for include in includes {
+        arguments.extend(["--nvtx-include".to_owned(), include]);
+    }
+    selected(arguments, &regions)
+}
+
+fn selected(arguments: Vec<String>, regions: &[&Region]) -> Remedy {
+    Remedy::Arguments {
+        arguments,
+        instances: regions.iter().map(|region| region.instances).sum(),
+        first_begin_ns: regions.iter().map(|region| region.first_begin_ns).min().unwrap_or(0),
+        threads: regions.iter().map(|region| region.threads).max().unwrap_or(0),
+    }
+}
+
+/// No range is called that: a list, a pattern, or a name that is not there.
+fn unknown(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> Cause {
+    if wanted.len() > 1 {
+        return Cause::List { parts: wanted.iter().map(|wanted| wanted.text.clone()).collect() };
+    }
+    if wish.contains('*') {
+        return Cause::Glob;
+    }
+    let bare = wish.split('@').next().unwrap_or(wish).trim_end_matches('/');
+    let mut near: Vec<(usize, String)> = regions
+        .iter()
+        .map(|region| {
+            let (a, b) = (bare.to_lowercase(), region.path.name().to_lowercase());
+            (strsim::damerau_levenshtein(&a, &b), region.path.to_string())
+        })
+        .filter(|(distance, _)| *distance <= 1.max(bare.len() / 3))
+        .collect();
+    near.sort();
+    near.dedup();
+    Cause::NoSuchName { nearest: near.into_iter().map(|(_, path)| path).take(3).collect() }
+}
+
+fn seen(region: &Region) -> RangeSeen {
+    RangeSeen {
+        domain: region.path.domain.clone(),
+        name: region.path.name().to_owned(),
+        kind: region.kind,
+        registered: region.registered == Registered::Yes,
+        wide: region.wide,
+    }
+}
+
+fn open(region: &Region, names: &[String]) -> OpenRanges {
+    let ranges: Vec<(String, String)> =
+        names.iter().map(|name| (region.path.domain.clone(), name.clone())).collect();
+    match region.kind {
+        Kind::PushPop => OpenRanges { stack: ranges, started: Vec::new() },
+        Kind::StartEnd => OpenRanges { stack: Vec::new(), started: ranges },
+    }
+}
+
+fn domains(regions: &[&Region]) -> Vec<String> {
+    let names: BTreeSet<String> = regions.iter().map(|region| region.path.domain.clone()).collect();
+    names.into_iter().collect()
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quoted =
+            |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        match self {
+            Self::NoSuchName { nearest } if nearest.is_empty() => write!(f, "no range has this name"),
+            Self::NoSuchName { nearest } => {
+                write!(f, "no range has this name (nearest: {})", quoted(nearest))
+            }
+            Self::OtherDomain { name, domains } => match domains.as_slice() {
+                [domain] if domain.is_empty() => write!(f, "`{name}` exists only in the default domain"),
+                domains => write!(f, "`{name}` exists only in domain {}", quoted(domains)),
+            },
+            Self::IsPushPop { path } => {
+                write!(f, "without a slash it means a start/end range, and `{path}` is push/pop")
+            }
+            Self::IsStartEnd { path } => {
+                write!(f, "with a slash it means a push/pop range, and `{path}` is start/end")
+            }
+            Self::Unregistered { name } => {
+                write!(f, "`{name}` is not a registered string, and nsys looks only at those")
+            }
+            Self::Wide { name } => write!(f, "`{name}` is a wide string, which never opens a gate of nsys"),
+            Self::List { parts } => {
+                write!(f, "it takes the text for one name; there is no list ({} were meant)", quoted(parts))
+            }
+            Self::Glob => write!(f, "it takes `*` for a part of the name; there are no patterns"),
+            Self::ForkedOnly { name } => {
+                write!(f, "`{name}` is opened only in a forked child, which nsys does not follow")
+            }
+            Self::Refused { why } => write!(f, "it refuses the expression: {why}"),
+        }
+    }
+}
