@@ -172,6 +172,57 @@ mod tests {
         assert!(!opens("A", &range("", true, true), true), "a wide name never opens a gate");
     }
 
+    /// Every recorded row of nsys 2025.3.1: whether the gate opened.
+    #[test]
+    fn the_recorded_truth_table() {
+        const RANGES: [(&str, &str, bool); 26] = [
+            ("", "plain", false),
+            ("", "outer", false),
+            ("", "mid", false),
+            ("", "inner", false),
+            ("", "reg_default", true),
+            ("LLM", "reg_llm", true),
+            ("LLM", "unreg_llm", false),
+            ("", "same", false),
+            ("LLM", "same", false),
+            ("other", "same", false),
+            ("", "se", false),
+            ("", "sx", false),
+            ("", "sy", false),
+            ("LLM", "se_llm", false),
+            ("", "a/b", false),
+            ("", "x@y", false),
+            ("", "[z]", false),
+            ("", "two words", false),
+            ("", "st*ar", false),
+            ("", "step0", false),
+            ("", "step1", false),
+            ("", "Case", false),
+            ("", "threaded", false),
+            ("", "in_thread", false),
+            ("", "nothing", false),
+            ("", "outer", false),
+        ];
+        let mut rows = 0;
+        for line in include_str!("../tests/data/nsys-2025.3.1.tsv").lines().skip(1) {
+            let columns: Vec<&str> = line.split('\t').collect();
+            let gate = NsysGate::parse(columns[0], NEW).unwrap();
+            let opened = RANGES.iter().any(|(domain, name, registered)| {
+                let range = RangeSeen {
+                    domain: (*domain).to_owned(),
+                    name: (*name).to_owned(),
+                    kind: Kind::PushPop,
+                    registered: *registered,
+                    wide: false,
+                };
+                gate.opens_for(&range, columns[1] == "0")
+            });
+            assert_eq!(opened, columns[2] == "yes", "{line}");
+            rows += 1;
+        }
+        assert!(rows >= 32, "{rows}");
+    }
+
     proptest! {
         #[test]
         fn never_panics(text in "\\PC{0,20}", escapes in any::<bool>()) {

@@ -27,6 +27,8 @@ static EPOCH: AtomicU32 = AtomicU32::new(1);
 static HEADER: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
 static BASE_TICKS: AtomicU64 = AtomicU64::new(0);
 
+const MADV_POPULATE_WRITE: i32 = 23;
+
 const FIRST_ARENA: usize = 64 << 10;
 const LARGEST_ARENA: usize = 4 << 20;
 
@@ -175,6 +177,9 @@ fn new_chunk(space: &mut Space, kind: u32, thread: u32, wanted: usize) -> Option
     let chunk = space.free;
     // SAFETY: the arena has `size` bytes left from here, zeroed and ours alone.
     unsafe {
+        // All pages at once cost a fraction of one fault each; an old kernel that
+        // does not know how takes the faults.
+        libc::madvise(chunk.cast(), size, MADV_POPULATE_WRITE);
         space.free = chunk.add(size);
         let (ticks, monotonic) = clock::pair();
         put(chunk, chunk::KIND, &kind.to_le_bytes());

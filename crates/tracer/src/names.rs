@@ -87,7 +87,10 @@ fn intern_locked(given: Given<'_>) -> Option<Interned> {
     let text = &text[..text.len().min(string::LONGEST)];
     let flags = given.flags | if cut { string::CUT } else { 0 };
     write_string(tables, kind::STRING, u64::from(id) | u64::from(flags) << 32, text)?;
-    let copy: &'static [u8] = Box::leak(Box::from(given.bytes));
+    // A zero behind it: threads compare it with C strings.
+    let mut copy = given.bytes.to_vec();
+    copy.push(0);
+    let copy: &'static [u8] = &Box::leak(copy.into_boxed_slice())[..given.bytes.len()];
     let interned = Interned { id, copy };
     tables.names.insert(key, interned);
     Some(interned)

@@ -112,7 +112,7 @@ impl About {
             }
             let attributes = &*attributes;
             let name = match attributes.message_type {
-                MESSAGE_ASCII => thread.name(ascii(attributes.message.ascii)),
+                MESSAGE_ASCII => thread.c_name(attributes.message.ascii),
                 MESSAGE_WIDE => thread.name(wide(attributes.message.wide)),
                 MESSAGE_REGISTERED => attributes
                     .message
@@ -212,12 +212,20 @@ fn named(given: Given<'_>) -> impl FnOnce(&mut Thread) -> About {
     move |thread| About::name(thread.name(given))
 }
 
+/// # Safety
+/// `text` is null or a C string.
+#[inline(always)]
+unsafe fn c_named(text: *const c_char) -> impl FnOnce(&mut Thread) -> About {
+    // SAFETY: as stated.
+    move |thread| About::name(unsafe { thread.c_name(text) })
+}
+
 unsafe extern "C" fn mark_ex(attributes: *const EventAttributes) {
     begin(kind::MARK, layout::DEFAULT_DOMAIN, |thread| unsafe { About::of(thread, attributes) });
 }
 
 unsafe extern "C" fn mark_a(text: *const c_char) {
-    begin(kind::MARK, layout::DEFAULT_DOMAIN, named(unsafe { ascii(text) }));
+    begin(kind::MARK, layout::DEFAULT_DOMAIN, unsafe { c_named(text) });
 }
 
 unsafe extern "C" fn mark_w(text: *const u32) {
@@ -229,7 +237,7 @@ unsafe extern "C" fn range_start_ex(attributes: *const EventAttributes) -> u64 {
 }
 
 unsafe extern "C" fn range_start_a(text: *const c_char) -> u64 {
-    start(layout::DEFAULT_DOMAIN, named(unsafe { ascii(text) }))
+    start(layout::DEFAULT_DOMAIN, unsafe { c_named(text) })
 }
 
 unsafe extern "C" fn range_start_w(text: *const u32) -> u64 {
@@ -246,7 +254,7 @@ unsafe extern "C" fn range_push_ex(attributes: *const EventAttributes) -> c_int 
 }
 
 unsafe extern "C" fn range_push_a(text: *const c_char) -> c_int {
-    begin(kind::PUSH, layout::DEFAULT_DOMAIN, named(unsafe { ascii(text) }));
+    begin(kind::PUSH, layout::DEFAULT_DOMAIN, unsafe { c_named(text) });
     NO_PUSH_POP_TRACKING
 }
 

@@ -2,6 +2,7 @@
 //! system call, no allocation, unless the place or a name is new.
 
 use std::cell::UnsafeCell;
+use std::ffi::c_char;
 
 use tracefile::layout::{self, chunk};
 
@@ -21,6 +22,8 @@ pub(crate) struct Thread {
     next_chunk: usize,
     /// Ids of start/end ranges: the thread in the high half.
     next_id: u64,
+    /// The latest names by the address they were given at, which often repeats.
+    recent: [Recent; RECENT],
     /// Names this thread has asked before; a power of two of entries.
     known: *mut Known,
     known_size: usize,
@@ -37,6 +40,18 @@ struct Known {
     id: u32,
 }
 
+/// A name given at an address, and our copy, which ends in a zero. The text at the
+/// address may have changed since and is compared every time.
+#[derive(Clone, Copy)]
+struct Recent {
+    address: *const c_char,
+    copy: *const c_char,
+    id: u32,
+}
+
+const RECENT: usize = 16;
+const NO_RECENT: Recent = Recent { address: std::ptr::null(), copy: std::ptr::null(), id: layout::NO_NAME };
+
 const NOWHERE: Part =
     Part { chunk: std::ptr::null_mut(), cursor: std::ptr::null_mut(), end: std::ptr::null_mut() };
 
@@ -47,6 +62,7 @@ thread_local! {
             part: NOWHERE,
             next_chunk: FIRST_CHUNK,
             next_id: 0,
+            recent: [NO_RECENT; RECENT],
             known: std::ptr::null_mut(),
             known_size: 0,
             known_count: 0,
@@ -134,30 +150,65 @@ impl Thread {
         self.next_id
     }
 
+    /// The number of a name given as a C string.
+    ///
+    /// # Safety
+    /// `text` is null or a C string.
+    #[inline(always)]
+    pub(crate) unsafe fn c_name(&mut self, text: *const c_char) -> u32 {
+        let at = (text as usize >> 3) % RECENT;
+        let recent = self.recent[at];
+        // SAFETY: a recent address is not null; both texts end in a zero.
+        if recent.address == text && !text.is_null() && unsafe { libc::strcmp(text, recent.copy) } == 0 {
+            return recent.id;
+        }
+        // SAFETY: as stated.
+        let given = unsafe { names::ascii(text) };
+        let hash = hash(given);
+        match self.find(given, hash) {
+            Some(known) => {
+                if !text.is_null() {
+                    self.recent[at] = Recent { address: text, copy: known.bytes.cast(), id: known.id };
+                }
+                known.id
+            }
+            None => self.new_name(given, hash),
+        }
+    }
+
     /// The number of a name; [`layout::NO_NAME`] when it cannot be written down.
     #[inline(always)]
     pub(crate) fn name(&mut self, given: Given<'_>) -> u32 {
         let hash = hash(given);
-        if self.known_size > 0 {
-            let mask = self.known_size - 1;
-            let mut at = hash as usize & mask;
-            loop {
-                // SAFETY: `at` is masked to the table, which is never full.
-                let known = unsafe { *self.known.add(at) };
-                if known.id == layout::NO_NAME {
-                    break;
-                }
-                if known.hash == hash && known.length as usize == given.bytes.len() {
-                    // SAFETY: the copy lives for ever and has that length.
-                    let copy = unsafe { std::slice::from_raw_parts(known.bytes, given.bytes.len()) };
-                    if copy == given.bytes {
-                        return known.id;
-                    }
-                }
-                at = (at + 1) & mask;
-            }
+        match self.find(given, hash) {
+            Some(known) => known.id,
+            None => self.new_name(given, hash),
         }
-        self.new_name(given, hash)
+    }
+
+    /// A name this thread has asked before.
+    #[inline(always)]
+    fn find(&self, given: Given<'_>, hash: u64) -> Option<Known> {
+        if self.known_size == 0 {
+            return None;
+        }
+        let mask = self.known_size - 1;
+        let mut at = hash as usize & mask;
+        loop {
+            // SAFETY: `at` is masked to the table, which is never full.
+            let known = unsafe { *self.known.add(at) };
+            if known.id == layout::NO_NAME {
+                return None;
+            }
+            if known.hash == hash && known.length as usize == given.bytes.len() {
+                // SAFETY: the copy lives for ever and has that length.
+                let copy = unsafe { std::slice::from_raw_parts(known.bytes, given.bytes.len()) };
+                if copy == given.bytes {
+                    return Some(known);
+                }
+            }
+            at = (at + 1) & mask;
+        }
     }
 
     #[cold]
@@ -199,6 +250,7 @@ impl Thread {
     }
 
     fn clear_known(&mut self) {
+        self.recent = [NO_RECENT; RECENT];
         for known in self.table() {
             known.id = layout::NO_NAME;
         }
@@ -206,6 +258,7 @@ impl Thread {
     }
 
     fn free_known(&mut self) {
+        self.recent = [NO_RECENT; RECENT];
         if !self.known.is_null() {
             // SAFETY: it was leaked from a boxed slice of this length.
             drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(self.known, self.known_size)) });
