@@ -128,7 +128,7 @@ fn nsys(wish: &str, regions: &[Region], wanted: &[Wanted<'_>], dialect: NsysDial
 }
 
 fn nsys_remedy(wanted: &[Wanted<'_>]) -> Remedy {
-    let regions: Vec<&Region> = wanted.iter().flat_map(|wanted| wanted.regions.iter().copied()).collect();
+    let regions = meant(wanted);
     if regions.is_empty() {
         return Remedy::None;
     }
@@ -203,7 +203,7 @@ fn ncu(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> ToolProof {
 }
 
 fn ncu_remedy(wanted: &[Wanted<'_>]) -> Remedy {
-    let regions: Vec<&Region> = wanted.iter().flat_map(|wanted| wanted.regions.iter().copied()).collect();
+    let regions = meant(wanted);
     if regions.is_empty() {
         return Remedy::None;
     }
@@ -220,6 +220,11 @@ fn ncu_remedy(wanted: &[Wanted<'_>]) -> Remedy {
         arguments.extend(["--nvtx-include".to_owned(), include]);
     }
     selected(arguments, &regions)
+}
+
+/// All regions that any part of a wish can mean.
+fn meant<'a>(wanted: &[Wanted<'a>]) -> Vec<&'a Region> {
+    wanted.iter().flat_map(|wanted| wanted.regions.iter().copied()).collect()
 }
 
 fn selected(arguments: Vec<String>, regions: &[&Region]) -> Remedy {

@@ -11,8 +11,10 @@ mod protocol;
 mod pump;
 mod signals;
 mod spec;
+mod streams;
 mod supervise;
 mod terminal;
+mod watch;
 
 pub use guardian::{GUARDIAN_ARGUMENT, guardian_main};
 pub use protocol::{Ending, Leftover, Usage};
