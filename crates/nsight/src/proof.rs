@@ -10,6 +10,7 @@ use nvtx::{
     nsys_expression,
 };
 
+use crate::nsys::needs_register_only_off;
 use crate::wish::{Wanted, wanted};
 
 /// What both tools make of a gate.
@@ -147,7 +148,7 @@ fn nsys_remedy(wanted: &[Wanted<'_>]) -> Remedy {
     match (gates.next(), gates.next()) {
         (Some(gate), None) => {
             let mut arguments = vec!["-c".to_owned(), "nvtx".to_owned(), "-p".to_owned(), gate];
-            if regions.iter().any(|region| region.registered != Registered::Yes) {
+            if regions.iter().any(|region| needs_register_only_off(region)) {
                 arguments.extend(["-e".to_owned(), "NSYS_NVTX_PROFILER_REGISTER_ONLY=0".to_owned()]);
             }
             if regions.iter().any(|region| region.forked > 0) {

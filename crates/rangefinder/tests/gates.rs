@@ -216,7 +216,7 @@ fn foresee(row: &Row, emit: &str, dialect: NsysDialect) -> Prediction {
         (Some(code), _) => code,
         (None, signal) => 128 + signal.unwrap(),
     };
-    let trace = trace::read_tracer_files(&traces(&run)).unwrap();
+    let trace = trace::read_tracer_files(&traces(&run), |_, _| ()).unwrap();
     let range_end = row.range_end.as_deref().unwrap_or("stop-shutdown");
     let setup = Setup {
         dialect,

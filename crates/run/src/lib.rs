@@ -15,4 +15,5 @@ pub mod workload;
 
 pub use events::{Event, Observer};
 pub use exit::Exit;
-pub use rehearsal::{Inventory, needs_register_only_off, read_rehearsal};
+pub use quote::shell_word;
+pub use rehearsal::{Inventory, read_rehearsal};

@@ -4,7 +4,8 @@ pub(crate) fn shell_line(argv: &[String]) -> String {
     argv.iter().map(|argument| shell_word(argument)).collect::<Vec<_>>().join(" ")
 }
 
-pub(crate) fn shell_word(text: &str) -> String {
+/// One argument, in quotes where a shell needs them.
+pub fn shell_word(text: &str) -> String {
     let plain =
         !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./@%+=:,".contains(c));
     if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use analysis::{Region, Registered, Times, regions};
+use analysis::{Region, Times, regions};
+use nsight::nsys::needs_register_only_off;
 use nvtx::{NsysExpression, ncu_expression, nsys_expression};
 use serde_json::{Value, json};
 use trace::{Diagnostic, Process, Trace, read_tracer_files};
@@ -38,7 +39,8 @@ pub(crate) fn tracer_variables(library: &Path, folder: &Path) -> Vec<(String, Op
     vec![set("NVTX_INJECTION64_PATH", library), set("RANGEFINDER_TRACE_DIR", folder)]
 }
 
-/// Reads what the tracer left in `folder`.
+/// Reads what the tracer left in `folder`, and gives back the space it had taken
+/// ahead in each file.
 pub fn read_rehearsal(folder: &Path) -> Result<Inventory, trace::ReadError> {
     let mut files: Vec<PathBuf> = fs_err::read_dir(folder)?
         .flatten()
@@ -46,23 +48,15 @@ pub fn read_rehearsal(folder: &Path) -> Result<Inventory, trace::ReadError> {
         .filter(|path| path.extension().is_some_and(|extension| extension == EXTENSION))
         .collect();
     files.sort();
-    let trace = read_tracer_files(&files)?;
-    Ok(Inventory::of(trace))
+    Ok(Inventory::of(read_tracer_files(&files, trim)?))
 }
 
-/// Gives back the space that the tracer had taken ahead.
-pub(crate) fn trim_traces(folder: &Path) {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        if path.extension().is_some_and(|extension| extension == EXTENSION)
-            && let Ok(bytes) = std::fs::read(&path)
-            && let Ok(file) = tracefile::TraceFile::parse(&bytes)
-            && file.written() < bytes.len()
-            && let Ok(file_on_disk) = std::fs::OpenOptions::new().write(true).open(&path)
-        {
-            // Only space is lost when this fails.
-            let _ = file_on_disk.set_len(file.written() as u64);
-        }
+fn trim(path: &Path, written: u64) {
+    if path.metadata().is_ok_and(|metadata| metadata.len() > written)
+        && let Ok(file) = std::fs::OpenOptions::new().write(true).open(path)
+    {
+        // Only space is lost when this fails.
+        let _ = file.set_len(written);
     }
 }
 
@@ -149,9 +143,4 @@ impl Inventory {
     pub fn share(&self, times: &Times) -> f64 {
         if self.span_ns > 0 { times.total_ns as f64 / self.span_ns as f64 } else { 0.0 }
     }
-}
-
-/// nsys opens a gate for a name that was not registered only when told to.
-pub fn needs_register_only_off(region: &Region) -> bool {
-    region.registered != Registered::Yes
 }

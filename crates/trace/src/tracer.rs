@@ -18,11 +18,14 @@ pub enum ReadError {
 
 /// Reads every file into one trace. A file that cannot be read is an error; one
 /// that is damaged is read as far as it goes, and a diagnostic says so.
-pub fn read_tracer_files(paths: &[PathBuf]) -> Result<Trace, ReadError> {
+/// `written` is told how much of each file holds anything.
+pub fn read_tracer_files(paths: &[PathBuf], mut written: impl FnMut(&Path, u64)) -> Result<Trace, ReadError> {
     let mut trace = Trace { begin: i64::MAX, end: i64::MIN, ..Trace::default() };
     for path in paths {
         let bytes = fs_err::read(path)?;
-        read(&bytes, path, &mut trace).map_err(|source| ReadError::File { path: path.clone(), source })?;
+        let used = read(&bytes, path, &mut trace)
+            .map_err(|source| ReadError::File { path: path.clone(), source })?;
+        written(path, used as u64);
     }
     if trace.begin > trace.end {
         (trace.begin, trace.end) = (0, 0);
@@ -30,7 +33,7 @@ pub fn read_tracer_files(paths: &[PathBuf]) -> Result<Trace, ReadError> {
     Ok(trace)
 }
 
-fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<(), tracefile::ReadError> {
+fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<usize, tracefile::ReadError> {
     let file = TraceFile::parse(bytes)?;
     let process = trace.processes.len() as u32;
     trace.processes.push(Process {
@@ -76,7 +79,7 @@ fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<(), tracefile::R
     if unbalanced > 0 {
         say(format!("{shown}: {unbalanced} pops had no push before them"), false);
     }
-    Ok(())
+    Ok(file.written())
 }
 
 /// Ticks → nanoseconds of `CLOCK_MONOTONIC`.

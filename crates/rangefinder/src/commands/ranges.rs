@@ -2,11 +2,12 @@
 
 use analysis::{Region, Registered, Times};
 use anyhow::{Context, Result};
+use nsight::nsys::needs_register_only_off;
 use nsight::{Proof, Remedy, prove};
 use nvtx::{NsysDialect, NsysExpression, ncu_expression, nsys_expression};
 use run::process::{Route, Signals};
 use run::steps::{Start, begin};
-use run::{Event, Exit, Inventory, Observer, needs_register_only_off};
+use run::{Event, Exit, Inventory, Observer, shell_word};
 
 use super::{here, print, resolved};
 use crate::cli::RangesArguments;
@@ -61,7 +62,7 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
 /// One screen: what each tool makes of a gate as typed, and what to give it.
 fn proof_screen(proof: &Proof, inventory: &Inventory) -> String {
     let mut text = format!("gate `{}`\n", proof.typed);
-    let typed = quoted(&proof.typed);
+    let typed = shell_word(&proof.typed);
     for (tool, option, proof) in [("nsys", "-p", &proof.nsys), ("ncu", "--nvtx-include", &proof.ncu)] {
         text.push_str(&format!("\n{tool:5} {option} {typed}\n"));
         match &proof.cause {
@@ -71,7 +72,7 @@ fn proof_screen(proof: &Proof, inventory: &Inventory) -> String {
         match &proof.remedy {
             Remedy::AsTyped => {}
             Remedy::Arguments { arguments, instances: count, first_begin_ns, threads } => {
-                let line: Vec<String> = arguments.iter().map(|argument| quoted(argument)).collect();
+                let line: Vec<String> = arguments.iter().map(|argument| shell_word(argument)).collect();
                 let threads =
                     if *threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
                 let first = duration(*first_begin_ns);
@@ -154,7 +155,7 @@ fn gates(region: &Region) -> String {
         NsysExpression::Gate(gate) => {
             let off =
                 if needs_register_only_off(region) { " -e NSYS_NVTX_PROFILER_REGISTER_ONLY=0" } else { "" };
-            format!("-c nvtx -p {}{off}", quoted(&gate))
+            format!("-c nvtx -p {}{off}", shell_word(&gate))
         }
         NsysExpression::None(why) => format!("cannot select it: {why}"),
     };
@@ -163,13 +164,8 @@ fn gates(region: &Region) -> String {
         Registered::No => "not registered",
         Registered::Mixed => "registered in part",
     };
-    let ncu = quoted(&ncu_expression(&region.path, region.kind));
+    let ncu = shell_word(&ncu_expression(&region.path, region.kind));
     format!("{indent}nsys  {nsys}    ({registered})\n{indent}ncu   --nvtx --nvtx-include {ncu}\n")
-}
-
-fn quoted(text: &str) -> String {
-    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "_-./@=".contains(c));
-    if plain { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 fn duration(ns: i64) -> String {

@@ -87,12 +87,7 @@ impl TryFrom<Text> for RangeEnd {
     type Error = &'static str;
 
     fn try_from(Text(text): Text) -> Result<Self, Self::Error> {
-        let count = |text: &str| text.parse::<u32>().is_ok_and(|count| count > 0);
-        let known = match text.split_once(':') {
-            None => matches!(text.as_str(), "none" | "stop" | "stop-shutdown" | "repeat"),
-            Some(("repeat" | "repeat-shutdown", n)) => count(n),
-            Some(_) => false,
-        };
+        let known = nsight::nsys::RangeEnd::parse(&text).is_some();
         known.then_some(Self(text)).ok_or(
             "`none`, `stop`, `stop-shutdown`, `repeat`, `repeat:N` or `repeat-shutdown:N`, \
              or `null` to leave the flag out",

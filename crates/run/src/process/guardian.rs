@@ -23,7 +23,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{SigSet, Signal as NixSignal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::time::TimeValLike;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{
     Pid, Signal, WaitOptions, ioctl_tiocsctty, kill_process, kill_process_group, set_child_subreaper,
     setpgid, setsid, wait,
@@ -32,6 +32,7 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr, tcsetpgrp}
 
 use super::descendants::{Descendant, descendants, signal_all};
 use super::protocol::{Ending, Launch, Leftover, News, Order, Session, Usage, receive, receive_launch, send};
+use super::timespec;
 
 /// The hidden first argument that makes our binary a guardian.
 pub const GUARDIAN_ARGUMENT: &str = "__guardian";
@@ -291,10 +292,7 @@ impl Guardian {
             }
             Phase::Killing { .. } => Some(Duration::from_millis(5)),
         };
-        let timeout = timeout.map(|timeout| Timespec {
-            tv_sec: timeout.as_secs() as i64,
-            tv_nsec: timeout.subsec_nanos().into(),
-        });
+        let timeout = timeout.map(timespec);
         let readable = {
             let mut watched = vec![PollFd::from_borrowed_fd(children.as_fd(), PollFlags::IN)];
             if !self.orphaned {

@@ -16,6 +16,11 @@ mod supervise;
 mod terminal;
 mod watch;
 
+/// A length of time as `poll` takes it.
+fn timespec(time: std::time::Duration) -> rustix::event::Timespec {
+    rustix::event::Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() }
+}
+
 pub use guardian::{GUARDIAN_ARGUMENT, guardian_main};
 pub use protocol::{Ending, Leftover, Usage};
 pub use pump::LogOutcome;

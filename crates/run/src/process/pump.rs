@@ -11,10 +11,11 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use serde::Serialize;
 
+use super::timespec;
 use crate::rundir::{KnownHash, is_full};
 use crate::secrets::StreamScrubber;
 
@@ -143,10 +144,8 @@ impl Pump {
 
     /// Waits for data. False when there will be none.
     fn wait(&self, deadline: &mut Option<Instant>) -> bool {
-        let timeout = deadline.map(|deadline: Instant| {
-            let left = deadline.saturating_duration_since(Instant::now());
-            Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() }
-        });
+        let timeout =
+            deadline.map(|deadline: Instant| timespec(deadline.saturating_duration_since(Instant::now())));
         let mut watched = vec![PollFd::from_borrowed_fd(self.source.as_fd(), PollFlags::IN)];
         if deadline.is_none() {
             watched.push(PollFd::from_borrowed_fd(self.over.as_fd(), PollFlags::IN));

@@ -95,6 +95,7 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
     child_side.start();
     let over = watch.run();
     if over.is_none() {
+        // Before their output is waited for.
         signal_all(&descendants(), Signal::KILL);
     }
     drop(watch.user.take());
@@ -102,7 +103,7 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
     let (stdout, stderr) = child_side.finish(patience);
     wait_for(guardian);
     let Some(Over { ending, usage, leftovers }) = over else {
-        return Err(guardian_lost(program));
+        return Err(SuperviseError::GuardianLost { program });
     };
     let Some((wall, ending)) = ending else {
         let who: Vec<String> =

@@ -49,7 +49,7 @@ impl UserTerminal {
 
     /// Goes raw, unless we are a background job, which must leave the terminal alone.
     pub(super) fn enter(&mut self) {
-        if self.foreground() && !self.raw {
+        if !self.raw && self.foreground() {
             let mut modes = self.before.clone();
             modes.make_raw();
             self.raw = tcsetattr(&self.terminal, OptionalActions::Now, &modes).is_ok();

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::Signal;
 
@@ -14,6 +14,7 @@ use super::spec::{Reason, Spec, StopBy};
 use super::streams::User;
 use super::supervise::supervise;
 use super::terminal::{resize, typed_interrupts};
+use super::timespec;
 
 /// How often a job in the background looks whether it is in the foreground.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -102,9 +103,8 @@ impl Watch<'_> {
             if woken.hung_up {
                 self.terminal_gone();
             }
-            if !woken.guardian {
-                self.take_terminal();
-            }
+            // We may have come to the foreground: with SIGCONT, or without a word.
+            self.take_terminal();
             if woken.keyboard {
                 self.read_keyboard();
             }
@@ -142,10 +142,12 @@ impl Watch<'_> {
         }
         // A job brought to the foreground is not told so when it was running.
         let look_again = in_background.then(|| Instant::now() + LOOK_AGAIN);
-        let timeout = self.next_deadline().into_iter().chain(look_again).min().map(|deadline| {
-            let left = deadline.saturating_duration_since(Instant::now());
-            Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() }
-        });
+        let timeout = self
+            .next_deadline()
+            .into_iter()
+            .chain(look_again)
+            .min()
+            .map(|deadline| timespec(deadline.saturating_duration_since(Instant::now())));
         if poll(&mut watched, timeout.as_ref()).is_err() {
             return Woken::default();
         }
@@ -215,7 +217,7 @@ impl Watch<'_> {
                         resize(user.terminal.terminal(), user.ptys.iter());
                     }
                 }
-                Received::Continued => self.take_terminal(),
+                Received::Continued => {}
                 Received::Interrupt { signal, from_terminal } => {
                     // In a shared process group the terminal has told the child already.
                     let told = from_terminal && matches!(self.session, Session::Shared(_));

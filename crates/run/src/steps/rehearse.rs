@@ -8,7 +8,7 @@ use super::flow::{Context, Run, StepResult};
 use crate::config::{Config, Enable, StopWith};
 use crate::process::{Finished, Output, Reason, Spec, Stop, StopBy, SuperviseError, supervise};
 use crate::quote::{shell_line, shell_word};
-use crate::rehearsal::{Inventory, place_tracer, read_rehearsal, tracer_variables, trim_traces};
+use crate::rehearsal::{Inventory, place_tracer, read_rehearsal, tracer_variables};
 use crate::rundir::{Pass, WriteError};
 use crate::workload::{environment, tmpdir};
 
@@ -103,7 +103,6 @@ fn put_tracer_in_place(
 
 /// The traces, and `ranges.json` beside them.
 fn read_traces(run: &mut Run, folder: &Path, context: &mut Context<'_>) -> Result<(), RunError> {
-    trim_traces(folder);
     match read_rehearsal(folder) {
         Ok(inventory) => {
             for diagnostic in inventory.diagnostics.iter().filter(|diagnostic| diagnostic.lost) {
