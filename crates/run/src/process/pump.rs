@@ -171,10 +171,7 @@ impl Pump {
                 outcome.captured.extend_from_slice(&bytes[..bytes.len().min(room)]);
             }
             Keep::Log { path, file, scrubber } if outcome.log_error.is_none() => {
-                let mut write = |bytes: &[u8]| match scrubber {
-                    Some(scrubber) => scrubber.write(bytes, file.as_mut()),
-                    None => file.write_all(bytes),
-                };
+                let mut write = |bytes: &[u8]| log(bytes, scrubber, file);
                 let mut written = Ok(());
                 let mut bytes: &[u8] = bytes;
                 let plain;
@@ -198,10 +195,7 @@ impl Pump {
     fn finish(&mut self, outcome: &mut LogOutcome) {
         let Keep::Log { path, file, scrubber } = &mut self.keep else { return };
         if std::mem::take(&mut self.held_return) && outcome.log_error.is_none() {
-            let written = match scrubber {
-                Some(scrubber) => scrubber.write(b"\r", file.as_mut()),
-                None => file.write_all(b"\r"),
-            };
+            let written = log(b"\r", scrubber, file);
             note(written, path, outcome);
         }
         if let Some(scrubber) = scrubber
@@ -210,6 +204,14 @@ impl Pump {
             note(scrubber.finish(file.as_mut()), path, outcome);
         }
         outcome.hash = file.finish();
+    }
+}
+
+/// Writes to a log what may stand in it.
+fn log(bytes: &[u8], scrubber: &mut Option<StreamScrubber>, file: &mut HashedFile) -> io::Result<()> {
+    match scrubber {
+        Some(scrubber) => scrubber.write(bytes, file),
+        None => file.write_all(bytes),
     }
 }
 
