@@ -7,9 +7,9 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use nsight::nsys::{Prediction, RangeEnd, Rehearsed, Setup, predict};
+use nsight::nsys::{Prediction, RangeEnd, Rehearsed, Setup, lost_its_agent, predict};
 use nvtx::{NsysDialect, NsysGate};
-use support::{Sandbox, manifest, nvtx_program, tool};
+use support::{Sandbox, lock, manifest, nvtx_program, tool};
 
 /// `gate | range end (default: -) | r: only registered names | f: follow forks | what the program does`
 /// with `~` for a blank inside a word.
@@ -118,8 +118,19 @@ fn rows() -> Vec<Row> {
         .collect()
 }
 
-/// What really happened.
-fn observe(nsys: &Nsys, row: &Row, emit: &str) -> Prediction {
+/// What really happened, and what nsys said about it. An nsys that lost its agent
+/// has not said anything about the gate.
+fn observe(nsys: &Nsys, row: &Row, emit: &str) -> (Prediction, String) {
+    for _ in 0..2 {
+        let (prediction, log) = attempt(nsys, row, emit);
+        if !lost_its_agent(&log) {
+            return (prediction, log);
+        }
+    }
+    attempt(nsys, row, emit)
+}
+
+fn attempt(nsys: &Nsys, row: &Row, emit: &str) -> (Prediction, String) {
     let sandbox = Sandbox::new();
     let report = sandbox.path("r");
     let mut command = Command::new(&nsys.program);
@@ -150,8 +161,12 @@ fn observe(nsys: &Nsys, row: &Row, emit: &str) -> Prediction {
         .env("LD_LIBRARY_PATH", &nsys.libraries)
         .env("TMPDIR", sandbox.path(""))
         .current_dir(sandbox.path(""));
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let log = sandbox.path("log");
+    let output = std::fs::File::create(&log).unwrap();
+    command.stdin(Stdio::null()).stdout(output.try_clone().unwrap()).stderr(output);
+    let alone = lock("nsys");
     let status = command.status().unwrap();
+    drop(alone);
     let mut files: Vec<String> = std::fs::read_dir(sandbox.path(""))
         .unwrap()
         .flatten()
@@ -162,7 +177,8 @@ fn observe(nsys: &Nsys, row: &Row, emit: &str) -> Prediction {
     let name = NsysGate::parse(&row.gate, nsys.dialect).map(|gate| gate.name).unwrap_or_default();
     let instances = files.iter().map(|file| nsys.count(&sandbox, file, &name)).collect();
     let exit_code = status.code().unwrap_or(-1);
-    Prediction { refused: exit_code == 1 && files.is_empty(), files, instances, exit_code }
+    let prediction = Prediction { refused: exit_code == 1 && files.is_empty(), files, instances, exit_code };
+    (prediction, std::fs::read_to_string(log).unwrap())
 }
 
 struct Nsys {
@@ -240,10 +256,11 @@ fn hold_against(test: &str, version: &str, dialect: NsysDialect) {
     let rows = rows();
     assert!(rows.len() >= 60, "{} rows", rows.len());
     for row in &rows {
-        let (foreseen, observed) = (foresee(row, &emit, dialect), observe(&nsys, row, &emit));
+        let foreseen = foresee(row, &emit, dialect);
+        let (observed, log) = observe(&nsys, row, &emit);
         if foreseen != observed {
             let told = format!("{} {:?} {}", row.gate, row.range_end, row.script.join(" "));
-            wrong.push_str(&format!("{told}\n  foreseen {foreseen:?}\n  observed {observed:?}\n"));
+            wrong.push_str(&format!("{told}\n  foreseen {foreseen:?}\n  observed {observed:?}\n{log}\n"));
         }
     }
     assert!(wrong.is_empty(), "nsys {version} disagrees:\n{wrong}");
