@@ -24,6 +24,8 @@ pub struct Region {
     pub first_begin_ns: i64,
     /// When the last one began.
     pub last_begin_ns: i64,
+    /// When the last one to end did, or the recording, if one is open.
+    pub last_end_ns: i64,
     /// None when every instance is open.
     pub times: Option<Times>,
     /// What the first one took, unless it is open.
@@ -62,7 +64,8 @@ impl Times {
         sorted.sort_unstable();
         let (min, max) = (*sorted.first()?, *sorted.last()?);
         let count = sorted.len();
-        let total: i64 = sorted.iter().sum();
+        // A damaged trace may hold any times at all.
+        let total = sorted.iter().fold(0i64, |total, duration| total.saturating_add(*duration));
         let mean = total as f64 / count as f64;
         let spread: f64 = sorted.iter().map(|duration| (*duration as f64 - mean).powi(2)).sum();
         let deviation = if count > 1 { (spread / (count - 1) as f64).sqrt() } else { 0.0 };
@@ -152,6 +155,7 @@ fn region(trace: &Trace, nodes: &[Node], node: u32, members: &[u32]) -> Region {
         trace.processes[thread.process as usize].forked
     };
     let registered = members.iter().filter(|range| ranges.registered[**range as usize]).count();
+    let last_end = members.iter().map(|range| ranges.end[*range as usize].min(trace.end)).max().unwrap_or(0);
     let begin = |range: Option<&u32>| range.map_or(0, |range| ranges.begin[*range as usize] - trace.begin);
     Region {
         path: path(trace, nodes, node),
@@ -169,6 +173,7 @@ fn region(trace: &Trace, nodes: &[Node], node: u32, members: &[u32]) -> Region {
         open: (members.len() - durations.len()) as u64,
         first_begin_ns: begin(members.first()),
         last_begin_ns: begin(members.last()),
+        last_end_ns: last_end - trace.begin,
         times: Times::of(&durations),
         first_ns: members.first().and_then(duration),
         steady: Times::of(&members.iter().skip(1).filter_map(duration).collect::<Vec<_>>()),

@@ -10,8 +10,24 @@ use nvtx::{
     nsys_expression,
 };
 
-use crate::nsys::needs_register_only_off;
+use crate::nsys::{Prediction, RangeEnd, Rehearsed, Setup, needs_register_only_off, predict};
 use crate::wish::{Wanted, wanted};
+
+/// What lies in so small a part of the run at its beginning or end is worth a word.
+const EDGE: f64 = 0.1;
+
+const REGISTER_ONLY_OFF: &str = "NSYS_NVTX_PROFILER_REGISTER_ONLY=0";
+const FOLLOW_FORKS: &str = "--trace-fork-before-exec=true";
+
+/// A wish and what it is held against.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    pub wish: &'a str,
+    pub regions: &'a [Region],
+    pub rehearsed: Rehearsed<'a>,
+    pub dialect: NsysDialect,
+    pub range_end: RangeEnd,
+}
 
 /// What both tools make of a gate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +35,19 @@ pub struct Proof {
     pub typed: String,
     pub nsys: ToolProof,
     pub ncu: ToolProof,
+    /// What nsys will leave, given the right arguments.
+    pub prediction: Option<Prediction>,
+    /// All that is meant happens at one end of the run.
+    pub when: Option<When>,
+}
+
+/// Where in the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// In the first so many per cent.
+    First(u32),
+    /// In the last so many per cent.
+    Last(u32),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +83,10 @@ pub enum Cause {
     Wide {
         name: String,
     },
+    /// ncu: a wide string that is not registered.
+    Unseen {
+        name: String,
+    },
     /// A list that the tool takes for one name.
     List {
         parts: Vec<String>,
@@ -83,12 +116,45 @@ pub enum Remedy {
 }
 
 /// Holds a wish against what a rehearsal saw.
-pub fn prove(wish: &str, regions: &[Region], dialect: NsysDialect) -> Proof {
+pub fn prove(question: &Question<'_>) -> Proof {
+    let Question { wish, regions, .. } = *question;
     let wanted = wanted(wish, regions);
+    let nsys = nsys(wish, regions, &wanted, question.dialect);
     Proof {
         typed: wish.to_owned(),
-        nsys: nsys(wish, regions, &wanted, dialect),
+        prediction: prediction(question, &nsys),
+        nsys,
         ncu: ncu(wish, regions, &wanted),
+        when: when(&meant(&wanted), question.rehearsed.trace.end - question.rehearsed.trace.begin),
+    }
+}
+
+/// What the text as typed leaves, or what is to be used instead.
+fn prediction(question: &Question<'_>, proof: &ToolProof) -> Option<Prediction> {
+    let has = |arguments: &[String], wanted: &str| arguments.iter().any(|argument| argument == wanted);
+    let (gate, register_only_off, follow_forks) = match &proof.remedy {
+        Remedy::AsTyped => (question.wish, false, false),
+        Remedy::Arguments { arguments, .. } => {
+            (arguments.get(3)?.as_str(), has(arguments, REGISTER_ONLY_OFF), has(arguments, FOLLOW_FORKS))
+        }
+        Remedy::Ungated { .. } | Remedy::None => return None,
+    };
+    let setup =
+        Setup { dialect: question.dialect, range_end: question.range_end, register_only_off, follow_forks };
+    Some(predict(gate, setup, question.rehearsed))
+}
+
+fn when(regions: &[&Region], span_ns: i64) -> Option<When> {
+    let first = regions.iter().map(|region| region.first_begin_ns).min()? as f64;
+    let last = regions.iter().map(|region| region.last_end_ns).max()? as f64;
+    let span = span_ns.max(1) as f64;
+    let percent = |share: f64| (share * 100.0).ceil().max(1.0) as u32;
+    if last / span < EDGE {
+        Some(When::First(percent(last / span)))
+    } else if 1.0 - first / span < EDGE {
+        Some(When::Last(percent(1.0 - first / span)))
+    } else {
+        None
     }
 }
 
@@ -149,10 +215,10 @@ fn nsys_remedy(wanted: &[Wanted<'_>]) -> Remedy {
         (Some(gate), None) => {
             let mut arguments = vec!["-c".to_owned(), "nvtx".to_owned(), "-p".to_owned(), gate];
             if regions.iter().any(|region| needs_register_only_off(region)) {
-                arguments.extend(["-e".to_owned(), "NSYS_NVTX_PROFILER_REGISTER_ONLY=0".to_owned()]);
+                arguments.extend(["-e".to_owned(), REGISTER_ONLY_OFF.to_owned()]);
             }
             if regions.iter().any(|region| region.forked > 0) {
-                arguments.push("--trace-fork-before-exec=true".to_owned());
+                arguments.push(FOLLOW_FORKS.to_owned());
             }
             selected(arguments, &regions)
         }
@@ -182,7 +248,9 @@ fn ncu(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> ToolProof {
     // A range counts where it, and not already the one around it, lets kernels in.
     let opens = regions.iter().filter(|region| {
         let around = &region.path.names[..region.path.names.len().saturating_sub(1)];
-        gate.includes(&open(region, &region.path.names)) && !gate.includes(&open(region, around))
+        !unseen_by_ncu(region)
+            && gate.includes(&open(region, &region.path.names))
+            && !gate.includes(&open(region, around))
     });
     let instances = opens.map(|region| region.instances).sum();
     if instances > 0 {
@@ -191,8 +259,9 @@ fn ncu(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> ToolProof {
     let bare = wish.rsplit('@').next().unwrap_or(wish).trim_end_matches('/');
     let named: Vec<&Region> = regions.iter().filter(|region| region.path.name() == bare).collect();
     let (here, elsewhere): (Vec<&Region>, Vec<&Region>) =
-        named.into_iter().partition(|region| region.path.domain == gate.domain);
+        named.into_iter().partition(|region| gate.in_domain(&region.path.domain));
     let cause = match (here.first(), elsewhere.is_empty()) {
+        (Some(region), _) if unseen_by_ncu(region) => Cause::Unseen { name: bare.to_owned() },
         (Some(region), _) if region.kind == Kind::PushPop => {
             Cause::IsPushPop { path: region.path.to_string() }
         }
@@ -203,17 +272,28 @@ fn ncu(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> ToolProof {
     ToolProof { instances, cause: Some(cause), remedy }
 }
 
+/// Measured on 2025.3.1: a wide string opens nothing for ncu, unless it is registered.
+fn unseen_by_ncu(region: &Region) -> bool {
+    region.wide && region.registered == Registered::No
+}
+
 fn ncu_remedy(wanted: &[Wanted<'_>]) -> Remedy {
-    let regions = meant(wanted);
+    let mut regions = meant(wanted);
     if regions.is_empty() {
         return Remedy::None;
+    }
+    regions.retain(|region| !unseen_by_ncu(region));
+    if regions.is_empty() {
+        return Remedy::Ungated {
+            why: "ncu cannot select it by range; register the string, or choose kernels by name".to_owned(),
+        };
     }
     // A name alone selects it at any depth.
     let includes: BTreeSet<String> = regions
         .iter()
         .map(|region| {
             let name = nvtx::RegionPath::new(region.path.domain.clone(), [region.path.name()]);
-            ncu_expression(&name, region.kind)
+            ncu_expression(&name, region.kind).text
         })
         .collect();
     let mut arguments = vec!["--nvtx".to_owned()];
@@ -306,6 +386,9 @@ impl fmt::Display for Cause {
                 write!(f, "`{name}` is not a registered string, and nsys looks only at those")
             }
             Self::Wide { name } => write!(f, "`{name}` is a wide string, which never opens a gate of nsys"),
+            Self::Unseen { name } => {
+                write!(f, "`{name}` is a wide string, which ncu sees only when it is registered")
+            }
             Self::List { parts } => {
                 write!(f, "it takes the text for one name; there is no list ({} were meant)", quoted(parts))
             }

@@ -31,27 +31,62 @@ pub fn nsys_expression(path: &RegionPath, wide: bool) -> NsysExpression {
     })
 }
 
-/// The argument of `ncu --nvtx-include` for a region.
-pub fn ncu_expression(path: &RegionPath, kind: Kind) -> String {
-    let escape = |text: &str| {
-        let mut escaped = String::new();
-        for c in text.chars() {
-            if "@,[]/*+".contains(c) {
-                escaped.push('\\');
-            }
-            escaped.push(c);
-        }
-        escaped
+/// What `ncu --nvtx-include …` takes for a region.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NcuInclude {
+    pub text: String,
+    /// Why it selects more than the region, where it does.
+    pub note: Option<&'static str>,
+}
+
+/// The expression that selects a region.
+pub fn ncu_expression(path: &RegionPath, kind: Kind) -> NcuInclude {
+    let mut names: Vec<&str> = Vec::new();
+    let shown = match kind {
+        Kind::StartEnd => &path.names[path.names.len().saturating_sub(1)..],
+        Kind::PushPop => path.names.as_slice(),
     };
-    let domain = if path.domain.is_empty() { String::new() } else { format!("{}@", escape(&path.domain)) };
-    match kind {
-        Kind::StartEnd => format!("{domain}{}", escape(path.name())),
-        Kind::PushPop => {
-            let names: Vec<String> = path.names.iter().map(|name| escape(name)).collect();
-            let end = if names.len() == 1 { "/" } else { "" };
-            format!("{domain}{}{end}", names.join("/"))
+    for name in shown {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
         }
     }
+    let repeated = names.len() < shown.len();
+    // No way to write them: `;` makes an expression void, and a backslash cannot be escaped.
+    let unwritable = |text: &str| text.contains([';', '\\']);
+    let as_pattern = names.iter().any(|name| unwritable(name)) || unwritable(&path.domain);
+    let written = |text: &str| if as_pattern { pattern(text) } else { escaped(text) };
+    let domain = if path.domain.is_empty() { String::new() } else { format!("{}@", written(&path.domain)) };
+    let end = if kind == Kind::PushPop && names.len() == 1 { "/" } else { "" };
+    let names: Vec<String> = names.into_iter().map(written).collect();
+    NcuInclude {
+        text: format!("{}{domain}{}{end}", if as_pattern { "regex:" } else { "" }, names.join("/")),
+        note: if repeated {
+            Some("ncu counts a name that is open twice only once, so this selects the outer range as well")
+        } else if as_pattern {
+            Some("ncu cannot be told `;` or `\\` in a name; the dot stands for any character")
+        } else {
+            None
+        },
+    }
+}
+
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for c in text.chars() {
+        if "@,[]/*+".contains(c) {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
+}
+
+/// All of the name as a regular expression, of which only letters, digits and the
+/// dot are sure to mean to ncu what they mean to us.
+fn pattern(text: &str) -> String {
+    let body: String = text.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '.' }).collect();
+    format!("^{body}$")
 }
 
 #[cfg(test)]
@@ -70,12 +105,14 @@ mod tests {
     #[test]
     fn ncu() {
         let include = |domain, names: &[&str], kind| {
-            ncu_expression(&RegionPath::new(domain, names.iter().copied()), kind)
+            ncu_expression(&RegionPath::new(domain, names.iter().copied()), kind).text
         };
         assert_eq!(include("", &["A"], Kind::PushPop), "A/");
         assert_eq!(include("LLM", &["decode_all"], Kind::PushPop), "LLM@decode_all/");
         assert_eq!(include("", &["A", "A1"], Kind::PushPop), "A/A1");
         assert_eq!(include("", &["se"], Kind::StartEnd), "se");
         assert_eq!(include("", &["a/b*"], Kind::PushPop), r"a\/b\*/");
+        assert_eq!(include("", &["A", "B", "A"], Kind::PushPop), "A/B");
+        assert_eq!(include("", &["a;b"], Kind::PushPop), "regex:^a.b$/");
     }
 }

@@ -6,8 +6,8 @@ mod nsys;
 mod region;
 mod seen;
 
-pub use expression::{NsysExpression, ncu_expression, nsys_expression};
-pub use ncu::{NcuExpression, NcuGate, NcuGateError};
+pub use expression::{NcuInclude, NsysExpression, ncu_expression, nsys_expression};
+pub use ncu::{NcuGate, NcuGateError};
 pub use nsys::{DomainChoice, NsysDialect, NsysGate, NsysGateError};
 pub use region::{PathError, RegionPath};
 pub use seen::{OpenRanges, RangeSeen};

@@ -9,7 +9,20 @@
 //!   between, `A/+/B` with exactly one, `[A` outermost, `A]` innermost.
 //!
 //! A backslash takes the meaning from `@ , [ ] / * +`. With `regex:` before it every
-//! name is a regular expression. Anything else is literal: `decode*` and `a;b` are names.
+//! name, and the domain, is a regular expression that is searched for. Anything else is
+//! literal: `decode*` is a name.
+//!
+//! Measured on 2025.3.1, and not in its documentation (the rows are in `tests/data`):
+//!
+//! - A name counts once in a stack, where it was first pushed: `A/A` never matches,
+//!   `A/B` does not match inside `B`, `A`, `B`.
+//! - Of several wildcards in a row only the last counts, `A/*` is `A/`, and an
+//!   expression may not begin with one.
+//! - A bracket counts at the outer end of the first and the last name; a name takes
+//!   only one of them, so `[A]` is a name `A]`, outermost.
+//! - An expression with a `;` matches nothing, not even a name that holds one.
+//! - A backslash cannot be escaped: `x\\@y` is the domain `x\\`.
+//! - The default domain is called `<default domain>`.
 
 use std::fmt;
 
@@ -17,35 +30,47 @@ use regex::Regex;
 
 use crate::seen::OpenRanges;
 
+const DEFAULT_DOMAIN: &str = "<default domain>";
+
 #[derive(Debug, Clone)]
 pub struct NcuGate {
-    /// Empty for the default domain.
-    pub domain: String,
-    pub expression: NcuExpression,
+    /// None is the default domain.
+    domain: Option<Name>,
+    expression: Expression,
+    /// It holds a `;`.
+    never: bool,
 }
 
 #[derive(Debug, Clone)]
-pub enum NcuExpression {
+enum Expression {
     /// Inside all of these start/end ranges.
     StartEnd(Vec<Name>),
-    PushPop {
-        outermost: bool,
-        steps: Vec<Step>,
-        innermost: bool,
-    },
+    PushPop(Stack),
 }
 
+/// Names in a stack, outermost first.
 #[derive(Debug, Clone)]
-pub enum Step {
-    Name(Name),
-    /// `*`: any number of ranges.
+struct Stack {
+    outermost: bool,
+    /// Each with how far it lies from the one before.
+    steps: Vec<(Distance, Name)>,
+    innermost: bool,
+    /// A `+` at the end: something is open inside the last name.
+    something_inside: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Distance {
+    /// `A/B`
+    Direct,
+    /// `A/*/B`
     Any,
-    /// `+`: exactly one range.
+    /// `A/+/B`
     One,
 }
 
 #[derive(Debug, Clone)]
-pub enum Name {
+enum Name {
     Exact(String),
     Pattern(Regex),
 }
@@ -62,6 +87,8 @@ impl Name {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NcuGateError {
     Empty,
+    NoDomain,
+    WildcardFirst,
     BadRegex { text: String },
 }
 
@@ -71,6 +98,8 @@ impl fmt::Display for NcuGateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => write!(f, "the expression names no range"),
+            Self::NoDomain => write!(f, "there is no domain before the `@`"),
+            Self::WildcardFirst => write!(f, "it may not begin with a wildcard"),
             Self::BadRegex { text } => write!(f, "`{text}` is not a regular expression"),
         }
     }
@@ -78,63 +107,85 @@ impl fmt::Display for NcuGateError {
 
 impl NcuGate {
     pub fn parse(text: &str) -> Result<Self, NcuGateError> {
-        let (text, is_regex) = match text.strip_prefix("regex:") {
+        let (body, is_regex) = match text.strip_prefix("regex:") {
             Some(rest) => (rest, true),
             None => (text, false),
         };
-        let mut marks = marks(text, is_regex);
-        let domain_end = marks.iter().position(|mark| *mark == Mark::Special('@'));
-        let domain = match domain_end {
-            Some(end) => {
-                let domain = plain(&marks[..end]);
-                marks.drain(..=end);
-                domain
-            }
-            None => String::new(),
+        let marks = marks(body, is_regex);
+        let (domain, rest) = match marks.iter().position(|mark| *mark == Mark::Special('@')) {
+            Some(0) => return Err(NcuGateError::NoDomain),
+            Some(end) => (Some(name(&marks[..end], is_regex)?), &marks[end + 1..]),
+            None => (None, marks.as_slice()),
         };
-        let is_stack = marks.contains(&Mark::Special('/'))
-            || marks.first() == Some(&Mark::Special('['))
-            || marks.last() == Some(&Mark::Special(']'));
-        let expression = if is_stack { stack(&marks, is_regex)? } else { started(&marks, is_regex)? };
-        Ok(Self { domain, expression })
+        let is_stack = rest.contains(&Mark::Special('/'))
+            || rest.len() > 1
+                && (rest.first() == Some(&Mark::Special('[')) || rest.last() == Some(&Mark::Special(']')));
+        let expression = if rest.is_empty() {
+            return Err(NcuGateError::Empty);
+        } else if is_stack {
+            Expression::PushPop(stack(rest, is_regex)?)
+        } else {
+            let names = rest.split(|mark| *mark == Mark::Special(','));
+            Expression::StartEnd(names.map(|part| name(part, is_regex)).collect::<Result<_, _>>()?)
+        };
+        Ok(Self { domain, expression, never: text.contains(';') })
+    }
+
+    /// Whether it speaks of this domain.
+    pub fn in_domain(&self, domain: &str) -> bool {
+        let called = if domain.is_empty() { DEFAULT_DOMAIN } else { domain };
+        self.domain.as_ref().map_or(domain.is_empty(), |name| name.matches(called))
     }
 
     /// Whether a kernel launched inside these ranges is profiled.
     pub fn includes(&self, open: &OpenRanges) -> bool {
-        let in_domain = |ranges: &[(String, String)]| -> Vec<String> {
-            let names = ranges.iter().filter(|(domain, _)| *domain == self.domain);
-            names.map(|(_, name)| name.clone()).collect()
+        let names = |ranges: &'_ [(String, String)]| -> Vec<String> {
+            let ours = ranges.iter().filter(|(domain, _)| self.in_domain(domain));
+            ours.map(|(_, name)| name.clone()).collect()
         };
+        if self.never {
+            return false;
+        }
         match &self.expression {
-            NcuExpression::StartEnd(names) => {
-                let started = in_domain(&open.started);
-                names.iter().all(|name| started.iter().any(|range| name.matches(range)))
+            Expression::StartEnd(wanted) => {
+                let started = names(&open.started);
+                wanted.iter().all(|name| started.iter().any(|range| name.matches(range)))
             }
-            NcuExpression::PushPop { outermost, steps, innermost } => {
-                let stack = in_domain(&open.stack);
-                let starts = if *outermost { 0..1 } else { 0..stack.len() };
-                starts.into_iter().any(|start| {
-                    let rest = stack.get(start..).unwrap_or_default();
-                    matches_from(steps, rest, *innermost)
-                })
-            }
+            Expression::PushPop(wanted) => wanted.matches(&once(names(&open.stack))),
         }
     }
 }
 
-/// Whether the steps match the beginning of this part of a stack, or all of it.
-fn matches_from(steps: &[Step], stack: &[String], to_the_end: bool) -> bool {
-    match steps.split_first() {
-        None => !to_the_end || stack.is_empty(),
-        Some((Step::Any, rest)) => {
-            (0..=stack.len()).any(|skip| matches_from(rest, &stack[skip..], to_the_end))
+/// Every name where it was first pushed.
+fn once(stack: Vec<String>) -> Vec<String> {
+    let mut once: Vec<String> = Vec::new();
+    for name in stack {
+        if !once.contains(&name) {
+            once.push(name);
         }
-        Some((Step::One, rest)) => {
-            stack.split_first().is_some_and(|(_, inner)| matches_from(rest, inner, to_the_end))
+    }
+    once
+}
+
+impl Stack {
+    fn matches(&self, stack: &[String]) -> bool {
+        // Where the name of the step before can lie; None before the first.
+        let mut places: Option<Vec<usize>> = None;
+        for (distance, name) in &self.steps {
+            let fits = |at: usize| match &places {
+                None => !self.outermost || at == 0,
+                Some(before) => before.iter().any(|before| match distance {
+                    Distance::Direct => at == before + 1,
+                    Distance::One => at == before + 2,
+                    Distance::Any => at >= *before,
+                }),
+            };
+            places = Some((0..stack.len()).filter(|at| name.matches(&stack[*at]) && fits(*at)).collect());
         }
-        Some((Step::Name(name), rest)) => stack
-            .split_first()
-            .is_some_and(|(range, inner)| name.matches(range) && matches_from(rest, inner, to_the_end)),
+        places.unwrap_or_default().into_iter().any(|last| {
+            let innermost = last + 1 == stack.len();
+            (!self.innermost || innermost) && (!self.something_inside || !innermost)
+        })
     }
 }
 
@@ -145,71 +196,82 @@ enum Mark {
     Special(char),
 }
 
-/// In a regular expression only `@`, `,` and `/` keep their meaning.
+/// A special character is plain behind an odd number of backslashes. The last of
+/// those is then dropped, unless it may mean something in a regular expression.
 fn marks(text: &str, is_regex: bool) -> Vec<Mark> {
-    let special = if is_regex { "@,/" } else { "@,[]/*+" };
     let mut marks = Vec::new();
-    let mut characters = text.chars().peekable();
-    while let Some(c) = characters.next() {
-        match c {
-            '\\' if characters.peek().is_some_and(|next| special.contains(*next)) => {
-                marks.extend(characters.next().map(Mark::Plain));
+    let mut backslashes = 0;
+    for c in text.chars() {
+        let special = "@,[]/*+".contains(c);
+        match (special, backslashes % 2) {
+            (true, 1) => {
+                if !is_regex || "@,/".contains(c) {
+                    marks.pop();
+                }
+                marks.push(Mark::Plain(c));
             }
-            c if special.contains(c) => marks.push(Mark::Special(c)),
-            c => marks.push(Mark::Plain(c)),
+            (true, _) => marks.push(Mark::Special(c)),
+            (false, _) => marks.push(Mark::Plain(c)),
         }
+        backslashes = if c == '\\' { backslashes + 1 } else { 0 };
     }
     marks
 }
 
-fn plain(marks: &[Mark]) -> String {
-    marks
+fn stack(marks: &[Mark], is_regex: bool) -> Result<Stack, NcuGateError> {
+    let mut parts: Vec<&[Mark]> =
+        marks.split(|mark| *mark == Mark::Special('/')).filter(|part| !part.is_empty()).collect();
+    let mut stack = Stack { outermost: false, steps: Vec::new(), innermost: false, something_inside: false };
+    let only_one = parts.len() == 1;
+    if let Some(first) = parts.first_mut()
+        && let [Mark::Special('['), rest @ ..] = first
+        && !rest.is_empty()
+    {
+        stack.outermost = true;
+        *first = rest;
+    }
+    if let Some(last) = parts.last_mut()
+        && let [rest @ .., Mark::Special(']')] = last
+        && !rest.is_empty()
+        && !(only_one && stack.outermost)
+        && !(is_regex && rest.contains(&Mark::Special('[')))
+    {
+        stack.innermost = true;
+        *last = rest;
+    }
+    let mut distance = Distance::Direct;
+    for part in parts {
+        match part {
+            [Mark::Special('*' | '+')] if stack.steps.is_empty() => return Err(NcuGateError::WildcardFirst),
+            [Mark::Special('*')] => distance = Distance::Any,
+            [Mark::Special('+')] => distance = Distance::One,
+            part => {
+                stack.steps.push((distance, name(part, is_regex)?));
+                distance = Distance::Direct;
+            }
+        }
+    }
+    stack.something_inside = distance == Distance::One;
+    if stack.steps.is_empty() { Err(NcuGateError::Empty) } else { Ok(stack) }
+}
+
+fn name(marks: &[Mark], is_regex: bool) -> Result<Name, NcuGateError> {
+    let text: String = marks
         .iter()
         .map(|mark| match mark {
             Mark::Plain(c) | Mark::Special(c) => *c,
         })
-        .collect()
-}
-
-fn started(marks: &[Mark], is_regex: bool) -> Result<NcuExpression, NcuGateError> {
-    let names = marks.split(|mark| *mark == Mark::Special(',')).map(|part| name(&plain(part), is_regex));
-    Ok(NcuExpression::StartEnd(names.collect::<Result<_, _>>()?))
-}
-
-fn stack(marks: &[Mark], is_regex: bool) -> Result<NcuExpression, NcuGateError> {
-    let outermost = marks.first() == Some(&Mark::Special('['));
-    let innermost = marks.last() == Some(&Mark::Special(']'));
-    let inner = &marks[usize::from(outermost)..marks.len() - usize::from(innermost && marks.len() > 1)];
-    let mut parts: Vec<&[Mark]> = inner.split(|mark| *mark == Mark::Special('/')).collect();
-    // `A/` is `A` with a sign that a stack is meant.
-    if parts.len() > 1 && parts.last().is_some_and(|last| last.is_empty()) {
-        parts.pop();
-    }
-    let mut steps = Vec::new();
-    for part in parts {
-        steps.push(match part {
-            [Mark::Special('*')] => Step::Any,
-            [Mark::Special('+')] => Step::One,
-            part => Step::Name(name(&plain(part), is_regex)?),
-        });
-    }
-    Ok(NcuExpression::PushPop { outermost, steps, innermost })
-}
-
-fn name(text: &str, is_regex: bool) -> Result<Name, NcuGateError> {
-    if text.is_empty() {
-        return Err(NcuGateError::Empty);
-    }
+        .collect();
     if !is_regex {
-        return Ok(Name::Exact(text.to_owned()));
+        return Ok(Name::Exact(text));
     }
-    let pattern = Regex::new(&format!("^(?:{text})$"));
-    pattern.map(Name::Pattern).map_err(|_| NcuGateError::BadRegex { text: text.to_owned() })
+    Regex::new(&text).map(Name::Pattern).map_err(|_| NcuGateError::BadRegex { text })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Kind, RegionPath, ncu_expression};
     use proptest::prelude::*;
 
     /// The kernels of the program that recorded the truth table, each with the
@@ -286,19 +348,27 @@ mod tests {
             }
         }
 
-        /// The expression made for a region includes exactly that region. (What ncu
-        /// makes of a backslash in a name has not been measured.)
+        /// The expression made for a region includes it, and nothing around it, unless
+        /// it says that it cannot.
         #[test]
-        fn expressions_select_their_region(names in proptest::collection::vec("[ab/@*+,\\[\\]]{1,3}", 1..4)) {
-            let path = crate::RegionPath::new("LLM", names.clone());
-            let gate = NcuGate::parse(&crate::ncu_expression(&path, crate::Kind::PushPop)).unwrap();
+        fn expressions_select_their_region(names in proptest::collection::vec("[ab;/@*+,.\\\\\\[\\]]{1,3}", 1..4)) {
+            let path = RegionPath::new("LLM", names.clone());
+            let include = ncu_expression(&path, Kind::PushPop);
+            let gate = NcuGate::parse(&include.text).unwrap();
             let stack = |names: &[String]| OpenRanges {
                 stack: names.iter().map(|name| ("LLM".to_owned(), name.clone())).collect(),
                 started: Vec::new(),
             };
-            prop_assert!(gate.includes(&stack(&names)));
-            prop_assert!(!gate.includes(&stack(&names[..names.len() - 1])));
+            prop_assert!(gate.includes(&stack(&names)), "{}", include.text);
             prop_assert!(!gate.includes(&OpenRanges::default()));
+            if include.note.is_none() {
+                prop_assert!(!gate.includes(&stack(&names[..names.len() - 1])), "{}", include.text);
+            }
+            let started = OpenRanges { stack: Vec::new(), started: vec![("LLM".to_owned(), names[0].clone())] };
+            let path = RegionPath::new("LLM", [names[0].as_str()]);
+            let include = ncu_expression(&path, Kind::StartEnd);
+            let gate = NcuGate::parse(&include.text).unwrap();
+            prop_assert!(gate.includes(&started), "{}", include.text);
         }
     }
 }

@@ -111,13 +111,18 @@ impl NsysGate {
     /// Whether this range opens the gate. Names that the program did not register
     /// count only with `NSYS_NVTX_PROFILER_REGISTER_ONLY=0`; wide names never do.
     pub fn opens_for(&self, range: &RangeSeen, register_only_off: bool) -> bool {
+        self.names(range) && !range.wide && (range.registered || register_only_off)
+    }
+
+    /// Whether it is this range that the gate speaks of.
+    pub fn names(&self, range: &RangeSeen) -> bool {
         let domain = match &self.domain {
             DomainChoice::Default => range.domain.is_empty(),
             DomainChoice::Named(domain) => range.domain == *domain,
             DomainChoice::Any => true,
             DomainChoice::Never => false,
         };
-        domain && range.name == self.name && !range.wide && (range.registered || register_only_off)
+        domain && range.name == self.name
     }
 }
 

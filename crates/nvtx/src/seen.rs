@@ -14,7 +14,8 @@ pub struct RangeSeen {
     pub wide: bool,
 }
 
-/// The ranges that are open where a kernel is launched.
+/// The ranges that are open where a kernel is launched, as far as ncu sees them: one
+/// whose name is a wide string that is not registered is not among them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OpenRanges {
     /// The push/pop ranges of the launching thread, outermost first: domain and name.

@@ -69,6 +69,7 @@ pub(crate) enum ExitCodeOf {
 #[command(after_help = "\
 Examples:
   rangefinder ranges -- python infer.py
+  rangefinder ranges --tree -- python infer.py
   rangefinder ranges --json -- ./my_cuda_app
   rangefinder ranges --gate 'prefill;decode' -- python infer.py
   rangefinder ranges workload.timeout=1m -- python serve.py")]
@@ -79,8 +80,11 @@ pub(crate) struct RangesArguments {
     #[arg(long, value_name = "EXPRESSION")]
     pub(crate) gate: Vec<String>,
     /// One JSON document on stdout; the program's output goes to stderr
-    #[arg(long, conflicts_with = "gate")]
+    #[arg(long)]
     pub(crate) json: bool,
+    /// Only the names, as a tree
+    #[arg(long, conflicts_with_all = ["gate", "json"])]
+    pub(crate) tree: bool,
 }
 
 /// Profile a small built-in workload, to see what comes out.

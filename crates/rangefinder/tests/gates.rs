@@ -6,91 +6,14 @@ mod support;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use nsight::nsys::{Prediction, RangeEnd, Rehearsed, Setup, lost_its_agent, predict};
 use nvtx::{NsysDialect, NsysGate};
 use support::{Sandbox, lock, manifest, nvtx_program, tool};
 
-/// `gate | range end (default: -) | r: only registered names | f: follow forks | what the program does`
-/// with `~` for a blank inside a word.
-const ROWS: &str = r"
-A           | -                 | - | sleep=50 push=A sleep=50 pop
-A           | -                 | r | push=A sleep=50 pop
-A@*         | -                 | - | push=A sleep=50 pop
-A@*         | -                 | r | push=A sleep=50 pop
-A@*         | -                 | r | rpush=A sleep=50 pop
-A@default   | -                 | - | push=A sleep=50 pop
-A@          | -                 | - | push=A sleep=50 pop
-@A          | -                 | - | push=A sleep=50 pop
-R           | -                 | r | rpush=R sleep=50 pop
-R           | -                 | - | rpush=R sleep=50 pop
-a           | -                 | - | push=A sleep=50 pop
-A*          | -                 | - | push=Ab sleep=50 pop
-*           | -                 | - | push=A sleep=50 pop
-*@*         | -                 | - | push=A sleep=50 pop
-a;b         | -                 | - | push=a sleep=50 pop push=b sleep=50 pop
-a;b         | -                 | - | push=a;b sleep=50 pop
-a/b         | -                 | - | push=a/b sleep=50 pop
-a/b         | -                 | - | push=a push=b sleep=50 pop pop
-a[0]        | -                 | - | push=a[0] sleep=50 pop
-a~b         | -                 | - | push=a~b sleep=50 pop
-~A          | -                 | - | push=A sleep=50 pop
-a:b         | -                 | - | push=a:b sleep=50 pop
-a@b         | -                 | - | push=a@b sleep=50 pop
-a@b@*       | -                 | - | push=a@b sleep=50 pop
-a\@b        | -                 | - | push=a@b sleep=50 pop
-a\@b@*      | -                 | - | push=a@b sleep=50 pop
-a\b         | -                 | - | push=a\b sleep=50 pop
-a\\b        | -                 | - | push=a\b sleep=50 pop
-x@a@b       | -                 | - | dpush=a@b:x sleep=50 dpop=a@b
-x@a\@b      | -                 | - | dpush=a@b:x sleep=50 dpop=a@b
-x           | -                 | - | dpush=LLM:x sleep=50 dpop=LLM
-x           | -                 | - | drpush=LLM:x sleep=50 dpop=LLM
-x@LLM       | -                 | - | dpush=LLM:x sleep=50 dpop=LLM
-x@LLM       | -                 | r | dpush=LLM:x sleep=50 dpop=LLM
-x@LLM       | -                 | r | drpush=LLM:x sleep=50 dpop=LLM
-x@llm       | -                 | - | dpush=LLM:x sleep=50 dpop=LLM
-x@*         | -                 | r | drpush=LLM:x sleep=50 dpop=LLM
-W           | -                 | - | wpush=W sleep=50 pop
-W           | -                 | - | wrpush=W sleep=50 pop
-s           | -                 | - | start=s sleep=50 end
-s           | -                 | r | start=s sleep=50 end
-s           | -                 | r | rstart=s sleep=50 end
-s@LLM       | -                 | - | dstart=LLM:s sleep=50 end
-s@LLM       | -                 | r | drstart=LLM:s sleep=50 end
-m           | -                 | - | mark=m sleep=50
-nothing     | -                 | - | push=nothing pop sleep=50
-A           | none              | - | push=B sleep=50 pop
-A           | none              | - | SIX
-A           | stop              | - | SIX
-A           | stop-shutdown     | - | SIX
-A           | repeat            | - | SIX
-A           | repeat:2          | - | SIX
-A           | repeat:6          | - | SIX
-A           | repeat:10         | - | SIX
-A           | repeat:1          | - | SIX
-A           | repeat-shutdown:1 | - | SIX
-A           | repeat-shutdown:2 | - | SIX
-A           | repeat            | - | push=A sleep=50 pop
-A           | -                 | - | push=A sleep=50 exit=0
-A           | -                 | - | push=A sleep=50 exit=7
-A           | none              | - | push=A sleep=50 pop exit=7
-A           | none              | - | push=A sleep=50 pop sleep=300 abort
-A           | none              | - | push=A sleep=50 pop sleep=600 kill
-A           | -                 | - | push=B sleep=20 pop exit=7
-A           | -                 | - | ignoreterm push=A sleep=50 pop sleep=1500 exit=5
-A           | none              | - | push=O sleep=20 push=A sleep=50 pop push=B pop pop push=A pop sleep=50
-A           | -                 | - | push=O sleep=20 push=A sleep=50 push=I pop pop pop sleep=600
-A           | -                 | - | push=A push=A sleep=50 pop sleep=50 pop sleep=600
-A           | -                 | - | thread push=A sleep=50 pop join sleep=600
-A           | -                 | - | fork push=A sleep=50 pop wait sleep=50
-A           | -                 | f | fork push=A sleep=50 pop wait sleep=600
-A           | none              | - | fork push=A sleep=50 pop wait push=A sleep=50 pop
-A           | -                 | - | exec push=A sleep=50 pop wait sleep=600
-";
-
-const SIX: &str = "sleep=100 push=A sleep=20 pop sleep=100 push=A sleep=20 pop sleep=100 push=A sleep=20 pop \
-                   sleep=100 push=A sleep=20 pop sleep=100 push=A sleep=20 pop sleep=100 push=A sleep=20 pop sleep=100";
+/// What is run, one line a row.
+const ROWS: &str = include_str!("data/nsys-rows.txt");
 
 struct Row {
     gate: String,
@@ -103,16 +26,15 @@ struct Row {
 fn rows() -> Vec<Row> {
     let words = |text: &str| text.split_whitespace().map(|word| word.replace('~', " ")).collect::<Vec<_>>();
     ROWS.lines()
-        .filter(|line| !line.is_empty())
+        .filter(|line| !line.starts_with('#'))
         .map(|line| {
             let columns: Vec<&str> = line.split(" | ").map(str::trim).collect();
-            let script = if columns[3] == "SIX" { SIX } else { columns[3] };
             Row {
                 gate: columns[0].replace('~', " "),
                 range_end: (columns[1] != "-").then(|| columns[1].to_owned()),
                 register_only_off: columns[2] != "r",
                 follow_forks: columns[2] == "f",
-                script: words(script),
+                script: words(columns[3]),
             }
         })
         .collect()
@@ -220,8 +142,20 @@ print(db.execute(f'select count(*) from NVTX_EVENTS where eventType in (59, 60) 
     }
 }
 
-/// What is predicted from a rehearsal of the same program.
-fn foresee(row: &Row, emit: &str, dialect: NsysDialect) -> Prediction {
+/// A rehearsal of one row's program.
+struct Rehearsal {
+    trace: trace::Trace,
+    exit_code: i32,
+    ignores_term: bool,
+}
+
+/// Every row's program, rehearsed once for all versions.
+fn rehearsals(emit: &str) -> &'static [Rehearsal] {
+    static REHEARSALS: OnceLock<Vec<Rehearsal>> = OnceLock::new();
+    REHEARSALS.get_or_init(|| rows().iter().map(|row| rehearse(row, emit)).collect())
+}
+
+fn rehearse(row: &Row, emit: &str) -> Rehearsal {
     let sandbox = Sandbox::new();
     let mut arguments = vec!["run", "-q", "--", emit];
     arguments.extend(row.script.iter().map(String::as_str));
@@ -232,7 +166,15 @@ fn foresee(row: &Row, emit: &str, dialect: NsysDialect) -> Prediction {
         (Some(code), _) => code,
         (None, signal) => 128 + signal.unwrap(),
     };
-    let trace = trace::read_tracer_files(&traces(&run), |_, _| ()).unwrap();
+    Rehearsal {
+        trace: trace::read_tracer_files(&traces(&run), |_, _| ()).unwrap(),
+        exit_code: exit_code as i32,
+        ignores_term: row.script.iter().any(|word| word == "ignoreterm"),
+    }
+}
+
+/// What is predicted from a rehearsal of the same program.
+fn foresee(row: &Row, rehearsal: &Rehearsal, dialect: NsysDialect) -> Prediction {
     let range_end = row.range_end.as_deref().unwrap_or("stop-shutdown");
     let setup = Setup {
         dialect,
@@ -240,8 +182,8 @@ fn foresee(row: &Row, emit: &str, dialect: NsysDialect) -> Prediction {
         register_only_off: row.register_only_off,
         follow_forks: row.follow_forks,
     };
-    let ignores_term = row.script.iter().any(|word| word == "ignoreterm");
-    predict(&row.gate, setup, Rehearsed { trace: &trace, exit_code: exit_code as i32, ignores_term })
+    let Rehearsal { trace, exit_code, ignores_term } = rehearsal;
+    predict(&row.gate, setup, Rehearsed { trace, exit_code: *exit_code, ignores_term: *ignores_term })
 }
 
 fn traces(run: &Path) -> Vec<PathBuf> {
@@ -249,20 +191,30 @@ fn traces(run: &Path) -> Vec<PathBuf> {
     files.filter(|path| path.extension().is_some_and(|extension| extension == "rft")).collect()
 }
 
-fn hold_against(test: &str, version: &str, dialect: NsysDialect) {
-    let Some(nsys) = Nsys::new(test, version, dialect) else { return };
-    let Some(emit) = nvtx_program(test, "emit") else { return };
+/// Rows whose prediction is not what was observed, told one by one.
+fn disagreements(
+    emit: &str,
+    dialect: NsysDialect,
+    mut observe: impl FnMut(usize, &Row) -> (Prediction, String),
+) -> String {
     let mut wrong = String::new();
     let rows = rows();
-    assert!(rows.len() >= 60, "{} rows", rows.len());
-    for row in &rows {
-        let foreseen = foresee(row, &emit, dialect);
-        let (observed, log) = observe(&nsys, row, &emit);
+    assert!(rows.len() >= 80, "{} rows", rows.len());
+    for (at, (row, rehearsal)) in rows.iter().zip(rehearsals(emit)).enumerate() {
+        let foreseen = foresee(row, rehearsal, dialect);
+        let (observed, log) = observe(at, row);
         if foreseen != observed {
             let told = format!("{} {:?} {}", row.gate, row.range_end, row.script.join(" "));
             wrong.push_str(&format!("{told}\n  foreseen {foreseen:?}\n  observed {observed:?}\n{log}\n"));
         }
     }
+    wrong
+}
+
+fn hold_against(test: &str, version: &str, dialect: NsysDialect) {
+    let Some(nsys) = Nsys::new(test, version, dialect) else { return };
+    let Some(emit) = nvtx_program(test, "emit") else { return };
+    let wrong = disagreements(&emit, dialect, |_, row| observe(&nsys, row, &emit));
     assert!(wrong.is_empty(), "nsys {version} disagrees:\n{wrong}");
 }
 
@@ -274,4 +226,28 @@ fn the_truth_table_of_nsys_2022_4_2() {
 #[test]
 fn the_truth_table_of_nsys_2023_4_4() {
     hold_against("the_truth_table_of_nsys_2023_4_4", "2023.4.4", NsysDialect { escapes: true });
+}
+
+/// Recorded on a machine with a GPU by `programs/record_gates.py`; what nsys said is
+/// beside it.
+#[test]
+fn the_recorded_truth_table_of_nsys_2025_3_1() {
+    const RECORDED: &str = include_str!("data/recorded-nsys-2025.3.1.tsv");
+    let Some(emit) = nvtx_program("the_recorded_truth_table_of_nsys_2025_3_1", "emit") else { return };
+    let recorded: Vec<Vec<&str>> = RECORDED.lines().skip(1).map(|line| line.split('\t').collect()).collect();
+    assert_eq!(recorded.len(), rows().len(), "rows that were not recorded");
+    let list = |text: &str| -> Vec<String> {
+        text.split(',').filter(|item| !item.is_empty()).map(str::to_owned).collect()
+    };
+    let wrong = disagreements(&emit, NsysDialect { escapes: true }, |at, row| {
+        let columns = &recorded[at];
+        assert_eq!(columns[0].replace('~', " "), row.gate);
+        let files = list(columns[5]);
+        let instances = list(columns[6]).iter().map(|count| count.parse().unwrap()).collect();
+        let exit_code = columns[4].parse().unwrap();
+        let observed =
+            Prediction { refused: exit_code == 1 && files.is_empty(), files, instances, exit_code };
+        (observed, String::new())
+    });
+    assert!(wrong.is_empty(), "nsys 2025.3.1 disagrees:\n{wrong}");
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use support::{Ran, Sandbox, nvtx_program as program, skip, tool};
+use support::{Ran, Sandbox, nvtx_program as program, skip, step, tool};
 
 /// The document of `ranges --json`, and how the command ended.
 fn ranges(sandbox: &Sandbox, command: &[&str]) -> (Value, Ran) {
@@ -182,9 +182,9 @@ fn the_screen() {
     let ran = sandbox.output(&["ranges", "--", program, "demo", "--emit-only"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let times = regex::Regex::new(r" +\d+(\.\d+)? (ns|us|ms|s)\b| +\d+\.\d%").unwrap();
-    let told = regex::Regex::new(r"in \d+\.\d ms, checksum .*").unwrap();
+    let told = regex::Regex::new(r"in <n>, checksum .*\n.*").unwrap();
     let screen = times.replace_all(&ran.stdout, " <n>").into_owned();
-    insta::assert_snapshot!(told.replace_all(&screen, "in <n> ms").into_owned());
+    insta::assert_snapshot!(told.replace_all(&screen, "in <n>").into_owned());
     let ran = sandbox.output(&["ranges", "--", "true"]);
     assert!(ran.code == 0 && ran.stdout.starts_with("no NVTX range was opened\nhint: "), "{}", ran.stdout);
 }
@@ -193,29 +193,91 @@ fn the_screen() {
 fn classic_gates_are_explained() {
     let Some(emit) = program("classic_gates_are_explained", "emit") else { return };
     let sandbox = Sandbox::new();
+    // Long enough that none lies at one end of the run by chance.
     let decode =
-        ["drpush=LLM:decode", "sleep=5", "dpop=LLM", "drpush=LLM:decode", "dpop=LLM", "push=prefill", "pop"];
-    let stages = ["push=stem", "pop", "push=residual", "pop", "push=head", "pop", "start=session", "end"];
-    let forked = ["fork", "push=worker", "pop", "wait", "wpush=wide", "pop"];
+        "drpush=LLM:decode sleep=20 dpop=LLM drpush=LLM:decode sleep=20 dpop=LLM push=prefill sleep=20 pop";
+    let stages =
+        "push=stem sleep=20 pop push=residual sleep=20 pop push=head sleep=20 pop start=session sleep=20 end";
+    let forked = "fork push=worker sleep=20 pop wait wpush=wide sleep=20 pop";
+    let early = "push=early pop sleep=200 push=late sleep=1 pop";
     let mut screens = String::new();
     for (gate, script) in [
-        ("range", &decode[..]),
-        ("decode", &decode),
-        ("decode@LLM", &decode),
-        ("LLM@decode/", &decode),
-        ("prefil", &decode),
-        ("stem;residual;head", &stages),
-        ("stem", &stages),
-        ("session/", &stages),
-        ("res*", &stages),
-        ("worker", &forked),
-        ("wide", &forked),
+        ("range", decode),
+        ("decode", decode),
+        ("decode@LLM", decode),
+        ("LLM@decode/", decode),
+        ("prefil", decode),
+        ("stem;residual;head", stages),
+        ("stem", stages),
+        ("session/", stages),
+        ("res*", stages),
+        ("worker", forked),
+        ("wide", forked),
+        ("early", early),
+        ("late/", early),
     ] {
         let mut arguments = vec!["ranges", "--gate", gate, "--", &emit];
-        arguments.extend(script);
+        arguments.extend(script.split(' '));
         let ran = sandbox.output(&arguments);
         screens.push_str(&format!("{}[exit code {}]\n\n", ran.stdout, ran.code));
     }
     let times = regex::Regex::new(r"the first after [0-9.]+ (ns|us|ms)").unwrap();
-    insta::assert_snapshot!(times.replace_all(&screens, "the first after <n>").into_owned());
+    let shares = regex::Regex::new(r"\d+ % of the run").unwrap();
+    let screens = times.replace_all(&screens, "the first after <n>");
+    insta::assert_snapshot!(shares.replace_all(&screens, "<n> % of the run").into_owned());
+}
+
+#[test]
+fn a_gate_as_json_and_the_ranges_as_a_tree() {
+    let Some(emit) = program("a_gate_as_json_and_the_ranges_as_a_tree", "emit") else { return };
+    let sandbox = Sandbox::new();
+    let script =
+        "push=A push=B pop pop dpush=LLM:d dpush=LLM:e dpop=LLM dpush=LLM:f dpop=LLM dpop=LLM start=s end";
+    let mut arguments = vec!["ranges", "nsys.capture_range_end=repeat", "--gate", "A", "--json", "--", &emit];
+    arguments.extend(script.split(' '));
+    let ran = sandbox.output(&arguments);
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let gate = &document["gates"][0];
+    let arguments = ["-c", "nvtx", "-p", "A", "-e", "NSYS_NVTX_PROFILER_REGISTER_ONLY=0"];
+    assert_eq!(gate["nsys"]["use"]["arguments"], serde_json::json!(arguments), "{gate}");
+    assert_eq!(gate["nsys_prediction"]["files"], serde_json::json!([".nsys-rep"]), "{gate}");
+    assert_eq!(gate["nsys_prediction"]["exit_code"], 0, "{gate}");
+    let mut arguments = vec!["ranges", "--tree", "--", &emit];
+    arguments.extend(script.split(' '));
+    let times = regex::Regex::new(r" +\d+(\.\d+)? (ns|us|ms|s)\b| +\d+\.\d%").unwrap();
+    let ran = sandbox.output(&arguments);
+    insta::assert_snapshot!(times.replace_all(&ran.stdout, " <n>").into_owned());
+}
+
+/// The gates of a configuration are proven by a run, and by a dry run after it.
+#[test]
+fn a_run_proves_its_gates() {
+    let Some(emit) = program("a_run_proves_its_gates", "emit") else { return };
+    let sandbox = Sandbox::new();
+    let run = |gates: &[&str], more: &[&str]| {
+        let mut arguments = vec!["run"];
+        arguments.extend(more.iter().chain(gates));
+        arguments.extend(["--", &emit, "push=decode", "sleep=50", "pop", "push=prefill", "sleep=50", "pop"]);
+        sandbox.output(&arguments)
+    };
+    let gates = ["nsys.nvtx_capture=decode", "ncu.nvtx_include=[prefill]"];
+    let before = run(&gates, &["--dry-run"]);
+    assert!(before.stdout.contains("gates      not proven"), "{}", before.stdout);
+    run(&gates, &[]);
+    let manifest = sandbox.manifest();
+    let plan = step(&manifest, "plan");
+    assert_eq!(
+        plan["note"],
+        "nsys: -c nvtx -p decode -e NSYS_NVTX_PROFILER_REGISTER_ONLY=0 matches 1 instance; \
+         ncu: --nvtx --nvtx-include prefill/ matches 1 instance"
+    );
+    assert!(sandbox.only_run().join("plan.json").is_file());
+    let after = run(&gates, &["--dry-run"]);
+    assert!(after.stdout.contains("gates      as rehearsed in "), "{}", after.stdout);
+    assert!(after.stdout.contains("use: --nvtx --nvtx-include prefill/\n"), "{}", after.stdout);
+    let missing = run(&["nsys.nvtx_capture=decod"], &["run.name=again"]);
+    assert_eq!(missing.code, 1, "{}", missing.stderr);
+    for line in ["`nsys.nvtx_capture` can match nothing", "no range has this name (nearest: `:decode`)"] {
+        assert!(missing.stderr.contains(line), "{}", missing.stderr);
+    }
 }

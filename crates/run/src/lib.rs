@@ -4,6 +4,7 @@
 pub mod config;
 mod events;
 mod exit;
+pub mod gates;
 pub mod process;
 pub mod provenance;
 mod quote;
@@ -16,4 +17,4 @@ pub mod workload;
 pub use events::{Event, Observer};
 pub use exit::Exit;
 pub use quote::shell_word;
-pub use rehearsal::{Inventory, read_rehearsal};
+pub use rehearsal::Inventory;

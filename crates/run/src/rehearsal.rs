@@ -6,7 +6,7 @@ use analysis::{Region, Times, regions};
 use nsight::nsys::needs_register_only_off;
 use nvtx::{NsysExpression, ncu_expression, nsys_expression};
 use serde_json::{Value, json};
-use trace::{Diagnostic, Process, Trace, read_tracer_files};
+use trace::{Trace, read_tracer_files};
 
 use crate::rundir::WriteError;
 
@@ -16,14 +16,8 @@ const SCHEMA: u32 = 1;
 /// Which ranges really happened.
 #[derive(Debug)]
 pub struct Inventory {
+    pub trace: Trace,
     pub regions: Vec<Region>,
-    pub processes: Vec<Process>,
-    pub threads: usize,
-    pub ranges: u64,
-    pub marks: u64,
-    /// From the first event to the last.
-    pub span_ns: i64,
-    pub diagnostics: Vec<Diagnostic>,
 }
 
 /// Writes the tracer where the workload can load it.
@@ -39,52 +33,56 @@ pub(crate) fn tracer_variables(library: &Path, folder: &Path) -> Vec<(String, Op
     vec![set("NVTX_INJECTION64_PATH", library), set("RANGEFINDER_TRACE_DIR", folder)]
 }
 
-/// Reads what the tracer left in `folder`, and gives back the space it had taken
-/// ahead in each file.
-pub fn read_rehearsal(folder: &Path) -> Result<Inventory, trace::ReadError> {
+/// Reads what the tracer left in `folder`.
+pub(crate) fn read_rehearsal(folder: &Path) -> Result<Inventory, trace::ReadError> {
+    read(folder, |_, _| ())
+}
+
+/// The same, and gives back the space that the tracer had taken ahead in each file.
+pub(crate) fn read_and_trim(folder: &Path) -> Result<Inventory, trace::ReadError> {
+    read(folder, |path, written| {
+        if path.metadata().is_ok_and(|metadata| metadata.len() > written)
+            && let Ok(file) = std::fs::OpenOptions::new().write(true).open(path)
+        {
+            // Only space is lost when this fails.
+            let _ = file.set_len(written);
+        }
+    })
+}
+
+fn read(folder: &Path, written: impl FnMut(&Path, u64)) -> Result<Inventory, trace::ReadError> {
     let mut files: Vec<PathBuf> = fs_err::read_dir(folder)?
         .flatten()
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|extension| extension == EXTENSION))
         .collect();
     files.sort();
-    Ok(Inventory::of(read_tracer_files(&files, trim)?))
-}
-
-fn trim(path: &Path, written: u64) {
-    if path.metadata().is_ok_and(|metadata| metadata.len() > written)
-        && let Ok(file) = std::fs::OpenOptions::new().write(true).open(path)
-    {
-        // Only space is lost when this fails.
-        let _ = file.set_len(written);
-    }
+    let trace = read_tracer_files(&files, written)?;
+    Ok(Inventory { regions: regions(&trace), trace })
 }
 
 impl Inventory {
-    fn of(trace: Trace) -> Self {
-        Self {
-            regions: regions(&trace),
-            threads: trace.threads.len(),
-            ranges: trace.ranges.len() as u64,
-            marks: trace.marks.values().sum(),
-            span_ns: trace.end - trace.begin,
-            processes: trace.processes,
-            diagnostics: trace.diagnostics,
-        }
+    pub fn is_empty(&self) -> bool {
+        self.trace.ranges.is_empty()
+    }
+
+    /// From the first event to the last.
+    pub fn span_ns(&self) -> i64 {
+        self.trace.end - self.trace.begin
     }
 
     /// One sentence.
     pub fn summary(&self) -> String {
-        if self.ranges == 0 {
+        if self.is_empty() {
             return "no NVTX range was opened".to_owned();
         }
         let plural =
             |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
         format!(
             "{} in {}, {}",
-            plural(self.ranges as usize, "range", "ranges"),
+            plural(self.trace.ranges.len(), "range", "ranges"),
             plural(self.regions.len(), "region", "regions"),
-            plural(self.processes.len(), "process", "processes"),
+            plural(self.trace.processes.len(), "process", "processes"),
         )
     }
 
@@ -93,16 +91,16 @@ impl Inventory {
         json!({
             "schema": SCHEMA,
             "clock": "host, nanoseconds",
-            "span_ns": self.span_ns,
-            "ranges": self.ranges,
-            "marks": self.marks,
-            "threads": self.threads,
-            "processes": self.processes.iter().map(|process| json!({
+            "span_ns": self.span_ns(),
+            "ranges": self.trace.ranges.len(),
+            "marks": self.trace.marks.values().sum::<u64>(),
+            "threads": self.trace.threads.len(),
+            "processes": self.trace.processes.iter().map(|process| json!({
                 "pid": process.pid, "parent": process.parent, "forked": process.forked,
                 "name": process.name, "label": process.label,
             })).collect::<Vec<_>>(),
             "regions": self.regions.iter().map(|region| self.region(region)).collect::<Vec<_>>(),
-            "diagnostics": self.diagnostics.iter().map(|diagnostic| json!({
+            "diagnostics": self.trace.diagnostics.iter().map(|diagnostic| json!({
                 "text": diagnostic.text, "lost": diagnostic.lost,
             })).collect::<Vec<_>>(),
         })
@@ -115,6 +113,7 @@ impl Inventory {
             }
             NsysExpression::None(why) => json!({"gate": null, "why": why}),
         };
+        let include = ncu_expression(&region.path, region.kind);
         json!({
             "path": region.path.to_string(),
             "domain": region.path.domain,
@@ -130,17 +129,19 @@ impl Inventory {
             "open": region.open,
             "first_begin_ns": region.first_begin_ns,
             "last_begin_ns": region.last_begin_ns,
+            "last_end_ns": region.last_end_ns,
             "share": region.times.map(|times| self.share(&times)),
             "first_ns": region.first_ns,
             "times": region.times,
             "steady": region.steady,
             "nsys": nsys,
-            "ncu": {"include": ncu_expression(&region.path, region.kind)},
+            "ncu": {"include": include.text, "note": include.note},
         })
     }
 
     /// Of the span of the recording; above 1 when threads overlap.
     pub fn share(&self, times: &Times) -> f64 {
-        if self.span_ns > 0 { times.total_ns as f64 / self.span_ns as f64 } else { 0.0 }
+        let span = self.span_ns();
+        if span > 0 { times.total_ns as f64 / span as f64 } else { 0.0 }
     }
 }

@@ -5,4 +5,4 @@ mod tracer;
 
 pub use model::{Diagnostic, OPEN, Process, Ranges, StringId, Strings, Thread, Trace};
 pub use nvtx::Kind;
-pub use tracer::{ReadError, read_tracer_files};
+pub use tracer::{ReadError, read_tracer_bytes, read_tracer_files};

@@ -20,17 +20,32 @@ pub enum ReadError {
 /// that is damaged is read as far as it goes, and a diagnostic says so.
 /// `written` is told how much of each file holds anything.
 pub fn read_tracer_files(paths: &[PathBuf], mut written: impl FnMut(&Path, u64)) -> Result<Trace, ReadError> {
-    let mut trace = Trace { begin: i64::MAX, end: i64::MIN, ..Trace::default() };
+    let mut trace = empty();
     for path in paths {
         let bytes = fs_err::read(path)?;
         let used = read(&bytes, path, &mut trace)
             .map_err(|source| ReadError::File { path: path.clone(), source })?;
         written(path, used as u64);
     }
+    Ok(finished(trace))
+}
+
+/// Reads the bytes of one file; `path` is what diagnostics call it.
+pub fn read_tracer_bytes(bytes: &[u8], path: &Path) -> Result<Trace, tracefile::ReadError> {
+    let mut trace = empty();
+    read(bytes, path, &mut trace)?;
+    Ok(finished(trace))
+}
+
+fn empty() -> Trace {
+    Trace { begin: i64::MAX, end: i64::MIN, ..Trace::default() }
+}
+
+fn finished(mut trace: Trace) -> Trace {
     if trace.begin > trace.end {
         (trace.begin, trace.end) = (0, 0);
     }
-    Ok(trace)
+    trace
 }
 
 fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<usize, tracefile::ReadError> {

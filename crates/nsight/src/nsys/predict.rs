@@ -3,8 +3,9 @@
 //! Measured on nsys 2022.4.2 and 2023.4.4 (and 2025.3.1 for the default policy):
 //! a range that matches opens the gate; further matching ranges that overlap it,
 //! on any thread or in any process that nsys follows, belong to the same capture,
-//! which ends when the last of them closes. A gate that never opens leaves nothing,
-//! and the exit code of the program, which a healthy program makes 0.
+//! which ends when the last of them closes. While it lasts, ranges of the same name
+//! are recorded that could not have opened it. A gate that never opens leaves
+//! nothing, and the exit code of the program, which a healthy program makes 0.
 
 use nvtx::{NsysDialect, NsysGate, RangeSeen};
 use trace::{OPEN, Trace};
@@ -46,9 +47,9 @@ pub struct Prediction {
     pub refused: bool,
 }
 
-/// A stretch of time in which matching ranges overlap.
+/// A stretch of time in which ranges that open the gate overlap.
 struct Capture {
-    instances: u64,
+    begin: i64,
     /// None when a range in it never closes.
     end: Option<i64>,
 }
@@ -58,12 +59,20 @@ pub fn predict(gate: &str, setup: Setup, rehearsed: Rehearsed<'_>) -> Prediction
     let Ok(gate) = NsysGate::parse(gate, setup.dialect) else {
         return Prediction { files: Vec::new(), instances: Vec::new(), exit_code: 1, refused: true };
     };
-    let captures = captures(&gate, setup, rehearsed.trace);
-    let counts: Vec<u64> = captures.iter().map(|capture| capture.instances).collect();
+    let Matching { captures, begins } = matching(&gate, setup, rehearsed.trace);
+    let from = |begin: i64| begins.len() - begins.partition_point(|other| *other < begin);
+    // A damaged trace may end before it begins.
+    let within = |begin, end: i64| from(begin).saturating_sub(from(end.saturating_add(1)));
+    let counts: Vec<u64> = captures
+        .iter()
+        .map(|capture| {
+            capture.end.map_or_else(|| from(capture.begin), |end| within(capture.begin, end)) as u64
+        })
+        .collect();
     let all_closed = |number: usize| captures.iter().take(number).all(|capture| capture.end.is_some());
     let (instances, cut_short) = match setup.range_end {
         _ if captures.is_empty() => (Vec::new(), false),
-        RangeEnd::None => (vec![counts.iter().sum()], false),
+        RangeEnd::None => (vec![from(captures[0].begin) as u64], false),
         RangeEnd::Stop => (counts[..1].to_vec(), false),
         RangeEnd::StopShutdown => (counts[..1].to_vec(), all_closed(1)),
         RangeEnd::Repeat(most) => {
@@ -92,12 +101,21 @@ fn files(reports: usize) -> Vec<String> {
     }
 }
 
-fn captures(gate: &NsysGate, setup: Setup, trace: &Trace) -> Vec<Capture> {
+struct Matching {
+    /// In the order of time; no two of them overlap.
+    captures: Vec<Capture>,
+    /// When each range began that the gate names, whether or not it can open it.
+    begins: Vec<i64>,
+}
+
+fn matching(gate: &NsysGate, setup: Setup, trace: &Trace) -> Matching {
     let ranges = &trace.ranges;
-    let mut matching: Vec<(i64, i64)> = Vec::new();
+    let (mut opening, mut begins) = (Vec::new(), Vec::new());
     for range in 0..ranges.len() {
         let thread = &trace.threads[ranges.thread[range] as usize];
-        let followed = setup.follow_forks || !trace.processes[thread.process as usize].forked;
+        if !setup.follow_forks && trace.processes[thread.process as usize].forked {
+            continue;
+        }
         let seen = RangeSeen {
             domain: trace.strings.text(ranges.domain[range]).to_owned(),
             name: trace.strings.text(ranges.name[range]).to_owned(),
@@ -105,21 +123,24 @@ fn captures(gate: &NsysGate, setup: Setup, trace: &Trace) -> Vec<Capture> {
             registered: ranges.registered[range],
             wide: ranges.wide[range],
         };
-        if followed && gate.opens_for(&seen, setup.register_only_off) {
-            matching.push((ranges.begin[range], ranges.end[range]));
+        if gate.names(&seen) {
+            begins.push(ranges.begin[range]);
+        }
+        if gate.opens_for(&seen, setup.register_only_off) {
+            opening.push((ranges.begin[range], ranges.end[range]));
         }
     }
-    matching.sort_unstable();
+    opening.sort_unstable();
+    begins.sort_unstable();
     let mut captures: Vec<Capture> = Vec::new();
-    for (begin, end) in matching {
+    for (begin, end) in opening {
         let end = (end != OPEN).then_some(end);
         match captures.last_mut() {
             Some(last) if last.end.is_none_or(|last_end| begin <= last_end) => {
-                last.instances += 1;
                 last.end = last.end.zip(end).map(|(a, b)| a.max(b));
             }
-            _ => captures.push(Capture { instances: 1, end }),
+            _ => captures.push(Capture { begin, end }),
         }
     }
-    captures
+    Matching { captures, begins }
 }

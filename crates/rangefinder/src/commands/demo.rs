@@ -8,8 +8,7 @@ use crate::demo;
 
 pub(crate) fn main(arguments: DemoArguments) -> Result<Exit> {
     if arguments.emit_only {
-        demo::main();
-        return Ok(Exit::Complete);
+        return Ok(demo::main());
     }
     let ourselves = std::env::current_exe().context("our own program cannot be found")?;
     let mut overrides = vec!["run.name=demo".to_owned()];

@@ -3,8 +3,8 @@
 use analysis::{Region, Registered, Times};
 use anyhow::{Context, Result};
 use nsight::nsys::needs_register_only_off;
-use nsight::{Proof, Remedy, prove};
-use nvtx::{NsysDialect, NsysExpression, ncu_expression, nsys_expression};
+use nvtx::{Kind, NsysExpression, ncu_expression, nsys_expression};
+use run::gates::{duration, nothing_is_meant, proof_screen, proofs_json, prove_gate};
 use run::process::{Route, Signals};
 use run::steps::{Start, begin};
 use run::{Event, Exit, Inventory, Observer, shell_word};
@@ -29,6 +29,7 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
     let folder =
         tempfile::Builder::new().prefix("rangefinder-").tempdir().context("no place for the trace")?;
     resolved.config.run.dir.0 = folder.path().to_string_lossy().into_owned();
+    let config = resolved.config.clone();
     let mut run = begin(Start {
         resolved,
         command: arguments.layers.command,
@@ -40,16 +41,23 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
     let (inventory, outcome) = run.rehearse(&signals, &mut Warnings)?;
     let inventory = inventory.context("the workload did not run")?;
     let mut exit = outcome.exit;
-    if arguments.json {
-        print(&format!("{:#}\n", inventory.to_json()))?;
-    } else if !arguments.gate.is_empty() {
-        for gate in &arguments.gate {
-            let proof = prove(gate, &inventory.regions, NsysDialect { escapes: true });
-            if proof.nsys.remedy == Remedy::None && exit == Exit::Complete {
-                exit = Exit::Missing;
-            }
-            print(&proof_screen(&proof, &inventory))?;
+    if !arguments.gate.is_empty() {
+        let exit_code = outcome.workload_code.unwrap_or(0);
+        let prove = |gate: &String| prove_gate(gate, &inventory, &config, exit_code);
+        let proofs: Vec<_> = arguments.gate.iter().map(prove).collect();
+        if proofs.iter().any(nothing_is_meant) && exit == Exit::Complete {
+            exit = Exit::Missing;
         }
+        if arguments.json {
+            print(&format!("{:#}\n", proofs_json(&proofs)))?;
+        }
+        for proof in proofs.iter().filter(|_| !arguments.json) {
+            print(&proof_screen(proof, &inventory))?;
+        }
+    } else if arguments.json {
+        print(&format!("{:#}\n", inventory.to_json()))?;
+    } else if arguments.tree {
+        print(&tree(&inventory))?;
     } else {
         print(&screen(&inventory))?;
     }
@@ -59,52 +67,56 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
     Ok(exit)
 }
 
-/// One screen: what each tool makes of a gate as typed, and what to give it.
-fn proof_screen(proof: &Proof, inventory: &Inventory) -> String {
-    let mut text = format!("gate `{}`\n", proof.typed);
-    let typed = shell_word(&proof.typed);
-    for (tool, option, proof) in [("nsys", "-p", &proof.nsys), ("ncu", "--nvtx-include", &proof.ncu)] {
-        text.push_str(&format!("\n{tool:5} {option} {typed}\n"));
-        match &proof.cause {
-            None => text.push_str(&format!("      matches {}\n", instances(proof.instances))),
-            Some(cause) => text.push_str(&format!("      matches nothing: {cause}\n")),
-        }
-        match &proof.remedy {
-            Remedy::AsTyped => {}
-            Remedy::Arguments { arguments, instances: count, first_begin_ns, threads } => {
-                let line: Vec<String> = arguments.iter().map(|argument| shell_word(argument)).collect();
-                let threads =
-                    if *threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
-                let first = duration(*first_begin_ns);
-                text.push_str(&format!("      use: {}\n", line.join(" ")));
-                text.push_str(&format!(
-                    "      which matches {}, the first after {first}, on {threads}\n",
-                    instances(*count)
-                ));
-            }
-            Remedy::Ungated { why } => text.push_str(&format!("      {why}\n")),
-            Remedy::None => {}
+const HINT: &str =
+    "hint: the program opens no NVTX range, or loads no NVTX; `torch.cuda.nvtx.range(\"name\")` opens one\n";
+
+/// Names only, by nesting: what a person reads first.
+fn tree(inventory: &Inventory) -> String {
+    let mut text = format!("{}\n", inventory.summary());
+    if inventory.is_empty() {
+        text.push_str(HINT);
+        return text;
+    }
+    let mut domains: Vec<&str> = Vec::new();
+    for region in &inventory.regions {
+        if !domains.contains(&region.path.domain.as_str()) {
+            domains.push(&region.path.domain);
         }
     }
-    if proof.nsys.remedy == Remedy::None {
-        text.push_str("\nthe ranges there are:\n");
-        for region in inventory.regions.iter().take(20) {
-            text.push_str(&format!("  {}  ({})\n", region.path, instances(region.instances)));
+    for domain in domains {
+        text.push_str(&format!("{}\n", if domain.is_empty() { "(default domain)" } else { domain }));
+        let regions: Vec<&Region> =
+            inventory.regions.iter().filter(|region| region.path.domain == domain).collect();
+        for at in 0..regions.len() {
+            text.push_str(&branch(inventory, &regions, at));
         }
     }
     text
 }
 
-fn instances(count: u64) -> String {
-    if count == 1 { "1 instance".to_owned() } else { format!("{count} instances") }
+/// One line of a tree whose regions come parents first.
+fn branch(inventory: &Inventory, regions: &[&Region], at: usize) -> String {
+    let region = regions[at];
+    let depth = region.path.depth();
+    // Whether another region of this depth follows below the same parent.
+    let goes_on = |depth: usize| {
+        let mut later = regions[at + 1..].iter().take_while(|later| later.path.depth() >= depth);
+        later.any(|later| later.path.depth() == depth)
+    };
+    let mut label: String = (0..depth).map(|depth| if goes_on(depth) { "│  " } else { "   " }).collect();
+    label.push_str(if goes_on(depth) { "├─ " } else { "└─ " });
+    label.push_str(region.path.name());
+    let times = region.times.map_or("open".to_owned(), |times| {
+        format!("{:>9} {:>5.1}%", duration(times.total_ns), inventory.share(&times) * 100.0)
+    });
+    let kind = if region.kind == Kind::StartEnd { "  start/end" } else { "" };
+    format!("{label:40} {:>8} {times}{kind}\n", region.instances)
 }
 
 fn screen(inventory: &Inventory) -> String {
     let mut text = format!("{}\n", inventory.summary());
-    if inventory.ranges == 0 {
-        text.push_str(
-            "hint: the program opens no NVTX range, or loads no NVTX; `torch.cuda.nvtx.range(\"name\")` opens one\n",
-        );
+    if inventory.is_empty() {
+        text.push_str(HINT);
         return text;
     }
     text.push_str("host times; share is of the time from the first event to the last\n\n");
@@ -116,7 +128,7 @@ fn screen(inventory: &Inventory) -> String {
         text.push_str(&row(inventory, region));
         text.push_str(&gates(region));
     }
-    for diagnostic in &inventory.diagnostics {
+    for diagnostic in &inventory.trace.diagnostics {
         text.push_str(&format!("note: {}\n", diagnostic.text));
     }
     text
@@ -164,16 +176,8 @@ fn gates(region: &Region) -> String {
         Registered::No => "not registered",
         Registered::Mixed => "registered in part",
     };
-    let ncu = shell_word(&ncu_expression(&region.path, region.kind));
-    format!("{indent}nsys  {nsys}    ({registered})\n{indent}ncu   --nvtx --nvtx-include {ncu}\n")
-}
-
-fn duration(ns: i64) -> String {
-    let value = ns as f64;
-    match ns {
-        ..1_000 => format!("{ns} ns"),
-        1_000..1_000_000 => format!("{:.1} us", value / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.1} ms", value / 1e6),
-        _ => format!("{:.2} s", value / 1e9),
-    }
+    let include = ncu_expression(&region.path, region.kind);
+    let ncu = shell_word(&include.text);
+    let note = include.note.map(|note| format!("    ({note})")).unwrap_or_default();
+    format!("{indent}nsys  {nsys}    ({registered})\n{indent}ncu   --nvtx --nvtx-include {ncu}{note}\n")
 }

@@ -1,21 +1,27 @@
 //! The built-in workload: shaped like an LLM session, small enough for anywhere.
 //!
 //! A prefill over a prompt, then decode steps that each do a little of the same
-//! work, worker threads, and a range of every kind, all announced through NVTX:
+//! work, worker threads, and a range of every kind, all announced through NVTX.
+//! Where there is an NVIDIA driver the same regions also launch kernels:
 //!
-//! | region | per run |
-//! |---|---|
-//! | `:prefill`, `:prefill/layer` | 1, 4 |
-//! | `:decode`, `:decode/step` | 1, 16 |
-//! | `LLM:generate` (registered) | 1, around both |
-//! | `:load` on each of 2 worker threads | 2 |
-//! | `:session` (start/end) | 1 |
+//! | region | per run | on a GPU, each time |
+//! |---|---|---|
+//! | `:prefill`, `:prefill/layer` | 1, 4 | in each layer `demo_matmul`, `demo_fma` |
+//! | `:decode`, `:decode/step` | 1, 16 | in each step 8 `demo_tiny`, `demo_copy`, a copy back |
+//! | `LLM:generate` (registered) | 1, around both | |
+//! | `:load` on each of 2 worker threads | 2 | a copy to the device |
+//! | `:session` (start/end) | 1 | |
 
+mod driver;
+mod gpu;
 mod nvtx_client;
 
 use std::time::Instant;
 
+use driver::NoGpu;
+use gpu::Gpu;
 use nvtx_client::Nvtx;
+use run::Exit;
 
 const PROMPT_TOKENS: usize = 64;
 const LAYERS: usize = 4;
@@ -23,41 +29,74 @@ const NEW_TOKENS: usize = 16;
 const WORKERS: usize = 2;
 const WIDTH: usize = 96;
 
-pub(crate) fn main() {
+pub(crate) fn main() -> Exit {
+    // Before any range: what it costs to create a context is nobody's stage.
+    let gpu = Gpu::open();
     let nvtx = Nvtx::connect();
     let clock = Instant::now();
     let session = nvtx.start(c"session");
+    let result = generate(nvtx, gpu.as_ref().ok());
+    nvtx.end(session);
+    let took = clock.elapsed().as_secs_f64() * 1e3;
+    let checked = result.and_then(|checksum| Ok((checksum, where_it_ran(&gpu)?)));
+    match checked {
+        Ok((checksum, place)) => {
+            println!(
+                "prefill of {PROMPT_TOKENS} tokens and {NEW_TOKENS} decode steps in {took:.1} ms, checksum {checksum:.6}\n{place}"
+            );
+            Exit::Complete
+        }
+        Err(error) => {
+            eprintln!("the demo failed on the GPU: {error}");
+            Exit::WorkloadFailed
+        }
+    }
+}
+
+/// The session itself; returns a sum over what it computed on the host.
+fn generate(nvtx: Nvtx, gpu: Option<&Gpu>) -> Result<f64, NoGpu> {
+    let on_gpu = |work: fn(&Gpu) -> Result<(), NoGpu>| gpu.map_or(Ok(()), work);
     let weights = std::thread::scope(|scope| {
-        let workers: Vec<_> =
-            (0..WORKERS).map(|_| scope.spawn(|| nvtx.ranged(c"load", || matrix(WIDTH)))).collect();
+        let load = || nvtx.ranged(c"load", || on_gpu(Gpu::load).map(|()| matrix(WIDTH)));
+        let workers: Vec<_> = (0..WORKERS).map(|_| scope.spawn(load)).collect();
         let mut loaded = workers.into_iter().filter_map(|worker| worker.join().ok());
-        loaded.next().unwrap_or_else(|| matrix(WIDTH))
-    });
+        loaded.next().unwrap_or_else(|| Ok(matrix(WIDTH)))
+    })?;
     let domain = nvtx.domain(c"LLM");
     let generate = nvtx.register(domain, c"generate");
     nvtx.push_registered(domain, generate);
     let mut state = vec![1.0; WIDTH];
     nvtx.ranged(c"prefill", || {
-        for _ in 0..LAYERS {
+        (0..LAYERS).try_for_each(|_| {
             nvtx.ranged(c"layer", || {
                 for _ in 0..PROMPT_TOKENS / LAYERS {
                     state = forward(&weights, &state);
                 }
-            });
-        }
-    });
+                on_gpu(Gpu::layer)
+            })
+        })
+    })?;
     nvtx.ranged(c"decode", || {
-        for _ in 0..NEW_TOKENS {
-            nvtx.ranged(c"step", || state = forward(&weights, &state));
-        }
-    });
+        (0..NEW_TOKENS).try_for_each(|_| {
+            nvtx.ranged(c"step", || {
+                state = forward(&weights, &state);
+                on_gpu(Gpu::step)
+            })
+        })
+    })?;
     nvtx.pop(domain);
-    nvtx.end(session);
-    let checksum: f64 = state.iter().sum();
-    let took = clock.elapsed().as_secs_f64() * 1e3;
-    println!(
-        "prefill of {PROMPT_TOKENS} tokens and {NEW_TOKENS} decode steps in {took:.1} ms, checksum {checksum:.6}"
-    );
+    Ok(state.iter().sum())
+}
+
+/// On a GPU whose results are known to be right, or not on one.
+fn where_it_ran(gpu: &Result<Gpu, NoGpu>) -> Result<String, NoGpu> {
+    match gpu {
+        Ok(gpu) if gpu.is_right(NEW_TOKENS)? => {
+            Ok(format!("kernels ran on {}, their results are right", gpu.name()))
+        }
+        Ok(_) => Err(NoGpu::new("the kernels' results are wrong")),
+        Err(why) => Ok(format!("on the CPU alone: {why}")),
+    }
 }
 
 fn matrix(width: usize) -> Vec<f64> {

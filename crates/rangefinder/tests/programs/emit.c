@@ -3,6 +3,7 @@
  *   dpush=DOMAIN:NAME drpush=DOMAIN:NAME dpop=DOMAIN  the same in a domain
  *   start=NAME rstart=NAME dstart=DOMAIN:NAME drstart=DOMAIN:NAME end   start/end; `end` ends the latest
  *   mark=NAME sleep=MILLISECONDS
+ *   launch=BLOCKS        a kernel of so many blocks, where it is built with one (WITH_CUDA)
  *   thread ... join      what stands between runs on a thread of its own
  *   fork ... wait        what stands between runs in a forked child
  *   exec ... wait        the same in a child that executes this program anew
@@ -17,6 +18,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <wchar.h>
+
+#ifdef WITH_CUDA
+void launch(int blocks); /* launch.cu */
+#else
+static void launch(int blocks) { (void)blocks; }
+#endif
 
 static char *self;
 
@@ -118,6 +125,7 @@ static void run(char **words, int at, int end) {
             opened--;
             nvtxDomainRangeEnd(open_domains[opened], open_ranges[opened]);
         } else if (IS("mark")) nvtxMarkA(value);
+        else if (IS("launch")) launch(atoi(value));
         else if (IS("sleep")) usleep(atoi(value) * 1000);
         else if (IS("ignoreterm")) signal(SIGTERM, SIG_IGN);
         else if (IS("exit")) exit(atoi(value));

@@ -118,7 +118,7 @@ impl Run {
             StepName::Configure => StepResult::Done(None),
             StepName::Doctor => doctor::step(self, context)?,
             StepName::Rehearse => rehearse::step(self, context)?,
-            StepName::Plan => plan::step(self),
+            StepName::Plan => plan::step(self)?,
             StepName::Timeline => captures::timeline(self),
             StepName::Counters => captures::counters(self),
             StepName::Analyse => captures::analyse(),

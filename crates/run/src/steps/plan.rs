@@ -1,15 +1,82 @@
 //! Step 4: what will be run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use nsight::{Proof, Remedy};
 
 use super::begin::{RunError, Start, redactor};
 use super::flow::{Run, StepResult};
-use crate::config::{Config, Enable};
-use crate::quote::shell_line;
+use crate::config::{Config, Enable, Resolved};
+use crate::gates::{instances, nothing_is_meant, proof_screen, proofs_json, prove_gate};
+use crate::quote::{shell_line, shell_word};
+use crate::rehearsal::{Inventory, read_rehearsal};
+use crate::rundir::Manifest;
 use crate::workload::Workload;
 
-pub(super) fn step(_: &Run) -> StepResult {
-    StepResult::Done(None)
+/// The gates of the configuration, proven against the rehearsal.
+pub(super) fn step(run: &Run) -> Result<StepResult, RunError> {
+    let gates = gates(&run.resolved);
+    let Some(pass) = run.manifest.passes.last().filter(|_| !gates.is_empty()) else {
+        return Ok(StepResult::Done(None));
+    };
+    let Some(inventory) = &run.inventory else {
+        let why = "the gates are not proven: the rehearsal saw nothing of the program's ranges".to_owned();
+        return Ok(StepResult::Done(Some(why)));
+    };
+    let exit_code = pass.ending.shell_code();
+    let prove = |gate: &Gate| prove_gate(&gate.wish, inventory, &run.resolved.config, exit_code);
+    let proofs: Vec<Proof> = gates.iter().map(prove).collect();
+    run.files.json("plan.json", &proofs_json(&proofs))?;
+    let (mut done, mut failed, mut asked_for) = (Vec::new(), Vec::new(), false);
+    for (gate, proof) in gates.iter().zip(&proofs) {
+        if nothing_is_meant(proof) {
+            failed.push(format!("`{}` can match nothing\n{}", gate.key, proof_screen(proof, inventory)));
+            asked_for |= run.resolved.set_by_user(gate.key);
+        } else {
+            done.push(gate.told(proof));
+        }
+    }
+    if failed.is_empty() {
+        return Ok(StepResult::Done(Some(done.join("; "))));
+    }
+    Ok(StepResult::Failed { why: failed.join("\n").trim_end().to_owned(), asked_for })
+}
+
+/// A gate of the configuration.
+struct Gate {
+    key: &'static str,
+    wish: String,
+}
+
+impl Gate {
+    /// Half a line: what the tool it is for will be given.
+    fn told(&self, proof: &Proof) -> String {
+        let (tool, proof) = match self.key {
+            NSYS_GATE => ("nsys", &proof.nsys),
+            _ => ("ncu", &proof.ncu),
+        };
+        match &proof.remedy {
+            Remedy::AsTyped => {
+                format!("{tool}: {} matches {}", shell_word(&self.wish), instances(proof.instances))
+            }
+            Remedy::Arguments { arguments, instances: count, .. } => {
+                format!("{tool}: {} matches {}", shell_line(arguments), instances(*count))
+            }
+            Remedy::Ungated { why } => format!("{tool}: {}: {why}", self.wish),
+            Remedy::None => format!("{tool}: {} matches nothing", shell_word(&self.wish)),
+        }
+    }
+}
+
+const NSYS_GATE: &str = "nsys.nvtx_capture";
+const NCU_GATE: &str = "ncu.nvtx_include";
+
+fn gates(resolved: &Resolved) -> Vec<Gate> {
+    let config = &resolved.config;
+    let nsys = config.nsys.nvtx_capture.iter().filter(|_| config.nsys.enable != Enable::False);
+    let ncu = config.ncu.nvtx_include.iter().filter(|_| config.ncu.enable != Enable::False);
+    let nsys = nsys.map(|gate| Gate { key: NSYS_GATE, wish: gate.0.clone() });
+    nsys.chain(ncu.map(|wish| Gate { key: NCU_GATE, wish: wish.clone() })).collect()
 }
 
 /// What `--dry-run` prints. Checks all that `begin` checks, and writes nothing.
@@ -44,7 +111,43 @@ pub fn plan_text(start: &Start) -> Result<String, RunError> {
         capture("nsys", config.nsys.enable),
         capture("ncu", config.ncu.enable),
     ));
+    let recorded = redactor.argv(&workload.command_with_overrides()).0;
+    text.push_str(&gates_text(&start.resolved, &root, &recorded, &workload.cwd));
     Ok(text)
+}
+
+/// The gates, held against the latest rehearsal of the same workload, if there is one.
+fn gates_text(resolved: &Resolved, root: &Path, argv: &[String], cwd: &Path) -> String {
+    let gates = gates(resolved);
+    if gates.is_empty() {
+        return String::new();
+    }
+    let Some((run, inventory, exit_code)) = latest_rehearsal(root, argv, cwd) else {
+        return "gates      not proven: this workload has not been rehearsed yet; the run does it first\n"
+            .to_owned();
+    };
+    let mut text = format!("gates      as rehearsed in {}\n", run.display());
+    for gate in gates {
+        let proof = prove_gate(&gate.wish, &inventory, &resolved.config, exit_code);
+        text.push_str(&format!("\n{}: {}", gate.key, proof_screen(&proof, &inventory)));
+    }
+    text
+}
+
+/// The newest run of this workload that has traces.
+fn latest_rehearsal(root: &Path, argv: &[String], cwd: &Path) -> Option<(PathBuf, Inventory, i32)> {
+    let mut runs: Vec<PathBuf> = std::fs::read_dir(root).ok()?.flatten().map(|entry| entry.path()).collect();
+    runs.sort();
+    runs.into_iter().rev().find_map(|run| {
+        let manifest = Manifest::read(&run).ok()?;
+        if manifest.workload.argv != argv || Path::new(&manifest.workload.cwd) != cwd {
+            return None;
+        }
+        let exit_code = manifest.passes.last()?.ending.shell_code();
+        let inventory =
+            read_rehearsal(&run.join("rehearsal")).ok().filter(|inventory| !inventory.is_empty())?;
+        Some((run, inventory, exit_code))
+    })
 }
 
 fn limits(config: &Config) -> String {

@@ -8,7 +8,7 @@ use super::flow::{Context, Run, StepResult};
 use crate::config::{Config, Enable, StopWith};
 use crate::process::{Finished, Output, Reason, Spec, Stop, StopBy, SuperviseError, supervise};
 use crate::quote::{shell_line, shell_word};
-use crate::rehearsal::{Inventory, place_tracer, read_rehearsal, tracer_variables};
+use crate::rehearsal::{Inventory, place_tracer, read_and_trim, tracer_variables};
 use crate::rundir::{Pass, WriteError};
 use crate::workload::{environment, tmpdir};
 
@@ -103,9 +103,9 @@ fn put_tracer_in_place(
 
 /// The traces, and `ranges.json` beside them.
 fn read_traces(run: &mut Run, folder: &Path, context: &mut Context<'_>) -> Result<(), RunError> {
-    match read_rehearsal(folder) {
+    match read_and_trim(folder) {
         Ok(inventory) => {
-            for diagnostic in inventory.diagnostics.iter().filter(|diagnostic| diagnostic.lost) {
+            for diagnostic in inventory.trace.diagnostics.iter().filter(|diagnostic| diagnostic.lost) {
                 run.warn(diagnostic.text.clone(), context);
             }
             run.files.json(&format!("{PASS}/ranges.json"), &inventory.to_json())?;

@@ -1,0 +1,184 @@
+//! Gates held against a rehearsal, and told in one screen each.
+
+use nsight::nsys::{Prediction, RangeEnd, Rehearsed};
+use nsight::{Proof, Question, Remedy, ToolProof, When, prove};
+use nvtx::NsysDialect;
+use serde_json::{Value, json};
+
+use crate::config::Config;
+use crate::quote::shell_word;
+use crate::rehearsal::Inventory;
+
+const SCHEMA: u32 = 1;
+/// So many regions are named when nothing else can be said.
+const MOST_NAMED: usize = 20;
+
+/// What both tools make of a gate, given how the workload ended.
+pub fn prove_gate(wish: &str, inventory: &Inventory, config: &Config, exit_code: i32) -> Proof {
+    prove(&Question {
+        wish,
+        regions: &inventory.regions,
+        rehearsed: Rehearsed { trace: &inventory.trace, exit_code, ignores_term: false },
+        dialect: NsysDialect { escapes: true },
+        range_end: range_end(config),
+    })
+}
+
+/// nsys's own choice when none is made.
+fn range_end(config: &Config) -> RangeEnd {
+    let chosen = config.nsys.capture_range_end.as_ref();
+    chosen.and_then(|text| RangeEnd::parse(&text.0)).unwrap_or(RangeEnd::StopShutdown)
+}
+
+/// One screen: what each tool makes of a gate as typed, and what to give it.
+pub fn proof_screen(proof: &Proof, inventory: &Inventory) -> String {
+    let mut text = format!("gate `{}`\n", proof.typed);
+    text.push_str(&tool_screen("nsys", "-p", &proof.typed, &proof.nsys));
+    if let Some(prediction) = &proof.prediction {
+        text.push_str(&format!("      {}\n", foretold(prediction, &proof.nsys)));
+    }
+    text.push_str(&tool_screen("ncu", "--nvtx-include", &proof.typed, &proof.ncu));
+    if let Some(when) = &proof.when {
+        text.push_str(&format!("\nnote: {}\n", at_the_edge(*when)));
+    }
+    if nothing_is_meant(proof) {
+        text.push_str(&regions_there_are(inventory));
+    }
+    text
+}
+
+/// No range of the program can be what was meant.
+pub fn nothing_is_meant(proof: &Proof) -> bool {
+    proof.nsys.remedy == Remedy::None
+}
+
+fn regions_there_are(inventory: &Inventory) -> String {
+    if inventory.is_empty() {
+        return "\nthe program opens no NVTX range at all\n".to_owned();
+    }
+    let mut text = "\nthe ranges there are:\n".to_owned();
+    for region in inventory.regions.iter().take(MOST_NAMED) {
+        text.push_str(&format!("  {}  ({})\n", region.path, instances(region.instances)));
+    }
+    if let Some(more) = inventory.regions.len().checked_sub(MOST_NAMED).filter(|more| *more > 0) {
+        text.push_str(&format!("  and {more} more\n"));
+    }
+    text
+}
+
+fn tool_screen(tool: &str, option: &str, typed: &str, proof: &ToolProof) -> String {
+    let mut text = format!("\n{tool:5} {option} {}\n", shell_word(typed));
+    match &proof.cause {
+        None => text.push_str(&format!("      matches {}\n", instances(proof.instances))),
+        Some(cause) => text.push_str(&format!("      matches nothing: {cause}\n")),
+    }
+    match &proof.remedy {
+        Remedy::AsTyped | Remedy::None => {}
+        Remedy::Arguments { arguments, instances: count, first_begin_ns, threads } => {
+            let line: Vec<String> = arguments.iter().map(|argument| shell_word(argument)).collect();
+            let threads = if *threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
+            text.push_str(&format!(
+                "      use: {}\n      which matches {}, the first after {}, on {threads}\n",
+                line.join(" "),
+                instances(*count),
+                duration(*first_begin_ns),
+            ));
+        }
+        Remedy::Ungated { why } => text.push_str(&format!("      {why}\n")),
+    }
+    text
+}
+
+/// What nsys will leave, and why not all of it.
+fn foretold(prediction: &Prediction, proof: &ToolProof) -> String {
+    let all = match &proof.remedy {
+        Remedy::Arguments { instances, .. } => *instances,
+        _ => proof.instances,
+    };
+    let recorded: u64 = prediction.instances.iter().sum();
+    let files = match prediction.files.len() {
+        1 => "one report".to_owned(),
+        count => format!("{count} reports"),
+    };
+    let terminated = prediction.exit_code == 143;
+    let why = match (terminated, recorded < all) {
+        (true, true) => {
+            ": it ends the program with the first; --capture-range-end=none records all and lets it finish"
+        }
+        (true, false) => {
+            ": it ends the program when the range closes; --capture-range-end=none lets it finish"
+        }
+        (false, true) => ": the range end that was chosen leaves out the rest",
+        (false, false) => "",
+    };
+    format!("leaves {files} with {recorded} of {}, exit code {}{why}", instances(all), prediction.exit_code)
+}
+
+fn at_the_edge(when: When) -> String {
+    match when {
+        When::First(percent) => {
+            format!("all of it lies in the first {percent} % of the run: warm-up, or the work itself?")
+        }
+        When::Last(percent) => {
+            format!("all of it lies in the last {percent} % of the run: a delay or a limit may miss it")
+        }
+    }
+}
+
+/// The document of `ranges --gate --json` and `plan.json`.
+pub fn proofs_json(proofs: &[Proof]) -> Value {
+    json!({"schema": SCHEMA, "gates": proofs.iter().map(proof_json).collect::<Vec<_>>()})
+}
+
+fn proof_json(proof: &Proof) -> Value {
+    let prediction = proof.prediction.as_ref().map(|prediction| {
+        json!({
+            "files": prediction.files,
+            "instances": prediction.instances,
+            "exit_code": prediction.exit_code,
+            "refused": prediction.refused,
+        })
+    });
+    let when = proof.when.map(|when| match when {
+        When::First(percent) => json!({"first_percent": percent}),
+        When::Last(percent) => json!({"last_percent": percent}),
+    });
+    json!({
+        "gate": proof.typed,
+        "nsys": tool_json(&proof.nsys),
+        "nsys_prediction": prediction,
+        "ncu": tool_json(&proof.ncu),
+        "only_in": when,
+    })
+}
+
+fn tool_json(proof: &ToolProof) -> Value {
+    let remedy = match &proof.remedy {
+        Remedy::AsTyped => json!("as typed"),
+        Remedy::Arguments { arguments, instances, first_begin_ns, threads } => json!({
+            "arguments": arguments, "instances": instances, "first_begin_ns": first_begin_ns, "threads": threads,
+        }),
+        Remedy::Ungated { why } => json!({"ungated": why}),
+        Remedy::None => Value::Null,
+    };
+    json!({
+        "instances": proof.instances,
+        "cause": proof.cause.as_ref().map(ToString::to_string),
+        "use": remedy,
+    })
+}
+
+pub fn instances(count: u64) -> String {
+    if count == 1 { "1 instance".to_owned() } else { format!("{count} instances") }
+}
+
+/// In the unit that leaves three digits.
+pub fn duration(ns: i64) -> String {
+    let value = ns as f64;
+    match ns {
+        ..1_000 => format!("{ns} ns"),
+        1_000..1_000_000 => format!("{:.1} us", value / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} ms", value / 1e6),
+        _ => format!("{:.2} s", value / 1e9),
+    }
+}

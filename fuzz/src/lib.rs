@@ -1,0 +1,110 @@
+//! What is done with hostile input, one function a target. A target fails by
+//! panicking, by taking too long or by taking too much memory.
+//!
+//! `cargo xtask fuzz` drives them with libFuzzer; `tests/corpus.rs` replays the
+//! committed corpus with a plain build.
+
+use std::path::Path;
+
+use nsight::Question;
+use nsight::nsys::{RangeEnd, Rehearsed};
+use nvtx::{Kind, NcuGate, NsysDialect, NsysGate, OpenRanges, RangeSeen, RegionPath};
+use run::config::Request;
+use tracefile::layout;
+
+pub type Target = fn(&[u8]);
+
+/// Every target by its name, which is also the folder of its corpus.
+pub const TARGETS: [(&str, Target); 4] =
+    [("trace", trace), ("records", records), ("gates", gates), ("config", config)];
+
+/// A file of the tracer, all the way to regions, proofs and predictions.
+pub fn trace(input: &[u8]) {
+    let Ok(trace) = ::trace::read_tracer_bytes(input, Path::new("fuzz.rft")) else { return };
+    let regions = analysis::regions(&trace);
+    let instances: u64 = regions.iter().map(|region| region.instances).sum();
+    assert_eq!(instances, trace.ranges.len() as u64, "every range belongs to one region");
+    for region in regions.iter().take(4) {
+        nsight::prove(&Question {
+            wish: region.path.name(),
+            regions: &regions,
+            rehearsed: Rehearsed { trace: &trace, exit_code: 0, ignores_term: false },
+            dialect: NsysDialect { escapes: true },
+            range_end: RangeEnd::Repeat(None),
+        });
+    }
+}
+
+/// The same, past the headers: the first byte says where strings end and events begin.
+pub fn records(input: &[u8]) {
+    let Some((split, records)) = input.split_first() else { return };
+    let (strings, events) = records.split_at(records.len() * usize::from(*split) / 255);
+    let mut file = vec![0; layout::PAGE];
+    file[..layout::MAGIC.len()].copy_from_slice(&layout::MAGIC);
+    for (kind, records) in [(layout::chunk::STRINGS, strings), (layout::chunk::EVENTS, events)] {
+        let used = layout::chunk::LENGTH + records.len();
+        let mut chunk = vec![0; used.next_multiple_of(layout::PAGE)];
+        let size = chunk.len() as u32;
+        for (at, value) in [
+            (layout::chunk::MAGIC, layout::CHUNK_MAGIC),
+            (layout::chunk::KIND, kind),
+            (layout::chunk::SIZE, size),
+            (layout::chunk::THREAD, 1),
+            (layout::chunk::USED, used as u32),
+        ] {
+            chunk[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        }
+        chunk[layout::chunk::LENGTH..used].copy_from_slice(records);
+        file.extend(chunk);
+    }
+    trace(&file);
+}
+
+/// Gates of both tools and region paths: what can be read is printed and read again.
+pub fn gates(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let (gate, name) = text.split_once('\n').unwrap_or((text, "decode"));
+    let open = OpenRanges {
+        stack: name.split('/').map(|name| (String::new(), name.to_owned())).collect(),
+        started: vec![(name.to_owned(), gate.to_owned())],
+    };
+    if let Ok(gate) = NcuGate::parse(gate) {
+        gate.includes(&open);
+    }
+    for escapes in [false, true] {
+        if let Ok(gate) = NsysGate::parse(gate, NsysDialect { escapes }) {
+            let seen = RangeSeen {
+                domain: String::new(),
+                name: name.to_owned(),
+                kind: Kind::PushPop,
+                registered: true,
+                wide: false,
+            };
+            gate.opens_for(&seen, true);
+        }
+    }
+    if let Ok(path) = gate.parse::<RegionPath>() {
+        assert_eq!(path.to_string().parse::<RegionPath>().as_ref(), Ok(&path), "{gate}");
+        nvtx::nsys_expression(&path, false);
+        nvtx::ncu_expression(&path, Kind::PushPop);
+    }
+}
+
+/// A configuration file; lines that begin with `=` are overrides.
+pub fn config(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else { return };
+    let (overrides, lines): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with('='));
+    let file = std::env::temp_dir().join(format!("rangefinder-fuzz-{}.yaml", std::process::id()));
+    if std::fs::write(&file, lines.join("\n")).is_err() {
+        return;
+    }
+    let request = Request {
+        file: Some(file),
+        overrides: overrides.into_iter().map(|line| line[1..].to_owned()).collect(),
+        ..Request::default()
+    };
+    match run::config::resolve(&request) {
+        Ok(resolved) => drop(resolved.shown("workload.timeout")),
+        Err(error) => drop(error.to_string()),
+    }
+}
