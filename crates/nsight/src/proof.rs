@@ -91,6 +91,8 @@ pub enum Cause {
     List {
         parts: Vec<String>,
     },
+    /// ncu: no expression that holds a `;` matches anything.
+    Semicolon,
     /// A pattern that the tool takes for one name.
     Glob,
     /// Only opened where the tool does not look.
@@ -261,6 +263,7 @@ fn ncu(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> ToolProof {
     let (here, elsewhere): (Vec<&Region>, Vec<&Region>) =
         named.into_iter().partition(|region| gate.in_domain(&region.path.domain));
     let cause = match (here.first(), elsewhere.is_empty()) {
+        (Some(_), _) if wish.contains(';') => Cause::Semicolon,
         (Some(region), _) if unseen_by_ncu(region) => Cause::Unseen { name: bare.to_owned() },
         (Some(region), _) if region.kind == Kind::PushPop => {
             Cause::IsPushPop { path: region.path.to_string() }
@@ -392,6 +395,7 @@ impl fmt::Display for Cause {
             Self::List { parts } => {
                 write!(f, "it takes the text for one name; there is no list ({} were meant)", quoted(parts))
             }
+            Self::Semicolon => write!(f, "it matches no expression that holds a `;`, not even a name with one"),
             Self::Glob => write!(f, "it takes `*` for a part of the name; there are no patterns"),
             Self::ForkedOnly { name } => {
                 write!(f, "`{name}` is opened only in a forked child, which nsys does not follow")
