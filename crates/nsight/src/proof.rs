@@ -395,7 +395,9 @@ impl fmt::Display for Cause {
             Self::List { parts } => {
                 write!(f, "it takes the text for one name; there is no list ({} were meant)", quoted(parts))
             }
-            Self::Semicolon => write!(f, "it matches no expression that holds a `;`, not even a name with one"),
+            Self::Semicolon => {
+                write!(f, "it matches no expression that holds a `;`, not even a name with one")
+            }
             Self::Glob => write!(f, "it takes `*` for a part of the name; there are no patterns"),
             Self::ForkedOnly { name } => {
                 write!(f, "`{name}` is opened only in a forked child, which nsys does not follow")
