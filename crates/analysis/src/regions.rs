@@ -1,10 +1,12 @@
 //! Regions: all ranges with one path, and how long they took on the host.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use nvtx::{Kind, RegionPath};
 use serde::Serialize;
-use trace::{OPEN, StringId, Trace};
+use trace::{OPEN, Trace};
+
+use crate::tree::Tree;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Region {
@@ -84,61 +86,18 @@ impl Times {
     }
 }
 
-/// A node of the tree of paths.
-#[derive(Debug, PartialEq, Eq, Hash, Clone, Copy)]
-struct Node {
-    parent: Option<u32>,
-    domain: StringId,
-    name: StringId,
-    kind: Kind,
-}
-
 /// Every region of a trace, parents before their children, in the order of first
 /// appearance.
 pub fn regions(trace: &Trace) -> Vec<Region> {
-    let (nodes, node_of) = paths(trace);
-    let mut members: Vec<Vec<u32>> = vec![Vec::new(); nodes.len()];
-    for (range, node) in node_of.iter().enumerate() {
+    let tree = Tree::of(trace);
+    let mut members: Vec<Vec<u32>> = vec![Vec::new(); tree.nodes.len()];
+    for (range, node) in tree.node_of.iter().enumerate() {
         members[*node as usize].push(range as u32);
     }
-    let mut order: Vec<u32> = (0..nodes.len() as u32).collect();
-    let first =
-        |node: u32| members[node as usize].iter().map(|range| trace.ranges.begin[*range as usize]).min();
-    // By the way down from the root, so that children follow their parents.
-    order.sort_by_key(|node| {
-        let mut way = Vec::new();
-        let mut at = Some(*node);
-        while let Some(node) = at {
-            way.push((first(node), node));
-            at = nodes[node as usize].parent;
-        }
-        way.reverse();
-        way
-    });
-    order.into_iter().map(|node| region(trace, &nodes, node, &members[node as usize])).collect()
+    tree.order(trace).into_iter().map(|node| region(trace, &tree, node, &members[node as usize])).collect()
 }
 
-/// The tree of paths, and each range's node in it.
-fn paths(trace: &Trace) -> (Vec<Node>, Vec<u32>) {
-    let ranges = &trace.ranges;
-    let mut nodes = Vec::new();
-    let mut known: HashMap<Node, u32> = HashMap::new();
-    let mut node_of: Vec<u32> = Vec::with_capacity(ranges.len());
-    for range in 0..ranges.len() {
-        // A parent was opened before its children and has its node already.
-        let parent = ranges.parent[range].and_then(|parent| node_of.get(parent as usize).copied());
-        let node =
-            Node { parent, domain: ranges.domain[range], name: ranges.name[range], kind: ranges.kind[range] };
-        let id = *known.entry(node).or_insert_with(|| {
-            nodes.push(node);
-            nodes.len() as u32 - 1
-        });
-        node_of.push(id);
-    }
-    (nodes, node_of)
-}
-
-fn region(trace: &Trace, nodes: &[Node], node: u32, members: &[u32]) -> Region {
+fn region(trace: &Trace, tree: &Tree, node: u32, members: &[u32]) -> Region {
     let ranges = &trace.ranges;
     let mut members = members.to_vec();
     members.sort_by_key(|range| ranges.begin[*range as usize]);
@@ -158,8 +117,8 @@ fn region(trace: &Trace, nodes: &[Node], node: u32, members: &[u32]) -> Region {
     let last_end = members.iter().map(|range| ranges.end[*range as usize].min(trace.end)).max().unwrap_or(0);
     let begin = |range: Option<&u32>| range.map_or(0, |range| ranges.begin[*range as usize] - trace.begin);
     Region {
-        path: path(trace, nodes, node),
-        kind: nodes[node as usize].kind,
+        path: tree.path(trace, node),
+        kind: tree.nodes[node as usize].kind,
         registered: match registered {
             0 => Registered::No,
             all if all == members.len() => Registered::Yes,
@@ -178,17 +137,6 @@ fn region(trace: &Trace, nodes: &[Node], node: u32, members: &[u32]) -> Region {
         first_ns: members.first().and_then(duration),
         steady: Times::of(&members.iter().skip(1).filter_map(duration).collect::<Vec<_>>()),
     }
-}
-
-fn path(trace: &Trace, nodes: &[Node], node: u32) -> RegionPath {
-    let mut names = Vec::new();
-    let mut at = Some(node);
-    while let Some(node) = at {
-        names.push(trace.strings.text(nodes[node as usize].name).to_owned());
-        at = nodes[node as usize].parent;
-    }
-    names.reverse();
-    RegionPath::new(trace.strings.text(nodes[node as usize].domain), names)
 }
 
 #[cfg(test)]

@@ -1,8 +1,16 @@
 //! One model of what happened, whatever it was read from.
 
 mod model;
+mod nest;
+mod nsys;
+mod sqlite;
 mod tracer;
 
-pub use model::{Diagnostic, OPEN, Process, Ranges, StringId, Strings, Thread, Trace};
+pub use model::{
+    Activities, ActivityKind, Calls, Device, Diagnostic, Direction, Launch, NONE, OPEN, Operators, Process,
+    Ranges, StringId, Strings, Syncs, Thread, Trace, Transfer,
+};
+pub use nsys::{NsysError, read_nsys, read_nsys_bytes};
 pub use nvtx::Kind;
+pub use sqlite::SqliteError;
 pub use tracer::{ReadError, read_tracer_bytes, read_tracer_files};

@@ -7,12 +7,22 @@ use nvtx::Kind;
 /// The end of a range that was still open when the recording ended.
 pub const OPEN: i64 = i64::MAX;
 
+/// No call, no range, no node.
+pub const NONE: u32 = u32::MAX;
+
 #[derive(Debug, Default)]
 pub struct Trace {
+    /// What it was read from, for people: `nsys 2025.3.2.0, schema 3.20.3`.
+    pub source: String,
     pub strings: Strings,
     pub processes: Vec<Process>,
     pub threads: Vec<Thread>,
+    pub devices: Vec<Device>,
     pub ranges: Ranges,
+    pub calls: Calls,
+    pub activities: Activities,
+    pub syncs: Syncs,
+    pub operators: Operators,
     /// Marks, by how many there were: name and count.
     pub marks: HashMap<(StringId, StringId), u64>,
     pub diagnostics: Vec<Diagnostic>,
@@ -55,6 +65,8 @@ pub struct Ranges {
     pub end: Vec<i64>,
     /// The range of the same domain and thread it lies in (push/pop only).
     pub parent: Vec<Option<u32>>,
+    /// Numbers that came with a range: the range, in order, and its number.
+    pub payload: Vec<(u32, f64)>,
 }
 
 impl Ranges {
@@ -65,6 +77,148 @@ impl Ranges {
     pub fn is_empty(&self) -> bool {
         self.begin.is_empty()
     }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Device {
+    /// As the tools count it.
+    pub id: u32,
+    pub name: Option<String>,
+}
+
+/// Calls of the CUDA runtime and driver. One row a call.
+#[derive(Debug, Default)]
+pub struct Calls {
+    pub begin: Vec<i64>,
+    pub end: Vec<i64>,
+    /// Index into [`Trace::threads`].
+    pub thread: Vec<u32>,
+    pub name: Vec<StringId>,
+    /// What ties it to the work it starts, within its process.
+    pub correlation: Vec<u32>,
+}
+
+impl Calls {
+    pub fn len(&self) -> usize {
+        self.begin.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.begin.is_empty()
+    }
+}
+
+/// What a device does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ActivityKind {
+    /// `detail` indexes [`Activities::launches`].
+    Kernel,
+    /// `detail` indexes [`Activities::transfers`].
+    Copy,
+    /// `detail` indexes [`Activities::transfers`].
+    Fill,
+    /// A whole CUDA graph, whose kernels were not recorded one by one; `detail` is its id.
+    Graph,
+}
+
+/// Work of the devices. One row each.
+#[derive(Debug, Default)]
+pub struct Activities {
+    pub begin: Vec<i64>,
+    pub end: Vec<i64>,
+    pub kind: Vec<ActivityKind>,
+    /// Index into [`Trace::processes`].
+    pub process: Vec<u32>,
+    /// Index into [`Trace::devices`].
+    pub device: Vec<u16>,
+    pub stream: Vec<u32>,
+    /// [`NONE`] when nothing says which call it came from.
+    pub correlation: Vec<u32>,
+    pub detail: Vec<u32>,
+    /// Whether it is a node of a CUDA graph.
+    pub in_graph: Vec<bool>,
+    /// Every kind of launch that happens: few, however many launches there are.
+    pub launches: Vec<Launch>,
+    pub transfers: Vec<Transfer>,
+}
+
+impl Activities {
+    pub fn len(&self) -> usize {
+        self.begin.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.begin.is_empty()
+    }
+
+    pub fn duration(&self, activity: usize) -> i64 {
+        self.end[activity].saturating_sub(self.begin[activity]).max(0)
+    }
+}
+
+/// A kernel and the shape it is launched in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Launch {
+    /// With template arguments and parameters.
+    pub name: StringId,
+    /// The bare function name.
+    pub short_name: StringId,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub registers: u32,
+    pub static_shared: u32,
+    pub dynamic_shared: u32,
+}
+
+/// A copy or a fill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transfer {
+    pub direction: Direction,
+    pub bytes: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Direction {
+    HostToDevice,
+    DeviceToHost,
+    DeviceToDevice,
+    PeerToPeer,
+    HostToHost,
+    /// A fill.
+    Memset,
+    Other,
+}
+
+impl Direction {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::HostToDevice => "host to device",
+            Self::DeviceToHost => "device to host",
+            Self::DeviceToDevice => "device to device",
+            Self::PeerToPeer => "device to other device",
+            Self::HostToHost => "host to host",
+            Self::Memset => "fill",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// Waits of the host for a device.
+#[derive(Debug, Default)]
+pub struct Syncs {
+    pub begin: Vec<i64>,
+    pub end: Vec<i64>,
+    pub process: Vec<u32>,
+    pub correlation: Vec<u32>,
+}
+
+/// Operators of a framework. One row each.
+#[derive(Debug, Default)]
+pub struct Operators {
+    pub begin: Vec<i64>,
+    pub end: Vec<i64>,
+    pub thread: Vec<u32>,
+    pub name: Vec<StringId>,
 }
 
 /// Something the reader found wrong or worth saying.
@@ -100,6 +254,11 @@ impl Strings {
         self.texts.push(text.to_owned());
         self.ids.insert(text.to_owned(), id);
         id
+    }
+
+    /// What stands for a text that is missing.
+    pub(crate) fn lost(&mut self) -> StringId {
+        self.intern("<name lost>")
     }
 
     pub fn text(&self, id: StringId) -> &str {

@@ -241,7 +241,7 @@ impl Reader<'_> {
         if let Some(name) = self.names.get(&id) {
             return *name;
         }
-        let name = Name { text: self.trace.strings.intern("<name lost>"), registered: false, wide: false };
+        let name = Name { text: self.trace.strings.lost(), registered: false, wide: false };
         *self.names.entry(id).or_insert(name)
     }
 

@@ -1,0 +1,156 @@
+//! Which range started what a device did.
+//!
+//! Activity → the call that started it (same correlation *and* same process: every
+//! process counts correlations for itself) → the push/pop ranges that were open on the
+//! calling thread when the call began, in each domain for itself. A kernel of a CUDA
+//! graph comes from the call that launched the graph. An activity without a call is
+//! without a range, and is counted as such.
+
+use std::collections::HashMap;
+
+use nvtx::Kind;
+use trace::{NONE, StringId, Trace};
+
+/// Where each activity belongs.
+#[derive(Debug)]
+pub struct Attribution {
+    /// By activity: the call that started it, or [`NONE`].
+    pub call: Vec<u32>,
+    /// One for each domain that has push/pop ranges.
+    pub planes: Vec<Plane>,
+}
+
+/// One domain's view.
+#[derive(Debug)]
+pub struct Plane {
+    pub domain: StringId,
+    /// By activity: the innermost push/pop range of this domain, or [`NONE`].
+    pub range: Vec<u32>,
+}
+
+pub fn attribute(trace: &Trace) -> Attribution {
+    let call = calls_of(trace);
+    let threads = by_thread(trace);
+    let mut domains: Vec<StringId> = Vec::new();
+    let mut ranges: HashMap<(u32, StringId), Vec<u32>> = HashMap::new();
+    for range in 0..trace.ranges.len() {
+        if trace.ranges.kind[range] == Kind::PushPop {
+            let domain = trace.ranges.domain[range];
+            if !domains.contains(&domain) {
+                domains.push(domain);
+            }
+            ranges.entry((trace.ranges.thread[range], domain)).or_default().push(range as u32);
+        }
+    }
+    let planes = domains
+        .into_iter()
+        .map(|domain| {
+            let mut of_call = vec![NONE; trace.calls.len()];
+            for (thread, calls) in threads.iter().enumerate() {
+                if let Some(ranges) = ranges.get(&(thread as u32, domain)) {
+                    sweep(trace, calls, ranges, &mut of_call);
+                }
+            }
+            let range =
+                call.iter().map(|call| of_call.get(*call as usize).copied().unwrap_or(NONE)).collect();
+            Plane { domain, range }
+        })
+        .collect();
+    Attribution { call, planes }
+}
+
+/// Calls by their correlation, for each process.
+fn calls_of(trace: &Trace) -> Vec<u32> {
+    let mut tables: Vec<Correlations> = Vec::new();
+    tables.resize_with(trace.processes.len(), Correlations::default);
+    let process_of = |thread: u32| trace.threads[thread as usize].process as usize;
+    let mut largest = vec![0u32; trace.processes.len()];
+    let mut counts = vec![0usize; trace.processes.len()];
+    for call in 0..trace.calls.len() {
+        let (process, correlation) = (process_of(trace.calls.thread[call]), trace.calls.correlation[call]);
+        if correlation != NONE {
+            largest[process] = largest[process].max(correlation);
+            counts[process] += 1;
+        }
+    }
+    for (process, table) in tables.iter_mut().enumerate() {
+        // Almost without gaps, as a rule; a damaged file may jump.
+        let most = counts[process].saturating_mul(8).saturating_add(1 << 16);
+        if (largest[process] as usize) < most {
+            table.dense = vec![NONE; largest[process] as usize + 1];
+        }
+    }
+    for call in 0..trace.calls.len() {
+        let correlation = trace.calls.correlation[call];
+        if correlation != NONE {
+            tables[process_of(trace.calls.thread[call])].insert(correlation, call as u32, &trace.calls.begin);
+        }
+    }
+    let activities = &trace.activities;
+    (0..activities.len())
+        .map(|activity| match activities.correlation[activity] {
+            NONE => NONE,
+            correlation => tables[activities.process[activity] as usize].get(correlation),
+        })
+        .collect()
+}
+
+#[derive(Default)]
+struct Correlations {
+    dense: Vec<u32>,
+    sparse: HashMap<u32, u32>,
+}
+
+impl Correlations {
+    /// Of two calls with one number, the earlier: the outer one of a runtime call and
+    /// the driver's call inside it.
+    fn insert(&mut self, correlation: u32, call: u32, begins: &[i64]) {
+        let place = match self.dense.get_mut(correlation as usize) {
+            Some(place) => place,
+            None => self.sparse.entry(correlation).or_insert(NONE),
+        };
+        if *place == NONE || begins[call as usize] < begins[*place as usize] {
+            *place = call;
+        }
+    }
+
+    fn get(&self, correlation: u32) -> u32 {
+        let dense = self.dense.get(correlation as usize).copied();
+        dense.or_else(|| self.sparse.get(&correlation).copied()).unwrap_or(NONE)
+    }
+}
+
+/// The calls of each thread, in the order in which they began.
+fn by_thread(trace: &Trace) -> Vec<Vec<u32>> {
+    let mut threads: Vec<Vec<u32>> = vec![Vec::new(); trace.threads.len()];
+    for (call, thread) in trace.calls.thread.iter().enumerate() {
+        threads[*thread as usize].push(call as u32);
+    }
+    let begin = |call: &u32| trace.calls.begin[*call as usize];
+    for calls in &mut threads {
+        if !calls.is_sorted_by_key(begin) {
+            calls.sort_by_key(begin);
+        }
+    }
+    threads
+}
+
+/// Walks calls and ranges of one thread side by side. Both come in order of time.
+fn sweep(trace: &Trace, calls: &[u32], ranges: &[u32], of_call: &mut [u32]) {
+    let (begins, ends) = (&trace.ranges.begin, &trace.ranges.end);
+    let mut open: Vec<u32> = Vec::new();
+    let mut next = ranges.iter().copied().peekable();
+    for call in calls {
+        let time = trace.calls.begin[*call as usize];
+        while let Some(range) = next.next_if(|range| begins[*range as usize] <= time) {
+            while open.last().is_some_and(|last| ends[*last as usize] <= begins[range as usize]) {
+                open.pop();
+            }
+            open.push(range);
+        }
+        while open.last().is_some_and(|last| ends[*last as usize] <= time) {
+            open.pop();
+        }
+        of_call[*call as usize] = open.last().copied().unwrap_or(NONE);
+    }
+}

@@ -1,0 +1,73 @@
+//! Over what a table adds up.
+
+use serde::Serialize;
+use trace::Trace;
+
+/// Rows for each process, each device, or both together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Scope {
+    pub by_process: bool,
+    pub by_device: bool,
+}
+
+/// Where the members of a row come from: a process and a device where there is only
+/// one of each, else none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub struct Place {
+    pub process: Option<u32>,
+    pub device: Option<u32>,
+}
+
+/// What tells the rows of one name apart: indexes, or none where they are added up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub(crate) struct Split {
+    pub(crate) process: Option<u32>,
+    pub(crate) device: Option<u16>,
+}
+
+impl Scope {
+    pub(crate) fn split(self, process: u32, device: u16) -> Split {
+        Split { process: self.by_process.then_some(process), device: self.by_device.then_some(device) }
+    }
+}
+
+/// Collects places; [`Place`] says what they have in common.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Places {
+    process: Option<u32>,
+    device: Option<u16>,
+    several_processes: bool,
+    several_devices: bool,
+}
+
+impl Places {
+    pub(crate) fn add_process(&mut self, process: u32) {
+        self.several_processes |= *self.process.get_or_insert(process) != process;
+    }
+
+    pub(crate) fn add(&mut self, process: u32, device: u16) {
+        self.add_process(process);
+        self.several_devices |= *self.device.get_or_insert(device) != device;
+    }
+
+    pub(crate) fn join(&mut self, other: Self) {
+        if let Some(process) = other.process {
+            self.add_process(process);
+        }
+        if let Some(device) = other.device {
+            self.several_devices |= *self.device.get_or_insert(device) != device;
+        }
+        self.several_processes |= other.several_processes;
+        self.several_devices |= other.several_devices;
+    }
+
+    /// As the system and the tools count them.
+    pub(crate) fn place(self, trace: &Trace) -> Place {
+        let process = self.process.filter(|_| !self.several_processes);
+        let device = self.device.filter(|_| !self.several_devices);
+        Place {
+            process: process.map(|process| trace.processes[process as usize].pid),
+            device: device.map(|device| trace.devices[usize::from(device)].id),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Numbers about many durations.
+
+use serde::Serialize;
+
+/// In nanoseconds. `share` is of the total of the table the row stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Statistics {
+    pub calls: u64,
+    pub total_ns: i64,
+    pub mean_ns: f64,
+    pub median_ns: f64,
+    pub min_ns: i64,
+    pub max_ns: i64,
+    /// Of a sample: divided by one less than there are. Zero for a single one.
+    pub std_ns: f64,
+    pub share: f64,
+}
+
+impl Statistics {
+    /// None when there are none. The order of `durations` is lost.
+    pub fn of(durations: &mut [i64]) -> Option<Self> {
+        let (min, max) = (*durations.iter().min()?, *durations.iter().max()?);
+        let count = durations.len();
+        let total = durations.iter().fold(0i64, |sum, duration| sum.saturating_add(*duration));
+        let mean = total as f64 / count as f64;
+        let spread: f64 = durations.iter().map(|duration| (*duration as f64 - mean).powi(2)).sum();
+        let std = if count > 1 { (spread / (count - 1) as f64).sqrt() } else { 0.0 };
+        Some(Self {
+            calls: count as u64,
+            total_ns: total,
+            mean_ns: mean,
+            median_ns: median(durations),
+            min_ns: min,
+            max_ns: max,
+            std_ns: std,
+            share: 0.0,
+        })
+    }
+}
+
+/// Between the two in the middle where there is no one there.
+fn median(durations: &mut [i64]) -> f64 {
+    let (middle, is_even) = (durations.len() / 2, durations.len().is_multiple_of(2));
+    let (below, upper, _) = durations.select_nth_unstable(middle);
+    let upper = *upper as f64;
+    match below.iter().max() {
+        Some(lower) if is_even => (*lower as f64 + upper) / 2.0,
+        _ => upper,
+    }
+}
+
+/// Gives each row its share of all.
+pub(crate) fn share<T>(rows: &mut [T], statistics: impl Fn(&mut T) -> &mut Statistics) {
+    let total: f64 = rows.iter_mut().map(|row| statistics(row).total_ns as f64).sum();
+    for row in rows {
+        let row = statistics(row);
+        row.share = if total > 0.0 { row.total_ns as f64 / total } else { 0.0 };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_few() {
+        let statistics = Statistics::of(&mut [4, 1, 3, 2]).unwrap();
+        assert_eq!((statistics.total_ns, statistics.median_ns), (10, 2.5));
+        assert_eq!((statistics.min_ns, statistics.max_ns), (1, 4));
+        assert!((statistics.std_ns - 1.290_994).abs() < 1e-6);
+        let one = Statistics::of(&mut [7]).unwrap();
+        assert_eq!((one.median_ns, one.std_ns), (7.0, 0.0));
+        assert!(Statistics::of(&mut []).is_none());
+    }
+}

@@ -1,0 +1,63 @@
+//! Ranges that come with begin and end only: put in order, each below the one around it.
+
+use std::collections::HashMap;
+
+use crate::model::{Ranges, StringId};
+use nvtx::Kind;
+
+/// Orders ranges by their begin, longer ones first, and finds the parent of each
+/// push/pop range: the innermost range of its thread and domain that is still open
+/// when it begins. Ranges that overlap without nesting are therefore children of
+/// those that began before them, also when they end later.
+pub(crate) fn nest(ranges: &mut Ranges) {
+    order(ranges);
+    ranges.parent = vec![None; ranges.begin.len()];
+    let mut stacks: HashMap<(u32, StringId), Vec<u32>> = HashMap::new();
+    for range in 0..ranges.begin.len() {
+        if ranges.kind[range] != Kind::PushPop {
+            continue;
+        }
+        let stack = stacks.entry((ranges.thread[range], ranges.domain[range])).or_default();
+        let begin = ranges.begin[range];
+        while stack.last().is_some_and(|open| {
+            let end = ranges.end[*open as usize];
+            // One that takes no time does not hold what begins with it, unless it is older.
+            end < begin || end == begin && ranges.begin[*open as usize] < begin
+        }) {
+            stack.pop();
+        }
+        ranges.parent[range] = stack.last().copied();
+        stack.push(range as u32);
+    }
+}
+
+fn order(ranges: &mut Ranges) {
+    let count = ranges.begin.len();
+    let key = |range: usize| (ranges.begin[range], std::cmp::Reverse(ranges.end[range]));
+    if (1..count).all(|range| key(range - 1) <= key(range)) {
+        return;
+    }
+    let mut order: Vec<u32> = (0..count as u32).collect();
+    order.sort_by_key(|range| key(*range as usize));
+    fn reorder<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
+        *column = order.iter().map(|range| column[*range as usize]).collect();
+    }
+    reorder(&mut ranges.thread, &order);
+    reorder(&mut ranges.domain, &order);
+    reorder(&mut ranges.name, &order);
+    reorder(&mut ranges.kind, &order);
+    reorder(&mut ranges.registered, &order);
+    reorder(&mut ranges.wide, &order);
+    reorder(&mut ranges.begin, &order);
+    reorder(&mut ranges.end, &order);
+    if !ranges.payload.is_empty() {
+        let mut place = vec![0u32; count];
+        for (now, before) in order.iter().enumerate() {
+            place[*before as usize] = now as u32;
+        }
+        for (range, _) in &mut ranges.payload {
+            *range = place[*range as usize];
+        }
+        ranges.payload.sort_by_key(|(range, _)| *range);
+    }
+}

@@ -1,0 +1,102 @@
+//! The SQLite export of nsys, of every schema: columns are looked for by name, absent
+//! tables are empty, no order of rows is relied on.
+//!
+//! Tested with schema 3.7.2 (nsys 2023.4) and 3.20.3 (nsys 2025.3), and with the shape
+//! of 3.0.0 (nsys 2022.4). Others are read the same way, and a diagnostic says so.
+
+mod activities;
+mod merge;
+mod nvtx_events;
+mod parallel;
+mod tables;
+
+use std::path::Path;
+
+use crate::model::{Diagnostic, Trace};
+use crate::sqlite::{Damage, Database, SqliteError};
+use merge::Merge;
+use tables::{Texts, text_of};
+
+const TESTED: [&str; 3] = ["3.0.", "3.7.", "3.20."];
+/// One of these is in every export.
+const SIGNS: [&str; 5] =
+    ["META_DATA_EXPORT", "EXPORT_META_DATA", "StringIds", "NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_KERNEL"];
+
+/// Why an export cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum NsysError {
+    #[error(transparent)]
+    Sqlite(#[from] SqliteError),
+    #[error("`{path}` is a SQLite file, but no export of nsys: it has none of its tables")]
+    NotNsys { path: String },
+}
+
+/// Reads an export.
+pub fn read_nsys(path: &Path) -> Result<Trace, NsysError> {
+    read(&Database::open(path)?, path)
+}
+
+/// Reads the bytes of an export; `path` is what errors call it.
+pub fn read_nsys_bytes(bytes: Vec<u8>, path: &Path) -> Result<Trace, NsysError> {
+    read(&Database::from_bytes(bytes, path)?, path)
+}
+
+fn read(database: &Database, path: &Path) -> Result<Trace, NsysError> {
+    if !SIGNS.iter().any(|name| database.table(name).is_some()) {
+        return Err(NsysError::NotNsys { path: path.display().to_string() });
+    }
+    let mut merge = Merge::default();
+    let texts = Texts::read(database, &mut merge.trace.strings, &mut merge.losses);
+    version(database, &mut merge.trace);
+    let parts = parallel::run(activities::jobs(database).chain(nvtx_events::jobs(database)));
+    for part in parts {
+        merge.add(part, &texts);
+    }
+    merge.names(database, &texts);
+    diagnostics(database, &mut merge.trace);
+    Ok(merge.finish())
+}
+
+/// Which nsys wrote it, and whether we have seen its schema.
+fn version(database: &Database, trace: &mut Trace) {
+    let (mut product, mut schema) = (String::new(), String::new());
+    for table in ["META_DATA_EXPORT", "EXPORT_META_DATA"] {
+        tables::each(database, table, &["name", "value"], |row| {
+            let (name, value) = (text_of(row, 0), text_of(row, 1));
+            match name.as_deref() {
+                Some("EXPORT_PRODUCT_VERSION") => product = value.unwrap_or_default(),
+                Some("EXPORT_SCHEMA_VERSION") => schema = value.unwrap_or_default(),
+                _ => {}
+            }
+        });
+    }
+    trace.source = match (product.as_str(), schema.as_str()) {
+        ("", "") => "nsys, version unknown".to_owned(),
+        (product, schema) => format!("nsys {product}, schema {schema}"),
+    };
+    if !TESTED.iter().any(|tested| schema.starts_with(tested)) {
+        let schema = if schema.is_empty() { "without a version" } else { &schema };
+        let text = format!("schema {schema} is not one that was tested; it is read by its column names");
+        trace.diagnostics.push(Diagnostic { text, lost: false });
+    }
+}
+
+/// What nsys itself found worth saying.
+fn diagnostics(database: &Database, trace: &mut Trace) {
+    const WARNING: i64 = 2;
+    const ERROR: i64 = 3;
+    tables::each(database, "DIAGNOSTIC_EVENT", &["severity", "text"], |row| {
+        let severity = row.integer(0).unwrap_or(0);
+        if let (WARNING | ERROR, Some(text)) = (severity, text_of(row, 1)) {
+            trace.diagnostics.push(Diagnostic { text: format!("nsys: {text}"), lost: severity == ERROR });
+        }
+    });
+}
+
+/// Rows of a table that were left out, and why.
+#[derive(Debug, Clone, Copy, Default)]
+struct Loss {
+    damage: Damage,
+    /// Without times, or with values of the wrong kind.
+    unusable: u64,
+}

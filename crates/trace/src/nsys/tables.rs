@@ -1,0 +1,172 @@
+//! Tables of an export by name: parts of large ones, all rows of small ones, texts.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use super::Loss;
+use super::parallel::Job;
+use crate::model::{StringId, Strings};
+use crate::sqlite::{Damage, Database, Leaves, Row, Table, scan};
+
+/// A part of a table is so many pages: 8 MiB of the usual ones.
+const PART: usize = 2048;
+
+/// A table, its columns by the names that are wanted, and where its rows lie.
+pub(super) struct Columns<'a> {
+    database: &'a Database,
+    table: &'a Table,
+    columns: Vec<Option<usize>>,
+}
+
+impl<'a> Columns<'a> {
+    /// None when the export has no such table.
+    pub(super) fn find(database: &'a Database, table: &str, names: &[&str]) -> Option<Self> {
+        let table = database.table(table)?;
+        let columns = names.iter().map(|name| table.column(name)).collect();
+        Some(Self { database, table, columns })
+    }
+
+    pub(super) fn scan(&self, leaves: &[u32], found: impl FnMut(&Row<'_>)) -> Damage {
+        scan(self.database, self.table, leaves, &self.columns, found)
+    }
+
+    pub(super) fn leaves(&self) -> Leaves {
+        Leaves::of(self.database, self.table.root)
+    }
+}
+
+/// Jobs that each read a part of a table.
+pub(super) fn jobs<'a, T: Send + 'a>(
+    database: &'a Database,
+    table: &str,
+    names: &[&str],
+    read: impl Fn(&Columns<'a>, &[u32], Damage) -> T + Send + Sync + Copy + 'a,
+) -> Vec<Job<'a, T>> {
+    let Some(columns) = Columns::find(database, table, names) else { return Vec::new() };
+    let Leaves { pages, damage } = columns.leaves();
+    let columns = std::sync::Arc::new(columns);
+    let mut jobs: Vec<Job<'a, T>> = Vec::new();
+    let mut damage = Some(damage);
+    let parts: Vec<Vec<u32>> =
+        if pages.is_empty() { vec![Vec::new()] } else { pages.chunks(PART).map(<[u32]>::to_vec).collect() };
+    for part in parts {
+        let columns = columns.clone();
+        // What the tree has lost is counted once.
+        let damage = damage.take().unwrap_or_default();
+        jobs.push(Box::new(move || read(&columns, &part, damage)));
+    }
+    jobs
+}
+
+/// All rows of a small table.
+pub(super) fn each(database: &Database, table: &str, names: &[&str], found: impl FnMut(&Row<'_>)) -> Loss {
+    let Some(columns) = Columns::find(database, table, names) else { return Loss::default() };
+    let leaves = columns.leaves();
+    let mut damage = columns.scan(&leaves.pages, found);
+    damage.add(leaves.damage);
+    Loss { damage, unusable: 0 }
+}
+
+pub(super) fn text_of(row: &Row<'_>, place: usize) -> Option<String> {
+    row.text(place).map(|text| String::from_utf8_lossy(text).into_owned())
+}
+
+/// `StringIds`: what a number stands for.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    dense: Vec<Option<StringId>>,
+    sparse: HashMap<i64, StringId>,
+}
+
+impl Texts {
+    pub(super) fn read(database: &Database, strings: &mut Strings, losses: &mut Vec<(String, Loss)>) -> Self {
+        let mut texts = Self::default();
+        let loss = each(database, "StringIds", &["id", "value"], |row| {
+            if let (Some(id), Some(value)) = (row.integer(0), row.text(1)) {
+                texts.insert(id, strings.intern(&String::from_utf8_lossy(value)));
+            }
+        });
+        losses.push(("StringIds".to_owned(), loss));
+        texts
+    }
+
+    /// Numbers are small and without gaps, unless somebody made them up.
+    fn insert(&mut self, id: i64, text: StringId) {
+        let next = self.dense.len() as i64;
+        if (0..next + 4096).contains(&id) {
+            let at = id as usize;
+            if at >= self.dense.len() {
+                self.dense.resize(at + 1, None);
+            }
+            self.dense[at] = Some(text);
+        } else {
+            self.sparse.insert(id, text);
+        }
+    }
+
+    pub(super) fn get(&self, id: i64) -> Option<StringId> {
+        let dense = usize::try_from(id).ok().and_then(|at| self.dense.get(at).copied().flatten());
+        dense.or_else(|| self.sparse.get(&id).copied())
+    }
+}
+
+/// Numbers for whatever recurs, in the order in which it first does.
+#[derive(Debug)]
+pub(super) struct Numbering<K> {
+    known: HashMap<K, u32, BuildHasherDefault<Multiply>>,
+    pub(super) keys: Vec<K>,
+    last: Option<(K, u32)>,
+}
+
+impl<K> Default for Numbering<K> {
+    fn default() -> Self {
+        Self { known: HashMap::default(), keys: Vec::new(), last: None }
+    }
+}
+
+impl<K: Copy + Eq + std::hash::Hash> Numbering<K> {
+    pub(super) fn number(&mut self, key: K) -> u32 {
+        match self.last {
+            Some((last, number)) if last == key => return number,
+            _ => {}
+        }
+        let next = self.keys.len() as u32;
+        let number = *self.known.entry(key).or_insert_with(|| {
+            self.keys.push(key);
+            next
+        });
+        self.last = Some((key, number));
+        number
+    }
+}
+
+/// A quick hash for keys of a few numbers. Whoever crafts collisions slows down only
+/// the reading of his own file.
+#[derive(Debug, Default)]
+pub(super) struct Multiply(u64);
+
+impl Hasher for Multiply {
+    fn write(&mut self, bytes: &[u8]) {
+        for chunk in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            self.write_u64(u64::from_le_bytes(word));
+        }
+    }
+
+    fn write_u32(&mut self, value: u32) {
+        self.write_u64(u64::from(value));
+    }
+
+    fn write_u64(&mut self, value: u64) {
+        self.0 = (self.0.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+
+    fn write_i64(&mut self, value: i64) {
+        self.write_u64(value as u64);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0 ^ (self.0 >> 32)
+    }
+}

@@ -1,0 +1,209 @@
+//! Pages of a table: interior pages lead to leaves, leaves hold the rows.
+
+use super::record::{MOST_COLUMNS, Plan, Row, varint};
+use super::{Damage, Database, HEADER, Table};
+
+const LEAF: u8 = 13;
+const INTERIOR: u8 = 5;
+/// A tree this deep would hold more rows than fit on any disk.
+const DEEPEST: usize = 24;
+/// Neighbouring pages are read together.
+const RUN: usize = 64;
+
+/// The leaf pages of a table, in the order of its rows.
+#[derive(Debug, Default)]
+pub(crate) struct Leaves {
+    pub(crate) pages: Vec<u32>,
+    pub(crate) damage: Damage,
+}
+
+impl Leaves {
+    pub(crate) fn of(database: &Database, root: u32) -> Self {
+        let mut leaves = Self::default();
+        let mut seen = Seen::new(database.pages);
+        let mut page = vec![0; database.page_size];
+        leaves.descend(database, root, 0, &mut seen, &mut page);
+        leaves
+    }
+
+    fn descend(&mut self, database: &Database, number: u32, depth: usize, seen: &mut Seen, page: &mut [u8]) {
+        // A page is in one place of one tree: twice is a circle or a mistake.
+        if depth > DEEPEST || !seen.first_time(number) || !database.read_pages(number, page) {
+            self.damage.pages += 1;
+            return;
+        }
+        let start = if number == 1 { HEADER } else { 0 };
+        match page[start] {
+            LEAF => self.pages.push(number),
+            INTERIOR => {
+                let children = children(page, start, database.usable, &mut self.damage);
+                if above_leaves(database, &children, page) {
+                    let before = self.pages.len();
+                    self.pages.extend(children.iter().copied().filter(|child| seen.first_time(*child)));
+                    self.damage.pages += (children.len() - (self.pages.len() - before)) as u64;
+                } else {
+                    for child in children {
+                        self.descend(database, child, depth + 1, seen, page);
+                    }
+                }
+            }
+            _ => self.damage.pages += 1,
+        }
+    }
+}
+
+/// Trees are balanced: when the first child is a leaf, all are, and need not be read to
+/// know them. `scan` looks at each when it gets there.
+fn above_leaves(database: &Database, children: &[u32], page: &mut [u8]) -> bool {
+    children.first().is_some_and(|first| {
+        (2..=database.pages).contains(first) && database.read_pages(*first, page) && page[0] == LEAF
+    })
+}
+
+/// Pages that were visited, one bit each.
+struct Seen {
+    bits: Vec<u64>,
+    pages: u32,
+}
+
+impl Seen {
+    fn new(pages: u32) -> Self {
+        Self { bits: vec![0; pages as usize / 64 + 1], pages }
+    }
+
+    fn first_time(&mut self, page: u32) -> bool {
+        if page == 0 || page > self.pages {
+            return false;
+        }
+        let (word, bit) = (page as usize / 64, 1 << (page % 64));
+        let fresh = self.bits[word] & bit == 0;
+        self.bits[word] |= bit;
+        fresh
+    }
+}
+
+fn children(page: &[u8], start: usize, usable: usize, damage: &mut Damage) -> Vec<u32> {
+    let mut children = Vec::new();
+    for cell in cells(page, start, 12, usable) {
+        match cell.and_then(|cell| page.get(cell..cell + 4)) {
+            Some(four) => children.push(u32::from_be_bytes([four[0], four[1], four[2], four[3]])),
+            None => damage.pages += 1,
+        }
+    }
+    if let Some(four) = page.get(start + 8..start + 12) {
+        children.push(u32::from_be_bytes([four[0], four[1], four[2], four[3]]));
+    }
+    children
+}
+
+/// Where the cells of a page lie; None for one that lies outside it.
+fn cells(
+    page: &[u8],
+    start: usize,
+    header: usize,
+    usable: usize,
+) -> impl Iterator<Item = Option<usize>> + use<'_> {
+    let count = u16::from_be_bytes([page[start + 3], page[start + 4]]);
+    // No more pointers than fit.
+    let most = (usable - start - header) / 2;
+    (0..usize::from(count).min(most)).map(move |index| {
+        let at = start + header + 2 * index;
+        let cell = usize::from(u16::from_be_bytes([page[at], page[at + 1]]));
+        (cell >= start + header && cell < usable).then_some(cell)
+    })
+}
+
+/// Gives every row of these leaves to `found`, with the wanted columns in the order
+/// of `columns`; a column that the table does not have is None and reads as NULL.
+pub(crate) fn scan(
+    database: &Database,
+    table: &Table,
+    leaves: &[u32],
+    columns: &[Option<usize>],
+    mut found: impl FnMut(&Row<'_>),
+) -> Damage {
+    let mut damage = Damage::default();
+    if columns.len() > MOST_COLUMNS {
+        damage.pages += leaves.len() as u64;
+        return damage;
+    }
+    let plan = Plan::new(columns, table.rowid_column);
+    let mut buffer = vec![0; RUN * database.page_size];
+    let mut overflow = Vec::new();
+    let mut at = 0;
+    while at < leaves.len() {
+        let run = run_length(&leaves[at..]);
+        let bytes = &mut buffer[..run * database.page_size];
+        if !database.read_pages(leaves[at], bytes) {
+            damage.pages += run as u64;
+            at += run;
+            continue;
+        }
+        for (number, page) in leaves[at..].iter().zip(bytes.chunks(database.page_size)) {
+            let start = if *number == 1 { HEADER } else { 0 };
+            if page[start] != LEAF {
+                damage.pages += 1;
+                continue;
+            }
+            for cell in cells(page, start, 8, database.usable) {
+                let row = cell.and_then(|cell| payload(database, page, cell, &mut overflow));
+                let parsed =
+                    row.and_then(|(payload, rowid)| Row::parse(payload.unwrap_or(&overflow), rowid, &plan));
+                match parsed {
+                    Some(row) => found(&row),
+                    None => damage.rows += 1,
+                }
+            }
+        }
+        at += run;
+    }
+    damage
+}
+
+/// How many of the first pages follow each other in the file.
+fn run_length(pages: &[u32]) -> usize {
+    let follows = |pair: &[u32]| pair[1] == pair[0].wrapping_add(1);
+    1 + pages.windows(2).take(RUN - 1).take_while(|pair| follows(pair)).count()
+}
+
+/// The payload of a cell and its row number; None in place of the payload when it was
+/// put together in `overflow`.
+fn payload<'p>(
+    database: &Database,
+    page: &'p [u8],
+    cell: usize,
+    overflow: &mut Vec<u8>,
+) -> Option<(Option<&'p [u8]>, i64)> {
+    let page = &page[..database.usable];
+    let (length, at) = varint(page, cell)?;
+    let (rowid, at) = varint(page, at)?;
+    let length = usize::try_from(length).ok()?;
+    let most = database.usable - 35;
+    if length <= most {
+        return Some((Some(page.get(at..at.checked_add(length)?)?), rowid as i64));
+    }
+    let least = (database.usable - 12) * 32 / 255 - 23;
+    let local = least + (length - least) % (database.usable - 4);
+    let local = if local <= most { local } else { least };
+    // More than the file has room for.
+    if length as u64 > u64::from(database.pages) * database.page_size as u64 {
+        return None;
+    }
+    overflow.clear();
+    overflow.extend_from_slice(page.get(at..at + local)?);
+    let mut next = u32_at(page, at + local)?;
+    let mut bytes = vec![0; database.page_size];
+    while overflow.len() < length {
+        if next == 0 || next > database.pages || !database.read_pages(next, &mut bytes) {
+            return None;
+        }
+        let part = (length - overflow.len()).min(database.usable - 4);
+        overflow.extend_from_slice(&bytes[4..4 + part]);
+        next = u32_at(&bytes, 0)?;
+    }
+    Some((None, rowid as i64))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}

@@ -1,0 +1,166 @@
+//! SQLite files, read natively: rows of tables, in parallel, and nothing else.
+//!
+//! nsys exports millions of rows into plain tables. Going through a database engine
+//! costs more than all of our analysis; the pages themselves are simple. Read only:
+//! the file is never locked, never written and never needs an index.
+//!
+//! The input is hostile. Every offset is checked, a page is visited once, and what
+//! cannot be read is counted in [`Damage`] while the rest is read on.
+
+mod btree;
+mod record;
+mod schema;
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+pub(crate) use btree::{Leaves, scan};
+pub(crate) use record::Row;
+pub(crate) use schema::Table;
+
+const MAGIC: &[u8; 16] = b"SQLite format 3\0";
+const HEADER: usize = 100;
+
+/// Why a file cannot be read at all.
+#[derive(Debug, thiserror::Error)]
+pub enum SqliteError {
+    #[error("`{}` cannot be read: {source}", path.display())]
+    Io { path: PathBuf, source: std::io::Error },
+    #[error("`{}` is no SQLite file", path.display())]
+    NotSqlite { path: PathBuf },
+    #[error("`{}` is empty: the export broke off before it wrote anything", path.display())]
+    Empty { path: PathBuf },
+    #[error("`{}` has a broken header: {what}", path.display())]
+    Header { path: PathBuf, what: String },
+    #[error("`{}` has changes that are not merged into it yet\nhint: keep its `-wal` file beside it and open it once with sqlite3", path.display())]
+    WriteAheadLog { path: PathBuf },
+    #[error("`{}` has a broken table of contents: {what}", path.display())]
+    Schema { path: PathBuf, what: String },
+}
+
+/// What could not be read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Damage {
+    pub(crate) pages: u64,
+    pub(crate) rows: u64,
+}
+
+impl Damage {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.pages += other.pages;
+        self.rows += other.rows;
+    }
+
+    pub(crate) fn is_none(self) -> bool {
+        self == Self::default()
+    }
+}
+
+/// Where pages come from.
+#[derive(Debug)]
+enum Source {
+    File(File),
+    Bytes(Vec<u8>),
+}
+
+/// An open file and its tables.
+#[derive(Debug)]
+pub(crate) struct Database {
+    source: Source,
+    page_size: usize,
+    /// Bytes of a page that hold anything.
+    usable: usize,
+    pages: u32,
+    tables: Vec<Table>,
+}
+
+impl Database {
+    pub(crate) fn open(path: &Path) -> Result<Self, SqliteError> {
+        let io = |source| SqliteError::Io { path: path.to_owned(), source };
+        let file = File::open(path).map_err(io)?;
+        let length = file.metadata().map_err(io)?.len();
+        let wal = PathBuf::from(format!("{}-wal", path.display()));
+        if wal.metadata().is_ok_and(|metadata| metadata.len() > 0) {
+            return Err(SqliteError::WriteAheadLog { path: path.to_owned() });
+        }
+        Self::read(Source::File(file), length, path)
+    }
+
+    pub(crate) fn from_bytes(bytes: Vec<u8>, path: &Path) -> Result<Self, SqliteError> {
+        let length = bytes.len() as u64;
+        Self::read(Source::Bytes(bytes), length, path)
+    }
+
+    fn read(source: Source, length: u64, path: &Path) -> Result<Self, SqliteError> {
+        let path = path.to_owned();
+        let mut header = [0; HEADER];
+        if length == 0 {
+            return Err(SqliteError::Empty { path });
+        }
+        if length < HEADER as u64 || source.read_at(&mut header, 0).is_err() {
+            return Err(SqliteError::NotSqlite { path });
+        }
+        if header.iter().all(|byte| *byte == 0) {
+            return Err(SqliteError::Empty { path });
+        }
+        if &header[..16] != MAGIC {
+            return Err(SqliteError::NotSqlite { path });
+        }
+        let page_size = match u16::from_be_bytes([header[16], header[17]]) {
+            1 => 65536,
+            size => usize::from(size),
+        };
+        if !(512..=65536).contains(&page_size) || !page_size.is_power_of_two() {
+            return Err(SqliteError::Header { path, what: format!("pages of {page_size} bytes") });
+        }
+        let usable = page_size - usize::from(header[20]);
+        if usable < 480 {
+            return Err(SqliteError::Header { path, what: format!("{usable} bytes used of a page") });
+        }
+        let encoding = u32::from_be_bytes([header[56], header[57], header[58], header[59]]);
+        if encoding > 1 {
+            return Err(SqliteError::Header { path, what: "its texts are not UTF-8".to_owned() });
+        }
+        // The last page may be torn off; it is then read as damage.
+        let pages = u32::try_from(length.div_ceil(page_size as u64)).unwrap_or(u32::MAX);
+        let mut database = Self { source, page_size, usable, pages, tables: Vec::new() };
+        database.tables = schema::tables(&database).map_err(|what| SqliteError::Schema { path, what })?;
+        Ok(database)
+    }
+
+    /// Tables have one name in whatever case.
+    pub(crate) fn table(&self, name: &str) -> Option<&Table> {
+        self.tables.iter().find(|table| table.name.eq_ignore_ascii_case(name))
+    }
+
+    /// Fills `buffer` with pages from `first` on. What lies behind the end is zero.
+    fn read_pages(&self, first: u32, buffer: &mut [u8]) -> bool {
+        let offset = u64::from(first - 1) * self.page_size as u64;
+        self.source.read_at(buffer, offset).is_ok()
+    }
+}
+
+impl Source {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<()> {
+        match self {
+            Self::File(file) => {
+                let mut filled = 0;
+                while filled < buffer.len() {
+                    match file.read_at(&mut buffer[filled..], offset + filled as u64)? {
+                        0 => break,
+                        read => filled += read,
+                    }
+                }
+                buffer[filled..].fill(0);
+            }
+            Self::Bytes(bytes) => {
+                let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+                let length = buffer.len().min(bytes.len() - start);
+                buffer[..length].copy_from_slice(&bytes[start..start + length]);
+                buffer[length..].fill(0);
+            }
+        }
+        Ok(())
+    }
+}

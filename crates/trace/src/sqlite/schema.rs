@@ -1,0 +1,139 @@
+//! The table of contents: which tables there are, and what their columns are called.
+
+use super::btree::{Leaves, scan};
+use super::{Database, Row};
+
+#[derive(Debug, Clone)]
+pub(crate) struct Table {
+    pub(crate) name: String,
+    pub(crate) root: u32,
+    columns: Vec<String>,
+    /// `INTEGER PRIMARY KEY`: not stored, it is the row's own number.
+    pub(crate) rowid_column: Option<usize>,
+}
+
+impl Table {
+    pub(crate) fn column(&self, name: &str) -> Option<usize> {
+        self.columns.iter().position(|column| column.eq_ignore_ascii_case(name))
+    }
+}
+
+/// `sqlite_schema` is itself a table: type, name, tbl_name, rootpage, sql.
+pub(super) fn tables(database: &Database) -> Result<Vec<Table>, String> {
+    let contents =
+        Table { name: "sqlite_schema".to_owned(), root: 1, columns: Vec::new(), rowid_column: None };
+    let leaves = Leaves::of(database, 1);
+    let mut tables = Vec::new();
+    let columns = [Some(0), Some(1), Some(3), Some(4)];
+    let damage = scan(database, &contents, &leaves.pages, &columns, |row: &Row<'_>| {
+        let text = |place| row.text(place).map(|text| String::from_utf8_lossy(text).into_owned());
+        if row.text(0) != Some(b"table") {
+            return;
+        }
+        if let (Some(name), Some(root), Some(sql)) =
+            (text(1), row.integer(2).and_then(|root| u32::try_from(root).ok()), text(3))
+            && let Some((columns, rowid_column)) = columns_of(&sql)
+        {
+            tables.push(Table { name, root, columns, rowid_column });
+        }
+    });
+    if tables.is_empty() && !(damage.is_none() && leaves.damage.is_none()) {
+        return Err("its first page cannot be read".to_owned());
+    }
+    Ok(tables)
+}
+
+/// The names between the outer parentheses of `CREATE TABLE`, and which of them is the
+/// row's number. None for what is no plain table.
+fn columns_of(sql: &str) -> Option<(Vec<String>, Option<usize>)> {
+    let tokens = tokens(sql);
+    let open = tokens.iter().position(|token| token == "(")?;
+    let (mut columns, mut rowid, mut depth) = (Vec::new(), None, 1);
+    let mut definition: Vec<&str> = Vec::new();
+    let mut rest = tokens[open + 1..].iter();
+    for token in rest.by_ref() {
+        match token.as_str() {
+            "(" => depth += 1,
+            ")" => depth -= 1,
+            "," if depth == 1 => {
+                take(&mut definition, &mut columns, &mut rowid);
+                continue;
+            }
+            _ => {}
+        }
+        if depth == 0 {
+            break;
+        }
+        definition.push(token);
+    }
+    take(&mut definition, &mut columns, &mut rowid);
+    // Such a table is kept in another kind of tree.
+    let without_rowid = rest.any(|token| token.eq_ignore_ascii_case("without"));
+    (!without_rowid && !columns.is_empty()).then_some((columns, rowid))
+}
+
+/// One column, unless it is a rule for the whole table.
+fn take(definition: &mut Vec<&str>, columns: &mut Vec<String>, rowid: &mut Option<usize>) {
+    let words = std::mem::take(definition);
+    let Some(first) = words.first() else { return };
+    let rules = ["constraint", "primary", "unique", "check", "foreign"];
+    if rules.iter().any(|rule| first.eq_ignore_ascii_case(rule)) {
+        return;
+    }
+    let is = |at: usize, word: &str| words.get(at).is_some_and(|other| other.eq_ignore_ascii_case(word));
+    let primary = (2..words.len()).any(|at| is(at, "primary") && is(at + 1, "key") && !is(at + 2, "desc"));
+    if is(1, "integer") && primary {
+        *rowid = Some(columns.len());
+    }
+    columns.push((*first).to_owned());
+}
+
+/// Words, quoted names without their quotes, and punctuation; comments are left out.
+fn tokens(sql: &str) -> Vec<String> {
+    let mut tokens = Vec::new();
+    let mut rest = sql;
+    while let Some(first) = rest.chars().next() {
+        if let Some(comment) = rest.strip_prefix("--") {
+            rest = comment.split_once('\n').map_or("", |(_, after)| after);
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            rest = comment.split_once("*/").map_or("", |(_, after)| after);
+        } else if let Some(close) = match first {
+            '"' | '`' | '\'' => Some(first),
+            '[' => Some(']'),
+            _ => None,
+        } {
+            let inner = &rest[first.len_utf8()..];
+            let (name, after) = inner.split_once(close).unwrap_or((inner, ""));
+            tokens.push(name.to_owned());
+            rest = after;
+        } else if first.is_alphanumeric() || first == '_' {
+            let end =
+                rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).unwrap_or(rest.len());
+            tokens.push(rest[..end].to_owned());
+            rest = &rest[end..];
+        } else {
+            if !first.is_whitespace() {
+                tokens.push(first.to_string());
+            }
+            rest = &rest[first.len_utf8()..];
+        }
+    }
+    tokens
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_and_the_row_number() {
+        let sql = "CREATE TABLE StringIds (\n  -- Texts, once (each).\n  id INTEGER NOT NULL PRIMARY KEY, -- a, b\n  \
+                   value TEXT NOT NULL DEFAULT ('a,b'), \"odd name\" REAL, CHECK (id > 0)\n)";
+        let (columns, rowid) = columns_of(sql).unwrap();
+        assert_eq!(columns, ["id", "value", "odd name"]);
+        assert_eq!(rowid, Some(0));
+        assert_eq!(columns_of("CREATE TABLE t (a INT PRIMARY KEY, b)").unwrap().1, None);
+        assert!(columns_of("CREATE TABLE t (a PRIMARY KEY) WITHOUT ROWID").is_none());
+        assert!(columns_of("CREATE VIRTUAL TABLE t USING fts5").is_none());
+    }
+}
