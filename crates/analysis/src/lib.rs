@@ -2,17 +2,27 @@
 
 mod attribute;
 mod families;
+mod findings;
 mod gpu_regions;
+mod idle;
 mod kernels;
+mod operators;
 mod regions;
 mod scope;
+mod stages;
 mod statistics;
+mod summaries;
 mod tree;
 
 pub use attribute::{Attribution, Plane, attribute};
 pub use families::Families;
+pub use findings::{Findings, Options, analyse};
 pub use gpu_regions::{GpuRegion, TopKernel, Unattributed, gpu_regions};
+pub use idle::{Causes, IdleRow, idle};
 pub use kernels::{Grouping, KernelRow, Shape, kernels};
+pub use operators::{OperatorRow, operators};
 pub use regions::{Region, Registered, Times, regions};
 pub use scope::{Place, Scope};
+pub use stages::{Stage, stages};
 pub use statistics::Statistics;
+pub use summaries::{ApiRow, TransferRow, api, transfers};

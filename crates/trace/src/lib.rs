@@ -1,11 +1,13 @@
 //! One model of what happened, whatever it was read from.
 
+mod kineto;
 mod model;
 mod nest;
 mod nsys;
 mod sqlite;
 mod tracer;
 
+pub use kineto::{KinetoError, read_kineto, read_kineto_from};
 pub use model::{
     Activities, ActivityKind, Calls, Device, Diagnostic, Direction, Launch, NONE, OPEN, Operators, Process,
     Ranges, StringId, Strings, Syncs, Thread, Trace, Transfer,

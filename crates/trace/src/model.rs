@@ -23,12 +23,26 @@ pub struct Trace {
     pub activities: Activities,
     pub syncs: Syncs,
     pub operators: Operators,
+    /// Annotations that the profiler has put on a device's timeline itself.
+    pub gpu_annotations: u64,
     /// Marks, by how many there were: name and count.
     pub marks: HashMap<(StringId, StringId), u64>,
     pub diagnostics: Vec<Diagnostic>,
     /// When the recording of the first process began and the last event was seen.
     pub begin: i64,
     pub end: i64,
+}
+
+impl Trace {
+    /// Sets begin and end to those of the first and the last event.
+    pub(crate) fn measure(&mut self) {
+        let begins = self.ranges.begin.iter().chain(&self.calls.begin).chain(&self.activities.begin);
+        let begins = begins.chain(&self.operators.begin);
+        let ends = self.ranges.end.iter().filter(|end| **end != OPEN);
+        let ends = ends.chain(&self.calls.end).chain(&self.activities.end).chain(&self.operators.end);
+        self.begin = begins.copied().min().unwrap_or(0);
+        self.end = ends.chain(&self.ranges.begin).copied().max().unwrap_or(0).max(self.begin);
+    }
 }
 
 #[derive(Debug, Clone)]

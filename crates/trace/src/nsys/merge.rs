@@ -6,7 +6,7 @@ use super::Loss;
 use super::activities::{ActivityPart, CallPart, Part, RawLaunch, SyncPart};
 use super::nvtx_events::{Name, NvtxPart};
 use super::tables::{Numbering, Texts, each, text_of};
-use crate::model::{Device, Diagnostic, Launch, OPEN, Process, StringId, Thread, Trace};
+use crate::model::{Device, Diagnostic, Launch, Process, StringId, Thread, Trace};
 use crate::nest::nest;
 use crate::sqlite::Database;
 
@@ -184,7 +184,7 @@ impl Merge {
         }
         losses(self.losses, &mut trace.diagnostics);
         nest(&mut trace.ranges);
-        span(trace);
+        trace.measure();
         self.trace
     }
 }
@@ -210,15 +210,6 @@ fn losses(losses: Vec<(String, Loss)>, diagnostics: &mut Vec<Diagnostic>) {
             say(format!("{table}: {} rows have no usable times and were left out", loss.unusable));
         }
     }
-}
-
-/// From the first event to the last.
-fn span(trace: &mut Trace) {
-    let begins = trace.ranges.begin.iter().chain(&trace.calls.begin).chain(&trace.activities.begin);
-    let ends = trace.ranges.end.iter().filter(|end| **end != OPEN);
-    let ends = ends.chain(&trace.calls.end).chain(&trace.activities.end).chain(&trace.ranges.begin);
-    trace.begin = begins.copied().min().unwrap_or(0);
-    trace.end = ends.copied().max().unwrap_or(0).max(trace.begin);
 }
 
 /// Numbers of a part → numbers of the trace.

@@ -1,0 +1,110 @@
+//! All that a trace says, as one document.
+
+use serde::Serialize;
+use trace::Trace;
+
+use crate::attribute::attribute;
+use crate::families::Families;
+use crate::gpu_regions::{GpuRegion, Unattributed, gpu_regions};
+use crate::idle::{IdleRow, idle};
+use crate::kernels::{Grouping, KernelRow, kernels};
+use crate::operators::{OperatorRow, operators};
+use crate::scope::Scope;
+use crate::stages::{Stage, stages};
+use crate::summaries::{ApiRow, TransferRow, api, transfers};
+
+/// Raised when a reader of an older document would misunderstand a newer one.
+const SCHEMA: u32 = 1;
+
+#[derive(Debug, Default)]
+pub struct Options {
+    pub scope: Scope,
+    pub grouping: Grouping,
+    pub families: Families,
+    /// Names of regions that are stages.
+    pub stages: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Findings {
+    pub schema: u32,
+    /// What the trace was read from.
+    pub source: String,
+    pub clock: &'static str,
+    pub span_ns: i64,
+    pub processes: Vec<ProcessRow>,
+    pub devices: Vec<DeviceRow>,
+    pub kernels: Vec<KernelRow>,
+    pub regions: Vec<GpuRegion>,
+    pub stages: Vec<Stage>,
+    pub operators: Vec<OperatorRow>,
+    pub memcpy: Vec<TransferRow>,
+    pub api: Vec<ApiRow>,
+    pub idle: Vec<IdleRow>,
+    pub unattributed: Unattributed,
+    pub diagnostics: Vec<DiagnosticRow>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct ProcessRow {
+    pub process: u32,
+    pub name: String,
+}
+
+#[derive(Debug, Serialize)]
+pub struct DeviceRow {
+    pub device: u32,
+    pub name: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct DiagnosticRow {
+    pub text: String,
+    pub lost: bool,
+}
+
+/// Everything there is to say.
+pub fn analyse(trace: &Trace, options: &Options) -> Findings {
+    let attribution = attribute(trace);
+    // Independent of each other, and of about the same size.
+    let ((kernels, api), (regions, idle)) = std::thread::scope(|scope| {
+        let tables = scope.spawn(|| {
+            let kernels = kernels(trace, options.scope, options.grouping, &options.families);
+            (kernels, api(trace, options.scope))
+        });
+        let regions = gpu_regions(trace, &attribution, options.scope);
+        let idle = idle(trace, &attribution, &options.families);
+        let tables = tables.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (tables, (regions, idle))
+    });
+    let (regions, unattributed) = regions;
+    Findings {
+        schema: SCHEMA,
+        source: trace.source.clone(),
+        clock: "nanoseconds",
+        span_ns: trace.end.saturating_sub(trace.begin),
+        processes: trace
+            .processes
+            .iter()
+            .map(|process| ProcessRow { process: process.pid, name: process.name.clone() })
+            .collect(),
+        devices: trace
+            .devices
+            .iter()
+            .map(|device| DeviceRow { device: device.id, name: device.name.clone() })
+            .collect(),
+        kernels,
+        regions,
+        stages: stages(trace, &options.stages),
+        operators: operators(trace, &attribution),
+        memcpy: transfers(trace, options.scope),
+        api,
+        idle,
+        unattributed,
+        diagnostics: trace
+            .diagnostics
+            .iter()
+            .map(|diagnostic| DiagnosticRow { text: diagnostic.text.clone(), lost: diagnostic.lost })
+            .collect(),
+    }
+}

@@ -1,0 +1,106 @@
+//! Stages: the regions a session is made of, the first time apart from the rest.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use trace::{OPEN, Trace};
+
+use crate::regions::Times;
+use crate::tree::Tree;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stage {
+    pub name: String,
+    pub region: String,
+    /// Host time of every instance that ended.
+    pub times: Option<Times>,
+    pub first_ns: Option<i64>,
+    /// Without the first instance.
+    pub steady: Option<Times>,
+    /// From the ranges' payloads, or a number before `tok` in their names.
+    pub tokens: Option<f64>,
+    pub tokens_per_second: Option<f64>,
+}
+
+/// Regions called as one of `names`.
+pub fn stages(trace: &Trace, names: &[String]) -> Vec<Stage> {
+    let tree = Tree::of(trace);
+    let wanted: Vec<Option<&String>> = tree
+        .nodes
+        .iter()
+        .map(|node| {
+            let text = trace.strings.text(node.name);
+            names.iter().find(|name| text.eq_ignore_ascii_case(name) || is_numbered(text, name))
+        })
+        .collect();
+    let mut members: HashMap<u32, Vec<u32>> = HashMap::new();
+    for (range, node) in tree.node_of.iter().enumerate() {
+        if wanted[*node as usize].is_some() {
+            members.entry(*node).or_default().push(range as u32);
+        }
+    }
+    let order = tree.order(trace);
+    let stage = |node: &u32| {
+        let name = wanted[*node as usize]?;
+        let mut ranges = members.remove(node)?;
+        ranges.sort_by_key(|range| trace.ranges.begin[*range as usize]);
+        let duration = |range: &u32| {
+            let (begin, end) = (trace.ranges.begin[*range as usize], trace.ranges.end[*range as usize]);
+            (end != OPEN).then(|| end.saturating_sub(begin).max(0))
+        };
+        let durations: Vec<i64> = ranges.iter().filter_map(duration).collect();
+        let times = Times::of(&durations);
+        let tokens = tokens(trace, &ranges);
+        let seconds = times.map_or(0.0, |times| times.total_ns as f64 / 1e9);
+        Some(Stage {
+            name: name.clone(),
+            region: tree.path(trace, *node).to_string(),
+            times,
+            first_ns: ranges.first().and_then(duration),
+            steady: Times::of(&ranges.iter().skip(1).filter_map(duration).collect::<Vec<_>>()),
+            tokens,
+            tokens_per_second: tokens.filter(|_| seconds > 0.0).map(|tokens| tokens / seconds),
+        })
+    };
+    order.iter().filter_map(stage).collect()
+}
+
+/// `prefill 512 tokens` is a `prefill`.
+fn is_numbered(text: &str, name: &str) -> bool {
+    let rest = text.get(..name.len()).filter(|start| start.eq_ignore_ascii_case(name));
+    rest.is_some() && text[name.len()..].starts_with([' ', '_', '[', '(']) && tokens_in(text).is_some()
+}
+
+/// Known only when it is known of every instance that ended.
+fn tokens(trace: &Trace, ranges: &[u32]) -> Option<f64> {
+    let mut sum = 0.0;
+    for range in ranges.iter().filter(|range| trace.ranges.end[**range as usize] != OPEN) {
+        let payloads = &trace.ranges.payload;
+        let payload = payloads.binary_search_by_key(range, |(other, _)| *other).ok();
+        let payload = payload.map(|at| payloads[at].1);
+        let name = trace.strings.text(trace.ranges.name[*range as usize]);
+        sum += payload.or_else(|| tokens_in(name))?;
+    }
+    (sum > 0.0).then_some(sum)
+}
+
+/// The number before `tok`.
+fn tokens_in(name: &str) -> Option<f64> {
+    let before = name.split("tok").next().filter(|before| before.len() < name.len())?.trim_end();
+    let digits = before.len() - before.trim_end_matches(|c: char| c.is_ascii_digit()).len();
+    before[before.len() - digits..].parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_names() {
+        assert_eq!(tokens_in("prefill 512 tokens"), Some(512.0));
+        assert_eq!(tokens_in("decode (16tok)"), Some(16.0));
+        assert_eq!(tokens_in("decode"), None);
+        assert!(is_numbered("prefill 512 tokens", "prefill"));
+        assert!(!is_numbered("prefill_layer", "prefill"));
+    }
+}

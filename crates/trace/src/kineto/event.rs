@@ -1,0 +1,295 @@
+//! The fields of one event that say anything to us, found in its text.
+
+/// A number, or something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Scalar {
+    Number(i64),
+    #[default]
+    Other,
+}
+
+/// Texts are as they stand in the file, escapes and all.
+#[derive(Debug, Default)]
+pub(super) struct Event<'a> {
+    pub(super) phase: &'a [u8],
+    pub(super) category: &'a [u8],
+    pub(super) name: &'a [u8],
+    pub(super) pid: Scalar,
+    pub(super) tid: Scalar,
+    /// Nanoseconds.
+    pub(super) begin: i64,
+    duration: i64,
+    pub(super) correlation: Option<i64>,
+    pub(super) device: Option<i64>,
+    pub(super) stream: Option<i64>,
+    pub(super) graph_node: Option<i64>,
+    pub(super) bytes: u64,
+    pub(super) grid: [u32; 3],
+    pub(super) block: [u32; 3],
+    pub(super) registers: u32,
+    pub(super) shared_memory: u32,
+    /// `args.name` of metadata.
+    pub(super) label: Option<&'a [u8]>,
+}
+
+impl<'a> Event<'a> {
+    /// None when the text is no object.
+    pub(super) fn parse(text: &'a [u8]) -> Option<Self> {
+        let mut event = Self::default();
+        let mut cursor = Cursor { text, at: 0 };
+        cursor.fields(|cursor, key| {
+            match key {
+                b"ph" => event.phase = cursor.string()?,
+                b"cat" => event.category = cursor.string()?,
+                b"name" => event.name = cursor.string()?,
+                b"pid" => event.pid = cursor.scalar()?,
+                b"tid" => event.tid = cursor.scalar()?,
+                b"ts" => event.begin = thousandths(cursor.raw()?)?,
+                b"dur" => event.duration = thousandths(cursor.raw()?)?,
+                b"args" => return event.arguments(cursor),
+                _ => cursor.skip()?,
+            }
+            Some(())
+        })?;
+        Some(event)
+    }
+
+    fn arguments(&mut self, cursor: &mut Cursor<'a>) -> Option<()> {
+        if cursor.peek()? != b'{' {
+            return cursor.skip();
+        }
+        cursor.fields(|cursor, key| {
+            let whole = |cursor: &mut Cursor<'a>| -> Option<Option<i64>> {
+                Some(match cursor.scalar()? {
+                    Scalar::Number(number) => Some(number),
+                    Scalar::Other => None,
+                })
+            };
+            match key {
+                b"correlation" => self.correlation = whole(cursor)?,
+                b"device" => self.device = whole(cursor)?,
+                b"stream" => self.stream = whole(cursor)?,
+                b"graph node id" => self.graph_node = whole(cursor)?,
+                b"bytes" => self.bytes = u64::try_from(whole(cursor)?.unwrap_or(0)).unwrap_or(0),
+                b"grid" => self.grid = cursor.three()?,
+                b"block" => self.block = cursor.three()?,
+                b"registers per thread" => self.registers = small(whole(cursor)?),
+                b"shared memory" => self.shared_memory = small(whole(cursor)?),
+                b"name" => self.label = Some(cursor.string()?),
+                _ => cursor.skip()?,
+            }
+            Some(())
+        })
+    }
+
+    pub(super) fn end(&self) -> i64 {
+        self.begin.saturating_add(self.duration)
+    }
+}
+
+fn small(value: Option<i64>) -> u32 {
+    value.and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
+}
+
+/// Microseconds with a fraction → nanoseconds, without the rounding of floats.
+fn thousandths(text: &[u8]) -> Option<i64> {
+    let text = std::str::from_utf8(text).ok()?;
+    if text.contains(['e', 'E']) {
+        return text.parse::<f64>().ok().map(|value| (value * 1000.0).round() as i64);
+    }
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    let negative = whole.starts_with('-');
+    let whole: i64 = whole.parse().ok()?;
+    let mut nanoseconds = 0;
+    for (at, digit) in fraction.bytes().take(3).enumerate() {
+        nanoseconds += i64::from(digit.checked_sub(b'0').filter(|digit| *digit < 10)?) * [100, 10, 1][at];
+    }
+    whole.checked_mul(1000)?.checked_add(if negative { -nanoseconds } else { nanoseconds })
+}
+
+/// `"deviceProperties": [{"id": 0, "name": "…", …}]`
+pub(super) fn devices(head: &[u8]) -> Vec<(i64, String)> {
+    const KEY: &[u8] = b"\"deviceProperties\"";
+    let mut found = Vec::new();
+    let Some(key) = memchr::memmem::find(head, KEY) else { return found };
+    let mut cursor = Cursor { text: head, at: key + KEY.len() };
+    while let Some(byte) = cursor.peek() {
+        match byte {
+            b'{' => {
+                let (mut id, mut name) = (None, None);
+                let read = cursor.fields(|cursor, key| {
+                    match key {
+                        b"id" => id = Some(cursor.scalar()?),
+                        b"name" => name = Some(String::from_utf8_lossy(cursor.string()?).into_owned()),
+                        _ => cursor.skip()?,
+                    }
+                    Some(())
+                });
+                if read.is_none() {
+                    break;
+                }
+                if let (Some(Scalar::Number(id)), Some(name)) = (id, name) {
+                    found.push((id, name));
+                }
+            }
+            b']' => break,
+            _ => cursor.at += 1,
+        }
+    }
+    found
+}
+
+/// A place in a text that was already found to be one balanced object.
+struct Cursor<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// The next byte that is not blank.
+    fn peek(&mut self) -> Option<u8> {
+        while self.text.get(self.at)?.is_ascii_whitespace() {
+            self.at += 1;
+        }
+        self.text.get(self.at).copied()
+    }
+
+    fn expect(&mut self, byte: u8) -> Option<()> {
+        (self.peek()? == byte).then(|| self.at += 1)
+    }
+
+    /// Calls `field` with every key of an object, the cursor at its value.
+    fn fields(&mut self, mut field: impl FnMut(&mut Self, &'a [u8]) -> Option<()>) -> Option<()> {
+        self.expect(b'{')?;
+        if self.peek()? == b'}' {
+            self.at += 1;
+            return Some(());
+        }
+        loop {
+            let key = self.string()?;
+            self.expect(b':')?;
+            field(self, key)?;
+            match self.peek()? {
+                b',' => self.at += 1,
+                b'}' => {
+                    self.at += 1;
+                    return Some(());
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// A string without its quotes.
+    fn string(&mut self) -> Option<&'a [u8]> {
+        self.expect(b'"')?;
+        let start = self.at;
+        loop {
+            let found = memchr::memchr2(b'"', b'\\', self.text.get(self.at..)?)?;
+            self.at += found + 1;
+            if self.text[self.at - 1] == b'"' {
+                return Some(&self.text[start..self.at - 1]);
+            }
+            self.at += 1;
+        }
+    }
+
+    /// A number, `true`, `null` and the like, as they stand.
+    fn raw(&mut self) -> Option<&'a [u8]> {
+        self.peek()?;
+        let rest = &self.text[self.at..];
+        let length = rest.iter().position(|byte| b",}] \n\r\t".contains(byte)).unwrap_or(rest.len());
+        self.at += length;
+        Some(&rest[..length])
+    }
+
+    fn scalar(&mut self) -> Option<Scalar> {
+        match self.peek()? {
+            b'"' => {
+                // Ranks of a merged file are written as texts.
+                let text = self.string()?;
+                Some(whole(text).map_or(Scalar::Other, Scalar::Number))
+            }
+            b'{' | b'[' => self.skip().map(|()| Scalar::Other),
+            _ => Some(whole(self.raw()?).map_or(Scalar::Other, Scalar::Number)),
+        }
+    }
+
+    fn three(&mut self) -> Option<[u32; 3]> {
+        let mut numbers = [0; 3];
+        if self.peek()? != b'[' {
+            self.skip()?;
+            return Some(numbers);
+        }
+        self.at += 1;
+        for number in &mut numbers {
+            if let Scalar::Number(value) = self.scalar()? {
+                *number = small(Some(value));
+            }
+            match self.peek()? {
+                b',' => self.at += 1,
+                b']' => break,
+                _ => return None,
+            }
+        }
+        self.expect(b']')?;
+        Some(numbers)
+    }
+
+    /// Over a value of any kind.
+    fn skip(&mut self) -> Option<()> {
+        match self.peek()? {
+            b'"' => self.string().map(drop),
+            b'{' | b'[' => {
+                let mut depth = 0usize;
+                loop {
+                    match *self.text.get(self.at)? {
+                        b'"' => {
+                            self.string()?;
+                            continue;
+                        }
+                        b'{' | b'[' => depth += 1,
+                        b'}' | b']' => depth = depth.checked_sub(1)?,
+                        _ => {}
+                    }
+                    self.at += 1;
+                    if depth == 0 {
+                        return Some(());
+                    }
+                }
+            }
+            _ => self.raw().map(drop),
+        }
+    }
+}
+
+fn whole(text: &[u8]) -> Option<i64> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel() {
+        let text = br#"{"ph": "X", "cat": "kernel", "name": "k<\"a\">", "pid": 0, "tid": 7,
+            "ts": 3863588927226.577, "dur": 2.5, "args": {"x": [{"y": "]"}], "device": 1, "stream": 7,
+            "correlation": 99, "grid": [1, 2, 3], "block": [32, 1, 1], "registers per thread": 16}}"#;
+        let event = Event::parse(text).unwrap();
+        assert_eq!((event.phase, event.category), (&b"X"[..], &b"kernel"[..]));
+        assert_eq!((event.begin, event.end()), (3_863_588_927_226_577, 3_863_588_927_229_077));
+        assert_eq!((event.device, event.stream, event.correlation), (Some(1), Some(7), Some(99)));
+        assert_eq!((event.grid, event.block, event.registers), ([1, 2, 3], [32, 1, 1], 16));
+        assert!(Event::parse(b"{\"a\"").is_none());
+    }
+
+    #[test]
+    fn times() {
+        assert_eq!(thousandths(b"12"), Some(12_000));
+        assert_eq!(thousandths(b"12.3456"), Some(12_345));
+        assert_eq!(thousandths(b"-0.5"), Some(-500));
+        assert_eq!(thousandths(b"1e3"), Some(1_000_000));
+        assert_eq!(thousandths(b"x"), None);
+    }
+}

@@ -1,0 +1,363 @@
+//! The Chrome trace that PyTorch's profiler (Kineto) writes, plain or gzipped.
+//!
+//! Read as a stream, one event at a time: a file of any size needs memory for what
+//! is in it, not for its text.
+
+mod event;
+mod json;
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::model::{
+    ActivityKind, Device, Diagnostic, Direction, Launch, NONE, Process, StringId, Thread, Trace, Transfer,
+};
+use crate::nest::nest;
+use event::{Event, Scalar};
+use json::{Events, JsonError};
+use nvtx::Kind;
+
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+#[derive(Debug, thiserror::Error)]
+pub enum KinetoError {
+    #[error("`{}` cannot be read: {source}", path.display())]
+    Io { path: PathBuf, source: std::io::Error },
+    #[error("`{}` is no Chrome trace: it has no `traceEvents`", path.display())]
+    NotATrace { path: PathBuf },
+}
+
+pub fn read_kineto(path: &Path) -> Result<Trace, KinetoError> {
+    let io = |source| KinetoError::Io { path: path.to_owned(), source };
+    let mut file = File::open(path).map_err(io)?;
+    let mut start = [0; 2];
+    let read = file.read(&mut start).map_err(io)?;
+    let rest = start[..read].chain(file);
+    if start == GZIP {
+        read_kineto_from(flate2::read::MultiGzDecoder::new(rest), path)
+    } else {
+        read_kineto_from(rest, path)
+    }
+}
+
+/// Reads from anything; `path` is what errors call it.
+pub fn read_kineto_from(source: impl Read, path: &Path) -> Result<Trace, KinetoError> {
+    let mut reader = Reader::default();
+    let mut events = Events::new(source);
+    loop {
+        match events.next(|text| reader.take(text)) {
+            Ok(true) => {}
+            Ok(false) => break,
+            Err(JsonError::NoEvents) => return Err(KinetoError::NotATrace { path: path.to_owned() }),
+            Err(JsonError::Io(source)) if reader.events == 0 => {
+                return Err(KinetoError::Io { path: path.to_owned(), source });
+            }
+            // What came before is worth having.
+            Err(JsonError::Io(error)) => {
+                reader.say(format!("the file breaks off: {error}"), true);
+                break;
+            }
+            Err(JsonError::BrokenOff) => {
+                reader.say("the file breaks off in the middle of an event".to_owned(), true);
+                break;
+            }
+        }
+    }
+    reader.devices(events.head());
+    Ok(reader.finish())
+}
+
+#[derive(Default)]
+struct Reader {
+    trace: Trace,
+    events: u64,
+    broken: u64,
+    processes: HashMap<i64, u32>,
+    threads: HashMap<(i64, i64), u32>,
+    devices: HashMap<i64, u16>,
+    device_names: HashMap<i64, String>,
+    launches: HashMap<Launch, u32>,
+    process_names: HashMap<i64, String>,
+    thread_names: HashMap<(i64, i64), String>,
+    /// The process whose calls are recorded: Kineto writes one file a process.
+    process: Option<u32>,
+}
+
+impl Reader {
+    fn say(&mut self, text: String, lost: bool) {
+        self.trace.diagnostics.push(Diagnostic { text, lost });
+    }
+
+    fn take(&mut self, text: &[u8]) {
+        self.events += 1;
+        let Some(event) = Event::parse(text) else {
+            self.broken += 1;
+            return;
+        };
+        match (event.phase, event.category) {
+            (b"X", b"cpu_op") => self.operator(&event),
+            (b"X", b"user_annotation") => self.annotation(&event),
+            (b"X", b"cuda_runtime" | b"cuda_driver") => self.call(&event),
+            (b"X", b"kernel") => self.kernel(&event),
+            (b"X", b"gpu_memcpy") => self.transfer(&event, ActivityKind::Copy),
+            (b"X", b"gpu_memset") => self.transfer(&event, ActivityKind::Fill),
+            (b"X", b"gpu_user_annotation") => self.trace.gpu_annotations += 1,
+            (b"M", _) => self.metadata(&event),
+            _ => {}
+        }
+    }
+
+    fn thread(&mut self, event: &Event<'_>) -> Option<u32> {
+        let (Scalar::Number(pid), Scalar::Number(tid)) = (event.pid, event.tid) else { return None };
+        let process = self.process_of(pid);
+        let trace = &mut self.trace;
+        Some(*self.threads.entry((pid, tid)).or_insert_with(|| {
+            trace.threads.push(Thread { process, id: tid as u32, name: None });
+            trace.threads.len() as u32 - 1
+        }))
+    }
+
+    fn process_of(&mut self, pid: i64) -> u32 {
+        let trace = &mut self.trace;
+        let process = *self.processes.entry(pid).or_insert_with(|| {
+            trace.processes.push(Process {
+                pid: pid as u32,
+                parent: 0,
+                forked: false,
+                name: String::new(),
+                label: String::new(),
+            });
+            trace.processes.len() as u32 - 1
+        });
+        self.process.get_or_insert(process);
+        process
+    }
+
+    fn text(&mut self, raw: &[u8]) -> StringId {
+        match json::unescaped(raw) {
+            Some(text) => self.trace.strings.intern(&text),
+            None => self.trace.strings.intern(&String::from_utf8_lossy(raw)),
+        }
+    }
+
+    fn operator(&mut self, event: &Event<'_>) {
+        let Some(thread) = self.thread(event) else { return self.broken += 1 };
+        let name = self.text(event.name);
+        let operators = &mut self.trace.operators;
+        operators.begin.push(event.begin);
+        operators.end.push(event.end());
+        operators.thread.push(thread);
+        operators.name.push(name);
+    }
+
+    /// `record_function`: a range of the default domain.
+    fn annotation(&mut self, event: &Event<'_>) {
+        let Some(thread) = self.thread(event) else { return self.broken += 1 };
+        let (name, domain) = (self.text(event.name), self.trace.strings.intern(""));
+        let ranges = &mut self.trace.ranges;
+        ranges.thread.push(thread);
+        ranges.domain.push(domain);
+        ranges.name.push(name);
+        ranges.kind.push(Kind::PushPop);
+        ranges.registered.push(false);
+        ranges.wide.push(false);
+        ranges.begin.push(event.begin);
+        ranges.end.push(event.end());
+    }
+
+    fn call(&mut self, event: &Event<'_>) {
+        let Some(thread) = self.thread(event) else { return self.broken += 1 };
+        let name = self.text(event.name);
+        let calls = &mut self.trace.calls;
+        calls.begin.push(event.begin);
+        calls.end.push(event.end());
+        calls.thread.push(thread);
+        calls.name.push(name);
+        calls.correlation.push(correlation(event.correlation));
+    }
+
+    fn kernel(&mut self, event: &Event<'_>) {
+        let name = self.text(event.name);
+        let short = json::unescaped(event.name);
+        let short =
+            short.as_deref().map_or_else(|| String::from_utf8_lossy(event.name).into_owned(), str::to_owned);
+        let short_name = self.trace.strings.intern(short_name(&short));
+        let launch = Launch {
+            name,
+            short_name,
+            grid: event.grid,
+            block: event.block,
+            registers: event.registers,
+            static_shared: 0,
+            dynamic_shared: event.shared_memory,
+        };
+        let next = self.launches.len() as u32;
+        let launches = &mut self.trace.activities.launches;
+        let detail = *self.launches.entry(launch).or_insert_with(|| {
+            launches.push(launch);
+            next
+        });
+        self.activity(event, ActivityKind::Kernel, detail);
+    }
+
+    fn transfer(&mut self, event: &Event<'_>, kind: ActivityKind) {
+        let direction = match kind {
+            ActivityKind::Fill => Direction::Memset,
+            _ => direction(event.name),
+        };
+        let transfers = &mut self.trace.activities.transfers;
+        let detail = transfers.len() as u32;
+        transfers.push(Transfer { direction, bytes: event.bytes });
+        self.activity(event, kind, detail);
+    }
+
+    fn activity(&mut self, event: &Event<'_>, kind: ActivityKind, detail: u32) {
+        let id = event.device.unwrap_or(match event.pid {
+            Scalar::Number(pid) => pid,
+            Scalar::Other => 0,
+        });
+        let trace = &mut self.trace;
+        let device = *self.devices.entry(id).or_insert_with(|| {
+            trace.devices.push(Device { id: u32::try_from(id).unwrap_or(0), name: None });
+            (trace.devices.len() - 1).min(usize::from(u16::MAX)) as u16
+        });
+        let activities = &mut trace.activities;
+        activities.begin.push(event.begin);
+        activities.end.push(event.end());
+        activities.kind.push(kind);
+        // Put right in `finish`: the calls may come later in the file.
+        activities.process.push(0);
+        activities.device.push(device);
+        activities.stream.push(event.stream.and_then(|stream| u32::try_from(stream).ok()).unwrap_or(0));
+        activities.correlation.push(correlation(event.correlation));
+        activities.detail.push(detail);
+        activities.in_graph.push(event.graph_node.is_some_and(|node| node != 0));
+    }
+
+    fn metadata(&mut self, event: &Event<'_>) {
+        let (Scalar::Number(pid), Some(label)) = (event.pid, event.label) else { return };
+        let label = json::unescaped(label).unwrap_or_else(|| String::from_utf8_lossy(label).into_owned());
+        match (event.name, event.tid) {
+            (b"process_name", _) => drop(self.process_names.insert(pid, label)),
+            (b"thread_name", Scalar::Number(tid)) => drop(self.thread_names.insert((pid, tid), label)),
+            _ => {}
+        }
+    }
+
+    /// `"deviceProperties": [{"id": 0, "name": "…"}]`, before the events.
+    fn devices(&mut self, head: &[u8]) {
+        for (id, name) in event::devices(head) {
+            self.device_names.insert(id, name);
+        }
+    }
+
+    fn finish(mut self) -> Trace {
+        self.trace.source = "PyTorch profiler (Kineto)".to_owned();
+        if self.broken > 0 {
+            let text = format!("{} of {} events cannot be read", self.broken, self.events);
+            self.say(text, true);
+        }
+        let process = match self.process {
+            Some(process) => process,
+            None if self.trace.activities.is_empty() => 0,
+            None => self.process_of(0),
+        };
+        let trace = &mut self.trace;
+        trace.activities.process.fill(process);
+        for (pid, process) in &self.processes {
+            trace.processes[*process as usize].name =
+                self.process_names.get(pid).cloned().unwrap_or_default();
+        }
+        for (key, thread) in &self.threads {
+            trace.threads[*thread as usize].name = self.thread_names.get(key).cloned();
+        }
+        for (id, device) in &self.devices {
+            if let Some(place) = trace.devices.get_mut(usize::from(*device)) {
+                place.name = self.device_names.get(id).cloned();
+            }
+        }
+        order_operators(trace);
+        nest(&mut trace.ranges);
+        trace.measure();
+        self.trace
+    }
+}
+
+/// By their begin, longer ones first.
+fn order_operators(trace: &mut Trace) {
+    let operators = &mut trace.operators;
+    let mut order: Vec<u32> = (0..operators.begin.len() as u32).collect();
+    order.sort_by_key(|at| {
+        let at = *at as usize;
+        (operators.begin[at], std::cmp::Reverse(operators.end[at]))
+    });
+    let reorder = |column: &mut Vec<i64>| *column = order.iter().map(|at| column[*at as usize]).collect();
+    reorder(&mut operators.begin);
+    reorder(&mut operators.end);
+    operators.thread = order.iter().map(|at| operators.thread[*at as usize]).collect();
+    operators.name = order.iter().map(|at| operators.name[*at as usize]).collect();
+}
+
+fn correlation(value: Option<i64>) -> u32 {
+    value.and_then(|value| u32::try_from(value).ok()).filter(|value| *value != 0).unwrap_or(NONE)
+}
+
+/// `Memcpy HtoD (Pageable -> Device)`
+fn direction(name: &[u8]) -> Direction {
+    let has = |text: &str| name.windows(text.len()).any(|part| part == text.as_bytes());
+    match () {
+        () if has("HtoD") => Direction::HostToDevice,
+        () if has("DtoH") => Direction::DeviceToHost,
+        () if has("DtoD") => Direction::DeviceToDevice,
+        () if has("PtoP") => Direction::PeerToPeer,
+        () if has("HtoH") => Direction::HostToHost,
+        () => Direction::Other,
+    }
+}
+
+/// The bare name: without return type, namespaces, template arguments and parameters.
+fn short_name(name: &str) -> &str {
+    let (mut depth, mut start, mut end) = (0usize, 0, name.len());
+    for (at, c) in name.char_indices() {
+        match c {
+            // `(anonymous namespace)::` is part of a name, a list of parameters is not.
+            '(' if depth == 0 && !name[at..].starts_with("(anonymous") => {
+                end = end.min(at);
+                break;
+            }
+            '<' | '(' => {
+                if depth == 0 && c == '<' {
+                    end = end.min(at);
+                }
+                depth += 1;
+            }
+            '>' | ')' => depth = depth.saturating_sub(1),
+            ' ' | ':' if depth == 0 => (start, end) = (at + 1, name.len()),
+            _ => {}
+        }
+    }
+    name.get(start..end).filter(|short| !short.is_empty()).unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_names() {
+        for (name, short) in [
+            (
+                "void at::native::vectorized_elementwise_kernel<4, at::native::F<float>>(int, float)",
+                "vectorized_elementwise_kernel",
+            ),
+            ("sm90_xmma_gemm_f32", "sm90_xmma_gemm_f32"),
+            ("tiny_kernel(float*)", "tiny_kernel"),
+            ("void (anonymous namespace)::softmax_warp<float>(float*)", "softmax_warp"),
+            ("", ""),
+        ] {
+            assert_eq!(short_name(name), short, "{name}");
+        }
+    }
+}
