@@ -2,6 +2,7 @@
 
 mod attribute;
 mod families;
+mod filter;
 mod findings;
 mod gpu_regions;
 mod idle;
@@ -16,6 +17,7 @@ mod tree;
 
 pub use attribute::{Attribution, Plane, attribute};
 pub use families::Families;
+pub use filter::keep_kernels;
 pub use findings::{Findings, Options, analyse};
 pub use gpu_regions::{GpuRegion, TopKernel, Unattributed, gpu_regions};
 pub use idle::{Causes, IdleRow, idle};

@@ -26,6 +26,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Run(RunArguments),
     Ranges(RangesArguments),
+    Analyze(AnalyzeArguments),
     Demo(DemoArguments),
     Resume(ResumeArguments),
     Config(ConfigArguments),
@@ -85,6 +86,69 @@ pub(crate) struct RangesArguments {
     /// Only the names, as a tree
     #[arg(long, conflicts_with_all = ["gate", "json"])]
     pub(crate) tree: bool,
+}
+
+/// Say what a trace says: kernels, regions, stages, operators, where the time goes.
+///
+/// Reads SQLite exports of nsys, PyTorch profiler traces (also gzipped), trace files of
+/// a rehearsal, and run directories. Needs no other program.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rangefinder analyze report.sqlite
+  rangefinder analyze --json trace.json.gz
+  rangefinder analyze --scope process --group family rank0.sqlite rank1.sqlite
+  rangefinder analyze --exclude 'memset|fill' --out tables report.sqlite
+  rangefinder analyze runs/20260102-030405-infer.py")]
+pub(crate) struct AnalyzeArguments {
+    /// Traces, or folders that hold them
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// One JSON document on stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Whether processes and devices are added up
+    #[arg(long, value_enum, default_value_t = ScopeOf::All)]
+    pub(crate) scope: ScopeOf,
+    /// By what kernels are put together
+    #[arg(long, value_enum, default_value_t = GroupBy::Name)]
+    pub(crate) group: GroupBy,
+    /// Only kernels whose names fit this regular expression
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) include: Vec<String>,
+    /// No kernels whose names fit this regular expression; wins over --include
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) exclude: Vec<String>,
+    /// A region that is a stage [default: prefill, decode]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) stage: Vec<String>,
+    /// A family of kernels of your own, before the known ones
+    #[arg(long, value_name = "NAME=PATTERN")]
+    pub(crate) family: Vec<String>,
+    /// Rows of each table on the terminal
+    #[arg(long, default_value_t = 15, value_name = "ROWS")]
+    pub(crate) top: usize,
+    /// Also write analysis.json, kernels.md, operators.md, kernels.csv and regions.csv here
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ScopeOf {
+    All,
+    Process,
+    Device,
+    /// Rows for each process on each device
+    Both,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GroupBy {
+    Name,
+    /// Name, grid and block
+    Shape,
+    /// gemm, attention, norm, ...
+    Family,
 }
 
 /// Profile a small built-in workload, to see what comes out.

@@ -30,6 +30,7 @@ fn main() -> ExitCode {
     let result = match cli.command {
         cli::Command::Run(arguments) => commands::run::main(arguments),
         cli::Command::Ranges(arguments) => commands::ranges::main(arguments),
+        cli::Command::Analyze(arguments) => commands::analyze::main(arguments),
         cli::Command::Demo(arguments) => commands::demo::main(arguments),
         cli::Command::Resume(arguments) => commands::resume::main(arguments),
         cli::Command::Config(arguments) => commands::config::main(&arguments),

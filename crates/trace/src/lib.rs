@@ -1,9 +1,11 @@
 //! One model of what happened, whatever it was read from.
 
+mod append;
 mod kineto;
 mod model;
 mod nest;
 mod nsys;
+mod open;
 mod sqlite;
 mod tracer;
 
@@ -14,5 +16,6 @@ pub use model::{
 };
 pub use nsys::{NsysError, read_nsys, read_nsys_bytes};
 pub use nvtx::Kind;
+pub use open::{OpenError, open};
 pub use sqlite::SqliteError;
 pub use tracer::{ReadError, read_tracer_bytes, read_tracer_files};

@@ -93,7 +93,7 @@ impl Ranges {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Device {
     /// As the tools count it.
     pub id: u32,
@@ -246,6 +246,12 @@ pub struct Diagnostic {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StringId(u32);
 
+impl StringId {
+    pub(crate) fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// Interned strings; the empty one is always there, and first.
 #[derive(Debug)]
 pub struct Strings {
@@ -268,6 +274,10 @@ impl Strings {
         self.texts.push(text.to_owned());
         self.ids.insert(text.to_owned(), id);
         id
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(String::as_str)
     }
 
     /// What stands for a text that is missing.

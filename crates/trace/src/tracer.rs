@@ -38,7 +38,7 @@ pub fn read_tracer_bytes(bytes: &[u8], path: &Path) -> Result<Trace, tracefile::
 }
 
 fn empty() -> Trace {
-    Trace { begin: i64::MAX, end: i64::MIN, ..Trace::default() }
+    Trace { source: "rangefinder's tracer".to_owned(), begin: i64::MAX, end: i64::MIN, ..Trace::default() }
 }
 
 fn finished(mut trace: Trace) -> Trace {

@@ -1,5 +1,6 @@
 //! One file a subcommand.
 
+pub(crate) mod analyze;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;

@@ -1,0 +1,73 @@
+//! `rangefinder analyze`
+
+use std::path::Path;
+
+use analysis::{Families, Grouping, Options, Scope, analyse};
+use anyhow::{Context, Result, anyhow};
+use run::Exit;
+
+use super::print;
+use crate::cli::{AnalyzeArguments, GroupBy, ScopeOf};
+
+/// What a session is made of, as a rule.
+const STAGES: [&str; 2] = ["prefill", "decode"];
+
+pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
+    let mut trace = trace::open(&arguments.files)?;
+    analysis::keep_kernels(&mut trace, &arguments.include, &arguments.exclude)
+        .map_err(|text| anyhow!(text))?;
+    let findings = analyse(&trace, &options(&arguments)?);
+    drop(trace);
+    if let Some(folder) = &arguments.out {
+        write(folder, &findings).with_context(|| format!("`{}` cannot be written", folder.display()))?;
+    }
+    if arguments.json {
+        print(&format!("{}\n", serde_json::to_string_pretty(&findings)?))?;
+    } else {
+        print(&report::terminal(&findings, arguments.top))?;
+    }
+    Ok(Exit::Complete)
+}
+
+fn options(arguments: &AnalyzeArguments) -> Result<Options> {
+    let own: Vec<(String, String)> = arguments
+        .family
+        .iter()
+        .map(|text| match text.split_once('=') {
+            Some((name, pattern)) => Ok((name.to_owned(), pattern.to_owned())),
+            None => Err(anyhow!("`--family {text}` is not NAME=PATTERN")),
+        })
+        .collect::<Result<_>>()?;
+    let stages =
+        if arguments.stage.is_empty() { STAGES.map(str::to_owned).to_vec() } else { arguments.stage.clone() };
+    Ok(Options {
+        scope: match arguments.scope {
+            ScopeOf::All => Scope::default(),
+            ScopeOf::Process => Scope { by_process: true, by_device: false },
+            ScopeOf::Device => Scope { by_process: false, by_device: true },
+            ScopeOf::Both => Scope { by_process: true, by_device: true },
+        },
+        grouping: match arguments.group {
+            GroupBy::Name => Grouping::Name,
+            GroupBy::Shape => Grouping::Shape,
+            GroupBy::Family => Grouping::Family,
+        },
+        families: Families::with(&own).map_err(|text| anyhow!(text))?,
+        stages,
+    })
+}
+
+fn write(folder: &Path, findings: &analysis::Findings) -> Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let document = serde_json::to_string_pretty(findings)?;
+    for (name, text) in [
+        ("analysis.json", document),
+        ("kernels.md", report::kernels_markdown(findings)),
+        ("operators.md", report::operators_markdown(findings)),
+        ("kernels.csv", report::kernels_csv(findings)),
+        ("regions.csv", report::regions_csv(findings)),
+    ] {
+        std::fs::write(folder.join(name), text)?;
+    }
+    Ok(())
+}

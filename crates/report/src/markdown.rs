@@ -1,0 +1,64 @@
+//! `kernels.md` and `operators.md`.
+
+use analysis::Findings;
+
+use crate::units::{duration, percent};
+
+/// Text inside a table cell: one line, no column breaks.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}
+
+pub fn kernels_markdown(findings: &Findings) -> String {
+    let mut text = format!("# Kernels\n\n{}\n\n", cell(&findings.source));
+    text.push_str("| share | total | calls | mean | median | min | max | std | family | kernel |\n");
+    text.push_str("|---:|---:|---:|---:|---:|---:|---:|---:|---|---|\n");
+    for row in &findings.kernels {
+        let statistics = row.statistics;
+        let times = [
+            statistics.mean_ns,
+            statistics.median_ns,
+            statistics.min_ns as f64,
+            statistics.max_ns as f64,
+            statistics.std_ns,
+        ];
+        text.push_str(&format!(
+            "| {} | {} | {} | {} | {} | `{}` |\n",
+            percent(statistics.share),
+            duration(statistics.total_ns as f64),
+            statistics.calls,
+            times.map(duration).join(" | "),
+            row.family,
+            cell(&row.name),
+        ));
+    }
+    text
+}
+
+pub fn operators_markdown(findings: &Findings) -> String {
+    let mut text = format!("# Operators\n\n{}\n\n", cell(&findings.source));
+    if findings.operators.is_empty() {
+        text.push_str("The trace holds no operators of a framework.\n");
+        return text;
+    }
+    text.push_str("Total includes the operators that an operator calls, self does not.\n\n");
+    text.push_str("| operator | calls | host self | host total | host mean | device self | device total | kernels and copies |\n");
+    text.push_str("|---|---:|---:|---:|---:|---:|---:|---:|\n");
+    for row in &findings.operators {
+        let times = [
+            row.host_self_ns as f64,
+            row.host_total_ns as f64,
+            row.host_mean_ns,
+            row.device_self_ns as f64,
+            row.device_total_ns as f64,
+        ];
+        text.push_str(&format!(
+            "| `{}` | {} | {} | {} |\n",
+            cell(&row.name),
+            row.calls,
+            times.map(duration).join(" | "),
+            row.kernels,
+        ));
+    }
+    text
+}

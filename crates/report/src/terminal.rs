@@ -1,0 +1,280 @@
+//! What `analyze` prints: the answer first, then the tables it comes from.
+
+use analysis::{Findings, IdleRow};
+
+use crate::table::Align::{Left, Right};
+use crate::table::{shortened, table};
+use crate::units::{bytes, duration, percent};
+
+const WIDEST_NAME: usize = 56;
+
+/// Every table, its first `top` rows.
+pub fn terminal(findings: &Findings, top: usize) -> String {
+    let mut text = format!("{}, {}\n", findings.source, duration(findings.span_ns as f64));
+    for diagnostic in &findings.diagnostics {
+        let kind = if diagnostic.lost { "lost" } else { "note" };
+        text.push_str(&format!("{kind}: {}\n", diagnostic.text));
+    }
+    where_the_time_goes(&mut text, findings, top);
+    regions(&mut text, findings, top);
+    kernels(&mut text, findings, top);
+    stages(&mut text, findings);
+    operators(&mut text, findings, top);
+    copies(&mut text, findings);
+    calls(&mut text, findings, top);
+    unattributed(&mut text, findings);
+    if findings.kernels.is_empty() && findings.regions.is_empty() && findings.operators.is_empty() {
+        text.push_str("\nthere is no range, no kernel and no operator in it\n");
+    }
+    text
+}
+
+fn section(text: &mut String, title: &str, body: &str, shown: usize, all: usize) {
+    text.push_str(&format!("\n{title}\n{body}"));
+    if all > shown {
+        text.push_str(&format!("and {} more\n", all - shown));
+    }
+}
+
+fn where_the_time_goes(text: &mut String, findings: &Findings, top: usize) {
+    if findings.idle.is_empty() {
+        return;
+    }
+    text.push_str("\nwhere the time goes\n");
+    let rows: Vec<Vec<String>> = findings
+        .idle
+        .iter()
+        .take(top + 1)
+        .map(|row| {
+            vec![
+                format!("GPU {}", row.device),
+                shortened(row.region.as_deref().unwrap_or("all"), WIDEST_NAME),
+                percent(row.busy_share),
+                causes(row),
+                duration(row.queue_delay_mean_ns),
+                format!("{:.1}", row.launch_ahead_mean),
+                format!("{:.2}", row.concurrency),
+            ]
+        })
+        .collect();
+    let columns = [
+        ("device", Left),
+        ("region", Left),
+        ("busy", Right),
+        ("idle: waiting for", Left),
+        ("queued", Right),
+        ("ahead", Right),
+        ("at once", Right),
+    ];
+    text.push_str(&table(&columns, &rows));
+}
+
+/// `host 91.0 %, launch 3.0 %`
+fn causes(row: &IdleRow) -> String {
+    let causes = row.cause_shares.iter().filter(|(_, share)| *share >= 0.005).take(3);
+    let causes: Vec<String> = causes.map(|(cause, share)| format!("{cause} {}", percent(*share))).collect();
+    causes.join(", ")
+}
+
+fn regions(text: &mut String, findings: &Findings, top: usize) {
+    if findings.regions.is_empty() {
+        return;
+    }
+    let rows: Vec<Vec<String>> = findings
+        .regions
+        .iter()
+        .take(top)
+        .map(|row| {
+            let path = format!("{}{}", "  ".repeat(row.depth), row.path);
+            vec![
+                shortened(&path, WIDEST_NAME),
+                row.instances.to_string(),
+                duration(row.wall_ns as f64),
+                row.kernels_inclusive.to_string(),
+                row.kernels_exclusive.to_string(),
+                duration(row.gpu_inclusive_ns as f64),
+                duration(row.gpu_exclusive_ns as f64),
+                duration(row.gpu_busy_ns as f64),
+            ]
+        })
+        .collect();
+    let columns = [
+        ("region", Left),
+        ("instances", Right),
+        ("host", Right),
+        ("kernels", Right),
+        ("own", Right),
+        ("GPU time", Right),
+        ("own", Right),
+        ("GPU busy", Right),
+    ];
+    section(text, "regions", &table(&columns, &rows), rows.len(), findings.regions.len());
+}
+
+fn kernels(text: &mut String, findings: &Findings, top: usize) {
+    if findings.kernels.is_empty() {
+        return;
+    }
+    let rows: Vec<Vec<String>> = findings
+        .kernels
+        .iter()
+        .take(top)
+        .map(|row| {
+            let statistics = row.statistics;
+            vec![
+                percent(statistics.share),
+                duration(statistics.total_ns as f64),
+                statistics.calls.to_string(),
+                duration(statistics.mean_ns),
+                duration(statistics.median_ns),
+                row.family.clone(),
+                shortened(&row.name, WIDEST_NAME),
+            ]
+        })
+        .collect();
+    let columns = [
+        ("share", Right),
+        ("total", Right),
+        ("calls", Right),
+        ("mean", Right),
+        ("median", Right),
+        ("family", Left),
+        ("kernel", Left),
+    ];
+    section(text, "kernels", &table(&columns, &rows), rows.len(), findings.kernels.len());
+}
+
+fn stages(text: &mut String, findings: &Findings) {
+    let rows: Vec<Vec<String>> = findings
+        .stages
+        .iter()
+        .filter_map(|stage| {
+            let times = stage.times?;
+            let steady = stage.steady.unwrap_or(times);
+            Some(vec![
+                stage.region.clone(),
+                times.count.to_string(),
+                stage.first_ns.map(|first| duration(first as f64)).unwrap_or_default(),
+                duration(steady.mean_ns as f64),
+                duration(steady.std_ns as f64),
+                duration(steady.p50_ns as f64),
+                duration(steady.p95_ns as f64),
+                stage.tokens_per_second.map(|rate| format!("{rate:.1}")).unwrap_or_default(),
+            ])
+        })
+        .collect();
+    if rows.is_empty() {
+        return;
+    }
+    let columns = [
+        ("stage", Left),
+        ("instances", Right),
+        ("first", Right),
+        ("then mean", Right),
+        ("std", Right),
+        ("p50", Right),
+        ("p95", Right),
+        ("tokens/s", Right),
+    ];
+    section(text, "stages, host time", &table(&columns, &rows), rows.len(), rows.len());
+}
+
+fn operators(text: &mut String, findings: &Findings, top: usize) {
+    if findings.operators.is_empty() {
+        return;
+    }
+    let rows: Vec<Vec<String>> = findings
+        .operators
+        .iter()
+        .take(top)
+        .map(|row| {
+            vec![
+                shortened(&row.name, WIDEST_NAME),
+                row.calls.to_string(),
+                duration(row.host_self_ns as f64),
+                duration(row.host_total_ns as f64),
+                duration(row.device_self_ns as f64),
+                duration(row.device_total_ns as f64),
+            ]
+        })
+        .collect();
+    let columns = [
+        ("operator", Left),
+        ("calls", Right),
+        ("host self", Right),
+        ("host total", Right),
+        ("device self", Right),
+        ("device total", Right),
+    ];
+    section(text, "operators", &table(&columns, &rows), rows.len(), findings.operators.len());
+}
+
+fn copies(text: &mut String, findings: &Findings) {
+    if findings.memcpy.is_empty() {
+        return;
+    }
+    let rows: Vec<Vec<String>> = findings
+        .memcpy
+        .iter()
+        .map(|row| {
+            let rate = row.bytes_per_second.map(|rate| format!("{}/s", bytes(rate))).unwrap_or_default();
+            vec![
+                row.direction.to_owned(),
+                row.statistics.calls.to_string(),
+                bytes(row.bytes as f64),
+                duration(row.statistics.total_ns as f64),
+                rate,
+            ]
+        })
+        .collect();
+    let columns =
+        [("copies", Left), ("calls", Right), ("bytes", Right), ("total", Right), ("bandwidth", Right)];
+    section(text, "copies and fills", &table(&columns, &rows), rows.len(), rows.len());
+}
+
+fn calls(text: &mut String, findings: &Findings, top: usize) {
+    if findings.api.is_empty() {
+        return;
+    }
+    let rows: Vec<Vec<String>> = findings
+        .api
+        .iter()
+        .take(top)
+        .map(|row| {
+            vec![
+                shortened(&row.name, WIDEST_NAME),
+                row.statistics.calls.to_string(),
+                duration(row.statistics.total_ns as f64),
+                duration(row.statistics.mean_ns),
+                percent(row.statistics.share),
+            ]
+        })
+        .collect();
+    let columns = [("call", Left), ("calls", Right), ("total", Right), ("mean", Right), ("share", Right)];
+    section(text, "calls", &table(&columns, &rows), rows.len(), findings.api.len());
+}
+
+fn unattributed(text: &mut String, findings: &Findings) {
+    let outside = &findings.unattributed;
+    if outside.kernels == 0 || findings.regions.is_empty() {
+        return;
+    }
+    text.push_str(&format!(
+        "\nin no range: {} kernels, {}",
+        outside.kernels,
+        duration(outside.gpu_ns as f64)
+    ));
+    if outside.without_call > 0 {
+        text.push_str(&format!(", {} of them with no call that started them", outside.without_call));
+    }
+    text.push('\n');
+    for thread in &outside.threads {
+        let name = thread.name.as_deref().map(|name| format!(" ({name})")).unwrap_or_default();
+        text.push_str(&format!(
+            "  thread {}{name}: {} kernels, {}\n",
+            thread.thread,
+            thread.kernels,
+            duration(thread.gpu_ns as f64)
+        ));
+    }
+}

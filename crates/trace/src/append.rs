@@ -1,0 +1,96 @@
+//! Two traces as one: every number of the second is moved behind those of the first.
+
+use std::collections::HashMap;
+
+use crate::model::{ActivityKind, StringId, Trace};
+use crate::nest::nest;
+
+impl Trace {
+    /// Processes and threads of the other trace stay apart, also when they have the same
+    /// ids: it is another recording. Devices with the same id and name are the same.
+    pub fn append(&mut self, other: Trace) {
+        let strings = &mut self.strings;
+        let texts: Vec<StringId> = other.strings.iter().map(|text| strings.intern(text)).collect();
+        let text = |id: &StringId| texts[id.index()];
+        let (processes, threads) = (self.processes.len() as u32, self.threads.len() as u32);
+        self.processes.extend(other.processes);
+        self.threads.extend(other.threads.into_iter().map(|mut thread| {
+            thread.process += processes;
+            thread
+        }));
+        let mut known: HashMap<_, u16> =
+            self.devices.iter().enumerate().map(|(at, device)| (device.clone(), at as u16)).collect();
+        let devices: Vec<u16> = other
+            .devices
+            .into_iter()
+            .map(|device| {
+                *known.entry(device.clone()).or_insert_with(|| {
+                    self.devices.push(device);
+                    (self.devices.len() - 1).min(usize::from(u16::MAX)) as u16
+                })
+            })
+            .collect();
+        let first_range = self.ranges.begin.len() as u32;
+        let ranges = &mut self.ranges;
+        ranges.thread.extend(other.ranges.thread.iter().map(|thread| thread + threads));
+        ranges.domain.extend(other.ranges.domain.iter().map(text));
+        ranges.name.extend(other.ranges.name.iter().map(text));
+        ranges.kind.extend(other.ranges.kind);
+        ranges.registered.extend(other.ranges.registered);
+        ranges.wide.extend(other.ranges.wide);
+        ranges.begin.extend(other.ranges.begin);
+        ranges.end.extend(other.ranges.end);
+        ranges
+            .payload
+            .extend(other.ranges.payload.iter().map(|(range, value)| (range + first_range, *value)));
+        let calls = &mut self.calls;
+        calls.begin.extend(other.calls.begin);
+        calls.end.extend(other.calls.end);
+        calls.thread.extend(other.calls.thread.iter().map(|thread| thread + threads));
+        calls.name.extend(other.calls.name.iter().map(text));
+        calls.correlation.extend(other.calls.correlation);
+        let activities = &mut self.activities;
+        let (launches, transfers) = (activities.launches.len() as u32, activities.transfers.len() as u32);
+        activities.launches.extend(other.activities.launches.iter().map(|launch| {
+            let mut launch = *launch;
+            (launch.name, launch.short_name) = (text(&launch.name), text(&launch.short_name));
+            launch
+        }));
+        activities.transfers.extend(other.activities.transfers);
+        activities.detail.extend(other.activities.detail.iter().zip(&other.activities.kind).map(
+            |(detail, kind)| match kind {
+                ActivityKind::Kernel => detail + launches,
+                ActivityKind::Copy | ActivityKind::Fill => detail + transfers,
+                ActivityKind::Graph => *detail,
+            },
+        ));
+        activities.kind.extend(other.activities.kind);
+        activities.begin.extend(other.activities.begin);
+        activities.end.extend(other.activities.end);
+        activities.process.extend(other.activities.process.iter().map(|process| process + processes));
+        activities.device.extend(other.activities.device.iter().map(|device| devices[usize::from(*device)]));
+        activities.stream.extend(other.activities.stream);
+        activities.correlation.extend(other.activities.correlation);
+        activities.in_graph.extend(other.activities.in_graph);
+        let syncs = &mut self.syncs;
+        syncs.begin.extend(other.syncs.begin);
+        syncs.end.extend(other.syncs.end);
+        syncs.process.extend(other.syncs.process.iter().map(|process| process + processes));
+        syncs.correlation.extend(other.syncs.correlation);
+        let operators = &mut self.operators;
+        operators.begin.extend(other.operators.begin);
+        operators.end.extend(other.operators.end);
+        operators.thread.extend(other.operators.thread.iter().map(|thread| thread + threads));
+        operators.name.extend(other.operators.name.iter().map(text));
+        for ((domain, name), count) in other.marks {
+            *self.marks.entry((text(&domain), text(&name))).or_default() += count;
+        }
+        self.gpu_annotations += other.gpu_annotations;
+        self.diagnostics.extend(other.diagnostics);
+        if !self.source.contains(&other.source) {
+            self.source = format!("{}; {}", self.source, other.source);
+        }
+        nest(&mut self.ranges);
+        self.measure();
+    }
+}
