@@ -3,6 +3,7 @@
 mod bench;
 mod debian;
 mod fuzz;
+mod generate;
 mod python;
 mod shell;
 mod test;
@@ -26,6 +27,9 @@ cargo xtask fuzz [--seconds N] [TARGET ...]
     Runs every fuzz target (or those named) for N seconds each, 60 by default, and
     prints executions and coverage. What breaks a parser is left in
     target/fuzz/TARGET/faults.
+cargo xtask generate nsys KERNELS FILE
+cargo xtask generate kineto BYTES FILE
+    Writes a made-up trace of that size.
 ";
 
 fn main() -> ExitCode {
@@ -57,6 +61,14 @@ fn dispatch(words: &[&str]) -> Result<ExitCode> {
         }
         ["bench"] => bench::main(),
         ["fuzz", rest @ ..] => fuzz::main(rest),
+        ["generate", "nsys", kernels, path] => {
+            generate::write_nsys(path.as_ref(), generate::Size::of(kernels.parse()?))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        ["generate", "kineto", bytes, path] => {
+            generate::write_kineto(path.as_ref(), bytes.parse()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             Ok(ExitCode::SUCCESS)

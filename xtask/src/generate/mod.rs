@@ -1,0 +1,20 @@
+//! Traces of any size, made up: what `cargo xtask bench` measures with.
+
+mod kineto;
+mod nsys;
+mod sqlite;
+
+pub use kineto::write_kineto;
+pub use nsys::{Size, write_nsys};
+
+/// Always the same numbers.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}

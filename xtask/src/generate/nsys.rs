@@ -1,0 +1,214 @@
+//! An export of nsys 2022.4 (schema 3.0.0): two processes of two threads each, three
+//! streams, ranges three deep.
+
+use std::path::Path;
+
+use anyhow::Result;
+
+use super::Random;
+use super::sqlite::Value::{Integer, Null, Text};
+use super::sqlite::{Table, Writer};
+
+/// How much there is of everything.
+#[derive(Debug, Clone, Copy)]
+pub struct Size {
+    pub kernels: u64,
+    pub calls: u64,
+    pub ranges: u64,
+}
+
+impl Size {
+    /// As many calls as kernels, and a range for every two.
+    pub fn of(kernels: u64) -> Self {
+        Self { kernels, calls: kernels, ranges: kernels / 2 }
+    }
+}
+
+const NAMES: u64 = 40;
+const FIRST_KERNEL: i64 = 100;
+const LAUNCH: i64 = 1;
+/// Outer range, middle ranges in it, inner ranges in those, and kernels in each inner one.
+const RANGES: [(&str, u64); 3] = [("decode", 1), ("step", 4), ("layer", 8)];
+const PROCESSES: u64 = 2;
+const THREADS: u64 = 2;
+const HOST_STEP: i64 = 6_000;
+
+/// One launch, told from its number.
+struct Place {
+    process: i64,
+    thread: i64,
+    /// Since the process began.
+    time: i64,
+    correlation: i64,
+}
+
+fn place(number: u64, all: u64) -> Place {
+    let lane = number * PROCESSES * THREADS / all.max(1);
+    let (process, thread) = ((lane / THREADS) as i64, (lane % THREADS) as i64);
+    let first = (lane * all).div_ceil(PROCESSES * THREADS);
+    let in_lane = (number - first) as i64;
+    let correlation = in_lane * THREADS as i64 + thread + 1;
+    Place { process, thread, time: 1_000_000 + in_lane * HOST_STEP, correlation }
+}
+
+fn global_pid(process: i64) -> i64 {
+    1 << 48 | (1000 + process) << 24
+}
+
+fn global_tid(place: &Place) -> i64 {
+    global_pid(place.process) | (1000 + place.process * 100 + place.thread)
+}
+
+pub fn write_nsys(path: &Path, size: Size) -> Result<()> {
+    let mut writer = Writer::create(path)?;
+    writer.table("StringIds", "id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL", |table| {
+        table.numbered(LAUNCH, &[Null, Text("cudaLaunchKernel_v7000")])?;
+        for name in 0..NAMES as i64 {
+            let text = format!("void kernel_number_{name}<float, (int){name}>(float *, int)");
+            table.numbered(FIRST_KERNEL + 2 * name, &[Null, Text(&text)])?;
+            let text = format!("kernel_number_{name}");
+            table.numbered(FIRST_KERNEL + 2 * name + 1, &[Null, Text(&text)])?;
+        }
+        Ok(())
+    })?;
+    for table in ["EXPORT_META_DATA", "META_DATA_EXPORT"] {
+        writer.table(table, "name TEXT NOT NULL, value TEXT", |table| {
+            table.row(&[Text("EXPORT_PRODUCT_VERSION"), Text("2022.4.2.1")])?;
+            for (name, value) in [("", "3.0.0"), ("_MAJOR", "3"), ("_MINOR", "0"), ("_MICRO", "0")] {
+                table.row(&[Text(&format!("EXPORT_SCHEMA_VERSION{name}")), Text(value)])?;
+            }
+            Ok(())
+        })?;
+    }
+    writer.table("TARGET_INFO_GPU", "id INTEGER NOT NULL, name TEXT, cuDevice INTEGER", |table| {
+        table.row(&[Integer(0), Text("a made-up GPU"), Integer(0)])
+    })?;
+    writer.table(
+        "CUPTI_ACTIVITY_KIND_RUNTIME",
+        "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, \
+         correlationId INTEGER, nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL, callchainId INTEGER",
+        |table| calls(table, size),
+    )?;
+    writer.table(
+        "CUPTI_ACTIVITY_KIND_KERNEL",
+        "start INTEGER NOT NULL, end INTEGER NOT NULL, deviceId INTEGER NOT NULL, contextId INTEGER NOT NULL, \
+         streamId INTEGER NOT NULL, correlationId INTEGER, globalPid INTEGER, demangledName INTEGER NOT NULL, \
+         shortName INTEGER NOT NULL, mangledName INTEGER, launchType INTEGER, cacheConfig INTEGER, \
+         registersPerThread INTEGER NOT NULL, gridX INTEGER NOT NULL, gridY INTEGER NOT NULL, gridZ INTEGER NOT NULL, \
+         blockX INTEGER NOT NULL, blockY INTEGER NOT NULL, blockZ INTEGER NOT NULL, \
+         staticSharedMemory INTEGER NOT NULL, dynamicSharedMemory INTEGER NOT NULL, \
+         localMemoryPerThread INTEGER NOT NULL, localMemoryTotal INTEGER NOT NULL, gridId INTEGER NOT NULL, \
+         sharedMemoryExecuted INTEGER, graphNodeId INTEGER, sharedMemoryLimitConfig INTEGER",
+        |table| kernels(table, size),
+    )?;
+    writer.table(
+        "NVTX_EVENTS",
+        "start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, rangeId INTEGER, category INTEGER, \
+         color INTEGER, text TEXT, globalTid INTEGER, endGlobalTid INTEGER, textId INTEGER, domainId INTEGER, \
+         uint64Value INTEGER, int64Value INTEGER, doubleValue REAL, uint32Value INTEGER, int32Value INTEGER, \
+         floatValue REAL, jsonTextId INTEGER, jsonText TEXT",
+        |table| ranges(table, size),
+    )?;
+    writer.finish()
+}
+
+fn calls(table: &mut Table<'_>, size: Size) -> Result<()> {
+    let mut random = Random(3);
+    for number in 0..size.calls {
+        let place = place(number, size.calls);
+        let start = place.time;
+        table.row(&[
+            Integer(start),
+            Integer(start + 2000 + random.below(2000) as i64),
+            Integer(0),
+            Integer(global_tid(&place)),
+            Integer(place.correlation),
+            Integer(LAUNCH),
+            Integer(0),
+            Null,
+        ])?;
+    }
+    Ok(())
+}
+
+fn kernels(table: &mut Table<'_>, size: Size) -> Result<()> {
+    let mut random = Random(5);
+    for number in 0..size.kernels {
+        let place = place(number, size.kernels);
+        let name = random.below(NAMES) as i64;
+        let start = place.time + 4000 + random.below(900) as i64;
+        table.row(&[
+            Integer(start),
+            Integer(start + 700 + random.below(40) as i64 * (name + 1)),
+            Integer(0),
+            Integer(1),
+            Integer(7 + random.below(3) as i64),
+            Integer(place.correlation),
+            Integer(global_pid(place.process)),
+            Integer(FIRST_KERNEL + 2 * name),
+            Integer(FIRST_KERNEL + 2 * name + 1),
+            Null,
+            Integer(1),
+            Integer(1),
+            Integer(32),
+            Integer(64 << (name % 3)),
+            Integer(1),
+            Integer(1),
+            Integer(128),
+            Integer(1),
+            Integer(1),
+            Integer(0),
+            Integer(0),
+            Integer(0),
+            Integer(155_713_536),
+            Integer(number as i64),
+            Integer(32_768),
+            Null,
+            Integer(0),
+        ])?;
+    }
+    Ok(())
+}
+
+/// Nested ranges over each thread's launches. A range is written when it closes, as nsys
+/// sees it, so that rows are not in the order of their begins.
+fn ranges(table: &mut Table<'_>, size: Size) -> Result<()> {
+    let inner = RANGES[1].1 * RANGES[2].1;
+    let groups = size.ranges / (1 + RANGES[1].1 + inner);
+    let per_lane = groups.div_ceil(PROCESSES * THREADS).max(1);
+    let launches = size.kernels / (PROCESSES * THREADS);
+    let span = launches as i64 * HOST_STEP / per_lane as i64;
+    for lane in 0..PROCESSES * THREADS {
+        let here = Place {
+            process: (lane / THREADS) as i64,
+            thread: (lane % THREADS) as i64,
+            time: 0,
+            correlation: 0,
+        };
+        let thread = global_tid(&here);
+        let mut row = |name: &str, begin: i64, end: i64| {
+            let mut values = [const { Null }; 19];
+            values[0] = Integer(begin);
+            values[1] = Integer(end);
+            values[2] = Integer(59);
+            values[6] = Text(name);
+            values[7] = Integer(thread);
+            values[10] = Integer(0);
+            table.row(&values)
+        };
+        for group in 0..per_lane as i64 {
+            let outer = (999_000 + group * span, 999_000 + (group + 1) * span - 100);
+            let middle = (outer.1 - outer.0) / RANGES[1].1 as i64;
+            for step in 0..RANGES[1].1 as i64 {
+                let begin = outer.0 + 10 + step * middle;
+                let inner = (middle - 40) / RANGES[2].1 as i64;
+                for layer in 0..RANGES[2].1 as i64 {
+                    row(RANGES[2].0, begin + 10 + layer * inner, begin + 5 + (layer + 1) * inner)?;
+                }
+                row(RANGES[1].0, begin, begin + middle - 20)?;
+            }
+            row(RANGES[0].0, outer.0, outer.1)?;
+        }
+    }
+    Ok(())
+}
