@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use analysis::Options;
 use nsight::Question;
 use nsight::nsys::{RangeEnd, Rehearsed};
 use nvtx::{Kind, NcuGate, NsysDialect, NsysGate, OpenRanges, RangeSeen, RegionPath};
@@ -15,8 +16,14 @@ use tracefile::layout;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is also the folder of its corpus.
-pub const TARGETS: [(&str, Target); 4] =
-    [("trace", trace), ("records", records), ("gates", gates), ("config", config)];
+pub const TARGETS: [(&str, Target); 6] = [
+    ("trace", trace),
+    ("records", records),
+    ("gates", gates),
+    ("config", config),
+    ("nsys", nsys),
+    ("kineto", kineto),
+];
 
 /// A file of the tracer, all the way to regions, proofs and predictions.
 pub fn trace(input: &[u8]) {
@@ -58,6 +65,33 @@ pub fn records(input: &[u8]) {
         file.extend(chunk);
     }
     trace(&file);
+}
+
+/// An SQLite export of nsys, all the way to findings.
+pub fn nsys(input: &[u8]) {
+    if let Ok(trace) = ::trace::read_nsys_bytes(input.to_vec(), Path::new("fuzz.sqlite")) {
+        conserved(&trace);
+    }
+}
+
+/// A Chrome trace, likewise.
+pub fn kineto(input: &[u8]) {
+    if let Ok(trace) = ::trace::read_kineto_from(input, Path::new("fuzz.json")) {
+        conserved(&trace);
+    }
+}
+
+/// However damaged a trace is, every kernel is somewhere once.
+fn conserved(trace: &::trace::Trace) {
+    let findings = analysis::analyse(trace, &Options { stages: vec!["a".to_owned()], ..Options::default() });
+    let kernels: u64 = findings.kernels.iter().map(|row| row.statistics.calls).sum();
+    for (domain, outside) in &findings.unattributed.domains {
+        let roots = findings.regions.iter().filter(|row| {
+            row.domain == *domain && row.parent.is_none() && row.kind == Kind::PushPop.as_str()
+        });
+        let inside: u64 = roots.map(|row| row.kernels_inclusive).sum();
+        assert_eq!(inside + outside.kernels, kernels, "domain {domain}");
+    }
 }
 
 /// Gates of both tools and region paths: what can be read is printed and read again.

@@ -60,9 +60,12 @@ fn dispatch(words: &[&str]) -> Result<ExitCode> {
             Ok(if missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         ["bench"] => bench::main(),
+        ["measure", command @ ..] => {
+            Ok(if bench::measure_main(command)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
         ["fuzz", rest @ ..] => fuzz::main(rest),
         ["generate", "nsys", kernels, path] => {
-            generate::write_nsys(path.as_ref(), generate::Size::of(kernels.parse()?))?;
+            generate::write_nsys(path.as_ref(), kernels.parse()?)?;
             Ok(ExitCode::SUCCESS)
         }
         ["generate", "kineto", bytes, path] => {

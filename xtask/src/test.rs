@@ -6,6 +6,7 @@ use std::process::{ExitCode, Stdio};
 
 use anyhow::{Context, Result};
 
+use crate::generate::write_nsys;
 use crate::shell::{cargo, root, tools_folder};
 use crate::tools;
 
@@ -23,6 +24,7 @@ pub fn main(allow_missing: bool, extra: &[&str]) -> Result<ExitCode> {
         println!("tests: 0 passed, 1 failed, 0 skipped");
         return Ok(ExitCode::FAILURE);
     }
+    generate()?;
     let formatted = check("formatting", &["fmt", "--all", "--check"])?;
     let linted =
         check("clippy", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
@@ -36,6 +38,13 @@ pub fn main(allow_missing: bool, extra: &[&str]) -> Result<ExitCode> {
     println!("tests: {} passed, {} failed, {} skipped", counts.passed, counts.failed, counts.skipped);
     let fine = formatted && linted && tests_passed && counts.failed == 0;
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A made-up export, for what the real tools say of it.
+fn generate() -> Result<()> {
+    let folder = tools_folder().join("generated");
+    fs_err::create_dir_all(&folder)?;
+    write_nsys(&folder.join("nsys.sqlite"), 20_000)
 }
 
 fn check(what: &str, arguments: &[&str]) -> Result<bool> {

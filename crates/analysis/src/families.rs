@@ -1,5 +1,7 @@
 //! Families of kernels, told by their names.
 
+use std::sync::LazyLock;
+
 use regex::{Regex, RegexSet};
 
 /// The first that fits counts. Letters of either case.
@@ -20,7 +22,7 @@ const KNOWN: [(&str, &str); 12] = [
 const OTHER: &str = "other";
 
 /// Patterns and the names they give.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Families {
     set: RegexSet,
     names: Vec<String>,
@@ -28,8 +30,11 @@ pub struct Families {
 
 impl Default for Families {
     fn default() -> Self {
-        // Ours are valid, so nothing is left out.
-        Self::with(&[]).unwrap_or_else(|_| Self { set: RegexSet::empty(), names: Vec::new() })
+        // Ours are valid, so nothing is left out. Compiled once: that takes a while.
+        static OURS: LazyLock<Families> = LazyLock::new(|| {
+            Families::with(&[]).unwrap_or_else(|_| Families { set: RegexSet::empty(), names: Vec::new() })
+        });
+        OURS.clone()
     }
 }
 

@@ -180,6 +180,16 @@ fn started(trace: &Trace, attribution: &Attribution, tree: &Tree) -> Vec<(u32, u
     found
 }
 
+/// One activity of every call: a call that starts several is one launch.
+fn first_of_call(trace: &Trace, attribution: &Attribution) -> Vec<bool> {
+    let mut seen = vec![false; trace.calls.len()];
+    let fresh = |call: &u32| match seen.get_mut(*call as usize) {
+        Some(seen) => !std::mem::replace(seen, true),
+        None => false,
+    };
+    attribution.call.iter().map(fresh).collect()
+}
+
 struct Sums<'t> {
     tree: &'t Tree,
     scope: Scope,
@@ -224,18 +234,15 @@ impl Sums<'_> {
     /// What each region started itself.
     fn exclusive(&mut self, trace: &Trace, attribution: &Attribution, started: &[(u32, u32)]) {
         let tree = self.tree;
+        let first = first_of_call(trace, attribution);
         for plane in &attribution.planes {
             let nodes = plane.range.iter().enumerate().filter(|(_, range)| **range != NONE);
-            let mut launched = NONE;
             for (activity, range) in nodes {
-                let call = attribution.call[activity];
-                let first = call != launched;
-                launched = call;
-                self.count(trace, activity, tree.node_of[*range as usize], first);
+                self.count(trace, activity, tree.node_of[*range as usize], first[activity]);
             }
         }
         for (activity, node) in started {
-            self.count(trace, *activity as usize, *node, true);
+            self.count(trace, *activity as usize, *node, first[*activity as usize]);
         }
     }
 

@@ -1,13 +1,15 @@
 //! Operators of a framework: host time, and the device time of what they started.
 //!
-//! An operator includes the operators it calls; *self* is what is left without them.
-//! What a device did is counted once as self of the innermost operator that was running
-//! on the calling thread, and once as total of each name around it.
+//! An operator includes the operators and the CUDA calls it makes; *self* is what is
+//! left without them. What a device did is counted once as self of the innermost operator
+//! that was running on the calling thread, and once as total of each name around it. An
+//! operator that does nothing but call its like, as dispatching does, is one call, as in
+//! the profiler's own table.
 
 use std::collections::HashMap;
 
 use serde::Serialize;
-use trace::{NONE, StringId, Trace};
+use trace::{StringId, Trace};
 
 use crate::attribute::Attribution;
 
@@ -20,7 +22,8 @@ pub struct OperatorRow {
     pub host_mean_ns: f64,
     pub device_total_ns: i64,
     pub device_self_ns: i64,
-    pub kernels: u64,
+    /// Kernels, copies and fills that it started itself.
+    pub activities: u64,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -30,7 +33,7 @@ struct Sum {
     host_self: i64,
     device_total: i64,
     device_self: i64,
-    kernels: u64,
+    activities: u64,
 }
 
 /// By device time of their own, then by host time of their own.
@@ -40,33 +43,50 @@ pub fn operators(trace: &Trace, attribution: &Attribution) -> Vec<OperatorRow> {
         return Vec::new();
     }
     let parents = parents(trace);
-    let innermost = innermost(trace, attribution);
+    let innermost = innermost(trace);
+    // What each one calls itself.
+    let mut called = vec![0u32; operators.begin.len()];
+    for inner in parents.iter().chain(&innermost).flatten() {
+        called[*inner as usize] += 1;
+    }
     let mut sums: HashMap<StringId, Sum> = HashMap::new();
     for at in 0..operators.begin.len() {
         let duration = operators.end[at].saturating_sub(operators.begin[at]).max(0);
         let sum = sums.entry(operators.name[at]).or_default();
-        sum.calls += 1;
-        sum.host_self += duration;
+        let passed_on = parents[at].is_some_and(|outer| {
+            operators.name[outer as usize] == operators.name[at] && called[outer as usize] == 1
+        });
+        sum.calls += u64::from(!passed_on);
+        sum.host_self = sum.host_self.saturating_add(duration);
         // A name inside itself is already in the total of the outer one.
         if !above(&parents, at as u32).any(|outer| operators.name[outer as usize] == operators.name[at]) {
-            sum.host_total += duration;
+            sum.host_total = sum.host_total.saturating_add(duration);
         }
         if let Some(parent) = parents[at] {
-            sums.entry(operators.name[parent as usize]).or_default().host_self -= duration;
+            let outer = sums.entry(operators.name[parent as usize]).or_default();
+            outer.host_self = outer.host_self.saturating_sub(duration);
         }
     }
-    for (activity, operator) in innermost.into_iter().enumerate() {
-        let Some(operator) = operator else { continue };
+    for (call, operator) in innermost.iter().enumerate() {
+        if let Some(operator) = operator {
+            let duration = trace.calls.end[call].saturating_sub(trace.calls.begin[call]).max(0);
+            let outer = sums.entry(operators.name[*operator as usize]).or_default();
+            outer.host_self = outer.host_self.saturating_sub(duration);
+        }
+    }
+    for (activity, call) in attribution.call.iter().enumerate() {
+        let Some(operator) = innermost.get(*call as usize).copied().flatten() else { continue };
         let duration = trace.activities.duration(activity);
         let own = sums.entry(operators.name[operator as usize]).or_default();
-        own.device_self += duration;
-        own.kernels += 1;
+        own.device_self = own.device_self.saturating_add(duration);
+        own.activities += 1;
         let mut counted: Vec<StringId> = Vec::new();
         for outer in std::iter::once(operator).chain(above(&parents, operator)) {
             let name = operators.name[outer as usize];
             if !counted.contains(&name) {
                 counted.push(name);
-                sums.entry(name).or_default().device_total += duration;
+                let outer = sums.entry(name).or_default();
+                outer.device_total = outer.device_total.saturating_add(duration);
             }
         }
     }
@@ -80,7 +100,7 @@ pub fn operators(trace: &Trace, attribution: &Attribution) -> Vec<OperatorRow> {
             host_mean_ns: sum.host_total as f64 / sum.calls.max(1) as f64,
             device_total_ns: sum.device_total,
             device_self_ns: sum.device_self,
-            kernels: sum.kernels,
+            activities: sum.activities,
         })
         .collect();
     rows.sort_by(|a, b| {
@@ -112,32 +132,26 @@ fn parents(trace: &Trace) -> Vec<Option<u32>> {
         .collect()
 }
 
-/// By activity: the operator that was running when it was started.
-fn innermost(trace: &Trace, attribution: &Attribution) -> Vec<Option<u32>> {
-    let operators = &trace.operators;
-    let mut threads: HashMap<u32, Vec<(i64, u32)>> = HashMap::new();
-    for (activity, call) in attribution.call.iter().enumerate() {
-        if *call != NONE {
-            let call = *call as usize;
-            let started = (trace.calls.begin[call], activity as u32);
-            threads.entry(trace.calls.thread[call]).or_default().push(started);
-        }
-    }
-    let mut by_thread: HashMap<u32, Vec<u32>> = HashMap::new();
+/// By call: the operator that was running on its thread.
+fn innermost(trace: &Trace) -> Vec<Option<u32>> {
+    let (operators, calls) = (&trace.operators, &trace.calls);
+    let mut threads: HashMap<u32, (Vec<u32>, Vec<u32>)> = HashMap::new();
     for (operator, thread) in operators.thread.iter().enumerate() {
-        by_thread.entry(*thread).or_default().push(operator as u32);
+        threads.entry(*thread).or_default().0.push(operator as u32);
     }
-    let mut found = vec![None; attribution.call.len()];
-    for (thread, mut started) in threads {
-        started.sort_unstable();
-        let mut next = by_thread.remove(&thread).unwrap_or_default().into_iter().peekable();
+    for (call, thread) in calls.thread.iter().enumerate() {
+        threads.entry(*thread).or_default().1.push(call as u32);
+    }
+    let mut found = vec![None; calls.len()];
+    for (running, mut made) in threads.into_values() {
+        made.sort_by_key(|call| calls.begin[*call as usize]);
+        let mut next = running.into_iter().peekable();
         let mut open: Vec<u32> = Vec::new();
-        for (time, activity) in started {
+        for call in made {
+            let time = calls.begin[call as usize];
             while let Some(operator) = next.next_if(|operator| operators.begin[*operator as usize] <= time) {
-                while open
-                    .last()
-                    .is_some_and(|last| operators.end[*last as usize] <= operators.begin[operator as usize])
-                {
+                let begin = operators.begin[operator as usize];
+                while open.last().is_some_and(|last| operators.end[*last as usize] <= begin) {
                     open.pop();
                 }
                 open.push(operator);
@@ -145,7 +159,7 @@ fn innermost(trace: &Trace, attribution: &Attribution) -> Vec<Option<u32>> {
             while open.last().is_some_and(|last| operators.end[*last as usize] <= time) {
                 open.pop();
             }
-            found[activity as usize] = open.last().copied();
+            found[call as usize] = open.last().copied();
         }
     }
     found

@@ -23,8 +23,7 @@ impl Statistics {
         let count = durations.len();
         let total = durations.iter().fold(0i64, |sum, duration| sum.saturating_add(*duration));
         let mean = total as f64 / count as f64;
-        let spread: f64 = durations.iter().map(|duration| (*duration as f64 - mean).powi(2)).sum();
-        let std = if count > 1 { (spread / (count - 1) as f64).sqrt() } else { 0.0 };
+        let std = deviation(durations);
         Some(Self {
             calls: count as u64,
             total_ns: total,
@@ -35,6 +34,22 @@ impl Statistics {
             std_ns: std,
             share: 0.0,
         })
+    }
+}
+
+/// From whole numbers, so that the order of the durations makes no difference.
+fn deviation(durations: &[i64]) -> f64 {
+    let count = durations.len() as i128;
+    let sum: i128 = durations.iter().map(|duration| i128::from(*duration)).sum();
+    // Within what 128 bits hold for as many durations as fit into memory, if none is
+    // longer than a century; else it is no duration.
+    let squares: Option<i128> = durations.iter().try_fold(0i128, |squares, duration| {
+        squares.checked_add(i128::from(*duration).checked_mul(i128::from(*duration))?)
+    });
+    let spread = squares.and_then(|squares| squares.checked_mul(count)?.checked_sub(sum.checked_mul(sum)?));
+    match spread {
+        Some(spread) if count > 1 => (spread as f64 / (count * (count - 1)) as f64).sqrt(),
+        _ => 0.0,
     }
 }
 

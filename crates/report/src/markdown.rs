@@ -41,7 +41,7 @@ pub fn operators_markdown(findings: &Findings) -> String {
         text.push_str("The trace holds no operators of a framework.\n");
         return text;
     }
-    text.push_str("Total includes the operators that an operator calls, self does not.\n\n");
+    text.push_str("Total includes the operators and CUDA calls that an operator makes, self does not.\n\n");
     text.push_str("| operator | calls | host self | host total | host mean | device self | device total | kernels and copies |\n");
     text.push_str("|---|---:|---:|---:|---:|---:|---:|---:|\n");
     for row in &findings.operators {
@@ -57,7 +57,7 @@ pub fn operators_markdown(findings: &Findings) -> String {
             cell(&row.name),
             row.calls,
             times.map(duration).join(" | "),
-            row.kernels,
+            row.activities,
         ));
     }
     text

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use crate::model::{ActivityKind, StringId, Trace};
-use crate::nest::nest;
 
 impl Trace {
     /// Processes and threads of the other trace stay apart, also when they have the same
@@ -90,7 +89,6 @@ impl Trace {
         if !self.source.contains(&other.source) {
             self.source = format!("{}; {}", self.source, other.source);
         }
-        nest(&mut self.ranges);
-        self.measure();
+        self.finish();
     }
 }

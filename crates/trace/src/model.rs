@@ -4,6 +4,8 @@ use std::collections::HashMap;
 
 use nvtx::Kind;
 
+use crate::nest::nest;
+
 /// The end of a range that was still open when the recording ended.
 pub const OPEN: i64 = i64::MAX;
 
@@ -34,8 +36,14 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Sets begin and end to those of the first and the last event.
-    pub(crate) fn measure(&mut self) {
+    /// What every reader does last: ranges in order, each below the one around it, and
+    /// when it all began and ended.
+    pub fn finish(&mut self) {
+        nest(&mut self.ranges);
+        self.measure();
+    }
+
+    fn measure(&mut self) {
         let begins = self.ranges.begin.iter().chain(&self.calls.begin).chain(&self.activities.begin);
         let begins = begins.chain(&self.operators.begin);
         let ends = self.ranges.end.iter().filter(|end| **end != OPEN);

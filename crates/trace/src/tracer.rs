@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use nvtx::Kind;
-use tracefile::{Event, Header, Segment, StringEntry, TraceFile};
+use tracefile::{Event, Header, Payload, Segment, StringEntry, TraceFile};
 
 use crate::model::{Diagnostic, OPEN, Process, StringId, Thread, Trace};
 
@@ -182,8 +182,9 @@ impl Reader<'_> {
 
     fn event(&mut self, thread: u32, event: Event) {
         match event {
-            Event::Push { ticks, name, domain, .. } => {
+            Event::Push { ticks, name, domain, payload, .. } => {
                 let begin = self.seen(ticks);
+                self.payload(payload);
                 let stack = self.stacks.entry((thread, domain)).or_default();
                 let parent = stack.last().copied();
                 stack.push(self.trace.ranges.len() as u32);
@@ -196,8 +197,9 @@ impl Reader<'_> {
                     None => self.unbalanced += 1,
                 }
             }
-            Event::Start { ticks, id, name, domain, .. } => {
+            Event::Start { ticks, id, name, domain, payload, .. } => {
                 let begin = self.seen(ticks);
+                self.payload(payload);
                 self.started.insert(id, self.trace.ranges.len() as u32);
                 self.open(thread, domain, name, Kind::StartEnd, begin, None);
             }
@@ -212,6 +214,18 @@ impl Reader<'_> {
                 *self.trace.marks.entry(key).or_default() += 1;
             }
             Event::Thread { .. } => {}
+        }
+    }
+
+    /// The number that came with the range about to be opened.
+    fn payload(&mut self, payload: Option<Payload>) {
+        if let Some(payload) = payload {
+            let value = match payload {
+                Payload::Unsigned(value) => value as f64,
+                Payload::Signed(value) => value as f64,
+                Payload::Real(value) => value,
+            };
+            self.trace.ranges.payload.push((self.trace.ranges.len() as u32, value));
         }
     }
 

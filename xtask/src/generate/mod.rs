@@ -5,7 +5,7 @@ mod nsys;
 mod sqlite;
 
 pub use kineto::write_kineto;
-pub use nsys::{Size, write_nsys};
+pub use nsys::write_nsys;
 
 /// Always the same numbers.
 struct Random(u64);

@@ -9,26 +9,13 @@ use super::Random;
 use super::sqlite::Value::{Integer, Null, Text};
 use super::sqlite::{Table, Writer};
 
-/// How much there is of everything.
-#[derive(Debug, Clone, Copy)]
-pub struct Size {
-    pub kernels: u64,
-    pub calls: u64,
-    pub ranges: u64,
-}
-
-impl Size {
-    /// As many calls as kernels, and a range for every two.
-    pub fn of(kernels: u64) -> Self {
-        Self { kernels, calls: kernels, ranges: kernels / 2 }
-    }
-}
-
 const NAMES: u64 = 40;
 const FIRST_KERNEL: i64 = 100;
 const LAUNCH: i64 = 1;
-/// Outer range, middle ranges in it, inner ranges in those, and kernels in each inner one.
+/// Outer range, middle ranges in it, inner ranges in those.
 const RANGES: [(&str, u64); 3] = [("decode", 1), ("step", 4), ("layer", 8)];
+/// Launches for each outer range: so many that there is a range for every two.
+const GROUP: u64 = 74;
 const PROCESSES: u64 = 2;
 const THREADS: u64 = 2;
 const HOST_STEP: i64 = 6_000;
@@ -59,7 +46,8 @@ fn global_tid(place: &Place) -> i64 {
     global_pid(place.process) | (1000 + place.process * 100 + place.thread)
 }
 
-pub fn write_nsys(path: &Path, size: Size) -> Result<()> {
+/// As many calls as kernels, and a range for every two.
+pub fn write_nsys(path: &Path, kernel_count: u64) -> Result<()> {
     let mut writer = Writer::create(path)?;
     writer.table("StringIds", "id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL", |table| {
         table.numbered(LAUNCH, &[Null, Text("cudaLaunchKernel_v7000")])?;
@@ -87,7 +75,7 @@ pub fn write_nsys(path: &Path, size: Size) -> Result<()> {
         "CUPTI_ACTIVITY_KIND_RUNTIME",
         "start INTEGER NOT NULL, end INTEGER NOT NULL, eventClass INTEGER NOT NULL, globalTid INTEGER, \
          correlationId INTEGER, nameId INTEGER NOT NULL, returnValue INTEGER NOT NULL, callchainId INTEGER",
-        |table| calls(table, size),
+        |table| calls(table, kernel_count),
     )?;
     writer.table(
         "CUPTI_ACTIVITY_KIND_KERNEL",
@@ -99,7 +87,7 @@ pub fn write_nsys(path: &Path, size: Size) -> Result<()> {
          staticSharedMemory INTEGER NOT NULL, dynamicSharedMemory INTEGER NOT NULL, \
          localMemoryPerThread INTEGER NOT NULL, localMemoryTotal INTEGER NOT NULL, gridId INTEGER NOT NULL, \
          sharedMemoryExecuted INTEGER, graphNodeId INTEGER, sharedMemoryLimitConfig INTEGER",
-        |table| kernels(table, size),
+        |table| kernels(table, kernel_count),
     )?;
     writer.table(
         "NVTX_EVENTS",
@@ -107,15 +95,15 @@ pub fn write_nsys(path: &Path, size: Size) -> Result<()> {
          color INTEGER, text TEXT, globalTid INTEGER, endGlobalTid INTEGER, textId INTEGER, domainId INTEGER, \
          uint64Value INTEGER, int64Value INTEGER, doubleValue REAL, uint32Value INTEGER, int32Value INTEGER, \
          floatValue REAL, jsonTextId INTEGER, jsonText TEXT",
-        |table| ranges(table, size),
+        |table| ranges(table, kernel_count),
     )?;
     writer.finish()
 }
 
-fn calls(table: &mut Table<'_>, size: Size) -> Result<()> {
+fn calls(table: &mut Table<'_>, count: u64) -> Result<()> {
     let mut random = Random(3);
-    for number in 0..size.calls {
-        let place = place(number, size.calls);
+    for number in 0..count {
+        let place = place(number, count);
         let start = place.time;
         table.row(&[
             Integer(start),
@@ -131,10 +119,10 @@ fn calls(table: &mut Table<'_>, size: Size) -> Result<()> {
     Ok(())
 }
 
-fn kernels(table: &mut Table<'_>, size: Size) -> Result<()> {
+fn kernels(table: &mut Table<'_>, count: u64) -> Result<()> {
     let mut random = Random(5);
-    for number in 0..size.kernels {
-        let place = place(number, size.kernels);
+    for number in 0..count {
+        let place = place(number, count);
         let name = random.below(NAMES) as i64;
         let start = place.time + 4000 + random.below(900) as i64;
         table.row(&[
@@ -170,44 +158,38 @@ fn kernels(table: &mut Table<'_>, size: Size) -> Result<()> {
     Ok(())
 }
 
-/// Nested ranges over each thread's launches. A range is written when it closes, as nsys
-/// sees it, so that rows are not in the order of their begins.
-fn ranges(table: &mut Table<'_>, size: Size) -> Result<()> {
-    let inner = RANGES[1].1 * RANGES[2].1;
-    let groups = size.ranges / (1 + RANGES[1].1 + inner);
-    let per_lane = groups.div_ceil(PROCESSES * THREADS).max(1);
-    let launches = size.kernels / (PROCESSES * THREADS);
-    let span = launches as i64 * HOST_STEP / per_lane as i64;
+/// Nested ranges over each thread's launches, two in each of the innermost; the last few of
+/// every group are in none. A range is written when it closes, as nsys sees it, so that
+/// rows are not in the order of their begins.
+fn ranges(table: &mut Table<'_>, count: u64) -> Result<()> {
+    let launches = count / (PROCESSES * THREADS);
     for lane in 0..PROCESSES * THREADS {
-        let here = Place {
-            process: (lane / THREADS) as i64,
-            thread: (lane % THREADS) as i64,
-            time: 0,
-            correlation: 0,
-        };
-        let thread = global_tid(&here);
-        let mut row = |name: &str, begin: i64, end: i64| {
+        let (process, thread) = ((lane / THREADS) as i64, (lane % THREADS) as i64);
+        let thread = global_tid(&Place { process, thread, time: 0, correlation: 0 });
+        // From one launch to another, wider the further out.
+        let mut row = |depth: usize, first: u64, last: u64| {
+            let margin = 100 * (RANGES.len() - depth) as i64;
+            let time = |launch: u64| 1_000_000 + launch as i64 * HOST_STEP;
             let mut values = [const { Null }; 19];
-            values[0] = Integer(begin);
-            values[1] = Integer(end);
+            values[0] = Integer(time(first) - margin);
+            values[1] = Integer(time(last) + 4200 + margin);
             values[2] = Integer(59);
-            values[6] = Text(name);
+            values[6] = Text(RANGES[depth].0);
             values[7] = Integer(thread);
             values[10] = Integer(0);
             table.row(&values)
         };
-        for group in 0..per_lane as i64 {
-            let outer = (999_000 + group * span, 999_000 + (group + 1) * span - 100);
-            let middle = (outer.1 - outer.0) / RANGES[1].1 as i64;
-            for step in 0..RANGES[1].1 as i64 {
-                let begin = outer.0 + 10 + step * middle;
-                let inner = (middle - 40) / RANGES[2].1 as i64;
-                for layer in 0..RANGES[2].1 as i64 {
-                    row(RANGES[2].0, begin + 10 + layer * inner, begin + 5 + (layer + 1) * inner)?;
+        let (steps, layers) = (RANGES[1].1, RANGES[2].1);
+        for group in 0..launches / GROUP {
+            let start = group * GROUP;
+            for step in 0..steps {
+                let start = start + step * layers * 2;
+                for layer in 0..layers {
+                    row(2, start + layer * 2, start + layer * 2 + 1)?;
                 }
-                row(RANGES[1].0, begin, begin + middle - 20)?;
+                row(1, start, start + layers * 2 - 1)?;
             }
-            row(RANGES[0].0, outer.0, outer.1)?;
+            row(0, start, start + steps * layers * 2 - 1)?;
         }
     }
     Ok(())

@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 use crate::model::{
     ActivityKind, Device, Diagnostic, Direction, Launch, NONE, Process, StringId, Thread, Trace, Transfer,
 };
-use crate::nest::nest;
 use event::{Event, Scalar};
 use json::{Events, JsonError};
 use nvtx::Kind;
@@ -279,8 +278,7 @@ impl Reader {
             }
         }
         order_operators(trace);
-        nest(&mut trace.ranges);
-        trace.measure();
+        trace.finish();
         self.trace
     }
 }

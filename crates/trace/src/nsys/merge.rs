@@ -7,7 +7,6 @@ use super::activities::{ActivityPart, CallPart, Part, RawLaunch, SyncPart};
 use super::nvtx_events::{Name, NvtxPart};
 use super::tables::{Numbering, Texts, each, text_of};
 use crate::model::{Device, Diagnostic, Launch, Process, StringId, Thread, Trace};
-use crate::nest::nest;
 use crate::sqlite::Database;
 
 #[derive(Default)]
@@ -183,8 +182,7 @@ impl Merge {
             trace.diagnostics.push(Diagnostic { text, lost: true });
         }
         losses(self.losses, &mut trace.diagnostics);
-        nest(&mut trace.ranges);
-        trace.measure();
+        trace.finish();
         self.trace
     }
 }

@@ -48,6 +48,10 @@ fn read(database: &Database, path: &Path) -> Result<Trace, NsysError> {
     let mut merge = Merge::default();
     let texts = Texts::read(database, &mut merge.trace.strings, &mut merge.losses);
     version(database, &mut merge.trace);
+    if database.missing > 0 {
+        let text = format!("the file is cut short: its last {} pages are missing", database.missing);
+        merge.trace.diagnostics.push(Diagnostic { text, lost: true });
+    }
     let parts = parallel::run(activities::jobs(database).chain(nvtx_events::jobs(database)));
     for part in parts {
         merge.add(part, &texts);

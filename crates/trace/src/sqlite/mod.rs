@@ -72,6 +72,8 @@ pub(crate) struct Database {
     /// Bytes of a page that hold anything.
     usable: usize,
     pages: u32,
+    /// Pages that the header speaks of and the file does not have.
+    pub(crate) missing: u32,
     tables: Vec<Table>,
 }
 
@@ -124,7 +126,9 @@ impl Database {
         }
         // The last page may be torn off; it is then read as damage.
         let pages = u32::try_from(length.div_ceil(page_size as u64)).unwrap_or(u32::MAX);
-        let mut database = Self { source, page_size, usable, pages, tables: Vec::new() };
+        let said = u32::from_be_bytes([header[28], header[29], header[30], header[31]]);
+        let missing = said.saturating_sub(u32::try_from(length / page_size as u64).unwrap_or(u32::MAX));
+        let mut database = Self { source, page_size, usable, pages, missing, tables: Vec::new() };
         database.tables = schema::tables(&database).map_err(|what| SqliteError::Schema { path, what })?;
         Ok(database)
     }

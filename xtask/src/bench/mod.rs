@@ -1,10 +1,14 @@
 //! `cargo xtask bench`: figures of time, as ratios measured side by side.
 
+mod analysis;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
+
+pub use analysis::measure_main;
 
 use crate::shell::{cargo, quietly, root, tools_folder};
 
@@ -27,6 +31,7 @@ pub fn main() -> Result<ExitCode> {
     fs_err::create_dir_all(&folder)?;
     let mut rows = vec![flood(&program, &folder)?, start(&program, &folder)?];
     rows.extend(tracer(&program, &folder)?);
+    rows.extend(analysis::rows(&program, &folder)?);
     println!("Machine: {}.\n", machine());
     println!("| what | measured | bound | |\n|---|---|---|---|");
     for row in &rows {

@@ -1,0 +1,135 @@
+//! What must hold of any trace, however odd.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use analysis::{Families, GpuRegion, Options, Scope, analyse, attribute, gpu_regions, idle, kernels};
+use proptest::prelude::*;
+use trace::{ActivityKind, Device, Direction, Kind, Launch, NONE, OPEN, Process, Thread, Trace, Transfer};
+
+/// `(thread, domain, name, kind, begin, length)`
+type Range = (u32, u8, u8, bool, i64, i64);
+/// `(thread, begin, delay, length, kind, device, known)`
+type Activity = (u32, i64, i64, i64, u8, u16, bool);
+
+/// Two processes of two threads, two devices, and the given ranges and activities.
+fn trace(ranges: &[Range], activities: &[Activity]) -> Trace {
+    let mut trace = Trace::default();
+    for pid in [10, 20] {
+        let (name, label) = (String::new(), String::new());
+        trace.processes.push(Process { pid, parent: 0, forked: false, name, label });
+    }
+    for id in 0..4 {
+        trace.threads.push(Thread { process: id / 2, id, name: None });
+    }
+    for id in 0..2 {
+        trace.devices.push(Device { id, name: None });
+    }
+    let names = ["a", "b", "c"].map(|name| trace.strings.intern(name));
+    let domains = ["", "D"].map(|name| trace.strings.intern(name));
+    for (thread, domain, name, start_end, begin, length) in ranges {
+        trace.ranges.thread.push(*thread);
+        trace.ranges.domain.push(domains[usize::from(*domain)]);
+        trace.ranges.name.push(names[usize::from(*name)]);
+        trace.ranges.kind.push(if *start_end { Kind::StartEnd } else { Kind::PushPop });
+        trace.ranges.registered.push(false);
+        trace.ranges.wide.push(false);
+        trace.ranges.begin.push(*begin);
+        trace.ranges.end.push(if *length > 90 { OPEN } else { begin + length });
+    }
+    for name in names {
+        trace.activities.launches.push(Launch {
+            name,
+            short_name: name,
+            grid: [1; 3],
+            block: [1; 3],
+            registers: 0,
+            static_shared: 0,
+            dynamic_shared: 0,
+        });
+    }
+    trace.activities.transfers.push(Transfer { direction: Direction::HostToDevice, bytes: 8 });
+    for (number, (thread, begin, delay, length, kind, device, known)) in activities.iter().enumerate() {
+        // Both processes count from one.
+        let correlation = number as u32 / 2 + 1;
+        trace.calls.begin.push(*begin);
+        trace.calls.end.push(begin + 1);
+        trace.calls.thread.push(*thread);
+        trace.calls.name.push(names[0]);
+        trace.calls.correlation.push(if *known { correlation * 4 + thread } else { NONE });
+        let row = &mut trace.activities;
+        row.begin.push(begin + delay);
+        row.end.push(begin + delay + length);
+        row.process.push(thread / 2);
+        row.device.push(*device);
+        row.stream.push(0);
+        row.correlation.push(if *known { correlation * 4 + thread } else { NONE });
+        row.in_graph.push(false);
+        let (kind, detail) = match kind {
+            0..=2 => (ActivityKind::Kernel, u32::from(*kind)),
+            3 => (ActivityKind::Copy, 0),
+            _ => (ActivityKind::Graph, 0),
+        };
+        row.kind.push(kind);
+        row.detail.push(detail);
+    }
+    trace.finish();
+    trace
+}
+
+fn children<'a>(rows: &'a [GpuRegion], row: &'a GpuRegion) -> impl Iterator<Item = &'a GpuRegion> {
+    rows.iter().filter(move |child| {
+        child.parent.as_ref() == Some(&row.path) && child.kind == row.kind && child.place == row.place
+    })
+}
+
+proptest! {
+    #[test]
+    fn nothing_is_lost_and_nothing_counts_twice(
+        ranges in proptest::collection::vec((0u32..4, 0u8..2, 0u8..3, proptest::bool::weighted(0.2), 0i64..200, 0i64..100), 0..40),
+        activities in proptest::collection::vec((0u32..4, 0i64..250, 0i64..20, 0i64..40, 0u8..5, 0u16..2, proptest::bool::weighted(0.9)), 0..60),
+    ) {
+        let trace = trace(&ranges, &activities);
+        let attribution = attribute(&trace);
+        let (rows, outside) = gpu_regions(&trace, &attribution, Scope::default());
+        let all = kernels(&trace, Scope::default(), analysis::Grouping::Name, &Families::default());
+        let total: i64 = all.iter().map(|row| row.statistics.total_ns).sum();
+        let count: u64 = all.iter().map(|row| row.statistics.calls).sum();
+        // Kernels are shared out among the regions of a domain and what is in none.
+        for (domain, outside) in &outside.domains {
+            let roots = || rows.iter().filter(|row| {
+                row.domain == *domain && row.parent.is_none() && row.kind == "push/pop"
+            });
+            prop_assert_eq!(roots().map(|row| row.gpu_inclusive_ns).sum::<i64>() + outside.gpu_ns, total);
+            prop_assert_eq!(roots().map(|row| row.kernels_inclusive).sum::<u64>() + outside.kernels, count);
+        }
+        let longest = trace.activities.end.iter().max().copied().unwrap_or(0)
+            - trace.activities.begin.iter().min().copied().unwrap_or(0);
+        for row in &rows {
+            let below: i64 = children(&rows, row).map(|child| child.gpu_inclusive_ns).sum();
+            let places: Vec<_> = rows.iter().filter(|child| child.parent.as_ref() == Some(&row.path)).collect();
+            // A place that several share is not that of any one of them.
+            if places.iter().all(|child| child.place == row.place) && row.kind == "push/pop" {
+                prop_assert_eq!(row.gpu_inclusive_ns, row.gpu_exclusive_ns + below, "{}", row.path);
+            }
+            prop_assert!(row.gpu_exclusive_ns >= 0 && row.gpu_exclusive_ns <= row.gpu_inclusive_ns);
+            prop_assert!(row.gpu_busy_ns <= row.gpu_inclusive_ns + row.copy_ns + row.graph_ns);
+            prop_assert!(row.gpu_busy_ns <= longest * 2, "busy on two devices at most");
+        }
+        // Every device is busy or idle from its first activity to its last.
+        for row in idle(&trace, &attribution, &Families::default()).iter().filter(|row| row.region.is_none()) {
+            let here = || (0..trace.activities.len()).filter(|at| {
+                trace.devices[usize::from(trace.activities.device[*at])].id == row.device
+            });
+            let begin = here().map(|at| trace.activities.begin[at]).min().unwrap_or(0);
+            let end = here().map(|at| trace.activities.end[at]).max().unwrap_or(0);
+            prop_assert_eq!(row.busy_ns + row.idle_ns, end - begin);
+        }
+        // Rows of their own add up to those together.
+        let apart = Scope { by_process: true, by_device: true };
+        let (parts, _) = gpu_regions(&trace, &attribution, apart);
+        for row in &rows {
+            let same = parts.iter().filter(|part| part.path == row.path && part.kind == row.kind);
+            prop_assert_eq!(same.map(|part| part.gpu_inclusive_ns).sum::<i64>(), row.gpu_inclusive_ns);
+        }
+        analyse(&trace, &Options::default());
+    }
+}

@@ -1,0 +1,257 @@
+//! `rangefinder analyze`: the same answer whatever the shape of the file, with nothing
+//! else installed, and a clear one when there is none.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use support::{Ran, Sandbox, redacted, tool};
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis/tests/data").join(name)
+}
+
+/// With an empty PATH: nothing else can be started.
+fn analyze(sandbox: &Sandbox, arguments: &[&str]) -> Ran {
+    let mut words = vec!["analyze"];
+    words.extend(arguments);
+    Ran::from(sandbox.rangefinder(&words).env("PATH", "").output().unwrap())
+}
+
+fn findings(sandbox: &Sandbox, file: &Path, more: &[&str]) -> Value {
+    let mut arguments = vec!["--json", file.to_str().unwrap()];
+    arguments.extend(more);
+    let ran = analyze(sandbox, &arguments);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    serde_json::from_str(&ran.stdout).unwrap()
+}
+
+#[test]
+fn the_screen() {
+    let sandbox = Sandbox::new();
+    let file = data("toy-2025.3.1.sqlite");
+    let ran = analyze(&sandbox, &[file.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    insta::assert_snapshot!(ran.stdout);
+}
+
+#[test]
+fn an_export_says_the_same_in_every_shape() {
+    let Some(python) = tool("an_export_says_the_same_in_every_shape", "bin/python3") else { return };
+    for name in ["toy-2023.4.4", "toy-graphnode-2025.3.1", "two-2025.3.1"] {
+        let sandbox = Sandbox::new();
+        let file = data(&format!("{name}.sqlite"));
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/variants.py");
+        let made = Command::new(&python).args([&script, &file]).arg(sandbox.path("")).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let said = |document: &Value| {
+            let mut document = document.clone();
+            let map = document.as_object_mut().unwrap();
+            // Who wrote it, what was noted, and processes in the order they are met.
+            for key in ["source", "diagnostics", "processes"] {
+                map.remove(key);
+            }
+            map["unattributed"].as_object_mut().unwrap().remove("threads");
+            document
+        };
+        let expected = said(&findings(&sandbox, &file, &[]));
+        for variant in ["shuffled", "future", "sparse", "old", "texts", "pages"] {
+            let document = findings(&sandbox, &sandbox.path(&format!("{variant}.sqlite")), &[]);
+            for (key, value) in expected.as_object().unwrap() {
+                assert_eq!(&said(&document)[key], value, "{name}: {variant}: {key}");
+            }
+            let untested = document["diagnostics"].to_string().contains("9.1.0 is not one that was tested");
+            assert_eq!(untested, variant == "future", "{name}: {variant}");
+        }
+    }
+}
+
+/// `nsys stats` itself: kernels, and kernels by range.
+#[test]
+fn kernels_are_those_of_the_real_nsys() {
+    const TEST: &str = "kernels_are_those_of_the_real_nsys";
+    let Some(libraries) = tool(TEST, "nsys-libraries/usr/lib/x86_64-linux-gnu") else { return };
+    let Some(made_up) = tool(TEST, "generated/nsys.sqlite") else { return };
+    let path = format!("{}:{}", libraries.ancestors().nth(3).unwrap().display(), libraries.display());
+    let Some(folder) = tool(TEST, "nsys-2022.4.2/repaired/target-linux-x64") else { return };
+    let reports = ["gpukernsum", "nvtxkernsum"];
+    for file in [made_up, data("toy-2023.4.4.sqlite"), data("two-2025.3.1.sqlite")] {
+        let sandbox = Sandbox::new();
+        std::fs::copy(&file, sandbox.path("r.sqlite")).unwrap();
+        for report in reports {
+            let output = Command::new(folder.join("nsys"))
+                .args(["stats", "--report", report, "--format", "csv", "-o", "s", "r.sqlite"])
+                .env("LD_LIBRARY_PATH", &path)
+                .current_dir(sandbox.path(""))
+                .output()
+                .unwrap();
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+        let rows = |report: &str| -> Vec<Vec<String>> {
+            let text = std::fs::read_to_string(sandbox.path(&format!("s_{report}.csv"))).unwrap();
+            let lines = text.lines().skip(1).filter(|line| !line.is_empty());
+            lines.map(|line| line.split(',').map(str::to_owned).collect()).collect()
+        };
+        let document = findings(&sandbox, &file, &["--group", "shape"]);
+        let mut theirs: Vec<[String; 4]> =
+            rows(reports[0]).iter().map(|row| [1, 2, 5, 6].map(|at| row[at].clone())).collect();
+        let mut ours: Vec<[String; 4]> = document["kernels"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|row| ["total_ns", "calls", "min_ns", "max_ns"].map(|key| row[key].to_string()))
+            .collect();
+        ours.sort();
+        theirs.sort();
+        assert!(ours == theirs && !ours.is_empty(), "{file:?}: {ours:?} {theirs:?}");
+        let mut theirs: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+        for row in rows(reports[1]) {
+            let outside = ["", "None"].contains(&row[0].as_str());
+            let name = if outside { "" } else { row[0].rsplit(':').next().unwrap() };
+            let sum = theirs.entry(name.to_owned()).or_default();
+            sum.0 += row[5].parse::<u64>().unwrap();
+            sum.1 += row[6].parse::<u64>().unwrap();
+        }
+        let outside = &document["unattributed"];
+        let number = |value: &Value| value.as_u64().unwrap();
+        let mut ours =
+            BTreeMap::from([(String::new(), (number(&outside["kernels"]), number(&outside["gpu_ns"])))]);
+        for row in document["regions"].as_array().unwrap() {
+            let kernels = number(&row["kernels_inclusive"]);
+            if kernels > 0 {
+                let sum = ours.entry(row["name"].as_str().unwrap().to_owned()).or_default();
+                *sum = (sum.0 + kernels, sum.1 + number(&row["gpu_inclusive_ns"]));
+            }
+        }
+        assert_eq!(ours, theirs, "{file:?}");
+    }
+}
+
+/// Self times of PyTorch's own table for the same trace.
+#[test]
+fn operators_are_those_of_the_profiler() {
+    let sandbox = Sandbox::new();
+    let document = findings(&sandbox, &data("torch.kineto.json.gz"), &[]);
+    let ours: BTreeMap<&str, &Value> = document["operators"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["name"].as_str().unwrap(), row))
+        .collect();
+    let table = std::fs::read_to_string(data("torch.kineto.tsv")).unwrap();
+    let mut rows = 0;
+    for line in table.lines().skip(1) {
+        let [name, calls, host_self, device_self] = line.split('\t').collect::<Vec<_>>().try_into().unwrap();
+        let row = ours[name];
+        assert_eq!(row["calls"].to_string(), calls, "{name}");
+        for (key, theirs) in [("host_self_ns", host_self), ("device_self_ns", device_self)] {
+            // Left blank where the profiler's own work lies inside.
+            let Ok(theirs) = theirs.parse::<f64>() else { continue };
+            let ours = row[key].as_f64().unwrap() / 1e3;
+            assert!((ours - theirs).abs() <= 1.5 + theirs * 1e-3, "{name}: {key} {ours} {theirs}");
+        }
+        rows += 1;
+    }
+    assert!(rows >= 15, "{rows}");
+}
+
+#[test]
+fn what_is_no_trace_is_said_so() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("folder")).unwrap();
+    let export = std::fs::read(data("toy-2025.3.1.sqlite")).unwrap();
+    let mut zeros = export.clone();
+    zeros[..100].fill(0);
+    let mut wide = export.clone();
+    wide[56..60].copy_from_slice(&2u32.to_be_bytes());
+    for (name, bytes) in [
+        ("empty.sqlite", &b""[..]),
+        ("text.txt", b"hello"),
+        ("picture.json", b"{\"a\": 1}"),
+        ("zeros.sqlite", &zeros),
+        ("wide.sqlite", &wide),
+        ("header.sqlite", &export[..100]),
+        ("report.nsys-rep", b"NVR"),
+    ] {
+        std::fs::write(sandbox.path(name), bytes).unwrap();
+    }
+    let mut said = String::new();
+    for name in [
+        "empty.sqlite",
+        "text.txt",
+        "picture.json",
+        "zeros.sqlite",
+        "wide.sqlite",
+        "header.sqlite",
+        "report.nsys-rep",
+        "folder",
+        "missing.sqlite",
+    ] {
+        let ran = analyze(&sandbox, &[name]);
+        said.push_str(&format!("$ rangefinder analyze {name}    [exit code {}]\n{}", ran.code, ran.stderr));
+    }
+    insta::assert_snapshot!(redacted(&said, &sandbox));
+}
+
+/// Cut short and with bits turned: an error, or a part and a word about what is lost.
+#[test]
+fn a_damaged_export_is_read_as_far_as_it_goes() {
+    let sandbox = Sandbox::new();
+    let export = std::fs::read(data("toy-2025.3.1.sqlite")).unwrap();
+    let mut partly = 0;
+    for part in 1..12 {
+        let mut bytes = export[..export.len() * part / 12].to_vec();
+        if part % 3 == 0 {
+            bytes = export.clone();
+            for at in (4096 + part..bytes.len()).step_by(997) {
+                bytes[at] ^= 1 << (at % 8);
+            }
+        }
+        std::fs::write(sandbox.path("damaged.sqlite"), bytes).unwrap();
+        let ran = analyze(&sandbox, &["--json", "damaged.sqlite"]);
+        assert!([0, 2].contains(&ran.code) && !ran.stderr.contains("panicked"), "{part}: {}", ran.stderr);
+        if ran.code == 0 {
+            let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+            let lost = document["diagnostics"].as_array().unwrap().iter().any(|row| row["lost"] == true);
+            assert!(lost, "{part}: nothing is said to be lost");
+            partly += 1;
+        }
+    }
+    assert!(partly > 3, "{partly}");
+}
+
+#[test]
+fn tables_are_written_and_patterns_leave_kernels_out() {
+    let sandbox = Sandbox::new();
+    let file = data("toy-2025.3.1.sqlite");
+    let ran = analyze(
+        &sandbox,
+        &["--include", "kernel", "--exclude", "fma", "--out", "tables", "--json", file.to_str().unwrap()],
+    );
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let names: Vec<&str> = document["kernels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["short_name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["copy_kernel", "tiny_kernel", "templ_kernel", "templ_kernel"]);
+    for name in ["analysis.json", "kernels.md", "operators.md", "kernels.csv", "regions.csv"] {
+        assert!(sandbox.path("tables").join(name).is_file(), "{name}");
+    }
+    let bad = analyze(&sandbox, &["--include", "(", file.to_str().unwrap()]);
+    assert_eq!(bad.code, 2);
+    // A run directory is analysed by what its rehearsal left.
+    let program = env!("CARGO_BIN_EXE_rangefinder");
+    sandbox.output(&["run", "-q", "--", program, "demo", "--emit-only"]);
+    let run = sandbox.only_run();
+    let document = findings(&sandbox, &run, &[]);
+    let paths: Vec<&str> =
+        document["regions"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap()).collect();
+    assert!(paths.contains(&":decode/step"), "{paths:?}");
+}
