@@ -11,7 +11,7 @@ use crate::kernels::{Grouping, KernelRow, kernels};
 use crate::operators::{OperatorRow, operators};
 use crate::scope::Scope;
 use crate::stages::{Stage, stages};
-use crate::summaries::{ApiRow, TransferRow, api, transfers};
+use crate::summaries::{ApiRow, Synchronisation, TransferRow, api, synchronisation, transfers};
 
 /// Raised when a reader of an older document would misunderstand a newer one.
 const SCHEMA: u32 = 1;
@@ -23,6 +23,8 @@ pub struct Options {
     pub families: Families,
     /// Names of regions that are stages.
     pub stages: Vec<String>,
+    /// Tokens of each instance of a stage, where the ranges do not say it.
+    pub tokens: Vec<(String, f64)>,
 }
 
 #[derive(Debug, Serialize)]
@@ -39,6 +41,7 @@ pub struct Findings {
     pub stages: Vec<Stage>,
     pub operators: Vec<OperatorRow>,
     pub memcpy: Vec<TransferRow>,
+    pub synchronisation: Synchronisation,
     pub api: Vec<ApiRow>,
     pub idle: Vec<IdleRow>,
     pub unattributed: Unattributed,
@@ -95,9 +98,10 @@ pub fn analyse(trace: &Trace, options: &Options) -> Findings {
             .collect(),
         kernels,
         regions,
-        stages: stages(trace, &options.stages),
+        stages: stages(trace, &options.stages, &options.tokens),
         operators: operators(trace, &attribution),
         memcpy: transfers(trace, options.scope),
+        synchronisation: synchronisation(trace, &api),
         api,
         idle,
         unattributed,

@@ -39,8 +39,9 @@ pub struct GpuRegion {
     /// When a device was at it with kernels, copies, fills or graphs; what overlaps
     /// counts once for each device.
     pub gpu_busy_ns: i64,
-    /// From the first activity of an instance to its last, all instances together.
-    pub gpu_span_ns: i64,
+    /// From the first activity of an instance to its last, all instances together. None
+    /// for start/end regions, whose instances share what they start.
+    pub gpu_span_ns: Option<i64>,
     pub kernels_inclusive: u64,
     pub kernels_exclusive: u64,
     /// Calls that started something.
@@ -442,7 +443,7 @@ fn region(trace: &Trace, tree: &Tree, node: u32, sum: &Sum) -> GpuRegion {
         gpu_inclusive_ns: sum.inclusive.kernel_ns,
         gpu_exclusive_ns: sum.exclusive.kernel_ns,
         gpu_busy_ns: sum.busy_ns,
-        gpu_span_ns: sum.span_ns,
+        gpu_span_ns: (tree.nodes[node as usize].kind == Kind::PushPop).then_some(sum.span_ns),
         kernels_inclusive: sum.inclusive.kernels,
         kernels_exclusive: sum.exclusive.kernels,
         launches: sum.inclusive.launches,

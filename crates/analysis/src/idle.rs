@@ -46,8 +46,8 @@ pub struct IdleRow {
     /// Activities that were started and not finished, counted at each start.
     pub launch_ahead_mean: f64,
     pub launch_ahead_max: u64,
-    /// Kernels running at once while any did.
-    pub concurrency: f64,
+    /// Kernels running at once while any did; none when none was recorded.
+    pub concurrency: Option<f64>,
     /// Time in which copies ran beside kernels, and communication beside other kernels.
     pub copy_overlap_ns: i64,
     pub communication_ns: i64,
@@ -169,7 +169,8 @@ pub fn idle(trace: &Trace, attribution: &Attribution, families: &Families) -> Ve
                 queue_delay_max_ns: sum.delay_max_ns,
                 launch_ahead_mean: sum.ahead as f64 / sum.starts.max(1) as f64,
                 launch_ahead_max: sum.ahead_max,
-                concurrency: sum.kernel_ns as f64 / sum.kernel_busy_ns.max(1) as f64,
+                concurrency: (sum.kernel_ns > 0)
+                    .then(|| sum.kernel_ns as f64 / sum.kernel_busy_ns.max(1) as f64),
                 copy_overlap_ns: sum.copy_overlap_ns,
                 communication_ns: sum.communication_ns,
                 communication_overlap_ns: sum.communication_overlap_ns,

@@ -27,4 +27,4 @@ pub use regions::{Region, Registered, Times, regions};
 pub use scope::{Place, Scope};
 pub use stages::{Stage, stages};
 pub use statistics::Statistics;
-pub use summaries::{ApiRow, TransferRow, api, transfers};
+pub use summaries::{ApiRow, Synchronisation, TransferRow, api, transfers};

@@ -17,13 +17,13 @@ pub struct Stage {
     pub first_ns: Option<i64>,
     /// Without the first instance.
     pub steady: Option<Times>,
-    /// From the ranges' payloads, or a number before `tok` in their names.
+    /// From the ranges' payloads, a number before `tok` in their names, or as given.
     pub tokens: Option<f64>,
     pub tokens_per_second: Option<f64>,
 }
 
-/// Regions called as one of `names`.
-pub fn stages(trace: &Trace, names: &[String]) -> Vec<Stage> {
+/// Regions called as one of `names`; `given` are tokens of each instance.
+pub fn stages(trace: &Trace, names: &[String], given: &[(String, f64)]) -> Vec<Stage> {
     let tree = Tree::of(trace);
     let wanted: Vec<Option<&String>> = tree
         .nodes
@@ -50,7 +50,8 @@ pub fn stages(trace: &Trace, names: &[String]) -> Vec<Stage> {
         };
         let durations: Vec<i64> = ranges.iter().filter_map(duration).collect();
         let times = Times::of(&durations);
-        let tokens = tokens(trace, &ranges);
+        let given = given.iter().find(|(stage, _)| stage == name).map(|(_, tokens)| *tokens);
+        let tokens = tokens(trace, &ranges).or_else(|| given.map(|tokens| tokens * durations.len() as f64));
         let seconds = times.map_or(0.0, |times| times.total_ns as f64 / 1e9);
         Some(Stage {
             name: name.clone(),

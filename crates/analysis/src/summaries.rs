@@ -103,3 +103,26 @@ pub(crate) fn synchronises(call: &str) -> bool {
 pub(crate) fn copies(call: &str) -> bool {
     (call.contains("Memcpy") || call.contains("Memset")) && !call.contains("Async")
 }
+
+/// Time that the host waited for devices.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Synchronisation {
+    /// Calls that wait, and how long they took.
+    pub calls: u64,
+    pub host_ns: i64,
+    /// Waits as the driver recorded them, where it did.
+    pub recorded: u64,
+    pub recorded_ns: i64,
+}
+
+pub fn synchronisation(trace: &Trace, api: &[ApiRow]) -> Synchronisation {
+    let waiting = || api.iter().filter(|row| row.synchronises);
+    let lengths = trace.syncs.begin.iter().zip(&trace.syncs.end);
+    Synchronisation {
+        calls: waiting().map(|row| row.statistics.calls).sum(),
+        host_ns: waiting().fold(0, |sum: i64, row| sum.saturating_add(row.statistics.total_ns)),
+        recorded: trace.syncs.begin.len() as u64,
+        recorded_ns: lengths
+            .fold(0, |sum: i64, (begin, end)| sum.saturating_add(end.saturating_sub(*begin).max(0))),
+    }
+}

@@ -121,7 +121,7 @@ fn spans_are_those_of_nsys() {
                 rows.iter().filter(|region| format!("{}:{}", region.domain, region.name) == row["Range"]);
             let (mut span, mut wall, mut instances) = (0, 0, 0);
             for region in named {
-                span += region.gpu_span_ns;
+                span += region.gpu_span_ns.unwrap_or(0);
                 wall += region.wall_ns;
                 instances += region.instances;
             }

@@ -122,6 +122,9 @@ pub(crate) struct AnalyzeArguments {
     /// A region that is a stage [default: prefill, decode]
     #[arg(long, value_name = "NAME")]
     pub(crate) stage: Vec<String>,
+    /// Tokens of each instance of a stage, for tokens/s
+    #[arg(long, value_name = "STAGE=NUMBER")]
+    pub(crate) tokens: Vec<String>,
     /// A family of kernels of your own, before the known ones
     #[arg(long, value_name = "NAME=PATTERN")]
     pub(crate) family: Vec<String>,

@@ -63,7 +63,7 @@ pub fn regions_csv(findings: &Findings) -> String {
             row.gpu_inclusive_ns.to_string(),
             row.gpu_exclusive_ns.to_string(),
             row.gpu_busy_ns.to_string(),
-            row.gpu_span_ns.to_string(),
+            row.gpu_span_ns.map(|span| span.to_string()).unwrap_or_default(),
             row.kernels_inclusive.to_string(),
             row.kernels_exclusive.to_string(),
             row.launches.to_string(),

@@ -7,6 +7,8 @@ use crate::table::{shortened, table};
 use crate::units::{bytes, duration, percent};
 
 const WIDEST_NAME: usize = 56;
+/// So many names in a sentence.
+const MOST_NAMED: usize = 8;
 
 /// Every table, its first `top` rows.
 pub fn terminal(findings: &Findings, top: usize) -> String {
@@ -53,7 +55,7 @@ fn where_the_time_goes(text: &mut String, findings: &Findings, top: usize) {
                 causes(row),
                 duration(row.queue_delay_mean_ns),
                 format!("{:.1}", row.launch_ahead_mean),
-                format!("{:.2}", row.concurrency),
+                row.concurrency.map(|number| format!("{number:.2}")).unwrap_or_default(),
             ]
         })
         .collect();
@@ -109,6 +111,28 @@ fn regions(text: &mut String, findings: &Findings, top: usize) {
         ("GPU busy", Right),
     ];
     section(text, "regions", &table(&columns, &rows), rows.len(), findings.regions.len());
+    let has_kernels = !findings.kernels.is_empty();
+    let idle: Vec<&str> = findings
+        .regions
+        .iter()
+        .filter(|row| has_kernels && row.launches == 0)
+        .map(|row| row.path.as_str())
+        .collect();
+    if !idle.is_empty() {
+        let more = if idle.len() > MOST_NAMED {
+            format!(" and {} more", idle.len() - MOST_NAMED)
+        } else {
+            String::new()
+        };
+        let named = idle[..idle.len().min(MOST_NAMED)].join(", ");
+        text.push_str(&format!("note: no GPU work was started in {named}{more}\n"));
+    }
+    let graphs: u64 = findings.regions.iter().filter(|row| row.parent.is_none()).map(|row| row.graphs).sum();
+    if graphs > 0 {
+        text.push_str(&format!(
+            "note: {graphs} graph launches were recorded as a whole; nsys --cuda-graph-trace=node records their kernels\n"
+        ));
+    }
 }
 
 fn kernels(text: &mut String, findings: &Findings, top: usize) {

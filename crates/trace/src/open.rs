@@ -10,7 +10,7 @@ use crate::tracer::{ReadError, read_tracer_files};
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("`{}` cannot be read: {source}", path.display())]
+    #[error("`{}` cannot be read", path.display())]
     Io { path: PathBuf, source: std::io::Error },
     #[error("`{}` is an unexported report of nsys\nhint: nsys export --type sqlite -o report.sqlite {}", path.display(), path.display())]
     Unexported { path: PathBuf },

@@ -54,7 +54,19 @@ fn options(arguments: &AnalyzeArguments) -> Result<Options> {
         },
         families: Families::with(&own).map_err(|text| anyhow!(text))?,
         stages,
+        tokens: tokens(&arguments.tokens)?,
     })
+}
+
+fn tokens(given: &[String]) -> Result<Vec<(String, f64)>> {
+    let read = |text: &String| {
+        let (stage, number) = text.split_once('=')?;
+        Some((stage.to_owned(), number.parse().ok().filter(|number: &f64| number.is_finite())?))
+    };
+    given
+        .iter()
+        .map(|text| read(text).with_context(|| format!("`--tokens {text}` is not STAGE=NUMBER")))
+        .collect()
 }
 
 fn write(folder: &Path, findings: &analysis::Findings) -> Result<()> {

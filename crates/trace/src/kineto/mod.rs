@@ -22,7 +22,7 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 #[derive(Debug, thiserror::Error)]
 pub enum KinetoError {
-    #[error("`{}` cannot be read: {source}", path.display())]
+    #[error("`{}` cannot be read", path.display())]
     Io { path: PathBuf, source: std::io::Error },
     #[error("`{}` is no Chrome trace: it has no `traceEvents`", path.display())]
     NotATrace { path: PathBuf },

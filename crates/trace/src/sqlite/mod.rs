@@ -25,7 +25,7 @@ const HEADER: usize = 100;
 /// Why a file cannot be read at all.
 #[derive(Debug, thiserror::Error)]
 pub enum SqliteError {
-    #[error("`{}` cannot be read: {source}", path.display())]
+    #[error("`{}` cannot be read", path.display())]
     Io { path: PathBuf, source: std::io::Error },
     #[error("`{}` is no SQLite file", path.display())]
     NotSqlite { path: PathBuf },
