@@ -115,7 +115,7 @@ pub struct Synchronisation {
     pub recorded_ns: i64,
 }
 
-pub fn synchronisation(trace: &Trace, api: &[ApiRow]) -> Synchronisation {
+pub(crate) fn synchronisation(trace: &Trace, api: &[ApiRow]) -> Synchronisation {
     let waiting = || api.iter().filter(|row| row.synchronises);
     let lengths = trace.syncs.begin.iter().zip(&trace.syncs.end);
     Synchronisation {

@@ -38,6 +38,13 @@ fn documented_commands_run() {
                 continue;
             }
             let sandbox = Sandbox::new();
+            // What the documentation calls the reader's own traces.
+            let data = root.join("crates/analysis/tests/data");
+            for (name, recorded) in
+                [("report.sqlite", "two-2025.3.1.sqlite"), ("trace.json.gz", "torch.kineto.json.gz")]
+            {
+                std::fs::copy(data.join(recorded), sandbox.path(name)).unwrap();
+            }
             let program = Path::new(env!("CARGO_BIN_EXE_rangefinder")).parent().unwrap();
             let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
             let output = std::process::Command::new("sh")
