@@ -5,6 +5,7 @@ pub mod config;
 mod events;
 mod exit;
 pub mod gates;
+pub mod nsys;
 pub mod process;
 pub mod provenance;
 mod quote;

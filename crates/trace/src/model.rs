@@ -12,7 +12,7 @@ pub const OPEN: i64 = i64::MAX;
 /// No call, no range, no node.
 pub const NONE: u32 = u32::MAX;
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Trace {
     /// What it was read from, for people: `nsys 2025.3.2.0, schema 3.20.3`.
     pub source: String,
@@ -73,7 +73,7 @@ pub struct Thread {
 }
 
 /// One row a range. All columns have the same length.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Ranges {
     /// Index into [`Trace::threads`]: where it began.
     pub thread: Vec<u32>,
@@ -109,7 +109,7 @@ pub struct Device {
 }
 
 /// Calls of the CUDA runtime and driver. One row a call.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Calls {
     pub begin: Vec<i64>,
     pub end: Vec<i64>,
@@ -144,7 +144,7 @@ pub enum ActivityKind {
 }
 
 /// Work of the devices. One row each.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Activities {
     pub begin: Vec<i64>,
     pub end: Vec<i64>,
@@ -226,7 +226,7 @@ impl Direction {
 }
 
 /// Waits of the host for a device.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Syncs {
     pub begin: Vec<i64>,
     pub end: Vec<i64>,
@@ -235,7 +235,7 @@ pub struct Syncs {
 }
 
 /// Operators of a framework. One row each.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Operators {
     pub begin: Vec<i64>,
     pub end: Vec<i64>,
@@ -261,7 +261,7 @@ impl StringId {
 }
 
 /// Interned strings; the empty one is always there, and first.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Strings {
     texts: Vec<String>,
     ids: HashMap<String, StringId>,

@@ -15,6 +15,7 @@ pub use inputs::inputs_yaml;
 pub use machine::Machine;
 pub use python::Python;
 pub use tools::Tool;
+pub(crate) use tools::tool_version;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -31,7 +31,7 @@ impl Tool {
         let answer = ask(argv, environment(&[]), "/".into(), PATIENCE);
         match answer {
             Ok(text) => {
-                let version = version(&text);
+                let version = tool_version(&text);
                 let problem = version.is_none().then(|| format!("it printed no version: {}", text.trim()));
                 Self { name, path: Some(path), version, problem }
             }
@@ -41,7 +41,7 @@ impl Tool {
 }
 
 /// The first word that starts like a year and a dot, without a leading `v`.
-fn version(text: &str) -> Option<String> {
+pub(crate) fn tool_version(text: &str) -> Option<String> {
     let words = text.split_whitespace().map(|word| word.trim_start_matches('v'));
     let mut years = words.filter(|word| {
         let mut parts = word.splitn(2, '.');
@@ -58,9 +58,9 @@ mod tests {
     #[test]
     fn versions() {
         let nsys = "NVIDIA Nsight Systems version 2022.4.2.1-df9881f\n";
-        assert_eq!(version(nsys).as_deref(), Some("2022.4.2.1-df9881f"));
+        assert_eq!(tool_version(nsys).as_deref(), Some("2022.4.2.1-df9881f"));
         let ncu = "NVIDIA (R) Nsight Compute Command Line Profiler\nCopyright (c) 2018-2022 NVIDIA Corporation\nVersion 2022.3.0.0 (build 31729285) (public-release)\n";
-        assert_eq!(version(ncu).as_deref(), Some("2022.3.0.0"));
-        assert_eq!(version("no version here 2022"), None);
+        assert_eq!(tool_version(ncu).as_deref(), Some("2022.3.0.0"));
+        assert_eq!(tool_version("no version here 2022"), None);
     }
 }

@@ -28,6 +28,9 @@ pub struct Manifest {
     pub workload: WorkloadRecord,
     pub steps: Vec<Step>,
     pub passes: Vec<Pass>,
+    /// What each capture really was.
+    #[serde(default)]
+    pub verdicts: Vec<VerdictRecord>,
     pub warnings: Vec<String>,
     pub artifacts: Vec<Artifact>,
 }
@@ -143,7 +146,22 @@ pub struct Pass {
     pub log_errors: Vec<String>,
 }
 
+/// A verdict on one capture.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct VerdictRecord {
+    pub tool: String,
+    /// Which rung of the ladder it was.
+    pub rung: String,
+    pub verdict: serde_json::Value,
+}
+
 impl Manifest {
+    /// The pass that says how the workload itself ends: the one no tool disturbed.
+    pub fn workload_pass(&self) -> Option<&Pass> {
+        let undisturbed = self.passes.iter().find(|pass| pass.name == "rehearsal");
+        undisturbed.or_else(|| self.passes.last())
+    }
+
     pub fn new(id: String, name: String, invocation: Invocation, workload: WorkloadRecord) -> Self {
         let steps = StepName::ALL.map(|name| Step {
             name,
@@ -165,6 +183,7 @@ impl Manifest {
             workload,
             steps: steps.to_vec(),
             passes: Vec::new(),
+            verdicts: Vec::new(),
             warnings: Vec::new(),
             artifacts: Vec::new(),
         }

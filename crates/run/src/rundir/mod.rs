@@ -14,5 +14,6 @@ pub use files::{Files, WriteError};
 pub use keep::{Kept, remove_older};
 pub(crate) use manifest::now;
 pub use manifest::{
-    Invocation, MANIFEST, Manifest, Pass, RunStatus, Step, StepName, StepStatus, WorkloadRecord,
+    Invocation, MANIFEST, Manifest, Pass, RunStatus, Step, StepName, StepStatus, VerdictRecord,
+    WorkloadRecord,
 };

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::begin::RunError;
-use super::{captures, doctor, plan, rehearse, report};
+use super::{analyse, captures, doctor, plan, rehearse, report, timeline};
+use analysis::Findings;
+
 use crate::config::Resolved;
 use crate::events::{Event, Observer};
 use crate::exit::Exit;
@@ -30,6 +32,7 @@ pub struct Run {
     /// The tracer, to be put into the workload.
     pub(super) tracer: &'static [u8],
     pub(super) inventory: Option<Inventory>,
+    pub(super) findings: Option<Findings>,
     pub(super) _lock: Option<Lock>,
 }
 
@@ -87,7 +90,7 @@ impl Run {
     ) -> Result<(Option<Inventory>, Outcome), RunError> {
         self.step(StepName::Rehearse, &mut Context { signals, observer })?;
         let exit = self.exit();
-        let workload_code = self.manifest.passes.last().map(|pass| pass.ending.shell_code());
+        let workload_code = self.manifest.workload_pass().map(|pass| pass.ending.shell_code());
         Ok((self.inventory.take(), Outcome { exit, workload_code, run: self.folder().to_owned() }))
     }
 
@@ -119,9 +122,9 @@ impl Run {
             StepName::Doctor => doctor::step(self, context)?,
             StepName::Rehearse => rehearse::step(self, context)?,
             StepName::Plan => plan::step(self)?,
-            StepName::Timeline => captures::timeline(self),
+            StepName::Timeline => timeline::step(self, context)?,
             StepName::Counters => captures::counters(self),
-            StepName::Analyse => captures::analyse(),
+            StepName::Analyse => analyse::step(self, context)?,
             StepName::Report => report::step(self)?,
         };
         let (status, note, asked_for) = match result {
@@ -151,7 +154,7 @@ impl Run {
         self.manifest.artifacts = list_artifacts(self.folder(), &self.known_hashes);
         self.save()?;
         self.remove_older(context);
-        let last = self.manifest.passes.last();
+        let last = self.manifest.workload_pass();
         let report = ["report.md", "report.json"]
             .map(|name| self.files.path(name))
             .into_iter()

@@ -1,5 +1,6 @@
 //! The eight steps of a run and the flow through them.
 
+mod analyse;
 mod begin;
 mod captures;
 mod doctor;
@@ -8,6 +9,7 @@ mod plan;
 mod rehearse;
 mod report;
 mod resume;
+mod timeline;
 
 pub use begin::{RunError, Start, begin, redactor as config_redactor};
 pub use flow::{Outcome, Run};

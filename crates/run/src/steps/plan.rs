@@ -16,7 +16,7 @@ use crate::workload::Workload;
 /// The gates of the configuration, proven against the rehearsal.
 pub(super) fn step(run: &Run) -> Result<StepResult, RunError> {
     let gates = gates(&run.resolved);
-    let Some(pass) = run.manifest.passes.last().filter(|_| !gates.is_empty()) else {
+    let Some(pass) = run.manifest.workload_pass().filter(|_| !gates.is_empty()) else {
         return Ok(StepResult::Done(None));
     };
     let Some(inventory) = &run.inventory else {
@@ -143,7 +143,7 @@ fn latest_rehearsal(root: &Path, argv: &[String], cwd: &Path) -> Option<(PathBuf
         if manifest.workload.argv != argv || Path::new(&manifest.workload.cwd) != cwd {
             return None;
         }
-        let exit_code = manifest.passes.last()?.ending.shell_code();
+        let exit_code = manifest.workload_pass()?.ending.shell_code();
         let inventory =
             read_rehearsal(&run.join("rehearsal")).ok().filter(|inventory| !inventory.is_empty())?;
         Some((run, inventory, exit_code))
@@ -177,6 +177,9 @@ fn rehearse(config: &Config) -> &'static str {
 fn capture(tool: &str, enable: Enable) -> String {
     match enable {
         Enable::False => format!("skipped: {tool}.enable=false"),
+        Enable::Auto | Enable::True if tool == "nsys" => {
+            "the workload once more, under nsys, where there is one".to_owned()
+        }
         Enable::Auto | Enable::True => format!("skipped: this version does not capture with {tool} yet"),
     }
 }

@@ -132,7 +132,7 @@ fn set_aside(folder: &Path) -> Result<(), RunError> {
     Ok(())
 }
 
-fn stop(config: &Config) -> Option<Stop> {
+pub(super) fn stop(config: &Config) -> Option<Stop> {
     let duration = config.capture.duration?.0;
     let delay = config.capture.delay.map(|delay| delay.0).unwrap_or_default();
     let by = match config.capture.stop {
@@ -144,7 +144,7 @@ fn stop(config: &Config) -> Option<Stop> {
 }
 
 /// A line to paste into a shell. It leaves out what only holds during the pass.
-fn command_line(argv: &[String], variables: &[(String, Option<String>)], cwd: &Path) -> String {
+pub(super) fn command_line(argv: &[String], variables: &[(String, Option<String>)], cwd: &Path) -> String {
     let kept = |name: &str| !matches!(name, "TMPDIR" | "NVTX_INJECTION64_PATH" | "RANGEFINDER_TRACE_DIR");
     let mut line = format!("cd {} && env", shell_word(&cwd.to_string_lossy()));
     // `env` takes its options first.

@@ -11,6 +11,9 @@ use crate::quote::shell_line;
 use crate::rehearsal::Inventory;
 use crate::rundir::{Pass, StepName, StepStatus};
 
+/// Rows of each table.
+const TOP: usize = 20;
+
 pub(super) fn step(run: &mut Run) -> Result<StepResult, RunError> {
     for format in run.resolved.config.report.formats.clone() {
         match format {
@@ -40,6 +43,10 @@ fn markdown(run: &Run) -> String {
     let mut text = format!("# {}\n\n`{}`\n\n", manifest.id, shell_line(&manifest.workload.argv));
     for pass in &manifest.passes {
         pass_section(&mut text, pass);
+    }
+    verdicts_section(&mut text, run);
+    if let Some(findings) = &run.findings {
+        line(&mut text, &format!("## Timeline\n\n```text\n{}```\n", report::terminal(findings, TOP)));
     }
     if let Some(inventory) = &run.inventory {
         regions_section(&mut text, inventory);
@@ -77,6 +84,32 @@ fn pass_section(text: &mut String, pass: &Pass) {
         text,
         &format!("| output | {} bytes stdout, {} bytes stderr |\n", pass.stdout_bytes, pass.stderr_bytes),
     );
+}
+
+/// What each capture really was.
+fn verdicts_section(text: &mut String, run: &Run) {
+    if run.manifest.verdicts.is_empty() {
+        return;
+    }
+    text.push_str("## Captures\n\n| tool | rung | verdict | what it is told from |\n|---|---|---|---|\n");
+    for record in &run.manifest.verdicts {
+        let verdict = &record.verdict;
+        let said = |key: &str| verdict[key].as_str().unwrap_or_default().to_owned();
+        let evidence: Vec<&str> =
+            verdict["evidence"].as_array().into_iter().flatten().filter_map(|text| text.as_str()).collect();
+        let told = format!("{}: {}", said("outcome"), said("text"));
+        line(
+            text,
+            &format!(
+                "| {} | {} | {} | {} |",
+                record.tool,
+                record.rung,
+                cell(&told),
+                cell(&evidence.join("; "))
+            ),
+        );
+    }
+    text.push('\n');
 }
 
 /// Stage timings: what each region took on the host, the first instance apart.

@@ -86,6 +86,7 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
         known_hashes: KnownHashes::new(),
         tracer: resume.tracer,
         inventory,
+        findings: None,
         _lock: Some(lock),
     })
 }

@@ -1,0 +1,191 @@
+//! Captures by the real nsys, in the layout in which Debian leaves it: found, imported
+//! all the same, and judged by what is in the report.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use support::{Ran, Sandbox, lock, nvtx_program, step, tool};
+
+const VERSIONS: [&str; 2] = ["2022.4.2", "2023.4.4"];
+
+/// One version of nsys, and the libraries that its importer lacks here.
+struct Nsys {
+    program: PathBuf,
+    libraries: PathBuf,
+}
+
+impl Nsys {
+    fn get(test: &str, version: &str) -> Option<Self> {
+        Some(Self {
+            program: tool(test, &format!("nsys-{version}/usr/bin/nsys"))?,
+            libraries: tool(test, "nsys-libraries/usr/lib/x86_64-linux-gnu")?,
+        })
+    }
+
+    fn command(&self, sandbox: &Sandbox, arguments: &[&str]) -> Command {
+        let mut command = sandbox.rangefinder(arguments);
+        command.env("RANGEFINDER_NSYS", &self.program).env("RANGEFINDER_LIBRARY_PATH", &self.libraries);
+        command
+    }
+
+    /// `rangefinder run`, no other nsys at the same time.
+    fn run(&self, sandbox: &Sandbox, overrides: &[&str], workload: &[&str]) -> (Ran, Value) {
+        let mut arguments = vec!["run", "nsys.trace=nvtx"];
+        arguments.extend(overrides);
+        arguments.push("--");
+        arguments.extend(workload);
+        let _alone = lock("nsys");
+        let ran = Ran::from(self.command(sandbox, &arguments).output().unwrap());
+        (ran, sandbox.manifest())
+    }
+}
+
+/// Outcome, cause and text of every verdict.
+fn verdicts(manifest: &Value) -> Vec<(String, String)> {
+    manifest["verdicts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|record| {
+            let verdict = &record["verdict"];
+            let said = |key: &str| verdict[key].as_str().unwrap_or_default().to_owned();
+            (said("outcome"), said("cause"))
+        })
+        .collect()
+}
+
+/// Every file of an installation and when it was last changed.
+fn contents(folder: &Path) -> BTreeMap<PathBuf, std::time::SystemTime> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let metadata = entry.metadata().unwrap();
+            if metadata.is_dir() {
+                folders.push(entry.path());
+            }
+            found.insert(entry.path(), metadata.modified().unwrap());
+        }
+    }
+    found
+}
+
+const PROGRAM: [&str; 10] =
+    ["push=A", "sleep=50", "pop", "push=B", "push=A", "sleep=30", "pop", "pop", "dpush=LLM:d", "dpop=LLM"];
+
+#[test]
+fn everything_or_only_what_is_wanted() {
+    const TEST: &str = "everything_or_only_what_is_wanted";
+    let Some(emit) = nvtx_program(TEST, "emit") else { return };
+    let workload: Vec<&str> = std::iter::once(emit.as_str()).chain(PROGRAM).chain(["sleep=700"]).collect();
+    for version in VERSIONS {
+        let Some(nsys) = Nsys::get(TEST, version) else { return };
+        let installation = nsys.program.ancestors().nth(3).unwrap().to_owned();
+        let before = contents(&installation);
+        for (overrides, instances) in [
+            (&[][..], "4 of 4 instances"),
+            (&["nsys.nvtx_capture=A"], "2 of 2 instances"),
+            (&["nsys.nvtx_capture=d"], "1 of 1 instances"),
+            (&["nsys.nvtx_capture=A;B"], "3 of 3 instances"),
+        ] {
+            let sandbox = Sandbox::new();
+            let (ran, manifest) = nsys.run(&sandbox, overrides, &workload);
+            assert_eq!(ran.code, 0, "{version} {overrides:?}: {}", ran.stderr);
+            assert_eq!(
+                verdicts(&manifest),
+                [("captured".to_owned(), String::new())],
+                "{version} {overrides:?}"
+            );
+            let note = step(&manifest, "timeline")["note"].as_str().unwrap().to_owned();
+            assert!(note.ends_with(&format!("captured: {instances}")), "{version} {overrides:?}: {note}");
+            assert_eq!(manifest["passes"][1]["name"], "nsys");
+            let run = sandbox.only_run();
+            for file in
+                ["nsys/cmd.txt", "nsys/run.nsys-rep", "nsys/run.sqlite", "analysis.json", "kernels.md"]
+            {
+                assert!(run.join(file).is_file(), "{file}");
+            }
+            assert!(!run.join("nsys/run.qdstrm").exists() && !run.join("nsys/run.sqlite.partial").exists());
+        }
+        assert_eq!(contents(&installation), before, "the installation was written to");
+    }
+}
+
+#[test]
+fn a_gate_that_can_match_nothing_is_not_tried() {
+    const TEST: &str = "a_gate_that_can_match_nothing_is_not_tried";
+    let Some(emit) = nvtx_program(TEST, "emit") else { return };
+    let Some(nsys) = Nsys::get(TEST, VERSIONS[0]) else { return };
+    let workload: Vec<&str> = std::iter::once(emit.as_str()).chain(PROGRAM).collect();
+    for gate in ["nsys.nvtx_capture=range", "nsys.nvtx_capture=d@llm"] {
+        let sandbox = Sandbox::new();
+        let (ran, manifest) = nsys.run(&sandbox, &["nsys.capture_range=nvtx", gate], &workload);
+        assert_eq!(ran.code, 1, "{}", ran.stderr);
+        assert_eq!(manifest["passes"].as_array().unwrap().len(), 1, "only the rehearsal ran");
+        assert!(ran.stderr.contains("the ranges there are:\n  :A  (1 instance)"), "{}", ran.stderr);
+        assert_eq!(step(&manifest, "timeline")["status"], "failed");
+    }
+}
+
+/// Python's nvtx since 0.2.13 is not seen by these versions, which say nothing of it.
+#[test]
+fn a_client_that_nsys_cannot_see_is_named() {
+    const TEST: &str = "a_client_that_nsys_cannot_see_is_named";
+    let Some(python) = tool(TEST, "bin/python3") else { return };
+    let Some(package) = tool(TEST, "python/nvtx-0.2.16") else { return };
+    for version in VERSIONS {
+        let Some(nsys) = Nsys::get(TEST, version) else { return };
+        let sandbox = Sandbox::new();
+        sandbox.write("w.py", "import nvtx, time\nfor _ in range(5):\n    with nvtx.annotate('decode'):\n        time.sleep(0.02)\n");
+        let path = format!("workload.env.PYTHONPATH={}", package.display());
+        let (ran, manifest) =
+            nsys.run(&sandbox, &["nsys.enable=true", &path], &[python.to_str().unwrap(), "w.py"]);
+        assert_eq!(ran.code, 1, "{}", ran.stderr);
+        assert_eq!(verdicts(&manifest), [("missed".to_owned(), "client-not-seen".to_owned())], "{version}");
+        let note = step(&manifest, "timeline")["note"].as_str().unwrap().to_owned();
+        assert!(note.contains("hint: use a newer nsys"), "{note}");
+        assert!(note.contains("the rehearsal's ranges are the timeline: 5 ranges"), "{note}");
+        // The ladder ends in something to look at.
+        let analysis = std::fs::read_to_string(sandbox.only_run().join("analysis.json")).unwrap();
+        assert!(analysis.contains("\":decode\""), "{analysis}");
+    }
+}
+
+#[test]
+fn an_importer_that_does_not_start_is_named_by_its_library() {
+    const TEST: &str = "an_importer_that_does_not_start_is_named_by_its_library";
+    let Some(emit) = nvtx_program(TEST, "emit") else { return };
+    let Some(mut nsys) = Nsys::get(TEST, VERSIONS[0]) else { return };
+    if Path::new("/usr/lib/x86_64-linux-gnu/libssh.so.4").exists() {
+        return support::skip(TEST, "the library is installed here");
+    }
+    nsys.libraries = "/nonexistent".into();
+    let sandbox = Sandbox::new();
+    let (ran, manifest) = nsys.run(&sandbox, &["nsys.enable=true"], &[&emit, "push=A", "pop"]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert_eq!(verdicts(&manifest), [("failed".to_owned(), "importer-broken".to_owned())]);
+    let note = step(&manifest, "timeline")["note"].as_str().unwrap().to_owned();
+    assert!(note.contains("libssh.so is missing (Debian's package libssh-4)"), "{note}");
+    assert!(sandbox.only_run().join("nsys/run.qdstrm").is_file(), "what was recorded is kept");
+}
+
+#[test]
+fn without_nsys_the_run_goes_on() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.output(&["run", "--", "true"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let manifest = sandbox.manifest();
+    let timeline = step(&manifest, "timeline");
+    assert_eq!(timeline["status"], "skipped");
+    assert!(
+        timeline["note"].as_str().unwrap().starts_with("nsys is not installed: no timeline"),
+        "{timeline}"
+    );
+    let asked = sandbox.output(&["run", "run.name=asked", "nsys.enable=true", "--", "true"]);
+    assert_eq!(asked.code, 1, "{}", asked.stderr);
+}
