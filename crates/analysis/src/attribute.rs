@@ -6,7 +6,7 @@
 //! graph comes from the call that launched the graph. An activity without a call is
 //! without a range, and is counted as such.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use nvtx::Kind;
 use trace::{NONE, StringId, Trace};
@@ -31,12 +31,12 @@ pub struct Plane {
 pub fn attribute(trace: &Trace) -> Attribution {
     let call = calls_of(trace);
     let threads = by_thread(trace);
-    let mut domains: Vec<StringId> = Vec::new();
+    let (mut domains, mut known) = (Vec::new(), HashSet::new());
     let mut ranges: HashMap<(u32, StringId), Vec<u32>> = HashMap::new();
     for range in 0..trace.ranges.len() {
         if trace.ranges.kind[range] == Kind::PushPop {
             let domain = trace.ranges.domain[range];
-            if !domains.contains(&domain) {
+            if known.insert(domain) {
                 domains.push(domain);
             }
             ranges.entry((trace.ranges.thread[range], domain)).or_default().push(range as u32);

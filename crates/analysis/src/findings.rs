@@ -1,7 +1,7 @@
 //! All that a trace says, as one document.
 
 use serde::Serialize;
-use trace::Trace;
+use trace::{ActivityKind, Trace};
 
 use crate::attribute::attribute;
 use crate::families::Families;
@@ -33,6 +33,7 @@ pub struct Findings {
     /// What the trace was read from.
     pub source: String,
     pub clock: &'static str,
+    pub scope: Scope,
     pub span_ns: i64,
     pub processes: Vec<ProcessRow>,
     pub devices: Vec<DeviceRow>,
@@ -45,6 +46,8 @@ pub struct Findings {
     pub api: Vec<ApiRow>,
     pub idle: Vec<IdleRow>,
     pub unattributed: Unattributed,
+    /// CUDA graphs that were recorded as a whole, not kernel by kernel.
+    pub graphs: u64,
     pub diagnostics: Vec<DiagnosticRow>,
 }
 
@@ -85,6 +88,7 @@ pub fn analyse(trace: &Trace, options: &Options) -> Findings {
         schema: SCHEMA,
         source: trace.source.clone(),
         clock: "nanoseconds",
+        scope: options.scope,
         span_ns: trace.end.saturating_sub(trace.begin),
         processes: trace
             .processes
@@ -105,6 +109,7 @@ pub fn analyse(trace: &Trace, options: &Options) -> Findings {
         api,
         idle,
         unattributed,
+        graphs: trace.activities.kind.iter().filter(|kind| **kind == ActivityKind::Graph).count() as u64,
         diagnostics: trace
             .diagnostics
             .iter()

@@ -162,19 +162,22 @@ fn started(trace: &Trace, attribution: &Attribution, tree: &Tree) -> Vec<(u32, u
             .collect();
         activities.sort_by_key(|activity| called(*activity));
         let mut next = ranges_here.into_iter().peekable();
-        // Open regions, each with the latest end of its instances.
-        let mut open: Vec<(u32, i64)> = Vec::new();
+        // Open regions, each with the latest end of its instances, and when the next may end.
+        let mut open: HashMap<u32, i64> = HashMap::new();
+        let mut next_end = i64::MAX;
         for activity in activities {
             let time = called(activity);
             while let Some(range) = next.next_if(|range| ranges.begin[*range as usize] <= time) {
                 let (node, end) = (tree.node_of[range as usize], ranges.end[range as usize]);
-                match open.iter_mut().find(|(other, _)| *other == node) {
-                    Some((_, latest)) => *latest = end.max(*latest),
-                    None => open.push((node, end)),
-                }
+                let latest = open.entry(node).or_insert(end);
+                *latest = end.max(*latest);
+                next_end = next_end.min(end);
             }
-            open.retain(|(_, end)| *end > time);
-            found.extend(open.iter().map(|(node, _)| (activity, *node)));
+            if next_end <= time {
+                open.retain(|_, end| *end > time);
+                next_end = open.values().copied().min().unwrap_or(i64::MAX);
+            }
+            found.extend(open.keys().map(|node| (activity, *node)));
         }
     }
     found.sort_unstable();
@@ -189,6 +192,36 @@ fn first_of_call(trace: &Trace, attribution: &Attribution) -> Vec<bool> {
         None => false,
     };
     attribution.call.iter().map(fresh).collect()
+}
+
+/// When each region was last busy on each device, for each process where they count
+/// apart: a plain table, unless a damaged file makes it one of billions.
+struct Until {
+    dense: Vec<i64>,
+    sparse: HashMap<(u32, u16, u32), i64>,
+    devices: usize,
+    processes: usize,
+}
+
+impl Until {
+    const LARGEST: usize = 1 << 22;
+
+    fn new(nodes: usize, trace: &Trace, scope: Scope) -> Self {
+        let devices = trace.devices.len().max(1);
+        let processes = if scope.by_process { trace.processes.len().max(1) } else { 1 };
+        let size = nodes.saturating_mul(devices).saturating_mul(processes);
+        let dense = if size <= Self::LARGEST { vec![i64::MIN; size] } else { Vec::new() };
+        Self { dense, sparse: HashMap::new(), devices, processes }
+    }
+
+    fn place(&mut self, node: u32, device: u16, process: u32) -> &mut i64 {
+        let process = if self.processes == 1 { 0 } else { process };
+        if self.dense.is_empty() {
+            return self.sparse.entry((node, device, process)).or_insert(i64::MIN);
+        }
+        let at = (node as usize * self.devices + usize::from(device)) * self.processes + process as usize;
+        &mut self.dense[at]
+    }
 }
 
 struct Sums<'t> {
@@ -257,10 +290,12 @@ impl Sums<'_> {
         let mut work = Work { launches: u64::from(launch), ..Work::default() };
         match activities.kind[activity] {
             ActivityKind::Kernel => {
-                (work.kernels, work.kernel_ns) = (1, duration);
-                let name = activities.launches[activities.detail[activity] as usize].name;
-                let entry = sum.kernels.entry(name).or_default();
-                *entry = (entry.0 + 1, entry.1.saturating_add(duration));
+                let launch = &activities.launches[activities.detail[activity] as usize];
+                if !launch.hidden {
+                    (work.kernels, work.kernel_ns) = (1, duration);
+                    let entry = sum.kernels.entry(launch.name).or_default();
+                    *entry = (entry.0 + 1, entry.1.saturating_add(duration));
+                }
             }
             ActivityKind::Copy | ActivityKind::Fill => (work.copies, work.copy_ns) = (1, duration),
             ActivityKind::Graph => (work.graphs, work.graph_ns) = (1, duration),
@@ -276,9 +311,7 @@ impl Sums<'_> {
         if !order.is_sorted_by_key(begin) {
             order.sort_by_key(begin);
         }
-        let devices = trace.devices.len().max(1);
-        // When each region was last busy on each device.
-        let mut until = vec![i64::MIN; self.tree.nodes.len() * devices];
+        let mut until = Until::new(self.tree.nodes.len(), trace, self.scope);
         let tree = self.tree;
         for activity in order {
             let at = activity as usize;
@@ -286,7 +319,7 @@ impl Sums<'_> {
             let (process, device) = (activities.process[at], activities.device[at]);
             let split = self.scope.split(process, device);
             let mut extend = |sums: &mut Self, node: u32| {
-                let until = &mut until[node as usize * devices + usize::from(device)];
+                let until = until.place(node, device, process);
                 let fresh = to.saturating_sub(from.max(*until)).max(0);
                 *until = to.max(*until);
                 if fresh > 0 {
@@ -347,6 +380,15 @@ impl Sums<'_> {
 
     /// Children into their parents, from the leaves up.
     fn inclusive(&mut self) {
+        // Every ancestor has a row before any is added up.
+        let mut row = 0;
+        while row < self.all.len() {
+            let (node, split, _) = self.all[row];
+            if let Some(parent) = self.tree.nodes[node as usize].parent {
+                self.row(parent, split);
+            }
+            row += 1;
+        }
         for (_, _, sum) in &mut self.all {
             sum.inclusive = sum.exclusive;
         }
@@ -379,21 +421,18 @@ impl Sums<'_> {
                 hosts.insert((*node, split.process), (row as u32, sum.clone()));
             }
         }
-        let mut spread = Vec::new();
+        let mut spread = vec![false; self.all.len()];
         for (node, split, sum) in self.all.iter_mut().filter(|(_, split, _)| split.device.is_some()) {
             if let Some((row, host)) = hosts.get(&(*node, split.process)) {
                 sum.instances = host.instances;
                 sum.open = host.open;
                 sum.wall_ns = host.wall_ns;
                 sum.span_ns = host.span_ns;
-                spread.push(*row);
+                spread[*row as usize] = true;
             }
         }
-        let mut row = 0;
-        self.all.retain(|_| {
-            row += 1;
-            !spread.contains(&(row - 1))
-        });
+        let mut spread = spread.into_iter();
+        self.all.retain(|_| !spread.next().unwrap_or(false));
     }
 
     fn rows(mut self, trace: &Trace) -> Vec<GpuRegion> {
@@ -461,7 +500,7 @@ fn unattributed(trace: &Trace, attribution: &Attribution, started: &[(u32, u32)]
     let mut threads: BTreeMap<u32, Outside> = BTreeMap::new();
     let mut domains = vec![Outside::default(); attribution.planes.len()];
     for activity in 0..activities.len() {
-        if activities.kind[activity] != ActivityKind::Kernel {
+        if !activities.is_shown_kernel(activity) {
             continue;
         }
         let duration = activities.duration(activity);

@@ -1,7 +1,8 @@
 //! Where the time goes: when a device is idle, and what it waits for.
 //!
-//! A gap lies between two stretches in which a device is busy. It belongs to the region
-//! of the activity that ends it, and to whatever kept that activity from starting:
+//! A gap lies between two stretches in which a device is busy. The activity that ends it
+//! says whose it is: every range it was started in has waited since it began, or since the
+//! gap did. And what for:
 //!
 //! - its call began inside the gap: up to the call the device waited for the host. What
 //!   the calling thread spent of that time in a call that waits for the device is *sync*,
@@ -41,6 +42,7 @@ pub struct IdleRow {
     /// Of busy and idle time, the largest cause first.
     pub cause_shares: Vec<(&'static str, f64)>,
     /// From call to start.
+    #[serde(serialize_with = "crate::statistics::rounded")]
     pub queue_delay_mean_ns: f64,
     pub queue_delay_max_ns: i64,
     /// Activities that were started and not finished, counted at each start.
@@ -48,10 +50,19 @@ pub struct IdleRow {
     pub launch_ahead_max: u64,
     /// Kernels running at once while any did; none when none was recorded.
     pub concurrency: Option<f64>,
-    /// Time in which copies ran beside kernels, and communication beside other kernels.
-    pub copy_overlap_ns: i64,
+    /// What ran beside what; of a whole device only.
+    pub overlap: Option<Overlap>,
+}
+
+/// Time in which two kinds of work ran at once on a device.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Overlap {
+    /// Copies and fills, and of that beside kernels.
+    pub copy_ns: i64,
+    pub copy_beside_kernels_ns: i64,
+    /// Communication, and of that beside other kernels.
     pub communication_ns: i64,
-    pub communication_overlap_ns: i64,
+    pub communication_beside_kernels_ns: i64,
 }
 
 /// What idle time was spent on.
@@ -106,6 +117,9 @@ impl Causes {
 /// What adds up for a device or a region on it.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
+    /// The ends of its own work so far, and of its own kernels.
+    until: Option<i64>,
+    kernels_until: Option<i64>,
     busy_ns: i64,
     kernel_busy_ns: i64,
     kernel_ns: i64,
@@ -116,15 +130,15 @@ struct Sum {
     starts: u64,
     ahead: u64,
     ahead_max: u64,
-    copy_overlap_ns: i64,
-    communication_ns: i64,
-    communication_overlap_ns: i64,
 }
 
 /// Every device in all, then each of its regions that had work on it.
 pub fn idle(trace: &Trace, attribution: &Attribution, families: &Families) -> Vec<IdleRow> {
     let tree = Tree::of(trace);
-    let order = tree.order(trace);
+    let mut rank = vec![0u32; tree.nodes.len()];
+    for (at, node) in tree.order(trace).into_iter().enumerate() {
+        rank[node as usize] = at as u32;
+    }
     let waits = Waits::of(trace);
     let mut by_device: Vec<Vec<u32>> = vec![Vec::new(); trace.devices.len()];
     for (activity, device) in trace.activities.device.iter().enumerate() {
@@ -147,9 +161,8 @@ pub fn idle(trace: &Trace, attribution: &Attribution, families: &Families) -> Ve
             attribution,
             tree: &tree,
             waits: &waits,
-            communicates: &communicates,
             all: Sum::default(),
-            regions: HashMap::new(),
+            regions: ByNode::new(tree.nodes.len(), trace.devices.len()),
         };
         walk.gaps(&activities);
         walk.ahead(&activities);
@@ -171,16 +184,15 @@ pub fn idle(trace: &Trace, attribution: &Attribution, families: &Families) -> Ve
                 launch_ahead_max: sum.ahead_max,
                 concurrency: (sum.kernel_ns > 0)
                     .then(|| sum.kernel_ns as f64 / sum.kernel_busy_ns.max(1) as f64),
-                copy_overlap_ns: sum.copy_overlap_ns,
-                communication_ns: sum.communication_ns,
-                communication_overlap_ns: sum.communication_overlap_ns,
+                overlap: None,
             }
         };
-        rows.push(row(None, &walk.all));
-        for node in &order {
-            if let Some(sum) = walk.regions.get(node) {
-                rows.push(row(Some(tree.path(trace, *node).to_string()), sum));
-            }
+        let overlap = overlap(trace, &activities, &communicates);
+        rows.push(IdleRow { overlap: Some(overlap), ..row(None, &walk.all) });
+        let mut regions = walk.regions.used();
+        regions.sort_by_key(|(node, _)| rank[*node as usize]);
+        for (node, sum) in regions {
+            rows.push(row(Some(tree.path(trace, node).to_string()), &sum));
         }
     }
     rows
@@ -191,9 +203,59 @@ struct Walk<'t> {
     attribution: &'t Attribution,
     tree: &'t Tree,
     waits: &'t Waits,
-    communicates: &'t [bool],
     all: Sum,
-    regions: HashMap<u32, Sum>,
+    regions: ByNode,
+}
+
+/// Sums of regions: in a plain table, unless there are too many devices for one each.
+enum ByNode {
+    Dense(Vec<Option<Sum>>),
+    Sparse(HashMap<u32, Sum>),
+}
+
+impl ByNode {
+    fn new(nodes: usize, devices: usize) -> Self {
+        if nodes.saturating_mul(devices) <= 1 << 20 {
+            Self::Dense(vec![None; nodes])
+        } else {
+            Self::Sparse(HashMap::new())
+        }
+    }
+
+    fn sum(&mut self, node: u32) -> &mut Sum {
+        match self {
+            Self::Dense(sums) => sums[node as usize].get_or_insert_default(),
+            Self::Sparse(sums) => sums.entry(node).or_default(),
+        }
+    }
+
+    /// Those that had anything.
+    fn used(self) -> Vec<(u32, Sum)> {
+        match self {
+            Self::Dense(sums) => {
+                sums.into_iter().enumerate().filter_map(|(node, sum)| Some((node as u32, sum?))).collect()
+            }
+            Self::Sparse(sums) => sums.into_iter().collect(),
+        }
+    }
+}
+
+impl Sum {
+    /// One activity, and the gap before it.
+    fn take(&mut self, begin: i64, end: i64, is_kernel: bool, delay: Option<i64>, causes: Causes) {
+        self.causes.add(causes);
+        self.busy_ns = self.busy_ns.saturating_add(extend(&mut self.until, begin, end));
+        if is_kernel {
+            let fresh = extend(&mut self.kernels_until, begin, end);
+            self.kernel_busy_ns = self.kernel_busy_ns.saturating_add(fresh);
+            self.kernel_ns = self.kernel_ns.saturating_add(end.saturating_sub(begin));
+        }
+        if let Some(delay) = delay {
+            self.delays += 1;
+            self.delay_ns = self.delay_ns.saturating_add(delay);
+            self.delay_max_ns = self.delay_max_ns.max(delay);
+        }
+    }
 }
 
 impl Walk<'_> {
@@ -206,65 +268,37 @@ impl Walk<'_> {
                 range => Some(self.tree.node_of[range as usize]),
             };
             while let Some(here) = node {
-                what(self.regions.entry(here).or_default());
+                what(self.regions.sum(here));
                 node = self.tree.nodes[here as usize].parent;
             }
         }
     }
 
-    /// Through time once: busy stretches, the gaps between them, overlaps.
+    /// Through time once: busy stretches and the gaps between them.
     fn gaps(&mut self, order: &[u32]) {
         let activities = &self.trace.activities;
-        let mut until = None;
-        let (mut kernels, mut copies, mut communication, mut computing) = (None, None, None, None);
+        let ranges = &self.trace.ranges;
         for activity in order {
             let at = *activity as usize;
             let (begin, end) = (activities.begin[at], activities.end[at].max(activities.begin[at]));
-            let mut found = Sum::default();
-            if let Some(until) = until
-                && until < begin
-            {
-                found.causes = self.causes(*activity, until, begin);
-            }
-            found.busy_ns = extend(&mut until, begin, end);
-            match activities.kind[at] {
-                ActivityKind::Kernel => {
-                    found.kernel_ns = end - begin;
-                    found.copy_overlap_ns = shared(copies, begin, end);
-                    found.kernel_busy_ns = extend(&mut kernels, begin, end);
-                    if self.communicates[activities.detail[at] as usize] {
-                        found.communication_overlap_ns = shared(computing, begin, end);
-                        found.communication_ns = extend(&mut communication, begin, end);
-                    } else {
-                        found.communication_overlap_ns = shared(communication, begin, end);
-                        extend(&mut computing, begin, end);
-                    }
-                }
-                ActivityKind::Copy | ActivityKind::Fill => {
-                    found.copy_overlap_ns = shared(kernels, begin, end);
-                    extend(&mut copies, begin, end);
-                }
-                ActivityKind::Graph => found.kernel_busy_ns = extend(&mut kernels, begin, end),
-            }
+            let gap = self.all.until.filter(|until| *until < begin);
+            let is_kernel = activities.kind[at] == ActivityKind::Kernel;
             let call = self.attribution.call[at];
-            if call != NONE {
-                found.delays = 1;
-                found.delay_ns = begin.saturating_sub(self.trace.calls.begin[call as usize]).max(0);
-                found.delay_max_ns = found.delay_ns;
+            let delay =
+                (call != NONE).then(|| begin.saturating_sub(self.trace.calls.begin[call as usize]).max(0));
+            let causes = gap.map(|from| self.causes(*activity, from, begin)).unwrap_or_default();
+            self.all.take(begin, end, is_kernel, delay, causes);
+            for plane in &self.attribution.planes {
+                let mut range = Some(plane.range[at]).filter(|range| *range != NONE);
+                while let Some(here) = range {
+                    let node = self.tree.node_of[here as usize];
+                    range = ranges.parent[here as usize];
+                    let from =
+                        gap.map(|from| from.max(ranges.begin[here as usize])).filter(|from| *from < begin);
+                    let causes = from.map(|from| self.causes(*activity, from, begin)).unwrap_or_default();
+                    self.regions.sum(node).take(begin, end, is_kernel, delay, causes);
+                }
             }
-            self.each(*activity, |sum| {
-                sum.busy_ns = sum.busy_ns.saturating_add(found.busy_ns);
-                sum.kernel_ns = sum.kernel_ns.saturating_add(found.kernel_ns);
-                sum.kernel_busy_ns = sum.kernel_busy_ns.saturating_add(found.kernel_busy_ns);
-                sum.causes.add(found.causes);
-                sum.delays += found.delays;
-                sum.delay_ns = sum.delay_ns.saturating_add(found.delay_ns);
-                sum.delay_max_ns = sum.delay_max_ns.max(found.delay_max_ns);
-                sum.copy_overlap_ns = sum.copy_overlap_ns.saturating_add(found.copy_overlap_ns);
-                sum.communication_ns = sum.communication_ns.saturating_add(found.communication_ns);
-                sum.communication_overlap_ns =
-                    sum.communication_overlap_ns.saturating_add(found.communication_overlap_ns);
-            });
         }
     }
 
@@ -285,10 +319,11 @@ impl Walk<'_> {
             return causes;
         }
         let called = called.min(to);
-        causes.launch_ns = to - called;
+        causes.launch_ns = to.saturating_sub(called);
         let thread = self.trace.calls.thread[call as usize];
         (causes.sync_ns, causes.copy_ns) = self.waits.within(thread, from, called);
-        causes.host_ns = (called - from).saturating_sub(causes.sync_ns).saturating_sub(causes.copy_ns).max(0);
+        causes.host_ns =
+            called.saturating_sub(from).saturating_sub(causes.sync_ns).saturating_sub(causes.copy_ns).max(0);
         causes
     }
 
@@ -327,9 +362,53 @@ fn extend(until: &mut Option<i64>, begin: i64, end: i64) -> i64 {
     fresh
 }
 
-/// What an interval shares with a union that began before it.
-fn shared(until: Option<i64>, begin: i64, end: i64) -> i64 {
-    until.map_or(0, |until| until.min(end).saturating_sub(begin).max(0))
+/// Walks every begin and end on a device and adds up what runs beside what.
+fn overlap(trace: &Trace, order: &[u32], communicates: &[bool]) -> Overlap {
+    let activities = &trace.activities;
+    let alone = |activity: &u32| {
+        let at = *activity as usize;
+        match activities.kind[at] {
+            ActivityKind::Copy | ActivityKind::Fill => false,
+            ActivityKind::Kernel => !communicates[activities.detail[at] as usize],
+            ActivityKind::Graph => true,
+        }
+    };
+    if order.iter().all(alone) {
+        return Overlap::default();
+    }
+    // Copies, communication, other kernels.
+    let mut edges: Vec<(i64, i8, usize)> = Vec::with_capacity(order.len() * 2);
+    for activity in order {
+        let at = *activity as usize;
+        let kind = match activities.kind[at] {
+            ActivityKind::Copy | ActivityKind::Fill => 0,
+            ActivityKind::Kernel if communicates[activities.detail[at] as usize] => 1,
+            ActivityKind::Kernel | ActivityKind::Graph => 2,
+        };
+        let (begin, end) = (activities.begin[at], activities.end[at].max(activities.begin[at]));
+        edges.extend([(begin, 1, kind), (end, -1, kind)]);
+    }
+    edges.sort_unstable();
+    let mut running = [0i64; 3];
+    let mut overlap = Overlap::default();
+    let mut before = edges.first().map_or(0, |edge| edge.0);
+    for (time, step, kind) in edges {
+        let length = time.saturating_sub(before);
+        let [copies, communication, kernels] = running.map(|count| count > 0);
+        for (counts, sum) in [
+            (copies, &mut overlap.copy_ns),
+            (copies && (communication || kernels), &mut overlap.copy_beside_kernels_ns),
+            (communication, &mut overlap.communication_ns),
+            (communication && kernels, &mut overlap.communication_beside_kernels_ns),
+        ] {
+            if counts {
+                *sum = sum.saturating_add(length);
+            }
+        }
+        running[kind] += i64::from(step);
+        before = time;
+    }
+    overlap
 }
 
 /// Calls that wait, by thread, in order of time.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use trace::{ActivityKind, Launch, StringId, Trace};
+use trace::{Launch, StringId, Trace};
 
 use crate::families::Families;
 use crate::scope::{Place, Places, Scope, Split};
@@ -76,7 +76,7 @@ pub fn kernels(trace: &Trace, scope: Scope, grouping: Grouping, families: &Famil
     // Rows of their own for processes and devices come behind those of the first.
     let mut splits: HashMap<(u32, Split), u32> = HashMap::new();
     for activity in 0..activities.len() {
-        if activities.kind[activity] != ActivityKind::Kernel {
+        if !activities.is_shown_kernel(activity) {
             continue;
         }
         let launch = activities.detail[activity];

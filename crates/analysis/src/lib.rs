@@ -20,7 +20,7 @@ pub use families::Families;
 pub use filter::keep_kernels;
 pub use findings::{Findings, Options, analyse};
 pub use gpu_regions::{GpuRegion, TopKernel, Unattributed, gpu_regions};
-pub use idle::{Causes, IdleRow, idle};
+pub use idle::{Causes, IdleRow, Overlap, idle};
 pub use kernels::{Grouping, KernelRow, Shape, kernels};
 pub use operators::{OperatorRow, operators};
 pub use regions::{Region, Registered, Times, regions};

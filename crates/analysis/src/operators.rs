@@ -19,12 +19,15 @@ pub struct OperatorRow {
     pub calls: u64,
     pub host_total_ns: i64,
     pub host_self_ns: i64,
+    #[serde(serialize_with = "crate::statistics::rounded")]
     pub host_mean_ns: f64,
     pub device_total_ns: i64,
     pub device_self_ns: i64,
     /// Kernels, copies and fills that it started itself.
     pub activities: u64,
 }
+
+const DEEPEST: usize = 256;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
@@ -111,8 +114,9 @@ pub fn operators(trace: &Trace, attribution: &Attribution) -> Vec<OperatorRow> {
     rows
 }
 
+/// Who called it, and so on. No framework nests deeper than this.
 fn above(parents: &[Option<u32>], operator: u32) -> impl Iterator<Item = u32> {
-    std::iter::successors(parents[operator as usize], |outer| parents[*outer as usize])
+    std::iter::successors(parents[operator as usize], |outer| parents[*outer as usize]).take(DEEPEST)
 }
 
 /// Operators come in order of time: each lies in the last of its thread still running.

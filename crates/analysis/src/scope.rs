@@ -4,7 +4,7 @@ use serde::Serialize;
 use trace::Trace;
 
 /// Rows for each process, each device, or both together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Scope {
     pub by_process: bool,
     pub by_device: bool,

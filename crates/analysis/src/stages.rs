@@ -1,12 +1,12 @@
 //! Stages: the regions a session is made of, the first time apart from the rest.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
-use trace::{OPEN, Trace};
+use trace::{OPEN, StringId, Trace};
 
 use crate::regions::Times;
-use crate::tree::Tree;
+use crate::tree::{Node, Tree};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Stage {
@@ -15,10 +15,11 @@ pub struct Stage {
     /// Host time of every instance that ended.
     pub times: Option<Times>,
     pub first_ns: Option<i64>,
-    /// Without the first instance.
+    /// Without the first instance of each process.
     pub steady: Option<Times>,
     /// From the ranges' payloads, a number before `tok` in their names, or as given.
     pub tokens: Option<f64>,
+    /// Of one process: by the time of all instances together.
     pub tokens_per_second: Option<f64>,
 }
 
@@ -33,16 +34,26 @@ pub fn stages(trace: &Trace, names: &[String], given: &[(String, f64)]) -> Vec<S
             names.iter().find(|name| text.eq_ignore_ascii_case(name) || is_numbered(text, name))
         })
         .collect();
-    let mut members: HashMap<u32, Vec<u32>> = HashMap::new();
-    for (range, node) in tree.node_of.iter().enumerate() {
-        if wanted[*node as usize].is_some() {
-            members.entry(*node).or_default().push(range as u32);
+    // `decode 1 tokens` and `decode 2 tokens` are one stage.
+    let mut members: Vec<(u32, &String, Vec<u32>)> = Vec::new();
+    let mut places: HashMap<(Option<u32>, StringId, &String), usize> = HashMap::new();
+    let mut by_node: Vec<Option<usize>> = vec![None; tree.nodes.len()];
+    for node in tree.order(trace) {
+        if let Some(name) = wanted[node as usize] {
+            let Node { parent, domain, .. } = tree.nodes[node as usize];
+            let place = *places.entry((parent, domain, name)).or_insert_with(|| {
+                members.push((node, name, Vec::new()));
+                members.len() - 1
+            });
+            by_node[node as usize] = Some(place);
         }
     }
-    let order = tree.order(trace);
-    let stage = |node: &u32| {
-        let name = wanted[*node as usize]?;
-        let mut ranges = members.remove(node)?;
+    for (range, node) in tree.node_of.iter().enumerate() {
+        if let Some(place) = by_node[*node as usize] {
+            members[place].2.push(range as u32);
+        }
+    }
+    let stage = |(node, name, mut ranges): (u32, &String, Vec<u32>)| {
         ranges.sort_by_key(|range| trace.ranges.begin[*range as usize]);
         let duration = |range: &u32| {
             let (begin, end) = (trace.ranges.begin[*range as usize], trace.ranges.end[*range as usize]);
@@ -53,17 +64,22 @@ pub fn stages(trace: &Trace, names: &[String], given: &[(String, f64)]) -> Vec<S
         let given = given.iter().find(|(stage, _)| stage == name).map(|(_, tokens)| *tokens);
         let tokens = tokens(trace, &ranges).or_else(|| given.map(|tokens| tokens * durations.len() as f64));
         let seconds = times.map_or(0.0, |times| times.total_ns as f64 / 1e9);
-        Some(Stage {
+        // Every process warms up for itself.
+        let mut warm = HashSet::new();
+        let process = |range: &u32| trace.threads[trace.ranges.thread[*range as usize] as usize].process;
+        let steady: Vec<i64> =
+            ranges.iter().filter(|range| !warm.insert(process(range))).filter_map(duration).collect();
+        Stage {
             name: name.clone(),
-            region: tree.path(trace, *node).to_string(),
+            region: tree.path(trace, node).to_string(),
             times,
             first_ns: ranges.first().and_then(duration),
-            steady: Times::of(&ranges.iter().skip(1).filter_map(duration).collect::<Vec<_>>()),
+            steady: Times::of(&steady),
             tokens,
             tokens_per_second: tokens.filter(|_| seconds > 0.0).map(|tokens| tokens / seconds),
-        })
+        }
     };
-    order.iter().filter_map(stage).collect()
+    members.into_iter().map(stage).collect()
 }
 
 /// `prefill 512 tokens` is a `prefill`.

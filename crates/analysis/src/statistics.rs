@@ -1,19 +1,27 @@
 //! Numbers about many durations.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-/// In nanoseconds. `share` is of the total of the table the row stands in.
+/// In nanoseconds, which documents round to whole ones. `share` is of the total of the table the row stands in.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Statistics {
     pub calls: u64,
     pub total_ns: i64,
+    #[serde(serialize_with = "rounded")]
     pub mean_ns: f64,
+    #[serde(serialize_with = "rounded")]
     pub median_ns: f64,
     pub min_ns: i64,
     pub max_ns: i64,
     /// Of a sample: divided by one less than there are. Zero for a single one.
+    #[serde(serialize_with = "rounded")]
     pub std_ns: f64,
     pub share: f64,
+}
+
+/// Documents have whole nanoseconds.
+pub(crate) fn rounded<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_i64(value.round() as i64)
 }
 
 impl Statistics {

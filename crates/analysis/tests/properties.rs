@@ -44,6 +44,7 @@ fn trace(ranges: &[Range], activities: &[Activity]) -> Trace {
             registers: 0,
             static_shared: 0,
             dynamic_shared: 0,
+            hidden: false,
         });
     }
     trace.activities.transfers.push(Transfer { direction: Direction::HostToDevice, bytes: 8 });
@@ -123,12 +124,34 @@ proptest! {
             let end = here().map(|at| trace.activities.end[at]).max().unwrap_or(0);
             prop_assert_eq!(row.busy_ns + row.idle_ns, end - begin);
         }
-        // Rows of their own add up to those together.
-        let apart = Scope { by_process: true, by_device: true };
-        let (parts, _) = gpu_regions(&trace, &attribution, apart);
-        for row in &rows {
-            let same = parts.iter().filter(|part| part.path == row.path && part.kind == row.kind);
-            prop_assert_eq!(same.map(|part| part.gpu_inclusive_ns).sum::<i64>(), row.gpu_inclusive_ns);
+        // Two ways to say how long a region kept its devices busy.
+        let times = idle(&trace, &attribution, &Families::default());
+        for row in rows.iter().filter(|row| row.kind == "push/pop") {
+            let here = times.iter().filter(|time| time.region.as_ref() == Some(&row.path));
+            prop_assert_eq!(here.map(|time| time.busy_ns).sum::<i64>(), row.gpu_busy_ns, "{}", row.path);
+        }
+        for time in &times {
+            prop_assert!(time.concurrency.is_none_or(|number| (0.99..100.0).contains(&number)));
+            if let Some(overlap) = time.overlap {
+                prop_assert!(overlap.copy_beside_kernels_ns <= overlap.copy_ns);
+                prop_assert!(overlap.communication_beside_kernels_ns <= overlap.communication_ns);
+            }
+        }
+        // Rows of their own add up to those together, in every scope.
+        for (by_process, by_device) in [(true, false), (false, true), (true, true)] {
+            let (parts, _) = gpu_regions(&trace, &attribution, Scope { by_process, by_device });
+            for row in &rows {
+                let same = || parts.iter().filter(|part| part.path == row.path && part.kind == row.kind);
+                prop_assert_eq!(same().map(|part| part.gpu_inclusive_ns).sum::<i64>(), row.gpu_inclusive_ns);
+                prop_assert_eq!(same().map(|part| part.kernels_inclusive).sum::<u64>(), row.kernels_inclusive);
+                if !by_process {
+                    prop_assert_eq!(same().map(|part| part.gpu_busy_ns).sum::<i64>(), row.gpu_busy_ns);
+                }
+                for part in same() {
+                    let work = part.gpu_inclusive_ns + part.copy_ns + part.graph_ns;
+                    prop_assert!(part.gpu_busy_ns <= work && (part.gpu_busy_ns > 0 || work == 0), "{}", part.path);
+                }
+            }
         }
         analyse(&trace, &Options::default());
     }

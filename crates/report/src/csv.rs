@@ -6,7 +6,7 @@ fn line(fields: &[String]) -> String {
     let quoted: Vec<String> = fields
         .iter()
         .map(|field| {
-            if field.contains([',', '"', '\n']) {
+            if field.contains([',', '"', '\n', '\r']) {
                 format!("\"{}\"", field.replace('"', "\"\""))
             } else {
                 field.clone()
@@ -20,9 +20,13 @@ fn optional(number: Option<u32>) -> String {
     number.map(|number| number.to_string()).unwrap_or_default()
 }
 
+fn three(numbers: [u32; 3]) -> String {
+    numbers.map(|number| number.to_string()).join("x")
+}
+
 pub fn kernels_csv(findings: &Findings) -> String {
     let mut text =
-        "name,short_name,family,process,device,calls,total_ns,mean_ns,median_ns,min_ns,max_ns,std_ns,share\n"
+        "name,short_name,family,grid,block,process,device,calls,total_ns,mean_ns,median_ns,min_ns,max_ns,std_ns,share\n"
             .to_owned();
     for row in &findings.kernels {
         let statistics = row.statistics;
@@ -30,15 +34,17 @@ pub fn kernels_csv(findings: &Findings) -> String {
             row.name.clone(),
             row.short_name.clone(),
             row.family.clone(),
+            row.shape.map(|shape| three(shape.grid)).unwrap_or_default(),
+            row.shape.map(|shape| three(shape.block)).unwrap_or_default(),
             optional(row.place.process),
             optional(row.place.device),
             statistics.calls.to_string(),
             statistics.total_ns.to_string(),
-            statistics.mean_ns.to_string(),
-            statistics.median_ns.to_string(),
+            statistics.mean_ns.round().to_string(),
+            statistics.median_ns.round().to_string(),
             statistics.min_ns.to_string(),
             statistics.max_ns.to_string(),
-            statistics.std_ns.to_string(),
+            statistics.std_ns.round().to_string(),
             statistics.share.to_string(),
         ]));
     }

@@ -6,13 +6,15 @@ use crate::units::{duration, percent};
 
 /// Text inside a table cell: one line, no column breaks.
 fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ")
+    crate::table::printable(text).replace('|', "\\|").replace('`', "'")
 }
 
 pub fn kernels_markdown(findings: &Findings) -> String {
     let mut text = format!("# Kernels\n\n{}\n\n", cell(&findings.source));
-    text.push_str("| share | total | calls | mean | median | min | max | std | family | kernel |\n");
-    text.push_str("|---:|---:|---:|---:|---:|---:|---:|---:|---|---|\n");
+    text.push_str(
+        "| share | total | calls | mean | median | min | max | std | process | GPU | family | kernel |\n",
+    );
+    text.push_str("|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|---|\n");
     for row in &findings.kernels {
         let statistics = row.statistics;
         let times = [
@@ -23,11 +25,13 @@ pub fn kernels_markdown(findings: &Findings) -> String {
             statistics.std_ns,
         ];
         text.push_str(&format!(
-            "| {} | {} | {} | {} | {} | `{}` |\n",
+            "| {} | {} | {} | {} | {} | {} | {} | `{}` |\n",
             percent(statistics.share),
             duration(statistics.total_ns as f64),
             statistics.calls,
             times.map(duration).join(" | "),
+            row.place.process.map(|process| process.to_string()).unwrap_or_default(),
+            row.place.device.map(|device| device.to_string()).unwrap_or_default(),
             row.family,
             cell(&row.name),
         ));

@@ -15,9 +15,11 @@ pub(crate) fn table(columns: &[(&str, Align)], rows: &[Vec<String>]) -> String {
             *width = (*width).max(cell.chars().count());
         }
     }
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| row.iter().map(|cell| printable(cell)).collect()).collect();
     let heading: Vec<String> = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
     let mut text = String::new();
-    for row in std::iter::once(&heading).chain(rows) {
+    for row in std::iter::once(&heading).chain(&rows) {
         let mut line = String::new();
         for ((cell, width), (_, align)) in row.iter().zip(&widths).zip(columns) {
             match align {
@@ -31,6 +33,16 @@ pub(crate) fn table(columns: &[(&str, Align)], rows: &[Vec<String>]) -> String {
     text
 }
 
+/// Names come from the program: what would move the cursor or break the line is shown.
+pub(crate) fn printable(text: &str) -> String {
+    if !text.contains(char::is_control) {
+        return text.to_owned();
+    }
+    text.chars()
+        .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+        .collect()
+}
+
 /// Not longer than `most` characters.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
@@ -38,4 +50,15 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     }
     let kept: String = text.chars().take(most.saturating_sub(1)).collect();
     format!("{kept}…")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_moves_the_cursor() {
+        assert_eq!(printable("a\u{1b}[2J\nb"), "a\\u{1b}[2J\\nb");
+        assert_eq!(shortened("abcdef", 4), "abc…");
+    }
 }

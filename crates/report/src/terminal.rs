@@ -1,9 +1,9 @@
 //! What `analyze` prints: the answer first, then the tables it comes from.
 
-use analysis::{Findings, IdleRow};
+use analysis::{Findings, IdleRow, Place, Shape};
 
 use crate::table::Align::{Left, Right};
-use crate::table::{shortened, table};
+use crate::table::{printable, shortened, table};
 use crate::units::{bytes, duration, percent};
 
 const WIDEST_NAME: usize = 56;
@@ -15,17 +15,19 @@ pub fn terminal(findings: &Findings, top: usize) -> String {
     let mut text = format!("{}, {}\n", findings.source, duration(findings.span_ns as f64));
     for diagnostic in &findings.diagnostics {
         let kind = if diagnostic.lost { "lost" } else { "note" };
-        text.push_str(&format!("{kind}: {}\n", diagnostic.text));
+        text.push_str(&format!("{kind}: {}\n", printable(&diagnostic.text)));
     }
     where_the_time_goes(&mut text, findings, top);
     regions(&mut text, findings, top);
     kernels(&mut text, findings, top);
+    graphs(&mut text, findings);
     stages(&mut text, findings);
     operators(&mut text, findings, top);
     copies(&mut text, findings);
     calls(&mut text, findings, top);
     unattributed(&mut text, findings);
-    if findings.kernels.is_empty() && findings.regions.is_empty() && findings.operators.is_empty() {
+    let nothing = findings.kernels.is_empty() && findings.regions.is_empty() && findings.operators.is_empty();
+    if nothing && findings.idle.is_empty() {
         text.push_str("\nthere is no range, no kernel and no operator in it\n");
     }
     text
@@ -42,15 +44,19 @@ fn where_the_time_goes(text: &mut String, findings: &Findings, top: usize) {
     if findings.idle.is_empty() {
         return;
     }
-    text.push_str("\nwhere the time goes\n");
-    let rows: Vec<Vec<String>> = findings
-        .idle
+    // Every device, then the regions that took the most of its time.
+    let (mut shown, mut regions): (Vec<&IdleRow>, Vec<&IdleRow>) =
+        findings.idle.iter().partition(|row| row.region.is_none());
+    regions.sort_by_key(|row| std::cmp::Reverse(row.busy_ns.saturating_add(row.idle_ns)));
+    let all = shown.len() + regions.len();
+    shown.extend(regions.into_iter().take(top));
+    let rows: Vec<Vec<String>> = shown
         .iter()
-        .take(top + 1)
         .map(|row| {
             vec![
                 format!("GPU {}", row.device),
                 shortened(row.region.as_deref().unwrap_or("all"), WIDEST_NAME),
+                duration(row.busy_ns.saturating_add(row.idle_ns) as f64),
                 percent(row.busy_share),
                 causes(row),
                 duration(row.queue_delay_mean_ns),
@@ -62,13 +68,14 @@ fn where_the_time_goes(text: &mut String, findings: &Findings, top: usize) {
     let columns = [
         ("device", Left),
         ("region", Left),
+        ("time", Right),
         ("busy", Right),
         ("idle: waiting for", Left),
         ("queued", Right),
         ("ahead", Right),
         ("at once", Right),
     ];
-    text.push_str(&table(&columns, &rows));
+    section(text, "where the time goes", &table(&columns, &rows), rows.len(), all);
 }
 
 /// `host 91.0 %, launch 3.0 %`
@@ -78,18 +85,30 @@ fn causes(row: &IdleRow) -> String {
     causes.join(", ")
 }
 
+/// Process and device of a row, in columns of their own where rows differ in them.
+fn places(place: &Place, split: bool) -> Vec<String> {
+    if !split {
+        return Vec::new();
+    }
+    [place.process, place.device]
+        .map(|number| number.map(|number| number.to_string()).unwrap_or_default())
+        .to_vec()
+}
+
 fn regions(text: &mut String, findings: &Findings, top: usize) {
     if findings.regions.is_empty() {
         return;
     }
+    let split = findings.scope.by_process || findings.scope.by_device;
     let rows: Vec<Vec<String>> = findings
         .regions
         .iter()
         .take(top)
         .map(|row| {
             let path = format!("{}{}", "  ".repeat(row.depth), row.path);
-            vec![
-                shortened(&path, WIDEST_NAME),
+            let mut cells = vec![shortened(&path, WIDEST_NAME)];
+            cells.extend(places(&row.place, split));
+            cells.extend([
                 row.instances.to_string(),
                 duration(row.wall_ns as f64),
                 row.kernels_inclusive.to_string(),
@@ -97,11 +116,15 @@ fn regions(text: &mut String, findings: &Findings, top: usize) {
                 duration(row.gpu_inclusive_ns as f64),
                 duration(row.gpu_exclusive_ns as f64),
                 duration(row.gpu_busy_ns as f64),
-            ]
+            ]);
+            cells
         })
         .collect();
-    let columns = [
-        ("region", Left),
+    let mut columns = vec![("region", Left)];
+    if split {
+        columns.extend([("process", Right), ("GPU", Right)]);
+    }
+    columns.extend([
         ("instances", Right),
         ("host", Right),
         ("kernels", Right),
@@ -109,7 +132,7 @@ fn regions(text: &mut String, findings: &Findings, top: usize) {
         ("GPU time", Right),
         ("own", Right),
         ("GPU busy", Right),
-    ];
+    ]);
     section(text, "regions", &table(&columns, &rows), rows.len(), findings.regions.len());
     let has_kernels = !findings.kernels.is_empty();
     let idle: Vec<&str> = findings
@@ -127,10 +150,13 @@ fn regions(text: &mut String, findings: &Findings, top: usize) {
         let named = idle[..idle.len().min(MOST_NAMED)].join(", ");
         text.push_str(&format!("note: no GPU work was started in {named}{more}\n"));
     }
-    let graphs: u64 = findings.regions.iter().filter(|row| row.parent.is_none()).map(|row| row.graphs).sum();
-    if graphs > 0 {
+}
+
+fn graphs(text: &mut String, findings: &Findings) {
+    if findings.graphs > 0 {
         text.push_str(&format!(
-            "note: {graphs} graph launches were recorded as a whole; nsys --cuda-graph-trace=node records their kernels\n"
+            "\nnote: {} graph launches were recorded as a whole; nsys --cuda-graph-trace=node records their kernels\n",
+            findings.graphs
         ));
     }
 }
@@ -139,33 +165,43 @@ fn kernels(text: &mut String, findings: &Findings, top: usize) {
     if findings.kernels.is_empty() {
         return;
     }
+    let split = findings.scope.by_process || findings.scope.by_device;
+    let shaped = findings.kernels.iter().any(|row| row.shape.is_some());
     let rows: Vec<Vec<String>> = findings
         .kernels
         .iter()
         .take(top)
         .map(|row| {
             let statistics = row.statistics;
-            vec![
+            let mut cells = vec![
                 percent(statistics.share),
                 duration(statistics.total_ns as f64),
                 statistics.calls.to_string(),
                 duration(statistics.mean_ns),
                 duration(statistics.median_ns),
-                row.family.clone(),
-                shortened(&row.name, WIDEST_NAME),
-            ]
+            ];
+            cells.extend(places(&row.place, split));
+            cells.extend(row.shape.map(|shape| shown_shape(&shape)));
+            cells.extend([row.family.clone(), shortened(&row.name, WIDEST_NAME)]);
+            cells
         })
         .collect();
-    let columns = [
-        ("share", Right),
-        ("total", Right),
-        ("calls", Right),
-        ("mean", Right),
-        ("median", Right),
-        ("family", Left),
-        ("kernel", Left),
-    ];
+    let mut columns =
+        vec![("share", Right), ("total", Right), ("calls", Right), ("mean", Right), ("median", Right)];
+    if split {
+        columns.extend([("process", Right), ("GPU", Right)]);
+    }
+    if shaped {
+        columns.push(("grid x block", Left));
+    }
+    columns.extend([("family", Left), ("kernel", Left)]);
     section(text, "kernels", &table(&columns, &rows), rows.len(), findings.kernels.len());
+}
+
+/// `(64,1,1) x (256,1,1)`
+fn shown_shape(shape: &Shape) -> String {
+    let three = |numbers: [u32; 3]| format!("({})", numbers.map(|number| number.to_string()).join(","));
+    format!("{} x {}", three(shape.grid), three(shape.block))
 }
 
 fn stages(text: &mut String, findings: &Findings) {
@@ -293,9 +329,10 @@ fn unattributed(text: &mut String, findings: &Findings) {
     }
     text.push('\n');
     for thread in &outside.threads {
-        let name = thread.name.as_deref().map(|name| format!(" ({name})")).unwrap_or_default();
+        let name = thread.name.as_deref().map(|name| format!(" ({})", printable(name))).unwrap_or_default();
         text.push_str(&format!(
-            "  thread {}{name}: {} kernels, {}\n",
+            "  process {} thread {}{name}: {} kernels, {}\n",
+            thread.process,
             thread.thread,
             thread.kernels,
             duration(thread.gpu_ns as f64)

@@ -1,13 +1,13 @@
 //! Two traces as one: every number of the second is moved behind those of the first.
 
-use std::collections::HashMap;
-
-use crate::model::{ActivityKind, StringId, Trace};
+use crate::model::{ActivityKind, OPEN, StringId, Trace};
 
 impl Trace {
-    /// Processes and threads of the other trace stay apart, also when they have the same
-    /// ids: it is another recording. Devices with the same id and name are the same.
-    pub fn append(&mut self, other: Trace) {
+    /// Processes, threads and devices of the other trace stay apart, also when they have
+    /// the same ids: it is another recording, maybe of another machine, with another clock.
+    /// Its times are moved so that both begin together.
+    pub fn append(&mut self, mut other: Trace) {
+        other.shift(self.begin.saturating_sub(other.begin));
         let strings = &mut self.strings;
         let texts: Vec<StringId> = other.strings.iter().map(|text| strings.intern(text)).collect();
         let text = |id: &StringId| texts[id.index()];
@@ -17,18 +17,8 @@ impl Trace {
             thread.process += processes;
             thread
         }));
-        let mut known: HashMap<_, u16> =
-            self.devices.iter().enumerate().map(|(at, device)| (device.clone(), at as u16)).collect();
-        let devices: Vec<u16> = other
-            .devices
-            .into_iter()
-            .map(|device| {
-                *known.entry(device.clone()).or_insert_with(|| {
-                    self.devices.push(device);
-                    (self.devices.len() - 1).min(usize::from(u16::MAX)) as u16
-                })
-            })
-            .collect();
+        let devices = self.devices.len();
+        self.devices.extend(other.devices);
         let first_range = self.ranges.begin.len() as u32;
         let ranges = &mut self.ranges;
         ranges.thread.extend(other.ranges.thread.iter().map(|thread| thread + threads));
@@ -67,7 +57,8 @@ impl Trace {
         activities.begin.extend(other.activities.begin);
         activities.end.extend(other.activities.end);
         activities.process.extend(other.activities.process.iter().map(|process| process + processes));
-        activities.device.extend(other.activities.device.iter().map(|device| devices[usize::from(*device)]));
+        let device = |device: &u16| (usize::from(*device) + devices).min(usize::from(u16::MAX)) as u16;
+        activities.device.extend(other.activities.device.iter().map(device));
         activities.stream.extend(other.activities.stream);
         activities.correlation.extend(other.activities.correlation);
         activities.in_graph.extend(other.activities.in_graph);
@@ -90,5 +81,23 @@ impl Trace {
             self.source = format!("{}; {}", self.source, other.source);
         }
         self.finish();
+    }
+    /// Moves every time.
+    fn shift(&mut self, by: i64) {
+        let columns = [
+            &mut self.ranges.begin,
+            &mut self.ranges.end,
+            &mut self.calls.begin,
+            &mut self.calls.end,
+            &mut self.activities.begin,
+            &mut self.activities.end,
+            &mut self.syncs.begin,
+            &mut self.syncs.end,
+            &mut self.operators.begin,
+            &mut self.operators.end,
+        ];
+        for time in columns.into_iter().flatten().filter(|time| **time != OPEN) {
+            *time = time.saturating_add(by);
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use nvtx::Kind;
 
-use crate::nest::nest;
+use crate::nest::{DEEPEST, nest};
 
 /// The end of a range that was still open when the recording ended.
 pub const OPEN: i64 = i64::MAX;
@@ -39,8 +39,18 @@ impl Trace {
     /// What every reader does last: ranges in order, each below the one around it, and
     /// when it all began and ended.
     pub fn finish(&mut self) {
-        nest(&mut self.ranges);
+        let too_deep = nest(&mut self.ranges);
+        self.say_too_deep(too_deep);
         self.measure();
+    }
+
+    pub(crate) fn say_too_deep(&mut self, ranges: u64) {
+        if ranges > 0 {
+            let text = format!(
+                "{ranges} ranges are nested more than {DEEPEST} deep: is something pushed and never popped?"
+            );
+            self.diagnostics.push(Diagnostic { text, lost: false });
+        }
     }
 
     fn measure(&mut self) {
@@ -173,6 +183,11 @@ impl Activities {
         self.begin.is_empty()
     }
 
+    /// A kernel that tables count.
+    pub fn is_shown_kernel(&self, activity: usize) -> bool {
+        self.kind[activity] == ActivityKind::Kernel && !self.launches[self.detail[activity] as usize].hidden
+    }
+
     pub fn duration(&self, activity: usize) -> i64 {
         self.end[activity].saturating_sub(self.begin[activity]).max(0)
     }
@@ -190,6 +205,8 @@ pub struct Launch {
     pub registers: u32,
     pub static_shared: u32,
     pub dynamic_shared: u32,
+    /// Left out of the tables of kernels, at the user's wish.
+    pub hidden: bool,
 }
 
 /// A copy or a fill.

@@ -5,11 +5,16 @@ use std::collections::HashMap;
 use crate::model::{Ranges, StringId};
 use nvtx::Kind;
 
+/// Deeper than any program means to nest: such ranges are pushed and never popped.
+pub(crate) const DEEPEST: usize = 128;
+
 /// Orders ranges by their begin, longer ones first, and finds the parent of each
 /// push/pop range: the innermost range of its thread and domain that is still open
 /// when it begins. Ranges that overlap without nesting are therefore children of
-/// those that began before them, also when they end later.
-pub(crate) fn nest(ranges: &mut Ranges) {
+/// those that began before them, also when they end later. Returns how many are nested too
+/// deep; those are put below the deepest that is not.
+pub(crate) fn nest(ranges: &mut Ranges) -> u64 {
+    let mut too_deep = 0;
     order(ranges);
     ranges.parent = vec![None; ranges.begin.len()];
     let mut stacks: HashMap<(u32, StringId), Vec<u32>> = HashMap::new();
@@ -26,9 +31,11 @@ pub(crate) fn nest(ranges: &mut Ranges) {
         }) {
             stack.pop();
         }
-        ranges.parent[range] = stack.last().copied();
+        ranges.parent[range] = stack.get(stack.len().min(DEEPEST).wrapping_sub(1)).copied();
+        too_deep += u64::from(stack.len() >= DEEPEST);
         stack.push(range as u32);
     }
+    too_deep
 }
 
 fn order(ranges: &mut Ranges) {

@@ -7,6 +7,7 @@ use nvtx::Kind;
 use tracefile::{Event, Header, Payload, Segment, StringEntry, TraceFile};
 
 use crate::model::{Diagnostic, OPEN, Process, StringId, Thread, Trace};
+use crate::nest::DEEPEST;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
@@ -70,6 +71,7 @@ fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<usize, tracefile
         started: HashMap::new(),
         ended: Vec::new(),
         unbalanced: 0,
+        too_deep: 0,
         trace,
     };
     let mut damage = reader.strings(&file);
@@ -79,7 +81,8 @@ fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<usize, tracefile
         reader.segment(segment);
     }
     reader.finish();
-    let unbalanced = reader.unbalanced;
+    let (unbalanced, too_deep) = (reader.unbalanced, reader.too_deep);
+    trace.say_too_deep(too_deep);
     let shown = path.file_name().unwrap_or_default().to_string_lossy();
     let mut say = |text: String, lost| trace.diagnostics.push(Diagnostic { text, lost });
     if file.header.dropped > 0 {
@@ -143,6 +146,7 @@ struct Reader<'t> {
     started: HashMap<u64, u32>,
     ended: Vec<(u64, i64)>,
     unbalanced: u64,
+    too_deep: u64,
     trace: &'t mut Trace,
 }
 
@@ -186,7 +190,8 @@ impl Reader<'_> {
                 let begin = self.seen(ticks);
                 self.payload(payload);
                 let stack = self.stacks.entry((thread, domain)).or_default();
-                let parent = stack.last().copied();
+                let parent = stack.get(stack.len().min(DEEPEST).wrapping_sub(1)).copied();
+                self.too_deep += u64::from(stack.len() >= DEEPEST);
                 stack.push(self.trace.ranges.len() as u32);
                 self.open(thread, domain, name, Kind::PushPop, begin, parent);
             }

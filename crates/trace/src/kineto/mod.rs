@@ -96,12 +96,12 @@ impl Reader {
             return;
         };
         match (event.phase, event.category) {
-            (b"X", b"cpu_op") => self.operator(&event),
+            (b"X", b"cpu_op" | b"Operator") => self.operator(&event),
             (b"X", b"user_annotation") => self.annotation(&event),
-            (b"X", b"cuda_runtime" | b"cuda_driver") => self.call(&event),
-            (b"X", b"kernel") => self.kernel(&event),
-            (b"X", b"gpu_memcpy") => self.transfer(&event, ActivityKind::Copy),
-            (b"X", b"gpu_memset") => self.transfer(&event, ActivityKind::Fill),
+            (b"X", b"cuda_runtime" | b"cuda_driver" | b"Runtime") => self.call(&event),
+            (b"X", b"kernel" | b"Kernel") => self.kernel(&event),
+            (b"X", b"gpu_memcpy" | b"Memcpy") => self.transfer(&event, ActivityKind::Copy),
+            (b"X", b"gpu_memset" | b"Memset") => self.transfer(&event, ActivityKind::Fill),
             (b"X", b"gpu_user_annotation") => self.trace.gpu_annotations += 1,
             (b"M", _) => self.metadata(&event),
             _ => {}
@@ -191,6 +191,7 @@ impl Reader {
             registers: event.registers,
             static_shared: 0,
             dynamic_shared: event.shared_memory,
+            hidden: false,
         };
         let next = self.launches.len() as u32;
         let launches = &mut self.trace.activities.launches;

@@ -133,8 +133,8 @@ impl Merge {
             }
         });
         let mut device_names = HashMap::new();
-        each(database, "TARGET_INFO_GPU", &["id", "cuDevice", "name"], |row| {
-            if let (Some(id), Some(name)) = (row.integer(1).or_else(|| row.integer(0)), text_of(row, 2)) {
+        each(database, "TARGET_INFO_GPU", &["id", "name"], |row| {
+            if let (Some(id), Some(name)) = (row.integer(0), text_of(row, 1)) {
                 device_names.insert(id, name);
             }
         });
@@ -165,16 +165,18 @@ impl Merge {
 
     pub(super) fn finish(mut self) -> Trace {
         let trace = &mut self.trace;
-        let lost = trace.strings.lost();
-        let nothing = trace.strings.intern("");
-        let domains = &self.domains;
-        let name = |domain: &(i64, i64)| match domain.1 {
-            0 => nothing,
-            _ => domains.get(domain).copied().unwrap_or(lost),
-        };
-        trace.ranges.domain = self.unnamed.iter().map(name).collect();
+        // A domain that nobody named keeps its number, so that it stays apart from others.
+        let mut domains = self.domains;
+        domains.retain(|domain, _| domain.1 != 0);
+        for domain in self.unnamed.iter().chain(self.marks.iter().map(|(domain, _)| domain)) {
+            if !domains.contains_key(domain) {
+                let name = if domain.1 == 0 { String::new() } else { format!("domain {}", domain.1) };
+                domains.insert(*domain, trace.strings.intern(&name));
+            }
+        }
+        trace.ranges.domain = self.unnamed.iter().map(|domain| domains[domain]).collect();
         for (domain, mark) in &self.marks {
-            *trace.marks.entry((name(domain), *mark)).or_default() += 1;
+            *trace.marks.entry((domains[domain], *mark)).or_default() += 1;
         }
         trace.activities.launches = self.launches.keys;
         if self.devices.keys.len() > usize::from(u16::MAX) {
@@ -235,5 +237,6 @@ fn launch(raw: &RawLaunch, texts: &Texts, lost: StringId) -> Launch {
         registers,
         static_shared,
         dynamic_shared,
+        hidden: false,
     }
 }

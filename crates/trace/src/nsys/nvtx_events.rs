@@ -28,6 +28,9 @@ const COLUMNS: [&str; 13] = [
 const MARK: i64 = 34;
 const PUSH_POP: i64 = 59;
 const START_END: i64 = 60;
+/// The same, imported from a text file.
+const TEXT_PUSH_POP: i64 = 70;
+const TEXT_START_END: i64 = 71;
 const DOMAIN: i64 = 75;
 
 /// A name: a number of `StringIds`, or a text of its own.
@@ -69,7 +72,7 @@ fn events(columns: &Columns<'_>, leaves: &[u32], damage: Damage) -> NvtxPart {
     part.loss.damage = damage;
     let lost = columns.scan(leaves, |row| {
         let kind = row.integer(2);
-        if !matches!(kind, Some(MARK | PUSH_POP | START_END | DOMAIN)) {
+        if !matches!(kind, Some(MARK | PUSH_POP | START_END | TEXT_PUSH_POP | TEXT_START_END | DOMAIN)) {
             return;
         }
         let thread = row.integer(3).unwrap_or(0);
@@ -89,7 +92,7 @@ fn events(columns: &Columns<'_>, leaves: &[u32], damage: Damage) -> NvtxPart {
                 part.marks.push((part.domains.number(domain), part.names.number(name)));
                 return;
             }
-            Some(START_END) => Kind::StartEnd,
+            Some(START_END | TEXT_START_END) => Kind::StartEnd,
             _ => Kind::PushPop,
         };
         let Some(begin) = row.integer(0) else {

@@ -129,7 +129,9 @@ pub(crate) fn scan(
     }
     let plan = Plan::new(columns, table.rowid_column);
     let mut buffer = vec![0; RUN * database.page_size];
-    let mut overflow = Vec::new();
+    // Together no longer than the file: who follows chains in circles runs out.
+    let mut overflow =
+        Overflow { bytes: Vec::new(), left: u64::from(database.pages) * database.page_size as u64 };
     let mut at = 0;
     while at < leaves.len() {
         let run = run_length(&leaves[at..]);
@@ -147,8 +149,9 @@ pub(crate) fn scan(
             }
             for cell in cells(page, start, 8, database.usable) {
                 let row = cell.and_then(|cell| payload(database, page, cell, &mut overflow));
-                let parsed =
-                    row.and_then(|(payload, rowid)| Row::parse(payload.unwrap_or(&overflow), rowid, &plan));
+                let parsed = row.and_then(|(payload, rowid)| {
+                    Row::parse(payload.unwrap_or(&overflow.bytes), rowid, &plan)
+                });
                 match parsed {
                     Some(row) => found(&row),
                     None => damage.rows += 1,
@@ -158,6 +161,12 @@ pub(crate) fn scan(
         at += run;
     }
     damage
+}
+
+/// Payloads that did not fit into a page, put together here.
+struct Overflow {
+    bytes: Vec<u8>,
+    left: u64,
 }
 
 /// How many of the first pages follow each other in the file.
@@ -172,7 +181,7 @@ fn payload<'p>(
     database: &Database,
     page: &'p [u8],
     cell: usize,
-    overflow: &mut Vec<u8>,
+    overflow: &mut Overflow,
 ) -> Option<(Option<&'p [u8]>, i64)> {
     let page = &page[..database.usable];
     let (length, at) = varint(page, cell)?;
@@ -185,10 +194,8 @@ fn payload<'p>(
     let least = (database.usable - 12) * 32 / 255 - 23;
     let local = least + (length - least) % (database.usable - 4);
     let local = if local <= most { local } else { least };
-    // More than the file has room for.
-    if length as u64 > u64::from(database.pages) * database.page_size as u64 {
-        return None;
-    }
+    overflow.left = overflow.left.checked_sub(length as u64)?;
+    let overflow = &mut overflow.bytes;
     overflow.clear();
     overflow.extend_from_slice(page.get(at..at + local)?);
     let mut next = u32_at(page, at + local)?;

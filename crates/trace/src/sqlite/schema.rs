@@ -50,13 +50,14 @@ fn columns_of(sql: &str) -> Option<(Vec<String>, Option<usize>)> {
     let open = tokens.iter().position(|token| token == "(")?;
     let (mut columns, mut rowid, mut depth) = (Vec::new(), None, 1);
     let mut definition: Vec<&str> = Vec::new();
+    let mut integers = Vec::new();
     let mut rest = tokens[open + 1..].iter();
     for token in rest.by_ref() {
         match token.as_str() {
             "(" => depth += 1,
             ")" => depth -= 1,
             "," if depth == 1 => {
-                take(&mut definition, &mut columns, &mut rowid);
+                take(&mut definition, &mut columns, &mut integers, &mut rowid);
                 continue;
             }
             _ => {}
@@ -66,21 +67,36 @@ fn columns_of(sql: &str) -> Option<(Vec<String>, Option<usize>)> {
         }
         definition.push(token);
     }
-    take(&mut definition, &mut columns, &mut rowid);
+    take(&mut definition, &mut columns, &mut integers, &mut rowid);
     // Such a table is kept in another kind of tree.
     let without_rowid = rest.any(|token| token.eq_ignore_ascii_case("without"));
     (!without_rowid && !columns.is_empty()).then_some((columns, rowid))
 }
 
 /// One column, unless it is a rule for the whole table.
-fn take(definition: &mut Vec<&str>, columns: &mut Vec<String>, rowid: &mut Option<usize>) {
+fn take(
+    definition: &mut Vec<&str>,
+    columns: &mut Vec<String>,
+    integers: &mut Vec<usize>,
+    rowid: &mut Option<usize>,
+) {
     let words = std::mem::take(definition);
     let Some(first) = words.first() else { return };
     let rules = ["constraint", "primary", "unique", "check", "foreign"];
+    let is = |at: usize, word: &str| words.get(at).is_some_and(|other| other.eq_ignore_ascii_case(word));
     if rules.iter().any(|rule| first.eq_ignore_ascii_case(rule)) {
+        // `PRIMARY KEY (id)` on its own says the same of an INTEGER column.
+        if let [_, _, "(", name, ")"] = words.as_slice()
+            && is(0, "primary")
+        {
+            let named = columns.iter().position(|column| column.eq_ignore_ascii_case(name));
+            *rowid = named.filter(|at| integers.contains(at)).or(*rowid);
+        }
         return;
     }
-    let is = |at: usize, word: &str| words.get(at).is_some_and(|other| other.eq_ignore_ascii_case(word));
+    if is(1, "integer") {
+        integers.push(columns.len());
+    }
     let primary = (2..words.len()).any(|at| is(at, "primary") && is(at + 1, "key") && !is(at + 2, "desc"));
     if is(1, "integer") && primary {
         *rowid = Some(columns.len());
@@ -133,6 +149,7 @@ mod tests {
         assert_eq!(columns, ["id", "value", "odd name"]);
         assert_eq!(rowid, Some(0));
         assert_eq!(columns_of("CREATE TABLE t (a INT PRIMARY KEY, b)").unwrap().1, None);
+        assert_eq!(columns_of("CREATE TABLE t (a, id INTEGER, PRIMARY KEY(id))").unwrap().1, Some(1));
         assert!(columns_of("CREATE TABLE t (a PRIMARY KEY) WITHOUT ROWID").is_none());
         assert!(columns_of("CREATE VIRTUAL TABLE t USING fts5").is_none());
     }
