@@ -189,3 +189,85 @@ fn without_nsys_the_run_goes_on() {
     let asked = sandbox.output(&["run", "run.name=asked", "nsys.enable=true", "--", "true"]);
     assert_eq!(asked.code, 1, "{}", asked.stderr);
 }
+
+/// Processes whose command line names this folder.
+fn alive_in(folder: &Path) -> Vec<String> {
+    let folder = folder.to_str().unwrap();
+    let lines = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
+        let line = std::fs::read(entry.path().join("cmdline")).ok()?;
+        let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        let named = line.contains(folder) || String::from_utf8_lossy(&environment).contains(folder);
+        (named && !line.is_empty()).then_some(line)
+    });
+    lines.collect()
+}
+
+/// nsys puts the workload into a session of its own and leaves an agent with init: both
+/// go with us, whatever becomes of us.
+#[test]
+fn nobody_outlives_a_capture_that_is_killed() {
+    const TEST: &str = "nobody_outlives_a_capture_that_is_killed";
+    let Some(emit) = nvtx_program(TEST, "emit") else { return };
+    let Some(nsys) = Nsys::get(TEST, VERSIONS[1]) else { return };
+    let sandbox = Sandbox::new();
+    let _alone = lock("nsys");
+    let mut command = nsys.command(
+        &sandbox,
+        &[
+            "run",
+            "rehearsal.enable=false",
+            "nsys.enable=true",
+            "nsys.trace=nvtx",
+            "--",
+            &emit,
+            "push=A",
+            "sleep=60000",
+        ],
+    );
+    let mut child = command.stderr(std::process::Stdio::null()).spawn().unwrap();
+    let workload = || alive_in(&sandbox.path("")).iter().any(|line| line.starts_with(&emit));
+    support::eventually("the workload runs under nsys", std::time::Duration::from_secs(30), workload);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    support::eventually("everyone is gone", std::time::Duration::from_secs(10), || {
+        alive_in(&sandbox.path("")).is_empty()
+    });
+}
+
+/// An interrupt stops nsys, and what it has is still a report.
+#[test]
+fn an_interrupted_capture_keeps_what_it_has() {
+    const TEST: &str = "an_interrupted_capture_keeps_what_it_has";
+    let Some(emit) = nvtx_program(TEST, "emit") else { return };
+    let Some(nsys) = Nsys::get(TEST, VERSIONS[1]) else { return };
+    let sandbox = Sandbox::new();
+    let _alone = lock("nsys");
+    let mut command = nsys.command(
+        &sandbox,
+        &[
+            "run",
+            "rehearsal.enable=false",
+            "nsys.enable=true",
+            "nsys.trace=nvtx",
+            "--",
+            &emit,
+            "push=A",
+            "sleep=100",
+            "pop",
+            "sleep=60000",
+        ],
+    );
+    let mut child = command.stderr(std::process::Stdio::null()).spawn().unwrap();
+    let workload = || alive_in(&sandbox.path("")).iter().any(|line| line.starts_with(&emit));
+    support::eventually("the workload runs under nsys", std::time::Duration::from_secs(30), workload);
+    std::thread::sleep(std::time::Duration::from_millis(600));
+    support::signal(child.id(), nix::sys::signal::Signal::SIGINT);
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130));
+    let manifest = sandbox.manifest();
+    assert_eq!(manifest["status"], "interrupted");
+    assert_eq!(step(&manifest, "timeline")["status"], "interrupted");
+    assert!(sandbox.only_run().join("nsys/run.nsys-rep").is_file(), "{:?}", verdicts(&manifest));
+    assert!(alive_in(&sandbox.path("")).is_empty());
+}

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use run::Exit;
+use run::nsys::Nsys;
 use run::provenance::{Gpus, Provenance, Tool, gather};
 use serde_json::json;
 
@@ -13,7 +14,7 @@ struct Finding {
     what: String,
     state: String,
     /// What its absence costs, and how to get it.
-    missing: Option<(&'static str, &'static str)>,
+    missing: Option<(String, String)>,
 }
 
 pub(crate) fn main(arguments: &DoctorArguments) -> Result<Exit> {
@@ -38,7 +39,44 @@ fn findings(provenance: &Provenance) -> Vec<Finding> {
     let system = format!("{}, kernel {}", machine.os.as_deref().unwrap_or("unknown"), machine.kernel);
     let mut findings = vec![Finding { what: "system".to_owned(), state: system, missing: None }];
     findings.extend(gpus(&provenance.gpus));
-    findings.extend(provenance.tools.iter().map(tool));
+    findings.extend(nsys());
+    findings.extend(provenance.tools.iter().filter(|tool| tool.name != "nsys").map(tool));
+    findings
+}
+
+/// The nsys that a run would use, and whether its reports can be read.
+fn nsys() -> Vec<Finding> {
+    let nsys = match Nsys::locate() {
+        Ok(nsys) => nsys,
+        Err(problem) => {
+            let costs = "no timeline by Nsight Systems; the rehearsal's ranges remain".to_owned();
+            let remedy = "install Nsight Systems, or name its `nsys` with RANGEFINDER_NSYS".to_owned();
+            return vec![Finding { what: "nsys".to_owned(), state: problem, missing: Some((costs, remedy)) }];
+        }
+    };
+    let found = format!("{}, {}", nsys.version, nsys.installation.nsys.display());
+    let mut findings = vec![Finding { what: "nsys".to_owned(), state: found, missing: None }];
+    let Ok(folder) = tempfile::tempdir() else { return findings };
+    let importer = nsys.importer(folder.path());
+    let path = importer.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
+    let state = match (&importer.problem, importer.in_place) {
+        (None, true) => path,
+        (None, false) => format!("{path}, where nsys does not look: a run imports by itself"),
+        (Some(problem), _) => problem.clone(),
+    };
+    let missing = importer.problem.as_ref().map(|_| {
+        let packages: Vec<&str> =
+            importer.missing.iter().filter_map(|library| nsight::nsys::package_of(library)).collect();
+        let install = match packages.as_slice() {
+            [] => "install it".to_owned(),
+            packages => format!("install {}", packages.join(" ")),
+        };
+        (
+            "what nsys records cannot be read here".to_owned(),
+            format!("{install}, or name a folder that has it with RANGEFINDER_LIBRARY_PATH"),
+        )
+    });
+    findings.push(Finding { what: "importer".to_owned(), state, missing });
     findings
 }
 
@@ -58,8 +96,8 @@ fn gpus(gpus: &Gpus) -> Vec<Finding> {
             what: "GPU".to_owned(),
             state: format!("none: {because}"),
             missing: Some((
-                "no kernels, no counters; ranges and host times still work",
-                "install the NVIDIA driver; start a container with the GPU passed in",
+                "no kernels, no counters; ranges and host times still work".to_owned(),
+                "install the NVIDIA driver; start a container with the GPU passed in".to_owned(),
             )),
         });
     }
@@ -73,10 +111,8 @@ fn tool(tool: &Tool) -> Finding {
         (None, Some(problem)) => problem.clone(),
         (None, None) => "unknown".to_owned(),
     };
-    let costs = match tool.name {
-        "nsys" => ("no timeline by Nsight Systems", "install Nsight Systems and put `nsys` on the PATH"),
-        _ => ("no hardware counters", "install Nsight Compute and put `ncu` on the PATH"),
-    };
+    let costs =
+        ("no hardware counters".to_owned(), "install Nsight Compute and put `ncu` on the PATH".to_owned());
     Finding { what: tool.name.to_owned(), state, missing: tool.version.is_none().then_some(costs) }
 }
 
@@ -85,7 +121,7 @@ fn table(findings: &[Finding]) -> String {
     for finding in findings {
         let mark = if finding.missing.is_some() { "-" } else { "+" };
         text.push_str(&format!("{mark} {:8} {}\n", finding.what, finding.state));
-        if let Some((cost, remedy)) = finding.missing {
+        if let Some((cost, remedy)) = &finding.missing {
             text.push_str(&format!("           without it: {cost}\n           to get it: {remedy}\n"));
         }
     }

@@ -16,7 +16,7 @@ const WORD_ENDS: [&str; 4] = ["TOKEN", "KEY", "AUTH", "COOKIE"];
 const WORDS: [&str; 3] = ["PASS", "PWD", "PAT"];
 
 /// Names that match the rules above and hold no secret.
-const HARMLESS: [&str; 2] = ["SSH_AUTH_SOCK", "GIT_CONFIG_KEY"];
+const HARMLESS: [&str; 3] = ["SSH_AUTH_SOCK", "GIT_CONFIG_KEY", "RANGEFINDER_PASS"];
 
 /// Shells keep directories in these.
 const DIRECTORIES: [&str; 2] = ["PWD", "OLDPWD"];

@@ -56,7 +56,8 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
         let why = "not started: its gate can match nothing, as the plan says".to_owned();
         return Ok(StepResult::Failed { why, asked_for });
     }
-    for rung in rungs(run, proof.as_ref()) {
+    let mut rungs = rungs(run, proof.as_ref()).into_iter().peekable();
+    while let Some(rung) = rungs.next() {
         let verdict = attempt(run, &nsys, &rung, context)?;
         record(run, &rung, &verdict);
         if run.manifest.passes.last().is_some_and(|pass| pass.ended_by_us == Some(Reason::Interrupted)) {
@@ -66,20 +67,20 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
             Outcome::Captured => {
                 return Ok(StepResult::Done(Some(format!("nsys {}: {}", nsys.version, told(&verdict)))));
             }
-            Outcome::Partial => {
-                return Ok(StepResult::Failed { why: told(&verdict), asked_for });
-            }
-            Outcome::Missed | Outcome::Failed => {
-                run.warn(format!("nsys, {}: {}", rung.name, told(&verdict)), context);
-            }
+            Outcome::Partial => return Ok(StepResult::Failed { why: told(&verdict), asked_for }),
+            Outcome::Missed | Outcome::Failed => {}
         }
         // Another gate does not mend an importer.
-        if !matches!(verdict.cause, Some(Cause::GateNeverOpened | Cause::NoReport)) {
-            return Ok(fallen_back(run, &verdict, asked_for));
+        let another_may_help = matches!(verdict.cause, Some(Cause::GateNeverOpened | Cause::NoReport));
+        match rungs.peek().filter(|_| another_may_help) {
+            Some(next) => {
+                run.warn(format!("nsys, {}: {}; now {}", rung.name, told(&verdict), next.name), context);
+            }
+            None => return Ok(fallen_back(run, &verdict, asked_for)),
         }
     }
-    let why = "no capture by nsys holds what was wanted; the rehearsal's ranges are the timeline".to_owned();
-    Ok(StepResult::Failed { why, asked_for })
+    // There is always a rung, and the last one returns.
+    Ok(StepResult::Skipped { why: "there is no way to capture".to_owned(), asked_for })
 }
 
 /// The last rung: what the rehearsal saw.
