@@ -7,6 +7,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use serde_json::Value;
 use support::{Ran, Sandbox, lock, nvtx_program, step, tool};
@@ -171,7 +172,17 @@ fn an_importer_that_does_not_start_is_named_by_its_library() {
     assert_eq!(verdicts(&manifest), [("failed".to_owned(), "importer-broken".to_owned())]);
     let note = step(&manifest, "timeline")["note"].as_str().unwrap().to_owned();
     assert!(note.contains("libssh.so is missing (Debian's package libssh-4)"), "{note}");
-    assert!(sandbox.only_run().join("nsys/run.qdstrm").is_file(), "what was recorded is kept");
+    let stream = sandbox.only_run().join("nsys/run.qdstrm");
+    assert!(stream.is_file(), "what was recorded is kept");
+    // Where the library is, it can be read after all.
+    let nsys = Nsys::get(TEST, VERSIONS[0]).unwrap();
+    let output = nsys.command(&sandbox, &["analyze", "--json", stream.to_str().unwrap()]).output().unwrap();
+    let ran = Ran::from(output);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(document["regions"][0]["path"], ":A");
+    let nowhere = sandbox.output(&["analyze", stream.to_str().unwrap()]);
+    assert!(nowhere.code == 2 && nowhere.stderr.contains("must be exported by nsys"), "{}", nowhere.stderr);
 }
 
 #[test]
@@ -190,6 +201,28 @@ fn without_nsys_the_run_goes_on() {
     assert_eq!(asked.code, 1, "{}", asked.stderr);
 }
 
+/// nsys keeps the environment of what it runs; what we make of its report does not.
+#[test]
+fn the_export_holds_no_secret() {
+    const TEST: &str = "the_export_holds_no_secret";
+    let Some(emit) = nvtx_program(TEST, "emit") else { return };
+    let Some(nsys) = Nsys::get(TEST, VERSIONS[1]) else { return };
+    let sandbox = Sandbox::new();
+    let _alone = lock("nsys");
+    let secret = "hf_0123456789abcdefghijklmnop";
+    let mut command =
+        nsys.command(&sandbox, &["run", "nsys.trace=nvtx", "--", &emit, "push=A", "sleep=50", "pop"]);
+    let ran = Ran::from(command.env("HF_TOKEN", secret).output().unwrap());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let run = sandbox.only_run();
+    let holds = |file: &str| {
+        let bytes = std::fs::read(run.join(file)).unwrap();
+        bytes.windows(secret.len()).any(|part| part == secret.as_bytes())
+    };
+    assert!(!holds("nsys/run.sqlite"), "the secret is in the export");
+    assert_eq!(verdicts(&sandbox.manifest()), [("captured".to_owned(), String::new())]);
+}
+
 /// Processes whose command line names this folder.
 fn alive_in(folder: &Path) -> Vec<String> {
     let folder = folder.to_str().unwrap();
@@ -203,6 +236,27 @@ fn alive_in(folder: &Path) -> Vec<String> {
     lines.collect()
 }
 
+/// A capture that has begun and would go on for a minute.
+fn under_way(nsys: &Nsys, sandbox: &Sandbox, emit: &str) -> std::process::Child {
+    let arguments = [
+        "run",
+        "rehearsal.enable=false",
+        "nsys.enable=true",
+        "nsys.trace=nvtx",
+        "--",
+        emit,
+        "push=A",
+        "sleep=100",
+        "pop",
+        "sleep=60000",
+    ];
+    let child = nsys.command(sandbox, &arguments).stderr(std::process::Stdio::null()).spawn().unwrap();
+    support::eventually("the workload runs under nsys", Duration::from_secs(30), || {
+        alive_in(&sandbox.path("")).iter().any(|line| line.starts_with(emit))
+    });
+    child
+}
+
 /// nsys puts the workload into a session of its own and leaves an agent with init: both
 /// go with us, whatever becomes of us.
 #[test]
@@ -212,25 +266,10 @@ fn nobody_outlives_a_capture_that_is_killed() {
     let Some(nsys) = Nsys::get(TEST, VERSIONS[1]) else { return };
     let sandbox = Sandbox::new();
     let _alone = lock("nsys");
-    let mut command = nsys.command(
-        &sandbox,
-        &[
-            "run",
-            "rehearsal.enable=false",
-            "nsys.enable=true",
-            "nsys.trace=nvtx",
-            "--",
-            &emit,
-            "push=A",
-            "sleep=60000",
-        ],
-    );
-    let mut child = command.stderr(std::process::Stdio::null()).spawn().unwrap();
-    let workload = || alive_in(&sandbox.path("")).iter().any(|line| line.starts_with(&emit));
-    support::eventually("the workload runs under nsys", std::time::Duration::from_secs(30), workload);
+    let mut child = under_way(&nsys, &sandbox, &emit);
     child.kill().unwrap();
     child.wait().unwrap();
-    support::eventually("everyone is gone", std::time::Duration::from_secs(10), || {
+    support::eventually("everyone is gone", Duration::from_secs(10), || {
         alive_in(&sandbox.path("")).is_empty()
     });
 }
@@ -243,28 +282,10 @@ fn an_interrupted_capture_keeps_what_it_has() {
     let Some(nsys) = Nsys::get(TEST, VERSIONS[1]) else { return };
     let sandbox = Sandbox::new();
     let _alone = lock("nsys");
-    let mut command = nsys.command(
-        &sandbox,
-        &[
-            "run",
-            "rehearsal.enable=false",
-            "nsys.enable=true",
-            "nsys.trace=nvtx",
-            "--",
-            &emit,
-            "push=A",
-            "sleep=100",
-            "pop",
-            "sleep=60000",
-        ],
-    );
-    let mut child = command.stderr(std::process::Stdio::null()).spawn().unwrap();
-    let workload = || alive_in(&sandbox.path("")).iter().any(|line| line.starts_with(&emit));
-    support::eventually("the workload runs under nsys", std::time::Duration::from_secs(30), workload);
-    std::thread::sleep(std::time::Duration::from_millis(600));
+    let mut child = under_way(&nsys, &sandbox, &emit);
+    std::thread::sleep(Duration::from_millis(600));
     support::signal(child.id(), nix::sys::signal::Signal::SIGINT);
-    let status = child.wait().unwrap();
-    assert_eq!(status.code(), Some(130));
+    assert_eq!(child.wait().unwrap().code(), Some(130));
     let manifest = sandbox.manifest();
     assert_eq!(manifest["status"], "interrupted");
     assert_eq!(step(&manifest, "timeline")["status"], "interrupted");

@@ -1,9 +1,11 @@
 //! nsys on this machine: found, asked what it can do, its importer looked after.
 
 use std::ffi::OsString;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use aho_corasick::{AhoCorasick, MatchKind};
 use nsight::nsys::{Installation, Options, Places, find, find_library, missing_library, package_of};
 use serde::Serialize;
 
@@ -138,14 +140,10 @@ impl Nsys {
         if report.is_file() { Ok(()) } else { Err(last_lines(&text)) }
     }
 
-    /// `.nsys-rep` → SQLite, under its own name only when it is whole.
-    pub fn export(
-        &self,
-        importer: &Importer,
-        report: &Path,
-        database: &Path,
-        private: &Path,
-    ) -> Result<(), String> {
+    /// `.nsys-rep` → SQLite, under its own name only when it is whole and the secrets in
+    /// it are masked.
+    pub fn export(&self, importer: &Importer, export: &Export<'_>) -> Result<(), String> {
+        let Export { report, database, private, secrets } = *export;
         let nsys = if self.installation.importer_in_place {
             self.installation.nsys.clone()
         } else {
@@ -172,8 +170,74 @@ impl Nsys {
             let text = output_of(&finished);
             return Err(format!("`nsys export` ended with {}: {}", finished.ending, last_lines(&text)));
         }
+        mask(&partial, secrets)
+            .map_err(|error| format!("secrets in the export cannot be masked: {error}"))?;
         std::fs::rename(&partial, database).map_err(|error| error.to_string())
     }
+}
+
+/// A raw report or stream of nsys as an SQLite file in `folder`, through the nsys that is
+/// found here.
+pub fn to_sqlite(raw: &Path, folder: &Path) -> Result<PathBuf, String> {
+    let nsys = Nsys::locate().map_err(|why| {
+        format!(
+            "`{}` must be exported by nsys, and {why}\nhint: where there is one: nsys export --type sqlite -o report.sqlite {}",
+            raw.display(),
+            raw.display()
+        )
+    })?;
+    let raw = raw.canonicalize().map_err(|error| format!("`{}` cannot be read: {error}", raw.display()))?;
+    let importer = nsys.importer(&folder.join("libraries"));
+    let report = if raw.extension().is_some_and(|extension| extension == "qdstrm") {
+        let report = folder.join("run.nsys-rep");
+        nsys.import(&importer, &raw, &report).map_err(|why| {
+            format!("`{}` cannot be imported with nsys {}: {why}", raw.display(), nsys.version)
+        })?;
+        report
+    } else {
+        raw
+    };
+    let database = folder.join("run.sqlite");
+    let export = Export { report: &report, database: &database, private: &folder.join("nsys"), secrets: &[] };
+    nsys.export(&importer, &export)?;
+    Ok(database)
+}
+
+/// What is exported, and where to.
+#[derive(Debug, Clone, Copy)]
+pub struct Export<'a> {
+    pub report: &'a Path,
+    pub database: &'a Path,
+    /// A folder of our own for a layout that nsys understands.
+    pub private: &'a Path,
+    pub secrets: &'a [String],
+}
+
+/// Overwrites every occurrence of a secret with stars. Lengths stay as they are, so that the
+/// file stays what it is.
+fn mask(file: &Path, secrets: &[String]) -> std::io::Result<()> {
+    const WINDOW: usize = 8 << 20;
+    let secrets: Vec<&[u8]> =
+        secrets.iter().map(|secret| secret.as_bytes()).filter(|secret| !secret.is_empty()).collect();
+    let Some(longest) = secrets.iter().map(|secret| secret.len()).max() else { return Ok(()) };
+    let finder = AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(&secrets)
+        .map_err(std::io::Error::other)?;
+    let file = std::fs::OpenOptions::new().read(true).write(true).open(file)?;
+    let length = file.metadata()?.len();
+    let mut buffer = vec![0; WINDOW + longest];
+    let mut at = 0;
+    while at < length {
+        // Windows overlap by as much as a secret is long.
+        let wanted = buffer.len().min(usize::try_from(length - at).unwrap_or(usize::MAX));
+        file.read_exact_at(&mut buffer[..wanted], at)?;
+        for found in finder.find_iter(&buffer[..wanted]) {
+            file.write_all_at(&vec![b'*'; found.len()], at + found.start() as u64)?;
+        }
+        at += WINDOW as u64;
+    }
+    Ok(())
 }
 
 /// `libdw.so.1 (package libdw1)`
@@ -228,4 +292,25 @@ fn output_of(finished: &Finished) -> String {
 pub(crate) fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(3)..].join(" / ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_masked_wherever_they_lie() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut bytes = vec![b'.'; 9 << 20];
+        let places = [0, (8 << 20) - 3, (9 << 20) - 6];
+        for place in places {
+            bytes[place..place + 6].copy_from_slice(b"hunter");
+        }
+        std::fs::write(file.path(), &bytes).unwrap();
+        mask(file.path(), &["hunter".to_owned(), String::new()]).unwrap();
+        let masked = std::fs::read(file.path()).unwrap();
+        assert_eq!(masked.len(), bytes.len());
+        assert_eq!(masked.iter().filter(|byte| **byte == b'*').count(), 18);
+        assert!(places.iter().all(|place| &masked[*place..place + 6] == b"******"));
+    }
 }

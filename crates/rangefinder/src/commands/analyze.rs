@@ -1,6 +1,6 @@
 //! `rangefinder analyze`
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use analysis::{Families, Grouping, Options, Scope, analyse};
 use anyhow::{Context, Result, anyhow};
@@ -13,7 +13,11 @@ use crate::cli::{AnalyzeArguments, GroupBy, ScopeOf};
 const STAGES: [&str; 2] = ["prefill", "decode"];
 
 pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
-    let mut trace = trace::open(&arguments.files)?;
+    let folder =
+        tempfile::Builder::new().prefix("rangefinder-").tempdir().context("no place for an export")?;
+    let files = exported(&arguments.files, folder.path())?;
+    let mut trace = trace::open(&files)?;
+    drop(folder);
     analysis::keep_kernels(&mut trace, &arguments.include, &arguments.exclude)
         .map_err(|text| anyhow!(text))?;
     let findings = analyse(&trace, &options(&arguments)?);
@@ -27,6 +31,20 @@ pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
         print(&report::terminal(&findings, arguments.top))?;
     }
     Ok(Exit::Complete)
+}
+
+/// The same files, but for those that nsys has to export first.
+fn exported(files: &[PathBuf], folder: &Path) -> Result<Vec<PathBuf>> {
+    let export = |(number, file): (usize, &PathBuf)| {
+        let extension = file.extension().and_then(|extension| extension.to_str());
+        if !matches!(extension, Some("nsys-rep" | "qdrep" | "qdstrm")) || !file.is_file() {
+            return Ok(file.clone());
+        }
+        let folder = folder.join(number.to_string());
+        std::fs::create_dir_all(&folder)?;
+        run::nsys::to_sqlite(file, &folder).map_err(|why| anyhow!(why))
+    };
+    files.iter().enumerate().map(export).collect()
 }
 
 fn options(arguments: &AnalyzeArguments) -> Result<Options> {

@@ -5,6 +5,7 @@ mod begin;
 mod captures;
 mod doctor;
 mod flow;
+mod pass;
 mod plan;
 mod rehearse;
 mod report;

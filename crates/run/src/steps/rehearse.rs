@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use super::begin::RunError;
 use super::flow::{Context, Run, StepResult};
-use crate::config::{Config, Enable, StopWith};
-use crate::process::{Finished, Output, Reason, Spec, Stop, StopBy, SuperviseError, supervise};
-use crate::quote::{shell_line, shell_word};
+use super::pass::{Order, carry_out};
+use crate::config::Enable;
+use crate::process::{Finished, Reason, SuperviseError};
 use crate::rehearsal::{Inventory, place_tracer, read_and_trim, tracer_variables};
-use crate::rundir::{Pass, WriteError};
-use crate::workload::{environment, tmpdir};
+use crate::rundir::WriteError;
+use crate::workload::tmpdir;
 
 const PASS: &str = "rehearsal";
 /// How long processes may outlive the workload before they are ended.
@@ -31,39 +31,17 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
     let mut variables = run.workload.variables(PASS, &folder, &tmpdir);
     let library = put_tracer_in_place(run, &mut variables, context);
     let argv = run.workload.argv(&folder);
-    let written = run.files.redactor.argv(&argv);
-    let shown: Vec<(String, Option<String>)> = variables
-        .iter()
-        .map(|(name, value)| {
-            (name.clone(), value.as_ref().map(|value| run.files.redactor.named(name, value)))
-        })
-        .collect();
-    run.files.text(&format!("{PASS}/cmd.txt"), &command_line(&written.0, &shown, &run.workload.cwd))?;
-    let config = &run.resolved.config;
-    let spec = Spec {
-        argv,
-        env: environment(&variables),
-        cwd: run.workload.cwd.clone(),
-        output: Output::Teed {
-            stdout_log: folder.join("stdout.log"),
-            stderr_log: folder.join("stderr.log"),
-            route: run.route,
-            scrub: run.files.redactor.known_values(),
-        },
-        timeout: config.workload.timeout.map(|timeout| timeout.0),
-        stop: stop(config),
-        grace: config.capture.grace.0,
-        linger: LINGER,
-        unlink: link,
-    };
-    let result = supervise(&spec, Some(context.signals));
+    let order = Order { name: PASS, argv, variables, logs: folder, linger: LINGER, unlink: link };
+    let result = carry_out(run, order, context);
     if let Some(library) = library {
         let _ = std::fs::remove_file(library);
     }
     let finished = match result {
         Ok(finished) => finished,
-        Err(error @ SuperviseError::Log { .. }) => return Err(error.into()),
-        Err(error) => return Ok(StepResult::Failed { why: error.to_string(), asked_for: false }),
+        Err(RunError::Supervise(error)) if !matches!(error, SuperviseError::Log { .. }) => {
+            return Ok(StepResult::Failed { why: error.to_string(), asked_for: false });
+        }
+        Err(error) => return Err(error),
     };
     note_oddities(run, &finished, context);
     for (log, outcome) in [("stdout.log", &finished.stdout), ("stderr.log", &finished.stderr)] {
@@ -71,8 +49,6 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
             run.known_hashes.insert(format!("{relative}/{log}"), hash.clone());
         }
     }
-    run.manifest.passes.retain(|pass| pass.name != PASS);
-    run.manifest.passes.push(Pass::of(PASS, written, shown, &finished));
     read_traces(run, &traces, context)?;
     Ok(judge(run, &finished))
 }
@@ -130,35 +106,6 @@ fn set_aside(folder: &Path) -> Result<(), RunError> {
         }
     }
     Ok(())
-}
-
-pub(super) fn stop(config: &Config) -> Option<Stop> {
-    let duration = config.capture.duration?.0;
-    let delay = config.capture.delay.map(|delay| delay.0).unwrap_or_default();
-    let by = match config.capture.stop {
-        StopWith::Term => StopBy::Term,
-        StopWith::Int => StopBy::Int,
-        StopWith::Command => StopBy::Command(config.capture.stop_command.iter().map(Into::into).collect()),
-    };
-    Some(Stop { after: delay + duration, by })
-}
-
-/// A line to paste into a shell. It leaves out what only holds during the pass.
-pub(super) fn command_line(argv: &[String], variables: &[(String, Option<String>)], cwd: &Path) -> String {
-    let kept = |name: &str| !matches!(name, "TMPDIR" | "NVTX_INJECTION64_PATH" | "RANGEFINDER_TRACE_DIR");
-    let mut line = format!("cd {} && env", shell_word(&cwd.to_string_lossy()));
-    // `env` takes its options first.
-    for (name, value) in variables {
-        if value.is_none() {
-            line.push_str(&format!(" -u {}", shell_word(name)));
-        }
-    }
-    for (name, value) in variables.iter().filter(|(name, _)| kept(name)) {
-        if let Some(value) = value {
-            line.push_str(&format!(" {}", shell_word(&format!("{name}={value}"))));
-        }
-    }
-    format!("{line} {}\n", shell_line(argv))
 }
 
 fn note_oddities(run: &mut Run, finished: &Finished, context: &mut Context<'_>) {

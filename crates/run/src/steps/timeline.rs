@@ -8,14 +8,14 @@ use nsight::{Proof, Remedy, wanted};
 
 use super::begin::RunError;
 use super::flow::{Context, Run, StepResult};
-use super::rehearse::{command_line, stop};
+use super::pass::{Order, carry_out};
 use crate::config::{Enable, Sample};
 use crate::gates::{nothing_is_meant, prove_gate};
-use crate::nsys::{Importer, Nsys, last_lines};
-use crate::process::{Finished, Output, Reason, Spec, supervise};
+use crate::nsys::{Export, Importer, Nsys, last_lines};
+use crate::process::{Finished, Reason, SuperviseError};
 use crate::quote::shell_word;
-use crate::rundir::{Pass, StepName, StepStatus, VerdictRecord};
-use crate::workload::{environment, tmpdir};
+use crate::rundir::{StepName, StepStatus, VerdictRecord};
+use crate::workload::tmpdir;
 
 const PASS: &str = "nsys";
 /// What nsys needs after the workload has ended: importing takes its time.
@@ -145,14 +145,14 @@ fn attempt(run: &mut Run, nsys: &Nsys, rung: &Rung, context: &mut Context<'_>) -
     let (finished, log) = loop {
         let finished = match capture(run, nsys, rung, context) {
             Ok(finished) => finished,
-            Err(CaptureError::Run(error)) => return Err(error),
-            Err(CaptureError::Start(why)) => {
+            Err(RunError::Supervise(error)) if !matches!(error, SuperviseError::Log { .. }) => {
                 return Ok(Verdict::failed(
                     Cause::NotStarted,
-                    format!("nsys could not be started: {why}"),
+                    format!("nsys could not be started: {error}"),
                     None,
                 ));
             }
+            Err(error) => return Err(error),
         };
         let log = logs(&folder);
         attempts += 1;
@@ -181,7 +181,13 @@ fn attempt(run: &mut Run, nsys: &Nsys, rung: &Rung, context: &mut Context<'_>) -
     };
     let database = folder.join("run.sqlite");
     let _ = std::fs::remove_file(&database);
-    if let Err(why) = nsys.export(&importer, &report, &database, &run.files.path("tmp/nsys")) {
+    let export = Export {
+        report: &report,
+        database: &database,
+        private: &run.files.path("tmp/nsys"),
+        secrets: &run.files.redactor.known_values(),
+    };
+    if let Err(why) = nsys.export(&importer, &export) {
         return Ok(Verdict::failed(Cause::ExportFailed, why, None));
     }
     match trace::read_nsys(&database) {
@@ -236,24 +242,8 @@ fn no_report(rung: &Rung, finished: &Finished, log: &str) -> Verdict {
     verdict.with_evidence(evidence)
 }
 
-enum CaptureError {
-    Run(RunError),
-    Start(String),
-}
-
-impl<E: Into<RunError>> From<E> for CaptureError {
-    fn from(error: E) -> Self {
-        Self::Run(error.into())
-    }
-}
-
 /// Runs the workload under nsys.
-fn capture(
-    run: &mut Run,
-    nsys: &Nsys,
-    rung: &Rung,
-    context: &mut Context<'_>,
-) -> Result<Finished, CaptureError> {
+fn capture(run: &mut Run, nsys: &Nsys, rung: &Rung, context: &mut Context<'_>) -> Result<Finished, RunError> {
     let relative = format!("workload/{PASS}");
     let folder = run.files.folder(&relative)?;
     let output = run.files.folder(PASS)?;
@@ -283,38 +273,11 @@ fn capture(
     };
     let (argv, left_out) =
         command(&nsys.installation.nsys, &nsys.options, &capture, &run.workload.argv(&folder));
-    let written = run.files.redactor.argv(&argv);
-    let shown: Vec<(String, Option<String>)> = variables
-        .iter()
-        .map(|(name, value)| {
-            (name.clone(), value.as_ref().map(|value| run.files.redactor.named(name, value)))
-        })
-        .collect();
-    run.files.text(&format!("{PASS}/cmd.txt"), &command_line(&written.0, &shown, &run.workload.cwd))?;
-    let spec = Spec {
-        argv,
-        env: environment(&variables),
-        cwd: run.workload.cwd.clone(),
-        output: Output::Teed {
-            stdout_log: output.join("stdout.log"),
-            stderr_log: output.join("stderr.log"),
-            route: run.route,
-            scrub: run.files.redactor.known_values(),
-        },
-        timeout: config.workload.timeout.map(|timeout| timeout.0),
-        stop: stop(config),
-        grace: config.capture.grace.0,
-        linger: LINGER,
-        unlink: link,
-    };
     for option in left_out {
         run.warn(format!("nsys {} does not know {}", nsys.version, shell_word(&option)), context);
     }
-    let finished =
-        supervise(&spec, Some(context.signals)).map_err(|error| CaptureError::Start(error.to_string()))?;
-    run.manifest.passes.retain(|pass| pass.name != PASS);
-    run.manifest.passes.push(Pass::of(PASS, written, shown, &finished));
-    Ok(finished)
+    let order = Order { name: PASS, argv, variables, logs: output, linger: LINGER, unlink: link };
+    carry_out(run, order, context)
 }
 
 /// The report, imported if need be. None when there is nothing.

@@ -1,0 +1,88 @@
+//! One pass of the workload: written down, supervised, recorded.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::begin::RunError;
+use super::flow::{Context, Run};
+use crate::config::{Config, StopWith};
+use crate::process::{Finished, Output, Spec, Stop, StopBy, supervise};
+use crate::quote::{shell_line, shell_word};
+use crate::rundir::Pass;
+use crate::workload::environment;
+
+pub(super) struct Order {
+    /// Also the folder of its `cmd.txt`.
+    pub(super) name: &'static str,
+    pub(super) argv: Vec<OsString>,
+    pub(super) variables: Vec<(String, Option<String>)>,
+    /// Where `stdout.log` and `stderr.log` go.
+    pub(super) logs: PathBuf,
+    /// How long processes may outlive the workload before they are ended.
+    pub(super) linger: Duration,
+    pub(super) unlink: Option<PathBuf>,
+}
+
+/// Runs it to its end, under the limits of the configuration.
+pub(super) fn carry_out(run: &mut Run, order: Order, context: &Context<'_>) -> Result<Finished, RunError> {
+    let Order { name, argv, variables, logs, linger, unlink } = order;
+    let written = run.files.redactor.argv(&argv);
+    let shown: Vec<(String, Option<String>)> = variables
+        .iter()
+        .map(|(name, value)| {
+            (name.clone(), value.as_ref().map(|value| run.files.redactor.named(name, value)))
+        })
+        .collect();
+    run.files.text(&format!("{name}/cmd.txt"), &command_line(&written.0, &shown, &run.workload.cwd))?;
+    let config = &run.resolved.config;
+    let spec = Spec {
+        argv,
+        env: environment(&variables),
+        cwd: run.workload.cwd.clone(),
+        output: Output::Teed {
+            stdout_log: logs.join("stdout.log"),
+            stderr_log: logs.join("stderr.log"),
+            route: run.route,
+            scrub: run.files.redactor.known_values(),
+        },
+        timeout: config.workload.timeout.map(|timeout| timeout.0),
+        stop: stop(config),
+        grace: config.capture.grace.0,
+        linger,
+        unlink,
+    };
+    let finished = supervise(&spec, Some(context.signals))?;
+    run.manifest.passes.retain(|pass| pass.name != name);
+    run.manifest.passes.push(Pass::of(name, written, shown, &finished));
+    Ok(finished)
+}
+
+fn stop(config: &Config) -> Option<Stop> {
+    let duration = config.capture.duration?.0;
+    let delay = config.capture.delay.map(|delay| delay.0).unwrap_or_default();
+    let by = match config.capture.stop {
+        StopWith::Term => StopBy::Term,
+        StopWith::Int => StopBy::Int,
+        StopWith::Command => StopBy::Command(config.capture.stop_command.iter().map(Into::into).collect()),
+    };
+    Some(Stop { after: delay + duration, by })
+}
+
+/// A line to paste into a shell. It leaves out what only holds during the pass.
+fn command_line(argv: &[String], variables: &[(String, Option<String>)], cwd: &Path) -> String {
+    let kept = |name: &str| !matches!(name, "TMPDIR" | "NVTX_INJECTION64_PATH" | "RANGEFINDER_TRACE_DIR");
+    let mut line = format!("cd {} && env", shell_word(&cwd.to_string_lossy()));
+    // `env` takes its options first.
+    for (name, value) in variables {
+        if value.is_none() {
+            line.push_str(&format!(" -u {}", shell_word(name)));
+        }
+    }
+    for (name, value) in variables.iter().filter(|(name, _)| kept(name)) {
+        if let Some(value) = value {
+            line.push_str(&format!(" {}", shell_word(&format!("{name}={value}"))));
+        }
+    }
+    format!("{line} {}\n", shell_line(argv))
+}
