@@ -174,6 +174,10 @@ fn an_importer_that_does_not_start_is_named_by_its_library() {
     assert!(note.contains("libssh.so is missing (Debian's package libssh-4)"), "{note}");
     let stream = sandbox.only_run().join("nsys/run.qdstrm");
     assert!(stream.is_file(), "what was recorded is kept");
+    // Nobody asked for it: the run says so, and is complete without it.
+    let other = Sandbox::new();
+    let (ran, manifest) = nsys.run(&other, &[], &[&emit, "push=A", "pop"]);
+    assert_eq!((ran.code, &step(&manifest, "timeline")["status"]), (0, &"failed".into()), "{}", ran.stderr);
     // Where the library is, it can be read after all.
     let nsys = Nsys::get(TEST, VERSIONS[0]).unwrap();
     let output = nsys.command(&sandbox, &["analyze", "--json", stream.to_str().unwrap()]).output().unwrap();
