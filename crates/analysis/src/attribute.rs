@@ -11,6 +11,9 @@ use std::collections::{HashMap, HashSet};
 use nvtx::Kind;
 use trace::{NONE, StringId, Trace};
 
+use crate::sweep::innermost;
+use crate::tree::Tree;
+
 /// Where each activity belongs.
 #[derive(Debug)]
 pub struct Attribution {
@@ -18,6 +21,7 @@ pub struct Attribution {
     pub call: Vec<u32>,
     /// One for each domain that has push/pop ranges.
     pub planes: Vec<Plane>,
+    pub(crate) tree: Tree,
 }
 
 /// One domain's view.
@@ -48,7 +52,16 @@ pub fn attribute(trace: &Trace) -> Attribution {
             let mut of_call = vec![NONE; trace.calls.len()];
             for (thread, calls) in threads.iter().enumerate() {
                 if let Some(ranges) = ranges.get(&(thread as u32, domain)) {
-                    sweep(trace, calls, ranges, &mut of_call);
+                    innermost(
+                        calls,
+                        &trace.calls.begin,
+                        ranges,
+                        &trace.ranges.begin,
+                        &trace.ranges.end,
+                        |call, range| {
+                            of_call[call as usize] = range;
+                        },
+                    );
                 }
             }
             let range =
@@ -56,7 +69,7 @@ pub fn attribute(trace: &Trace) -> Attribution {
             Plane { domain, range }
         })
         .collect();
-    Attribution { call, planes }
+    Attribution { call, planes, tree: Tree::of(trace) }
 }
 
 /// Calls by their correlation, for each process.
@@ -121,7 +134,7 @@ impl Correlations {
 }
 
 /// The calls of each thread, in the order in which they began.
-fn by_thread(trace: &Trace) -> Vec<Vec<u32>> {
+pub(crate) fn by_thread(trace: &Trace) -> Vec<Vec<u32>> {
     let mut threads: Vec<Vec<u32>> = vec![Vec::new(); trace.threads.len()];
     for (call, thread) in trace.calls.thread.iter().enumerate() {
         threads[*thread as usize].push(call as u32);
@@ -133,24 +146,4 @@ fn by_thread(trace: &Trace) -> Vec<Vec<u32>> {
         }
     }
     threads
-}
-
-/// Walks calls and ranges of one thread side by side. Both come in order of time.
-fn sweep(trace: &Trace, calls: &[u32], ranges: &[u32], of_call: &mut [u32]) {
-    let (begins, ends) = (&trace.ranges.begin, &trace.ranges.end);
-    let mut open: Vec<u32> = Vec::new();
-    let mut next = ranges.iter().copied().peekable();
-    for call in calls {
-        let time = trace.calls.begin[*call as usize];
-        while let Some(range) = next.next_if(|range| begins[*range as usize] <= time) {
-            while open.last().is_some_and(|last| ends[*last as usize] <= begins[range as usize]) {
-                open.pop();
-            }
-            open.push(range);
-        }
-        while open.last().is_some_and(|last| ends[*last as usize] <= time) {
-            open.pop();
-        }
-        of_call[*call as usize] = open.last().copied().unwrap_or(NONE);
-    }
 }

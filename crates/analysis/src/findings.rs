@@ -102,7 +102,7 @@ pub fn analyse(trace: &Trace, options: &Options) -> Findings {
             .collect(),
         kernels,
         regions,
-        stages: stages(trace, &options.stages, &options.tokens),
+        stages: stages(trace, &attribution, &options.stages, &options.tokens),
         operators: operators(trace, &attribution),
         memcpy: transfers(trace, options.scope),
         synchronisation: synchronisation(trace, &api),

@@ -129,9 +129,9 @@ impl Work {
 
 /// Regions in the order of the tree, and what is in none.
 pub fn gpu_regions(trace: &Trace, attribution: &Attribution, scope: Scope) -> (Vec<GpuRegion>, Unattributed) {
-    let tree = Tree::of(trace);
-    let mut sums = Sums { tree: &tree, scope, rows: HashMap::new(), all: Vec::new() };
-    let started = started(trace, attribution, &tree);
+    let tree = &attribution.tree;
+    let mut sums = Sums { tree, scope, rows: HashMap::new(), all: Vec::new() };
+    let started = started(trace, attribution, tree);
     sums.ranges(trace);
     sums.exclusive(trace, attribution, &started);
     sums.busy(trace, attribution, &started);
@@ -248,7 +248,7 @@ impl Sums<'_> {
             let (node, thread) = (self.tree.node_of[range], ranges.thread[range]);
             if (last.0, last.1) != (node, thread) {
                 let process = trace.threads[thread as usize].process;
-                let split = Split { process: self.scope.by_process.then_some(process), device: None };
+                let split = self.scope.host_split(process);
                 let row = self.row(node, split);
                 self.all[row].2.places.add_process(process);
                 last = (node, thread, row);
@@ -371,7 +371,7 @@ impl Sums<'_> {
                 last[at] = last[at].max(last[range]);
             }
             let process = trace.threads[ranges.thread[range] as usize].process;
-            let split = Split { process: self.scope.by_process.then_some(process), device: None };
+            let split = self.scope.host_split(process);
             let row = self.row(self.tree.node_of[range], split);
             let sum = &mut self.all[row].2;
             sum.span_ns = sum.span_ns.saturating_add(last[range].saturating_sub(first[range]));

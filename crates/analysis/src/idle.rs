@@ -134,7 +134,7 @@ struct Sum {
 
 /// Every device in all, then each of its regions that had work on it.
 pub fn idle(trace: &Trace, attribution: &Attribution, families: &Families) -> Vec<IdleRow> {
-    let tree = Tree::of(trace);
+    let tree = &attribution.tree;
     let mut rank = vec![0u32; tree.nodes.len()];
     for (at, node) in tree.order(trace).into_iter().enumerate() {
         rank[node as usize] = at as u32;
@@ -159,7 +159,7 @@ pub fn idle(trace: &Trace, attribution: &Attribution, families: &Families) -> Ve
         let mut walk = Walk {
             trace,
             attribution,
-            tree: &tree,
+            tree,
             waits: &waits,
             all: Sum::default(),
             regions: ByNode::new(tree.nodes.len(), trace.devices.len()),

@@ -13,6 +13,7 @@ mod scope;
 mod stages;
 mod statistics;
 mod summaries;
+mod sweep;
 mod tree;
 
 pub use attribute::{Attribution, Plane, attribute};
@@ -25,6 +26,6 @@ pub use kernels::{Grouping, KernelRow, Shape, kernels};
 pub use operators::{OperatorRow, operators};
 pub use regions::{Region, Registered, Times, regions};
 pub use scope::{Place, Scope};
-pub use stages::{Stage, stages};
+pub use stages::{STAGES, Stage, stages};
 pub use statistics::Statistics;
 pub use summaries::{ApiRow, Synchronisation, TransferRow, api, transfers};

@@ -9,9 +9,10 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use trace::{StringId, Trace};
+use trace::{NONE, StringId, Trace};
 
-use crate::attribute::Attribution;
+use crate::attribute::{Attribution, by_thread};
+use crate::sweep::innermost;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OperatorRow {
@@ -46,10 +47,10 @@ pub fn operators(trace: &Trace, attribution: &Attribution) -> Vec<OperatorRow> {
         return Vec::new();
     }
     let parents = parents(trace);
-    let innermost = innermost(trace);
+    let running = running(trace);
     // What each one calls itself.
     let mut called = vec![0u32; operators.begin.len()];
-    for inner in parents.iter().chain(&innermost).flatten() {
+    for inner in parents.iter().chain(&running).flatten() {
         called[*inner as usize] += 1;
     }
     let mut sums: HashMap<StringId, Sum> = HashMap::new();
@@ -70,7 +71,7 @@ pub fn operators(trace: &Trace, attribution: &Attribution) -> Vec<OperatorRow> {
             outer.host_self = outer.host_self.saturating_sub(duration);
         }
     }
-    for (call, operator) in innermost.iter().enumerate() {
+    for (call, operator) in running.iter().enumerate() {
         if let Some(operator) = operator {
             let duration = trace.calls.end[call].saturating_sub(trace.calls.begin[call]).max(0);
             let outer = sums.entry(operators.name[*operator as usize]).or_default();
@@ -78,7 +79,7 @@ pub fn operators(trace: &Trace, attribution: &Attribution) -> Vec<OperatorRow> {
         }
     }
     for (activity, call) in attribution.call.iter().enumerate() {
-        let Some(operator) = innermost.get(*call as usize).copied().flatten() else { continue };
+        let Some(operator) = running.get(*call as usize).copied().flatten() else { continue };
         let duration = trace.activities.duration(activity);
         let own = sums.entry(operators.name[operator as usize]).or_default();
         own.device_self = own.device_self.saturating_add(duration);
@@ -137,34 +138,17 @@ fn parents(trace: &Trace) -> Vec<Option<u32>> {
 }
 
 /// By call: the operator that was running on its thread.
-fn innermost(trace: &Trace) -> Vec<Option<u32>> {
-    let (operators, calls) = (&trace.operators, &trace.calls);
-    let mut threads: HashMap<u32, (Vec<u32>, Vec<u32>)> = HashMap::new();
+fn running(trace: &Trace) -> Vec<Option<u32>> {
+    let operators = &trace.operators;
+    let mut threads: Vec<Vec<u32>> = vec![Vec::new(); trace.threads.len()];
     for (operator, thread) in operators.thread.iter().enumerate() {
-        threads.entry(*thread).or_default().0.push(operator as u32);
+        threads[*thread as usize].push(operator as u32);
     }
-    for (call, thread) in calls.thread.iter().enumerate() {
-        threads.entry(*thread).or_default().1.push(call as u32);
-    }
-    let mut found = vec![None; calls.len()];
-    for (running, mut made) in threads.into_values() {
-        made.sort_by_key(|call| calls.begin[*call as usize]);
-        let mut next = running.into_iter().peekable();
-        let mut open: Vec<u32> = Vec::new();
-        for call in made {
-            let time = calls.begin[call as usize];
-            while let Some(operator) = next.next_if(|operator| operators.begin[*operator as usize] <= time) {
-                let begin = operators.begin[operator as usize];
-                while open.last().is_some_and(|last| operators.end[*last as usize] <= begin) {
-                    open.pop();
-                }
-                open.push(operator);
-            }
-            while open.last().is_some_and(|last| operators.end[*last as usize] <= time) {
-                open.pop();
-            }
-            found[call as usize] = open.last().copied();
-        }
+    let mut found = vec![None; trace.calls.len()];
+    for (calls, running) in by_thread(trace).iter().zip(&threads) {
+        innermost(calls, &trace.calls.begin, running, &operators.begin, &operators.end, |call, operator| {
+            found[call as usize] = (operator != NONE).then_some(operator);
+        });
     }
     found
 }

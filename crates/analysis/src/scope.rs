@@ -27,7 +27,12 @@ pub(crate) struct Split {
 
 impl Scope {
     pub(crate) fn split(self, process: u32, device: u16) -> Split {
-        Split { process: self.by_process.then_some(process), device: self.by_device.then_some(device) }
+        Split { device: self.by_device.then_some(device), ..self.host_split(process) }
+    }
+
+    /// Of what no device is known.
+    pub(crate) fn host_split(self, process: u32) -> Split {
+        Split { process: self.by_process.then_some(process), device: None }
     }
 }
 

@@ -5,8 +5,12 @@ use std::collections::{HashMap, HashSet};
 use serde::Serialize;
 use trace::{OPEN, StringId, Trace};
 
+use crate::attribute::Attribution;
 use crate::regions::Times;
-use crate::tree::{Node, Tree};
+use crate::tree::Node;
+
+/// What a session is made of, as a rule.
+pub const STAGES: [&str; 2] = ["prefill", "decode"];
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Stage {
@@ -24,8 +28,13 @@ pub struct Stage {
 }
 
 /// Regions called as one of `names`; `given` are tokens of each instance.
-pub fn stages(trace: &Trace, names: &[String], given: &[(String, f64)]) -> Vec<Stage> {
-    let tree = Tree::of(trace);
+pub fn stages(
+    trace: &Trace,
+    attribution: &Attribution,
+    names: &[String],
+    given: &[(String, f64)],
+) -> Vec<Stage> {
+    let tree = &attribution.tree;
     let wanted: Vec<Option<&String>> = tree
         .nodes
         .iter()

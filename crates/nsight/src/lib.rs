@@ -4,5 +4,5 @@ pub mod nsys;
 mod proof;
 mod wish;
 
-pub use proof::{Cause, Proof, Question, Remedy, ToolProof, When, prove};
+pub use proof::{Cause, NsysGating, Proof, Question, Remedy, ToolProof, When, prove};
 pub use wish::{Wanted, wanted};

@@ -16,9 +16,6 @@ use crate::wish::{Wanted, wanted};
 /// What lies in so small a part of the run at its beginning or end is worth a word.
 const EDGE: f64 = 0.1;
 
-const REGISTER_ONLY_OFF: &str = "NSYS_NVTX_PROFILER_REGISTER_ONLY=0";
-const FOLLOW_FORKS: &str = "--trace-fork-before-exec=true";
-
 /// A wish and what it is held against.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
@@ -35,10 +32,33 @@ pub struct Proof {
     pub typed: String,
     pub nsys: ToolProof,
     pub ncu: ToolProof,
-    /// What nsys will leave, given the right arguments.
+    /// The gate that nsys is to be given, where one will do.
+    pub gating: Option<NsysGating>,
+    /// What nsys will leave, given that.
     pub prediction: Option<Prediction>,
     /// All that is meant happens at one end of the run.
     pub when: Option<When>,
+}
+
+/// A gate of nsys and what it takes to open it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NsysGating {
+    pub gate: String,
+    pub register_only_off: bool,
+    pub follow_forks: bool,
+}
+
+impl NsysGating {
+    fn arguments(&self) -> Vec<String> {
+        let mut arguments = vec!["-c".to_owned(), "nvtx".to_owned(), "-p".to_owned(), self.gate.clone()];
+        if self.register_only_off {
+            arguments.extend(["-e".to_owned(), "NSYS_NVTX_PROFILER_REGISTER_ONLY=0".to_owned()]);
+        }
+        if self.follow_forks {
+            arguments.push("--trace-fork-before-exec=true".to_owned());
+        }
+        arguments
+    }
 }
 
 /// Where in the run.
@@ -57,6 +77,12 @@ pub struct ToolProof {
     /// Why it matches nothing, or not all that was meant.
     pub cause: Option<Cause>,
     pub remedy: Remedy,
+}
+
+impl ToolProof {
+    fn refused(error: &dyn std::error::Error, remedy: Remedy) -> Self {
+        Self { instances: 0, cause: Some(Cause::Refused { why: error.to_string() }), remedy }
+    }
 }
 
 /// Why a gate matches nothing.
@@ -121,29 +147,39 @@ pub enum Remedy {
 pub fn prove(question: &Question<'_>) -> Proof {
     let Question { wish, regions, .. } = *question;
     let wanted = wanted(wish, regions);
-    let nsys = nsys(wish, regions, &wanted, question.dialect);
+    let meant_gating = nsys_gating(&wanted);
+    let remedy = match &meant_gating {
+        Ok(gating) => selected(gating.arguments(), &meant(&wanted)),
+        Err(remedy) => remedy.clone(),
+    };
+    let nsys = nsys(wish, regions, &wanted, remedy, question.dialect);
+    let gating = match &nsys.remedy {
+        Remedy::AsTyped => {
+            Some(NsysGating { gate: wish.to_owned(), register_only_off: false, follow_forks: false })
+        }
+        Remedy::Arguments { .. } => meant_gating.ok(),
+        Remedy::Ungated { .. } | Remedy::None => None,
+    };
     Proof {
         typed: wish.to_owned(),
-        prediction: prediction(question, &nsys),
+        prediction: gating.as_ref().map(|gating| prediction(question, gating)),
+        gating,
         nsys,
         ncu: ncu(wish, regions, &wanted),
         when: when(&meant(&wanted), question.rehearsed.trace.end - question.rehearsed.trace.begin),
     }
 }
 
-/// What the text as typed leaves, or what is to be used instead.
-fn prediction(question: &Question<'_>, proof: &ToolProof) -> Option<Prediction> {
-    let has = |arguments: &[String], wanted: &str| arguments.iter().any(|argument| argument == wanted);
-    let (gate, register_only_off, follow_forks) = match &proof.remedy {
-        Remedy::AsTyped => (question.wish, false, false),
-        Remedy::Arguments { arguments, .. } => {
-            (arguments.get(3)?.as_str(), has(arguments, REGISTER_ONLY_OFF), has(arguments, FOLLOW_FORKS))
-        }
-        Remedy::Ungated { .. } | Remedy::None => return None,
+/// What such a gate leaves.
+fn prediction(question: &Question<'_>, gating: &NsysGating) -> Prediction {
+    let NsysGating { gate, register_only_off, follow_forks } = gating;
+    let setup = Setup {
+        dialect: question.dialect,
+        range_end: question.range_end,
+        register_only_off: *register_only_off,
+        follow_forks: *follow_forks,
     };
-    let setup =
-        Setup { dialect: question.dialect, range_end: question.range_end, register_only_off, follow_forks };
-    Some(predict(gate, setup, question.rehearsed))
+    predict(gate, setup, question.rehearsed)
 }
 
 fn when(regions: &[&Region], span_ns: i64) -> Option<When> {
@@ -160,17 +196,16 @@ fn when(regions: &[&Region], span_ns: i64) -> Option<When> {
     }
 }
 
-fn nsys(wish: &str, regions: &[Region], wanted: &[Wanted<'_>], dialect: NsysDialect) -> ToolProof {
-    let remedy = nsys_remedy(wanted);
+fn nsys(
+    wish: &str,
+    regions: &[Region],
+    wanted: &[Wanted<'_>],
+    remedy: Remedy,
+    dialect: NsysDialect,
+) -> ToolProof {
     let gate = match NsysGate::parse(wish, dialect) {
         Ok(gate) => gate,
-        Err(error) => {
-            return ToolProof {
-                instances: 0,
-                cause: Some(Cause::Refused { why: error.to_string() }),
-                remedy,
-            };
-        }
+        Err(error) => return ToolProof::refused(&error, remedy),
     };
     let opened = |off: bool| -> u64 {
         let opens = regions.iter().filter(|region| gate.opens_for(&seen(region), off));
@@ -196,14 +231,15 @@ fn nsys(wish: &str, regions: &[Region], wanted: &[Wanted<'_>], dialect: NsysDial
     ToolProof { instances, cause: Some(cause), remedy }
 }
 
-fn nsys_remedy(wanted: &[Wanted<'_>]) -> Remedy {
+/// The one gate that selects all that is meant, or what to do without.
+fn nsys_gating(wanted: &[Wanted<'_>]) -> Result<NsysGating, Remedy> {
     let regions = meant(wanted);
     if regions.is_empty() {
-        return Remedy::None;
+        return Err(Remedy::None);
     }
     if wanted.len() > 1 {
         let why = "nsys takes one gate; record without one and apply the ranges afterwards";
-        return Remedy::Ungated { why: why.to_owned() };
+        return Err(Remedy::Ungated { why: why.to_owned() });
     }
     let gates: BTreeSet<String> = regions
         .iter()
@@ -214,24 +250,19 @@ fn nsys_remedy(wanted: &[Wanted<'_>]) -> Remedy {
         .collect();
     let mut gates = gates.into_iter();
     match (gates.next(), gates.next()) {
-        (Some(gate), None) => {
-            let mut arguments = vec!["-c".to_owned(), "nvtx".to_owned(), "-p".to_owned(), gate];
-            if regions.iter().any(|region| needs_register_only_off(region)) {
-                arguments.extend(["-e".to_owned(), REGISTER_ONLY_OFF.to_owned()]);
-            }
-            if regions.iter().any(|region| region.forked > 0) {
-                arguments.push(FOLLOW_FORKS.to_owned());
-            }
-            selected(arguments, &regions)
-        }
+        (Some(gate), None) => Ok(NsysGating {
+            gate,
+            register_only_off: regions.iter().any(|region| needs_register_only_off(region)),
+            follow_forks: regions.iter().any(|region| region.forked > 0),
+        }),
         (Some(_), Some(_)) => {
             let why =
                 "several domains have it, and nsys takes one gate; name the domain, or record without a gate";
-            Remedy::Ungated { why: why.to_owned() }
+            Err(Remedy::Ungated { why: why.to_owned() })
         }
-        (None, _) => {
-            Remedy::Ungated { why: "nsys cannot express this name as a gate; record without one".to_owned() }
-        }
+        (None, _) => Err(Remedy::Ungated {
+            why: "nsys cannot express this name as a gate; record without one".to_owned(),
+        }),
     }
 }
 
@@ -239,13 +270,7 @@ fn ncu(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> ToolProof {
     let remedy = ncu_remedy(wanted);
     let gate = match NcuGate::parse(wish) {
         Ok(gate) => gate,
-        Err(error) => {
-            return ToolProof {
-                instances: 0,
-                cause: Some(Cause::Refused { why: error.to_string() }),
-                remedy,
-            };
-        }
+        Err(error) => return ToolProof::refused(&error, remedy),
     };
     // A range counts where it, and not already the one around it, lets kernels in.
     let opens = regions.iter().filter(|region| {

@@ -99,6 +99,7 @@ impl Nsys {
         let system = ["/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
         let folders: Vec<PathBuf> = given.iter().cloned().chain(system.map(PathBuf::from)).collect();
         importer.library_path = given;
+        let mut linked: Vec<String> = Vec::new();
         for _ in 0..MOST_LIBRARIES {
             let text = match said(&[path.clone().into(), "--help".into()], &importer.library_path, PATIENCE) {
                 Ok(text) => text,
@@ -111,18 +112,14 @@ impl Nsys {
                 importer.starts = true;
                 return importer;
             };
-            match find_library(&library, &folders) {
-                Some(found) if link(&found, &library, folder).is_ok() => {
-                    if !importer.library_path.iter().any(|path| path == folder) {
-                        importer.library_path.push(folder.to_owned());
-                    } else if importer.missing.contains(&library) {
-                        break;
-                    }
-                }
-                _ => {
-                    importer.missing.push(library);
-                    break;
-                }
+            let found = find_library(&library, &folders).filter(|_| !linked.contains(&library));
+            if found.is_none_or(|found| link(&found, &library, folder).is_err()) {
+                importer.missing.push(library);
+                break;
+            }
+            linked.push(library);
+            if linked.len() == 1 {
+                importer.library_path.push(folder.to_owned());
             }
         }
         let named: Vec<String> = importer.missing.iter().map(|library| needs(library)).collect();

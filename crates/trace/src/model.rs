@@ -260,6 +260,16 @@ pub struct Operators {
     pub name: Vec<StringId>,
 }
 
+/// CUPTI counts correlations in 32 bits, and never gives out the first.
+pub(crate) fn correlation(value: Option<i64>) -> u32 {
+    value.and_then(|value| u32::try_from(value).ok()).filter(|value| *value != 0).unwrap_or(NONE)
+}
+
+/// A count or size; what is none is zero.
+pub(crate) fn small(value: Option<i64>) -> u32 {
+    value.and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
+}
+
 /// Something the reader found wrong or worth saying.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {

@@ -8,6 +8,11 @@ use nvtx::Kind;
 /// Deeper than any program means to nest: such ranges are pushed and never popped.
 pub(crate) const DEEPEST: usize = 128;
 
+/// The parent of what is pushed onto this stack.
+pub(crate) fn parent(stack: &[u32]) -> Option<u32> {
+    stack.get(stack.len().min(DEEPEST).wrapping_sub(1)).copied()
+}
+
 /// Orders ranges by their begin, longer ones first, and finds the parent of each
 /// push/pop range: the innermost range of its thread and domain that is still open
 /// when it begins. Ranges that overlap without nesting are therefore children of
@@ -31,7 +36,7 @@ pub(crate) fn nest(ranges: &mut Ranges) -> u64 {
         }) {
             stack.pop();
         }
-        ranges.parent[range] = stack.get(stack.len().min(DEEPEST).wrapping_sub(1)).copied();
+        ranges.parent[range] = parent(stack);
         too_deep += u64::from(stack.len() >= DEEPEST);
         stack.push(range as u32);
     }

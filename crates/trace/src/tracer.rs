@@ -7,7 +7,7 @@ use nvtx::Kind;
 use tracefile::{Event, Header, Payload, Segment, StringEntry, TraceFile};
 
 use crate::model::{Diagnostic, OPEN, Process, StringId, Thread, Trace};
-use crate::nest::DEEPEST;
+use crate::nest::{DEEPEST, parent};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
@@ -190,7 +190,7 @@ impl Reader<'_> {
                 let begin = self.seen(ticks);
                 self.payload(payload);
                 let stack = self.stacks.entry((thread, domain)).or_default();
-                let parent = stack.get(stack.len().min(DEEPEST).wrapping_sub(1)).copied();
+                let parent = parent(stack);
                 self.too_deep += u64::from(stack.len() >= DEEPEST);
                 stack.push(self.trace.ranges.len() as u32);
                 self.open(thread, domain, name, Kind::PushPop, begin, parent);

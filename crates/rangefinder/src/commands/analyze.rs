@@ -2,15 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use analysis::{Families, Grouping, Options, Scope, analyse};
+use analysis::{Families, Grouping, Options, STAGES, Scope, analyse};
 use anyhow::{Context, Result, anyhow};
 use run::Exit;
 
 use super::print;
 use crate::cli::{AnalyzeArguments, GroupBy, ScopeOf};
-
-/// What a session is made of, as a rule.
-const STAGES: [&str; 2] = ["prefill", "decode"];
 
 pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
     let folder =

@@ -2,14 +2,11 @@
 
 use std::borrow::Cow;
 
-use analysis::{Findings, Options, analyse};
+use analysis::{Findings, Options, STAGES, analyse};
 use trace::Trace;
 
 use super::begin::RunError;
 use super::flow::{Context, Run, StepResult};
-
-/// What a session is made of, as a rule.
-const STAGES: [&str; 2] = ["prefill", "decode"];
 
 pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResult, RunError> {
     let Some((source, trace)) = timeline(run, context) else {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use analysis::Region;
 use nsight::nsys::{Capture, Cause, Gate, Outcome, Verdict, command, judge, lost_its_agent};
-use nsight::{Proof, Remedy, wanted};
+use nsight::{Proof, wanted};
 
 use super::begin::RunError;
 use super::flow::{Context, Run, StepResult};
@@ -56,9 +56,10 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
         let why = "not started: its gate can match nothing, as the plan says".to_owned();
         return Ok(StepResult::Failed { why, asked_for });
     }
+    let importer = nsys.importer(&run.files.path("tmp/nsys-libraries"));
     let mut rungs = rungs(run, proof.as_ref()).into_iter().peekable();
     while let Some(rung) = rungs.next() {
-        let verdict = attempt(run, &nsys, &rung, context)?;
+        let verdict = attempt(run, &nsys, &importer, &rung, context)?;
         record(run, &rung, &verdict);
         if run.manifest.passes.last().is_some_and(|pass| pass.ended_by_us == Some(Reason::Interrupted)) {
             return Ok(StepResult::Interrupted(told(&verdict)));
@@ -109,14 +110,9 @@ fn rungs(run: &Run, proof: Option<&Proof>) -> Vec<Rung> {
         .as_ref()
         .is_some_and(|inventory| inventory.regions.iter().any(|region| region.forked > 0));
     let ungated = Rung { name: "without a gate", gate: Gate::None, follow_forks: forks };
-    let gate = match proof.map(|proof| (&proof.nsys.remedy, &proof.typed)) {
-        Some((Remedy::AsTyped, typed)) => Some((typed.clone(), false)),
-        Some((Remedy::Arguments { arguments, .. }, _)) => arguments.get(3).map(|gate| {
-            let off = arguments.iter().any(|argument| argument.ends_with("REGISTER_ONLY=0"));
-            (gate.clone(), off)
-        }),
-        // Applied afterwards.
-        Some((Remedy::Ungated { .. } | Remedy::None, _)) => None,
+    let gate = match proof {
+        // Where one gate will not do it is applied afterwards.
+        Some(proof) => proof.gating.as_ref().map(|gating| (gating.gate.clone(), gating.register_only_off)),
         None if config.capture_range == crate::config::CaptureRange::CudaProfilerApi => {
             return vec![Rung {
                 name: "between cudaProfilerStart and Stop",
@@ -139,7 +135,13 @@ fn rungs(run: &Run, proof: Option<&Proof>) -> Vec<Rung> {
 }
 
 /// One capture, from the command to the verdict.
-fn attempt(run: &mut Run, nsys: &Nsys, rung: &Rung, context: &mut Context<'_>) -> Result<Verdict, RunError> {
+fn attempt(
+    run: &mut Run,
+    nsys: &Nsys,
+    importer: &Importer,
+    rung: &Rung,
+    context: &mut Context<'_>,
+) -> Result<Verdict, RunError> {
     let folder = run.files.folder(PASS)?;
     let mut attempts = 0;
     let (finished, log) = loop {
@@ -166,8 +168,7 @@ fn attempt(run: &mut Run, nsys: &Nsys, rung: &Rung, context: &mut Context<'_>) -
         let remedy = "let no other nsys run on this machine at the same time".to_owned();
         return Ok(Verdict::failed(Cause::AgentLost, text, Some(remedy)).with_evidence([last_lines(&log)]));
     }
-    let importer = nsys.importer(&run.files.path("tmp/nsys-libraries"));
-    let report = match resolve(nsys, &importer, &folder) {
+    let report = match resolve(nsys, importer, &folder) {
         Ok(Some(report)) => report,
         Ok(None) => return Ok(no_report(rung, &finished, &log)),
         Err(why) => {
@@ -187,7 +188,7 @@ fn attempt(run: &mut Run, nsys: &Nsys, rung: &Rung, context: &mut Context<'_>) -
         private: &run.files.path("tmp/nsys"),
         secrets: &run.files.redactor.known_values(),
     };
-    if let Err(why) = nsys.export(&importer, &export) {
+    if let Err(why) = nsys.export(importer, &export) {
         return Ok(Verdict::failed(Cause::ExportFailed, why, None));
     }
     match trace::read_nsys(&database) {

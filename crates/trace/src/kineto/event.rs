@@ -1,5 +1,7 @@
 //! The fields of one event that say anything to us, found in its text.
 
+use crate::model::small;
+
 /// A number, or something else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Scalar {
@@ -85,10 +87,6 @@ impl<'a> Event<'a> {
     pub(super) fn end(&self) -> i64 {
         self.begin.saturating_add(self.duration)
     }
-}
-
-fn small(value: Option<i64>) -> u32 {
-    value.and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
 }
 
 /// Microseconds with a fraction → nanoseconds, without the rounding of floats.

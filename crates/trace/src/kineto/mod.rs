@@ -12,7 +12,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::model::{
-    ActivityKind, Device, Diagnostic, Direction, Launch, NONE, Process, StringId, Thread, Trace, Transfer,
+    ActivityKind, Device, Diagnostic, Direction, Launch, Process, StringId, Thread, Trace, Transfer,
+    correlation, small,
 };
 use event::{Event, Scalar};
 use json::{Events, JsonError};
@@ -230,7 +231,7 @@ impl Reader {
         // Put right in `finish`: the calls may come later in the file.
         activities.process.push(0);
         activities.device.push(device);
-        activities.stream.push(event.stream.and_then(|stream| u32::try_from(stream).ok()).unwrap_or(0));
+        activities.stream.push(small(event.stream));
         activities.correlation.push(correlation(event.correlation));
         activities.detail.push(detail);
         activities.in_graph.push(event.graph_node.is_some_and(|node| node != 0));
@@ -297,10 +298,6 @@ fn order_operators(trace: &mut Trace) {
     reorder(&mut operators.end);
     operators.thread = order.iter().map(|at| operators.thread[*at as usize]).collect();
     operators.name = order.iter().map(|at| operators.name[*at as usize]).collect();
-}
-
-fn correlation(value: Option<i64>) -> u32 {
-    value.and_then(|value| u32::try_from(value).ok()).filter(|value| *value != 0).unwrap_or(NONE)
 }
 
 /// `Memcpy HtoD (Pageable -> Device)`

@@ -3,7 +3,7 @@
 use super::Loss;
 use super::parallel::Job;
 use super::tables::{Columns, Numbering, jobs as parts};
-use crate::model::{ActivityKind, Direction, NONE, Transfer};
+use crate::model::{ActivityKind, Direction, Transfer, correlation, small};
 use crate::sqlite::{Damage, Database, Row};
 
 /// What one job read. Numbers of processes, threads and launches are its own.
@@ -238,13 +238,4 @@ fn syncs(columns: &Columns<'_>, leaves: &[u32], damage: Damage) -> SyncPart {
     });
     part.loss.damage.add(lost);
     part
-}
-
-/// CUPTI counts correlations in 32 bits, and never gives out the first.
-fn correlation(value: Option<i64>) -> u32 {
-    value.and_then(|value| u32::try_from(value).ok()).filter(|value| *value != 0).unwrap_or(NONE)
-}
-
-fn small(value: Option<i64>) -> u32 {
-    value.and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
 }
