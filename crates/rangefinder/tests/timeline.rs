@@ -189,6 +189,18 @@ fn an_importer_that_does_not_start_is_named_by_its_library() {
     assert!(nowhere.code == 2 && nowhere.stderr.contains("must be exported by nsys"), "{}", nowhere.stderr);
 }
 
+/// nsys ends with 0 and leaves a report; there is nothing in it.
+#[test]
+fn an_empty_report_is_no_success() {
+    const TEST: &str = "an_empty_report_is_no_success";
+    let Some(nsys) = Nsys::get(TEST, VERSIONS[1]) else { return };
+    let sandbox = Sandbox::new();
+    let (ran, manifest) = nsys.run(&sandbox, &["nsys.enable=true"], &["sleep", "0.2"]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert_eq!(verdicts(&manifest), [("missed".to_owned(), "nothing-recorded".to_owned())]);
+    assert!(ran.stderr.contains("the report is empty"), "{}", ran.stderr);
+}
+
 #[test]
 fn without_nsys_the_run_goes_on() {
     let sandbox = Sandbox::new();

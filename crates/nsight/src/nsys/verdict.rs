@@ -24,6 +24,7 @@ pub enum Cause {
     ClientNotSeen,
     RecordsLost,
     RehearsalWasBlind,
+    NothingRecorded,
     ImporterNotFound,
     ImporterBroken,
     AgentLost,
@@ -111,6 +112,11 @@ pub fn judge(report: &Trace, rehearsed: &[Region], wanted: &[&Region], gated: bo
     if rehearsed.is_empty() && !seen.is_empty() {
         let text = format!("{} regions are in the report, and the rehearsal saw none", seen.len());
         return verdict(Outcome::Captured, Some(Cause::RehearsalWasBlind), text, None);
+    }
+    if report.ranges.is_empty() && report.calls.is_empty() && report.activities.is_empty() && expected == 0 {
+        let text = "the report is empty: no range, no CUDA call, no kernel".to_owned();
+        let remedy = "the program uses neither NVTX nor CUDA, or this nsys sees neither in it";
+        return verdict(Outcome::Missed, Some(Cause::NothingRecorded), text, Some(remedy));
     }
     if expected == 0 {
         return verdict(
