@@ -281,7 +281,8 @@ impl Walk<'_> {
         for activity in order {
             let at = *activity as usize;
             let (begin, end) = (activities.begin[at], activities.end[at].max(activities.begin[at]));
-            let gap = self.all.until.filter(|until| *until < begin);
+            let recorded = recorded_since(&self.trace.windows, begin);
+            let gap = self.all.until.map(|until| until.max(recorded)).filter(|until| *until < begin);
             let is_kernel = activities.kind[at] == ActivityKind::Kernel;
             let call = self.attribution.call[at];
             let delay =
@@ -353,6 +354,13 @@ impl Walk<'_> {
             });
         }
     }
+}
+
+/// Since when all was recorded that happened up to `time`: nobody knows whether a device
+/// was idle when nobody looked.
+fn recorded_since(windows: &[(i64, i64)], time: i64) -> i64 {
+    let next = windows.partition_point(|(begin, _)| *begin <= time);
+    next.checked_sub(1).map_or(i64::MIN, |at| windows[at].0)
 }
 
 /// Adds an interval to a union that is walked in order of begins; returns what is new.

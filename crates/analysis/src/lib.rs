@@ -15,6 +15,7 @@ mod statistics;
 mod summaries;
 mod sweep;
 mod tree;
+mod within;
 
 pub use attribute::{Attribution, Plane, attribute};
 pub use families::Families;
@@ -29,3 +30,4 @@ pub use scope::{Place, Scope};
 pub use stages::{STAGES, Stage, stages};
 pub use statistics::Statistics;
 pub use summaries::{ApiRow, Synchronisation, TransferRow, api, transfers};
+pub use within::keep_within;

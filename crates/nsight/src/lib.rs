@@ -1,4 +1,5 @@
-//! The vendor tools. So far: what their gates will do, told before they are used.
+//! The vendor tools: find them, know what each version can do, build its command, judge
+//! what comes out.
 
 pub mod nsys;
 mod proof;

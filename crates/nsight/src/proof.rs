@@ -391,6 +391,25 @@ fn domains(regions: &[&Region]) -> Vec<String> {
     names.into_iter().collect()
 }
 
+impl Cause {
+    /// What it makes of a capture by nsys.
+    pub fn of_nsys(&self) -> crate::nsys::Cause {
+        match self {
+            Self::NoSuchName { .. } | Self::List { .. } | Self::Semicolon | Self::Glob => {
+                crate::nsys::Cause::NoSuchRange
+            }
+            Self::OtherDomain { .. } => crate::nsys::Cause::WrongDomain,
+            Self::Unregistered { .. } => crate::nsys::Cause::UnregisteredString,
+            Self::Refused { .. } => crate::nsys::Cause::Refused,
+            Self::IsPushPop { .. }
+            | Self::IsStartEnd { .. }
+            | Self::Wide { .. }
+            | Self::Unseen { .. }
+            | Self::ForkedOnly { .. } => crate::nsys::Cause::GateCannotOpen,
+        }
+    }
+}
+
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let quoted =

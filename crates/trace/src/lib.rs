@@ -8,14 +8,15 @@ mod nsys;
 mod open;
 mod sqlite;
 mod tracer;
+mod window;
 
 pub use kineto::{KinetoError, read_kineto, read_kineto_from};
 pub use model::{
     Activities, ActivityKind, Calls, Device, Diagnostic, Direction, Launch, NONE, OPEN, Operators, Process,
     Ranges, StringId, Strings, Syncs, Thread, Trace, Transfer,
 };
-pub use nsys::{NsysError, read_nsys, read_nsys_bytes};
+pub use nsys::{NsysError, environment_values, read_nsys, read_nsys_bytes, read_nsys_session};
 pub use nvtx::Kind;
-pub use open::{OpenError, open};
+pub use open::{OpenError, open, timeline_files};
 pub use sqlite::SqliteError;
 pub use tracer::{ReadError, read_tracer_bytes, read_tracer_files};

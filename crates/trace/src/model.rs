@@ -33,6 +33,10 @@ pub struct Trace {
     /// When the recording of the first process began and the last event was seen.
     pub begin: i64,
     pub end: i64,
+    /// What the times count from, in nanoseconds since 1970, where that is known.
+    pub session_start: Option<i64>,
+    /// Stretches of time that were recorded, in order and apart; none when all of it was.
+    pub windows: Vec<(i64, i64)>,
 }
 
 impl Trace {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::kineto::{KinetoError, read_kineto};
 use crate::model::Trace;
-use crate::nsys::{NsysError, read_nsys};
+use crate::nsys::{NsysError, read_nsys, read_nsys_session};
 use crate::tracer::{ReadError, read_tracer_files};
 
 #[derive(Debug, thiserror::Error)]
@@ -36,15 +36,17 @@ enum Format {
 
 /// Reads all files into one trace. A folder stands for the traces in it.
 pub fn open(paths: &[PathBuf]) -> Result<Trace, OpenError> {
-    let mut files = Vec::new();
+    let (mut files, mut ours, mut traces) = (Vec::new(), Vec::new(), Vec::new());
     for path in paths {
-        if path.is_dir() {
-            files.extend(folder(path)?);
-        } else {
+        if !path.is_dir() {
             files.push(path.clone());
+            continue;
+        }
+        match timeline_files(&path.join("nsys")) {
+            timeline if timeline.is_empty() => files.extend(folder(path)?),
+            timeline => traces.push(read_nsys_session(&timeline)?),
         }
     }
-    let (mut ours, mut traces) = (Vec::new(), Vec::new());
     for path in files {
         match format(&path)? {
             Format::Tracer => ours.push(path),
@@ -94,12 +96,24 @@ fn format(path: &Path) -> Result<Format, OpenError> {
     }
 }
 
-/// The best trace of a run directory: a timeline, else what the rehearsal left.
+/// The exports of one capture, in their order: `run.sqlite`, or `run.1.sqlite` and so on.
+pub fn timeline_files(folder: &Path) -> Vec<PathBuf> {
+    let number = |path: &Path| -> Option<u32> {
+        let name = path.file_name()?.to_str()?;
+        match name.strip_prefix("run")?.strip_suffix("sqlite")? {
+            "." => Some(0),
+            number => number.strip_prefix('.')?.strip_suffix('.')?.parse().ok(),
+        }
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: Vec<(u32, PathBuf)> =
+        entries.filter_map(|entry| Some((number(&entry.path())?, entry.path()))).collect();
+    files.sort();
+    files.into_iter().map(|(_, path)| path).collect()
+}
+
+/// Traces of ours in a run directory or any other folder.
 fn folder(path: &Path) -> Result<Vec<PathBuf>, OpenError> {
-    let timeline = path.join("nsys/run.sqlite");
-    if timeline.is_file() {
-        return Ok(vec![timeline]);
-    }
     for folder in [path.join("rehearsal"), path.to_owned()] {
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
         let mut files: Vec<PathBuf> = entries

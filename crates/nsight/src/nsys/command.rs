@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::time::Duration;
 
 use super::options::Options;
 
@@ -30,6 +31,8 @@ pub struct Capture<'a> {
     pub domains_included: &'a [String],
     pub domains_excluded: &'a [String],
     pub follow_forks: bool,
+    /// Recording begins so long after the start.
+    pub delay: Option<Duration>,
     pub extra: &'a [String],
     /// Without an extension.
     pub output: &'a Path,
@@ -80,6 +83,10 @@ pub fn command(
     if capture.follow_forks {
         add("trace-fork-before-exec", "true");
     }
+    if let Some(delay) = capture.delay {
+        // Whole seconds are all it takes.
+        add("delay", &delay.as_secs_f64().round().to_string());
+    }
     if options.graph_nodes && capture.trace.iter().any(|trace| trace == "cuda") {
         add("cuda-graph-trace", "node");
     }
@@ -120,6 +127,7 @@ mod tests {
             domains_included: &[],
             domains_excluded: &[],
             follow_forks: false,
+            delay: None,
             extra: &[],
             output: Path::new("run/nsys/run"),
         };

@@ -1,7 +1,7 @@
 //! What a version of nsys can do, from what it says of itself.
 
 /// Options of `nsys profile`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Options {
     /// Every option by its long name, as `--help` lists them.
     pub names: Vec<String>,

@@ -1,44 +1,142 @@
-//! What a capture really was, told from the report and the rehearsal.
+//! What a capture really was, with its cause and what to do.
 
-use analysis::Region;
-use serde::Serialize;
-use trace::Trace;
+use serde::{Deserialize, Serialize};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// What was wanted is there.
     Captured,
     /// A part of it is.
     Partial,
-    /// The tool ran, and nothing that was wanted is there.
+    /// The tool ran, or need not have, and nothing that was wanted is there.
     Missed,
     /// There is no usable report.
     Failed,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+impl Outcome {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Captured => "captured",
+            Self::Partial => "partial",
+            Self::Missed => "missed",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+/// Why a capture is what it is. With `captured` it explains what looks odd.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
+    /// There is no nsys, or none where it was said to be.
+    NotInstalled,
+    /// There is one, and it does not answer.
+    ToolBroken,
+    NotStarted,
+    /// nsys did not take the command.
+    Refused,
+    /// No range is called that.
+    NoSuchRange,
+    /// The range exists in another domain.
+    WrongDomain,
+    /// The range's string is not registered, and nsys was not told to look at such.
+    UnregisteredString,
+    /// The range is one that no gate of nsys opens for, or only in a child that it does not follow.
+    GateCannotOpen,
+    /// The gate did not open, and nothing says why.
     GateNeverOpened,
+    /// The program ran, and did not come to the range this time.
+    PathNotTaken,
+    /// This nsys sees nothing of this NVTX client.
     ClientNotSeen,
     RecordsLost,
+    /// The program opens more or fewer ranges from run to run.
+    CountVaries,
     RehearsalWasBlind,
     NothingRecorded,
     ImporterNotFound,
     ImporterBroken,
     AgentLost,
-    ReportUnreadable,
     ExportFailed,
-    NotStarted,
-    Refused,
+    ReportUnreadable,
+    /// Another profiler in the workload uses CUPTI.
+    CuptiInUse,
+    NotPermitted,
+    UnsupportedDriver,
     WorkloadFailed,
+    /// nsys ended the workload when the range closed, as it was told to.
+    EndedAfterRange,
+    Interrupted,
     TimedOut,
     DiskFull,
     NoReport,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+impl Cause {
+    /// What to do about it, where that is always the same.
+    pub fn remedy(self) -> Option<&'static str> {
+        Some(match self {
+            Self::NotInstalled => {
+                "install Nsight Systems, or name its `nsys` with `nsys.path` or RANGEFINDER_NSYS"
+            }
+            Self::ToolBroken => {
+                "reinstall it, or name another with `nsys.path`; `rangefinder doctor` shows what it says"
+            }
+            Self::Refused => "look at `nsys.extra_args` and at nsys/cmd.txt",
+            Self::WrongDomain => "name the domain: NAME@DOMAIN",
+            Self::UnregisteredString => {
+                "let the rehearsal correct the gate (`nsys.strict=false`), or add --env-var=NSYS_NVTX_PROFILER_REGISTER_ONLY=0"
+            }
+            Self::GateCannotOpen => "record without a gate: `nsys.strict=false`",
+            Self::GateNeverOpened => {
+                "rehearse (`rehearsal.enable=true`) to learn why, or record without a gate"
+            }
+            Self::PathNotTaken => {
+                "look at the workload's own output: an empty input, no token to generate, an early exit?"
+            }
+            Self::ClientNotSeen => {
+                "use a newer nsys (2025 sees every NVTX), or an older NVTX client (Python nvtx 0.2.8)"
+            }
+            Self::RecordsLost => {
+                "record less: a gate, fewer kinds of `nsys.trace`, a shorter run; or a newer nsys"
+            }
+            Self::NothingRecorded => {
+                "the program uses neither NVTX nor CUDA, or this nsys sees neither in it"
+            }
+            Self::ImporterNotFound | Self::ImporterBroken => {
+                "install what is missing, or name a folder that has it with RANGEFINDER_LIBRARY_PATH; the `.qdstrm` is kept, \
+                 and `rangefinder analyze` reads it on any machine with the same nsys and its importer"
+            }
+            Self::AgentLost => "let no other nsys run on this machine at the same time",
+            Self::CuptiInUse => {
+                "switch the workload's own profiler off in this pass (RANGEFINDER_PASS says which it is)"
+            }
+            Self::NotPermitted => {
+                "lower /proc/sys/kernel/perf_event_paranoid to 1, allow GPU counters for all users, or run as root; or do not ask for it (`nsys.sample=none`)"
+            }
+            Self::UnsupportedDriver => "use an nsys that is as new as the driver",
+            Self::WorkloadFailed => {
+                "look at the workload's output in nsys/stderr.log: it may not bear a profiler"
+            }
+            Self::TimedOut => {
+                "give it more time (`workload.timeout`): under a profiler everything takes longer"
+            }
+            Self::DiskFull => "make room, or record less",
+            Self::ExportFailed | Self::ReportUnreadable => "the raw report is kept: try another nsys on it",
+            Self::NotStarted
+            | Self::NoSuchRange
+            | Self::CountVaries
+            | Self::RehearsalWasBlind
+            | Self::EndedAfterRange
+            | Self::Interrupted
+            | Self::NoReport => return None,
+        })
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     pub outcome: Outcome,
     pub cause: Option<Cause>,
@@ -50,107 +148,45 @@ pub struct Verdict {
     pub coverage: Vec<Coverage>,
 }
 
-/// Instances of a region in the report and in the rehearsal.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+/// Instances of a region in the report and in the rehearsals.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {
     pub region: String,
     pub captured: u64,
+    /// The fewest and the most that any rehearsal saw.
     pub expected: u64,
+    pub expected_most: u64,
 }
 
 impl Verdict {
-    pub fn failed(cause: Cause, text: impl Into<String>, remedy: Option<String>) -> Self {
+    pub fn new(outcome: Outcome, cause: Option<Cause>, text: impl Into<String>) -> Self {
         Self {
-            outcome: Outcome::Failed,
-            cause: Some(cause),
+            outcome,
+            cause,
             text: text.into(),
             evidence: Vec::new(),
-            remedy,
+            remedy: cause.and_then(Cause::remedy).map(str::to_owned),
             coverage: Vec::new(),
         }
     }
 
+    pub fn failed(cause: Cause, text: impl Into<String>) -> Self {
+        Self::new(Outcome::Failed, Some(cause), text)
+    }
+
+    pub fn missed(cause: Cause, text: impl Into<String>) -> Self {
+        Self::new(Outcome::Missed, Some(cause), text)
+    }
+
     #[must_use]
     pub fn with_evidence(mut self, evidence: impl IntoIterator<Item = String>) -> Self {
-        self.evidence.extend(evidence);
+        self.evidence.extend(evidence.into_iter().filter(|line| !line.is_empty()));
         self
     }
-}
 
-/// Holds a report against a rehearsal. `wanted` are the regions that were asked for; all
-/// of them when there was no gate.
-pub fn judge(report: &Trace, rehearsed: &[Region], wanted: &[&Region], gated: bool) -> Verdict {
-    let seen = analysis::regions(report);
-    let coverage: Vec<Coverage> = wanted
-        .iter()
-        .map(|region| {
-            let found = seen.iter().find(|other| same(other, region, gated));
-            Coverage {
-                region: region.path.to_string(),
-                captured: found.map_or(0, |found| found.instances),
-                expected: region.instances,
-            }
-        })
-        .collect();
-    let captured: u64 = coverage.iter().map(|row| row.captured.min(row.expected)).sum();
-    let expected: u64 = coverage.iter().map(|row| row.expected).sum();
-    let lost: Vec<String> = report
-        .diagnostics
-        .iter()
-        .filter(|diagnostic| diagnostic.lost)
-        .map(|diagnostic| diagnostic.text.clone())
-        .collect();
-    let verdict = |outcome, cause, text: String, remedy: Option<&str>| Verdict {
-        outcome,
-        cause,
-        text,
-        evidence: lost.clone(),
-        remedy: remedy.map(str::to_owned),
-        coverage: coverage.clone(),
-    };
-    let all = format!("{captured} of {expected} instances");
-    if rehearsed.is_empty() && !seen.is_empty() {
-        let text = format!("{} regions are in the report, and the rehearsal saw none", seen.len());
-        return verdict(Outcome::Captured, Some(Cause::RehearsalWasBlind), text, None);
+    #[must_use]
+    pub fn with_remedy(mut self, remedy: impl Into<String>) -> Self {
+        self.remedy = Some(remedy.into());
+        self
     }
-    if report.ranges.is_empty() && report.calls.is_empty() && report.activities.is_empty() && expected == 0 {
-        let text = "the report is empty: no range, no CUDA call, no kernel".to_owned();
-        let remedy = "the program uses neither NVTX nor CUDA, or this nsys sees neither in it";
-        return verdict(Outcome::Missed, Some(Cause::NothingRecorded), text, Some(remedy));
-    }
-    if expected == 0 {
-        return verdict(
-            Outcome::Captured,
-            None,
-            "the program opens no range; all of it was recorded".to_owned(),
-            None,
-        );
-    }
-    if captured == 0 {
-        let text = format!("the rehearsal saw {expected} ranges, the report has none of them");
-        let remedy = "use a newer nsys (2025 sees every NVTX), or an older NVTX client (Python nvtx 0.2.8)";
-        return verdict(Outcome::Missed, Some(Cause::ClientNotSeen), text, Some(remedy));
-    }
-    if captured < expected {
-        let remedy = "look at the counts: what varies from run to run is no loss";
-        return verdict(Outcome::Partial, Some(Cause::RecordsLost), all, Some(remedy));
-    }
-    if !lost.is_empty() {
-        return verdict(
-            Outcome::Partial,
-            Some(Cause::RecordsLost),
-            format!("{all}, but records were lost"),
-            None,
-        );
-    }
-    verdict(Outcome::Captured, None, all, None)
-}
-
-/// A gated report has no range around the gate: paths are compared from their ends.
-fn same(seen: &Region, wanted: &Region, gated: bool) -> bool {
-    let (a, b) = (&seen.path, &wanted.path);
-    if seen.kind != wanted.kind || a.domain != b.domain {
-        return false;
-    }
-    if gated { a.names == b.names || b.names.ends_with(&a.names) } else { a.names == b.names }
 }

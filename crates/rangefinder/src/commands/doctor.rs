@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use run::Exit;
-use run::nsys::Nsys;
+use run::nsys::{Importer, NsysRecord};
 use run::provenance::{Gpus, Provenance, Tool, gather};
 use serde_json::json;
 
@@ -18,13 +18,14 @@ struct Finding {
 }
 
 pub(crate) fn main(arguments: &DoctorArguments) -> Result<Exit> {
-    let provenance = gather(None, &here()?);
+    let provenance = gather(None, &here()?, None);
     if arguments.json {
         let document = json!({
             "schema": 1,
             "machine": provenance.machine,
             "gpus": provenance.gpus,
             "tools": provenance.tools,
+            "nsys": provenance.nsys,
             "git": provenance.git,
         });
         print(&format!("{document:#}\n"))?;
@@ -39,25 +40,51 @@ fn findings(provenance: &Provenance) -> Vec<Finding> {
     let system = format!("{}, kernel {}", machine.os.as_deref().unwrap_or("unknown"), machine.kernel);
     let mut findings = vec![Finding { what: "system".to_owned(), state: system, missing: None }];
     findings.extend(gpus(&provenance.gpus));
-    findings.extend(nsys());
-    findings.extend(provenance.tools.iter().filter(|tool| tool.name != "nsys").map(tool));
+    for found in &provenance.tools {
+        findings.push(tool(found));
+        if found.name == "nsys" {
+            findings.extend(provenance.nsys.iter().flat_map(nsys));
+        }
+    }
     findings
 }
 
-/// The nsys that a run would use, and whether its reports can be read.
-fn nsys() -> Vec<Finding> {
-    let nsys = match Nsys::locate() {
-        Ok(nsys) => nsys,
-        Err(problem) => {
-            let costs = "no timeline by Nsight Systems; the rehearsal's ranges remain".to_owned();
-            let remedy = "install Nsight Systems, or name its `nsys` with RANGEFINDER_NSYS".to_owned();
-            return vec![Finding { what: "nsys".to_owned(), state: problem, missing: Some((costs, remedy)) }];
-        }
-    };
-    let found = format!("{}, {}", nsys.version, nsys.installation.nsys.display());
-    let mut findings = vec![Finding { what: "nsys".to_owned(), state: found, missing: None }];
-    let Ok(folder) = tempfile::tempdir() else { return findings };
-    let importer = nsys.importer(folder.path());
+/// What there is to say of the nsys that a run would use.
+fn nsys(nsys: &NsysRecord) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    if !nsys.fit_for_driver {
+        findings.push(Finding {
+            what: "nsys".to_owned(),
+            state: format!("{} is older than the CUDA of the driver", nsys.probe.version),
+            missing: Some((
+                "most kernels may be lost without a word".to_owned(),
+                "install an nsys that is as new as the driver".to_owned(),
+            )),
+        });
+    }
+    if let Some(others) = nsys.others.first() {
+        let more = if nsys.others.len() > 1 {
+            format!(" and {} more", nsys.others.len() - 1)
+        } else {
+            String::new()
+        };
+        let state = format!("{}, {}{more}; `nsys.path` chooses another", others.1, others.0.display());
+        findings.push(Finding { what: "also".to_owned(), state, missing: None });
+    }
+    findings.push(importer(&nsys.importer));
+    findings.extend(nsys.environment.iter().map(|line| Finding {
+        what: "sampling".to_owned(),
+        state: line.clone(),
+        missing: Some((
+            "no CPU samples and no context switches in the timeline (`nsys.sample`)".to_owned(),
+            "lower /proc/sys/kernel/perf_event_paranoid to 1, or run as root".to_owned(),
+        )),
+    }));
+    findings
+}
+
+/// Whether reports can be read.
+fn importer(importer: &Importer) -> Finding {
     let path = importer.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let state = match (&importer.problem, importer.in_place) {
         (None, true) => path,
@@ -76,8 +103,7 @@ fn nsys() -> Vec<Finding> {
             format!("{install}, or name a folder that has it with RANGEFINDER_LIBRARY_PATH"),
         )
     });
-    findings.push(Finding { what: "importer".to_owned(), state, missing });
-    findings
+    Finding { what: "importer".to_owned(), state, missing }
 }
 
 fn gpus(gpus: &Gpus) -> Vec<Finding> {
@@ -111,8 +137,15 @@ fn tool(tool: &Tool) -> Finding {
         (None, Some(problem)) => problem.clone(),
         (None, None) => "unknown".to_owned(),
     };
-    let costs =
-        ("no hardware counters".to_owned(), "install Nsight Compute and put `ncu` on the PATH".to_owned());
+    let costs = match tool.name {
+        "nsys" => (
+            "no timeline by Nsight Systems; the rehearsal's ranges remain".to_owned(),
+            "install Nsight Systems, or name its `nsys` with RANGEFINDER_NSYS".to_owned(),
+        ),
+        _ => {
+            ("no hardware counters".to_owned(), "install Nsight Compute and put `ncu` on the PATH".to_owned())
+        }
+    };
     Finding { what: tool.name.to_owned(), state, missing: tool.version.is_none().then_some(costs) }
 }
 

@@ -36,6 +36,7 @@ impl Sandbox {
             .args(arguments)
             .current_dir(self.folder.path())
             .env("XDG_CONFIG_HOME", self.path("no-config"))
+            .env("XDG_CACHE_HOME", self.path("cache"))
             .env_remove("RANGEFINDER_PRESETS")
             // Whatever is installed here: tests name the one they want.
             .env("RANGEFINDER_NSYS", "none")

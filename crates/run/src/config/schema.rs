@@ -46,6 +46,8 @@ pub struct RehearsalConfig {
 #[serde(deny_unknown_fields)]
 pub struct NsysConfig {
     pub enable: Enable,
+    pub path: Option<Text>,
+    pub strict: bool,
     pub gating_nvtx: bool,
     #[serde(deserialize_with = "one_or_many")]
     pub trace: Vec<String>,

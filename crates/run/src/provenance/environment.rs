@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::{Git, Gpus, Machine, Python, Tool};
+use crate::nsys::{Nsys, NsysRecord};
 use crate::workload::{Workload, environment};
 
 #[derive(Debug, Clone, Serialize)]
@@ -14,6 +15,8 @@ pub struct Provenance {
     pub machine: Machine,
     pub gpus: Gpus,
     pub tools: Vec<Tool>,
+    /// What the nsys that a run would use can do, and its importer.
+    pub nsys: Option<NsysRecord>,
     pub python: Option<Python>,
     /// Why `python` is absent for a Python workload.
     pub python_problem: Option<String>,
@@ -25,10 +28,10 @@ pub struct Provenance {
 }
 
 /// Asks everyone at once; each program asked has a time limit of its own, NVML has none.
-pub fn gather(workload: Option<&Workload>, here: &Path) -> Provenance {
+/// `nsys` is the one that the configuration names.
+pub fn gather(workload: Option<&Workload>, here: &Path, nsys: Option<&str>) -> Provenance {
     std::thread::scope(|scope| {
         let gpus = scope.spawn(Gpus::look);
-        let nsys = scope.spawn(|| Tool::look("nsys"));
         let ncu = scope.spawn(|| Tool::look("ncu"));
         let git = scope.spawn(|| Git::of(here));
         let python = workload.and_then(|workload| {
@@ -49,11 +52,16 @@ pub fn gather(workload: Option<&Workload>, here: &Path) -> Provenance {
             devices: Vec::new(),
             absent_because: Some("asking NVML failed".to_owned()),
         };
+        let gpus = gpus.join().unwrap_or_else(|_| gone());
+        let found = Nsys::locate(nsys, gpus.cuda.as_deref());
+        let mut tools = vec![Tool::of_nsys(&found)];
+        tools.extend(ncu.join());
         Provenance {
             rangefinder: env!("CARGO_PKG_VERSION"),
             machine: Machine::look(),
-            gpus: gpus.join().unwrap_or_else(|_| gone()),
-            tools: [nsys, ncu].into_iter().filter_map(|tool| tool.join().ok()).collect(),
+            gpus,
+            tools,
+            nsys: found.ok().and_then(|nsys| Some(nsys.record(tempfile::tempdir().ok()?.path()))),
             python,
             python_problem,
             git: git.join().ok().flatten(),
@@ -72,6 +80,7 @@ impl Provenance {
             machine: Machine::look(),
             gpus: Gpus { driver: None, cuda: None, devices: Vec::new(), absent_because },
             tools: Vec::new(),
+            nsys: None,
             python: None,
             python_problem: None,
             git: None,

@@ -15,7 +15,6 @@ pub use inputs::inputs_yaml;
 pub use machine::Machine;
 pub use python::Python;
 pub use tools::Tool;
-pub(crate) use tools::tool_version;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

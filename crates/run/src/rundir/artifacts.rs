@@ -15,7 +15,13 @@ pub struct Artifact {
     pub bytes: u64,
     /// Absent for what is not a plain file (a link, a socket) or cannot be read.
     pub blake3: Option<String>,
+    /// A vendor's raw report: it holds the environment and the command line of the workload,
+    /// and is not to be shared unseen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub holds_environment: bool,
 }
+
+const RAW_REPORTS: [&str; 4] = [".nsys-rep", ".qdrep", ".qdstrm", ".ncu-rep"];
 
 /// The hash of a file that was hashed while it was written.
 #[derive(Debug, Clone)]
@@ -59,7 +65,8 @@ fn walk(run: &Path, folder: &Path, known: &KnownHashes, found: &mut Vec<Artifact
         });
         let hash = || known.map(|known| known.blake3.clone()).or_else(|| hash(&path));
         let blake3 = kind.is_file().then(hash).flatten();
-        found.push(Artifact { path: name, bytes, blake3 });
+        let holds_environment = RAW_REPORTS.iter().any(|extension| name.ends_with(extension));
+        found.push(Artifact { path: name, bytes, blake3, holds_environment });
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use nsight::nsys::{Cause, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::artifacts::Artifact;
@@ -152,7 +153,7 @@ pub struct VerdictRecord {
     pub tool: String,
     /// Which rung of the ladder it was.
     pub rung: String,
-    pub verdict: serde_json::Value,
+    pub verdict: Verdict,
 }
 
 impl Manifest {
@@ -160,6 +161,13 @@ impl Manifest {
     pub fn workload_pass(&self) -> Option<&Pass> {
         let undisturbed = self.passes.iter().find(|pass| pass.name == "rehearsal");
         undisturbed.or_else(|| self.passes.last())
+    }
+
+    /// The workload, and not the tool, failed under the last rung of a capture.
+    pub fn workload_failed_in_a_capture(&self) -> bool {
+        let last = |tool: &str| self.verdicts.iter().rfind(|record| record.tool == tool);
+        let failed = |record: &VerdictRecord| record.verdict.cause == Some(Cause::WorkloadFailed);
+        self.verdicts.iter().filter_map(|record| last(&record.tool)).any(failed)
     }
 
     pub fn new(id: String, name: String, invocation: Invocation, workload: WorkloadRecord) -> Self {
@@ -210,6 +218,11 @@ impl Manifest {
         let mask = |text: &mut String| *text = redactor.text(text);
         masked.steps.iter_mut().filter_map(|step| step.note.as_mut()).for_each(mask);
         masked.warnings.iter_mut().for_each(mask);
+        for record in &mut masked.verdicts {
+            mask(&mut record.verdict.text);
+            record.verdict.evidence.iter_mut().for_each(mask);
+            record.verdict.remedy.iter_mut().for_each(mask);
+        }
         for pass in &mut masked.passes {
             pass.log_errors.iter_mut().for_each(mask);
             pass.leftovers.iter_mut().for_each(|leftover| mask(&mut leftover.name));

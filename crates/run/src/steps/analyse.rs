@@ -2,11 +2,15 @@
 
 use std::borrow::Cow;
 
-use analysis::{Findings, Options, STAGES, analyse};
+use analysis::{Findings, Options, Region, STAGES, analyse};
+use nsight::nsys::Outcome;
+use nsight::wanted;
 use trace::Trace;
 
 use super::begin::RunError;
 use super::flow::{Context, Run, StepResult};
+use crate::events::Event;
+use crate::rundir::VerdictRecord;
 
 pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResult, RunError> {
     let Some((source, trace)) = timeline(run, context) else {
@@ -23,20 +27,33 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
     Ok(StepResult::Done(Some(note)))
 }
 
-/// The best there is: the capture by nsys, else the ranges of the rehearsal.
-fn timeline<'r>(run: &'r Run, context: &mut Context<'_>) -> Option<(&'static str, Cow<'r, Trace>)> {
-    let database = run.files.path("nsys/run.sqlite");
-    let holds_something = run
-        .manifest
-        .verdicts
-        .iter()
-        .rfind(|record| record.tool == "nsys")
-        .is_some_and(|record| matches!(record.verdict["outcome"].as_str(), Some("captured" | "partial")));
-    if database.is_file() && holds_something {
-        match trace::read_nsys(&database) {
-            Ok(trace) => return Some(("nsys", Cow::Owned(trace))),
-            Err(error) => context.observer.see(&crate::events::Event::Warning { text: error.to_string() }),
+/// The best there is: the capture by nsys with its gate applied, else the ranges of the
+/// rehearsal.
+fn timeline<'r>(run: &'r mut Run, context: &mut Context<'_>) -> Option<(&'static str, Cow<'r, Trace>)> {
+    let usable = |record: &VerdictRecord| {
+        record.tool == "nsys" && matches!(record.verdict.outcome, Outcome::Captured | Outcome::Partial)
+    };
+    let captured = run.timeline.take().or_else(|| {
+        // A run that is resumed has only the files.
+        let databases = trace::timeline_files(&run.files.path("nsys"));
+        if databases.is_empty() || !run.manifest.verdicts.iter().rev().any(usable) {
+            return None;
         }
+        trace::read_nsys_session(&databases)
+            .map_err(|error| context.observer.see(&Event::Warning { text: error.to_string() }))
+            .ok()
+    });
+    if let Some(mut trace) = captured {
+        if let Some(wish) = run.nsys_wish() {
+            let regions = analysis::regions(&trace);
+            let wanted: Vec<&Region> =
+                wanted(wish, &regions).into_iter().flat_map(|wanted| wanted.regions).collect();
+            // What is not there cannot be applied; the verdict has said so.
+            if !wanted.is_empty() {
+                analysis::keep_within(&mut trace, &wanted);
+            }
+        }
+        return Some(("nsys", Cow::Owned(trace)));
     }
     let inventory = run.inventory.as_ref().filter(|inventory| !inventory.is_empty())?;
     Some(("rehearsal", Cow::Borrowed(&inventory.trace)))

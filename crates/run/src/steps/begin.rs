@@ -79,6 +79,8 @@ pub fn begin(start: Start) -> Result<Run, RunError> {
         known_hashes: KnownHashes::new(),
         tracer: start.tracer,
         inventory: None,
+        second_rehearsal: None,
+        timeline: None,
         findings: None,
         _lock: lock,
     })

@@ -36,8 +36,12 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
 /// and a driver that never answers does not hold up the run.
 fn ask_everyone(run: &Run, context: &Context<'_>) -> Option<Provenance> {
     let workload = run.workload.clone();
+    let nsys = run.resolved.config.nsys.path.clone();
     let (sender, answers) = channel();
-    std::thread::spawn(move || sender.send(Box::new(gather(Some(&workload), &workload.cwd))));
+    std::thread::spawn(move || {
+        let nsys = nsys.as_ref().map(|path| path.0.as_str());
+        sender.send(Box::new(gather(Some(&workload), &workload.cwd, nsys)))
+    });
     let clock = Instant::now();
     loop {
         match answers.recv_timeout(LOOK_AGAIN) {

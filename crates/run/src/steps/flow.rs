@@ -8,7 +8,7 @@ use super::begin::RunError;
 use super::{analyse, captures, doctor, plan, rehearse, report, timeline};
 use analysis::Findings;
 
-use crate::config::Resolved;
+use crate::config::{CaptureRange, Resolved};
 use crate::events::{Event, Observer};
 use crate::exit::Exit;
 use crate::process::{Route, Signals};
@@ -32,6 +32,10 @@ pub struct Run {
     /// The tracer, to be put into the workload.
     pub(super) tracer: &'static [u8],
     pub(super) inventory: Option<Inventory>,
+    /// A second look, where a capture counted differently.
+    pub(super) second_rehearsal: Option<Inventory>,
+    /// What the timeline's capture left, if it can be used.
+    pub(super) timeline: Option<trace::Trace>,
     pub(super) findings: Option<Findings>,
     pub(super) _lock: Option<Lock>,
 }
@@ -201,6 +205,7 @@ impl Run {
             .steps
             .iter()
             .any(|step| step.name == StepName::Rehearse && failed(step) && !step.asked_for)
+            || self.manifest.workload_failed_in_a_capture()
         {
             Exit::WorkloadFailed
         } else if self
@@ -213,6 +218,18 @@ impl Run {
         } else {
             Exit::Complete
         }
+    }
+
+    /// The gate of nsys as the user wrote it, unless it is switched off.
+    pub(super) fn nsys_wish(&self) -> Option<&str> {
+        let nsys = &self.resolved.config.nsys;
+        let on = nsys.gating_nvtx && nsys.capture_range != CaptureRange::CudaProfilerApi;
+        nsys.nvtx_capture.as_ref().filter(|_| on).map(|gate| gate.0.as_str())
+    }
+
+    /// What happens when the gate closes. nsys's own default would end the workload.
+    pub(super) fn nsys_range_end(&self) -> &str {
+        self.resolved.config.nsys.capture_range_end.as_ref().map_or("none", |end| end.0.as_str())
     }
 
     fn interrupted(&self) -> bool {

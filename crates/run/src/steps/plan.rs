@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use nsight::nsys::expected_report_bytes;
 use nsight::{Proof, Remedy};
 
 use super::begin::{RunError, Start, redactor};
@@ -16,8 +17,9 @@ use crate::workload::Workload;
 /// The gates of the configuration, proven against the rehearsal.
 pub(super) fn step(run: &Run) -> Result<StepResult, RunError> {
     let gates = gates(&run.resolved);
+    let size = expected_size(run);
     let Some(pass) = run.manifest.workload_pass().filter(|_| !gates.is_empty()) else {
-        return Ok(StepResult::Done(None));
+        return Ok(StepResult::Done(size));
     };
     let Some(inventory) = &run.inventory else {
         let why = "the gates are not proven: the rehearsal saw nothing of the program's ranges".to_owned();
@@ -37,9 +39,19 @@ pub(super) fn step(run: &Run) -> Result<StepResult, RunError> {
         }
     }
     if failed.is_empty() {
+        done.extend(size);
         return Ok(StepResult::Done(Some(done.join("; "))));
     }
     Ok(StepResult::Failed { why: failed.join("\n").trim_end().to_owned(), asked_for })
+}
+
+/// How large the report of nsys will be, as far as the rehearsal can tell.
+fn expected_size(run: &Run) -> Option<String> {
+    run.provenance.as_ref()?.nsys.as_ref()?;
+    let ranges = run.inventory.as_ref()?.trace.ranges.len() as u64;
+    let bytes = expected_report_bytes(ranges) as f64;
+    let wanted = run.resolved.config.nsys.enable != Enable::False;
+    wanted.then(|| format!("nsys: a report of about {:.1} MB, what CUDA does not counted", bytes / 1e6))
 }
 
 /// A gate of the configuration.

@@ -13,6 +13,7 @@ use crate::rundir::WriteError;
 use crate::workload::tmpdir;
 
 const PASS: &str = "rehearsal";
+const SECOND_PASS: &str = "rehearsal-2";
 /// How long processes may outlive the workload before they are ended.
 const LINGER: Duration = Duration::from_millis(500);
 
@@ -21,22 +22,7 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
         let why = "`rehearsal.enable=false`".to_owned();
         return Ok(StepResult::Skipped { why, asked_for: false });
     }
-    let relative = format!("workload/{PASS}");
-    set_aside(&run.files.path(&relative))?;
-    set_aside(&run.files.path(PASS))?;
-    let folder = run.files.folder(&relative)?;
-    run.files.folder(PASS)?;
-    let (tmpdir, link) = tmpdir(run.files.root())?;
-    let traces = run.files.path(PASS);
-    let mut variables = run.workload.variables(PASS, &folder, &tmpdir);
-    let library = put_tracer_in_place(run, &mut variables, context);
-    let argv = run.workload.argv(&folder);
-    let order = Order { name: PASS, argv, variables, logs: folder, linger: LINGER, unlink: link };
-    let result = carry_out(run, order, context);
-    if let Some(library) = library {
-        let _ = std::fs::remove_file(library);
-    }
-    let finished = match result {
+    let finished = match rehearse(run, PASS, context) {
         Ok(finished) => finished,
         Err(RunError::Supervise(error)) if !matches!(error, SuperviseError::Log { .. }) => {
             return Ok(StepResult::Failed { why: error.to_string(), asked_for: false });
@@ -46,16 +32,50 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
     note_oddities(run, &finished, context);
     for (log, outcome) in [("stdout.log", &finished.stdout), ("stderr.log", &finished.stderr)] {
         if let Some(hash) = &outcome.hash {
-            run.known_hashes.insert(format!("{relative}/{log}"), hash.clone());
+            run.known_hashes.insert(format!("workload/{PASS}/{log}"), hash.clone());
         }
     }
-    read_traces(run, &traces, context)?;
+    run.inventory = read_traces(run, PASS, context)?;
     Ok(judge(run, &finished))
+}
+
+/// A second look at a workload that counts differently under a tool. None when it did not
+/// end as it should.
+pub(super) fn once_more(run: &mut Run, context: &mut Context<'_>) -> Result<Option<Inventory>, RunError> {
+    match rehearse(run, SECOND_PASS, context) {
+        Ok(finished) if finished.ended_by_us.is_none() => read_traces(run, SECOND_PASS, context),
+        Ok(_) => Ok(None),
+        Err(RunError::Supervise(error)) if !matches!(error, SuperviseError::Log { .. }) => {
+            run.warn(format!("the second rehearsal: {error}"), context);
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Runs the workload with the tracer in it.
+fn rehearse(run: &mut Run, pass: &'static str, context: &mut Context<'_>) -> Result<Finished, RunError> {
+    let relative = format!("workload/{pass}");
+    set_aside(&run.files.path(&relative))?;
+    set_aside(&run.files.path(pass))?;
+    let folder = run.files.folder(&relative)?;
+    let traces = run.files.folder(pass)?;
+    let (tmpdir, link) = tmpdir(run.files.root())?;
+    let mut variables = run.workload.variables(pass, &folder, &tmpdir);
+    let library = put_tracer_in_place(run, &traces, &mut variables, context);
+    let argv = run.workload.argv(&folder);
+    let order = Order { name: pass, argv, variables, logs: folder, linger: LINGER, unlink: link };
+    let result = carry_out(run, order, context);
+    if let Some(library) = library {
+        let _ = std::fs::remove_file(library);
+    }
+    result
 }
 
 /// Brings the tracer into the pass, unless another tool listens there already.
 fn put_tracer_in_place(
     run: &mut Run,
+    traces: &Path,
     variables: &mut Vec<(String, Option<String>)>,
     context: &mut Context<'_>,
 ) -> Option<PathBuf> {
@@ -72,24 +92,26 @@ fn put_tracer_in_place(
         }
     };
     // First, so that what the user sets wins.
-    let ours = tracer_variables(&library, &run.files.path(PASS));
+    let ours = tracer_variables(&library, traces);
     variables.splice(0..0, ours);
     Some(library)
 }
 
 /// The traces, and `ranges.json` beside them.
-fn read_traces(run: &mut Run, folder: &Path, context: &mut Context<'_>) -> Result<(), RunError> {
-    match read_and_trim(folder) {
+fn read_traces(run: &mut Run, pass: &str, context: &mut Context<'_>) -> Result<Option<Inventory>, RunError> {
+    match read_and_trim(&run.files.path(pass)) {
         Ok(inventory) => {
             for diagnostic in inventory.trace.diagnostics.iter().filter(|diagnostic| diagnostic.lost) {
                 run.warn(diagnostic.text.clone(), context);
             }
-            run.files.json(&format!("{PASS}/ranges.json"), &inventory.to_json())?;
-            run.inventory = Some(inventory);
+            run.files.json(&format!("{pass}/ranges.json"), &inventory.to_json())?;
+            Ok(Some(inventory))
         }
-        Err(error) => run.warn(format!("the rehearsal's trace cannot be read: {error}"), context),
+        Err(error) => {
+            run.warn(format!("the rehearsal's trace cannot be read: {error}"), context);
+            Ok(None)
+        }
     }
-    Ok(())
 }
 
 /// What an earlier attempt left stays, under another name.

@@ -94,20 +94,10 @@ fn verdicts_section(text: &mut String, run: &Run) {
     text.push_str("## Captures\n\n| tool | rung | verdict | what it is told from |\n|---|---|---|---|\n");
     for record in &run.manifest.verdicts {
         let verdict = &record.verdict;
-        let said = |key: &str| verdict[key].as_str().unwrap_or_default().to_owned();
-        let evidence: Vec<&str> =
-            verdict["evidence"].as_array().into_iter().flatten().filter_map(|text| text.as_str()).collect();
-        let told = format!("{}: {}", said("outcome"), said("text"));
-        line(
-            text,
-            &format!(
-                "| {} | {} | {} | {} |",
-                record.tool,
-                record.rung,
-                cell(&told),
-                cell(&evidence.join("; "))
-            ),
-        );
+        let remedy = verdict.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
+        let told = format!("{}: {}{remedy}", verdict.outcome.as_str(), verdict.text);
+        let evidence = verdict.evidence.join("; ");
+        line(text, &format!("| {} | {} | {} | {} |", record.tool, record.rung, cell(&told), cell(&evidence)));
     }
     text.push('\n');
 }

@@ -86,6 +86,8 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
         known_hashes: KnownHashes::new(),
         tracer: resume.tracer,
         inventory,
+        second_rehearsal: None,
+        timeline: None,
         findings: None,
         _lock: Some(lock),
     })

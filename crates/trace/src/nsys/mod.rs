@@ -5,12 +5,17 @@
 //! of 3.0.0 (nsys 2022.4). Others are read the same way, and a diagnostic says so.
 
 mod activities;
+mod environment;
 mod merge;
 mod nvtx_events;
 mod parallel;
+mod session;
 mod tables;
 
 use std::path::Path;
+
+pub use environment::environment_values;
+pub use session::read_nsys_session;
 
 use crate::model::{Diagnostic, Trace};
 use crate::sqlite::{Damage, Database, SqliteError};
@@ -57,6 +62,7 @@ fn read(database: &Database, path: &Path) -> Result<Trace, NsysError> {
         merge.add(part, &texts);
     }
     merge.names(database, &texts);
+    merge.trace.session_start = session_start(database);
     diagnostics(database, &mut merge.trace);
     Ok(merge.finish())
 }
@@ -83,6 +89,13 @@ fn version(database: &Database, trace: &mut Trace) {
         let text = format!("schema {schema} is not one that was tested; it is read by its column names");
         trace.diagnostics.push(Diagnostic { text, lost: false });
     }
+}
+
+/// What the times of an export count from, in nanoseconds since 1970.
+fn session_start(database: &Database) -> Option<i64> {
+    let mut start = None;
+    tables::each(database, "TARGET_INFO_SESSION_START_TIME", &["utcEpochNs"], |row| start = row.integer(0));
+    start
 }
 
 /// What nsys itself found worth saying.

@@ -122,6 +122,17 @@ pub(crate) fn scan(
     columns: &[Option<usize>],
     mut found: impl FnMut(&Row<'_>),
 ) -> Damage {
+    scan_places(database, table, leaves, columns, |row, _| found(row))
+}
+
+/// The same, and where in the file the row's bytes lie: one piece after the other.
+pub(crate) fn scan_places(
+    database: &Database,
+    table: &Table,
+    leaves: &[u32],
+    columns: &[Option<usize>],
+    mut found: impl FnMut(&Row<'_>, &[Piece]),
+) -> Damage {
     let mut damage = Damage::default();
     if columns.len() > MOST_COLUMNS {
         damage.pages += leaves.len() as u64;
@@ -130,8 +141,11 @@ pub(crate) fn scan(
     let plan = Plan::new(columns, table.rowid_column);
     let mut buffer = vec![0; RUN * database.page_size];
     // Together no longer than the file: who follows chains in circles runs out.
-    let mut overflow =
-        Overflow { bytes: Vec::new(), left: u64::from(database.pages) * database.page_size as u64 };
+    let mut overflow = Overflow {
+        bytes: Vec::new(),
+        pieces: Vec::new(),
+        left: u64::from(database.pages) * database.page_size as u64,
+    };
     let mut at = 0;
     while at < leaves.len() {
         let run = run_length(&leaves[at..]);
@@ -148,12 +162,12 @@ pub(crate) fn scan(
                 continue;
             }
             for cell in cells(page, start, 8, database.usable) {
-                let row = cell.and_then(|cell| payload(database, page, cell, &mut overflow));
+                let row = cell.and_then(|cell| payload(database, *number, page, cell, &mut overflow));
                 let parsed = row.and_then(|(payload, rowid)| {
                     Row::parse(payload.unwrap_or(&overflow.bytes), rowid, &plan)
                 });
                 match parsed {
-                    Some(row) => found(&row),
+                    Some(row) => found(&row, &overflow.pieces),
                     None => damage.rows += 1,
                 }
             }
@@ -163,9 +177,18 @@ pub(crate) fn scan(
     damage
 }
 
+/// Some bytes of a payload in the file.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Piece {
+    pub(crate) offset: u64,
+    pub(crate) length: usize,
+}
+
 /// Payloads that did not fit into a page, put together here.
 struct Overflow {
     bytes: Vec<u8>,
+    /// Where the bytes of the latest payload lie, whether it fitted or not.
+    pieces: Vec<Piece>,
     left: u64,
 }
 
@@ -179,6 +202,7 @@ fn run_length(pages: &[u32]) -> usize {
 /// put together in `overflow`.
 fn payload<'p>(
     database: &Database,
+    number: u32,
     page: &'p [u8],
     cell: usize,
     overflow: &mut Overflow,
@@ -188,24 +212,28 @@ fn payload<'p>(
     let (rowid, at) = varint(page, at)?;
     let length = usize::try_from(length).ok()?;
     let most = database.usable - 35;
+    overflow.pieces.clear();
     if length <= most {
+        overflow.pieces.push(Piece { offset: database.offset(number) + at as u64, length });
         return Some((Some(page.get(at..at.checked_add(length)?)?), rowid as i64));
     }
     let least = (database.usable - 12) * 32 / 255 - 23;
     let local = least + (length - least) % (database.usable - 4);
     let local = if local <= most { local } else { least };
     overflow.left = overflow.left.checked_sub(length as u64)?;
-    let overflow = &mut overflow.bytes;
-    overflow.clear();
-    overflow.extend_from_slice(page.get(at..at + local)?);
+    overflow.pieces.push(Piece { offset: database.offset(number) + at as u64, length: local });
+    let whole = &mut overflow.bytes;
+    whole.clear();
+    whole.extend_from_slice(page.get(at..at + local)?);
     let mut next = u32_at(page, at + local)?;
     let mut bytes = vec![0; database.page_size];
-    while overflow.len() < length {
+    while whole.len() < length {
         if next == 0 || next > database.pages || !database.read_pages(next, &mut bytes) {
             return None;
         }
-        let part = (length - overflow.len()).min(database.usable - 4);
-        overflow.extend_from_slice(&bytes[4..4 + part]);
+        let part = (length - whole.len()).min(database.usable - 4);
+        whole.extend_from_slice(&bytes[4..4 + part]);
+        overflow.pieces.push(Piece { offset: database.offset(next) + 4, length: part });
         next = u32_at(&bytes, 0)?;
     }
     Some((None, rowid as i64))

@@ -10,12 +10,13 @@
 mod btree;
 mod record;
 mod schema;
+mod unused;
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-pub(crate) use btree::{Leaves, scan};
+pub(crate) use btree::{Leaves, Piece, scan, scan_places};
 pub(crate) use record::Row;
 pub(crate) use schema::Table;
 
@@ -140,8 +141,12 @@ impl Database {
 
     /// Fills `buffer` with pages from `first` on. What lies behind the end is zero.
     fn read_pages(&self, first: u32, buffer: &mut [u8]) -> bool {
-        let offset = u64::from(first - 1) * self.page_size as u64;
-        self.source.read_at(buffer, offset).is_ok()
+        self.source.read_at(buffer, self.offset(first)).is_ok()
+    }
+
+    /// Where a page begins.
+    fn offset(&self, page: u32) -> u64 {
+        u64::from(page - 1) * self.page_size as u64
     }
 }
 

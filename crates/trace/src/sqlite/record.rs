@@ -126,6 +126,11 @@ impl<'a> Row<'a> {
         }
     }
 
+    /// Where a text begins in the payload.
+    pub(crate) fn offset(&self, place: usize) -> usize {
+        self.values[place].1
+    }
+
     pub(crate) fn text(&self, place: usize) -> Option<&'a [u8]> {
         let (kind, at) = self.values[place];
         (kind >= 13 && kind % 2 == 1 && kind != ROWID).then(|| {

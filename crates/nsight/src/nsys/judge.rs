@@ -1,0 +1,247 @@
+//! A report held against the rehearsals: what is there of what was wanted.
+
+use analysis::Region;
+use trace::Trace;
+
+use super::log::Told;
+use super::verdict::{Cause, Coverage, Outcome, Verdict};
+
+/// All that a verdict is told from.
+#[derive(Debug)]
+pub struct Case<'a> {
+    pub report: &'a Trace,
+    /// What each rehearsal saw; none without one.
+    pub rehearsed: &'a [&'a [Region]],
+    /// The gate as the user wrote it, applied in the tool or afterwards.
+    pub wish: Option<&'a str>,
+    /// The gate was in the tool: the report has no range around it.
+    pub gated: bool,
+    /// So many instances are what the range end that was asked for records.
+    pub limit: Option<u64>,
+    /// What the log says.
+    pub told: &'a [Told],
+    pub ending: Ending,
+}
+
+/// How the pass ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// By itself, and well.
+    Well,
+    /// The workload failed; how.
+    WorkloadFailed(String),
+    /// nsys ended it after the range, as it was asked to.
+    AfterRange,
+    TimedOut,
+    Interrupted,
+    /// It was stopped after `capture.duration`.
+    Stopped,
+}
+
+/// What the counts alone say.
+enum Counts {
+    All,
+    /// More or fewer, but not outside what the rehearsals differ in.
+    Varying,
+    More,
+    Some,
+    None,
+}
+
+pub fn judge(case: &Case<'_>) -> Verdict {
+    let seen = analysis::regions(case.report);
+    let known = case.rehearsed.first().copied().unwrap_or_default();
+    let wanted: Vec<&Region> = match case.wish {
+        Some(wish) => {
+            let regions = if known.is_empty() { &seen } else { known };
+            crate::wanted(wish, regions).into_iter().flat_map(|wanted| wanted.regions).collect()
+        }
+        None => known.iter().collect(),
+    };
+    if let Some(wish) = case.wish.filter(|_| wanted.is_empty()) {
+        return no_such_range(wish, &seen);
+    }
+    let report = case.report;
+    if report.ranges.is_empty() && report.calls.is_empty() && report.activities.is_empty() && known.is_empty()
+    {
+        let verdict =
+            Verdict::missed(Cause::NothingRecorded, "the report is empty: no range, no CUDA call, no kernel");
+        return explained(verdict, case);
+    }
+    let coverage = coverage(&wanted, &seen, case);
+    let captured: u64 = coverage.iter().map(|row| row.captured).sum();
+    let expected: u64 = coverage.iter().map(|row| row.expected).sum();
+    let verdict = match counts(&coverage, captured, expected, case) {
+        Counts::All => Verdict::new(Outcome::Captured, None, all(captured, expected, case, &seen)),
+        Counts::Varying => {
+            let most: u64 = coverage.iter().map(|row| row.expected_most).sum();
+            let text = format!(
+                "{captured} instances; the count varies from run to run ({expected} to {most} in the rehearsals)"
+            );
+            Verdict::new(Outcome::Captured, Some(Cause::CountVaries), text)
+        }
+        Counts::More => {
+            let text = format!(
+                "{captured} instances, more than the {expected} of the rehearsal: the count varies from run to run"
+            );
+            Verdict::new(Outcome::Captured, Some(Cause::CountVaries), text)
+        }
+        Counts::Some => {
+            let text = format!("{captured} of {expected} instances");
+            Verdict::new(Outcome::Partial, Some(Cause::RecordsLost), text)
+        }
+        Counts::None if seen.is_empty() => {
+            let text = format!("the rehearsal saw {expected} ranges, the report has none of them");
+            Verdict::missed(Cause::ClientNotSeen, text)
+        }
+        Counts::None => {
+            let text = format!(
+                "none of {expected} instances; the report has {} other regions: the program did not come to it this time",
+                seen.len()
+            );
+            Verdict::missed(Cause::PathNotTaken, text)
+        }
+    };
+    explained(Verdict { coverage, ..verdict }, case)
+}
+
+fn no_such_range(wish: &str, seen: &[Region]) -> Verdict {
+    let there: Vec<String> = seen.iter().take(8).map(|region| region.path.to_string()).collect();
+    let there = match there.as_slice() {
+        [] => "there is no range in the report at all".to_owned(),
+        there => format!("the ranges in the report: {}", there.join(", ")),
+    };
+    Verdict::missed(Cause::NoSuchRange, format!("no range in the report is called `{wish}`"))
+        .with_remedy(there)
+}
+
+/// Instances in the report, each counted once.
+fn coverage(wanted: &[&Region], seen: &[Region], case: &Case<'_>) -> Vec<Coverage> {
+    let mut captured = vec![0; wanted.len()];
+    for region in seen {
+        let exact = wanted.iter().position(|other| other.kind == region.kind && other.path == region.path);
+        let place = exact.or_else(|| wanted.iter().position(|other| case.gated && ends_with(other, region)));
+        if let Some(place) = place {
+            captured[place] += region.instances;
+        }
+    }
+    let rows = wanted.iter().zip(captured).map(|(region, captured)| {
+        let count = |regions: &&[Region]| {
+            let same = regions.iter().find(|other| other.path == region.path && other.kind == region.kind);
+            same.map_or(0, |same| same.instances)
+        };
+        let counts: Vec<u64> = case.rehearsed.iter().map(count).collect();
+        // Without a rehearsal, or with a blind one, what is there is what there is.
+        let blind = case.rehearsed.iter().all(|regions| regions.is_empty());
+        let expected = counts.iter().copied().min().filter(|_| !blind).unwrap_or(captured);
+        let expected_most = counts.into_iter().max().filter(|_| !blind).unwrap_or(captured);
+        Coverage { region: region.path.to_string(), captured, expected, expected_most }
+    });
+    rows.collect()
+}
+
+fn counts(coverage: &[Coverage], captured: u64, expected: u64, case: &Case<'_>) -> Counts {
+    if let Some(limit) = case.limit {
+        return match captured {
+            0 => Counts::None,
+            captured if captured >= limit => Counts::All,
+            _ => Counts::Some,
+        };
+    }
+    if captured == 0 && expected > 0 {
+        return Counts::None;
+    }
+    // Under a gate a path may have lost its beginning, and be counted as another.
+    let short =
+        if case.gated { captured < expected } else { coverage.iter().any(|row| row.captured < row.expected) };
+    if short {
+        return Counts::Some;
+    }
+    if coverage.iter().any(|row| row.expected < row.expected_most) {
+        return Counts::Varying;
+    }
+    if captured > expected { Counts::More } else { Counts::All }
+}
+
+fn all(captured: u64, expected: u64, case: &Case<'_>, seen: &[Region]) -> String {
+    match (case.limit, case.rehearsed.is_empty()) {
+        (Some(_), _) if captured < expected => {
+            format!(
+                "{captured} of {expected} instances, which is what the range end that was asked for records"
+            )
+        }
+        (_, true) if seen.is_empty() => "all of the program; it opens no range".to_owned(),
+        (_, true) => format!("{captured} instances, with no rehearsal to hold them against"),
+        (_, false) if expected == 0 && captured == 0 => {
+            "the program opens no range; all of it was recorded".to_owned()
+        }
+        (_, false) => format!("{captured} of {expected} instances"),
+    }
+}
+
+/// What the log, the report and the end of the pass say to the counts.
+fn explained(mut verdict: Verdict, case: &Case<'_>) -> Verdict {
+    let lost = case.report.diagnostics.iter().filter(|diagnostic| diagnostic.lost);
+    let lost: Vec<String> = lost.map(|diagnostic| diagnostic.text.clone()).collect();
+    let says = |cause: Cause| case.told.iter().find(|told| told.cause == cause);
+    let complete = verdict.outcome == Outcome::Captured;
+    let blind =
+        case.rehearsed.first().is_some_and(|regions| regions.is_empty()) && !case.report.ranges.is_empty();
+    let heavier = [
+        Cause::CuptiInUse,
+        Cause::UnsupportedDriver,
+        Cause::NotPermitted,
+        Cause::DiskFull,
+        Cause::RecordsLost,
+    ];
+    if let Some(told) = heavier.into_iter().find_map(says) {
+        // What was lost, or not allowed, was asked for.
+        verdict = because(verdict, told.cause);
+        verdict.evidence.push(told.line.clone());
+        if complete {
+            verdict.outcome = Outcome::Partial;
+            verdict.text = format!("{}, but not all that was asked for is in the report", verdict.text);
+        }
+    } else if !lost.is_empty() {
+        verdict = because(verdict, Cause::RecordsLost);
+        if complete {
+            verdict.outcome = Outcome::Partial;
+            verdict.text = format!("{}, but records were lost", verdict.text);
+        }
+    }
+    verdict.evidence.extend(lost);
+    match &case.ending {
+        Ending::Well | Ending::Stopped => {}
+        Ending::WorkloadFailed(how) => {
+            verdict = because(verdict, Cause::WorkloadFailed);
+            verdict.text = format!("{}; the workload ended with {how}", verdict.text);
+        }
+        Ending::TimedOut => {
+            verdict = because(verdict, Cause::TimedOut);
+            verdict.text = format!("{}; the capture ran past `workload.timeout`", verdict.text);
+        }
+        Ending::Interrupted if !complete => verdict = because(verdict, Cause::Interrupted),
+        Ending::Interrupted => {}
+        Ending::AfterRange if verdict.outcome == Outcome::Captured => {
+            verdict.cause = Some(Cause::EndedAfterRange);
+            verdict.evidence.push("nsys ended the workload with SIGTERM when the range closed".to_owned());
+        }
+        Ending::AfterRange => {}
+    }
+    if blind && verdict.cause.is_none() {
+        verdict.cause = Some(Cause::RehearsalWasBlind);
+        verdict.text = format!("{}; the rehearsal saw no range and cannot vouch for the count", verdict.text);
+    }
+    verdict
+}
+
+fn because(verdict: Verdict, cause: Cause) -> Verdict {
+    Verdict { cause: Some(cause), remedy: cause.remedy().map(str::to_owned), ..verdict }
+}
+
+/// A gated report has no range around the gate: paths are compared from their ends.
+fn ends_with(wanted: &Region, seen: &Region) -> bool {
+    seen.kind == wanted.kind
+        && seen.path.domain == wanted.path.domain
+        && wanted.path.names.ends_with(&seen.path.names)
+}

@@ -1,0 +1,90 @@
+//! What nsys and its importer say in passing, and what it means.
+
+use super::verdict::Cause;
+
+/// A line of a log that names a cause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    pub cause: Cause,
+    pub line: String,
+}
+
+/// What stands in a line, and what that means. The texts are nsys's own, and PyTorch's
+/// for a second user of CUPTI.
+const SIGNS: [(&str, Cause); 15] = [
+    ("Connection to Agent lost", Cause::AgentLost),
+    ("Local Endpoint is not available.", Cause::AgentLost),
+    ("Errors occurred while processing the raw events", Cause::RecordsLost),
+    ("events might have been collected", Cause::RecordsLost),
+    (") were lost", Cause::RecordsLost),
+    ("not supported, disabling", Cause::NotPermitted),
+    ("requires root privileges or a paranoid level", Cause::NotPermitted),
+    ("ERR_NVGPUCTRPERM", Cause::NotPermitted),
+    ("does not have permission to access NVIDIA GPU Performance Counters", Cause::NotPermitted),
+    ("CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED", Cause::CuptiInUse),
+    ("Another profiling session appears to be active", Cause::CuptiInUse),
+    ("is not supported by this build of", Cause::UnsupportedDriver),
+    ("No space left on device", Cause::DiskFull),
+    // It crashes while it makes a file larger.
+    ("QuadDCommon::FileStream::truncate", Cause::DiskFull),
+    ("unrecognised option", Cause::Refused),
+];
+
+/// Every cause that the log names, once each, in its order.
+pub fn told_by(log: &str) -> Vec<Told> {
+    let mut told: Vec<Told> = Vec::new();
+    // Progress bars return to the start of their line.
+    for line in log.split(['\n', '\r']).map(str::trim) {
+        let cause = match line {
+            "End of file" => Some(Cause::AgentLost),
+            line => SIGNS.iter().find(|(sign, _)| line.contains(sign)).map(|(_, cause)| *cause),
+        };
+        if let Some(cause) = cause.filter(|cause| !told.iter().any(|told| told.cause == *cause)) {
+            told.push(Told { cause, line: line.to_owned() });
+        }
+    }
+    told
+}
+
+/// nsys lost the connection to its agent, a process of its own that does the recording, and
+/// gave up with exit code 1: it says nothing about the workload, which may or may not have run.
+///
+/// Seen in 5 of 360 captures of 2022.4.2 and 2023.4.4 when six ran at once on two
+/// cores, and in none of 150 that ran one at a time on a machine just as busy.
+pub fn lost_its_agent(log: &str) -> bool {
+    told_by(log).iter().any(|told| told.cause == Cause::AgentLost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn told_from_what_was_printed() {
+        for (log, cause) in [
+            ("End of file\n", Cause::AgentLost),
+            (
+                "Connection to Agent lost. This is most likely a bug. Internal reason: 'Connection reset by peer'.\n",
+                Cause::AgentLost,
+            ),
+            (
+                "std::exception::what: RuntimeException\n[QuadDCommon::tag_message*] = Local Endpoint is not available.\n",
+                Cause::AgentLost,
+            ),
+            (
+                "[1/1] [0%   ] run.nsys-rep\r**** Errors occurred while processing the raw events. ****\n",
+                Cause::RecordsLost,
+            ),
+            (
+                "WARNING: CPU IP/backtrace sampling not supported, disabling.\nTry the 'nsys status --environment'",
+                Cause::NotPermitted,
+            ),
+            ("Not all CUDA events might have been collected.", Cause::RecordsLost),
+            ("unrecognised option '--no-such-option'", Cause::Refused),
+        ] {
+            let told = told_by(log);
+            assert_eq!(told.iter().map(|told| told.cause).collect::<Vec<_>>(), [cause], "{log}");
+        }
+        assert_eq!(told_by("Generated:\n    /tmp/End of file.nsys-rep\n"), []);
+    }
+}

@@ -1,0 +1,90 @@
+//! What an nsys says of itself, read as tolerantly as it is written.
+
+use serde::{Deserialize, Serialize};
+
+use super::options::Options;
+
+/// One version, by what it can do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Probe {
+    pub version: String,
+    /// Options of `nsys profile`.
+    pub options: Options,
+    /// Formats of `nsys export`; empty when it does not say.
+    pub exports: Vec<String>,
+    /// Reports of `nsys stats`; empty when it does not say.
+    pub reports: Vec<String>,
+}
+
+/// The version in what `--version` prints: the first word that starts like a year and a
+/// dot, without a leading `v`.
+pub fn version_in(text: &str) -> Option<String> {
+    let words = text.split_whitespace().map(|word| word.trim_start_matches('v'));
+    let mut years = words.filter(|word| {
+        let mut parts = word.splitn(2, '.');
+        let year = parts.next().unwrap_or_default();
+        year.len() == 4 && year.chars().all(|c| c.is_ascii_digit()) && parts.next().is_some()
+    });
+    years.next().map(str::to_owned)
+}
+
+/// From `nsys export --help`: `Possible values are: sqlite, hdf, text, and json.`
+pub fn export_types(help: &str) -> Vec<String> {
+    let option = help.split_once("--type").map(|(_, rest)| rest);
+    let Some((_, rest)) = option.and_then(|rest| rest.split_once("Possible values are")) else {
+        return Vec::new();
+    };
+    let list = rest.trim_start_matches([':', ' ']).split('.').next().unwrap_or_default();
+    let words = list.split([',', ' ', '\n', '\t', '\'', '"']).map(str::trim);
+    words.filter(|word| !word.is_empty() && *word != "and" && *word != "or").map(str::to_owned).collect()
+}
+
+/// From `nsys stats --help-reports`: `  gpukernsum[:base|:mangled] -- CUDA GPU Kernel Summary`
+pub fn report_names(help: &str) -> Vec<String> {
+    let name = |line: &str| {
+        let (name, _) = line.trim_start().split_once(" -- ")?;
+        let name = name.split(['[', ':', ' ']).next()?;
+        let fits = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-');
+        (fits && !name.is_empty()).then(|| name.to_owned())
+    };
+    help.lines().filter_map(name).collect()
+}
+
+/// From `nsys status --environment`: what is not as nsys would have it, a line each.
+pub fn environment_findings(text: &str) -> Vec<String> {
+    let bad = |line: &&str| {
+        let end = line.rsplit([':', '=']).next().unwrap_or_default().trim();
+        ["Fail", "fail", "No", "Not Available", "Not available"].contains(&end)
+    };
+    // A feature of some processors, that nothing here needs.
+    let matters = |line: &&str| !line.contains("Last Branch Record");
+    text.lines().map(str::trim).filter(bad).filter(matters).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions() {
+        let nsys = "NVIDIA Nsight Systems version 2022.4.2.1-df9881f\n";
+        assert_eq!(version_in(nsys).as_deref(), Some("2022.4.2.1-df9881f"));
+        let ncu = "NVIDIA (R) Nsight Compute Command Line Profiler\nCopyright (c) 2018-2022 NVIDIA Corporation\nVersion 2022.3.0.0 (build 31729285) (public-release)\n";
+        assert_eq!(version_in(ncu).as_deref(), Some("2022.3.0.0"));
+        assert_eq!(version_in("no version here 2022"), None);
+    }
+
+    #[test]
+    fn lists() {
+        let help = "--force=\n Possible values are 'true' or 'false'.\n-t, --type=\n\n  Possible values are: sqlite, hdf, text, json, info, arrow,\n  arrowdir, and parquetdir.\n\n  Export format type.";
+        assert_eq!(
+            export_types(help),
+            ["sqlite", "hdf", "text", "json", "info", "arrow", "arrowdir", "parquetdir"]
+        );
+        assert_eq!(export_types("nothing"), Vec::<String>::new());
+        let help = "The following built-in reports are available:\n\n  gpukernsum[:base|:mangled] -- CUDA GPU Kernel Summary\n  nvtx_kern_sum[:base] -- NVTX\nUsage -- none\n";
+        assert_eq!(report_names(help), ["gpukernsum", "nvtx_kern_sum"]);
+        let status = "Timestamp counter supported: Yes\nLinux Kernel Paranoid Level = 4\nCPU Profiling Environment (system-wide): Fail\nIntel(c) Last Branch Record support: Not Available\n";
+        assert_eq!(environment_findings(status), ["CPU Profiling Environment (system-wide): Fail"]);
+    }
+}

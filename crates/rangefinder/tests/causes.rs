@@ -1,0 +1,767 @@
+//! Why a capture is what it is: every cause provoked, mostly with the real nsys, and held
+//! against verdict, cause, remedy and exit code.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use support::{Ran, Sandbox, lock, nvtx_program, skip, step, tool};
+
+const VERSION: &str = "2023.4.4";
+
+/// What a run must have come to.
+struct Expected {
+    outcome: &'static str,
+    cause: &'static str,
+    /// A part of the remedy; empty when there is none.
+    remedy: &'static str,
+    code: i32,
+}
+
+struct Scene {
+    sandbox: Sandbox,
+    emit: String,
+    command: Command,
+}
+
+impl Scene {
+    /// `rangefinder run` with the real nsys; `arguments` are overrides, then `--` and the
+    /// workload, in which `EMIT` stands for the program of `emit.c`.
+    fn new(test: &str, arguments: &[&str]) -> Option<Self> {
+        let nsys = tool(test, &format!("nsys-{VERSION}/usr/bin/nsys"))?;
+        let mut scene = Self::with(test, &nsys, arguments)?;
+        let libraries = tool(test, "nsys-libraries/usr/lib/x86_64-linux-gnu")?;
+        scene.command.env("RANGEFINDER_LIBRARY_PATH", libraries);
+        Some(scene)
+    }
+
+    fn with(test: &str, nsys: &Path, arguments: &[&str]) -> Option<Self> {
+        let emit = nvtx_program(test, "emit")?;
+        let sandbox = Sandbox::new();
+        let arguments: Vec<String> =
+            arguments.iter().map(|argument| argument.replace("EMIT", &emit)).collect();
+        let mut all = vec!["run", "nsys.trace=nvtx"];
+        all.extend(arguments.iter().map(String::as_str));
+        let mut command = sandbox.rangefinder(&all);
+        command.env("RANGEFINDER_NSYS", nsys);
+        Some(Self { sandbox, emit, command })
+    }
+
+    /// A fake nsys: only for what the real one cannot be made to do here.
+    fn with_fake(test: &str, body: &str, arguments: &[&str]) -> Option<Self> {
+        let mut scene = Self::with(test, Path::new("/nonexistent"), arguments)?;
+        let path = scene.sandbox.path("nsys");
+        // The last arguments are `-o FILE`, maybe more options, then the workload.
+        let script = format!(
+            "#!/bin/sh\ncase \"$1 $2\" in\n--version*) echo 'NVIDIA Nsight Systems version 2023.4.4.54';;\n\
+             'profile --help') printf -- '--trace=\\n--sample=\\n--force-overwrite=\\n';;\n\
+             'export --help') echo '--type= Possible values are: sqlite.';;\n\
+             'stats --help-reports'|'status --environment') ;;\n\
+             profile*) out=; previous=; for word in \"$@\"; do [ \"$previous\" = -o ] && out=$word; previous=$word; done\n{body}\n;;\n\
+             export*) {EXPORT}\n;;\nesac\n"
+        );
+        std::fs::write(&path, script).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        // Its importer is in place, and is never asked.
+        std::fs::create_dir_all(scene.sandbox.path("host-linux-x64")).unwrap();
+        let importer = scene.sandbox.path("host-linux-x64/QdstrmImporter");
+        std::fs::write(&importer, "#!/bin/sh\n").unwrap();
+        std::fs::set_permissions(&importer, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let folder = scene.sandbox.path("target-linux-x64");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::rename(path, folder.join("nsys")).unwrap();
+        let report = Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis/tests/data");
+        scene.command.env("RANGEFINDER_NSYS", folder.join("nsys")).env("FAKE_REPORT", report);
+        Some(scene)
+    }
+
+    fn run(mut self) -> (Ran, Value, Self) {
+        let _alone = lock("nsys");
+        let ran = Ran::from(self.command.output().unwrap());
+        let manifest = self.sandbox.manifest();
+        (ran, manifest, self)
+    }
+
+    fn comes_to(self, expected: &Expected) -> (Ran, Value, Self) {
+        let (ran, manifest, scene) = self.run();
+        let record = manifest["verdicts"].as_array().unwrap().last().unwrap_or(&Value::Null);
+        assert_verdict(record, expected, &ran.stderr);
+        assert_eq!(ran.code, expected.code, "{}", ran.stderr);
+        // The user reads it, too.
+        let text = record["verdict"]["text"].as_str().unwrap();
+        assert!(ran.stderr.contains(text), "`{text}` is not in: {}", ran.stderr);
+        (ran, manifest, scene)
+    }
+}
+
+fn assert_verdict(record: &Value, expected: &Expected, stderr: &str) {
+    let verdict = &record["verdict"];
+    let said = |key: &str| verdict[key].as_str().unwrap_or_default().to_owned();
+    assert_eq!(
+        (said("outcome"), said("cause")),
+        (expected.outcome.to_owned(), expected.cause.to_owned()),
+        "{stderr}"
+    );
+    assert!(
+        said("remedy").contains(expected.remedy),
+        "`{}` does not say `{}`",
+        said("remedy"),
+        expected.remedy
+    );
+    assert_eq!(expected.remedy.is_empty(), said("remedy").is_empty(), "{}", said("remedy"));
+}
+
+/// Copies the SQLite file that stands for a report to where `-o` says.
+const EXPORT: &str = "out=; previous=; for word in \"$@\"; do [ \"$previous\" = -o ] && out=$word; previous=$word; last=$word; done; cp \"$last\" \"$out\"";
+
+#[test]
+fn not_installed() {
+    let Some(scene) =
+        Scene::with("not_installed", Path::new("/nonexistent/nsys"), &["nsys.enable=true", "--", "true"])
+    else {
+        return;
+    };
+    scene.comes_to(&Expected {
+        outcome: "failed",
+        cause: "not-installed",
+        remedy: "install Nsight Systems",
+        code: 1,
+    });
+}
+
+/// The real program, taken out of its installation.
+#[test]
+fn tool_broken() {
+    const TEST: &str = "tool_broken";
+    let Some(nsys) = tool(TEST, &format!("nsys-{VERSION}/usr/bin/nsys")) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let alone = folder.path().join("nsys");
+    std::fs::copy(nsys.canonicalize().unwrap(), &alone).unwrap();
+    let Some(scene) = Scene::with(TEST, &alone, &["nsys.enable=true", "--", "true"]) else { return };
+    scene.comes_to(&Expected { outcome: "failed", cause: "tool-broken", remedy: "reinstall", code: 1 });
+}
+
+#[test]
+fn refused() {
+    let Some(scene) = Scene::new(
+        "refused",
+        &["nsys.enable=true", "nsys.extra_args=--no-such-option", "--", "EMIT", "push=A", "pop"],
+    ) else {
+        return;
+    };
+    let (ran, ..) =
+        scene.comes_to(&Expected { outcome: "failed", cause: "refused", remedy: "nsys.extra_args", code: 1 });
+    assert!(ran.stderr.contains("unrecognised option"), "{}", ran.stderr);
+}
+
+#[test]
+fn no_such_range() {
+    let Some(scene) =
+        Scene::new("no_such_range", &["nsys.nvtx_capture=decode", "--", "EMIT", "push=A", "pop"])
+    else {
+        return;
+    };
+    let (_, manifest, _) = scene.comes_to(&Expected {
+        outcome: "missed",
+        cause: "no-such-range",
+        remedy: "rangefinder ranges",
+        code: 1,
+    });
+    assert_eq!(manifest["passes"].as_array().unwrap().len(), 1, "nsys was not started");
+}
+
+/// Without a rehearsal nobody knows before; with the ungated report everybody does.
+#[test]
+fn no_such_range_and_no_rehearsal() {
+    let arguments = ["rehearsal.enable=false", "nsys.nvtx_capture=decode", "--", "EMIT", "push=A", "pop"];
+    let Some(scene) = Scene::new("no_such_range_and_no_rehearsal", &arguments) else { return };
+    scene.comes_to(&Expected {
+        outcome: "missed",
+        cause: "no-such-range",
+        remedy: "the ranges in the report: :A",
+        code: 1,
+    });
+}
+
+#[test]
+fn wrong_domain() {
+    let arguments = ["nsys.strict=true", "nsys.nvtx_capture=d", "--", "EMIT", "dpush=LLM:d", "dpop=LLM"];
+    let Some(scene) = Scene::new("wrong_domain", &arguments) else { return };
+    let expected = Expected { outcome: "missed", cause: "wrong-domain", remedy: "NAME@DOMAIN", code: 1 };
+    let (ran, ..) = scene.comes_to(&expected);
+    assert!(ran.stderr.contains("exists only in domain `LLM`"), "{}", ran.stderr);
+}
+
+#[test]
+fn unregistered_string() {
+    let arguments = ["nsys.strict=true", "nsys.nvtx_capture=A", "--", "EMIT", "push=A", "pop"];
+    let Some(scene) = Scene::new("unregistered_string", &arguments) else { return };
+    let expected = Expected {
+        outcome: "missed",
+        cause: "unregistered-string",
+        remedy: "NSYS_NVTX_PROFILER_REGISTER_ONLY=0",
+        code: 1,
+    };
+    scene.comes_to(&expected);
+}
+
+/// The same without a rehearsal: the rung below finds out why the one above missed.
+#[test]
+fn a_miss_is_explained_afterwards() {
+    let arguments =
+        ["rehearsal.enable=false", "nsys.nvtx_capture=A", "--", "EMIT", "push=A", "sleep=50", "pop"];
+    let Some(scene) = Scene::new("a_miss_is_explained_afterwards", &arguments) else { return };
+    let (ran, manifest, _) =
+        scene.comes_to(&Expected { outcome: "captured", cause: "", remedy: "", code: 0 });
+    let expected = Expected {
+        outcome: "missed",
+        cause: "unregistered-string",
+        remedy: "NSYS_NVTX_PROFILER_REGISTER_ONLY=0",
+        code: 0,
+    };
+    assert_verdict(&manifest["verdicts"][0], &expected, &ran.stderr);
+}
+
+#[test]
+fn gate_cannot_open() {
+    let arguments = ["nsys.strict=true", "nsys.nvtx_capture=W", "--", "EMIT", "wpush=W", "pop"];
+    let Some(scene) = Scene::new("gate_cannot_open", &arguments) else { return };
+    scene.comes_to(&Expected {
+        outcome: "missed",
+        cause: "gate-cannot-open",
+        remedy: "without a gate",
+        code: 1,
+    });
+}
+
+#[test]
+fn gate_never_opened() {
+    let arguments =
+        ["rehearsal.enable=false", "nsys.strict=true", "nsys.nvtx_capture=A", "--", "EMIT", "push=A", "pop"];
+    let Some(scene) = Scene::new("gate_never_opened", &arguments) else { return };
+    scene.comes_to(&Expected {
+        outcome: "missed",
+        cause: "gate-never-opened",
+        remedy: "rehearsal.enable=true",
+        code: 1,
+    });
+}
+
+/// Nobody calls cudaProfilerStart here.
+#[test]
+fn the_profiler_is_never_started() {
+    let arguments = [
+        "nsys.enable=true",
+        "nsys.trace=cuda",
+        "nsys.capture_range=cudaProfilerApi",
+        "--",
+        "EMIT",
+        "push=A",
+        "pop",
+    ];
+    let Some(scene) = Scene::new("the_profiler_is_never_started", &arguments) else { return };
+    scene.comes_to(&Expected {
+        outcome: "missed",
+        cause: "gate-never-opened",
+        remedy: "cudaProfilerStart",
+        code: 1,
+    });
+}
+
+/// Prefill always, decode only where no tool looks: as when there is nothing to generate.
+#[test]
+fn path_not_taken() {
+    let line = "case $RANGEFINDER_PASS in rehearsal*) EMIT push=prefill pop push=decode pop;; *) EMIT push=prefill sleep=50 pop;; esac";
+    let arguments = ["nsys.nvtx_capture=decode", "--", "sh", "-c", line];
+    let Some(scene) = Scene::new("path_not_taken", &arguments) else { return };
+    let expected =
+        Expected { outcome: "missed", cause: "path-not-taken", remedy: "no token to generate", code: 1 };
+    let (_, manifest, _) = scene.comes_to(&expected);
+    let passes: Vec<&str> =
+        manifest["passes"].as_array().unwrap().iter().map(|pass| pass["name"].as_str().unwrap()).collect();
+    assert!(passes.contains(&"rehearsal-2"), "it was rehearsed once more: {passes:?}");
+}
+
+#[test]
+fn client_not_seen() {
+    const TEST: &str = "client_not_seen";
+    let (Some(python), Some(package)) = (tool(TEST, "bin/python3"), tool(TEST, "python/nvtx-0.2.16")) else {
+        return;
+    };
+    let path = format!("workload.env.PYTHONPATH={}", package.display());
+    let program = "import nvtx\nfor _ in range(5):\n    with nvtx.annotate('decode'): pass";
+    let arguments = ["nsys.enable=true", &path, "--", python.to_str().unwrap(), "-c", program];
+    let Some(scene) = Scene::new(TEST, &arguments) else { return };
+    scene.comes_to(&Expected { outcome: "missed", cause: "client-not-seen", remedy: "newer nsys", code: 1 });
+}
+
+/// nsys loses what a killed child did last; the tracer does not.
+#[test]
+fn records_lost() {
+    let line = "EMIT push=A sleep=100 pop; EMIT push=A sleep=20 pop push=B pop push=C kill; true";
+    let Some(scene) = Scene::new("records_lost", &["nsys.enable=true", "--", "sh", "-c", line]) else {
+        return;
+    };
+    let (_, manifest, _) = scene.comes_to(&Expected {
+        outcome: "partial",
+        cause: "records-lost",
+        remedy: "record less",
+        code: 1,
+    });
+    let coverage = manifest["verdicts"][0]["verdict"]["coverage"].to_string();
+    assert!(coverage.contains(r#""captured":0,"expected":1"#), "{coverage}");
+}
+
+#[test]
+fn count_varies() {
+    let sandbox = Sandbox::new();
+    sandbox.write("count", "");
+    let counter = sandbox.path("count").display().to_string();
+    // One range more in every run.
+    let line = format!("echo x >> {counter}; for _ in $(cat {counter}); do EMIT push=A sleep=30 pop; done");
+    let Some(scene) = Scene::new("count_varies", &["nsys.enable=true", "--", "sh", "-c", &line]) else {
+        return;
+    };
+    scene.comes_to(&Expected { outcome: "captured", cause: "count-varies", remedy: "", code: 0 });
+}
+
+/// Another tool has the place of our tracer, and nsys takes it back.
+#[test]
+fn rehearsal_was_blind() {
+    let arguments = [
+        "nsys.enable=true",
+        "workload.env.NVTX_INJECTION64_PATH=/nonexistent.so",
+        "--",
+        "EMIT",
+        "push=A",
+        "sleep=30",
+        "pop",
+    ];
+    let Some(scene) = Scene::new("rehearsal_was_blind", &arguments) else { return };
+    scene.comes_to(&Expected { outcome: "captured", cause: "rehearsal-was-blind", remedy: "", code: 0 });
+}
+
+#[test]
+fn nothing_recorded() {
+    let Some(scene) = Scene::new("nothing_recorded", &["nsys.enable=true", "--", "sleep", "0.1"]) else {
+        return;
+    };
+    scene.comes_to(&Expected {
+        outcome: "missed",
+        cause: "nothing-recorded",
+        remedy: "neither NVTX nor CUDA",
+        code: 1,
+    });
+}
+
+/// A real nsys, installed without the package that brings its importer.
+#[test]
+fn importer_not_found() {
+    const TEST: &str = "importer_not_found";
+    let Some(nsys) = tool(TEST, &format!("nsys-{VERSION}/usr/bin/nsys")) else { return };
+    let real = nsys.canonicalize().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let target = folder.path().join("a/b/target-linux-x64");
+    std::fs::create_dir_all(&target).unwrap();
+    for entry in std::fs::read_dir(real.parent().unwrap()).unwrap().flatten() {
+        let place = target.join(entry.file_name());
+        if entry.path() == real {
+            std::fs::copy(entry.path(), place).unwrap();
+        } else {
+            std::os::unix::fs::symlink(entry.path(), place).unwrap();
+        }
+    }
+    let arguments = ["nsys.enable=true", "--", "EMIT", "push=A", "sleep=30", "pop"];
+    let Some(scene) = Scene::with(TEST, &target.join("nsys"), &arguments) else { return };
+    let (_, _, scene) = scene.comes_to(&Expected {
+        outcome: "failed",
+        cause: "importer-not-found",
+        remedy: "`.qdstrm` is kept",
+        code: 1,
+    });
+    assert!(scene.sandbox.only_run().join("nsys/run.qdstrm").is_file());
+}
+
+#[test]
+fn importer_broken() {
+    const TEST: &str = "importer_broken";
+    if Path::new("/usr/lib/x86_64-linux-gnu/libssh.so.4").exists() {
+        return skip(TEST, "the library is installed here");
+    }
+    let Some(mut scene) = Scene::new(TEST, &["nsys.enable=true", "--", "EMIT", "push=A", "sleep=30", "pop"])
+    else {
+        return;
+    };
+    scene.command.env("RANGEFINDER_LIBRARY_PATH", "/nonexistent");
+    scene.comes_to(&Expected {
+        outcome: "failed",
+        cause: "importer-broken",
+        remedy: "RANGEFINDER_LIBRARY_PATH",
+        code: 1,
+    });
+}
+
+/// The workload stands in the way of the export.
+#[test]
+fn export_failed() {
+    let line = "mkdir -p $RANGEFINDER_PASS_DIR/../../nsys/run.sqlite.partial/x; EMIT push=A sleep=30 pop";
+    let Some(scene) = Scene::new("export_failed", &["nsys.enable=true", "--", "sh", "-c", line]) else {
+        return;
+    };
+    let (_, _, scene) = scene.comes_to(&Expected {
+        outcome: "failed",
+        cause: "export-failed",
+        remedy: "raw report is kept",
+        code: 1,
+    });
+    let run = scene.sandbox.only_run();
+    assert!(run.join("nsys/run.nsys-rep").is_file() && !run.join("nsys/run.sqlite").exists());
+}
+
+#[test]
+fn workload_failed() {
+    let line = "EMIT push=A sleep=30 pop; [ $RANGEFINDER_PASS = rehearsal ] || exit 7";
+    let Some(scene) = Scene::new("workload_failed", &["nsys.enable=true", "--", "sh", "-c", line]) else {
+        return;
+    };
+    let (ran, ..) = scene.comes_to(&Expected {
+        outcome: "captured",
+        cause: "workload-failed",
+        remedy: "stderr.log",
+        code: 3,
+    });
+    assert!(ran.stderr.contains("exit code 7"), "{}", ran.stderr);
+}
+
+/// A crash before everything happened.
+#[test]
+fn workload_crashed() {
+    let line =
+        "EMIT push=A sleep=100 pop; [ $RANGEFINDER_PASS = rehearsal ] || kill -SEGV $$; EMIT push=B pop";
+    let Some(scene) = Scene::new("workload_crashed", &["nsys.enable=true", "--", "sh", "-c", line]) else {
+        return;
+    };
+    scene.comes_to(&Expected { outcome: "partial", cause: "workload-failed", remedy: "stderr.log", code: 3 });
+}
+
+/// Exit code 143, and a success: nsys ends the program after the range, as it was asked to.
+#[test]
+fn ended_after_range() {
+    let mut arguments = vec!["nsys.nvtx_capture=A", "nsys.capture_range_end=stop-shutdown", "--", "EMIT"];
+    arguments.extend(["push=A", "sleep=50", "pop", "sleep=700"].repeat(3));
+    let Some(scene) = Scene::new("ended_after_range", &arguments) else { return };
+    let (ran, ..) =
+        scene.comes_to(&Expected { outcome: "captured", cause: "ended-after-range", remedy: "", code: 0 });
+    assert!(ran.stderr.contains("1 of 3 instances"), "{}", ran.stderr);
+}
+
+#[test]
+fn timed_out() {
+    let line = "EMIT push=A sleep=100 pop; case $RANGEFINDER_PASS in rehearsal*) ;; *) sleep 60;; esac";
+    let arguments = ["nsys.enable=true", "workload.timeout=4s", "--", "sh", "-c", line];
+    let Some(scene) = Scene::new("timed_out", &arguments) else { return };
+    let (_, _, scene) = scene.comes_to(&Expected {
+        outcome: "captured",
+        cause: "timed-out",
+        remedy: "workload.timeout",
+        code: 0,
+    });
+    assert!(scene.sandbox.only_run().join("nsys/run.sqlite").is_file());
+}
+
+/// CPU sampling of the whole system is not for everybody.
+#[test]
+fn not_permitted() {
+    const TEST: &str = "not_permitted";
+    let arguments =
+        ["nsys.enable=true", "nsys.sample=system-wide", "--", "EMIT", "push=A", "sleep=30", "pop"];
+    let Some(mut scene) = Scene::new(TEST, &arguments) else { return };
+    let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+    if paranoid.trim().parse::<i32>().is_ok_and(|level| level < 1) {
+        return skip(TEST, "everybody may sample everything here");
+    }
+    if is_root() {
+        let mut command = Command::new("unshare");
+        command.arg("--user").arg(scene.command.get_program()).args(scene.command.get_args());
+        command.current_dir(scene.sandbox.path("")).stdin(std::process::Stdio::null());
+        command.envs(scene.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        if !Command::new("unshare").args(["--user", "true"]).status().is_ok_and(|status| status.success()) {
+            return skip(TEST, "no user namespaces here");
+        }
+        scene.command = command;
+    }
+    scene.comes_to(&Expected {
+        outcome: "partial",
+        cause: "not-permitted",
+        remedy: "perf_event_paranoid",
+        code: 1,
+    });
+}
+
+#[test]
+fn disk_full() {
+    const TEST: &str = "disk_full";
+    let Some(scene) = Scene::new(
+        TEST,
+        &["nsys.enable=true", "run.dir=small/runs", "--", "EMIT", "push=A", "sleep=30", "pop"],
+    ) else {
+        return;
+    };
+    let probe = Command::new("unshare").args(["--user", "--map-root-user", "--mount", "true"]).status();
+    if !probe.is_ok_and(|status| status.success()) {
+        return skip(TEST, "no user namespaces here");
+    }
+    std::fs::create_dir(scene.sandbox.path("small")).unwrap();
+    // Room for the rehearsal and for the stream, not for the report.
+    let line = "mount -t tmpfs -o size=1500k none small && \"$@\"; code=$?; cp -r small/runs . 2>/dev/null; exit $code";
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", line, "sh"]);
+    command.arg(scene.command.get_program()).args(scene.command.get_args());
+    command.current_dir(scene.sandbox.path("")).stdin(std::process::Stdio::null());
+    command.envs(scene.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let scene = Scene { command, ..scene };
+    scene.comes_to(&Expected { outcome: "failed", cause: "disk-full", remedy: "make room", code: 1 });
+}
+
+/// Real nsys loses its agent now and then, when several run at once; not when it is asked to.
+#[test]
+fn agent_lost_by_a_fake() {
+    let body = "echo \"Connection to Agent lost. Internal reason: 'Connection reset by peer'.\"; exit 1";
+    let Some(scene) = Scene::with_fake("agent_lost_by_a_fake", body, &["nsys.enable=true", "--", "true"])
+    else {
+        return;
+    };
+    let (_, manifest, _) = scene.comes_to(&Expected {
+        outcome: "failed",
+        cause: "agent-lost",
+        remedy: "no other nsys",
+        code: 1,
+    });
+    assert!(manifest["warnings"].to_string().contains("started again"), "{}", manifest["warnings"]);
+}
+
+/// Real nsys exports what it has written.
+#[test]
+fn report_unreadable_by_a_fake() {
+    let body = "echo garbage > \"$out.nsys-rep\"";
+    let Some(scene) =
+        Scene::with_fake("report_unreadable_by_a_fake", body, &["nsys.enable=true", "--", "true"])
+    else {
+        return;
+    };
+    scene.comes_to(&Expected {
+        outcome: "failed",
+        cause: "report-unreadable",
+        remedy: "raw report is kept",
+        code: 1,
+    });
+}
+
+/// Needs a GPU whose driver is newer than nsys.
+#[test]
+fn unsupported_driver_by_a_fake() {
+    let body = "echo 'WARNING: CUDA driver version on the target is not supported by this build of Nsight Systems.'; cp $FAKE_REPORT/@FILE@ \"$out.nsys-rep\"";
+    fake_report("unsupported_driver_by_a_fake", body, "unsupported-driver", "as new as the driver");
+}
+
+/// Needs a GPU and PyTorch's profiler in the workload.
+#[test]
+fn cupti_in_use_by_a_fake() {
+    let body = "echo 'CUPTI initialization failed: CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED' >&2; cp $FAKE_REPORT/@FILE@ \"$out.nsys-rep\"";
+    fake_report("cupti_in_use_by_a_fake", body, "cupti-in-use", "own profiler off");
+}
+
+/// Needs a GPU, a CUDA 13 PyTorch and an nsys that is too old for it.
+#[test]
+fn raw_events_lost_by_a_fake() {
+    let body = "echo '**** Errors occurred while processing the raw events. ****'; cp $FAKE_REPORT/@FILE@ \"$out.nsys-rep\"";
+    fake_report("raw_events_lost_by_a_fake", body, "records-lost", "record less");
+}
+
+/// The report is a real one, and what is said beside it makes it partial.
+fn fake_report(test: &str, body: &str, cause: &'static str, remedy: &'static str) {
+    let body = body.replace("@FILE@", REPORT_FILE);
+    let Some(scene) = Scene::with_fake(test, &body, &["nsys.enable=true", "--", "true"]) else { return };
+    scene.comes_to(&Expected { outcome: "partial", cause, remedy, code: 1 });
+}
+
+const REPORT_FILE: &str = "toy-2023.4.4.sqlite";
+
+/// `repeat` leaves a report for each capture: together they are the timeline.
+#[test]
+fn repeated_captures_are_one_timeline() {
+    let mut arguments = vec!["nsys.nvtx_capture=A", "nsys.capture_range_end=repeat", "--", "EMIT"];
+    arguments.extend(["push=A", "push=B", "sleep=50", "pop", "pop", "sleep=1500"].repeat(3));
+    let Some(scene) = Scene::new("repeated_captures_are_one_timeline", &arguments) else { return };
+    let (_, manifest, scene) =
+        scene.comes_to(&Expected { outcome: "captured", cause: "", remedy: "", code: 0 });
+    assert!(step(&manifest, "timeline")["note"].as_str().unwrap().contains("3 of 3 instances"));
+    let run = scene.sandbox.only_run();
+    for number in 1..=3 {
+        assert!(run.join(format!("nsys/run.{number}.sqlite")).is_file());
+    }
+    let analysis: Value = serde_json::from_slice(&std::fs::read(run.join("analysis.json")).unwrap()).unwrap();
+    let regions = analysis["regions"].as_array().unwrap();
+    let row = |path: &str| regions.iter().find(|region| region["path"] == path).unwrap();
+    assert_eq!((&row(":A")["instances"], &row(":A/B")["instances"]), (&3.into(), &3.into()), "{analysis}");
+    assert!(!scene.emit.is_empty());
+}
+
+/// With `--capture-range-end=none` nsys goes on after the range; the analysis does not.
+#[test]
+fn the_gate_is_applied_again() {
+    let arguments = [
+        "nsys.nvtx_capture=A",
+        "--",
+        "EMIT",
+        "push=A",
+        "push=in",
+        "pop",
+        "sleep=200",
+        "pop",
+        "push=out",
+        "sleep=50",
+        "pop",
+        "push=A",
+        "sleep=30",
+        "pop",
+    ];
+    let Some(scene) = Scene::new("the_gate_is_applied_again", &arguments) else { return };
+    let (_, _, scene) = scene.comes_to(&Expected { outcome: "captured", cause: "", remedy: "", code: 0 });
+    let analysis = std::fs::read_to_string(scene.sandbox.only_run().join("analysis.json")).unwrap();
+    assert!(
+        analysis.contains("\":A\"") && analysis.contains("\":A/in\"") && !analysis.contains(":out"),
+        "{analysis}"
+    );
+}
+
+/// A server: recorded from after the delay until it is stopped.
+#[test]
+fn delay_and_duration() {
+    let arguments = ["nsys.enable=true", "capture.delay=2s", "capture.duration=2s", "--", "EMIT"];
+    let mut arguments = arguments.to_vec();
+    arguments.extend([
+        "push=early",
+        "sleep=200",
+        "pop",
+        "sleep=2800",
+        "push=late",
+        "sleep=200",
+        "pop",
+        "sleep=60000",
+    ]);
+    let Some(scene) = Scene::new("delay_and_duration", &arguments) else { return };
+    let (_, _, scene) = scene.comes_to(&Expected { outcome: "captured", cause: "", remedy: "", code: 0 });
+    let analysis = std::fs::read_to_string(scene.sandbox.only_run().join("analysis.json")).unwrap();
+    assert!(analysis.contains("\":late\"") && !analysis.contains("early"), "{analysis}");
+}
+
+/// Every value of the environment is out of the export; the names are not.
+#[test]
+fn the_export_holds_no_environment() {
+    let Some(mut scene) = Scene::new(
+        "the_export_holds_no_environment",
+        &["nsys.enable=true", "--", "EMIT", "push=A", "sleep=30", "pop"],
+    ) else {
+        return;
+    };
+    let value = "a-value-like-any-other-4711";
+    scene.command.env("HARMLESS", value).env("ANOTHER", "x".repeat(5000));
+    let (_, manifest, scene) =
+        scene.comes_to(&Expected { outcome: "captured", cause: "", remedy: "", code: 0 });
+    let holds = |file: &str, text: &str| {
+        let bytes = std::fs::read(scene.sandbox.only_run().join(file)).unwrap();
+        bytes.windows(text.len()).any(|part| part == text.as_bytes())
+    };
+    assert!(!holds("nsys/run.sqlite", value) && !holds("nsys/run.sqlite", &"x".repeat(100)));
+    assert!(holds("nsys/run.sqlite", "HARMLESS="), "the names stay");
+    // It is still a database, for those who have an engine.
+    let Some(python) = tool("the_export_holds_no_environment", "bin/python3") else { return };
+    let check = "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('pragma integrity_check').fetchall())";
+    let database = scene.sandbox.only_run().join("nsys/run.sqlite");
+    let output = Command::new(python).args(["-c", check]).arg(database).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "[('ok',)]\n");
+    let raw: Vec<&Value> = manifest["artifacts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|artifact| artifact["holds_environment"] == true)
+        .collect();
+    assert_eq!(
+        raw.iter().map(|artifact| artifact["path"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["nsys/run.nsys-rep"]
+    );
+}
+
+/// What an nsys can do is asked once, and again when it changes.
+#[test]
+fn the_probe_is_kept() {
+    const TEST: &str = "the_probe_is_kept";
+    let Some(scene) = Scene::with_fake(TEST, "exit 0", &["nsys.enable=true", "--", "true"]) else { return };
+    let log = scene.sandbox.path("asked");
+    let program = scene.sandbox.path("target-linux-x64/nsys");
+    let script = std::fs::read_to_string(&program).unwrap();
+    let script = script.replacen("\n", &format!("\necho $1 >> {}\n", log.display()), 1);
+    std::fs::write(&program, &script).unwrap();
+    let asked = |sandbox: &Sandbox| {
+        let mut command = sandbox.rangefinder(&["doctor"]);
+        assert!(command.env("RANGEFINDER_NSYS", &program).output().unwrap().status.success());
+        std::fs::read_to_string(&log).unwrap().lines().filter(|line| *line == "--version").count()
+    };
+    assert_eq!((asked(&scene.sandbox), asked(&scene.sandbox)), (1, 1));
+    std::fs::write(&program, script + "\n# changed\n").unwrap();
+    assert_eq!(asked(&scene.sandbox), 2);
+}
+
+/// Of several the newest; the configuration chooses another.
+#[test]
+fn the_newest_is_taken() {
+    const TEST: &str = "the_newest_is_taken";
+    let (Some(old), Some(new)) =
+        (tool(TEST, "nsys-2022.4.2/usr/bin/nsys"), tool(TEST, "nsys-2023.4.4/usr/bin/nsys"))
+    else {
+        return;
+    };
+    let Some(libraries) = tool(TEST, "nsys-libraries/usr/lib/x86_64-linux-gnu") else { return };
+    let sandbox = Sandbox::new();
+    let path = std::env::join_paths([old.parent().unwrap(), new.parent().unwrap()]).unwrap();
+    let doctor = |extra: &str| {
+        let mut command = sandbox.rangefinder(&["doctor"]);
+        command.env_remove("RANGEFINDER_NSYS").env("PATH", &path).env("RANGEFINDER_LIBRARY_PATH", &libraries);
+        if !extra.is_empty() {
+            command.env("RANGEFINDER_NSYS", extra);
+        }
+        Ran::from(command.output().unwrap()).stdout
+    };
+    let both = doctor("");
+    assert!(both.contains("+ nsys     2023.4.4") && both.contains("+ also     2022.4.2"), "{both}");
+    assert!(doctor(old.to_str().unwrap()).contains("+ nsys     2022.4.2"));
+    let real: PathBuf = old.canonicalize().unwrap();
+    let chosen = format!("nsys.path={}", real.display());
+    let ran = Ran::from(
+        sandbox
+            .rangefinder(&["run", &chosen, "--", "true"])
+            .env("RANGEFINDER_LIBRARY_PATH", &libraries)
+            .env_remove("RANGEFINDER_NSYS")
+            .output()
+            .unwrap(),
+    );
+    assert!(ran.stderr.contains("2022.4.2") || step(&sandbox.manifest(), "timeline")["note"].is_string());
+    let environment: Value =
+        serde_json::from_slice(&std::fs::read(sandbox.only_run().join("env.json")).unwrap()).unwrap();
+    assert!(
+        environment["nsys"]["probe"]["version"].as_str().unwrap().starts_with("2022.4.2"),
+        "{environment}"
+    );
+    assert!(environment["nsys"]["probe"]["exports"].to_string().contains("sqlite"));
+    assert!(environment["nsys"]["probe"]["reports"].to_string().contains("gpukernsum"));
+}
+
+fn is_root() -> bool {
+    let output = Command::new("id").arg("-u").output().unwrap();
+    output.stdout.starts_with(b"0\n")
+}

@@ -1,0 +1,211 @@
+//! One capture, from the command to the report.
+
+use std::path::{Path, PathBuf};
+
+use nsight::Proof;
+use nsight::nsys::{Capture, Cause, Gate, Verdict, command, lost_its_agent, told_by};
+use trace::Trace;
+
+use super::super::begin::RunError;
+use super::super::flow::{Context, Run};
+use super::super::pass::{Order, carry_out};
+use super::verdict::{held_against, no_report};
+use super::{Rung, TOOL};
+use crate::config::Sample;
+use crate::nsys::{Export, ExportError, Importer, Nsys, last_lines};
+use crate::process::{Finished, SuperviseError};
+use crate::quote::shell_word;
+use crate::workload::tmpdir;
+
+/// What nsys needs after the workload has ended: importing takes its time.
+const LINGER: std::time::Duration = std::time::Duration::from_secs(5);
+/// An nsys that lost its agent is started again so often.
+const ATTEMPTS: usize = 2;
+
+/// What came of a rung.
+pub(super) struct Attempted {
+    pub(super) verdict: Verdict,
+    pub(super) report: Option<Trace>,
+}
+
+impl From<Verdict> for Attempted {
+    fn from(verdict: Verdict) -> Self {
+        Self { verdict, report: None }
+    }
+}
+
+pub(super) fn attempt(
+    run: &mut Run,
+    nsys: &Nsys,
+    importer: &Importer,
+    rung: &Rung,
+    proof: Option<&Proof>,
+    context: &mut Context<'_>,
+) -> Result<Attempted, RunError> {
+    let folder = run.files.folder(TOOL)?;
+    let mut attempts = 0;
+    let (finished, log) = loop {
+        let finished = match capture(run, nsys, rung, context) {
+            Ok(finished) => finished,
+            Err(RunError::Supervise(error)) if !matches!(error, SuperviseError::Log { .. }) => {
+                let text = format!("nsys could not be started: {error}");
+                return Ok(Verdict::failed(Cause::NotStarted, text).into());
+            }
+            Err(error) => return Err(error),
+        };
+        let log = logs(&folder);
+        attempts += 1;
+        if !lost_its_agent(&log) || attempts == ATTEMPTS || finished.ended_by_us.is_some() {
+            break (finished, log);
+        }
+        run.warn("nsys lost its agent and is started again".to_owned(), context);
+    };
+    if lost_its_agent(&log) {
+        let text = "nsys lost the connection to its own agent, twice";
+        return Ok(Verdict::failed(Cause::AgentLost, text).with_evidence([last_lines(&log)]).into());
+    }
+    let reports = match resolve(nsys, importer, &folder) {
+        Ok(reports) if reports.is_empty() => return Ok(no_report(run, rung, &finished, &log, proof).into()),
+        Ok(reports) => reports,
+        Err(why) => return Ok(import_failed(importer, &why, &log).into()),
+    };
+    let databases = match export(run, nsys, importer, &reports) {
+        Ok(databases) => databases,
+        Err(error) => return Ok(export_failed(&error, &log).into()),
+    };
+    match trace::read_nsys_session(&databases) {
+        Ok(report) => {
+            let verdict = held_against(run, rung, &report, &finished, &log, proof, context)?;
+            Ok(Attempted { verdict, report: Some(report) })
+        }
+        Err(error) => {
+            let text = format!("the export cannot be read: {error}");
+            Ok(Verdict::failed(Cause::ReportUnreadable, text).into())
+        }
+    }
+}
+
+fn import_failed(importer: &Importer, why: &str, log: &str) -> Verdict {
+    let full = told_by(why).into_iter().chain(told_by(log)).find(|told| told.cause == Cause::DiskFull);
+    let cause = match (full, importer.path.is_none()) {
+        (Some(full), _) => full.cause,
+        (None, true) => Cause::ImporterNotFound,
+        (None, false) => Cause::ImporterBroken,
+    };
+    Verdict::failed(cause, why).with_evidence([last_lines(log)])
+}
+
+fn export_failed(error: &ExportError, log: &str) -> Verdict {
+    let why = error.to_string();
+    let full = told_by(&why).into_iter().chain(told_by(log)).any(|told| told.cause == Cause::DiskFull);
+    let cause = match error {
+        _ if full => Cause::DiskFull,
+        ExportError::Failed(_) => Cause::ExportFailed,
+        ExportError::Unreadable(_) => Cause::ReportUnreadable,
+    };
+    Verdict::failed(cause, why)
+}
+
+/// Runs the workload under nsys.
+fn capture(run: &mut Run, nsys: &Nsys, rung: &Rung, context: &mut Context<'_>) -> Result<Finished, RunError> {
+    let folder = run.files.folder(&format!("workload/{TOOL}"))?;
+    let output = run.files.folder(TOOL)?;
+    remove_old(&output);
+    let (tmpdir, link) = tmpdir(run.files.root())?;
+    let variables = run.workload.variables(TOOL, &folder, &tmpdir);
+    let config = &run.resolved.config;
+    let sample = match config.nsys.sample {
+        Sample::None => None,
+        Sample::Cpu => Some("cpu"),
+        Sample::ProcessTree => Some("process-tree"),
+        Sample::SystemWide => Some("system-wide"),
+    };
+    let capture = Capture {
+        trace: &config.nsys.trace,
+        sample,
+        gate: rung.gate.clone(),
+        range_end: run.nsys_range_end(),
+        domains_included: &config.nsys.nvtx_domain_include,
+        domains_excluded: &config.nsys.nvtx_domain_exclude,
+        follow_forks: rung.follow_forks,
+        delay: config.capture.delay.map(|delay| delay.0).filter(|_| rung.gate == Gate::None),
+        extra: &config.nsys.extra_args,
+        output: &output.join("run"),
+    };
+    let (argv, left_out) =
+        command(&nsys.installation.nsys, &nsys.probe.options, &capture, &run.workload.argv(&folder));
+    for option in left_out {
+        run.warn(format!("nsys {} does not know {}", nsys.probe.version, shell_word(&option)), context);
+    }
+    let order = Order { name: TOOL, argv, variables, logs: output, linger: LINGER, unlink: link };
+    carry_out(run, order, context)
+}
+
+/// What an earlier rung left.
+fn remove_old(folder: &Path) {
+    for path in trace::timeline_files(folder).into_iter().chain(left_by_nsys(folder)) {
+        let _ = std::fs::remove_file(path);
+    }
+}
+
+/// Reports and streams: `run.nsys-rep`, `run.1.nsys-rep`, `run.qdstrm`, in their order.
+fn left_by_nsys(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let number = |path: &Path| -> Option<u32> {
+        let name = path.file_stem()?.to_str()?;
+        match path.extension()?.to_str()? {
+            "nsys-rep" | "qdrep" | "qdstrm" => {}
+            _ => return None,
+        }
+        match name.strip_prefix("run")? {
+            "" => Some(0),
+            number => number.strip_prefix('.')?.parse().ok(),
+        }
+    };
+    let mut files: Vec<(u32, PathBuf)> =
+        entries.filter_map(|entry| Some((number(&entry.path())?, entry.path()))).collect();
+    files.sort();
+    files.into_iter().map(|(_, path)| path).collect()
+}
+
+/// The reports, imported if need be. None when there is nothing.
+fn resolve(nsys: &Nsys, importer: &Importer, folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let is_stream = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "qdstrm");
+    let (streams, mut reports): (Vec<PathBuf>, Vec<PathBuf>) =
+        left_by_nsys(folder).into_iter().partition(is_stream);
+    for stream in streams {
+        let report = stream.with_extension("nsys-rep");
+        // nsys leaves the stream beside a report that it could import.
+        if !reports.contains(&report) {
+            nsys.import(importer, &stream, &report)?;
+            reports.push(report);
+        }
+        let _ = std::fs::remove_file(stream);
+    }
+    reports.sort();
+    Ok(reports)
+}
+
+/// `run.nsys-rep` → `run.sqlite`, each under its own name.
+fn export(
+    run: &Run,
+    nsys: &Nsys,
+    importer: &Importer,
+    reports: &[PathBuf],
+) -> Result<Vec<PathBuf>, ExportError> {
+    let private = run.files.path("tmp/nsys");
+    let secrets = run.files.redactor.known_values();
+    let export = |report: &PathBuf| {
+        let database = report.with_extension("sqlite");
+        nsys.export(importer, &Export { report, database: &database, private: &private, secrets: &secrets })?;
+        Ok(database)
+    };
+    reports.iter().map(export).collect()
+}
+
+fn logs(folder: &Path) -> String {
+    ["stdout.log", "stderr.log"]
+        .map(|name| std::fs::read(folder.join(name)).unwrap_or_default())
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .join("\n")
+}

@@ -1,0 +1,238 @@
+//! Step 5: the timeline by nsys, judged by what is in the report, one rung after the other.
+
+mod capture;
+mod verdict;
+
+use nsight::nsys::{Cause, Gate, Outcome, Verdict};
+use nsight::{Proof, Question, Remedy, prove};
+use nvtx::NsysDialect;
+
+use super::begin::RunError;
+use super::flow::{Context, Run, StepResult};
+use crate::config::{CaptureRange, Enable};
+use crate::gates::{nothing_is_meant, prove_gate};
+use crate::nsys::{NoNsys, Nsys};
+use crate::process::Reason;
+use crate::rundir::{StepName, StepStatus, VerdictRecord};
+use capture::{Attempted, attempt};
+
+const TOOL: &str = "nsys";
+
+/// One way to capture.
+pub(super) struct Rung {
+    name: String,
+    gate: Gate,
+    follow_forks: bool,
+}
+
+pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResult, RunError> {
+    let config = &run.resolved.config.nsys;
+    if config.enable == Enable::False {
+        return Ok(StepResult::Skipped { why: "`nsys.enable=false`".to_owned(), asked_for: false });
+    }
+    let enabled = config.enable == Enable::True && run.resolved.set_by_user("nsys.enable");
+    let gated = config.nvtx_capture.is_some() && run.resolved.set_by_user("nsys.nvtx_capture");
+    let asked_for = enabled || gated;
+    if run.manifest.step(StepName::Rehearse).status == StepStatus::Failed && !asked_for {
+        let why = "the workload failed in its rehearsal".to_owned();
+        return Ok(StepResult::Skipped { why, asked_for });
+    }
+    let nsys = match located(run) {
+        Ok(nsys) => nsys,
+        Err(none) => return Ok(without_nsys(run, &none, asked_for)),
+    };
+    if !nsys.fit {
+        let text = format!(
+            "nsys {} is older than the CUDA of the driver, and may lose most of what happens without a word",
+            nsys.probe.version
+        );
+        run.warn(text, context);
+    }
+    let proof = gate_proof(run);
+    if let Some(proof) = proof.as_ref().filter(|proof| nothing_is_meant(proof)) {
+        return Ok(refused(run, proof, asked_for));
+    }
+    climb_down(run, &nsys, proof.as_ref(), asked_for, context)
+}
+
+/// The nsys that this run uses.
+pub(super) fn located(run: &Run) -> Result<Nsys, NoNsys> {
+    let chosen = run.resolved.config.nsys.path.as_ref().map(|path| path.0.as_str());
+    let cuda = run.provenance.as_ref().and_then(|provenance| provenance.gpus.cuda.as_deref());
+    Nsys::locate(chosen, cuda)
+}
+
+fn without_nsys(run: &mut Run, none: &NoNsys, asked_for: bool) -> StepResult {
+    let cause = match none {
+        NoNsys::Absent(_) => Cause::NotInstalled,
+        NoNsys::Broken(_) => Cause::ToolBroken,
+    };
+    let verdict = Verdict::failed(cause, format!("{none}: no timeline by Nsight Systems"));
+    let remedy = verdict.remedy.clone().unwrap_or_default();
+    let why = format!("{}\nhint: {remedy}", verdict.text);
+    if asked_for {
+        record(run, "as asked", &verdict);
+    }
+    StepResult::Skipped { why, asked_for }
+}
+
+/// A gate that can match nothing is not tried: the workload is not run for it.
+fn refused(run: &mut Run, proof: &Proof, asked_for: bool) -> StepResult {
+    let cause = proof.nsys.cause.as_ref();
+    let text = format!(
+        "not started: its gate `{}` can match nothing, as the plan says{}",
+        proof.typed,
+        cause.map(|cause| format!(": {cause}")).unwrap_or_default()
+    );
+    let verdict = Verdict::missed(cause.map_or(Cause::NoSuchRange, nsight::Cause::of_nsys), text)
+        .with_remedy("use one of the ranges there are: `rangefinder ranges` lists them");
+    record(run, "as asked", &verdict);
+    StepResult::Failed { why: told(&verdict), asked_for }
+}
+
+/// Each rung in turn, until one leaves what was wanted.
+fn climb_down(
+    run: &mut Run,
+    nsys: &Nsys,
+    proof: Option<&Proof>,
+    asked_for: bool,
+    context: &mut Context<'_>,
+) -> Result<StepResult, RunError> {
+    let importer = nsys.importer(&run.files.path("tmp/nsys-libraries"));
+    let mut rungs = rungs(run, proof).into_iter().peekable();
+    while let Some(rung) = rungs.next() {
+        let Attempted { verdict, report } = attempt(run, nsys, &importer, &rung, proof, context)?;
+        record(run, &rung.name, &verdict);
+        if let Some(report) = &report {
+            explain_the_miss(run, report);
+        }
+        let interrupted = |pass: &crate::rundir::Pass| pass.ended_by_us == Some(Reason::Interrupted);
+        let stopped = run.manifest.passes.last().is_some_and(interrupted);
+        if matches!(verdict.outcome, Outcome::Captured | Outcome::Partial) {
+            run.timeline = report;
+        }
+        if stopped {
+            return Ok(StepResult::Interrupted(told(&verdict)));
+        }
+        match verdict.outcome {
+            Outcome::Captured => {
+                let version = &nsys.probe.version;
+                return Ok(StepResult::Done(Some(format!("nsys {version}: {}", told(&verdict)))));
+            }
+            Outcome::Partial => return Ok(StepResult::Failed { why: told(&verdict), asked_for }),
+            Outcome::Missed | Outcome::Failed => {}
+        }
+        match rungs.peek().filter(|_| another_gate_may_help(&verdict)) {
+            Some(next) => {
+                run.warn(format!("nsys, {}: {}; now {}", rung.name, told(&verdict), next.name), context);
+            }
+            None => return Ok(fallen_back(run, &verdict, asked_for)),
+        }
+    }
+    // There is always a rung, and the last one returns.
+    Ok(StepResult::Skipped { why: "there is no way to capture".to_owned(), asked_for })
+}
+
+/// It does not mend an importer.
+fn another_gate_may_help(verdict: &Verdict) -> bool {
+    matches!(
+        verdict.cause,
+        Some(
+            Cause::GateNeverOpened
+                | Cause::GateCannotOpen
+                | Cause::UnregisteredString
+                | Cause::WrongDomain
+                | Cause::NoSuchRange
+                | Cause::NoReport
+        )
+    )
+}
+
+/// The last rung: what the rehearsal saw.
+fn fallen_back(run: &Run, verdict: &Verdict, asked_for: bool) -> StepResult {
+    let ranges = run.inventory.as_ref().filter(|inventory| !inventory.is_empty());
+    let instead = match ranges {
+        Some(inventory) => format!("\nthe rehearsal's ranges are the timeline: {}", inventory.summary()),
+        None => String::new(),
+    };
+    StepResult::Failed { why: format!("{}{instead}", told(verdict)), asked_for }
+}
+
+fn gate_proof(run: &Run) -> Option<Proof> {
+    let wish = run.nsys_wish()?;
+    let inventory = run.inventory.as_ref()?;
+    let exit_code = run.manifest.workload_pass().map_or(0, |pass| pass.ending.shell_code());
+    Some(prove_gate(wish, inventory, &run.resolved.config, exit_code))
+}
+
+/// As asked first, then without the gate, which is applied afterwards.
+fn rungs(run: &Run, proof: Option<&Proof>) -> Vec<Rung> {
+    let config = &run.resolved.config.nsys;
+    let inventory = run.inventory.as_ref();
+    let follow_forks = inventory.is_some_and(|seen| seen.regions.iter().any(|region| region.forked > 0));
+    let rung = |name: &str, gate: Gate| Rung { name: name.to_owned(), gate, follow_forks };
+    let typed = |name: &str| Gate::Range { name: name.to_owned(), register_only_off: false };
+    if config.capture_range == CaptureRange::CudaProfilerApi {
+        return vec![rung("between cudaProfilerStart and Stop", Gate::ProfilerApi)];
+    }
+    let Some(wish) = run.nsys_wish() else { return vec![rung("as asked", Gate::None)] };
+    let ungated = rung("without a gate", Gate::None);
+    match proof {
+        _ if config.strict => vec![rung("as asked", typed(wish))],
+        None => vec![rung("as asked", typed(wish)), ungated],
+        Some(proof) => match &proof.gating {
+            Some(gating) => {
+                let name = gating.gate.clone();
+                let gate = Gate::Range { name, register_only_off: gating.register_only_off };
+                let asked = proof.nsys.remedy == Remedy::AsTyped;
+                let name = if asked { "as asked" } else { "with the gate as the rehearsal corrects it" };
+                vec![rung(name, gate), ungated]
+            }
+            // Where one gate will not do.
+            None => vec![ungated],
+        },
+    }
+}
+
+/// A gate that was used unproven and did not open: the report of the rung below says why.
+fn explain_the_miss(run: &mut Run, report: &trace::Trace) {
+    let Some(wish) = run.nsys_wish().map(str::to_owned) else { return };
+    let is_unexplained =
+        |record: &VerdictRecord| record.tool == TOOL && record.verdict.cause == Some(Cause::GateNeverOpened);
+    let Some(at) = run.manifest.verdicts.iter().position(is_unexplained) else { return };
+    let regions = analysis::regions(report);
+    let proof = prove(&Question {
+        wish: &wish,
+        regions: &regions,
+        rehearsed: nsight::nsys::Rehearsed { trace: report, exit_code: 0, ignores_term: false },
+        dialect: NsysDialect { escapes: true },
+        range_end: nsight::nsys::RangeEnd::None,
+    });
+    if let Some(cause) = &proof.nsys.cause {
+        let verdict = &mut run.manifest.verdicts[at].verdict;
+        verdict.cause = Some(cause.of_nsys());
+        verdict.remedy = cause.of_nsys().remedy().map(str::to_owned);
+        verdict.evidence.push(format!("the report that was recorded without the gate: {cause}"));
+    }
+}
+
+fn record(run: &mut Run, rung: &str, verdict: &Verdict) {
+    run.manifest.verdicts.push(VerdictRecord {
+        tool: TOOL.to_owned(),
+        rung: rung.to_owned(),
+        verdict: verdict.clone(),
+    });
+}
+
+/// `captured: 6 of 6 instances`, and what to do.
+fn told(verdict: &Verdict) -> String {
+    let remedy = verdict.remedy.as_ref().filter(|_| verdict.outcome != Outcome::Captured);
+    let remedy = remedy.map(|remedy| format!("\nhint: {remedy}")).unwrap_or_default();
+    let quoted: String = verdict
+        .evidence
+        .iter()
+        .filter(|_| verdict.outcome != Outcome::Captured)
+        .map(|line| format!("\n  {line}"))
+        .collect();
+    format!("{}: {}{quoted}{remedy}", verdict.outcome.as_str(), verdict.text)
+}

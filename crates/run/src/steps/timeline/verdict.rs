@@ -1,0 +1,166 @@
+//! What a capture was, from the report, the rehearsals, the log and how it ended.
+
+use analysis::Region;
+use nsight::Proof;
+use nsight::nsys::{Case, Cause, Ending, Gate, RangeEnd, Told, Verdict, judge, told_by};
+use trace::Trace;
+
+use super::super::begin::RunError;
+use super::super::flow::{Context, Run};
+use super::super::rehearse;
+use super::Rung;
+use crate::nsys::last_lines;
+use crate::process::{Finished, Reason};
+
+/// SIGTERM, as a shell counts it.
+const TERMINATED: i32 = 143;
+
+/// Holds a report against the rehearsal, and against a second one if that may explain it.
+pub(super) fn held_against(
+    run: &mut Run,
+    rung: &Rung,
+    report: &Trace,
+    finished: &Finished,
+    log: &str,
+    proof: Option<&Proof>,
+    context: &mut Context<'_>,
+) -> Result<Verdict, RunError> {
+    let told = told_by(log);
+    let ending = ending(run, rung, finished);
+    let verdict = judged(run, rung, report, &told, ending.clone(), proof);
+    let may_vary = match verdict.cause {
+        Some(Cause::RecordsLost | Cause::PathNotTaken) => verdict.evidence.is_empty(),
+        Some(Cause::CountVaries) => true,
+        _ => false,
+    };
+    if !may_vary || run.inventory.is_none() || run.second_rehearsal.is_some() || context.signals.interrupted()
+    {
+        return Ok(verdict);
+    }
+    let text =
+        format!("nsys: {}; the workload is rehearsed once more, to see whether that varies", verdict.text);
+    run.warn(text, context);
+    run.second_rehearsal = rehearse::once_more(run, context)?;
+    Ok(judged(run, rung, report, &told, ending, proof))
+}
+
+fn judged(
+    run: &Run,
+    rung: &Rung,
+    report: &Trace,
+    told: &[Told],
+    ending: Ending,
+    proof: Option<&Proof>,
+) -> Verdict {
+    let capture = &run.resolved.config.capture;
+    let mut rehearsed: Vec<&[Region]> = Vec::new();
+    // When only a part of the run is recorded its counts say nothing.
+    if capture.delay.is_none() && capture.duration.is_none() && rung.gate != Gate::ProfilerApi {
+        rehearsed.extend(run.inventory.as_ref().map(|inventory| inventory.regions.as_slice()));
+        rehearsed.extend(run.second_rehearsal.as_ref().map(|inventory| inventory.regions.as_slice()));
+    }
+    let is_gated = matches!(rung.gate, Gate::Range { .. });
+    let range_end = RangeEnd::parse(run.nsys_range_end()).unwrap_or(RangeEnd::None);
+    let limit = proof
+        .filter(|_| is_gated && range_end != RangeEnd::None)
+        .and_then(|proof| proof.prediction.as_ref())
+        .map(|prediction| prediction.instances.iter().sum());
+    judge(&Case {
+        report,
+        rehearsed: &rehearsed,
+        wish: run.nsys_wish(),
+        gated: is_gated,
+        limit,
+        told,
+        ending,
+    })
+}
+
+fn ending(run: &Run, rung: &Rung, finished: &Finished) -> Ending {
+    let shuts_down = matches!(
+        RangeEnd::parse(run.nsys_range_end()),
+        Some(RangeEnd::StopShutdown | RangeEnd::RepeatShutdown(_))
+    );
+    match finished.ended_by_us {
+        Some(Reason::Interrupted) => Ending::Interrupted,
+        Some(Reason::Timeout) => Ending::TimedOut,
+        Some(Reason::Stopped) => Ending::Stopped,
+        None if finished.ending.success() => Ending::Well,
+        None if shuts_down && rung.gate != Gate::None && finished.ending.shell_code() == TERMINATED => {
+            Ending::AfterRange
+        }
+        None => Ending::WorkloadFailed(finished.ending.to_string()),
+    }
+}
+
+/// nsys ran, and left nothing.
+pub(super) fn no_report(
+    run: &Run,
+    rung: &Rung,
+    finished: &Finished,
+    log: &str,
+    proof: Option<&Proof>,
+) -> Verdict {
+    let code = finished.ending.shell_code();
+    let told = told_by(log);
+    let says = |cause: Cause| told.iter().any(|told| told.cause == cause);
+    let evidence = [format!("nsys ended with {}", finished.ending), last_lines(log)];
+    let verdict = match (&rung.gate, finished.ended_by_us) {
+        (_, Some(Reason::Timeout)) => {
+            Verdict::failed(Cause::TimedOut, "the capture ran past `workload.timeout` and left no report")
+        }
+        (_, Some(Reason::Interrupted)) => {
+            Verdict::failed(Cause::Interrupted, "the capture was interrupted before it left a report")
+        }
+        (_, Some(Reason::Stopped)) => {
+            Verdict::failed(Cause::NoReport, "the capture was stopped before it left a report")
+        }
+        (_, None) if says(Cause::DiskFull) || disk_is_full(run, finished) => {
+            Verdict::failed(Cause::DiskFull, "the disk is full: there is no report")
+        }
+        (_, None) if says(Cause::Refused) => {
+            Verdict::failed(Cause::Refused, "nsys refused the command, and did not run the workload")
+        }
+        (Gate::Range { .. }, None) if code == 0 => never_opened(proof),
+        (Gate::ProfilerApi, None) if code == 0 => Verdict::missed(
+            Cause::GateNeverOpened,
+            "the program never called cudaProfilerStart, and nsys ended with exit code 0 all the same",
+        )
+        .with_remedy("call cudaProfilerStart and cudaProfilerStop around what matters, or gate on a range"),
+        (_, None) if code == 1 && !log.contains("Generated:") => {
+            Verdict::failed(Cause::Refused, "nsys refused, and did not run the workload")
+        }
+        (_, None) if !finished.ending.success() => Verdict::failed(
+            Cause::WorkloadFailed,
+            format!("the workload ended with {} and there is no report", finished.ending),
+        ),
+        (_, None) => Verdict::failed(Cause::NoReport, "nsys left no report"),
+    };
+    verdict.with_evidence(evidence)
+}
+
+/// Then the log may be missing as well.
+fn disk_is_full(run: &Run, finished: &Finished) -> bool {
+    /// Less than this is none.
+    const ROOM: u64 = 128 << 10;
+    let left = rustix::fs::statvfs(run.files.root()).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+    finished.stdout.disk_full || finished.stderr.disk_full || left.is_ok_and(|left| left < ROOM)
+}
+
+/// With a rehearsal the proof says why.
+fn never_opened(proof: Option<&Proof>) -> Verdict {
+    let always = "and nsys ended with exit code 0 all the same";
+    match proof.map(|proof| (proof, proof.nsys.cause.as_ref())) {
+        Some((_, Some(cause))) => {
+            Verdict::missed(cause.of_nsys(), format!("the gate never opened, {always}: {cause}"))
+        }
+        Some((proof, None)) => Verdict::missed(
+            Cause::GateNeverOpened,
+            format!("the gate never opened, {always}; the rehearsal saw {} instances", proof.nsys.instances),
+        )
+        .with_remedy(
+            "this nsys does not see the range, or the program did not come to it: record without a gate",
+        ),
+        None => Verdict::missed(Cause::GateNeverOpened, format!("the gate never opened, {always}")),
+    }
+}

@@ -1,0 +1,111 @@
+//! Only what began in some stretches of time.
+
+use std::collections::HashMap;
+
+use crate::model::{NONE, OPEN, Trace};
+
+impl Trace {
+    /// Leaves what began inside these windows, which are in order and apart, and what a
+    /// call inside them started: what a gate that opened for them would have recorded.
+    pub fn keep_windows(&mut self, windows: Vec<(i64, i64)>) {
+        let inside = |time: i64| {
+            let next = windows.partition_point(|(begin, _)| *begin <= time);
+            next.checked_sub(1).is_some_and(|at| time <= windows[at].1)
+        };
+        let keep = self.kept_activities(&inside);
+        let activities = &mut self.activities;
+        retain(&mut activities.begin, &keep);
+        retain(&mut activities.end, &keep);
+        retain(&mut activities.kind, &keep);
+        retain(&mut activities.process, &keep);
+        retain(&mut activities.device, &keep);
+        retain(&mut activities.stream, &keep);
+        retain(&mut activities.correlation, &keep);
+        retain(&mut activities.detail, &keep);
+        retain(&mut activities.in_graph, &keep);
+        let keep = mask(&self.calls.begin, &inside);
+        let calls = &mut self.calls;
+        retain(&mut calls.begin, &keep);
+        retain(&mut calls.end, &keep);
+        retain(&mut calls.thread, &keep);
+        retain(&mut calls.name, &keep);
+        retain(&mut calls.correlation, &keep);
+        self.keep_ranges(&inside);
+        let keep = mask(&self.syncs.begin, &inside);
+        retain(&mut self.syncs.begin, &keep);
+        retain(&mut self.syncs.end, &keep);
+        retain(&mut self.syncs.process, &keep);
+        retain(&mut self.syncs.correlation, &keep);
+        let keep = mask(&self.operators.begin, &inside);
+        retain(&mut self.operators.begin, &keep);
+        retain(&mut self.operators.end, &keep);
+        retain(&mut self.operators.thread, &keep);
+        retain(&mut self.operators.name, &keep);
+        self.windows = windows;
+        self.finish();
+    }
+
+    /// Work belongs to the call that started it, if that is known.
+    fn kept_activities(&self, inside: &dyn Fn(i64) -> bool) -> Vec<bool> {
+        let process = |call: usize| self.threads[self.calls.thread[call] as usize].process;
+        let mut kept: HashMap<(u32, u32), bool> = HashMap::new();
+        for call in (0..self.calls.len()).filter(|call| self.calls.correlation[*call] != NONE) {
+            let kept = kept.entry((process(call), self.calls.correlation[call])).or_default();
+            *kept |= inside(self.calls.begin[call]);
+        }
+        let activities = &self.activities;
+        (0..activities.len())
+            .map(|activity| {
+                let key = (activities.process[activity], activities.correlation[activity]);
+                kept.get(&key).copied().unwrap_or_else(|| inside(activities.begin[activity]))
+            })
+            .collect()
+    }
+
+    fn keep_ranges(&mut self, inside: &dyn Fn(i64) -> bool) {
+        let keep = mask(&self.ranges.begin, inside);
+        let mut number = 0;
+        let numbers: Vec<u32> = keep
+            .iter()
+            .map(|keep| {
+                number += u32::from(*keep);
+                number.wrapping_sub(1)
+            })
+            .collect();
+        let ranges = &mut self.ranges;
+        ranges.payload.retain(|(range, _)| keep[*range as usize]);
+        for (range, _) in &mut ranges.payload {
+            *range = numbers[*range as usize];
+        }
+        retain(&mut ranges.thread, &keep);
+        retain(&mut ranges.domain, &keep);
+        retain(&mut ranges.name, &keep);
+        retain(&mut ranges.kind, &keep);
+        retain(&mut ranges.registered, &keep);
+        retain(&mut ranges.wide, &keep);
+        retain(&mut ranges.begin, &keep);
+        retain(&mut ranges.end, &keep);
+    }
+
+    /// Stretches that lie apart, from any that do or do not.
+    pub fn windows_of(mut stretches: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
+        stretches.sort_unstable();
+        let mut windows: Vec<(i64, i64)> = Vec::new();
+        for (begin, end) in stretches {
+            match windows.last_mut() {
+                Some(last) if begin <= last.1 => last.1 = last.1.max(end),
+                _ => windows.push((begin, end)),
+            }
+        }
+        windows
+    }
+}
+
+fn mask(times: &[i64], inside: &dyn Fn(i64) -> bool) -> Vec<bool> {
+    times.iter().map(|time| *time != OPEN && inside(*time)).collect()
+}
+
+fn retain<T: Copy>(column: &mut Vec<T>, keep: &[bool]) {
+    let mut keep = keep.iter();
+    column.retain(|_| *keep.next().unwrap_or(&false));
+}
