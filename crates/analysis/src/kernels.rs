@@ -24,6 +24,9 @@ pub struct KernelRow {
     /// With template arguments and parameters; a family's name when grouped so.
     pub name: String,
     pub short_name: String,
+    /// As the compiler wrote it, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mangled: Option<String>,
     pub family: String,
     #[serde(flatten)]
     pub place: Place,
@@ -108,7 +111,17 @@ pub fn kernels(trace: &Trace, scope: Scope, grouping: Grouping, families: &Famil
                 _ => (text(launch.name), text(launch.short_name)),
             };
             let shape = (grouping == Grouping::Shape).then(|| shape(&launch));
-            Some(KernelRow { name, short_name, family, place: group.places.place(trace), shape, statistics })
+            let mangled =
+                Some(text(launch.mangled)).filter(|text| !text.is_empty() && grouping != Grouping::Family);
+            Some(KernelRow {
+                name,
+                short_name,
+                mangled,
+                family,
+                place: group.places.place(trace),
+                shape,
+                statistics,
+            })
         })
         .collect();
     share(&mut rows, |row| &mut row.statistics);

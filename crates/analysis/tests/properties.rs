@@ -39,6 +39,7 @@ fn trace(ranges: &[Range], activities: &[Activity]) -> Trace {
         trace.activities.launches.push(Launch {
             name,
             short_name: name,
+            mangled: name,
             grid: [1; 3],
             block: [1; 3],
             registers: 0,

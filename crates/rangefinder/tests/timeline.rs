@@ -150,7 +150,7 @@ fn a_client_that_nsys_cannot_see_is_named() {
         assert_eq!(verdicts(&manifest), [("missed".to_owned(), "client-not-seen".to_owned())], "{version}");
         let note = step(&manifest, "timeline")["note"].as_str().unwrap().to_owned();
         assert!(note.contains("hint: use a newer nsys"), "{note}");
-        assert!(note.contains("the rehearsal's ranges are the timeline: 5 ranges"), "{note}");
+        assert!(note.contains("the rehearsal is the timeline: 5 ranges"), "{note}");
         // The ladder ends in something to look at.
         let analysis = std::fs::read_to_string(sandbox.only_run().join("analysis.json")).unwrap();
         assert!(analysis.contains("\":decode\""), "{analysis}");

@@ -27,10 +27,27 @@ pub(crate) fn place_tracer(folder: &Path, library: &[u8]) -> Result<PathBuf, Wri
     Ok(path)
 }
 
-/// The variables that bring the tracer into a pass.
-pub(crate) fn tracer_variables(library: &Path, folder: &Path) -> Vec<(String, Option<String>)> {
+/// The variables that bring the tracer into a pass; its GPU half, too, when a libcupti is
+/// given.
+pub(crate) fn tracer_variables(
+    library: &Path,
+    folder: &Path,
+    cupti: Option<&Path>,
+) -> Vec<(String, Option<String>)> {
     let set = |name: &str, path: &Path| (name.to_owned(), Some(path.to_string_lossy().into_owned()));
-    vec![set("NVTX_INJECTION64_PATH", library), set("RANGEFINDER_TRACE_DIR", folder)]
+    let mut variables = vec![set("NVTX_INJECTION64_PATH", library), set("RANGEFINDER_TRACE_DIR", folder)];
+    if let Some(cupti) = cupti {
+        variables.extend([set("CUDA_INJECTION64_PATH", library), set("RANGEFINDER_CUPTI", cupti)]);
+    }
+    variables
+}
+
+/// The libcupti for the workload, where there is a driver.
+pub(crate) fn locate_cupti(python: Option<PathBuf>, cuda: Option<&str>) -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("RANGEFINDER_CUPTI").filter(|path| !path.is_empty()) {
+        return Some(named.into()).filter(|path: &PathBuf| path.is_file());
+    }
+    nsight::find_cupti(&nsight::CuptiPlaces { python, root: "/".into() }, cuda?)
 }
 
 /// Reads what the tracer left in `folder`.
@@ -78,8 +95,12 @@ impl Inventory {
         }
         let plural =
             |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
+        let gpu = match self.trace.activities.len() {
+            0 => String::new(),
+            count => format!(", {}", plural(count, "activity of the GPU", "activities of the GPU")),
+        };
         format!(
-            "{} in {}, {}",
+            "{} in {}, {}{gpu}",
             plural(self.trace.ranges.len(), "range", "ranges"),
             plural(self.regions.len(), "region", "regions"),
             plural(self.trace.processes.len(), "process", "processes"),

@@ -124,6 +124,7 @@ impl Trace {
         activities.launches.extend(other.activities.launches.iter().map(|launch| {
             let mut launch = *launch;
             (launch.name, launch.short_name) = (text(&launch.name), text(&launch.short_name));
+            launch.mangled = text(&launch.mangled);
             launch
         }));
         activities.transfers.extend(other.activities.transfers);

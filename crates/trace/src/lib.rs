@@ -3,6 +3,7 @@
 mod append;
 mod kineto;
 mod model;
+pub mod names;
 mod nest;
 mod nsys;
 mod open;

@@ -204,6 +204,8 @@ pub struct Launch {
     pub name: StringId,
     /// The bare function name.
     pub short_name: StringId,
+    /// As the compiler wrote it, by which tools can agree; empty where that is not known.
+    pub mangled: StringId,
     pub grid: [u32; 3],
     pub block: [u32; 3],
     pub registers: u32,
@@ -282,7 +284,8 @@ pub struct Diagnostic {
     pub lost: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// The default is the empty text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StringId(u32);
 
 impl StringId {

@@ -66,6 +66,8 @@ pub mod chunk {
 
     pub const EVENTS: u32 = 1;
     pub const STRINGS: u32 = 2;
+    /// What CUPTI tells, in no order.
+    pub const GPU: u32 = 3;
 }
 
 /// The top byte of a record's first word. The rest are ticks since the base, or
@@ -94,6 +96,49 @@ pub mod kind {
     pub const CATEGORY: u8 = 18;
     /// `thread`, then the bytes.
     pub const THREAD_NAME: u8 = 19;
+}
+
+/// The top byte of a record's first word in a GPU chunk. The rest is a correlation, unless
+/// said. Times are CUPTI's, in nanoseconds; [`gpu::CLOCK`] says what they are in ticks.
+pub mod gpu {
+    /// The rest is the launch's number. Name, `grid x | grid y << 32`, `grid z | block x << 32`,
+    /// `block y | block z << 32`, `registers | static shared memory << 32`, dynamic shared memory.
+    pub const LAUNCH: u8 = 32;
+    /// Begin, end, `launch | device << 32 | flags << 48`, stream.
+    pub const KERNEL: u8 = 33;
+    /// Begin, end, bytes, `stream | device << 32 | direction << 48`, flags.
+    pub const COPY: u8 = 34;
+    /// As [`COPY`].
+    pub const FILL: u8 = 35;
+    /// Begin, end, `graph | device << 32`, stream: a graph as a whole.
+    pub const GRAPH: u8 = 36;
+    /// Begin, end, `name | thread << 32`, what it returned.
+    pub const CALL: u8 = 37;
+    /// Begin, end.
+    pub const SYNC: u8 = 38;
+    /// The rest is nothing. CUPTI's time, ticks since the base, how far apart they may be.
+    pub const CLOCK: u8 = 39;
+    /// The rest is how many records CUPTI had no room for.
+    pub const DROPPED: u8 = 40;
+    /// The rest is the kind of CUPTI's own work. Nanoseconds that it took.
+    pub const OVERHEAD: u8 = 41;
+    /// The rest is why recording stopped before the end: see [`super::stopped`].
+    pub const STOPPED: u8 = 42;
+    /// The rest is the device's number. Name.
+    pub const DEVICE: u8 = 43;
+
+    /// A flag of kernels, copies and fills: a node of a graph.
+    pub const IN_GRAPH: u16 = 1;
+}
+
+/// Why nothing more was recorded of the GPU.
+pub mod stopped {
+    /// Another client of CUPTI in the process took its place.
+    pub const TAKEN: u64 = 1;
+    /// CUPTI could not be loaded.
+    pub const NO_LIBRARY: u64 = 2;
+    /// It refused to record.
+    pub const REFUSED: u64 = 3;
 }
 
 /// What follows the second word of a push, start or mark.

@@ -15,7 +15,9 @@
 //!
 //! This crate depends on nothing, because the tracer does not.
 
+mod gpu;
 pub mod layout;
 mod read;
 
+pub use gpu::GpuEvent;
 pub use read::{Chunk, Damage, Event, Header, Payload, ReadError, Segment, StringEntry, TraceFile};

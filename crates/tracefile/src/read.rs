@@ -202,6 +202,10 @@ impl<'a> Segment<'a> {
 }
 
 impl<'a> Chunk<'a> {
+    pub(crate) fn records(&self) -> Records<'a> {
+        Records { bytes: self.records }
+    }
+
     /// Cuts the chunk where another thread took it over. False when it broke off.
     fn segments(&self, found: &mut Vec<Segment<'a>>) -> bool {
         let mut records = Records { bytes: self.records };
@@ -299,9 +303,9 @@ fn chunks(bytes: &[u8]) -> (Vec<Chunk<'_>>, u64, usize) {
 }
 
 /// A record that is cut off or makes no sense.
-struct Broken;
+pub(crate) struct Broken;
 
-struct Records<'a> {
+pub(crate) struct Records<'a> {
     bytes: &'a [u8],
 }
 
@@ -373,7 +377,11 @@ impl<'a> Records<'a> {
         }))
     }
 
-    fn word(&mut self) -> Result<u64, Broken> {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    pub(crate) fn word(&mut self) -> Result<u64, Broken> {
         let (word, rest) = self.bytes.split_at_checked(8).ok_or(Broken)?;
         self.bytes = rest;
         Ok(u64_at(word, 0))

@@ -136,6 +136,16 @@ pub(crate) fn take_string_chunk(bytes: usize) -> Option<Part> {
     new_chunk(space, chunk::STRINGS, 0, bytes.max(16 << 10))
 }
 
+/// A chunk for what CUPTI tells. Call under [`LOCK`].
+pub(crate) fn take_gpu_chunk(bytes: usize) -> Option<Part> {
+    if !ready() {
+        return None;
+    }
+    // SAFETY: we hold the lock.
+    let space = unsafe { &mut *SPACE.0.get() };
+    new_chunk(space, chunk::GPU, 0, bytes)
+}
+
 /// Counts events that found no place.
 pub(crate) fn count_dropped() {
     let header = HEADER.load(Ordering::Relaxed);
@@ -393,6 +403,7 @@ extern "C" fn after_fork_in_child() {
     }
     crate::names::forget();
     crate::thread::forget();
+    crate::cupti::forget();
     LOCK.unlock();
 }
 

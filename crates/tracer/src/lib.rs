@@ -1,5 +1,5 @@
-//! Loaded into the workload through `NVTX_INJECTION64_PATH`; records every NVTX
-//! range into a file of the run.
+//! Loaded into the workload through `NVTX_INJECTION64_PATH` and `CUDA_INJECTION64_PATH`;
+//! records every NVTX range, and what the GPU does, into a file of the run.
 //!
 //! It is a guest in other people's programs. It writes to no stream but one line
 //! on stderr when it gives up, installs no signal handler, changes no result of a
@@ -12,6 +12,7 @@
 
 mod abi;
 mod clock;
+mod cupti;
 mod file;
 mod names;
 mod nvtx;
@@ -33,4 +34,12 @@ pub unsafe extern "C" fn InitializeInjectionNvtx2(get_export_table: Option<abi::
         file::start() && unsafe { nvtx::attach(get_export_table) }
     });
     c_int::from(attached.unwrap_or(false))
+}
+
+/// The entry point of the CUDA driver: called once, inside `cuInit`.
+#[unsafe(no_mangle)]
+pub extern "C" fn InitializeInjection() -> c_int {
+    // Whatever becomes of us, the driver goes on.
+    let _ = std::panic::catch_unwind(|| file::start() && cupti::start());
+    1
 }

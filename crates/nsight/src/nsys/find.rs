@@ -1,6 +1,8 @@
 //! Where nsys may be.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use crate::expand::expand;
 
 /// What names a place, in the order in which places count.
 #[derive(Debug, Clone, Default)]
@@ -45,29 +47,6 @@ pub fn find(places: &Places) -> Vec<PathBuf> {
         matches.into_iter().rev().for_each(&mut add);
     }
     found
-}
-
-/// Paths below `root` that fit a pattern whose parts may end in `*` or be one.
-fn expand(root: &Path, pattern: &str) -> Vec<PathBuf> {
-    let mut paths = vec![root.to_owned()];
-    for part in pattern.split('/') {
-        let Some((start, end)) = part.split_once('*') else {
-            paths = paths.into_iter().map(|path| path.join(part)).collect();
-            continue;
-        };
-        paths = paths
-            .into_iter()
-            .flat_map(|path| std::fs::read_dir(path).into_iter().flatten().flatten())
-            .filter(|entry| {
-                let name = entry.file_name();
-                let name = name.to_string_lossy();
-                name.starts_with(start) && name.ends_with(end) && name.len() >= start.len() + end.len()
-            })
-            .map(|entry| entry.path())
-            .collect();
-    }
-    paths.retain(|path| path.exists());
-    paths
 }
 
 #[cfg(test)]

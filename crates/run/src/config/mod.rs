@@ -20,6 +20,6 @@ pub use print::masked_override;
 pub use resolve::{Request, Resolved, resolve};
 pub use schema::{
     CaptureConfig, CaptureRange, Config, Format, NcuConfig, NsysConfig, RehearsalConfig, ReplayMode,
-    ReportConfig, RunConfig, Sample, SecretsConfig, StopWith, WorkloadConfig,
+    ReportConfig, RunConfig, Sample, SecretsConfig, StopWith, TimelineConfig, TimelineSource, WorkloadConfig,
 };
 pub use values::{Enable, Span, Text};

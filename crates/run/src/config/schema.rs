@@ -12,6 +12,7 @@ use super::values::{Enable, Span, Text, argv, one_or_many, some_of};
 pub struct Config {
     pub workload: WorkloadConfig,
     pub rehearsal: RehearsalConfig,
+    pub timeline: TimelineConfig,
     pub nsys: NsysConfig,
     pub ncu: NcuConfig,
     pub capture: CaptureConfig,
@@ -40,6 +41,23 @@ pub struct WorkloadConfig {
 #[serde(deny_unknown_fields)]
 pub struct RehearsalConfig {
     pub enable: Enable,
+    pub gpu: Enable,
+    pub all_calls: bool,
+    pub graph_nodes: bool,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TimelineConfig {
+    pub source: TimelineSource,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TimelineSource {
+    Auto,
+    Nsys,
+    Tracer,
 }
 
 #[derive(Debug, Clone, Deserialize)]

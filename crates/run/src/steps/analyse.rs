@@ -10,6 +10,7 @@ use trace::Trace;
 use super::begin::RunError;
 use super::flow::{Context, Run, StepResult};
 use crate::events::Event;
+use crate::rehearsal::Inventory;
 use crate::rundir::VerdictRecord;
 
 pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResult, RunError> {
@@ -55,7 +56,10 @@ fn timeline<'r>(run: &'r mut Run, context: &mut Context<'_>) -> Option<(&'static
         }
         return Some(("nsys", Cow::Owned(trace)));
     }
-    let inventory = run.inventory.as_ref().filter(|inventory| !inventory.is_empty())?;
+    let something = |inventory: &&Inventory| {
+        !inventory.is_empty() || !inventory.trace.calls.is_empty() || !inventory.trace.activities.is_empty()
+    };
+    let inventory = run.inventory.as_ref().filter(something)?;
     Some(("rehearsal", Cow::Borrowed(&inventory.trace)))
 }
 

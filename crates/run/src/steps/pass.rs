@@ -69,9 +69,18 @@ fn stop(config: &Config) -> Option<Stop> {
     Some(Stop { after: delay + duration, by })
 }
 
+/// Variables that mean something only during the pass.
+const OURS: [&str; 5] = [
+    "TMPDIR",
+    "NVTX_INJECTION64_PATH",
+    "CUDA_INJECTION64_PATH",
+    "RANGEFINDER_TRACE_DIR",
+    "RANGEFINDER_CUPTI",
+];
+
 /// A line to paste into a shell. It leaves out what only holds during the pass.
 fn command_line(argv: &[String], variables: &[(String, Option<String>)], cwd: &Path) -> String {
-    let kept = |name: &str| !matches!(name, "TMPDIR" | "NVTX_INJECTION64_PATH" | "RANGEFINDER_TRACE_DIR");
+    let kept = |name: &str| !OURS.contains(&name);
     let mut line = format!("cd {} && env", shell_word(&cwd.to_string_lossy()));
     // `env` takes its options first.
     for (name, value) in variables {

@@ -8,7 +8,8 @@ use super::flow::{Context, Run, StepResult};
 use super::pass::{Order, carry_out};
 use crate::config::Enable;
 use crate::process::{Finished, Reason, SuperviseError};
-use crate::rehearsal::{Inventory, place_tracer, read_and_trim, tracer_variables};
+use crate::provenance::Gpus;
+use crate::rehearsal::{Inventory, locate_cupti, place_tracer, read_and_trim, tracer_variables};
 use crate::rundir::WriteError;
 use crate::workload::tmpdir;
 
@@ -92,9 +93,40 @@ fn put_tracer_in_place(
         }
     };
     // First, so that what the user sets wins.
-    let ours = tracer_variables(&library, traces);
+    let cupti = gpu_half(run, context);
+    let mut ours = tracer_variables(&library, traces, cupti.as_deref());
+    if run.resolved.config.rehearsal.graph_nodes {
+        ours.push(("RANGEFINDER_GRAPH_NODES".to_owned(), Some("1".to_owned())));
+    }
+    if run.resolved.config.rehearsal.all_calls {
+        ours.push(("RANGEFINDER_ALL_CALLS".to_owned(), Some("1".to_owned())));
+    }
     variables.splice(0..0, ours);
     Some(library)
+}
+
+/// The libcupti for the tracer's GPU half, unless it is switched off or there is no GPU.
+fn gpu_half(run: &mut Run, context: &mut Context<'_>) -> Option<PathBuf> {
+    let wish = run.resolved.config.rehearsal.gpu;
+    if wish == Enable::False {
+        return None;
+    }
+    if run.workload.reserved_variables().iter().any(|name| name == "CUDA_INJECTION64_PATH") {
+        let text =
+            "another tool is injected into CUDA in the workload: the rehearsal sees nothing of the GPU";
+        run.warn(text.to_owned(), context);
+        return None;
+    }
+    // Where only the ranges are asked for nobody has looked yet.
+    let gpus = run.provenance.as_ref().map_or_else(Gpus::look, |provenance| provenance.gpus.clone());
+    let cuda = gpus.cuda.clone().filter(|_| !gpus.devices.is_empty());
+    let found = locate_cupti(run.workload.python(), cuda.as_deref());
+    if found.is_none() && (cuda.is_some() || wish == Enable::True) {
+        let text =
+            "no libcupti was found: the rehearsal sees nothing of the GPU (name one with RANGEFINDER_CUPTI)";
+        run.warn(text.to_owned(), context);
+    }
+    found
 }
 
 /// The traces, and `ranges.json` beside them.

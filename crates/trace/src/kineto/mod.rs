@@ -183,10 +183,11 @@ impl Reader {
         let short = json::unescaped(event.name);
         let short =
             short.as_deref().map_or_else(|| String::from_utf8_lossy(event.name).into_owned(), str::to_owned);
-        let short_name = self.trace.strings.intern(short_name(&short));
+        let short_name = self.trace.strings.intern(crate::names::short(&short));
         let launch = Launch {
             name,
             short_name,
+            mangled: StringId::default(),
             grid: event.grid,
             block: event.block,
             registers: event.registers,
@@ -310,50 +311,5 @@ fn direction(name: &[u8]) -> Direction {
         () if has("PtoP") => Direction::PeerToPeer,
         () if has("HtoH") => Direction::HostToHost,
         () => Direction::Other,
-    }
-}
-
-/// The bare name: without return type, namespaces, template arguments and parameters.
-fn short_name(name: &str) -> &str {
-    let (mut depth, mut start, mut end) = (0usize, 0, name.len());
-    for (at, c) in name.char_indices() {
-        match c {
-            // `(anonymous namespace)::` is part of a name, a list of parameters is not.
-            '(' if depth == 0 && !name[at..].starts_with("(anonymous") => {
-                end = end.min(at);
-                break;
-            }
-            '<' | '(' => {
-                if depth == 0 && c == '<' {
-                    end = end.min(at);
-                }
-                depth += 1;
-            }
-            '>' | ')' => depth = depth.saturating_sub(1),
-            ' ' | ':' if depth == 0 => (start, end) = (at + 1, name.len()),
-            _ => {}
-        }
-    }
-    name.get(start..end).filter(|short| !short.is_empty()).unwrap_or(name)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn short_names() {
-        for (name, short) in [
-            (
-                "void at::native::vectorized_elementwise_kernel<4, at::native::F<float>>(int, float)",
-                "vectorized_elementwise_kernel",
-            ),
-            ("sm90_xmma_gemm_f32", "sm90_xmma_gemm_f32"),
-            ("tiny_kernel(float*)", "tiny_kernel"),
-            ("void (anonymous namespace)::softmax_warp<float>(float*)", "softmax_warp"),
-            ("", ""),
-        ] {
-            assert_eq!(short_name(name), short, "{name}");
-        }
     }
 }

@@ -38,6 +38,7 @@ pub(super) struct ActivityPart {
 pub(super) struct RawLaunch {
     pub(super) name: i64,
     pub(super) short_name: i64,
+    pub(super) mangled: i64,
     pub(super) numbers: [u32; 9],
 }
 
@@ -101,7 +102,7 @@ macro_rules! activity_columns {
     };
 }
 
-const KERNEL_COLUMNS: [&str; 18] = activity_columns!(
+const KERNEL_COLUMNS: [&str; 19] = activity_columns!(
     "demangledName",
     "shortName",
     "gridX",
@@ -112,7 +113,8 @@ const KERNEL_COLUMNS: [&str; 18] = activity_columns!(
     "blockZ",
     "registersPerThread",
     "staticSharedMemory",
-    "dynamicSharedMemory"
+    "dynamicSharedMemory",
+    "mangledName"
 );
 const MEMCPY_COLUMNS: [&str; 9] = activity_columns!("bytes", "copyKind");
 const MEMSET_COLUMNS: [&str; 9] = activity_columns!("bytes", "value");
@@ -150,6 +152,7 @@ fn kernels(columns: &Columns<'_>, leaves: &[u32], damage: Damage) -> ActivityPar
             let launch = RawLaunch {
                 name: row.integer(7).unwrap_or(-1),
                 short_name: row.integer(8).unwrap_or(-1),
+                mangled: row.integer(18).unwrap_or(-1),
                 numbers: std::array::from_fn(|at| small(row.integer(9 + at))),
             };
             part.detail.push(part.launches.number(launch));

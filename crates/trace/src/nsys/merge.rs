@@ -232,6 +232,7 @@ fn launch(raw: &RawLaunch, texts: &Texts, lost: StringId) -> Launch {
     Launch {
         name,
         short_name: texts.get(raw.short_name).unwrap_or(name),
+        mangled: texts.get(raw.mangled).unwrap_or_default(),
         grid: [gx, gy, gz],
         block: [bx, by, bz],
         registers,

@@ -6,10 +6,11 @@ mod verdict;
 use nsight::nsys::{Cause, Gate, Outcome, Verdict};
 use nsight::{Proof, Question, Remedy, prove};
 use nvtx::NsysDialect;
+use trace::ActivityKind;
 
 use super::begin::RunError;
 use super::flow::{Context, Run, StepResult};
-use crate::config::{CaptureRange, Enable};
+use crate::config::{CaptureRange, Enable, TimelineSource};
 use crate::gates::{nothing_is_meant, prove_gate};
 use crate::nsys::{NoNsys, Nsys};
 use crate::process::Reason;
@@ -27,8 +28,17 @@ pub(super) struct Rung {
 
 pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResult, RunError> {
     let config = &run.resolved.config.nsys;
-    if config.enable == Enable::False {
-        return Ok(StepResult::Skipped { why: "`nsys.enable=false`".to_owned(), asked_for: false });
+    let source = run.resolved.config.timeline.source;
+    if source == TimelineSource::Tracer {
+        let asked_for = run.resolved.set_by_user("timeline.source");
+        return Ok(by_the_tracer(run).unwrap_or_else(|| StepResult::Skipped {
+            why: "the tracer saw nothing: no range, no CUDA call, no kernel".to_owned(),
+            asked_for,
+        }));
+    }
+    if config.enable == Enable::False && source == TimelineSource::Auto {
+        let why = "`nsys.enable=false`".to_owned();
+        return Ok(by_the_tracer(run).unwrap_or(StepResult::Skipped { why, asked_for: false }));
     }
     let enabled = config.enable == Enable::True && run.resolved.set_by_user("nsys.enable");
     let gated = config.nvtx_capture.is_some() && run.resolved.set_by_user("nsys.nvtx_capture");
@@ -39,7 +49,12 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
     }
     let nsys = match located(run) {
         Ok(nsys) => nsys,
-        Err(none) => return Ok(without_nsys(run, &none, asked_for)),
+        Err(none) => {
+            let skipped = without_nsys(run, &none, asked_for);
+            // Nobody asked for nsys itself: our own timeline does as well.
+            let instead = if asked_for { None } else { by_the_tracer(run) };
+            return Ok(instead.unwrap_or(skipped));
+        }
     };
     if !nsys.fit {
         let text = format!(
@@ -53,6 +68,26 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
         return Ok(refused(run, proof, asked_for));
     }
     climb_down(run, &nsys, proof.as_ref(), asked_for, context)
+}
+
+/// The rehearsal's trace, if it has the GPU's part.
+fn by_the_tracer(run: &mut Run) -> Option<StepResult> {
+    let trace = &run.inventory.as_ref()?.trace;
+    if trace.calls.is_empty() && trace.activities.is_empty() {
+        return None;
+    }
+    let kernels = trace.activities.kind.iter().filter(|kind| **kind == ActivityKind::Kernel).count();
+    let lost: Vec<String> =
+        trace.diagnostics.iter().filter(|said| said.lost).map(|said| said.text.clone()).collect();
+    let text = format!("{kernels} kernels, {} CUDA calls, {} ranges", trace.calls.len(), trace.ranges.len());
+    let outcome = if lost.is_empty() { Outcome::Captured } else { Outcome::Partial };
+    let cause = (!lost.is_empty()).then_some(Cause::RecordsLost);
+    let verdict = Verdict::new(outcome, cause, text).with_evidence(lost);
+    record_of(run, "tracer", "the rehearsal", &verdict);
+    Some(match outcome {
+        Outcome::Captured => StepResult::Done(Some(format!("the tracer: {}", told(&verdict)))),
+        _ => StepResult::Failed { why: told(&verdict), asked_for: false },
+    })
 }
 
 /// The nsys that this run uses.
@@ -152,7 +187,7 @@ fn another_gate_may_help(verdict: &Verdict) -> bool {
 fn fallen_back(run: &Run, verdict: &Verdict, asked_for: bool) -> StepResult {
     let ranges = run.inventory.as_ref().filter(|inventory| !inventory.is_empty());
     let instead = match ranges {
-        Some(inventory) => format!("\nthe rehearsal's ranges are the timeline: {}", inventory.summary()),
+        Some(inventory) => format!("\nthe rehearsal is the timeline: {}", inventory.summary()),
         None => String::new(),
     };
     StepResult::Failed { why: format!("{}{instead}", told(verdict)), asked_for }
@@ -217,8 +252,12 @@ fn explain_the_miss(run: &mut Run, report: &trace::Trace) {
 }
 
 fn record(run: &mut Run, rung: &str, verdict: &Verdict) {
+    record_of(run, TOOL, rung, verdict);
+}
+
+fn record_of(run: &mut Run, tool: &str, rung: &str, verdict: &Verdict) {
     run.manifest.verdicts.push(VerdictRecord {
-        tool: TOOL.to_owned(),
+        tool: tool.to_owned(),
         rung: rung.to_owned(),
         verdict: verdict.clone(),
     });

@@ -1,5 +1,7 @@
 //! Reads the files our tracer leaves, one a process.
 
+mod gpu;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -81,6 +83,7 @@ fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<usize, tracefile
         reader.segment(segment);
     }
     reader.finish();
+    damage.broken_chunks += reader.gpu(&file);
     let (unbalanced, too_deep) = (reader.unbalanced, reader.too_deep);
     trace.say_too_deep(too_deep);
     let shown = path.file_name().unwrap_or_default().to_string_lossy();

@@ -1,0 +1,313 @@
+//! What the tracer has from CUPTI: calls, and what the devices did.
+
+use std::collections::HashMap;
+
+use tracefile::layout::stopped;
+use tracefile::{GpuEvent, TraceFile};
+
+use super::Reader;
+use crate::model::{ActivityKind, Device, Diagnostic, Direction, Launch, NONE, StringId, Transfer};
+
+/// CUPTI's nanoseconds → ours: a line through the first and the last pair of both clocks.
+struct GpuClock {
+    cupti: u64,
+    ours: i64,
+    rate: f64,
+    /// How far the pairs in between lie off the line.
+    drift_ns: i64,
+}
+
+/// What was said beside the events.
+#[derive(Default)]
+struct Remarks {
+    dropped: u64,
+    /// Activities that CUPTI could give no times.
+    untimed: u64,
+    stopped: Option<u64>,
+    failed_calls: u64,
+    overhead: HashMap<u32, (u64, u64)>,
+}
+
+impl Reader<'_> {
+    /// Returns how many chunks broke off.
+    pub(super) fn gpu(&mut self, file: &TraceFile<'_>) -> u64 {
+        let mut pairs = Vec::new();
+        let mut launches: HashMap<u64, u32> = HashMap::new();
+        let mut devices: HashMap<u16, u16> = HashMap::new();
+        let mut remarks = Remarks::default();
+        let mut any = false;
+        // Definitions first: they may stand behind what uses them.
+        let broken = file.gpu_events(|event| {
+            any = true;
+            match event {
+                GpuEvent::Clock { cupti, ticks, .. } => pairs.push((cupti, self.clock.time(ticks))),
+                GpuEvent::Launch { .. } => self.launch(event, &mut launches),
+                GpuEvent::Device { id, name } => {
+                    let name = self.name(name).text;
+                    self.device(id, Some(name), &mut devices);
+                }
+                _ => {}
+            }
+        });
+        if !any {
+            return broken;
+        }
+        let clock = GpuClock::of(pairs);
+        let first_call = self.trace.calls.len();
+        file.gpu_events(|event| self.gpu_event(event, &clock, &launches, &mut devices, &mut remarks));
+        self.outermost_calls(first_call);
+        self.remark(&remarks, &clock);
+        broken
+    }
+
+    fn launch(&mut self, event: GpuEvent, launches: &mut HashMap<u64, u32>) {
+        let GpuEvent::Launch { id, name, grid, block, registers, static_shared, dynamic_shared } = event
+        else {
+            return;
+        };
+        let mangled = self.name(name).text;
+        let (name, short_name) = self.kernel_name(mangled);
+        let launch = Launch {
+            name,
+            short_name,
+            mangled,
+            grid,
+            block,
+            registers,
+            static_shared,
+            dynamic_shared,
+            hidden: false,
+        };
+        launches.insert(id, self.trace.activities.launches.len() as u32);
+        self.trace.activities.launches.push(launch);
+    }
+
+    /// As people write it, and the bare function's.
+    fn kernel_name(&mut self, mangled: StringId) -> (StringId, StringId) {
+        let text = self.trace.strings.text(mangled).to_owned();
+        let name = crate::names::demangled(&text);
+        let short = crate::names::short(&name).to_owned();
+        (self.trace.strings.intern(&name), self.trace.strings.intern(&short))
+    }
+
+    fn device(&mut self, id: u16, name: Option<StringId>, devices: &mut HashMap<u16, u16>) -> u16 {
+        if let Some(device) = devices.get(&id) {
+            return *device;
+        }
+        let name = name.map(|name| self.trace.strings.text(name).to_owned());
+        let device = Device { id: u32::from(id), name };
+        // Two processes use the same devices.
+        let known = self.trace.devices.iter().position(|other| other.id == device.id);
+        let number = known.unwrap_or_else(|| {
+            self.trace.devices.push(device);
+            self.trace.devices.len() - 1
+        });
+        let number = number.min(usize::from(u16::MAX)) as u16;
+        devices.insert(id, number);
+        number
+    }
+
+    fn gpu_event(
+        &mut self,
+        event: GpuEvent,
+        clock: &GpuClock,
+        launches: &HashMap<u64, u32>,
+        devices: &mut HashMap<u16, u16>,
+        remarks: &mut Remarks,
+    ) {
+        match event {
+            // A context that broke down takes the times of what it did with it.
+            GpuEvent::Kernel { begin: 0, .. }
+            | GpuEvent::Kernel { end: 0, .. }
+            | GpuEvent::Transfer { begin: 0, .. }
+            | GpuEvent::Transfer { end: 0, .. } => remarks.untimed += 1,
+            GpuEvent::Kernel { correlation, begin, end, launch, device, stream, in_graph } => {
+                // A launch that is not described is a damaged file's.
+                let Some(detail) = launches.get(&u64::from(launch)) else { return };
+                let device = self.device(device, None, devices);
+                let times = (clock.time(begin), clock.time(end));
+                self.activity(ActivityKind::Kernel, *detail, correlation, times, device, stream, in_graph);
+            }
+            GpuEvent::Transfer {
+                fill,
+                correlation,
+                begin,
+                end,
+                bytes,
+                direction,
+                device,
+                stream,
+                in_graph,
+            } => {
+                let device = self.device(device, None, devices);
+                let direction = if fill { Direction::Memset } else { copy_direction(direction) };
+                let detail = self.trace.activities.transfers.len() as u32;
+                self.trace.activities.transfers.push(Transfer { direction, bytes });
+                let kind = if fill { ActivityKind::Fill } else { ActivityKind::Copy };
+                let times = (clock.time(begin), clock.time(end));
+                self.activity(kind, detail, correlation, times, device, stream, in_graph);
+            }
+            GpuEvent::Graph { correlation, begin, end, graph, device, stream } => {
+                let device = self.device(device, None, devices);
+                let times = (clock.time(begin), clock.time(end));
+                self.activity(ActivityKind::Graph, graph, correlation, times, device, stream, true);
+            }
+            GpuEvent::Call { correlation, begin, end, name, thread, result } => {
+                remarks.failed_calls += u64::from(result != 0);
+                let thread = self.thread(thread);
+                let name = self.call_name(name);
+                let calls = &mut self.trace.calls;
+                calls.begin.push(clock.time(begin));
+                calls.end.push(clock.time(end));
+                calls.thread.push(thread);
+                calls.name.push(name);
+                calls.correlation.push(if correlation == 0 { NONE } else { correlation });
+                self.span(clock.time(begin), clock.time(end));
+            }
+            GpuEvent::Sync { correlation, begin, end } => {
+                let syncs = &mut self.trace.syncs;
+                syncs.begin.push(clock.time(begin));
+                syncs.end.push(clock.time(end));
+                syncs.process.push(self.process);
+                syncs.correlation.push(if correlation == 0 { NONE } else { correlation });
+            }
+            GpuEvent::Dropped { records } => remarks.dropped = remarks.dropped.saturating_add(records),
+            GpuEvent::Stopped { why } => remarks.stopped = Some(why),
+            GpuEvent::Overhead { kind, nanoseconds } => {
+                let sum = remarks.overhead.entry(kind).or_default();
+                *sum = (sum.0 + 1, sum.1.saturating_add(nanoseconds));
+            }
+            GpuEvent::Clock { .. } | GpuEvent::Launch { .. } | GpuEvent::Device { .. } => {}
+        }
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "a row has that many columns")]
+    fn activity(
+        &mut self,
+        kind: ActivityKind,
+        detail: u32,
+        correlation: u32,
+        (begin, end): (i64, i64),
+        device: u16,
+        stream: u32,
+        in_graph: bool,
+    ) {
+        let activities = &mut self.trace.activities;
+        activities.begin.push(begin);
+        activities.end.push(end.max(begin));
+        activities.kind.push(kind);
+        activities.process.push(self.process);
+        activities.device.push(device);
+        activities.stream.push(stream);
+        activities.correlation.push(if correlation == 0 { NONE } else { correlation });
+        activities.detail.push(detail);
+        activities.in_graph.push(in_graph);
+        self.span(begin, end);
+    }
+
+    fn span(&mut self, begin: i64, end: i64) {
+        self.trace.begin = self.trace.begin.min(begin);
+        self.trace.end = self.trace.end.max(end);
+    }
+
+    /// `cudaLaunchKernel_v7000` is `cudaLaunchKernel` to people.
+    fn call_name(&mut self, name: u32) -> StringId {
+        let name = self.name(name).text;
+        let text = self.trace.strings.text(name).to_owned();
+        let plain = crate::names::call(&text);
+        self.trace.strings.intern(plain)
+    }
+
+    /// The runtime calls the driver, and both records have the same correlation: the outer
+    /// one is the program's, and starts the work.
+    fn outermost_calls(&mut self, first: usize) {
+        let calls = &mut self.trace.calls;
+        let mut outermost: HashMap<u32, usize> = HashMap::new();
+        for call in first..calls.begin.len() {
+            let correlation = calls.correlation[call];
+            if correlation == NONE {
+                continue;
+            }
+            match outermost.get(&correlation).copied() {
+                None => {
+                    outermost.insert(correlation, call);
+                }
+                Some(other) if calls.begin[call] < calls.begin[other] => {
+                    calls.correlation[other] = NONE;
+                    outermost.insert(correlation, call);
+                }
+                Some(_) => calls.correlation[call] = NONE,
+            }
+        }
+    }
+
+    fn remark(&mut self, remarks: &Remarks, clock: &GpuClock) {
+        let mut say = |text: String, lost| self.trace.diagnostics.push(Diagnostic { text, lost });
+        if remarks.dropped > 0 {
+            say(format!("CUPTI had no room for {} records", remarks.dropped), true);
+        }
+        if remarks.untimed > 0 {
+            let text = format!("{} kernels and copies never ended, or their times are lost", remarks.untimed);
+            say(text, true);
+        }
+        match remarks.stopped {
+            Some(stopped::TAKEN) => {
+                say("another profiler in the workload took CUPTI over: what the GPU did from then on is missing".to_owned(), true);
+            }
+            Some(stopped::NO_LIBRARY) => say(
+                "libcupti could not be loaded in the workload: nothing of the GPU was recorded".to_owned(),
+                true,
+            ),
+            Some(_) => say("CUPTI refused to record: nothing of the GPU was recorded".to_owned(), true),
+            None => {}
+        }
+        if clock.drift_ns > MOST_DRIFT_NS {
+            let text = format!("the GPU's times are off by up to {} us", clock.drift_ns / 1000);
+            say(text, false);
+        }
+        let own: u64 = remarks.overhead.values().map(|(_, ns)| *ns).sum();
+        if own > 0 {
+            say(format!("CUPTI and the driver spent {:.1} ms on themselves", own as f64 / 1e6), false);
+        }
+    }
+}
+
+/// Less is not worth a word.
+const MOST_DRIFT_NS: i64 = 20_000;
+
+impl GpuClock {
+    fn of(mut pairs: Vec<(u64, i64)>) -> Self {
+        pairs.sort_unstable();
+        let (Some(first), Some(last)) = (pairs.first().copied(), pairs.last().copied()) else {
+            // Without a pair they are taken as they are.
+            return Self { cupti: 0, ours: 0, rate: 1.0, drift_ns: 0 };
+        };
+        let passed = last.0.saturating_sub(first.0);
+        let measured = last.1.saturating_sub(first.1) as f64 / passed.max(1) as f64;
+        // Over a moment, or from a damaged file, the rate says nothing.
+        let sound = passed > 100_000_000 && (0.99..1.01).contains(&measured);
+        let mut clock =
+            Self { cupti: first.0, ours: first.1, rate: if sound { measured } else { 1.0 }, drift_ns: 0 };
+        let off = |(cupti, ours): &(u64, i64)| ours.saturating_sub(clock.time(*cupti)).saturating_abs();
+        clock.drift_ns = pairs.iter().map(off).max().unwrap_or(0);
+        clock
+    }
+
+    fn time(&self, cupti: u64) -> i64 {
+        let since = i128::from(cupti) - i128::from(self.cupti);
+        let since = i64::try_from(since).unwrap_or(0);
+        self.ours.saturating_add((since as f64 * self.rate) as i64)
+    }
+}
+
+/// `CUpti_ActivityMemcpyKind`
+fn copy_direction(kind: u16) -> Direction {
+    match kind {
+        1 | 3 => Direction::HostToDevice,
+        2 | 4 => Direction::DeviceToHost,
+        5..=8 => Direction::DeviceToDevice,
+        9 => Direction::HostToHost,
+        10 => Direction::PeerToPeer,
+        _ => Direction::Other,
+    }
+}

@@ -1,0 +1,138 @@
+//! CUPTI's functions and records, as far as they are used.
+//!
+//! The records of CUPTI 11, 12 and 13 differ in length only: every field that is read here
+//! lies at the same place in all of them. A test compiles NVIDIA's own headers of each and
+//! compares.
+
+use std::ffi::{c_char, c_void};
+
+pub(crate) type Request = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
+pub(crate) type Complete = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
+
+pub(crate) const SUCCESS: i32 = 0;
+pub(crate) const FLUSH_FORCED: u32 = 1;
+pub(crate) const THREAD_ID_OF_THE_SYSTEM: u32 = 1;
+pub(crate) const DRIVER_CALLS: u32 = 1;
+pub(crate) const RUNTIME_CALLS: u32 = 2;
+
+/// `CUpti_ActivityKind`
+pub(crate) mod activity {
+    pub(crate) const MEMCPY: u32 = 1;
+    pub(crate) const MEMSET: u32 = 2;
+    pub(crate) const DRIVER: u32 = 4;
+    pub(crate) const RUNTIME: u32 = 5;
+    pub(crate) const KERNEL: u32 = 10;
+    pub(crate) const OVERHEAD: u32 = 17;
+    /// Between two devices.
+    pub(crate) const MEMCPY2: u32 = 22;
+    pub(crate) const SYNCHRONIZATION: u32 = 38;
+    pub(crate) const GRAPH_TRACE: u32 = 51;
+}
+
+/// Where fields lie, in bytes.
+pub(crate) mod at {
+    pub(crate) mod kernel {
+        pub(crate) const REGISTERS: usize = 6;
+        pub(crate) const START: usize = 16;
+        pub(crate) const END: usize = 24;
+        pub(crate) const DEVICE: usize = 40;
+        pub(crate) const STREAM: usize = 48;
+        pub(crate) const GRID: usize = 52;
+        pub(crate) const BLOCK: usize = 64;
+        pub(crate) const STATIC_SHARED: usize = 76;
+        pub(crate) const DYNAMIC_SHARED: usize = 80;
+        pub(crate) const CORRELATION: usize = 92;
+        pub(crate) const NAME: usize = 104;
+        pub(crate) const GRAPH_NODE: usize = 144;
+    }
+    /// Also of a fill, and but for the correlation of a copy between devices.
+    pub(crate) mod transfer {
+        pub(crate) const COPY_KIND: usize = 4;
+        pub(crate) const BYTES: usize = 8;
+        pub(crate) const START: usize = 16;
+        pub(crate) const END: usize = 24;
+        pub(crate) const DEVICE: usize = 32;
+        pub(crate) const STREAM: usize = 40;
+        pub(crate) const CORRELATION: usize = 44;
+        pub(crate) const GRAPH_NODE: usize = 64;
+        pub(crate) const PEER_CORRELATION: usize = 60;
+        pub(crate) const PEER_GRAPH_NODE: usize = 72;
+    }
+    pub(crate) mod call {
+        pub(crate) const ID: usize = 4;
+        pub(crate) const START: usize = 8;
+        pub(crate) const END: usize = 16;
+        pub(crate) const THREAD: usize = 28;
+        pub(crate) const CORRELATION: usize = 32;
+        pub(crate) const RESULT: usize = 36;
+    }
+    pub(crate) mod sync {
+        pub(crate) const START: usize = 8;
+        pub(crate) const END: usize = 16;
+        pub(crate) const CORRELATION: usize = 24;
+    }
+    pub(crate) mod graph {
+        pub(crate) const CORRELATION: usize = 4;
+        pub(crate) const START: usize = 8;
+        pub(crate) const END: usize = 16;
+        pub(crate) const DEVICE: usize = 24;
+        pub(crate) const ID: usize = 28;
+        pub(crate) const STREAM: usize = 36;
+    }
+    pub(crate) mod overhead {
+        pub(crate) const KIND: usize = 4;
+        pub(crate) const START: usize = 24;
+        pub(crate) const END: usize = 32;
+    }
+}
+
+/// The functions of a loaded library. Those that older versions do not have are optional.
+#[derive(Clone, Copy)]
+pub(crate) struct Cupti {
+    pub(crate) register_callbacks: unsafe extern "C" fn(Request, Complete) -> i32,
+    pub(crate) enable: unsafe extern "C" fn(u32) -> i32,
+    pub(crate) disable: unsafe extern "C" fn(u32) -> i32,
+    pub(crate) next_record: unsafe extern "C" fn(*mut u8, usize, *mut *mut u8) -> i32,
+    pub(crate) dropped: unsafe extern "C" fn(*mut c_void, u32, *mut usize) -> i32,
+    pub(crate) flush_all: unsafe extern "C" fn(u32) -> i32,
+    pub(crate) timestamp: unsafe extern "C" fn(*mut u64) -> i32,
+    pub(crate) callback_name: unsafe extern "C" fn(u32, u32, *mut *const c_char) -> i32,
+    pub(crate) finalize: Option<unsafe extern "C" fn() -> i32>,
+    pub(crate) subscribe: Option<*mut u8>,
+    pub(crate) set_thread_id_type: Option<unsafe extern "C" fn(u32) -> i32>,
+    pub(crate) enable_runtime_call: Option<unsafe extern "C" fn(u32, u8) -> i32>,
+    pub(crate) enable_driver_call: Option<unsafe extern "C" fn(u32, u8) -> i32>,
+}
+
+impl Cupti {
+    /// # Safety
+    /// `library` is a loaded libcupti.
+    pub(crate) unsafe fn of(library: *mut c_void) -> Option<Self> {
+        /// # Safety
+        /// `F` is the type of the function of that name.
+        unsafe fn find<F: Copy>(library: *mut c_void, name: &std::ffi::CStr) -> Option<F> {
+            // SAFETY: a loaded library and a C string.
+            let found = unsafe { libc::dlsym(library, name.as_ptr()) };
+            // SAFETY: function pointers are as large as data pointers here.
+            (!found.is_null()).then(|| unsafe { std::mem::transmute_copy::<*mut c_void, F>(&found) })
+        }
+        // SAFETY: the types are those of CUPTI's headers.
+        unsafe {
+            Some(Self {
+                register_callbacks: find(library, c"cuptiActivityRegisterCallbacks")?,
+                enable: find(library, c"cuptiActivityEnable")?,
+                disable: find(library, c"cuptiActivityDisable")?,
+                finalize: find(library, c"cuptiFinalize"),
+                subscribe: find(library, c"cuptiSubscribe"),
+                next_record: find(library, c"cuptiActivityGetNextRecord")?,
+                dropped: find(library, c"cuptiActivityGetNumDroppedRecords")?,
+                flush_all: find(library, c"cuptiActivityFlushAll")?,
+                timestamp: find(library, c"cuptiGetTimestamp")?,
+                callback_name: find(library, c"cuptiGetCallbackName")?,
+                set_thread_id_type: find(library, c"cuptiSetThreadIdType"),
+                enable_runtime_call: find(library, c"cuptiActivityEnableRuntimeApi"),
+                enable_driver_call: find(library, c"cuptiActivityEnableDriverApi"),
+            })
+        }
+    }
+}

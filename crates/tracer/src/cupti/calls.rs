@@ -1,0 +1,87 @@
+//! Which calls are recorded. Recording all of them is where the cost of a trace lies.
+
+/// Beginnings of names, after `cuda` or `cu`: what starts work or waits for it, what takes
+/// or gives memory, graphs, and what frames a capture.
+const MATTER: [&str; 16] = [
+    "Launch",
+    "_cudaLaunch",
+    "Memcpy",
+    "Memset",
+    "DeviceSynchronize",
+    "StreamSynchronize",
+    "EventSynchronize",
+    "CtxSynchronize",
+    "Malloc",
+    "Free",
+    "MemAlloc",
+    "MemFree",
+    "Graph",
+    "HostAlloc",
+    "DeviceReset",
+    "Profiler",
+];
+
+/// Whole groups of the driver's functions, and single ones, that range replay of ncu takes:
+/// Error handling, version, devices, contexts, modules, memory, streams, events, execution,
+/// occupancy, texture and surface objects, entry points. What is not among these is refused,
+/// and therefore recorded.
+const REPLAYED: [&str; 42] = [
+    "GetError",
+    "DriverGetVersion",
+    "DeviceGet",
+    "DevicePrimaryCtxGetState",
+    "Ctx",
+    "ModuleGet",
+    "ModuleLoad",
+    "ModuleUnload",
+    "Array",
+    "MemAlloc",
+    "Memcpy",
+    "MemFree",
+    "MemGetAddressRange",
+    "MemGetInfo",
+    "MemHost",
+    "Memset",
+    "Mipmapped",
+    "StreamCreate",
+    "StreamDestroy",
+    "StreamGet",
+    "StreamQuery",
+    "StreamSetAttribute",
+    "StreamSynchronize",
+    "StreamWaitEvent",
+    "Event",
+    "FuncGetAttribute",
+    "FuncGetModule",
+    "FuncSetAttribute",
+    "FuncSetCacheConfig",
+    "LaunchCooperativeKernel",
+    "LaunchHostFunc",
+    "LaunchKernel",
+    "Occupancy",
+    "TexObject",
+    "SurfObject",
+    "GetProcAddress",
+    "GetExportTable",
+    "Profiler",
+    "FuncGetName",
+    "FuncLoad",
+    "FuncIsLoaded",
+    "FuncGetParamInfo",
+];
+
+/// A call of the runtime, `cudaLaunchKernel_v7000`.
+pub(crate) fn runtime_call_matters(name: &str) -> bool {
+    let name = name.strip_prefix("cuda").unwrap_or(name);
+    MATTER.iter().any(|start| name.starts_with(start)) || name.contains("FuncSetAttribute")
+}
+
+/// A call of the driver, `cuLaunchKernel`. The runtime makes them, too.
+pub(crate) fn driver_call_matters(name: &str) -> bool {
+    let name = name.strip_prefix("cu").unwrap_or(name);
+    let starts = |list: &[&str]| list.iter().any(|start| name.starts_with(start));
+    name.starts_with("Launch")
+        || name.starts_with("Graph")
+        || name.ends_with("Synchronize")
+        || !starts(&REPLAYED)
+}

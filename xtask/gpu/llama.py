@@ -1,0 +1,56 @@
+"""A small random-weight Llama: GENERATIONS times a prefill and some decode steps.
+
+Bound by launches, so that whatever a profiler costs can be seen. Prints the shortest and the
+median generation in milliseconds.
+"""
+
+import json
+import sys
+import time
+
+import torch
+import torch.cuda.nvtx as nvtx
+from transformers import LlamaConfig, LlamaForCausalLM
+
+generations = int(sys.argv[1])
+profiled = len(sys.argv) > 2 and sys.argv[2] == "torch-profiler"
+torch.manual_seed(0)
+config = LlamaConfig(
+    hidden_size=512, intermediate_size=1376, num_hidden_layers=8, num_attention_heads=8,
+    num_key_value_heads=8, vocab_size=8000, max_position_embeddings=512,
+)
+model = LlamaForCausalLM(config).to("cuda", torch.bfloat16).eval()
+prompt = torch.randint(0, 8000, (1, 64), device="cuda")
+
+
+def generate():
+    with torch.no_grad():
+        nvtx.range_push("prefill")
+        out = model(prompt, use_cache=True)
+        token, past = out.logits[:, -1:].argmax(-1), out.past_key_values
+        torch.cuda.synchronize()
+        nvtx.range_pop()
+        for _ in range(16):
+            nvtx.range_push("decode")
+            out = model(token, past_key_values=past, use_cache=True)
+            token, past = out.logits[:, -1:].argmax(-1), out.past_key_values
+            nvtx.range_pop()
+        torch.cuda.synchronize()
+
+
+for _ in range(3):
+    generate()
+times = []
+if profiled:
+    from torch.profiler import ProfilerActivity, profile
+
+    profiler = profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])
+    profiler.start()
+for _ in range(generations):
+    begin = time.perf_counter()
+    generate()
+    times.append(time.perf_counter() - begin)
+if profiled:
+    profiler.stop()
+times.sort()
+print(json.dumps({"min_ms": times[0] * 1e3, "median_ms": times[len(times) // 2] * 1e3}), flush=True)

@@ -1,0 +1,222 @@
+"""What only a GPU can show. `cargo xtask gpu-test` builds and runs it; where there is no
+Rust, run it by hand: python3 xtask/gpu/run.py --rangefinder PATH [--out FOLDER] [SECTION ...]
+
+Every section prints what it measured and whether it holds; the exit code says whether all do.
+"""
+
+import argparse
+import collections
+import glob
+import json
+import os
+import shutil
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+failures = []
+
+
+def check(holds, text):
+    print(("holds  " if holds else "FAILS  ") + text, flush=True)
+    if not holds:
+        failures.append(text)
+
+
+def output(argv, **more):
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=more.pop("timeout", 300), **more)
+    return done.returncode, done.stdout + done.stderr
+
+
+class Bench:
+    def __init__(self, rangefinder, folder):
+        self.rangefinder, self.folder = rangefinder, folder
+        os.chdir(folder)
+
+    def run(self, name, overrides, workload, environment=None):
+        """`rangefinder run`, and its run directory."""
+        argv = [self.rangefinder, "run", f"run.name={name}", *overrides, "--", *workload]
+        code, text = output(argv, env={**os.environ, **(environment or {})})
+        (run,) = glob.glob(f"runs/*-{name}")
+        return code, text, run
+
+    def tracer(self, name, workload, *overrides):
+        code, text, run = self.run(name, ["timeline.source=tracer", *overrides], workload)
+        with open(f"{run}/analysis.json") as file:
+            return code, text, json.load(file)
+
+    def nvcc(self, source, program, *options):
+        include = os.environ.get("NVTX_INCLUDE")
+        argv = ["nvcc", "-o", program, f"{HERE}/{source}", "-ldl", *options]
+        code, text = output(argv + (["-I", include] if include else []))
+        if code:
+            sys.exit(f"nvcc: {text}")
+
+
+def counts(analysis):
+    return {row["short_name"]: row["calls"] for row in analysis["kernels"]}
+
+
+def kernels_in(analysis, path):
+    return next((row["kernels_inclusive"] for row in analysis["regions"] if row["path"] == path), None)
+
+
+def demo(bench):
+    environment = {"PATH": "/usr/bin:/bin", "RANGEFINDER_NSYS": "none"}
+    code, text = output([bench.rangefinder, "demo"], env={**os.environ, **environment})
+    line = next((line for line in text.splitlines() if line.startswith("timeline")), "")
+    check(code == 0 and "the tracer: captured" in line, f"demo without nsys and ncu: {' '.join(line.split())}")
+
+
+def equality(bench):
+    """The tracer's kernel table against nsys's, of the same program."""
+    program = [sys.executable, f"{HERE}/llama.py", "15"]
+    code, text, run = bench.run("nsys", ["nsys.enable=true", "nsys.trace=cuda,nvtx", "rehearsal.gpu=false"], program)
+    check(code == 0, f"nsys captured the Llama (exit code {code})")
+    database = sqlite3.connect(glob.glob(f"{run}/nsys/*.sqlite")[0])
+    names = "coalesce(m.value, d.value)"
+    query = f"select {names}, count(*), sum(k.end - k.start) from CUPTI_ACTIVITY_KIND_KERNEL k" \
+            " join StringIds d on d.id = k.demangledName left join StringIds m on m.id = k.mangledName group by 1"
+    theirs = {name: (count, total) for name, count, total in database.execute(query)}
+    query = "select coalesce(n.text, s.value), count(*) from NVTX_EVENTS n left join StringIds s on s.id = n.textId" \
+            " where n.eventType in (59, 60) group by 1"
+    their_ranges = dict(database.execute(query).fetchall())
+    code, text, analysis = bench.tracer("tracer", program)
+    check(code == 0, f"the tracer captured the Llama (exit code {code})")
+    ours = collections.Counter()
+    for row in analysis["kernels"]:
+        ours[row.get("mangled") or row["name"]] += row["calls"]
+    total = sum(row["total_ns"] for row in analysis["kernels"])
+    their_total = sum(total for _, total in theirs.values())
+    check(dict(ours) == {name: count for name, (count, _) in theirs.items()} and sum(ours.values()) >= 40_000,
+          f"{sum(ours.values())} kernels of {len(ours)} names, nsys {sum(c for c, _ in theirs.values())} of {len(theirs)}")
+    check(abs(total / their_total - 1) < 0.02, f"GPU time {total / 1e6:.2f} ms, nsys {their_total / 1e6:.2f} ms, ratio {total / their_total:.4f}")
+    our_ranges = {row["path"].lstrip(":"): row["instances"] for row in analysis["regions"]}
+    check(our_ranges == their_ranges, f"ranges {our_ranges}, nsys {their_ranges}")
+    lost = [row["text"] for row in analysis["diagnostics"] if row["lost"]]
+    check(not lost, f"nothing dropped {lost}")
+    print("       ", [row["text"] for row in analysis["diagnostics"]])
+
+
+def hazards(bench):
+    bench.nvcc("hazards.cu", "hazards")
+    _, _, two = bench.tracer("two", ["./hazards", "two"])
+    check((counts(two), kernels_in(two, ":fifty"), kernels_in(two, ":seventy")) == ({"tiny": 120}, 50, 70),
+          f"two processes: {counts(two)}, fifty {kernels_in(two, ':fifty')}, seventy {kernels_in(two, ':seventy')}")
+    _, _, streams = bench.tracer("streams", ["./hazards", "streams"])
+    concurrency = streams["idle"][0]["concurrency"]
+    check(counts(streams) == {"spin": 40} and concurrency > 1.5, f"two streams: {counts(streams)}, {concurrency:.2f} at once")
+    _, _, graph = bench.tracer("graph", ["./hazards", "graph"])
+    check(graph["graphs"] == 30, f"a graph: {graph['graphs']} launches")
+    _, _, nodes = bench.tracer("nodes", ["./hazards", "graph"], "rehearsal.graph_nodes=true")
+    check(counts(nodes) == {"tiny": 150} and kernels_in(nodes, ":graph") == 150, f"its nodes: {counts(nodes)}, all in the range that launched them")
+    code, _, crash = bench.tracer("crash", ["./hazards", "crash"])
+    check(code == 3 and counts(crash).get("tiny") == 500, f"abort in mid-kernel: exit code {code}, {counts(crash)}")
+    code, _, end = bench.tracer("exit", ["./hazards", "exit"])
+    check(code == 0 and counts(end).get("tiny", 0) >= 500, f"_exit(0) right after a kernel: {counts(end)} of 501")
+    _, _, reset = bench.tracer("reset", ["./hazards", "reset"])
+    check(counts(reset) == {"tiny": 800}, f"cudaDeviceReset: {counts(reset)} of 800")
+    _, _, fork = bench.tracer("fork", ["./hazards", "fork"])
+    check(counts(fork) == {"tiny": 200} and kernels_in(fork, ":in the child") == 0, f"fork: {counts(fork)}, none of them the child's")
+    code, _, bad = bench.tracer("bad", ["./hazards", "bad"])
+    check(code == 3, f"an illegal access: exit code {code}, {counts(bad)}, {[row['text'] for row in bad['diagnostics'] if row['lost']]}")
+    for analysis in (two, streams, nodes, reset, fork):
+        calls = sum(row["calls"] for row in analysis["kernels"])
+        attributed = sum(row["kernels_exclusive"] for row in analysis["regions"])
+        check(attributed + analysis["unattributed"]["kernels"] == calls, f"{attributed} + {analysis['unattributed']['kernels']} = {calls}: every kernel is in one region or in none")
+
+def profiler(bench):
+    program = [sys.executable, f"{HERE}/torch_profiler.py"]
+    _, plain = output(program)
+    seen = lambda text: [line for line in text.splitlines() if line.startswith("torch sees")]
+    code, text, analysis = bench.tracer("profiler", program)
+    check(seen(plain) == seen(text) and code in (0, 1), f"torch.profiler sees {seen(plain)} alone, {seen(text)} with us")
+    said = [row["text"] for row in analysis["diagnostics"] if row["lost"]]
+    check(any("took CUPTI over" in text for text in said), f"what we gave up is said: {said}; we have {sum(counts(analysis).values())} kernels from before")
+
+
+def replay(bench):
+    ncu = shutil.which("ncu") or "/usr/local/cuda/bin/ncu"
+    program = [sys.executable, f"{HERE}/llama.py", "1"]
+    code, text = output([bench.rangefinder, "ranges", "--json", "--", *program])
+    regions = {row["path"]: row for row in json.loads(text[text.index("{"):])["regions"]}
+    told = regions[":prefill"]["replay"]
+    check(not told["possible"] and any("cuKernelSetAttribute" in row["call"] for row in told["refused"]), f"the Llama's prefill: {told}")
+    argv = [ncu, "--clock-control", "none", "--nvtx", "--nvtx-include", "prefill/", "--replay-mode", "range", "--launch-count", "1", "-f", "-o", "prefill", *program]
+    code, text = output(argv, timeout=400)
+    check("cuKernelSetAttribute" in text, f"ncu says so, too: {[line for line in text.splitlines() if 'Unsupported' in line or 'ERROR' in line][:2]}")
+    bench.nvcc("toy.cu", "toy")
+    code, text = output([bench.rangefinder, "ranges", "--json", "--", "./toy", "s"])
+    regions = {row["path"]: row for row in json.loads(text[text.index("{"):])["regions"]}
+    for path in (":A", ":A/A1", ":B", "LLM:decode_all"):
+        check(regions[path]["replay"]["possible"], f"toy.cu's {path}: {regions[path]['replay']}")
+    for include in ("A/", "B/", "LLM@decode_all/"):
+        argv = [ncu, "--clock-control", "none", "--nvtx", "--nvtx-include", include, "--replay-mode", "range", "-f", "-o", "toy", "./toy", "s"]
+        code, text = output(argv, timeout=200)
+        check(code == 0 and os.path.exists("toy.ncu-rep"), f"ncu replays {include} of toy.cu (exit code {code})")
+
+
+def overhead(bench):
+    """Interleaved rounds; minima and medians of generations, plain = 1.00."""
+    rounds, generations = 5, 40
+    nsys = glob.glob("/opt/nvidia/nsight-compute/*/host/target-linux-x64/nsys")
+    nsys = shutil.which("nsys") or (nsys[0] if nsys else None)
+    llama = [sys.executable, f"{HERE}/llama.py", str(generations)]
+    results = collections.defaultdict(list)
+
+    def measured(text):
+        line = next(line for line in text.splitlines() if line.startswith('{"min_ms"'))
+        return json.loads(line)
+
+    for number in range(rounds):
+        ways = {
+            "plain": lambda: output(llama)[1],
+            "tracer, NVTX only": lambda: bench.run(f"nvtx{number}", ["nsys.enable=false", "rehearsal.gpu=false"], llama)[1],
+            "tracer": lambda: bench.run(f"gpu{number}", ["nsys.enable=false"], llama)[1],
+            "nsys": lambda: output([nsys, "profile", "-t", "cuda,nvtx", "-s", "none", "--cpuctxsw=none", "-f", "true", "-o", "over", *llama])[1],
+            "torch profiler": lambda: output(llama + ["torch-profiler"])[1],
+        }
+        names = list(ways)
+        for name in names[number % len(names):] + names[:number % len(names)]:
+            results[name].append(measured(ways[name]()))
+            print("       ", number, name, results[name][-1], flush=True)
+    plain_min = min(row["min_ms"] for row in results["plain"])
+    plain_median = statistics.median(row["median_ms"] for row in results["plain"])
+    print("| | shortest ms | ratio | median ms | ratio |\n|---|---:|---:|---:|---:|")
+    ratio = {}
+    for name, rows in results.items():
+        shortest = min(row["min_ms"] for row in rows)
+        median = statistics.median(row["median_ms"] for row in rows)
+        ratio[name] = (shortest / plain_min, median / plain_median)
+        print(f"| {name} | {shortest:.1f} | {ratio[name][0]:.3f} | {median:.1f} | {ratio[name][1]:.3f} |")
+    check(ratio["tracer"][0] - 1 <= (ratio["nsys"][0] - 1) / 2, "the tracer adds at most half of what nsys adds (shortest)")
+    check(ratio["tracer"][1] - 1 <= (ratio["nsys"][1] - 1) / 2, "the tracer adds at most half of what nsys adds (median)")
+    check(ratio["tracer"][0] <= 1.10, "target: the tracer at most 1.10")
+    check(ratio["tracer, NVTX only"][0] <= 1.02, "target: NVTX only at most 1.02")
+
+
+SECTIONS = {"demo": demo, "equality": equality, "hazards": hazards, "profiler": profiler, "replay": replay, "overhead": overhead}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rangefinder", required=True, help="the built program")
+    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], help="only these")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="rangefinder-gpu-") as folder:
+        bench = Bench(os.path.abspath(arguments.rangefinder), folder)
+        for name in arguments.sections or SECTIONS:
+            print(f"== {name}", flush=True)
+            try:
+                SECTIONS[name](bench)
+            except Exception as error:  # one section must not hide the others
+                check(False, f"{name}: {type(error).__name__}: {error}")
+    print(f"{len(failures)} do not hold" if failures else "all hold")
+    sys.exit(bool(failures))
+
+
+if __name__ == "__main__":
+    main()
