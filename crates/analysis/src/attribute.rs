@@ -34,6 +34,19 @@ pub struct Plane {
 
 pub fn attribute(trace: &Trace) -> Attribution {
     let call = calls_of(trace);
+    let planes = ranges_of_calls(trace)
+        .into_iter()
+        .map(|(domain, of_call)| {
+            let range =
+                call.iter().map(|call| of_call.get(*call as usize).copied().unwrap_or(NONE)).collect();
+            Plane { domain, range }
+        })
+        .collect();
+    Attribution { call, planes, tree: Tree::of(trace) }
+}
+
+/// For each domain that has push/pop ranges, by call: the innermost one it was made in.
+pub(crate) fn ranges_of_calls(trace: &Trace) -> Vec<(StringId, Vec<u32>)> {
     let threads = by_thread(trace);
     let (mut domains, mut known) = (Vec::new(), HashSet::new());
     let mut ranges: HashMap<(u32, StringId), Vec<u32>> = HashMap::new();
@@ -46,30 +59,19 @@ pub fn attribute(trace: &Trace) -> Attribution {
             ranges.entry((trace.ranges.thread[range], domain)).or_default().push(range as u32);
         }
     }
-    let planes = domains
-        .into_iter()
-        .map(|domain| {
-            let mut of_call = vec![NONE; trace.calls.len()];
-            for (thread, calls) in threads.iter().enumerate() {
-                if let Some(ranges) = ranges.get(&(thread as u32, domain)) {
-                    innermost(
-                        calls,
-                        &trace.calls.begin,
-                        ranges,
-                        &trace.ranges.begin,
-                        &trace.ranges.end,
-                        |call, range| {
-                            of_call[call as usize] = range;
-                        },
-                    );
-                }
+    let of_domain = |domain: StringId| {
+        let mut of_call = vec![NONE; trace.calls.len()];
+        for (thread, calls) in threads.iter().enumerate() {
+            if let Some(ranges) = ranges.get(&(thread as u32, domain)) {
+                let (begins, ends) = (&trace.ranges.begin, &trace.ranges.end);
+                innermost(calls, &trace.calls.begin, ranges, begins, ends, |call, range| {
+                    of_call[call as usize] = range;
+                });
             }
-            let range =
-                call.iter().map(|call| of_call.get(*call as usize).copied().unwrap_or(NONE)).collect();
-            Plane { domain, range }
-        })
-        .collect();
-    Attribution { call, planes, tree: Tree::of(trace) }
+        }
+        (domain, of_call)
+    };
+    domains.into_iter().map(of_domain).collect()
 }
 
 /// Calls by their correlation, for each process.

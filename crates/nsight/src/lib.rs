@@ -3,6 +3,7 @@
 
 mod cupti;
 mod expand;
+pub mod ncu;
 pub mod nsys;
 mod proof;
 mod wish;

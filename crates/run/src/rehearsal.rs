@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use analysis::{Region, Times, regions};
+use analysis::{Region, RegionCalls, Times, region_calls, regions};
+use nsight::ncu::{Replay, range_replay};
 use nsight::nsys::needs_register_only_off;
-use nvtx::{NsysExpression, ncu_expression, nsys_expression};
+use nvtx::{Kind, NsysExpression, ncu_expression, nsys_expression};
 use serde_json::{Value, json};
 use trace::{Trace, read_tracer_files};
 
@@ -18,6 +19,8 @@ const SCHEMA: u32 = 1;
 pub struct Inventory {
     pub trace: Trace,
     pub regions: Vec<Region>,
+    /// What push/pop regions ask of CUDA; none where the GPU was not recorded.
+    pub gpu: Vec<RegionCalls>,
 }
 
 /// Writes the tracer where the workload can load it.
@@ -75,7 +78,7 @@ fn read(folder: &Path, written: impl FnMut(&Path, u64)) -> Result<Inventory, tra
         .collect();
     files.sort();
     let trace = read_tracer_files(&files, written)?;
-    Ok(Inventory { regions: regions(&trace), trace })
+    Ok(Inventory { regions: regions(&trace), gpu: region_calls(&trace), trace })
 }
 
 impl Inventory {
@@ -157,7 +160,22 @@ impl Inventory {
             "steady": region.steady,
             "nsys": nsys,
             "ncu": {"include": include.text, "note": include.note},
+            "gpu": self.gpu_of(region).map(|gpu| json!({
+                "launches": gpu.launches, "kernels": gpu.kernels, "gpu_ns": gpu.gpu_ns,
+                "synchronised": gpu.synchronised, "in_flight": gpu.in_flight, "calls": gpu.calls,
+            })),
+            "replay": self.gpu_of(region).map(|gpu| self.replay(gpu)),
         })
+    }
+
+    /// What a push/pop region asks of CUDA.
+    pub fn gpu_of(&self, region: &Region) -> Option<&RegionCalls> {
+        self.gpu.iter().find(|gpu| region.kind == Kind::PushPop && gpu.path == region.path)
+    }
+
+    /// Whether ncu can replay it as a range.
+    pub fn replay(&self, gpu: &RegionCalls) -> Replay {
+        range_replay(gpu, self.span_ns() as f64 / 1e9)
     }
 
     /// Of the span of the recording; above 1 when threads overlap.

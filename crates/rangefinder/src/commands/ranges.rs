@@ -127,6 +127,7 @@ fn screen(inventory: &Inventory) -> String {
     for region in &inventory.regions {
         text.push_str(&row(inventory, region));
         text.push_str(&gates(region));
+        text.push_str(&gpu(inventory, region));
     }
     for diagnostic in &inventory.trace.diagnostics {
         text.push_str(&format!("note: {}\n", diagnostic.text));
@@ -158,6 +159,29 @@ fn row(inventory: &Inventory, region: &Region) -> String {
         }
         None => format!("{start} {:>9}\n", "open"),
     }
+}
+
+/// What it does on the GPU, and whether ncu can replay it.
+fn gpu(inventory: &Inventory, region: &Region) -> String {
+    let Some(gpu) = inventory.gpu_of(region) else { return String::new() };
+    let indent = "  ".repeat(region.path.depth() + 2);
+    let replay = inventory.replay(gpu);
+    let waits = match gpu.synchronised {
+        0 => "never waits for the GPU at its end",
+        all if all == gpu.instances => "waits for the GPU before it closes",
+        _ => "waits for the GPU at its end only sometimes",
+    };
+    let mut text = format!(
+        "{indent}GPU   {} launches of {} kernels, {}; {waits}\n",
+        gpu.launches,
+        gpu.kernels,
+        duration(gpu.gpu_ns)
+    );
+    let answer = if replay.possible { "range replay can work" } else { "range replay cannot work" };
+    let notes =
+        if replay.notes.is_empty() { String::new() } else { format!(": {}", replay.notes.join("; ")) };
+    text.push_str(&format!("{indent}      {answer}{notes}\n"));
+    text
 }
 
 /// The expressions that select a region, to be pasted.

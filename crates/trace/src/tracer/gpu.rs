@@ -53,9 +53,7 @@ impl Reader<'_> {
             return broken;
         }
         let clock = GpuClock::of(pairs);
-        let first_call = self.trace.calls.len();
         file.gpu_events(|event| self.gpu_event(event, &clock, &launches, &mut devices, &mut remarks));
-        self.outermost_calls(first_call);
         self.remark(&remarks, &clock);
         broken
     }
@@ -216,29 +214,6 @@ impl Reader<'_> {
         let text = self.trace.strings.text(name).to_owned();
         let plain = crate::names::call(&text);
         self.trace.strings.intern(plain)
-    }
-
-    /// The runtime calls the driver, and both records have the same correlation: the outer
-    /// one is the program's, and starts the work.
-    fn outermost_calls(&mut self, first: usize) {
-        let calls = &mut self.trace.calls;
-        let mut outermost: HashMap<u32, usize> = HashMap::new();
-        for call in first..calls.begin.len() {
-            let correlation = calls.correlation[call];
-            if correlation == NONE {
-                continue;
-            }
-            match outermost.get(&correlation).copied() {
-                None => {
-                    outermost.insert(correlation, call);
-                }
-                Some(other) if calls.begin[call] < calls.begin[other] => {
-                    calls.correlation[other] = NONE;
-                    outermost.insert(correlation, call);
-                }
-                Some(_) => calls.correlation[call] = NONE,
-            }
-        }
     }
 
     fn remark(&mut self, remarks: &Remarks, clock: &GpuClock) {
