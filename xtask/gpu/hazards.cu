@@ -36,10 +36,10 @@ int main(int c, char **v) {
         cudaGraphInstantiate(&e, g, 0);
         nvtxRangePushA("graph"); for (int i = 0; i < 30; i++) cudaGraphLaunch(e, s); cudaStreamSynchronize(s); nvtxRangePop();
     } else if (!strcmp(what, "crash")) {
-        nvtxRangePushA("crash"); for (int i = 0; i < 500; i++) tiny<<<1, 32>>>(o); cudaDeviceSynchronize(); usleep(400000);
+        nvtxRangePushA("crash"); for (int i = 0; i < 500; i++) tiny<<<1, 32>>>(o); cudaDeviceSynchronize(); usleep(1200000);
         spin<<<1, 32>>>(1000000000LL); usleep(20000); abort();
     } else if (!strcmp(what, "exit")) {
-        nvtxRangePushA("exit"); for (int i = 0; i < 500; i++) tiny<<<1, 32>>>(o); cudaDeviceSynchronize(); usleep(400000);
+        nvtxRangePushA("exit"); for (int i = 0; i < 500; i++) tiny<<<1, 32>>>(o); cudaDeviceSynchronize(); usleep(1200000);
         tiny<<<1, 32>>>(o); cudaDeviceSynchronize(); _exit(0);
     } else if (!strcmp(what, "reset")) {
         for (int i = 0; i < 500; i++) tiny<<<1, 32>>>(o); cudaDeviceSynchronize(); cudaDeviceReset();

@@ -1,7 +1,8 @@
 """A small random-weight Llama: GENERATIONS times a prefill and some decode steps.
 
 Bound by launches, so that whatever a profiler costs can be seen. Prints the shortest and the
-median generation in milliseconds.
+median generation in milliseconds. `llama.py GENERATIONS serve [torch-profiler]` does so again for
+every line on stdin.
 """
 
 import json
@@ -13,7 +14,7 @@ import torch.cuda.nvtx as nvtx
 from transformers import LlamaConfig, LlamaForCausalLM
 
 generations = int(sys.argv[1])
-profiled = len(sys.argv) > 2 and sys.argv[2] == "torch-profiler"
+serves, profiled = "serve" in sys.argv, "torch-profiler" in sys.argv
 torch.manual_seed(0)
 config = LlamaConfig(
     hidden_size=512, intermediate_size=1376, num_hidden_layers=8, num_attention_heads=8,
@@ -38,19 +39,28 @@ def generate():
         torch.cuda.synchronize()
 
 
+def measure():
+    times = []
+    for _ in range(generations):
+        begin = time.perf_counter()
+        generate()
+        times.append(time.perf_counter() - begin)
+    times.sort()
+    print(json.dumps({"min_ms": times[0] * 1e3, "median_ms": times[len(times) // 2] * 1e3}), flush=True)
+
+
 for _ in range(3):
     generate()
-times = []
 if profiled:
     from torch.profiler import ProfilerActivity, profile
 
     profiler = profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])
     profiler.start()
-for _ in range(generations):
-    begin = time.perf_counter()
-    generate()
-    times.append(time.perf_counter() - begin)
+if serves:
+    print("ready", flush=True)
+    for _ in sys.stdin:
+        measure()
+else:
+    measure()
 if profiled:
     profiler.stop()
-times.sort()
-print(json.dumps({"min_ms": times[0] * 1e3, "median_ms": times[len(times) // 2] * 1e3}), flush=True)

@@ -48,6 +48,11 @@ class Bench:
         with open(f"{run}/analysis.json") as file:
             return code, text, json.load(file)
 
+    def ranges(self, workload):
+        argv = [self.rangefinder, "ranges", "--json", "--", *workload]
+        document = json.loads(subprocess.run(argv, capture_output=True, text=True, timeout=300).stdout)
+        return {row["path"]: row for row in document["regions"]}
+
     def nvcc(self, source, program, *options):
         include = os.environ.get("NVTX_INCLUDE")
         argv = ["nvcc", "-o", program, f"{HERE}/{source}", "-ldl", *options]
@@ -141,16 +146,14 @@ def profiler(bench):
 def replay(bench):
     ncu = shutil.which("ncu") or "/usr/local/cuda/bin/ncu"
     program = [sys.executable, f"{HERE}/llama.py", "1"]
-    code, text = output([bench.rangefinder, "ranges", "--json", "--", *program])
-    regions = {row["path"]: row for row in json.loads(text[text.index("{"):])["regions"]}
+    regions = bench.ranges(program)
     told = regions[":prefill"]["replay"]
     check(not told["possible"] and any("cuKernelSetAttribute" in row["call"] for row in told["refused"]), f"the Llama's prefill: {told}")
     argv = [ncu, "--clock-control", "none", "--nvtx", "--nvtx-include", "prefill/", "--replay-mode", "range", "--launch-count", "1", "-f", "-o", "prefill", *program]
     code, text = output(argv, timeout=400)
     check("cuKernelSetAttribute" in text, f"ncu says so, too: {[line for line in text.splitlines() if 'Unsupported' in line or 'ERROR' in line][:2]}")
     bench.nvcc("toy.cu", "toy")
-    code, text = output([bench.rangefinder, "ranges", "--json", "--", "./toy", "s"])
-    regions = {row["path"]: row for row in json.loads(text[text.index("{"):])["regions"]}
+    regions = bench.ranges(["./toy", "s"])
     for path in (":A", ":A/A1", ":B", "LLM:decode_all"):
         check(regions[path]["replay"]["possible"], f"toy.cu's {path}: {regions[path]['replay']}")
     for include in ("A/", "B/", "LLM@decode_all/"):
@@ -160,29 +163,43 @@ def replay(bench):
 
 
 def overhead(bench):
-    """Interleaved rounds; minima and medians of generations, plain = 1.00."""
+    """Five programs stay alive and take turns, so that what disturbs the machine disturbs all
+    alike: minima and medians of generations, plain = 1.00."""
     rounds, generations = 5, 40
     nsys = glob.glob("/opt/nvidia/nsight-compute/*/host/target-linux-x64/nsys")
     nsys = shutil.which("nsys") or (nsys[0] if nsys else None)
-    llama = [sys.executable, f"{HERE}/llama.py", str(generations)]
+    llama = [sys.executable, f"{HERE}/llama.py", str(generations), "serve"]
+    run = [bench.rangefinder, "run", "nsys.enable=false"]
+    ways = {
+        "plain": llama,
+        "tracer, NVTX only": [*run, "run.name=nvtx", "rehearsal.gpu=false", "--", *llama],
+        "tracer": [*run, "run.name=gpu", "--", *llama],
+        "nsys": [nsys, "profile", "-t", "cuda,nvtx", "-s", "none", "--cpuctxsw=none", "-f", "true", "-o", "over", *llama],
+        "torch profiler": [*llama, "torch-profiler"],
+    }
+    programs = {}
+
+    def line_of(program, start):
+        for line in program.stdout:
+            if line.startswith(start):
+                return line
+        raise RuntimeError("it ended before its time")
+
+    for name, argv in ways.items():
+        programs[name] = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    for program in programs.values():
+        line_of(program, "ready")
     results = collections.defaultdict(list)
-
-    def measured(text):
-        line = next(line for line in text.splitlines() if line.startswith('{"min_ms"'))
-        return json.loads(line)
-
     for number in range(rounds):
-        ways = {
-            "plain": lambda: output(llama)[1],
-            "tracer, NVTX only": lambda: bench.run(f"nvtx{number}", ["nsys.enable=false", "rehearsal.gpu=false"], llama)[1],
-            "tracer": lambda: bench.run(f"gpu{number}", ["nsys.enable=false"], llama)[1],
-            "nsys": lambda: output([nsys, "profile", "-t", "cuda,nvtx", "-s", "none", "--cpuctxsw=none", "-f", "true", "-o", "over", *llama])[1],
-            "torch profiler": lambda: output(llama + ["torch-profiler"])[1],
-        }
         names = list(ways)
         for name in names[number % len(names):] + names[:number % len(names)]:
-            results[name].append(measured(ways[name]()))
+            programs[name].stdin.write("go\n")
+            programs[name].stdin.flush()
+            results[name].append(json.loads(line_of(programs[name], '{"min_ms"')))
             print("       ", number, name, results[name][-1], flush=True)
+    # What they still have to write is none of ours.
+    for program in programs.values():
+        program.kill()
     plain_min = min(row["min_ms"] for row in results["plain"])
     plain_median = statistics.median(row["median_ms"] for row in results["plain"])
     print("| | shortest ms | ratio | median ms | ratio |\n|---|---:|---:|---:|---:|")

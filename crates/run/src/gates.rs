@@ -13,19 +13,20 @@ const SCHEMA: u32 = 1;
 /// So many regions are named when nothing else can be said.
 const MOST_NAMED: usize = 20;
 
-/// What both tools make of a gate, given how the workload ended.
-pub fn prove_gate(wish: &str, inventory: &Inventory, config: &Config, exit_code: i32) -> Proof {
+/// What both tools make of a gate, given how the workload ended and what happens when the
+/// gate closes.
+pub fn prove_gate(wish: &str, inventory: &Inventory, exit_code: i32, range_end: RangeEnd) -> Proof {
     prove(&Question {
         wish,
         regions: &inventory.regions,
         rehearsed: Rehearsed { trace: &inventory.trace, exit_code, ignores_term: false },
         dialect: NsysDialect { escapes: true },
-        range_end: range_end(config),
+        range_end,
     })
 }
 
-/// nsys's own choice when none is made.
-fn range_end(config: &Config) -> RangeEnd {
+/// What was chosen, or nsys's own choice, for whoever runs nsys by hand.
+pub fn range_end(config: &Config) -> RangeEnd {
     let chosen = config.nsys.capture_range_end.as_ref();
     chosen.and_then(|text| RangeEnd::parse(&text.0)).unwrap_or(RangeEnd::StopShutdown)
 }

@@ -18,6 +18,8 @@ pub struct Case<'a> {
     pub gated: bool,
     /// So many instances are what the range end that was asked for records.
     pub limit: Option<u64>,
+    /// The rehearsal could not see any range.
+    pub blind: bool,
     /// What the log says.
     pub told: &'a [Told],
     pub ending: Ending,
@@ -51,12 +53,11 @@ enum Counts {
 pub fn judge(case: &Case<'_>) -> Verdict {
     let seen = analysis::regions(case.report);
     let known = case.rehearsed.first().copied().unwrap_or_default();
+    let regions = if known.is_empty() { &seen } else { known };
+    let parts = case.wish.map(|wish| crate::wanted(wish, regions)).unwrap_or_default();
     let wanted: Vec<&Region> = match case.wish {
-        Some(wish) => {
-            let regions = if known.is_empty() { &seen } else { known };
-            crate::wanted(wish, regions).into_iter().flat_map(|wanted| wanted.regions).collect()
-        }
-        None => known.iter().collect(),
+        Some(_) => once_each(parts.iter().flat_map(|part| part.regions.iter().copied())),
+        None => regions.iter().collect(),
     };
     if let Some(wish) = case.wish.filter(|_| wanted.is_empty()) {
         return no_such_range(wish, &seen);
@@ -64,17 +65,29 @@ pub fn judge(case: &Case<'_>) -> Verdict {
     let report = case.report;
     if report.ranges.is_empty() && report.calls.is_empty() && report.activities.is_empty() && known.is_empty()
     {
-        let verdict =
-            Verdict::missed(Cause::NothingRecorded, "the report is empty: no range, no CUDA call, no kernel");
-        return explained(verdict, case);
+        let text = "the report is empty: no range, no CUDA call, no kernel";
+        return explained(Verdict::missed(Cause::NothingRecorded, text), case);
     }
     let coverage = coverage(&wanted, &seen, case);
+    let mut verdict = counted(&coverage, &seen, case);
+    let absent: Vec<&str> =
+        parts.iter().filter(|part| part.regions.is_empty()).map(|part| part.text.as_str()).collect();
+    if verdict.outcome == Outcome::Captured && !absent.is_empty() {
+        verdict = because(verdict, Cause::NoSuchRange);
+        verdict.outcome = Outcome::Partial;
+        verdict.text = format!("{}; no range is called `{}`", verdict.text, absent.join("`, `"));
+    }
+    explained(Verdict { coverage, ..verdict }, case)
+}
+
+/// What the counts alone make of it.
+fn counted(coverage: &[Coverage], seen: &[Region], case: &Case<'_>) -> Verdict {
     let captured: u64 = coverage.iter().map(|row| row.captured).sum();
     let expected: u64 = coverage.iter().map(|row| row.expected).sum();
-    let verdict = match counts(&coverage, captured, expected, case) {
-        Counts::All => Verdict::new(Outcome::Captured, None, all(captured, expected, case, &seen)),
+    let most: u64 = coverage.iter().map(|row| row.expected_most).sum();
+    match counts(coverage, captured, expected, case) {
+        Counts::All => Verdict::new(Outcome::Captured, None, all(captured, expected, case, seen)),
         Counts::Varying => {
-            let most: u64 = coverage.iter().map(|row| row.expected_most).sum();
             let text = format!(
                 "{captured} instances; the count varies from run to run ({expected} to {most} in the rehearsals)"
             );
@@ -91,18 +104,28 @@ pub fn judge(case: &Case<'_>) -> Verdict {
             Verdict::new(Outcome::Partial, Some(Cause::RecordsLost), text)
         }
         Counts::None if seen.is_empty() => {
-            let text = format!("the rehearsal saw {expected} ranges, the report has none of them");
+            let text = format!("the rehearsal saw {most} ranges, the report has none of them");
             Verdict::missed(Cause::ClientNotSeen, text)
         }
         Counts::None => {
             let text = format!(
-                "none of {expected} instances; the report has {} other regions: the program did not come to it this time",
+                "none of {most} instances; the report has {} other regions: the program did not come to it this time",
                 seen.len()
             );
             Verdict::missed(Cause::PathNotTaken, text)
         }
-    };
-    explained(Verdict { coverage, ..verdict }, case)
+    }
+}
+
+/// Parts of a wish may mean the same region.
+fn once_each<'a>(regions: impl Iterator<Item = &'a Region>) -> Vec<&'a Region> {
+    let mut once: Vec<&Region> = Vec::new();
+    for region in regions {
+        if !once.iter().any(|other| other.kind == region.kind && other.path == region.path) {
+            once.push(region);
+        }
+    }
+    once
 }
 
 fn no_such_range(wish: &str, seen: &[Region]) -> Verdict {
@@ -148,7 +171,8 @@ fn counts(coverage: &[Coverage], captured: u64, expected: u64, case: &Case<'_>) 
             _ => Counts::Some,
         };
     }
-    if captured == 0 && expected > 0 {
+    // Whatever varies: nothing is nothing.
+    if captured == 0 && coverage.iter().any(|row| row.expected_most > 0) {
         return Counts::None;
     }
     // Under a gate a path may have lost its beginning, and be counted as another.
@@ -185,15 +209,9 @@ fn explained(mut verdict: Verdict, case: &Case<'_>) -> Verdict {
     let lost: Vec<String> = lost.map(|diagnostic| diagnostic.text.clone()).collect();
     let says = |cause: Cause| case.told.iter().find(|told| told.cause == cause);
     let complete = verdict.outcome == Outcome::Captured;
-    let blind =
-        case.rehearsed.first().is_some_and(|regions| regions.is_empty()) && !case.report.ranges.is_empty();
-    let heavier = [
-        Cause::CuptiInUse,
-        Cause::UnsupportedDriver,
-        Cause::NotPermitted,
-        Cause::DiskFull,
-        Cause::RecordsLost,
-    ];
+    let saw_none = case.blind || case.rehearsed.first().is_some_and(|regions| regions.is_empty());
+    let blind = saw_none && !case.report.ranges.is_empty();
+    let heavier = [Cause::CuptiInUse, Cause::UnsupportedDriver, Cause::NotPermitted, Cause::RecordsLost];
     if let Some(told) = heavier.into_iter().find_map(says) {
         // What was lost, or not allowed, was asked for.
         verdict = because(verdict, told.cause);
@@ -218,6 +236,10 @@ fn explained(mut verdict: Verdict, case: &Case<'_>) -> Verdict {
         }
         Ending::TimedOut => {
             verdict = because(verdict, Cause::TimedOut);
+            // What it would still have done nobody knows.
+            if complete {
+                verdict.outcome = Outcome::Partial;
+            }
             verdict.text = format!("{}; the capture ran past `workload.timeout`", verdict.text);
         }
         Ending::Interrupted if !complete => verdict = because(verdict, Cause::Interrupted),
@@ -240,7 +262,7 @@ fn because(verdict: Verdict, cause: Cause) -> Verdict {
 }
 
 /// A gated report has no range around the gate: paths are compared from their ends.
-fn ends_with(wanted: &Region, seen: &Region) -> bool {
+pub fn ends_with(wanted: &Region, seen: &Region) -> bool {
     seen.kind == wanted.kind
         && seen.path.domain == wanted.path.domain
         && wanted.path.names.ends_with(&seen.path.names)

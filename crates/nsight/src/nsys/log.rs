@@ -1,5 +1,7 @@
 //! What nsys and its importer say in passing, and what it means.
 
+use std::collections::HashSet;
+
 use super::verdict::Cause;
 
 /// A line of a log that names a cause.
@@ -11,30 +13,33 @@ pub struct Told {
 
 /// What stands in a line, and what that means. The texts are nsys's own, and PyTorch's
 /// for a second user of CUPTI.
-const SIGNS: [(&str, Cause); 15] = [
+const SIGNS: [(&str, Cause); 16] = [
     ("Connection to Agent lost", Cause::AgentLost),
     ("Local Endpoint is not available.", Cause::AgentLost),
     ("Errors occurred while processing the raw events", Cause::RecordsLost),
     ("events might have been collected", Cause::RecordsLost),
     (") were lost", Cause::RecordsLost),
-    ("not supported, disabling", Cause::NotPermitted),
+    ("sampling not supported, disabling", Cause::NotPermitted),
+    ("context switch tracing not supported, disabling", Cause::NotPermitted),
     ("requires root privileges or a paranoid level", Cause::NotPermitted),
     ("ERR_NVGPUCTRPERM", Cause::NotPermitted),
     ("does not have permission to access NVIDIA GPU Performance Counters", Cause::NotPermitted),
     ("CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED", Cause::CuptiInUse),
     ("Another profiling session appears to be active", Cause::CuptiInUse),
-    ("is not supported by this build of", Cause::UnsupportedDriver),
+    ("is not supported by this build of Nsight Systems", Cause::UnsupportedDriver),
     ("No space left on device", Cause::DiskFull),
     // It crashes while it makes a file larger.
     ("QuadDCommon::FileStream::truncate", Cause::DiskFull),
     ("unrecognised option", Cause::Refused),
 ];
 
-/// Every cause that the log names, once each, in its order.
-pub fn told_by(log: &str) -> Vec<Told> {
+/// Every cause that the log names, once each, in its order. The workload's own output is in
+/// the same log: lines that it wrote without nsys, too, are none of nsys's.
+pub fn told_by(log: &str, own: &str) -> Vec<Told> {
+    let own: HashSet<&str> = own.split(['\n', '\r']).map(str::trim).collect();
     let mut told: Vec<Told> = Vec::new();
     // Progress bars return to the start of their line.
-    for line in log.split(['\n', '\r']).map(str::trim) {
+    for line in log.split(['\n', '\r']).map(str::trim).filter(|line| !own.contains(line)) {
         let cause = match line {
             "End of file" => Some(Cause::AgentLost),
             line => SIGNS.iter().find(|(sign, _)| line.contains(sign)).map(|(_, cause)| *cause),
@@ -52,7 +57,7 @@ pub fn told_by(log: &str) -> Vec<Told> {
 /// Seen in 5 of 360 captures of 2022.4.2 and 2023.4.4 when six ran at once on two
 /// cores, and in none of 150 that ran one at a time on a machine just as busy.
 pub fn lost_its_agent(log: &str) -> bool {
-    told_by(log).iter().any(|told| told.cause == Cause::AgentLost)
+    told_by(log, "").iter().any(|told| told.cause == Cause::AgentLost)
 }
 
 #[cfg(test)]
@@ -82,9 +87,11 @@ mod tests {
             ("Not all CUDA events might have been collected.", Cause::RecordsLost),
             ("unrecognised option '--no-such-option'", Cause::Refused),
         ] {
-            let told = told_by(log);
+            let told = told_by(log, "");
+            assert_eq!(told_by(log, log), []);
             assert_eq!(told.iter().map(|told| told.cause).collect::<Vec<_>>(), [cause], "{log}");
         }
-        assert_eq!(told_by("Generated:\n    /tmp/End of file.nsys-rep\n"), []);
+        assert_eq!(told_by("Generated:\n    /tmp/End of file.nsys-rep\n", ""), []);
+        assert_eq!(told_by("FlashAttention is not supported by this build of PyTorch", ""), []);
     }
 }

@@ -17,7 +17,7 @@ pub use command::{Capture, Gate, command};
 pub use find::{Places, find};
 pub use fitness::{Fitness, fitness};
 pub use installation::{Installation, find_library, missing_library, package_of};
-pub use judge::{Case, Ending, judge};
+pub use judge::{Case, Ending, ends_with, judge};
 pub use log::{Told, lost_its_agent, told_by};
 pub use options::Options;
 pub use predict::{Prediction, Rehearsed, Setup, predict};

@@ -4,7 +4,7 @@ use analysis::{Region, Registered, Times};
 use anyhow::{Context, Result};
 use nsight::nsys::needs_register_only_off;
 use nvtx::{Kind, NsysExpression, ncu_expression, nsys_expression};
-use run::gates::{duration, nothing_is_meant, proof_screen, proofs_json, prove_gate};
+use run::gates::{duration, nothing_is_meant, proof_screen, proofs_json, prove_gate, range_end};
 use run::process::{Route, Signals};
 use run::steps::{Start, begin};
 use run::{Event, Exit, Inventory, Observer, shell_word};
@@ -43,7 +43,7 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
     let mut exit = outcome.exit;
     if !arguments.gate.is_empty() {
         let exit_code = outcome.workload_code.unwrap_or(0);
-        let prove = |gate: &String| prove_gate(gate, &inventory, &config, exit_code);
+        let prove = |gate: &String| prove_gate(gate, &inventory, exit_code, range_end(&config));
         let proofs: Vec<_> = arguments.gate.iter().map(prove).collect();
         if proofs.iter().any(nothing_is_meant) && exit == Exit::Complete {
             exit = Exit::Missing;

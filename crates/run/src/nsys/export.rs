@@ -10,6 +10,15 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use super::ask::{finished, last_lines, output_of};
 use super::{IMPORT_PATIENCE, Importer, Nsys};
 
+/// A file that is removed, if it is still there, when this goes.
+struct Gone<'a>(&'a Path);
+
+impl Drop for Gone<'_> {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(self.0);
+    }
+}
+
 /// Why there is no SQLite file.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
@@ -63,6 +72,8 @@ impl Nsys {
         .to_vec();
         let finished =
             finished(&argv, &importer.library_path, IMPORT_PATIENCE).map_err(ExportError::failed)?;
+        // Nothing of it stays unless it is whole and masked.
+        let _gone = Gone(&partial);
         if !finished.ending.success() || !partial.is_file() {
             let text = output_of(&finished);
             let text = format!("`nsys export` ended with {}: {}", finished.ending, last_lines(&text));

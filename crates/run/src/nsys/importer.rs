@@ -7,7 +7,7 @@ use std::time::Duration;
 use nsight::nsys::{Installation, find_library, missing_library, package_of};
 use serde::Serialize;
 
-use super::ask::{last_lines, said};
+use super::ask::{finished, last_lines, output_of, said};
 use super::{IMPORT_PATIENCE, Nsys};
 
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -87,13 +87,21 @@ impl Nsys {
     }
 
     /// `.qdstrm` → `.nsys-rep`
-    pub fn import(&self, importer: &Importer, stream: &Path, report: &Path) -> Result<(), String> {
+    /// Returns what the importer said: it saves a report also when it lost most of it.
+    pub fn import(&self, importer: &Importer, stream: &Path, report: &Path) -> Result<String, String> {
         let Some(path) = importer.path.as_ref().filter(|_| importer.starts) else {
             return Err(importer.problem.clone().unwrap_or_else(|| "there is no importer".to_owned()));
         };
         let argv = [path.clone().into(), "-i".into(), stream.into(), "-o".into(), report.into()];
-        let text = said(&argv, &importer.library_path, IMPORT_PATIENCE)?;
-        if report.is_file() { Ok(()) } else { Err(last_lines(&text)) }
+        let finished =
+            finished(&argv, &importer.library_path, IMPORT_PATIENCE).map_err(|error| error.to_string())?;
+        let text = output_of(&finished);
+        if finished.ending.success() && report.is_file() {
+            return Ok(text);
+        }
+        // A stub is no report.
+        let _ = std::fs::remove_file(report);
+        Err(format!("the importer ended with {}: {}", finished.ending, last_lines(&text)))
     }
 }
 

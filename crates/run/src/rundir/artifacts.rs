@@ -21,7 +21,7 @@ pub struct Artifact {
     pub holds_environment: bool,
 }
 
-const RAW_REPORTS: [&str; 4] = [".nsys-rep", ".qdrep", ".qdstrm", ".ncu-rep"];
+const RAW_REPORTS: [&str; 5] = [".nsys-rep", ".qdrep", ".qdstrm", ".ncu-rep", ".sqlite.partial"];
 
 /// The hash of a file that was hashed while it was written.
 #[derive(Debug, Clone)]

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use analysis::{Findings, Options, Region, STAGES, analyse};
-use nsight::nsys::Outcome;
+use nsight::nsys::{Outcome, ends_with};
 use nsight::wanted;
 use trace::Trace;
 
@@ -37,7 +37,8 @@ fn timeline<'r>(run: &'r mut Run, context: &mut Context<'_>) -> Option<(&'static
     let captured = run.timeline.take().or_else(|| {
         // A run that is resumed has only the files.
         let databases = trace::timeline_files(&run.files.path("nsys"));
-        if databases.is_empty() || !run.manifest.verdicts.iter().rev().any(usable) {
+        let last = run.manifest.verdicts.iter().rfind(|record| record.tool == "nsys");
+        if databases.is_empty() || !last.is_some_and(usable) {
             return None;
         }
         trace::read_nsys_session(&databases)
@@ -47,8 +48,12 @@ fn timeline<'r>(run: &'r mut Run, context: &mut Context<'_>) -> Option<(&'static
     if let Some(mut trace) = captured {
         if let Some(wish) = run.nsys_wish() {
             let regions = analysis::regions(&trace);
-            let wanted: Vec<&Region> =
-                wanted(wish, &regions).into_iter().flat_map(|wanted| wanted.regions).collect();
+            // A gated report has no range around the gate, and paths begin with it.
+            let known = run.inventory.as_ref().map_or(&regions, |inventory| &inventory.regions);
+            let meant: Vec<&Region> =
+                wanted(wish, known).into_iter().flat_map(|wanted| wanted.regions).collect();
+            let is_meant = |region: &&Region| meant.iter().any(|meant| ends_with(meant, region));
+            let wanted: Vec<&Region> = regions.iter().filter(is_meant).collect();
             // What is not there cannot be applied; the verdict has said so.
             if !wanted.is_empty() {
                 analysis::keep_within(&mut trace, &wanted);

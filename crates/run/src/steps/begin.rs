@@ -79,6 +79,7 @@ pub fn begin(start: Start) -> Result<Run, RunError> {
         known_hashes: KnownHashes::new(),
         tracer: start.tracer,
         inventory: None,
+        blind: false,
         second_rehearsal: None,
         timeline: None,
         findings: None,

@@ -7,6 +7,7 @@ use std::time::Instant;
 use super::begin::RunError;
 use super::{analyse, captures, doctor, plan, rehearse, report, timeline};
 use analysis::Findings;
+use nsight::nsys::RangeEnd;
 
 use crate::config::{CaptureRange, Resolved};
 use crate::events::{Event, Observer};
@@ -32,6 +33,8 @@ pub struct Run {
     /// The tracer, to be put into the workload.
     pub(super) tracer: &'static [u8],
     pub(super) inventory: Option<Inventory>,
+    /// Our tracer could not be put into the workload.
+    pub(super) blind: bool,
     /// A second look, where a capture counted differently.
     pub(super) second_rehearsal: Option<Inventory>,
     /// What the timeline's capture left, if it can be used.
@@ -230,6 +233,11 @@ impl Run {
     /// What happens when the gate closes. nsys's own default would end the workload.
     pub(super) fn nsys_range_end(&self) -> &str {
         self.resolved.config.nsys.capture_range_end.as_ref().map_or("none", |end| end.0.as_str())
+    }
+
+    /// The same, for a proof.
+    pub(super) fn planned_range_end(&self) -> RangeEnd {
+        RangeEnd::parse(self.nsys_range_end()).unwrap_or(RangeEnd::None)
     }
 
     fn interrupted(&self) -> bool {

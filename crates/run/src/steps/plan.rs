@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use nsight::nsys::expected_report_bytes;
+use nsight::nsys::{RangeEnd, expected_report_bytes};
 use nsight::{Proof, Remedy};
 
 use super::begin::{RunError, Start, redactor};
 use super::flow::{Run, StepResult};
-use crate::config::{Config, Enable, Resolved};
+use crate::config::{CaptureRange, Config, Enable, Resolved};
 use crate::gates::{instances, nothing_is_meant, proof_screen, proofs_json, prove_gate};
 use crate::quote::{shell_line, shell_word};
 use crate::rehearsal::{Inventory, read_rehearsal};
@@ -26,7 +26,7 @@ pub(super) fn step(run: &Run) -> Result<StepResult, RunError> {
         return Ok(StepResult::Done(Some(why)));
     };
     let exit_code = pass.ending.shell_code();
-    let prove = |gate: &Gate| prove_gate(&gate.wish, inventory, &run.resolved.config, exit_code);
+    let prove = |gate: &Gate| prove_gate(&gate.wish, inventory, exit_code, run.planned_range_end());
     let proofs: Vec<Proof> = gates.iter().map(prove).collect();
     run.files.json("plan.json", &proofs_json(&proofs))?;
     let (mut done, mut failed, mut asked_for) = (Vec::new(), Vec::new(), false);
@@ -85,7 +85,10 @@ const NCU_GATE: &str = "ncu.nvtx_include";
 
 fn gates(resolved: &Resolved) -> Vec<Gate> {
     let config = &resolved.config;
-    let nsys = config.nsys.nvtx_capture.iter().filter(|_| config.nsys.enable != Enable::False);
+    let gated = config.nsys.enable != Enable::False
+        && config.nsys.gating_nvtx
+        && config.nsys.capture_range != CaptureRange::CudaProfilerApi;
+    let nsys = config.nsys.nvtx_capture.iter().filter(|_| gated);
     let ncu = config.ncu.nvtx_include.iter().filter(|_| config.ncu.enable != Enable::False);
     let nsys = nsys.map(|gate| Gate { key: NSYS_GATE, wish: gate.0.clone() });
     nsys.chain(ncu.map(|wish| Gate { key: NCU_GATE, wish: wish.clone() })).collect()
@@ -140,7 +143,9 @@ fn gates_text(resolved: &Resolved, root: &Path, argv: &[String], cwd: &Path) -> 
     };
     let mut text = format!("gates      as rehearsed in {}\n", run.display());
     for gate in gates {
-        let proof = prove_gate(&gate.wish, &inventory, &resolved.config, exit_code);
+        let chosen = resolved.config.nsys.capture_range_end.as_ref();
+        let range_end = chosen.and_then(|end| RangeEnd::parse(&end.0)).unwrap_or(RangeEnd::None);
+        let proof = prove_gate(&gate.wish, &inventory, exit_code, range_end);
         text.push_str(&format!("\n{}: {}", gate.key, proof_screen(&proof, &inventory)));
     }
     text

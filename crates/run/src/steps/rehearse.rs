@@ -36,7 +36,8 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
             run.known_hashes.insert(format!("workload/{PASS}/{log}"), hash.clone());
         }
     }
-    run.inventory = read_traces(run, PASS, context)?;
+    // What a blind observer did not see may well have been there.
+    run.inventory = read_traces(run, PASS, context)?.filter(|_| !run.blind);
     Ok(judge(run, &finished))
 }
 
@@ -44,7 +45,10 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
 /// end as it should.
 pub(super) fn once_more(run: &mut Run, context: &mut Context<'_>) -> Result<Option<Inventory>, RunError> {
     match rehearse(run, SECOND_PASS, context) {
-        Ok(finished) if finished.ended_by_us.is_none() => read_traces(run, SECOND_PASS, context),
+        Ok(finished) if finished.ended_by_us.is_none() && finished.ending.success() => {
+            let seen = read_traces(run, SECOND_PASS, context)?;
+            Ok(seen.filter(|inventory| !inventory.is_empty()))
+        }
         Ok(_) => Ok(None),
         Err(RunError::Supervise(error)) if !matches!(error, SuperviseError::Log { .. }) => {
             run.warn(format!("the second rehearsal: {error}"), context);
@@ -83,12 +87,14 @@ fn put_tracer_in_place(
     if run.workload.reserved_variables().iter().any(|name| name == "NVTX_INJECTION64_PATH") {
         let text = "another tool listens to NVTX in the workload: the rehearsal sees no ranges";
         run.warn(text.to_owned(), context);
+        run.blind = true;
         return None;
     }
     let library = match place_tracer(&run.files.path("tmp"), run.tracer) {
         Ok(library) => library,
         Err(error) => {
             run.warn(format!("the rehearsal sees no ranges: {error}"), context);
+            run.blind = true;
             return None;
         }
     };
@@ -147,7 +153,7 @@ fn read_traces(run: &mut Run, pass: &str, context: &mut Context<'_>) -> Result<O
 }
 
 /// What an earlier attempt left stays, under another name.
-fn set_aside(folder: &Path) -> Result<(), RunError> {
+pub(super) fn set_aside(folder: &Path) -> Result<(), RunError> {
     if !folder.exists() {
         return Ok(());
     }

@@ -86,6 +86,7 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
         known_hashes: KnownHashes::new(),
         tracer: resume.tracer,
         inventory,
+        blind: false,
         second_rehearsal: None,
         timeline: None,
         findings: None,
@@ -93,12 +94,13 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
     })
 }
 
-/// Once one step is to be done again, the report is, too.
+/// Once one step is to be done again, so is what is made of it.
 fn reopen_steps(manifest: &mut Manifest) {
     let finished = |status| matches!(status, StepStatus::Done | StepStatus::Skipped);
     if manifest.steps.iter().any(|step| !finished(step.status)) {
-        manifest.step(StepName::Doctor).status = StepStatus::Pending;
-        manifest.step(StepName::Report).status = StepStatus::Pending;
+        for step in [StepName::Doctor, StepName::Analyse, StepName::Report] {
+            manifest.step(step).status = StepStatus::Pending;
+        }
     }
 }
 

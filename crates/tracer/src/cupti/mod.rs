@@ -22,7 +22,7 @@ const BUFFER: usize = 4 << 20;
 /// More than this much memory is not taken: CUPTI drops records then, and counts them.
 const MOST_BUFFERS: u64 = 64;
 /// What is older than this is in the file, whatever becomes of the process.
-const FLUSH_PERIOD: std::time::Duration = std::time::Duration::from_millis(100);
+const FLUSH_PERIOD: std::time::Duration = std::time::Duration::from_millis(500);
 /// CUPTI has some hundreds of functions of each kind.
 const MOST_CALLS: u32 = 2000;
 
@@ -81,7 +81,13 @@ fn attach(path: &std::ffi::OsStr) -> Result<(), u64> {
             return Err(stopped::REFUSED);
         }
         let nodes = std::env::var_os("RANGEFINDER_GRAPH_NODES").is_some_and(|value| value == "1");
-        for kind in KINDS.into_iter().filter(|kind| *kind != activity::GRAPH_TRACE || !nodes) {
+        let wanted = |kind: &u32| match *kind {
+            activity::GRAPH_TRACE => !nodes,
+            // Measured on an H200: it costs four times as much as kernels and launches together.
+            activity::SYNCHRONIZATION => all_calls(),
+            _ => true,
+        };
+        for kind in KINDS.into_iter().filter(wanted) {
             // Kernels matter most; without the rest there is less to see.
             if (cupti.enable)(kind) != SUCCESS && kind == activity::KERNEL {
                 return Err(stopped::REFUSED);
@@ -161,10 +167,14 @@ fn step_aside() {
     });
 }
 
+/// Everything, at its price.
+fn all_calls() -> bool {
+    std::env::var_os("RANGEFINDER_ALL_CALLS").is_some_and(|value| value == "1")
+}
+
 /// # Safety
 /// CUPTI is loaded.
 unsafe fn enable_calls(cupti: &Cupti) {
-    let all = std::env::var_os("RANGEFINDER_ALL_CALLS").is_some_and(|value| value == "1");
     let kinds: [(u32, u32, Option<unsafe extern "C" fn(u32, u8) -> i32>, fn(&str) -> bool); 2] = [
         (activity::RUNTIME, abi::RUNTIME_CALLS, cupti.enable_runtime_call, calls::runtime_call_matters),
         (activity::DRIVER, abi::DRIVER_CALLS, cupti.enable_driver_call, calls::driver_call_matters),
@@ -172,7 +182,7 @@ unsafe fn enable_calls(cupti: &Cupti) {
     for (kind, domain, enable, matters) in kinds {
         // SAFETY: as stated.
         unsafe {
-            match enable.filter(|_| !all) {
+            match enable.filter(|_| !all_calls()) {
                 // An older CUPTI records all or none.
                 None => {
                     (cupti.enable)(kind);

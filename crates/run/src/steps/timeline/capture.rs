@@ -43,8 +43,9 @@ pub(super) fn attempt(
     context: &mut Context<'_>,
 ) -> Result<Attempted, RunError> {
     let folder = run.files.folder(TOOL)?;
+    let own = logs(&run.files.path("workload/rehearsal"));
     let mut attempts = 0;
-    let (finished, log) = loop {
+    let (finished, mut log) = loop {
         let finished = match capture(run, nsys, rung, context) {
             Ok(finished) => finished,
             Err(RunError::Supervise(error)) if !matches!(error, SuperviseError::Log { .. }) => {
@@ -55,27 +56,37 @@ pub(super) fn attempt(
         };
         let log = logs(&folder);
         attempts += 1;
-        if !lost_its_agent(&log) || attempts == ATTEMPTS || finished.ended_by_us.is_some() {
+        if !agent_lost(&finished, &log, &folder) || finished.ended_by_us.is_some() {
             break (finished, log);
+        }
+        if attempts == ATTEMPTS {
+            let text = "nsys lost the connection to its own agent, twice";
+            return Ok(Verdict::failed(Cause::AgentLost, text).with_evidence([last_lines(&log)]).into());
         }
         run.warn("nsys lost its agent and is started again".to_owned(), context);
     };
-    if lost_its_agent(&log) {
-        let text = "nsys lost the connection to its own agent, twice";
-        return Ok(Verdict::failed(Cause::AgentLost, text).with_evidence([last_lines(&log)]).into());
-    }
     let reports = match resolve(nsys, importer, &folder) {
-        Ok(reports) if reports.is_empty() => return Ok(no_report(run, rung, &finished, &log, proof).into()),
-        Ok(reports) => reports,
+        Ok(resolved) if resolved.reports.is_empty() => {
+            let told = told_by(&log, &own);
+            return Ok(no_report(run, rung, &finished, &log, &told, proof).into());
+        }
+        Ok(resolved) => {
+            log.push_str(&resolved.said);
+            resolved
+        }
         Err(why) => return Ok(import_failed(importer, &why, &log).into()),
     };
-    let databases = match export(run, nsys, importer, &reports) {
+    let databases = match export(run, nsys, importer, &reports.reports) {
         Ok(databases) => databases,
         Err(error) => return Ok(export_failed(&error, &log).into()),
     };
+    for stream in reports.streams {
+        let _ = std::fs::remove_file(stream);
+    }
     match trace::read_nsys_session(&databases) {
         Ok(report) => {
-            let verdict = held_against(run, rung, &report, &finished, &log, proof, context)?;
+            let told = told_by(&log, &own);
+            let verdict = held_against(run, rung, &report, &finished, &told, proof, context)?;
             Ok(Attempted { verdict, report: Some(report) })
         }
         Err(error) => {
@@ -85,8 +96,14 @@ pub(super) fn attempt(
     }
 }
 
+/// It then gives up and leaves nothing; a workload may print anything.
+fn agent_lost(finished: &Finished, log: &str, folder: &Path) -> bool {
+    finished.ending.shell_code() == 1 && lost_its_agent(log) && left_by_nsys(folder).is_empty()
+}
+
 fn import_failed(importer: &Importer, why: &str, log: &str) -> Verdict {
-    let full = told_by(why).into_iter().chain(told_by(log)).find(|told| told.cause == Cause::DiskFull);
+    let full =
+        told_by(why, "").into_iter().chain(told_by(log, "")).find(|told| told.cause == Cause::DiskFull);
     let cause = match (full, importer.path.is_none()) {
         (Some(full), _) => full.cause,
         (None, true) => Cause::ImporterNotFound,
@@ -97,7 +114,8 @@ fn import_failed(importer: &Importer, why: &str, log: &str) -> Verdict {
 
 fn export_failed(error: &ExportError, log: &str) -> Verdict {
     let why = error.to_string();
-    let full = told_by(&why).into_iter().chain(told_by(log)).any(|told| told.cause == Cause::DiskFull);
+    let full =
+        told_by(&why, "").into_iter().chain(told_by(log, "")).any(|told| told.cause == Cause::DiskFull);
     let cause = match error {
         _ if full => Cause::DiskFull,
         ExportError::Failed(_) => Cause::ExportFailed,
@@ -137,6 +155,11 @@ fn capture(run: &mut Run, nsys: &Nsys, rung: &Rung, context: &mut Context<'_>) -
     for option in left_out {
         run.warn(format!("nsys {} does not know {}", nsys.probe.version, shell_word(&option)), context);
     }
+    if run.resolved.config.capture.delay.is_some() && rung.gate != Gate::None {
+        let text =
+            "`capture.delay` has no effect with a gate: recording begins when the gate opens".to_owned();
+        run.warn(text, context);
+    }
     let order = Order { name: TOOL, argv, variables, logs: output, linger: LINGER, unlink: link };
     carry_out(run, order, context)
 }
@@ -168,22 +191,32 @@ fn left_by_nsys(folder: &Path) -> Vec<PathBuf> {
     files.into_iter().map(|(_, path)| path).collect()
 }
 
+/// What can be exported.
+struct Resolved {
+    reports: Vec<PathBuf>,
+    /// Not needed any more when the export has succeeded.
+    streams: Vec<PathBuf>,
+    /// By the importer.
+    said: String,
+}
+
 /// The reports, imported if need be. None when there is nothing.
-fn resolve(nsys: &Nsys, importer: &Importer, folder: &Path) -> Result<Vec<PathBuf>, String> {
+fn resolve(nsys: &Nsys, importer: &Importer, folder: &Path) -> Result<Resolved, String> {
     let is_stream = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "qdstrm");
     let (streams, mut reports): (Vec<PathBuf>, Vec<PathBuf>) =
         left_by_nsys(folder).into_iter().partition(is_stream);
-    for stream in streams {
+    let mut said = String::new();
+    for stream in &streams {
         let report = stream.with_extension("nsys-rep");
         // nsys leaves the stream beside a report that it could import.
         if !reports.contains(&report) {
-            nsys.import(importer, &stream, &report)?;
+            said.push('\n');
+            said.push_str(&nsys.import(importer, stream, &report)?);
             reports.push(report);
         }
-        let _ = std::fs::remove_file(stream);
     }
     reports.sort();
-    Ok(reports)
+    Ok(Resolved { reports, streams, said })
 }
 
 /// `run.nsys-rep` → `run.sqlite`, each under its own name.

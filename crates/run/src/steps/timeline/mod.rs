@@ -10,6 +10,7 @@ use trace::ActivityKind;
 
 use super::begin::RunError;
 use super::flow::{Context, Run, StepResult};
+use super::rehearse;
 use crate::config::{CaptureRange, Enable, TimelineSource};
 use crate::gates::{nothing_is_meant, prove_gate};
 use crate::nsys::{NoNsys, Nsys};
@@ -42,7 +43,11 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
     }
     let enabled = config.enable == Enable::True && run.resolved.set_by_user("nsys.enable");
     let gated = config.nvtx_capture.is_some() && run.resolved.set_by_user("nsys.nvtx_capture");
-    let asked_for = enabled || gated;
+    let profiler = config.capture_range == CaptureRange::CudaProfilerApi
+        && run.resolved.set_by_user("nsys.capture_range");
+    let asked_for = enabled || gated || profiler;
+    // Of an earlier attempt.
+    run.manifest.verdicts.retain(|record| record.tool != TOOL);
     if run.manifest.step(StepName::Rehearse).status == StepStatus::Failed && !asked_for {
         let why = "the workload failed in its rehearsal".to_owned();
         return Ok(StepResult::Skipped { why, asked_for });
@@ -133,6 +138,8 @@ fn climb_down(
     asked_for: bool,
     context: &mut Context<'_>,
 ) -> Result<StepResult, RunError> {
+    // What an earlier attempt could not read may be readable one day.
+    rehearse::set_aside(&run.files.path(TOOL))?;
     let importer = nsys.importer(&run.files.path("tmp/nsys-libraries"));
     let mut rungs = rungs(run, proof).into_iter().peekable();
     while let Some(rung) = rungs.next() {
@@ -197,7 +204,7 @@ fn gate_proof(run: &Run) -> Option<Proof> {
     let wish = run.nsys_wish()?;
     let inventory = run.inventory.as_ref()?;
     let exit_code = run.manifest.workload_pass().map_or(0, |pass| pass.ending.shell_code());
-    Some(prove_gate(wish, inventory, &run.resolved.config, exit_code))
+    Some(prove_gate(wish, inventory, exit_code, run.planned_range_end()))
 }
 
 /// As asked first, then without the gate, which is applied afterwards.
@@ -231,7 +238,8 @@ fn rungs(run: &Run, proof: Option<&Proof>) -> Vec<Rung> {
 
 /// A gate that was used unproven and did not open: the report of the rung below says why.
 fn explain_the_miss(run: &mut Run, report: &trace::Trace) {
-    let Some(wish) = run.nsys_wish().map(str::to_owned) else { return };
+    // With a rehearsal the gate was proven, and something else is wrong.
+    let Some(wish) = run.nsys_wish().filter(|_| run.inventory.is_none()).map(str::to_owned) else { return };
     let is_unexplained =
         |record: &VerdictRecord| record.tool == TOOL && record.verdict.cause == Some(Cause::GateNeverOpened);
     let Some(at) = run.manifest.verdicts.iter().position(is_unexplained) else { return };

@@ -2,13 +2,14 @@
 
 use analysis::Region;
 use nsight::Proof;
-use nsight::nsys::{Case, Cause, Ending, Gate, RangeEnd, Told, Verdict, judge, told_by};
+use nsight::nsys::{Case, Cause, Ending, Gate, RangeEnd, Told, Verdict, judge};
 use trace::Trace;
 
 use super::super::begin::RunError;
 use super::super::flow::{Context, Run};
 use super::super::rehearse;
 use super::Rung;
+use crate::config::Config;
 use crate::nsys::last_lines;
 use crate::process::{Finished, Reason};
 
@@ -21,13 +22,12 @@ pub(super) fn held_against(
     rung: &Rung,
     report: &Trace,
     finished: &Finished,
-    log: &str,
+    told: &[Told],
     proof: Option<&Proof>,
     context: &mut Context<'_>,
 ) -> Result<Verdict, RunError> {
-    let told = told_by(log);
     let ending = ending(run, rung, finished);
-    let verdict = judged(run, rung, report, &told, ending.clone(), proof);
+    let verdict = judged(run, rung, report, told, ending.clone(), proof);
     let may_vary = match verdict.cause {
         Some(Cause::RecordsLost | Cause::PathNotTaken) => verdict.evidence.is_empty(),
         Some(Cause::CountVaries) => true,
@@ -41,7 +41,7 @@ pub(super) fn held_against(
         format!("nsys: {}; the workload is rehearsed once more, to see whether that varies", verdict.text);
     run.warn(text, context);
     run.second_rehearsal = rehearse::once_more(run, context)?;
-    Ok(judged(run, rung, report, &told, ending, proof))
+    Ok(judged(run, rung, report, told, ending, proof))
 }
 
 fn judged(
@@ -52,20 +52,31 @@ fn judged(
     ending: Ending,
     proof: Option<&Proof>,
 ) -> Verdict {
-    let capture = &run.resolved.config.capture;
-    let mut rehearsed: Vec<&[Region]> = Vec::new();
-    // When only a part of the run is recorded its counts say nothing.
-    if capture.delay.is_none() && capture.duration.is_none() && rung.gate != Gate::ProfilerApi {
-        rehearsed.extend(run.inventory.as_ref().map(|inventory| inventory.regions.as_slice()));
-        rehearsed.extend(run.second_rehearsal.as_ref().map(|inventory| inventory.regions.as_slice()));
-    }
+    let config = &run.resolved.config;
     let is_gated = matches!(rung.gate, Gate::Range { .. });
+    // What was not to be recorded is not missing, and when only a part of the run is
+    // recorded its counts say nothing.
+    let whole = config.capture.delay.is_none() && config.capture.duration.is_none();
+    let counts =
+        whole && rung.gate != Gate::ProfilerApi && config.nsys.trace.iter().any(|what| what == "nvtx");
+    let rehearsals = [run.inventory.as_ref(), run.second_rehearsal.as_ref()];
+    let rehearsals: Vec<Vec<Region>> = rehearsals
+        .into_iter()
+        .flatten()
+        .filter(|_| counts)
+        .map(|inventory| {
+            inventory.regions.iter().filter(|region| recorded(config, &region.path.domain)).cloned().collect()
+        })
+        .collect();
+    let rehearsed: Vec<&[Region]> = rehearsals.iter().map(Vec::as_slice).collect();
     let range_end = RangeEnd::parse(run.nsys_range_end()).unwrap_or(RangeEnd::None);
     let limit = proof
-        .filter(|_| is_gated && range_end != RangeEnd::None)
+        .filter(|_| is_gated && range_end != RangeEnd::None && !rehearsed.is_empty())
         .and_then(|proof| proof.prediction.as_ref())
         .map(|prediction| prediction.instances.iter().sum());
+    let blind = run.blind;
     judge(&Case {
+        blind,
         report,
         rehearsed: &rehearsed,
         wish: run.nsys_wish(),
@@ -74,6 +85,15 @@ fn judged(
         told,
         ending,
     })
+}
+
+/// Whether nsys was to look at this domain.
+fn recorded(config: &Config, domain: &str) -> bool {
+    let named = |list: &[String]| {
+        list.iter().any(|name| name == domain || domain.is_empty() && name.eq_ignore_ascii_case("default"))
+    };
+    let (include, exclude) = (&config.nsys.nvtx_domain_include, &config.nsys.nvtx_domain_exclude);
+    (include.is_empty() || named(include)) && !named(exclude)
 }
 
 fn ending(run: &Run, rung: &Rung, finished: &Finished) -> Ending {
@@ -99,10 +119,10 @@ pub(super) fn no_report(
     rung: &Rung,
     finished: &Finished,
     log: &str,
+    told: &[Told],
     proof: Option<&Proof>,
 ) -> Verdict {
     let code = finished.ending.shell_code();
-    let told = told_by(log);
     let says = |cause: Cause| told.iter().any(|told| told.cause == cause);
     let evidence = [format!("nsys ended with {}", finished.ending), last_lines(log)];
     let verdict = match (&rung.gate, finished.ended_by_us) {
@@ -112,6 +132,7 @@ pub(super) fn no_report(
         (_, Some(Reason::Interrupted)) => {
             Verdict::failed(Cause::Interrupted, "the capture was interrupted before it left a report")
         }
+        (Gate::Range { .. }, Some(Reason::Stopped)) => never_opened(rung, proof),
         (_, Some(Reason::Stopped)) => {
             Verdict::failed(Cause::NoReport, "the capture was stopped before it left a report")
         }
@@ -121,7 +142,7 @@ pub(super) fn no_report(
         (_, None) if says(Cause::Refused) => {
             Verdict::failed(Cause::Refused, "nsys refused the command, and did not run the workload")
         }
-        (Gate::Range { .. }, None) if code == 0 => never_opened(proof),
+        (Gate::Range { .. }, None) if code == 0 => never_opened(rung, proof),
         (Gate::ProfilerApi, None) if code == 0 => Verdict::missed(
             Cause::GateNeverOpened,
             "the program never called cudaProfilerStart, and nsys ended with exit code 0 all the same",
@@ -148,9 +169,14 @@ fn disk_is_full(run: &Run, finished: &Finished) -> bool {
 }
 
 /// With a rehearsal the proof says why.
-fn never_opened(proof: Option<&Proof>) -> Verdict {
+fn never_opened(rung: &Rung, proof: Option<&Proof>) -> Verdict {
     let always = "and nsys ended with exit code 0 all the same";
-    match proof.map(|proof| (proof, proof.nsys.cause.as_ref())) {
+    // The proof is of the gate as it was typed, and may have corrected it since.
+    let is_typed = |proof: &Proof| match &rung.gate {
+        Gate::Range { name, register_only_off } => *name == proof.typed && !register_only_off,
+        Gate::None | Gate::ProfilerApi => false,
+    };
+    match proof.map(|proof| (proof, proof.nsys.cause.as_ref().filter(|_| is_typed(proof)))) {
         Some((_, Some(cause))) => {
             Verdict::missed(cause.of_nsys(), format!("the gate never opened, {always}: {cause}"))
         }
