@@ -1,4 +1,4 @@
-//! Chores of the project: `cargo xtask test`, `bench`, `fuzz`, `tools`.
+//! Chores of the project: `cargo xtask test`, `gpu-test`, `bench`, `fuzz`, `tools`.
 
 mod bench;
 mod debian;
@@ -18,6 +18,9 @@ cargo xtask test [--allow-missing] [-- CARGO TEST ARGUMENTS]
     Fetches the vendor tools, then runs formatting, clippy and every test. A tool
     that cannot be fetched fails the run unless --allow-missing is given. The
     last line says how many tests passed, failed and were skipped.
+cargo xtask gpu-test [SECTION ...]
+    What only a GPU can show (xtask/gpu/run.py): needs an NVIDIA GPU, nvcc and a
+    Python with PyTorch and transformers. No test of `cargo xtask test` needs a GPU.
 cargo xtask tools
     Only fetches the vendor tools, into target/tools.
 cargo xtask bench
@@ -55,6 +58,7 @@ fn dispatch(words: &[&str]) -> Result<ExitCode> {
                 _ => usage(),
             }
         }
+        ["gpu-test", sections @ ..] => gpu_test(sections),
         ["tools"] => {
             let missing = tools::fetch_all()?;
             Ok(if missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -83,4 +87,22 @@ fn dispatch(words: &[&str]) -> Result<ExitCode> {
 fn usage() -> Result<ExitCode> {
     eprint!("{HELP}");
     Ok(ExitCode::from(2))
+}
+
+/// Builds what is tested, and leaves the rest to a script that also runs without cargo.
+fn gpu_test(sections: &[&str]) -> Result<ExitCode> {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = std::process::Command::new(cargo)
+        .args(["build", "--release", "--package", "rangefinder"])
+        .current_dir(&root)
+        .status()?;
+    anyhow::ensure!(built.success(), "the release build failed");
+    let status = std::process::Command::new("python3")
+        .arg(root.join("xtask/gpu/run.py"))
+        .arg("--rangefinder")
+        .arg(root.join("target/release/rangefinder"))
+        .args(sections)
+        .status()?;
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use nvtx::RegionPath;
+use nvtx::{Kind, RegionPath};
 use trace::{NONE, OPEN, StringId, Trace};
 
 use crate::attribute::{Attribution, attribute, ranges_of_calls};
@@ -66,39 +66,16 @@ pub fn region_calls(trace: &Trace) -> Vec<RegionCalls> {
         }
     }
     let work = work(trace, &attribution, &mut sums);
-    let mut rows: Vec<RegionCalls> = Vec::new();
+    let mut rows = Vec::new();
+    let mut place = vec![None; tree.nodes.len()];
     for node in tree.order(trace) {
-        let sum = &sums[node as usize];
-        let path = tree.path(trace, node);
-        if tree.nodes[node as usize].kind != nvtx::Kind::PushPop {
-            continue;
+        if tree.nodes[node as usize].kind == Kind::PushPop {
+            place[node as usize] = Some(rows.len());
+            rows.push(row(trace, tree.path(trace, node), &sums[node as usize]));
         }
-        rows.push(RegionCalls {
-            path,
-            instances: 0,
-            calls: sum
-                .calls
-                .iter()
-                .map(|(name, count)| (trace.strings.text(*name).to_owned(), *count))
-                .collect(),
-            launches: sum.launches,
-            kernels: sum.kernels.len() as u64,
-            gpu_ns: sum.gpu_ns,
-            host_ns: 0,
-            in_flight: 0,
-            synchronised: 0,
-            first_call: sum.first_call,
-        });
     }
-    let place: HashMap<u32, usize> = tree
-        .order(trace)
-        .into_iter()
-        .filter(|node| tree.nodes[*node as usize].kind == nvtx::Kind::PushPop)
-        .enumerate()
-        .map(|(at, node)| (node, at))
-        .collect();
-    for range in 0..trace.ranges.len() {
-        let Some(row) = place.get(&tree.node_of[range]).map(|at| &mut rows[*at]) else { continue };
+    for (range, node) in tree.node_of.iter().enumerate() {
+        let Some(row) = place[*node as usize].and_then(|at| rows.get_mut(at)) else { continue };
         let (begin, end) = (trace.ranges.begin[range], trace.ranges.end[range]);
         row.instances += 1;
         if end != OPEN {
@@ -108,6 +85,23 @@ pub fn region_calls(trace: &Trace) -> Vec<RegionCalls> {
         row.synchronised += u64::from(last_sync[range] >= work.last_launch[range]);
     }
     rows
+}
+
+/// What does not depend on single instances.
+fn row(trace: &Trace, path: RegionPath, sum: &Sum) -> RegionCalls {
+    let calls = sum.calls.iter().map(|(name, count)| (trace.strings.text(*name).to_owned(), *count));
+    RegionCalls {
+        path,
+        instances: 0,
+        calls: calls.collect(),
+        launches: sum.launches,
+        kernels: sum.kernels.len() as u64,
+        gpu_ns: sum.gpu_ns,
+        host_ns: 0,
+        in_flight: 0,
+        synchronised: 0,
+        first_call: sum.first_call,
+    }
 }
 
 /// By range: when its last work was started, and when its last work ended.

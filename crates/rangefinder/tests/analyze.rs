@@ -74,6 +74,31 @@ fn an_export_says_the_same_in_every_shape() {
     }
 }
 
+/// The beginning of what the tracer wrote on an H200, cut off where it happened to be. The
+/// records were counted by another program: 1912 kernels, 77 copies, 10 fills, 4494 calls.
+#[test]
+fn what_the_tracer_has_from_cupti() {
+    let sandbox = Sandbox::new();
+    let document = findings(&sandbox, &data("tracer-h200.rft"), &[]);
+    let sum = |table: &str| -> u64 {
+        document[table].as_array().unwrap().iter().map(|row| row["calls"].as_u64().unwrap()).sum()
+    };
+    assert_eq!((sum("kernels"), sum("memcpy"), sum("api")), (1912, 87, 4494));
+    assert_eq!(document["devices"][0]["name"], "NVIDIA H200");
+    let exclusive: u64 = document["regions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["kernels_exclusive"].as_u64().unwrap())
+        .sum();
+    assert_eq!(exclusive + document["unattributed"]["kernels"].as_u64().unwrap(), 1912);
+    let gemm = &document["kernels"][0];
+    assert_eq!(
+        (&gemm["short_name"], &gemm["calls"]),
+        (&"nvjet_sm90_tst_8x64_64x16_4x1_v_bz_TNN".into(), &183.into())
+    );
+}
+
 /// `nsys stats` itself: kernels, and kernels by range.
 #[test]
 fn kernels_are_those_of_the_real_nsys() {

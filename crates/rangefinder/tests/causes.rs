@@ -24,7 +24,6 @@ struct Expected {
 
 struct Scene {
     sandbox: Sandbox,
-    emit: String,
     command: Command,
 }
 
@@ -48,7 +47,7 @@ impl Scene {
         all.extend(arguments.iter().map(String::as_str));
         let mut command = sandbox.rangefinder(&all);
         command.env("RANGEFINDER_NSYS", nsys);
-        Some(Self { sandbox, emit, command })
+        Some(Self { sandbox, command })
     }
 
     /// A fake nsys: only for what the real one cannot be made to do here.

@@ -210,7 +210,7 @@ fn taken(call: &str) -> bool {
     };
     let library =
         LIBRARIES.iter().any(|start| plain.starts_with(start)) && !LIBRARIES_REFUSED.contains(&plain);
-    library || TAKEN.iter().any(|pattern| fits(&pattern))
+    library || TAKEN.iter().any(fits)
 }
 
 #[cfg(test)]

@@ -1,8 +1,4 @@
-//! CUPTI's functions and records, as far as they are used.
-//!
-//! The records of CUPTI 11, 12 and 13 differ in length only: every field that is read here
-//! lies at the same place in all of them. A test compiles NVIDIA's own headers of each and
-//! compares.
+//! CUPTI's functions, as far as they are used.
 
 use std::ffi::{c_char, c_void};
 
@@ -27,63 +23,6 @@ pub(crate) mod activity {
     pub(crate) const MEMCPY2: u32 = 22;
     pub(crate) const SYNCHRONIZATION: u32 = 38;
     pub(crate) const GRAPH_TRACE: u32 = 51;
-}
-
-/// Where fields lie, in bytes.
-pub(crate) mod at {
-    pub(crate) mod kernel {
-        pub(crate) const REGISTERS: usize = 6;
-        pub(crate) const START: usize = 16;
-        pub(crate) const END: usize = 24;
-        pub(crate) const DEVICE: usize = 40;
-        pub(crate) const STREAM: usize = 48;
-        pub(crate) const GRID: usize = 52;
-        pub(crate) const BLOCK: usize = 64;
-        pub(crate) const STATIC_SHARED: usize = 76;
-        pub(crate) const DYNAMIC_SHARED: usize = 80;
-        pub(crate) const CORRELATION: usize = 92;
-        pub(crate) const NAME: usize = 104;
-        pub(crate) const GRAPH_NODE: usize = 144;
-    }
-    /// Also of a fill, and but for the correlation of a copy between devices.
-    pub(crate) mod transfer {
-        pub(crate) const COPY_KIND: usize = 4;
-        pub(crate) const BYTES: usize = 8;
-        pub(crate) const START: usize = 16;
-        pub(crate) const END: usize = 24;
-        pub(crate) const DEVICE: usize = 32;
-        pub(crate) const STREAM: usize = 40;
-        pub(crate) const CORRELATION: usize = 44;
-        pub(crate) const GRAPH_NODE: usize = 64;
-        pub(crate) const PEER_CORRELATION: usize = 60;
-        pub(crate) const PEER_GRAPH_NODE: usize = 72;
-    }
-    pub(crate) mod call {
-        pub(crate) const ID: usize = 4;
-        pub(crate) const START: usize = 8;
-        pub(crate) const END: usize = 16;
-        pub(crate) const THREAD: usize = 28;
-        pub(crate) const CORRELATION: usize = 32;
-        pub(crate) const RESULT: usize = 36;
-    }
-    pub(crate) mod sync {
-        pub(crate) const START: usize = 8;
-        pub(crate) const END: usize = 16;
-        pub(crate) const CORRELATION: usize = 24;
-    }
-    pub(crate) mod graph {
-        pub(crate) const CORRELATION: usize = 4;
-        pub(crate) const START: usize = 8;
-        pub(crate) const END: usize = 16;
-        pub(crate) const DEVICE: usize = 24;
-        pub(crate) const ID: usize = 28;
-        pub(crate) const STREAM: usize = 36;
-    }
-    pub(crate) mod overhead {
-        pub(crate) const KIND: usize = 4;
-        pub(crate) const START: usize = 24;
-        pub(crate) const END: usize = 32;
-    }
 }
 
 /// The functions of a loaded library. Those that older versions do not have are optional.

@@ -6,6 +6,7 @@
 
 mod abi;
 mod aside;
+mod at;
 mod calls;
 mod records;
 

@@ -6,7 +6,8 @@ use std::ffi::{CStr, c_char, c_void};
 
 use tracefile::layout::{first_word, gpu};
 
-use super::abi::{Cupti, DRIVER_CALLS, RUNTIME_CALLS, SUCCESS, activity, at};
+use super::abi::{Cupti, DRIVER_CALLS, RUNTIME_CALLS, SUCCESS, activity};
+use super::at;
 use crate::clock;
 use crate::file::{self, LOCK, Part};
 use crate::names::{self, Given};
