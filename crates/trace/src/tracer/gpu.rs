@@ -25,7 +25,7 @@ struct Remarks {
     untimed: u64,
     stopped: Option<u64>,
     failed_calls: u64,
-    overhead: HashMap<u32, (u64, u64)>,
+    overhead_ns: u64,
 }
 
 impl Reader<'_> {
@@ -171,9 +171,8 @@ impl Reader<'_> {
             }
             GpuEvent::Dropped { records } => remarks.dropped = remarks.dropped.saturating_add(records),
             GpuEvent::Stopped { why } => remarks.stopped = Some(why),
-            GpuEvent::Overhead { kind, nanoseconds } => {
-                let sum = remarks.overhead.entry(kind).or_default();
-                *sum = (sum.0 + 1, sum.1.saturating_add(nanoseconds));
+            GpuEvent::Overhead { nanoseconds, .. } => {
+                remarks.overhead_ns = remarks.overhead_ns.saturating_add(nanoseconds);
             }
             GpuEvent::Clock { .. } | GpuEvent::Launch { .. } | GpuEvent::Device { .. } => {}
         }
@@ -240,7 +239,7 @@ impl Reader<'_> {
             let text = format!("the GPU's times are off by up to {} us", clock.drift_ns / 1000);
             say(text, false);
         }
-        let own: u64 = remarks.overhead.values().map(|(_, ns)| *ns).sum();
+        let own = remarks.overhead_ns;
         if own > 0 {
             say(format!("CUPTI and the driver spent {:.1} ms on themselves", own as f64 / 1e6), false);
         }

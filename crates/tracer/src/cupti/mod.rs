@@ -176,11 +176,13 @@ fn all_calls() -> bool {
 /// # Safety
 /// CUPTI is loaded.
 unsafe fn enable_calls(cupti: &Cupti) {
-    let kinds: [(u32, u32, Option<unsafe extern "C" fn(u32, u8) -> i32>, fn(&str) -> bool); 2] = [
-        (activity::RUNTIME, abi::RUNTIME_CALLS, cupti.enable_runtime_call, calls::runtime_call_matters),
-        (activity::DRIVER, abi::DRIVER_CALLS, cupti.enable_driver_call, calls::driver_call_matters),
-    ];
-    for (kind, domain, enable, matters) in kinds {
+    let runtime = (activity::RUNTIME, abi::RUNTIME_CALLS, cupti.enable_runtime_call);
+    let driver = (activity::DRIVER, abi::DRIVER_CALLS, cupti.enable_driver_call);
+    for (kind, domain, enable) in [runtime, driver] {
+        let matters = match domain {
+            abi::RUNTIME_CALLS => calls::runtime_call_matters,
+            _ => calls::driver_call_matters,
+        };
         // SAFETY: as stated.
         unsafe {
             match enable.filter(|_| !all_calls()) {

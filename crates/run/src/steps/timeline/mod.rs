@@ -32,10 +32,15 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
     let source = run.resolved.config.timeline.source;
     if source == TimelineSource::Tracer {
         let asked_for = run.resolved.set_by_user("timeline.source");
-        return Ok(by_the_tracer(run).unwrap_or_else(|| StepResult::Skipped {
-            why: "the tracer saw nothing: no range, no CUDA call, no kernel".to_owned(),
-            asked_for,
-        }));
+        let ranges = run.inventory.as_ref().map_or(0, |inventory| inventory.trace.ranges.len());
+        let without_gpu = match ranges {
+            0 => StepResult::Skipped {
+                why: "the tracer saw nothing: no range, no CUDA call, no kernel".to_owned(),
+                asked_for,
+            },
+            ranges => StepResult::Done(Some(format!("the tracer: {ranges} ranges, nothing of a GPU"))),
+        };
+        return Ok(by_the_tracer(run).unwrap_or(without_gpu));
     }
     if config.enable == Enable::False && source == TimelineSource::Auto {
         let why = "`nsys.enable=false`".to_owned();
