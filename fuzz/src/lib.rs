@@ -31,6 +31,9 @@ pub fn trace(input: &[u8]) {
     let regions = analysis::regions(&trace);
     let instances: u64 = regions.iter().map(|region| region.instances).sum();
     assert_eq!(instances, trace.ranges.len() as u64, "every range belongs to one region");
+    for region in analysis::region_calls(&trace) {
+        nsight::ncu::range_replay(&region, 1.0);
+    }
     for region in regions.iter().take(4) {
         nsight::prove(&Question {
             wish: region.path.name(),
@@ -42,13 +45,16 @@ pub fn trace(input: &[u8]) {
     }
 }
 
-/// The same, past the headers: the first byte says where strings end and events begin.
+/// The same, past the headers: the first byte says where strings end and events begin. What the
+/// GPU did is read from the events as well.
 pub fn records(input: &[u8]) {
     let Some((split, records)) = input.split_first() else { return };
     let (strings, events) = records.split_at(records.len() * usize::from(*split) / 255);
     let mut file = vec![0; layout::PAGE];
     file[..layout::MAGIC.len()].copy_from_slice(&layout::MAGIC);
-    for (kind, records) in [(layout::chunk::STRINGS, strings), (layout::chunk::EVENTS, events)] {
+    for (kind, records) in
+        [(layout::chunk::STRINGS, strings), (layout::chunk::EVENTS, events), (layout::chunk::GPU, events)]
+    {
         let used = layout::chunk::LENGTH + records.len();
         let mut chunk = vec![0; used.next_multiple_of(layout::PAGE)];
         let size = chunk.len() as u32;

@@ -82,7 +82,8 @@ pub fn region_calls(trace: &Trace) -> Vec<RegionCalls> {
             row.host_ns = row.host_ns.saturating_add(end.saturating_sub(begin));
         }
         row.in_flight += u64::from(work.last_end[range] > end);
-        row.synchronised += u64::from(last_sync[range] >= work.last_launch[range]);
+        let started = work.last_launch[range] != i64::MIN;
+        row.synchronised += u64::from(started && last_sync[range] >= work.last_launch[range]);
     }
     rows
 }

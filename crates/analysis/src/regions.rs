@@ -115,7 +115,9 @@ fn region(trace: &Trace, tree: &Tree, node: u32, members: &[u32]) -> Region {
     };
     let registered = members.iter().filter(|range| ranges.registered[**range as usize]).count();
     let last_end = members.iter().map(|range| ranges.end[*range as usize].min(trace.end)).max().unwrap_or(0);
-    let begin = |range: Option<&u32>| range.map_or(0, |range| ranges.begin[*range as usize] - trace.begin);
+    let begin = |range: Option<&u32>| {
+        range.map_or(0, |range| ranges.begin[*range as usize].saturating_sub(trace.begin))
+    };
     Region {
         path: tree.path(trace, node),
         kind: tree.nodes[node as usize].kind,
@@ -132,7 +134,7 @@ fn region(trace: &Trace, tree: &Tree, node: u32, members: &[u32]) -> Region {
         open: (members.len() - durations.len()) as u64,
         first_begin_ns: begin(members.first()),
         last_begin_ns: begin(members.last()),
-        last_end_ns: last_end - trace.begin,
+        last_end_ns: last_end.saturating_sub(trace.begin),
         times: Times::of(&durations),
         first_ns: members.first().and_then(duration),
         steady: Times::of(&members.iter().skip(1).filter_map(duration).collect::<Vec<_>>()),

@@ -32,18 +32,25 @@ const IN_SYSTEM: [&str; 4] = [
 /// the newest older one. Those of the workload's own packages come first.
 pub fn find_cupti(places: &CuptiPlaces, cuda: &str) -> Option<PathBuf> {
     let driver: u32 = cuda.split('.').next()?.parse().ok()?;
-    let mut folders = Vec::new();
+    let (mut own, mut system) = (Vec::new(), Vec::new());
     // `…/bin/python` of a virtual environment or of the system.
     for prefix in places.python.iter().filter_map(|python| python.parent()?.parent()) {
         for packages in PACKAGES.iter().flat_map(|pattern| expand(prefix, pattern)) {
-            folders.extend(IN_PACKAGES.iter().flat_map(|pattern| expand(&packages, pattern)));
+            own.extend(IN_PACKAGES.iter().flat_map(|pattern| expand(&packages, pattern)));
         }
+        // Conda keeps its libraries there.
+        own.push(prefix.join("lib"));
     }
     for pattern in IN_SYSTEM {
         let mut found = expand(&places.root, pattern);
         found.sort();
-        folders.extend(found.into_iter().rev());
+        system.extend(found.into_iter().rev());
     }
+    // An older one of the workload's own is better than a second one beside it.
+    newest(&own, driver).or_else(|| newest(&system, driver))
+}
+
+fn newest(folders: &[PathBuf], driver: u32) -> Option<PathBuf> {
     let mut best: Option<(u32, PathBuf)> = None;
     for (major, path) in folders.iter().flat_map(|folder| libraries(folder)) {
         if major <= driver && best.as_ref().is_none_or(|(other, _)| major > *other) {
@@ -96,5 +103,8 @@ mod tests {
         places.python = Some(root.join("venv/bin/python"));
         assert_eq!(find_cupti(&places, "13.0"), Some(torch));
         assert_eq!(find_cupti(&places, "what"), None);
+        let older = make("old/lib/python3.12/site-packages/nvidia/cuda_cupti/lib/libcupti.so.12");
+        places.python = Some(root.join("old/bin/python"));
+        assert_eq!(find_cupti(&places, "13.0"), Some(older));
     }
 }

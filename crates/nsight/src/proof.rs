@@ -166,7 +166,10 @@ pub fn prove(question: &Question<'_>) -> Proof {
         gating,
         nsys,
         ncu: ncu(wish, regions, &wanted),
-        when: when(&meant(&wanted), question.rehearsed.trace.end - question.rehearsed.trace.begin),
+        when: when(
+            &meant(&wanted),
+            question.rehearsed.trace.end.saturating_sub(question.rehearsed.trace.begin),
+        ),
     }
 }
 

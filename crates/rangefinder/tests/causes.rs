@@ -31,7 +31,11 @@ impl Scene {
     /// `rangefinder run` with the real nsys; `arguments` are overrides, then `--` and the
     /// workload, in which `EMIT` stands for the program of `emit.c`.
     fn new(test: &str, arguments: &[&str]) -> Option<Self> {
-        let nsys = tool(test, &format!("nsys-{VERSION}/usr/bin/nsys"))?;
+        Self::of_version(test, VERSION, arguments)
+    }
+
+    fn of_version(test: &str, version: &str, arguments: &[&str]) -> Option<Self> {
+        let nsys = tool(test, &format!("nsys-{version}/usr/bin/nsys"))?;
         let mut scene = Self::with(test, &nsys, arguments)?;
         let libraries = tool(test, "nsys-libraries/usr/lib/x86_64-linux-gnu")?;
         scene.command.env("RANGEFINDER_LIBRARY_PATH", libraries);
@@ -189,23 +193,27 @@ fn no_such_range_and_no_rehearsal() {
 #[test]
 fn wrong_domain() {
     let arguments = ["nsys.strict=true", "nsys.nvtx_capture=d", "--", "EMIT", "dpush=LLM:d", "dpop=LLM"];
-    let Some(scene) = Scene::new("wrong_domain", &arguments) else { return };
-    let expected = Expected { outcome: "missed", cause: "wrong-domain", remedy: "NAME@DOMAIN", code: 1 };
-    let (ran, ..) = scene.comes_to(&expected);
-    assert!(ran.stderr.contains("exists only in domain `LLM`"), "{}", ran.stderr);
+    for version in ["2022.4.2", VERSION] {
+        let Some(scene) = Scene::of_version("wrong_domain", version, &arguments) else { return };
+        let expected = Expected { outcome: "missed", cause: "wrong-domain", remedy: "NAME@DOMAIN", code: 1 };
+        let (ran, ..) = scene.comes_to(&expected);
+        assert!(ran.stderr.contains("exists only in domain `LLM`"), "{}", ran.stderr);
+    }
 }
 
 #[test]
 fn unregistered_string() {
     let arguments = ["nsys.strict=true", "nsys.nvtx_capture=A", "--", "EMIT", "push=A", "pop"];
-    let Some(scene) = Scene::new("unregistered_string", &arguments) else { return };
-    let expected = Expected {
-        outcome: "missed",
-        cause: "unregistered-string",
-        remedy: "NSYS_NVTX_PROFILER_REGISTER_ONLY=0",
-        code: 1,
-    };
-    scene.comes_to(&expected);
+    for version in ["2022.4.2", VERSION] {
+        let Some(scene) = Scene::of_version("unregistered_string", version, &arguments) else { return };
+        let expected = Expected {
+            outcome: "missed",
+            cause: "unregistered-string",
+            remedy: "NSYS_NVTX_PROFILER_REGISTER_ONLY=0",
+            code: 1,
+        };
+        scene.comes_to(&expected);
+    }
 }
 
 /// The same without a rehearsal: the rung below finds out why the one above missed.
@@ -241,13 +249,15 @@ fn gate_cannot_open() {
 fn gate_never_opened() {
     let arguments =
         ["rehearsal.enable=false", "nsys.strict=true", "nsys.nvtx_capture=A", "--", "EMIT", "push=A", "pop"];
-    let Some(scene) = Scene::new("gate_never_opened", &arguments) else { return };
-    scene.comes_to(&Expected {
-        outcome: "missed",
-        cause: "gate-never-opened",
-        remedy: "rehearsal.enable=true",
-        code: 1,
-    });
+    for version in ["2022.4.2", VERSION] {
+        let Some(scene) = Scene::of_version("gate_never_opened", version, &arguments) else { return };
+        scene.comes_to(&Expected {
+            outcome: "missed",
+            cause: "gate-never-opened",
+            remedy: "rehearsal.enable=true",
+            code: 1,
+        });
+    }
 }
 
 /// Nobody calls cudaProfilerStart here.

@@ -105,6 +105,22 @@ fn every_range_of_the_python_packages() {
     }
 }
 
+/// A worker that was forked before CUDA was used, initialises CUDA, and forks itself.
+#[test]
+fn a_child_that_starts_the_tracer_anew_can_fork() {
+    let test = "a_child_that_starts_the_tracer_anew_can_fork";
+    let Some(emit) = program(test, "emit") else { return };
+    let sandbox = Sandbox::new();
+    let words = "push=A pop fork inject push=B pop fork push=C pop wait wait";
+    let mut arguments = vec!["ranges", "--json", "workload.timeout=20s", "--", emit.as_str()];
+    arguments.extend(words.split(' '));
+    let ran = sandbox.output(&arguments);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    for region in ["\":A\"", "\":B\"", "\":C\""] {
+        assert!(ran.stdout.contains(region), "{region}: {}", ran.stdout);
+    }
+}
+
 #[test]
 fn many_threads_and_a_fork_in_the_middle() {
     let Some(many) = program("many_threads_and_a_fork_in_the_middle", "many") else { return };

@@ -121,15 +121,17 @@ fn everything_or_only_what_is_wanted() {
 fn a_gate_that_can_match_nothing_is_not_tried() {
     const TEST: &str = "a_gate_that_can_match_nothing_is_not_tried";
     let Some(emit) = nvtx_program(TEST, "emit") else { return };
-    let Some(nsys) = Nsys::get(TEST, VERSIONS[0]) else { return };
     let workload: Vec<&str> = std::iter::once(emit.as_str()).chain(PROGRAM).collect();
-    for gate in ["nsys.nvtx_capture=range", "nsys.nvtx_capture=d@llm"] {
-        let sandbox = Sandbox::new();
-        let (ran, manifest) = nsys.run(&sandbox, &["nsys.capture_range=nvtx", gate], &workload);
-        assert_eq!(ran.code, 1, "{}", ran.stderr);
-        assert_eq!(manifest["passes"].as_array().unwrap().len(), 1, "only the rehearsal ran");
-        assert!(ran.stderr.contains("the ranges there are:\n  :A  (1 instance)"), "{}", ran.stderr);
-        assert_eq!(step(&manifest, "timeline")["status"], "failed");
+    for version in VERSIONS {
+        let Some(nsys) = Nsys::get(TEST, version) else { return };
+        for gate in ["nsys.nvtx_capture=range", "nsys.nvtx_capture=d@llm"] {
+            let sandbox = Sandbox::new();
+            let (ran, manifest) = nsys.run(&sandbox, &["nsys.capture_range=nvtx", gate], &workload);
+            assert_eq!(ran.code, 1, "{}", ran.stderr);
+            assert_eq!(manifest["passes"].as_array().unwrap().len(), 1, "only the rehearsal ran");
+            assert!(ran.stderr.contains("the ranges there are:\n  :A  (1 instance)"), "{}", ran.stderr);
+            assert_eq!(step(&manifest, "timeline")["status"], "failed");
+        }
     }
 }
 
@@ -161,13 +163,19 @@ fn a_client_that_nsys_cannot_see_is_named() {
 fn an_importer_that_does_not_start_is_named_by_its_library() {
     const TEST: &str = "an_importer_that_does_not_start_is_named_by_its_library";
     let Some(emit) = nvtx_program(TEST, "emit") else { return };
-    let Some(mut nsys) = Nsys::get(TEST, VERSIONS[0]) else { return };
     if Path::new("/usr/lib/x86_64-linux-gnu/libssh.so.4").exists() {
         return support::skip(TEST, "the library is installed here");
     }
+    for version in VERSIONS {
+        importer_without_its_library(TEST, version, &emit);
+    }
+}
+
+fn importer_without_its_library(test: &str, version: &str, emit: &str) {
+    let Some(mut nsys) = Nsys::get(test, version) else { return };
     nsys.libraries = "/nonexistent".into();
     let sandbox = Sandbox::new();
-    let (ran, manifest) = nsys.run(&sandbox, &["nsys.enable=true"], &[&emit, "push=A", "pop"]);
+    let (ran, manifest) = nsys.run(&sandbox, &["nsys.enable=true"], &[emit, "push=A", "pop"]);
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert_eq!(verdicts(&manifest), [("failed".to_owned(), "importer-broken".to_owned())]);
     let note = step(&manifest, "timeline")["note"].as_str().unwrap().to_owned();
@@ -176,10 +184,10 @@ fn an_importer_that_does_not_start_is_named_by_its_library() {
     assert!(stream.is_file(), "what was recorded is kept");
     // Nobody asked for it: the run says so, and is complete without it.
     let other = Sandbox::new();
-    let (ran, manifest) = nsys.run(&other, &[], &[&emit, "push=A", "pop"]);
+    let (ran, manifest) = nsys.run(&other, &[], &[emit, "push=A", "pop"]);
     assert_eq!((ran.code, &step(&manifest, "timeline")["status"]), (0, &"failed".into()), "{}", ran.stderr);
     // Where the library is, it can be read after all.
-    let nsys = Nsys::get(TEST, VERSIONS[0]).unwrap();
+    let nsys = Nsys::get(test, version).unwrap();
     let output = nsys.command(&sandbox, &["analyze", "--json", stream.to_str().unwrap()]).output().unwrap();
     let ran = Ran::from(output);
     assert_eq!(ran.code, 0, "{}", ran.stderr);

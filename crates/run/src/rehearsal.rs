@@ -88,7 +88,7 @@ impl Inventory {
 
     /// From the first event to the last.
     pub fn span_ns(&self) -> i64 {
-        self.trace.end - self.trace.begin
+        self.trace.end.saturating_sub(self.trace.begin)
     }
 
     /// One sentence.

@@ -130,6 +130,19 @@ impl Workload {
         shebang_python(&path)
     }
 
+    /// Where that interpreter lies. A link is not followed: a virtual environment is one.
+    pub(crate) fn python_path(&self) -> Option<PathBuf> {
+        let python = self.python()?;
+        if python.as_os_str().as_bytes().contains(&b'/') {
+            return Some(self.cwd.join(python));
+        }
+        let variable = self.variables.iter().rev().find(|(name, _)| name == "PATH");
+        match variable.and_then(|(_, value)| value.as_ref()) {
+            Some(path) => found_in(python.as_os_str(), Some(OsStr::new(path))),
+            None => on_path(python.as_os_str()),
+        }
+    }
+
     /// The argv of one pass. Our own Hydra settings stand before the user's
     /// overrides, which therefore win.
     pub fn argv(&self, pass_folder: &Path) -> Vec<OsString> {

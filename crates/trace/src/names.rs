@@ -5,11 +5,27 @@ pub fn demangled(name: &str) -> String {
     if !name.starts_with("_Z") {
         return name.to_owned();
     }
-    // A name may be made to nest without end: the parser has a limit of its own.
+    // A short name may be made to grow without end: the text is cut off, and the name kept.
     let options = cpp_demangle::DemangleOptions::new();
+    let mut text = Limited(String::new());
     let parsed = cpp_demangle::Symbol::new(name).ok();
-    let text = parsed.and_then(|symbol| symbol.demangle_with_options(&options).ok());
-    text.filter(|text| text.len() <= LONGEST).unwrap_or_else(|| name.to_owned())
+    match parsed.map(|symbol| symbol.structured_demangle(&mut text, &options)) {
+        Some(Ok(())) => text.0,
+        _ => name.to_owned(),
+    }
+}
+
+/// A text that refuses to grow too long.
+struct Limited(String);
+
+impl cpp_demangle::DemangleWrite for Limited {
+    fn write_string(&mut self, text: &str) -> std::fmt::Result {
+        if self.0.len() + text.len() > LONGEST {
+            return Err(std::fmt::Error);
+        }
+        self.0.push_str(text);
+        Ok(())
+    }
 }
 
 /// Longer than this nobody reads.

@@ -139,6 +139,8 @@ pub mod stopped {
     pub const NO_LIBRARY: u64 = 2;
     /// It refused to record.
     pub const REFUSED: u64 = 3;
+    /// The tracer could not have stepped aside for another client here, and did not start.
+    pub const NO_WAY_OUT: u64 = 4;
 }
 
 /// What follows the second word of a push, start or mark.

@@ -6,7 +6,7 @@
 
 use std::ffi::CString;
 use std::os::unix::ffi::OsStringExt;
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use tracefile::layout::{self, chunk, flag, header};
 
@@ -19,6 +19,8 @@ static STATE: AtomicU32 = AtomicU32::new(FRESH);
 const FRESH: u32 = 0;
 const ON: u32 = 1;
 const OFF: u32 = 2;
+
+static REGISTERED: AtomicBool = AtomicBool::new(false);
 
 /// Changes with every fork: what was written down before is in another file.
 static EPOCH: AtomicU32 = AtomicU32::new(1);
@@ -77,13 +79,18 @@ pub(crate) fn base_ticks() -> u64 {
 pub(crate) fn start() -> bool {
     LOCK.with(|| {
         if STATE.load(Ordering::Relaxed) == FRESH {
-            clock::choose();
-            // SAFETY: plain C functions; the handlers live as long as the library.
-            unsafe {
-                libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(after_fork_in_child));
-                libc::atexit(at_exit);
+            // The child of a fork has its parent's handlers: once more, and it would wait for
+            // itself when it forks.
+            let child = REGISTERED.swap(true, Ordering::Relaxed);
+            if !child {
+                clock::choose();
+                // SAFETY: plain C functions; the handlers live as long as the library.
+                unsafe {
+                    libc::pthread_atfork(Some(before_fork), Some(after_fork), Some(after_fork_in_child));
+                    libc::atexit(at_exit);
+                }
             }
-            open_or_give_up(0);
+            open_or_give_up(if child { flag::FORKED } else { 0 });
         }
         STATE.load(Ordering::Relaxed) == ON
     })

@@ -7,9 +7,13 @@
  *   thread ... join      what stands between runs on a thread of its own
  *   fork ... wait        what stands between runs in a forked child
  *   exec ... wait        the same in a child that executes this program anew
+ *   inject               loads what CUDA_INJECTION64_PATH or NVTX_INJECTION64_PATH names, as the CUDA
+ *                        driver does
+ *   gpu=KERNELS subscribe    of the library that RANGEFINDER_CUPTI names (fake_cupti.c)
  *   ignoreterm exit=CODE quit=CODE abort kill
  * r: the name is registered; w: it is given as wide characters. */
 #include <nvtx3/nvToolsExt.h>
+#include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -127,7 +131,17 @@ static void run(char **words, int at, int end) {
         } else if (IS("mark")) nvtxMarkA(value);
         else if (IS("launch")) launch(atoi(value));
         else if (IS("sleep")) usleep(atoi(value) * 1000);
-        else if (IS("ignoreterm")) signal(SIGTERM, SIG_IGN);
+        else if (IS("inject")) {
+            const char *path = getenv("CUDA_INJECTION64_PATH");
+            void *library = dlopen(path ? path : getenv("NVTX_INJECTION64_PATH"), RTLD_NOW);
+            int (*initialize)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") : 0;
+            if (!initialize || !initialize()) exit(95);
+        } else if (IS("gpu") || IS("subscribe")) {
+            void *library = dlopen(getenv("RANGEFINDER_CUPTI"), RTLD_NOW);
+            if (!library) exit(94);
+            if (IS("gpu")) ((void (*)(int))dlsym(library, "fake_launch"))(atoi(value));
+            else ((int (*)(void *, void *, void *))dlsym(library, "cuptiSubscribe"))(0, 0, 0);
+        } else if (IS("ignoreterm")) signal(SIGTERM, SIG_IGN);
         else if (IS("exit")) exit(atoi(value));
         else if (IS("quit")) _exit(atoi(value));
         else if (IS("abort")) abort();

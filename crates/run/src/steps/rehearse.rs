@@ -126,7 +126,7 @@ fn gpu_half(run: &mut Run, context: &mut Context<'_>) -> Option<PathBuf> {
     // Where only the ranges are asked for nobody has looked yet.
     let gpus = run.provenance.as_ref().map_or_else(Gpus::look, |provenance| provenance.gpus.clone());
     let cuda = gpus.cuda.clone().filter(|_| !gpus.devices.is_empty());
-    let found = locate_cupti(run.workload.python(), cuda.as_deref());
+    let found = locate_cupti(run.workload.python_path(), cuda.as_deref());
     if found.is_none() && (cuda.is_some() || wish == Enable::True) {
         let text =
             "no libcupti was found: the rehearsal sees nothing of the GPU (name one with RANGEFINDER_CUPTI)";

@@ -8,12 +8,12 @@ use tracefile::{GpuEvent, TraceFile};
 use super::Reader;
 use crate::model::{ActivityKind, Device, Diagnostic, Direction, Launch, NONE, StringId, Transfer};
 
-/// CUPTI's nanoseconds → ours: a line through the first and the last pair of both clocks.
+/// CUPTI's nanoseconds → ours. CUPTI follows the clock of the day, which may be set; between
+/// two pairs of both clocks it is taken to go evenly.
 struct GpuClock {
-    cupti: u64,
-    ours: i64,
-    rate: f64,
-    /// How far the pairs in between lie off the line.
+    /// In the order of CUPTI's time.
+    pairs: Vec<(u64, i64)>,
+    /// How far the pairs lie off the line through the first and the last.
     drift_ns: i64,
 }
 
@@ -94,8 +94,9 @@ impl Reader<'_> {
         }
         let name = name.map(|name| self.trace.strings.text(name).to_owned());
         let device = Device { id: u32::from(id), name };
-        // Two processes use the same devices.
-        let known = self.trace.devices.iter().position(|other| other.id == device.id);
+        // Processes use the same devices, unless they are ranks that each see others as their first.
+        let ranked = !self.trace.processes[self.process as usize].label.is_empty();
+        let known = self.trace.devices.iter().position(|other| !ranked && *other == device);
         let number = known.unwrap_or_else(|| {
             self.trace.devices.push(device);
             self.trace.devices.len() - 1
@@ -118,7 +119,13 @@ impl Reader<'_> {
             GpuEvent::Kernel { begin: 0, .. }
             | GpuEvent::Kernel { end: 0, .. }
             | GpuEvent::Transfer { begin: 0, .. }
-            | GpuEvent::Transfer { end: 0, .. } => remarks.untimed += 1,
+            | GpuEvent::Transfer { end: 0, .. }
+            | GpuEvent::Graph { begin: 0, .. }
+            | GpuEvent::Graph { end: 0, .. }
+            | GpuEvent::Call { begin: 0, .. }
+            | GpuEvent::Call { end: 0, .. }
+            | GpuEvent::Sync { begin: 0, .. }
+            | GpuEvent::Sync { end: 0, .. } => remarks.untimed += 1,
             GpuEvent::Kernel { correlation, begin, end, launch, device, stream, in_graph } => {
                 // A launch that is not described is a damaged file's.
                 let Some(detail) = launches.get(&u64::from(launch)) else { return };
@@ -221,7 +228,10 @@ impl Reader<'_> {
             say(format!("CUPTI had no room for {} records", remarks.dropped), true);
         }
         if remarks.untimed > 0 {
-            let text = format!("{} kernels and copies never ended, or their times are lost", remarks.untimed);
+            let text = format!(
+                "{} records have no times: what they tell of never ended, or its context broke down",
+                remarks.untimed
+            );
             say(text, true);
         }
         match remarks.stopped {
@@ -232,12 +242,19 @@ impl Reader<'_> {
                 "libcupti could not be loaded in the workload: nothing of the GPU was recorded".to_owned(),
                 true,
             ),
+            Some(stopped::NO_WAY_OUT) => {
+                let text = "the tracer could not make room for another profiler here, and recorded nothing of the GPU";
+                say(text.to_owned(), true);
+            }
             Some(_) => say("CUPTI refused to record: nothing of the GPU was recorded".to_owned(), true),
             None => {}
         }
         if clock.drift_ns > MOST_DRIFT_NS {
-            let text = format!("the GPU's times are off by up to {} us", clock.drift_ns / 1000);
-            say(text, false);
+            let text = format!(
+                "CUPTI's clock strays from the host's by up to {} us; it was followed from flush to flush",
+                clock.drift_ns / 1000
+            );
+            say(text, clock.drift_ns > LOST_DRIFT_NS);
         }
         let own = remarks.overhead_ns;
         if own > 0 {
@@ -248,29 +265,40 @@ impl Reader<'_> {
 
 /// Less is not worth a word.
 const MOST_DRIFT_NS: i64 = 20_000;
+/// After this a launch may be counted under the wrong region.
+const LOST_DRIFT_NS: i64 = 1_000_000;
 
 impl GpuClock {
     fn of(mut pairs: Vec<(u64, i64)>) -> Self {
         pairs.sort_unstable();
-        let (Some(first), Some(last)) = (pairs.first().copied(), pairs.last().copied()) else {
-            // Without a pair they are taken as they are.
-            return Self { cupti: 0, ours: 0, rate: 1.0, drift_ns: 0 };
+        let line = match (pairs.first(), pairs.last()) {
+            (Some(first), Some(last)) => vec![*first, *last],
+            _ => Vec::new(),
         };
-        let passed = last.0.saturating_sub(first.0);
-        let measured = last.1.saturating_sub(first.1) as f64 / passed.max(1) as f64;
-        // Over a moment, or from a damaged file, the rate says nothing.
-        let sound = passed > 100_000_000 && (0.99..1.01).contains(&measured);
-        let mut clock =
-            Self { cupti: first.0, ours: first.1, rate: if sound { measured } else { 1.0 }, drift_ns: 0 };
-        let off = |(cupti, ours): &(u64, i64)| ours.saturating_sub(clock.time(*cupti)).saturating_abs();
-        clock.drift_ns = pairs.iter().map(off).max().unwrap_or(0);
-        clock
+        let even = Self { pairs: line, drift_ns: 0 };
+        let off = |(cupti, ours): &(u64, i64)| ours.saturating_sub(even.time(*cupti)).saturating_abs();
+        let drift_ns = pairs.iter().map(off).max().unwrap_or(0);
+        Self { pairs, drift_ns }
     }
 
     fn time(&self, cupti: u64) -> i64 {
-        let since = i128::from(cupti) - i128::from(self.cupti);
-        let since = i64::try_from(since).unwrap_or(0);
-        self.ours.saturating_add((since as f64 * self.rate) as i64)
+        let (Some(first), Some(last)) = (self.pairs.first(), self.pairs.last()) else {
+            // Without a pair they are taken as they are.
+            return i64::try_from(cupti).unwrap_or(i64::MAX);
+        };
+        let next = self.pairs.partition_point(|(time, _)| *time <= cupti);
+        let (from, to) = match (next.checked_sub(1).map(|at| self.pairs[at]), self.pairs.get(next)) {
+            (Some(before), Some(after)) => (before, *after),
+            // Outside of all pairs the clock goes as it does on the whole.
+            (Some(before), None) => (before, (before.0.saturating_add(1), before.1.saturating_add(1))),
+            (None, _) => (*first, *last),
+        };
+        let passed = to.0.saturating_sub(from.0);
+        let measured = to.1.saturating_sub(from.1) as f64 / passed.max(1) as f64;
+        // Over a moment, or from a damaged file, the rate says nothing.
+        let sound = passed > 1_000_000 && (0.9..1.1).contains(&measured);
+        let since = i64::try_from(i128::from(cupti) - i128::from(from.0)).unwrap_or(0);
+        from.1.saturating_add((since as f64 * if sound { measured } else { 1.0 }) as i64)
     }
 }
 

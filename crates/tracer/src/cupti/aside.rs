@@ -12,7 +12,14 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 const JUMP: usize = 12;
 
 static SUBSCRIBE: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
-static TAKEN: AtomicU32 = AtomicU32::new(0);
+static TAKEN: AtomicU32 = AtomicU32::new(WATCHING);
+const WATCHING: u32 = 0;
+const LEAVING: u32 = 1;
+const LEFT: u32 = 2;
+/// The system let us write the jump, and not what was there before.
+const STUCK: u32 = 3;
+/// `CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED`
+const NOT_SUPPORTED: i32 = 39;
 
 struct Saved(std::cell::UnsafeCell<[u8; JUMP]>);
 // SAFETY: written once before the jump is in place, read once after it was taken.
@@ -48,10 +55,22 @@ pub(super) unsafe fn watch(_: *mut u8) -> bool {
 /// In place of `cuptiSubscribe`.
 unsafe extern "C" fn somebody_subscribes(a: usize, b: usize, c: usize, d: usize) -> i32 {
     let subscribe = SUBSCRIBE.load(Ordering::Acquire);
-    if TAKEN.swap(1, Ordering::AcqRel) == 0 {
-        super::step_aside();
-        // SAFETY: the bytes that were there before.
-        unsafe { put(subscribe, &*SAVED.0.get()) };
+    match TAKEN.compare_exchange(WATCHING, LEAVING, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => {
+            super::step_aside();
+            // SAFETY: the bytes that were there before.
+            let restored = unsafe { put(subscribe, &*SAVED.0.get()) };
+            TAKEN.store(if restored { LEFT } else { STUCK }, Ordering::Release);
+        }
+        // Another thread is at it.
+        Err(_) => {
+            while TAKEN.load(Ordering::Acquire) == LEAVING {
+                std::thread::yield_now();
+            }
+        }
+    }
+    if TAKEN.load(Ordering::Acquire) == STUCK {
+        return NOT_SUPPORTED;
     }
     // SAFETY: the function as CUPTI wrote it; it takes three or four words.
     unsafe { std::mem::transmute::<*mut u8, Subscribe>(subscribe)(a, b, c, d) }

@@ -70,6 +70,21 @@ const REPLAYED: [&str; 42] = [
     "FuncGetParamInfo",
 ];
 
+/// Of the driver: what starts work, takes or gives memory or makes a context; and what begins like
+/// functions that are replayed, and is not.
+const DRIVER_MATTERS: [&str; 10] = [
+    "Launch",
+    "Graph",
+    "Memcpy",
+    "Memset",
+    "MemAlloc",
+    "MemFree",
+    "MemHostAlloc",
+    "CtxCreate",
+    "CtxSet",
+    "CtxEnablePeerAccess",
+];
+
 /// A call of the runtime, `cudaLaunchKernel_v7000`.
 pub(crate) fn runtime_call_matters(name: &str) -> bool {
     let name = name.strip_prefix("cuda").unwrap_or(name);
@@ -80,8 +95,7 @@ pub(crate) fn runtime_call_matters(name: &str) -> bool {
 pub(crate) fn driver_call_matters(name: &str) -> bool {
     let name = name.strip_prefix("cu").unwrap_or(name);
     let starts = |list: &[&str]| list.iter().any(|start| name.starts_with(start));
-    name.starts_with("Launch")
-        || name.starts_with("Graph")
-        || name.ends_with("Synchronize")
-        || !starts(&REPLAYED)
+    // Asked with every launch, and harmless.
+    let asks = name.starts_with("KernelGet") || name.starts_with("LibraryGet");
+    starts(&DRIVER_MATTERS) || name.contains("Synchronize") || !asks && !starts(&REPLAYED)
 }

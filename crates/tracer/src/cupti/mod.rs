@@ -75,6 +75,10 @@ fn attach(path: &std::ffi::OsStr) -> Result<(), u64> {
     CUPTI.store(Box::leak(Box::new(cupti)), Ordering::Release);
     // SAFETY: CUPTI's own functions, called as its documentation says.
     unsafe {
+        // Who cannot make room for another has no business here.
+        if !aside::watch(cupti.subscribe.unwrap_or(std::ptr::null_mut())) {
+            return Err(stopped::NO_WAY_OUT);
+        }
         if let Some(set) = cupti.set_thread_id_type {
             set(THREAD_ID_OF_THE_SYSTEM);
         }
@@ -95,7 +99,6 @@ fn attach(path: &std::ffi::OsStr) -> Result<(), u64> {
             }
         }
         enable_calls(&cupti);
-        aside::watch(cupti.subscribe.unwrap_or(std::ptr::null_mut()));
         libc::atexit(at_exit);
     }
     records::clock();

@@ -19,6 +19,7 @@ use crate::rundir::{StepName, StepStatus, VerdictRecord};
 use capture::{Attempted, attempt};
 
 const TOOL: &str = "nsys";
+const TRACER: &str = "tracer";
 
 /// One way to capture.
 pub(super) struct Rung {
@@ -28,6 +29,8 @@ pub(super) struct Rung {
 }
 
 pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResult, RunError> {
+    // Of an earlier attempt.
+    run.manifest.verdicts.retain(|record| record.tool != TOOL && record.tool != TRACER);
     let config = &run.resolved.config.nsys;
     let source = run.resolved.config.timeline.source;
     if source == TimelineSource::Tracer {
@@ -40,19 +43,18 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
             },
             ranges => StepResult::Done(Some(format!("the tracer: {ranges} ranges, nothing of a GPU"))),
         };
-        return Ok(by_the_tracer(run).unwrap_or(without_gpu));
+        return Ok(by_the_tracer(run, asked_for).unwrap_or(without_gpu));
     }
     if config.enable == Enable::False && source == TimelineSource::Auto {
         let why = "`nsys.enable=false`".to_owned();
-        return Ok(by_the_tracer(run).unwrap_or(StepResult::Skipped { why, asked_for: false }));
+        return Ok(by_the_tracer(run, false).unwrap_or(StepResult::Skipped { why, asked_for: false }));
     }
     let enabled = config.enable == Enable::True && run.resolved.set_by_user("nsys.enable");
     let gated = config.nvtx_capture.is_some() && run.resolved.set_by_user("nsys.nvtx_capture");
     let profiler = config.capture_range == CaptureRange::CudaProfilerApi
         && run.resolved.set_by_user("nsys.capture_range");
-    let asked_for = enabled || gated || profiler;
-    // Of an earlier attempt.
-    run.manifest.verdicts.retain(|record| record.tool != TOOL);
+    let named = source == TimelineSource::Nsys && run.resolved.set_by_user("timeline.source");
+    let asked_for = enabled || gated || profiler || named;
     if run.manifest.step(StepName::Rehearse).status == StepStatus::Failed && !asked_for {
         let why = "the workload failed in its rehearsal".to_owned();
         return Ok(StepResult::Skipped { why, asked_for });
@@ -62,10 +64,16 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
         Err(none) => {
             let skipped = without_nsys(run, &none, asked_for);
             // Nobody asked for nsys itself: our own timeline does as well.
-            let instead = if asked_for { None } else { by_the_tracer(run) };
+            let instead = if asked_for { None } else { by_the_tracer(run, false) };
             return Ok(instead.unwrap_or(skipped));
         }
     };
+    if !nsys.fit
+        && !asked_for
+        && let Some(instead) = by_the_tracer(run, false)
+    {
+        return Ok(instead);
+    }
     if !nsys.fit {
         let text = format!(
             "nsys {} is older than the CUDA of the driver, and may lose most of what happens without a word",
@@ -81,9 +89,10 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
 }
 
 /// The rehearsal's trace, if it has the GPU's part.
-fn by_the_tracer(run: &mut Run) -> Option<StepResult> {
+fn by_the_tracer(run: &mut Run, asked_for: bool) -> Option<StepResult> {
     let trace = &run.inventory.as_ref()?.trace;
-    if trace.calls.is_empty() && trace.activities.is_empty() {
+    let lost_something = trace.diagnostics.iter().any(|said| said.lost);
+    if trace.calls.is_empty() && trace.activities.is_empty() && !lost_something {
         return None;
     }
     let kernels = trace.activities.kind.iter().filter(|kind| **kind == ActivityKind::Kernel).count();
@@ -93,10 +102,10 @@ fn by_the_tracer(run: &mut Run) -> Option<StepResult> {
     let outcome = if lost.is_empty() { Outcome::Captured } else { Outcome::Partial };
     let cause = (!lost.is_empty()).then_some(Cause::RecordsLost);
     let verdict = Verdict::new(outcome, cause, text).with_evidence(lost);
-    record_of(run, "tracer", "the rehearsal", &verdict);
+    record_of(run, TRACER, "the rehearsal", &verdict);
     Some(match outcome {
         Outcome::Captured => StepResult::Done(Some(format!("the tracer: {}", told(&verdict)))),
-        _ => StepResult::Failed { why: told(&verdict), asked_for: false },
+        _ => StepResult::Failed { why: told(&verdict), asked_for },
     })
 }
 

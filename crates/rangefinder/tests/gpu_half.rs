@@ -1,0 +1,97 @@
+//! The tracer's GPU half where there is no GPU: a library that hands out records as CUPTI
+//! does stands in its place. What the real one does is shown by `cargo xtask gpu-test`.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+use support::{Ran, Sandbox, nvtx_program};
+
+fn fake_cupti(test: &str) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/fake_cupti.c");
+    let library = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("libcupti-{test}.so"));
+    let status = Command::new("cc")
+        .args(["-O1", "-Wall", "-D_GNU_SOURCE", "-fPIC", "-shared", "-Wl,-soname,libcupti.so.fake", "-o"])
+        .args([&library, &source])
+        .status()
+        .unwrap();
+    assert!(status.success());
+    library
+}
+
+/// `rangefinder run timeline.source=tracer`, and what came of it.
+fn traced(test: &str, words: &str) -> Option<(Ran, Value)> {
+    let emit = nvtx_program(test, "emit")?;
+    let sandbox = Sandbox::new();
+    let mut arguments = vec!["run", "timeline.source=tracer", "--", emit.as_str()];
+    arguments.extend(words.split(' '));
+    let mut command = sandbox.rangefinder(&arguments);
+    let ran = Ran::from(command.env("RANGEFINDER_CUPTI", fake_cupti(test)).output().unwrap());
+    let analysis = std::fs::read(sandbox.only_run().join("analysis.json")).unwrap();
+    Some((ran, serde_json::from_slice(&analysis).unwrap()))
+}
+
+fn kernels(analysis: &Value) -> u64 {
+    analysis["kernels"].as_array().unwrap().iter().map(|row| row["calls"].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn kernels_belong_to_the_range_that_launched_them() {
+    let words = "inject push=A gpu=50 pop gpu=7 push=B gpu=20000 pop";
+    let Some((ran, analysis)) = traced("kernels_belong_to_the_range_that_launched_them", words) else {
+        return;
+    };
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let row = |path: &str| {
+        let regions = analysis["regions"].as_array().unwrap();
+        regions.iter().find(|row| row["path"] == path).unwrap()["kernels_inclusive"].as_u64().unwrap()
+    };
+    assert_eq!((row(":A"), row(":B"), kernels(&analysis)), (50, 20_000, 20_057), "{}", ran.stderr);
+    assert_eq!(analysis["unattributed"]["kernels"], 7);
+    assert_eq!(analysis["kernels"][0]["name"], "tiny_kernel(float*)");
+    assert!(ran.stderr.contains("the tracer: captured: 20057 kernels"), "{}", ran.stderr);
+}
+
+/// What was written is there, however the program ends.
+#[test]
+fn a_flush_survives_the_end() {
+    for end in ["quit=0", "kill", "abort"] {
+        let words = format!("inject push=A gpu=50 pop sleep=1200 gpu=1 {end}");
+        let Some((_, analysis)) = traced("a_flush_survives_the_end", &words) else { return };
+        assert!((50..=51).contains(&kernels(&analysis)), "{end}: {}", kernels(&analysis));
+    }
+}
+
+#[test]
+fn another_client_gets_cupti() {
+    let words = "inject push=A gpu=50 pop subscribe gpu=30 subscribe";
+    let Some((ran, analysis)) = traced("another_client_gets_cupti", words) else { return };
+    assert_eq!(ran.stdout.matches("subscribe: granted").count(), 2, "{}", ran.stdout);
+    assert_eq!(kernels(&analysis), 50);
+    assert!(ran.stderr.contains("took CUPTI over"), "{}", ran.stderr);
+    assert_eq!(ran.code, 1, "the timeline that was asked for is not whole: {}", ran.stderr);
+}
+
+/// CUDA does not live on in a forked child, and neither do we.
+#[test]
+fn a_fork_leaves_the_parent_alone() {
+    let words = "inject push=A gpu=50 pop fork push=C sleep=20 pop wait push=A gpu=50 pop";
+    let Some((ran, analysis)) = traced("a_fork_leaves_the_parent_alone", words) else { return };
+    assert_eq!((ran.code, kernels(&analysis)), (0, 100), "{}", ran.stderr);
+}
+
+#[test]
+fn a_library_that_is_none() {
+    let test = "a_library_that_is_none";
+    let Some(emit) = nvtx_program(test, "emit") else { return };
+    let sandbox = Sandbox::new();
+    sandbox.write("libcupti.so", "this is no library");
+    let arguments = ["run", "timeline.source=tracer", "--", &emit, "inject", "push=A", "pop"];
+    let mut command = sandbox.rangefinder(&arguments);
+    let ran = Ran::from(command.env("RANGEFINDER_CUPTI", sandbox.path("libcupti.so")).output().unwrap());
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("libcupti could not be loaded in the workload"), "{}", ran.stderr);
+}
