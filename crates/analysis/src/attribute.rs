@@ -33,15 +33,17 @@ pub struct Plane {
 }
 
 pub fn attribute(trace: &Trace) -> Attribution {
+    attribute_by(trace, &ranges_of_calls(trace))
+}
+
+/// The same, when it is known already which range each call was made in.
+pub(crate) fn attribute_by(trace: &Trace, calls: &[(StringId, Vec<u32>)]) -> Attribution {
     let call = calls_of(trace);
-    let planes = ranges_of_calls(trace)
-        .into_iter()
-        .map(|(domain, of_call)| {
-            let range =
-                call.iter().map(|call| of_call.get(*call as usize).copied().unwrap_or(NONE)).collect();
-            Plane { domain, range }
-        })
-        .collect();
+    let plane = |(domain, of_call): &(StringId, Vec<u32>)| {
+        let range = call.iter().map(|call| of_call.get(*call as usize).copied().unwrap_or(NONE)).collect();
+        Plane { domain: *domain, range }
+    };
+    let planes = calls.iter().map(plane).collect();
     Attribution { call, planes, tree: Tree::of(trace) }
 }
 

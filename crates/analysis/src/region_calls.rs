@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use nvtx::{Kind, RegionPath};
 use trace::{NONE, OPEN, StringId, Trace};
 
-use crate::attribute::{Attribution, attribute, ranges_of_calls};
+use crate::attribute::{Attribution, attribute_by, ranges_of_calls};
 use crate::summaries::synchronises;
 
 /// A push/pop region, with all that lies below it.
@@ -45,20 +45,22 @@ pub fn region_calls(trace: &Trace) -> Vec<RegionCalls> {
     if trace.calls.is_empty() {
         return Vec::new();
     }
-    let attribution = attribute(trace);
+    let calls = ranges_of_calls(trace);
+    let attribution = attribute_by(trace, &calls);
     let tree = &attribution.tree;
     let mut sums: Vec<Sum> = Vec::new();
     sums.resize_with(tree.nodes.len(), Sum::default);
     let mut last_sync = vec![i64::MIN; trace.ranges.len()];
     let first = first_calls(trace);
-    for (_, of_call) in ranges_of_calls(trace) {
+    for (_, of_call) in &calls {
         for (call, range) in of_call.iter().enumerate().filter(|(_, range)| **range != NONE) {
             let name = trace.calls.name[call];
             let waits = synchronises(trace.strings.text(name));
+            let is_first = first.contains(&call);
             for range in upwards(trace, *range) {
                 let sum = &mut sums[tree.node_of[range] as usize];
                 *sum.calls.entry(name).or_default() += 1;
-                sum.first_call |= first.contains(&call);
+                sum.first_call |= is_first;
                 if waits {
                     last_sync[range] = last_sync[range].max(trace.calls.begin[call]);
                 }

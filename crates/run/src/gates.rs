@@ -1,9 +1,11 @@
 //! Gates held against a rehearsal, and told in one screen each.
 
+use analysis::Region;
 use nsight::nsys::{Prediction, RangeEnd, Rehearsed};
 use nsight::{Proof, Question, Remedy, ToolProof, When, prove};
 use nvtx::NsysDialect;
 use serde_json::{Value, json};
+use trace::Trace;
 
 use crate::config::Config;
 use crate::quote::shell_word;
@@ -16,19 +18,30 @@ const MOST_NAMED: usize = 20;
 /// What both tools make of a gate, given how the workload ended and what happens when the
 /// gate closes.
 pub fn prove_gate(wish: &str, inventory: &Inventory, exit_code: i32, range_end: RangeEnd) -> Proof {
+    prove_in(wish, &inventory.trace, &inventory.regions, exit_code, range_end)
+}
+
+/// The same, held against any trace and its regions.
+pub(crate) fn prove_in(
+    wish: &str,
+    trace: &Trace,
+    regions: &[Region],
+    exit_code: i32,
+    range_end: RangeEnd,
+) -> Proof {
     prove(&Question {
         wish,
-        regions: &inventory.regions,
-        rehearsed: Rehearsed { trace: &inventory.trace, exit_code, ignores_term: false },
+        regions,
+        rehearsed: Rehearsed { trace, exit_code, ignores_term: false },
         dialect: NsysDialect { escapes: true },
         range_end,
     })
 }
 
-/// What was chosen, or nsys's own choice, for whoever runs nsys by hand.
-pub fn range_end(config: &Config) -> RangeEnd {
+/// What happens when the gate closes: as the configuration says, or else this.
+pub fn range_end(config: &Config, otherwise: RangeEnd) -> RangeEnd {
     let chosen = config.nsys.capture_range_end.as_ref();
-    chosen.and_then(|text| RangeEnd::parse(&text.0)).unwrap_or(RangeEnd::StopShutdown)
+    chosen.and_then(|text| RangeEnd::parse(&text.0)).unwrap_or(otherwise)
 }
 
 /// One screen: what each tool makes of a gate as typed, and what to give it.

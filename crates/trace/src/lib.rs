@@ -18,6 +18,6 @@ pub use model::{
 };
 pub use nsys::{NsysError, environment_values, read_nsys, read_nsys_bytes, read_nsys_session};
 pub use nvtx::Kind;
-pub use open::{OpenError, open, timeline_files};
+pub use open::{OpenError, capture_files, open, timeline_files};
 pub use sqlite::SqliteError;
 pub use tracer::{ReadError, read_tracer_bytes, read_tracer_files};

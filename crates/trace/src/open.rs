@@ -98,11 +98,16 @@ fn format(path: &Path) -> Result<Format, OpenError> {
 
 /// The exports of one capture, in their order: `run.sqlite`, or `run.1.sqlite` and so on.
 pub fn timeline_files(folder: &Path) -> Vec<PathBuf> {
+    capture_files(folder, &["sqlite"])
+}
+
+/// The files of one capture with one of these endings, in the order of their numbers.
+pub fn capture_files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     let number = |path: &Path| -> Option<u32> {
-        let name = path.file_name()?.to_str()?;
-        match name.strip_prefix("run")?.strip_suffix("sqlite")? {
-            "." => Some(0),
-            number => number.strip_prefix('.')?.strip_suffix('.')?.parse().ok(),
+        endings.contains(&path.extension()?.to_str()?).then_some(())?;
+        match path.file_stem()?.to_str()?.strip_prefix("run")? {
+            "" => Some(0),
+            number => number.strip_prefix('.')?.parse().ok(),
         }
     };
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();

@@ -2,7 +2,7 @@
 
 use analysis::{Region, Registered, Times};
 use anyhow::{Context, Result};
-use nsight::nsys::needs_register_only_off;
+use nsight::nsys::{RangeEnd, needs_register_only_off};
 use nvtx::{Kind, NsysExpression, ncu_expression, nsys_expression};
 use run::gates::{duration, nothing_is_meant, proof_screen, proofs_json, prove_gate, range_end};
 use run::process::{Route, Signals};
@@ -43,7 +43,9 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
     let mut exit = outcome.exit;
     if !arguments.gate.is_empty() {
         let exit_code = outcome.workload_code.unwrap_or(0);
-        let prove = |gate: &String| prove_gate(gate, &inventory, exit_code, range_end(&config));
+        // Whoever runs nsys by hand gets nsys's own choice.
+        let range_end = range_end(&config, RangeEnd::StopShutdown);
+        let prove = |gate: &String| prove_gate(gate, &inventory, exit_code, range_end);
         let proofs: Vec<_> = arguments.gate.iter().map(prove).collect();
         if proofs.iter().any(nothing_is_meant) && exit == Exit::Complete {
             exit = Exit::Missing;

@@ -2,15 +2,13 @@
 //! libraries of its own that may be missing.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use nsight::nsys::{Installation, find_library, missing_library, package_of};
 use serde::Serialize;
 
 use super::ask::{finished, last_lines, output_of, said};
-use super::{IMPORT_PATIENCE, Nsys};
+use super::{IMPORT_PATIENCE, Nsys, PATIENCE};
 
-const PATIENCE: Duration = Duration::from_secs(15);
 /// Libraries are missed one at a time.
 const MOST_LIBRARIES: usize = 16;
 /// Folders with libraries for the importer, and for nothing else.
@@ -86,8 +84,7 @@ impl Nsys {
         Importer::of(&self.installation, folder)
     }
 
-    /// `.qdstrm` → `.nsys-rep`
-    /// Returns what the importer said: it saves a report also when it lost most of it.
+    /// `.qdstrm` → `.nsys-rep`. Returns what the importer said: it saves a report also when it lost most of it.
     pub fn import(&self, importer: &Importer, stream: &Path, report: &Path) -> Result<String, String> {
         let Some(path) = importer.path.as_ref().filter(|_| importer.starts) else {
             return Err(importer.problem.clone().unwrap_or_else(|| "there is no importer".to_owned()));

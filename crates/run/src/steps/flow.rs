@@ -12,6 +12,7 @@ use nsight::nsys::RangeEnd;
 use crate::config::{CaptureRange, Resolved};
 use crate::events::{Event, Observer};
 use crate::exit::Exit;
+use crate::gates::range_end;
 use crate::process::{Route, Signals};
 use crate::provenance::Provenance;
 use crate::rehearsal::Inventory;
@@ -237,7 +238,7 @@ impl Run {
 
     /// The same, for a proof.
     pub(super) fn planned_range_end(&self) -> RangeEnd {
-        RangeEnd::parse(self.nsys_range_end()).unwrap_or(RangeEnd::None)
+        range_end(&self.resolved.config, RangeEnd::None)
     }
 
     fn interrupted(&self) -> bool {

@@ -8,7 +8,7 @@ use nsight::{Proof, Remedy};
 use super::begin::{RunError, Start, redactor};
 use super::flow::{Run, StepResult};
 use crate::config::{CaptureRange, Config, Enable, Resolved};
-use crate::gates::{instances, nothing_is_meant, proof_screen, proofs_json, prove_gate};
+use crate::gates::{instances, nothing_is_meant, proof_screen, proofs_json, prove_gate, range_end};
 use crate::quote::{shell_line, shell_word};
 use crate::rehearsal::{Inventory, read_rehearsal};
 use crate::rundir::Manifest;
@@ -143,8 +143,7 @@ fn gates_text(resolved: &Resolved, root: &Path, argv: &[String], cwd: &Path) -> 
     };
     let mut text = format!("gates      as rehearsed in {}\n", run.display());
     for gate in gates {
-        let chosen = resolved.config.nsys.capture_range_end.as_ref();
-        let range_end = chosen.and_then(|end| RangeEnd::parse(&end.0)).unwrap_or(RangeEnd::None);
+        let range_end = range_end(&resolved.config, RangeEnd::None);
         let proof = prove_gate(&gate.wish, &inventory, exit_code, range_end);
         text.push_str(&format!("\n{}: {}", gate.key, proof_screen(&proof, &inventory)));
     }

@@ -17,6 +17,15 @@ struct GpuClock {
     drift_ns: i64,
 }
 
+/// What the file's numbers are in the trace.
+#[derive(Default)]
+struct Known {
+    launches: HashMap<u64, u32>,
+    devices: HashMap<u16, u16>,
+    /// Names of calls: there are few, and many calls.
+    calls: HashMap<u32, StringId>,
+}
+
 /// What was said beside the events.
 #[derive(Default)]
 struct Remarks {
@@ -24,7 +33,6 @@ struct Remarks {
     /// Activities that CUPTI could give no times.
     untimed: u64,
     stopped: Option<u64>,
-    failed_calls: u64,
     overhead_ns: u64,
 }
 
@@ -32,8 +40,7 @@ impl Reader<'_> {
     /// Returns how many chunks broke off.
     pub(super) fn gpu(&mut self, file: &TraceFile<'_>) -> u64 {
         let mut pairs = Vec::new();
-        let mut launches: HashMap<u64, u32> = HashMap::new();
-        let mut devices: HashMap<u16, u16> = HashMap::new();
+        let mut known = Known::default();
         let mut remarks = Remarks::default();
         let mut any = false;
         // Definitions first: they may stand behind what uses them.
@@ -41,10 +48,10 @@ impl Reader<'_> {
             any = true;
             match event {
                 GpuEvent::Clock { cupti, ticks, .. } => pairs.push((cupti, self.clock.time(ticks))),
-                GpuEvent::Launch { .. } => self.launch(event, &mut launches),
+                GpuEvent::Launch { .. } => self.launch(event, &mut known.launches),
                 GpuEvent::Device { id, name } => {
                     let name = self.name(name).text;
-                    self.device(id, Some(name), &mut devices);
+                    self.device(id, Some(name), &mut known.devices);
                 }
                 _ => {}
             }
@@ -53,7 +60,7 @@ impl Reader<'_> {
             return broken;
         }
         let clock = GpuClock::of(pairs);
-        file.gpu_events(|event| self.gpu_event(event, &clock, &launches, &mut devices, &mut remarks));
+        file.gpu_events(|event| self.gpu_event(event, &clock, &mut known, &mut remarks));
         self.remark(&remarks, &clock);
         broken
     }
@@ -106,14 +113,7 @@ impl Reader<'_> {
         number
     }
 
-    fn gpu_event(
-        &mut self,
-        event: GpuEvent,
-        clock: &GpuClock,
-        launches: &HashMap<u64, u32>,
-        devices: &mut HashMap<u16, u16>,
-        remarks: &mut Remarks,
-    ) {
+    fn gpu_event(&mut self, event: GpuEvent, clock: &GpuClock, known: &mut Known, remarks: &mut Remarks) {
         match event {
             // A context that broke down takes the times of what it did with it.
             GpuEvent::Kernel { begin: 0, .. }
@@ -128,10 +128,10 @@ impl Reader<'_> {
             | GpuEvent::Sync { end: 0, .. } => remarks.untimed += 1,
             GpuEvent::Kernel { correlation, begin, end, launch, device, stream, in_graph } => {
                 // A launch that is not described is a damaged file's.
-                let Some(detail) = launches.get(&u64::from(launch)) else { return };
-                let device = self.device(device, None, devices);
+                let Some(detail) = known.launches.get(&u64::from(launch)).copied() else { return };
+                let device = self.device(device, None, &mut known.devices);
                 let times = (clock.time(begin), clock.time(end));
-                self.activity(ActivityKind::Kernel, *detail, correlation, times, device, stream, in_graph);
+                self.activity(ActivityKind::Kernel, detail, correlation, times, device, stream, in_graph);
             }
             GpuEvent::Transfer {
                 fill,
@@ -144,7 +144,7 @@ impl Reader<'_> {
                 stream,
                 in_graph,
             } => {
-                let device = self.device(device, None, devices);
+                let device = self.device(device, None, &mut known.devices);
                 let direction = if fill { Direction::Memset } else { copy_direction(direction) };
                 let detail = self.trace.activities.transfers.len() as u32;
                 self.trace.activities.transfers.push(Transfer { direction, bytes });
@@ -153,21 +153,21 @@ impl Reader<'_> {
                 self.activity(kind, detail, correlation, times, device, stream, in_graph);
             }
             GpuEvent::Graph { correlation, begin, end, graph, device, stream } => {
-                let device = self.device(device, None, devices);
+                let device = self.device(device, None, &mut known.devices);
                 let times = (clock.time(begin), clock.time(end));
                 self.activity(ActivityKind::Graph, graph, correlation, times, device, stream, true);
             }
-            GpuEvent::Call { correlation, begin, end, name, thread, result } => {
-                remarks.failed_calls += u64::from(result != 0);
+            GpuEvent::Call { correlation, begin, end, name, thread, .. } => {
                 let thread = self.thread(thread);
-                let name = self.call_name(name);
+                let name = *known.calls.entry(name).or_insert_with(|| self.call_name(name));
+                let (begin, end) = (clock.time(begin), clock.time(end));
                 let calls = &mut self.trace.calls;
-                calls.begin.push(clock.time(begin));
-                calls.end.push(clock.time(end));
+                calls.begin.push(begin);
+                calls.end.push(end);
                 calls.thread.push(thread);
                 calls.name.push(name);
                 calls.correlation.push(if correlation == 0 { NONE } else { correlation });
-                self.span(clock.time(begin), clock.time(end));
+                self.span(begin, end);
             }
             GpuEvent::Sync { correlation, begin, end } => {
                 let syncs = &mut self.trace.syncs;

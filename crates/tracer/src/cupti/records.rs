@@ -148,29 +148,8 @@ impl Writer {
         unsafe {
             match record.u32(0) {
                 activity::KERNEL => self.kernel(record),
-                activity::MEMCPY => {
-                    let graph_node = record.u64(at::transfer::GRAPH_NODE);
-                    self.transfer(
-                        gpu::COPY,
-                        record,
-                        record.u32(at::transfer::CORRELATION),
-                        record.0.add(at::transfer::COPY_KIND).read(),
-                        graph_node,
-                    );
-                }
-                activity::MEMCPY2 => {
-                    let graph_node = record.u64(at::transfer::PEER_GRAPH_NODE);
-                    self.transfer(
-                        gpu::COPY,
-                        record,
-                        record.u32(at::transfer::PEER_CORRELATION),
-                        record.0.add(at::transfer::COPY_KIND).read(),
-                        graph_node,
-                    );
-                }
-                activity::MEMSET => {
-                    let graph_node = record.u64(at::transfer::GRAPH_NODE);
-                    self.transfer(gpu::FILL, record, record.u32(at::transfer::CORRELATION), 0, graph_node);
+                kind @ (activity::MEMCPY | activity::MEMCPY2 | activity::MEMSET) => {
+                    self.transfer(kind, record);
                 }
                 activity::RUNTIME => self.call(cupti, RUNTIME_CALLS, record),
                 activity::DRIVER => self.call(cupti, DRIVER_CALLS, record),
@@ -234,29 +213,30 @@ impl Writer {
     }
 
     /// # Safety
-    /// A record of a copy or a fill.
-    unsafe fn transfer(
-        &mut self,
-        kind: u8,
-        record: Record,
-        correlation: u32,
-        direction: u8,
-        graph_node: u64,
-    ) {
+    /// A record of a copy or a fill, of this kind.
+    unsafe fn transfer(&mut self, kind: u32, record: Record) {
         use at::transfer as place;
+        let (correlation, graph_node) = match kind {
+            activity::MEMCPY2 => (place::PEER_CORRELATION, place::PEER_GRAPH_NODE),
+            _ => (place::CORRELATION, place::GRAPH_NODE),
+        };
         // SAFETY: as stated.
         unsafe {
+            let (written, direction) = match kind {
+                activity::MEMSET => (gpu::FILL, 0),
+                _ => (gpu::COPY, record.0.add(place::COPY_KIND).read()),
+            };
             let device = record.u32(place::DEVICE);
             self.device(device);
             self.put([
-                first_word(kind, u64::from(correlation)),
+                first_word(written, u64::from(record.u32(correlation))),
                 record.u64(place::START),
                 record.u64(place::END),
                 record.u64(place::BYTES),
                 u64::from(record.u32(place::STREAM))
                     | u64::from(device as u16) << 32
                     | u64::from(direction) << 48,
-                if graph_node != 0 { u64::from(gpu::IN_GRAPH) } else { 0 },
+                if record.u64(graph_node) != 0 { u64::from(gpu::IN_GRAPH) } else { 0 },
             ]);
         }
     }

@@ -173,22 +173,7 @@ fn remove_old(folder: &Path) {
 
 /// Reports and streams: `run.nsys-rep`, `run.1.nsys-rep`, `run.qdstrm`, in their order.
 fn left_by_nsys(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let number = |path: &Path| -> Option<u32> {
-        let name = path.file_stem()?.to_str()?;
-        match path.extension()?.to_str()? {
-            "nsys-rep" | "qdrep" | "qdstrm" => {}
-            _ => return None,
-        }
-        match name.strip_prefix("run")? {
-            "" => Some(0),
-            number => number.strip_prefix('.')?.parse().ok(),
-        }
-    };
-    let mut files: Vec<(u32, PathBuf)> =
-        entries.filter_map(|entry| Some((number(&entry.path())?, entry.path()))).collect();
-    files.sort();
-    files.into_iter().map(|(_, path)| path).collect()
+    trace::capture_files(folder, &["nsys-rep", "qdrep", "qdstrm"])
 }
 
 /// What can be exported.
@@ -202,20 +187,22 @@ struct Resolved {
 
 /// The reports, imported if need be. None when there is nothing.
 fn resolve(nsys: &Nsys, importer: &Importer, folder: &Path) -> Result<Resolved, String> {
-    let is_stream = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "qdstrm");
-    let (streams, mut reports): (Vec<PathBuf>, Vec<PathBuf>) =
-        left_by_nsys(folder).into_iter().partition(is_stream);
-    let mut said = String::new();
-    for stream in &streams {
-        let report = stream.with_extension("nsys-rep");
+    let left = left_by_nsys(folder);
+    let (mut reports, mut streams, mut said) = (Vec::new(), Vec::new(), String::new());
+    for path in &left {
+        if path.extension().is_none_or(|extension| extension != "qdstrm") {
+            reports.push(path.clone());
+            continue;
+        }
+        let report = path.with_extension("nsys-rep");
         // nsys leaves the stream beside a report that it could import.
-        if !reports.contains(&report) {
+        if !left.contains(&report) {
             said.push('\n');
-            said.push_str(&nsys.import(importer, stream, &report)?);
+            said.push_str(&nsys.import(importer, path, &report)?);
             reports.push(report);
         }
+        streams.push(path.clone());
     }
-    reports.sort();
     Ok(Resolved { reports, streams, said })
 }
 

@@ -4,15 +4,14 @@ mod capture;
 mod verdict;
 
 use nsight::nsys::{Cause, Gate, Outcome, Verdict};
-use nsight::{Proof, Question, Remedy, prove};
-use nvtx::NsysDialect;
+use nsight::{Proof, Remedy};
 use trace::ActivityKind;
 
 use super::begin::RunError;
 use super::flow::{Context, Run, StepResult};
 use super::rehearse;
 use crate::config::{CaptureRange, Enable, TimelineSource};
-use crate::gates::{nothing_is_meant, prove_gate};
+use crate::gates::{nothing_is_meant, prove_gate, prove_in};
 use crate::nsys::{NoNsys, Nsys};
 use crate::process::Reason;
 use crate::rundir::{StepName, StepStatus, VerdictRecord};
@@ -258,13 +257,7 @@ fn explain_the_miss(run: &mut Run, report: &trace::Trace) {
         |record: &VerdictRecord| record.tool == TOOL && record.verdict.cause == Some(Cause::GateNeverOpened);
     let Some(at) = run.manifest.verdicts.iter().position(is_unexplained) else { return };
     let regions = analysis::regions(report);
-    let proof = prove(&Question {
-        wish: &wish,
-        regions: &regions,
-        rehearsed: nsight::nsys::Rehearsed { trace: report, exit_code: 0, ignores_term: false },
-        dialect: NsysDialect { escapes: true },
-        range_end: nsight::nsys::RangeEnd::None,
-    });
+    let proof = prove_in(&wish, report, &regions, 0, run.planned_range_end());
     if let Some(cause) = &proof.nsys.cause {
         let verdict = &mut run.manifest.verdicts[at].verdict;
         verdict.cause = Some(cause.of_nsys());

@@ -69,14 +69,13 @@ fn judged(
         })
         .collect();
     let rehearsed: Vec<&[Region]> = rehearsals.iter().map(Vec::as_slice).collect();
-    let range_end = RangeEnd::parse(run.nsys_range_end()).unwrap_or(RangeEnd::None);
+    let range_end = run.planned_range_end();
     let limit = proof
         .filter(|_| is_gated && range_end != RangeEnd::None && !rehearsed.is_empty())
         .and_then(|proof| proof.prediction.as_ref())
         .map(|prediction| prediction.instances.iter().sum());
-    let blind = run.blind;
     judge(&Case {
-        blind,
+        blind: run.blind,
         report,
         rehearsed: &rehearsed,
         wish: run.nsys_wish(),
@@ -97,10 +96,7 @@ fn recorded(config: &Config, domain: &str) -> bool {
 }
 
 fn ending(run: &Run, rung: &Rung, finished: &Finished) -> Ending {
-    let shuts_down = matches!(
-        RangeEnd::parse(run.nsys_range_end()),
-        Some(RangeEnd::StopShutdown | RangeEnd::RepeatShutdown(_))
-    );
+    let shuts_down = matches!(run.planned_range_end(), RangeEnd::StopShutdown | RangeEnd::RepeatShutdown(_));
     match finished.ended_by_us {
         Some(Reason::Interrupted) => Ending::Interrupted,
         Some(Reason::Timeout) => Ending::TimedOut,
