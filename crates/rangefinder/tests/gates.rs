@@ -43,9 +43,9 @@ fn rows() -> Vec<Row> {
 /// What really happened, and what nsys said about it. An nsys that lost its agent
 /// has not said anything about the gate.
 fn observe(nsys: &Nsys, row: &Row, emit: &str) -> (Prediction, String) {
-    for _ in 0..2 {
+    for _ in 0..4 {
         let (prediction, log) = attempt(nsys, row, emit);
-        if !lost_its_agent(&log) {
+        if !lost_its_agent(&log, "") {
             return (prediction, log);
         }
     }

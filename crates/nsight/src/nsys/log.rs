@@ -13,8 +13,9 @@ pub struct Told {
 
 /// What stands in a line, and what that means. The texts are nsys's own, and PyTorch's
 /// for a second user of CUPTI.
-const SIGNS: [(&str, Cause); 16] = [
+const SIGNS: [(&str, Cause); 17] = [
     ("Connection to Agent lost", Cause::AgentLost),
+    ("Connection to the Agent lost", Cause::AgentLost),
     ("Local Endpoint is not available.", Cause::AgentLost),
     ("Errors occurred while processing the raw events", Cause::RecordsLost),
     ("events might have been collected", Cause::RecordsLost),
@@ -52,12 +53,13 @@ pub fn told_by(log: &str, own: &str) -> Vec<Told> {
 }
 
 /// nsys lost the connection to its agent, a process of its own that does the recording, and
-/// gave up with exit code 1: it says nothing about the workload, which may or may not have run.
+/// gave up with exit code 1 or 0: it says nothing about the workload, which may or may not
+/// have run.
 ///
 /// Seen in 5 of 360 captures of 2022.4.2 and 2023.4.4 when six ran at once on two
 /// cores, and in none of 150 that ran one at a time on a machine just as busy.
-pub fn lost_its_agent(log: &str) -> bool {
-    told_by(log, "").iter().any(|told| told.cause == Cause::AgentLost)
+pub fn lost_its_agent(log: &str, own: &str) -> bool {
+    told_by(log, own).iter().any(|told| told.cause == Cause::AgentLost)
 }
 
 #[cfg(test)]
@@ -72,6 +74,7 @@ mod tests {
                 "Connection to Agent lost. This is most likely a bug. Internal reason: 'Connection reset by peer'.\n",
                 Cause::AgentLost,
             ),
+            ("Connection to the Agent lost.\n", Cause::AgentLost),
             (
                 "std::exception::what: RuntimeException\n[QuadDCommon::tag_message*] = Local Endpoint is not available.\n",
                 Cause::AgentLost,

@@ -56,7 +56,7 @@ pub(super) fn attempt(
         };
         let log = logs(&folder);
         attempts += 1;
-        if !agent_lost(&finished, &log, &folder) || finished.ended_by_us.is_some() {
+        if !agent_lost(&log, &own, &folder) || finished.ended_by_us.is_some() {
             break (finished, log);
         }
         if attempts == ATTEMPTS {
@@ -96,9 +96,9 @@ pub(super) fn attempt(
     }
 }
 
-/// It then gives up and leaves nothing; a workload may print anything.
-fn agent_lost(finished: &Finished, log: &str, folder: &Path) -> bool {
-    finished.ending.shell_code() == 1 && lost_its_agent(log) && left_by_nsys(folder).is_empty()
+/// It then gives up and leaves nothing.
+fn agent_lost(log: &str, own: &str, folder: &Path) -> bool {
+    lost_its_agent(log, own) && left_by_nsys(folder).is_empty()
 }
 
 fn import_failed(importer: &Importer, why: &str, log: &str) -> Verdict {
