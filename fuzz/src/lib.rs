@@ -16,13 +16,15 @@ use tracefile::layout;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is also the folder of its corpus.
-pub const TARGETS: [(&str, Target); 6] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("trace", trace),
     ("records", records),
     ("gates", gates),
     ("config", config),
     ("nsys", nsys),
     ("kineto", kineto),
+    ("ncu_rep", ncu_rep),
+    ("ncu_csv", ncu_csv),
 ];
 
 /// A file of the tracer, all the way to regions, proofs and predictions.
@@ -98,6 +100,33 @@ fn conserved(trace: &::trace::Trace) {
         let inside: u64 = roots.map(|row| row.kernels_inclusive).sum();
         assert_eq!(inside + outside.kernels, kernels, "domain {domain}");
     }
+}
+
+/// A report of ncu, all the way to rows of JSON.
+pub fn ncu_rep(input: &[u8]) {
+    if let Ok(report) = counters::read_ncu_report_bytes(input, Path::new("fuzz.ncu-rep")) {
+        in_order(&report);
+    }
+}
+
+/// What `ncu --csv` prints, likewise.
+pub fn ncu_csv(input: &[u8]) {
+    if let Ok(report) = counters::read_ncu_csv_bytes(input, Path::new("fuzz.csv")) {
+        in_order(&report);
+    }
+}
+
+/// However damaged a report is, each metric has a name and is there once, and damage is said.
+fn in_order(report: &counters::Report) {
+    assert!(report.damage.is_none() || !report.notes.is_empty());
+    for result in &report.results {
+        assert!(result.metrics.is_sorted_by(|before, after| before.name < after.name));
+        assert!(result.metrics.iter().all(|metric| (metric.name.0 as usize) < report.metric_names.len()));
+        for path in result.region_paths() {
+            assert_eq!(path.to_string().parse::<RegionPath>().as_ref(), Ok(&path));
+        }
+    }
+    assert_eq!(counters::rows(report).len(), report.results.len());
 }
 
 /// Gates of both tools and region paths: what can be read is printed and read again.

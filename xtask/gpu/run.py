@@ -39,7 +39,7 @@ class Bench:
     def run(self, name, overrides, workload, environment=None):
         """`rangefinder run`, and its run directory."""
         argv = [self.rangefinder, "run", f"run.name={name}", *overrides, "--", *workload]
-        code, text = output(argv, env={**os.environ, **(environment or {})})
+        code, text = output(argv, env={**os.environ, **(environment or {})}, timeout=560)
         (run,) = glob.glob(f"runs/*-{name}")
         return code, text, run
 
@@ -162,6 +162,87 @@ def replay(bench):
         check(code == 0 and os.path.exists("toy.ncu-rep"), f"ncu replays {include} of toy.cu (exit code {code})")
 
 
+TOY = {":A": 21, ":A/A1": 15, ":B": 3, "LLM:decode_all": 9, ":se": 3}
+
+
+def counted(run):
+    with open(f"{run}/ncu/regions/report.json") as file:
+        return {row["path"]: row for row in json.load(file)["regions"]}
+
+
+def verdicts(run):
+    with open(f"{run}/run.json") as file:
+        manifest = json.load(file)
+    rows = [(row["rung"], row["verdict"]["outcome"], row["verdict"]["cause"]) for row in manifest["verdicts"] if row["tool"] == "ncu"]
+    return rows, manifest
+
+
+def counters(bench):
+    """Regions of toy.cu in every replay mode."""
+    bench.nvcc("toy.cu", "toy")
+    include = "ncu.nvtx_include=[A,':A/A1',B,'LLM:decode_all',se]"
+    all_of_it = ["ncu.coverage=1", "ncu.launches_per_kernel=100", "ncu.budget=10m", "-p", "ncu.quick"]
+    for mode in ("kernel", "application"):
+        code, text, run = bench.run(f"toy-{mode}", [include, f"ncu.replay_mode={mode}", *all_of_it], ["./toy", "s"])
+        rows, _ = verdicts(run)
+        regions = counted(run)
+        launches = {path: regions[path]["launches_inclusive"] for path in TOY}
+        check(code == 0 and launches == TOY and rows[-1][1] == "captured", f"{mode}: {launches}, {rows}")
+        if code:
+            print(text[-3000:])
+    for mode in ("range", "app-range"):
+        code, text, run = bench.run(f"toy-{mode}", [include, f"ncu.replay_mode={mode}", "-p", "ncu.quick"], ["./toy", "s"])
+        rows, _ = verdicts(run)
+        regions = counted(run)
+        ranges = {path: len(regions[path]["measured_on_the_whole_range"]) for path in TOY}
+        check(code == 0 and set(ranges.values()) == {3} and rows[-1][:2] == (f"{mode} replay", "captured"), f"{mode}: {ranges}, {rows}")
+        if code:
+            print(text[-3000:])
+    code, text, run = bench.run("toy-chosen", ["ncu.enable=true"], ["./toy", "s"])
+    rows, manifest = verdicts(run)
+    note = next(step["note"] for step in manifest["steps"] if step["name"] == "counters")
+    check(code == 0, f"launches chosen from the timeline: {note}")
+    if code:
+        print(text[-3000:])
+
+
+def ladder(bench):
+    """A Llama's ranges, which cannot be replayed; gates as people write them."""
+    program = [sys.executable, f"{HERE}/llama.py", "2"]
+    code, text, run = bench.run("llama-range", ["ncu.replay_mode=range", "ncu.nvtx_include=[prefill]", "-p", "ncu.quick"], program)
+    rows, _ = verdicts(run)
+    check(code == 0 and rows[0][2] == "unsupported-call" and rows[-1][1] == "captured", f"range replay of a Llama's prefill: {rows}")
+    check(counted(run)[":prefill"]["launches_inclusive"] > 0, "and it ends with counters of the region")
+    if code:
+        print(text[-3000:])
+    for gate, paths in (("[decode]", [":decode"]), ("['prefill;decode']", [":prefill", ":decode"])):
+        code, text, run = bench.run(f"llama-{len(paths)}", [f"ncu.nvtx_include={gate}", "-p", "ncu.quick"], program)
+        regions = counted(run)
+        launches = {path: regions[path]["launches_inclusive"] for path in paths}
+        check(code == 0 and all(launches.values()), f"ncu.nvtx_include={gate}: {launches}")
+        if code:
+            print(text[-3000:])
+
+
+def budget(bench):
+    """90 seconds of replays on a Llama, and what plain gated ncu would take."""
+    program = [sys.executable, f"{HERE}/llama.py", "15"]
+    code, text, run = bench.run("llama-budget", ["ncu.enable=true", "ncu.budget=90s"], program)
+    rows, manifest = verdicts(run)
+    ncu = next(entry for entry in manifest["passes"] if entry["name"] == "ncu")
+    took = (ncu["wall_ms"] - ncu["began_after_ms"]) / 1e3
+    with open(f"{run}/ncu/plan.json") as file:
+        plan = json.load(file)
+    note = next(step["note"] for step in manifest["steps"] if step["name"] == "counters")
+    check(code == 0 and took <= 90 * 1.25 and plan["covered"] >= 0.8, f"{took:.1f} s of 90 s, {plan['covered']:.3f} of the GPU's time planned; {note}")
+    launches = sum(invocation["launches"] for invocation in plan["invocations"])
+    kernels = sum(row["launches"] for row in plan["chosen"])
+    pace = took / max(launches, 1)
+    print(f"        {launches} launches measured, {pace:.2f} s each; predicted {plan['seconds']:.1f} s; plain ncu on all {kernels} launches of these kinds: {kernels * pace / 60:.0f} minutes")
+    if code:
+        print(text[-3000:])
+
+
 def overhead(bench):
     """Five programs stay alive and take turns, so that what disturbs the machine disturbs all
     alike: minima and medians of generations, plain = 1.00."""
@@ -215,7 +296,7 @@ def overhead(bench):
     check(ratio["tracer, NVTX only"][0] <= 1.02, "target: NVTX only at most 1.02")
 
 
-SECTIONS = {"demo": demo, "equality": equality, "hazards": hazards, "profiler": profiler, "replay": replay, "overhead": overhead}
+SECTIONS = {"demo": demo, "equality": equality, "hazards": hazards, "profiler": profiler, "replay": replay, "counters": counters, "ladder": ladder, "budget": budget, "overhead": overhead}
 
 
 def main():

@@ -23,16 +23,18 @@ cargo xtask gpu-test [SECTION ...]
     Python with PyTorch and transformers. No test of `cargo xtask test` needs a GPU.
 cargo xtask tools
     Only fetches the vendor tools, into target/tools.
-cargo xtask bench
+cargo xtask bench [counters]
     Measures the release build, as ratios against other programs in the same
-    run, and prints the table of docs/benchmarks.md.
+    run, and prints the table of docs/benchmarks.md. `counters` is reading
+    reports of ncu alone.
 cargo xtask fuzz [--seconds N] [TARGET ...]
     Runs every fuzz target (or those named) for N seconds each, 60 by default, and
     prints executions and coverage. What breaks a parser is left in
     target/fuzz/TARGET/faults.
 cargo xtask generate nsys KERNELS FILE
 cargo xtask generate kineto BYTES FILE
-    Writes a made-up trace of that size.
+cargo xtask generate ncu-rep KERNELS FILE
+    Writes a made-up trace or report of that size.
 ";
 
 fn main() -> ExitCode {
@@ -63,7 +65,8 @@ fn dispatch(words: &[&str]) -> Result<ExitCode> {
             let missing = tools::fetch_all()?;
             Ok(if missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
-        ["bench"] => bench::main(),
+        ["bench"] => bench::main(false),
+        ["bench", "counters"] => bench::main(true),
         ["measure", command @ ..] => {
             Ok(if bench::measure_main(command)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
@@ -74,6 +77,10 @@ fn dispatch(words: &[&str]) -> Result<ExitCode> {
         }
         ["generate", "kineto", bytes, path] => {
             generate::write_kineto(path.as_ref(), bytes.parse()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        ["generate", "ncu-rep", kernels, path] => {
+            generate::write_ncu_rep(path.as_ref(), kernels.parse()?)?;
             Ok(ExitCode::SUCCESS)
         }
         ["help" | "--help" | "-h"] => {

@@ -9,13 +9,14 @@ use crate::debian::{self, any};
 use crate::shell::{on_path, quietly, tools_folder};
 
 /// A set of packages in a folder of its own, put on `PYTHONPATH` by a test.
-pub const SETS: [(&str, &[&str]); 9] = [
+pub const SETS: [(&str, &[&str]); 10] = [
     ("hydra-core-1.3.2", &["hydra-core==1.3.2"]),
     ("nvidia-nvtx-12.9.79", &["nvidia-nvtx-cu12==12.9.79"]),
     ("cupti-11.8.87", &["nvidia-cuda-cupti-cu11==11.8.87"]),
     ("cupti-12.0.146", &["nvidia-cuda-cupti-cu12==12.0.146"]),
     ("cupti-12.9.79", &["nvidia-cuda-cupti-cu12==12.9.79"]),
     ("cupti-13.0.85", &["nvidia-cuda-cupti==13.0.85"]),
+    ("ncu-report-2026.3.1", &["ncu_report==2026.3.1"]),
     ("nvtx-0.2.8", &["nvtx==0.2.8"]),
     ("nvtx-0.2.13", &["nvtx==0.2.13"]),
     ("nvtx-0.2.16", &["nvtx==0.2.16"]),

@@ -3,18 +3,46 @@
 use regex::RegexSet;
 use trace::{Diagnostic, Trace};
 
-/// Hides kernels whose names fit none of `include` (all do when there is none) or any of
-/// `exclude`, and says how many that were. They stay where they ran: a device is not idle
-/// because somebody does not want to look.
+/// Which kernels to look at: those whose names fit one of the patterns to include (all do
+/// when there is none) and none of those to exclude.
+#[derive(Debug, Clone, Default)]
+pub struct KernelPatterns {
+    included: RegexSet,
+    excluded: RegexSet,
+}
+
+impl KernelPatterns {
+    pub fn new(include: &[String], exclude: &[String]) -> Result<Self, String> {
+        let set = |patterns: &[String]| RegexSet::new(patterns).map_err(|error| error.to_string());
+        Ok(Self { included: set(include)?, excluded: set(exclude)? })
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.included.is_empty() && self.excluded.is_empty()
+    }
+
+    pub fn include(&self) -> &[String] {
+        self.included.patterns()
+    }
+
+    pub fn exclude(&self) -> &[String] {
+        self.excluded.patterns()
+    }
+
+    pub fn keep(&self, name: &str) -> bool {
+        (self.included.is_empty() || self.included.is_match(name)) && !self.excluded.is_match(name)
+    }
+}
+
+/// Hides kernels that the patterns leave out and says how many that were. They stay where
+/// they ran: a device is not idle because somebody does not want to look.
 pub fn keep_kernels(trace: &mut Trace, include: &[String], exclude: &[String]) -> Result<(), String> {
-    if include.is_empty() && exclude.is_empty() {
+    let patterns = KernelPatterns::new(include, exclude)?;
+    if patterns.is_empty() {
         return Ok(());
     }
-    let set = |patterns: &[String]| RegexSet::new(patterns).map_err(|error| error.to_string());
-    let (included, excluded) = (set(include)?, set(exclude)?);
     for launch in &mut trace.activities.launches {
-        let name = trace.strings.text(launch.name);
-        launch.hidden = !(include.is_empty() || included.is_match(name)) || excluded.is_match(name);
+        launch.hidden = !patterns.keep(trace.strings.text(launch.name));
     }
     let activities = &trace.activities;
     let kernels = activities.kind.iter().filter(|kind| **kind == trace::ActivityKind::Kernel).count();

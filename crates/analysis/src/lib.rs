@@ -1,14 +1,21 @@
-//! What a trace says: small, pure functions, one topic a file.
+//! What a trace and counters say: small, pure functions, one topic a file.
 
 mod attribute;
+mod counter_aggregate;
+mod counter_forest;
+mod counter_places;
+mod counter_regions;
+mod counter_rules;
 mod families;
 mod filter;
 mod findings;
 mod gpu_regions;
 mod idle;
 mod kernels;
+mod launch_groups;
 mod operators;
 mod region_calls;
+mod region_label;
 mod regions;
 mod scope;
 mod stages;
@@ -19,17 +26,25 @@ mod tree;
 mod within;
 
 pub use attribute::{Attribution, Plane, attribute};
+pub use counter_aggregate::{Aggregated, MetricRow};
+pub use counter_regions::{
+    Counted, CountedKernel, CountedLaunch, CounterRegion, CounterRegions, DomainLaunches, Headline, Known,
+    KnownRegion, WholeRange, counter_regions,
+};
+pub use counter_rules::{AggregateRule, aggregate_rule};
 pub use families::Families;
-pub use filter::keep_kernels;
+pub use filter::{KernelPatterns, keep_kernels};
 pub use findings::{Findings, Options, analyse};
 pub use gpu_regions::{GpuRegion, TopKernel, Unattributed, gpu_regions};
 pub use idle::{Causes, IdleRow, Overlap, idle};
 pub use kernels::{Grouping, KernelRow, Shape, kernels};
+pub use launch_groups::{LaunchGroup, LaunchGroups, launch_groups};
 pub use operators::{OperatorRow, operators};
 pub use region_calls::{RegionCalls, region_calls};
+pub use region_label::{label as region_label, labels as region_labels};
 pub use regions::{Region, Registered, Times, regions};
 pub use scope::{Place, Scope};
 pub use stages::{STAGES, Stage, stages};
 pub use statistics::Statistics;
 pub use summaries::{ApiRow, Synchronisation, TransferRow, api, transfers};
-pub use within::keep_within;
+pub use within::{keep_within, windows_within};

@@ -8,6 +8,11 @@ use crate::tree::Tree;
 /// Leaves what began while a range of one of these regions was open, on whichever thread:
 /// what a gate on them records.
 pub fn keep_within(trace: &mut Trace, regions: &[&Region]) {
+    trace.keep_windows(windows_within(trace, regions));
+}
+
+/// When a range of one of these regions was open, in order and apart.
+pub fn windows_within(trace: &Trace, regions: &[&Region]) -> Vec<(i64, i64)> {
     let tree = Tree::of(trace);
     let wanted: Vec<bool> = (0..tree.nodes.len() as u32)
         .map(|node| {
@@ -20,5 +25,5 @@ pub fn keep_within(trace: &mut Trace, regions: &[&Region]) {
         .filter(|range| wanted[tree.node_of[*range] as usize])
         .map(|range| (ranges.begin[range], ranges.end[range]))
         .collect();
-    trace.keep_windows(Trace::windows_of(stretches));
+    Trace::windows_of(stretches)
 }

@@ -396,19 +396,19 @@ fn domains(regions: &[&Region]) -> Vec<String> {
 
 impl Cause {
     /// What it makes of a capture by nsys.
-    pub fn of_nsys(&self) -> crate::nsys::Cause {
+    pub fn of_nsys(&self) -> crate::verdict::Cause {
         match self {
             Self::NoSuchName { .. } | Self::List { .. } | Self::Semicolon | Self::Glob => {
-                crate::nsys::Cause::NoSuchRange
+                crate::verdict::Cause::NoSuchRange
             }
-            Self::OtherDomain { .. } => crate::nsys::Cause::WrongDomain,
-            Self::Unregistered { .. } => crate::nsys::Cause::UnregisteredString,
-            Self::Refused { .. } => crate::nsys::Cause::Refused,
+            Self::OtherDomain { .. } => crate::verdict::Cause::WrongDomain,
+            Self::Unregistered { .. } => crate::verdict::Cause::UnregisteredString,
+            Self::Refused { .. } => crate::verdict::Cause::Refused,
             Self::IsPushPop { .. }
             | Self::IsStartEnd { .. }
             | Self::Wide { .. }
             | Self::Unseen { .. }
-            | Self::ForkedOnly { .. } => crate::nsys::Cause::GateCannotOpen,
+            | Self::ForkedOnly { .. } => crate::verdict::Cause::GateCannotOpen,
         }
     }
 }

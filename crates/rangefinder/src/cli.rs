@@ -49,6 +49,9 @@ pub(crate) struct RunArguments {
     pub(crate) layers: Layers,
     #[command(flatten)]
     pub(crate) talk: Talk,
+    /// The kernels that ncu measures, as a run writes them to ncu/ncu-plan.yaml
+    #[arg(long, value_name = "FILE")]
+    pub(crate) plan: Option<PathBuf>,
     /// Print what would be run, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -90,18 +93,20 @@ pub(crate) struct RangesArguments {
 
 /// Say what a trace says: kernels, regions, stages, operators, where the time goes.
 ///
-/// Reads SQLite exports of nsys, PyTorch profiler traces (also gzipped), trace files of
+/// Reads SQLite exports of nsys, reports of ncu (.ncu-rep, or the CSV of its raw and details
+/// pages), PyTorch profiler traces (also gzipped), trace files of
 /// a rehearsal, and run directories. Needs no other program.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   rangefinder analyze report.sqlite
   rangefinder analyze --json trace.json.gz
+  rangefinder analyze report.ncu-rep
   rangefinder analyze --scope process --group family rank0.sqlite rank1.sqlite
   rangefinder analyze --exclude 'memset|fill' --out tables report.sqlite
   rangefinder analyze runs/20260102-030405-infer.py")]
 pub(crate) struct AnalyzeArguments {
-    /// Traces, or folders that hold them
+    /// Traces, counters, or folders that hold them
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// One JSON document on stdout
@@ -131,7 +136,7 @@ pub(crate) struct AnalyzeArguments {
     /// Rows of each table on the terminal
     #[arg(long, default_value_t = 15, value_name = "ROWS")]
     pub(crate) top: usize,
-    /// Also write analysis.json, kernels.md, operators.md, kernels.csv and regions.csv here
+    /// Also write analysis.json and the tables here, as Markdown and CSV
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
 }

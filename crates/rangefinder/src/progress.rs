@@ -107,6 +107,7 @@ impl Observer for Progress {
                 self.finished(*step, *status, *asked_for, *duration_ms, note.as_deref());
             }
             Event::Warning { text } => self.say(&format!("warning: {text}")),
+            Event::Note { text } => self.say(&format!("note: {text}")),
             Event::RunFinished { run, report, workload, exit_code } => {
                 match report {
                     Some(report) => self.say(&format!("report     {}", self.shown(report))),

@@ -5,7 +5,7 @@ mod support;
 
 use std::path::Path;
 
-use support::Sandbox;
+use support::{Sandbox, ncu_report};
 
 /// Every `$ rangefinder …` line of the `console` blocks, with its exit code.
 fn commands(text: &str) -> Vec<(String, i32)> {
@@ -45,6 +45,7 @@ fn documented_commands_run() {
             {
                 std::fs::copy(data.join(recorded), sandbox.path(name)).unwrap();
             }
+            ncu_report("kernel", &sandbox.path("report.ncu-rep"));
             let program = Path::new(env!("CARGO_BIN_EXE_rangefinder")).parent().unwrap();
             let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
             let output = std::process::Command::new("sh")

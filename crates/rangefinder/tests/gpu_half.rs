@@ -4,23 +4,8 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
 use serde_json::Value;
-use support::{Ran, Sandbox, nvtx_program};
-
-fn fake_cupti(test: &str) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/fake_cupti.c");
-    let library = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("libcupti-{test}.so"));
-    let status = Command::new("cc")
-        .args(["-O1", "-Wall", "-D_GNU_SOURCE", "-fPIC", "-shared", "-Wl,-soname,libcupti.so.fake", "-o"])
-        .args([&library, &source])
-        .status()
-        .unwrap();
-    assert!(status.success());
-    library
-}
+use support::{Ran, Sandbox, fake_cupti, nvtx_program};
 
 /// `rangefinder run timeline.source=tracer`, and what came of it.
 fn traced(test: &str, words: &str) -> Option<(Ran, Value)> {

@@ -313,9 +313,7 @@ fn a_long_run_path_gets_a_short_tmpdir_that_is_removed() {
     assert!(real.contains(&long) && real.ends_with("/tmp/y"), "it lies inside the run: {real}");
     assert!(!std::path::Path::new(real).exists(), "and goes with the pass");
     // Also when the program cannot be started.
-    sandbox.write("broken", "#!/no/such/interpreter\n");
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(sandbox.path("broken"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    sandbox.executable("broken", "#!/no/such/interpreter\n");
     let mut child = sandbox.rangefinder(&["run", "-q", &format!("run.dir={long}"), "--", "./broken"]);
     let child = child.stderr(std::process::Stdio::null()).spawn().unwrap();
     let link = std::env::temp_dir().join(format!("rf-{}-0", child.id()));

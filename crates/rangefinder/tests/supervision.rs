@@ -235,9 +235,7 @@ fn a_gigabyte_of_output_costs_little_memory() {
 #[test]
 fn a_workload_that_cannot_be_executed_is_reported() {
     let sandbox = Sandbox::new();
-    sandbox.write("broken", "#!/no/such/interpreter\n");
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(sandbox.path("broken"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    sandbox.executable("broken", "#!/no/such/interpreter\n");
     let ran = sandbox.output(&["run", "--", "./broken"]);
     assert_eq!(ran.code, 3, "{}", ran.stderr);
     assert!(

@@ -2,7 +2,7 @@
 
 use analysis::Findings;
 
-fn line(fields: &[String]) -> String {
+pub(crate) fn line(fields: &[String]) -> String {
     let quoted: Vec<String> = fields
         .iter()
         .map(|field| {

@@ -1,11 +1,20 @@
 //! Findings → what people and other programs read.
 
+mod counter_regions;
+mod counters;
+mod counters_terminal;
 mod csv;
 mod markdown;
 mod table;
 mod terminal;
 mod units;
 
+pub use counter_regions::{
+    counter_region_json, counter_region_markdown, counter_regions_json, counter_regions_markdown,
+    write_counter_regions,
+};
+pub use counters::counters_csv;
+pub use counters_terminal::counters_terminal;
 pub use csv::{kernels_csv, regions_csv};
 pub use markdown::{kernels_markdown, operators_markdown};
 pub use terminal::terminal;

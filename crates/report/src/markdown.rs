@@ -5,7 +5,7 @@ use analysis::Findings;
 use crate::units::{duration, percent};
 
 /// Text inside a table cell: one line, no column breaks.
-fn cell(text: &str) -> String {
+pub(crate) fn cell(text: &str) -> String {
     crate::table::printable(text).replace('|', "\\|").replace('`', "'")
 }
 

@@ -30,6 +30,53 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// With a comma at every thousand.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number of any size, with three digits behind its point at most.
+pub(crate) fn number(value: f64) -> String {
+    let size = value.abs();
+    if value != 0.0 && !(1e-3..1e15).contains(&size) {
+        return format!("{value:.2e}");
+    }
+    let places = match size {
+        size if size.fract() == 0.0 || size >= 1e5 => 0,
+        size if size >= 1e2 => 1,
+        size if size >= 1.0 => 2,
+        _ => 3,
+    };
+    let text = format!("{size:.places$}");
+    let (whole, rest) = text.split_once('.').unwrap_or((&text, ""));
+    let whole = whole.parse().map_or_else(|_| whole.to_owned(), count);
+    let sign = if value < 0.0 { "-" } else { "" };
+    let point = if rest.is_empty() { "" } else { "." };
+    format!("{sign}{whole}{point}{rest}")
+}
+
+/// With the unit that ncu gives.
+pub(crate) fn quantity(value: f64, unit: &str) -> String {
+    match unit {
+        "" => number(value),
+        "%" => percent(value / 100.0),
+        "ns" | "nsecond" => duration(value),
+        "byte" => bytes(value),
+        "byte/s" | "byte/second" => format!("{}/s", bytes(value)),
+        "hz" if value >= 1e9 => format!("{:.2} GHz", value / 1e9),
+        "hz" if value >= 1e6 => format!("{:.2} MHz", value / 1e6),
+        _ => format!("{} {unit}", number(value)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,5 +88,16 @@ mod tests {
         assert_eq!(duration(5_000_000_000.0), "5.00 s");
         assert_eq!(bytes(16_777_216.0), "16.8 MB");
         assert_eq!((percent(0.0), percent(0.0001)), ("0.0 %".to_owned(), "<0.1 %".to_owned()));
+    }
+
+    #[test]
+    fn numbers() {
+        let shown = [0.0, 3_400.0, 1_234_567.89, -12.345, 0.01234, 1e-7, 2e18, 123.456].map(number);
+        assert_eq!(shown, ["0", "3,400", "1,234,568", "-12.35", "0.012", "1.00e-7", "2.00e18", "123.5"]);
+        assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(quantity(4.15e12, "byte/s"), "4.2 TB/s");
+        assert_eq!(quantity(1.98e9, "hz"), "1.98 GHz");
+        assert_eq!(quantity(86.34, "%"), "86.3 %");
+        assert_eq!(quantity(16.0, "register/thread"), "16 register/thread");
     }
 }

@@ -27,6 +27,10 @@ pub enum Event {
     Warning {
         text: String,
     },
+    /// What is going to be done, and why.
+    Note {
+        text: String,
+    },
     RunFinished {
         run: PathBuf,
         report: Option<PathBuf>,

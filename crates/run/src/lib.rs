@@ -1,10 +1,14 @@
 //! Configuration, run directory, provenance, supervised processes and the steps
 //! of `rangefinder run`.
 
+mod ask;
+mod cache;
 pub mod config;
 mod events;
 mod exit;
 pub mod gates;
+mod locate;
+pub mod ncu;
 pub mod nsys;
 pub mod process;
 pub mod provenance;
@@ -17,5 +21,6 @@ pub mod workload;
 
 pub use events::{Event, Observer};
 pub use exit::Exit;
+pub use locate::NoTool;
 pub use quote::shell_word;
 pub use rehearsal::Inventory;

@@ -21,3 +21,4 @@ pub use nvtx::Kind;
 pub use open::{OpenError, capture_files, open, timeline_files};
 pub use sqlite::SqliteError;
 pub use tracer::{ReadError, read_tracer_bytes, read_tracer_files};
+pub use window::in_windows;

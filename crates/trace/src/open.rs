@@ -16,7 +16,7 @@ pub enum OpenError {
     Unexported { path: PathBuf },
     #[error("`{}` is empty", path.display())]
     Empty { path: PathBuf },
-    #[error("`{}` is no trace: neither an SQLite export of nsys, nor a PyTorch trace, nor one of ours", path.display())]
+    #[error("`{}` is neither an SQLite export of nsys, nor a PyTorch trace, nor a report or CSV of ncu, nor a trace of ours", path.display())]
     Unknown { path: PathBuf },
     #[error("`{}` is a folder without a trace in it", path.display())]
     EmptyFolder { path: PathBuf },

@@ -8,10 +8,7 @@ impl Trace {
     /// Leaves what began inside these windows, which are in order and apart, and what a
     /// call inside them started: what a gate that opened for them would have recorded.
     pub fn keep_windows(&mut self, windows: Vec<(i64, i64)>) {
-        let inside = |time: i64| {
-            let next = windows.partition_point(|(begin, _)| *begin <= time);
-            next.checked_sub(1).is_some_and(|at| time <= windows[at].1)
-        };
+        let inside = |time: i64| in_windows(&windows, time);
         let keep = self.kept_activities(&inside);
         let activities = &mut self.activities;
         retain(&mut activities.begin, &keep);
@@ -99,6 +96,12 @@ impl Trace {
         }
         windows
     }
+}
+
+/// Whether a time lies in one of these windows, which are in order and apart.
+pub fn in_windows(windows: &[(i64, i64)], time: i64) -> bool {
+    let next = windows.partition_point(|(begin, _)| *begin <= time);
+    next.checked_sub(1).is_some_and(|at| time <= windows[at].1)
 }
 
 fn mask(times: &[i64], inside: &dyn Fn(i64) -> bool) -> Vec<bool> {

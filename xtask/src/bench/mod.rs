@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: figures of time, as ratios measured side by side.
 
 mod analysis;
+mod counters;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -20,18 +21,15 @@ struct Row {
     fine: bool,
 }
 
-pub fn main() -> Result<ExitCode> {
-    let built = cargo().args(["build", "--release", "--quiet"]).status()?;
-    ensure!(built.success(), "the release build failed");
-    let program = root().join("target/release/rangefinder");
+/// Everything, or the counters alone.
+pub fn main(counters_alone: bool) -> Result<ExitCode> {
     let folder = root().join("target/bench");
     if folder.exists() {
         fs_err::remove_dir_all(&folder)?;
     }
     fs_err::create_dir_all(&folder)?;
-    let mut rows = vec![flood(&program, &folder)?, start(&program, &folder)?];
-    rows.extend(tracer(&program, &folder)?);
-    rows.extend(analysis::rows(&program, &folder)?);
+    let mut rows = if counters_alone { Vec::new() } else { all_but_counters(&folder)? };
+    rows.extend(counters::rows(&folder)?);
     println!("Machine: {}.\n", machine());
     println!("| what | measured | bound | |\n|---|---|---|---|");
     for row in &rows {
@@ -46,6 +44,16 @@ pub fn main() -> Result<ExitCode> {
     fs_err::remove_dir_all(&folder)?;
     let fine = rows.iter().all(|row| row.fine || row.bound.starts_with("target"));
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn all_but_counters(folder: &Path) -> Result<Vec<Row>> {
+    let built = cargo().args(["build", "--release", "--quiet"]).status()?;
+    ensure!(built.success(), "the release build failed");
+    let program = root().join("target/release/rangefinder");
+    let mut rows = vec![flood(&program, folder)?, start(&program, folder)?];
+    rows.extend(tracer(&program, folder)?);
+    rows.extend(analysis::rows(&program, folder)?);
+    Ok(rows)
 }
 
 /// A workload that prints a gigabyte, against `workload | tee file > /dev/null`.

@@ -1,10 +1,12 @@
 //! Traces of any size, made up: what `cargo xtask bench` measures with.
 
 mod kineto;
+mod ncu_rep;
 mod nsys;
 mod sqlite;
 
 pub use kineto::write_kineto;
+pub use ncu_rep::write_ncu_rep;
 pub use nsys::write_nsys;
 
 /// Always the same numbers.

@@ -2,51 +2,22 @@
 
 use std::path::PathBuf;
 
-use crate::expand::expand;
+use crate::Places;
 
-/// What names a place, in the order in which places count.
-#[derive(Debug, Clone, Default)]
-pub struct Places {
-    /// `RANGEFINDER_NSYS`, or the configuration: the user's own choice, and the only one.
-    pub chosen: Option<PathBuf>,
-    /// The folders of `PATH`.
-    pub path: Vec<PathBuf>,
-    /// `/`, or where a test has put another.
-    pub root: PathBuf,
-}
+const PATTERNS: [&str; 8] = [
+    "opt/nvidia/nsight-systems*/*/bin/nsys",
+    "opt/nvidia/nsight-systems*/*/target-linux-x64/nsys",
+    "opt/nvidia/nsight-systems*/bin/nsys",
+    "usr/local/cuda*/bin/nsys",
+    "usr/lib/nsight-systems/bin/nsys",
+    "opt/nvidia/nsight-compute/*/host/target-linux-x64/nsys",
+    "usr/local/cuda*/nsight-compute-*/host/target-linux-x64/nsys",
+    "usr/lib/nsight-compute/host/target-linux-x64/nsys",
+];
 
-/// Every nsys there is, the user's choice alone if there is one. Real paths, each once.
+/// Every nsys there is, the user's choice alone if there is one.
 pub fn find(places: &Places) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> = Vec::new();
-    let mut add = |path: PathBuf| {
-        if let Ok(real) = path.canonicalize()
-            && real.is_file()
-            && !found.contains(&real)
-        {
-            found.push(real);
-        }
-    };
-    if let Some(chosen) = &places.chosen {
-        add(if chosen.is_dir() { chosen.join("nsys") } else { chosen.clone() });
-        return found;
-    }
-    places.path.iter().for_each(|folder| add(folder.join("nsys")));
-    // Newest names last in the order of text, so backwards.
-    for pattern in [
-        "opt/nvidia/nsight-systems*/*/bin/nsys",
-        "opt/nvidia/nsight-systems*/*/target-linux-x64/nsys",
-        "opt/nvidia/nsight-systems*/bin/nsys",
-        "usr/local/cuda*/bin/nsys",
-        "usr/lib/nsight-systems/bin/nsys",
-        "opt/nvidia/nsight-compute/*/host/target-linux-x64/nsys",
-        "usr/local/cuda*/nsight-compute-*/host/target-linux-x64/nsys",
-        "usr/lib/nsight-compute/host/target-linux-x64/nsys",
-    ] {
-        let mut matches = expand(&places.root, pattern);
-        matches.sort();
-        matches.into_iter().rev().for_each(&mut add);
-    }
-    found
+    places.find("nsys", &PATTERNS)
 }
 
 #[cfg(test)]

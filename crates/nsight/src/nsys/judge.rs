@@ -4,7 +4,7 @@ use analysis::Region;
 use trace::Trace;
 
 use super::log::Told;
-use super::verdict::{Cause, Coverage, Outcome, Verdict};
+use crate::verdict::{Cause, Coverage, Outcome, Verdict};
 
 /// All that a verdict is told from.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::verdict::Cause;
+use crate::verdict::Cause;
 
 /// A line of a log that names a cause.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,20 +10,18 @@ mod options;
 mod predict;
 mod probe;
 mod range_end;
-mod verdict;
 
 use analysis::{Region, Registered};
 pub use command::{Capture, Gate, command};
-pub use find::{Places, find};
+pub use find::find;
 pub use fitness::{Fitness, fitness};
 pub use installation::{Installation, find_library, missing_library, package_of};
 pub use judge::{Case, Ending, ends_with, judge};
 pub use log::{Told, lost_its_agent, told_by};
 pub use options::Options;
 pub use predict::{Prediction, Rehearsed, Setup, predict};
-pub use probe::{Probe, environment_findings, export_types, report_names, version_in};
+pub use probe::{Probe, environment_findings, export_types, report_names};
 pub use range_end::RangeEnd;
-pub use verdict::{Cause, Coverage, Outcome, Verdict};
 
 /// Bytes that a report holds before anything is recorded, and for each range: measured on
 /// nsys 2022.4.2 and 2023.4.4 with 1,000 to 1,000,000 ranges, rounded up.

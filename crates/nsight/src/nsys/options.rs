@@ -1,5 +1,7 @@
 //! What a version of nsys can do, from what it says of itself.
 
+use crate::help::options_in;
+
 /// Options of `nsys profile`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Options {
@@ -14,18 +16,10 @@ impl Options {
     /// stands below them.
     pub fn parse(help: &str) -> Self {
         let mut options = Self::default();
-        let mut current = String::new();
-        for line in help.lines() {
-            let text = line.trim();
-            if text.starts_with('-') {
-                let long = text.split([' ', ',', '=']).find(|word| word.starts_with("--"));
-                if let Some(name) = long {
-                    current = name.trim_start_matches('-').to_owned();
-                    options.add(&current);
-                }
-            } else if current == "cuda-graph-trace" && text.contains("node") {
-                options.graph_nodes = true;
-            }
+        for (name, text) in options_in(help) {
+            options.add(&name);
+            let nodes = text[1..].iter().any(|line| line.contains("node"));
+            options.graph_nodes |= name == "cuda-graph-trace" && nodes;
         }
         options
     }

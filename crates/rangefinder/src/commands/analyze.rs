@@ -2,32 +2,114 @@
 
 use std::path::{Path, PathBuf};
 
-use analysis::{Families, Grouping, Options, STAGES, Scope, analyse};
+use analysis::{
+    CounterRegions, Families, Findings, Grouping, KernelPatterns, Options, STAGES, Scope, analyse,
+    counter_regions,
+};
 use anyhow::{Context, Result, anyhow};
+use counters::Report;
 use run::Exit;
+use serde_json::{Value, json};
 
 use super::print;
 use crate::cli::{AnalyzeArguments, GroupBy, ScopeOf};
 
+/// Of the document that holds counters alone.
+const SCHEMA: u32 = 1;
+
 pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
+    let (counted, traced) = sorted(&arguments.files);
+    let mut counters: Option<Report> = None;
+    for file in counted {
+        let next = counters::open(&file)?;
+        match &mut counters {
+            Some(all) => all.append(next),
+            None => counters = Some(next),
+        }
+    }
+    let counters = counters.map(|report| Counters::of(report, &arguments)).transpose()?;
+    let findings = if traced.is_empty() { None } else { Some(findings(&traced, &arguments)?) };
+    if let Some(folder) = &arguments.out {
+        let written = write(folder, findings.as_ref(), counters.as_ref());
+        written.with_context(|| format!("`{}` cannot be written", folder.display()))?;
+    }
+    if arguments.json {
+        let document = document(findings.as_ref(), counters.as_ref())?;
+        print(&format!("{}\n", serde_json::to_string_pretty(&document)?))?;
+        return Ok(Exit::Complete);
+    }
+    let mut screens = Vec::new();
+    screens.extend(findings.as_ref().map(|findings| report::terminal(findings, arguments.top)));
+    screens.extend(counters.as_ref().map(|counters| counters.terminal(arguments.top)));
+    print(&screens.join("\n"))?;
+    Ok(Exit::Complete)
+}
+
+/// What ncu measured, and what that is for each region.
+struct Counters {
+    report: Report,
+    regions: CounterRegions,
+}
+
+impl Counters {
+    fn of(report: Report, arguments: &AnalyzeArguments) -> Result<Self> {
+        let patterns =
+            KernelPatterns::new(&arguments.include, &arguments.exclude).map_err(|text| anyhow!(text))?;
+        let regions = counter_regions(&report, &[], &patterns);
+        Ok(Self { report, regions })
+    }
+
+    fn terminal(&self, top: usize) -> String {
+        let version = self.report.session.ncu_version.as_deref();
+        let source = version.map_or("ncu".to_owned(), |version| format!("ncu {version}"));
+        report::counters_terminal(&source, &self.regions, top)
+    }
+}
+
+/// Files that hold counters, and those that hold a trace. A run may have both.
+fn sorted(files: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
+    let (mut counted, mut traced) = (Vec::new(), Vec::new());
+    for file in files {
+        if file.is_dir() {
+            let reports = run::ncu::reports(file);
+            let only_counters = !reports.is_empty() && trace::open(std::slice::from_ref(file)).is_err();
+            counted.extend(reports);
+            if !only_counters {
+                traced.push(file.clone());
+            }
+        } else if counters::is_counters(file) {
+            counted.push(file.clone());
+        } else {
+            traced.push(file.clone());
+        }
+    }
+    (counted, traced)
+}
+
+fn findings(files: &[PathBuf], arguments: &AnalyzeArguments) -> Result<Findings> {
     let folder =
         tempfile::Builder::new().prefix("rangefinder-").tempdir().context("no place for an export")?;
-    let files = exported(&arguments.files, folder.path())?;
+    let files = exported(files, folder.path())?;
     let mut trace = trace::open(&files)?;
     drop(folder);
     analysis::keep_kernels(&mut trace, &arguments.include, &arguments.exclude)
         .map_err(|text| anyhow!(text))?;
-    let findings = analyse(&trace, &options(&arguments)?);
-    drop(trace);
-    if let Some(folder) = &arguments.out {
-        write(folder, &findings).with_context(|| format!("`{}` cannot be written", folder.display()))?;
+    Ok(analyse(&trace, &options(arguments)?))
+}
+
+/// The findings, with the counters beside them, or the counters alone.
+fn document(findings: Option<&Findings>, counters: Option<&Counters>) -> Result<Value> {
+    let mut document = match findings {
+        Some(findings) => serde_json::to_value(findings)?,
+        None => json!({"schema": SCHEMA}),
+    };
+    if let Some(Counters { report, regions }) = counters {
+        document["counters"] = serde_json::to_value(counters::rows(report))?;
+        document["counter_session"] = serde_json::to_value(&report.session)?;
+        document["counter_regions"] = report::counter_regions_json(regions);
+        document["counter_notes"] = serde_json::to_value(&report.notes)?;
     }
-    if arguments.json {
-        print(&format!("{}\n", serde_json::to_string_pretty(&findings)?))?;
-    } else {
-        print(&report::terminal(&findings, arguments.top))?;
-    }
-    Ok(Exit::Complete)
+    Ok(document)
 }
 
 /// The same files, but for those that nsys has to export first.
@@ -84,17 +166,23 @@ fn tokens(given: &[String]) -> Result<Vec<(String, f64)>> {
         .collect()
 }
 
-fn write(folder: &Path, findings: &analysis::Findings) -> Result<()> {
+fn write(folder: &Path, findings: Option<&Findings>, counters: Option<&Counters>) -> Result<()> {
     std::fs::create_dir_all(folder)?;
-    let document = serde_json::to_string_pretty(findings)?;
-    for (name, text) in [
-        ("analysis.json", document),
-        ("kernels.md", report::kernels_markdown(findings)),
-        ("operators.md", report::operators_markdown(findings)),
-        ("kernels.csv", report::kernels_csv(findings)),
-        ("regions.csv", report::regions_csv(findings)),
-    ] {
-        std::fs::write(folder.join(name), text)?;
+    let document = serde_json::to_string_pretty(&document(findings, counters)?)?;
+    std::fs::write(folder.join("analysis.json"), document)?;
+    if let Some(findings) = findings {
+        for (name, text) in [
+            ("kernels.md", report::kernels_markdown(findings)),
+            ("operators.md", report::operators_markdown(findings)),
+            ("kernels.csv", report::kernels_csv(findings)),
+            ("regions.csv", report::regions_csv(findings)),
+        ] {
+            std::fs::write(folder.join(name), text)?;
+        }
+    }
+    if let Some(counters) = counters {
+        std::fs::write(folder.join("counters.csv"), report::counters_csv(&counters.report))?;
+        report::write_counter_regions(&folder.join("counter-regions"), &counters.regions)?;
     }
     Ok(())
 }

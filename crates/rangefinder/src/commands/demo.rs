@@ -21,6 +21,7 @@ pub(crate) fn main(arguments: DemoArguments) -> Result<Exit> {
             command: vec![ourselves.into(), "demo".into(), "--emit-only".into()],
         },
         talk: arguments.talk,
+        plan: None,
         dry_run: false,
         exit_code: ExitCodeOf::Rangefinder,
     })

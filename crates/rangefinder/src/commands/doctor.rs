@@ -1,9 +1,12 @@
 //! `rangefinder doctor`
 
+use std::path::PathBuf;
+
 use anyhow::Result;
 use run::Exit;
+use run::ncu::{NcuRecord, Permission};
 use run::nsys::{Importer, NsysRecord};
-use run::provenance::{Gpus, Provenance, Tool, gather};
+use run::provenance::{ChosenTools, Gpus, Provenance, Tool, gather};
 use serde_json::json;
 
 use super::{here, print};
@@ -18,7 +21,7 @@ struct Finding {
 }
 
 pub(crate) fn main(arguments: &DoctorArguments) -> Result<Exit> {
-    let provenance = gather(None, &here()?, None);
+    let provenance = gather(None, &here()?, &ChosenTools::default());
     if arguments.json {
         let document = json!({
             "schema": 1,
@@ -26,6 +29,7 @@ pub(crate) fn main(arguments: &DoctorArguments) -> Result<Exit> {
             "gpus": provenance.gpus,
             "tools": provenance.tools,
             "nsys": provenance.nsys,
+            "ncu": provenance.ncu,
             "git": provenance.git,
         });
         print(&format!("{document:#}\n"))?;
@@ -42,8 +46,9 @@ fn findings(provenance: &Provenance) -> Vec<Finding> {
     findings.extend(gpus(&provenance.gpus));
     for found in &provenance.tools {
         findings.push(tool(found));
-        if found.name == "nsys" {
-            findings.extend(provenance.nsys.iter().flat_map(nsys));
+        match found.name {
+            "nsys" => findings.extend(provenance.nsys.iter().flat_map(nsys)),
+            _ => findings.extend(provenance.ncu.iter().flat_map(ncu)),
         }
     }
     findings
@@ -62,15 +67,7 @@ fn nsys(nsys: &NsysRecord) -> Vec<Finding> {
             )),
         });
     }
-    if let Some(others) = nsys.others.first() {
-        let more = if nsys.others.len() > 1 {
-            format!(" and {} more", nsys.others.len() - 1)
-        } else {
-            String::new()
-        };
-        let state = format!("{}, {}{more}; `nsys.path` chooses another", others.1, others.0.display());
-        findings.push(Finding { what: "also".to_owned(), state, missing: None });
-    }
+    findings.extend(also(&nsys.others, "nsys.path"));
     findings.push(importer(&nsys.importer));
     findings.extend(nsys.environment.iter().map(|line| Finding {
         what: "sampling".to_owned(),
@@ -80,6 +77,42 @@ fn nsys(nsys: &NsysRecord) -> Vec<Finding> {
             "lower /proc/sys/kernel/perf_event_paranoid to 1, or run as root".to_owned(),
         )),
     }));
+    findings
+}
+
+/// The first of the others, and how to choose it.
+fn also(others: &[(PathBuf, String)], key: &str) -> Option<Finding> {
+    let (path, version) = others.first()?;
+    let more = if others.len() > 1 { format!(" and {} more", others.len() - 1) } else { String::new() };
+    let state = format!("{version}, {}{more}; `{key}` chooses another", path.display());
+    Some(Finding { what: "also".to_owned(), state, missing: None })
+}
+
+/// What there is to say of the ncu that a run would use.
+fn ncu(ncu: &NcuRecord) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = also(&ncu.others, "ncu.path").into_iter().collect();
+    if !ncu.probe.options.replays("app-range") {
+        findings.push(Finding {
+            what: "replay".to_owned(),
+            state: format!("{} has no app-range replay", ncu.probe.version),
+            missing: Some((
+                "a range that makes unusual CUDA calls can only be measured kernel by kernel".to_owned(),
+                "install a newer Nsight Compute".to_owned(),
+            )),
+        });
+    }
+    if ncu.counters == Permission::AdminOnly {
+        findings.push(Finding {
+            what: "counters".to_owned(),
+            state: "only administrators may read them (RmProfilingAdminOnly: 1)".to_owned(),
+            missing: Some((
+                "no hardware counters".to_owned(),
+                "load the driver with NVreg_RestrictProfilingToAdminUsers=0, or run as root; in a container, \
+                 add CAP_SYS_ADMIN"
+                    .to_owned(),
+            )),
+        });
+    }
     findings
 }
 
@@ -142,9 +175,10 @@ fn tool(tool: &Tool) -> Finding {
             "no timeline by Nsight Systems; the rehearsal's ranges remain".to_owned(),
             "install Nsight Systems, or name its `nsys` with RANGEFINDER_NSYS".to_owned(),
         ),
-        _ => {
-            ("no hardware counters".to_owned(), "install Nsight Compute and put `ncu` on the PATH".to_owned())
-        }
+        _ => (
+            "no hardware counters".to_owned(),
+            "install Nsight Compute, or name its `ncu` with RANGEFINDER_NCU".to_owned(),
+        ),
     };
     Finding { what: tool.name.to_owned(), state, missing: tool.version.is_none().then_some(costs) }
 }

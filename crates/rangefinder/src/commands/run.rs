@@ -11,7 +11,15 @@ use super::{here, print, resolved};
 use crate::cli::{ExitCodeOf, RunArguments, Talk};
 use crate::progress::Progress;
 
-pub(crate) fn main(arguments: RunArguments) -> Result<Exit> {
+pub(crate) fn main(mut arguments: RunArguments) -> Result<Exit> {
+    if let Some(plan) = &arguments.plan {
+        // Found from here, wherever the workload runs.
+        let plan = std::path::absolute(plan).with_context(|| format!("`{}`", plan.display()))?;
+        arguments
+            .layers
+            .overrides
+            .push(format!("ncu.plan={}", serde_json::Value::from(plan.to_string_lossy())));
+    }
     let start = Start {
         resolved: resolved(&arguments.layers)?,
         command: arguments.layers.command,

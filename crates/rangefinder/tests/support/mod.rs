@@ -5,6 +5,7 @@
 #![allow(missing_debug_implementations)]
 
 use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -29,6 +30,12 @@ impl Sandbox {
         std::fs::write(self.path(relative), text).unwrap();
     }
 
+    /// A program of the test's own.
+    pub fn executable(&self, relative: &str, script: &str) {
+        self.write(relative, script);
+        std::fs::set_permissions(self.path(relative), std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
     /// The program under test, away from the user's own configuration.
     pub fn rangefinder(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rangefinder"));
@@ -40,6 +47,7 @@ impl Sandbox {
             .env_remove("RANGEFINDER_PRESETS")
             // Whatever is installed here: tests name the one they want.
             .env("RANGEFINDER_NSYS", "none")
+            .env("RANGEFINDER_NCU", "none")
             .stdin(Stdio::null());
         command
     }
@@ -260,4 +268,28 @@ pub fn nvtx_program(test: &str, name: &str) -> Option<String> {
         .unwrap();
     assert!(status.success(), "cc {name}.c");
     Some(fresh.to_str().unwrap().to_owned())
+}
+
+/// A library that hands out records as CUPTI does.
+pub fn fake_cupti(test: &str) -> PathBuf {
+    let library = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("libcupti-{test}.so"));
+    shared_library("fake_cupti.c", &library, &["-D_GNU_SOURCE", "-Wl,-soname,libcupti.so.fake"]);
+    library
+}
+
+/// Compiles one of the test programs into a library.
+pub fn shared_library(source: &str, library: &Path, options: &[&str]) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs").join(source);
+    let mut command = Command::new("cc");
+    command.args(["-O1", "-Wall", "-fPIC", "-shared"]).args(options).arg("-o").args([library, &source]);
+    assert!(command.status().unwrap().success());
+}
+
+/// A real report of ncu 2025.3 on an H200.
+pub fn ncu_report(name: &str, place: &Path) {
+    let packed =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../counters/tests/data/toy-{name}.ncu-rep.gz"));
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(std::fs::File::open(packed).unwrap()).read_to_end(&mut bytes).unwrap();
+    std::fs::write(place, bytes).unwrap();
 }

@@ -17,9 +17,11 @@ pub use error::ConfigError;
 pub use node::Source;
 pub use preset::{PresetInfo, available_presets};
 pub use print::masked_override;
+pub(crate) use resolve::read_yaml;
 pub use resolve::{Request, Resolved, resolve};
 pub use schema::{
-    CaptureConfig, CaptureRange, Config, Format, NcuConfig, NsysConfig, RehearsalConfig, ReplayMode,
-    ReportConfig, RunConfig, Sample, SecretsConfig, StopWith, TimelineConfig, TimelineSource, WorkloadConfig,
+    CaptureConfig, CaptureRange, ClockControl, Config, Format, NcuConfig, NsysConfig, RehearsalConfig,
+    ReplayMode, ReportConfig, RunConfig, Sample, SecretsConfig, Share, StopWith, TargetProcesses,
+    TimelineConfig, TimelineSource, WorkloadConfig,
 };
 pub use values::{Enable, Span, Text};

@@ -9,7 +9,13 @@ use super::yaml;
 /// The defaults are the first layer, not a preset.
 pub(super) const DEFAULTS: &str = include_str!("../../../../presets/default.yaml");
 
-const EMBEDDED: [(&str, &str); 2] = [
+const EMBEDDED: [(&str, &str); 8] = [
+    ("ncu.default", include_str!("../../../../presets/ncu.default.yaml")),
+    ("ncu.high", include_str!("../../../../presets/ncu.high.yaml")),
+    ("ncu.compute", include_str!("../../../../presets/ncu.compute.yaml")),
+    ("ncu.memory", include_str!("../../../../presets/ncu.memory.yaml")),
+    ("ncu.quick", include_str!("../../../../presets/ncu.quick.yaml")),
+    ("ncu.full", include_str!("../../../../presets/ncu.full.yaml")),
     ("off", include_str!("../../../../presets/off.yaml")),
     ("server", include_str!("../../../../presets/server.yaml")),
 ];

@@ -184,8 +184,16 @@ fn leaf_keys(node: &Node, prefix: &str, keys: &mut Vec<String>) {
     }
 }
 
-fn typed(tree: &Node) -> Result<Config, ConfigError> {
-    serde_path_to_error::deserialize::<_, Config>(tree).map_err(|error| {
+/// A document of another kind than a configuration, with errors as good.
+pub(crate) fn read_yaml<T: serde::de::DeserializeOwned>(
+    text: &str,
+    source: &Source,
+) -> Result<T, ConfigError> {
+    typed(&yaml::parse(text, source)?)
+}
+
+fn typed<T: serde::de::DeserializeOwned>(tree: &Node) -> Result<T, ConfigError> {
+    serde_path_to_error::deserialize::<_, T>(tree).map_err(|error| {
         let path: Vec<String> = error.path().iter().map(ToString::to_string).collect();
         let (key, node) = deepest(tree, &path);
         ConfigError::WrongValue {
@@ -197,12 +205,18 @@ fn typed(tree: &Node) -> Result<Config, ConfigError> {
     })
 }
 
+/// `[2]` of a list.
+fn item<'a>(node: &'a Node, part: &str) -> Option<&'a Node> {
+    let Value::List(items) = &node.value else { return None };
+    items.get(part.strip_prefix('[')?.strip_suffix(']')?.parse::<usize>().ok()?)
+}
+
 /// The node a deserialisation error points at: the last part of its path that exists.
 fn deepest<'a>(tree: &'a Node, path: &[String]) -> (String, &'a Node) {
     let mut node = tree;
     let mut key = Vec::new();
     for part in path {
-        match child(node, part) {
+        match child(node, part).or_else(|| item(node, part)) {
             Some(next) => {
                 node = next;
                 key.push(part.as_str());

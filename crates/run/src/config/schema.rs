@@ -119,7 +119,9 @@ impl TryFrom<Text> for RangeEnd {
 #[serde(deny_unknown_fields)]
 pub struct NcuConfig {
     pub enable: Enable,
+    pub path: Option<Text>,
     pub gating_nvtx: bool,
+    pub capture_range: CaptureRange,
     pub replay_mode: ReplayMode,
     #[serde(deserialize_with = "one_or_many")]
     pub nvtx_include: Vec<String>,
@@ -132,6 +134,8 @@ pub struct NcuConfig {
     pub kernel_include: Vec<String>,
     #[serde(deserialize_with = "one_or_many")]
     pub kernel_exclude: Vec<String>,
+    pub plan: Option<Text>,
+    pub coverage: Share,
     pub top_kernels: Option<u32>,
     pub launches_per_kernel: u32,
     pub budget: Option<Span>,
@@ -162,6 +166,20 @@ pub enum ClockControl {
 pub enum TargetProcesses {
     All,
     ApplicationOnly,
+}
+
+/// A part of a whole, 0 to 1.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "Text")]
+pub struct Share(pub f64);
+
+impl TryFrom<Text> for Share {
+    type Error = &'static str;
+
+    fn try_from(Text(text): Text) -> Result<Self, Self::Error> {
+        let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share) && *share > 0.0);
+        share.map(Self).ok_or("a part of the whole, above 0 and at most 1, e.g. `0.9`")
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]

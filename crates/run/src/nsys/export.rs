@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-use super::ask::{finished, last_lines, output_of};
 use super::{IMPORT_PATIENCE, Importer, Nsys};
+use crate::ask::{finished, last_lines, output_of};
 
 /// A file that is removed, if it is still there, when this goes.
 struct Gone<'a>(&'a Path);

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use nsight::nsys::{Installation, find_library, missing_library, package_of};
 use serde::Serialize;
 
-use super::ask::{finished, last_lines, output_of, said};
 use super::{IMPORT_PATIENCE, Nsys, PATIENCE};
+use crate::ask::{finished, last_lines, output_of, said};
 
 /// Libraries are missed one at a time.
 const MOST_LIBRARIES: usize = 16;

@@ -76,7 +76,22 @@ pub enum Route {
 #[derive(Debug, Clone)]
 pub struct Stop {
     pub after: Duration,
+    /// The clock begins when this is seen, not with the child.
+    pub once: Option<Seen>,
     pub by: StopBy,
+}
+
+/// A text in a file that grows.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    pub file: PathBuf,
+    pub text: &'static str,
+}
+
+impl Seen {
+    pub(super) fn is_there(&self) -> bool {
+        std::fs::read(&self.file).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(self.text))
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -105,6 +120,8 @@ pub struct Finished {
     pub ending: Ending,
     pub usage: Usage,
     pub ended_by_us: Option<Reason>,
+    /// When what starts the clock of a stop was seen.
+    pub seen_after: Option<Duration>,
     /// It had to be killed: it ignored what it was sent.
     pub killed: bool,
     /// What went wrong with the command that was to stop it.

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 
 use super::protocol::{Ending, Leftover, News, Order, Session, Usage, receive, send};
 use super::signals::{Received, Signals};
-use super::spec::{Reason, Spec, StopBy};
+use super::spec::{Reason, Seen, Spec, StopBy};
 use super::streams::User;
 use super::supervise::supervise;
 use super::terminal::{resize, typed_interrupts};
@@ -56,6 +56,8 @@ pub(super) struct Watch<'a> {
     pub(super) clock: Instant,
     pub(super) ending: Option<(Duration, Ending)>,
     pub(super) ended_by_us: Option<Reason>,
+    /// What starts the clock of the stop was seen.
+    pub(super) seen_at: Option<Instant>,
     pub(super) kill_at: Option<Instant>,
     pub(super) stop_command: Option<std::thread::JoinHandle<Option<String>>>,
     pub(super) killed: bool,
@@ -141,7 +143,7 @@ impl Watch<'_> {
             }
         }
         // A job brought to the foreground is not told so when it was running.
-        let look_again = in_background.then(|| Instant::now() + LOOK_AGAIN);
+        let look_again = (in_background || self.awaited().is_some()).then(|| Instant::now() + LOOK_AGAIN);
         let timeout = self
             .next_deadline()
             .into_iter()
@@ -173,12 +175,24 @@ impl Watch<'_> {
             return None;
         }
         let timeout = self.spec.timeout.map(|timeout| self.clock + timeout);
-        let stop = self.spec.stop.as_ref().map(|stop| self.clock + stop.after);
+        let stop = self.spec.stop.as_ref().and_then(|stop| {
+            let begins = if stop.once.is_some() { self.seen_at } else { Some(self.clock) };
+            Some(begins? + stop.after)
+        });
         timeout.into_iter().chain(stop).min()
+    }
+
+    /// What is still to be seen before the clock of the stop begins.
+    fn awaited(&self) -> Option<&Seen> {
+        let once = self.spec.stop.as_ref()?.once.as_ref();
+        once.filter(|_| self.seen_at.is_none() && self.ending.is_none())
     }
 
     fn look_at_clock(&mut self) {
         let now = Instant::now();
+        if self.awaited().is_some_and(Seen::is_there) {
+            self.seen_at = Some(now);
+        }
         if self.next_deadline().is_none_or(|deadline| now < deadline) {
             return;
         }

@@ -6,8 +6,17 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::{Git, Gpus, Machine, Python, Tool};
+use crate::locate::NoTool;
+use crate::ncu::{Ncu, NcuRecord};
 use crate::nsys::{Nsys, NsysRecord};
 use crate::workload::{Workload, environment};
+
+/// What the configuration names.
+#[derive(Debug, Clone, Default)]
+pub struct ChosenTools {
+    pub nsys: Option<String>,
+    pub ncu: Option<String>,
+}
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Provenance {
@@ -17,6 +26,7 @@ pub struct Provenance {
     pub tools: Vec<Tool>,
     /// What the nsys that a run would use can do, and its importer.
     pub nsys: Option<NsysRecord>,
+    pub ncu: Option<NcuRecord>,
     pub python: Option<Python>,
     /// Why `python` is absent for a Python workload.
     pub python_problem: Option<String>,
@@ -28,11 +38,11 @@ pub struct Provenance {
 }
 
 /// Asks everyone at once; each program asked has a time limit of its own, NVML has none.
-/// `nsys` is the one that the configuration names.
-pub fn gather(workload: Option<&Workload>, here: &Path, nsys: Option<&str>) -> Provenance {
+/// `chosen` are the tools that the configuration names.
+pub fn gather(workload: Option<&Workload>, here: &Path, chosen: &ChosenTools) -> Provenance {
     std::thread::scope(|scope| {
         let gpus = scope.spawn(Gpus::look);
-        let ncu = scope.spawn(|| Tool::look("ncu"));
+        let ncu = scope.spawn(|| Ncu::locate(chosen.ncu.as_deref()));
         let git = scope.spawn(|| Git::of(here));
         let python = workload.and_then(|workload| {
             let interpreter = workload.python()?;
@@ -53,15 +63,15 @@ pub fn gather(workload: Option<&Workload>, here: &Path, nsys: Option<&str>) -> P
             absent_because: Some("asking NVML failed".to_owned()),
         };
         let gpus = gpus.join().unwrap_or_else(|_| gone());
-        let found = Nsys::locate(nsys, gpus.cuda.as_deref());
-        let mut tools = vec![Tool::of_nsys(&found)];
-        tools.extend(ncu.join());
+        let nsys = Nsys::locate(chosen.nsys.as_deref(), gpus.cuda.as_deref());
+        let ncu = ncu.join().unwrap_or_else(|_| Err(NoTool::Broken("asking ncu failed".to_owned())));
         Provenance {
             rangefinder: env!("CARGO_PKG_VERSION"),
             machine: Machine::look(),
             gpus,
-            tools,
-            nsys: found.ok().and_then(|nsys| Some(nsys.record(tempfile::tempdir().ok()?.path()))),
+            tools: vec![Tool::of_nsys(&nsys), Tool::of_ncu(&ncu)],
+            nsys: nsys.ok().and_then(|nsys| Some(nsys.record(tempfile::tempdir().ok()?.path()))),
+            ncu: ncu.ok().map(|ncu| ncu.record()),
             python,
             python_problem,
             git: git.join().ok().flatten(),
@@ -81,6 +91,7 @@ impl Provenance {
             gpus: Gpus { driver: None, cuda: None, devices: Vec::new(), absent_because },
             tools: Vec::new(),
             nsys: None,
+            ncu: None,
             python: None,
             python_problem: None,
             git: None,

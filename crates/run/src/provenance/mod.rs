@@ -8,7 +8,7 @@ mod machine;
 mod python;
 mod tools;
 
-pub use environment::{Provenance, gather};
+pub use environment::{ChosenTools, Provenance, gather};
 pub use git::Git;
 pub use gpu::{Gpu, Gpus};
 pub use inputs::inputs_yaml;

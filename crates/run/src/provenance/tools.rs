@@ -1,16 +1,12 @@
 //! The vendor tools and what they say of themselves.
 
-use std::ffi::{OsStr, OsString};
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use super::ask;
-use crate::nsys::{NoNsys, Nsys};
-use crate::workload::{environment, on_path};
-
-const PATIENCE: Duration = Duration::from_secs(10);
+use crate::locate::NoTool;
+use crate::ncu::Ncu;
+use crate::nsys::Nsys;
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Tool {
@@ -24,34 +20,24 @@ pub struct Tool {
 
 impl Tool {
     /// The nsys that a run would use.
-    pub fn of_nsys(found: &Result<Nsys, NoNsys>) -> Self {
-        match found {
-            Ok(nsys) => Self {
-                name: "nsys",
-                path: Some(nsys.installation.nsys.clone()),
-                version: Some(nsys.probe.version.clone()),
-                problem: None,
-            },
-            Err(problem) => {
-                Self { name: "nsys", path: None, version: None, problem: Some(problem.to_string()) }
-            }
-        }
+    pub fn of_nsys(found: &Result<Nsys, NoTool>) -> Self {
+        let found =
+            found.as_ref().map(|nsys| (nsys.installation.nsys.as_path(), nsys.probe.version.as_str()));
+        Self::of("nsys", found)
     }
 
-    /// One that is on the PATH.
-    pub fn look(name: &'static str) -> Self {
-        let Some(path) = on_path(OsStr::new(name)) else {
-            return Self { name, path: None, version: None, problem: Some("not on the PATH".to_owned()) };
-        };
-        let argv: Vec<OsString> = vec![path.clone().into(), "--version".into()];
-        let answer = ask(argv, environment(&[]), "/".into(), PATIENCE);
-        match answer {
-            Ok(text) => {
-                let version = nsight::nsys::version_in(&text);
-                let problem = version.is_none().then(|| format!("it printed no version: {}", text.trim()));
-                Self { name, path: Some(path), version, problem }
-            }
-            Err(problem) => Self { name, path: Some(path), version: None, problem: Some(problem) },
+    /// The ncu that a run would use.
+    pub fn of_ncu(found: &Result<Ncu, NoTool>) -> Self {
+        Self::of("ncu", found.as_ref().map(|ncu| (ncu.path.as_path(), ncu.probe.version.as_str())))
+    }
+
+    fn of(name: &'static str, found: Result<(&Path, &str), &NoTool>) -> Self {
+        let (path, version) = found.ok().unzip();
+        Self {
+            name,
+            path: path.map(Path::to_owned),
+            version: version.map(str::to_owned),
+            problem: found.err().map(ToString::to_string),
         }
     }
 }

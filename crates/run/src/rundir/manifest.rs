@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use nsight::nsys::{Cause, Verdict};
+use nsight::verdict::{Cause, Verdict};
 use serde::{Deserialize, Serialize};
 
 use super::artifacts::Artifact;
@@ -140,6 +140,9 @@ pub struct Pass {
     pub ending: Ending,
     pub usage: Usage,
     pub ended_by_us: Option<Reason>,
+    /// How long after its start a tool began its work proper, where that was watched.
+    #[serde(default)]
+    pub began_after_ms: Option<u64>,
     pub killed: bool,
     pub leftovers: Vec<Leftover>,
     pub stdout_bytes: u64,
@@ -255,6 +258,7 @@ impl Pass {
             ending: finished.ending,
             usage: finished.usage,
             ended_by_us: finished.ended_by_us,
+            began_after_ms: finished.seen_after.map(|after| after.as_millis() as u64),
             killed: finished.killed,
             leftovers: finished.leftovers.clone(),
             stdout_bytes: finished.stdout.bytes,

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use analysis::{Findings, Options, Region, STAGES, analyse};
-use nsight::nsys::{Outcome, ends_with};
+use nsight::nsys::ends_with;
+use nsight::verdict::Outcome;
 use nsight::wanted;
 use trace::Trace;
 

@@ -3,8 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use super::counters::check_names;
 use super::flow::Run;
 use crate::config::{Config, ConfigError, Resolved, masked_override};
+use crate::ncu::read_plan;
 use crate::process::{Route, SuperviseError};
 use crate::rundir::{Files, Invocation, KnownHashes, Manifest, WorkloadRecord, WriteError, create, lock};
 use crate::secrets::{Redactor, secret_spans};
@@ -20,6 +22,8 @@ pub enum RunError {
     Write(#[from] WriteError),
     #[error(transparent)]
     Supervise(#[from] SuperviseError),
+    #[error("{0}\nhint: `ncu --list-sections`, `--list-sets` and `--query-metrics` list what there is")]
+    UnknownNames(String),
     #[error("{0}")]
     NotARun(String),
     #[error("`{}` is being worked on by another rangefinder", run.display())]
@@ -54,6 +58,7 @@ pub struct Start {
 /// Checks what can be checked, then makes the run directory.
 pub fn begin(start: Start) -> Result<Run, RunError> {
     let workload = Workload::new(&start.resolved.config, &start.command, &start.here)?;
+    check_counters(&start)?;
     let mut redactor = redactor(&start.resolved.config);
     redactor.learn(redactor.secrets_in(&workload.command_with_overrides()));
     redactor.learn(redactor.secrets_in(&stop_command(&start.resolved.config)));
@@ -82,9 +87,18 @@ pub fn begin(start: Start) -> Result<Run, RunError> {
         blind: false,
         second_rehearsal: None,
         timeline: None,
+        counters: None,
         findings: None,
         _lock: lock,
     })
+}
+
+/// What can be wrong with the counters' part before anything is run.
+pub(super) fn check_counters(start: &Start) -> Result<(), RunError> {
+    if let Some(plan) = &start.resolved.config.ncu.plan {
+        read_plan(&start.here.join(&plan.0))?;
+    }
+    check_names(&start.resolved)
 }
 
 fn manifest(start: &Start, workload: &Workload, files: &Files, name: String) -> Manifest {

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::begin::RunError;
 use super::flow::{Context, Run, StepResult};
-use crate::provenance::{Provenance, gather, inputs_yaml};
+use crate::config::Text;
+use crate::provenance::{ChosenTools, Provenance, gather, inputs_yaml};
 
 /// Longer than any question may take by itself.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -36,12 +37,11 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
 /// and a driver that never answers does not hold up the run.
 fn ask_everyone(run: &Run, context: &Context<'_>) -> Option<Provenance> {
     let workload = run.workload.clone();
-    let nsys = run.resolved.config.nsys.path.clone();
+    let config = &run.resolved.config;
+    let named = |path: &Option<Text>| path.as_ref().map(|path| path.0.clone());
+    let chosen = ChosenTools { nsys: named(&config.nsys.path), ncu: named(&config.ncu.path) };
     let (sender, answers) = channel();
-    std::thread::spawn(move || {
-        let nsys = nsys.as_ref().map(|path| path.0.as_str());
-        sender.send(Box::new(gather(Some(&workload), &workload.cwd, nsys)))
-    });
+    std::thread::spawn(move || sender.send(Box::new(gather(Some(&workload), &workload.cwd, &chosen))));
     let clock = Instant::now();
     loop {
         match answers.recv_timeout(LOOK_AGAIN) {

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use super::begin::RunError;
-use super::{analyse, captures, doctor, plan, rehearse, report, timeline};
-use analysis::Findings;
+use super::{analyse, counters, doctor, plan, rehearse, report, timeline};
+use analysis::{CounterRegions, Findings};
 use nsight::nsys::RangeEnd;
 
 use crate::config::{CaptureRange, Resolved};
@@ -40,6 +40,8 @@ pub struct Run {
     pub(super) second_rehearsal: Option<Inventory>,
     /// What the timeline's capture left, if it can be used.
     pub(super) timeline: Option<trace::Trace>,
+    /// What the counters' capture left, if it can be used.
+    pub(super) counters: Option<CounterRegions>,
     pub(super) findings: Option<Findings>,
     pub(super) _lock: Option<Lock>,
 }
@@ -131,7 +133,7 @@ impl Run {
             StepName::Rehearse => rehearse::step(self, context)?,
             StepName::Plan => plan::step(self)?,
             StepName::Timeline => timeline::step(self, context)?,
-            StepName::Counters => captures::counters(self),
+            StepName::Counters => counters::step(self, context)?,
             StepName::Analyse => analyse::step(self, context)?,
             StepName::Report => report::step(self)?,
         };
@@ -229,6 +231,13 @@ impl Run {
         let nsys = &self.resolved.config.nsys;
         let on = nsys.gating_nvtx && nsys.capture_range != CaptureRange::CudaProfilerApi;
         nsys.nvtx_capture.as_ref().filter(|_| on).map(|gate| gate.0.as_str())
+    }
+
+    /// The gates of ncu as the user wrote them, unless they are switched off.
+    pub(super) fn ncu_wishes(&self) -> &[String] {
+        let ncu = &self.resolved.config.ncu;
+        let on = ncu.gating_nvtx && ncu.capture_range != CaptureRange::CudaProfilerApi;
+        if on { &ncu.nvtx_include } else { &[] }
     }
 
     /// What happens when the gate closes. nsys's own default would end the workload.

@@ -2,7 +2,7 @@
 
 mod analyse;
 mod begin;
-mod captures;
+mod counters;
 mod doctor;
 mod flow;
 mod pass;
@@ -11,6 +11,7 @@ mod rehearse;
 mod report;
 mod resume;
 mod timeline;
+mod verdicts;
 
 pub use begin::{RunError, Start, begin, redactor as config_redactor};
 pub use flow::{Outcome, Run};

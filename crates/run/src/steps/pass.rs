@@ -12,9 +12,14 @@ use crate::quote::{shell_line, shell_word};
 use crate::rundir::Pass;
 use crate::workload::environment;
 
+/// The command of a pass, for people.
+pub(super) const COMMAND_FILE: &str = "cmd.txt";
+
 pub(super) struct Order {
-    /// Also the folder of its `cmd.txt`.
+    /// Also the folder of its command.
     pub(super) name: &'static str,
+    /// `cmd.txt`, or `cmd-2.txt` for a second try.
+    pub(super) command_file: String,
     pub(super) argv: Vec<OsString>,
     pub(super) variables: Vec<(String, Option<String>)>,
     /// Where `stdout.log` and `stderr.log` go.
@@ -22,11 +27,13 @@ pub(super) struct Order {
     /// How long processes may outlive the workload before they are ended.
     pub(super) linger: Duration,
     pub(super) unlink: Option<PathBuf>,
+    /// Ends the pass, where the configuration does not.
+    pub(super) stop: Option<Stop>,
 }
 
 /// Runs it to its end, under the limits of the configuration.
 pub(super) fn carry_out(run: &mut Run, order: Order, context: &Context<'_>) -> Result<Finished, RunError> {
-    let Order { name, argv, variables, logs, linger, unlink } = order;
+    let Order { name, command_file, argv, variables, logs, linger, unlink, stop } = order;
     let written = run.files.redactor.argv(&argv);
     let shown: Vec<(String, Option<String>)> = variables
         .iter()
@@ -34,7 +41,8 @@ pub(super) fn carry_out(run: &mut Run, order: Order, context: &Context<'_>) -> R
             (name.clone(), value.as_ref().map(|value| run.files.redactor.named(name, value)))
         })
         .collect();
-    run.files.text(&format!("{name}/cmd.txt"), &command_line(&written.0, &shown, &run.workload.cwd))?;
+    run.files
+        .text(&format!("{name}/{command_file}"), &command_line(&written.0, &shown, &run.workload.cwd))?;
     let config = &run.resolved.config;
     let spec = Spec {
         argv,
@@ -47,7 +55,7 @@ pub(super) fn carry_out(run: &mut Run, order: Order, context: &Context<'_>) -> R
             scrub: run.files.redactor.known_values(),
         },
         timeout: config.workload.timeout.map(|timeout| timeout.0),
-        stop: stop(config),
+        stop: stop_of(config).or(stop),
         grace: config.capture.grace.0,
         linger,
         unlink,
@@ -58,7 +66,7 @@ pub(super) fn carry_out(run: &mut Run, order: Order, context: &Context<'_>) -> R
     Ok(finished)
 }
 
-fn stop(config: &Config) -> Option<Stop> {
+fn stop_of(config: &Config) -> Option<Stop> {
     let duration = config.capture.duration?.0;
     let delay = config.capture.delay.map(|delay| delay.0).unwrap_or_default();
     let by = match config.capture.stop {
@@ -66,7 +74,7 @@ fn stop(config: &Config) -> Option<Stop> {
         StopWith::Int => StopBy::Int,
         StopWith::Command => StopBy::Command(config.capture.stop_command.iter().map(Into::into).collect()),
     };
-    Some(Stop { after: delay + duration, by })
+    Some(Stop { after: delay + duration, once: None, by })
 }
 
 /// Variables that mean something only during the pass.

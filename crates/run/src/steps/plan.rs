@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use nsight::nsys::{RangeEnd, expected_report_bytes};
 use nsight::{Proof, Remedy};
 
-use super::begin::{RunError, Start, redactor};
+use super::begin::{RunError, Start, check_counters, redactor};
+use super::counters;
 use super::flow::{Run, StepResult};
 use crate::config::{CaptureRange, Config, Enable, Resolved};
 use crate::gates::{instances, nothing_is_meant, proof_screen, proofs_json, prove_gate, range_end};
@@ -89,7 +90,10 @@ fn gates(resolved: &Resolved) -> Vec<Gate> {
         && config.nsys.gating_nvtx
         && config.nsys.capture_range != CaptureRange::CudaProfilerApi;
     let nsys = config.nsys.nvtx_capture.iter().filter(|_| gated);
-    let ncu = config.ncu.nvtx_include.iter().filter(|_| config.ncu.enable != Enable::False);
+    let counted = config.ncu.enable != Enable::False
+        && config.ncu.gating_nvtx
+        && config.ncu.capture_range != CaptureRange::CudaProfilerApi;
+    let ncu = config.ncu.nvtx_include.iter().filter(|_| counted);
     let nsys = nsys.map(|gate| Gate { key: NSYS_GATE, wish: gate.0.clone() });
     nsys.chain(ncu.map(|wish| Gate { key: NCU_GATE, wish: wish.clone() })).collect()
 }
@@ -98,6 +102,7 @@ fn gates(resolved: &Resolved) -> Vec<Gate> {
 pub fn plan_text(start: &Start) -> Result<String, RunError> {
     let config = &start.resolved.config;
     let workload = Workload::new(config, &start.command, &start.here)?;
+    check_counters(start)?;
     let redactor = redactor(config);
     let folder = Path::new("RUN/workload/rehearsal");
     let (argv, _) = redactor.argv(&workload.argv(folder));
@@ -123,35 +128,49 @@ pub fn plan_text(start: &Start) -> Result<String, RunError> {
     text.push_str(&format!(
         "rehearse   {}\ntimeline   {}\ncounters   {}\n",
         rehearse(config),
-        capture("nsys", config.nsys.enable),
-        capture("ncu", config.ncu.enable),
+        nsys(config.nsys.enable),
+        counters::planned(&start.resolved),
     ));
     let recorded = redactor.argv(&workload.command_with_overrides()).0;
-    text.push_str(&gates_text(&start.resolved, &root, &recorded, &workload.cwd));
+    let latest = latest_rehearsal(&root, &recorded, &workload.cwd);
+    if let Some(latest) = latest.as_ref().filter(|_| config.ncu.enable != Enable::False) {
+        let wall = std::time::Duration::from_millis(latest.wall_ms);
+        let told = counters::launches_text(&start.resolved, &workload.cwd, &latest.inventory, wall)?;
+        text.push_str(&told.map(|told| format!("  choice   {told}\n")).unwrap_or_default());
+    }
+    text.push_str(&gates_text(&start.resolved, latest.as_ref()));
     Ok(text)
 }
 
 /// The gates, held against the latest rehearsal of the same workload, if there is one.
-fn gates_text(resolved: &Resolved, root: &Path, argv: &[String], cwd: &Path) -> String {
+fn gates_text(resolved: &Resolved, latest: Option<&Latest>) -> String {
     let gates = gates(resolved);
     if gates.is_empty() {
         return String::new();
     }
-    let Some((run, inventory, exit_code)) = latest_rehearsal(root, argv, cwd) else {
+    let Some(Latest { run, inventory, exit_code, .. }) = latest else {
         return "gates      not proven: this workload has not been rehearsed yet; the run does it first\n"
             .to_owned();
     };
     let mut text = format!("gates      as rehearsed in {}\n", run.display());
     for gate in gates {
         let range_end = range_end(&resolved.config, RangeEnd::None);
-        let proof = prove_gate(&gate.wish, &inventory, exit_code, range_end);
-        text.push_str(&format!("\n{}: {}", gate.key, proof_screen(&proof, &inventory)));
+        let proof = prove_gate(&gate.wish, inventory, *exit_code, range_end);
+        text.push_str(&format!("\n{}: {}", gate.key, proof_screen(&proof, inventory)));
     }
     text
 }
 
+/// The latest rehearsal of a workload.
+struct Latest {
+    run: PathBuf,
+    inventory: Inventory,
+    exit_code: i32,
+    wall_ms: u64,
+}
+
 /// The newest run of this workload that has traces.
-fn latest_rehearsal(root: &Path, argv: &[String], cwd: &Path) -> Option<(PathBuf, Inventory, i32)> {
+fn latest_rehearsal(root: &Path, argv: &[String], cwd: &Path) -> Option<Latest> {
     let mut runs: Vec<PathBuf> = std::fs::read_dir(root).ok()?.flatten().map(|entry| entry.path()).collect();
     runs.sort();
     runs.into_iter().rev().find_map(|run| {
@@ -159,10 +178,11 @@ fn latest_rehearsal(root: &Path, argv: &[String], cwd: &Path) -> Option<(PathBuf
         if manifest.workload.argv != argv || Path::new(&manifest.workload.cwd) != cwd {
             return None;
         }
-        let exit_code = manifest.workload_pass()?.ending.shell_code();
+        let pass = manifest.workload_pass()?;
+        let (exit_code, wall_ms) = (pass.ending.shell_code(), pass.wall_ms);
         let inventory =
             read_rehearsal(&run.join("rehearsal")).ok().filter(|inventory| !inventory.is_empty())?;
-        Some((run, inventory, exit_code))
+        Some(Latest { run, inventory, exit_code, wall_ms })
     })
 }
 
@@ -190,12 +210,9 @@ fn rehearse(config: &Config) -> &'static str {
     }
 }
 
-fn capture(tool: &str, enable: Enable) -> String {
+fn nsys(enable: Enable) -> &'static str {
     match enable {
-        Enable::False => format!("skipped: {tool}.enable=false"),
-        Enable::Auto | Enable::True if tool == "nsys" => {
-            "the workload once more, under nsys, where there is one".to_owned()
-        }
-        Enable::Auto | Enable::True => format!("skipped: this version does not capture with {tool} yet"),
+        Enable::False => "skipped: nsys.enable=false",
+        Enable::Auto | Enable::True => "the workload once more, under nsys, where there is one",
     }
 }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::begin::RunError;
+use super::counters;
 use super::flow::{Run, StepResult};
 use crate::config::Format;
 use crate::quote::shell_line;
@@ -15,6 +16,10 @@ use crate::rundir::{Pass, StepName, StepStatus};
 const TOP: usize = 20;
 
 pub(super) fn step(run: &mut Run) -> Result<StepResult, RunError> {
+    if run.counters.is_none() && run.manifest.step(StepName::Counters).status == StepStatus::Done {
+        // A run that is resumed has only the files.
+        run.counters = counters::reread(run);
+    }
     for format in run.resolved.config.report.formats.clone() {
         match format {
             Format::Md => run.files.text("report.md", &markdown(run))?,
@@ -30,6 +35,8 @@ fn document(run: &Run) -> serde_json::Value {
         "run": run.manifest.id,
         "workload": run.manifest.workload.argv,
         "passes": run.manifest.passes,
+        "verdicts": run.manifest.verdicts,
+        "counters": run.counters.as_ref().map(report::counter_regions_json),
         "rehearsal": run.inventory.as_ref().map(Inventory::to_json),
         "environment": run.provenance.as_ref().map(|provenance| json!({
             "machine": provenance.machine, "gpus": provenance.gpus, "tools": provenance.tools,
@@ -47,6 +54,11 @@ fn markdown(run: &Run) -> String {
     verdicts_section(&mut text, run);
     if let Some(findings) = &run.findings {
         line(&mut text, &format!("## Timeline\n\n```text\n{}```\n", report::terminal(findings, TOP)));
+    }
+    if let Some(counters) = &run.counters {
+        let text_table = report::counters_terminal("ncu", counters, TOP);
+        line(&mut text, &format!("## Counters\n\n```text\n{text_table}```\n"));
+        text.push_str("Every metric by region: [ncu/regions/report.md](ncu/regions/report.md)\n\n");
     }
     if let Some(inventory) = &run.inventory {
         regions_section(&mut text, inventory);

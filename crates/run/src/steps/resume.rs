@@ -89,6 +89,7 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
         blind: false,
         second_rehearsal: None,
         timeline: None,
+        counters: None,
         findings: None,
         _lock: Some(lock),
     })

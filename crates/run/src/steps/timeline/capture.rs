@@ -3,16 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use nsight::Proof;
-use nsight::nsys::{Capture, Cause, Gate, Verdict, command, lost_its_agent, told_by};
+use nsight::nsys::{Capture, Gate, command, lost_its_agent, told_by};
+use nsight::verdict::{Cause, Verdict};
 use trace::Trace;
 
 use super::super::begin::RunError;
 use super::super::flow::{Context, Run};
-use super::super::pass::{Order, carry_out};
+use super::super::pass::{COMMAND_FILE, Order, carry_out};
 use super::verdict::{held_against, no_report};
 use super::{Rung, TOOL};
+use crate::ask::last_lines;
 use crate::config::Sample;
-use crate::nsys::{Export, ExportError, Importer, Nsys, last_lines};
+use crate::nsys::{Export, ExportError, Importer, Nsys};
 use crate::process::{Finished, SuperviseError};
 use crate::quote::shell_word;
 use crate::workload::tmpdir;
@@ -160,7 +162,16 @@ fn capture(run: &mut Run, nsys: &Nsys, rung: &Rung, context: &mut Context<'_>) -
             "`capture.delay` has no effect with a gate: recording begins when the gate opens".to_owned();
         run.warn(text, context);
     }
-    let order = Order { name: TOOL, argv, variables, logs: output, linger: LINGER, unlink: link };
+    let order = Order {
+        name: TOOL,
+        command_file: COMMAND_FILE.to_owned(),
+        argv,
+        variables,
+        logs: output,
+        linger: LINGER,
+        unlink: link,
+        stop: None,
+    };
     carry_out(run, order, context)
 }
 

@@ -3,16 +3,19 @@
 mod capture;
 mod verdict;
 
-use nsight::nsys::{Cause, Gate, Outcome, Verdict};
+use nsight::nsys::Gate;
+use nsight::verdict::{Cause, Outcome, Verdict};
 use nsight::{Proof, Remedy};
 use trace::ActivityKind;
 
 use super::begin::RunError;
 use super::flow::{Context, Run, StepResult};
 use super::rehearse;
+use super::verdicts::{record, stepped_down, told};
 use crate::config::{CaptureRange, Enable, TimelineSource};
 use crate::gates::{nothing_is_meant, prove_gate, prove_in};
-use crate::nsys::{NoNsys, Nsys};
+use crate::locate::NoTool;
+use crate::nsys::Nsys;
 use crate::process::Reason;
 use crate::rundir::{StepName, StepStatus, VerdictRecord};
 use capture::{Attempted, attempt};
@@ -101,7 +104,7 @@ fn by_the_tracer(run: &mut Run, asked_for: bool) -> Option<StepResult> {
     let outcome = if lost.is_empty() { Outcome::Captured } else { Outcome::Partial };
     let cause = (!lost.is_empty()).then_some(Cause::RecordsLost);
     let verdict = Verdict::new(outcome, cause, text).with_evidence(lost);
-    record_of(run, TRACER, "the rehearsal", &verdict);
+    record(run, TRACER, "the rehearsal", &verdict);
     Some(match outcome {
         Outcome::Captured => StepResult::Done(Some(format!("the tracer: {}", told(&verdict)))),
         _ => StepResult::Failed { why: told(&verdict), asked_for },
@@ -109,22 +112,22 @@ fn by_the_tracer(run: &mut Run, asked_for: bool) -> Option<StepResult> {
 }
 
 /// The nsys that this run uses.
-pub(super) fn located(run: &Run) -> Result<Nsys, NoNsys> {
+pub(super) fn located(run: &Run) -> Result<Nsys, NoTool> {
     let chosen = run.resolved.config.nsys.path.as_ref().map(|path| path.0.as_str());
     let cuda = run.provenance.as_ref().and_then(|provenance| provenance.gpus.cuda.as_deref());
     Nsys::locate(chosen, cuda)
 }
 
-fn without_nsys(run: &mut Run, none: &NoNsys, asked_for: bool) -> StepResult {
+fn without_nsys(run: &mut Run, none: &NoTool, asked_for: bool) -> StepResult {
     let cause = match none {
-        NoNsys::Absent(_) => Cause::NotInstalled,
-        NoNsys::Broken(_) => Cause::ToolBroken,
+        NoTool::Absent(_) => Cause::NotInstalled,
+        NoTool::Broken(_) => Cause::ToolBroken,
     };
     let verdict = Verdict::failed(cause, format!("{none}: no timeline by Nsight Systems"));
     let remedy = verdict.remedy.clone().unwrap_or_default();
     let why = format!("{}\nhint: {remedy}", verdict.text);
     if asked_for {
-        record(run, "as asked", &verdict);
+        record(run, TOOL, "as asked", &verdict);
     }
     StepResult::Skipped { why, asked_for }
 }
@@ -139,7 +142,7 @@ fn refused(run: &mut Run, proof: &Proof, asked_for: bool) -> StepResult {
     );
     let verdict = Verdict::missed(cause.map_or(Cause::NoSuchRange, nsight::Cause::of_nsys), text)
         .with_remedy("use one of the ranges there are: `rangefinder ranges` lists them");
-    record(run, "as asked", &verdict);
+    record(run, TOOL, "as asked", &verdict);
     StepResult::Failed { why: told(&verdict), asked_for }
 }
 
@@ -157,7 +160,7 @@ fn climb_down(
     let mut rungs = rungs(run, proof).into_iter().peekable();
     while let Some(rung) = rungs.next() {
         let Attempted { verdict, report } = attempt(run, nsys, &importer, &rung, proof, context)?;
-        record(run, &rung.name, &verdict);
+        record(run, TOOL, &rung.name, &verdict);
         if let Some(report) = &report {
             explain_the_miss(run, report);
         }
@@ -179,7 +182,7 @@ fn climb_down(
         }
         match rungs.peek().filter(|_| another_gate_may_help(&verdict)) {
             Some(next) => {
-                run.warn(format!("nsys, {}: {}; now {}", rung.name, told(&verdict), next.name), context);
+                run.warn(stepped_down(TOOL, &rung.name, &verdict, &next.name), context);
             }
             None => return Ok(fallen_back(run, &verdict, asked_for)),
         }
@@ -264,29 +267,4 @@ fn explain_the_miss(run: &mut Run, report: &trace::Trace) {
         verdict.remedy = cause.of_nsys().remedy().map(str::to_owned);
         verdict.evidence.push(format!("the report that was recorded without the gate: {cause}"));
     }
-}
-
-fn record(run: &mut Run, rung: &str, verdict: &Verdict) {
-    record_of(run, TOOL, rung, verdict);
-}
-
-fn record_of(run: &mut Run, tool: &str, rung: &str, verdict: &Verdict) {
-    run.manifest.verdicts.push(VerdictRecord {
-        tool: tool.to_owned(),
-        rung: rung.to_owned(),
-        verdict: verdict.clone(),
-    });
-}
-
-/// `captured: 6 of 6 instances`, and what to do.
-fn told(verdict: &Verdict) -> String {
-    let remedy = verdict.remedy.as_ref().filter(|_| verdict.outcome != Outcome::Captured);
-    let remedy = remedy.map(|remedy| format!("\nhint: {remedy}")).unwrap_or_default();
-    let quoted: String = verdict
-        .evidence
-        .iter()
-        .filter(|_| verdict.outcome != Outcome::Captured)
-        .map(|line| format!("\n  {line}"))
-        .collect();
-    format!("{}: {}{quoted}{remedy}", verdict.outcome.as_str(), verdict.text)
 }

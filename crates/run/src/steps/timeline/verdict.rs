@@ -2,15 +2,16 @@
 
 use analysis::Region;
 use nsight::Proof;
-use nsight::nsys::{Case, Cause, Ending, Gate, RangeEnd, Told, Verdict, judge};
+use nsight::nsys::{Case, Ending, Gate, RangeEnd, Told, judge};
+use nsight::verdict::{Cause, Verdict};
 use trace::Trace;
 
 use super::super::begin::RunError;
 use super::super::flow::{Context, Run};
 use super::super::rehearse;
 use super::Rung;
+use crate::ask::last_lines;
 use crate::config::Config;
-use crate::nsys::last_lines;
 use crate::process::{Finished, Reason};
 
 /// SIGTERM, as a shell counts it.

@@ -72,6 +72,32 @@ pub enum Cause {
     TimedOut,
     DiskFull,
     NoReport,
+    /// There is no GPU, or no driver for it.
+    NoGpu,
+    /// The program launches no kernel.
+    NoKernels,
+    /// With a slash ncu looks for push/pop ranges, without for start/end ranges.
+    WrongKind,
+    /// No kernel is called that.
+    NoSuchKernel,
+    /// Fewer launches happened than were to be skipped.
+    SkippedAll,
+    /// What was wanted happens in a child that was not followed.
+    ChildNotFollowed,
+    /// A range opened before the program had a CUDA context.
+    NoContext,
+    /// A range holds a call that cannot be replayed.
+    UnsupportedCall,
+    /// A range was still open when the program ended.
+    RangeNotClosed,
+    /// Somebody else holds the counters.
+    DeviceBusy,
+    /// The program did something else when it was run again.
+    ReplayDiverged,
+    OutOfMemory,
+    /// This tool does not know the GPU.
+    UnsupportedChip,
+    BudgetSpent,
 }
 
 impl Cause {
@@ -125,6 +151,32 @@ impl Cause {
             }
             Self::DiskFull => "make room, or record less",
             Self::ExportFailed | Self::ReportUnreadable => "the raw report is kept: try another nsys on it",
+            Self::NoGpu => {
+                "run it where there is an NVIDIA GPU with its driver; in a container, pass the GPU in"
+            }
+            Self::NoKernels => "look at the workload's output: does it use the GPU at all?",
+            Self::WrongKind => "write NAME/ for a push/pop range and NAME for a start/end range",
+            Self::NoSuchKernel => "look for its name in kernels.md, or leave `ncu.kernel_include` out",
+            Self::SkippedAll => "skip fewer launches",
+            Self::ChildNotFollowed => "follow the children: `ncu.target_processes=all`",
+            Self::NoContext => {
+                "use the GPU once before the range opens (a warm-up), or measure kernel by kernel: `ncu.replay_mode=kernel`"
+            }
+            Self::UnsupportedCall => "measure kernel by kernel: `ncu.replay_mode=kernel`",
+            Self::RangeNotClosed => "close the range before the program ends",
+            Self::DeviceBusy => {
+                "end whoever else reads the counters: another ncu, DCGM (`dcgmi profile --pause`), a monitoring agent"
+            }
+            Self::ReplayDiverged => {
+                "make the program do the same in every run (seeds, inputs, no autotuning), or use `ncu.replay_mode=kernel`"
+            }
+            Self::OutOfMemory => {
+                "each replay saves what the kernel writes: use `ncu.replay_mode=application`, or a smaller input"
+            }
+            Self::UnsupportedChip => "use an ncu that is as new as the GPU",
+            Self::BudgetSpent => {
+                "give it more time (`ncu.budget`), or ask for less (`ncu.sections`, `ncu.top_kernels`)"
+            }
             Self::NotStarted
             | Self::NoSuchRange
             | Self::CountVaries

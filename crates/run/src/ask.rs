@@ -1,4 +1,4 @@
-//! Questions to nsys and its programs.
+//! Questions to the vendor tools and their programs.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::process::{Finished, Spec, SuperviseError, supervise};
 use crate::workload::environment;
 
-pub(super) fn finished(
+pub(crate) fn finished(
     argv: &[OsString],
     libraries: &[PathBuf],
     patience: Duration,
@@ -23,7 +23,7 @@ pub(super) fn finished(
 }
 
 /// All that a program said, however it ended.
-pub(super) fn said(argv: &[OsString], libraries: &[PathBuf], patience: Duration) -> Result<String, String> {
+pub(crate) fn said(argv: &[OsString], libraries: &[PathBuf], patience: Duration) -> Result<String, String> {
     let finished = finished(argv, libraries, patience).map_err(|error| error.to_string())?;
     if finished.ended_by_us.is_some() {
         let program = argv[0].to_string_lossy();
@@ -32,7 +32,7 @@ pub(super) fn said(argv: &[OsString], libraries: &[PathBuf], patience: Duration)
     Ok(output_of(&finished))
 }
 
-pub(super) fn output_of(finished: &Finished) -> String {
+pub(crate) fn output_of(finished: &Finished) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     text(&finished.stdout.captured) + &text(&finished.stderr.captured)
 }

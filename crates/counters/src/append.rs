@@ -1,0 +1,28 @@
+//! Several reports as one.
+
+use crate::model::Report;
+
+impl Report {
+    /// Puts the results of another report behind these: both were made by one plan.
+    pub fn append(&mut self, other: Self) {
+        let ids: Vec<_> = other
+            .metric_names
+            .iter()
+            .map(|(_, name, unit)| self.metric_names.intern(name, |_| unit.to_owned()))
+            .collect();
+        for mut result in other.results {
+            for metric in &mut result.metrics {
+                metric.name = ids[metric.name.0 as usize];
+            }
+            result.metrics.sort_by_key(|metric| metric.name);
+            self.results.push(result);
+        }
+        self.notes.extend(other.notes);
+        self.damage = self.damage.take().or(other.damage);
+        for device in other.session.devices {
+            if !self.session.devices.iter().any(|known| known.id == device.id) {
+                self.session.devices.push(device);
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! What `ncu --csv` prints: a row for each result (`--page raw`, its second row holds
+//! the units) or a row for each metric (`--page details`).
+
+mod cells;
+mod columns;
+mod nvtx;
+mod read;
+mod scale;
+mod value;
+
+pub(crate) use read::START;
+pub use read::{read_ncu_csv, read_ncu_csv_bytes};

@@ -1,0 +1,53 @@
+//! How much may be made of a file: a few bytes of it can stand for a lot of memory.
+
+use super::wire::Wire;
+
+/// Why a message is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    Broken,
+    TooMuch,
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Broken => "is broken",
+            Self::TooMuch => "unfolds to far more than there is in the file",
+        })
+    }
+}
+
+/// Bytes that may still be allocated.
+#[derive(Debug)]
+pub(super) struct Budget {
+    left: usize,
+}
+
+/// A metric of a real report takes twice the memory of its bytes in the file.
+const MULTIPLE: usize = 8;
+const LEAST: usize = 1 << 20;
+
+impl Budget {
+    pub(super) fn of(file: &[u8]) -> Self {
+        Self { left: file.len().saturating_mul(MULTIPLE).saturating_add(LEAST) }
+    }
+
+    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), Fault> {
+        self.left = self.left.checked_sub(bytes).ok_or(Fault::TooMuch)?;
+        Ok(())
+    }
+
+    /// Text that is no UTF-8 is shown with marks in the places that are not.
+    pub(super) fn text(&mut self, value: Wire<'_>) -> Result<String, Fault> {
+        let bytes = value.bytes().unwrap_or_default();
+        self.spend(bytes.len())?;
+        Ok(String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    pub(super) fn push<T>(&mut self, list: &mut Vec<T>, item: T) -> Result<(), Fault> {
+        self.spend(size_of::<T>())?;
+        list.push(item);
+        Ok(())
+    }
+}

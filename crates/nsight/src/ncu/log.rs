@@ -1,0 +1,105 @@
+//! What ncu says in passing, and what it means.
+
+use crate::verdict::Cause;
+
+/// A line of a log that names a cause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    pub cause: Cause,
+    pub line: String,
+}
+
+/// What stands in a line, and what that means. The texts are ncu's own, and PyTorch's for a
+/// second user of CUPTI.
+const SIGNS: [(&str, Cause); 24] = [
+    ("ERR_NVGPUCTRPERM", Cause::NotPermitted),
+    ("does not have permission to access NVIDIA GPU Performance Counters", Cause::NotPermitted),
+    ("driver resource was unavailable", Cause::DeviceBusy),
+    ("Unsupported API during capture", Cause::UnsupportedCall),
+    ("Cannot capture API call for CUDA event recorded outside the range", Cause::UnsupportedCall),
+    ("No context is current on this thread", Cause::NoContext),
+    ("Could not query the context (CUDA not initialized)", Cause::NoContext),
+    ("Failed to end range", Cause::RangeNotClosed),
+    ("Profiling is not supported on", Cause::UnsupportedChip),
+    ("Unsupported architecture", Cause::UnsupportedChip),
+    ("unsupported architecture", Cause::UnsupportedChip),
+    ("UnsupportedGpu", Cause::UnsupportedChip),
+    ("Out of memory", Cause::OutOfMemory),
+    ("OutOfMemory", Cause::OutOfMemory),
+    ("Failed to save context state", Cause::OutOfMemory),
+    ("Failed to save cuda memory checkpoint", Cause::OutOfMemory),
+    ("Application replay requires that the execution", Cause::ReplayDiverged),
+    ("Unexpected number of profiled kernels", Cause::ReplayDiverged),
+    ("Inconsistent number of profiled kernels", Cause::ReplayDiverged),
+    ("failed to connect to the CUDA driver", Cause::NoGpu),
+    ("CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED", Cause::CuptiInUse),
+    ("No space left on device", Cause::DiskFull),
+    ("did not match any section", Cause::Refused),
+    ("unrecognised option", Cause::Refused),
+];
+
+/// Every cause that the log names, once each, in its order.
+pub fn told_by(log: &str) -> Vec<Told> {
+    let mut told: Vec<Told> = Vec::new();
+    for line in log.lines().map(str::trim) {
+        let cause = SIGNS.iter().find(|(sign, _)| line.contains(sign)).map(|(_, cause)| *cause);
+        if let Some(cause) = cause.filter(|cause| !told.iter().any(|told| told.cause == *cause)) {
+            told.push(Told { cause, line: line.to_owned() });
+        }
+    }
+    told
+}
+
+/// The call that could not be replayed, from a line that says so.
+pub fn unsupported_call(line: &str) -> Option<&str> {
+    let (_, rest) = line.split_once("during capture (")?;
+    rest.split(')').next().filter(|name| !name.is_empty())
+}
+
+/// What ncu counts while it works: `==PROF== Profiling "gemm" - 3: 0%....50%....100% - 10 passes`
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// Launches or ranges that were begun.
+    pub begun: u64,
+    pub done: u64,
+    /// Of the last one.
+    pub passes: Option<u32>,
+}
+
+pub fn progress(log: &str) -> Progress {
+    let mut progress = Progress::default();
+    for line in log.lines().filter(|line| line.starts_with("==PROF== Profiling ")) {
+        progress.begun += 1;
+        let Some((_, end)) = line.rsplit_once(" - ") else { continue };
+        let passes = end.strip_suffix("passes").or_else(|| end.strip_suffix("pass"));
+        if let Some(passes) = passes.and_then(|passes| passes.trim().parse().ok()) {
+            progress.done += 1;
+            progress.passes = Some(passes);
+        }
+    }
+    progress
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn told_from_what_was_printed() {
+        let causes = |log: &str| told_by(log).into_iter().map(|told| told.cause).collect::<Vec<_>>();
+        let log = "==PROF== Connected to process 12 (/usr/bin/python3)\n==ERROR== Unsupported API during capture (cuKernelSetAttribute)\n==ERROR== An error was reported by the driver\n";
+        assert_eq!(causes(log), [Cause::UnsupportedCall]);
+        assert_eq!(unsupported_call(&told_by(log)[0].line), Some("cuKernelSetAttribute"));
+        let log = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters on the target device 0.";
+        assert_eq!(causes(log), [Cause::NotPermitted]);
+        let log = "==ERROR== Profiling failed because a driver resource was unavailable. Ensure that no other tool (like DCGM) is concurrently collecting profiling data.";
+        assert_eq!(causes(log), [Cause::DeviceBusy]);
+        assert_eq!(causes("==WARNING== No kernels were profiled.\n"), []);
+    }
+
+    #[test]
+    fn how_far_it_is() {
+        let log = "==PROF== Connected to process 9\n==PROF== Profiling \"a - b\" - 0: 0%....50%....100% - 10 passes\n==PROF== Profiling \"c\" - 1: 0%....50%";
+        assert_eq!(progress(log), Progress { begun: 2, done: 1, passes: Some(10) });
+    }
+}

@@ -1,0 +1,316 @@
+//! Which launches are worth replaying.
+//!
+//! ncu replays a launch once for every pass, half a second a launch: an LLM has a hundred
+//! thousand launches and a few dozen kinds. A kind is a kernel in a shape, started in a region;
+//! measured are a few launches of each of those kinds that make up most of the GPU's time, in
+//! the whole program or in each of the regions that were named.
+//!
+//! What ncu can be told in one invocation is one list of names, one number of launches to skip
+//! and one to measure: for each kernel and shape by itself (`--filter-mode per-launch-config`),
+//! or, in older versions, for all together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use analysis::{LaunchGroup, LaunchGroups};
+use serde::Serialize;
+
+use super::classes::{Class, Classes};
+use super::command::Selection;
+use super::pace::Pace;
+use super::window::{each, narrowest};
+
+/// So many invocations at most: each runs the whole program.
+const MOST_INVOCATIONS: usize = 3;
+/// A kernel that is launched so many times as often as it is measured has a steady state.
+const STEADY: u64 = 4;
+
+/// What is wished for, and what it is chosen from.
+#[derive(Debug, Clone)]
+pub struct Demand<'a> {
+    pub launches: &'a LaunchGroups,
+    /// What is to be covered, each for itself.
+    pub parts: &'a [Part],
+    /// The part of each part's time that is to be covered, 0 to 1.
+    pub share: f64,
+    /// At most so many kernels and shapes.
+    pub most: Option<u32>,
+    /// Launches measured of each.
+    pub samples: u64,
+    /// Whether ncu counts launches for each kernel and shape by itself.
+    pub by_launch_shape: bool,
+    pub passes: u32,
+    pub pace: Pace,
+    /// Seconds that the replays may take, what the program takes by itself not counted.
+    pub budget_s: Option<f64>,
+    /// What the program takes by itself.
+    pub wall_s: f64,
+}
+
+/// The whole program, or a region that was named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    pub name: String,
+    /// By launch: whether it lies in it.
+    pub inside: Vec<bool>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Plan {
+    pub invocations: Vec<Invocation>,
+    /// Kinds that will be measured, the most time first.
+    pub chosen: Vec<Chosen>,
+    pub parts: Vec<Covered>,
+    /// The part of the GPU's time that these kinds make up.
+    pub covered: f64,
+    /// The same, had there been no budget.
+    pub covered_without_budget: f64,
+    /// What the replays take.
+    pub seconds: f64,
+}
+
+/// How much of a part's time the chosen kinds make up.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Covered {
+    pub name: String,
+    pub share: f64,
+    pub launches: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Invocation {
+    #[serde(skip)]
+    pub selection: Selection,
+    /// Results that it will leave.
+    pub launches: u64,
+    pub seconds: f64,
+}
+
+/// One kind, and how many of its launches are measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Chosen {
+    pub kernel: String,
+    #[serde(skip)]
+    pub mangled: String,
+    pub short_name: String,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub region: Option<String>,
+    pub launches: u64,
+    pub share: f64,
+    pub samples: u64,
+}
+
+/// A kind in a part.
+type Key = (usize, u32);
+
+/// The plan that covers the wanted share with the fewest launches, as far as the budget goes.
+pub fn plan(demand: &Demand<'_>) -> Plan {
+    let planner = Planner::new(demand);
+    let (invocations, picks) = planner.invocations(demand.budget_s);
+    let whole = demand.budget_s.map(|_| planner.invocations(None).1);
+    let mut samples: BTreeMap<u32, u64> = BTreeMap::new();
+    picks.iter().for_each(|launch| *samples.entry(demand.launches.sequence[*launch]).or_default() += 1);
+    let total = demand.launches.total_ns().max(1) as f64;
+    let covered = |picks: &[usize]| {
+        let groups: BTreeSet<u32> = picks.iter().map(|launch| demand.launches.sequence[*launch]).collect();
+        groups.iter().map(|group| demand.launches.groups[*group as usize].gpu_ns as f64 / total).sum()
+    };
+    Plan {
+        seconds: invocations.iter().map(|invocation| invocation.seconds).sum(),
+        chosen: samples
+            .iter()
+            .map(|(group, samples)| chosen(&demand.launches.groups[*group as usize], *samples, total))
+            .collect(),
+        parts: planner.covered_parts(&planner.keys_of(&picks), &picks),
+        covered: covered(&picks),
+        covered_without_budget: covered(whole.as_ref().unwrap_or(&picks)),
+        invocations,
+    }
+}
+
+struct Planner<'a> {
+    demand: &'a Demand<'a>,
+    classes: Classes,
+    /// By part: the time of each kind in it.
+    times: Vec<BTreeMap<u32, f64>>,
+}
+
+impl<'a> Planner<'a> {
+    fn new(demand: &'a Demand<'a>) -> Self {
+        let launches = demand.launches;
+        let times = demand.parts.iter().map(|part| {
+            let mut times: BTreeMap<u32, f64> = BTreeMap::new();
+            for launch in (0..launches.sequence.len()).filter(|launch| part.inside[*launch]) {
+                // A kernel without a time is still a kernel.
+                *times.entry(launches.sequence[launch]).or_default() += launches.gpu_ns[launch].max(1) as f64;
+            }
+            let total: f64 = times.values().sum();
+            times.values_mut().for_each(|time| *time /= total);
+            times
+        });
+        Self { demand, classes: Classes::of(launches), times: times.collect() }
+    }
+
+    /// Invocations until every part is covered, and the launches that they measure.
+    fn invocations(&self, budget_s: Option<f64>) -> (Vec<Invocation>, Vec<usize>) {
+        let (mut all, mut picks, mut spent) = (Vec::new(), Vec::new(), 0.0);
+        while all.len() < MOST_INVOCATIONS {
+            // The program's own time is free once, and more runs of it need a budget that allows them.
+            let start = if all.is_empty() { 0.0 } else { self.demand.wall_s };
+            let left = budget_s.map(|budget| budget - spent - start);
+            if !all.is_empty() && left.is_none_or(|left| left <= 0.0) {
+                break;
+            }
+            let done = self.keys_of(&picks);
+            let Some((invocation, more)) = self.next(&done, left) else { break };
+            if self.keys_of(&more).is_subset(&done) {
+                break;
+            }
+            spent += start + invocation.seconds;
+            picks.extend(more);
+            all.push(invocation);
+        }
+        picks.sort_unstable();
+        picks.dedup();
+        (all, picks)
+    }
+
+    /// The next invocation: fewer kinds until it fits into what is left.
+    fn next(&self, done: &BTreeSet<Key>, left: Option<f64>) -> Option<(Invocation, Vec<usize>)> {
+        // One kernel that is launched once would have all measured at their first launch.
+        let steady = |class: Class| self.classes.launches(class) >= STEADY * self.demand.samples;
+        let (mut wanted, met) = self.wanted(done, steady);
+        if !met {
+            wanted = self.wanted(done, |_| true).0;
+        }
+        while !wanted.is_empty() {
+            let (selection, picks) = self.select(&wanted);
+            let seconds = self.seconds(&picks);
+            if left.is_none_or(|left| seconds <= left) {
+                return Some((Invocation { selection, launches: picks.len() as u64, seconds }, picks));
+            }
+            wanted.pop();
+        }
+        None
+    }
+
+    /// The kinds that are still to be measured, the heaviest first, and whether they suffice.
+    fn wanted(&self, done: &BTreeSet<Key>, fits: impl Fn(Class) -> bool) -> (Vec<Key>, bool) {
+        let mut wanted: Vec<(f64, Key)> = Vec::new();
+        let mut met = true;
+        for (part, times) in self.times.iter().enumerate() {
+            let mut reached: f64 =
+                times.iter().filter(|(group, _)| done.contains(&(part, **group))).map(|(_, time)| time).sum();
+            let mut open: Vec<(f64, u32)> = times
+                .iter()
+                .filter(|(group, _)| {
+                    !done.contains(&(part, **group)) && fits(self.classes.of_group[**group as usize])
+                })
+                .map(|(group, time)| (*time, *group))
+                .collect();
+            open.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            for (time, group) in open {
+                if self.is_met(reached) {
+                    break;
+                }
+                reached += time;
+                wanted.push((time, (part, group)));
+            }
+            met &= self.is_met(reached);
+        }
+        wanted.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        (self.capped(wanted), met)
+    }
+
+    /// No more classes than are allowed.
+    fn capped(&self, wanted: Vec<(f64, Key)>) -> Vec<Key> {
+        let mut classes = BTreeSet::new();
+        let most = self.demand.most.map_or(usize::MAX, |most| most as usize);
+        let mut keys = Vec::new();
+        for (_, (part, group)) in wanted {
+            let class = self.classes.of_group[group as usize];
+            if classes.len() < most || classes.contains(&class) {
+                classes.insert(class);
+                keys.push((part, group));
+            }
+        }
+        keys
+    }
+
+    /// Shares are sums of many small ones.
+    fn is_met(&self, covered: f64) -> bool {
+        covered + 1e-9 >= self.demand.share
+    }
+
+    /// What to tell ncu, and the launches that it will then measure.
+    fn select(&self, wanted: &[Key]) -> (Selection, Vec<usize>) {
+        let launches = self.demand.launches;
+        let classes: Vec<Class> =
+            wanted.iter().map(|(_, group)| self.classes.of_group[*group as usize]).collect();
+        let (base, kernels) = self.classes.names(&classes);
+        let class_of = |launch: usize| self.classes.of_group[launches.sequence[launch] as usize];
+        let matched: Vec<usize> = (0..launches.sequence.len())
+            .filter(|launch| kernels.contains(self.classes.name(class_of(*launch), base)))
+            .collect();
+        let samples = self.demand.samples;
+        let (skip, count, picks) = if self.demand.by_launch_shape {
+            each(&matched, class_of, wanted, |picks| self.keys_of(picks), samples)
+        } else {
+            let window = narrowest(&matched, wanted, |launch| self.keys_of(&[launch]), samples);
+            (window.start as u64, window.len() as u64, matched[window].to_vec())
+        };
+        let kernels = kernels.into_iter().map(str::to_owned).collect();
+        let by_launch_shape = self.demand.by_launch_shape;
+        (Selection::Launches { kernels, base, skip, count, by_launch_shape }, picks)
+    }
+
+    /// The kinds that these launches measure, in every part they lie in.
+    fn keys_of(&self, picks: &[usize]) -> BTreeSet<Key> {
+        let mut keys = BTreeSet::new();
+        for launch in picks {
+            for (part, inside) in self.demand.parts.iter().enumerate() {
+                if inside.inside[*launch] {
+                    keys.insert((part, self.demand.launches.sequence[*launch]));
+                }
+            }
+        }
+        keys
+    }
+
+    fn seconds(&self, picks: &[usize]) -> f64 {
+        let Demand { pace, passes, launches, .. } = self.demand;
+        picks.iter().map(|launch| pace.seconds(*passes, launches.gpu_ns[*launch])).sum()
+    }
+
+    fn covered_parts(&self, keys: &BTreeSet<Key>, picks: &[usize]) -> Vec<Covered> {
+        let parts = self.demand.parts.iter().zip(&self.times).enumerate();
+        parts
+            .map(|(at, (part, times))| Covered {
+                name: part.name.clone(),
+                share: times
+                    .iter()
+                    .filter(|(group, _)| keys.contains(&(at, **group)))
+                    .map(|(_, time)| time)
+                    .sum(),
+                launches: picks.iter().filter(|launch| part.inside[**launch]).count() as u64,
+            })
+            .collect()
+    }
+}
+
+fn chosen(group: &LaunchGroup, samples: u64, total: f64) -> Chosen {
+    Chosen {
+        kernel: group.name.clone(),
+        mangled: group.mangled.clone(),
+        short_name: group.short_name.clone(),
+        grid: group.grid,
+        block: group.block,
+        region: group.region.as_ref().map(ToString::to_string),
+        launches: group.launches,
+        share: group.gpu_ns as f64 / total,
+        samples,
+    }
+}
+
+#[cfg(test)]
+mod tests;

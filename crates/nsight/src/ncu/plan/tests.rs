@@ -1,0 +1,133 @@
+use super::super::command::NameBase;
+use super::*;
+
+/// A run of `rounds` rounds: a heavy and a light kernel in `decode`, a copy in none, and one
+/// launch of the heavy kernel's function in another shape in `prefill`.
+fn launches(rounds: u32) -> LaunchGroups {
+    let region = |name: &str| Some(nvtx::RegionPath::new("", [name]));
+    let group = |name: &str, x: u32, region, launches, gpu_ns| LaunchGroup {
+        name: format!("{name}(float*)"),
+        short_name: name.to_owned(),
+        mangled: format!("_Z{}{name}Pf", name.len()),
+        grid: [x, 1, 1],
+        block: [128, 1, 1],
+        region,
+        launches,
+        gpu_ns,
+    };
+    let n = u64::from(rounds);
+    let groups = vec![
+        group("gemm", 8, region("decode"), n, 700 * i64::from(rounds)),
+        group("norm", 8, region("decode"), n, 200 * i64::from(rounds)),
+        group("gemm", 64, region("prefill"), 1, 60 * i64::from(rounds)),
+        group("copy", 1, None, n, 40 * i64::from(rounds)),
+    ];
+    let mut all = LaunchGroups { groups, ..LaunchGroups::default() };
+    let mut push = |group: u32, ns: i64| {
+        all.sequence.push(group);
+        all.gpu_ns.push(ns);
+        all.at_ns.push(0);
+    };
+    push(2, 60 * i64::from(rounds));
+    for _ in 0..rounds {
+        push(0, 700);
+        push(1, 200);
+        push(3, 40);
+    }
+    all
+}
+
+fn whole(launches: &LaunchGroups) -> Vec<Part> {
+    vec![Part { name: "all".to_owned(), inside: vec![true; launches.sequence.len()] }]
+}
+
+fn demand<'a>(launches: &'a LaunchGroups, parts: &'a [Part]) -> Demand<'a> {
+    Demand {
+        launches,
+        parts,
+        share: 0.9,
+        most: None,
+        samples: 1,
+        by_launch_shape: true,
+        passes: 10,
+        pace: Pace::default(),
+        budget_s: Some(300.0),
+        wall_s: 20.0,
+    }
+}
+
+#[test]
+fn few_launches_cover_most_of_the_time() {
+    let launches = launches(100);
+    let plan = plan(&demand(&launches, &whole(&launches)));
+    let [invocation] = plan.invocations.as_slice() else { panic!("{plan:?}") };
+    let Selection::Launches { kernels, base, skip, count, .. } = &invocation.selection else { panic!() };
+    // Two kernels reach 90 %; `gemm` of the other shape has the same name, and one launch.
+    assert_eq!((kernels.join(" ").as_str(), *base), ("_Z4gemmPf _Z4normPf", NameBase::Mangled));
+    assert_eq!((*skip, *count, invocation.launches), (49, 1, 2));
+    assert!((plan.covered - 0.9).abs() < 1e-9 && plan.chosen.len() == 2, "{plan:?}");
+    assert!(plan.seconds < 1.0, "{}", plan.seconds);
+}
+
+#[test]
+fn an_old_ncu_gets_a_window() {
+    let launches = launches(100);
+    let parts = whole(&launches);
+    let plan = plan(&Demand { by_launch_shape: false, samples: 2, ..demand(&launches, &parts) });
+    let Selection::Launches { skip, count, .. } = &plan.invocations[0].selection else { panic!() };
+    // The prefill's launch comes first, then `gemm` and `norm` in turn.
+    assert_eq!(*count, 4);
+    assert!((80..120).contains(skip), "{skip}");
+    assert_eq!(plan.chosen.iter().map(|chosen| chosen.samples).collect::<Vec<_>>(), [2, 2]);
+}
+
+/// Every region that was named is covered, however little of the time it takes.
+#[test]
+fn every_part_for_itself() {
+    let launches = launches(100);
+    let inside = |group: u32| launches.sequence.iter().map(|other| *other == group).collect();
+    let parts = [
+        Part {
+            name: ":decode".to_owned(),
+            inside: launches.sequence.iter().map(|group| *group < 2).collect(),
+        },
+        Part { name: ":prefill".to_owned(), inside: inside(2) },
+    ];
+    let plan = plan(&demand(&launches, &parts));
+    let shares: Vec<f64> = plan.parts.iter().map(|part| part.share).collect();
+    assert!(shares.iter().all(|share| *share >= 0.9), "{shares:?}");
+    assert_eq!(plan.invocations.len(), 1);
+}
+
+#[test]
+fn a_budget_trims() {
+    let launches = launches(100);
+    let parts = whole(&launches);
+    let one = Pace::default().seconds(10, 700) * 1.5;
+    let plan = plan(&Demand { budget_s: Some(one), ..demand(&launches, &parts) });
+    assert!(plan.seconds <= one);
+    assert!((plan.covered - 0.7).abs() < 1e-9 && (plan.covered_without_budget - 0.9).abs() < 1e-9);
+}
+
+#[test]
+fn what_is_launched_once_is_measured_at_the_start() {
+    let launches = launches(100);
+    let parts = whole(&launches);
+    let plan = plan(&Demand { share: 1.0, ..demand(&launches, &parts) });
+    assert!((plan.covered - 1.0).abs() < 1e-9, "{plan:?}");
+    assert_eq!(plan.invocations.len(), 1, "the first launches have all of it");
+    let Selection::Launches { skip, .. } = plan.invocations[0].selection else { panic!() };
+    assert_eq!(skip, 0);
+}
+
+#[test]
+fn a_cap_and_no_names() {
+    let mut launches = launches(10);
+    launches.groups.iter_mut().for_each(|group| group.mangled.clear());
+    let parts = whole(&launches);
+    let capped = plan(&Demand { most: Some(1), ..demand(&launches, &parts) });
+    let Selection::Launches { kernels, base, .. } = &capped.invocations[0].selection else { panic!() };
+    assert_eq!((kernels.as_slice(), *base), (["gemm".to_owned()].as_slice(), NameBase::Function));
+    let nothing = LaunchGroups::default();
+    assert!(plan(&demand(&nothing, &whole(&nothing))).invocations.is_empty());
+}

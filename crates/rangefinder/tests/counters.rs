@@ -1,0 +1,480 @@
+//! The counters' step: with the real ncu where no GPU is needed, and with a script in its place
+//! for what only a GPU can make it do. The reports that the script leaves are real ones.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::Value;
+use support::{Ran, Sandbox, fake_cupti, ncu_report, nvtx_program, redacted, shared_library, step, tool};
+
+fn ncu(test: &str) -> Option<PathBuf> {
+    tool(test, "ncu-2022.3.0/usr/lib/nsight-compute/ncu")
+}
+
+/// The real ncu 2022.3, and no GPU.
+fn without_gpu(test: &str, arguments: &[&str]) -> Option<(Sandbox, Ran)> {
+    let ncu = ncu(test)?;
+    let sandbox = Sandbox::new();
+    let ran = Ran::from(sandbox.rangefinder(arguments).env("RANGEFINDER_NCU", ncu).output().unwrap());
+    Some((sandbox, ran))
+}
+
+#[test]
+fn no_gpu_is_told_before_the_workload_runs_again() {
+    const TEST: &str = "no_gpu_is_told_before_the_workload_runs_again";
+    let Some((sandbox, ran)) = without_gpu(TEST, &["run", "ncu.enable=true", "--", "true"]) else { return };
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    let manifest = sandbox.manifest();
+    let verdict = &manifest["verdicts"][0]["verdict"];
+    assert_eq!((&verdict["outcome"], &verdict["cause"]), (&"failed".into(), &"no-gpu".into()));
+    assert!(verdict["text"].as_str().unwrap().contains("there is no GPU to count on"), "{verdict}");
+    assert!(manifest["passes"].as_array().unwrap().iter().all(|pass| pass["name"] != "ncu"));
+    // Nobody asked: no failure.
+    let Some((sandbox, ran)) = without_gpu(TEST, &["run", "--", "true"]) else { return };
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(step(&sandbox.manifest(), "counters")["status"], "skipped");
+    // What it can do is written down all the same.
+    let environment = std::fs::read(sandbox.only_run().join("env.json")).unwrap();
+    let environment: Value = serde_json::from_slice(&environment).unwrap();
+    let probe = &environment["ncu"]["probe"];
+    assert_eq!(probe["options"]["replay_modes"], serde_json::json!(["kernel", "application", "range"]));
+    assert!(probe["sections"].as_array().unwrap().len() >= 15, "{probe}");
+    assert!(probe["sets"].to_string().contains("roofline"), "{probe}");
+}
+
+#[test]
+fn names_that_this_ncu_does_not_have() {
+    const TEST: &str = "names_that_this_ncu_does_not_have";
+    for (wanted, said) in [
+        ("ncu.sections=[SpeedOfLigth]", "no section `SpeedOfLigth`; the nearest: `SpeedOfLight`"),
+        ("ncu.set=rooflin", "no set `rooflin`; the nearest: `roofline`"),
+        ("ncu.metrics=[dram__byts.sum]", "no metric `dram__byts`; the nearest: `dram__bytes`"),
+    ] {
+        let Some((sandbox, ran)) = without_gpu(TEST, &["run", wanted, "--", "true"]) else { return };
+        assert_eq!(ran.code, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{}", ran.stderr);
+        assert!(sandbox.runs().is_empty(), "nothing is run for it");
+    }
+    // What a preset of ours names and this ncu lacks is left out, and that is told.
+    let Some(real) = ncu(TEST) else { return };
+    let sandbox = Sandbox::new();
+    let script = format!("#!/bin/sh\n\"{}\" \"$@\" | grep -v ^SpeedOfLight_RooflineChart\n", real.display());
+    sandbox.executable("ncu", &script);
+    let mut command = sandbox.rangefinder(&["run", "--dry-run", "--", "true"]);
+    let ran = Ran::from(command.env("RANGEFINDER_NCU", sandbox.path("ncu")).output().unwrap());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.contains("\n  left out no section `SpeedOfLight_RooflineChart`"), "{}", ran.stdout);
+}
+
+/// Every section that a preset of ours names is one of ncu's.
+#[test]
+fn presets_name_what_there_is() {
+    const TEST: &str = "presets_name_what_there_is";
+    for preset in ["default", "high", "compute", "memory", "quick", "full"] {
+        let preset = format!("ncu.{preset}");
+        let Some((_, ran)) = without_gpu(TEST, &["run", "--dry-run", "-p", &preset, "--", "true"]) else {
+            return;
+        };
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert!(ran.stdout.contains("\n  measure  ") && !ran.stdout.contains("left out"), "{}", ran.stdout);
+    }
+}
+
+/// A script where ncu should be: it answers as the real one does, and makes a report of what
+/// `FAKE_REPORT` names.
+struct Scene {
+    sandbox: Sandbox,
+    command: Command,
+}
+
+impl Scene {
+    /// `body` is what the script does; it has `$out`, `$log` and `$mode`, and runs the workload
+    /// with `"$@"`.
+    fn new(test: &str, body: &str, arguments: &[&str]) -> Option<Self> {
+        let real = ncu(test)?;
+        let emit = nvtx_program(test, "emit")?;
+        let sandbox = Sandbox::new();
+        let script = format!(
+            r#"#!/bin/bash
+case "$1" in
+--help) "{real}" --help; printf '  --filter-mode arg\n  global\n  per-launch-config\n  --nvtx-push-pop-scope arg\n  --replay-mode arg\n  kernel\n  application\n  range\n  app-range\n'; exit;;
+--version|--list-*|--query-*) exec "{real}" "$@";;
+esac
+printf '%s\n' "$*" >> "{calls}"
+while true; do
+  case "$1" in
+  --export) out=$2; shift 2;;
+  --log-file) log=$2; shift 2;;
+  --replay-mode) mode=$2; shift 2;;
+  --force-overwrite|--nvtx) shift;;
+  --*) shift 2;;
+  *) break;;
+  esac
+done
+echo "==PROF== Connected to process 1" > "$log"
+{body}
+"#,
+            real = real.display(),
+            calls = sandbox.path("calls").display(),
+        );
+        sandbox.executable("ncu", &script);
+        for report in ["kernel", "range", "app-range"] {
+            ncu_report(report, &sandbox.path(&format!("{report}.ncu-rep")));
+        }
+        let arguments: Vec<String> = arguments
+            .iter()
+            .map(|word| if *word == "EMIT" { emit.clone() } else { (*word).to_owned() })
+            .collect();
+        let words: Vec<&str> = std::iter::once("run").chain(arguments.iter().map(String::as_str)).collect();
+        let mut command = sandbox.rangefinder(&words);
+        command
+            .env("RANGEFINDER_NCU", sandbox.path("ncu"))
+            .env("LD_LIBRARY_PATH", fake_nvml(&sandbox))
+            .env("REPORTS", sandbox.path(""));
+        Some(Self { sandbox, command })
+    }
+
+    fn run(mut self) -> (Sandbox, Ran, Value) {
+        let ran = Ran::from(self.command.output().unwrap());
+        let manifest = self.sandbox.manifest();
+        (self.sandbox, ran, manifest)
+    }
+}
+
+/// A folder with an NVML that knows of one device.
+fn fake_nvml(sandbox: &Sandbox) -> PathBuf {
+    let folder = sandbox.path("nvml");
+    std::fs::create_dir(&folder).unwrap();
+    shared_library("fake_nvml.c", &folder.join("libnvidia-ml.so.1"), &[]);
+    folder
+}
+
+fn verdicts(manifest: &Value) -> Vec<(String, String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
+    manifest["verdicts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|record| record["tool"] == "ncu")
+        .map(|record| {
+            let verdict = &record["verdict"];
+            (text(&record["rung"]), text(&verdict["outcome"]), text(&verdict["cause"]))
+        })
+        .collect()
+}
+
+fn row(rung: &str, outcome: &str, cause: &str) -> (String, String, String) {
+    (rung.to_owned(), outcome.to_owned(), cause.to_owned())
+}
+
+const PROFILED: &str = r#"cp $REPORTS/kernel.ncu-rep "$out"; "$@""#;
+
+#[test]
+fn counters_without_nsys() {
+    let test = "counters_without_nsys";
+    let Some(scene) = Scene::new(test, PROFILED, &["ncu.enable=true", "--", "true"]) else { return };
+    let (sandbox, ran, manifest) = scene.run();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(verdicts(&manifest), [row("kernel replay", "captured", "")]);
+    assert!(ran.stderr.contains("no timeline says which kernels matter: measured is the first launch of each kernel and launch shape"), "{}", ran.stderr);
+    let run = sandbox.only_run();
+    let csv = std::fs::read_to_string(run.join("ncu/raw.csv")).unwrap();
+    // A heading, the units, and a row for each of the 36 launches.
+    assert_eq!(csv.lines().count(), 38);
+    let regions = std::fs::read(run.join("ncu/regions/report.json")).unwrap();
+    let regions: Value = serde_json::from_slice(&regions).unwrap();
+    assert!(regions["regions"].to_string().contains("decode_all"), "{regions}");
+    assert!(std::fs::read_to_string(run.join("ncu/sections.txt")).unwrap().contains("SpeedOfLight\t"));
+    let command = std::fs::read_to_string(run.join("ncu/cmd.txt")).unwrap();
+    assert!(
+        command.contains("--clock-control none") && command.contains("--target-processes all"),
+        "{command}"
+    );
+}
+
+#[test]
+fn a_gate_without_its_slash_just_works() {
+    let test = "a_gate_without_its_slash_just_works";
+    let arguments = ["ncu.nvtx_include=[A;B]", "--", "EMIT", "push=A", "pop", "push=B", "pop"];
+    let Some(scene) = Scene::new(test, PROFILED, &arguments) else { return };
+    let (sandbox, ran, manifest) = scene.run();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(verdicts(&manifest), [row("kernel replay", "captured", "")]);
+    let calls = std::fs::read_to_string(sandbox.path("calls")).unwrap();
+    assert!(calls.contains("--nvtx-include A/ --nvtx-include B/"), "{calls}");
+    let coverage = &manifest["verdicts"][0]["verdict"]["coverage"];
+    assert!(coverage.as_array().unwrap().iter().all(|row| row["captured"].as_u64() > Some(0)), "{coverage}");
+}
+
+#[test]
+fn a_gate_that_can_match_nothing_is_not_tried() {
+    let test = "a_gate_that_can_match_nothing_is_not_tried";
+    let arguments = ["ncu.nvtx_include=[decod]", "--", "EMIT", "push=decode", "pop"];
+    let Some(scene) = Scene::new(test, PROFILED, &arguments) else { return };
+    let (sandbox, ran, manifest) = scene.run();
+    assert_eq!(ran.code, 1);
+    assert_eq!(verdicts(&manifest), [row("as asked", "missed", "no-such-range")]);
+    assert!(!sandbox.path("calls").exists() && ran.stderr.contains(":decode"), "{}", ran.stderr);
+}
+
+/// As ncu 2025.3 does with a Llama's forward pass.
+#[test]
+fn a_range_that_cannot_be_replayed_ends_in_kernels() {
+    let test = "a_range_that_cannot_be_replayed_ends_in_kernels";
+    let body = r#"case $mode in
+range) echo "==ERROR== Unsupported API during capture (cuKernelSetAttribute)" >> "$log"; exit 9;;
+app-range) echo "==WARNING== No ranges were profiled." >> "$log"; "$@";;
+*) cp $REPORTS/kernel.ncu-rep "$out"; "$@";;
+esac"#;
+    let arguments = ["ncu.replay_mode=range", "ncu.nvtx_include=[A]", "--", "EMIT", "push=A", "pop"];
+    let Some(scene) = Scene::new(test, body, &arguments) else { return };
+    let (sandbox, ran, manifest) = scene.run();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(
+        verdicts(&manifest),
+        [
+            row("range replay", "failed", "unsupported-call"),
+            row("app-range replay", "missed", "no-context"),
+            row("kernel replay", "captured", ""),
+        ]
+    );
+    insta::assert_snapshot!(test, redacted(&ran.stderr, &sandbox));
+    let run = sandbox.only_run();
+    // What each rung ran is kept, and only ranges are asked to wait for the GPU.
+    for (file, waits) in [("cmd.txt", true), ("cmd-2.txt", true), ("cmd-3.txt", false)] {
+        let command = std::fs::read_to_string(run.join("ncu").join(file)).unwrap();
+        assert_eq!(command.contains("RANGEFINDER_SYNC_RANGES=1"), waits, "{command}");
+    }
+}
+
+#[test]
+fn ranges_that_can_be_replayed() {
+    let test = "ranges_that_can_be_replayed";
+    let body = r#"cp $REPORTS/range.ncu-rep "$out"; "$@""#;
+    let arguments =
+        ["ncu.replay_mode=range", "ncu.nvtx_include=[A]", "--", "EMIT", "push=A", "pop", "push=A", "pop"];
+    let Some(scene) = Scene::new(test, body, &arguments) else { return };
+    let (sandbox, ran, manifest) = scene.run();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(verdicts(&manifest), [row("range replay", "captured", "")]);
+    let report = std::fs::read_to_string(sandbox.only_run().join("ncu/regions/report.md")).unwrap();
+    assert!(report.to_lowercase().contains("measured on the whole range"), "{report}");
+}
+
+/// What lies in another range is measured in a run of its own.
+#[test]
+fn ranges_in_ranges() {
+    let test = "ranges_in_ranges";
+    let body = r#"cp $REPORTS/range.ncu-rep "$out"; "$@""#;
+    let gates = "ncu.nvtx_include=[A,':A/A1',B]";
+    let program = ["--", "EMIT", "push=A", "push=A1", "pop", "pop", "push=B", "pop"];
+    let arguments: Vec<&str> = ["ncu.replay_mode=range", gates].into_iter().chain(program).collect();
+    let Some(scene) = Scene::new(test, body, &arguments) else { return };
+    let (sandbox, ran, _) = scene.run();
+    let calls = std::fs::read_to_string(sandbox.path("calls")).unwrap();
+    let includes: Vec<Vec<&str>> = calls
+        .lines()
+        .filter(|line| line.contains("--replay-mode range"))
+        .map(|line| {
+            line.split("--nvtx-include ").skip(1).map(|rest| rest.split(' ').next().unwrap()).collect()
+        })
+        .collect();
+    assert_eq!(includes, [vec!["A/", "B/"], vec!["A/A1"]], "{}", ran.stderr);
+}
+
+#[test]
+fn what_no_other_way_can_mend() {
+    for (test, line, cause, remedy) in [
+        (
+            "counters_are_for_administrators",
+            "ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters on the target device 0.",
+            "not-permitted",
+            "NVreg_RestrictProfilingToAdminUsers",
+        ),
+        (
+            "somebody_else_counts",
+            "Profiling failed because a driver resource was unavailable. Ensure that no other tool (like DCGM) is concurrently collecting profiling data.",
+            "device-busy",
+            "dcgmi",
+        ),
+        (
+            "too_old_for_the_chip",
+            "Profiling is not supported on device 0.",
+            "unsupported-chip",
+            "as new as the GPU",
+        ),
+        (
+            "another_profiler",
+            "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED",
+            "cupti-in-use",
+            "RANGEFINDER_PASS",
+        ),
+    ] {
+        let body = format!("echo '==ERROR== {line}' >> \"$log\"; \"$@\"; exit 1");
+        let Some(scene) = Scene::new(
+            test,
+            &body,
+            &["ncu.replay_mode=range", "ncu.nvtx_include=[A]", "--", "EMIT", "push=A", "pop"],
+        ) else {
+            return;
+        };
+        let (_, ran, manifest) = scene.run();
+        assert_eq!(verdicts(&manifest), [row("range replay", "failed", cause)], "{}", ran.stderr);
+        assert!(ran.stderr.contains(remedy) && ran.code == 1, "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn other_causes() {
+    for (test, body, outcome, cause) in [
+        (
+            "nothing_profiled",
+            r#"echo "==WARNING== No kernels were profiled." >> "$log"; "$@""#,
+            "missed",
+            "no-kernels",
+        ),
+        (
+            "workload_fails",
+            r#""$@"; echo "==ERROR== The application returned an error code (3)." >> "$log"; exit 3"#,
+            "failed",
+            "workload-failed",
+        ),
+        (
+            "replay_diverged",
+            r#""$@"; echo "==ERROR== Unexpected number of profiled kernels." >> "$log"; exit 1"#,
+            "failed",
+            "replay-diverged",
+        ),
+        (
+            "out_of_memory",
+            r#""$@"; echo "==ERROR== Out of memory." >> "$log"; exit 1"#,
+            "failed",
+            "out-of-memory",
+        ),
+        ("unreadable", r#"echo garbage > "$out"; "$@""#, "failed", "report-unreadable"),
+        (
+            "cut_short",
+            r#"head -c 1000000 $REPORTS/kernel.ncu-rep > "$out"; "$@"; exit 3"#,
+            "partial",
+            "workload-failed",
+        ),
+    ] {
+        let Some(scene) = Scene::new(test, body, &["ncu.enable=true", "--", "true"]) else { return };
+        let (_, ran, manifest) = scene.run();
+        assert_eq!(verdicts(&manifest), [row("kernel replay", outcome, cause)], "{test}: {}", ran.stderr);
+        assert_ne!(ran.code, 0, "{test}");
+    }
+}
+
+#[test]
+fn the_budget_ends_it_and_what_there_is_stays() {
+    let test = "the_budget_ends_it_and_what_there_is_stays";
+    let body = r#"cp $REPORTS/kernel.ncu-rep "$out"; sleep 2
+echo '==PROF== Profiling "copy_kernel" - 0: 0%....50%....100% - 10 passes' >> "$log"
+trap 'exit 130' INT; sleep 60 & wait"#;
+    let Some(scene) = Scene::new(test, body, &["ncu.enable=true", "ncu.budget=2s", "--", "true"]) else {
+        return;
+    };
+    let (_, ran, manifest) = scene.run();
+    assert_eq!(verdicts(&manifest), [row("kernel replay", "captured", "budget-spent")], "{}", ran.stderr);
+    let pass = manifest["passes"].as_array().unwrap().iter().find(|pass| pass["name"] == "ncu").unwrap();
+    // Two seconds until the first launch, which the budget does not count, and the budget.
+    let wall = pass["wall_ms"].as_u64().unwrap();
+    assert!((4_000..20_000).contains(&wall), "{wall}");
+}
+
+#[test]
+fn a_plan_is_checked_before_anything_runs() {
+    let sandbox = Sandbox::new();
+    sandbox.write("plan.yaml", "kernels:\n  - {name: gemm, grid: [4], sampels: 2}\n");
+    let ran = sandbox.output(&["run", "--plan", "plan.yaml", "--", "true"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("sampels") && sandbox.runs().is_empty(), "{}", ran.stderr);
+}
+
+/// Kernels that the tracer saw: 400 of one kind, 400 launches that matter less, and a gate.
+#[test]
+fn launches_are_chosen_from_the_timeline() {
+    let test = "launches_are_chosen_from_the_timeline";
+    let program = ["--", "EMIT", "inject", "push=warm", "gpu=3", "pop", "push=A", "gpu=400", "pop"];
+    let arguments = |more: &[&'static str]| {
+        let mut words = vec!["ncu.enable=true"];
+        words.extend(more);
+        words.extend(program);
+        words
+    };
+    // The report has such a kernel, too.
+    let body = r#"cp $REPORTS/kernel.ncu-rep "$out""#;
+    let Some(mut scene) = Scene::new(test, body, &arguments(&[])) else { return };
+    scene.command.env("RANGEFINDER_CUPTI", fake_cupti(test));
+    let (sandbox, ran, manifest) = scene.run();
+    assert_eq!(verdicts(&manifest), [row("kernel replay", "captured", "")]);
+    assert!(ran.code == 0 && ran.stderr.contains("which stand for 99 % of the GPU's time"), "{}", ran.stderr);
+    let run = sandbox.only_run();
+    let plan: Value = serde_json::from_slice(&std::fs::read(run.join("ncu/plan.json")).unwrap()).unwrap();
+    assert!(plan["covered"].as_f64().unwrap() >= 0.9, "{plan}");
+    assert_eq!(plan["invocations"].as_array().unwrap().len(), 1);
+    let command = std::fs::read_to_string(run.join("ncu/cmd.txt")).unwrap();
+    assert!(command.contains("--filter-mode per-launch-config"), "{command}");
+    assert!(command.contains("tiny_kernel"), "{command}");
+    // From the middle of the launches, not from their beginning.
+    let skip = command.split("--launch-skip ").nth(1).unwrap().split(' ').next().unwrap();
+    let skip: u64 = skip.parse().unwrap();
+    assert!((100..300).contains(&skip), "{command}");
+    assert!(ran.stderr.contains("of the GPU's time, about"), "{}", ran.stderr);
+    // What was chosen can be given back.
+    let saved = std::fs::read_to_string(run.join("ncu/ncu-plan.yaml")).unwrap();
+    let edited = saved.replace("samples: 1", "samples: 3");
+    let Some(scene) = Scene::new(test, body, &arguments(&["--plan", "edited.yaml"])) else { return };
+    scene.sandbox.write("edited.yaml", &edited);
+    let mut scene = scene;
+    scene.command.env("RANGEFINDER_CUPTI", fake_cupti(test));
+    let (sandbox, _, _) = scene.run();
+    let command = std::fs::read_to_string(sandbox.only_run().join("ncu/cmd.txt")).unwrap();
+    assert!(command.contains("--launch-count 3"), "{command}");
+}
+
+#[test]
+fn between_cuda_profiler_start_and_stop() {
+    let test = "between_cuda_profiler_start_and_stop";
+    let Some(scene) = Scene::new(test, PROFILED, &["ncu.capture_range=cudaProfilerApi", "--", "true"]) else {
+        return;
+    };
+    let (sandbox, ran, manifest) = scene.run();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(verdicts(&manifest), [row("kernel replay", "captured", "")]);
+    let calls = std::fs::read_to_string(sandbox.path("calls")).unwrap();
+    assert!(calls.contains("--profile-from-start off"), "{calls}");
+    assert!(ran.stderr.contains("after cudaProfilerStart"), "{}", ran.stderr);
+}
+
+/// A run that has counters and no timeline can be analysed again, and so can a report alone.
+#[test]
+fn counters_are_analysed_without_any_tool() {
+    let test = "counters_are_analysed_without_any_tool";
+    let sandbox = Sandbox::new();
+    ncu_report("kernel", &sandbox.path("x.ncu-rep"));
+    let ran = sandbox.output(&["analyze", "x.ncu-rep"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    insta::assert_snapshot!(test, ran.stdout);
+    let ran = sandbox.output(&["analyze", "--json", "--out", "tables", "x.ncu-rep"]);
+    let document: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let counters = document["counters"].as_array().unwrap();
+    assert_eq!(counters.len(), 36);
+    let first = &counters[0];
+    assert_eq!((&first["short_name"], &first["region_path"]), (&"copy_kernel".into(), &":A".into()));
+    let metrics = first["metrics"].as_object().unwrap();
+    assert_eq!(metrics.len(), 573);
+    assert_eq!(metrics["gpu__time_duration.sum"]["unit"], "ns");
+    assert!(sandbox.path("tables/counter-regions/report.md").is_file());
+    let csv = std::fs::read_to_string(sandbox.path("tables/counters.csv")).unwrap();
+    assert_eq!(csv.lines().count(), 38);
+    // Cut off in the middle: what comes before is kept, and the rest is told.
+    let bytes = std::fs::read(sandbox.path("x.ncu-rep")).unwrap();
+    std::fs::write(sandbox.path("cut.ncu-rep"), &bytes[..bytes.len() / 2]).unwrap();
+    let ran = sandbox.output(&["analyze", "cut.ncu-rep"]);
+    assert!(ran.code == 0 && ran.stdout.contains("note: "), "{}{}", ran.stdout, ran.stderr);
+}

@@ -1,0 +1,183 @@
+//! One capture by ncu: run, read, judged.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use counters::Report;
+use nsight::ncu::{Capture, Case, Ending, Wanted, command, judge, told_by};
+use nsight::verdict::{Cause, Outcome, Verdict};
+
+use super::super::begin::RunError;
+use super::super::flow::{Context, Run};
+use super::super::pass::{COMMAND_FILE, Order, carry_out};
+use super::rungs::{OneRun, Rung};
+use super::{TOOL, choice};
+use crate::ask::last_lines;
+use crate::config::{ClockControl, TargetProcesses};
+use crate::ncu::Ncu;
+use crate::process::{Finished, Reason, Seen, Stop, StopBy, SuperviseError};
+use crate::quote::shell_word;
+use crate::workload::tmpdir;
+
+/// ncu writes its report after the workload has ended.
+const LINGER: Duration = Duration::from_secs(60);
+/// A prediction that is off by a little is no reason to stop.
+const OVER_BUDGET: f64 = 1.15;
+/// What ncu says when it has found the first launch to measure.
+const FIRST: &str = "==PROF== Profiling ";
+
+pub(super) struct Attempted {
+    pub(super) verdict: Verdict,
+    pub(super) report: Option<Report>,
+}
+
+/// Every run of the program that the rung needs, read as one report.
+pub(super) fn attempt(
+    run: &mut Run,
+    ncu: &Ncu,
+    wanted: &Wanted,
+    rung: &Rung,
+    number: usize,
+    context: &mut Context<'_>,
+) -> Result<Attempted, RunError> {
+    let folder = run.files.folder(TOOL)?;
+    let (mut report, mut log, mut unreadable, mut ending) = (None, String::new(), None, Ending::Well);
+    for (at, one) in rung.runs.iter().enumerate() {
+        let name = name(number, at, rung.runs.len());
+        let finished = match capture(run, ncu, wanted, rung, one, &name, context) {
+            Ok(finished) => finished,
+            Err(RunError::Supervise(error)) if !matches!(error, SuperviseError::Log { .. }) => {
+                let text = format!("ncu could not be started: {error}");
+                let verdict = super::verdict(Outcome::Failed, Cause::NotStarted, text);
+                return Ok(Attempted { verdict, report });
+            }
+            Err(error) => return Err(error),
+        };
+        log.push_str(&said(&folder, &name));
+        let file = folder.join(format!("{name}.ncu-rep"));
+        if file.is_file() {
+            match counters::read_ncu_report(&file) {
+                Ok(more) => append(&mut report, more),
+                Err(error) => unreadable = Some(error.to_string()),
+            }
+        }
+        ending = ended(run, &finished);
+        if ending != Ending::Well {
+            break;
+        }
+    }
+    if let (None, Some(why)) = (&report, unreadable) {
+        let text = format!("the report cannot be read: {why}");
+        return Ok(Attempted {
+            verdict: super::verdict(Outcome::Failed, Cause::ReportUnreadable, text),
+            report,
+        });
+    }
+    let trace = run.inventory.as_ref().map(|inventory| &inventory.trace);
+    let kernels = trace.filter(|trace| choice::has_kernels(trace)).map(|trace| trace.activities.len() as u64);
+    let verdict = judge(&Case {
+        replay: rung.replay,
+        report: report.as_ref(),
+        told: &told_by(&log),
+        ending,
+        planned: rung.planned,
+        chosen: &rung.chosen,
+        regions: &rung.regions,
+        kernels,
+        gate: None,
+        log: last_lines(&log),
+    });
+    Ok(Attempted { verdict, report })
+}
+
+/// `run`, and a number where there is more than one.
+fn name(rung: usize, at: usize, of: usize) -> String {
+    let mut name = "run".to_owned();
+    if rung > 1 {
+        name.push_str(&format!("-{rung}"));
+    }
+    if of > 1 {
+        name.push_str(&format!(".{}", at + 1));
+    }
+    name
+}
+
+fn append(report: &mut Option<Report>, more: Report) {
+    match report {
+        Some(report) => report.append(more),
+        None => *report = Some(more),
+    }
+}
+
+/// Runs the workload under ncu.
+fn capture(
+    run: &mut Run,
+    ncu: &Ncu,
+    wanted: &Wanted,
+    rung: &Rung,
+    one: &OneRun,
+    name: &str,
+    context: &mut Context<'_>,
+) -> Result<Finished, RunError> {
+    let folder = run.files.folder(&format!("workload/{TOOL}"))?;
+    let output = run.files.folder(TOOL)?;
+    let (tmpdir, link) = tmpdir(run.files.root())?;
+    let mut variables = run.workload.variables(TOOL, &folder, &tmpdir);
+    if rung.replay.of_ranges() {
+        // For a workload that can: work that is still in flight when a range closes is not
+        // replayed with it.
+        variables.push(("RANGEFINDER_SYNC_RANGES".to_owned(), Some("1".to_owned())));
+    }
+    let config = &run.resolved.config.ncu;
+    let log = output.join(format!("{name}.log"));
+    let capture = Capture {
+        replay: rung.replay,
+        gate: one.gate.clone(),
+        selection: one.selection.clone(),
+        wanted,
+        any_thread: rung.any_thread,
+        children: config.target_processes == TargetProcesses::All,
+        clock_control: match config.clock_control {
+            ClockControl::None => "none",
+            ClockControl::Base => "base",
+        },
+        extra: &config.extra_args,
+        report: &output.join(format!("{name}.ncu-rep")),
+        log: &log,
+    };
+    let (argv, left_out) = command(&ncu.path, &ncu.probe.options, &capture, &run.workload.argv(&folder));
+    // Once the budget is spent the program is interrupted, and ncu keeps what it has.
+    let stop = config.budget.map(|budget| Stop {
+        after: budget.0.mul_f64(OVER_BUDGET),
+        once: Some(Seen { file: log, text: FIRST }),
+        by: StopBy::Int,
+    });
+    for option in left_out {
+        run.warn(format!("ncu {} does not know {}", ncu.probe.version, shell_word(&option)), context);
+    }
+    let command_file =
+        if name == "run" { COMMAND_FILE.to_owned() } else { format!("cmd{}.txt", &name["run".len()..]) };
+    let order =
+        Order { name: TOOL, command_file, argv, variables, logs: output, linger: LINGER, unlink: link, stop };
+    carry_out(run, order, context)
+}
+
+fn ended(run: &Run, finished: &Finished) -> Ending {
+    match finished.ended_by_us {
+        Some(Reason::Interrupted) => Ending::Interrupted,
+        Some(Reason::Timeout) => Ending::TimedOut,
+        // What the configuration asked for.
+        Some(Reason::Stopped) if run.resolved.config.capture.duration.is_some() => Ending::Well,
+        Some(Reason::Stopped) => Ending::BudgetSpent,
+        None if finished.ending.success() => Ending::Well,
+        None => Ending::Failed(finished.ending.shell_code()),
+    }
+}
+
+/// What ncu itself said; what it says before it knows of its log file is on stderr.
+fn said(folder: &Path, name: &str) -> String {
+    let files: [PathBuf; 2] = [folder.join(format!("{name}.log")), folder.join("stderr.log")];
+    files
+        .map(|file| String::from_utf8_lossy(&std::fs::read(file).unwrap_or_default()).into_owned())
+        .join("\n")
+}

@@ -1,0 +1,361 @@
+//! Step 6: the hardware counters by ncu, judged by what is in the report, one rung after the
+//! other.
+
+mod capture;
+mod choice;
+mod rungs;
+mod wanted;
+
+use std::path::Path;
+use std::time::Duration;
+
+use analysis::{CounterRegions, KernelPatterns, KnownRegion, Region, counter_regions};
+use counters::Report;
+use nsight::Proof;
+use nsight::ncu::{ReplayMode, remedy};
+use nsight::verdict::{Cause, Outcome, Verdict};
+use nvtx::Kind;
+
+use super::begin::RunError;
+use super::flow::{Context, Run, StepResult};
+use super::rehearse;
+use super::verdicts::{record, stepped_down, told};
+use crate::config::{self, CaptureRange, Enable, Resolved};
+use crate::gates::{nothing_is_meant, prove_gate};
+use crate::locate::NoTool;
+use crate::ncu::{Ncu, Permission, permission, read_plan, reports};
+use crate::process::Reason;
+use crate::rehearsal::Inventory;
+use crate::rundir::{StepName, StepStatus};
+use capture::{Attempted, attempt};
+use rungs::{Rung, rungs};
+pub(super) use wanted::check_names;
+use wanted::{Names, names, there};
+
+const TOOL: &str = "ncu";
+
+pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResult, RunError> {
+    // Of an earlier attempt.
+    run.manifest.verdicts.retain(|record| record.tool != TOOL);
+    let config = &run.resolved.config.ncu;
+    if config.enable == Enable::False {
+        return Ok(StepResult::Skipped { why: "`ncu.enable=false`".to_owned(), asked_for: false });
+    }
+    let asked_for = asked_for(run);
+    if run.manifest.step(StepName::Rehearse).status == StepStatus::Failed && !asked_for {
+        let why = "the workload failed in its rehearsal".to_owned();
+        return Ok(StepResult::Skipped { why, asked_for });
+    }
+    let ncu = match Ncu::locate(run.resolved.config.ncu.path.as_ref().map(|path| path.0.as_str())) {
+        Ok(ncu) => ncu,
+        Err(none) => return Ok(without_ncu(run, &none, asked_for)),
+    };
+    if let Some(verdict) = hopeless(run) {
+        return Ok(not_started(run, &verdict, asked_for));
+    }
+    let Names { wanted, notes } = names(run, &ncu)?;
+    for note in notes {
+        run.warn(note, context);
+    }
+    let proofs = proofs(run);
+    if let Some(proof) = proofs.iter().find(|proof| nothing_is_meant(proof)) {
+        let verdict = refused(proof);
+        return Ok(not_started(run, &verdict, asked_for));
+    }
+    // What an earlier attempt left.
+    rehearse::set_aside(&run.files.path(TOOL))?;
+    record_probe(run, &ncu)?;
+    let rungs = match rungs(run, &ncu, &wanted, &proofs, context)? {
+        Ok(rungs) => rungs,
+        Err(verdict) => return Ok(not_started(run, &verdict, asked_for)),
+    };
+    climb_down(run, &ncu, &wanted, rungs, asked_for, context)
+}
+
+/// What `--dry-run` says of this step.
+pub(super) fn planned(resolved: &Resolved) -> String {
+    let config = &resolved.config.ncu;
+    if config.enable == Enable::False {
+        return "skipped: ncu.enable=false".to_owned();
+    }
+    let ncu = match Ncu::locate(config.path.as_ref().map(|path| path.0.as_str())) {
+        Ok(ncu) => ncu,
+        Err(none) => return format!("skipped: {none}"),
+    };
+    let (wanted, left_out) = there(resolved, &ncu);
+    let budget = config
+        .budget
+        .map_or("without a limit".to_owned(), |budget| format!("at most {:?} of replays", budget.0));
+    let mut text = format!(
+        "the workload once more, under ncu {}, {} replay, {budget}\n  measure  {}",
+        ncu.probe.version,
+        mode(resolved).as_str(),
+        measured(&wanted),
+    );
+    for unknown in left_out {
+        text.push_str(&format!("\n  left out {unknown}"));
+    }
+    text
+}
+
+/// What is measured, on a line.
+fn measured(wanted: &nsight::ncu::Wanted) -> String {
+    let set = wanted.set.iter().map(|set| format!("set {set}"));
+    let parts: Vec<String> =
+        set.chain(wanted.sections.iter().cloned()).chain(wanted.metrics.iter().cloned()).collect();
+    if parts.is_empty() { "what ncu measures by default".to_owned() } else { parts.join(", ") }
+}
+
+/// The launches that a rehearsal's kernels would have chosen, on a line.
+pub(super) fn launches_text(
+    resolved: &Resolved,
+    cwd: &Path,
+    inventory: &Inventory,
+    wall: Duration,
+) -> Result<Option<String>, RunError> {
+    let config = &resolved.config.ncu;
+    let chosen = config.path.as_ref().map(|path| path.0.as_str());
+    let Some(ncu) = Ncu::locate(chosen).ok().filter(|_| choice::has_kernels(&inventory.trace)) else {
+        return Ok(None);
+    };
+    let entries = config.plan.as_ref().map(|plan| read_plan(&cwd.join(&plan.0))).transpose()?;
+    let regions: Vec<&Region> = config
+        .nvtx_include
+        .iter()
+        .flat_map(|wish| nsight::wanted(wish, &inventory.regions))
+        .flat_map(|wanted| wanted.regions)
+        .collect();
+    let choice = choice::choose_launches(&choice::Given {
+        config,
+        trace: &inventory.trace,
+        regions: &regions,
+        entries: entries.as_deref(),
+        by_launch_shape: ncu.probe.options.counts_by_launch_shape(),
+        wanted: &there(resolved, &ncu).0,
+        wall,
+    });
+    Ok(Some(match choice {
+        Ok(choice::Choice::Planned { plan, .. }) => choice::told(&plan),
+        Ok(choice::Choice::NoLaunches) => "no launch of what was asked for".to_owned(),
+        Err(why) => why,
+    }))
+}
+
+fn mode(resolved: &Resolved) -> ReplayMode {
+    match resolved.config.ncu.replay_mode {
+        config::ReplayMode::Kernel => ReplayMode::Kernel,
+        config::ReplayMode::Application => ReplayMode::Application,
+        config::ReplayMode::Range => ReplayMode::Range,
+        config::ReplayMode::AppRange => ReplayMode::AppRange,
+    }
+}
+
+/// Set to `true`, or gated, in a layer that the user wrote.
+fn asked_for(run: &Run) -> bool {
+    let config = &run.resolved.config.ncu;
+    let by_user = |key: &str| run.resolved.set_by_user(key);
+    config.enable == Enable::True && by_user("ncu.enable")
+        || !config.nvtx_include.is_empty() && by_user("ncu.nvtx_include")
+        || config.capture_range == CaptureRange::CudaProfilerApi && by_user("ncu.capture_range")
+        || config.plan.is_some()
+}
+
+fn without_ncu(run: &mut Run, none: &NoTool, asked_for: bool) -> StepResult {
+    let cause = match none {
+        NoTool::Absent(_) => Cause::NotInstalled,
+        NoTool::Broken(_) => Cause::ToolBroken,
+    };
+    let verdict = verdict(Outcome::Failed, cause, format!("{none}: no hardware counters"));
+    not_started(run, &verdict, asked_for)
+}
+
+/// What can be known before the workload is started.
+fn hopeless(run: &Run) -> Option<Verdict> {
+    let gpus = run.provenance.as_ref().map(|provenance| &provenance.gpus);
+    // A device that is hidden from NVML may still be there; no driver is none.
+    if let Some(because) = gpus.and_then(|gpus| gpus.absent_because.as_ref()) {
+        let text = format!("not started: there is no GPU to count on ({because})");
+        return Some(verdict(Outcome::Failed, Cause::NoGpu, text));
+    }
+    if permission() == Permission::AdminOnly {
+        let text = "not started: only administrators may read this GPU's counters (RmProfilingAdminOnly: 1)";
+        return Some(verdict(Outcome::Failed, Cause::NotPermitted, text.to_owned()));
+    }
+    None
+}
+
+/// A capture that was not tried: a failure if it was asked for, else only left out.
+fn not_started(run: &mut Run, verdict: &Verdict, asked_for: bool) -> StepResult {
+    if asked_for {
+        record(run, TOOL, "as asked", verdict);
+        return StepResult::Failed { why: told(verdict), asked_for };
+    }
+    let hint = verdict.remedy.as_ref().map(|remedy| format!("\nhint: {remedy}")).unwrap_or_default();
+    StepResult::Skipped { why: format!("{}{hint}", verdict.text), asked_for }
+}
+
+fn refused(proof: &Proof) -> Verdict {
+    let cause = proof.ncu.cause.as_ref();
+    let text = format!(
+        "not started: its gate `{}` can match nothing, as the plan says{}",
+        proof.typed,
+        cause.map(|cause| format!(": {cause}")).unwrap_or_default()
+    );
+    verdict(Outcome::Missed, Cause::NoSuchRange, text)
+        .with_remedy("use one of the ranges there are: `rangefinder ranges` lists them")
+}
+
+/// What ncu makes of each gate, where a rehearsal can tell.
+fn proofs(run: &Run) -> Vec<Proof> {
+    let Some(inventory) = &run.inventory else { return Vec::new() };
+    let exit_code = run.manifest.workload_pass().map_or(0, |pass| pass.ending.shell_code());
+    run.ncu_wishes()
+        .iter()
+        .map(|wish| prove_gate(wish, inventory, exit_code, run.planned_range_end()))
+        .collect()
+}
+
+fn record_probe(run: &Run, ncu: &Ncu) -> Result<(), RunError> {
+    let sections: String =
+        ncu.probe.sections.iter().map(|section| format!("{}\t{}\n", section.id, section.name)).collect();
+    let sets: String =
+        ncu.probe.sets.iter().map(|set| format!("set {}\t{}\n", set.id, set.sections.join(", "))).collect();
+    run.files.folder(TOOL)?;
+    run.files.text("ncu/sections.txt", &format!("# ncu {}\n{sections}{sets}", ncu.probe.version))?;
+    Ok(())
+}
+
+/// Each rung in turn, until one leaves what was wanted.
+fn climb_down(
+    run: &mut Run,
+    ncu: &Ncu,
+    wanted: &nsight::ncu::Wanted,
+    rungs: Vec<Rung>,
+    asked_for: bool,
+    context: &mut Context<'_>,
+) -> Result<StepResult, RunError> {
+    let mut rungs = rungs.into_iter().enumerate().peekable();
+    while let Some((number, rung)) = rungs.next() {
+        let Attempted { verdict, report } = match &rung.foretold {
+            // The rehearsal has said that it cannot work: the program is not run for it.
+            Some(verdict) => Attempted { verdict: verdict.clone(), report: None },
+            None => attempt(run, ncu, wanted, &rung, number + 1, context)?,
+        };
+        record(run, TOOL, &rung.name, &verdict);
+        let interrupted =
+            |pass: &crate::rundir::Pass| pass.name == TOOL && pass.ended_by_us == Some(Reason::Interrupted);
+        let stopped = run.manifest.passes.last().is_some_and(interrupted);
+        if let Some(report) =
+            report.filter(|_| matches!(verdict.outcome, Outcome::Captured | Outcome::Partial))
+        {
+            run.counters = Some(keep(run, &report)?);
+        }
+        if stopped {
+            return Ok(StepResult::Interrupted(told(&verdict)));
+        }
+        match verdict.outcome {
+            Outcome::Captured => {
+                let text =
+                    format!("ncu {}, {}: {}{}", ncu.probe.version, rung.name, told(&verdict), took(run));
+                return Ok(StepResult::Done(Some(text)));
+            }
+            Outcome::Partial => return Ok(StepResult::Failed { why: told(&verdict), asked_for }),
+            Outcome::Missed | Outcome::Failed => {}
+        }
+        match rungs.peek().filter(|_| another_way_may_help(&verdict)) {
+            Some((_, next)) => {
+                run.warn(stepped_down(TOOL, &rung.name, &verdict, &next.name), context);
+            }
+            None => return Ok(StepResult::Failed { why: told(&verdict), asked_for }),
+        }
+    }
+    // There is always a rung, and the last one returns.
+    Ok(StepResult::Skipped { why: "there is no way to capture".to_owned(), asked_for })
+}
+
+/// What the replays took, against what they were allowed.
+fn took(run: &Run) -> String {
+    let pass = run.manifest.passes.iter().rfind(|pass| pass.name == TOOL);
+    let began = pass.and_then(|pass| Some(pass.wall_ms.saturating_sub(pass.began_after_ms?)));
+    let budget = run.resolved.config.ncu.budget;
+    match (began, budget) {
+        (Some(took), Some(budget)) => {
+            format!(", in {:.1} s of {:.0} s", took as f64 / 1e3, budget.0.as_secs_f64())
+        }
+        _ => String::new(),
+    }
+}
+
+/// It does not help against a missing permission.
+fn another_way_may_help(verdict: &Verdict) -> bool {
+    !matches!(
+        verdict.cause,
+        Some(
+            Cause::NotPermitted
+                | Cause::DeviceBusy
+                | Cause::NoGpu
+                | Cause::UnsupportedChip
+                | Cause::Refused
+                | Cause::DiskFull
+                | Cause::Interrupted
+                | Cause::CuptiInUse
+                | Cause::NotStarted
+        )
+    )
+}
+
+/// What can be read without ncu: every metric, and the regions.
+fn keep(run: &Run, report: &Report) -> Result<CounterRegions, RunError> {
+    run.files.text("ncu/raw.csv", &report::counters_csv(report))?;
+    let regions = by_region(run, report);
+    let folder = run.files.folder("ncu/regions")?;
+    report::write_counter_regions(&folder, &regions)
+        .map_err(|error| crate::rundir::WriteError::new(&folder, error))?;
+    Ok(regions)
+}
+
+/// What an earlier attempt at this run measured.
+pub(super) fn reread(run: &Run) -> Option<CounterRegions> {
+    let mut all: Option<Report> = None;
+    for file in reports(run.files.root()) {
+        let report = ::counters::read_ncu_report(&file).ok()?;
+        match &mut all {
+            Some(all) => all.append(report),
+            None => all = Some(report),
+        }
+    }
+    Some(by_region(run, &all?))
+}
+
+fn by_region(run: &Run, report: &Report) -> CounterRegions {
+    let config = &run.resolved.config.ncu;
+    let patterns = KernelPatterns::new(&config.kernel_include, &config.kernel_exclude).unwrap_or_default();
+    counter_regions(report, &known(run), &patterns)
+}
+
+/// The regions of the rehearsal: those without a counter are shown as such.
+fn known(run: &Run) -> Vec<KnownRegion> {
+    let Some(inventory) = &run.inventory else { return Vec::new() };
+    let launches = |region: &Region| {
+        let recorded = !inventory.gpu.is_empty() && region.kind == Kind::PushPop;
+        recorded.then(|| inventory.gpu_of(region).map_or(0, |gpu| gpu.launches))
+    };
+    inventory
+        .regions
+        .iter()
+        .map(|region| KnownRegion {
+            path: region.path.clone(),
+            kind: region.kind,
+            instances: region.instances,
+            launches: launches(region),
+        })
+        .collect()
+}
+
+fn verdict(outcome: Outcome, cause: Cause, text: String) -> Verdict {
+    let verdict = Verdict::new(outcome, Some(cause), text);
+    match remedy(cause) {
+        Some(remedy) => verdict.with_remedy(remedy),
+        None => verdict,
+    }
+}

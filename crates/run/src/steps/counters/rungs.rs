@@ -1,0 +1,381 @@
+//! The ways to measure, in the order in which they are tried.
+//!
+//! Ranges: replayed in place (`range`), or by running the program once a pass (`app-range`) when
+//! that fits the budget and the program does the same every time; else kernel by kernel, inside
+//! the ranges, which are then added up. Kernels: inside the ranges that were named, with the
+//! gate as the rehearsal corrects it, or where no gate will do, without one.
+
+use std::time::Duration;
+
+use analysis::{Region, windows_within};
+use nsight::ncu::{Chosen, Entry, Gate, NameBase, ReplayMode, Selection, Wanted, WantedRegion, remedy};
+use nsight::verdict::{Cause, Outcome, Verdict};
+use nsight::{Proof, Remedy, wanted};
+use nvtx::{Kind, ncu_expression};
+use trace::{Trace, in_windows};
+
+use super::super::begin::RunError;
+use super::super::flow::{Context, Run};
+use super::choice::{Choice, Given, choose_launches, has_kernels, passes, told};
+use crate::config::CaptureRange;
+use crate::events::Event;
+use crate::ncu::{Ncu, plan_yaml, read_plan};
+
+/// Launches that are measured of each kernel when nothing is known of the program: of all
+/// together where ncu cannot count them by kernel.
+const FIRST_LAUNCHES: u64 = 50;
+
+/// One way to measure.
+pub(super) struct Rung {
+    pub(super) name: String,
+    pub(super) replay: ReplayMode,
+    /// Each is a run of the program.
+    pub(super) runs: Vec<OneRun>,
+    /// Results to expect.
+    pub(super) planned: Option<u64>,
+    /// Kinds of launches that were chosen.
+    pub(super) chosen: Vec<Chosen>,
+    pub(super) regions: Vec<WantedRegion>,
+    /// Ranges of other threads count as well.
+    pub(super) any_thread: bool,
+    /// Known before it is tried.
+    pub(super) foretold: Option<Verdict>,
+}
+
+/// What is measured in one run of the program.
+pub(super) struct OneRun {
+    pub(super) gate: Gate,
+    pub(super) selection: Selection,
+}
+
+/// All rungs, or why there can be none.
+pub(super) fn rungs(
+    run: &mut Run,
+    ncu: &Ncu,
+    wanted: &Wanted,
+    proofs: &[Proof],
+    context: &mut Context<'_>,
+) -> Result<Result<Vec<Rung>, Verdict>, RunError> {
+    let setting = Setting::of(run, ncu, proofs);
+    let mode = super::mode(&run.resolved);
+    let mut rungs = Vec::new();
+    if mode == ReplayMode::Range {
+        rungs.push(by_range(run, ncu, &setting, ReplayMode::Range));
+        if restarts_fit(run, wanted) {
+            rungs.push(by_range(run, ncu, &setting, ReplayMode::AppRange));
+        }
+    }
+    if mode == ReplayMode::AppRange {
+        rungs.push(by_range(run, ncu, &setting, ReplayMode::AppRange));
+    }
+    let by_kernel = match kernels(run, ncu, wanted, &setting)? {
+        Ok(by_kernel) => by_kernel,
+        Err(verdict) if rungs.is_empty() => return Ok(Err(verdict)),
+        Err(_) => return Ok(Ok(rungs)),
+    };
+    for note in &by_kernel.notes {
+        context.observer.see(&Event::Note { text: note.clone() });
+    }
+    if mode == ReplayMode::Application {
+        rungs.push(by_kernel.rung(ReplayMode::Application, &setting, "application replay"));
+    }
+    rungs.push(by_kernel.rung(ReplayMode::Kernel, &setting, "kernel replay"));
+    if setting.gate != Gate::None {
+        let open = Setting { gate: Gate::None, any_thread: false, ..setting };
+        if let Ok(ungated) = kernels(run, ncu, wanted, &open)? {
+            rungs.push(ungated.rung(ReplayMode::Kernel, &open, "kernel replay without a gate"));
+        }
+    }
+    Ok(Ok(rungs))
+}
+
+/// What all rungs have in common.
+struct Setting {
+    gate: Gate,
+    regions: Vec<Region>,
+    wanted: Vec<WantedRegion>,
+    any_thread: bool,
+    wall: Duration,
+}
+
+impl Setting {
+    fn of(run: &Run, ncu: &Ncu, proofs: &[Proof]) -> Self {
+        let regions = meant(run);
+        let inventory = run.inventory.as_ref();
+        let launches = |region: &Region| {
+            let gpu = inventory.filter(|inventory| !inventory.gpu.is_empty() && region.kind == Kind::PushPop);
+            gpu.map(|inventory| inventory.gpu_of(region).map_or(0, |gpu| gpu.launches))
+        };
+        let wanted: Vec<WantedRegion> = regions
+            .iter()
+            .map(|region| WantedRegion {
+                path: region.path.clone(),
+                kind: region.kind,
+                instances: region.instances,
+                launches: launches(region),
+            })
+            .collect();
+        // Their own thread launches nothing in them, and kernels run all the same.
+        let elsewhere = !wanted.is_empty() && wanted.iter().all(|region| region.launches == Some(0));
+        let any_thread = elsewhere
+            && ncu.probe.options.has("nvtx-push-pop-scope")
+            && inventory.is_some_and(|inventory| has_kernels(&inventory.trace));
+        let gate = if run.resolved.config.ncu.capture_range == CaptureRange::CudaProfilerApi {
+            Gate::ProfilerApi
+        } else {
+            includes(run, proofs)
+        };
+        Self { gate, regions, wanted, any_thread, wall: wall(run) }
+    }
+}
+
+/// The regions that the gates mean.
+fn meant(run: &Run) -> Vec<Region> {
+    let Some(inventory) = &run.inventory else { return Vec::new() };
+    let wishes = run.ncu_wishes().iter();
+    wishes
+        .flat_map(|wish| wanted(wish, &inventory.regions))
+        .flat_map(|wanted| wanted.regions)
+        .cloned()
+        .collect()
+}
+
+/// `--nvtx-include`, as the rehearsal proves it, or as it was typed where there is none.
+fn includes(run: &Run, proofs: &[Proof]) -> Gate {
+    let wishes = run.ncu_wishes();
+    if wishes.is_empty() {
+        return Gate::None;
+    }
+    if proofs.is_empty() {
+        return Gate::Ranges(wishes.to_vec());
+    }
+    let mut includes: Vec<String> = Vec::new();
+    for proof in proofs {
+        match &proof.ncu.remedy {
+            Remedy::AsTyped => includes.push(proof.typed.clone()),
+            Remedy::Arguments { arguments, .. } => {
+                let values = arguments.iter().filter(|word| !word.starts_with("--nvtx"));
+                includes.extend(values.cloned());
+            }
+            // Where one wish cannot be expressed, all is measured and sorted afterwards.
+            Remedy::Ungated { .. } | Remedy::None => return Gate::None,
+        }
+    }
+    includes.sort();
+    includes.dedup();
+    Gate::Ranges(includes)
+}
+
+/// What the program takes without a profiler.
+fn wall(run: &Run) -> Duration {
+    run.manifest.workload_pass().map_or(Duration::ZERO, |pass| Duration::from_millis(pass.wall_ms))
+}
+
+fn by_range(run: &Run, ncu: &Ncu, setting: &Setting, replay: ReplayMode) -> Rung {
+    let planned: u64 = setting.wanted.iter().map(|region| region.instances).sum();
+    Rung {
+        name: format!("{} replay", replay.as_str()),
+        replay,
+        runs: apart(run, setting),
+        planned: (planned > 0).then_some(planned),
+        chosen: Vec::new(),
+        regions: setting.wanted.clone(),
+        any_thread: false,
+        foretold: impossible(run, ncu, setting, replay),
+    }
+}
+
+/// Ranges that lie in each other are not replayed together: each run has some that do not.
+fn apart(run: &Run, setting: &Setting) -> Vec<OneRun> {
+    let one = |gate: Gate| OneRun { gate, selection: Selection::All };
+    let (Some(inventory), Gate::Ranges(_)) = (&run.inventory, &setting.gate) else {
+        return vec![one(setting.gate.clone())];
+    };
+    let mut runs: Vec<Together> = Vec::new();
+    for region in &setting.regions {
+        let windows = windows_within(&inventory.trace, &[region]);
+        let free = |run: &&mut Together| {
+            windows.iter().all(|(begin, _)| !in_windows(&run.taken, *begin))
+                && run.taken.iter().all(|(begin, _)| !in_windows(&windows, *begin))
+        };
+        match runs.iter_mut().find(free) {
+            Some(run) => {
+                run.taken.extend(&windows);
+                run.taken = Trace::windows_of(std::mem::take(&mut run.taken));
+                run.includes.push(include_of(region));
+            }
+            None => runs.push(Together { taken: windows, includes: vec![include_of(region)] }),
+        }
+    }
+    runs.into_iter().map(|run| one(Gate::Ranges(run.includes))).collect()
+}
+
+/// Ranges that are measured in one run of the program.
+struct Together {
+    /// When one of them is open.
+    taken: Vec<(i64, i64)>,
+    includes: Vec<String>,
+}
+
+/// The region alone, wherever else its name is used.
+fn include_of(region: &Region) -> String {
+    ncu_expression(&region.path, region.kind).text
+}
+
+/// What the rehearsal and the probe say against replaying these ranges.
+fn impossible(run: &Run, ncu: &Ncu, setting: &Setting, replay: ReplayMode) -> Option<Verdict> {
+    let not_tried = |cause: Cause, text: String| {
+        let verdict = Verdict::new(Outcome::Failed, Some(cause), format!("not tried: {text}"));
+        Some(match remedy(cause) {
+            Some(remedy) => verdict.with_remedy(remedy),
+            None => verdict,
+        })
+    };
+    if !ncu.probe.options.replays(replay.as_str()) {
+        let text = format!("ncu {} has no {} replay", ncu.probe.version, replay.as_str());
+        return not_tried(Cause::Refused, text);
+    }
+    if setting.gate == Gate::None {
+        return not_tried(Cause::NoSuchRange, "no range is named that could be replayed".to_owned());
+    }
+    if replay != ReplayMode::Range {
+        return None;
+    }
+    let inventory = run.inventory.as_ref()?;
+    setting.regions.iter().find_map(|region| {
+        let gpu = inventory.gpu_of(region)?;
+        let answer = inventory.replay(gpu);
+        if answer.possible {
+            return None;
+        }
+        let cause = if answer.refused.is_empty() && gpu.first_call {
+            Cause::NoContext
+        } else {
+            Cause::UnsupportedCall
+        };
+        let why = answer.notes.first().cloned().unwrap_or_default();
+        not_tried(cause, format!("of `{}` the rehearsal says: {why}", region.path))
+    })
+}
+
+/// Whether running the program once a pass fits, and gives the same every time.
+fn restarts_fit(run: &Run, wanted: &Wanted) -> bool {
+    let same = run.second_rehearsal.is_none();
+    let seconds = wall(run).as_secs_f64() * f64::from(passes(wanted));
+    let budget = run.resolved.config.ncu.budget.map(|budget| budget.0.as_secs_f64());
+    same && budget.is_none_or(|budget| seconds <= budget)
+}
+
+/// Kernel by kernel: what to select, and what to say about it.
+struct ByKernel {
+    selections: Vec<Selection>,
+    planned: Option<u64>,
+    chosen: Vec<Chosen>,
+    notes: Vec<String>,
+}
+
+impl ByKernel {
+    fn rung(&self, replay: ReplayMode, setting: &Setting, name: &str) -> Rung {
+        Rung {
+            name: name.to_owned(),
+            replay,
+            runs: self
+                .selections
+                .iter()
+                .map(|selection| OneRun { gate: setting.gate.clone(), selection: selection.clone() })
+                .collect(),
+            planned: self.planned,
+            chosen: self.chosen.clone(),
+            regions: setting.wanted.clone(),
+            any_thread: setting.any_thread,
+            foretold: None,
+        }
+    }
+}
+
+fn kernels(
+    run: &Run,
+    ncu: &Ncu,
+    wanted: &Wanted,
+    setting: &Setting,
+) -> Result<Result<ByKernel, Verdict>, RunError> {
+    let entries = entries(run)?;
+    let by_launch_shape = ncu.probe.options.counts_by_launch_shape();
+    let Some(trace) = timeline(run, setting) else {
+        return Ok(Ok(without_timeline(run, setting, entries.as_deref(), by_launch_shape)));
+    };
+    let regions: Vec<&Region> = match setting.gate {
+        Gate::Ranges(_) => setting.regions.iter().collect(),
+        Gate::None | Gate::ProfilerApi => Vec::new(),
+    };
+    let given = Given {
+        config: &run.resolved.config.ncu,
+        trace,
+        regions: &regions,
+        entries: entries.as_deref(),
+        by_launch_shape,
+        wanted,
+        wall: setting.wall,
+    };
+    let failed = |cause, text: String| Ok(Err(super::verdict(Outcome::Failed, cause, text)));
+    match choose_launches(&given) {
+        Ok(Choice::Planned { plan, mut notes }) => {
+            run.files.folder(super::TOOL)?;
+            run.files.text("ncu/ncu-plan.yaml", &plan_yaml(&plan.chosen))?;
+            run.files.json("ncu/plan.json", &plan)?;
+            notes.push(told(&plan));
+            Ok(Ok(ByKernel {
+                planned: Some(plan.invocations.iter().map(|invocation| invocation.launches).sum()),
+                chosen: plan.chosen,
+                selections: plan.invocations.into_iter().map(|invocation| invocation.selection).collect(),
+                notes,
+            }))
+        }
+        Ok(Choice::NoLaunches) => {
+            let text = "not started: the timeline has no launch of what was asked for".to_owned();
+            failed(Cause::NoKernels, text)
+        }
+        Err(text) => failed(Cause::Refused, format!("not started: {text}")),
+    }
+}
+
+fn entries(run: &Run) -> Result<Option<Vec<Entry>>, RunError> {
+    let Some(plan) = &run.resolved.config.ncu.plan else { return Ok(None) };
+    Ok(Some(read_plan(&run.workload.cwd.join(&plan.0))?))
+}
+
+/// The rehearsal's trace is whole; that of nsys may be gated, and is then good for its gate.
+fn timeline<'r>(run: &'r Run, setting: &Setting) -> Option<&'r Trace> {
+    // Where profiling begins and ends is not in a trace.
+    if setting.gate == Gate::ProfilerApi {
+        return None;
+    }
+    let rehearsed = run.inventory.as_ref().map(|inventory| &inventory.trace);
+    let captured = run.timeline.as_ref().filter(|_| run.nsys_wish().is_none());
+    [rehearsed, captured].into_iter().flatten().find(|trace| has_kernels(trace))
+}
+
+/// Nobody knows the launches: the first few of each kernel.
+fn without_timeline(
+    run: &Run,
+    setting: &Setting,
+    entries: Option<&[Entry]>,
+    by_launch_shape: bool,
+) -> ByKernel {
+    let config = &run.resolved.config.ncu;
+    let names: Vec<String> =
+        entries.unwrap_or_default().iter().filter_map(|entry| entry.name.clone()).collect();
+    let count: u64 =
+        if by_launch_shape { u64::from(config.launches_per_kernel.max(1)) } else { FIRST_LAUNCHES };
+    let of = if by_launch_shape { "of each kernel and launch shape" } else { "of all" };
+    let inside = match setting.gate {
+        Gate::None => "",
+        Gate::Ranges(_) => " inside the ranges",
+        Gate::ProfilerApi => " after cudaProfilerStart",
+    };
+    let selection =
+        Selection::Launches { kernels: names, base: NameBase::Function, skip: 0, count, by_launch_shape };
+    let first = if count == 1 { "first launch".to_owned() } else { format!("first {count} launches") };
+    let note = format!("no timeline says which kernels matter: measured is the {first} {of}{inside}");
+    ByKernel { selections: vec![selection], planned: None, chosen: Vec::new(), notes: vec![note] }
+}
