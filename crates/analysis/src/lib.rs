@@ -1,6 +1,7 @@
 //! What a trace and counters say: small, pure functions, one topic a file.
 
 mod attribute;
+mod bounds;
 mod counter_aggregate;
 mod counter_forest;
 mod counter_places;
@@ -11,12 +12,17 @@ mod filter;
 mod findings;
 mod gpu_regions;
 mod idle;
+mod insight;
+mod join;
 mod kernels;
 mod launch_groups;
+mod mfu;
 mod operators;
+mod recommend;
 mod region_calls;
 mod region_label;
 mod regions;
+mod roofline;
 mod scope;
 mod stages;
 mod statistics;
@@ -32,17 +38,23 @@ pub use counter_regions::{
     KnownRegion, WholeRange, counter_regions,
 };
 pub use counter_rules::{AggregateRule, aggregate_rule};
+pub use bounds::{Bound, BoundKind, Level, NEAR_PEAK, bound};
 pub use families::Families;
 pub use filter::{KernelPatterns, keep_kernels};
 pub use findings::{Findings, Options, analyse};
 pub use gpu_regions::{GpuRegion, TopKernel, Unattributed, gpu_regions};
 pub use idle::{Causes, IdleRow, Overlap, idle};
+pub use insight::{Insight, insight};
+pub use join::{Confidence, Joined, JoinedKernel, JoinedRegion, join};
 pub use kernels::{Grouping, KernelRow, Shape, kernels};
 pub use launch_groups::{LaunchGroup, LaunchGroups, launch_groups};
+pub use mfu::{Decoder, Efficiency, Experts, Inference, Latent, efficiency};
 pub use operators::{OperatorRow, operators};
+pub use recommend::{Recommendation, recommend};
 pub use region_calls::{RegionCalls, region_calls};
 pub use region_label::{label as region_label, labels as region_labels};
 pub use regions::{Region, Registered, Times, regions};
+pub use roofline::{Achieved, Ceiling, RooflinePoint, Traffic, ceilings, hardest, roofline};
 pub use scope::{Place, Scope};
 pub use stages::{STAGES, Stage, stages};
 pub use statistics::Statistics;

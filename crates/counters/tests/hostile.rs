@@ -83,7 +83,10 @@ fn names_that_were_cut_off() {
 
 #[test]
 fn turned_bits() {
+    // The first four results are enough, and soon read.
     let bytes = data("toy-range.ncu-rep");
+    let (end, _) = blocks(&bytes).into_iter().find(|(_, results)| *results == 4).unwrap();
+    let bytes = bytes[..end].to_vec();
     let whole = read(&bytes).unwrap();
     let ends = blocks(&bytes);
     let mut random = 0x9e37_79b9_7f4a_7c15u64;

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -108,6 +109,11 @@ impl Observer for Progress {
             }
             Event::Warning { text } => self.say(&format!("warning: {text}")),
             Event::Note { text } => self.say(&format!("note: {text}")),
+            Event::Measuring { log, planned } => {
+                if let Some(clock) = &self.clock {
+                    clock.follow(log.clone(), *planned);
+                }
+            }
             Event::RunFinished { run, report, workload, exit_code } => {
                 match report {
                     Some(report) => self.say(&format!("report     {}", self.shown(report))),
@@ -125,17 +131,24 @@ impl Observer for Progress {
 struct Clock {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
+    followed: Followed,
 }
+
+/// A log of ncu's, and how many results it is to come to.
+type Followed = Arc<Mutex<Option<(PathBuf, Option<u64>, Instant)>>>;
 
 impl Clock {
     fn start(step: &'static str) -> Self {
         let (stop, stopped) = channel::<()>();
+        let followed = Followed::default();
+        let log = Arc::clone(&followed);
         let thread = std::thread::spawn(move || {
             let started = Instant::now();
             let mut wait = CLOCK_AFTER;
             let mut drawn = false;
             while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
-                let _ = write!(std::io::stderr(), "\r{step:10} ... {:.1} s", started.elapsed().as_secs_f64());
+                let seconds = started.elapsed().as_secs_f64();
+                let _ = write!(std::io::stderr(), "\r{step:10} ... {seconds:.1} s{}\x1b[K", how_far(&log));
                 drawn = true;
                 wait = TICK;
             }
@@ -143,7 +156,29 @@ impl Clock {
                 let _ = write!(std::io::stderr(), "\r\x1b[K");
             }
         });
-        Self { stop: Some(stop), thread: Some(thread) }
+        Self { stop: Some(stop), thread: Some(thread), followed }
+    }
+
+    fn follow(&self, log: PathBuf, planned: Option<u64>) {
+        if let Ok(mut followed) = self.followed.lock() {
+            *followed = Some((log, planned, Instant::now()));
+        }
+    }
+}
+
+/// `, 7 of 36 measured, about 12 s left`
+fn how_far(followed: &Followed) -> String {
+    let Ok(followed) = followed.lock() else { return String::new() };
+    let Some((log, planned, since)) = followed.as_ref() else { return String::new() };
+    let done = nsight::ncu::progress(&std::fs::read_to_string(log).unwrap_or_default()).done;
+    match planned {
+        _ if done == 0 => ", looking for the first launch".to_owned(),
+        Some(planned) if *planned > done => {
+            // What the program took to get to its first launch makes it look worse than it is.
+            let left = since.elapsed().as_secs_f64() / done as f64 * (planned - done) as f64;
+            format!(", {done} of {planned} measured, about {left:.0} s left")
+        }
+        _ => format!(", {done} measured"),
     }
 }
 

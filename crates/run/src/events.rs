@@ -31,6 +31,12 @@ pub enum Event {
     Note {
         text: String,
     },
+    /// ncu is at work, and says in `log` how far it is.
+    Measuring {
+        log: PathBuf,
+        /// Launches or ranges, where that is known.
+        planned: Option<u64>,
+    },
     RunFinished {
         run: PathBuf,
         report: Option<PathBuf>,

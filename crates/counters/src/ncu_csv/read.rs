@@ -74,8 +74,9 @@ impl Reader {
     /// A row a result; the second row holds the units.
     fn wide<'a>(&mut self, header: &Header, records: &mut Records<'a>) {
         let (columns, unknown) = header.metrics();
-        for name in unknown {
-            self.report.notes.push(format!("the column `{name}` is not known and left out"));
+        if let [first, more @ ..] = unknown.as_slice() {
+            let more = if more.is_empty() { String::new() } else { format!(" (and {} more)", more.len()) };
+            self.report.notes.push(format!("the column `{first}`{more} is not known and left out"));
         }
         let mut metrics: Vec<(usize, MetricId, f64)> = columns
             .iter()
@@ -111,7 +112,7 @@ impl Reader {
         let mut cells: Vec<Cow<'a, str>> = Vec::new();
         let mut last = None;
         while let Some(whole) = records.next(&mut cells) {
-            if !whole || cells.len() <= value {
+            if !whole || cells.len() <= name.max(value) {
                 self.left_out(records, whole, cells.len(), header.len());
                 continue;
             }
@@ -129,7 +130,8 @@ impl Reader {
                 result.metrics.push(metric(id, &cells[value], factor));
                 // Rows of rules have its identifier in the same column.
                 let section = cell("Section Name");
-                if result.sections.last().is_none_or(|last| last.name != section) {
+                let new = result.sections.last().is_none_or(|last| last.name != section);
+                if new && !section.is_empty() {
                     result.sections.push(Section { identifier: String::new(), name: section.to_owned() });
                 }
             }

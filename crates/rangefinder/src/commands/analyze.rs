@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use analysis::{
-    CounterRegions, Families, Findings, Grouping, KernelPatterns, Options, STAGES, Scope, analyse,
-    counter_regions,
+    CounterRegions, Families, Findings, Grouping, Insight, KernelPatterns, Options, STAGES, Scope, analyse,
+    counter_regions, insight,
 };
 use anyhow::{Context, Result, anyhow};
 use counters::Report;
 use run::Exit;
 use serde_json::{Value, json};
+use trace::Trace;
 
 use super::print;
 use crate::cli::{AnalyzeArguments, GroupBy, ScopeOf};
@@ -28,21 +29,40 @@ pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
         }
     }
     let counters = counters.map(|report| Counters::of(report, &arguments)).transpose()?;
-    let findings = if traced.is_empty() { None } else { Some(findings(&traced, &arguments)?) };
+    let traced = if traced.is_empty() { None } else { Some(findings(&traced, &arguments)?) };
+    let found = traced.as_ref().map(|(trace, findings)| (trace, findings));
+    let insight = insight(found, counters.as_ref().map(|counters| &counters.report));
+    let findings = traced.map(|(_, findings)| findings);
     if let Some(folder) = &arguments.out {
-        let written = write(folder, findings.as_ref(), counters.as_ref());
+        let written = write(folder, findings.as_ref(), counters.as_ref(), &insight);
         written.with_context(|| format!("`{}` cannot be written", folder.display()))?;
     }
     if arguments.json {
-        let document = document(findings.as_ref(), counters.as_ref())?;
+        let document = document(findings.as_ref(), counters.as_ref(), &insight)?;
         print(&format!("{}\n", serde_json::to_string_pretty(&document)?))?;
         return Ok(Exit::Complete);
     }
     let mut screens = Vec::new();
     screens.extend(findings.as_ref().map(|findings| report::terminal(findings, arguments.top)));
     screens.extend(counters.as_ref().map(|counters| counters.terminal(arguments.top)));
+    screens.extend(told(&insight, arguments.top));
     print(&screens.join("\n"))?;
     Ok(Exit::Complete)
+}
+
+/// What limits the program, and what to change, where that is known.
+fn told(insight: &Insight, top: usize) -> Vec<String> {
+    let mut screens = Vec::new();
+    if let Some(joined) = &insight.joined {
+        screens.push(format!("what limits the kernels: {}", report::bounds_text(joined, top)));
+    }
+    if !insight.roofline.is_empty() {
+        screens.push(format!("roofline\n{}", report::roofline_text(&insight.roofline, top)));
+    }
+    if !insight.recommendations.is_empty() {
+        screens.push(format!("what to change\n{}", report::recommendations_text(&insight.recommendations)));
+    }
+    screens
 }
 
 /// What ncu measured, and what that is for each region.
@@ -86,7 +106,7 @@ fn sorted(files: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
     (counted, traced)
 }
 
-fn findings(files: &[PathBuf], arguments: &AnalyzeArguments) -> Result<Findings> {
+fn findings(files: &[PathBuf], arguments: &AnalyzeArguments) -> Result<(Trace, Findings)> {
     let folder =
         tempfile::Builder::new().prefix("rangefinder-").tempdir().context("no place for an export")?;
     let files = exported(files, folder.path())?;
@@ -94,16 +114,20 @@ fn findings(files: &[PathBuf], arguments: &AnalyzeArguments) -> Result<Findings>
     drop(folder);
     analysis::keep_kernels(&mut trace, &arguments.include, &arguments.exclude)
         .map_err(|text| anyhow!(text))?;
-    Ok(analyse(&trace, &options(arguments)?))
+    let findings = analyse(&trace, &options(arguments)?);
+    Ok((trace, findings))
 }
 
 /// The findings, with the counters beside them, or the counters alone.
-fn document(findings: Option<&Findings>, counters: Option<&Counters>) -> Result<Value> {
+fn document(findings: Option<&Findings>, counters: Option<&Counters>, insight: &Insight) -> Result<Value> {
     let mut document = match findings {
         Some(findings) => serde_json::to_value(findings)?,
         None => json!({"schema": SCHEMA}),
     };
+    document["recommendations"] = serde_json::to_value(&insight.recommendations)?;
     if let Some(Counters { report, regions }) = counters {
+        document["joined"] = serde_json::to_value(&insight.joined)?;
+        document["roofline"] = serde_json::to_value(&insight.roofline)?;
         document["counters"] = serde_json::to_value(counters::rows(report))?;
         document["counter_session"] = serde_json::to_value(&report.session)?;
         document["counter_regions"] = report::counter_regions_json(regions);
@@ -166,9 +190,14 @@ fn tokens(given: &[String]) -> Result<Vec<(String, f64)>> {
         .collect()
 }
 
-fn write(folder: &Path, findings: Option<&Findings>, counters: Option<&Counters>) -> Result<()> {
+fn write(
+    folder: &Path,
+    findings: Option<&Findings>,
+    counters: Option<&Counters>,
+    insight: &Insight,
+) -> Result<()> {
     std::fs::create_dir_all(folder)?;
-    let document = serde_json::to_string_pretty(&document(findings, counters)?)?;
+    let document = serde_json::to_string_pretty(&document(findings, counters, insight)?)?;
     std::fs::write(folder.join("analysis.json"), document)?;
     if let Some(findings) = findings {
         for (name, text) in [

@@ -2,29 +2,41 @@
 
 use std::borrow::Cow;
 
-use analysis::{Findings, Options, Region, STAGES, analyse};
+use analysis::{Findings, Options, Region, STAGES, analyse, insight};
 use nsight::nsys::ends_with;
 use nsight::verdict::Outcome;
 use nsight::wanted;
 use trace::Trace;
 
 use super::begin::RunError;
+use super::counters;
 use super::flow::{Context, Run, StepResult};
 use crate::events::Event;
 use crate::rehearsal::Inventory;
-use crate::rundir::VerdictRecord;
+use crate::rundir::{StepName, StepStatus, VerdictRecord};
 
 pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResult, RunError> {
+    if run.counters.is_none() && run.manifest.step(StepName::Counters).status == StepStatus::Done {
+        // A run that is resumed has only the files.
+        run.counters = counters::reread(run);
+    }
+    let counted = run.counters.take();
+    let report = counted.as_ref().map(|counted| &counted.report);
     let Some((source, trace)) = timeline(run, context) else {
+        run.insight = insight(None, report);
+        run.counters = counted;
         let why = "there is no timeline and no range to analyse".to_owned();
         return Ok(StepResult::Skipped { why, asked_for: false });
     };
     let options = Options { stages: STAGES.map(str::to_owned).to_vec(), ..Options::default() };
     let findings = analyse(&trace, &options);
+    let insight = insight(Some((&trace, &findings)), report);
     run.files.json("analysis.json", &findings)?;
     run.files.text("kernels.md", &report::kernels_markdown(&findings))?;
     run.files.text("operators.md", &report::operators_markdown(&findings))?;
     let note = format!("{source}: {}", summary(&findings));
+    run.insight = insight;
+    run.counters = counted;
     run.findings = Some(findings);
     Ok(StepResult::Done(Some(note)))
 }

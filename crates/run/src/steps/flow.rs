@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::begin::RunError;
 use super::{analyse, counters, doctor, plan, rehearse, report, timeline};
-use analysis::{CounterRegions, Findings};
+use analysis::{CounterRegions, Findings, Insight};
 use nsight::nsys::RangeEnd;
 
 use crate::config::{CaptureRange, Resolved};
@@ -41,9 +41,18 @@ pub struct Run {
     /// What the timeline's capture left, if it can be used.
     pub(super) timeline: Option<trace::Trace>,
     /// What the counters' capture left, if it can be used.
-    pub(super) counters: Option<CounterRegions>,
+    pub(super) counters: Option<Counted>,
     pub(super) findings: Option<Findings>,
+    /// What timeline and counters say together.
+    pub(super) insight: Insight,
     pub(super) _lock: Option<Lock>,
+}
+
+/// What ncu measured, and what that is for each region.
+#[derive(Debug)]
+pub(super) struct Counted {
+    pub(super) report: ::counters::Report,
+    pub(super) regions: CounterRegions,
 }
 
 /// What a step came to.

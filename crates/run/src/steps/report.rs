@@ -2,10 +2,10 @@
 
 use std::fmt::Write as _;
 
+use report::{Page, StepLine, VerdictLine};
 use serde_json::json;
 
 use super::begin::RunError;
-use super::counters;
 use super::flow::{Run, StepResult};
 use crate::config::Format;
 use crate::quote::shell_line;
@@ -16,17 +16,67 @@ use crate::rundir::{Pass, StepName, StepStatus};
 const TOP: usize = 20;
 
 pub(super) fn step(run: &mut Run) -> Result<StepResult, RunError> {
-    if run.counters.is_none() && run.manifest.step(StepName::Counters).status == StepStatus::Done {
-        // A run that is resumed has only the files.
-        run.counters = counters::reread(run);
-    }
     for format in run.resolved.config.report.formats.clone() {
         match format {
-            Format::Md => run.files.text("report.md", &markdown(run))?,
+            Format::Md => {
+                run.files.text("report.md", &markdown(run))?;
+                let summary = with_page(run, report::stakeholder_markdown);
+                run.files.text("stakeholder_summary.md", &summary)?;
+            }
             Format::Json => run.files.json("report.json", &document(run))?,
         }
     }
     Ok(StepResult::Done(None))
+}
+
+/// All that the run has to say, for one form of telling it.
+fn with_page<T>(run: &Run, told: impl FnOnce(&Page<'_>) -> T) -> T {
+    let manifest = &run.manifest;
+    let verdicts: Vec<VerdictLine> = manifest
+        .verdicts
+        .iter()
+        .map(|record| {
+            let verdict = &record.verdict;
+            VerdictLine {
+                tool: record.tool.clone(),
+                rung: record.rung.clone(),
+                outcome: verdict.outcome.as_str().to_owned(),
+                cause: verdict.cause.and_then(|cause| Some(json!(cause).as_str()?.to_owned())),
+                text: verdict.text.clone(),
+                evidence: verdict.evidence.clone(),
+                remedy: verdict.remedy.clone(),
+            }
+        })
+        .collect();
+    let steps: Vec<StepLine> = manifest
+        .steps
+        .iter()
+        .map(|step| StepLine {
+            name: step.name.as_str().to_owned(),
+            // This step is under way while its report is written.
+            status: status_name(if step.name == StepName::Report { StepStatus::Done } else { step.status })
+                .to_owned(),
+            ms: step.duration_ms,
+            note: step.note.clone().unwrap_or_default(),
+        })
+        .collect();
+    let commands: Vec<(String, String)> =
+        manifest.passes.iter().map(|pass| (pass.name.clone(), shell_line(&pass.argv))).collect();
+    told(&Page {
+        title: &manifest.id,
+        workload: &shell_line(&manifest.workload.argv),
+        verdicts: &verdicts,
+        steps: &steps,
+        findings: run.findings.as_ref(),
+        trace: None,
+        counters: run.counters.as_ref().map(|counters| &counters.regions),
+        roofline: &run.insight.roofline,
+        joined: run.insight.joined.as_ref(),
+        recommendations: &run.insight.recommendations,
+        environment: &environment(run),
+        commands: &commands,
+        warnings: &manifest.warnings,
+    })
 }
 
 fn document(run: &Run) -> serde_json::Value {
@@ -36,7 +86,8 @@ fn document(run: &Run) -> serde_json::Value {
         "workload": run.manifest.workload.argv,
         "passes": run.manifest.passes,
         "verdicts": run.manifest.verdicts,
-        "counters": run.counters.as_ref().map(report::counter_regions_json),
+        "counters": run.counters.as_ref().map(|counters| report::counter_regions_json(&counters.regions)),
+        "insight": run.insight,
         "rehearsal": run.inventory.as_ref().map(Inventory::to_json),
         "environment": run.provenance.as_ref().map(|provenance| json!({
             "machine": provenance.machine, "gpus": provenance.gpus, "tools": provenance.tools,
@@ -55,8 +106,9 @@ fn markdown(run: &Run) -> String {
     if let Some(findings) = &run.findings {
         line(&mut text, &format!("## Timeline\n\n```text\n{}```\n", report::terminal(findings, TOP)));
     }
+    insight_sections(&mut text, run);
     if let Some(counters) = &run.counters {
-        let text_table = report::counters_terminal("ncu", counters, TOP);
+        let text_table = report::counters_terminal("ncu", &counters.regions, TOP);
         line(&mut text, &format!("## Counters\n\n```text\n{text_table}```\n"));
         text.push_str("Every metric by region: [ncu/regions/report.md](ncu/regions/report.md)\n\n");
     }
@@ -74,7 +126,13 @@ fn markdown(run: &Run) -> String {
             &format!("| {} | {} | {took} | {} |", step.name.as_str(), status_name(status), cell(note)),
         );
     }
-    environment(&mut text, run);
+    let environment = environment(run);
+    if !environment.is_empty() {
+        text.push_str("\n## Environment\n\n| | |\n|---|---|\n");
+        environment
+            .iter()
+            .for_each(|(name, value)| line(&mut text, &format!("| {name} | {} |", cell(value))));
+    }
     if !manifest.warnings.is_empty() {
         text.push_str("\n## Warnings\n\n");
         for warning in &manifest.warnings {
@@ -82,6 +140,24 @@ fn markdown(run: &Run) -> String {
         }
     }
     text
+}
+
+/// What limits the program, and what to change.
+fn insight_sections(text: &mut String, run: &Run) {
+    if !run.insight.recommendations.is_empty() {
+        let body = report::recommendations_text(&run.insight.recommendations);
+        line(text, &format!("## What to change\n\n```text\n{body}```\n"));
+    }
+    if let Some(joined) = &run.insight.joined {
+        line(
+            text,
+            &format!("## What limits the kernels\n\n```text\n{}```\n", report::bounds_text(joined, TOP)),
+        );
+    }
+    if !run.insight.roofline.is_empty() {
+        let body = report::roofline_text(&run.insight.roofline, TOP);
+        line(text, &format!("## Roofline\n\n```text\n{body}```\n"));
+    }
 }
 
 fn pass_section(text: &mut String, pass: &Pass) {
@@ -138,30 +214,26 @@ fn regions_section(text: &mut String, inventory: &Inventory) {
     text.push('\n');
 }
 
-fn environment(text: &mut String, run: &Run) {
-    let Some(provenance) = &run.provenance else { return };
+/// Machine, GPUs, tools, versions.
+fn environment(run: &Run) -> Vec<(String, String)> {
+    let Some(provenance) = &run.provenance else { return Vec::new() };
     let machine = &provenance.machine;
-    text.push_str("\n## Environment\n\n| | |\n|---|---|\n");
+    let mut lines: Vec<(String, String)> = Vec::new();
+    let mut add = |name: &str, value: String| lines.push((name.to_owned(), value));
     let memory =
         machine.memory_kb.map(|memory| format!(", {:.1} GiB", memory as f64 / 1048576.0)).unwrap_or_default();
     let cpu = machine.cpu.as_deref().unwrap_or("unknown processor");
-    line(text, &format!("| machine | {}, {} cores{memory} |", cell(cpu), machine.cores));
-    line(
-        text,
-        &format!("| system | {}, kernel {} |", machine.os.as_deref().unwrap_or("unknown"), machine.kernel),
-    );
+    add("machine", format!("{cpu}, {} cores{memory}", machine.cores));
+    add("system", format!("{}, kernel {}", machine.os.as_deref().unwrap_or("unknown"), machine.kernel));
     for gpu in &provenance.gpus.devices {
-        line(text, &format!("| GPU {} | {} |", gpu.index, gpu.name.as_deref().unwrap_or("unknown")));
+        add(&format!("GPU {}", gpu.index), gpu.name.as_deref().unwrap_or("unknown").to_owned());
     }
     if let Some(because) = &provenance.gpus.absent_because {
-        line(text, &format!("| GPU | none: {} |", cell(because)));
+        add("GPU", format!("none: {because}"));
     }
     for tool in &provenance.tools {
-        let found = match (&tool.version, &tool.problem) {
-            (Some(version), _) => version.clone(),
-            (None, problem) => problem.clone().unwrap_or_default(),
-        };
-        line(text, &format!("| {} | {} |", tool.name, cell(&found)));
+        let found = tool.version.clone().or_else(|| tool.problem.clone());
+        add(tool.name, found.unwrap_or_default());
     }
     if let Some(python) = &provenance.python {
         let packages: Vec<String> = python
@@ -169,12 +241,13 @@ fn environment(text: &mut String, run: &Run) {
             .iter()
             .map(|(name, version)| format!("{name} {}", version.as_str().unwrap_or("?")))
             .collect();
-        line(text, &format!("| Python | {} {} |", python.version, packages.join(", ")));
+        add("Python", format!("{} {}", python.version, packages.join(", ")));
     }
     if let Some(git) = &provenance.git {
         let commit = git.commit.as_deref().unwrap_or("no commit yet");
-        line(text, &format!("| git | {commit}{} |", if git.dirty { ", with changes" } else { "" }));
+        add("git", format!("{commit}{}", if git.dirty { ", with changes" } else { "" }));
     }
+    lines
 }
 
 fn status_name(status: StepStatus) -> &'static str {

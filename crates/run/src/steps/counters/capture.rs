@@ -14,6 +14,7 @@ use super::rungs::{OneRun, Rung};
 use super::{TOOL, choice};
 use crate::ask::last_lines;
 use crate::config::{ClockControl, TargetProcesses};
+use crate::events::Event;
 use crate::ncu::Ncu;
 use crate::process::{Finished, Reason, Seen, Stop, StopBy, SuperviseError};
 use crate::quote::shell_word;
@@ -130,6 +131,7 @@ fn capture(
     }
     let config = &run.resolved.config.ncu;
     let log = output.join(format!("{name}.log"));
+    let followed = log.clone();
     let capture = Capture {
         replay: rung.replay,
         gate: one.gate.clone(),
@@ -159,6 +161,7 @@ fn capture(
         if name == "run" { COMMAND_FILE.to_owned() } else { format!("cmd{}.txt", &name["run".len()..]) };
     let order =
         Order { name: TOOL, command_file, argv, variables, logs: output, linger: LINGER, unlink: link, stop };
+    context.observer.see(&Event::Measuring { log: followed, planned: rung.planned });
     carry_out(run, order, context)
 }
 

@@ -17,7 +17,7 @@ use nsight::verdict::{Cause, Outcome, Verdict};
 use nvtx::Kind;
 
 use super::begin::RunError;
-use super::flow::{Context, Run, StepResult};
+use super::flow::{Context, Counted, Run, StepResult};
 use super::rehearse;
 use super::verdicts::{record, stepped_down, told};
 use crate::config::{self, CaptureRange, Enable, Resolved};
@@ -248,7 +248,7 @@ fn climb_down(
         if let Some(report) =
             report.filter(|_| matches!(verdict.outcome, Outcome::Captured | Outcome::Partial))
         {
-            run.counters = Some(keep(run, &report)?);
+            run.counters = Some(keep(run, report)?);
         }
         if stopped {
             return Ok(StepResult::Interrupted(told(&verdict)));
@@ -305,17 +305,17 @@ fn another_way_may_help(verdict: &Verdict) -> bool {
 }
 
 /// What can be read without ncu: every metric, and the regions.
-fn keep(run: &Run, report: &Report) -> Result<CounterRegions, RunError> {
-    run.files.text("ncu/raw.csv", &report::counters_csv(report))?;
-    let regions = by_region(run, report);
+fn keep(run: &Run, report: Report) -> Result<Counted, RunError> {
+    run.files.text("ncu/raw.csv", &report::counters_csv(&report))?;
+    let regions = by_region(run, &report);
     let folder = run.files.folder("ncu/regions")?;
     report::write_counter_regions(&folder, &regions)
         .map_err(|error| crate::rundir::WriteError::new(&folder, error))?;
-    Ok(regions)
+    Ok(Counted { report, regions })
 }
 
 /// What an earlier attempt at this run measured.
-pub(super) fn reread(run: &Run) -> Option<CounterRegions> {
+pub(super) fn reread(run: &Run) -> Option<Counted> {
     let mut all: Option<Report> = None;
     for file in reports(run.files.root()) {
         let report = ::counters::read_ncu_report(&file).ok()?;
@@ -324,7 +324,8 @@ pub(super) fn reread(run: &Run) -> Option<CounterRegions> {
             None => all = Some(report),
         }
     }
-    Some(by_region(run, &all?))
+    let report = all?;
+    Some(Counted { regions: by_region(run, &report), report })
 }
 
 fn by_region(run: &Run, report: &Report) -> CounterRegions {

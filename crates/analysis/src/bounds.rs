@@ -1,0 +1,204 @@
+//! What limits a kernel, from every level that was measured.
+//!
+//! Each level has a share of its peak, over the whole time of the kernel: `…_elapsed`. A share
+//! `…_active` says nothing about the kernel, which may have kept one SM of many busy. The
+//! highest level is the bound when it reaches 60 % of its peak. What comes from DRAM passes
+//! through L2 and L1, and every instruction of a pipe has to be issued: DRAM counts before the
+//! caches, and a pipe before the issue slots, unless they are more than 15 points above it.
+//! Below 60 % nothing is near its limit: the kernel waits, and is latency-bound. Where
+//! neither compute nor memory was measured the bound is unknown.
+
+use counters::{Measured, Report, Value};
+use serde::Serialize;
+
+/// A level is a limit from here on, in percent of its peak.
+pub const NEAR_PEAK: f64 = 60.0;
+/// So many points a level may be below the one that its traffic passes through.
+const PASSES_THROUGH: f64 = 15.0;
+/// Fewer full waves of blocks than this leave SMs without work.
+const FULL_WAVE: f64 = 1.0;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BoundKind {
+    Tensor,
+    Fp32,
+    Fp64,
+    /// Another pipe: integers, special functions, loads and stores.
+    OtherPipe,
+    Issue,
+    Dram,
+    L2,
+    /// L1 or shared memory.
+    L1,
+    /// Nothing is near its peak.
+    Latency,
+    Unknown,
+}
+
+impl BoundKind {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tensor => "tensor pipe",
+            Self::Fp32 => "FP32 pipe",
+            Self::Fp64 => "FP64 pipe",
+            Self::OtherPipe => "another pipe",
+            Self::Issue => "issue slots",
+            Self::Dram => "DRAM",
+            Self::L2 => "L2",
+            Self::L1 => "L1 and shared memory",
+            Self::Latency => "latency",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    fn is_memory(self) -> bool {
+        matches!(self, Self::Dram | Self::L2 | Self::L1)
+    }
+}
+
+/// What limits one result, and what that is told from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bound {
+    pub kind: BoundKind,
+    /// One sentence with its numbers.
+    pub why: String,
+    /// Every level that was measured, the highest first.
+    pub levels: Vec<Level>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Level {
+    pub kind: BoundKind,
+    /// Of its peak, over the whole time.
+    pub percent: f64,
+    pub metric: String,
+}
+
+/// Metrics of a level: the first that was measured, or the highest of those that fit a pattern.
+const LEVELS: [(BoundKind, &[&str]); 5] = [
+    (
+        BoundKind::Dram,
+        &[
+            "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+            "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+        ],
+    ),
+    (BoundKind::L2, &["lts__throughput.avg.pct_of_peak_sustained_elapsed"]),
+    (BoundKind::L1, &["l1tex__throughput.avg.pct_of_peak_sustained_elapsed"]),
+    (
+        BoundKind::Issue,
+        &[
+            "sm__issue_active.avg.pct_of_peak_sustained_elapsed",
+            "sm__inst_issued.avg.pct_of_peak_sustained_elapsed",
+        ],
+    ),
+    (BoundKind::OtherPipe, &["sm__throughput.avg.pct_of_peak_sustained_elapsed"]),
+];
+
+const ELAPSED: &str = ".avg.pct_of_peak_sustained_elapsed";
+
+pub fn bound(report: &Report, result: &Measured) -> Bound {
+    let mut levels = levels(report, result);
+    levels.sort_by(|a, b| b.percent.total_cmp(&a.percent).then(a.kind.cmp(&b.kind)));
+    let compute = levels.iter().any(|level| !level.kind.is_memory());
+    let memory = levels.iter().any(|level| level.kind.is_memory());
+    let Some(highest) = levels.first().filter(|_| compute && memory) else {
+        let missing = if compute { "memory" } else { "compute" };
+        let why = match levels.is_empty() {
+            true => "no throughput was measured".to_owned(),
+            false => format!("no throughput of {missing} was measured"),
+        };
+        return Bound { kind: BoundKind::Unknown, why, levels };
+    };
+    if highest.percent < NEAR_PEAK {
+        let why = latency(report, result, highest);
+        return Bound { kind: BoundKind::Latency, why, levels };
+    }
+    let first = behind(&levels, highest);
+    let why = format!("{} is at {:.1} % of its peak", first.kind.as_str(), first.percent);
+    Bound { kind: first.kind, why, levels }
+}
+
+/// What the highest level's traffic comes from, if that is near its peak as well.
+fn behind<'a>(levels: &'a [Level], highest: &'a Level) -> &'a Level {
+    let close =
+        |level: &&Level| level.percent >= NEAR_PEAK && level.percent + PASSES_THROUGH >= highest.percent;
+    let comes_first = |level: &&Level| match highest.kind {
+        BoundKind::L2 | BoundKind::L1 => level.kind == BoundKind::Dram,
+        BoundKind::Issue | BoundKind::OtherPipe => {
+            matches!(level.kind, BoundKind::Tensor | BoundKind::Fp32 | BoundKind::Fp64)
+        }
+        _ => false,
+    };
+    levels.iter().filter(comes_first).find(close).unwrap_or(highest)
+}
+
+/// Why nothing is near its peak, as far as the launch tells.
+fn latency(report: &Report, result: &Measured, highest: &Level) -> String {
+    let number = |name: &str| report.value(result, name).and_then(Value::as_f64);
+    let start = format!(
+        "nothing is near its peak, the highest is {} at {:.1} %",
+        highest.kind.as_str(),
+        highest.percent
+    );
+    let waves = number("launch__waves_per_multiprocessor").filter(|waves| *waves < FULL_WAVE);
+    let occupancy = number("sm__warps_active.avg.pct_of_peak_sustained_active");
+    match (waves, number("launch__grid_size"), occupancy) {
+        (Some(waves), Some(blocks), _) => {
+            format!(
+                "{start}: {blocks:.0} blocks are {waves:.2} of a wave, and most SMs have too little to do"
+            )
+        }
+        (_, _, Some(occupancy)) if occupancy < 30.0 => {
+            format!("{start}, with {occupancy:.0} % of the warps that fit: too few to hide the waiting")
+        }
+        _ => format!("{start}: its warps wait for each other or for memory"),
+    }
+}
+
+fn levels(report: &Report, result: &Measured) -> Vec<Level> {
+    let measured: Vec<(&str, f64)> = result
+        .metrics
+        .iter()
+        .filter_map(|metric| {
+            let name = report.metric_names.name(metric.name);
+            Some((name, metric.value.as_ref()?.as_f64()?))
+        })
+        .filter(|(name, value)| name.ends_with(ELAPSED) && !name.contains(':') && value.is_finite())
+        .collect();
+    let level =
+        |kind: BoundKind, (name, percent): (&str, f64)| Level { kind, percent, metric: name.to_owned() };
+    let mut found: Vec<Level> = Vec::new();
+    for (kind, names) in LEVELS {
+        let known = names.iter().find_map(|name| measured.iter().find(|(other, _)| other == name));
+        found.extend(known.map(|known| level(kind, *known)));
+    }
+    let highest = |fits: &dyn Fn(&str) -> bool| {
+        let fitting = measured.iter().filter(|(name, _)| fits(name));
+        fitting.max_by(|a, b| a.1.total_cmp(&b.1)).copied()
+    };
+    // The throughput of L1 is often told of the active time alone: its parts are not.
+    if !found.iter().any(|level| level.kind == BoundKind::L1) {
+        found.extend(highest(&|name| name.starts_with("l1tex__")).map(|top| level(BoundKind::L1, top)));
+    }
+    for (kind, fits) in PIPES {
+        found.extend(highest(&|name| fits(name.trim_end_matches(ELAPSED))).map(|top| level(kind, top)));
+    }
+    found
+}
+
+type Fits = fn(&str) -> bool;
+
+/// The pipes that have a name of their own.
+const PIPES: [(BoundKind, Fits); 3] = [
+    (BoundKind::Tensor, |name| {
+        name.starts_with("sm__pipe_tensor") || name.starts_with("sm__inst_executed_pipe_tensor")
+    }),
+    (BoundKind::Fp32, |name| {
+        name.starts_with("sm__pipe_fma") || name.starts_with("sm__inst_executed_pipe_fma")
+    }),
+    (BoundKind::Fp64, |name| {
+        name.starts_with("sm__pipe_fp64") || name.starts_with("sm__inst_executed_pipe_fp64")
+    }),
+];

@@ -1,0 +1,30 @@
+//! Timeline and counters together: what limits the program, and what to change.
+
+use counters::Report;
+use serde::Serialize;
+use trace::Trace;
+
+use crate::findings::Findings;
+use crate::join::{Joined, join};
+use crate::launch_groups::launch_groups;
+use crate::recommend::{Recommendation, recommend};
+use crate::roofline::{RooflinePoint, roofline};
+
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Insight {
+    /// None without a timeline that has kernels, or without counters.
+    pub joined: Option<Joined>,
+    pub roofline: Vec<RooflinePoint>,
+    pub recommendations: Vec<Recommendation>,
+}
+
+/// Whatever there is of both.
+pub fn insight(timeline: Option<(&Trace, &Findings)>, report: Option<&Report>) -> Insight {
+    let joined = timeline
+        .zip(report)
+        .map(|((trace, _), report)| join(&launch_groups(trace), report))
+        .filter(|joined| !joined.kernels.is_empty());
+    let recommendations =
+        timeline.map(|(_, findings)| recommend(findings, joined.as_ref().zip(report))).unwrap_or_default();
+    Insight { joined, roofline: report.map(roofline).unwrap_or_default(), recommendations }
+}

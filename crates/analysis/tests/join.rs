@@ -1,0 +1,81 @@
+//! A timeline and counters of the same program: toy.cu under nsys and under ncu.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use analysis::{BoundKind, Confidence, Options, analyse, join, launch_groups, recommend};
+use counters::Report;
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+fn counted() -> Report {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../counters/tests/data/toy-kernel.ncu-rep.gz");
+    let mut bytes = Vec::new();
+    flate2::read::GzDecoder::new(std::fs::File::open(file).unwrap()).read_to_end(&mut bytes).unwrap();
+    counters::read_ncu_report_bytes(&bytes, Path::new("toy.ncu-rep")).unwrap()
+}
+
+#[test]
+fn launches_meet_their_counters() {
+    let trace = trace::read_nsys(&data("toy-2025.3.1.sqlite")).unwrap();
+    let launches = launch_groups(&trace);
+    assert_eq!(
+        launches.sequence.len() as u64,
+        launches.groups.iter().map(|group| group.launches).sum::<u64>()
+    );
+    let joined = join(&launches, &counted());
+    let of = |name: &str, region: Option<&str>| {
+        let fits = |kernel: &&analysis::JoinedKernel| {
+            kernel.short_name == name && kernel.region.as_deref() == region
+        };
+        joined.kernels.iter().find(fits).unwrap_or_else(|| panic!("{name} {region:?}: {joined:#?}"))
+    };
+    let copy = of("copy_kernel", Some(":A"));
+    assert_eq!((copy.launches, copy.confidence, copy.bound), (3, Confidence::Measured, BoundKind::Dram));
+    let fma = of("fma_kernel", Some(":B"));
+    assert_eq!((fma.launches, fma.confidence, fma.bound), (3, Confidence::Measured, BoundKind::Fp32));
+    // The warm-up is in no region, and was not counted; the same kernel and shape was, elsewhere.
+    let warm = of("copy_kernel", None);
+    assert_eq!((warm.launches, warm.confidence), (1, Confidence::OtherRegion));
+    let shares: f64 = joined.kernels.iter().map(|kernel| kernel.share).sum();
+    assert!((shares - 1.0).abs() < 1e-9);
+    assert!(joined.measured_share > 0.9 && joined.measured_share + joined.other_region_share <= 1.0 + 1e-9);
+    for region in &joined.regions {
+        let parts: f64 = region.bounds.iter().map(|(_, part)| part).sum();
+        assert!((parts - 1.0).abs() < 1e-9, "{region:?}");
+    }
+    let b = joined.regions.iter().find(|region| region.region.as_deref() == Some(":B")).unwrap();
+    assert_eq!(b.bounds[0].0, BoundKind::Fp32);
+}
+
+#[test]
+fn every_advice_has_its_numbers() {
+    let trace = trace::read_nsys(&data("toy-2025.3.1.sqlite")).unwrap();
+    let findings = analyse(&trace, &Options::default());
+    let report = counted();
+    let joined = join(&launch_groups(&trace), &report);
+    let all = recommend(&findings, Some((&joined, &report)));
+    assert!(!all.is_empty());
+    for advice in &all {
+        assert!(advice.title.contains(char::is_numeric), "{advice:?}");
+        assert!(!advice.evidence.is_empty() && (0.0..1.0).contains(&advice.share), "{advice:?}");
+        assert!((advice.gain - 1.0 / (1.0 - advice.share)).abs() < 1e-9);
+    }
+    assert!(all.is_sorted_by(|a, b| a.share >= b.share));
+}
+
+/// A training step of PyTorch, bound by its launches.
+#[test]
+fn what_waits_for_the_host_is_said() {
+    let trace = trace::read_nsys(&data("torch-nodes-2025.3.1.sqlite")).unwrap();
+    let findings = analyse(&trace, &Options::default());
+    let all = recommend(&findings, None);
+    insta::assert_snapshot!(
+        all.iter()
+            .map(|advice| format!("{:.0} % {}\n", advice.share * 100.0, advice.title))
+            .collect::<String>()
+    );
+}

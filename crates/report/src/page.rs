@@ -1,0 +1,50 @@
+//! What a run has to say, put together once for every form it is told in.
+
+use analysis::{CounterRegions, Findings, Joined, Recommendation, RooflinePoint};
+use trace::Trace;
+
+/// Everything that a report may show. What a run does not have is absent, and said so.
+#[derive(Debug, Clone, Copy)]
+pub struct Page<'a> {
+    /// The run's name.
+    pub title: &'a str,
+    /// The command, as one would type it.
+    pub workload: &'a str,
+    pub verdicts: &'a [VerdictLine],
+    pub steps: &'a [StepLine],
+    pub findings: Option<&'a Findings>,
+    /// For the timeline.
+    pub trace: Option<&'a Trace>,
+    pub counters: Option<&'a CounterRegions>,
+    pub roofline: &'a [RooflinePoint],
+    /// Timeline and counters together.
+    pub joined: Option<&'a Joined>,
+    pub recommendations: &'a [Recommendation],
+    /// Names and values: machine, GPU, tools, versions.
+    pub environment: &'a [(String, String)],
+    /// Passes and the exact command of each.
+    pub commands: &'a [(String, String)],
+    pub warnings: &'a [String],
+}
+
+/// What one capture was.
+#[derive(Debug, Clone)]
+pub struct VerdictLine {
+    pub tool: String,
+    pub rung: String,
+    /// `captured`, `partial`, `missed` or `failed`.
+    pub outcome: String,
+    pub cause: Option<String>,
+    pub text: String,
+    pub evidence: Vec<String>,
+    pub remedy: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct StepLine {
+    pub name: String,
+    /// `done`, `skipped`, `failed` or `interrupted`.
+    pub status: String,
+    pub ms: Option<u64>,
+    pub note: String,
+}

@@ -1,0 +1,57 @@
+//! A whole trace.
+
+use std::io::{self, Write};
+
+use trace::Trace;
+
+use super::annotations::{Annotations, Key};
+use super::arrows::Arrows;
+use super::devices::Devices;
+use super::lanes::Times;
+use super::packets::{Look, Packets, PerfettoSummary, Place, Subject};
+use super::regions::Regions;
+use super::threads;
+
+/// Writes a trace that ui.perfetto.dev and `trace_processor` open. Calls come before what
+/// they started, which Perfetto needs where both begin at once.
+pub fn write_perfetto(trace: &Trace, mut out: impl Write) -> io::Result<PerfettoSummary> {
+    let times = Times::of(trace);
+    let attribution = analysis::attribute(trace);
+    let arrows = Arrows::of(trace, attribution.call);
+    let regions = Regions::new(trace, attribution.planes);
+    let began = trace.session_start.map(|start| start.saturating_add(trace.begin));
+    let began = began.and_then(|time| u64::try_from(time).ok());
+    let mut packets = Packets::begin(&mut out, began)?;
+    recording(&mut packets, trace, times)?;
+    threads::processes(&mut packets, trace, times, &arrows)?;
+    Devices::new(&mut packets, trace, times, &arrows, regions).draw(&mut packets)?;
+    packets.written.arrows = arrows.drawn;
+    packets.written.backwards = arrows.backwards;
+    packets.finish()
+}
+
+/// One slice over all of it: what it was read from, when it was, and what its reader noted.
+fn recording(packets: &mut Packets<'_>, trace: &Trace, times: Times) -> io::Result<()> {
+    let mut annotations = Annotations::default();
+    annotations.texts(Key::Source, &[packets.value(&trace.source)]);
+    if let Some(start) = trace.session_start.and_then(|start| u64::try_from(start).ok()) {
+        annotations.number(Key::SessionStart, start);
+    }
+    let notes: Vec<u64> = trace
+        .diagnostics
+        .iter()
+        .map(|diagnostic| {
+            let kind = if diagnostic.lost { "lost" } else { "note" };
+            packets.value(&format!("{kind}: {}", diagnostic.text))
+        })
+        .collect();
+    annotations.texts(Key::Notes, &notes);
+    let look = Look {
+        name: packets.name_text(&trace.source),
+        category: packets.category_text("recording"),
+        arrow: None,
+    };
+    let track = packets.track(Subject::Lane, Place { name: "recording", ..Place::default() })?;
+    packets.slice_begins(track, 0, look, &annotations)?;
+    packets.slice_ends(track, times.at(trace.end))
+}

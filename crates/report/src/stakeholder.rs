@@ -1,0 +1,201 @@
+//! One page for somebody who decides: what was run, how long it took, what limits it.
+
+use crate::markdown::cell;
+use crate::page::Page;
+use crate::units::{count, duration, percent};
+
+/// Rows of each table.
+const TOP: usize = 10;
+
+/// Every section is there; one without data says why.
+pub fn stakeholder_markdown(page: &Page<'_>) -> String {
+    let mut text = format!("# Summary of {}\n\n`{}`\n\n", page.title, page.workload.replace('`', "'"));
+    environment(&mut text, page);
+    aggregates(&mut text, page);
+    stages(&mut text, page);
+    efficiency(&mut text);
+    operators(&mut text, page);
+    kernels(&mut text, page);
+    takeaways(&mut text, page);
+    recommendations(&mut text, page);
+    text
+}
+
+fn not_measured(text: &mut String, why: &str) {
+    text.push_str(&format!("Not measured, because {why}.\n\n"));
+}
+
+/// Why there is no timeline, or nothing in it.
+fn no_timeline(page: &Page<'_>) -> String {
+    let step = page.steps.iter().find(|step| step.name == "timeline" && step.status != "done");
+    match step {
+        Some(step) => format!("there is no timeline: {}", one_line(&step.note)),
+        None => "the program ran nothing of the kind".to_owned(),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    cell(text.lines().next().unwrap_or_default())
+}
+
+fn environment(text: &mut String, page: &Page<'_>) {
+    text.push_str("## Environment\n\n");
+    if page.environment.is_empty() {
+        return not_measured(text, "the machine was not asked");
+    }
+    text.push_str("| | |\n|---|---|\n");
+    for (name, value) in page.environment {
+        text.push_str(&format!("| {} | {} |\n", cell(name), cell(value)));
+    }
+    text.push('\n');
+}
+
+fn aggregates(text: &mut String, page: &Page<'_>) {
+    text.push_str("## Aggregates\n\n");
+    let Some(findings) = page.findings else {
+        return not_measured(text, &no_timeline(page));
+    };
+    text.push_str("| | |\n|---|---|\n");
+    text.push_str(&format!("| time recorded | {} |\n", duration(findings.span_ns as f64)));
+    let kernels: u64 = findings.kernels.iter().map(|row| row.statistics.calls).sum();
+    text.push_str(&format!("| kernels | {} |\n| regions | {} |\n", count(kernels), findings.regions.len()));
+    for row in findings.idle.iter().filter(|row| row.region.is_none()) {
+        let causes: Vec<String> =
+            row.cause_shares.iter().map(|(cause, share)| format!("{cause} {}", percent(*share))).collect();
+        let causes = if causes.is_empty() { "nothing".to_owned() } else { causes.join(", ") };
+        text.push_str(&format!(
+            "| GPU {} busy | {}; waits for {causes} |\n",
+            row.device,
+            percent(row.busy_share)
+        ));
+    }
+    text.push('\n');
+}
+
+fn stages(text: &mut String, page: &Page<'_>) {
+    text.push_str("## Per-Stage Timings\n\n");
+    let Some(findings) = page.findings else { return not_measured(text, &no_timeline(page)) };
+    if findings.stages.is_empty() {
+        return not_measured(
+            text,
+            "no range is called as a stage is (prefill, decode; `--stage` names others)",
+        );
+    }
+    text.push_str("| stage | instances | total | first | then mean | p95 | tokens/s |\n|---|---:|---:|---:|---:|---:|---:|\n");
+    for stage in &findings.stages {
+        let time = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), |ns| duration(ns as f64));
+        text.push_str(&format!(
+            "| {} | {} | {} | {} | {} | {} | {} |\n",
+            cell(&stage.name),
+            stage.times.map_or(0, |times| times.count),
+            time(stage.times.map(|times| times.total_ns)),
+            time(stage.first_ns),
+            time(stage.steady.map(|times| times.mean_ns)),
+            time(stage.steady.map(|times| times.p95_ns)),
+            stage.tokens_per_second.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.1}")),
+        ));
+    }
+    text.push('\n');
+}
+
+fn efficiency(text: &mut String) {
+    text.push_str("## MFU\n\n");
+    not_measured(text, "nothing says how many operations a stage needs");
+}
+
+fn operators(text: &mut String, page: &Page<'_>) {
+    text.push_str("## Top Operators\n\n");
+    let rows = page.findings.map_or(&[][..], |findings| &findings.operators);
+    if rows.is_empty() {
+        return not_measured(text, "no trace of a framework's profiler is part of this run");
+    }
+    text.push_str("| operator | calls | own time on the host | on the GPU |\n|---|---:|---:|---:|\n");
+    for row in rows.iter().take(TOP) {
+        text.push_str(&format!(
+            "| `{}` | {} | {} | {} |\n",
+            cell(&row.name),
+            count(row.calls),
+            duration(row.host_self_ns as f64),
+            duration(row.device_total_ns as f64)
+        ));
+    }
+    text.push('\n');
+}
+
+fn kernels(text: &mut String, page: &Page<'_>) {
+    text.push_str("## Top Kernels\n\n");
+    let rows = page.findings.map_or(&[][..], |findings| &findings.kernels);
+    if rows.is_empty() {
+        return not_measured(text, &no_timeline(page));
+    }
+    text.push_str("| kernel | calls | total | mean | share | limited by |\n|---|---:|---:|---:|---:|---|\n");
+    for row in rows.iter().take(TOP) {
+        let statistics = row.statistics;
+        text.push_str(&format!(
+            "| `{}` | {} | {} | {} | {} | {} |\n",
+            cell(&row.short_name),
+            count(statistics.calls),
+            duration(statistics.total_ns as f64),
+            duration(statistics.mean_ns),
+            percent(statistics.share),
+            limit(page, &row.name),
+        ));
+    }
+    text.push('\n');
+}
+
+/// What limits most of a kernel's time.
+fn limit(page: &Page<'_>, name: &str) -> String {
+    let kinds = page.joined.iter().flat_map(|joined| &joined.kernels).filter(|kernel| kernel.name == name);
+    let known = kinds.filter(|kernel| !kernel.results.is_empty()).max_by_key(|kernel| kernel.gpu_ns);
+    known.map_or("not measured".to_owned(), |kernel| kernel.bound.as_str().to_owned())
+}
+
+fn takeaways(text: &mut String, page: &Page<'_>) {
+    text.push_str("## Takeaways\n\n");
+    for verdict in page.verdicts {
+        text.push_str(&format!("- {}: {}, {}\n", verdict.tool, verdict.outcome, one_line(&verdict.text)));
+    }
+    for step in page.steps.iter().filter(|step| step.status == "skipped") {
+        text.push_str(&format!("- {} was skipped: {}\n", step.name, one_line(&step.note)));
+    }
+    if let Some(first) = page.recommendations.first() {
+        text.push_str(&format!("- {}\n", cell(&first.title)));
+    }
+    if let Some(joined) = page.joined {
+        for region in joined.regions.iter().take(3) {
+            let name = region.region.as_deref().unwrap_or("outside all regions");
+            let bounds: Vec<String> = region
+                .bounds
+                .iter()
+                .take(3)
+                .map(|(kind, part)| format!("{} {}", kind.as_str(), percent(*part)))
+                .collect();
+            text.push_str(&format!("- kernels of `{}` are limited by {}\n", cell(name), bounds.join(", ")));
+        }
+    }
+    text.push('\n');
+}
+
+fn recommendations(text: &mut String, page: &Page<'_>) {
+    text.push_str("## Recommendations\n\n");
+    if page.recommendations.is_empty() {
+        let why = match page.findings {
+            Some(_) => "nothing that was measured takes enough time to be worth a change".to_owned(),
+            None => no_timeline(page),
+        };
+        text.push_str(&format!("None: {why}.\n"));
+        return;
+    }
+    text.push_str("| | what | at stake | at most | do |\n|---:|---|---:|---:|---|\n");
+    for (at, advice) in page.recommendations.iter().enumerate() {
+        text.push_str(&format!(
+            "| {} | {} | {} | {:.2}x | {} |\n",
+            at + 1,
+            cell(&advice.title),
+            percent(advice.share),
+            advice.gain,
+            cell(&advice.advice)
+        ));
+    }
+}
