@@ -83,9 +83,12 @@ pub fn join(launches: &LaunchGroups, report: &Report) -> Joined {
     }
 }
 
+/// A name, a grid and a block.
+type Shaped<'a> = (&'a str, [u64; 3], [u64; 3]);
+
 /// Results by mangled name, or by the function's where that is not known, and shape.
 struct Index<'a> {
-    by_shape: BTreeMap<(&'a str, [u64; 3], [u64; 3]), Vec<usize>>,
+    by_shape: BTreeMap<Shaped<'a>, Vec<usize>>,
     regions: Vec<Option<String>>,
 }
 

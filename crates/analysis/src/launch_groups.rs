@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use nvtx::RegionPath;
-use trace::{ActivityKind, NONE, Trace};
+use nvtx::{Kind, RegionPath};
+use trace::{ActivityKind, NONE, Trace, in_windows};
 
 use crate::attribute::{Attribution, attribute};
+use crate::regions::Region;
 
 /// All launches of one kernel in one shape and region.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +18,8 @@ pub struct LaunchGroup {
     pub mangled: String,
     pub grid: [u32; 3],
     pub block: [u32; 3],
+    /// Shared memory of a block, static and dynamic.
+    pub shared: u32,
     /// The innermost region it was started in: of the default domain, or else of the first
     /// that has one.
     pub region: Option<RegionPath>,
@@ -35,6 +38,8 @@ pub struct LaunchGroups {
     pub gpu_ns: Vec<i64>,
     /// By launch: when it was made, as the trace counts.
     pub at_ns: Vec<i64>,
+    /// By launch: its row in [`trace::Activities`].
+    pub activity: Vec<u32>,
 }
 
 impl LaunchGroups {
@@ -53,17 +58,18 @@ impl LaunchGroups {
                 kept.groups.push(LaunchGroup { launches: 0, gpu_ns: 0, ..self.groups[old as usize].clone() });
                 kept.groups.len() as u32 - 1
             });
-            kept.push(group, self.gpu_ns[launch], self.at_ns[launch]);
+            kept.push(group, self.gpu_ns[launch], self.at_ns[launch], self.activity[launch]);
         }
         by_time(kept)
     }
 
-    fn push(&mut self, group: u32, gpu_ns: i64, at_ns: i64) {
+    fn push(&mut self, group: u32, gpu_ns: i64, at_ns: i64, activity: u32) {
         self.groups[group as usize].launches += 1;
         self.groups[group as usize].gpu_ns += gpu_ns;
         self.sequence.push(group);
         self.gpu_ns.push(gpu_ns);
         self.at_ns.push(at_ns);
+        self.activity.push(activity);
     }
 }
 
@@ -90,7 +96,7 @@ pub fn launch_groups(trace: &Trace) -> LaunchGroups {
             all.groups.push(group(trace, &attribution, key));
             all.groups.len() as u32 - 1
         });
-        all.push(group, activities.duration(activity), started(activity));
+        all.push(group, activities.duration(activity), started(activity), activity as u32);
     }
     by_time(all)
 }
@@ -123,8 +129,51 @@ fn group(trace: &Trace, attribution: &Attribution, (launch, node): (u32, u32)) -
         mangled: text(launch.mangled),
         grid: launch.grid,
         block: launch.block,
+        shared: launch.static_shared.saturating_add(launch.dynamic_shared),
         region: (node != NONE).then(|| attribution.tree.path(trace, node)),
         launches: 0,
         gpu_ns: 0,
     }
+}
+
+/// By launch: whether it was made in a region, or in one below it. ncu looks at the stack of the
+/// launching thread; `any_thread` counts what any thread of the process did meanwhile.
+pub fn launches_in(trace: &Trace, launches: &LaunchGroups, region: &Region, any_thread: bool) -> Vec<bool> {
+    let attribution = attribute(trace);
+    let tree = &attribution.tree;
+    let is_it =
+        |node: u32| tree.nodes[node as usize].kind == region.kind && tree.path(trace, node) == region.path;
+    if region.kind == Kind::StartEnd || any_thread {
+        let ranges = (0..trace.ranges.len()).filter(|range| is_it(tree.node_of[*range]));
+        let mut stretches: HashMap<u32, Vec<(i64, i64)>> = HashMap::new();
+        for range in ranges {
+            let process = trace.threads[trace.ranges.thread[range] as usize].process;
+            stretches.entry(process).or_default().push((trace.ranges.begin[range], trace.ranges.end[range]));
+        }
+        let windows: HashMap<u32, Vec<(i64, i64)>> =
+            stretches.into_iter().map(|(process, of)| (process, Trace::windows_of(of))).collect();
+        let inside = |(activity, at): (&u32, &i64)| {
+            let process = trace.activities.process[*activity as usize];
+            windows.get(&process).is_some_and(|windows| in_windows(windows, *at))
+        };
+        return launches.activity.iter().zip(&launches.at_ns).map(inside).collect();
+    }
+    let mut below = vec![false; tree.nodes.len()];
+    for node in 0..tree.nodes.len() {
+        // Parents come first.
+        below[node] =
+            is_it(node as u32) || tree.nodes[node].parent.is_some_and(|parent| below[parent as usize]);
+    }
+    let planes: Vec<&crate::Plane> = attribution
+        .planes
+        .iter()
+        .filter(|plane| trace.strings.text(plane.domain) == region.path.domain)
+        .collect();
+    let inside = |activity: &u32| {
+        planes.iter().any(|plane| match plane.range[*activity as usize] {
+            NONE => false,
+            range => below[tree.node_of[range as usize] as usize],
+        })
+    };
+    launches.activity.iter().map(inside).collect()
 }

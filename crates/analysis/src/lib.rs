@@ -32,13 +32,13 @@ mod tree;
 mod within;
 
 pub use attribute::{Attribution, Plane, attribute};
+pub use bounds::{Bound, BoundKind, Level, NEAR_PEAK, bound};
 pub use counter_aggregate::{Aggregated, MetricRow};
 pub use counter_regions::{
     Counted, CountedKernel, CountedLaunch, CounterRegion, CounterRegions, DomainLaunches, Headline, Known,
     KnownRegion, WholeRange, counter_regions,
 };
 pub use counter_rules::{AggregateRule, aggregate_rule};
-pub use bounds::{Bound, BoundKind, Level, NEAR_PEAK, bound};
 pub use families::Families;
 pub use filter::{KernelPatterns, keep_kernels};
 pub use findings::{Findings, Options, analyse};
@@ -47,7 +47,7 @@ pub use idle::{Causes, IdleRow, Overlap, idle};
 pub use insight::{Insight, insight};
 pub use join::{Confidence, Joined, JoinedKernel, JoinedRegion, join};
 pub use kernels::{Grouping, KernelRow, Shape, kernels};
-pub use launch_groups::{LaunchGroup, LaunchGroups, launch_groups};
+pub use launch_groups::{LaunchGroup, LaunchGroups, launch_groups, launches_in};
 pub use mfu::{Decoder, Efficiency, Experts, Inference, Latent, efficiency};
 pub use operators::{OperatorRow, operators};
 pub use recommend::{Recommendation, recommend};

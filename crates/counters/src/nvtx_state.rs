@@ -48,7 +48,7 @@ impl NvtxState {
     }
 
     /// One path a domain, the default domain first.
-    pub(crate) fn stacks_of(&self, thread: u32) -> Vec<RegionPath> {
+    pub fn stacks_of(&self, thread: u32) -> Vec<RegionPath> {
         let stacks = self.threads.iter().filter(|other| other.id == thread).flat_map(|thread| &thread.stacks);
         let mut paths: Vec<RegionPath> = stacks
             .filter(|(_, stack)| !stack.is_empty())

@@ -98,6 +98,10 @@ pub enum Cause {
     /// This tool does not know the GPU.
     UnsupportedChip,
     BudgetSpent,
+    /// This version of the tool cannot do that.
+    NotSupported,
+    /// The tool itself failed, and says so.
+    ToolError,
 }
 
 impl Cause {
@@ -157,7 +161,9 @@ impl Cause {
             Self::NoKernels => "look at the workload's output: does it use the GPU at all?",
             Self::WrongKind => "write NAME/ for a push/pop range and NAME for a start/end range",
             Self::NoSuchKernel => "look for its name in kernels.md, or leave `ncu.kernel_include` out",
-            Self::SkippedAll => "skip fewer launches",
+            Self::SkippedAll => {
+                "the program launched fewer kernels than in its rehearsal: run it again, or name the kernels (`--plan`)"
+            }
             Self::ChildNotFollowed => "follow the children: `ncu.target_processes=all`",
             Self::NoContext => {
                 "use the GPU once before the range opens (a warm-up), or measure kernel by kernel: `ncu.replay_mode=kernel`"
@@ -173,6 +179,8 @@ impl Cause {
             Self::OutOfMemory => {
                 "each replay saves what the kernel writes: use `ncu.replay_mode=application`, or a smaller input"
             }
+            Self::NotSupported => "use a newer one",
+            Self::ToolError => "what it says is quoted; its whole log is kept beside its command",
             Self::UnsupportedChip => "use an ncu that is as new as the GPU",
             Self::BudgetSpent => {
                 "give it more time (`ncu.budget`), or ask for less (`ncu.sections`, `ncu.top_kernels`)"

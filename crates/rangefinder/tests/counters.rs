@@ -179,7 +179,13 @@ fn counters_without_nsys() {
     let (sandbox, ran, manifest) = scene.run();
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(verdicts(&manifest), [row("kernel replay", "captured", "")]);
-    assert!(ran.stderr.contains("no timeline says which kernels matter: measured is the first launch of each kernel and launch shape"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains(
+            "no timeline says which kernels matter: measured is the first launch of each launch shape"
+        ),
+        "{}",
+        ran.stderr
+    );
     let run = sandbox.only_run();
     let csv = std::fs::read_to_string(run.join("ncu/raw.csv")).unwrap();
     // A heading, the units, and a row for each of the 36 launches.
@@ -354,6 +360,12 @@ fn other_causes() {
             "failed",
             "out-of-memory",
         ),
+        (
+            "unknown_error",
+            r#""$@"; echo "==ERROR== Unknown Error on device 0." >> "$log"; exit 9"#,
+            "failed",
+            "tool-error",
+        ),
         ("unreadable", r#"echo garbage > "$out"; "$@""#, "failed", "report-unreadable"),
         (
             "cut_short",
@@ -379,11 +391,106 @@ trap 'exit 130' INT; sleep 60 & wait"#;
         return;
     };
     let (_, ran, manifest) = scene.run();
-    assert_eq!(verdicts(&manifest), [row("kernel replay", "captured", "budget-spent")], "{}", ran.stderr);
+    assert_eq!(verdicts(&manifest), [row("kernel replay", "partial", "budget-spent")], "{}", ran.stderr);
     let pass = manifest["passes"].as_array().unwrap().iter().find(|pass| pass["name"] == "ncu").unwrap();
     // Two seconds until the first launch, which the budget does not count, and the budget.
     let wall = pass["wall_ms"].as_u64().unwrap();
     assert!((4_000..20_000).contains(&wall), "{wall}");
+}
+
+/// What broke off is not whole when nobody knows what whole would be.
+#[test]
+fn half_a_capture_is_no_capture() {
+    let body = r#"cp $REPORTS/kernel.ncu-rep "$out"; echo "==ERROR== Failed to save context state" >> "$log"; "$@"; exit 9"#;
+    let Some(scene) = Scene::new("half_a_capture_is_no_capture", body, &["ncu.enable=true", "--", "true"])
+    else {
+        return;
+    };
+    let (_, ran, manifest) = scene.run();
+    assert_eq!(verdicts(&manifest), [row("kernel replay", "partial", "out-of-memory")], "{}", ran.stderr);
+    assert_eq!(ran.code, 1);
+}
+
+/// A gate of the program's own that never opened is not replaced by none.
+#[test]
+fn a_profiler_that_is_never_started() {
+    let test = "a_profiler_that_is_never_started";
+    let body = r#"echo "==WARNING== No kernels were profiled." >> "$log"; "$@""#;
+    let Some(scene) = Scene::new(test, body, &["ncu.capture_range=cudaProfilerApi", "--", "true"]) else {
+        return;
+    };
+    let (_, ran, manifest) = scene.run();
+    assert_eq!(verdicts(&manifest), [row("kernel replay", "missed", "no-kernels")], "{}", ran.stderr);
+    assert_eq!(ran.code, 1);
+}
+
+/// The workload may say what ncu would.
+#[test]
+fn the_workloads_words_are_its_own() {
+    let test = "the_workloads_words_are_its_own";
+    let body = r#"echo "warning: unsupported architecture, Out of memory" >&2; cp $REPORTS/kernel.ncu-rep "$out"; "$@""#;
+    let Some(scene) = Scene::new(test, body, &["ncu.enable=true", "--", "true"]) else { return };
+    let (_, ran, manifest) = scene.run();
+    assert_eq!(verdicts(&manifest), [row("kernel replay", "captured", "")], "{}", ran.stderr);
+}
+
+/// An ncu without app-range replay: the ladder goes on.
+#[test]
+fn an_old_ncu_ends_in_kernels_as_well() {
+    let test = "an_old_ncu_ends_in_kernels_as_well";
+    let body = r#"case $mode in
+range) echo "==ERROR== Unsupported API during capture (cuKernelSetAttribute)" >> "$log"; exit 9;;
+*) cp $REPORTS/kernel.ncu-rep "$out"; "$@";;
+esac"#;
+    let arguments = ["ncu.replay_mode=range", "ncu.nvtx_include=[A]", "--", "EMIT", "push=A", "pop"];
+    let Some(scene) = Scene::new(test, body, &arguments) else { return };
+    // As the real one says it.
+    let script = std::fs::read_to_string(scene.sandbox.path("ncu")).unwrap();
+    let (start, rest) = script.split_once("; printf '  --filter-mode").unwrap();
+    let (_, rest) = rest.split_once("; exit;;").unwrap();
+    scene.sandbox.executable("ncu", &format!("{start}; exit;;{rest}"));
+    let (_, ran, manifest) = scene.run();
+    assert_eq!(
+        verdicts(&manifest),
+        [
+            row("range replay", "failed", "unsupported-call"),
+            row("app-range replay", "failed", "not-supported"),
+            row("kernel replay", "captured", ""),
+        ],
+        "{}",
+        ran.stderr
+    );
+}
+
+/// ncu's own expressions are ncu's to understand.
+#[test]
+fn expressions_of_ncu() {
+    let test = "expressions_of_ncu";
+    let arguments = ["ncu.nvtx_include=['regex:A.*/']", "--", "EMIT", "push=A", "pop"];
+    let Some(scene) = Scene::new(test, PROFILED, &arguments) else { return };
+    let (sandbox, ran, manifest) = scene.run();
+    assert_eq!(verdicts(&manifest), [row("kernel replay", "captured", "")], "{}", ran.stderr);
+    let calls = std::fs::read_to_string(sandbox.path("calls")).unwrap();
+    assert!(calls.contains("--nvtx-include regex:A.*/"), "{calls}");
+}
+
+/// A name that is in two places: the one that was meant.
+#[test]
+fn a_path_is_a_path() {
+    let test = "a_path_is_a_path";
+    let program = "push=prefill push=attn gpu=40 pop pop push=decode push=attn gpu=40 pop pop";
+    let mut arguments = vec!["ncu.nvtx_include=[':decode/attn']", "--", "EMIT", "inject"];
+    arguments.extend(program.split(' '));
+    let body = r#"cp $REPORTS/kernel.ncu-rep "$out""#;
+    let Some(mut scene) = Scene::new(test, body, &arguments) else { return };
+    scene.command.env("RANGEFINDER_CUPTI", fake_cupti(test));
+    let (sandbox, ran, _) = scene.run();
+    let calls = std::fs::read_to_string(sandbox.path("calls")).unwrap();
+    let first = calls.lines().next().unwrap();
+    assert!(first.contains("--nvtx-include decode/attn "), "{calls}\n{}", ran.stderr);
+    let skip: u64 = first.split("--launch-skip ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!(skip < 40, "{calls}");
+    assert!(ran.stderr.contains("the ranges have 50 % of the GPU's time"), "{}", ran.stderr);
 }
 
 #[test]
@@ -399,7 +506,8 @@ fn a_plan_is_checked_before_anything_runs() {
 #[test]
 fn launches_are_chosen_from_the_timeline() {
     let test = "launches_are_chosen_from_the_timeline";
-    let program = ["--", "EMIT", "inject", "push=warm", "gpu=3", "pop", "push=A", "gpu=400", "pop"];
+    let program =
+        ["--", "EMIT", "inject", "push=warm", "gpu=3", "pop", "push=A", "push=A1", "gpu=400", "pop", "pop"];
     let arguments = |more: &[&'static str]| {
         let mut words = vec!["ncu.enable=true"];
         words.extend(more);
@@ -412,7 +520,7 @@ fn launches_are_chosen_from_the_timeline() {
     scene.command.env("RANGEFINDER_CUPTI", fake_cupti(test));
     let (sandbox, ran, manifest) = scene.run();
     assert_eq!(verdicts(&manifest), [row("kernel replay", "captured", "")]);
-    assert!(ran.code == 0 && ran.stderr.contains("which stand for 99 % of the GPU's time"), "{}", ran.stderr);
+    assert!(ran.code == 0 && ran.stderr.contains("which stand for"), "{}", ran.stderr);
     let run = sandbox.only_run();
     let plan: Value = serde_json::from_slice(&std::fs::read(run.join("ncu/plan.json")).unwrap()).unwrap();
     assert!(plan["covered"].as_f64().unwrap() >= 0.9, "{plan}");
@@ -424,7 +532,7 @@ fn launches_are_chosen_from_the_timeline() {
     let skip = command.split("--launch-skip ").nth(1).unwrap().split(' ').next().unwrap();
     let skip: u64 = skip.parse().unwrap();
     assert!((100..300).contains(&skip), "{command}");
-    assert!(ran.stderr.contains("of the GPU's time, about"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("of the kernels' time, about"), "{}", ran.stderr);
     // What was chosen can be given back.
     let saved = std::fs::read_to_string(run.join("ncu/ncu-plan.yaml")).unwrap();
     let edited = saved.replace("samples: 1", "samples: 3");

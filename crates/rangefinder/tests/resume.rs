@@ -6,7 +6,7 @@ mod support;
 use std::process::Stdio;
 use std::time::Duration;
 
-use support::{Sandbox, eventually, manifest, step};
+use support::{Sandbox, eventually, manifest, signal, step};
 
 #[test]
 fn a_killed_run_is_finished_by_resume() {
@@ -19,6 +19,11 @@ fn a_killed_run_is_finished_by_resume() {
         .unwrap();
     eventually("the workload is up", Duration::from_secs(10), || sandbox.path("starts").exists());
     let run = sandbox.only_run();
+    // What it says is ours to write down, a moment later.
+    let log = run.join("workload/rehearsal/stdout.log");
+    eventually("its word is kept", Duration::from_secs(10), || {
+        std::fs::read_to_string(&log).is_ok_and(|text| text == "attempt\n")
+    });
     let busy = sandbox.output(&["resume", run.to_str().unwrap()]);
     assert!(
         busy.code == 2 && busy.stderr.contains("is being worked on by another rangefinder"),
@@ -36,6 +41,26 @@ fn a_killed_run_is_finished_by_resume() {
     let earlier = std::fs::read_to_string(run.join("workload/rehearsal.attempt-1/stdout.log")).unwrap();
     assert_eq!(earlier, "attempt\n", "what the first attempt left is kept");
     assert!(!run.join("tmp").exists() && !run.join(".reserve").exists());
+}
+
+#[test]
+fn an_interrupted_run_is_finished_by_resume() {
+    let sandbox = Sandbox::new();
+    let script = "echo started >> starts; while ! test -e go; do sleep 0.05; done";
+    let child =
+        sandbox.rangefinder(&["run", "-q", "--", "sh", "-c", script]).stderr(Stdio::null()).spawn().unwrap();
+    eventually("the workload is up", Duration::from_secs(10), || sandbox.path("starts").exists());
+    signal(child.id(), nix::sys::signal::Signal::SIGINT);
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    sandbox.write("go", "");
+    let run = sandbox.only_run();
+    let ran = sandbox.output(&["resume", run.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let manifest = manifest(&run);
+    assert_eq!(
+        (&manifest["status"], &step(&manifest, "rehearse")["status"]),
+        (&"finished".into(), &"done".into())
+    );
 }
 
 #[test]

@@ -55,15 +55,15 @@ pub fn proof_screen(proof: &Proof, inventory: &Inventory) -> String {
     if let Some(when) = &proof.when {
         text.push_str(&format!("\nnote: {}\n", at_the_edge(*when)));
     }
-    if nothing_is_meant(proof) {
+    if nothing_is_meant(&proof.nsys) && nothing_is_meant(&proof.ncu) {
         text.push_str(&regions_there_are(inventory));
     }
     text
 }
 
 /// No range of the program can be what was meant.
-pub fn nothing_is_meant(proof: &Proof) -> bool {
-    proof.nsys.remedy == Remedy::None
+pub fn nothing_is_meant(proof: &ToolProof) -> bool {
+    proof.remedy == Remedy::None
 }
 
 fn regions_there_are(inventory: &Inventory) -> String {

@@ -73,15 +73,21 @@ fn base(metric: &str) -> &str {
 
 /// What no list of counters holds: groups, patterns, and what is known of every launch.
 fn free(metric: &str) -> bool {
-    const STARTS: [&str; 8] = [
+    const STARTS: [&str; 14] = [
         "regex:",
         "group:",
         "breakdown:",
         "pmsampling:",
         "launch__",
         "device__",
-        "smsp__pcsamp",
+        "derived__",
         "profiler__",
+        "sass__",
+        "smsp__pcsamp",
+        "inst_executed",
+        "thread_inst_executed",
+        "memory_",
+        "nvlink__",
     ];
     STARTS.iter().any(|start| metric.starts_with(start))
 }

@@ -113,6 +113,7 @@ mod tests {
             mangled: String::new(),
             grid: [x, 1, 1],
             block: [32, 1, 1],
+            shared: 0,
             region: Some(nvtx::RegionPath::new("", [region])),
             launches: 1,
             gpu_ns: 5,
@@ -122,6 +123,7 @@ mod tests {
             sequence: vec![0, 1, 2, 1],
             gpu_ns: vec![5, 5, 5, 5],
             at_ns: vec![0, 1, 2, 3],
+            activity: vec![0, 1, 2, 3],
         };
         let entry =
             |name: Option<&str>, regex: Option<&str>, grid: Option<Vec<u32>>, region: Option<&str>| Entry {

@@ -50,8 +50,10 @@ pub struct Case<'a> {
     pub regions: &'a [WantedRegion],
     /// Kernels in the whole program, where that is known.
     pub kernels: Option<u64>,
-    /// Why the gate lets nothing in, if that is known.
-    pub gate: Option<Cause>,
+    /// An error of ncu's own that no cause is known for.
+    pub error: Option<String>,
+    /// Ranges of other threads counted as well.
+    pub any_thread: bool,
     /// The last lines of ncu's log.
     pub log: String,
 }
@@ -82,8 +84,10 @@ pub fn judge(case: &Case<'_>) -> Verdict {
     if !empty.is_empty() {
         text.push_str(&format!(", nothing of {}", empty.join(", ")));
     }
-    let (there, missing): (Vec<&Chosen>, Vec<&Chosen>) =
-        case.chosen.iter().partition(|kind| fitting.iter().any(|result| is_of(result, kind)));
+    let (there, missing): (Vec<&Chosen>, Vec<&Chosen>) = case
+        .chosen
+        .iter()
+        .partition(|kind| fitting.iter().any(|result| is_of(result, kind, case.any_thread)));
     if !case.chosen.is_empty() {
         let share: f64 = there.iter().map(|kind| kind.share).sum();
         text.push_str(&format!(", which stand for {:.0} % of the GPU's time", share * 100.0));
@@ -91,13 +95,11 @@ pub fn judge(case: &Case<'_>) -> Verdict {
     let fewer =
         case.planned.is_some_and(|planned| count < planned) || !empty.is_empty() || !missing.is_empty();
     let cause = cause_of_few(case, fewer);
-    let outcome = match cause {
-        None if !fewer => Outcome::Captured,
-        _ if fewer => Outcome::Partial,
-        // It ended badly, and all that was planned is there.
-        Some(Cause::WorkloadFailed) => Outcome::Partial,
-        Some(_) | None => Outcome::Captured,
-    };
+    let damaged = case.report.is_some_and(|report| report.damage.is_some());
+    // Without a plan nobody knows what a capture that broke off would still have brought.
+    let complete = case.planned.is_some() && case.ending == Ending::Well;
+    let whole = !fewer && !damaged && (cause.is_none() || complete);
+    let outcome = if whole { Outcome::Captured } else { Outcome::Partial };
     let mut verdict = remedied(Verdict::new(outcome, cause, text));
     verdict.coverage = coverage;
     if outcome != Outcome::Captured {
@@ -127,7 +129,7 @@ fn cause_of_few(case: &Case<'_>, fewer: bool) -> Option<Cause> {
         return Some(told.cause);
     }
     if let Ending::Failed(_) = case.ending {
-        return Some(Cause::WorkloadFailed);
+        return Some(if case.error.is_some() { Cause::ToolError } else { Cause::WorkloadFailed });
     }
     fewer.then_some(Cause::CountVaries)
 }
@@ -143,6 +145,7 @@ fn nothing(case: &Case<'_>) -> Verdict {
         (_, Ending::Interrupted) => {
             (Outcome::Failed, Cause::Interrupted, format!("interrupted before a {what} was measured"))
         }
+        (Some(told), _) if told.cause == Cause::WrongKind => (Outcome::Missed, told.cause, said(told, what)),
         (Some(told), _) => (Outcome::Failed, told.cause, said(told, what)),
         (None, Ending::TimedOut) => {
             (Outcome::Failed, Cause::TimedOut, format!("time was up before a {what} was measured"))
@@ -152,6 +155,10 @@ fn nothing(case: &Case<'_>) -> Verdict {
             Cause::BudgetSpent,
             format!("the budget was spent before a {what} was measured"),
         ),
+        (None, Ending::Failed(_)) if case.error.is_some() => {
+            let error = case.error.as_deref().unwrap_or_default();
+            (Outcome::Failed, Cause::ToolError, format!("ncu failed: {error}"))
+        }
         (None, Ending::Failed(code)) => (
             Outcome::Failed,
             Cause::WorkloadFailed,
@@ -167,9 +174,6 @@ fn nothing(case: &Case<'_>) -> Verdict {
 
 /// ncu says nothing but that nothing was profiled.
 fn silent(case: &Case<'_>) -> Cause {
-    if let Some(cause) = case.gate {
-        return cause;
-    }
     match case.kernels {
         Some(0) => Cause::NoKernels,
         _ if case.replay.of_ranges() => Cause::NoContext,
@@ -226,6 +230,7 @@ fn remedied(verdict: Verdict) -> Verdict {
 /// What to do where ncu differs from nsys.
 pub fn remedy(cause: Cause) -> Option<&'static str> {
     Some(match cause {
+        Cause::NotSupported => "install a newer Nsight Compute, or use `ncu.replay_mode=kernel`",
         Cause::NotInstalled => "install Nsight Compute, or name its `ncu` with `ncu.path` or RANGEFINDER_NCU",
         Cause::ToolBroken => {
             "reinstall it, or name another with `ncu.path`; `rangefinder doctor` shows what it says"
@@ -250,7 +255,7 @@ pub fn remedy(cause: Cause) -> Option<&'static str> {
 }
 
 fn covered(region: &WantedRegion, results: &[&Measured], case: &Case<'_>) -> Coverage {
-    let captured = results.iter().filter(|result| lies_in(result, region)).count() as u64;
+    let captured = results.iter().filter(|result| lies_in(result, region, case)).count() as u64;
     let expected = match case.replay.of_ranges() {
         true => region.instances,
         // A region without launches cannot be measured.
@@ -259,19 +264,29 @@ fn covered(region: &WantedRegion, results: &[&Measured], case: &Case<'_>) -> Cov
     Coverage { region: region.path.to_string(), captured, expected, expected_most: expected.max(captured) }
 }
 
-/// Whether a result was launched in a region, or in one below it.
-pub fn lies_in(result: &Measured, region: &WantedRegion) -> bool {
-    let below =
-        |path: &RegionPath| path.domain == region.path.domain && path.names.starts_with(&region.path.names);
+/// Whether a result was launched in a region or in one below it, or is of the region as a whole.
+fn lies_in(result: &Measured, region: &WantedRegion, case: &Case<'_>) -> bool {
+    let fits = |path: &RegionPath| match case.replay.of_ranges() {
+        true => *path == region.path,
+        false => path.domain == region.path.domain && path.names.starts_with(&region.path.names),
+    };
     match region.kind {
-        Kind::PushPop => result.region_paths().iter().any(below),
+        Kind::PushPop => paths(result, case.any_thread).iter().any(fits),
         Kind::StartEnd => result.started_paths().contains(&region.path),
     }
 }
 
+/// The regions a launch lies in: of its own thread, or of all.
+fn paths(result: &Measured, any_thread: bool) -> Vec<RegionPath> {
+    if !any_thread {
+        return result.region_paths();
+    }
+    result.nvtx.threads.iter().flat_map(|thread| result.nvtx.stacks_of(thread.id)).collect()
+}
+
 /// Whether a result is of a kind. The tools agree in mangled names; where one does not know
 /// them, in the function's and the shape.
-fn is_of(result: &Measured, kind: &Chosen) -> bool {
+fn is_of(result: &Measured, kind: &Chosen, any_thread: bool) -> bool {
     let Subject::Kernel(kernel) = &result.subject else { return false };
     let same = |a: [u64; 3], b: [u32; 3]| a == b.map(u64::from);
     let name = if kind.mangled.is_empty() || kernel.mangled.is_empty() {
@@ -279,7 +294,11 @@ fn is_of(result: &Measured, kind: &Chosen) -> bool {
     } else {
         kernel.mangled == kind.mangled
     };
-    name && same(kernel.grid, kind.grid) && same(kernel.block, kind.block)
+    let region = kind
+        .region
+        .as_ref()
+        .is_none_or(|region| paths(result, any_thread).iter().any(|path| path.to_string() == *region));
+    name && region && same(kernel.grid, kind.grid) && same(kernel.block, kind.block)
 }
 
 fn name(result: &Measured) -> Option<&str> {
@@ -352,7 +371,8 @@ mod tests {
             chosen,
             regions,
             kernels: Some(100),
-            gate: None,
+            error: None,
+            any_thread: false,
             log: String::new(),
         })
     }
@@ -376,6 +396,9 @@ mod tests {
         assert_eq!((verdict.outcome, verdict.cause), (Outcome::Partial, Some(Cause::BudgetSpent)));
         let verdict = judged(Vec::new(), &plan, &[], Ending::Well);
         assert_eq!((verdict.outcome, verdict.cause), (Outcome::Missed, Some(Cause::SkippedAll)));
+        // What broke off is not whole, unless a plan says what whole is.
+        let verdict = judged(both(), &plan, &[], Ending::Failed(3));
+        assert_eq!((verdict.outcome, verdict.cause), (Outcome::Partial, Some(Cause::WorkloadFailed)));
         let verdict = judged(Vec::new(), &plan, &[], Ending::Failed(3));
         assert_eq!((verdict.outcome, verdict.cause), (Outcome::Failed, Some(Cause::WorkloadFailed)));
     }

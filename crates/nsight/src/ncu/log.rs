@@ -11,7 +11,7 @@ pub struct Told {
 
 /// What stands in a line, and what that means. The texts are ncu's own, and PyTorch's for a
 /// second user of CUPTI.
-const SIGNS: [(&str, Cause); 24] = [
+const SIGNS: [(&str, Cause); 27] = [
     ("ERR_NVGPUCTRPERM", Cause::NotPermitted),
     ("does not have permission to access NVIDIA GPU Performance Counters", Cause::NotPermitted),
     ("driver resource was unavailable", Cause::DeviceBusy),
@@ -32,16 +32,26 @@ const SIGNS: [(&str, Cause); 24] = [
     ("Unexpected number of profiled kernels", Cause::ReplayDiverged),
     ("Inconsistent number of profiled kernels", Cause::ReplayDiverged),
     ("failed to connect to the CUDA driver", Cause::NoGpu),
+    ("match only start/end ranges", Cause::WrongKind),
+    ("InterprocessLockFailed", Cause::DeviceBusy),
+    ("ERR_NVCMPGPU", Cause::UnsupportedChip),
     ("CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED", Cause::CuptiInUse),
     ("No space left on device", Cause::DiskFull),
     ("did not match any section", Cause::Refused),
     ("unrecognised option", Cause::Refused),
 ];
 
-/// Every cause that the log names, once each, in its order.
-pub fn told_by(log: &str) -> Vec<Told> {
+/// Every cause that ncu names, once each, in its order: in its own log, or in what was printed,
+/// where the workload's words stand as well, and only marked lines count.
+pub fn told_by(log: &str, printed: &str) -> Vec<Told> {
     let mut told: Vec<Told> = Vec::new();
-    for line in log.lines().map(str::trim) {
+    let marked = |line: &&str| {
+        let by_ncu = line.starts_with("==ERROR==") || line.starts_with("==WARNING==");
+        // What it does not understand it says before it has begun, and PyTorch speaks for CUPTI.
+        by_ncu || line.starts_with("unrecognised option") || line.contains("CUPTI_ERROR_MULTIPLE_SUBSCRIBERS")
+    };
+    let lines = log.lines().map(str::trim).chain(printed.lines().map(str::trim).filter(marked));
+    for line in lines {
         let cause = SIGNS.iter().find(|(sign, _)| line.contains(sign)).map(|(_, cause)| *cause);
         if let Some(cause) = cause.filter(|cause| !told.iter().any(|told| told.cause == *cause)) {
             told.push(Told { cause, line: line.to_owned() });
@@ -49,6 +59,15 @@ pub fn told_by(log: &str) -> Vec<Told> {
     }
     told
 }
+
+/// An error of ncu's own that no cause is known for.
+pub fn unknown_error(log: &str) -> Option<&str> {
+    let mut errors = log.lines().map(str::trim).filter_map(|line| line.strip_prefix("==ERROR=="));
+    errors.find(|error| !error.contains("The application returned an error code")).map(str::trim)
+}
+
+/// What ncu says when it has found the first launch to measure.
+pub const FIRST_LAUNCH: &str = "==PROF== Profiling ";
 
 /// The call that could not be replayed, from a line that says so.
 pub fn unsupported_call(line: &str) -> Option<&str> {
@@ -68,7 +87,7 @@ pub struct Progress {
 
 pub fn progress(log: &str) -> Progress {
     let mut progress = Progress::default();
-    for line in log.lines().filter(|line| line.starts_with("==PROF== Profiling ")) {
+    for line in log.lines().filter(|line| line.starts_with(FIRST_LAUNCH)) {
         progress.begun += 1;
         let Some((_, end)) = line.rsplit_once(" - ") else { continue };
         let passes = end.strip_suffix("passes").or_else(|| end.strip_suffix("pass"));
@@ -86,15 +105,27 @@ mod tests {
 
     #[test]
     fn told_from_what_was_printed() {
-        let causes = |log: &str| told_by(log).into_iter().map(|told| told.cause).collect::<Vec<_>>();
+        let causes = |log: &str| told_by(log, "").into_iter().map(|told| told.cause).collect::<Vec<_>>();
         let log = "==PROF== Connected to process 12 (/usr/bin/python3)\n==ERROR== Unsupported API during capture (cuKernelSetAttribute)\n==ERROR== An error was reported by the driver\n";
         assert_eq!(causes(log), [Cause::UnsupportedCall]);
-        assert_eq!(unsupported_call(&told_by(log)[0].line), Some("cuKernelSetAttribute"));
+        assert_eq!(unsupported_call(&told_by(log, "")[0].line), Some("cuKernelSetAttribute"));
         let log = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters on the target device 0.";
         assert_eq!(causes(log), [Cause::NotPermitted]);
         let log = "==ERROR== Profiling failed because a driver resource was unavailable. Ensure that no other tool (like DCGM) is concurrently collecting profiling data.";
         assert_eq!(causes(log), [Cause::DeviceBusy]);
         assert_eq!(causes("==WARNING== No kernels were profiled.\n"), []);
+        let log = "==WARNING== Note that specified NVTX include expressions match only start/end ranges.";
+        assert_eq!(causes(log), [Cause::WrongKind]);
+        // The workload may say what it likes.
+        assert_eq!(
+            told_by("", "triton: warning: unsupported architecture\nRuntimeError: Out of memory\n"),
+            []
+        );
+        assert_eq!(told_by("", "==ERROR== Out of memory.\n")[0].cause, Cause::OutOfMemory);
+        let log =
+            "==ERROR== Unknown Error on device 0.\n==ERROR== The application returned an error code (9).";
+        assert_eq!(unknown_error(log), Some("Unknown Error on device 0."));
+        assert_eq!(unknown_error("==ERROR== The application returned an error code (9)."), None);
     }
 
     #[test]

@@ -6,15 +6,16 @@
 //! the whole program or in each of the regions that were named.
 //!
 //! What ncu can be told in one invocation is one list of names, one number of launches to skip
-//! and one to measure: for each kernel and shape by itself (`--filter-mode per-launch-config`),
-//! or, in older versions, for all together.
+//! and one to measure: for each grid, block and shared memory by itself, whatever the kernel
+//! (`--filter-mode per-launch-config`, in newer versions), or for all together. Both are tried,
+//! and the cheaper one is taken.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{LaunchGroup, LaunchGroups};
 use serde::Serialize;
 
-use super::classes::{Class, Classes};
+use super::classes::Classes;
 use super::command::Selection;
 use super::pace::Pace;
 use super::window::{each, narrowest};
@@ -36,7 +37,7 @@ pub struct Demand<'a> {
     pub most: Option<u32>,
     /// Launches measured of each.
     pub samples: u64,
-    /// Whether ncu counts launches for each kernel and shape by itself.
+    /// Whether ncu can count launches for each shape by itself.
     pub by_launch_shape: bool,
     pub passes: u32,
     pub pace: Pace,
@@ -155,10 +156,10 @@ impl<'a> Planner<'a> {
     fn invocations(&self, budget_s: Option<f64>) -> (Vec<Invocation>, Vec<usize>) {
         let (mut all, mut picks, mut spent) = (Vec::new(), Vec::new(), 0.0);
         while all.len() < MOST_INVOCATIONS {
-            // The program's own time is free once, and more runs of it need a budget that allows them.
+            // The program's own time is free once.
             let start = if all.is_empty() { 0.0 } else { self.demand.wall_s };
             let left = budget_s.map(|budget| budget - spent - start);
-            if !all.is_empty() && left.is_none_or(|left| left <= 0.0) {
+            if !all.is_empty() && left.is_some_and(|left| left <= 0.0) {
                 break;
             }
             let done = self.keys_of(&picks);
@@ -178,24 +179,40 @@ impl<'a> Planner<'a> {
     /// The next invocation: fewer kinds until it fits into what is left.
     fn next(&self, done: &BTreeSet<Key>, left: Option<f64>) -> Option<(Invocation, Vec<usize>)> {
         // One kernel that is launched once would have all measured at their first launch.
-        let steady = |class: Class| self.classes.launches(class) >= STEADY * self.demand.samples;
+        let steady = |kind: u32| self.classes.launches(kind) >= STEADY * self.demand.samples;
         let (mut wanted, met) = self.wanted(done, steady);
         if !met {
             wanted = self.wanted(done, |_| true).0;
         }
-        while !wanted.is_empty() {
-            let (selection, picks) = self.select(&wanted);
+        let select = |count: usize| {
+            let (selection, picks) = self.select(&wanted[..count]);
             let seconds = self.seconds(&picks);
-            if left.is_none_or(|left| seconds <= left) {
-                return Some((Invocation { selection, launches: picks.len() as u64, seconds }, picks));
-            }
-            wanted.pop();
+            (Invocation { selection, launches: picks.len() as u64, seconds }, picks)
+        };
+        let fits = |found: &(Invocation, Vec<usize>)| left.is_none_or(|left| found.0.seconds <= left);
+        if wanted.is_empty() {
+            return None;
         }
-        None
+        let all = select(wanted.len());
+        if fits(&all) {
+            return Some(all);
+        }
+        // The most kinds that fit, nearly: more kinds do not always take longer.
+        let (mut fitting, mut too_many, mut best) = (0, wanted.len(), None);
+        while too_many - fitting > 1 {
+            let count = usize::midpoint(fitting, too_many);
+            let found = select(count);
+            if fits(&found) {
+                (fitting, best) = (count, Some(found));
+            } else {
+                too_many = count;
+            }
+        }
+        best
     }
 
     /// The kinds that are still to be measured, the heaviest first, and whether they suffice.
-    fn wanted(&self, done: &BTreeSet<Key>, fits: impl Fn(Class) -> bool) -> (Vec<Key>, bool) {
+    fn wanted(&self, done: &BTreeSet<Key>, fits: impl Fn(u32) -> bool) -> (Vec<Key>, bool) {
         let mut wanted: Vec<(f64, Key)> = Vec::new();
         let mut met = true;
         for (part, times) in self.times.iter().enumerate() {
@@ -203,9 +220,7 @@ impl<'a> Planner<'a> {
                 times.iter().filter(|(group, _)| done.contains(&(part, **group))).map(|(_, time)| time).sum();
             let mut open: Vec<(f64, u32)> = times
                 .iter()
-                .filter(|(group, _)| {
-                    !done.contains(&(part, **group)) && fits(self.classes.of_group[**group as usize])
-                })
+                .filter(|(group, _)| !done.contains(&(part, **group)) && fits(**group))
                 .map(|(group, time)| (*time, *group))
                 .collect();
             open.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
@@ -222,15 +237,15 @@ impl<'a> Planner<'a> {
         (self.capped(wanted), met)
     }
 
-    /// No more classes than are allowed.
+    /// No more kernels and shapes than are allowed.
     fn capped(&self, wanted: Vec<(f64, Key)>) -> Vec<Key> {
-        let mut classes = BTreeSet::new();
+        let mut kernels = BTreeSet::new();
         let most = self.demand.most.map_or(usize::MAX, |most| most as usize);
         let mut keys = Vec::new();
         for (_, (part, group)) in wanted {
-            let class = self.classes.of_group[group as usize];
-            if classes.len() < most || classes.contains(&class) {
-                classes.insert(class);
+            let kernel = self.classes.kernel(group);
+            if kernels.len() < most || kernels.contains(&kernel) {
+                kernels.insert(kernel);
                 keys.push((part, group));
             }
         }
@@ -245,36 +260,39 @@ impl<'a> Planner<'a> {
     /// What to tell ncu, and the launches that it will then measure.
     fn select(&self, wanted: &[Key]) -> (Selection, Vec<usize>) {
         let launches = self.demand.launches;
-        let classes: Vec<Class> =
-            wanted.iter().map(|(_, group)| self.classes.of_group[*group as usize]).collect();
-        let (base, kernels) = self.classes.names(&classes);
-        let class_of = |launch: usize| self.classes.of_group[launches.sequence[launch] as usize];
-        let matched: Vec<usize> = (0..launches.sequence.len())
-            .filter(|launch| kernels.contains(self.classes.name(class_of(*launch), base)))
-            .collect();
+        let (base, kernels, fits) = self.classes.names(wanted.iter().map(|(_, group)| *group));
+        let matched: Vec<usize> =
+            (0..launches.sequence.len()).filter(|launch| fits[launches.sequence[*launch] as usize]).collect();
         let samples = self.demand.samples;
-        let (skip, count, picks) = if self.demand.by_launch_shape {
-            each(&matched, class_of, wanted, |picks| self.keys_of(picks), samples)
-        } else {
-            let window = narrowest(&matched, wanted, |launch| self.keys_of(&[launch]), samples);
-            (window.start as u64, window.len() as u64, matched[window].to_vec())
-        };
-        let kernels = kernels.into_iter().map(str::to_owned).collect();
-        let by_launch_shape = self.demand.by_launch_shape;
+        let window = narrowest(&matched, wanted, |launch| self.parts_of(launch), samples);
+        let mut best = (window.start as u64, window.len() as u64, matched[window].to_vec());
+        let mut by_launch_shape = false;
+        if self.demand.by_launch_shape {
+            let shape_of = |launch: usize| self.classes.shape[launches.sequence[launch] as usize];
+            let other = each(&matched, shape_of, wanted, |picks| self.keys_of(picks), samples);
+            let hits = |picks: &[usize]| {
+                let there = self.keys_of(picks);
+                wanted.iter().filter(|key| there.contains(*key)).count()
+            };
+            let more = hits(&other.2).cmp(&hits(&best.2));
+            if more.then(self.seconds(&best.2).total_cmp(&self.seconds(&other.2))).is_ge() {
+                (best, by_launch_shape) = (other, true);
+            }
+        }
+        let (skip, count, picks) = best;
         (Selection::Launches { kernels, base, skip, count, by_launch_shape }, picks)
+    }
+
+    /// The kind of a launch, once for every part it lies in.
+    fn parts_of(&self, launch: usize) -> impl Iterator<Item = Key> {
+        let kind = self.demand.launches.sequence[launch];
+        let parts = self.demand.parts.iter().enumerate();
+        parts.filter(move |(_, part)| part.inside[launch]).map(move |(part, _)| (part, kind))
     }
 
     /// The kinds that these launches measure, in every part they lie in.
     fn keys_of(&self, picks: &[usize]) -> BTreeSet<Key> {
-        let mut keys = BTreeSet::new();
-        for launch in picks {
-            for (part, inside) in self.demand.parts.iter().enumerate() {
-                if inside.inside[*launch] {
-                    keys.insert((part, self.demand.launches.sequence[*launch]));
-                }
-            }
-        }
-        keys
+        picks.iter().flat_map(|launch| self.parts_of(*launch)).collect()
     }
 
     fn seconds(&self, picks: &[usize]) -> f64 {

@@ -3,26 +3,26 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
-use super::classes::Class;
+use super::classes::Shape;
 
 /// Counts to try, in samples.
 const COUNTS: [u64; 11] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64];
 /// Places to try around the middle: a round of the program has fewer launches of one kernel.
 const PLACES: u64 = 32;
 
-/// How many launches of each class to skip and to measure, and which those are: the fewest that
+/// How many launches of each shape to skip and to measure, and which those are: the fewest that
 /// measure all that is wanted, in the steady state; where that cannot be, as much as one
 /// launch of each can.
 pub(super) fn each<Key: Ord + Copy>(
     matched: &[usize],
-    class_of: impl Fn(usize) -> Class,
+    shape_of: impl Fn(usize) -> Shape,
     wanted: &[Key],
     keys_of: impl Fn(&[usize]) -> BTreeSet<Key>,
     samples: u64,
 ) -> (u64, u64, Vec<usize>) {
-    let mut positions: BTreeMap<Class, Vec<usize>> = BTreeMap::new();
+    let mut positions: BTreeMap<Shape, Vec<usize>> = BTreeMap::new();
     for launch in matched {
-        positions.entry(class_of(*launch)).or_default().push(*launch);
+        positions.entry(shape_of(*launch)).or_default().push(*launch);
     }
     let picks = |skip: u64, count: u64| -> Vec<usize> {
         let taken = positions.values().flat_map(|of| of.iter().skip(skip as usize).take(count as usize));
@@ -61,25 +61,26 @@ fn places(middle: u64) -> impl Iterator<Item = u64> {
 
 /// The shortest stretch of the matched launches that has `samples` of everything that is wanted,
 /// or all there are; of equals the one nearest to the middle.
-pub(super) fn narrowest<Key: Ord + Copy + std::hash::Hash>(
+pub(super) fn narrowest<Key: Copy + Eq + std::hash::Hash, Keys: Iterator<Item = Key>>(
     matched: &[usize],
     wanted: &[Key],
-    keys_of: impl Fn(usize) -> BTreeSet<Key>,
+    keys_of: impl Fn(usize) -> Keys,
     samples: u64,
 ) -> Range<usize> {
-    let keys: Vec<BTreeSet<Key>> = matched.iter().map(|launch| keys_of(*launch)).collect();
-    let mut there: HashMap<Key, u64> = HashMap::new();
-    keys.iter().flatten().for_each(|key| *there.entry(*key).or_default() += 1);
+    let mut there: HashMap<Key, u64> = wanted.iter().map(|key| (*key, 0)).collect();
+    for key in matched.iter().flat_map(|launch| keys_of(*launch)) {
+        there.entry(key).and_modify(|count| *count += 1);
+    }
     let mut missing: HashMap<Key, i64> =
-        wanted.iter().map(|key| (*key, there.get(key).copied().unwrap_or(0).min(samples) as i64)).collect();
+        there.into_iter().map(|(key, count)| (key, count.min(samples) as i64)).collect();
     let mut unmet = missing.values().filter(|count| **count > 0).count();
     let middle = matched.len() as f64 / 2.0;
     let off = |range: &Range<usize>| ((range.start + range.end) as f64 / 2.0 - middle).abs();
     let mut best: Option<Range<usize>> = None;
     let mut start = 0;
-    for end in 0..keys.len() {
-        for key in &keys[end] {
-            if let Some(count) = missing.get_mut(key) {
+    for end in 0..matched.len() {
+        for key in keys_of(matched[end]) {
+            if let Some(count) = missing.get_mut(&key) {
                 *count -= 1;
                 unmet -= usize::from(*count == 0);
             }
@@ -92,8 +93,8 @@ pub(super) fn narrowest<Key: Ord + Copy + std::hash::Hash>(
             if better {
                 best = Some(found);
             }
-            for key in &keys[start] {
-                if let Some(count) = missing.get_mut(key) {
+            for key in keys_of(matched[start]) {
+                if let Some(count) = missing.get_mut(&key) {
                     unmet += usize::from(*count == 0);
                     *count += 1;
                 }
@@ -109,12 +110,12 @@ mod tests {
     use super::*;
 
     /// A start-up kernel, then six rounds of three.
-    const CLASSES: [Class; 19] = [9, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2];
+    const CLASSES: [Shape; 19] = [9, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2];
 
     #[test]
     fn a_window() {
         let matched: Vec<usize> = (0..CLASSES.len()).collect();
-        let keys_of = |launch: usize| BTreeSet::from([CLASSES[launch]]);
+        let keys_of = |launch: usize| std::iter::once(CLASSES[launch]);
         assert_eq!(narrowest(&matched, &[0, 1, 2], keys_of, 1), 8..11);
         assert_eq!(narrowest(&matched, &[1], keys_of, 2).len(), 4);
         // More than there are: all there are.
@@ -124,16 +125,16 @@ mod tests {
     }
 
     #[test]
-    fn of_each_class() {
+    fn of_each_shape() {
         let matched: Vec<usize> = (0..CLASSES.len()).collect();
-        let class_of = |launch: usize| CLASSES[launch];
+        let shape_of = |launch: usize| CLASSES[launch];
         let keys_of = |picks: &[usize]| picks.iter().map(|launch| CLASSES[*launch]).collect();
-        assert_eq!(each(&matched, class_of, &[0, 1, 2], keys_of, 1), (2, 1, vec![7, 8, 9]));
+        assert_eq!(each(&matched, shape_of, &[0, 1, 2], keys_of, 1), (2, 1, vec![7, 8, 9]));
         // With what is launched once, all are measured at their first launch.
-        assert_eq!(each(&matched, class_of, &[0, 9], keys_of, 1).0, 0);
+        assert_eq!(each(&matched, shape_of, &[0, 9], keys_of, 1).0, 0);
         // A class that is in two places, by turns: two of it are measured.
         let even = |picks: &[usize]| picks.iter().map(|launch| u32::from(launch % 2 == 0) + 10).collect();
-        assert_eq!(each(&matched, class_of, &[10, 11], even, 1).1, 1);
+        assert_eq!(each(&matched, shape_of, &[10, 11], even, 1).1, 1);
         let alternate = |picks: &[usize]| {
             picks
                 .iter()
@@ -141,6 +142,6 @@ mod tests {
                 .map(|launch| (launch / 3 % 2) as u32)
                 .collect()
         };
-        assert_eq!(each(&matched, class_of, &[0, 1], alternate, 1).1, 2);
+        assert_eq!(each(&matched, shape_of, &[0, 1], alternate, 1).1, 2);
     }
 }

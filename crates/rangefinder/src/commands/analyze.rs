@@ -29,7 +29,14 @@ pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
         }
     }
     let counters = counters.map(|report| Counters::of(report, &arguments)).transpose()?;
-    let traced = if traced.is_empty() { None } else { Some(findings(&traced, &arguments)?) };
+    let traced = match traced.as_slice() {
+        [] => None,
+        traced => match findings(traced, &arguments) {
+            // A run may have counters and no timeline.
+            Err(error) if counters.is_some() && is_without_trace(&error) => None,
+            found => Some(found?),
+        },
+    };
     let found = traced.as_ref().map(|(trace, findings)| (trace, findings));
     let insight = insight(found, counters.as_ref().map(|counters| &counters.report));
     let findings = traced.map(|(_, findings)| findings);
@@ -48,6 +55,10 @@ pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
     screens.extend(told(&insight, arguments.top));
     print(&screens.join("\n"))?;
     Ok(Exit::Complete)
+}
+
+fn is_without_trace(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(trace::OpenError::EmptyFolder { .. }))
 }
 
 /// What limits the program, and what to change, where that is known.
@@ -91,12 +102,8 @@ fn sorted(files: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
     let (mut counted, mut traced) = (Vec::new(), Vec::new());
     for file in files {
         if file.is_dir() {
-            let reports = run::ncu::reports(file);
-            let only_counters = !reports.is_empty() && trace::open(std::slice::from_ref(file)).is_err();
-            counted.extend(reports);
-            if !only_counters {
-                traced.push(file.clone());
-            }
+            counted.extend(run::ncu::reports(file));
+            traced.push(file.clone());
         } else if counters::is_counters(file) {
             counted.push(file.clone());
         } else {

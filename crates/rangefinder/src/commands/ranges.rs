@@ -47,7 +47,9 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
         let range_end = range_end(&config, RangeEnd::StopShutdown);
         let prove = |gate: &String| prove_gate(gate, &inventory, exit_code, range_end);
         let proofs: Vec<_> = arguments.gate.iter().map(prove).collect();
-        if proofs.iter().any(nothing_is_meant) && exit == Exit::Complete {
+        if proofs.iter().any(|proof| nothing_is_meant(&proof.nsys) && nothing_is_meant(&proof.ncu))
+            && exit == Exit::Complete
+        {
             exit = Exit::Missing;
         }
         if arguments.json {

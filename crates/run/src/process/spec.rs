@@ -7,6 +7,9 @@ use std::time::{Duration, SystemTime};
 use super::protocol::{Ending, Leftover, Usage};
 use super::pump::LogOutcome;
 
+/// The metrics of every chip that an ncu knows are 11 MB.
+const ANSWER_LIMIT: usize = 32 << 20;
+
 #[derive(Debug, Clone)]
 pub struct Spec {
     /// Program and arguments. Never given to a shell.
@@ -39,7 +42,7 @@ impl Spec {
             argv,
             env,
             cwd,
-            output: Output::Captured { limit: 1 << 20 },
+            output: Output::Captured { limit: ANSWER_LIMIT },
             timeout: Some(timeout),
             stop: None,
             grace: Duration::from_millis(200),

@@ -18,6 +18,8 @@ pub(super) const COMMAND_FILE: &str = "cmd.txt";
 pub(super) struct Order {
     /// Also the folder of its command.
     pub(super) name: &'static str,
+    /// What the manifest calls it.
+    pub(super) pass: String,
     /// `cmd.txt`, or `cmd-2.txt` for a second try.
     pub(super) command_file: String,
     pub(super) argv: Vec<OsString>,
@@ -29,11 +31,13 @@ pub(super) struct Order {
     pub(super) unlink: Option<PathBuf>,
     /// Ends the pass, where the configuration does not.
     pub(super) stop: Option<Stop>,
+    /// Between the wish to end it and its end, at least.
+    pub(super) grace: Duration,
 }
 
 /// Runs it to its end, under the limits of the configuration.
 pub(super) fn carry_out(run: &mut Run, order: Order, context: &Context<'_>) -> Result<Finished, RunError> {
-    let Order { name, command_file, argv, variables, logs, linger, unlink, stop } = order;
+    let Order { name, pass, command_file, argv, variables, logs, linger, unlink, stop, grace } = order;
     let written = run.files.redactor.argv(&argv);
     let shown: Vec<(String, Option<String>)> = variables
         .iter()
@@ -56,13 +60,13 @@ pub(super) fn carry_out(run: &mut Run, order: Order, context: &Context<'_>) -> R
         },
         timeout: config.workload.timeout.map(|timeout| timeout.0),
         stop: stop_of(config).or(stop),
-        grace: config.capture.grace.0,
+        grace: config.capture.grace.0.max(grace),
         linger,
         unlink,
     };
     let finished = supervise(&spec, Some(context.signals))?;
-    run.manifest.passes.retain(|pass| pass.name != name);
-    run.manifest.passes.push(Pass::of(name, written, shown, &finished));
+    run.manifest.passes.retain(|other| other.name != pass);
+    run.manifest.passes.push(Pass::of(&pass, written, shown, &finished));
     Ok(finished)
 }
 

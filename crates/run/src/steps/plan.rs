@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use nsight::nsys::{RangeEnd, expected_report_bytes};
-use nsight::{Proof, Remedy};
+use nsight::{Proof, Remedy, ToolProof};
 
 use super::begin::{RunError, Start, check_counters, redactor};
 use super::counters;
@@ -32,7 +32,7 @@ pub(super) fn step(run: &Run) -> Result<StepResult, RunError> {
     run.files.json("plan.json", &proofs_json(&proofs))?;
     let (mut done, mut failed, mut asked_for) = (Vec::new(), Vec::new(), false);
     for (gate, proof) in gates.iter().zip(&proofs) {
-        if nothing_is_meant(proof) {
+        if nothing_is_meant(gate.of(proof)) {
             failed.push(format!("`{}` can match nothing\n{}", gate.key, proof_screen(proof, inventory)));
             asked_for |= run.resolved.set_by_user(gate.key);
         } else {
@@ -62,12 +62,15 @@ struct Gate {
 }
 
 impl Gate {
+    /// What the tool it is for makes of it.
+    fn of<'p>(&self, proof: &'p Proof) -> &'p ToolProof {
+        if self.key == NSYS_GATE { &proof.nsys } else { &proof.ncu }
+    }
+
     /// Half a line: what the tool it is for will be given.
     fn told(&self, proof: &Proof) -> String {
-        let (tool, proof) = match self.key {
-            NSYS_GATE => ("nsys", &proof.nsys),
-            _ => ("ncu", &proof.ncu),
-        };
+        let tool = if self.key == NSYS_GATE { "nsys" } else { "ncu" };
+        let proof = self.of(proof);
         match &proof.remedy {
             Remedy::AsTyped => {
                 format!("{tool}: {} matches {}", shell_word(&self.wish), instances(proof.instances))
@@ -135,7 +138,7 @@ pub fn plan_text(start: &Start) -> Result<String, RunError> {
     let latest = latest_rehearsal(&root, &recorded, &workload.cwd);
     if let Some(latest) = latest.as_ref().filter(|_| config.ncu.enable != Enable::False) {
         let wall = std::time::Duration::from_millis(latest.wall_ms);
-        let told = counters::launches_text(&start.resolved, &workload.cwd, &latest.inventory, wall)?;
+        let told = counters::launches_text(&start.resolved, &start.here, &latest.inventory, wall)?;
         text.push_str(&told.map(|told| format!("  choice   {told}\n")).unwrap_or_default());
     }
     text.push_str(&gates_text(&start.resolved, latest.as_ref()));

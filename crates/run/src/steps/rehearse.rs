@@ -71,6 +71,7 @@ fn rehearse(run: &mut Run, pass: &'static str, context: &mut Context<'_>) -> Res
     let argv = run.workload.argv(&folder);
     let order = Order {
         name: pass,
+        pass: pass.to_owned(),
         command_file: COMMAND_FILE.to_owned(),
         argv,
         variables,
@@ -78,6 +79,7 @@ fn rehearse(run: &mut Run, pass: &'static str, context: &mut Context<'_>) -> Res
         linger: LINGER,
         unlink: link,
         stop: None,
+        grace: Duration::ZERO,
     };
     let result = carry_out(run, order, context);
     if let Some(library) = library {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::begin::{RunError, redactor};
 use super::flow::Run;
 use crate::config::{Request, Text, resolve};
-use crate::process::Route;
+use crate::process::{Reason, Route};
 use crate::rehearsal::read_rehearsal;
 use crate::rundir::{Files, KnownHashes, Manifest, StepName, StepStatus, lock};
 use crate::secrets::{MASK, looks_secret_name, rebuild_argv, secret_spans};
@@ -99,6 +99,11 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
 /// Once one step is to be done again, so is what is made of it.
 fn reopen_steps(manifest: &mut Manifest) {
     let finished = |status| matches!(status, StepStatus::Done | StepStatus::Skipped);
+    for step in manifest.steps.iter_mut().filter(|step| !finished(step.status)) {
+        step.status = StepStatus::Pending;
+    }
+    // What was interrupted is done again, and says itself how that ends.
+    manifest.passes.retain(|pass| pass.ended_by_us != Some(Reason::Interrupted));
     if manifest.steps.iter().any(|step| !finished(step.status)) {
         for step in [StepName::Doctor, StepName::Analyse, StepName::Report] {
             manifest.step(step).status = StepStatus::Pending;

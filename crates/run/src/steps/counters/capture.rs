@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use counters::Report;
-use nsight::ncu::{Capture, Case, Ending, Wanted, command, judge, told_by};
+use nsight::ncu::{Capture, Case, Ending, FIRST_LAUNCH, Wanted, command, judge, told_by, unknown_error};
 use nsight::verdict::{Cause, Outcome, Verdict};
+
+use trace::{ActivityKind, Trace};
 
 use super::super::begin::RunError;
 use super::super::flow::{Context, Run};
@@ -15,17 +17,16 @@ use super::{TOOL, choice};
 use crate::ask::last_lines;
 use crate::config::{ClockControl, TargetProcesses};
 use crate::events::Event;
-use crate::ncu::Ncu;
+use crate::ncu::{Ncu, plan_yaml};
 use crate::process::{Finished, Reason, Seen, Stop, StopBy, SuperviseError};
 use crate::quote::shell_word;
+use crate::rundir::WriteError;
 use crate::workload::tmpdir;
 
 /// ncu writes its report after the workload has ended.
 const LINGER: Duration = Duration::from_secs(60);
 /// A prediction that is off by a little is no reason to stop.
 const OVER_BUDGET: f64 = 1.15;
-/// What ncu says when it has found the first launch to measure.
-const FIRST: &str = "==PROF== Profiling ";
 
 pub(super) struct Attempted {
     pub(super) verdict: Verdict,
@@ -42,10 +43,16 @@ pub(super) fn attempt(
     context: &mut Context<'_>,
 ) -> Result<Attempted, RunError> {
     let folder = run.files.folder(TOOL)?;
-    let (mut report, mut log, mut unreadable, mut ending) = (None, String::new(), None, Ending::Well);
+    if let Some(plan) = &rung.plan {
+        run.files.text("ncu/ncu-plan.yaml", &plan_yaml(&plan.chosen))?;
+        run.files.json("ncu/plan.json", plan)?;
+    }
+    let (mut report, mut log, mut printed) = (None, String::new(), String::new());
+    let (mut unreadable, mut ending) = (None, Ending::Well);
+    let mut budget = run.resolved.config.ncu.budget.map(|budget| budget.0);
     for (at, one) in rung.runs.iter().enumerate() {
         let name = name(number, at, rung.runs.len());
-        let finished = match capture(run, ncu, wanted, rung, one, &name, context) {
+        let finished = match capture(run, ncu, wanted, rung, one, &name, budget, context) {
             Ok(finished) => finished,
             Err(RunError::Supervise(error)) if !matches!(error, SuperviseError::Log { .. }) => {
                 let text = format!("ncu could not be started: {error}");
@@ -54,7 +61,11 @@ pub(super) fn attempt(
             }
             Err(error) => return Err(error),
         };
-        log.push_str(&said(&folder, &name));
+        log.push_str(&text_of(&folder.join(format!("{name}.log"))));
+        printed.push_str(&text_of(&logs_of(&folder, &name).join("stderr.log")));
+        // What is left of it is for the next run.
+        let took = finished.wall.saturating_sub(finished.seen_after.unwrap_or(finished.wall));
+        budget = budget.map(|budget| budget.saturating_sub(took.saturating_sub(own_time(run))));
         let file = folder.join(format!("{name}.ncu-rep"));
         if file.is_file() {
             match counters::read_ncu_report(&file) {
@@ -75,17 +86,18 @@ pub(super) fn attempt(
         });
     }
     let trace = run.inventory.as_ref().map(|inventory| &inventory.trace);
-    let kernels = trace.filter(|trace| choice::has_kernels(trace)).map(|trace| trace.activities.len() as u64);
+    let kernels = trace.filter(|trace| choice::has_kernels(trace)).map(kernels_in);
     let verdict = judge(&Case {
         replay: rung.replay,
         report: report.as_ref(),
-        told: &told_by(&log),
+        told: &told_by(&log, &printed),
         ending,
         planned: rung.planned,
-        chosen: &rung.chosen,
+        chosen: rung.plan.as_ref().map_or(&[], |plan| &plan.chosen),
         regions: &rung.regions,
         kernels,
-        gate: None,
+        error: unknown_error(&log).map(str::to_owned),
+        any_thread: rung.any_thread,
         log: last_lines(&log),
     });
     Ok(Attempted { verdict, report })
@@ -118,6 +130,7 @@ fn capture(
     rung: &Rung,
     one: &OneRun,
     name: &str,
+    budget: Option<Duration>,
     context: &mut Context<'_>,
 ) -> Result<Finished, RunError> {
     let folder = run.files.folder(&format!("workload/{TOOL}"))?;
@@ -148,10 +161,11 @@ fn capture(
         log: &log,
     };
     let (argv, left_out) = command(&ncu.path, &ncu.probe.options, &capture, &run.workload.argv(&folder));
-    // Once the budget is spent the program is interrupted, and ncu keeps what it has.
-    let stop = config.budget.map(|budget| Stop {
-        after: budget.0.mul_f64(OVER_BUDGET),
-        once: Some(Seen { file: log, text: FIRST }),
+    // Once the budget is spent, and what the program takes by itself, it is interrupted; ncu keeps
+    // what it has.
+    let stop = budget.map(|budget| Stop {
+        after: budget.mul_f64(OVER_BUDGET) + own_time(run),
+        once: Some(Seen { file: log, text: FIRST_LAUNCH }),
         by: StopBy::Int,
     });
     for option in left_out {
@@ -159,8 +173,20 @@ fn capture(
     }
     let command_file =
         if name == "run" { COMMAND_FILE.to_owned() } else { format!("cmd{}.txt", &name["run".len()..]) };
-    let order =
-        Order { name: TOOL, command_file, argv, variables, logs: output, linger: LINGER, unlink: link, stop };
+    let logs = logs_of(&output, name);
+    std::fs::create_dir_all(&logs).map_err(|error| WriteError::new(&logs, error))?;
+    let order = Order {
+        name: TOOL,
+        pass: name.replacen("run", TOOL, 1),
+        command_file,
+        argv,
+        variables,
+        logs,
+        linger: LINGER,
+        unlink: link,
+        stop,
+        grace: LINGER,
+    };
     context.observer.see(&Event::Measuring { log: followed, planned: rung.planned });
     carry_out(run, order, context)
 }
@@ -177,10 +203,20 @@ fn ended(run: &Run, finished: &Finished) -> Ending {
     }
 }
 
-/// What ncu itself said; what it says before it knows of its log file is on stderr.
-fn said(folder: &Path, name: &str) -> String {
-    let files: [PathBuf; 2] = [folder.join(format!("{name}.log")), folder.join("stderr.log")];
-    files
-        .map(|file| String::from_utf8_lossy(&std::fs::read(file).unwrap_or_default()).into_owned())
-        .join("\n")
+/// What the workload says in each run of it: the first one's beside its report.
+fn logs_of(folder: &Path, name: &str) -> PathBuf {
+    if name == "run" { folder.to_owned() } else { folder.join(name) }
+}
+
+/// What the program takes without a profiler.
+fn own_time(run: &Run) -> Duration {
+    run.manifest.workload_pass().map_or(Duration::ZERO, |pass| Duration::from_millis(pass.wall_ms))
+}
+
+fn kernels_in(trace: &Trace) -> u64 {
+    trace.activities.kind.iter().filter(|kind| **kind == ActivityKind::Kernel).count() as u64
+}
+
+fn text_of(file: &Path) -> String {
+    String::from_utf8_lossy(&std::fs::read(file).unwrap_or_default()).into_owned()
 }

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use analysis::{KernelPatterns, LaunchGroups, Region, launch_groups, windows_within};
+use analysis::{KernelPatterns, LaunchGroups, Region, launch_groups, launches_in};
 use nsight::ncu::{Demand, Entry, Pace, Part, Plan, Wanted, named, plan, samples};
-use trace::{ActivityKind, Trace, in_windows};
+use trace::{ActivityKind, Trace};
 
 use crate::config::NcuConfig;
 
@@ -17,8 +17,12 @@ const PASSES_OF_A_SECTION: u32 = 3;
 pub(super) struct Given<'a> {
     pub(super) config: &'a NcuConfig,
     pub(super) trace: &'a Trace,
-    /// The regions of the gate; none when there is no gate.
+    /// The regions that were named, each to be covered; none for the whole program.
     pub(super) regions: &'a [&'a Region],
+    /// Whether ncu sees only what is launched in them.
+    pub(super) gated: bool,
+    /// Whatever thread it is launched by.
+    pub(super) any_thread: bool,
     pub(super) entries: Option<&'a [Entry]>,
     pub(super) by_launch_shape: bool,
     pub(super) wanted: &'a Wanted,
@@ -32,15 +36,30 @@ pub(super) enum Choice {
         plan: Plan,
         notes: Vec<String>,
     },
-    /// The timeline has no kernel where one is wanted.
-    NoLaunches,
+    /// The timeline has no kernel where one is wanted; `chosen` by names or patterns.
+    NoLaunches {
+        notes: Vec<String>,
+        chosen: bool,
+    },
 }
 
 pub(super) fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
-    let mut launches = launches(given)?;
+    let all = launch_groups(given.trace);
+    let mut launches = all.clone();
     let mut notes = Vec::new();
-    let (mut share, mut count) =
-        (given.config.coverage.0, u64::from(given.config.launches_per_kernel.max(1)));
+    let inside = |launches: &LaunchGroups, region: &Region| {
+        launches_in(given.trace, launches, region, given.any_thread)
+    };
+    if given.gated && !given.regions.is_empty() {
+        let members: Vec<Vec<bool>> = given.regions.iter().map(|region| inside(&launches, region)).collect();
+        launches = launches.only(|launch| members.iter().any(|member| member[launch]));
+    }
+    let gate_share = share(&launches, &all);
+    let patterns = KernelPatterns::new(&given.config.kernel_include, &given.config.kernel_exclude)?;
+    launches =
+        launches.only(|launch| patterns.keep(&launches.groups[launches.sequence[launch] as usize].name));
+    let (mut wanted_share, mut most) = (given.config.coverage.0, given.config.top_kernels);
+    let mut count = u64::from(given.config.launches_per_kernel.max(1));
     if let Some(entries) = given.entries {
         let (found, idle) = named(entries, &launches)?;
         for entry in idle {
@@ -49,18 +68,28 @@ pub(super) fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
         }
         launches = found;
         // What a plan names is wanted whole.
-        share = 1.0;
+        (wanted_share, most) = (1.0, None);
         count = samples(entries).unwrap_or(count);
     }
     if launches.sequence.is_empty() {
-        return Ok(Choice::NoLaunches);
+        let chosen = given.entries.is_some() || !patterns.is_empty();
+        return Ok(Choice::NoLaunches { notes, chosen });
     }
-    let parts = parts(given, &launches);
+    let mut parts: Vec<Part> = given
+        .regions
+        .iter()
+        .map(|region| Part { name: region.path.to_string(), inside: inside(&launches, region) })
+        // Nothing can be measured where nothing is launched; the verdict says so.
+        .filter(|part| part.inside.contains(&true))
+        .collect();
+    if parts.is_empty() {
+        parts.push(Part { name: "the program".to_owned(), inside: vec![true; launches.sequence.len()] });
+    }
     let plan = plan(&Demand {
         launches: &launches,
         parts: &parts,
-        share,
-        most: given.config.top_kernels,
+        share: wanted_share,
+        most,
         samples: count,
         by_launch_shape: given.by_launch_shape,
         passes: passes(given.wanted),
@@ -72,35 +101,36 @@ pub(super) fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
         let budget = given.config.budget.map_or(0.0, |budget| budget.0.as_secs_f64());
         return Err(format!("`ncu.budget` of {budget:.0} s is too short for a single launch"));
     }
+    notes.extend(graphs(given.trace));
+    let mut text = told(&plan);
+    if gate_share < 0.995 {
+        text.push_str(&format!("; the ranges have {:.0} % of the GPU's time", gate_share * 100.0));
+    }
+    notes.push(text);
     Ok(Choice::Planned { plan, notes })
 }
 
-/// The launches that the gate and the patterns let through.
-fn launches(given: &Given<'_>) -> Result<LaunchGroups, String> {
-    let patterns = KernelPatterns::new(&given.config.kernel_include, &given.config.kernel_exclude)?;
-    let all = launch_groups(given.trace);
-    let gate = windows_within(given.trace, given.regions);
-    let within = |launch: usize| given.regions.is_empty() || in_windows(&gate, all.at_ns[launch]);
-    let fits = |launch: usize| patterns.keep(&all.groups[all.sequence[launch] as usize].name);
-    Ok(all.only(|launch| within(launch) && fits(launch)))
+/// The part of the time of all kernels that some of them take.
+fn share(some: &LaunchGroups, all: &LaunchGroups) -> f64 {
+    some.total_ns() as f64 / all.total_ns().max(1) as f64
 }
 
-/// Each region of the gate, or the whole program.
-fn parts(given: &Given<'_>, launches: &LaunchGroups) -> Vec<Part> {
-    let part = |name: String, inside: &dyn Fn(i64) -> bool| Part {
-        name,
-        inside: launches.at_ns.iter().map(|at| inside(*at)).collect(),
+/// Graphs that were recorded as a whole hide their kernels from the choice.
+fn graphs(trace: &Trace) -> Option<String> {
+    let activities = &trace.activities;
+    let time = |wanted: ActivityKind| -> i64 {
+        let of_kind = (0..activities.len()).filter(|at| activities.kind[*at] == wanted);
+        of_kind.map(|at| activities.duration(at)).sum()
     };
-    if given.regions.is_empty() {
-        return vec![part("the program".to_owned(), &|_| true)];
-    }
-    let of_region = |region: &&Region| {
-        let windows = windows_within(given.trace, &[region]);
-        part(region.path.to_string(), &|at| in_windows(&windows, at))
-    };
-    let parts: Vec<Part> = given.regions.iter().map(of_region).collect();
-    // Nothing can be measured where nothing is launched; the verdict says so.
-    parts.into_iter().filter(|part| part.inside.contains(&true)).collect()
+    let (graphs, kernels) = (time(ActivityKind::Graph), time(ActivityKind::Kernel));
+    let share = graphs as f64 / (graphs + kernels).max(1) as f64;
+    (share > 0.03).then(|| {
+        format!(
+            "CUDA graphs take {:.0} % of the GPU's time, and their kernels were not seen one by one; \
+             `rehearsal.graph_nodes=true` lets them be chosen",
+            share * 100.0
+        )
+    })
 }
 
 /// How often a launch is replayed, as far as that can be said before.
@@ -123,9 +153,10 @@ pub(super) fn has_kernels(trace: &Trace) -> bool {
 pub(super) fn told(plan: &Plan) -> String {
     let launches: u64 = plan.invocations.iter().map(|invocation| invocation.launches).sum();
     let launches = if launches == 1 { "1 launch".to_owned() } else { format!("{launches} launches") };
+    let kinds =
+        if plan.chosen.len() == 1 { "1 kind".to_owned() } else { format!("{} kinds", plan.chosen.len()) };
     let mut text = format!(
-        "{launches} of {} kinds stand for {:.0} % of the GPU's time, about {:.0} s of replays",
-        plan.chosen.len(),
+        "{launches} of {kinds} for {:.0} % of the kernels' time, about {:.0} s of replays",
         plan.covered * 100.0,
         plan.seconds.ceil(),
     );

@@ -24,7 +24,6 @@ use crate::config::{self, CaptureRange, Enable, Resolved};
 use crate::gates::{nothing_is_meant, prove_gate};
 use crate::locate::NoTool;
 use crate::ncu::{Ncu, Permission, permission, read_plan, reports};
-use crate::process::Reason;
 use crate::rehearsal::Inventory;
 use crate::rundir::{StepName, StepStatus};
 use capture::{Attempted, attempt};
@@ -58,7 +57,7 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
         run.warn(note, context);
     }
     let proofs = proofs(run);
-    if let Some(proof) = proofs.iter().find(|proof| nothing_is_meant(proof)) {
+    if let Some(proof) = proofs.iter().find(|proof| nothing_is_meant(&proof.ncu)) {
         let verdict = refused(proof);
         return Ok(not_started(run, &verdict, asked_for));
     }
@@ -109,7 +108,7 @@ fn measured(wanted: &nsight::ncu::Wanted) -> String {
 /// The launches that a rehearsal's kernels would have chosen, on a line.
 pub(super) fn launches_text(
     resolved: &Resolved,
-    cwd: &Path,
+    here: &Path,
     inventory: &Inventory,
     wall: Duration,
 ) -> Result<Option<String>, RunError> {
@@ -118,10 +117,10 @@ pub(super) fn launches_text(
     let Some(ncu) = Ncu::locate(chosen).ok().filter(|_| choice::has_kernels(&inventory.trace)) else {
         return Ok(None);
     };
-    let entries = config.plan.as_ref().map(|plan| read_plan(&cwd.join(&plan.0))).transpose()?;
-    let regions: Vec<&Region> = config
-        .nvtx_include
-        .iter()
+    let entries = config.plan.as_ref().map(|plan| read_plan(&here.join(&plan.0))).transpose()?;
+    let gated = config.gating_nvtx && config.capture_range != CaptureRange::CudaProfilerApi;
+    let wishes = config.nvtx_include.iter().filter(|_| gated);
+    let regions: Vec<&Region> = wishes
         .flat_map(|wish| nsight::wanted(wish, &inventory.regions))
         .flat_map(|wanted| wanted.regions)
         .collect();
@@ -129,14 +128,16 @@ pub(super) fn launches_text(
         config,
         trace: &inventory.trace,
         regions: &regions,
+        gated: !regions.is_empty(),
+        any_thread: false,
         entries: entries.as_deref(),
         by_launch_shape: ncu.probe.options.counts_by_launch_shape(),
         wanted: &there(resolved, &ncu).0,
         wall,
     });
     Ok(Some(match choice {
-        Ok(choice::Choice::Planned { plan, .. }) => choice::told(&plan),
-        Ok(choice::Choice::NoLaunches) => "no launch of what was asked for".to_owned(),
+        Ok(choice::Choice::Planned { notes, .. }) => notes.join("; "),
+        Ok(choice::Choice::NoLaunches { .. }) => "no launch of what was asked for".to_owned(),
         Err(why) => why,
     }))
 }
@@ -242,9 +243,7 @@ fn climb_down(
             None => attempt(run, ncu, wanted, &rung, number + 1, context)?,
         };
         record(run, TOOL, &rung.name, &verdict);
-        let interrupted =
-            |pass: &crate::rundir::Pass| pass.name == TOOL && pass.ended_by_us == Some(Reason::Interrupted);
-        let stopped = run.manifest.passes.last().is_some_and(interrupted);
+        let stopped = context.signals.interrupted();
         if let Some(report) =
             report.filter(|_| matches!(verdict.outcome, Outcome::Captured | Outcome::Partial))
         {
@@ -275,7 +274,7 @@ fn climb_down(
 
 /// What the replays took, against what they were allowed.
 fn took(run: &Run) -> String {
-    let pass = run.manifest.passes.iter().rfind(|pass| pass.name == TOOL);
+    let pass = run.manifest.passes.iter().rfind(|pass| pass.name.starts_with(TOOL));
     let began = pass.and_then(|pass| Some(pass.wall_ms.saturating_sub(pass.began_after_ms?)));
     let budget = run.resolved.config.ncu.budget;
     match (began, budget) {
@@ -300,6 +299,8 @@ fn another_way_may_help(verdict: &Verdict) -> bool {
                 | Cause::Interrupted
                 | Cause::CuptiInUse
                 | Cause::NotStarted
+                | Cause::BudgetSpent
+                | Cause::TimedOut
         )
     )
 }
@@ -318,7 +319,7 @@ fn keep(run: &Run, report: Report) -> Result<Counted, RunError> {
 pub(super) fn reread(run: &Run) -> Option<Counted> {
     let mut all: Option<Report> = None;
     for file in reports(run.files.root()) {
-        let report = ::counters::read_ncu_report(&file).ok()?;
+        let Ok(report) = ::counters::read_ncu_report(&file) else { continue };
         match &mut all {
             Some(all) => all.append(report),
             None => all = Some(report),

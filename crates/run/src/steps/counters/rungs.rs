@@ -5,21 +5,22 @@
 //! the ranges, which are then added up. Kernels: inside the ranges that were named, with the
 //! gate as the rehearsal corrects it, or where no gate will do, without one.
 
+use std::path::Path;
 use std::time::Duration;
 
-use analysis::{Region, windows_within};
-use nsight::ncu::{Chosen, Entry, Gate, NameBase, ReplayMode, Selection, Wanted, WantedRegion, remedy};
+use analysis::{Region, launch_groups, launches_in, windows_within};
+use nsight::ncu::{Entry, Gate, NameBase, Plan, ReplayMode, Selection, Wanted, WantedRegion, remedy};
 use nsight::verdict::{Cause, Outcome, Verdict};
 use nsight::{Proof, Remedy, wanted};
-use nvtx::{Kind, ncu_expression};
+use nvtx::{Kind, NcuGate, OpenRanges, ncu_expression};
 use trace::{Trace, in_windows};
 
 use super::super::begin::RunError;
 use super::super::flow::{Context, Run};
-use super::choice::{Choice, Given, choose_launches, has_kernels, passes, told};
+use super::choice::{Choice, Given, choose_launches, has_kernels, passes};
 use crate::config::CaptureRange;
 use crate::events::Event;
-use crate::ncu::{Ncu, plan_yaml, read_plan};
+use crate::ncu::{Ncu, read_plan};
 
 /// Launches that are measured of each kernel when nothing is known of the program: of all
 /// together where ncu cannot count them by kernel.
@@ -33,8 +34,8 @@ pub(super) struct Rung {
     pub(super) runs: Vec<OneRun>,
     /// Results to expect.
     pub(super) planned: Option<u64>,
-    /// Kinds of launches that were chosen.
-    pub(super) chosen: Vec<Chosen>,
+    /// The launches that were chosen, if they were.
+    pub(super) plan: Option<Plan>,
     pub(super) regions: Vec<WantedRegion>,
     /// Ranges of other threads count as well.
     pub(super) any_thread: bool,
@@ -60,13 +61,13 @@ pub(super) fn rungs(
     let mode = super::mode(&run.resolved);
     let mut rungs = Vec::new();
     if mode == ReplayMode::Range {
-        rungs.push(by_range(run, ncu, &setting, ReplayMode::Range));
-        if restarts_fit(run, wanted) {
-            rungs.push(by_range(run, ncu, &setting, ReplayMode::AppRange));
+        rungs.push(by_range(run, ncu, wanted, &setting, ReplayMode::Range));
+        if run.second_rehearsal.is_none() {
+            rungs.push(by_range(run, ncu, wanted, &setting, ReplayMode::AppRange));
         }
     }
     if mode == ReplayMode::AppRange {
-        rungs.push(by_range(run, ncu, &setting, ReplayMode::AppRange));
+        rungs.push(by_range(run, ncu, wanted, &setting, ReplayMode::AppRange));
     }
     let by_kernel = match kernels(run, ncu, wanted, &setting)? {
         Ok(by_kernel) => by_kernel,
@@ -77,11 +78,15 @@ pub(super) fn rungs(
         context.observer.see(&Event::Note { text: note.clone() });
     }
     if mode == ReplayMode::Application {
-        rungs.push(by_kernel.rung(ReplayMode::Application, &setting, "application replay"));
+        let mut rung = by_kernel.rung(ReplayMode::Application, &setting, "application replay");
+        rung.foretold = too_long(run, wanted, 1);
+        rungs.push(rung);
     }
     rungs.push(by_kernel.rung(ReplayMode::Kernel, &setting, "kernel replay"));
-    if setting.gate != Gate::None {
-        let open = Setting { gate: Gate::None, any_thread: false, ..setting };
+    // What is not in the ranges that were named is sorted out afterwards; where they are not
+    // known, nobody could.
+    if matches!(setting.gate, Gate::Ranges(_)) && !setting.regions.is_empty() {
+        let open = Setting { gate: Gate::None, ..setting };
         if let Ok(ungated) = kernels(run, ncu, wanted, &open)? {
             rungs.push(ungated.rung(ReplayMode::Kernel, &open, "kernel replay without a gate"));
         }
@@ -102,24 +107,25 @@ impl Setting {
     fn of(run: &Run, ncu: &Ncu, proofs: &[Proof]) -> Self {
         let regions = meant(run);
         let inventory = run.inventory.as_ref();
-        let launches = |region: &Region| {
-            let gpu = inventory.filter(|inventory| !inventory.gpu.is_empty() && region.kind == Kind::PushPop);
-            gpu.map(|inventory| inventory.gpu_of(region).map_or(0, |gpu| gpu.launches))
+        let seen = inventory.map(|inventory| &inventory.trace).filter(|trace| has_kernels(trace));
+        let launches = seen.map(|trace| (trace, launch_groups(trace)));
+        let count = |region: &Region, any_thread: bool| {
+            let (trace, launches) = launches.as_ref()?;
+            let inside = launches_in(trace, launches, region, any_thread);
+            Some(inside.into_iter().filter(|inside| *inside).count() as u64)
         };
+        // Their own thread launches nothing in them, and others do meanwhile.
+        let elsewhere = |region: &Region| count(region, false) == Some(0) && count(region, true) > Some(0);
+        let any_thread = ncu.probe.options.has("nvtx-push-pop-scope") && regions.iter().any(elsewhere);
         let wanted: Vec<WantedRegion> = regions
             .iter()
             .map(|region| WantedRegion {
                 path: region.path.clone(),
                 kind: region.kind,
                 instances: region.instances,
-                launches: launches(region),
+                launches: count(region, any_thread),
             })
             .collect();
-        // Their own thread launches nothing in them, and kernels run all the same.
-        let elsewhere = !wanted.is_empty() && wanted.iter().all(|region| region.launches == Some(0));
-        let any_thread = elsewhere
-            && ncu.probe.options.has("nvtx-push-pop-scope")
-            && inventory.is_some_and(|inventory| has_kernels(&inventory.trace));
         let gate = if run.resolved.config.ncu.capture_range == CaptureRange::CudaProfilerApi {
             Gate::ProfilerApi
         } else {
@@ -132,12 +138,18 @@ impl Setting {
 /// The regions that the gates mean.
 fn meant(run: &Run) -> Vec<Region> {
     let Some(inventory) = &run.inventory else { return Vec::new() };
-    let wishes = run.ncu_wishes().iter();
-    wishes
-        .flat_map(|wish| wanted(wish, &inventory.regions))
-        .flat_map(|wanted| wanted.regions)
-        .cloned()
-        .collect()
+    let mut regions: Vec<Region> = Vec::new();
+    for wish in run.ncu_wishes() {
+        let meant = wanted(wish, &inventory.regions).into_iter().flat_map(|wanted| wanted.regions);
+        let meant: Vec<&Region> = meant.collect();
+        let meant = if meant.is_empty() { included(wish, &inventory.regions) } else { meant };
+        for region in meant {
+            if !regions.iter().any(|other| other.path == region.path && other.kind == region.kind) {
+                regions.push(region.clone());
+            }
+        }
+    }
+    regions
 }
 
 /// `--nvtx-include`, as the rehearsal proves it, or as it was typed where there is none.
@@ -153,9 +165,11 @@ fn includes(run: &Run, proofs: &[Proof]) -> Gate {
     for proof in proofs {
         match &proof.ncu.remedy {
             Remedy::AsTyped => includes.push(proof.typed.clone()),
-            Remedy::Arguments { arguments, .. } => {
-                let values = arguments.iter().filter(|word| !word.starts_with("--nvtx"));
-                includes.extend(values.cloned());
+            // Each region by its whole path: a name alone may be in others as well.
+            Remedy::Arguments { .. } => {
+                let meant =
+                    run.inventory.iter().flat_map(|inventory| wanted(&proof.typed, &inventory.regions));
+                includes.extend(meant.flat_map(|wanted| wanted.regions).map(include_of));
             }
             // Where one wish cannot be expressed, all is measured and sorted afterwards.
             Remedy::Ungated { .. } | Remedy::None => return Gate::None,
@@ -171,17 +185,20 @@ fn wall(run: &Run) -> Duration {
     run.manifest.workload_pass().map_or(Duration::ZERO, |pass| Duration::from_millis(pass.wall_ms))
 }
 
-fn by_range(run: &Run, ncu: &Ncu, setting: &Setting, replay: ReplayMode) -> Rung {
+fn by_range(run: &Run, ncu: &Ncu, wanted: &Wanted, setting: &Setting, replay: ReplayMode) -> Rung {
     let planned: u64 = setting.wanted.iter().map(|region| region.instances).sum();
+    let runs = apart(run, setting);
+    let foretold = impossible(run, ncu, setting, replay)
+        .or_else(|| too_long(run, wanted, runs.len()).filter(|_| replay == ReplayMode::AppRange));
     Rung {
         name: format!("{} replay", replay.as_str()),
         replay,
-        runs: apart(run, setting),
+        runs,
         planned: (planned > 0).then_some(planned),
-        chosen: Vec::new(),
+        plan: None,
         regions: setting.wanted.clone(),
         any_thread: false,
-        foretold: impossible(run, ncu, setting, replay),
+        foretold,
     }
 }
 
@@ -233,7 +250,7 @@ fn impossible(run: &Run, ncu: &Ncu, setting: &Setting, replay: ReplayMode) -> Op
     };
     if !ncu.probe.options.replays(replay.as_str()) {
         let text = format!("ncu {} has no {} replay", ncu.probe.version, replay.as_str());
-        return not_tried(Cause::Refused, text);
+        return not_tried(Cause::NotSupported, text);
     }
     if setting.gate == Gate::None {
         return not_tried(Cause::NoSuchRange, "no range is named that could be replayed".to_owned());
@@ -258,19 +275,24 @@ fn impossible(run: &Run, ncu: &Ncu, setting: &Setting, replay: ReplayMode) -> Op
     })
 }
 
-/// Whether running the program once a pass fits, and gives the same every time.
-fn restarts_fit(run: &Run, wanted: &Wanted) -> bool {
-    let same = run.second_rehearsal.is_none();
-    let seconds = wall(run).as_secs_f64() * f64::from(passes(wanted));
-    let budget = run.resolved.config.ncu.budget.map(|budget| budget.0.as_secs_f64());
-    same && budget.is_none_or(|budget| seconds <= budget)
+/// Whether running the program once a pass, `runs` times over, is more than the budget.
+fn too_long(run: &Run, wanted: &Wanted, runs: usize) -> Option<Verdict> {
+    let passes = passes(wanted) as usize * runs;
+    let wall = wall(run).as_secs_f64();
+    let budget = run.resolved.config.ncu.budget?.0.as_secs_f64();
+    (wall * passes as f64 > budget).then(|| {
+        let text = format!(
+            "not tried: about {passes} runs of the program, {wall:.1} s each, do not fit `ncu.budget` of {budget:.0} s"
+        );
+        super::verdict(Outcome::Failed, Cause::NotSupported, text)
+            .with_remedy("give it more time (`ncu.budget`), measure less (`-p ncu.quick`), or use `ncu.replay_mode=kernel`")
+    })
 }
 
 /// Kernel by kernel: what to select, and what to say about it.
 struct ByKernel {
     selections: Vec<Selection>,
-    planned: Option<u64>,
-    chosen: Vec<Chosen>,
+    plan: Option<Plan>,
     notes: Vec<String>,
 }
 
@@ -284,8 +306,8 @@ impl ByKernel {
                 .iter()
                 .map(|selection| OneRun { gate: setting.gate.clone(), selection: selection.clone() })
                 .collect(),
-            planned: self.planned,
-            chosen: self.chosen.clone(),
+            planned: self.plan.as_ref().map(|plan| plan.invocations.iter().map(|one| one.launches).sum()),
+            plan: self.plan.clone(),
             regions: setting.wanted.clone(),
             any_thread: setting.any_thread,
             foretold: None,
@@ -302,16 +324,15 @@ fn kernels(
     let entries = entries(run)?;
     let by_launch_shape = ncu.probe.options.counts_by_launch_shape();
     let Some(trace) = timeline(run, setting) else {
-        return Ok(Ok(without_timeline(run, setting, entries.as_deref(), by_launch_shape)));
+        return Ok(without_timeline(run, setting, entries.as_deref(), by_launch_shape));
     };
-    let regions: Vec<&Region> = match setting.gate {
-        Gate::Ranges(_) => setting.regions.iter().collect(),
-        Gate::None | Gate::ProfilerApi => Vec::new(),
-    };
+    let regions: Vec<&Region> = setting.regions.iter().collect();
     let given = Given {
         config: &run.resolved.config.ncu,
         trace,
         regions: &regions,
+        gated: matches!(setting.gate, Gate::Ranges(_)),
+        any_thread: setting.any_thread,
         entries: entries.as_deref(),
         by_launch_shape,
         wanted,
@@ -319,19 +340,17 @@ fn kernels(
     };
     let failed = |cause, text: String| Ok(Err(super::verdict(Outcome::Failed, cause, text)));
     match choose_launches(&given) {
-        Ok(Choice::Planned { plan, mut notes }) => {
-            run.files.folder(super::TOOL)?;
-            run.files.text("ncu/ncu-plan.yaml", &plan_yaml(&plan.chosen))?;
-            run.files.json("ncu/plan.json", &plan)?;
-            notes.push(told(&plan));
-            Ok(Ok(ByKernel {
-                planned: Some(plan.invocations.iter().map(|invocation| invocation.launches).sum()),
-                chosen: plan.chosen,
-                selections: plan.invocations.into_iter().map(|invocation| invocation.selection).collect(),
-                notes,
-            }))
+        Ok(Choice::Planned { plan, notes }) => Ok(Ok(ByKernel {
+            selections: plan.invocations.iter().map(|invocation| invocation.selection.clone()).collect(),
+            plan: Some(plan),
+            notes,
+        })),
+        Ok(Choice::NoLaunches { notes, chosen: true }) => {
+            let mut text = "not started: no kernel that ran fits the names that were given".to_owned();
+            notes.iter().for_each(|note| text.push_str(&format!("; {note}")));
+            failed(Cause::NoSuchKernel, text)
         }
-        Ok(Choice::NoLaunches) => {
+        Ok(Choice::NoLaunches { .. }) => {
             let text = "not started: the timeline has no launch of what was asked for".to_owned();
             failed(Cause::NoKernels, text)
         }
@@ -341,7 +360,7 @@ fn kernels(
 
 fn entries(run: &Run) -> Result<Option<Vec<Entry>>, RunError> {
     let Some(plan) = &run.resolved.config.ncu.plan else { return Ok(None) };
-    Ok(Some(read_plan(&run.workload.cwd.join(&plan.0))?))
+    Ok(Some(read_plan(&Path::new(&run.manifest.invocation.cwd).join(&plan.0))?))
 }
 
 /// The rehearsal's trace is whole; that of nsys may be gated, and is then good for its gate.
@@ -361,21 +380,60 @@ fn without_timeline(
     setting: &Setting,
     entries: Option<&[Entry]>,
     by_launch_shape: bool,
-) -> ByKernel {
+) -> Result<ByKernel, Verdict> {
     let config = &run.resolved.config.ncu;
-    let names: Vec<String> =
-        entries.unwrap_or_default().iter().filter_map(|entry| entry.name.clone()).collect();
+    let mut notes = Vec::new();
+    let mut names: Vec<String> = Vec::new();
+    for entry in entries.unwrap_or_default() {
+        match &entry.name {
+            Some(name) => names.push(function_of(name).to_owned()),
+            None => notes.push(
+                "a kernel of the plan without a `name` cannot be found without a timeline, and is left out"
+                    .to_owned(),
+            ),
+        }
+    }
+    if entries.is_some() && names.is_empty() {
+        let text =
+            "not started: without a timeline kernels are found by their `name` alone, and the plan has none";
+        return Err(super::verdict(Outcome::Failed, Cause::NoSuchKernel, text.to_owned()));
+    }
+    if !config.kernel_include.is_empty() || !config.kernel_exclude.is_empty() {
+        notes.push("`ncu.kernel_include` and `kernel_exclude` have no effect without a timeline".to_owned());
+    }
+    names.sort();
+    names.dedup();
     let count: u64 =
         if by_launch_shape { u64::from(config.launches_per_kernel.max(1)) } else { FIRST_LAUNCHES };
-    let of = if by_launch_shape { "of each kernel and launch shape" } else { "of all" };
+    let of = if by_launch_shape { "of each launch shape" } else { "of all" };
     let inside = match setting.gate {
         Gate::None => "",
         Gate::Ranges(_) => " inside the ranges",
         Gate::ProfilerApi => " after cudaProfilerStart",
     };
+    let first = if count == 1 { "first launch".to_owned() } else { format!("first {count} launches") };
+    notes.push(format!("no timeline says which kernels matter: measured is the {first} {of}{inside}"));
     let selection =
         Selection::Launches { kernels: names, base: NameBase::Function, skip: 0, count, by_launch_shape };
-    let first = if count == 1 { "first launch".to_owned() } else { format!("first {count} launches") };
-    let note = format!("no timeline says which kernels matter: measured is the {first} {of}{inside}");
-    ByKernel { selections: vec![selection], planned: None, chosen: Vec::new(), notes: vec![note] }
+    Ok(ByKernel { selections: vec![selection], plan: None, notes })
+}
+
+/// `void ns::gemm<1>(float*)` is `gemm` to ncu.
+fn function_of(name: &str) -> &str {
+    let bare = name.split(['<', '(']).next().unwrap_or(name);
+    bare.rsplit([' ', ':']).next().unwrap_or(bare)
+}
+
+/// Regions that an expression in ncu's own language lets in.
+fn included<'a>(wish: &str, regions: &'a [Region]) -> Vec<&'a Region> {
+    let Ok(gate) = NcuGate::parse(wish) else { return Vec::new() };
+    let open = |region: &Region| {
+        let ranges: Vec<(String, String)> =
+            region.path.names.iter().map(|name| (region.path.domain.clone(), name.clone())).collect();
+        match region.kind {
+            Kind::PushPop => OpenRanges { stack: ranges, started: Vec::new() },
+            Kind::StartEnd => OpenRanges { stack: Vec::new(), started: ranges },
+        }
+    };
+    regions.iter().filter(|region| gate.includes(&open(region))).collect()
 }

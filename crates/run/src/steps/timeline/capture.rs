@@ -164,6 +164,7 @@ fn capture(run: &mut Run, nsys: &Nsys, rung: &Rung, context: &mut Context<'_>) -
     }
     let order = Order {
         name: TOOL,
+        pass: TOOL.to_owned(),
         command_file: COMMAND_FILE.to_owned(),
         argv,
         variables,
@@ -171,6 +172,7 @@ fn capture(run: &mut Run, nsys: &Nsys, rung: &Rung, context: &mut Context<'_>) -
         linger: LINGER,
         unlink: link,
         stop: None,
+        grace: std::time::Duration::ZERO,
     };
     carry_out(run, order, context)
 }

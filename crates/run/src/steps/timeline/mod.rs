@@ -84,7 +84,7 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
         run.warn(text, context);
     }
     let proof = gate_proof(run);
-    if let Some(proof) = proof.as_ref().filter(|proof| nothing_is_meant(proof)) {
+    if let Some(proof) = proof.as_ref().filter(|proof| nothing_is_meant(&proof.nsys)) {
         return Ok(refused(run, proof, asked_for));
     }
     climb_down(run, &nsys, proof.as_ref(), asked_for, context)
