@@ -7,6 +7,7 @@ use trace::Trace;
 use crate::findings::Findings;
 use crate::join::{Joined, join};
 use crate::launch_groups::launch_groups;
+use crate::mfu::Efficiency;
 use crate::recommend::{Recommendation, recommend};
 use crate::roofline::{RooflinePoint, roofline};
 
@@ -16,6 +17,9 @@ pub struct Insight {
     pub joined: Option<Joined>,
     pub roofline: Vec<RooflinePoint>,
     pub recommendations: Vec<Recommendation>,
+    /// MFU and MBU of stages, or why they are not known.
+    pub efficiency: Vec<Efficiency>,
+    pub no_efficiency: Option<String>,
 }
 
 /// Whatever there is of both.
@@ -26,5 +30,11 @@ pub fn insight(timeline: Option<(&Trace, &Findings)>, report: Option<&Report>) -
         .filter(|joined| !joined.kernels.is_empty());
     let recommendations =
         timeline.map(|(_, findings)| recommend(findings, joined.as_ref().zip(report))).unwrap_or_default();
-    Insight { joined, roofline: report.map(roofline).unwrap_or_default(), recommendations }
+    Insight {
+        joined,
+        roofline: report.map(roofline).unwrap_or_default(),
+        recommendations,
+        efficiency: Vec::new(),
+        no_efficiency: None,
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::markdown::cell;
 use crate::page::Page;
-use crate::units::{count, duration, percent};
+use crate::units::{bytes, count, duration, percent};
 
 /// Rows of each table.
 const TOP: usize = 10;
@@ -13,7 +13,7 @@ pub fn stakeholder_markdown(page: &Page<'_>) -> String {
     environment(&mut text, page);
     aggregates(&mut text, page);
     stages(&mut text, page);
-    efficiency(&mut text);
+    efficiency(&mut text, page);
     operators(&mut text, page);
     kernels(&mut text, page);
     takeaways(&mut text, page);
@@ -98,9 +98,35 @@ fn stages(text: &mut String, page: &Page<'_>) {
     text.push('\n');
 }
 
-fn efficiency(text: &mut String) {
+fn efficiency(text: &mut String, page: &Page<'_>) {
     text.push_str("## MFU\n\n");
-    not_measured(text, "nothing says how many operations a stage needs");
+    if page.efficiency.is_empty() {
+        let why =
+            page.no_efficiency.unwrap_or("nothing says how many operations a stage needs (`model.config`)");
+        return not_measured(text, why);
+    }
+    text.push_str(
+        "| stage | one instance | operations | MFU | bytes | MBU |\n|---|---:|---:|---:|---:|---:|\n",
+    );
+    let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
+    for row in page.efficiency {
+        text.push_str(&format!(
+            "| {} | {} | {:.3} TFLOP | {} | {} | {} |\n",
+            cell(&row.stage),
+            duration(row.seconds * 1e9),
+            row.flops / 1e12,
+            percent(row.mfu),
+            or_dash(row.bytes.map(bytes)),
+            or_dash(row.mbu.map(percent)),
+        ));
+    }
+    text.push('\n');
+    for row in page.efficiency {
+        for line in &row.assumptions {
+            text.push_str(&format!("- {}: {}\n", cell(&row.stage), cell(line)));
+        }
+    }
+    text.push('\n');
 }
 
 fn operators(text: &mut String, page: &Page<'_>) {

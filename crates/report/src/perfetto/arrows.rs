@@ -34,12 +34,12 @@ impl Arrows {
         Self { call, leaving, backwards, drawn }
     }
 
-    pub(crate) fn from_call(&self, trace: &Trace, call: u32) -> Option<Arrow> {
+    pub(crate) fn at_call(&self, trace: &Trace, call: u32) -> Option<Arrow> {
         (self.leaving[call as usize] > 0).then(|| Arrow::On(number(trace, call)))
     }
 
     /// The launch of a graph has one arrow, that goes on from each of its kernels to the next.
-    pub(crate) fn to_activity(&self, trace: &Trace, activity: u32) -> Option<Arrow> {
+    pub(crate) fn at_activity(&self, trace: &Trace, activity: u32) -> Option<Arrow> {
         match self.call[activity as usize] {
             NONE => None,
             call if self.leaving[call as usize] == 1 => Some(Arrow::Last(number(trace, call))),

@@ -5,7 +5,8 @@ use std::io;
 use trace::{ActivityKind, Trace};
 
 use super::lanes::Times;
-use super::packets::{Count, Packets, Place, Subject};
+use super::packets::{Count, Packets};
+use super::tracks::{Place, Subject};
 
 /// What is counted: its name, and the unit where it is no plain number.
 pub(crate) const KINDS: [(ActivityKind, &str, Option<&str>); 3] = [
@@ -33,12 +34,13 @@ pub(crate) fn draw<'r>(
         let mut value = 0i64;
         let mut told = 0;
         for (at, (time, change)) in changes.iter().enumerate() {
-            value += change;
+            value = value.saturating_add(*change);
             let last = changes.get(at + 1).is_none_or(|(next, _)| next != time);
             if last && value != told {
                 told = value;
                 let whole = value.max(0) as u64;
-                let count = if unit.is_some() { Count::Real(whole as f64 / 1e9) } else { Count::Whole(whole) };
+                let count =
+                    if unit.is_some() { Count::Real(whole as f64 / 1e9) } else { Count::Whole(whole) };
                 packets.count(track, *time, count)?;
             }
         }

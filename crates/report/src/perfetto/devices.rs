@@ -10,8 +10,9 @@ use super::arrows::Arrows;
 use super::counters;
 use super::draw::{Onto, draw};
 use super::lanes::{Span, Times};
-use super::packets::{Look, Packets, Place, Subject};
+use super::packets::{Look, Packets};
 use super::regions::Regions;
+use super::tracks::{Place, Subject};
 
 /// What is the same for every launch of a kernel in one shape.
 struct Kernel {
@@ -73,13 +74,19 @@ impl<'a> Devices<'a> {
                 None => format!("GPU {}", device.id),
             };
             let group = packets.track(Subject::Group, Place { name: &name, ..Place::default() })?;
-            let mut of_device: Vec<_> = streams.range_mut((number, 0, 0)..=(number, u32::MAX, u32::MAX)).collect();
-            counters::draw(packets, self.trace, self.times, group, of_device.iter().map(|(_, rows)| rows.as_slice()))?;
+            let mut of_device: Vec<_> =
+                streams.range_mut((number, 0, 0)..=(number, u32::MAX, u32::MAX)).collect();
+            counters::draw(
+                packets,
+                self.trace,
+                self.times,
+                group,
+                of_device.iter().map(|(_, rows)| rows.as_slice()),
+            )?;
             let alone = of_device.iter().all(|((_, process, _), _)| *process == of_device[0].0.1);
             for (rank, ((_, process, stream), rows)) in of_device.iter_mut().enumerate() {
                 let name = self.stream_name(*process, *stream, alone);
                 let rank = counters::KINDS.len() as u64 + rank as u64;
-                self.times.sort(rows, &activities.begin, &activities.end);
                 self.draw_stream(packets, Place { name: &name, parent: Some(group), rank }, rows)?;
             }
         }
@@ -98,11 +105,14 @@ impl<'a> Devices<'a> {
         }
     }
 
-    fn draw_stream(&mut self, packets: &mut Packets<'_>, lanes: Place<'_>, rows: &[u32]) -> io::Result<()> {
-        let (times, activities) = (self.times, &self.trace.activities);
-        let spans = rows
-            .iter()
-            .map(|row| times.span(*row, activities.begin[*row as usize], activities.end[*row as usize]));
+    fn draw_stream(
+        &mut self,
+        packets: &mut Packets<'_>,
+        lanes: Place<'_>,
+        rows: &mut [u32],
+    ) -> io::Result<()> {
+        let activities = &self.trace.activities;
+        let spans = self.times.spans(rows, &activities.begin, &activities.end);
         let onto = Onto { first: None, lanes, nested: false };
         draw(packets, onto, spans, |packets, span, annotations| self.look(packets, span, annotations))
     }
@@ -137,7 +147,7 @@ impl<'a> Devices<'a> {
         }
         self.regions.of(packets, self.trace, span.row, &mut self.paths);
         annotations.texts(Key::Region, &self.paths);
-        Look { name, category, arrow: self.arrows.to_activity(self.trace, span.row) }
+        Look { name, category, arrow: self.arrows.at_activity(self.trace, span.row) }
     }
 
     fn moved(&self, span: &Span, annotations: &mut Annotations) {

@@ -4,7 +4,8 @@ use std::io;
 
 use super::annotations::Annotations;
 use super::lanes::{Span, Step, lanes};
-use super::packets::{Look, Packets, Place, Subject};
+use super::packets::{Look, Packets};
+use super::tracks::{Place, Subject};
 
 /// Where slices are drawn.
 #[derive(Debug, Clone, Copy)]
@@ -17,7 +18,7 @@ pub(crate) struct Onto<'a> {
     pub(crate) nested: bool,
 }
 
-/// Draws spans, which are sorted; `look` says how each looks, and annotates it.
+/// Draws spans, in the order of their begins; `look` says how each looks, and annotates it.
 pub(crate) fn draw(
     packets: &mut Packets<'_>,
     onto: Onto<'_>,

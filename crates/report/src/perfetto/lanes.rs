@@ -43,27 +43,37 @@ impl Times {
     }
 
     /// Rows in the order in which slices are put on tracks: as they begin, longer ones first.
-    pub(crate) fn sort(self, rows: &mut [u32], begins: &[i64], ends: &[i64]) {
+    pub(crate) fn spans(self, rows: &mut [u32], begins: &[i64], ends: &[i64]) -> impl Iterator<Item = Span> {
+        let span = move |row: &u32| self.span(*row, begins[*row as usize], ends[*row as usize]);
         let key = |row: &u32| {
-            let span = self.span(*row, begins[*row as usize], ends[*row as usize]);
+            let span = span(row);
             (span.begin, Reverse(span.end))
         };
         if !rows.is_sorted_by_key(key) {
             rows.sort_by_key(key);
         }
+        rows.iter().map(span)
     }
 }
 
 /// What comes next on a lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    Begin { lane: usize, span: Span },
-    End { lane: usize, time: u64 },
+    Begin {
+        lane: usize,
+        span: Span,
+    },
+    End {
+        lane: usize,
+        time: u64,
+    },
     /// Nothing but its begin is known, and it cannot be nested.
-    Mark { span: Span },
+    Mark {
+        span: Span,
+    },
 }
 
-/// Puts sorted spans on lanes. Lane 0 holds what nests, if that is wanted; each other one
+/// Puts spans on lanes, as they begin. Lane 0 holds what nests, if that is wanted; each other one
 /// what does not overlap.
 pub(crate) fn lanes<E>(
     spans: impl Iterator<Item = Span>,
@@ -157,13 +167,10 @@ mod tests {
         // The second outlasts the first; the fourth fits again.
         assert_eq!(placed(&[(0, 10), (5, 15), (6, 14), (7, 9)], true), [(0, 0), (1, 0), (2, 0), (0, 1)]);
         // No time at all: at the end of one, inside one, and twice at once.
-        assert_eq!(placed(&[(0, 5), (5, 5), (5, 5), (6, 8), (6, 6)], true), [
-            (0, 0),
-            (0, 0),
-            (0, 1),
-            (0, 0),
-            (0, 1)
-        ]);
+        assert_eq!(
+            placed(&[(0, 5), (5, 5), (5, 5), (6, 8), (6, 6)], true),
+            [(0, 0), (0, 0), (0, 1), (0, 0), (0, 1)]
+        );
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod proto;
 mod regions;
 mod texts;
 mod threads;
+mod tracks;
 mod write;
 
 pub use packets::PerfettoSummary;

@@ -5,9 +5,10 @@ use std::io::{self, BufWriter, Write};
 use trace::{StringId, Strings};
 
 use super::annotations::{Annotations, KEYS};
-use super::fields::{PACKET, clock_snapshot, counter, event, interned, packet, process, thread, track};
+use super::fields::{PACKET, clock_snapshot, event, interned, packet};
 use super::proto::Message;
-use super::texts::{LONGEST_NAME, LONGEST_VALUE, Texts, shown};
+use super::texts::{LONGEST_NAME, LONGEST_VALUE, Texts};
+use super::tracks::{Place, Subject, describe};
 
 /// Events are of one sequence, whose numbers for texts they share.
 const EVENTS: u64 = 1;
@@ -27,27 +28,6 @@ pub struct PerfettoSummary {
     pub backwards: u64,
     pub counter_values: u64,
     pub bytes: u64,
-}
-
-/// What a track is of.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Subject<'a> {
-    Process { pid: u32, name: &'a str, label: &'a str },
-    Thread { pid: u32, tid: u32, name: Option<&'a str> },
-    /// Tracks below it in an order of ours; never one with another of the same name.
-    Group,
-    /// Tracks with one name below one parent are shown as one, with as many rows as it takes.
-    Lane,
-    Counter { unit: Option<&'a str> },
-}
-
-/// Where a track is shown.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Place<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) parent: Option<u64>,
-    /// Among those of one parent.
-    pub(crate) rank: u64,
 }
 
 /// The end of an arrow at an event.
@@ -81,6 +61,7 @@ pub(crate) struct Packets<'w> {
     values: Texts,
     /// `InternedData` of the next packet.
     fresh: Message,
+    /// A packet in the making: what it holds, what stands before that, and its length.
     body: Message,
     packet: Message,
     frame: Message,
@@ -149,44 +130,7 @@ impl<'w> Packets<'w> {
     pub(crate) fn track(&mut self, subject: Subject<'_>, place: Place<'_>) -> io::Result<u64> {
         self.written.tracks += 1;
         let uuid = self.written.tracks;
-        let mut of = Message::default();
-        self.body.number(track::UUID, uuid);
-        if !place.name.is_empty() {
-            self.body.text(track::NAME, &shown(place.name, LONGEST_NAME));
-        }
-        if let Some(parent) = place.parent {
-            self.body.number(track::PARENT_UUID, parent).number(track::SIBLING_ORDER_RANK, place.rank);
-        }
-        match subject {
-            Subject::Process { pid, name, label } => {
-                of.number(process::PID, u64::from(pid));
-                for (field, text) in [(process::PROCESS_NAME, name), (process::PROCESS_LABELS, label)] {
-                    if !text.is_empty() {
-                        of.text(field, &shown(text, LONGEST_NAME));
-                    }
-                }
-                self.body.message(track::PROCESS, &of);
-            }
-            Subject::Thread { pid, tid, name } => {
-                of.number(thread::PID, u64::from(pid)).number(thread::TID, u64::from(tid));
-                if let Some(name) = name {
-                    of.text(thread::THREAD_NAME, &shown(name, LONGEST_NAME));
-                }
-                self.body.message(track::THREAD, &of).number(track::CHILD_ORDERING, track::EXPLICIT);
-            }
-            Subject::Group => {
-                self.body.number(track::CHILD_ORDERING, track::EXPLICIT);
-                self.body.number(track::SIBLING_MERGE_BEHAVIOR, track::MERGE_NONE);
-            }
-            Subject::Lane => {}
-            Subject::Counter { unit } => {
-                match unit {
-                    Some(unit) => of.text(counter::UNIT_NAME, unit),
-                    None => of.number(counter::UNIT, counter::COUNT),
-                };
-                self.body.message(track::COUNTER, &of);
-            }
-        }
+        describe(&mut self.body, uuid, subject, place);
         self.packet.number(packet::TRUSTED_PACKET_SEQUENCE_ID, TRACKS);
         self.send_as(packet::TRACK_DESCRIPTOR)?;
         Ok(uuid)
@@ -257,13 +201,16 @@ impl<'w> Packets<'w> {
     }
 
     fn send_as(&mut self, field: u32) -> io::Result<()> {
-        self.packet.message(field, &self.body);
-        self.body.clear();
-        self.frame.clear();
-        self.frame.message(PACKET, &self.packet);
-        self.packet.clear();
-        self.written.bytes += self.frame.bytes().len() as u64;
-        self.out.write_all(self.frame.bytes())
+        let body = self.body.bytes().len();
+        self.packet.head(field, body);
+        let packet = self.packet.bytes().len();
+        self.frame.head(PACKET, packet + body);
+        for part in [&mut self.frame, &mut self.packet, &mut self.body] {
+            self.written.bytes += part.bytes().len() as u64;
+            self.out.write_all(part.bytes())?;
+            part.clear();
+        }
+        Ok(())
     }
 
     pub(crate) fn finish(mut self) -> io::Result<PerfettoSummary> {

@@ -51,10 +51,14 @@ impl Message {
         self
     }
 
-    fn data(&mut self, field: u32, data: &[u8]) -> &mut Self {
+    /// Begins a field whose bytes, so many, are put behind it.
+    pub(crate) fn head(&mut self, field: u32, length: usize) -> &mut Self {
         self.key(field, LENGTH);
-        self.varint(data.len() as u64);
-        self.append(data)
+        self.varint(length as u64)
+    }
+
+    fn data(&mut self, field: u32, data: &[u8]) -> &mut Self {
+        self.head(field, data.len()).append(data)
     }
 
     fn key(&mut self, field: u32, wire: u32) {

@@ -39,7 +39,13 @@ impl Regions {
     }
 
     /// The paths an activity lies in, one for each domain, by the numbers of their texts.
-    pub(crate) fn of(&mut self, packets: &mut Packets<'_>, trace: &Trace, activity: u32, texts: &mut Vec<u64>) {
+    pub(crate) fn of(
+        &mut self,
+        packets: &mut Packets<'_>,
+        trace: &Trace,
+        activity: u32,
+        texts: &mut Vec<u64>,
+    ) {
         texts.clear();
         for plane in 0..self.planes.len() {
             let range = self.planes[plane].range[activity as usize];

@@ -36,6 +36,10 @@ impl Texts {
     /// The number of a text; a new one is added to `fresh`, the `InternedData` of the
     /// packet that is written next.
     pub(crate) fn number(&mut self, text: &str, fresh: &mut Message) -> u64 {
+        // As it is, if it was fit to be shown before.
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
         let text = shown(text, self.longest);
         if let Some(number) = self.numbers.get(&text) {
             return *number;

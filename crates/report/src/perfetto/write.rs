@@ -8,9 +8,10 @@ use super::annotations::{Annotations, Key};
 use super::arrows::Arrows;
 use super::devices::Devices;
 use super::lanes::Times;
-use super::packets::{Look, Packets, PerfettoSummary, Place, Subject};
+use super::packets::{Look, Packets, PerfettoSummary};
 use super::regions::Regions;
-use super::threads;
+use super::threads::Threads;
+use super::tracks::{Place, Subject};
 
 /// Writes a trace that ui.perfetto.dev and `trace_processor` open. Calls come before what
 /// they started, which Perfetto needs where both begin at once.
@@ -23,7 +24,7 @@ pub fn write_perfetto(trace: &Trace, mut out: impl Write) -> io::Result<Perfetto
     let began = began.and_then(|time| u64::try_from(time).ok());
     let mut packets = Packets::begin(&mut out, began)?;
     recording(&mut packets, trace, times)?;
-    threads::processes(&mut packets, trace, times, &arrows)?;
+    Threads::new(trace, times, &arrows).draw(&mut packets)?;
     Devices::new(&mut packets, trace, times, &arrows, regions).draw(&mut packets)?;
     packets.written.arrows = arrows.drawn;
     packets.written.backwards = arrows.backwards;

@@ -1,18 +1,18 @@
 // Asks Perfetto's own trace processor, as its page runs it in a worker: the script and its
 // wasm, with what a browser has and node has not stood in for.
 //
-// node trace_processor.js FOLDER TRACE SQL...
-// prints the rows of each query, as JSON.
+// node trace_processor.js FOLDER QUERIES TRACE...
+// prints the rows of each query, for each trace, as JSON; the queries are a list in JSON, too.
 "use strict";
 
 const fs = require("fs");
 const path = require("path");
 const vm = require("vm");
 
-const [folder, trace, ...queries] = process.argv.slice(2);
+const [folder, queries, ...traces] = process.argv.slice(2);
 const CHUNK = 32 << 20;
 // TraceProcessorRpc.TraceProcessorMethod
-const [APPEND, FINALIZE, QUERY] = [1, 2, 3];
+const [APPEND, FINALIZE, QUERY, RESET] = [1, 2, 3, 11];
 
 function varint(value) {
   const bytes = [];
@@ -114,20 +114,19 @@ function ask(method, ...parts) {
   replies = [];
   const head = Buffer.from([8, ...varint(++sequence), 16, method]);
   port.onmessage({ data: new Uint8Array(field(1, Buffer.concat([head, ...parts]))) });
-  const answers = [];
+  const results = [];
   for (const reply of replies) {
     for (const [, message] of fields(reply)) {
       for (const [number, value] of fields(message)) {
         if (number === 5) throw new Error(decoded(value));
-        if (number > 200) answers.push(value);
+        if (number > 200) results.push(value);
       }
     }
   }
-  return answers;
+  return results;
 }
 
-// The engine is ready once it has said so, which is after this script has ended.
-setImmediate(() => {
+function answers(trace) {
   const file = fs.openSync(trace);
   const chunk = Buffer.alloc(CHUNK);
   for (let read; (read = fs.readSync(file, chunk)) > 0; ) {
@@ -136,6 +135,10 @@ setImmediate(() => {
     }
   }
   ask(FINALIZE);
-  const answers = queries.map((query) => rows(ask(QUERY, field(103, field(1, Buffer.from(query))))));
-  console.log(JSON.stringify(answers));
-});
+  const found = JSON.parse(queries).map((query) => rows(ask(QUERY, field(103, field(1, Buffer.from(query))))));
+  ask(RESET, field(107, Buffer.alloc(0)));
+  return found;
+}
+
+// The engine is ready once it has said so, which is after this script has ended.
+setImmediate(() => console.log(JSON.stringify(traces.map(answers))));

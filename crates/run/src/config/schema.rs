@@ -15,6 +15,7 @@ pub struct Config {
     pub timeline: TimelineConfig,
     pub nsys: NsysConfig,
     pub ncu: NcuConfig,
+    pub model: ModelConfig,
     pub capture: CaptureConfig,
     pub run: RunConfig,
     pub report: ReportConfig,
@@ -168,6 +169,16 @@ pub enum TargetProcesses {
     ApplicationOnly,
 }
 
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ModelConfig {
+    pub config: Option<Text>,
+    pub batch: u32,
+    pub prompt_tokens: Option<u32>,
+    pub context_tokens: Option<u32>,
+    pub head_tokens: u32,
+}
+
 /// A part of a whole, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "Text")]
@@ -222,6 +233,7 @@ pub struct ReportConfig {
 pub enum Format {
     Md,
     Json,
+    Perfetto,
 }
 
 #[derive(Debug, Clone, Deserialize)]

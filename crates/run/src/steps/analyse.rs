@@ -1,16 +1,14 @@
 //! Step 7: what the timeline says.
 
-use std::borrow::Cow;
-
 use analysis::{Findings, Options, Region, STAGES, analyse, insight};
 use nsight::nsys::ends_with;
 use nsight::verdict::Outcome;
 use nsight::wanted;
-use trace::Trace;
 
 use super::begin::RunError;
 use super::counters;
 use super::flow::{Context, Run, StepResult};
+use super::model;
 use crate::events::Event;
 use crate::rehearsal::Inventory;
 use crate::rundir::{StepName, StepStatus, VerdictRecord};
@@ -20,30 +18,34 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
         // A run that is resumed has only the files.
         run.counters = counters::reread(run);
     }
-    let counted = run.counters.take();
-    let report = counted.as_ref().map(|counted| &counted.report);
-    let Some((source, trace)) = timeline(run, context) else {
-        run.insight = insight(None, report);
-        run.counters = counted;
+    let Some(source) = find_timeline(run, context) else {
+        run.insight = insight(None, run.counters.as_ref().map(|counted| &counted.report));
         let why = "there is no timeline and no range to analyse".to_owned();
         return Ok(StepResult::Skipped { why, asked_for: false });
     };
+    let Some(trace) = run.analysed() else {
+        return Ok(StepResult::Skipped { why: "there is nothing to analyse".to_owned(), asked_for: false });
+    };
+    let counted = run.counters.as_ref().map(|counted| &counted.report);
     let options = Options { stages: STAGES.map(str::to_owned).to_vec(), ..Options::default() };
-    let findings = analyse(&trace, &options);
-    let insight = insight(Some((&trace, &findings)), report);
+    let findings = analyse(trace, &options);
+    let mut insight = insight(Some((trace, &findings)), counted);
+    match model::efficiency_of(run, &findings, &insight) {
+        Ok(found) => insight.efficiency = found,
+        Err(why) => insight.no_efficiency = Some(why),
+    }
     run.files.json("analysis.json", &findings)?;
     run.files.text("kernels.md", &report::kernels_markdown(&findings))?;
     run.files.text("operators.md", &report::operators_markdown(&findings))?;
     let note = format!("{source}: {}", summary(&findings));
     run.insight = insight;
-    run.counters = counted;
     run.findings = Some(findings);
     Ok(StepResult::Done(Some(note)))
 }
 
-/// The best there is: the capture by nsys with its gate applied, else the ranges of the
-/// rehearsal.
-fn timeline<'r>(run: &'r mut Run, context: &mut Context<'_>) -> Option<(&'static str, Cow<'r, Trace>)> {
+/// The best there is, for [`Run::analysed`]: the capture by nsys with its gate applied, else the
+/// ranges of the rehearsal.
+fn find_timeline(run: &mut Run, context: &mut Context<'_>) -> Option<&'static str> {
     let usable = |record: &VerdictRecord| {
         record.tool == "nsys" && matches!(record.verdict.outcome, Outcome::Captured | Outcome::Partial)
     };
@@ -72,13 +74,13 @@ fn timeline<'r>(run: &'r mut Run, context: &mut Context<'_>) -> Option<(&'static
                 analysis::keep_within(&mut trace, &wanted);
             }
         }
-        return Some(("nsys", Cow::Owned(trace)));
+        run.captured = Some(trace);
+        return Some("nsys");
     }
     let something = |inventory: &&Inventory| {
         !inventory.is_empty() || !inventory.trace.calls.is_empty() || !inventory.trace.activities.is_empty()
     };
-    let inventory = run.inventory.as_ref().filter(something)?;
-    Some(("rehearsal", Cow::Borrowed(&inventory.trace)))
+    run.inventory.as_ref().filter(something).map(|_| "rehearsal")
 }
 
 /// The busiest device and what it waits for, or what there is instead.

@@ -89,6 +89,7 @@ pub fn begin(start: Start) -> Result<Run, RunError> {
         timeline: None,
         counters: None,
         findings: None,
+        captured: None,
         insight: Default::default(),
         _lock: lock,
     })

@@ -43,6 +43,8 @@ pub struct Run {
     /// What the counters' capture left, if it can be used.
     pub(super) counters: Option<Counted>,
     pub(super) findings: Option<Findings>,
+    /// The timeline's capture with its gate applied, once it is analysed.
+    pub(super) captured: Option<trace::Trace>,
     /// What timeline and counters say together.
     pub(super) insight: Insight,
     pub(super) _lock: Option<Lock>,
@@ -233,6 +235,11 @@ impl Run {
         } else {
             Exit::Complete
         }
+    }
+
+    /// What is analysed: the capture, or else the rehearsal.
+    pub(super) fn analysed(&self) -> Option<&trace::Trace> {
+        self.captured.as_ref().or_else(|| Some(&self.inventory.as_ref()?.trace))
     }
 
     /// The gate of nsys as the user wrote it, unless it is switched off.

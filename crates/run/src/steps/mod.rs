@@ -5,6 +5,7 @@ mod begin;
 mod counters;
 mod doctor;
 mod flow;
+mod model;
 mod pass;
 mod plan;
 mod rehearse;

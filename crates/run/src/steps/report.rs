@@ -10,7 +10,7 @@ use super::flow::{Run, StepResult};
 use crate::config::Format;
 use crate::quote::shell_line;
 use crate::rehearsal::Inventory;
-use crate::rundir::{Pass, StepName, StepStatus};
+use crate::rundir::{Pass, StepName, StepStatus, WriteError};
 
 /// Rows of each table.
 const TOP: usize = 20;
@@ -24,9 +24,19 @@ pub(super) fn step(run: &mut Run) -> Result<StepResult, RunError> {
                 run.files.text("stakeholder_summary.md", &summary)?;
             }
             Format::Json => run.files.json("report.json", &document(run))?,
+            Format::Perfetto => perfetto(run)?,
         }
     }
     Ok(StepResult::Done(None))
+}
+
+/// `trace.perfetto`, written as it is made.
+fn perfetto(run: &Run) -> Result<(), RunError> {
+    let Some(trace) = run.analysed().filter(|_| run.findings.is_some()) else { return Ok(()) };
+    let path = run.files.path("trace.perfetto");
+    let written = std::fs::File::create(&path)
+        .and_then(|file| report::write_perfetto(trace, std::io::BufWriter::new(file)));
+    written.map(drop).map_err(|error| WriteError::new(&path, error).into())
 }
 
 /// All that the run has to say, for one form of telling it.
@@ -68,11 +78,13 @@ fn with_page<T>(run: &Run, told: impl FnOnce(&Page<'_>) -> T) -> T {
         verdicts: &verdicts,
         steps: &steps,
         findings: run.findings.as_ref(),
-        trace: None,
+        trace: run.analysed().filter(|_| run.findings.is_some()),
         counters: run.counters.as_ref().map(|counters| &counters.regions),
         roofline: &run.insight.roofline,
         joined: run.insight.joined.as_ref(),
         recommendations: &run.insight.recommendations,
+        efficiency: &run.insight.efficiency,
+        no_efficiency: run.insight.no_efficiency.as_deref(),
         environment: &environment(run),
         commands: &commands,
         warnings: &manifest.warnings,

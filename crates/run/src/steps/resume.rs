@@ -91,6 +91,7 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
         timeline: None,
         counters: None,
         findings: None,
+        captured: None,
         insight: Default::default(),
         _lock: Some(lock),
     })

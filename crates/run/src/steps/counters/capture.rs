@@ -28,6 +28,13 @@ const LINGER: Duration = Duration::from_secs(60);
 /// A prediction that is off by a little is no reason to stop.
 const OVER_BUDGET: f64 = 1.15;
 
+/// An ncu, and what it is to measure.
+#[derive(Clone, Copy)]
+pub(super) struct Tool<'a> {
+    pub(super) ncu: &'a Ncu,
+    pub(super) wanted: &'a Wanted,
+}
+
 pub(super) struct Attempted {
     pub(super) verdict: Verdict,
     pub(super) report: Option<Report>,
@@ -36,8 +43,7 @@ pub(super) struct Attempted {
 /// Every run of the program that the rung needs, read as one report.
 pub(super) fn attempt(
     run: &mut Run,
-    ncu: &Ncu,
-    wanted: &Wanted,
+    tool: Tool<'_>,
     rung: &Rung,
     number: usize,
     context: &mut Context<'_>,
@@ -52,7 +58,7 @@ pub(super) fn attempt(
     let mut budget = run.resolved.config.ncu.budget.map(|budget| budget.0);
     for (at, one) in rung.runs.iter().enumerate() {
         let name = name(number, at, rung.runs.len());
-        let finished = match capture(run, ncu, wanted, rung, one, &name, budget, context) {
+        let finished = match capture(run, tool, rung, one, &name, budget, context) {
             Ok(finished) => finished,
             Err(RunError::Supervise(error)) if !matches!(error, SuperviseError::Log { .. }) => {
                 let text = format!("ncu could not be started: {error}");
@@ -125,8 +131,7 @@ fn append(report: &mut Option<Report>, more: Report) {
 /// Runs the workload under ncu.
 fn capture(
     run: &mut Run,
-    ncu: &Ncu,
-    wanted: &Wanted,
+    Tool { ncu, wanted }: Tool<'_>,
     rung: &Rung,
     one: &OneRun,
     name: &str,

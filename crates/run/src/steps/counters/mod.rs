@@ -26,7 +26,7 @@ use crate::locate::NoTool;
 use crate::ncu::{Ncu, Permission, permission, read_plan, reports};
 use crate::rehearsal::Inventory;
 use crate::rundir::{StepName, StepStatus};
-use capture::{Attempted, attempt};
+use capture::{Attempted, Tool, attempt};
 use rungs::{Rung, rungs};
 pub(super) use wanted::check_names;
 use wanted::{Names, names, there};
@@ -240,7 +240,7 @@ fn climb_down(
         let Attempted { verdict, report } = match &rung.foretold {
             // The rehearsal has said that it cannot work: the program is not run for it.
             Some(verdict) => Attempted { verdict: verdict.clone(), report: None },
-            None => attempt(run, ncu, wanted, &rung, number + 1, context)?,
+            None => attempt(run, Tool { ncu, wanted }, &rung, number + 1, context)?,
         };
         record(run, TOOL, &rung.name, &verdict);
         let stopped = context.signals.interrupted();

@@ -1,0 +1,135 @@
+//! Small traces, made by hand.
+
+use trace::{
+    Activities, ActivityKind, Device, Direction, Kind, Launch, Process, StringId, Thread, Trace, Transfer,
+};
+
+/// Stretches of time.
+type Time = (i64, i64);
+
+#[derive(Default)]
+pub struct Made {
+    trace: Trace,
+}
+
+impl Made {
+    pub fn process(&mut self, pid: u32, label: &str) -> u32 {
+        let process =
+            Process { pid, parent: 1, forked: false, name: "python".to_owned(), label: label.to_owned() };
+        self.trace.processes.push(process);
+        self.trace.processes.len() as u32 - 1
+    }
+
+    pub fn thread(&mut self, process: u32, id: u32, name: Option<&str>) -> u32 {
+        self.trace.threads.push(Thread { process, id, name: name.map(str::to_owned) });
+        self.trace.threads.len() as u32 - 1
+    }
+
+    pub fn device(&mut self, id: u32, name: Option<&str>) -> u16 {
+        self.trace.devices.push(Device { id, name: name.map(str::to_owned) });
+        self.trace.devices.len() as u16 - 1
+    }
+
+    fn text(&mut self, text: &str) -> StringId {
+        self.trace.strings.intern(text)
+    }
+
+    /// `domain:name`, where that is not the default domain.
+    pub fn range(&mut self, thread: u32, kind: Kind, name: &str, time: Time) -> u32 {
+        let (domain, name) = name.split_once(':').unwrap_or(("", name));
+        let (domain, name) = (self.text(domain), self.text(name));
+        let ranges = &mut self.trace.ranges;
+        ranges.thread.push(thread);
+        ranges.domain.push(domain);
+        ranges.name.push(name);
+        ranges.kind.push(kind);
+        ranges.registered.push(false);
+        ranges.wide.push(false);
+        ranges.begin.push(time.0);
+        ranges.end.push(time.1);
+        ranges.len() as u32 - 1
+    }
+
+    pub fn push(&mut self, thread: u32, name: &str, time: Time) -> u32 {
+        self.range(thread, Kind::PushPop, name, time)
+    }
+
+    pub fn payload(&mut self, range: u32, value: f64) {
+        self.trace.ranges.payload.push((range, value));
+    }
+
+    pub fn operator(&mut self, thread: u32, name: &str, time: Time) {
+        let name = self.text(name);
+        let operators = &mut self.trace.operators;
+        operators.begin.push(time.0);
+        operators.end.push(time.1);
+        operators.thread.push(thread);
+        operators.name.push(name);
+    }
+
+    pub fn call(&mut self, thread: u32, name: &str, time: Time, correlation: u32) {
+        let name = self.text(name);
+        let calls = &mut self.trace.calls;
+        calls.begin.push(time.0);
+        calls.end.push(time.1);
+        calls.thread.push(thread);
+        calls.name.push(name);
+        calls.correlation.push(correlation);
+    }
+
+    /// `place` is process, device and stream.
+    fn activity(&mut self, kind: ActivityKind, place: (u32, u16, u32), time: Time, of: (u32, u32)) {
+        let Activities { begin, end, process, device, stream, correlation, detail, in_graph, .. } =
+            &mut self.trace.activities;
+        begin.push(time.0);
+        end.push(time.1);
+        process.push(place.0);
+        device.push(place.1);
+        stream.push(place.2);
+        correlation.push(of.0);
+        detail.push(of.1);
+        in_graph.push(false);
+        self.trace.activities.kind.push(kind);
+    }
+
+    pub fn kernel(&mut self, place: (u32, u16, u32), name: &str, time: Time, correlation: u32) {
+        let launch = Launch {
+            name: self.text(&format!("void {name}<float>(float *)")),
+            short_name: self.text(name),
+            mangled: StringId::default(),
+            grid: [64, 2, 1],
+            block: [256, 1, 1],
+            registers: 32,
+            static_shared: 1024,
+            dynamic_shared: 0,
+            hidden: false,
+        };
+        self.trace.activities.launches.push(launch);
+        let detail = self.trace.activities.launches.len() as u32 - 1;
+        self.activity(ActivityKind::Kernel, place, time, (correlation, detail));
+    }
+
+    pub fn transfer(
+        &mut self,
+        place: (u32, u16, u32),
+        direction: Direction,
+        bytes: u64,
+        time: Time,
+        correlation: u32,
+    ) {
+        self.trace.activities.transfers.push(Transfer { direction, bytes });
+        let detail = self.trace.activities.transfers.len() as u32 - 1;
+        let kind = if direction == Direction::Memset { ActivityKind::Fill } else { ActivityKind::Copy };
+        self.activity(kind, place, time, (correlation, detail));
+    }
+
+    pub fn graph(&mut self, place: (u32, u16, u32), id: u32, time: Time, correlation: u32) {
+        self.activity(ActivityKind::Graph, place, time, (correlation, id));
+    }
+
+    pub fn trace(mut self) -> Trace {
+        self.trace.source = "made by hand".to_owned();
+        self.trace.finish();
+        self.trace
+    }
+}
