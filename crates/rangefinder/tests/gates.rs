@@ -202,7 +202,11 @@ fn disagreements(
     assert!(rows.len() >= 80, "{} rows", rows.len());
     for (at, (row, rehearsal)) in rows.iter().zip(rehearsals(emit)).enumerate() {
         let foreseen = foresee(row, rehearsal, dialect);
-        let (observed, log) = observe(at, row);
+        let (mut observed, mut log) = observe(at, row);
+        if foreseen != observed {
+            // On a busy machine nsys now and then falls over itself; what is wrong stays wrong.
+            (observed, log) = observe(at, row);
+        }
         if foreseen != observed {
             let told = format!("{} {:?} {}", row.gate, row.range_end, row.script.join(" "));
             wrong.push_str(&format!("{told}\n  foreseen {foreseen:?}\n  observed {observed:?}\n{log}\n"));

@@ -13,10 +13,12 @@ pub struct Told {
 
 /// What stands in a line, and what that means. The texts are nsys's own, and PyTorch's
 /// for a second user of CUPTI.
-const SIGNS: [(&str, Cause); 17] = [
+const SIGNS: [(&str, Cause); 18] = [
     ("Connection to Agent lost", Cause::AgentLost),
     ("Connection to the Agent lost", Cause::AgentLost),
     ("Local Endpoint is not available.", Cause::AgentLost),
+    // It waits for the program by a semaphore, which may be gone already.
+    ("ProcessWaiterImpl", Cause::AgentLost),
     ("Errors occurred while processing the raw events", Cause::RecordsLost),
     ("events might have been collected", Cause::RecordsLost),
     (") were lost", Cause::RecordsLost),
@@ -75,6 +77,10 @@ mod tests {
                 Cause::AgentLost,
             ),
             ("Connection to the Agent lost.\n", Cause::AgentLost),
+            (
+                "ProcessWaiterImpl.cpp(166): Throw in function QuadDCommon::ProcessWaiter::ProcessWaiterImpl::ProcessWaiterImpl(QuadDCommon::ProcessId, bool)\n",
+                Cause::AgentLost,
+            ),
             (
                 "std::exception::what: RuntimeException\n[QuadDCommon::tag_message*] = Local Endpoint is not available.\n",
                 Cause::AgentLost,
