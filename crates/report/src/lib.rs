@@ -4,6 +4,7 @@ mod counter_regions;
 mod counters;
 mod counters_terminal;
 mod csv;
+mod html;
 mod insight;
 mod markdown;
 mod page;
@@ -20,6 +21,7 @@ pub use counter_regions::{
 pub use counters::counters_csv;
 pub use counters_terminal::counters_terminal;
 pub use csv::{kernels_csv, regions_csv};
+pub use html::html;
 pub use insight::{bounds_text, recommendations_text, roofline_text};
 pub use markdown::{kernels_markdown, operators_markdown};
 pub use page::{Page, StepLine, VerdictLine};

@@ -233,6 +233,7 @@ pub struct ReportConfig {
 pub enum Format {
     Md,
     Json,
+    Html,
     Perfetto,
 }
 

@@ -24,6 +24,10 @@ pub(super) fn step(run: &mut Run) -> Result<StepResult, RunError> {
                 run.files.text("stakeholder_summary.md", &summary)?;
             }
             Format::Json => run.files.json("report.json", &document(run))?,
+            Format::Html => {
+                let page = with_page(run, report::html);
+                run.files.text("report.html", &page)?;
+            }
             Format::Perfetto => perfetto(run)?,
         }
     }

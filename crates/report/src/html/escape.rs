@@ -1,0 +1,72 @@
+//! Kernels and ranges are called whatever a program calls them: in the page that stays text.
+
+use serde_json::Value;
+
+use crate::table::printable;
+
+/// For text between tags and for attributes in double quotes.
+pub(super) fn text(raw: &str) -> String {
+    let mut escaped = String::with_capacity(raw.len());
+    for c in printable(raw).chars() {
+        match c {
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// Sentences of ours: what stands between backticks is code.
+pub(super) fn prose(raw: &str) -> String {
+    let escaped = text(raw);
+    let parts: Vec<&str> = escaped.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        return escaped;
+    }
+    let part = |(at, part): (usize, &&str)| {
+        if at % 2 == 1 { format!("<code>{part}</code>") } else { (*part).to_owned() }
+    };
+    parts.iter().enumerate().map(part).collect()
+}
+
+/// For the inside of a script element: nothing in it can end the element or begin a comment,
+/// and a reader that takes it for JavaScript finds no line break inside a string.
+pub(super) fn json(value: &Value) -> String {
+    let plain = value.to_string();
+    if !plain.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+        return plain;
+    }
+    // Outside of strings JSON has none of these.
+    let mut escaped = String::with_capacity(plain.len() + plain.len() / 16);
+    for c in plain.chars() {
+        match c {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stays_text() {
+        let hostile = "</script><img src=x onerror=alert(1)>\u{2028}&\"'\u{0}";
+        let shown = text(hostile);
+        assert!(!shown.contains(['<', '>', '"', '\'', '\u{0}']), "{shown}");
+        assert_eq!(prose("set `a<b` and `c`"), "set <code>a&lt;b</code> and <code>c</code>");
+        assert_eq!(prose("a ` alone"), "a ` alone");
+        let value = Value::from(hostile);
+        let written = json(&value);
+        assert!(!written.contains(['<', '>', '&', '\u{2028}']), "{written}");
+        assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), value);
+    }
+}

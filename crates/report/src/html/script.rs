@@ -1,0 +1,23 @@
+//! The page's own style and script, each one text: the policy names them by their digests.
+
+pub(super) const STYLE: &str = concat!(include_str!("page.css"), include_str!("print.css"));
+
+/// In one scope of its own.
+pub(super) const SCRIPT: &str = concat!(
+    "(() => {\n'use strict';\n",
+    include_str!("units.js"),
+    include_str!("page.js"),
+    include_str!("tables.js"),
+    include_str!("tree.js"),
+    include_str!("timeline_data.js"),
+    include_str!("timeline_draw.js"),
+    include_str!("timeline_find.js"),
+    include_str!("timeline_hands.js"),
+    include_str!("timeline.js"),
+    include_str!("roofline_plot.js"),
+    include_str!("roofline.js"),
+    include_str!("start.js"),
+    "})();\n"
+);
+
+pub(super) const PAGE: &str = include_str!("page.html");

@@ -1,0 +1,207 @@
+// Tables that sort, filter and turn pages. A column says how it is shown; nothing here knows
+// what a table is about.
+
+const kinds = {
+  count,
+  time: duration,
+  percent: (value) => percent(value / 100),
+  part: percent,
+  share: percent,
+  bytes,
+  rate: (value) => `${bytes(value)}/s`,
+  speed: (value) => bytes(value, 'FLOP/s'),
+  number,
+  times: (value) => `${number(value)} x`,
+};
+const isText = (column) => column.kind === 'text' || column.kind === 'name';
+const sizes = [15, 100, 1000];
+
+/** What a row is compared by. */
+function sortValue(column, row) {
+  const value = column.values[row];
+  if (isText(column)) return texts[value].toLowerCase();
+  if (column.kind === 'stack') return value.reduce((sum, ns) => sum + ns, 0);
+  return value;
+}
+
+/** Rows in the order of a column; what has no value comes last, whichever way. */
+function ordered(rows, column, descending) {
+  const way = descending ? -1 : 1;
+  const keyed = rows.map((row) => [sortValue(column, row), row]);
+  keyed.sort(([a, first], [b, second]) => {
+    const none = (a === null || a === '') - (b === null || b === '');
+    return none || (a < b ? -way : a > b ? way : first - second);
+  });
+  return keyed.map(([, row]) => row);
+}
+
+/** A circle with a cross: where it is. Letters of that look are not in every font. */
+function findButton(name, what) {
+  const sign = drawn('svg', { viewBox: '0 0 12 12', width: 12, height: 12, 'aria-hidden': 'true' });
+  sign.append(drawn('circle', { cx: 6, cy: 6, r: 3.5 }), drawn('path', { d: 'M6 0v4M6 8v4M0 6h4M8 6h4' }));
+  const button = signButton(sign, `show ${what} in the timeline`, () => find(name));
+  button.className = 'find';
+  return button;
+}
+
+function cell(column, row, absent, largest) {
+  const value = column.values[row];
+  if (column.kind === 'name') {
+    const full = texts[(column.full ?? column.values)[row]];
+    const short = element('span', { class: 'short', title: full }, texts[value]);
+    // Names that several rows have are told apart by what follows them.
+    const rest = column.twice.has(value) ? full.slice(full.indexOf(texts[value]) + texts[value].length) : '';
+    if (rest) short.append(element('span', { class: 'rest' }, rest));
+    const made = [short];
+    if (full !== texts[value]) made.push(element('span', { class: 'full' }, full));
+    if (column.find && find && find.knows(full)) made.push(findButton(full, texts[value]));
+    return element('td', { class: 'name' }, ...made);
+  }
+  if (column.kind === 'text') {
+    const none = texts[value] === absent ? 'none' : null;
+    return element('td', { class: none }, texts[value]);
+  }
+  if (column.kind === 'stack') return element('td', { class: 'bars' }, stackBar(value, largest, stackText(value)));
+  if (value === null) return element('td', { class: 'num none' }, absent);
+  const made = element('td', { class: 'num' }, kinds[column.kind](value));
+  if (column.kind === 'share') {
+    const bar = drawn('svg', {
+      class: 'share',
+      viewBox: '0 0 100 4',
+      preserveAspectRatio: 'none',
+      'aria-hidden': 'true',
+    });
+    bar.append(drawn('rect', { class: 'back', width: 100, height: 4 }));
+    bar.append(drawn('rect', { class: 'fill', width: Math.min(1, value) * 100, height: 4 }));
+    made.append(bar);
+  }
+  return made;
+}
+
+/** A section's table with its tools around it. */
+function tableView(id, table) {
+  const { columns } = table;
+  for (const column of columns) {
+    const seen = new Set();
+    column.twice = new Set(
+      column.kind === 'name' ? column.values.filter((value) => seen.has(value) || !seen.add(value)) : [],
+    );
+  }
+  const all = Array.from({ length: table.rows }, (_, row) => row);
+  const state = { sorted: table.sorted, descending: true, filter: '', size: sizes[0], page: 0, rows: all };
+  const searched = all.map((row) =>
+    columns
+      .filter(isText)
+      .map((column) => texts[(column.full ?? column.values)[row]])
+      .join('\n')
+      .toLowerCase(),
+  );
+
+  const heads = columns.map((column, at) => {
+    const button = element('button', { type: 'button', title: column.help }, column.title);
+    button.addEventListener('click', () => {
+      // Numbers from the largest, names from the first.
+      state.descending = state.sorted === at ? !state.descending : !isText(column);
+      state.sorted = at;
+      state.page = 0;
+      arrange();
+      say(`sorted by ${column.title}, ${state.descending ? 'descending' : 'ascending'}`);
+    });
+    return element('th', { scope: 'col', class: isText(column) || column.kind === 'stack' ? null : 'num' }, button);
+  });
+  const body = element('tbody');
+  const sheet = element(
+    'table',
+    { class: 'data', id: `table-${id}` },
+    element('caption', { class: 'unseen' }, table.caption),
+    element('thead', {}, element('tr', {}, ...heads)),
+    body,
+  );
+
+  const filter = element('input', {
+    type: 'search',
+    placeholder: 'filter',
+    'aria-label': `filter: ${table.caption}`,
+  });
+  filter.addEventListener('input', () => {
+    state.filter = filter.value.trim().toLowerCase();
+    state.page = 0;
+    arrange();
+  });
+  const shown = element('span', { class: 'shown', role: 'status' });
+  const step = (by, sign, label) => {
+    const button = element('button', { type: 'button', 'aria-label': label }, sign);
+    button.addEventListener('click', () => {
+      state.page += by;
+      fill();
+    });
+    return button;
+  };
+  const [back, on] = [step(-1, '‹', 'rows before'), step(1, '›', 'rows after')];
+  const size = element('select', { 'aria-label': 'rows at a time' });
+  for (const rows of sizes)
+    if (rows === sizes[0] || rows < table.rows * 10) size.append(element('option', {}, String(rows)));
+  size.addEventListener('change', () => {
+    state.size = Number(size.value);
+    state.page = 0;
+    fill();
+  });
+  const tools = element('div', { class: 'tools' }, element('h3', {}, table.caption));
+  if (table.rows > 5) tools.append(filter);
+  if (columns.some((column) => column.kind === 'name')) {
+    const wrap = element('input', { type: 'checkbox' });
+    wrap.addEventListener('change', () => sheet.classList.toggle('whole', wrap.checked));
+    tools.append(element('label', {}, wrap, ' whole names'));
+  }
+  if (table.rows > sizes[0])
+    tools.append(element('span', { class: 'pager' }, shown, back, on, element('label', {}, size, ' rows')));
+
+  function arrange() {
+    const rows = state.filter ? all.filter((row) => searched[row].includes(state.filter)) : all;
+    state.rows = state.sorted === null ? rows : ordered(rows, columns[state.sorted], state.descending);
+    heads.forEach((head, at) => {
+      if (at === state.sorted) head.setAttribute('aria-sort', state.descending ? 'descending' : 'ascending');
+      else head.removeAttribute('aria-sort');
+    });
+    fill();
+  }
+
+  function fill() {
+    const pages = Math.max(1, Math.ceil(state.rows.length / state.size));
+    state.page = Math.min(Math.max(0, state.page), pages - 1);
+    const from = state.page * state.size;
+    const rows = state.rows.slice(from, from + state.size);
+    const largest = columns.map((column) =>
+      column.kind === 'stack' ? Math.max(1, ...state.rows.slice(0, 1000).map((row) => sortValue(column, row))) : 0,
+    );
+    body.replaceChildren(
+      ...rows.map((row) =>
+        element('tr', {}, ...columns.map((column, at) => rowHead(cell(column, row, table.absent, largest[at]), at))),
+      ),
+    );
+    if (!rows.length)
+      body.append(
+        element('tr', {}, element('td', { colspan: columns.length, class: 'none' }, 'no row fits the filter')),
+      );
+    const to = from + rows.length;
+    shown.textContent = `${rows.length ? count(from + 1) : 0}–${count(to)} of ${count(state.rows.length)}`;
+    back.disabled = state.page === 0;
+    on.disabled = state.page >= pages - 1;
+  }
+
+  /** The first cell names its row. */
+  function rowHead(made, at) {
+    if (at > 0) return made;
+    const head = element('th', { scope: 'row', class: made.className || null });
+    head.append(...made.childNodes);
+    return head;
+  }
+
+  arrange();
+  const view = element('div', { class: 'table' }, tools);
+  const stack = columns.find((column) => column.kind === 'stack');
+  if (stack) view.append(stackLegend(stack.values));
+  view.append(element('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': table.caption }, sheet));
+  for (const note of table.notes) view.append(element('p', { class: 'note' }, ...prose(note)));
+  return view;
+}

@@ -1,0 +1,15 @@
+//! The timeline: spans in lanes, thinned where there are too many, as columns of digits.
+
+mod alternative;
+mod build;
+mod column;
+mod lanes;
+mod legend;
+mod pack;
+mod paths;
+mod thin;
+mod track;
+mod write;
+
+pub(super) use build::timeline;
+pub(super) use track::Timeline;

@@ -1,0 +1,380 @@
+//! Pages to test with: of real captures, of many events, of hostile names, of nothing.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use analysis::{Findings, Insight, KernelPatterns, Options, analyse, counter_regions, insight};
+use report::{Page, StepLine, VerdictLine};
+use trace::{ActivityKind, Device, Kind, Launch, Process, Thread, Trace};
+
+/// Everything a page borrows from.
+#[derive(Debug, Default)]
+pub struct Told {
+    pub title: String,
+    pub workload: String,
+    pub verdicts: Vec<VerdictLine>,
+    pub steps: Vec<StepLine>,
+    pub trace: Option<Trace>,
+    pub findings: Option<Findings>,
+    pub counters: Option<analysis::CounterRegions>,
+    pub insight: Insight,
+    pub efficiency: Vec<analysis::Efficiency>,
+    pub environment: Vec<(String, String)>,
+    pub commands: Vec<(String, String)>,
+    pub warnings: Vec<String>,
+}
+
+impl Told {
+    pub fn html(&self) -> String {
+        report::html(&Page {
+            title: &self.title,
+            workload: &self.workload,
+            verdicts: &self.verdicts,
+            steps: &self.steps,
+            findings: self.findings.as_ref(),
+            trace: self.trace.as_ref(),
+            counters: self.counters.as_ref(),
+            roofline: &self.insight.roofline,
+            joined: self.insight.joined.as_ref(),
+            recommendations: &self.insight.recommendations,
+            efficiency: &self.efficiency,
+            no_efficiency: None,
+            environment: &self.environment,
+            commands: &self.commands,
+            warnings: &self.warnings,
+        })
+    }
+}
+
+fn data(relative: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(relative)
+}
+
+/// A trace beside the tests of the analysis, and a report beside those of the counters.
+pub fn real(trace: &str, report: Option<&str>) -> Told {
+    let trace = trace::open(&[data("analysis/tests/data").join(trace)]).unwrap();
+    let options = Options { stages: analysis::STAGES.map(str::to_owned).to_vec(), ..Options::default() };
+    let findings = analyse(&trace, &options);
+    let report = report.map(|name| {
+        let file = std::fs::File::open(data("counters/tests/data").join(name)).unwrap();
+        let mut bytes = Vec::new();
+        flate2::read::GzDecoder::new(file).read_to_end(&mut bytes).unwrap();
+        counters::read_ncu_report_bytes(&bytes, Path::new(name)).unwrap()
+    });
+    let insight = insight(Some((&trace, &findings)), report.as_ref());
+    let counters =
+        report.as_ref().map(|report| counter_regions(report, &[], &KernelPatterns::new(&[], &[]).unwrap()));
+    let measured = report.is_some();
+    Told {
+        efficiency: if measured { efficiency() } else { Vec::new() },
+        title: "20251105-141201-infer".to_owned(),
+        workload: "python infer.py --model llama-3-8b --batch 8".to_owned(),
+        verdicts: verdicts(measured),
+        steps: steps(measured),
+        trace: Some(trace),
+        findings: Some(findings),
+        counters,
+        insight,
+        environment: [
+            ("GPU", "NVIDIA H200, 143,771 MB, driver 570.124.06"),
+            ("CPU", "Intel Xeon Platinum 8468, 16 cores"),
+            ("nsys", "2025.3.2.474"),
+            ("ncu", "2025.3.1.0"),
+            ("CUDA", "12.8"),
+            ("Python", "3.12.3, torch 2.8.0"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .to_vec(),
+        commands: [
+            ("rehearsal", "rangefinder ranges -- python infer.py --model llama-3-8b --batch 8"),
+            ("nsys", "nsys profile --trace=cuda,nvtx --capture-range=nvtx --nvtx-capture=decode_all@LLM -o run -- python infer.py --model llama-3-8b --batch 8"),
+            ("ncu", "ncu --set full --nvtx --nvtx-include 'LLM@decode_all/' --launch-count 36 -o run -- python infer.py --model llama-3-8b --batch 8"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .to_vec(),
+        warnings: vec!["the GPU's clock was not locked: times vary by up to 4 % between runs".to_owned()],
+    }
+}
+
+#[cfg(feature = "browser")]
+/// The toy's launches as a device with more levels and a tensor pipe would show them.
+pub fn with_levels(mut told: Told) -> Told {
+    for point in &mut told.insight.roofline {
+        let Some(dram) = point.traffic.first().cloned() else { continue };
+        for (level, factor) in [("L2", 1.7), ("L1", 4.0)] {
+            point.traffic.push(analysis::Traffic {
+                level,
+                bytes_per_second: dram.bytes_per_second * factor * 3.0,
+                peak_bytes_per_second: dram.peak_bytes_per_second.map(|peak| peak * factor),
+                intensity: dram.intensity.map(|intensity| intensity / factor / 3.0),
+                ..dram.clone()
+            });
+        }
+        point.precisions.push(analysis::Achieved {
+            precision: "tensor BF16".to_owned(),
+            flops_per_second: 0.0,
+            peak_flops_per_second: Some(989e12),
+            share: Some(0.0),
+        });
+    }
+    told
+}
+
+fn verdicts(measured: bool) -> Vec<VerdictLine> {
+    let line = |tool: &str, rung: &str, outcome: &str, text: &str| VerdictLine {
+        tool: tool.to_owned(),
+        rung: rung.to_owned(),
+        outcome: outcome.to_owned(),
+        cause: None,
+        text: text.to_owned(),
+        evidence: Vec::new(),
+        remedy: None,
+    };
+    let mut nsys = line("nsys", "nvtx gate", "captured", "48 of 48 `decode` ranges and their kernels");
+    nsys.evidence = vec!["rehearsal: 48 ranges, report: 48 ranges".to_owned()];
+    let ncu = if measured {
+        let mut ncu = line("ncu", "kernel replay", "partial", "36 of 40 chosen launches were measured");
+        ncu.cause = Some("launch-not-reached".to_owned());
+        ncu.evidence = vec![
+            "planned: 40 launches in 3 regions".to_owned(),
+            "the workload ended after launch 36".to_owned(),
+        ];
+        ncu.remedy = Some("raise `ncu.budget`, or choose fewer launches with `ncu.launches=36`".to_owned());
+        ncu
+    } else {
+        let mut ncu = line("ncu", "kernel replay", "failed", "this user may not read the GPU's counters");
+        ncu.cause = Some("counter-permission".to_owned());
+        ncu.evidence = vec!["ERR_NVGPUCTRPERM".to_owned()];
+        ncu.remedy =
+            Some("load the driver with NVreg_RestrictProfilingToAdminUsers=0, or run as root".to_owned());
+        ncu
+    };
+    vec![line("tracer", "rehearsal", "captured", "3 regions, 48 instances of the innermost"), nsys, ncu]
+}
+
+fn efficiency() -> Vec<analysis::Efficiency> {
+    vec![analysis::Efficiency {
+        stage: "prefill".to_owned(),
+        seconds: 0.0412,
+        flops: 16.2e12,
+        bytes: None,
+        peak_flops: 989e12,
+        peak_bytes: Some(4.8e12),
+        peak_source: "dense BF16 of the data sheet".to_owned(),
+        mfu: 0.397_6,
+        mbu: None,
+        assumptions: vec!["peaks: dense BF16 of the data sheet (989 TFLOP/s)".to_owned()],
+    }]
+}
+
+fn steps(measured: bool) -> Vec<StepLine> {
+    let step = |name: &str, status: &str, ms: u64, note: &str| StepLine {
+        name: name.to_owned(),
+        status: status.to_owned(),
+        ms: Some(ms),
+        note: note.to_owned(),
+    };
+    let counters = match measured {
+        true => step("counters", "done", 41_230, "36 launches"),
+        false => step("counters", "skipped", 12, "this user may not read the GPU's counters"),
+    };
+    vec![
+        step("configure", "done", 3, ""),
+        step("doctor", "done", 214, ""),
+        step("rehearse", "done", 8_312, ""),
+        step("plan", "done", 5, ""),
+        step("timeline", "done", 11_904, ""),
+        counters,
+        step("analyse", "done", 118, ""),
+        step("report", "done", 0, ""),
+    ]
+}
+
+/// `kernels` launches from nested ranges, each with its call: some three events a kernel.
+pub fn many(kernels: usize, name: &str) -> Trace {
+    let mut trace = Trace {
+        source: "made for a test".to_owned(),
+        processes: vec![Process {
+            pid: 4_242,
+            parent: 1,
+            forked: false,
+            name: "python".to_owned(),
+            label: String::new(),
+        }],
+        threads: vec![Thread { process: 0, id: 4_242, name: Some("main".to_owned()) }],
+        devices: vec![Device { id: 0, name: Some("NVIDIA H200".to_owned()) }],
+        ..Trace::default()
+    };
+    let names = ["gemm", "flash_fwd", "rms_norm", "silu_elementwise", "rotary", "reduce", "topk", "tiny"];
+    for (at, family) in names.iter().enumerate() {
+        let full = trace.strings.intern(&format!("void {family}_{name}<bfloat16, {at}, 128>(Params)"));
+        let short = trace.strings.intern(&format!("{family}_{name}"));
+        trace.activities.launches.push(Launch {
+            name: full,
+            short_name: short,
+            mangled: Default::default(),
+            grid: [132, 1, 1],
+            block: [256, 1, 1],
+            registers: 64,
+            static_shared: 0,
+            dynamic_shared: 16_384,
+            hidden: false,
+        });
+    }
+    let (domain, launch, sync) = (
+        trace.strings.intern("LLM"),
+        trace.strings.intern("cudaLaunchKernel"),
+        trace.strings.intern("cudaStreamSynchronize"),
+    );
+    let [outer, step, layer] = ["decode_all", "step", "layer"].map(|name| trace.strings.intern(name));
+    let mut noise = Noise(7);
+    let (mut host, mut device) = (1_000i64, 0i64);
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    push(&mut trace, domain, outer, host);
+    for kernel in 0..kernels {
+        if kernel % 256 == 0 {
+            close(&mut trace, &mut open, 0, host);
+            push(&mut trace, domain, step, host);
+            open.push((1, trace.ranges.len() - 1));
+        }
+        if kernel % 8 == 0 {
+            close(&mut trace, &mut open, 1, host);
+            push(&mut trace, domain, layer, host);
+            open.push((2, trace.ranges.len() - 1));
+        }
+        let take = 3_000 + noise.below(6_000);
+        call(&mut trace, host, host + take, launch, kernel as u32 + 1);
+        let begin = device.max(host + take + 2_000);
+        let detail = noise.below(8) as u32;
+        let long = 1_500 + noise.below(20_000) / (i64::from(detail) + 1);
+        activity(
+            &mut trace,
+            begin,
+            begin + long,
+            detail,
+            kernel as u32 + 1,
+            if kernel % 37 == 0 { 13 } else { 7 },
+        );
+        device = begin + long;
+        host += take + 800 + noise.below(2_000);
+        if kernel % 256 == 255 {
+            call(&mut trace, host, device + 3_000, sync, trace::NONE);
+            host = device + 5_000;
+        }
+    }
+    close(&mut trace, &mut open, 0, host);
+    trace.ranges.end[0] = host;
+    trace.finish();
+    trace
+}
+
+/// Every innermost range with a name of its own.
+pub fn unlike(kernels: usize) -> Trace {
+    let mut trace = many(kernels, "bf16");
+    let layer = trace.strings.intern("layer");
+    for range in 0..trace.ranges.len() {
+        if trace.ranges.name[range] == layer {
+            trace.ranges.name[range] = trace.strings.intern(&format!("layer {range}"));
+        }
+    }
+    trace
+}
+
+fn push(trace: &mut Trace, domain: trace::StringId, name: trace::StringId, begin: i64) {
+    let ranges = &mut trace.ranges;
+    ranges.thread.push(0);
+    ranges.domain.push(domain);
+    ranges.name.push(name);
+    ranges.kind.push(Kind::PushPop);
+    ranges.registered.push(false);
+    ranges.wide.push(false);
+    ranges.begin.push(begin);
+    ranges.end.push(trace::OPEN);
+    ranges.parent.push(None);
+}
+
+fn close(trace: &mut Trace, open: &mut Vec<(usize, usize)>, depth: usize, end: i64) {
+    while let Some((_, range)) = open.pop_if(|(level, _)| *level > depth) {
+        trace.ranges.end[range] = end - 100;
+    }
+}
+
+fn call(trace: &mut Trace, begin: i64, end: i64, name: trace::StringId, correlation: u32) {
+    let calls = &mut trace.calls;
+    calls.begin.push(begin);
+    calls.end.push(end);
+    calls.thread.push(0);
+    calls.name.push(name);
+    calls.correlation.push(correlation);
+}
+
+fn activity(trace: &mut Trace, begin: i64, end: i64, detail: u32, correlation: u32, stream: u32) {
+    let activities = &mut trace.activities;
+    activities.begin.push(begin);
+    activities.end.push(end);
+    activities.kind.push(ActivityKind::Kernel);
+    activities.process.push(0);
+    activities.device.push(0);
+    activities.stream.push(stream);
+    activities.correlation.push(correlation);
+    activities.detail.push(detail);
+    activities.in_graph.push(false);
+}
+
+/// The same numbers every time.
+struct Noise(u64);
+
+impl Noise {
+    fn below(&mut self, most: i64) -> i64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as i64 % most
+    }
+}
+
+pub fn of_trace(title: &str, trace: Trace) -> Told {
+    let options = Options { stages: analysis::STAGES.map(str::to_owned).to_vec(), ..Options::default() };
+    let findings = analyse(&trace, &options);
+    let insight = insight(Some((&trace, &findings)), None);
+    Told {
+        title: title.to_owned(),
+        workload: "python infer.py".to_owned(),
+        verdicts: verdicts(false),
+        steps: steps(false),
+        trace: Some(trace),
+        findings: Some(findings),
+        insight,
+        ..Told::default()
+    }
+}
+
+/// What a program may call things to take over a page.
+pub const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\u{2028}{{data}}<!--";
+
+/// Hostile names wherever a name comes from the program or its machine.
+pub fn hostile() -> Told {
+    let mut trace = many(300, HOSTILE);
+    trace.processes[0].name = HOSTILE.to_owned();
+    trace.threads[0].name = Some(HOSTILE.to_owned());
+    trace.devices[0].name = Some(HOSTILE.to_owned());
+    let name = trace.strings.intern(HOSTILE);
+    trace.ranges.name.fill(name);
+    trace.ranges.domain.fill(name);
+    trace.calls.name.fill(name);
+    let mut told = of_trace(HOSTILE, trace);
+    told.workload = HOSTILE.to_owned();
+    for line in &mut told.verdicts {
+        *line = VerdictLine {
+            tool: HOSTILE.to_owned(),
+            rung: HOSTILE.to_owned(),
+            outcome: line.outcome.clone(),
+            cause: Some(HOSTILE.to_owned()),
+            text: HOSTILE.to_owned(),
+            evidence: vec![HOSTILE.to_owned()],
+            remedy: Some(HOSTILE.to_owned()),
+        };
+    }
+    told.environment = vec![(HOSTILE.to_owned(), HOSTILE.to_owned())];
+    told.commands = vec![(HOSTILE.to_owned(), HOSTILE.to_owned())];
+    told.warnings = vec![HOSTILE.to_owned()];
+    told
+}

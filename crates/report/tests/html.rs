@@ -1,0 +1,220 @@
+//! `report.html`: what is in it, how large it is, that names stay text, and what a browser
+//! makes of it.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(clippy::print_stderr, reason = "a skipped test says so, a measured one says what it found")]
+#![allow(unreachable_pub, missing_debug_implementations, reason = "modules of one test")]
+
+mod browser;
+
+use browser::pages::{self, HOSTILE, Told};
+use serde_json::Value;
+
+const SECTIONS: [&str; 12] = [
+    "summary",
+    "recommendations",
+    "timeline",
+    "regions",
+    "kernels",
+    "idle",
+    "roofline",
+    "counters",
+    "others",
+    "environment",
+    "commands",
+    "warnings",
+];
+
+fn data(html: &str) -> Value {
+    let (_, rest) = html.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
+    let (json, _) = rest.split_once("</script>").unwrap();
+    serde_json::from_str(json).unwrap()
+}
+
+fn section<'a>(html: &'a str, id: &str) -> &'a str {
+    let (_, rest) = html.split_once(&format!("<section id=\"{id}\"")).unwrap_or_else(|| panic!("no {id}"));
+    rest.split_once("</section>").unwrap().0
+}
+
+/// Values of a column of a table.
+fn column<'a>(data: &'a Value, table: &str, title: &str) -> &'a [Value] {
+    let columns = data["tables"][table]["columns"].as_array().unwrap();
+    let column = columns.iter().find(|column| column["title"] == title);
+    column.unwrap_or_else(|| panic!("no {title} in {table}"))["values"].as_array().unwrap()
+}
+
+fn toy() -> Told {
+    pages::real("toy-2025.3.1.sqlite", Some("toy-kernel.ncu-rep.gz"))
+}
+
+#[test]
+fn a_whole_run() {
+    let told = toy();
+    let html = told.html();
+    for id in SECTIONS {
+        assert!(!section(&html, id).contains("class=\"absent\"") || id == "kernels", "{id} has its data");
+    }
+    let data = data(&html);
+    let findings = told.findings.as_ref().unwrap();
+    assert_eq!(data["tables"]["kernels"]["rows"], findings.kernels.len());
+    assert_eq!(data["tables"]["regions"]["rows"], findings.regions.len());
+    assert_eq!(data["tables"]["idle"]["rows"], findings.idle.len());
+    assert_eq!(data["tables"]["launches"]["rows"], told.insight.joined.as_ref().unwrap().kernels.len());
+    assert_eq!(data["roofline"]["points"].as_array().unwrap().len(), 36);
+    let text = |value: &Value| data["texts"][value.as_u64().unwrap() as usize].as_str().unwrap().to_owned();
+    let names: Vec<String> = column(&data, "kernels", "kernel").iter().map(text).collect();
+    let bounds: Vec<String> = column(&data, "kernels", "bound").iter().map(text).collect();
+    let bound = |kernel: &str| bounds[names.iter().position(|name| name == kernel).unwrap()].as_str();
+    assert_eq!(
+        [bound("fma_kernel"), bound("copy_kernel"), bound("tiny_kernel")],
+        ["FP32 pipe", "DRAM", "latency"]
+    );
+    for word in ["captured", "partial", "launch-not-reached", "hint:", "36 launches", "at stake"] {
+        assert!(html.contains(word), "{word}");
+    }
+}
+
+/// Every event of the trace is in the timeline, once.
+#[test]
+fn all_events() {
+    for trace in
+        ["toy-2025.3.1.sqlite", "demo-2025.3.1.sqlite", "torch-nodes-2025.3.1.sqlite", "two-2025.3.1.sqlite"]
+    {
+        let told = pages::real(trace, None);
+        let data = data(&told.html());
+        let trace = told.trace.as_ref().unwrap();
+        let events =
+            trace.ranges.len() + trace.calls.len() + trace.activities.len() + trace.operators.begin.len();
+        assert_eq!(shown(&data), (events as u64, 0), "{}", trace.source);
+    }
+}
+
+/// Pieces of the timeline that are one event, and events that stand in pieces of many.
+fn shown(data: &Value) -> (u64, u64) {
+    let (mut ones, mut many) = (0, 0);
+    let list = |value: &Value| value.as_array().unwrap().clone();
+    for group in list(&data["timeline"]["groups"]) {
+        for lane in list(&group["tracks"]).iter().flat_map(|track| list(&track["lanes"])) {
+            let what = numbers(lane["what"].as_str().unwrap());
+            assert_eq!(lane["n"], what.len());
+            ones += what.iter().filter(|what| **what > 0).count() as u64;
+            many += lane["count"].as_str().map_or(0, |text| numbers(text).iter().sum());
+        }
+    }
+    (ones, many)
+}
+
+/// What the page does with a column.
+fn numbers(text: &str) -> Vec<u64> {
+    let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let (mut all, mut number, mut shift) = (Vec::new(), 0, 0);
+    for digit in text.chars().map(|c| digits.find(c).unwrap() as u64) {
+        number |= (digit & 31) << shift;
+        shift += 5;
+        if digit & 32 == 0 {
+            all.push(number);
+            (number, shift) = (0, 0);
+        }
+    }
+    all
+}
+
+#[test]
+fn reasons_where_there_is_no_data() {
+    let html = Told::default().html();
+    for id in SECTIONS {
+        let section = section(&html, id);
+        assert!(section.contains("class=\"absent\"") || section.contains("data-else"), "{id}: {section}");
+    }
+    // A step that was skipped says why, wherever its numbers are missing.
+    let html = pages::real("demo-2025.3.1.sqlite", None).html();
+    let why = "not measured, because the step <code>counters</code> was skipped (this user may not read";
+    assert!(section(&html, "roofline").to_lowercase().contains(why), "{}", section(&html, "roofline"));
+    assert!(section(&html, "counters").to_lowercase().contains(why));
+    let data = data(&html);
+    let note = data["tables"]["kernels"]["notes"][0].as_str().unwrap();
+    assert!(note.starts_with("Bound, SM, DRAM and occupancy: not measured, because"), "{note}");
+}
+
+#[test]
+fn names_stay_text() {
+    let told = pages::hostile();
+    let html = told.html();
+    assert_eq!(html.matches("<script").count(), 2, "the data and the script");
+    assert_eq!(html.matches("</script").count(), 2);
+    assert!(!html.contains("<img"));
+    let (_, script) = html.split_once("id=\"data\">").unwrap();
+    assert!(!script.contains('\u{2028}'), "no line break inside a string of a script");
+    let data = data(&html);
+    let texts = data["texts"].as_array().unwrap();
+    assert!(texts.iter().any(|text| text == HOSTILE), "it is there, as text");
+    for part in html.split_once("<script").unwrap().0.split('<').skip(1) {
+        // What stands in quotes is text.
+        let tag: String = part.split('>').next().unwrap().split('"').step_by(2).collect();
+        assert!(!tag.contains(" on") || !tag.contains('='), "<{tag}>");
+    }
+}
+
+#[test]
+fn alone_and_the_same_every_time() {
+    for html in [toy().html(), pages::of_trace("many", pages::many(2_000, "bf16")).html()] {
+        assert!(!html.contains("http://") && !html.contains("https://"), "nothing is asked of a network");
+        assert!(!html.contains(" style=\"") && !html.contains("javascript:"), "the policy forbids them");
+        assert!(html.contains("content=\"default-src 'none'; script-src 'sha256-"));
+    }
+    assert_eq!(toy().html(), toy().html());
+}
+
+#[test]
+fn sizes() {
+    let told = pages::of_trace("fifty thousand", pages::many(50_000, "bf16"));
+    let html = told.html();
+    eprintln!("50,000 kernels: {} bytes", html.len());
+    assert!(html.len() < 3_000_000, "{}", html.len());
+    let nothing = Told::default().html();
+    eprintln!("nothing: {} bytes", nothing.len());
+    assert!(nothing.len() < 120_000, "{}", nothing.len());
+}
+
+/// What is too much for a page is left out, counted, and said.
+#[test]
+fn thinned() {
+    let trace = pages::many(200_000, "bf16");
+    let events = (trace.ranges.len() + trace.calls.len() + trace.activities.len()) as u64;
+    let html = pages::of_trace("thinned", trace).html();
+    let (ones, many) = shown(&data(&html));
+    assert_eq!(ones + many, events);
+    assert!(ones < 250_000 && ones > 100_000, "{ones}");
+    assert!(section(&html, "timeline").contains("events are too many for one page"));
+    assert!(html.len() < 4_000_000, "{}", html.len());
+}
+
+/// A program that names every range anew makes more regions than a page has room for.
+#[test]
+fn too_many_regions() {
+    let html = pages::of_trace("unlike", pages::unlike(48_000)).html();
+    let data = data(&html);
+    let rows = data["tables"]["regions"]["rows"].as_u64().unwrap();
+    assert!((5_000..5_200).contains(&rows), "{rows}");
+    assert_eq!(data["tables"]["tree"]["name"].as_array().unwrap().len() as u64, rows);
+    let note = data["tables"]["regions"]["notes"][0].as_str().unwrap();
+    assert!(note.contains("regions with the most time") && note.contains("more are in"), "{note}");
+    assert!(html.len() < 3_000_000, "{}", html.len());
+}
+
+/// Writes the pages to look at: `RANGEFINDER_PAGES=folder`.
+#[test]
+#[cfg(feature = "browser")]
+fn pages_to_look_at() {
+    let folder = std::path::PathBuf::from(std::env::var_os("RANGEFINDER_PAGES").unwrap());
+    let write = |name: &str, told: &Told| std::fs::write(folder.join(name), told.html()).unwrap();
+    write("toy.html", &toy());
+    write("levels.html", &pages::with_levels(toy()));
+    write("torch.html", &pages::real("torch-nodes-2025.3.1.sqlite", None));
+    write("demo.html", &pages::real("demo-2025.3.1.sqlite", None));
+    write("kineto.html", &pages::real("torch.kineto.json.gz", None));
+    write("two.html", &pages::real("two-2025.3.1.sqlite", Some("toy-range.ncu-rep.gz")));
+    write("many.html", &pages::of_trace("many", pages::many(95_000, "bf16")));
+    write("thinned.html", &pages::of_trace("thinned", pages::many(400_000, "bf16")));
+    write("hostile.html", &pages::hostile());
+    write("nothing.html", &Told::default());
+}
