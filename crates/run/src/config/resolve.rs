@@ -317,7 +317,10 @@ mod tests {
                 "nsys.capture_range_end=repeat-shutdown",
                 "but it takes `none`, `stop`, `stop-shutdown`, `repeat`",
             ),
-            ("report.formats=[md,pdf]", "`report.formats` is `[md, pdf]`, but it takes `md` or `json`"),
+            (
+                "report.formats=[md,pdf]",
+                "`report.formats` is `[md, pdf]`, but it takes `md`, `json`, `html` or `perfetto`",
+            ),
             ("run.name=[a]", "`run.name` is `[a]`, but it takes text"),
         ] {
             let error = with(&[given]).unwrap_err().to_string();
