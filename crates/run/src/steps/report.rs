@@ -15,32 +15,42 @@ use crate::rundir::{Pass, StepName, StepStatus, WriteError};
 /// Rows of each table.
 const TOP: usize = 20;
 
+/// The one that cannot be written does not take the others with it.
 pub(super) fn step(run: &mut Run) -> Result<StepResult, RunError> {
+    let mut failed = Vec::new();
     for format in run.resolved.config.report.formats.clone() {
-        match format {
-            Format::Md => {
-                run.files.text("report.md", &markdown(run))?;
-                let summary = with_page(run, report::stakeholder_markdown);
-                run.files.text("stakeholder_summary.md", &summary)?;
-            }
-            Format::Json => run.files.json("report.json", &document(run))?,
-            Format::Html => {
-                let page = with_page(run, report::html);
-                run.files.text("report.html", &page)?;
-            }
-            Format::Perfetto => perfetto(run)?,
+        if let Err(error) = write(run, format) {
+            failed.push(error.to_string());
         }
     }
-    Ok(StepResult::Done(None))
+    Ok(match failed.is_empty() {
+        true => StepResult::Done(None),
+        false => StepResult::Failed { why: failed.join("; "), asked_for: false },
+    })
 }
 
-/// `trace.perfetto`, written as it is made.
-fn perfetto(run: &Run) -> Result<(), RunError> {
+fn write(run: &Run, format: Format) -> Result<(), WriteError> {
+    match format {
+        Format::Md => {
+            run.files.text("report.md", &markdown(run))?;
+            run.files.text("stakeholder_summary.md", &with_page(run, report::stakeholder_markdown))
+        }
+        Format::Json => run.files.json("report.json", &document(run)),
+        Format::Html => run.files.text("report.html", &with_page(run, report::html)),
+        Format::Perfetto => perfetto(run),
+    }
+}
+
+/// `trace.perfetto`, written as it is made; half of one is none.
+fn perfetto(run: &Run) -> Result<(), WriteError> {
     let Some(trace) = run.analysed().filter(|_| run.findings.is_some()) else { return Ok(()) };
     let path = run.files.path("trace.perfetto");
     let written = std::fs::File::create(&path)
         .and_then(|file| report::write_perfetto(trace, std::io::BufWriter::new(file)));
-    written.map(drop).map_err(|error| WriteError::new(&path, error).into())
+    written.map(drop).map_err(|error| {
+        let _ = std::fs::remove_file(&path);
+        WriteError::new(&path, error)
+    })
 }
 
 /// All that the run has to say, for one form of telling it.
