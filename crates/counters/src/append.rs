@@ -3,6 +3,14 @@
 use crate::model::Report;
 
 impl Report {
+    /// All of them as one, in their order; None where there is none.
+    pub fn joined(reports: impl IntoIterator<Item = Self>) -> Option<Self> {
+        reports.into_iter().reduce(|mut all, next| {
+            all.append(next);
+            all
+        })
+    }
+
     /// Puts the results of another report behind these: both were made by one plan.
     pub fn append(&mut self, other: Self) {
         let ids: Vec<_> = other

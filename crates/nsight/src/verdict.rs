@@ -196,6 +196,28 @@ impl Cause {
     }
 }
 
+/// A line of a log that names a cause.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    pub cause: Cause,
+    pub line: String,
+}
+
+impl Told {
+    /// Every cause that lines name, once each, in their order.
+    pub(crate) fn by<'l>(
+        lines: impl Iterator<Item = &'l str>,
+        cause_of: impl Fn(&str) -> Option<Cause>,
+    ) -> Vec<Self> {
+        let mut told: Vec<Self> = Vec::new();
+        for line in lines {
+            let cause = cause_of(line).filter(|cause| !told.iter().any(|told| told.cause == *cause));
+            told.extend(cause.map(|cause| Self { cause, line: line.to_owned() }));
+        }
+        told
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verdict {
     pub outcome: Outcome,

@@ -5,11 +5,15 @@
 pub mod compare;
 pub mod writer;
 
+#[path = "../../../rangefinder/tests/support/tools.rs"]
+mod tools;
+
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value as Json;
+pub use tools::tool;
 
 /// Captures of one program in the three modes of replay; see `tests/data/README.md`.
 pub const CAPTURES: [&str; 3] = ["toy-kernel", "toy-range", "toy-app-range"];
@@ -20,26 +24,6 @@ pub fn data(name: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     flate2::read::GzDecoder::new(std::fs::File::open(path).unwrap()).read_to_end(&mut bytes).unwrap();
     bytes
-}
-
-/// Records that a test could not run here; `cargo xtask test` counts these.
-pub fn skip(test: &str, why: &str) {
-    eprintln!("skipped {test}: {why}");
-    if let Some(folder) = std::env::var_os("RANGEFINDER_TEST_SKIPS") {
-        std::fs::write(Path::new(&folder).join(test), why).unwrap();
-    }
-}
-
-/// A tool fetched by `cargo xtask tools`, or None after recording a skip.
-pub fn tool(test: &str, relative: &str) -> Option<PathBuf> {
-    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools");
-    let folder = std::env::var_os("RANGEFINDER_TEST_TOOLS").map_or_else(default, PathBuf::from);
-    let path = folder.join(relative);
-    if path.exists() {
-        return Some(path);
-    }
-    skip(test, &format!("`{relative}` was not fetched (cargo xtask tools)"));
-    None
 }
 
 /// What `ncu_report` says of each result, or None where it is not there.

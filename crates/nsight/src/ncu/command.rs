@@ -39,7 +39,7 @@ pub enum NameBase {
 }
 
 /// `kernel`, `application`, `range`, `app-range`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplayMode {
     Kernel,

@@ -6,9 +6,9 @@ use counters::{Measured, Report, Subject};
 use nvtx::{Kind, RegionPath};
 
 use super::command::ReplayMode;
-use super::log::{Told, unsupported_call};
+use super::log::unsupported_call;
 use super::plan::Chosen;
-use crate::verdict::{Cause, Coverage, Outcome, Verdict};
+use crate::verdict::{Cause, Coverage, Outcome, Told, Verdict};
 
 /// So many kinds are named that are missing.
 const MOST_NAMED: usize = 3;
@@ -169,7 +169,7 @@ fn nothing(case: &Case<'_>) -> Verdict {
             (Outcome::Missed, cause, format!("ncu ran, and no {what} was measured: {}", why(cause)))
         }
     };
-    remedied(Verdict::new(outcome, Some(cause), text)).with_evidence(evidence())
+    verdict(outcome, cause, text).with_evidence(evidence())
 }
 
 /// ncu says nothing but that nothing was profiled.
@@ -218,6 +218,11 @@ fn why(cause: Cause) -> &'static str {
     }
 }
 
+/// A verdict on ncu, with what to do about its cause.
+pub fn verdict(outcome: Outcome, cause: Cause, text: impl Into<String>) -> Verdict {
+    remedied(Verdict::new(outcome, Some(cause), text))
+}
+
 /// What nsys's causes advise is not always what helps with ncu.
 fn remedied(verdict: Verdict) -> Verdict {
     let remedy = verdict.cause.and_then(remedy);
@@ -228,7 +233,7 @@ fn remedied(verdict: Verdict) -> Verdict {
 }
 
 /// What to do where ncu differs from nsys.
-pub fn remedy(cause: Cause) -> Option<&'static str> {
+fn remedy(cause: Cause) -> Option<&'static str> {
     Some(match cause {
         Cause::NotSupported => "install a newer Nsight Compute, or use `ncu.replay_mode=kernel`",
         Cause::NotInstalled => "install Nsight Compute, or name its `ncu` with `ncu.path` or RANGEFINDER_NCU",

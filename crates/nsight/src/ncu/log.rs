@@ -1,13 +1,6 @@
 //! What ncu says in passing, and what it means.
 
-use crate::verdict::Cause;
-
-/// A line of a log that names a cause.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
-    pub cause: Cause,
-    pub line: String,
-}
+use crate::verdict::{Cause, Told};
 
 /// What stands in a line, and what that means. The texts are ncu's own, and PyTorch's for a
 /// second user of CUPTI.
@@ -44,20 +37,13 @@ const SIGNS: [(&str, Cause); 27] = [
 /// Every cause that ncu names, once each, in its order: in its own log, or in what was printed,
 /// where the workload's words stand as well, and only marked lines count.
 pub fn told_by(log: &str, printed: &str) -> Vec<Told> {
-    let mut told: Vec<Told> = Vec::new();
     let marked = |line: &&str| {
         let by_ncu = line.starts_with("==ERROR==") || line.starts_with("==WARNING==");
         // What it does not understand it says before it has begun, and PyTorch speaks for CUPTI.
         by_ncu || line.starts_with("unrecognised option") || line.contains("CUPTI_ERROR_MULTIPLE_SUBSCRIBERS")
     };
     let lines = log.lines().map(str::trim).chain(printed.lines().map(str::trim).filter(marked));
-    for line in lines {
-        let cause = SIGNS.iter().find(|(sign, _)| line.contains(sign)).map(|(_, cause)| *cause);
-        if let Some(cause) = cause.filter(|cause| !told.iter().any(|told| told.cause == *cause)) {
-            told.push(Told { cause, line: line.to_owned() });
-        }
-    }
-    told
+    Told::by(lines, |line| SIGNS.iter().find(|(sign, _)| line.contains(sign)).map(|(_, cause)| *cause))
 }
 
 /// An error of ncu's own that no cause is known for.

@@ -3,8 +3,7 @@
 use analysis::Region;
 use trace::Trace;
 
-use super::log::Told;
-use crate::verdict::{Cause, Coverage, Outcome, Verdict};
+use crate::verdict::{Cause, Coverage, Outcome, Told, Verdict};
 
 /// All that a verdict is told from.
 #[derive(Debug)]

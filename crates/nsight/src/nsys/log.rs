@@ -2,14 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::verdict::Cause;
-
-/// A line of a log that names a cause.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
-    pub cause: Cause,
-    pub line: String,
-}
+use crate::verdict::{Cause, Told};
 
 /// What stands in a line, and what that means. The texts are nsys's own, and PyTorch's
 /// for a second user of CUPTI.
@@ -40,18 +33,12 @@ const SIGNS: [(&str, Cause); 18] = [
 /// the same log: lines that it wrote without nsys, too, are none of nsys's.
 pub fn told_by(log: &str, own: &str) -> Vec<Told> {
     let own: HashSet<&str> = own.split(['\n', '\r']).map(str::trim).collect();
-    let mut told: Vec<Told> = Vec::new();
     // Progress bars return to the start of their line.
-    for line in log.split(['\n', '\r']).map(str::trim).filter(|line| !own.contains(line)) {
-        let cause = match line {
-            "End of file" => Some(Cause::AgentLost),
-            line => SIGNS.iter().find(|(sign, _)| line.contains(sign)).map(|(_, cause)| *cause),
-        };
-        if let Some(cause) = cause.filter(|cause| !told.iter().any(|told| told.cause == *cause)) {
-            told.push(Told { cause, line: line.to_owned() });
-        }
-    }
-    told
+    let lines = log.split(['\n', '\r']).map(str::trim).filter(|line| !own.contains(line));
+    Told::by(lines, |line| match line {
+        "End of file" => Some(Cause::AgentLost),
+        line => SIGNS.iter().find(|(sign, _)| line.contains(sign)).map(|(_, cause)| *cause),
+    })
 }
 
 /// nsys lost the connection to its agent, a process of its own that does the recording, and

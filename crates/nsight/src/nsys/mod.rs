@@ -17,7 +17,7 @@ pub use find::find;
 pub use fitness::{Fitness, fitness};
 pub use installation::{Installation, find_library, missing_library, package_of};
 pub use judge::{Case, Ending, ends_with, judge};
-pub use log::{Told, lost_its_agent, told_by};
+pub use log::{lost_its_agent, told_by};
 pub use options::Options;
 pub use predict::{Prediction, Rehearsed, Setup, predict};
 pub use probe::{Probe, environment_findings, export_types, report_names};

@@ -20,14 +20,8 @@ const SCHEMA: u32 = 1;
 
 pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
     let (counted, traced) = sorted(&arguments.files);
-    let mut counters: Option<Report> = None;
-    for file in counted {
-        let next = counters::open(&file)?;
-        match &mut counters {
-            Some(all) => all.append(next),
-            None => counters = Some(next),
-        }
-    }
+    let reports: Vec<Report> = counted.iter().map(|file| counters::open(file)).collect::<Result<_, _>>()?;
+    let counters = Report::joined(reports);
     let counters = counters.map(|report| Counters::of(report, &arguments)).transpose()?;
     let traced = match traced.as_slice() {
         [] => None,

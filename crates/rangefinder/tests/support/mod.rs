@@ -1,8 +1,10 @@
 //! What the tests share: a folder of one's own, the program, hazards in C, and
 //! text with everything taken out that differs from run to run.
-#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
+#![allow(dead_code, unreachable_pub, unused_imports, reason = "each test file uses a part of it")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 #![allow(missing_debug_implementations)]
+
+mod tools;
 
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -12,6 +14,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+pub use tools::{skip, tool};
 
 pub struct Sandbox {
     folder: tempfile::TempDir,
@@ -229,26 +232,6 @@ impl Drop for Live {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Records that a test could not run here; `cargo xtask test` counts these.
-pub fn skip(test: &str, why: &str) {
-    eprintln!("skipped {test}: {why}");
-    if let Some(folder) = std::env::var_os("RANGEFINDER_TEST_SKIPS") {
-        std::fs::write(Path::new(&folder).join(test), why).unwrap();
-    }
-}
-
-/// A tool fetched by `cargo xtask tools`, or None after recording a skip.
-pub fn tool(test: &str, relative: &str) -> Option<PathBuf> {
-    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools");
-    let folder = std::env::var_os("RANGEFINDER_TEST_TOOLS").map_or_else(default, PathBuf::from);
-    let path = folder.join(relative);
-    if path.exists() {
-        return Some(path);
-    }
-    skip(test, &format!("`{relative}` was not fetched (cargo xtask tools)"));
-    None
 }
 
 /// A C program of `tests/programs`, built against the real NVTX header.

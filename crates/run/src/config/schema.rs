@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+pub use nsight::ncu::ReplayMode;
 use serde::Deserialize;
 
 use super::values::{Enable, Span, Text, argv, one_or_many, some_of};
@@ -147,15 +148,6 @@ pub struct NcuConfig {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ReplayMode {
-    Kernel,
-    Application,
-    Range,
-    AppRange,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ClockControl {
     None,
@@ -177,6 +169,14 @@ pub struct ModelConfig {
     pub prompt_tokens: Option<u32>,
     pub context_tokens: Option<u32>,
     pub head_tokens: u32,
+}
+
+impl NcuConfig {
+    /// The gates as the user wrote them, unless they are switched off.
+    pub fn wishes(&self) -> &[String] {
+        let on = self.gating_nvtx && self.capture_range != CaptureRange::CudaProfilerApi;
+        if on { &self.nvtx_include } else { &[] }
+    }
 }
 
 /// A part of a whole, 0 to 1.

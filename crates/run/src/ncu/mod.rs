@@ -13,6 +13,7 @@ pub use permission::{Permission, permission};
 pub(crate) use plan_file::{plan_yaml, read_plan};
 use serde::Serialize;
 
+use crate::config::NcuConfig;
 use crate::locate::{NoTool, Wanted};
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -54,6 +55,11 @@ pub struct NcuRecord {
 }
 
 impl Ncu {
+    /// The one that a configuration means.
+    pub(crate) fn of(config: &NcuConfig) -> Result<Self, NoTool> {
+        Self::locate(config.path.as_ref().map(|path| path.0.as_str()))
+    }
+
     /// The newest that answers. `chosen` is what the configuration names, which alone counts then.
     pub fn locate(chosen: Option<&str>) -> Result<Self, NoTool> {
         let wanted = Wanted { program: "ncu", variable: "RANGEFINDER_NCU", key: "ncu.path", chosen, find };

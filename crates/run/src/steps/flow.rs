@@ -2,7 +2,7 @@
 //! run down with it.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::begin::RunError;
 use super::{analyse, counters, doctor, plan, rehearse, report, timeline};
@@ -242,6 +242,11 @@ impl Run {
         self.captured.as_ref().or_else(|| Some(&self.inventory.as_ref()?.trace))
     }
 
+    /// What the program takes without a profiler.
+    pub(super) fn own_time(&self) -> Duration {
+        self.manifest.workload_pass().map_or(Duration::ZERO, |pass| Duration::from_millis(pass.wall_ms))
+    }
+
     /// The gate of nsys as the user wrote it, unless it is switched off.
     pub(super) fn nsys_wish(&self) -> Option<&str> {
         let nsys = &self.resolved.config.nsys;
@@ -251,9 +256,7 @@ impl Run {
 
     /// The gates of ncu as the user wrote them, unless they are switched off.
     pub(super) fn ncu_wishes(&self) -> &[String] {
-        let ncu = &self.resolved.config.ncu;
-        let on = ncu.gating_nvtx && ncu.capture_range != CaptureRange::CudaProfilerApi;
-        if on { &ncu.nvtx_include } else { &[] }
+        self.resolved.config.ncu.wishes()
     }
 
     /// What happens when the gate closes. nsys's own default would end the workload.

@@ -1,6 +1,7 @@
 //! Step 4: what will be run.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use nsight::nsys::{RangeEnd, expected_report_bytes};
 use nsight::{Proof, Remedy, ToolProof};
@@ -93,10 +94,7 @@ fn gates(resolved: &Resolved) -> Vec<Gate> {
         && config.nsys.gating_nvtx
         && config.nsys.capture_range != CaptureRange::CudaProfilerApi;
     let nsys = config.nsys.nvtx_capture.iter().filter(|_| gated);
-    let counted = config.ncu.enable != Enable::False
-        && config.ncu.gating_nvtx
-        && config.ncu.capture_range != CaptureRange::CudaProfilerApi;
-    let ncu = config.ncu.nvtx_include.iter().filter(|_| counted);
+    let ncu = config.ncu.wishes().iter().filter(|_| config.ncu.enable != Enable::False);
     let nsys = nsys.map(|gate| Gate { key: NSYS_GATE, wish: gate.0.clone() });
     nsys.chain(ncu.map(|wish| Gate { key: NCU_GATE, wish: wish.clone() })).collect()
 }
@@ -128,19 +126,15 @@ pub fn plan_text(start: &Start) -> Result<String, RunError> {
         text.push_str(&format!("  warning  {name} is set: another profiler may be attached already\n"));
     }
     text.push_str(&limits(config));
+    let recorded = redactor.argv(&workload.command_with_overrides()).0;
+    let latest = latest_rehearsal(&root, &recorded, &workload.cwd);
+    let seen = latest.as_ref().map(|latest| (&latest.inventory, Duration::from_millis(latest.wall_ms)));
     text.push_str(&format!(
         "rehearse   {}\ntimeline   {}\ncounters   {}\n",
         rehearse(config),
         nsys(config.nsys.enable),
-        counters::planned(&start.resolved),
+        counters::planned(&start.resolved, &start.here, seen)?,
     ));
-    let recorded = redactor.argv(&workload.command_with_overrides()).0;
-    let latest = latest_rehearsal(&root, &recorded, &workload.cwd);
-    if let Some(latest) = latest.as_ref().filter(|_| config.ncu.enable != Enable::False) {
-        let wall = std::time::Duration::from_millis(latest.wall_ms);
-        let told = counters::launches_text(&start.resolved, &start.here, &latest.inventory, wall)?;
-        text.push_str(&told.map(|told| format!("  choice   {told}\n")).unwrap_or_default());
-    }
     text.push_str(&gates_text(&start.resolved, latest.as_ref()));
     Ok(text)
 }

@@ -62,7 +62,7 @@ pub(super) fn attempt(
             Ok(finished) => finished,
             Err(RunError::Supervise(error)) if !matches!(error, SuperviseError::Log { .. }) => {
                 let text = format!("ncu could not be started: {error}");
-                let verdict = super::verdict(Outcome::Failed, Cause::NotStarted, text);
+                let verdict = nsight::ncu::verdict(Outcome::Failed, Cause::NotStarted, text);
                 return Ok(Attempted { verdict, report });
             }
             Err(error) => return Err(error),
@@ -71,11 +71,11 @@ pub(super) fn attempt(
         printed.push_str(&text_of(&logs_of(&folder, &name).join("stderr.log")));
         // What is left of it is for the next run.
         let took = finished.wall.saturating_sub(finished.seen_after.unwrap_or(finished.wall));
-        budget = budget.map(|budget| budget.saturating_sub(took.saturating_sub(own_time(run))));
+        budget = budget.map(|budget| budget.saturating_sub(took.saturating_sub(run.own_time())));
         let file = folder.join(format!("{name}.ncu-rep"));
         if file.is_file() {
             match counters::read_ncu_report(&file) {
-                Ok(more) => append(&mut report, more),
+                Ok(more) => report = Report::joined(report.into_iter().chain([more])),
                 Err(error) => unreadable = Some(error.to_string()),
             }
         }
@@ -87,7 +87,7 @@ pub(super) fn attempt(
     if let (None, Some(why)) = (&report, unreadable) {
         let text = format!("the report cannot be read: {why}");
         return Ok(Attempted {
-            verdict: super::verdict(Outcome::Failed, Cause::ReportUnreadable, text),
+            verdict: nsight::ncu::verdict(Outcome::Failed, Cause::ReportUnreadable, text),
             report,
         });
     }
@@ -119,13 +119,6 @@ fn name(rung: usize, at: usize, of: usize) -> String {
         name.push_str(&format!(".{}", at + 1));
     }
     name
-}
-
-fn append(report: &mut Option<Report>, more: Report) {
-    match report {
-        Some(report) => report.append(more),
-        None => *report = Some(more),
-    }
 }
 
 /// Runs the workload under ncu.
@@ -169,7 +162,7 @@ fn capture(
     // Once the budget is spent, and what the program takes by itself, it is interrupted; ncu keeps
     // what it has.
     let stop = budget.map(|budget| Stop {
-        after: budget.mul_f64(OVER_BUDGET) + own_time(run),
+        after: budget.mul_f64(OVER_BUDGET) + run.own_time(),
         once: Some(Seen { file: log, text: FIRST_LAUNCH }),
         by: StopBy::Int,
     });
@@ -211,11 +204,6 @@ fn ended(run: &Run, finished: &Finished) -> Ending {
 /// What the workload says in each run of it: the first one's beside its report.
 fn logs_of(folder: &Path, name: &str) -> PathBuf {
     if name == "run" { folder.to_owned() } else { folder.join(name) }
-}
-
-/// What the program takes without a profiler.
-fn own_time(run: &Run) -> Duration {
-    run.manifest.workload_pass().map_or(Duration::ZERO, |pass| Duration::from_millis(pass.wall_ms))
 }
 
 fn kernels_in(trace: &Trace) -> u64 {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use analysis::{CounterRegions, KernelPatterns, KnownRegion, Region, counter_regions};
 use counters::Report;
 use nsight::Proof;
-use nsight::ncu::{ReplayMode, remedy};
+use nsight::ncu::{Entry, verdict};
 use nsight::verdict::{Cause, Outcome, Verdict};
 use nvtx::Kind;
 
@@ -20,7 +20,7 @@ use super::begin::RunError;
 use super::flow::{Context, Counted, Run, StepResult};
 use super::rehearse;
 use super::verdicts::{record, stepped_down, told};
-use crate::config::{self, CaptureRange, Enable, Resolved};
+use crate::config::{CaptureRange, Enable, NcuConfig, Resolved};
 use crate::gates::{nothing_is_meant, prove_gate};
 use crate::locate::NoTool;
 use crate::ncu::{Ncu, Permission, permission, read_plan, reports};
@@ -45,7 +45,7 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
         let why = "the workload failed in its rehearsal".to_owned();
         return Ok(StepResult::Skipped { why, asked_for });
     }
-    let ncu = match Ncu::locate(run.resolved.config.ncu.path.as_ref().map(|path| path.0.as_str())) {
+    let ncu = match Ncu::of(config) {
         Ok(ncu) => ncu,
         Err(none) => return Ok(without_ncu(run, &none, asked_for)),
     };
@@ -71,15 +71,20 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
     climb_down(run, &ncu, &wanted, rungs, asked_for, context)
 }
 
-/// What `--dry-run` says of this step.
-pub(super) fn planned(resolved: &Resolved) -> String {
+/// What `--dry-run` says of this step; `latest` is a rehearsal of the same workload, and what it
+/// took.
+pub(super) fn planned(
+    resolved: &Resolved,
+    here: &Path,
+    latest: Option<(&Inventory, Duration)>,
+) -> Result<String, RunError> {
     let config = &resolved.config.ncu;
     if config.enable == Enable::False {
-        return "skipped: ncu.enable=false".to_owned();
+        return Ok("skipped: ncu.enable=false".to_owned());
     }
-    let ncu = match Ncu::locate(config.path.as_ref().map(|path| path.0.as_str())) {
+    let ncu = match Ncu::of(config) {
         Ok(ncu) => ncu,
-        Err(none) => return format!("skipped: {none}"),
+        Err(none) => return Ok(format!("skipped: {none}")),
     };
     let (wanted, left_out) = there(resolved, &ncu);
     let budget = config
@@ -88,13 +93,18 @@ pub(super) fn planned(resolved: &Resolved) -> String {
     let mut text = format!(
         "the workload once more, under ncu {}, {} replay, {budget}\n  measure  {}",
         ncu.probe.version,
-        mode(resolved).as_str(),
+        config.replay_mode.as_str(),
         measured(&wanted),
     );
     for unknown in left_out {
         text.push_str(&format!("\n  left out {unknown}"));
     }
-    text
+    if let Some((inventory, wall)) = latest.filter(|(inventory, _)| choice::has_kernels(&inventory.trace)) {
+        let entries = config.plan.as_ref().map(|plan| read_plan(&here.join(&plan.0))).transpose()?;
+        let told = launches_text(config, &ncu, &wanted, entries.as_deref(), inventory, wall);
+        text.push_str(&format!("\n  choice   {told}"));
+    }
+    Ok(text)
 }
 
 /// What is measured, on a line.
@@ -106,48 +116,31 @@ fn measured(wanted: &nsight::ncu::Wanted) -> String {
 }
 
 /// The launches that a rehearsal's kernels would have chosen, on a line.
-pub(super) fn launches_text(
-    resolved: &Resolved,
-    here: &Path,
+fn launches_text(
+    config: &NcuConfig,
+    ncu: &Ncu,
+    wanted: &nsight::ncu::Wanted,
+    entries: Option<&[Entry]>,
     inventory: &Inventory,
     wall: Duration,
-) -> Result<Option<String>, RunError> {
-    let config = &resolved.config.ncu;
-    let chosen = config.path.as_ref().map(|path| path.0.as_str());
-    let Some(ncu) = Ncu::locate(chosen).ok().filter(|_| choice::has_kernels(&inventory.trace)) else {
-        return Ok(None);
-    };
-    let entries = config.plan.as_ref().map(|plan| read_plan(&here.join(&plan.0))).transpose()?;
-    let gated = config.gating_nvtx && config.capture_range != CaptureRange::CudaProfilerApi;
-    let wishes = config.nvtx_include.iter().filter(|_| gated);
-    let regions: Vec<&Region> = wishes
-        .flat_map(|wish| nsight::wanted(wish, &inventory.regions))
-        .flat_map(|wanted| wanted.regions)
-        .collect();
+) -> String {
+    let meant = config.wishes().iter().flat_map(|wish| nsight::wanted(wish, &inventory.regions));
+    let regions: Vec<&Region> = meant.flat_map(|wanted| wanted.regions).collect();
     let choice = choice::choose_launches(&choice::Given {
         config,
         trace: &inventory.trace,
         regions: &regions,
         gated: !regions.is_empty(),
         any_thread: false,
-        entries: entries.as_deref(),
+        entries,
         by_launch_shape: ncu.probe.options.counts_by_launch_shape(),
-        wanted: &there(resolved, &ncu).0,
+        wanted,
         wall,
     });
-    Ok(Some(match choice {
+    match choice {
         Ok(choice::Choice::Planned { notes, .. }) => notes.join("; "),
         Ok(choice::Choice::NoLaunches { .. }) => "no launch of what was asked for".to_owned(),
         Err(why) => why,
-    }))
-}
-
-fn mode(resolved: &Resolved) -> ReplayMode {
-    match resolved.config.ncu.replay_mode {
-        config::ReplayMode::Kernel => ReplayMode::Kernel,
-        config::ReplayMode::Application => ReplayMode::Application,
-        config::ReplayMode::Range => ReplayMode::Range,
-        config::ReplayMode::AppRange => ReplayMode::AppRange,
     }
 }
 
@@ -317,15 +310,8 @@ fn keep(run: &Run, report: Report) -> Result<Counted, RunError> {
 
 /// What an earlier attempt at this run measured.
 pub(super) fn reread(run: &Run) -> Option<Counted> {
-    let mut all: Option<Report> = None;
-    for file in reports(run.files.root()) {
-        let Ok(report) = ::counters::read_ncu_report(&file) else { continue };
-        match &mut all {
-            Some(all) => all.append(report),
-            None => all = Some(report),
-        }
-    }
-    let report = all?;
+    let readable = reports(run.files.root()).into_iter();
+    let report = Report::joined(readable.filter_map(|file| ::counters::read_ncu_report(&file).ok()))?;
     Some(Counted { regions: by_region(run, &report), report })
 }
 
@@ -352,12 +338,4 @@ fn known(run: &Run) -> Vec<KnownRegion> {
             launches: launches(region),
         })
         .collect()
-}
-
-fn verdict(outcome: Outcome, cause: Cause, text: String) -> Verdict {
-    let verdict = Verdict::new(outcome, Some(cause), text);
-    match remedy(cause) {
-        Some(remedy) => verdict.with_remedy(remedy),
-        None => verdict,
-    }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use analysis::{Region, launch_groups, launches_in, windows_within};
-use nsight::ncu::{Entry, Gate, NameBase, Plan, ReplayMode, Selection, Wanted, WantedRegion, remedy};
+use nsight::ncu::{Entry, Gate, NameBase, Plan, ReplayMode, Selection, Wanted, WantedRegion, verdict};
 use nsight::verdict::{Cause, Outcome, Verdict};
 use nsight::{Proof, Remedy, wanted};
 use nvtx::{Kind, NcuGate, OpenRanges, ncu_expression};
@@ -58,7 +58,7 @@ pub(super) fn rungs(
     context: &mut Context<'_>,
 ) -> Result<Result<Vec<Rung>, Verdict>, RunError> {
     let setting = Setting::of(run, ncu, proofs);
-    let mode = super::mode(&run.resolved);
+    let mode = run.resolved.config.ncu.replay_mode;
     let mut rungs = Vec::new();
     if mode == ReplayMode::Range {
         rungs.push(by_range(run, ncu, wanted, &setting, ReplayMode::Range));
@@ -71,7 +71,7 @@ pub(super) fn rungs(
     }
     let by_kernel = match kernels(run, ncu, wanted, &setting)? {
         Ok(by_kernel) => by_kernel,
-        Err(verdict) if rungs.is_empty() => return Ok(Err(verdict)),
+        Err(why) if rungs.is_empty() => return Ok(Err(why)),
         Err(_) => return Ok(Ok(rungs)),
     };
     for note in &by_kernel.notes {
@@ -131,7 +131,7 @@ impl Setting {
         } else {
             includes(run, proofs)
         };
-        Self { gate, regions, wanted, any_thread, wall: wall(run) }
+        Self { gate, regions, wanted, any_thread, wall: run.own_time() }
     }
 }
 
@@ -178,11 +178,6 @@ fn includes(run: &Run, proofs: &[Proof]) -> Gate {
     includes.sort();
     includes.dedup();
     Gate::Ranges(includes)
-}
-
-/// What the program takes without a profiler.
-fn wall(run: &Run) -> Duration {
-    run.manifest.workload_pass().map_or(Duration::ZERO, |pass| Duration::from_millis(pass.wall_ms))
 }
 
 fn by_range(run: &Run, ncu: &Ncu, wanted: &Wanted, setting: &Setting, replay: ReplayMode) -> Rung {
@@ -241,13 +236,8 @@ fn include_of(region: &Region) -> String {
 
 /// What the rehearsal and the probe say against replaying these ranges.
 fn impossible(run: &Run, ncu: &Ncu, setting: &Setting, replay: ReplayMode) -> Option<Verdict> {
-    let not_tried = |cause: Cause, text: String| {
-        let verdict = Verdict::new(Outcome::Failed, Some(cause), format!("not tried: {text}"));
-        Some(match remedy(cause) {
-            Some(remedy) => verdict.with_remedy(remedy),
-            None => verdict,
-        })
-    };
+    let not_tried =
+        |cause: Cause, text: String| Some(verdict(Outcome::Failed, cause, format!("not tried: {text}")));
     if !ncu.probe.options.replays(replay.as_str()) {
         let text = format!("ncu {} has no {} replay", ncu.probe.version, replay.as_str());
         return not_tried(Cause::NotSupported, text);
@@ -278,13 +268,13 @@ fn impossible(run: &Run, ncu: &Ncu, setting: &Setting, replay: ReplayMode) -> Op
 /// Whether running the program once a pass, `runs` times over, is more than the budget.
 fn too_long(run: &Run, wanted: &Wanted, runs: usize) -> Option<Verdict> {
     let passes = passes(wanted) as usize * runs;
-    let wall = wall(run).as_secs_f64();
+    let wall = run.own_time().as_secs_f64();
     let budget = run.resolved.config.ncu.budget?.0.as_secs_f64();
     (wall * passes as f64 > budget).then(|| {
         let text = format!(
             "not tried: about {passes} runs of the program, {wall:.1} s each, do not fit `ncu.budget` of {budget:.0} s"
         );
-        super::verdict(Outcome::Failed, Cause::NotSupported, text)
+        verdict(Outcome::Failed, Cause::NotSupported, text)
             .with_remedy("give it more time (`ncu.budget`), measure less (`-p ncu.quick`), or use `ncu.replay_mode=kernel`")
     })
 }
@@ -338,7 +328,7 @@ fn kernels(
         wanted,
         wall: setting.wall,
     };
-    let failed = |cause, text: String| Ok(Err(super::verdict(Outcome::Failed, cause, text)));
+    let failed = |cause, text: String| Ok(Err(verdict(Outcome::Failed, cause, text)));
     match choose_launches(&given) {
         Ok(Choice::Planned { plan, notes }) => Ok(Ok(ByKernel {
             selections: plan.invocations.iter().map(|invocation| invocation.selection.clone()).collect(),
@@ -396,7 +386,7 @@ fn without_timeline(
     if entries.is_some() && names.is_empty() {
         let text =
             "not started: without a timeline kernels are found by their `name` alone, and the plan has none";
-        return Err(super::verdict(Outcome::Failed, Cause::NoSuchKernel, text.to_owned()));
+        return Err(verdict(Outcome::Failed, Cause::NoSuchKernel, text.to_owned()));
     }
     if !config.kernel_include.is_empty() || !config.kernel_exclude.is_empty() {
         notes.push("`ncu.kernel_include` and `kernel_exclude` have no effect without a timeline".to_owned());

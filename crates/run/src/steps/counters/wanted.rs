@@ -30,8 +30,7 @@ pub(in crate::steps) fn check_names(resolved: &Resolved) -> Result<(), RunError>
         return Ok(());
     }
     // Without an ncu there is nobody to ask, and nothing to measure with.
-    let chosen = resolved.config.ncu.path.as_ref().map(|path| path.0.as_str());
-    let Ok(ncu) = Ncu::locate(chosen) else { return Ok(()) };
+    let Ok(ncu) = Ncu::of(&resolved.config.ncu) else { return Ok(()) };
     let (_, unknown) = there(resolved, &ncu);
     let (own, _) = sorted(resolved, &ncu, unknown);
     if own.is_empty() { Ok(()) } else { Err(RunError::UnknownNames(own.join("\n"))) }

@@ -2,8 +2,8 @@
 
 use analysis::Region;
 use nsight::Proof;
-use nsight::nsys::{Case, Ending, Gate, RangeEnd, Told, judge};
-use nsight::verdict::{Cause, Verdict};
+use nsight::nsys::{Case, Ending, Gate, RangeEnd, judge};
+use nsight::verdict::{Cause, Told, Verdict};
 use trace::Trace;
 
 use super::super::begin::RunError;
