@@ -2,7 +2,7 @@
 
 Bound by launches, so that whatever a profiler costs can be seen. Prints the shortest and the
 median generation in milliseconds. `llama.py GENERATIONS serve [torch-profiler]` does so again for
-every line on stdin.
+every line on stdin; `steps=N` decodes N tokens instead of 16.
 """
 
 import json
@@ -15,6 +15,7 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 generations = int(sys.argv[1])
 serves, profiled = "serve" in sys.argv, "torch-profiler" in sys.argv
+steps = next((int(word[6:]) for word in sys.argv if word.startswith("steps=")), 16)
 torch.manual_seed(0)
 config = LlamaConfig(
     hidden_size=512, intermediate_size=1376, num_hidden_layers=8, num_attention_heads=8,
@@ -32,7 +33,7 @@ def generate(ranges=True):
         token, past = out.logits[:, -1:].argmax(-1), out.past_key_values
         torch.cuda.synchronize()
         pop()
-        for _ in range(16):
+        for _ in range(steps):
             push("decode")
             out = model(token, past_key_values=past, use_cache=True)
             token, past = out.logits[:, -1:].argmax(-1), out.past_key_values

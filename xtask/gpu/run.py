@@ -15,8 +15,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+BEGAN = time.monotonic()
 failures = []
 
 
@@ -33,7 +35,8 @@ def output(argv, **more):
 
 class Bench:
     def __init__(self, rangefinder, folder):
-        self.rangefinder, self.folder = rangefinder, folder
+        self.rangefinder = rangefinder
+        os.makedirs(folder, exist_ok=True)
         os.chdir(folder)
 
     def run(self, name, overrides, workload, environment=None):
@@ -162,6 +165,27 @@ def replay(bench):
         check(code == 0 and os.path.exists("toy.ncu-rep"), f"ncu replays {include} of toy.cu (exit code {code})")
 
 
+def selection(bench):
+    """What ncu counts by, which the plan relies on."""
+    ncu = shutil.which("ncu") or "/usr/local/cuda/bin/ncu"
+    bench.nvcc("selection.cu", "selection")
+
+    def measured(*options):
+        argv = [ncu, "--clock-control", "none", "--nvtx", "--metrics", "gpu__time_duration.sum", "-f", "-o", "selection", *options, "./selection"]
+        code, text = output(argv)
+        code, text = output([bench.rangefinder, "analyze", "--json", "selection.ncu-rep"])
+        rows = json.loads(text[text.index("{"):])["counters"]
+        return [f"{row['short_name']}{row['grid'][0]}x{row['block'][0]}@{row['region_path'].split('/')[-1]}" for row in rows]
+
+    each = ["a1x32@i9", "b1x32@i9", "a2x32@i9", "a1x64@i9", "a1x32@i9"]
+    found = measured("--kernel-name", "regex:^(a|b)$", "--filter-mode", "per-launch-config", "--launch-skip", "9", "--launch-count", "1")
+    check(found == each, f"per-launch-config counts for each kernel, grid, block and shared memory: {found}")
+    found = measured("--kernel-name", "regex:^(a|b)$", "--launch-skip", "9", "--launch-count", "3")
+    check(found == ["a1x32@i1", "a1x32@i2", "b1x32@i2"], f"without it, launches of all: {found}")
+    found = measured("--nvtx-include", "odd/", "--kernel-name", "regex:^c$", "--launch-skip", "3", "--launch-count", "2")
+    check(found == ["c1x32@i7", "c1x32@i9"], f"and only what the gate lets through: {found}")
+
+
 TOY = {":A": 21, ":A/A1": 15, ":B": 3, "LLM:decode_all": 9, ":se": 3}
 
 
@@ -208,15 +232,15 @@ def counters(bench):
 
 def ladder(bench):
     """A Llama's ranges, which cannot be replayed; gates as people write them."""
-    program = [sys.executable, f"{HERE}/llama.py", "2"]
-    code, text, run = bench.run("llama-range", ["ncu.replay_mode=range", "ncu.nvtx_include=[prefill]", "-p", "ncu.quick"], program)
+    program = [sys.executable, f"{HERE}/llama.py", "1", "steps=2"]
+    code, text, run = bench.run("llama-range", ["nsys.enable=false", "ncu.replay_mode=range", "ncu.nvtx_include=[prefill]", "-p", "ncu.quick"], program)
     rows, _ = verdicts(run)
     check(code == 0 and rows[0][2] == "unsupported-call" and rows[-1][1] == "captured", f"range replay of a Llama's prefill: {rows}")
     check(counted(run)[":prefill"]["launches_inclusive"] > 0, "and it ends with counters of the region")
     if code:
         print(text[-3000:])
     for gate, paths in (("[decode]", [":decode"]), ("['prefill;decode']", [":prefill", ":decode"])):
-        code, text, run = bench.run(f"llama-{len(paths)}", [f"ncu.nvtx_include={gate}", "-p", "ncu.quick"], program)
+        code, text, run = bench.run(f"llama-{len(paths)}", ["nsys.enable=false", f"ncu.nvtx_include={gate}", "-p", "ncu.quick"], program)
         regions = counted(run)
         launches = {path: regions[path]["launches_inclusive"] for path in paths}
         check(code == 0 and all(launches.values()), f"ncu.nvtx_include={gate}: {launches}")
@@ -227,18 +251,21 @@ def ladder(bench):
 def budget(bench):
     """90 seconds of replays on a Llama, and what plain gated ncu would take."""
     program = [sys.executable, f"{HERE}/llama.py", "15"]
-    code, text, run = bench.run("llama-budget", ["ncu.enable=true", "ncu.budget=90s"], program)
+    code, text, run = bench.run("llama-budget", ["nsys.enable=false", "ncu.enable=true", "ncu.budget=90s"], program)
     rows, manifest = verdicts(run)
-    ncu = next(entry for entry in manifest["passes"] if entry["name"] == "ncu")
-    took = (ncu["wall_ms"] - ncu["began_after_ms"]) / 1e3
+    passes = [entry for entry in manifest["passes"] if entry["name"].split(".")[0] == "ncu"]
+    alone = next(entry["wall_ms"] for entry in manifest["passes"] if entry["name"] == "rehearsal") / 1e3
+    took = sum(entry["wall_ms"] for entry in passes) / 1e3 - alone
+    replays = sum(entry["wall_ms"] - entry["began_after_ms"] for entry in passes) / 1e3
     with open(f"{run}/ncu/plan.json") as file:
         plan = json.load(file)
     note = next(step["note"] for step in manifest["steps"] if step["name"] == "counters")
     check(code == 0 and took <= 90 * 1.25 and plan["covered"] >= 0.8, f"{took:.1f} s of 90 s, {plan['covered']:.3f} of the GPU's time planned; {note}")
     launches = sum(invocation["launches"] for invocation in plan["invocations"])
     kernels = sum(row["launches"] for row in plan["chosen"])
-    pace = took / max(launches, 1)
-    print(f"        {launches} launches measured, {pace:.2f} s each; predicted {plan['seconds']:.1f} s; plain ncu on all {kernels} launches of these kinds: {kernels * pace / 60:.0f} minutes")
+    pace = replays / max(launches, 1)
+    print(f"        {launches} launches measured, {pace:.2f} s each with what lies between them; {len(passes)} runs of the program, which takes {alone:.1f} s by itself; "
+          f"predicted {plan['seconds']:.1f} s; plain ncu on all {kernels} launches of these kernels: {kernels * pace / 60:.0f} minutes")
     if code:
         print(text[-3000:])
 
@@ -296,18 +323,20 @@ def overhead(bench):
     check(ratio["tracer, NVTX only"][0] <= 1.02, "target: NVTX only at most 1.02")
 
 
-SECTIONS = {"demo": demo, "equality": equality, "hazards": hazards, "profiler": profiler, "replay": replay, "counters": counters, "ladder": ladder, "budget": budget, "overhead": overhead}
+SECTIONS = {"demo": demo, "equality": equality, "hazards": hazards, "profiler": profiler, "replay": replay, "selection": selection, "counters": counters, "ladder": ladder, "budget": budget, "overhead": overhead}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rangefinder", required=True, help="the built program")
+    parser.add_argument("--out", help="keep the run directories here")
     parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], help="only these")
     arguments = parser.parse_args()
+    rangefinder = os.path.abspath(arguments.rangefinder)
     with tempfile.TemporaryDirectory(prefix="rangefinder-gpu-") as folder:
-        bench = Bench(os.path.abspath(arguments.rangefinder), folder)
+        bench = Bench(rangefinder, os.path.abspath(arguments.out or folder))
         for name in arguments.sections or SECTIONS:
-            print(f"== {name}", flush=True)
+            print(f"== {name}, after {time.monotonic() - BEGAN:.0f} s", flush=True)
             try:
                 SECTIONS[name](bench)
             except Exception as error:  # one section must not hide the others

@@ -1,4 +1,4 @@
-//! What ncu can tell apart: names, which it is given, and launch shapes, which it counts by.
+//! What ncu can tell apart: names, which it is given, and launch configurations, which it counts by.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,30 +9,37 @@ use super::command::NameBase;
 /// The longest list of names in one argument, in bytes; the system takes 128 KiB.
 const LONGEST_NAMES: usize = 32 * 1024;
 
-/// A grid, a block and their shared memory, whatever the kernel: what
-/// `--filter-mode per-launch-config` counts by.
-pub(super) type Shape = u32;
+/// A kernel with a grid, a block and its shared memory: what `--filter-mode per-launch-config`
+/// counts by (measured with ncu 2025.3.1; its help does not name the kernel).
+pub(super) type Class = u32;
 
 pub(super) struct Classes {
     /// By kind.
-    pub(super) shape: Vec<Shape>,
+    pub(super) class: Vec<Class>,
     /// By kind: its function's name, and its mangled one, as numbers.
     names: Vec<[u32; 2]>,
     texts: [Vec<String>; 2],
-    /// By kind: launches of the same kernel and shape, in all regions.
+    /// By class: its launches, in all regions, and its first kind.
     launches: Vec<u64>,
+    first: Vec<u32>,
 }
 
 impl Classes {
     pub(super) fn of(launches: &LaunchGroups) -> Self {
-        let mut shapes = HashMap::new();
+        let mut classes = HashMap::new();
         let mut known: [HashMap<&str, u32>; 2] = Default::default();
         let mut texts: [Vec<String>; 2] = Default::default();
-        let mut alike: HashMap<_, u64> = HashMap::new();
-        let (mut shape, mut names) = (Vec::new(), Vec::new());
-        for group in &launches.groups {
-            let next = shapes.len() as Shape;
-            shape.push(*shapes.entry((group.grid, group.block, group.shared)).or_insert(next));
+        let (mut class, mut names) = (Vec::new(), Vec::new());
+        let (mut counts, mut first): (Vec<u64>, Vec<u32>) = Default::default();
+        for (kind, group) in launches.groups.iter().enumerate() {
+            let launched = (&group.name, &group.mangled, group.grid, group.block, group.shared);
+            let at = *classes.entry(launched).or_insert(counts.len() as Class);
+            if at as usize == counts.len() {
+                counts.push(0);
+                first.push(kind as u32);
+            }
+            counts[at as usize] += group.launches;
+            class.push(at);
             names.push([0, 1].map(|base| {
                 let text = [group.short_name.as_str(), group.mangled.as_str()][base];
                 *known[base].entry(text).or_insert_with(|| {
@@ -41,22 +48,17 @@ impl Classes {
                 })
             }));
         }
-        let kernel = |at: usize| (names[at], launches.groups[at].name.as_str(), shape[at]);
-        for (at, group) in launches.groups.iter().enumerate() {
-            *alike.entry(kernel(at)).or_default() += group.launches;
-        }
-        let launches = (0..names.len()).map(|at| alike[&kernel(at)]).collect();
-        Self { shape, names, texts, launches }
+        Self { class, names, texts, launches: counts, first }
     }
 
     /// Launches of this kernel and shape, wherever.
     pub(super) fn launches(&self, kind: u32) -> u64 {
-        self.launches[kind as usize]
+        self.launches[self.class[kind as usize] as usize]
     }
 
-    /// Kernels and shapes that people count.
-    pub(super) fn kernel(&self, kind: u32) -> ([u32; 2], Shape) {
-        (self.names[kind as usize], self.shape[kind as usize])
+    /// The first kind of the same kernel and shape.
+    pub(super) fn first(&self, kind: u32) -> u32 {
+        self.first[self.class[kind as usize] as usize]
     }
 
     /// The names of these kinds, and which kinds fit them. Mangled names tell template instances

@@ -1,12 +1,14 @@
 //! Which launches are worth replaying.
 //!
 //! ncu replays a launch once for every pass, half a second a launch: an LLM has a hundred
-//! thousand launches and a few dozen kinds. A kind is a kernel in a shape, started in a region;
-//! measured are a few launches of each of those kinds that make up most of the GPU's time, in
-//! the whole program or in each of the regions that were named.
+//! thousand launches and a few dozen kernels and shapes. Measured are a few launches of each of
+//! those that make up most of the GPU's time, in the whole program or in each of the regions
+//! that were named. A kind is a kernel in a shape, started in a region: where the budget has room
+//! for another run of the program, a kernel is measured in every region that starts it; else
+//! what was measured in one stands for the others.
 //!
 //! What ncu can be told in one invocation is one list of names, one number of launches to skip
-//! and one to measure: for each grid, block and shared memory by itself, whatever the kernel
+//! and one to measure: for each kernel, grid, block and shared memory by itself
 //! (`--filter-mode per-launch-config`, in newer versions), or for all together. Both are tried,
 //! and the cheaper one is taken.
 
@@ -45,6 +47,8 @@ pub struct Demand<'a> {
     pub budget_s: Option<f64>,
     /// What the program takes by itself.
     pub wall_s: f64,
+    /// All launches of the program, also those that are not to be chosen from.
+    pub seen: usize,
 }
 
 /// The whole program, or a region that was named.
@@ -58,14 +62,14 @@ pub struct Part {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plan {
     pub invocations: Vec<Invocation>,
-    /// Kinds that will be measured, the most time first.
+    /// Kinds that will be measured.
     pub chosen: Vec<Chosen>,
     pub parts: Vec<Covered>,
-    /// The part of the GPU's time that these kinds make up.
+    /// The part of the GPU's time that these kinds stand for.
     pub covered: f64,
     /// The same, had there been no budget.
     pub covered_without_budget: f64,
-    /// What the replays take.
+    /// What ncu adds, replays and all.
     pub seconds: f64,
 }
 
@@ -86,7 +90,9 @@ pub struct Invocation {
     pub seconds: f64,
 }
 
-/// One kind, and how many of its launches are measured.
+/// One kind, how many of its launches are measured, and how many launches and how much of the
+/// GPU's time it stands for: its own, and those of its kernel and shape in regions in which it is
+/// not measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Chosen {
     pub kernel: String,
@@ -101,30 +107,33 @@ pub struct Chosen {
     pub samples: u64,
 }
 
-/// A kind in a part.
+/// In a part: a kind, or the first kind of its kernel and shape.
 type Key = (usize, u32);
+
+/// What is told apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Grain {
+    /// Kernels and shapes.
+    Class,
+    /// And the regions that start them.
+    Kind,
+}
 
 /// The plan that covers the wanted share with the fewest launches, as far as the budget goes.
 pub fn plan(demand: &Demand<'_>) -> Plan {
     let planner = Planner::new(demand);
     let (invocations, picks) = planner.invocations(demand.budget_s);
     let whole = demand.budget_s.map(|_| planner.invocations(None).1);
-    let mut samples: BTreeMap<u32, u64> = BTreeMap::new();
-    picks.iter().for_each(|launch| *samples.entry(demand.launches.sequence[*launch]).or_default() += 1);
-    let total = demand.launches.total_ns().max(1) as f64;
-    let covered = |picks: &[usize]| {
-        let groups: BTreeSet<u32> = picks.iter().map(|launch| demand.launches.sequence[*launch]).collect();
-        groups.iter().map(|group| demand.launches.groups[*group as usize].gpu_ns as f64 / total).sum()
-    };
+    let chosen = planner.chosen(&picks);
+    let covered = |chosen: &[Chosen]| chosen.iter().map(|kind| kind.share).sum();
     Plan {
         seconds: invocations.iter().map(|invocation| invocation.seconds).sum(),
-        chosen: samples
-            .iter()
-            .map(|(group, samples)| chosen(&demand.launches.groups[*group as usize], *samples, total))
-            .collect(),
-        parts: planner.covered_parts(&planner.keys_of(&picks), &picks),
-        covered: covered(&picks),
-        covered_without_budget: covered(whole.as_ref().unwrap_or(&picks)),
+        covered: covered(&chosen),
+        covered_without_budget: covered(
+            &whole.map_or_else(|| chosen.clone(), |picks| planner.chosen(&picks)),
+        ),
+        chosen,
+        parts: planner.covered_parts(&picks),
         invocations,
     }
 }
@@ -157,14 +166,15 @@ impl<'a> Planner<'a> {
         let (mut all, mut picks, mut spent) = (Vec::new(), Vec::new(), 0.0);
         while all.len() < MOST_INVOCATIONS {
             // The program's own time is free once.
-            let start = if all.is_empty() { 0.0 } else { self.demand.wall_s };
+            let (start, grain) =
+                if all.is_empty() { (0.0, Grain::Class) } else { (self.demand.wall_s, Grain::Kind) };
             let left = budget_s.map(|budget| budget - spent - start);
             if !all.is_empty() && left.is_some_and(|left| left <= 0.0) {
                 break;
             }
-            let done = self.keys_of(&picks);
-            let Some((invocation, more)) = self.next(&done, left) else { break };
-            if self.keys_of(&more).is_subset(&done) {
+            let done = self.keys_of(&picks, grain);
+            let Some((invocation, more)) = self.next(&done, left, grain) else { break };
+            if self.keys_of(&more, grain).is_subset(&done) {
                 break;
             }
             spent += start + invocation.seconds;
@@ -177,16 +187,21 @@ impl<'a> Planner<'a> {
     }
 
     /// The next invocation: fewer kinds until it fits into what is left.
-    fn next(&self, done: &BTreeSet<Key>, left: Option<f64>) -> Option<(Invocation, Vec<usize>)> {
+    fn next(
+        &self,
+        done: &BTreeSet<Key>,
+        left: Option<f64>,
+        grain: Grain,
+    ) -> Option<(Invocation, Vec<usize>)> {
         // One kernel that is launched once would have all measured at their first launch.
         let steady = |kind: u32| self.classes.launches(kind) >= STEADY * self.demand.samples;
-        let (mut wanted, met) = self.wanted(done, steady);
+        let (mut wanted, met) = self.wanted(done, grain, steady);
         if !met {
-            wanted = self.wanted(done, |_| true).0;
+            wanted = self.wanted(done, grain, |_| true).0;
         }
         let select = |count: usize| {
-            let (selection, picks) = self.select(&wanted[..count]);
-            let seconds = self.seconds(&picks);
+            let (selection, picks) = self.select(&wanted[..count], grain);
+            let seconds = self.demand.pace.watching(self.demand.seen) + self.seconds(&picks);
             (Invocation { selection, launches: picks.len() as u64, seconds }, picks)
         };
         let fits = |found: &(Invocation, Vec<usize>)| left.is_none_or(|left| found.0.seconds <= left);
@@ -211,25 +226,27 @@ impl<'a> Planner<'a> {
         best
     }
 
-    /// The kinds that are still to be measured, the heaviest first, and whether they suffice.
-    fn wanted(&self, done: &BTreeSet<Key>, fits: impl Fn(u32) -> bool) -> (Vec<Key>, bool) {
+    /// What is still to be measured, the heaviest first, and whether it suffices.
+    fn wanted(&self, done: &BTreeSet<Key>, grain: Grain, fits: impl Fn(u32) -> bool) -> (Vec<Key>, bool) {
         let mut wanted: Vec<(f64, Key)> = Vec::new();
         let mut met = true;
-        for (part, times) in self.times.iter().enumerate() {
+        for (part, kinds) in self.times.iter().enumerate() {
+            let mut times: BTreeMap<u32, f64> = BTreeMap::new();
+            kinds.iter().for_each(|(kind, time)| *times.entry(self.unit(grain, *kind)).or_default() += time);
             let mut reached: f64 =
-                times.iter().filter(|(group, _)| done.contains(&(part, **group))).map(|(_, time)| time).sum();
+                times.iter().filter(|(unit, _)| done.contains(&(part, **unit))).map(|(_, time)| time).sum();
             let mut open: Vec<(f64, u32)> = times
                 .iter()
-                .filter(|(group, _)| !done.contains(&(part, **group)) && fits(**group))
-                .map(|(group, time)| (*time, *group))
+                .filter(|(unit, _)| !done.contains(&(part, **unit)) && fits(**unit))
+                .map(|(unit, time)| (*time, *unit))
                 .collect();
             open.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            for (time, group) in open {
+            for (time, unit) in open {
                 if self.is_met(reached) {
                     break;
                 }
                 reached += time;
-                wanted.push((time, (part, group)));
+                wanted.push((time, (part, unit)));
             }
             met &= self.is_met(reached);
         }
@@ -243,9 +260,9 @@ impl<'a> Planner<'a> {
         let most = self.demand.most.map_or(usize::MAX, |most| most as usize);
         let mut keys = Vec::new();
         for (_, (part, group)) in wanted {
-            let kernel = self.classes.kernel(group);
-            if kernels.len() < most || kernels.contains(&kernel) {
-                kernels.insert(kernel);
+            let class = self.classes.class[group as usize];
+            if kernels.len() < most || kernels.contains(&class) {
+                kernels.insert(class);
                 keys.push((part, group));
             }
         }
@@ -258,20 +275,20 @@ impl<'a> Planner<'a> {
     }
 
     /// What to tell ncu, and the launches that it will then measure.
-    fn select(&self, wanted: &[Key]) -> (Selection, Vec<usize>) {
+    fn select(&self, wanted: &[Key], grain: Grain) -> (Selection, Vec<usize>) {
         let launches = self.demand.launches;
         let (base, kernels, fits) = self.classes.names(wanted.iter().map(|(_, group)| *group));
         let matched: Vec<usize> =
             (0..launches.sequence.len()).filter(|launch| fits[launches.sequence[*launch] as usize]).collect();
         let samples = self.demand.samples;
-        let window = narrowest(&matched, wanted, |launch| self.parts_of(launch), samples);
+        let window = narrowest(&matched, wanted, |launch| self.parts_of(launch, grain), samples);
         let mut best = (window.start as u64, window.len() as u64, matched[window].to_vec());
         let mut by_launch_shape = false;
         if self.demand.by_launch_shape {
-            let shape_of = |launch: usize| self.classes.shape[launches.sequence[launch] as usize];
-            let other = each(&matched, shape_of, wanted, |picks| self.keys_of(picks), samples);
+            let class_of = |launch: usize| self.classes.class[launches.sequence[launch] as usize];
+            let other = each(&matched, class_of, wanted, |picks| self.keys_of(picks, grain), samples);
             let hits = |picks: &[usize]| {
-                let there = self.keys_of(picks);
+                let there = self.keys_of(picks, grain);
                 wanted.iter().filter(|key| there.contains(*key)).count()
             };
             let more = hits(&other.2).cmp(&hits(&best.2));
@@ -283,16 +300,60 @@ impl<'a> Planner<'a> {
         (Selection::Launches { kernels, base, skip, count, by_launch_shape }, picks)
     }
 
-    /// The kind of a launch, once for every part it lies in.
-    fn parts_of(&self, launch: usize) -> impl Iterator<Item = Key> {
-        let kind = self.demand.launches.sequence[launch];
-        let parts = self.demand.parts.iter().enumerate();
-        parts.filter(move |(_, part)| part.inside[launch]).map(move |(part, _)| (part, kind))
+    /// What a kind is told apart as.
+    fn unit(&self, grain: Grain, kind: u32) -> u32 {
+        match grain {
+            Grain::Class => self.classes.first(kind),
+            Grain::Kind => kind,
+        }
     }
 
-    /// The kinds that these launches measure, in every part they lie in.
-    fn keys_of(&self, picks: &[usize]) -> BTreeSet<Key> {
-        picks.iter().flat_map(|launch| self.parts_of(*launch)).collect()
+    /// What a launch measures, once for every part it lies in.
+    fn parts_of(&self, launch: usize, grain: Grain) -> impl Iterator<Item = Key> {
+        let unit = self.unit(grain, self.demand.launches.sequence[launch]);
+        let parts = self.demand.parts.iter().enumerate();
+        parts.filter(move |(_, part)| part.inside[launch]).map(move |(part, _)| (part, unit))
+    }
+
+    /// What these launches measure, in every part they lie in.
+    fn keys_of(&self, picks: &[usize], grain: Grain) -> BTreeSet<Key> {
+        picks.iter().flat_map(|launch| self.parts_of(*launch, grain)).collect()
+    }
+
+    /// The kinds that are measured, each with the unmeasured ones that it stands for.
+    fn chosen(&self, picks: &[usize]) -> Vec<Chosen> {
+        let launches = self.demand.launches;
+        let mut samples: BTreeMap<u32, u64> = BTreeMap::new();
+        picks.iter().for_each(|launch| *samples.entry(launches.sequence[*launch]).or_default() += 1);
+        let time = |kind: u32| launches.groups[kind as usize].gpu_ns;
+        let mut heaviest: BTreeMap<u32, u32> = BTreeMap::new();
+        for kind in samples.keys() {
+            let found = heaviest.entry(self.classes.first(*kind)).or_insert(*kind);
+            if time(*kind) > time(*found) {
+                *found = *kind;
+            }
+        }
+        let mut stands_for: BTreeMap<u32, (u64, i64)> = BTreeMap::new();
+        for (kind, group) in launches.groups.iter().enumerate() {
+            let kind = kind as u32;
+            let measured = if samples.contains_key(&kind) {
+                Some(&kind)
+            } else {
+                heaviest.get(&self.classes.first(kind))
+            };
+            if let Some(measured) = measured {
+                let sums = stands_for.entry(*measured).or_default();
+                *sums = (sums.0 + group.launches, sums.1 + group.gpu_ns);
+            }
+        }
+        let total = launches.total_ns().max(1) as f64;
+        samples
+            .iter()
+            .map(|(kind, samples)| {
+                let (count, time) = stands_for[kind];
+                chosen(&launches.groups[*kind as usize], *samples, count, time as f64 / total)
+            })
+            .collect()
     }
 
     fn seconds(&self, picks: &[usize]) -> f64 {
@@ -300,14 +361,15 @@ impl<'a> Planner<'a> {
         picks.iter().map(|launch| pace.seconds(*passes, launches.gpu_ns[*launch])).sum()
     }
 
-    fn covered_parts(&self, keys: &BTreeSet<Key>, picks: &[usize]) -> Vec<Covered> {
+    fn covered_parts(&self, picks: &[usize]) -> Vec<Covered> {
+        let keys = self.keys_of(picks, Grain::Class);
         let parts = self.demand.parts.iter().zip(&self.times).enumerate();
         parts
             .map(|(at, (part, times))| Covered {
                 name: part.name.clone(),
                 share: times
                     .iter()
-                    .filter(|(group, _)| keys.contains(&(at, **group)))
+                    .filter(|(kind, _)| keys.contains(&(at, self.classes.first(**kind))))
                     .map(|(_, time)| time)
                     .sum(),
                 launches: picks.iter().filter(|launch| part.inside[**launch]).count() as u64,
@@ -316,7 +378,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-fn chosen(group: &LaunchGroup, samples: u64, total: f64) -> Chosen {
+fn chosen(group: &LaunchGroup, samples: u64, launches: u64, share: f64) -> Chosen {
     Chosen {
         kernel: group.name.clone(),
         mangled: group.mangled.clone(),
@@ -324,8 +386,8 @@ fn chosen(group: &LaunchGroup, samples: u64, total: f64) -> Chosen {
         grid: group.grid,
         block: group.block,
         region: group.region.as_ref().map(ToString::to_string),
-        launches: group.launches,
-        share: group.gpu_ns as f64 / total,
+        launches,
+        share,
         samples,
     }
 }

@@ -8,6 +8,8 @@
 use analysis::RegionCalls;
 use serde::Serialize;
 
+use super::pace::Pace;
+
 /// Functions, or beginnings of their names where a star stands, that range replay takes.
 const TAKEN: [&str; 70] = [
     // Errors, versions, entry points
@@ -119,10 +121,8 @@ pub struct Cost {
     pub seconds: f64,
 }
 
-/// Passes of `--set basic`, and what one costs: measured on an H200 with ncu 2025.3, 0.47 s for
-/// a small kernel.
-const PASSES: u32 = 10;
-const SECONDS_A_LAUNCH_AND_PASS: f64 = 0.047;
+/// Passes of the sections that are measured by default, on an H200.
+const PASSES: u32 = 18;
 
 /// The answer, for a program that runs for `wall_s` seconds.
 pub fn range_replay(region: &RegionCalls, wall_s: f64) -> Replay {
@@ -190,7 +190,7 @@ fn costs(region: &RegionCalls, wall_s: f64) -> Vec<Cost> {
     let launches = region.launches as f64;
     let cost = |mode, seconds| Cost { mode, passes: PASSES, seconds };
     vec![
-        cost("kernel", wall_s + launches * passes * SECONDS_A_LAUNCH_AND_PASS),
+        cost("kernel", wall_s + launches * Pace::default().seconds(PASSES, 0)),
         cost("range", wall_s + passes * region.host_ns as f64 / 1e9),
         cost("app-range", passes * wall_s),
         cost("application", passes * wall_s),
@@ -244,7 +244,7 @@ mod tests {
         let replay = range_replay(&region(&fine), 10.0);
         assert!(replay.possible && replay.refused.is_empty(), "{replay:?}");
         assert_eq!(replay.notes, ["memory is allocated 2 times in it: each replay allocates again"]);
-        assert_eq!(replay.costs[0].seconds, 57.0);
+        assert_eq!(replay.costs[0].seconds, 10.0 + 100.0 * Pace::default().seconds(18, 0));
         let replay = range_replay(&region(&[("cuKernelSetAttribute", 3)]), 10.0);
         assert!(!replay.possible);
         assert_eq!(replay.refused, [Refused { call: "cuKernelSetAttribute".to_owned(), count: 3 }]);

@@ -3,26 +3,26 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
 
-use super::classes::Shape;
+use super::classes::Class;
 
 /// Counts to try, in samples.
 const COUNTS: [u64; 11] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64];
 /// Places to try around the middle: a round of the program has fewer launches of one kernel.
 const PLACES: u64 = 32;
 
-/// How many launches of each shape to skip and to measure, and which those are: the fewest that
+/// How many launches of each class to skip and to measure, and which those are: the fewest that
 /// measure all that is wanted, in the steady state; where that cannot be, as much as one
 /// launch of each can.
 pub(super) fn each<Key: Ord + Copy>(
     matched: &[usize],
-    shape_of: impl Fn(usize) -> Shape,
+    class_of: impl Fn(usize) -> Class,
     wanted: &[Key],
     keys_of: impl Fn(&[usize]) -> BTreeSet<Key>,
     samples: u64,
 ) -> (u64, u64, Vec<usize>) {
-    let mut positions: BTreeMap<Shape, Vec<usize>> = BTreeMap::new();
+    let mut positions: BTreeMap<Class, Vec<usize>> = BTreeMap::new();
     for launch in matched {
-        positions.entry(shape_of(*launch)).or_default().push(*launch);
+        positions.entry(class_of(*launch)).or_default().push(*launch);
     }
     let picks = |skip: u64, count: u64| -> Vec<usize> {
         let taken = positions.values().flat_map(|of| of.iter().skip(skip as usize).take(count as usize));
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     /// A start-up kernel, then six rounds of three.
-    const CLASSES: [Shape; 19] = [9, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2];
+    const CLASSES: [Class; 19] = [9, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2];
 
     #[test]
     fn a_window() {
@@ -125,16 +125,16 @@ mod tests {
     }
 
     #[test]
-    fn of_each_shape() {
+    fn of_each_class() {
         let matched: Vec<usize> = (0..CLASSES.len()).collect();
-        let shape_of = |launch: usize| CLASSES[launch];
+        let class_of = |launch: usize| CLASSES[launch];
         let keys_of = |picks: &[usize]| picks.iter().map(|launch| CLASSES[*launch]).collect();
-        assert_eq!(each(&matched, shape_of, &[0, 1, 2], keys_of, 1), (2, 1, vec![7, 8, 9]));
+        assert_eq!(each(&matched, class_of, &[0, 1, 2], keys_of, 1), (2, 1, vec![7, 8, 9]));
         // With what is launched once, all are measured at their first launch.
-        assert_eq!(each(&matched, shape_of, &[0, 9], keys_of, 1).0, 0);
+        assert_eq!(each(&matched, class_of, &[0, 9], keys_of, 1).0, 0);
         // A class that is in two places, by turns: two of it are measured.
         let even = |picks: &[usize]| picks.iter().map(|launch| u32::from(launch % 2 == 0) + 10).collect();
-        assert_eq!(each(&matched, shape_of, &[10, 11], even, 1).1, 1);
+        assert_eq!(each(&matched, class_of, &[10, 11], even, 1).1, 1);
         let alternate = |picks: &[usize]| {
             picks
                 .iter()
@@ -142,6 +142,6 @@ mod tests {
                 .map(|launch| (launch / 3 % 2) as u32)
                 .collect()
         };
-        assert_eq!(each(&matched, shape_of, &[0, 1], alternate, 1).1, 2);
+        assert_eq!(each(&matched, class_of, &[0, 1], alternate, 1).1, 2);
     }
 }

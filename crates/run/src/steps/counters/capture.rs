@@ -7,8 +7,6 @@ use counters::Report;
 use nsight::ncu::{Capture, Case, Ending, FIRST_LAUNCH, Wanted, command, judge, told_by, unknown_error};
 use nsight::verdict::{Cause, Outcome, Verdict};
 
-use trace::{ActivityKind, Trace};
-
 use super::super::begin::RunError;
 use super::super::flow::{Context, Run};
 use super::super::pass::{COMMAND_FILE, Order, carry_out};
@@ -92,7 +90,7 @@ pub(super) fn attempt(
         });
     }
     let trace = run.inventory.as_ref().map(|inventory| &inventory.trace);
-    let kernels = trace.filter(|trace| choice::has_kernels(trace)).map(kernels_in);
+    let kernels = trace.map(|trace| choice::kernels_in(trace) as u64).filter(|kernels| *kernels > 0);
     let verdict = judge(&Case {
         replay: rung.replay,
         report: report.as_ref(),
@@ -204,10 +202,6 @@ fn ended(run: &Run, finished: &Finished) -> Ending {
 /// What the workload says in each run of it: the first one's beside its report.
 fn logs_of(folder: &Path, name: &str) -> PathBuf {
     if name == "run" { folder.to_owned() } else { folder.join(name) }
-}
-
-fn kernels_in(trace: &Trace) -> u64 {
-    trace.activities.kind.iter().filter(|kind| **kind == ActivityKind::Kernel).count() as u64
 }
 
 fn text_of(file: &Path) -> String {

@@ -8,10 +8,11 @@ use trace::{ActivityKind, Trace};
 
 use crate::config::NcuConfig;
 
-/// Passes that a launch takes, roughly: ncu tells when it has begun.
+/// Passes that a launch takes, roughly: ncu tells when it has begun. The eight sections of the
+/// defaults take 18 on an H200.
 const PASSES_OF_A_SET: [(&str, u32); 5] =
     [("basic", 10), ("default", 10), ("roofline", 17), ("detailed", 30), ("full", 40)];
-const PASSES_OF_A_SECTION: u32 = 3;
+const PASSES_OF_FOUR_SECTIONS: usize = 9;
 
 /// What the choice is made from.
 pub(super) struct Given<'a> {
@@ -96,6 +97,7 @@ pub(super) fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
         pace: Pace::default(),
         budget_s: given.config.budget.map(|budget| budget.0.as_secs_f64()),
         wall_s: given.wall.as_secs_f64(),
+        seen: all.sequence.len(),
     });
     if plan.invocations.is_empty() {
         let budget = given.config.budget.map_or(0.0, |budget| budget.0.as_secs_f64());
@@ -139,7 +141,7 @@ pub(super) fn passes(wanted: &Wanted) -> u32 {
         .set
         .as_ref()
         .map(|set| PASSES_OF_A_SET.iter().find(|(name, _)| name == set).map_or(20, |(_, passes)| *passes));
-    let sections = wanted.sections.len() as u32 * PASSES_OF_A_SECTION;
+    let sections = (wanted.sections.len() * PASSES_OF_FOUR_SECTIONS).div_ceil(4) as u32;
     let metrics = wanted.metrics.len().div_ceil(4) as u32;
     (of_set.unwrap_or(0) + sections + metrics).max(1)
 }
@@ -147,6 +149,11 @@ pub(super) fn passes(wanted: &Wanted) -> u32 {
 /// Whether a trace knows of kernels.
 pub(super) fn has_kernels(trace: &Trace) -> bool {
     trace.activities.kind.contains(&ActivityKind::Kernel)
+}
+
+/// The kernels of a trace.
+pub(super) fn kernels_in(trace: &Trace) -> usize {
+    trace.activities.kind.iter().filter(|kind| **kind == ActivityKind::Kernel).count()
 }
 
 /// One line: what will be measured, what it stands for, what it takes.

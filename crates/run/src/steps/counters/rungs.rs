@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use analysis::{Region, launch_groups, launches_in, windows_within};
-use nsight::ncu::{Entry, Gate, NameBase, Plan, ReplayMode, Selection, Wanted, WantedRegion, verdict};
+use nsight::ncu::{Entry, Gate, NameBase, Pace, Plan, ReplayMode, Selection, Wanted, WantedRegion, verdict};
 use nsight::verdict::{Cause, Outcome, Verdict};
 use nsight::{Proof, Remedy, wanted};
 use nvtx::{Kind, NcuGate, OpenRanges, ncu_expression};
@@ -17,7 +17,7 @@ use trace::{Trace, in_windows};
 
 use super::super::begin::RunError;
 use super::super::flow::{Context, Run};
-use super::choice::{Choice, Given, choose_launches, has_kernels, passes};
+use super::choice::{Choice, Given, choose_launches, has_kernels, kernels_in, passes};
 use crate::config::CaptureRange;
 use crate::events::Event;
 use crate::ncu::{Ncu, read_plan};
@@ -268,7 +268,8 @@ fn impossible(run: &Run, ncu: &Ncu, setting: &Setting, replay: ReplayMode) -> Op
 /// Whether running the program once a pass, `runs` times over, is more than the budget.
 fn too_long(run: &Run, wanted: &Wanted, runs: usize) -> Option<Verdict> {
     let passes = passes(wanted) as usize * runs;
-    let wall = run.own_time().as_secs_f64();
+    let launches = run.inventory.as_ref().map_or(0, |inventory| kernels_in(&inventory.trace));
+    let wall = run.own_time().as_secs_f64() + Pace::default().watching(launches);
     let budget = run.resolved.config.ncu.budget?.0.as_secs_f64();
     (wall * passes as f64 > budget).then(|| {
         let text = format!(
