@@ -233,7 +233,7 @@ def counters(bench):
 def ladder(bench):
     """A Llama's ranges, which cannot be replayed; gates as people write them."""
     program = [sys.executable, f"{HERE}/llama.py", "1", "steps=2"]
-    code, text, run = bench.run("llama-range", ["nsys.enable=false", "ncu.replay_mode=range", "ncu.nvtx_include=[prefill]", "-p", "ncu.quick"], program)
+    code, text, run = bench.run("llama-range", ["nsys.enable=false", "ncu.replay_mode=range", "ncu.nvtx_include=[prefill]", "ncu.budget=60s", "-p", "ncu.quick"], program)
     rows, _ = verdicts(run)
     check(code == 0 and rows[0][2] == "unsupported-call" and rows[-1][1] == "captured", f"range replay of a Llama's prefill: {rows}")
     check(counted(run)[":prefill"]["launches_inclusive"] > 0, "and it ends with counters of the region")

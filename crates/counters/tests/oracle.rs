@@ -149,6 +149,29 @@ fn every_metric_as_their_reader_says() {
     assert_eq!(compared, 36 * 573 + 12 * 510 + 12 * 498);
 }
 
+/// Reports of your own: `RANGEFINDER_NCU_REPORTS=FOLDER cargo test -p rangefinder-counters --test
+/// oracle -- --ignored --nocapture`.
+#[test]
+#[ignore = "needs reports"]
+#[allow(clippy::print_stderr, reason = "what was compared is what it is run for")]
+fn reports_of_your_own() {
+    let folder = std::env::var_os("RANGEFINDER_NCU_REPORTS").expect("RANGEFINDER_NCU_REPORTS names a folder");
+    let mut reports = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "ncu-rep") {
+            let bytes = std::fs::read(&path).unwrap();
+            let report = read_ncu_report_bytes(&bytes, &path).unwrap();
+            assert_eq!((&report.notes, &report.damage), (&Vec::new(), &None), "{}", path.display());
+            let theirs = ncu_report("reports_of_your_own", &bytes).expect("ncu_report is there");
+            let compared = compare::same(&report, &theirs);
+            eprintln!("{}: {} results, {compared} metrics equal", path.display(), report.results.len());
+            reports += 1;
+        }
+    }
+    assert!(reports > 0, "no report there");
+}
+
 #[test]
 fn the_csv_reads_like_the_report() {
     for capture in CAPTURES {

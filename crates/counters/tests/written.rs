@@ -198,6 +198,16 @@ fn nvtx_state() {
     assert!(report.results[1].nvtx.is_empty() && report.results[1].region_paths().is_empty());
 }
 
+/// Kernels of cuBLAS and cuDNN have one name, which nobody mangled.
+#[test]
+fn one_name_for_all() {
+    let mut block = Block::of(1, &["a__b"]);
+    block.kernels =
+        vec![kernel("k", 7, [1; 3], &[whole(0, 1)]).text(5, "nvjet_TNN").text(6, "nvjet_TNN").text(7, "")];
+    let Some(report) = both("one_name_for_all", &[block]) else { return };
+    assert_eq!(report.results[0].subject.name(), Some("nvjet_TNN"));
+}
+
 /// Bytes that are no UTF-8 are shown as such, and nothing is lost.
 #[test]
 fn no_utf8() {

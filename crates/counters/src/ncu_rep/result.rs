@@ -79,6 +79,14 @@ pub(super) fn result(
     if measured.thread.is_none() {
         return Err(Fault::Broken);
     }
+    // Kernels that are not C++ are named only once.
+    if kernel.name.is_empty() {
+        kernel.name = [&kernel.mangled, &kernel.short_name]
+            .into_iter()
+            .find(|name| !name.is_empty())
+            .cloned()
+            .unwrap_or_default();
+    }
     measured.subject = match kind {
         Kind::Kernel => Subject::Kernel(kernel),
         Kind::Range => Subject::Range,

@@ -8,11 +8,12 @@ use trace::{ActivityKind, Trace};
 
 use crate::config::NcuConfig;
 
-/// Passes that a launch takes, roughly: ncu tells when it has begun. The eight sections of the
-/// defaults take 18 on an H200.
+/// Passes that a launch takes, roughly: ncu tells when it has begun.
 const PASSES_OF_A_SET: [(&str, u32); 5] =
     [("basic", 10), ("default", 10), ("roofline", 17), ("detailed", 30), ("full", 40)];
-const PASSES_OF_FOUR_SECTIONS: usize = 9;
+/// The throughput of an SM is the highest of many: it takes nine passes on an H200, and the seven
+/// other sections of the defaults nine together.
+const PASSES_OF_A_THROUGHPUT: u32 = 9;
 
 /// What the choice is made from.
 pub(super) struct Given<'a> {
@@ -141,9 +142,12 @@ pub(super) fn passes(wanted: &Wanted) -> u32 {
         .set
         .as_ref()
         .map(|set| PASSES_OF_A_SET.iter().find(|(name, _)| name == set).map_or(20, |(_, passes)| *passes));
-    let sections = (wanted.sections.len() * PASSES_OF_FOUR_SECTIONS).div_ceil(4) as u32;
-    let metrics = wanted.metrics.len().div_ceil(4) as u32;
-    (of_set.unwrap_or(0) + sections + metrics).max(1)
+    let is_throughput = |name: &&String| name.contains("throughput") || name.starts_with("SpeedOfLight");
+    let named = wanted.sections.iter().chain(&wanted.metrics);
+    let throughput = u32::from(named.filter(is_throughput).count() > 0) * PASSES_OF_A_THROUGHPUT;
+    let sections = (wanted.sections.len() as u32).saturating_sub(1) * 9 / 7;
+    let metrics = wanted.metrics.iter().filter(|name| !is_throughput(name)).count().div_ceil(4) as u32;
+    (of_set.unwrap_or(0) + throughput + sections + metrics).max(1)
 }
 
 /// Whether a trace knows of kernels.
@@ -163,7 +167,7 @@ pub(super) fn told(plan: &Plan) -> String {
     let kinds =
         if plan.chosen.len() == 1 { "1 kind".to_owned() } else { format!("{} kinds", plan.chosen.len()) };
     let mut text = format!(
-        "{launches} of {kinds} for {:.0} % of the kernels' time, about {:.0} s of replays",
+        "{launches} of {kinds} for {:.0} % of the kernels' time, about {:.0} s beside the program's own",
         plan.covered * 100.0,
         plan.seconds.ceil(),
     );
