@@ -8,6 +8,7 @@ use crate::findings::Findings;
 use crate::join::{Joined, join};
 use crate::launch_groups::launch_groups;
 use crate::mfu::Efficiency;
+use crate::overhead::Overhead;
 use crate::recommend::{Recommendation, recommend};
 use crate::roofline::{RooflinePoint, roofline};
 
@@ -20,6 +21,9 @@ pub struct Insight {
     /// MFU and MBU of stages, or why they are not known.
     pub efficiency: Vec<Efficiency>,
     pub no_efficiency: Option<String>,
+    /// What the profiler cost, by region, or why that is not known.
+    pub overhead: Vec<Overhead>,
+    pub no_overhead: Option<String>,
 }
 
 /// Whatever there is of both.
@@ -34,7 +38,6 @@ pub fn insight(timeline: Option<(&Trace, &Findings)>, report: Option<&Report>) -
         joined,
         roofline: report.map(roofline).unwrap_or_default(),
         recommendations,
-        efficiency: Vec::new(),
-        no_efficiency: None,
+        ..Insight::default()
     }
 }

@@ -29,6 +29,7 @@ pub(crate) enum Command {
     Analyze(AnalyzeArguments),
     Demo(DemoArguments),
     Resume(ResumeArguments),
+    Report(ReportArguments),
     Config(ConfigArguments),
     Doctor(DoctorArguments),
     Completions(CompletionsArguments),
@@ -197,6 +198,21 @@ pub(crate) struct ResumeArguments {
     /// The command, as it was
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// Print one screen about a run: what was captured, where the time goes, what to change.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rangefinder report
+  rangefinder report runs/20260102-030405-infer.py
+  rangefinder report --json | jq .insight.recommendations")]
+pub(crate) struct ReportArguments {
+    /// The run directory [default: the newest one]
+    pub(crate) run: Option<PathBuf>,
+    /// Everything, as the run's report.json has it
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Print the resolved configuration with the source of every value.

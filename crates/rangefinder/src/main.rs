@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         cli::Command::Analyze(arguments) => commands::analyze::main(arguments),
         cli::Command::Demo(arguments) => commands::demo::main(arguments),
         cli::Command::Resume(arguments) => commands::resume::main(arguments),
+        cli::Command::Report(arguments) => commands::report::main(arguments),
         cli::Command::Config(arguments) => commands::config::main(&arguments),
         cli::Command::Doctor(arguments) => commands::doctor::main(&arguments),
         cli::Command::Completions(arguments) => commands::completions::main(&arguments),

@@ -114,7 +114,11 @@ impl Observer for Progress {
                     clock.follow(log.clone(), *planned);
                 }
             }
-            Event::RunFinished { run, report, workload, exit_code } => {
+            Event::RunFinished { run, report, summary, workload, exit_code } => {
+                let screen = summary.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
+                if let Some(screen) = screen {
+                    self.say(&format!("\n{screen}"));
+                }
                 match report {
                     Some(report) => self.say(&format!("report     {}", self.shown(report))),
                     None => self.say(&format!("run        {} (no report was asked for)", self.shown(run))),

@@ -361,6 +361,32 @@ fn the_demo_ends_with_its_report() {
             && report.contains("| `:decode/step` | push/pop | 16 |"),
         "{report}"
     );
-    assert!(ran.stderr.contains("/report.md\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("/report.html\n"), "{}", ran.stderr);
     assert_eq!(step(&sandbox.manifest(), "rehearse")["status"], "done");
+}
+
+/// The screen that a run ends with can be had again.
+#[test]
+fn one_screen_about_a_run() {
+    let sandbox = Sandbox::new();
+    let none = sandbox.output(&["report"]);
+    assert_eq!(none.code, 2);
+    assert!(none.stderr.starts_with("error: there is no run in `"), "{}", none.stderr);
+    let ran = sandbox.output(&["demo"]);
+    let run = sandbox.only_run();
+    let newest = sandbox.output(&["report"]);
+    assert_eq!(newest.code, 0, "{}", newest.stderr);
+    assert!(
+        ran.stderr.contains(&newest.stdout) && newest.stdout.contains("\n  :prefill "),
+        "{}",
+        newest.stdout
+    );
+    let named = sandbox.output(&["report", "--json", run.to_str().unwrap()]);
+    let document: Value = serde_json::from_str(&named.stdout).unwrap();
+    assert_eq!(document["findings"]["stages"][0]["name"], "prefill");
+    assert!(run.join("csv/stages.csv").is_file() && !run.join("csv/kernels.csv").exists());
+    std::fs::remove_file(run.join("summary.txt")).unwrap();
+    let lost = sandbox.output(&["report", run.to_str().unwrap()]);
+    assert_eq!(lost.code, 2);
+    assert!(lost.stderr.contains("go on with it: rangefinder resume "), "{}", lost.stderr);
 }

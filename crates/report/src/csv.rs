@@ -1,6 +1,88 @@
 //! Tables for other programs. Times are nanoseconds.
 
 use analysis::Findings;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::page::Page;
+
+/// Every table of a run that has rows: its file's name and its text.
+pub fn csv_tables(page: &Page<'_>) -> Vec<(&'static str, String)> {
+    let mut tables = Vec::new();
+    if let Some(findings) = page.findings {
+        tables.extend([
+            ("kernels.csv", kernels_csv(findings)),
+            ("regions.csv", regions_csv(findings)),
+            ("stages.csv", rows(&findings.stages)),
+            ("operators.csv", rows(&findings.operators)),
+            ("idle.csv", rows(&findings.idle)),
+            ("copies.csv", rows(&findings.memcpy)),
+            ("calls.csv", rows(&findings.api)),
+        ]);
+    }
+    if let Some(joined) = page.joined {
+        tables.push(("bounds.csv", rows(&joined.kernels)));
+    }
+    tables.extend([
+        ("roofline.csv", rows(page.roofline)),
+        ("efficiency.csv", rows(page.efficiency)),
+        ("recommendations.csv", rows(page.recommendations)),
+        ("overhead.csv", rows(page.overhead)),
+    ]);
+    tables.retain(|(_, text)| text.lines().nth(1).is_some());
+    tables
+}
+
+/// A column for each field, in the order in which they first appear; what lies in a field has its
+/// name before its own (`steady.p50_ns`), and a list is one cell of JSON.
+fn rows<T: Serialize>(rows: &[T]) -> String {
+    let rows: Vec<Vec<(String, String)>> = rows
+        .iter()
+        .map(|row| {
+            let mut cells = Vec::new();
+            flatten("", serde_json::to_value(row).unwrap_or_default(), &mut cells);
+            cells
+        })
+        .collect();
+    let mut columns: Vec<&str> = Vec::new();
+    for (name, _) in rows.iter().flatten() {
+        if !columns.contains(&name.as_str()) {
+            columns.push(name);
+        }
+    }
+    // A field that is absent in one row and a group in another is told by the group.
+    columns.retain(|name| !rows.iter().flatten().any(|(other, _)| is_within(other, name)));
+    let mut text = line(&columns.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    for row in &rows {
+        let cell =
+            |column: &&str| row.iter().find(|(name, _)| name == column).map(|(_, value)| value.clone());
+        text.push_str(&line(
+            &columns.iter().map(|column| cell(column).unwrap_or_default()).collect::<Vec<_>>(),
+        ));
+    }
+    text
+}
+
+/// Whether a column is one of a group's.
+fn is_within(column: &str, group: &str) -> bool {
+    column.strip_prefix(group).is_some_and(|rest| rest.starts_with(GROUP))
+}
+
+const GROUP: char = '.';
+
+fn flatten(name: &str, value: Value, cells: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                let name = if name.is_empty() { field } else { format!("{name}{GROUP}{field}") };
+                flatten(&name, value, cells);
+            }
+        }
+        Value::Null => cells.push((name.to_owned(), String::new())),
+        Value::String(text) => cells.push((name.to_owned(), text)),
+        value => cells.push((name.to_owned(), value.to_string())),
+    }
+}
 
 pub(crate) fn line(fields: &[String]) -> String {
     let quoted: Vec<String> = fields

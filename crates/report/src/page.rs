@@ -1,6 +1,6 @@
 //! What a run has to say, put together once for every form it is told in.
 
-use analysis::{CounterRegions, Efficiency, Findings, Joined, Recommendation, RooflinePoint};
+use analysis::{CounterRegions, Efficiency, Findings, Joined, Overhead, Recommendation, RooflinePoint};
 use trace::Trace;
 
 /// Everything that a report may show. What a run does not have is absent, and said so.
@@ -23,6 +23,9 @@ pub struct Page<'a> {
     /// MFU and MBU of stages, or why they are not known.
     pub efficiency: &'a [Efficiency],
     pub no_efficiency: Option<&'a str>,
+    /// What the profiler cost, or why that is not known.
+    pub overhead: &'a [Overhead],
+    pub no_overhead: Option<&'a str>,
     /// Names and values: machine, GPU, tools, versions.
     pub environment: &'a [(String, String)],
     /// Passes and the exact command of each.

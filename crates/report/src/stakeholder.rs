@@ -16,6 +16,7 @@ pub fn stakeholder_markdown(page: &Page<'_>) -> String {
     efficiency(&mut text, page);
     operators(&mut text, page);
     kernels(&mut text, page);
+    overhead(&mut text, page);
     takeaways(&mut text, page);
     recommendations(&mut text, page);
     text
@@ -171,10 +172,31 @@ fn kernels(text: &mut String, page: &Page<'_>) {
 }
 
 /// What limits most of a kernel's time.
-fn limit(page: &Page<'_>, name: &str) -> String {
+pub(crate) fn limit(page: &Page<'_>, name: &str) -> String {
     let kinds = page.joined.iter().flat_map(|joined| &joined.kernels).filter(|kernel| kernel.name == name);
     let known = kinds.filter(|kernel| !kernel.results.is_empty()).max_by_key(|kernel| kernel.gpu_ns);
     known.map_or("not measured".to_owned(), |kernel| kernel.bound.as_str().to_owned())
+}
+
+fn overhead(text: &mut String, page: &Page<'_>) {
+    text.push_str("## Profiling Overhead\n\n");
+    if page.overhead.is_empty() {
+        return not_measured(text, page.no_overhead.unwrap_or("the program was recorded only once"));
+    }
+    text.push_str("| region | instances | rehearsed | profiled | ratio |\n|---|---:|---:|---:|---:|\n");
+    for row in page.overhead.iter().take(TOP) {
+        text.push_str(&format!(
+            "| {} | {} | {} | {} | {:.2} |\n",
+            cell(&row.region),
+            row.instances,
+            duration(row.rehearsed_ns as f64),
+            duration(row.profiled_ns as f64),
+            row.ratio,
+        ));
+    }
+    text.push_str(
+        "\nMedians of the instances after the first. In the rehearsal only the tracer is in the program.\n\n",
+    );
 }
 
 fn takeaways(text: &mut String, page: &Page<'_>) {

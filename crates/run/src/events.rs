@@ -40,6 +40,8 @@ pub enum Event {
     RunFinished {
         run: PathBuf,
         report: Option<PathBuf>,
+        /// One screen about it.
+        summary: Option<PathBuf>,
         workload: Option<String>,
         exit_code: u8,
     },

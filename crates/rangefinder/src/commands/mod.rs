@@ -6,6 +6,7 @@ pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod ranges;
+pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
 

@@ -26,7 +26,11 @@ pub struct Told {
 
 impl Told {
     pub fn html(&self) -> String {
-        report::html(&Page {
+        report::html(&self.page())
+    }
+
+    pub fn page(&self) -> Page<'_> {
+        Page {
             title: &self.title,
             workload: &self.workload,
             verdicts: &self.verdicts,
@@ -39,10 +43,12 @@ impl Told {
             recommendations: &self.insight.recommendations,
             efficiency: &self.efficiency,
             no_efficiency: None,
+            overhead: &self.insight.overhead,
+            no_overhead: None,
             environment: &self.environment,
             commands: &self.commands,
             warnings: &self.warnings,
-        })
+        }
     }
 }
 
@@ -96,7 +102,6 @@ pub fn real(trace: &str, report: Option<&str>) -> Told {
     }
 }
 
-#[cfg(feature = "browser")]
 /// The toy's launches as a device with more levels and a tensor pipe would show them.
 pub fn with_levels(mut told: Told) -> Told {
     for point in &mut told.insight.roofline {

@@ -235,6 +235,7 @@ pub enum Format {
     Json,
     Html,
     Perfetto,
+    Csv,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -1,6 +1,6 @@
 //! `run.json`: what a run is, what has been done, what came of it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use nsight::verdict::{Cause, Verdict};
 use serde::{Deserialize, Serialize};
@@ -157,6 +157,14 @@ pub struct VerdictRecord {
     /// Which rung of the ladder it was.
     pub rung: String,
     pub verdict: Verdict,
+}
+
+/// The runs below a folder, the newest first.
+pub fn newest(root: &Path) -> impl Iterator<Item = (PathBuf, Manifest)> {
+    let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
+    let mut runs: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    runs.sort();
+    runs.into_iter().rev().filter_map(|run| Manifest::read(&run).ok().map(|manifest| (run, manifest)))
 }
 
 impl Manifest {

@@ -15,5 +15,5 @@ pub use keep::{Kept, remove_older};
 pub(crate) use manifest::now;
 pub use manifest::{
     Invocation, MANIFEST, Manifest, Pass, RunStatus, Step, StepName, StepStatus, VerdictRecord,
-    WorkloadRecord,
+    WorkloadRecord, newest,
 };

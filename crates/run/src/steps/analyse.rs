@@ -1,6 +1,6 @@
 //! Step 7: what the timeline says.
 
-use analysis::{Findings, Options, Region, STAGES, analyse, insight};
+use analysis::{Findings, Options, Overhead, Region, STAGES, analyse, insight};
 use nsight::nsys::ends_with;
 use nsight::verdict::Outcome;
 use nsight::wanted;
@@ -33,6 +33,10 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
     match model::efficiency_of(run, &findings, &insight) {
         Ok(found) => insight.efficiency = found,
         Err(why) => insight.no_efficiency = Some(why),
+    }
+    match overhead_of(run) {
+        Ok(found) => insight.overhead = found,
+        Err(why) => insight.no_overhead = Some(why),
     }
     run.files.json("analysis.json", &findings)?;
     run.files.text("kernels.md", &report::kernels_markdown(&findings))?;
@@ -81,6 +85,25 @@ fn find_timeline(run: &mut Run, context: &mut Context<'_>) -> Option<&'static st
         !inventory.is_empty() || !inventory.trace.calls.is_empty() || !inventory.trace.activities.is_empty()
     };
     run.inventory.as_ref().filter(something).map(|_| "rehearsal")
+}
+
+/// What nsys cost: the program as a whole, and each region that both recordings have.
+fn overhead_of(run: &Run) -> Result<Vec<Overhead>, String> {
+    let (Some(captured), Some(inventory)) = (&run.captured, &run.inventory) else {
+        return Err("the program was recorded only once".to_owned());
+    };
+    let wall = |name: &str| {
+        let pass = run.manifest.passes.iter().rfind(|pass| pass.name == name)?;
+        i64::try_from(pass.wall_ms.checked_mul(1_000_000)?).ok().filter(|ns| *ns > 0)
+    };
+    let mut rows = Vec::new();
+    if let (Some(rehearsed_ns), Some(profiled_ns)) = (wall("rehearsal"), wall("nsys")) {
+        let ratio = profiled_ns as f64 / rehearsed_ns as f64;
+        let region = "the program, nsys's own work at its end included".to_owned();
+        rows.push(Overhead { region, instances: 1, rehearsed_ns, profiled_ns, ratio });
+    }
+    rows.extend(analysis::overhead(&inventory.regions, &analysis::regions(captured)));
+    Ok(rows)
 }
 
 /// The busiest device and what it waits for, or what there is instead.

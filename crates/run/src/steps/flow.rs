@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::begin::RunError;
+use super::report::{DOCUMENT, SUMMARY};
 use super::{analyse, counters, doctor, plan, rehearse, report, timeline};
 use analysis::{CounterRegions, Findings, Insight};
 use nsight::nsys::RangeEnd;
@@ -176,13 +177,12 @@ impl Run {
         self.save()?;
         self.remove_older(context);
         let last = self.manifest.workload_pass();
-        let report = ["report.md", "report.json"]
-            .map(|name| self.files.path(name))
-            .into_iter()
-            .find(|path| path.is_file());
+        let there = |name: &str| Some(self.files.path(name)).filter(|path| path.is_file());
+        let report = ["report.html", "report.md", DOCUMENT].into_iter().find_map(there);
         context.observer.see(&Event::RunFinished {
             run: self.folder().to_owned(),
             report,
+            summary: there(SUMMARY),
             workload: last.map(|pass| pass.ending.to_string()),
             exit_code: exit.code(),
         });

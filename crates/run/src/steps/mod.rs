@@ -17,4 +17,5 @@ mod verdicts;
 pub use begin::{RunError, Start, begin, redactor as config_redactor};
 pub use flow::{Outcome, Run};
 pub use plan::plan_text;
+pub use report::{DOCUMENT, SUMMARY};
 pub use resume::{Resume, reopen};

@@ -13,7 +13,7 @@ use crate::config::{CaptureRange, Config, Enable, Resolved};
 use crate::gates::{instances, nothing_is_meant, proof_screen, proofs_json, prove_gate, range_end};
 use crate::quote::{shell_line, shell_word};
 use crate::rehearsal::{Inventory, read_rehearsal};
-use crate::rundir::Manifest;
+use crate::rundir::newest;
 use crate::workload::Workload;
 
 /// The gates of the configuration, proven against the rehearsal.
@@ -168,10 +168,7 @@ struct Latest {
 
 /// The newest run of this workload that has traces.
 fn latest_rehearsal(root: &Path, argv: &[String], cwd: &Path) -> Option<Latest> {
-    let mut runs: Vec<PathBuf> = std::fs::read_dir(root).ok()?.flatten().map(|entry| entry.path()).collect();
-    runs.sort();
-    runs.into_iter().rev().find_map(|run| {
-        let manifest = Manifest::read(&run).ok()?;
+    newest(root).find_map(|(run, manifest)| {
         if manifest.workload.argv != argv || Path::new(&manifest.workload.cwd) != cwd {
             return None;
         }

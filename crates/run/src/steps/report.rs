@@ -12,6 +12,21 @@ use crate::quote::shell_line;
 use crate::rehearsal::Inventory;
 use crate::rundir::{Pass, StepName, StepStatus, WriteError};
 
+/// One screen.
+pub const SUMMARY: &str = "summary.txt";
+/// Everything, for programs.
+pub const DOCUMENT: &str = "report.json";
+
+/// What a run leaves for people, in the order in which they would open it.
+const FILES: [(&str, &str); 6] = [
+    ("report.html", "everything, for a browser"),
+    ("report.md", "everything, as text"),
+    ("stakeholder_summary.md", "one page"),
+    ("trace.perfetto", "for ui.perfetto.dev"),
+    (DOCUMENT, "for programs"),
+    ("csv/", "every table"),
+];
+
 /// Rows of each table.
 const TOP: usize = 20;
 
@@ -22,6 +37,15 @@ pub(super) fn step(run: &mut Run) -> Result<StepResult, RunError> {
         if let Err(error) = write(run, format) {
             failed.push(error.to_string());
         }
+    }
+    // Last, since it names what there is.
+    let there: Vec<String> = FILES
+        .iter()
+        .filter(|(name, _)| run.files.path(name).exists())
+        .map(|(name, what)| format!("{name:<24}{what}"))
+        .collect();
+    if let Err(error) = run.files.text(SUMMARY, &with_page(run, |page| report::summary(page, &there))) {
+        failed.push(error.to_string());
     }
     Ok(match failed.is_empty() {
         true => StepResult::Done(None),
@@ -35,9 +59,16 @@ fn write(run: &Run, format: Format) -> Result<(), WriteError> {
             run.files.text("report.md", &markdown(run))?;
             run.files.text("stakeholder_summary.md", &with_page(run, report::stakeholder_markdown))
         }
-        Format::Json => run.files.json("report.json", &document(run)),
+        Format::Json => run.files.json(DOCUMENT, &document(run)),
         Format::Html => run.files.text("report.html", &with_page(run, report::html)),
         Format::Perfetto => perfetto(run),
+        Format::Csv => {
+            let tables = with_page(run, report::csv_tables);
+            if !tables.is_empty() {
+                run.files.folder("csv")?;
+            }
+            tables.iter().try_for_each(|(name, text)| run.files.text(&format!("csv/{name}"), text))
+        }
     }
 }
 
@@ -99,6 +130,8 @@ fn with_page<T>(run: &Run, told: impl FnOnce(&Page<'_>) -> T) -> T {
         recommendations: &run.insight.recommendations,
         efficiency: &run.insight.efficiency,
         no_efficiency: run.insight.no_efficiency.as_deref(),
+        overhead: &run.insight.overhead,
+        no_overhead: run.insight.no_overhead.as_deref(),
         environment: &environment(run),
         commands: &commands,
         warnings: &manifest.warnings,
@@ -113,6 +146,7 @@ fn document(run: &Run) -> serde_json::Value {
         "passes": run.manifest.passes,
         "verdicts": run.manifest.verdicts,
         "counters": run.counters.as_ref().map(|counters| report::counter_regions_json(&counters.regions)),
+        "findings": run.findings,
         "insight": run.insight,
         "rehearsal": run.inventory.as_ref().map(Inventory::to_json),
         "environment": run.provenance.as_ref().map(|provenance| json!({
@@ -133,6 +167,7 @@ fn markdown(run: &Run) -> String {
         line(&mut text, &format!("## Timeline\n\n```text\n{}```\n", report::terminal(findings, TOP)));
     }
     insight_sections(&mut text, run);
+    overhead_section(&mut text, run);
     if let Some(counters) = &run.counters {
         let text_table = report::counters_terminal("ncu", &counters.regions, TOP);
         line(&mut text, &format!("## Counters\n\n```text\n{text_table}```\n"));
@@ -184,6 +219,24 @@ fn insight_sections(text: &mut String, run: &Run) {
         let body = report::roofline_text(&run.insight.roofline, TOP);
         line(text, &format!("## Roofline\n\n```text\n{body}```\n"));
     }
+}
+
+/// What nsys did to the times above.
+fn overhead_section(text: &mut String, run: &Run) {
+    if run.insight.overhead.is_empty() {
+        return;
+    }
+    text.push_str("## What profiling cost\n\nMedians of the instances after the first, with nsys and in the rehearsal.\n\n");
+    text.push_str("| region | instances | rehearsed ms | profiled ms | ratio |\n|---|---:|---:|---:|---:|\n");
+    for row in run.insight.overhead.iter().take(TOP) {
+        let ms = |ns: i64| format!("{:.3}", ns as f64 / 1e6);
+        let (alone, with) = (ms(row.rehearsed_ns), ms(row.profiled_ns));
+        line(
+            text,
+            &format!("| {} | {} | {alone} | {with} | {:.2} |", cell(&row.region), row.instances, row.ratio),
+        );
+    }
+    text.push('\n');
 }
 
 fn pass_section(text: &mut String, pass: &Pass) {

@@ -1,0 +1,51 @@
+//! `rangefinder report`
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use run::Exit;
+use run::config::{Request, resolve};
+use run::rundir::{Manifest, newest};
+use run::steps::{DOCUMENT, SUMMARY};
+
+use super::{here, print};
+use crate::cli::ReportArguments;
+
+pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
+    let run = match arguments.run {
+        Some(run) => run,
+        None => latest()?,
+    };
+    if let Err(why) = Manifest::read(&run) {
+        bail!("`{}` is no run directory: {why}", run.display());
+    }
+    let name = if arguments.json { DOCUMENT } else { SUMMARY };
+    let file = run.join(name);
+    match std::fs::read_to_string(&file) {
+        Ok(text) => print(&text)?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!(
+            "the run has no {name}: it ended before its report was written, or was not asked for one \
+             (`report.formats`)\ngo on with it: rangefinder resume {}",
+            run::shell_word(&run.to_string_lossy())
+        ),
+        Err(error) => return Err(error).with_context(|| format!("`{}`", file.display())),
+    }
+    Ok(Exit::Complete)
+}
+
+/// The newest run where runs are put.
+fn latest() -> Result<PathBuf> {
+    let here = here()?;
+    let request = Request {
+        presets: Vec::new(),
+        file: None,
+        overrides: Vec::new(),
+        command: Vec::new(),
+        cwd: here.clone(),
+    };
+    let root = here.join(&resolve(&request)?.config.run.dir.0);
+    match newest(&root).next() {
+        Some((run, _)) => Ok(run),
+        None => bail!("there is no run in `{}`", root.display()),
+    }
+}

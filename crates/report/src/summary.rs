@@ -1,0 +1,226 @@
+//! One screen: what was captured, where the time goes, what to change.
+
+use analysis::{Findings, IdleRow};
+
+use crate::page::Page;
+use crate::stakeholder::limit;
+use crate::table::Align::{Left, Right};
+use crate::table::{printable, shortened, table};
+use crate::units::{duration, percent};
+
+const WIDEST: usize = 100;
+const WIDEST_NAME: usize = 44;
+const KERNELS: usize = 5;
+const REGIONS: usize = 5;
+const ADVICE: usize = 3;
+/// Devices, idle causes and costs in a sentence.
+const MOST_NAMED: usize = 4;
+
+/// The screen; `files` are those that were written, as they are to be opened.
+pub fn summary(page: &Page<'_>, files: &[String]) -> String {
+    let mut text = format!("{}\n{}\n", printable(page.title), fitted("", page.workload));
+    captures(&mut text, page);
+    if let Some(findings) = page.findings {
+        time(&mut text, findings);
+        stages(&mut text, page, findings);
+        kernels(&mut text, page, findings);
+    }
+    advice(&mut text, page);
+    cost(&mut text, page);
+    if !files.is_empty() {
+        heading(&mut text, "files");
+        files.iter().for_each(|file| text.push_str(&format!("  {}\n", printable(file))));
+    }
+    text
+}
+
+fn heading(text: &mut String, title: &str) {
+    text.push_str(&format!("\n{title}\n"));
+}
+
+/// As many lines as it needs, the first after `before`.
+fn wrapped(text: &mut String, before: &str, words: &str) {
+    let indent = before.chars().count();
+    let mut line = before.to_owned();
+    for word in printable(&words.replace('\n', " ")).split_whitespace() {
+        let wide = line.chars().count() + word.chars().count() > WIDEST;
+        if wide && line.chars().count() > indent {
+            text.push_str(&format!("{}\n", line.trim_end()));
+            line = " ".repeat(indent);
+        }
+        line.push_str(word);
+        line.push(' ');
+    }
+    text.push_str(&format!("{}\n", line.trim_end()));
+}
+
+/// One line, not wider than the screen.
+fn fitted(before: &str, text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    format!("{before}{}", shortened(&printable(line), WIDEST - before.chars().count()))
+}
+
+/// What each tool ended with, and what to do where it is not all; then what was not tried.
+fn captures(text: &mut String, page: &Page<'_>) {
+    heading(text, "captures");
+    let mut said = false;
+    for (at, verdict) in page.verdicts.iter().enumerate() {
+        // Of a ladder the last rung counts.
+        if page.verdicts[at + 1..].iter().any(|later| later.tool == verdict.tool) {
+            continue;
+        }
+        said = true;
+        let before = format!("  {:<9}  {:<9}  ", verdict.tool, verdict.outcome);
+        wrapped(text, &before, &verdict.text);
+        if let Some(remedy) = verdict.remedy.as_ref().filter(|_| verdict.outcome != "captured") {
+            wrapped(text, "             do: ", remedy);
+        }
+    }
+    for step in page.steps.iter().filter(|step| ["skipped", "failed", "interrupted"].contains(&&*step.status))
+    {
+        said = true;
+        let before = format!("  {:<9}  {:<9}  ", step.name, step.status);
+        wrapped(text, &before, step.note.lines().next().unwrap_or_default());
+    }
+    if !said {
+        text.push_str("  none was tried\n");
+    }
+}
+
+fn time(text: &mut String, findings: &Findings) {
+    heading(text, "where the time goes");
+    text.push_str(&format!(
+        "  {} recorded: {}\n",
+        duration(findings.span_ns as f64),
+        printable(&findings.source)
+    ));
+    let devices: Vec<&IdleRow> = findings.idle.iter().filter(|row| row.region.is_none()).collect();
+    for row in devices.iter().take(MOST_NAMED) {
+        let causes: Vec<String> = row
+            .cause_shares
+            .iter()
+            .take(MOST_NAMED)
+            .map(|(cause, share)| format!("{cause} {}", percent(*share)))
+            .collect();
+        let waits =
+            if causes.is_empty() { String::new() } else { format!(", waits for {}", causes.join(", ")) };
+        text.push_str(&format!("  GPU {} busy {}{waits}\n", row.device, percent(row.busy_share)));
+    }
+    if devices.len() > MOST_NAMED {
+        text.push_str(&format!("  and {} devices more\n", devices.len() - MOST_NAMED));
+    }
+}
+
+/// Stages where there are any, else the longest regions.
+fn stages(text: &mut String, page: &Page<'_>, findings: &Findings) {
+    let busy = |path: &str| {
+        let row = findings.idle.iter().find(|row| row.region.as_deref() == Some(path));
+        row.map(|row| percent(row.busy_share)).unwrap_or_default()
+    };
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for stage in findings.stages.iter().take(REGIONS) {
+        let Some(times) = stage.times else { continue };
+        let steady = stage.steady.unwrap_or(times);
+        let efficiency = page.efficiency.iter().find(|row| row.stage == stage.name);
+        rows.push(vec![
+            shortened(&stage.region, WIDEST_NAME),
+            times.count.to_string(),
+            duration(times.total_ns as f64),
+            duration(steady.p50_ns as f64),
+            duration(steady.p95_ns as f64),
+            busy(&stage.region),
+            stage.tokens_per_second.map(|rate| format!("{rate:.1}")).unwrap_or_default(),
+            efficiency.map(|row| percent(row.mfu)).unwrap_or_default(),
+        ]);
+    }
+    let mut columns = vec![("stage", Left), ("instances", Right), ("total", Right), ("p50", Right)];
+    columns.extend([("p95", Right), ("GPU busy", Right), ("tokens/s", Right), ("MFU", Right)]);
+    if rows.is_empty() {
+        let mut regions: Vec<_> = findings.regions.iter().collect();
+        regions.sort_by_key(|row| std::cmp::Reverse(row.wall_ns));
+        rows.extend(regions.iter().take(REGIONS).map(|row| {
+            let mean = row.wall_ns as f64 / row.instances.max(1) as f64;
+            vec![
+                shortened(&row.path, WIDEST_NAME),
+                row.instances.to_string(),
+                duration(row.wall_ns as f64),
+                duration(mean),
+                busy(&row.path),
+                row.kernels_inclusive.to_string(),
+            ]
+        }));
+        columns = vec![("region", Left), ("instances", Right), ("total", Right), ("mean", Right)];
+        columns.extend([("GPU busy", Right), ("kernels", Right)]);
+    }
+    // What was not measured takes no room.
+    let kept: Vec<bool> = (0..columns.len()).map(|at| rows.iter().any(|row| !row[at].is_empty())).collect();
+    let keep = |at: &usize| kept[*at];
+    let columns: Vec<_> = (0..columns.len()).filter(keep).map(|at| columns[at]).collect();
+    let rows: Vec<Vec<String>> =
+        rows.iter().map(|row| (0..row.len()).filter(keep).map(|at| row[at].clone()).collect()).collect();
+    if !rows.is_empty() {
+        text.push('\n');
+        indented(text, &table(&columns, &rows));
+    }
+}
+
+fn kernels(text: &mut String, page: &Page<'_>, findings: &Findings) {
+    if findings.kernels.is_empty() {
+        return;
+    }
+    let rows: Vec<Vec<String>> = findings
+        .kernels
+        .iter()
+        .take(KERNELS)
+        .map(|row| {
+            let statistics = row.statistics;
+            vec![
+                percent(statistics.share),
+                duration(statistics.total_ns as f64),
+                statistics.calls.to_string(),
+                limit(page, &row.name),
+                shortened(&row.short_name, WIDEST_NAME),
+            ]
+        })
+        .collect();
+    let columns =
+        [("share", Right), ("total", Right), ("calls", Right), ("limited by", Left), ("kernel", Left)];
+    text.push('\n');
+    indented(text, &table(&columns, &rows));
+    if findings.kernels.len() > KERNELS {
+        text.push_str(&format!("  and {} kernels more\n", findings.kernels.len() - KERNELS));
+    }
+}
+
+fn indented(text: &mut String, table: &str) {
+    table.lines().for_each(|line| text.push_str(&format!("  {line}\n")));
+}
+
+fn advice(text: &mut String, page: &Page<'_>) {
+    if page.recommendations.is_empty() {
+        return;
+    }
+    heading(text, "what to change");
+    for (at, advice) in page.recommendations.iter().take(ADVICE).enumerate() {
+        let stake = format!("{} at stake, at most {:.2}x", percent(advice.share), advice.gain);
+        wrapped(text, &format!("  {}. ", at + 1), &format!("{}: {stake}", advice.title));
+        wrapped(text, "     do: ", &advice.advice);
+    }
+    if page.recommendations.len() > ADVICE {
+        text.push_str(&format!("  and {} more\n", page.recommendations.len() - ADVICE));
+    }
+}
+
+/// What the profiler did to the times above.
+fn cost(text: &mut String, page: &Page<'_>) {
+    let costs: Vec<String> = page
+        .overhead
+        .iter()
+        .take(MOST_NAMED)
+        .map(|row| format!("{} {:.2}x", shortened(&row.region, WIDEST_NAME), row.ratio))
+        .collect();
+    if !costs.is_empty() {
+        heading(text, "what profiling cost");
+        text.push_str(&format!("{}\n", fitted("  against the rehearsal: ", &costs.join(", "))));
+    }
+}

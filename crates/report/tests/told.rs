@@ -1,0 +1,131 @@
+//! One screen, one page and tables of the same run.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![allow(dead_code, unreachable_pub, missing_debug_implementations, reason = "modules of one test")]
+
+#[path = "browser/pages.rs"]
+mod pages;
+
+use analysis::Overhead;
+use pages::Told;
+
+fn toy() -> Told {
+    let mut told = pages::real("toy-2025.3.1.sqlite", Some("toy-kernel.ncu-rep.gz"));
+    told.insight.overhead = vec![Overhead {
+        region: ":A".to_owned(),
+        instances: 3,
+        rehearsed_ns: 1_000_000,
+        profiled_ns: 1_250_000,
+        ratio: 1.25,
+    }];
+    told
+}
+
+#[test]
+fn one_screen() {
+    let told = toy();
+    let files = ["report.html             everything, for a browser".to_owned()];
+    let text = report::summary(&told.page(), &files);
+    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    assert!(text.lines().count() <= 48, "{text}");
+    insta::assert_snapshot!(text);
+    insta::assert_snapshot!("nothing_at_all", report::summary(&Told::default().page(), &[]));
+}
+
+#[test]
+fn one_page() {
+    insta::assert_snapshot!(report::stakeholder_markdown(&toy().page()));
+}
+
+/// Every table is rectangular, and has the rows of what it is made from.
+#[test]
+fn tables() {
+    let told = toy();
+    let tables = report::csv_tables(&told.page());
+    let findings = told.findings.as_ref().unwrap();
+    let rows = |name: &str| {
+        let (_, text) =
+            tables.iter().find(|(other, _)| *other == name).unwrap_or_else(|| panic!("no {name}"));
+        let mut reader = csv_rows(text);
+        let header = reader.remove(0);
+        assert!(reader.iter().all(|row| row.len() == header.len()), "{name}");
+        (header, reader.len())
+    };
+    assert_eq!(rows("kernels.csv").1, findings.kernels.len());
+    assert_eq!(rows("regions.csv").1, findings.regions.len());
+    assert_eq!(rows("idle.csv").1, findings.idle.len());
+    assert_eq!(rows("calls.csv").1, findings.api.len());
+    assert_eq!(rows("bounds.csv").1, told.insight.joined.as_ref().unwrap().kernels.len());
+    assert_eq!(rows("roofline.csv").1, told.insight.roofline.len());
+    assert_eq!(
+        rows("overhead.csv"),
+        (["region", "instances", "rehearsed_ns", "profiled_ns", "ratio"].map(str::to_owned).to_vec(), 1)
+    );
+    assert!(!tables.iter().any(|(name, _)| *name == "operators.csv"), "a table without rows is no file");
+    let headers: Vec<String> =
+        tables.iter().map(|(name, text)| format!("{name}: {}", text.lines().next().unwrap())).collect();
+    insta::assert_snapshot!("headers", headers.join("\n"));
+}
+
+/// docs/report-json.md has a section for each of these, with every field.
+#[test]
+fn every_field_is_documented() {
+    let mut told = toy();
+    told.insight.efficiency = told.efficiency.clone();
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/report-json.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let (shared, sections) = text.split_once("\n## ").unwrap();
+    let shared = shared.rsplit_once("**times**").unwrap().1;
+    let mut missing = Vec::new();
+    for (part, value) in [
+        ("findings", serde_json::to_value(told.findings.as_ref().unwrap()).unwrap()),
+        ("insight", serde_json::to_value(&told.insight).unwrap()),
+    ] {
+        let mut fields = std::collections::BTreeSet::new();
+        collect(part, &value, &mut fields);
+        for (object, field) in fields {
+            let section = sections.split("\n## ").find(|section| section.starts_with(&format!("`{object}`")));
+            let said = |text: &str| text.contains(&format!("`{field}`"));
+            let found =
+                section.is_some_and(|section| said(section) || section.contains("**times**") && said(shared));
+            missing.extend((!found).then(|| format!("{object} {field}")));
+        }
+    }
+    assert!(missing.is_empty(), "not in docs/report-json.md:\n{}", missing.join("\n"));
+}
+
+/// Objects, `findings.kernels[]`, and their fields.
+fn collect(path: &str, value: &serde_json::Value, fields: &mut std::collections::BTreeSet<(String, String)>) {
+    match value {
+        // Its fields are names of the program's.
+        serde_json::Value::Object(_) if path.ends_with(".domains") => {}
+        serde_json::Value::Object(object) => {
+            for (name, value) in object {
+                fields.insert((path.to_owned(), name.clone()));
+                collect(&format!("{path}.{name}"), value, fields);
+            }
+        }
+        serde_json::Value::Array(values) => {
+            values.iter().for_each(|value| collect(&format!("{path}[]"), value, fields));
+        }
+        _ => {}
+    }
+}
+
+/// A reader of CSV that knows nothing of the writer.
+fn csv_rows(text: &str) -> Vec<Vec<String>> {
+    let (mut rows, mut row, mut cell, mut quoted) = (Vec::new(), Vec::new(), String::new(), false);
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        match c {
+            '"' if quoted && characters.peek() == Some(&'"') => cell.push(characters.next().unwrap()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => row.push(std::mem::take(&mut cell)),
+            '\n' if !quoted => {
+                row.push(std::mem::take(&mut cell));
+                rows.push(std::mem::take(&mut row));
+            }
+            c => cell.push(c),
+        }
+    }
+    rows
+}
