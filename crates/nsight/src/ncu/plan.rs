@@ -49,6 +49,9 @@ pub struct Demand<'a> {
     pub wall_s: f64,
     /// All launches of the program, also those that are not to be chosen from.
     pub seen: usize,
+    /// By launch: whether a gate lets ncu see it; empty without a gate. What is not seen is
+    /// stood for by the same kernel and shape where it is.
+    pub visible: &'a [bool],
 }
 
 /// The whole program, or a region that was named.
@@ -143,6 +146,8 @@ struct Planner<'a> {
     classes: Classes,
     /// By part: the time of each kind in it.
     times: Vec<BTreeMap<u32, f64>>,
+    /// What has a launch that ncu sees, as both are told apart.
+    reachable: [BTreeSet<u32>; 2],
 }
 
 impl<'a> Planner<'a> {
@@ -158,7 +163,11 @@ impl<'a> Planner<'a> {
             times.values_mut().for_each(|time| *time /= total);
             times
         });
-        Self { demand, classes: Classes::of(launches), times: times.collect() }
+        let classes = Classes::of(launches);
+        let seen = (0..launches.sequence.len()).filter(|launch| is_visible(demand, *launch));
+        let kinds: BTreeSet<u32> = seen.map(|launch| launches.sequence[launch]).collect();
+        let firsts = kinds.iter().map(|kind| classes.first(*kind)).collect();
+        Self { demand, times: times.collect(), reachable: [firsts, kinds], classes }
     }
 
     /// Invocations until every part is covered, and the launches that they measure.
@@ -233,22 +242,34 @@ impl<'a> Planner<'a> {
         for (part, kinds) in self.times.iter().enumerate() {
             let mut times: BTreeMap<u32, f64> = BTreeMap::new();
             kinds.iter().for_each(|(kind, time)| *times.entry(self.unit(grain, *kind)).or_default() += time);
+            let reachable = |unit: &u32| self.reachable[grain as usize].contains(unit);
+            let share = match grain {
+                Grain::Class => self.demand.share,
+                // What a gate hides is measured by its class, or not at all.
+                Grain::Kind => {
+                    let seen = times.iter().filter(|(unit, _)| reachable(unit));
+                    self.demand.share * seen.map(|(_, time)| time).sum::<f64>()
+                }
+            };
+            // Shares are sums of many small ones.
+            let is_met = |covered: f64| covered + 1e-9 >= share;
             let mut reached: f64 =
                 times.iter().filter(|(unit, _)| done.contains(&(part, **unit))).map(|(_, time)| time).sum();
             let mut open: Vec<(f64, u32)> = times
                 .iter()
                 .filter(|(unit, _)| !done.contains(&(part, **unit)) && fits(**unit))
+                .filter(|(unit, _)| reachable(unit))
                 .map(|(unit, time)| (*time, *unit))
                 .collect();
             open.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
             for (time, unit) in open {
-                if self.is_met(reached) {
+                if is_met(reached) {
                     break;
                 }
                 reached += time;
                 wanted.push((time, (part, unit)));
             }
-            met &= self.is_met(reached);
+            met &= is_met(reached);
         }
         wanted.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         (self.capped(wanted), met)
@@ -269,17 +290,13 @@ impl<'a> Planner<'a> {
         keys
     }
 
-    /// Shares are sums of many small ones.
-    fn is_met(&self, covered: f64) -> bool {
-        covered + 1e-9 >= self.demand.share
-    }
-
     /// What to tell ncu, and the launches that it will then measure.
     fn select(&self, wanted: &[Key], grain: Grain) -> (Selection, Vec<usize>) {
         let launches = self.demand.launches;
         let (base, kernels, fits) = self.classes.names(wanted.iter().map(|(_, group)| *group));
-        let matched: Vec<usize> =
-            (0..launches.sequence.len()).filter(|launch| fits[launches.sequence[*launch] as usize]).collect();
+        let fits =
+            |launch: &usize| fits[launches.sequence[*launch] as usize] && is_visible(self.demand, *launch);
+        let matched: Vec<usize> = (0..launches.sequence.len()).filter(fits).collect();
         let samples = self.demand.samples;
         let window = narrowest(&matched, wanted, |launch| self.parts_of(launch, grain), samples);
         let mut best = (window.start as u64, window.len() as u64, matched[window].to_vec());
@@ -376,6 +393,10 @@ impl<'a> Planner<'a> {
             })
             .collect()
     }
+}
+
+fn is_visible(demand: &Demand<'_>, launch: usize) -> bool {
+    demand.visible.get(launch).is_none_or(|visible| *visible)
 }
 
 fn chosen(group: &LaunchGroup, samples: u64, launches: u64, share: f64) -> Chosen {

@@ -56,6 +56,7 @@ fn demand<'a>(launches: &'a LaunchGroups, parts: &'a [Part]) -> Demand<'a> {
         budget_s: Some(300.0),
         wall_s: 20.0,
         seen: launches.sequence.len(),
+        visible: &[],
     }
 }
 
@@ -167,4 +168,20 @@ fn one_region_stands_for_another() {
     let long = plan(&demand(&launches, &parts));
     assert_eq!(long.invocations.len(), 2, "{long:?}");
     assert!((share_of(&long, true) - 0.35).abs() < 1e-9 && (share_of(&long, false) - 0.35).abs() < 1e-9);
+}
+
+/// A gate hides launches from ncu, not their time from the plan.
+#[test]
+fn what_a_gate_hides_is_stood_for() {
+    let launches = launches(100);
+    let parts = whole(&launches);
+    // Only the second half of the run, and no `copy`.
+    let half = launches.sequence.len() / 2;
+    let visible: Vec<bool> =
+        (0..launches.sequence.len()).map(|at| at >= half && launches.sequence[at] != 3).collect();
+    let gated = plan(&Demand { visible: &visible, share: 1.0, ..demand(&launches, &parts) });
+    let Selection::Launches { skip, .. } = gated.invocations[0].selection else { panic!() };
+    assert!(skip < 50, "skipped are only launches that ncu sees: {skip}");
+    assert!((gated.covered - 0.9).abs() < 1e-9, "{gated:?}");
+    assert!(gated.chosen.iter().all(|kind| kind.short_name != "copy"), "{gated:?}");
 }

@@ -15,6 +15,9 @@ const PASSES_OF_A_SET: [(&str, u32); 5] =
 /// other sections of the defaults nine together.
 const PASSES_OF_A_THROUGHPUT: u32 = 9;
 
+/// So many ranges in one command.
+const MOST_NAMED: usize = 16;
+
 /// What the choice is made from.
 pub(super) struct Given<'a> {
     pub(super) config: &'a NcuConfig,
@@ -23,6 +26,9 @@ pub(super) struct Given<'a> {
     pub(super) regions: &'a [&'a Region],
     /// Whether ncu sees only what is launched in them.
     pub(super) gated: bool,
+    /// Where none is named: regions that it may be kept to if they have all that matters, so that a
+    /// warm-up outside of them is not what is measured.
+    pub(super) outermost: &'a [&'a Region],
     /// Whatever thread it is launched by.
     pub(super) any_thread: bool,
     pub(super) entries: Option<&'a [Entry]>,
@@ -37,12 +43,11 @@ pub(super) enum Choice {
     Planned {
         plan: Plan,
         notes: Vec<String>,
+        /// Whether ncu is to be kept to the outermost regions.
+        within: bool,
     },
     /// The timeline has no kernel where one is wanted; `chosen` by names or patterns.
-    NoLaunches {
-        notes: Vec<String>,
-        chosen: bool,
-    },
+    NoLaunches { notes: Vec<String>, chosen: bool },
 }
 
 pub(super) fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
@@ -87,19 +92,35 @@ pub(super) fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
     if parts.is_empty() {
         parts.push(Part { name: "the program".to_owned(), inside: vec![true; launches.sequence.len()] });
     }
-    let plan = plan(&Demand {
-        launches: &launches,
-        parts: &parts,
-        share: wanted_share,
-        most,
-        samples: count,
-        by_launch_shape: given.by_launch_shape,
-        passes: passes(given.wanted),
-        pace: Pace::default(),
-        budget_s: given.config.budget.map(|budget| budget.0.as_secs_f64()),
-        wall_s: given.wall.as_secs_f64(),
-        seen: all.sequence.len(),
-    });
+    let planned = |visible: &[bool]| {
+        plan(&Demand {
+            launches: &launches,
+            parts: &parts,
+            share: wanted_share,
+            most,
+            samples: count,
+            by_launch_shape: given.by_launch_shape,
+            passes: passes(given.wanted),
+            pace: Pace::default(),
+            budget_s: given.config.budget.map(|budget| budget.0.as_secs_f64()),
+            wall_s: given.wall.as_secs_f64(),
+            seen: all.sequence.len(),
+            visible,
+        })
+    };
+    let mut plan = planned(&[]);
+    let mut within = false;
+    if !given.outermost.is_empty() {
+        let members: Vec<Vec<bool>> =
+            given.outermost.iter().map(|region| inside(&launches, region)).collect();
+        let visible: Vec<bool> =
+            (0..launches.sequence.len()).map(|launch| members.iter().any(|member| member[launch])).collect();
+        let kept = planned(&visible);
+        within = kept.covered + 0.005 >= plan.covered && !kept.invocations.is_empty();
+        if within {
+            plan = kept;
+        }
+    }
     if plan.invocations.is_empty() {
         let budget = given.config.budget.map_or(0.0, |budget| budget.0.as_secs_f64());
         return Err(format!("`ncu.budget` of {budget:.0} s is too short for a single launch"));
@@ -109,8 +130,18 @@ pub(super) fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
     if gate_share < 0.995 {
         text.push_str(&format!("; the ranges have {:.0} % of the GPU's time", gate_share * 100.0));
     }
+    if within {
+        let names: Vec<String> = given.outermost.iter().map(|region| format!("`{}`", region.path)).collect();
+        text.push_str(&format!(", inside {}", names.join(", ")));
+    }
     notes.push(text);
-    Ok(Choice::Planned { plan, notes })
+    Ok(Choice::Planned { plan, notes, within })
+}
+
+/// The regions that are in no other, if they are few enough to be named one by one.
+pub(super) fn outermost(regions: &[Region]) -> Vec<&Region> {
+    let outer: Vec<&Region> = regions.iter().filter(|region| region.path.names.len() == 1).collect();
+    if outer.len() <= MOST_NAMED { outer } else { Vec::new() }
 }
 
 /// The part of the time of all kernels that some of them take.

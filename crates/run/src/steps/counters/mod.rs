@@ -126,11 +126,14 @@ fn launches_text(
 ) -> String {
     let meant = config.wishes().iter().flat_map(|wish| nsight::wanted(wish, &inventory.regions));
     let regions: Vec<&Region> = meant.flat_map(|wanted| wanted.regions).collect();
+    let outermost =
+        if config.wishes().is_empty() { choice::outermost(&inventory.regions) } else { Vec::new() };
     let choice = choice::choose_launches(&choice::Given {
         config,
         trace: &inventory.trace,
         regions: &regions,
         gated: !regions.is_empty(),
+        outermost: &outermost,
         any_thread: false,
         entries,
         by_launch_shape: ncu.probe.options.counts_by_launch_shape(),

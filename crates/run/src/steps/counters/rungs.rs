@@ -17,7 +17,7 @@ use trace::{Trace, in_windows};
 
 use super::super::begin::RunError;
 use super::super::flow::{Context, Run};
-use super::choice::{Choice, Given, choose_launches, has_kernels, kernels_in, passes};
+use super::choice::{Choice, Given, choose_launches, has_kernels, kernels_in, outermost, passes};
 use crate::config::CaptureRange;
 use crate::events::Event;
 use crate::ncu::{Ncu, read_plan};
@@ -69,7 +69,7 @@ pub(super) fn rungs(
     if mode == ReplayMode::AppRange {
         rungs.push(by_range(run, ncu, wanted, &setting, ReplayMode::AppRange));
     }
-    let by_kernel = match kernels(run, ncu, wanted, &setting)? {
+    let by_kernel = match kernels(run, ncu, wanted, &setting, true)? {
         Ok(by_kernel) => by_kernel,
         Err(why) if rungs.is_empty() => return Ok(Err(why)),
         Err(_) => return Ok(Ok(rungs)),
@@ -83,11 +83,16 @@ pub(super) fn rungs(
         rungs.push(rung);
     }
     rungs.push(by_kernel.rung(ReplayMode::Kernel, &setting, "kernel replay"));
+    if by_kernel.gate.is_some()
+        && let Ok(ungated) = kernels(run, ncu, wanted, &setting, false)?
+    {
+        rungs.push(ungated.rung(ReplayMode::Kernel, &setting, "kernel replay without a gate"));
+    }
     // What is not in the ranges that were named is sorted out afterwards; where they are not
     // known, nobody could.
     if matches!(setting.gate, Gate::Ranges(_)) && !setting.regions.is_empty() {
         let open = Setting { gate: Gate::None, ..setting };
-        if let Ok(ungated) = kernels(run, ncu, wanted, &open)? {
+        if let Ok(ungated) = kernels(run, ncu, wanted, &open, false)? {
             rungs.push(ungated.rung(ReplayMode::Kernel, &open, "kernel replay without a gate"));
         }
     }
@@ -283,6 +288,8 @@ fn too_long(run: &Run, wanted: &Wanted, runs: usize) -> Option<Verdict> {
 /// Kernel by kernel: what to select, and what to say about it.
 struct ByKernel {
     selections: Vec<Selection>,
+    /// Instead of the setting's, which is none.
+    gate: Option<Gate>,
     plan: Option<Plan>,
     notes: Vec<String>,
 }
@@ -295,7 +302,10 @@ impl ByKernel {
             runs: self
                 .selections
                 .iter()
-                .map(|selection| OneRun { gate: setting.gate.clone(), selection: selection.clone() })
+                .map(|selection| OneRun {
+                    gate: self.gate.clone().unwrap_or_else(|| setting.gate.clone()),
+                    selection: selection.clone(),
+                })
                 .collect(),
             planned: self.plan.as_ref().map(|plan| plan.invocations.iter().map(|one| one.launches).sum()),
             plan: self.plan.clone(),
@@ -311,6 +321,7 @@ fn kernels(
     ncu: &Ncu,
     wanted: &Wanted,
     setting: &Setting,
+    may_gate: bool,
 ) -> Result<Result<ByKernel, Verdict>, RunError> {
     let entries = entries(run)?;
     let by_launch_shape = ncu.probe.options.counts_by_launch_shape();
@@ -318,11 +329,14 @@ fn kernels(
         return Ok(without_timeline(run, setting, entries.as_deref(), by_launch_shape));
     };
     let regions: Vec<&Region> = setting.regions.iter().collect();
+    let known = run.inventory.as_ref().filter(|_| may_gate && run.ncu_wishes().is_empty());
+    let outermost = known.map(|inventory| outermost(&inventory.regions)).unwrap_or_default();
     let given = Given {
         config: &run.resolved.config.ncu,
         trace,
         regions: &regions,
         gated: matches!(setting.gate, Gate::Ranges(_)),
+        outermost: &outermost,
         any_thread: setting.any_thread,
         entries: entries.as_deref(),
         by_launch_shape,
@@ -331,8 +345,9 @@ fn kernels(
     };
     let failed = |cause, text: String| Ok(Err(verdict(Outcome::Failed, cause, text)));
     match choose_launches(&given) {
-        Ok(Choice::Planned { plan, notes }) => Ok(Ok(ByKernel {
+        Ok(Choice::Planned { plan, notes, within }) => Ok(Ok(ByKernel {
             selections: plan.invocations.iter().map(|invocation| invocation.selection.clone()).collect(),
+            gate: within.then(|| Gate::Ranges(outermost.iter().map(|region| include_of(region)).collect())),
             plan: Some(plan),
             notes,
         })),
@@ -406,7 +421,7 @@ fn without_timeline(
     notes.push(format!("no timeline says which kernels matter: measured is the {first} {of}{inside}"));
     let selection =
         Selection::Launches { kernels: names, base: NameBase::Function, skip: 0, count, by_launch_shape };
-    Ok(ByKernel { selections: vec![selection], plan: None, notes })
+    Ok(ByKernel { selections: vec![selection], gate: None, plan: None, notes })
 }
 
 /// `void ns::gemm<1>(float*)` is `gemm` to ncu.
