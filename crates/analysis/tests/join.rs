@@ -4,7 +4,9 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use analysis::{BoundKind, Confidence, Options, analyse, join, launch_groups, recommend};
+use analysis::{
+    BoundKind, Confidence, Options, analyse, counted_efficiency, join, launch_groups, recommend, roofline,
+};
 use counters::Report;
 
 fn data(name: &str) -> PathBuf {
@@ -49,6 +51,32 @@ fn launches_meet_their_counters() {
     }
     let b = joined.regions.iter().find(|region| region.region.as_deref() == Some(":B")).unwrap();
     assert_eq!(b.bounds[0].0, BoundKind::Fp32);
+}
+
+/// What ncu counted, added up by hand for a region of one kernel.
+#[test]
+fn efficiency_from_counters() {
+    let trace = trace::read_nsys(&data("toy-2025.3.1.sqlite")).unwrap();
+    let stages = ["B", "A", "empty"].map(str::to_owned).to_vec();
+    let findings = analyse(&trace, &Options { stages, ..Options::default() });
+    let report = counted();
+    let joined = join(&launch_groups(&trace), &report);
+    let points = roofline(&report);
+    let found = counted_efficiency(&findings.stages, &findings.regions, &joined, &points);
+    let of = |name: &str| found.iter().find(|row| row.stage == name).unwrap_or_else(|| panic!("{found:#?}"));
+    assert!(found.iter().all(|row| row.stage != "empty"), "nothing runs there");
+    // Three launches of fma_kernel, 40,000 rounds of 4 FMA and a product for each of 270,336 threads.
+    let b = of("B");
+    let by_hand = 132.0 * 8.0 * 256.0 * 40_000.0 * 5.0;
+    assert!((b.flops / by_hand - 1.0).abs() < 0.02, "{:e} {by_hand:e}", b.flops);
+    assert!((b.mfu - b.flops / b.seconds / b.peak_flops).abs() < 1e-9, "{b:#?}");
+    // The host does not wait for it; the kernel has most of the FP32 pipe, and of the time.
+    assert!(b.assumptions.iter().any(|line| line.contains("of the GPU, for the range closes")), "{b:#?}");
+    assert!((0.3..=1.0).contains(&b.mfu), "{b:#?}");
+    // A holds A1: its kernels are the stage's as well.
+    assert!(of("A").flops > 0.0, "{:#?}", of("A"));
+    // A copy of 256 MiB.
+    assert!((of("A").bytes.unwrap() / (2.0 * 256.0 * 1024.0 * 1024.0) - 1.0).abs() < 0.1, "{:#?}", of("A"));
 }
 
 #[test]

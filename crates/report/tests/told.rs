@@ -5,19 +5,10 @@
 #[path = "browser/pages.rs"]
 mod pages;
 
-use analysis::Overhead;
 use pages::Told;
 
 fn toy() -> Told {
-    let mut told = pages::real("toy-2025.3.1.sqlite", Some("toy-kernel.ncu-rep.gz"));
-    told.insight.overhead = vec![Overhead {
-        region: ":A".to_owned(),
-        instances: 3,
-        rehearsed_ns: 1_000_000,
-        profiled_ns: 1_250_000,
-        ratio: 1.25,
-    }];
-    told
+    pages::real("toy-2025.3.1.sqlite", Some("toy-kernel.ncu-rep.gz"))
 }
 
 #[test]

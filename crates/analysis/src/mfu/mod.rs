@@ -2,11 +2,14 @@
 //! saying where each number comes from.
 
 mod chips;
+mod counted;
 mod model;
 
+pub use counted::counted_efficiency;
 pub use model::{Decoder, Experts, Latent};
 use serde::Serialize;
 
+use crate::gpu_regions::GpuRegion;
 use crate::roofline::Ceiling;
 use crate::stages::Stage;
 
@@ -42,17 +45,33 @@ pub struct Efficiency {
     pub assumptions: Vec<String>,
 }
 
+/// What one instance of a stage takes, and how that is told: on the host, or on the GPU where
+/// its work goes on after the range has closed.
+fn seconds(stage: &Stage, regions: &[GpuRegion]) -> Option<(f64, String)> {
+    let times = stage.steady.or(stage.times).filter(|times| times.mean_ns > 0)?;
+    let host = times.mean_ns as f64 / 1e9;
+    let region = regions.iter().find(|region| region.path == stage.region);
+    let busy = region.map_or(0.0, |region| region.gpu_busy_ns as f64 / 1e9 / region.instances.max(1) as f64);
+    Some(match busy > host {
+        true => (
+            busy,
+            format!("time: {:.3} ms of the GPU, for the range closes before its work is done", busy * 1e3),
+        ),
+        false => (host, format!("time: mean of {} instances on the host, {:.3} ms", times.count, host * 1e3)),
+    })
+}
+
 /// The stages called as those of an LLM are, where their operations can be told.
 pub fn efficiency(
     stages: &[Stage],
+    regions: &[GpuRegion],
     inference: &Inference,
     device: Option<&str>,
     ceilings: &[Ceiling],
 ) -> Result<Vec<Efficiency>, String> {
     let (peak_flops, peak_bytes, peak_source) = peaks(device, ceilings)?;
     let found = stages.iter().filter_map(|stage| {
-        let times = stage.steady.or(stage.times)?;
-        let seconds = times.mean_ns as f64 / 1e9;
+        let (seconds, told) = seconds(stage, regions)?;
         let Inference { model, batch, prompt_tokens, context_tokens, head_tokens, source } = inference;
         let name = stage.name.to_lowercase();
         let (flops, bytes, shape) = if name.contains("prefill") {
@@ -65,7 +84,7 @@ pub fn efficiency(
         } else {
             return None;
         };
-        (seconds > 0.0).then(|| Efficiency {
+        Some(Efficiency {
             stage: stage.name.clone(),
             seconds,
             flops,
@@ -78,7 +97,7 @@ pub fn efficiency(
             assumptions: vec![
                 format!("operations from {source}: 2 for each weight and token, 4 for each head, dimension and token looked at"),
                 shape,
-                format!("time: mean of {} instances on the host, {:.3} ms", times.count, seconds * 1e3),
+                told,
                 format!("peaks: {peak_source}"),
             ],
         })
@@ -153,7 +172,7 @@ mod tests {
             tokens_per_second: None,
         };
         let stages = [stage("prefill", 60), stage("decode", 5), stage("tokenise", 1)];
-        let found = efficiency(&stages, &inference, Some("NVIDIA H200"), &[]).unwrap();
+        let found = efficiency(&stages, &[], &inference, Some("NVIDIA H200"), &[]).unwrap();
         assert_eq!(found.len(), 2);
         // 2 x 6.98e9 weights x 2048 tokens, and 4 x 32 x 4096 x 2048 x 2049 / 2 of attention, and the head.
         let by_hand = 2.0 * 6.98e9 * 2048.0 + 4.0 * 32.0 * 4096.0 * 2048.0 * 2049.0 / 2.0 + 1.05e9;
@@ -163,8 +182,8 @@ mod tests {
         assert!((found[1].mbu.unwrap() - 15.3e9 / 0.005 / 4.8e12).abs() < 0.03, "{:?}", found[1].mbu);
         assert!(found[1].peak_source.contains("data sheet"));
         let counted = [Ceiling { name: "tensor BF16".to_owned(), per_second: 900e12 }];
-        let found = efficiency(&stages, &inference, Some("NVIDIA H200"), &counted).unwrap();
+        let found = efficiency(&stages, &[], &inference, Some("NVIDIA H200"), &counted).unwrap();
         assert!(found[0].peak_flops == 900e12 && found[0].peak_source.contains("as ncu counted"));
-        assert!(efficiency(&stages, &inference, Some("Frobnicator"), &[]).is_err());
+        assert!(efficiency(&stages, &[], &inference, Some("Frobnicator"), &[]).is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! Advice from the timeline: what the device waits for.
 
-use super::{Recommendation, device_time_ns, percent};
+use super::{Recommendation, WORTH_A_WORD, device_time_ns, percent};
 use crate::findings::Findings;
 use crate::idle::IdleRow;
 
@@ -62,8 +62,10 @@ fn cause_ns(row: &IdleRow, cause: &str) -> i64 {
 fn waiting(findings: &Findings, whole: f64, cause: &str, called: &str, advice: &str) -> Vec<Recommendation> {
     let part =
         |row: &IdleRow| cause_ns(row, cause) as f64 / row.busy_ns.saturating_add(row.idle_ns).max(1) as f64;
-    let rows: Vec<&IdleRow> =
-        findings.idle.iter().filter(|row| cause_ns(row, cause) > 0 && part(row) >= WAITS).collect();
+    // Less is neither told nor enough to be told instead: of many thousand regions few are left.
+    let least = (MOSTLY_INSIDE * WORTH_A_WORD * whole).max(1.0);
+    let waits = |row: &&IdleRow| cause_ns(row, cause) as f64 >= least && part(row) >= WAITS;
+    let rows: Vec<&IdleRow> = findings.idle.iter().filter(waits).collect();
     let inside = |outer: &IdleRow, inner: &IdleRow| match (&outer.region, &inner.region) {
         (None, Some(_)) => true,
         (Some(outer), Some(inner)) => inner.starts_with(&format!("{outer}/")),

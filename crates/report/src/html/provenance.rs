@@ -2,8 +2,36 @@
 
 use super::escape::{prose, text};
 use crate::page::Page;
+use crate::units::duration;
 
 pub(super) fn environment(page: &Page<'_>) -> String {
+    format!("{}<h3>What profiling cost</h3>\n{}", machine(page), overhead(page))
+}
+
+/// Regions with the profiler and with only the tracer.
+fn overhead(page: &Page<'_>) -> String {
+    if page.overhead.is_empty() {
+        let why = page.no_overhead.unwrap_or("the program was recorded only once");
+        return format!("<p class=\"absent\">Not measured, because {}.</p>\n", text(why));
+    }
+    let rows = page.overhead.iter().map(|row| {
+        format!(
+            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{:.2}</td></tr>\n",
+            text(&row.region),
+            text(&duration(row.rehearsed_ns as f64)),
+            text(&duration(row.profiled_ns as f64)),
+            row.ratio
+        )
+    });
+    format!(
+        "<table class=\"plain facts\">\n<thead><tr><th scope=\"col\">region</th><th scope=\"col\">rehearsed</th>\
+         <th scope=\"col\">profiled</th><th scope=\"col\">ratio</th></tr></thead>\n<tbody>\n{}</tbody>\n</table>\n\
+         <p class=\"note\">Medians of the instances after the first.</p>\n",
+        rows.collect::<String>()
+    )
+}
+
+fn machine(page: &Page<'_>) -> String {
     if page.environment.is_empty() {
         return "<p class=\"absent\">Nothing is known about the machine.</p>\n".to_owned();
     }

@@ -16,7 +16,7 @@ const WORD_ENDS: [&str; 4] = ["TOKEN", "KEY", "AUTH", "COOKIE"];
 const WORDS: [&str; 3] = ["PASS", "PWD", "PAT"];
 
 /// Names that match the rules above and hold no secret.
-const HARMLESS: [&str; 3] = ["SSH_AUTH_SOCK", "GIT_CONFIG_KEY", "RANGEFINDER_PASS"];
+const HARMLESS: [&str; 4] = ["SSH_AUTH_SOCK", "GIT_CONFIG_KEY", "RANGEFINDER_PASS", "TIKTOKEN"];
 
 /// Shells keep directories in these.
 const DIRECTORIES: [&str; 2] = ["PWD", "OLDPWD"];
@@ -124,6 +124,7 @@ mod tests {
             "HOME",
             "TOKENIZERS_PARALLELISM",
             "SSH_AUTH_SOCK",
+            "TIKTOKEN_CACHE_DIR",
             "KEYBOARD",
             "AUTHOR",
             "PWD",

@@ -1,8 +1,8 @@
-//! MFU and MBU, where the configuration says what the model is.
+//! MFU and MBU: from what the configuration says of the model, or from what ncu counted.
 
 use std::path::Path;
 
-use analysis::{Decoder, Efficiency, Findings, Inference, Insight, ceilings, efficiency};
+use analysis::{Decoder, Efficiency, Findings, Inference, Insight, ceilings, counted_efficiency, efficiency};
 
 use super::flow::Run;
 
@@ -14,10 +14,14 @@ pub(super) fn efficiency_of(
 ) -> Result<Vec<Efficiency>, String> {
     let model = &run.resolved.config.model;
     let Some(file) = &model.config else {
-        return Err(
-            "nothing says how many operations a stage needs: name the model's config.json (`model.config`)"
-                .to_owned(),
-        );
+        let joined = insight.joined.as_ref();
+        let counted = joined
+            .map(|joined| counted_efficiency(&findings.stages, &findings.regions, joined, &insight.roofline));
+        return counted.filter(|counted| !counted.is_empty()).ok_or_else(|| {
+            "nothing says how many operations a stage needs: name the model's config.json (`model.config`), or \
+             have the kernels of the stages counted with their rooflines (`-p ncu.default`)"
+                .to_owned()
+        });
     };
     let prompt_tokens =
         model.prompt_tokens.ok_or("nothing says how long the prompts are (`model.prompt_tokens`)")?;
@@ -37,7 +41,13 @@ pub(super) fn efficiency_of(
     };
     let device = findings.devices.iter().find_map(|device| device.name.clone());
     let device = device.or_else(|| run.provenance.as_ref()?.gpus.devices.first()?.name.clone());
-    let found = efficiency(&findings.stages, &inference, device.as_deref(), &ceilings(&insight.roofline))?;
+    let found = efficiency(
+        &findings.stages,
+        &findings.regions,
+        &inference,
+        device.as_deref(),
+        &ceilings(&insight.roofline),
+    )?;
     if found.is_empty() {
         return Err("no range is called as the stages of a language model are (prefill, decode)".to_owned());
     }
