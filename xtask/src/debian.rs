@@ -30,6 +30,30 @@ pub const fn any(name: &'static str) -> Package {
     Package { name, pinned: None }
 }
 
+impl Package {
+    /// As apt is asked for it.
+    fn wanted(&self) -> String {
+        match self.pinned {
+            Some(pinned) => format!("{}={}", self.name, pinned.version),
+            None => self.name.to_owned(),
+        }
+    }
+
+    fn check(&self, file: &Path) -> Result<()> {
+        let Some(pinned) = self.pinned else { return Ok(()) };
+        let sum = quietly(Command::new("sha256sum").arg(file))?;
+        if !sum.starts_with(pinned.sha256) {
+            fs_err::remove_file(file)?;
+            bail!(
+                "`{}` is not the file it should be: SHA-256 {}",
+                file.display(),
+                sum.split(' ').next().unwrap_or_default()
+            );
+        }
+        Ok(())
+    }
+}
+
 /// Unpacks `packages` of `suite` into `folder`, all or nothing.
 pub fn unpack(suite: &str, packages: &[Package], folder: &Path) -> Result<()> {
     let apt = Apt::of(suite)?;
@@ -40,8 +64,12 @@ pub fn unpack(suite: &str, packages: &[Package], folder: &Path) -> Result<()> {
         fs_err::remove_dir_all(&fresh)?;
     }
     fs_err::create_dir_all(&fresh)?;
-    for package in packages {
-        let deb = apt.download(package, &debs)?;
+    let files = apt.download(packages, &debs).or_else(|_| {
+        // The archive may have moved on since its lists were fetched.
+        apt.update()?;
+        apt.download(packages, &debs)
+    })?;
+    for deb in files {
         quietly(Command::new("dpkg").arg("-x").arg(&deb).arg(&fresh))?;
         // The unpacked tree is what is kept.
         fs_err::remove_file(&deb)?;
@@ -73,18 +101,26 @@ impl Apt {
             format!("Dir::Etc::sourcelist={}", list.display()),
             "Dir::Etc::sourceparts=-".to_owned(),
             format!("Dir::State::lists={}", folder.join("lists").display()),
+            // What is installed here, perhaps newer than the suite, is no candidate.
+            "Dir::State::status=/dev/null".to_owned(),
             format!("Dir::Cache={}", folder.join("cache").display()),
             format!("APT::Sandbox::User={}", user.trim()),
             "Acquire::Languages=none".to_owned(),
             "Acquire::Retries=3".to_owned(),
+            "APT::Update::Error-Mode=any".to_owned(),
         ];
         let apt = Self { options };
         let updated = folder.join("updated");
         if !updated.exists() {
-            quietly(apt.command("apt-get").arg("update")).context("the package lists cannot be fetched")?;
+            apt.update()?;
             fs_err::write(updated, "")?;
         }
         Ok(apt)
+    }
+
+    fn update(&self) -> Result<()> {
+        quietly(self.command("apt-get").arg("update")).context("the package lists cannot be fetched")?;
+        Ok(())
     }
 
     fn command(&self, program: &str) -> Command {
@@ -95,27 +131,21 @@ impl Apt {
         command
     }
 
-    fn download(&self, package: &Package, into: &Path) -> Result<PathBuf> {
-        let name = match package.pinned {
-            Some(pinned) => format!("{}={}", package.name, pinned.version),
-            None => package.name.to_owned(),
+    /// All of them at once: apt takes longer to start than to fetch a small one.
+    fn download(&self, packages: &[Package], into: &Path) -> Result<Vec<PathBuf>> {
+        let wanted: Vec<String> = packages.iter().map(Package::wanted).collect();
+        let uris = quietly(self.command("apt-get").args(["download", "--print-uris"]).args(&wanted))?;
+        // 'ADDRESS' NAME_VERSION_ARCHITECTURE.deb SIZE HASH
+        let files: Vec<&str> = uris.lines().filter_map(|line| line.split_whitespace().nth(1)).collect();
+        quietly(self.command("apt-get").arg("download").args(&wanted).current_dir(into))?;
+        let path_of = |package: &Package| {
+            let of_package = |file: &&&str| file.split('_').next() == Some(package.name);
+            let file = files.iter().find(of_package);
+            let path = into.join(file.with_context(|| format!("apt does not know `{}`", package.wanted()))?);
+            package.check(&path)?;
+            Ok(path)
         };
-        let uris = quietly(self.command("apt-get").args(["download", "--print-uris", &name]))?;
-        // 'ADDRESS' FILE SIZE HASH
-        let file = uris.split_whitespace().nth(1).with_context(|| format!("apt does not know `{name}`"))?;
-        let path = into.join(file);
-        quietly(self.command("apt-get").args(["download", &name]).current_dir(into))?;
-        if let Some(pinned) = package.pinned {
-            let sum = quietly(Command::new("sha256sum").arg(&path))?;
-            if !sum.starts_with(pinned.sha256) {
-                fs_err::remove_file(&path)?;
-                bail!(
-                    "`{file}` is not the file it should be: SHA-256 {}",
-                    sum.split(' ').next().unwrap_or_default()
-                );
-            }
-        }
-        Ok(path)
+        packages.iter().map(path_of).collect()
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::debian::{self, any};
-use crate::shell::{on_path, quietly, tools_folder};
+use crate::shell::{on_path, quietly, tools_folder, write_script};
 
 /// A set of packages in a folder of its own, put on `PYTHONPATH` by a test.
 pub const SETS: [(&str, &[&str]); 11] = [
@@ -101,11 +101,4 @@ pub fn interpreter() -> Result<PathBuf> {
 fn works(python: &Path) -> bool {
     let question = "import sys, pip; sys.exit(sys.version_info[:2] != (3, 11))";
     Command::new(python).args(["-c", question]).output().is_ok_and(|output| output.status.success())
-}
-
-fn write_script(path: &Path, text: &str) -> Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    fs_err::write(path, text)?;
-    fs_err::set_permissions(path, std::fs::Permissions::from_mode(0o755))?;
-    Ok(())
 }

@@ -35,3 +35,10 @@ pub fn on_path(program: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| path.is_file())
 }
+
+pub fn write_script(path: &Path, text: &str) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    fs_err::write(path, text)?;
+    fs_err::set_permissions(path, std::fs::Permissions::from_mode(0o755))?;
+    Ok(())
+}

@@ -1,4 +1,4 @@
-//! The real vendor tools the tests run against, fetched into `target/tools`.
+//! The real vendor tools the tests run against, and a browser, fetched into `target/tools`.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,8 +7,8 @@ use std::time::Instant;
 use anyhow::Result;
 
 use crate::debian::{self, Package, any, pinned};
-use crate::python;
 use crate::shell::{quietly, tools_folder};
+use crate::{chromium, python};
 
 /// One version of one tool, as Debian packages it.
 struct Tool {
@@ -16,11 +16,13 @@ struct Tool {
     name: &'static str,
     suite: &'static str,
     packages: &'static [Package],
-    /// Must be there once it is unpacked.
+    /// What is made of the unpacked packages.
+    finish: fn(&Path) -> Result<()>,
+    /// Must be there in the end.
     program: &'static str,
 }
 
-const TOOLS: [Tool; 3] = [
+const TOOLS: [Tool; 4] = [
     Tool {
         name: "nsys-2022.4.2",
         suite: "bookworm",
@@ -36,6 +38,7 @@ const TOOLS: [Tool; 3] = [
                 "420ab94d22cb8e30feaf88f0acb7735500ffd564e5a2027f09e87438ac11615e",
             ),
         ],
+        finish: repair,
         program: "usr/bin/nsys",
     },
     Tool {
@@ -53,6 +56,7 @@ const TOOLS: [Tool; 3] = [
                 "adc9a357a0d9a81617753925a856e8e9957af10c9addae1068c3ef9be1d2a766",
             ),
         ],
+        finish: repair,
         program: "usr/bin/nsys",
     },
     Tool {
@@ -70,7 +74,15 @@ const TOOLS: [Tool; 3] = [
                 "eaca95fd753452457f9047ba260657d8f145406c7a009b958b9966fdfca8b3df",
             ),
         ],
+        finish: |_| Ok(()),
         program: "usr/bin/ncu",
+    },
+    Tool {
+        name: "chromium",
+        suite: "bookworm",
+        packages: &chromium::PACKAGES,
+        finish: chromium::wrap,
+        program: "usr/lib/chromium/chromium-headless-shell",
     },
 ];
 
@@ -119,9 +131,7 @@ fn fetch(tool: &Tool) -> Result<Option<f64>> {
     }
     let clock = Instant::now();
     debian::unpack(tool.suite, tool.packages, &folder)?;
-    if tool.program.ends_with("nsys") {
-        repair(&folder)?;
-    }
+    (tool.finish)(&folder)?;
     anyhow::ensure!(
         Path::new(&folder).join(tool.program).exists(),
         "`{}` is not in its packages",
@@ -160,6 +170,7 @@ fn fetch_libraries() -> Result<Option<f64>> {
 fn contents(tool: &Tool) -> String {
     // Raised when what is made of the packages changes.
     let version = std::iter::once("2");
-    let sums = tool.packages.iter().map(|package| package.pinned.map_or("", |pinned| pinned.sha256));
+    let sums =
+        tool.packages.iter().map(|package| package.pinned.map_or(package.name, |pinned| pinned.sha256));
     version.chain(sums).collect::<Vec<_>>().join("\n")
 }

@@ -26,7 +26,13 @@ pub struct OperatorRow {
     pub device_self_ns: i64,
     /// Kernels, copies and fills that it started itself.
     pub activities: u64,
+    /// The longest of those, and the regions in which it started most: name and time.
+    pub kernels: Vec<(String, i64)>,
+    pub regions: Vec<(String, i64)>,
 }
+
+/// So many kernels and regions of each.
+const MOST_LINKS: usize = 3;
 
 const DEEPEST: usize = 256;
 
@@ -78,9 +84,11 @@ pub fn operators(trace: &Trace, attribution: &Attribution) -> Vec<OperatorRow> {
             outer.host_self = outer.host_self.saturating_sub(duration);
         }
     }
+    let mut links = Links::default();
     for (activity, call) in attribution.call.iter().enumerate() {
         let Some(operator) = running.get(*call as usize).copied().flatten() else { continue };
         let duration = trace.activities.duration(activity);
+        links.add(trace, attribution, operators.name[operator as usize], activity);
         let own = sums.entry(operators.name[operator as usize]).or_default();
         own.device_self = own.device_self.saturating_add(duration);
         own.activities += 1;
@@ -105,6 +113,10 @@ pub fn operators(trace: &Trace, attribution: &Attribution) -> Vec<OperatorRow> {
             device_total_ns: sum.device_total,
             device_self_ns: sum.device_self,
             activities: sum.activities,
+            kernels: longest(links.kernels.remove(&name), |kernel| trace.strings.text(kernel).to_owned()),
+            regions: longest(links.regions.remove(&name), |node| {
+                attribution.tree.path(trace, node).to_string()
+            }),
         })
         .collect();
     rows.sort_by(|a, b| {
@@ -113,6 +125,39 @@ pub fn operators(trace: &Trace, attribution: &Attribution) -> Vec<OperatorRow> {
             .then_with(|| a.name.cmp(&b.name))
     });
     rows
+}
+
+/// By operator: the time of each kernel that it started, and of each region it was in.
+#[derive(Default)]
+struct Links {
+    kernels: HashMap<StringId, HashMap<StringId, i64>>,
+    regions: HashMap<StringId, HashMap<u32, i64>>,
+}
+
+impl Links {
+    fn add(&mut self, trace: &Trace, attribution: &Attribution, operator: StringId, activity: usize) {
+        let duration = trace.activities.duration(activity);
+        let grow = |sum: &mut i64| *sum = sum.saturating_add(duration);
+        // Copies and fills have no name.
+        if trace.activities.is_shown_kernel(activity) {
+            let launch = &trace.activities.launches[trace.activities.detail[activity] as usize];
+            grow(self.kernels.entry(operator).or_default().entry(launch.name).or_default());
+        }
+        for range in
+            attribution.planes.iter().map(|plane| plane.range[activity]).filter(|range| *range != NONE)
+        {
+            let node = attribution.tree.node_of[range as usize];
+            grow(self.regions.entry(operator).or_default().entry(node).or_default());
+        }
+    }
+}
+
+fn longest<Key: Copy>(times: Option<HashMap<Key, i64>>, name: impl Fn(Key) -> String) -> Vec<(String, i64)> {
+    let mut all: Vec<(String, i64)> =
+        times.into_iter().flatten().map(|(key, time)| (name(key), time)).collect();
+    all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    all.truncate(MOST_LINKS);
+    all
 }
 
 /// Who called it, and so on. No framework nests deeper than this.

@@ -43,6 +43,7 @@ Examples:
   rangefinder run nsys.nvtx_capture=decode 'ncu.nvtx_include=[prefill,decode]' -- python infer.py
   rangefinder run --preset server capture.duration=20s -- python serve.py
   rangefinder run workload.hydra=true -- python app.py model=llama
+  rangefinder run --auto -- python generate.py
   rangefinder run --dry-run -- ./my_cuda_app
   rangefinder run --exit-code=workload -- make test")]
 pub(crate) struct RunArguments {
@@ -53,6 +54,9 @@ pub(crate) struct RunArguments {
     /// The kernels that ncu measures, as a run writes them to ncu/ncu-plan.yaml
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
+    /// Ranges around prefill and decode of transformers, without a change of the program
+    #[arg(long)]
+    pub(crate) auto: bool,
     /// Print what would be run, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,

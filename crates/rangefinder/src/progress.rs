@@ -68,7 +68,9 @@ impl Progress {
             let _ = writeln!(std::io::stderr(), "error: {}: {}", step.as_str(), note.unwrap_or("failed"));
             return;
         }
-        let nothing_to_say = note.is_none() && duration_ms < 100 && status == StepStatus::Done;
+        let nothing_to_say = note.is_none() && duration_ms < 100 && status == StepStatus::Done
+            // Most programs are not PyTorch's.
+            || step == StepName::Stage1 && status == StepStatus::Skipped;
         if nothing_to_say && step != StepName::Rehearse && !self.talk.verbose {
             return;
         }

@@ -172,6 +172,27 @@ fn row(rung: &str, outcome: &str, cause: &str) -> (String, String, String) {
 
 const PROFILED: &str = r#"cp $REPORTS/kernel.ncu-rep "$out"; "$@""#;
 
+/// What differs for ncu is given to it alone, and to a rehearsal of its own.
+#[test]
+fn a_workload_that_does_less_under_ncu() {
+    let test = "a_workload_that_does_less_under_ncu";
+    let arguments = ["ncu.enable=true", "ncu.workload={push: B}", "--", "EMIT", "push=A", "pop"];
+    let Some(scene) = Scene::new(test, PROFILED, &arguments) else { return };
+    let (sandbox, ran, manifest) = scene.run();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("note: ncu runs the workload with push=B\n"), "{}", ran.stderr);
+    let run = sandbox.only_run();
+    let argv = |name: &str| {
+        let passes = manifest["passes"].as_array().unwrap();
+        passes.iter().find(|pass| pass["name"] == name).unwrap()["argv"].to_string()
+    };
+    assert!(argv("ncu").ends_with(r#""push=A","pop","push=B"]"#), "{}", argv("ncu"));
+    assert!(argv("rehearsal-ncu").ends_with(r#""push=B"]"#) && argv("rehearsal").ends_with(r#""pop"]"#));
+    // The report is of the workload as it was given.
+    let ranges = std::fs::read_to_string(run.join("report.md")).unwrap();
+    assert!(ranges.contains("| `:A` |") && !ranges.contains("| `:B` |"), "{ranges}");
+}
+
 #[test]
 fn counters_without_nsys() {
     let test = "counters_without_nsys";

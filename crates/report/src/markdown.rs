@@ -46,8 +46,12 @@ pub fn operators_markdown(findings: &Findings) -> String {
         return text;
     }
     text.push_str("Total includes the operators and CUDA calls that an operator makes, self does not.\n\n");
-    text.push_str("| operator | calls | host self | host total | host mean | device self | device total | kernels and copies |\n");
-    text.push_str("|---|---:|---:|---:|---:|---:|---:|---:|\n");
+    text.push_str("| operator | calls | host self | host total | host mean | device self | device total | kernels and copies | longest | in |\n");
+    text.push_str("|---|---:|---:|---:|---:|---:|---:|---:|---|---|\n");
+    let named = |rows: &[(String, i64)]| {
+        let all = rows.iter().map(|(name, ns)| format!("`{}` {}", cell(name), duration(*ns as f64)));
+        all.collect::<Vec<_>>().join(", ")
+    };
     for row in &findings.operators {
         let times = [
             row.host_self_ns as f64,
@@ -57,11 +61,13 @@ pub fn operators_markdown(findings: &Findings) -> String {
             row.device_total_ns as f64,
         ];
         text.push_str(&format!(
-            "| `{}` | {} | {} | {} |\n",
+            "| `{}` | {} | {} | {} | {} | {} |\n",
             cell(&row.name),
             row.calls,
             times.map(duration).join(" | "),
             row.activities,
+            named(&row.kernels),
+            named(&row.regions),
         ));
     }
     text

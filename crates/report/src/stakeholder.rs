@@ -134,7 +134,14 @@ fn operators(text: &mut String, page: &Page<'_>) {
     text.push_str("## Top Operators\n\n");
     let rows = page.findings.map_or(&[][..], |findings| &findings.operators);
     if rows.is_empty() {
-        return not_measured(text, "no trace of a framework's profiler is part of this run");
+        let stage1 = page.steps.iter().find(|step| step.name == "stage1" && !step.note.is_empty());
+        return not_measured(
+            text,
+            &match stage1 {
+                Some(step) => format!("{} of stage 1: {}", step.status, one_line(&step.note)),
+                None => "no trace of a framework's profiler is part of this run".to_owned(),
+            },
+        );
     }
     text.push_str("| operator | calls | own time on the host | on the GPU |\n|---|---:|---:|---:|\n");
     for row in rows.iter().take(TOP) {

@@ -2,7 +2,7 @@
 
 use analysis::{Findings, IdleRow};
 
-use crate::page::Page;
+use crate::page::{Page, StepLine};
 use crate::stakeholder::limit;
 use crate::table::Align::{Left, Right};
 use crate::table::{printable, shortened, table};
@@ -76,8 +76,13 @@ fn captures(text: &mut String, page: &Page<'_>) {
             wrapped(text, "             do: ", remedy);
         }
     }
-    for step in page.steps.iter().filter(|step| ["skipped", "failed", "interrupted"].contains(&&*step.status))
-    {
+    // Most programs are not PyTorch's, and need not be told.
+    let is_told = |step: &&StepLine| match &*step.status {
+        "skipped" => step.name != "stage1",
+        "failed" | "interrupted" => true,
+        _ => false,
+    };
+    for step in page.steps.iter().filter(is_told) {
         said = true;
         let before = format!("  {:<9}  {:<9}  ", step.name, step.status);
         wrapped(text, &before, step.note.lines().next().unwrap_or_default());

@@ -200,21 +200,3 @@ fn too_many_regions() {
     assert!(note.contains("regions with the most time") && note.contains("more are in"), "{note}");
     assert!(html.len() < 3_000_000, "{}", html.len());
 }
-
-/// Writes the pages to look at: `RANGEFINDER_PAGES=folder`.
-#[test]
-#[cfg(feature = "browser")]
-fn pages_to_look_at() {
-    let folder = std::path::PathBuf::from(std::env::var_os("RANGEFINDER_PAGES").unwrap());
-    let write = |name: &str, told: &Told| std::fs::write(folder.join(name), told.html()).unwrap();
-    write("toy.html", &toy());
-    write("levels.html", &pages::with_levels(toy()));
-    write("torch.html", &pages::real("torch-nodes-2025.3.1.sqlite", None));
-    write("demo.html", &pages::real("demo-2025.3.1.sqlite", None));
-    write("kineto.html", &pages::real("torch.kineto.json.gz", None));
-    write("two.html", &pages::real("two-2025.3.1.sqlite", Some("toy-range.ncu-rep.gz")));
-    write("many.html", &pages::of_trace("many", pages::many(95_000, "bf16")));
-    write("thinned.html", &pages::of_trace("thinned", pages::many(400_000, "bf16")));
-    write("hostile.html", &pages::hostile());
-    write("nothing.html", &Told::default());
-}

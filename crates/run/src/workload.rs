@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::config::{Config, Text};
+use crate::helper;
 use crate::rundir::WriteError;
 
 /// Set by other profilers; with one of these a capture of ours may see nothing.
@@ -43,6 +44,8 @@ pub struct Workload {
     hydra: bool,
     overrides: Vec<String>,
     pub cwd: PathBuf,
+    /// Ranges around what frameworks do, without a change of the program.
+    auto: bool,
     /// Variables to set (or unset) in every pass.
     variables: Vec<(String, Option<String>)>,
 }
@@ -89,7 +92,14 @@ impl Workload {
         for (name, value) in &workload.env {
             variables.push((name.clone(), value.as_ref().map(|value| value.0.clone())));
         }
-        Ok(Self { argv, hydra: workload.hydra, overrides: workload.overrides.clone(), cwd, variables })
+        Ok(Self {
+            argv,
+            hydra: workload.hydra,
+            overrides: workload.overrides.clone(),
+            cwd,
+            auto: workload.auto,
+            variables,
+        })
     }
 
     /// What the run is called after: the program, or the script it interprets.
@@ -143,6 +153,13 @@ impl Workload {
         }
     }
 
+    /// The same workload with some of its own settings changed: they stand last, and win.
+    pub(crate) fn changed(&self, settings: &BTreeMap<String, Text>) -> Self {
+        let mut changed = self.clone();
+        changed.overrides.extend(settings.iter().map(|(key, value)| format!("{key}={}", value.0)));
+        changed
+    }
+
     /// The argv of one pass. Our own Hydra settings stand before the user's
     /// overrides, which therefore win.
     pub fn argv(&self, pass_folder: &Path) -> Vec<OsString> {
@@ -170,6 +187,37 @@ impl Workload {
             ("RANGEFINDER_PASS_DIR".to_owned(), Some(pass_folder.to_string_lossy().into_owned())),
         ];
         variables.extend(self.variables.iter().cloned());
+        variables
+    }
+
+    /// The same with the helper within a Python program's reach. `stage1` are the settings of
+    /// PyTorch's profiler in the pass that has it.
+    pub(crate) fn variables_with_helper(
+        &self,
+        pass: &str,
+        pass_folder: &Path,
+        tmpdir: &Path,
+        stage1: Option<String>,
+    ) -> Vec<(String, Option<String>)> {
+        let mut variables = self.variables(pass, pass_folder, tmpdir);
+        let folder = tmpdir.join("python");
+        // Without it the program runs all the same.
+        if self.python().is_none() || helper::place(&folder).is_err() {
+            return variables;
+        }
+        let set = self.variables.iter().rev().find(|(name, _)| name == "PYTHONPATH");
+        let before = match set {
+            Some((_, value)) => value.clone(),
+            None => std::env::var("PYTHONPATH").ok(),
+        };
+        let path = helper::python_path(&folder, before.as_deref(), self.auto || stage1.is_some());
+        variables.push(("PYTHONPATH".to_owned(), Some(path)));
+        let mut switch = |name: &str, value: Option<String>| variables.push((name.to_owned(), value));
+        switch("RANGEFINDER_AUTO", self.auto.then(|| "1".to_owned()));
+        switch("RANGEFINDER_STAGE1", stage1.is_some().then(|| "1".to_owned()));
+        switch("RANGEFINDER_STAGE1_SETTINGS", stage1);
+        // Absent is absent.
+        variables.retain(|(name, value)| value.is_some() || !name.starts_with("RANGEFINDER_"));
         variables
     }
 

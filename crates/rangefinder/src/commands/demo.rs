@@ -22,6 +22,7 @@ pub(crate) fn main(arguments: DemoArguments) -> Result<Exit> {
         },
         talk: arguments.talk,
         plan: None,
+        auto: false,
         dry_run: false,
         exit_code: ExitCodeOf::Rangefinder,
     })

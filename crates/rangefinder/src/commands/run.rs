@@ -20,6 +20,9 @@ pub(crate) fn main(mut arguments: RunArguments) -> Result<Exit> {
             .overrides
             .push(format!("ncu.plan={}", serde_json::Value::from(plan.to_string_lossy())));
     }
+    if arguments.auto {
+        arguments.layers.overrides.push("workload.auto=true".to_owned());
+    }
     let start = Start {
         resolved: resolved(&arguments.layers)?,
         command: arguments.layers.command,

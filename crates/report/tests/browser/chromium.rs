@@ -1,20 +1,13 @@
 //! Chromium without a window, and the page it shows.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::socket::Socket;
-
-/// Where a browser is: as told, or as fetched.
-pub fn chromium() -> Option<PathBuf> {
-    let told = std::env::var_os("RANGEFINDER_CHROMIUM").map(PathBuf::from);
-    let fetched = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools/chromium/chromium");
-    Some(told.unwrap_or_else(fetched)).filter(|path| path.exists())
-}
 
 pub struct Browser {
     child: Child,
@@ -30,8 +23,9 @@ impl Browser {
     pub fn start(program: &Path) -> Self {
         let profile = tempfile::Builder::new().prefix("rf-chromium-").tempdir().unwrap();
         let mut child = Command::new(program)
-            .args(["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--no-first-run"])
-            .args(["--remote-debugging-port=0", "about:blank"])
+            .args(["--headless", "--disable-gpu", "--hide-scrollbars", "--no-first-run"])
+            // A container's shared memory is small.
+            .args(["--disable-dev-shm-usage", "--remote-debugging-port=0", "about:blank"])
             .arg(format!("--user-data-dir={}", profile.path().display()))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -39,11 +33,13 @@ impl Browser {
             .spawn()
             .unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let address = lines
-            .by_ref()
-            .map_while(Result::ok)
-            .find_map(|line| line.strip_prefix("DevTools listening on ").map(str::to_owned))
-            .expect("Chromium says where it listens");
+        let mut said = Vec::new();
+        let address = lines.by_ref().map_while(Result::ok).find_map(|line| {
+            let address = line.strip_prefix("DevTools listening on ").map(str::to_owned);
+            said.push(line);
+            address
+        });
+        let address = address.unwrap_or_else(|| panic!("Chromium did not start: {}", said.join("\n")));
         // What it says later must not fill the pipe.
         std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
         let socket = Socket::connect(&address);

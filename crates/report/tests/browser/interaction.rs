@@ -135,9 +135,15 @@ fn plots_and_copies() {
     let side =
         |side: &str| format!("document.querySelector('button[data-copy]').getBoundingClientRect().{side}");
     let (x, y) = (browser.number(&side("x")) + 8.0, browser.number(&side("y")) + 8.0);
+    browser.evaluate(
+        "{ const button = document.querySelector('button[data-copy]');
+           window.changed = new Promise((done) => {
+             new MutationObserver(() => done(button.textContent)).observe(button, { childList: true });
+           });
+           0; }",
+    );
     browser.click(x, y);
-    browser.evaluate("new Promise((done) => setTimeout(done, 200))");
-    assert_eq!(browser.text("document.querySelector('button[data-copy]').textContent"), "copied");
+    assert_eq!(browser.text("changed"), "copied");
     // Bytes of another level move the points.
     show(&mut browser, &folder, &pages::with_levels(toy()));
     let first = "document.querySelector('.roofline .point').getAttribute('cx')";
@@ -239,7 +245,7 @@ fn numbers_as_elsewhere() {
     }
 }
 
-/// `RANGEFINDER_SCREENSHOTS=folder` keeps them.
+/// `RANGEFINDER_SCREENSHOTS=folder` keeps them, and the pages they are of.
 #[test]
 fn screenshots() {
     let Some((mut browser, folder)) = browser("screenshots") else { return };
@@ -281,6 +287,7 @@ fn screenshots() {
         assert!(picture.starts_with(b"\x89PNG") && picture.len() > 10_000, "{name}");
         if let Some(folder) = &kept {
             std::fs::write(folder.join(format!("{name}.png")), picture).unwrap();
+            std::fs::write(folder.join(format!("{name}.html")), told.html()).unwrap();
         }
     }
 }

@@ -1,21 +1,12 @@
 //! A reader: a browser that has a page open.
 
-use std::path::Path;
-
-use super::chromium::{Browser, chromium};
+use super::chromium::Browser;
 use super::pages::Told;
+use super::tools::tool;
 
 /// The browser and a folder for pages; none after recording why not.
 pub fn browser(test: &str) -> Option<(Browser, tempfile::TempDir)> {
-    let Some(program) = chromium() else {
-        let why = "Chromium was not found (RANGEFINDER_CHROMIUM)";
-        eprintln!("skipped {test}: {why}");
-        if let Some(folder) = std::env::var_os("RANGEFINDER_TEST_SKIPS") {
-            std::fs::write(Path::new(&folder).join(test), why).unwrap();
-        }
-        return None;
-    };
-    let mut browser = Browser::start(&program);
+    let mut browser = Browser::start(&tool(test, "chromium/chromium")?);
     browser.size(1440, 900, "light");
     Some((browser, tempfile::Builder::new().prefix("rf-pages-").tempdir().unwrap()))
 }

@@ -1,10 +1,13 @@
 //! What a reader does with the timeline, and how fast it follows.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use super::chromium::Browser;
 use super::pages;
 use super::reader::{browser, canvas, show};
+use super::tools::skip;
 
 #[test]
 fn zooms_moves_and_tells() {
@@ -102,6 +105,9 @@ fn fingers_zoom_and_move() {
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
+/// In one round.
+const FRAMES: usize = 240;
+
 /// 200,000 events, every frame another picture.
 #[test]
 fn frames_of_200_000_events() {
@@ -120,23 +126,44 @@ fn frames_of_200_000_events() {
         ),
         ("hover", "if (frame === 0) press('0'); over(200 + frame * 4)"),
     ] {
-        // Who else works on this machine only makes it slower: the best of a few rounds is ours.
-        let mut best = f64::INFINITY;
-        for _ in 0..3 {
-            let times = frames(&mut browser, act);
+        // Every round does the same in the same frames, and who else works on this machine only
+        // makes one longer: a frame is slow when it is slow in each of five rounds.
+        let mut shortest = [f64::INFINITY; FRAMES];
+        let smooth = (0..5).any(|_| {
+            for (shortest, time) in shortest.iter_mut().zip(frames(&mut browser, act)) {
+                *shortest = shortest.min(time);
+            }
+            let mut times = shortest;
+            times.sort_by(f64::total_cmp);
             let within = times[times.len() * 95 / 100];
             eprintln!(
                 "{what}: {events} events, median {:.1} ms, 95 % within {within:.1} ms, longest {:.1} ms",
                 times[times.len() / 2],
                 times[times.len() - 1]
             );
-            best = best.min(within);
+            within < 50.0
+        });
+        if !smooth && share_of_a_core() < 0.5 {
+            return skip("frames_of_200_000_events", "this machine is too busy to time frames");
         }
-        assert!(best < 50.0, "{what}: {best:.1} ms");
+        assert!(smooth, "{what}: 5 % of the frames take longer than 50 ms in each of five rounds");
     }
 }
 
-/// Times from one frame to the next while something is done in each, the shortest first.
+/// How much of a core a thread that wants all of it gets.
+fn share_of_a_core() -> f64 {
+    // Nanoseconds on a core come first.
+    let ran = || -> Option<f64> {
+        let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+        text.split(' ').next()?.parse().ok()
+    };
+    let (clock, before) = (Instant::now(), ran());
+    while clock.elapsed() < Duration::from_millis(500) {}
+    let whole = clock.elapsed().as_nanos() as f64;
+    before.zip(ran()).map_or(1.0, |(before, after)| (after - before) / whole)
+}
+
+/// Times from one frame to the next while something is done in each.
 fn frames(browser: &mut Browser, act: &str) -> Vec<f64> {
     let times = browser.evaluate(&format!(
         "new Promise((done) => {{
@@ -155,7 +182,7 @@ fn frames(browser: &mut Browser, act: &str) -> Vec<f64> {
              const now = performance.now();
              times.push(now - last);
              last = now;
-             if (frame === 240) return done(times.slice(2));
+             if (frame === {FRAMES}) return done(times.slice(1));
              {act};
              frame += 1;
              requestAnimationFrame(step);
@@ -163,7 +190,5 @@ fn frames(browser: &mut Browser, act: &str) -> Vec<f64> {
            requestAnimationFrame(step);
          }})"
     ));
-    let mut times: Vec<f64> = times.as_array().unwrap().iter().map(|time| time.as_f64().unwrap()).collect();
-    times.sort_by(f64::total_cmp);
-    times
+    times.as_array().unwrap().iter().map(|time| time.as_f64().unwrap()).collect()
 }

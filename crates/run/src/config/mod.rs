@@ -20,8 +20,8 @@ pub use print::masked_override;
 pub(crate) use resolve::read_yaml;
 pub use resolve::{Request, Resolved, resolve};
 pub use schema::{
-    CaptureConfig, CaptureRange, ClockControl, Config, Format, ModelConfig, NcuConfig, NsysConfig,
-    RehearsalConfig, ReplayMode, ReportConfig, RunConfig, Sample, SecretsConfig, Share, StopWith,
-    TargetProcesses, TimelineConfig, TimelineSource, WorkloadConfig,
+    Activity, CaptureConfig, CaptureRange, ClockControl, Config, Format, ModelConfig, NcuConfig, NsysConfig,
+    RehearsalConfig, ReplayMode, ReportConfig, RunConfig, Sample, SecretsConfig, Share, Stage1Config,
+    StopWith, TargetProcesses, TimelineConfig, TimelineSource, WorkloadConfig,
 };
 pub use values::{Enable, Span, Text};

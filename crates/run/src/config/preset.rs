@@ -9,13 +9,16 @@ use super::yaml;
 /// The defaults are the first layer, not a preset.
 pub(super) const DEFAULTS: &str = include_str!("../../../../presets/default.yaml");
 
-const EMBEDDED: [(&str, &str); 8] = [
+const EMBEDDED: [(&str, &str); 11] = [
+    ("llm", include_str!("../../../../presets/llm.yaml")),
     ("ncu.default", include_str!("../../../../presets/ncu.default.yaml")),
     ("ncu.high", include_str!("../../../../presets/ncu.high.yaml")),
     ("ncu.compute", include_str!("../../../../presets/ncu.compute.yaml")),
     ("ncu.memory", include_str!("../../../../presets/ncu.memory.yaml")),
     ("ncu.quick", include_str!("../../../../presets/ncu.quick.yaml")),
     ("ncu.full", include_str!("../../../../presets/ncu.full.yaml")),
+    ("stage1.min", include_str!("../../../../presets/stage1.min.yaml")),
+    ("stage1.max", include_str!("../../../../presets/stage1.max.yaml")),
     ("off", include_str!("../../../../presets/off.yaml")),
     ("server", include_str!("../../../../presets/server.yaml")),
 ];

@@ -10,7 +10,7 @@ use super::schema::Config;
 use super::{overrides, yaml};
 
 /// A map below which any key is allowed.
-const OPEN_MAPS: [&str; 1] = ["workload.env"];
+const OPEN_MAPS: [&str; 3] = ["workload.env", "stage1.workload", "ncu.workload"];
 const FILE_NAME: &str = "rangefinder.yaml";
 
 /// What the user asked for, before any of it is read.
@@ -319,7 +319,7 @@ mod tests {
             ),
             (
                 "report.formats=[md,pdf]",
-                "`report.formats` is `[md, pdf]`, but it takes `md`, `json`, `html` or `perfetto`",
+                "`report.formats` is `[md, pdf]`, but it takes `md`, `json`, `html`, `perfetto` or `csv`",
             ),
             ("run.name=[a]", "`run.name` is `[a]`, but it takes text"),
         ] {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 pub use nsight::ncu::ReplayMode;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::values::{Enable, Span, Text, argv, one_or_many, some_of};
 
@@ -13,6 +13,7 @@ use super::values::{Enable, Span, Text, argv, one_or_many, some_of};
 pub struct Config {
     pub workload: WorkloadConfig,
     pub rehearsal: RehearsalConfig,
+    pub stage1: Stage1Config,
     pub timeline: TimelineConfig,
     pub nsys: NsysConfig,
     pub ncu: NcuConfig,
@@ -37,6 +38,7 @@ pub struct WorkloadConfig {
     pub device: Option<Text>,
     pub timeout: Option<Span>,
     pub warmup: Option<u32>,
+    pub auto: bool,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -46,6 +48,27 @@ pub struct RehearsalConfig {
     pub gpu: Enable,
     pub all_calls: bool,
     pub graph_nodes: bool,
+}
+
+/// The operators, by PyTorch's own profiler.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stage1Config {
+    pub enable: Enable,
+    pub workload: BTreeMap<String, Text>,
+    #[serde(deserialize_with = "some_of")]
+    pub activities: Vec<Activity>,
+    pub record_shapes: bool,
+    pub with_stack: bool,
+    pub profile_memory: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Activity {
+    Cpu,
+    Cuda,
+    Xpu,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -121,6 +144,7 @@ impl TryFrom<Text> for RangeEnd {
 #[serde(deny_unknown_fields)]
 pub struct NcuConfig {
     pub enable: Enable,
+    pub workload: BTreeMap<String, Text>,
     pub path: Option<Text>,
     pub gating_nvtx: bool,
     pub capture_range: CaptureRange,

@@ -70,6 +70,7 @@ pub enum StepName {
     Doctor,
     Rehearse,
     Plan,
+    Stage1,
     Timeline,
     Counters,
     Analyse,
@@ -77,11 +78,12 @@ pub enum StepName {
 }
 
 impl StepName {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Configure,
         Self::Doctor,
         Self::Rehearse,
         Self::Plan,
+        Self::Stage1,
         Self::Timeline,
         Self::Counters,
         Self::Analyse,
@@ -94,6 +96,7 @@ impl StepName {
             Self::Doctor => "doctor",
             Self::Rehearse => "rehearse",
             Self::Plan => "plan",
+            Self::Stage1 => "stage1",
             Self::Timeline => "timeline",
             Self::Counters => "counters",
             Self::Analyse => "analyse",
@@ -124,6 +127,19 @@ pub struct Step {
     /// The user asked for what this step failed to give.
     #[serde(default)]
     pub asked_for: bool,
+}
+
+impl Step {
+    fn pending(name: StepName) -> Self {
+        Self {
+            name,
+            status: StepStatus::Pending,
+            started: None,
+            duration_ms: None,
+            note: None,
+            asked_for: false,
+        }
+    }
 }
 
 /// One run of the workload under one tool.
@@ -182,14 +198,7 @@ impl Manifest {
     }
 
     pub fn new(id: String, name: String, invocation: Invocation, workload: WorkloadRecord) -> Self {
-        let steps = StepName::ALL.map(|name| Step {
-            name,
-            status: StepStatus::Pending,
-            started: None,
-            duration_ms: None,
-            note: None,
-            asked_for: false,
-        });
+        let steps = StepName::ALL.map(Step::pending);
         Self {
             schema: SCHEMA,
             rangefinder: env!("CARGO_PKG_VERSION").to_owned(),
@@ -218,8 +227,13 @@ impl Manifest {
         if schema.is_some_and(|schema| schema > SCHEMA.into()) {
             return Err(format!("`{}` was made by a newer rangefinder", path.display()));
         }
-        serde_json::from_str(&text)
-            .map_err(|error| format!("`{}` is not a manifest: {error}", path.display()))
+        let mut manifest: Self = serde_json::from_str(&text)
+            .map_err(|error| format!("`{}` is not a manifest: {error}", path.display()))?;
+        // An older rangefinder had fewer steps.
+        let known = std::mem::take(&mut manifest.steps);
+        let of = |name: StepName| known.iter().find(|step| step.name == name).cloned();
+        manifest.steps = StepName::ALL.map(|name| of(name).unwrap_or_else(|| Step::pending(name))).to_vec();
+        Ok(manifest)
     }
 
     /// As it may be written: argvs are masked already, here is the rest of what

@@ -79,6 +79,8 @@ static SHAPES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 pub fn secret_spans(text: &str) -> Vec<Range<usize>> {
     let mut spans: Vec<Range<usize>> = SHAPES
         .iter()
+        // As a rule there is none, which is cheaper to see without the groups.
+        .filter(|shape| shape.is_match(text))
         .flat_map(|shape| shape.captures_iter(text))
         .filter_map(|captures| captures.name("secret").map(|secret| secret.range()))
         .collect();

@@ -8,15 +8,20 @@ use nsight::wanted;
 use super::begin::RunError;
 use super::counters;
 use super::flow::{Context, Run, StepResult};
-use super::model;
+use super::{model, stage1};
 use crate::events::Event;
 use crate::rehearsal::Inventory;
 use crate::rundir::{StepName, StepStatus, VerdictRecord};
+
+const STAGE1: &str = "stage 1";
 
 pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResult, RunError> {
     if run.counters.is_none() && run.manifest.step(StepName::Counters).status == StepStatus::Done {
         // A run that is resumed has only the files.
         run.counters = counters::reread(run);
+    }
+    if run.stage1.is_none() && run.manifest.step(StepName::Stage1).status == StepStatus::Done {
+        run.stage1 = stage1::reread(run);
     }
     let Some(source) = find_timeline(run, context) else {
         run.insight = insight(None, run.counters.as_ref().map(|counted| &counted.report));
@@ -28,19 +33,24 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
     };
     let counted = run.counters.as_ref().map(|counted| &counted.report);
     let options = Options { stages: STAGES.map(str::to_owned).to_vec(), ..Options::default() };
-    let findings = analyse(trace, &options);
+    let mut findings = analyse(trace, &options);
+    // Operators are known to PyTorch's profiler alone, and are told with their own source.
+    let profiled = run.stage1.as_ref().map(|trace| analyse(trace, &options));
+    run.files.text("operators.md", &report::operators_markdown(profiled.as_ref().unwrap_or(&findings)))?;
+    if let Some(profiled) = profiled {
+        findings.operators = profiled.operators;
+    }
     let mut insight = insight(Some((trace, &findings)), counted);
     match model::efficiency_of(run, &findings, &insight) {
         Ok(found) => insight.efficiency = found,
         Err(why) => insight.no_efficiency = Some(why),
     }
-    match overhead_of(run) {
+    match overhead_of(run, source) {
         Ok(found) => insight.overhead = found,
         Err(why) => insight.no_overhead = Some(why),
     }
     run.files.json("analysis.json", &findings)?;
     run.files.text("kernels.md", &report::kernels_markdown(&findings))?;
-    run.files.text("operators.md", &report::operators_markdown(&findings))?;
     let note = format!("{source}: {}", summary(&findings));
     run.insight = insight;
     run.findings = Some(findings);
@@ -84,12 +94,18 @@ fn find_timeline(run: &mut Run, context: &mut Context<'_>) -> Option<&'static st
     let something = |inventory: &&Inventory| {
         !inventory.is_empty() || !inventory.trace.calls.is_empty() || !inventory.trace.activities.is_empty()
     };
-    run.inventory.as_ref().filter(something).map(|_| "rehearsal")
+    if run.inventory.as_ref().filter(something).is_some() {
+        return Some("rehearsal");
+    }
+    // Better than nothing: what the operators started.
+    run.captured = run.stage1.take();
+    run.captured.as_ref().map(|_| STAGE1)
 }
 
 /// What nsys cost: the program as a whole, and each region that both recordings have.
-fn overhead_of(run: &Run) -> Result<Vec<Overhead>, String> {
-    let (Some(captured), Some(inventory)) = (&run.captured, &run.inventory) else {
+fn overhead_of(run: &Run, source: &str) -> Result<Vec<Overhead>, String> {
+    let captured = run.captured.as_ref().filter(|_| source != STAGE1);
+    let (Some(captured), Some(inventory)) = (captured, &run.inventory) else {
         return Err("the program was recorded only once".to_owned());
     };
     let wall = |name: &str| {

@@ -86,6 +86,7 @@ pub fn begin(start: Start) -> Result<Run, RunError> {
         inventory: None,
         blind: false,
         second_rehearsal: None,
+        stage1: None,
         timeline: None,
         counters: None,
         findings: None,

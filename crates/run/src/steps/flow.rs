@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::begin::RunError;
 use super::report::{DOCUMENT, SUMMARY};
-use super::{analyse, counters, doctor, plan, rehearse, report, timeline};
+use super::{analyse, counters, doctor, plan, rehearse, report, stage1, timeline};
 use analysis::{CounterRegions, Findings, Insight};
 use nsight::nsys::RangeEnd;
 
@@ -39,6 +39,8 @@ pub struct Run {
     pub(super) blind: bool,
     /// A second look, where a capture counted differently.
     pub(super) second_rehearsal: Option<Inventory>,
+    /// What PyTorch's profiler left, if it can be used.
+    pub(super) stage1: Option<trace::Trace>,
     /// What the timeline's capture left, if it can be used.
     pub(super) timeline: Option<trace::Trace>,
     /// What the counters' capture left, if it can be used.
@@ -144,6 +146,7 @@ impl Run {
             StepName::Doctor => doctor::step(self, context)?,
             StepName::Rehearse => rehearse::step(self, context)?,
             StepName::Plan => plan::step(self)?,
+            StepName::Stage1 => stage1::step(self, context)?,
             StepName::Timeline => timeline::step(self, context)?,
             StepName::Counters => counters::step(self, context)?,
             StepName::Analyse => analyse::step(self, context)?,
@@ -285,5 +288,5 @@ impl Run {
 
 /// A capture that nobody asked for may fail.
 fn is_extra(step: StepName) -> bool {
-    matches!(step, StepName::Timeline | StepName::Counters)
+    matches!(step, StepName::Stage1 | StepName::Timeline | StepName::Counters)
 }

@@ -11,6 +11,7 @@ mod plan;
 mod rehearse;
 mod report;
 mod resume;
+mod stage1;
 mod timeline;
 mod verdicts;
 

@@ -15,6 +15,7 @@ use crate::workload::tmpdir;
 
 const PASS: &str = "rehearsal";
 const SECOND_PASS: &str = "rehearsal-2";
+const CHANGED_PASS: &str = "rehearsal-ncu";
 /// How long processes may outlive the workload before they are ended.
 const LINGER: Duration = Duration::from_millis(500);
 
@@ -44,14 +45,27 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
 /// A second look at a workload that counts differently under a tool. None when it did not
 /// end as it should.
 pub(super) fn once_more(run: &mut Run, context: &mut Context<'_>) -> Result<Option<Inventory>, RunError> {
-    match rehearse(run, SECOND_PASS, context) {
+    again(run, SECOND_PASS, context)
+}
+
+/// A look at the workload as ncu is to run it, where that differs.
+pub(super) fn as_changed(run: &mut Run, context: &mut Context<'_>) -> Result<Option<Inventory>, RunError> {
+    again(run, CHANGED_PASS, context)
+}
+
+fn again(
+    run: &mut Run,
+    pass: &'static str,
+    context: &mut Context<'_>,
+) -> Result<Option<Inventory>, RunError> {
+    match rehearse(run, pass, context) {
         Ok(finished) if finished.ended_by_us.is_none() && finished.ending.success() => {
-            let seen = read_traces(run, SECOND_PASS, context)?;
+            let seen = read_traces(run, pass, context)?;
             Ok(seen.filter(|inventory| !inventory.is_empty()))
         }
         Ok(_) => Ok(None),
         Err(RunError::Supervise(error)) if !matches!(error, SuperviseError::Log { .. }) => {
-            run.warn(format!("the second rehearsal: {error}"), context);
+            run.warn(format!("{pass}: {error}"), context);
             Ok(None)
         }
         Err(error) => Err(error),
@@ -66,7 +80,7 @@ fn rehearse(run: &mut Run, pass: &'static str, context: &mut Context<'_>) -> Res
     let folder = run.files.folder(&relative)?;
     let traces = run.files.folder(pass)?;
     let (tmpdir, link) = tmpdir(run.files.root())?;
-    let mut variables = run.workload.variables(pass, &folder, &tmpdir);
+    let mut variables = run.workload.variables_with_helper(pass, &folder, &tmpdir, None);
     let library = put_tracer_in_place(run, &traces, &mut variables, context);
     let argv = run.workload.argv(&folder);
     let order = Order {

@@ -88,6 +88,7 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
         inventory,
         blind: false,
         second_rehearsal: None,
+        stage1: None,
         timeline: None,
         counters: None,
         findings: None,

@@ -132,7 +132,7 @@ fn capture(
     let folder = run.files.folder(&format!("workload/{TOOL}"))?;
     let output = run.files.folder(TOOL)?;
     let (tmpdir, link) = tmpdir(run.files.root())?;
-    let mut variables = run.workload.variables(TOOL, &folder, &tmpdir);
+    let mut variables = run.workload.variables_with_helper(TOOL, &folder, &tmpdir, None);
     if rung.replay.of_ranges() {
         // For a workload that can: work that is still in flight when a range closes is not
         // replayed with it.

@@ -6,6 +6,7 @@ mod choice;
 mod rungs;
 mod wanted;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,7 +21,8 @@ use super::begin::RunError;
 use super::flow::{Context, Counted, Run, StepResult};
 use super::rehearse;
 use super::verdicts::{record, stepped_down, told};
-use crate::config::{CaptureRange, Enable, NcuConfig, Resolved};
+use crate::config::{CaptureRange, Enable, NcuConfig, Resolved, Text};
+use crate::events::Event;
 use crate::gates::{nothing_is_meant, prove_gate};
 use crate::locate::NoTool;
 use crate::ncu::{Ncu, Permission, permission, read_plan, reports};
@@ -56,6 +58,37 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
     for note in notes {
         run.warn(note, context);
     }
+    let changes = run.resolved.config.ncu.workload.clone();
+    if changes.is_empty() {
+        return measure(run, &ncu, &wanted, asked_for, context);
+    }
+    // Launches are counted in the workload as ncu runs it.
+    let text = format!("ncu runs the workload with {}", settings_text(&changes));
+    context.observer.see(&Event::Note { text });
+    let changed = run.workload.changed(&changes);
+    let workload = std::mem::replace(&mut run.workload, changed);
+    let (inventory, timeline) = (run.inventory.take(), run.timeline.take());
+    let result = rehearse::as_changed(run, context).and_then(|seen| {
+        run.inventory = seen;
+        measure(run, &ncu, &wanted, asked_for, context)
+    });
+    (run.workload, run.inventory, run.timeline) = (workload, inventory, timeline);
+    result
+}
+
+/// `max_new_tokens=4 batch=1`
+fn settings_text(settings: &BTreeMap<String, Text>) -> String {
+    let words: Vec<String> = settings.iter().map(|(key, value)| format!("{key}={}", value.0)).collect();
+    words.join(" ")
+}
+
+fn measure(
+    run: &mut Run,
+    ncu: &Ncu,
+    wanted: &nsight::ncu::Wanted,
+    asked_for: bool,
+    context: &mut Context<'_>,
+) -> Result<StepResult, RunError> {
     let proofs = proofs(run);
     if let Some(proof) = proofs.iter().find(|proof| nothing_is_meant(&proof.ncu)) {
         let verdict = refused(proof);
@@ -63,12 +96,12 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
     }
     // What an earlier attempt left.
     rehearse::set_aside(&run.files.path(TOOL))?;
-    record_probe(run, &ncu)?;
-    let rungs = match rungs(run, &ncu, &wanted, &proofs, context)? {
+    record_probe(run, ncu)?;
+    let rungs = match rungs(run, ncu, wanted, &proofs, context)? {
         Ok(rungs) => rungs,
         Err(verdict) => return Ok(not_started(run, &verdict, asked_for)),
     };
-    climb_down(run, &ncu, &wanted, rungs, asked_for, context)
+    climb_down(run, ncu, wanted, rungs, asked_for, context)
 }
 
 /// What `--dry-run` says of this step; `latest` is a rehearsal of the same workload, and what it
@@ -96,6 +129,9 @@ pub(super) fn planned(
         config.replay_mode.as_str(),
         measured(&wanted),
     );
+    if !config.workload.is_empty() {
+        text.push_str(&format!("\n  with     {}", settings_text(&config.workload)));
+    }
     for unknown in left_out {
         text.push_str(&format!("\n  left out {unknown}"));
     }

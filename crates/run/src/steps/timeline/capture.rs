@@ -132,7 +132,7 @@ fn capture(run: &mut Run, nsys: &Nsys, rung: &Rung, context: &mut Context<'_>) -
     let output = run.files.folder(TOOL)?;
     remove_old(&output);
     let (tmpdir, link) = tmpdir(run.files.root())?;
-    let variables = run.workload.variables(TOOL, &folder, &tmpdir);
+    let variables = run.workload.variables_with_helper(TOOL, &folder, &tmpdir, None);
     let config = &run.resolved.config;
     let sample = match config.nsys.sample {
         Sample::None => None,

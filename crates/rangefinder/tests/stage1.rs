@@ -1,0 +1,136 @@
+//! The pass under PyTorch's profiler. PyTorch is far too large to be fetched for a test: a
+//! stand-in has the few names that the helper touches, and hands out a trace that the real one
+//! recorded.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use std::path::Path;
+
+use serde_json::Value;
+use support::{Ran, Sandbox};
+
+const STAND_IN: &str = r#"
+import os, shutil, sys, types
+
+class profile:
+    def __init__(self, **settings):
+        self.settings = settings
+    def start(self):
+        open(os.path.join(os.environ["RANGEFINDER_PASS_DIR"], "settings"), "a").write(repr(self.settings) + "\n")
+    def stop(self):
+        pass
+    def export_chrome_trace(self, path):
+        shutil.copy(os.environ["RECORDED"], path)
+    def __enter__(self):
+        self.start()
+        return self
+    def __exit__(self, *what):
+        self.stop()
+
+class ProfilerActivity:
+    CPU, CUDA = "cpu", "cuda"
+
+def module(name, **names):
+    made = sys.modules[name] = types.ModuleType(name)
+    made.__dict__.update(names)
+    return made
+
+profiler = module("torch.profiler", profile=profile, ProfilerActivity=ProfilerActivity,
+                  supported_activities=lambda: {"cpu", "cuda"})
+inner = module("torch.autograd.profiler", profile=type("profile", (profile,), {}))
+autograd = module("torch.autograd", profiler=inner)
+"#;
+
+/// A run of a Python program beside the stand-in.
+fn ran(program: &str, arguments: &[&str]) -> (Sandbox, Ran) {
+    let sandbox = Sandbox::new();
+    for folder in ["packages/torch", "packages/torch-2.11.0.dist-info"] {
+        std::fs::create_dir_all(sandbox.path(folder)).unwrap();
+    }
+    sandbox.write("packages/torch/__init__.py", STAND_IN);
+    sandbox.write(
+        "packages/torch-2.11.0.dist-info/METADATA",
+        "Metadata-Version: 2.1\nName: torch\nVersion: 2.11.0\n",
+    );
+    sandbox.write("program.py", program);
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis/tests/data/torch.kineto.json.gz");
+    let words: Vec<&str> =
+        ["run"].iter().chain(arguments).chain(&["--", "python3", "program.py"]).copied().collect();
+    let mut command = sandbox.rangefinder(&words);
+    command.env("PYTHONPATH", sandbox.path("packages")).env("RECORDED", recorded);
+    let output = Ran::from(command.output().unwrap());
+    (sandbox, output)
+}
+
+fn verdict(sandbox: &Sandbox) -> Value {
+    let manifest = sandbox.manifest();
+    let all = manifest["verdicts"].as_array().unwrap();
+    all.iter().find(|record| record["tool"] == "torch").unwrap_or_else(|| panic!("{all:?}"))["verdict"]
+        .clone()
+}
+
+#[test]
+fn operators_of_a_program() {
+    let (sandbox, output) = ran("import torch\n", &["-p", "stage1.max", "stage1.activities=cpu"]);
+    assert_eq!(output.code, 0, "{}", output.stderr);
+    let run = sandbox.only_run();
+    assert_eq!(verdict(&sandbox)["outcome"], "captured");
+    assert!(run.join("stage1/kineto.json.gz").is_file());
+    let settings = std::fs::read_to_string(run.join("workload/stage1/settings")).unwrap();
+    assert!(
+        settings.contains("'activities': ['cpu']") && settings.contains("'with_stack': True"),
+        "{settings}"
+    );
+    let operators = std::fs::read_to_string(run.join("operators.md")).unwrap();
+    assert!(operators.contains("| `aten::"), "{operators}");
+    let summary = std::fs::read_to_string(run.join("stakeholder_summary.md")).unwrap();
+    assert!(summary.contains("| operator | calls |"), "{summary}");
+    // The profiler is in no other pass.
+    assert!(!run.join("workload/rehearsal/settings").exists());
+}
+
+#[test]
+fn a_program_that_has_a_profiler_of_its_own() {
+    let program = "import torch\nwith torch.profiler.profile(): pass\n";
+    let (sandbox, output) = ran(program, &["stage1.enable=true"]);
+    assert_eq!(output.code, 1, "{}", output.stderr);
+    let verdict = verdict(&sandbox);
+    assert_eq!((&verdict["outcome"], &verdict["cause"]), (&"missed".into(), &"cupti-in-use".into()));
+    assert!(verdict["remedy"].as_str().unwrap().contains("RANGEFINDER_PASS is `stage1`"), "{verdict}");
+}
+
+#[test]
+fn a_program_that_fails_or_never_imports_it() {
+    let (sandbox, output) =
+        ran("import os\nif os.environ['RANGEFINDER_PASS'] == 'stage1': raise SystemExit(7)\n", &[]);
+    assert_eq!(output.code, 3, "{}", output.stderr);
+    assert_eq!(verdict(&sandbox)["cause"], "workload-failed");
+    assert!(verdict(&sandbox)["remedy"].as_str().unwrap().contains("workload/stage1/stderr.log"));
+    let (sandbox, output) = ran("pass\n", &[]);
+    assert_eq!(output.code, 0, "nobody asked for it: {}", output.stderr);
+    assert_eq!(verdict(&sandbox)["cause"], "nothing-recorded");
+}
+
+#[test]
+fn not_for_every_program() {
+    let sandbox = Sandbox::new();
+    let output = sandbox.output(&["run", "stage1.enable=true", "--", "true"]);
+    assert_eq!(output.code, 1);
+    assert!(output.stderr.contains("error: stage1: the workload is no Python program"), "{}", output.stderr);
+    // What nobody asked for is not even mentioned.
+    let output = sandbox.output(&["run", "--", "true"]);
+    assert!(output.code == 0 && !output.stderr.contains("stage1"), "{}", output.stderr);
+}
+
+/// The helper is within reach of every Python program, and behind what is installed.
+#[test]
+fn the_helper_is_there() {
+    let program =
+        "import os, rangefinder\nwith rangefinder.stage('here'): pass\nprint(os.environ['PYTHONPATH'])\n";
+    let (sandbox, output) = ran(program, &["stage1.enable=false"]);
+    assert_eq!(output.code, 0, "{}", output.stderr);
+    let packages = sandbox.path("packages").display().to_string();
+    assert!(output.stdout.starts_with(&format!("{packages}:")), "{}", output.stdout);
+    assert!(!sandbox.only_run().join("tmp").exists());
+}

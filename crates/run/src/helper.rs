@@ -1,0 +1,71 @@
+//! The Python helper, carried along: put into a run for the time of its passes, so that nothing
+//! needs installing.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// `python/rangefinder`, file by file.
+const FILES: [(&str, &str); 11] = [
+    ("__init__.py", include_str!("../../../python/rangefinder/__init__.py")),
+    ("auto.py", include_str!("../../../python/rangefinder/auto.py")),
+    ("clients.py", include_str!("../../../python/rangefinder/clients.py")),
+    ("imports.py", include_str!("../../../python/rangefinder/imports.py")),
+    ("injection.py", include_str!("../../../python/rangefinder/injection.py")),
+    ("modules.py", include_str!("../../../python/rangefinder/modules.py")),
+    ("ranges.py", include_str!("../../../python/rangefinder/ranges.py")),
+    ("site/__init__.py", include_str!("../../../python/rangefinder/site/__init__.py")),
+    ("site/sitecustomize.py", include_str!("../../../python/rangefinder/site/sitecustomize.py")),
+    ("stage1.py", include_str!("../../../python/rangefinder/stage1.py")),
+    ("voice.py", include_str!("../../../python/rangefinder/voice.py")),
+];
+
+/// Puts the helper below a folder.
+pub(crate) fn place(folder: &Path) -> io::Result<()> {
+    let package = package(folder);
+    std::fs::create_dir_all(package.join("site"))?;
+    FILES.iter().try_for_each(|(name, text)| std::fs::write(package.join(name), text))
+}
+
+/// `PYTHONPATH` with the helper on it: last, so that an installed one wins; and first what
+/// Python runs at its start, where the program is to be prepared.
+pub(crate) fn python_path(folder: &Path, before: Option<&str>, prepared: bool) -> String {
+    let text = |path: PathBuf| path.to_string_lossy().into_owned();
+    let site = prepared.then(|| text(package(folder).join("site")));
+    let before = before.filter(|path| !path.is_empty()).map(str::to_owned);
+    let all = site.into_iter().chain(before).chain([text(folder.to_owned())]);
+    all.collect::<Vec<_>>().join(":")
+}
+
+fn package(folder: &Path) -> PathBuf {
+    folder.join("rangefinder")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every file of the package is carried along, and no other.
+    #[test]
+    fn the_whole_package() {
+        let package = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/rangefinder");
+        let mut found = Vec::new();
+        for folder in ["", "site"] {
+            for entry in std::fs::read_dir(package.join(folder)).unwrap() {
+                let path = entry.unwrap().path();
+                if path.extension().is_some_and(|extension| extension == "py") {
+                    found.push(path.strip_prefix(&package).unwrap().to_string_lossy().into_owned());
+                }
+            }
+        }
+        found.sort();
+        assert_eq!(found, FILES.map(|(name, _)| name));
+    }
+
+    #[test]
+    fn a_path() {
+        let folder = Path::new("/r/python");
+        assert_eq!(python_path(folder, None, false), "/r/python");
+        assert_eq!(python_path(folder, Some(""), true), "/r/python/rangefinder/site:/r/python");
+        assert_eq!(python_path(folder, Some("/a:/b"), true), "/r/python/rangefinder/site:/a:/b:/r/python");
+    }
+}

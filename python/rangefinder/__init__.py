@@ -1,0 +1,16 @@
+"""NVTX ranges for a PyTorch or LLM workload.
+
+    from rangefinder import attach, stage, warmup
+
+    warmup(model, prompt)
+    with attach(model, {"layers.*.attn": "attn"}):
+        with stage("prefill"):
+            model(prompt)
+
+When nothing listens, all of it does nothing and costs next to nothing. See docs/python.md.
+"""
+
+from .modules import attach
+from .ranges import backend, stage, warmup
+
+__all__ = ["attach", "backend", "stage", "warmup"]

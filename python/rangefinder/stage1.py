@@ -1,0 +1,104 @@
+"""Stage 1: the whole program under torch's profiler, its Kineto trace in the folder of the pass.
+
+Set by `rangefinder run`: RANGEFINDER_STAGE1=1, and RANGEFINDER_STAGE1_SETTINGS, a JSON object with
+`activities` (of cpu, cuda, xpu), `record_shapes`, `with_stack` and `profile_memory`.
+"""
+
+import atexit
+import functools
+import json
+import os
+import sys
+
+from .imports import when_imported
+from .voice import say_once
+
+_OWNER = "RANGEFINDER_STAGE1_OWNER"
+_DEFAULTS = {"activities": ["cpu", "cuda"], "record_shapes": False, "with_stack": False, "profile_memory": False}
+
+
+def install():
+    """Waits for torch. The first process has the plain file name, those it starts have their own."""
+    os.environ.setdefault(_OWNER, str(os.getpid()))
+    when_imported("torch", _start)
+
+
+def settings(text):
+    """The settings with what `text`, JSON, changes.
+
+    >>> settings('{"record_shapes": true}')["record_shapes"]
+    True
+    """
+    given = json.loads(text) if text else {}
+    unknown = sorted(set(given) - set(_DEFAULTS))
+    if unknown:
+        say_once("stage 1: unknown settings %s" % ", ".join("`%s`" % name for name in unknown))
+    return dict(_DEFAULTS, **{name: value for name, value in given.items() if name in _DEFAULTS})
+
+
+def trace_path(environ, pid):
+    """Where this process writes its trace."""
+    own = "" if environ.get(_OWNER) in (None, str(pid)) else ".%d" % pid
+    return os.path.join(environ.get("RANGEFINDER_PASS_DIR", "."), "kineto%s.json.gz" % own)
+
+
+class _Session:
+    def __init__(self, profiler):
+        self.profiler = profiler
+        self.pid = os.getpid()
+
+    def take(self):
+        """The profiler, stopped; None if it was taken before, or is that of our parent."""
+        profiler, self.profiler = self.profiler, None
+        if profiler is None or os.getpid() != self.pid:
+            return None
+        profiler.stop()
+        return profiler
+
+    def write(self):
+        try:
+            profiler = self.take()
+            if profiler is None:
+                return
+            path = trace_path(os.environ, self.pid)
+            # Never half a file under the name that is looked for.
+            draft = os.path.join(os.path.dirname(path), ".%d.%s" % (self.pid, os.path.basename(path)))
+            profiler.export_chrome_trace(draft)
+            os.replace(draft, path)
+        except Exception as error:
+            say_once("stage 1: no trace is written (%s: %s)" % (type(error).__name__, error))
+
+    def step_aside(self):
+        if self.profiler is None or os.getpid() != self.pid:
+            return
+        say_once("stage 1: the program starts a torch profiler of its own; ours steps aside and writes no trace")
+        try:
+            self.take()
+        except Exception as error:
+            say_once("stage 1: %s: %s" % (type(error).__name__, error))
+
+
+def _start():
+    import torch.profiler
+
+    chosen = settings(os.environ.get("RANGEFINDER_STAGE1_SETTINGS"))
+    there = torch.profiler.supported_activities()
+    activities = [getattr(torch.profiler.ProfilerActivity, name.upper(), None) for name in chosen.pop("activities")]
+    profiler = torch.profiler.profile(activities=[one for one in activities if one in there], **chosen)
+    profiler.start()
+    session = _Session(profiler)
+    atexit.register(session.write)
+    for owner, method in (
+        (torch.profiler.profile, "start"),
+        (torch.autograd.profiler.profile, "__enter__"),
+    ):
+        setattr(owner, method, _watched(getattr(owner, method), session))
+
+
+def _watched(original, session):
+    @functools.wraps(original)
+    def begin(self, *args, **kwargs):
+        session.step_aside()
+        return original(self, *args, **kwargs)
+
+    return begin

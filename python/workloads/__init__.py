@@ -1,0 +1,1 @@
+"""Reference workloads: `python -m workloads.NAME key=value ...`, see docs/python.md."""
