@@ -270,6 +270,89 @@ def budget(bench):
         print(text[-3000:])
 
 
+PYTHON = os.path.abspath(f"{HERE}/../../python")
+FILES = ["summary.txt", "report.html", "report.md", "kernels.md", "operators.md", "stakeholder_summary.md", "report.json",
+         "trace.perfetto", "csv/kernels.csv", "csv/regions.csv", "csv/stages.csv", "csv/idle.csv", "csv/bounds.csv", "csv/roofline.csv"]
+
+
+def unmeasured(run):
+    """Sections of the summary that say why they have no data."""
+    with open(f"{run}/stakeholder_summary.md") as file:
+        sections = file.read().split("\n## ")[1:]
+    return {section.splitlines()[0] for section in sections if "Not measured" in section}
+
+
+def workload(name, *options):
+    return [sys.executable, "-m", f"workloads.{name}", *options]
+
+
+def reports(bench):
+    """Everything that a run leaves, and a language model told right."""
+    code, text = output([bench.rangefinder, "demo", "ncu.enable=true"], timeout=300)
+    (run,) = glob.glob("runs/*-demo")
+    missing = [name for name in FILES if not os.path.exists(f"{run}/{name}")]
+    check(code == 0 and not missing, f"demo: exit code {code}, missing files {missing}")
+    check(unmeasured(run) <= {"Top Operators"}, f"demo: not measured {unmeasured(run)}")
+    if code:
+        print(text[-3000:])
+    options = ["size=1b", "prompt_tokens=2048", "max_new_tokens=16", "repeats=6"]
+    code, text, run = bench.run("llm-report", ["stage1.enable=false", "ncu.enable=true", "ncu.budget=60s"],
+                                workload("llm_session", *options), {"PYTHONPATH": PYTHON})
+    with open(f"{run}/report.json") as file:
+        document = json.load(file)
+    advice = [row["title"] for row in document["insight"]["recommendations"] if row["region"] == ":decode"]
+    evidence = [row["evidence"] for row in document["insight"]["recommendations"] if row["region"] == ":decode"]
+    check(any("waits for the host" in title for title in advice), f"decode: {advice[:2]} {evidence[:1]}")
+    rows = {row["stage"]: row for row in document["insight"]["efficiency"]}
+    # 16 layers of 2048: queries and output 2 x 2048^2, keys and values 2 x 2048 x 512, 3 x 2048 x 8192 of the MLP; the head
+    # of 128256 for the last token; attention 4 x 2048 for each pair below the diagonal.
+    weights = 16 * (2 * 2048**2 + 2 * 2048 * 512 + 3 * 2048 * 8192)
+    flops = 2 * weights * 2048 + 2 * 2048 * 128256 + 16 * 4 * 2048 * 2048 * 2049 / 2
+    stage = next(row for row in document["findings"]["stages"] if row["name"] == "prefill")
+    seconds = stage["steady"]["mean_ns"] / 1e9
+    by_hand = flops / seconds / rows["prefill"]["peak_flops"]
+    check(abs(rows["prefill"]["mfu"] / by_hand - 1) < 0.05,
+          f"MFU of prefill {rows['prefill']['mfu']:.4f}, by hand {flops:.4e} / {seconds * 1e3:.3f} ms / {rows['prefill']['peak_flops'] / 1e12:.0f} TFLOP/s = {by_hand:.4f}")
+    for name, row in rows.items():
+        print(f"        {name}: {row['seconds'] * 1e3:.2f} ms, MFU {row['mfu']:.4f}, MBU {row['mbu']}, {row['assumptions']}")
+    with open(f"{run}/summary.txt") as file:
+        print(file.read())
+
+
+def session(bench, name, program, *overrides):
+    """One whole session: rehearsal, stage 1, nsys, ncu, report."""
+    begin = time.monotonic()
+    code, text, run = bench.run(name, ["-p", "llm", *overrides], program, {"PYTHONPATH": PYTHON})
+    took = time.monotonic() - begin
+    with open(f"{run}/run.json") as file:
+        manifest = json.load(file)
+    last = {row["tool"]: row["verdict"]["outcome"] for row in manifest["verdicts"]}
+    passes = {row["name"]: row["wall_ms"] / 1e3 for row in manifest["passes"]}
+    missing = [file for file in FILES if not os.path.exists(f"{run}/{file}")]
+    check(code == 0 and set(last.values()) == {"captured"} and {"torch", "nsys", "ncu"} <= set(last) and took < 480 and not missing,
+          f"{name}: {took:.0f} s, exit code {code}, {last}, passes {passes}, missing {missing}, not measured {unmeasured(run)}")
+    with open(f"{run}/analysis.json") as file:
+        analysis = json.load(file)
+    for row in json.load(open(f"{run}/report.json"))["insight"]["overhead"]:
+        print(f"        {row['region']}: {row['ratio']:.3f} of the rehearsal")
+    if code:
+        print(text[-3000:])
+    return {row["name"]: row["steady"]["p50_ns"] / 1e6 for row in analysis["stages"] if row["steady"]}, analysis
+
+
+def sessions(bench):
+    """Whole sessions of language models and others, one of them twice."""
+    llama = workload("llm_session", "size=1b", "max_new_tokens=32", "repeats=4")
+    first, _ = session(bench, "llama-1b", llama)
+    again, _ = session(bench, "llama-1b-again", llama)
+    apart = {name: again[name] / first[name] for name in first}
+    check(bool(apart) and all(abs(ratio - 1) < 0.1 for ratio in apart.values()), f"two sessions: {first} ms, {again} ms, ratios {apart}")
+    session(bench, "mixtral", workload("llm_session", "architecture=mixtral", "size=1b", "max_new_tokens=16", "repeats=3"))
+    session(bench, "resnet", workload("shallow_resnet"))
+    _, analysis = session(bench, "vlm", workload("vlm_session"))
+    print("        ", {row["path"]: row["instances"] for row in analysis["regions"]})
+
+
 def overhead(bench):
     """Five programs stay alive and take turns, so that what disturbs the machine disturbs all
     alike: minima and medians of generations, plain = 1.00."""
@@ -323,7 +406,7 @@ def overhead(bench):
     check(ratio["tracer, NVTX only"][0] <= 1.02, "target: NVTX only at most 1.02")
 
 
-SECTIONS = {"demo": demo, "equality": equality, "hazards": hazards, "profiler": profiler, "replay": replay, "selection": selection, "counters": counters, "ladder": ladder, "budget": budget, "overhead": overhead}
+SECTIONS = {"demo": demo, "equality": equality, "hazards": hazards, "profiler": profiler, "replay": replay, "selection": selection, "counters": counters, "ladder": ladder, "budget": budget, "reports": reports, "sessions": sessions, "overhead": overhead}
 
 
 def main():

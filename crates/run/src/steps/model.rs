@@ -1,8 +1,10 @@
-//! MFU and MBU: from what the configuration says of the model, or from what ncu counted.
+//! MFU and MBU: from what the configuration or the workload itself says of the model, or from
+//! what ncu counted.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use analysis::{Decoder, Efficiency, Findings, Inference, Insight, ceilings, counted_efficiency, efficiency};
+use serde::Deserialize;
 
 use super::flow::Run;
 
@@ -12,8 +14,7 @@ pub(super) fn efficiency_of(
     findings: &Findings,
     insight: &Insight,
 ) -> Result<Vec<Efficiency>, String> {
-    let model = &run.resolved.config.model;
-    let Some(file) = &model.config else {
+    let Some(inference) = configured(run).or_else(|| told_by_the_workload(run)).transpose()? else {
         let joined = insight.joined.as_ref();
         let counted = joined
             .map(|joined| counted_efficiency(&findings.stages, &findings.regions, joined, &insight.roofline));
@@ -23,33 +24,75 @@ pub(super) fn efficiency_of(
                 .to_owned()
         });
     };
-    let prompt_tokens =
-        model.prompt_tokens.ok_or("nothing says how long the prompts are (`model.prompt_tokens`)")?;
-    let path = Path::new(&run.manifest.invocation.cwd).join(&file.0);
-    let text = std::fs::read_to_string(&path)
-        .map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;
-    let config =
-        serde_json::from_str(&text).map_err(|error| format!("`{}` is no JSON: {error}", path.display()))?;
-    let inference = Inference {
-        model: Decoder::of_config(&config)
-            .map_err(|why| format!("`{}` describes no decoder: {why}", path.display()))?,
-        source: file.0.clone(),
-        batch: u64::from(model.batch),
-        prompt_tokens: u64::from(prompt_tokens),
-        context_tokens: u64::from(model.context_tokens.unwrap_or(prompt_tokens)),
-        head_tokens: u64::from(model.head_tokens),
-    };
     let device = findings.devices.iter().find_map(|device| device.name.clone());
     let device = device.or_else(|| run.provenance.as_ref()?.gpus.devices.first()?.name.clone());
-    let found = efficiency(
-        &findings.stages,
-        &findings.regions,
-        &inference,
-        device.as_deref(),
-        &ceilings(&insight.roofline),
-    )?;
+    let ceilings = ceilings(&insight.roofline);
+    let found = efficiency(&findings.stages, &findings.regions, &inference, device.as_deref(), &ceilings)?;
     if found.is_empty() {
         return Err("no range is called as the stages of a language model are (prefill, decode)".to_owned());
     }
     Ok(found)
+}
+
+/// What `model.*` says; None where no model is named.
+fn configured(run: &Run) -> Option<Result<Inference, String>> {
+    let model = &run.resolved.config.model;
+    let file = model.config.as_ref()?;
+    let path = Path::new(&run.manifest.invocation.cwd).join(&file.0);
+    let Some(prompt_tokens) = model.prompt_tokens.map(u64::from) else {
+        return Some(Err("nothing says how long the prompts are (`model.prompt_tokens`)".to_owned()));
+    };
+    Some(decoder(&path).map(|decoder| Inference {
+        model: decoder,
+        source: file.0.clone(),
+        batch: u64::from(model.batch),
+        prompt_tokens,
+        context_tokens: model.context_tokens.map_or(prompt_tokens, u64::from),
+        head_tokens: u64::from(model.head_tokens),
+    }))
+}
+
+/// A workload may leave its model's `config.json` and a `session.json` in the folder of its
+/// pass, as `python/workloads` do.
+#[derive(Deserialize)]
+struct Session {
+    options: SessionOptions,
+    #[serde(default = "one")]
+    head_tokens: u64,
+}
+
+#[derive(Deserialize)]
+struct SessionOptions {
+    prompt_tokens: u64,
+    max_new_tokens: u64,
+    #[serde(default = "one")]
+    batch: u64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn told_by_the_workload(run: &Run) -> Option<Result<Inference, String>> {
+    let folder: PathBuf = run.files.path("workload/rehearsal");
+    let session = std::fs::read(folder.join("session.json")).ok()?;
+    let Session { options, head_tokens } = serde_json::from_slice(&session).ok()?;
+    let decoder = decoder(&folder.join("config.json")).ok()?;
+    Some(Ok(Inference {
+        model: decoder,
+        source: "the workload's config.json and session.json".to_owned(),
+        batch: options.batch,
+        prompt_tokens: options.prompt_tokens,
+        // From the prompt's end to the last token but one.
+        context_tokens: options.prompt_tokens + options.max_new_tokens / 2,
+        head_tokens,
+    }))
+}
+
+fn decoder(path: &Path) -> Result<Decoder, String> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;
+    let config =
+        serde_json::from_str(&text).map_err(|error| format!("`{}` is no JSON: {error}", path.display()))?;
+    Decoder::of_config(&config).map_err(|why| format!("`{}` describes no decoder: {why}", path.display()))
 }
