@@ -141,7 +141,7 @@ pub(crate) struct AnalyzeArguments {
     /// Rows of each table on the terminal
     #[arg(long, default_value_t = 15, value_name = "ROWS")]
     pub(crate) top: usize,
-    /// Also write analysis.json and the tables here, as Markdown and CSV
+    /// Also write report.html, trace.perfetto, analysis.json and the tables here
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
 }

@@ -604,6 +604,8 @@ fn counters_are_analysed_without_any_tool() {
     assert_eq!(metrics.len(), 573);
     assert_eq!(metrics["gpu__time_duration.sum"]["unit"], "ns");
     assert!(sandbox.path("tables/counter-regions/report.md").is_file());
+    let html = std::fs::read_to_string(sandbox.path("tables/report.html")).unwrap();
+    assert!(html.contains("<title>x.ncu-rep"), "{}", &html[..html.len().min(3000)]);
     let csv = std::fs::read_to_string(sandbox.path("tables/counters.csv")).unwrap();
     assert_eq!(csv.lines().count(), 38);
     // Cut off in the middle: what comes before is kept, and the rest is told.

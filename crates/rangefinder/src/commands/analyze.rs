@@ -8,6 +8,7 @@ use analysis::{
 };
 use anyhow::{Context, Result, anyhow};
 use counters::Report;
+use report::Page;
 use run::Exit;
 use serde_json::{Value, json};
 use trace::Trace;
@@ -33,9 +34,10 @@ pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
     };
     let found = traced.as_ref().map(|(trace, findings)| (trace, findings));
     let insight = insight(found, counters.as_ref().map(|counters| &counters.report));
-    let findings = traced.map(|(_, findings)| findings);
+    let (trace, findings) = traced.unzip();
     if let Some(folder) = &arguments.out {
-        let written = write(folder, findings.as_ref(), counters.as_ref(), &insight);
+        let written =
+            write(folder, &arguments.files, trace.as_ref(), findings.as_ref(), counters.as_ref(), &insight);
         written.with_context(|| format!("`{}` cannot be written", folder.display()))?;
     }
     if arguments.json {
@@ -191,8 +193,11 @@ fn tokens(given: &[String]) -> Result<Vec<(String, f64)>> {
         .collect()
 }
 
+/// All that a run would leave of it.
 fn write(
     folder: &Path,
+    files: &[PathBuf],
+    trace: Option<&Trace>,
     findings: Option<&Findings>,
     counters: Option<&Counters>,
     insight: &Insight,
@@ -201,18 +206,40 @@ fn write(
     let document = serde_json::to_string_pretty(&document(findings, counters, insight)?)?;
     std::fs::write(folder.join("analysis.json"), document)?;
     if let Some(findings) = findings {
-        for (name, text) in [
-            ("kernels.md", report::kernels_markdown(findings)),
-            ("operators.md", report::operators_markdown(findings)),
-            ("kernels.csv", report::kernels_csv(findings)),
-            ("regions.csv", report::regions_csv(findings)),
-        ] {
-            std::fs::write(folder.join(name), text)?;
-        }
+        std::fs::write(folder.join("kernels.md"), report::kernels_markdown(findings))?;
+        std::fs::write(folder.join("operators.md"), report::operators_markdown(findings))?;
     }
     if let Some(counters) = counters {
         std::fs::write(folder.join("counters.csv"), report::counters_csv(&counters.report))?;
         report::write_counter_regions(&folder.join("counter-regions"), &counters.regions)?;
+    }
+    if let Some(trace) = trace {
+        let file = std::fs::File::create(folder.join("trace.perfetto"))?;
+        report::write_perfetto(trace, std::io::BufWriter::new(file))?;
+    }
+    let names = files.iter().filter_map(|file| file.file_name()).map(|name| name.to_string_lossy());
+    let page = Page {
+        title: &names.collect::<Vec<_>>().join(", "),
+        workload: "",
+        verdicts: &[],
+        steps: &[],
+        findings,
+        trace,
+        counters: counters.map(|counters| &counters.regions),
+        roofline: &insight.roofline,
+        joined: insight.joined.as_ref(),
+        recommendations: &insight.recommendations,
+        efficiency: &insight.efficiency,
+        no_efficiency: insight.no_efficiency.as_deref(),
+        overhead: &insight.overhead,
+        no_overhead: insight.no_overhead.as_deref(),
+        environment: &[],
+        commands: &[],
+        warnings: &[],
+    };
+    std::fs::write(folder.join("report.html"), report::html(&page))?;
+    for (name, text) in report::csv_tables(&page) {
+        std::fs::write(folder.join(name), text)?;
     }
     Ok(())
 }
