@@ -1,6 +1,7 @@
 //! Chores of the project: `cargo xtask test`, `gpu-test`, `bench`, `fuzz`, `tools`.
 
 mod bench;
+mod chromium;
 mod debian;
 mod fuzz;
 mod generate;
@@ -15,18 +16,18 @@ use anyhow::Result;
 
 const HELP: &str = "\
 cargo xtask test [--allow-missing] [-- CARGO TEST ARGUMENTS]
-    Fetches the vendor tools, then runs formatting, clippy and every test. A tool
-    that cannot be fetched fails the run unless --allow-missing is given. The
-    last line says how many tests passed, failed and were skipped.
+    Fetches the vendor tools and a Chromium, then runs formatting, clippy and every
+    test. A tool that cannot be fetched fails the run unless --allow-missing is given.
+    The last line says how many tests passed, failed and were skipped.
 cargo xtask gpu-test [SECTION ...]
     What only a GPU can show (xtask/gpu/run.py): needs an NVIDIA GPU, nvcc and a
     Python with PyTorch and transformers. No test of `cargo xtask test` needs a GPU.
 cargo xtask tools
-    Only fetches the vendor tools, into target/tools.
-cargo xtask bench [counters]
+    Only fetches these tools, into target/tools.
+cargo xtask bench [counters | reports]
     Measures the release build, as ratios against other programs in the same
     run, and prints the table of docs/benchmarks.md. `counters` is reading
-    reports of ncu alone.
+    reports of ncu alone, `reports` is from 1 million kernels to every file.
 cargo xtask fuzz [--seconds N] [TARGET ...]
     Runs every fuzz target (or those named) for N seconds each, 60 by default, and
     prints executions and coverage. What breaks a parser is left in
@@ -65,8 +66,9 @@ fn dispatch(words: &[&str]) -> Result<ExitCode> {
             let missing = tools::fetch_all()?;
             Ok(if missing.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
-        ["bench"] => bench::main(false),
-        ["bench", "counters"] => bench::main(true),
+        ["bench"] => bench::main(bench::Section::All),
+        ["bench", "counters"] => bench::main(bench::Section::Counters),
+        ["bench", "reports"] => bench::main(bench::Section::Reports),
         ["measure", command @ ..] => {
             Ok(if bench::measure_main(command)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }

@@ -21,7 +21,8 @@ pub struct Attribution {
     pub call: Vec<u32>,
     /// One for each domain that has push/pop ranges.
     pub planes: Vec<Plane>,
-    pub(crate) tree: Tree,
+    /// The regions of the trace.
+    pub tree: Tree,
 }
 
 /// One domain's view.

@@ -61,4 +61,5 @@ pub use scope::{Place, Scope};
 pub use stages::{STAGES, Stage, stages};
 pub use statistics::Statistics;
 pub use summaries::{ApiRow, Synchronisation, TransferRow, api, transfers};
+pub use tree::{Node, Tree};
 pub use within::{keep_within, windows_within};

@@ -6,20 +6,20 @@ use nvtx::{Kind, RegionPath};
 use trace::{StringId, Trace};
 
 /// A region: the way to it from the root of its domain.
-#[derive(Debug, PartialEq, Eq, Hash, Clone, Copy)]
-pub(crate) struct Node {
-    pub(crate) parent: Option<u32>,
-    pub(crate) domain: StringId,
-    pub(crate) name: StringId,
-    pub(crate) kind: Kind,
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Node {
+    pub parent: Option<u32>,
+    pub domain: StringId,
+    pub name: StringId,
+    pub kind: Kind,
 }
 
 /// Nodes come after their parents.
 #[derive(Debug)]
-pub(crate) struct Tree {
-    pub(crate) nodes: Vec<Node>,
+pub struct Tree {
+    pub nodes: Vec<Node>,
     /// By range.
-    pub(crate) node_of: Vec<u32>,
+    pub node_of: Vec<u32>,
 }
 
 impl Tree {
@@ -81,7 +81,7 @@ impl Tree {
         order
     }
 
-    pub(crate) fn path(&self, trace: &Trace, node: u32) -> RegionPath {
+    pub fn path(&self, trace: &Trace, node: u32) -> RegionPath {
         let mut names = Vec::new();
         let mut at = Some(node);
         while let Some(node) = at {

@@ -1,13 +1,13 @@
 //! Reading a report of ncu, against NVIDIA's own reader on the same file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
-use super::Row;
+use super::{Row, example};
 use crate::generate::write_ncu_rep;
-use crate::shell::{cargo, quietly, root, tools_folder};
+use crate::shell::{quietly, tools_folder};
 
 const KERNELS: u32 = 300;
 
@@ -35,7 +35,7 @@ pub(super) fn rows(folder: &Path) -> Result<Vec<Row>> {
     let file = folder.join("made-up.ncu-rep");
     write_ncu_rep(&file, KERNELS)?;
     let megabytes = file.metadata()?.len() as f64 / 1e6;
-    let program = example()?;
+    let program = example("rangefinder-counters", "read")?;
     let ours = best(7, || said(Command::new(&program).arg(&file)))?;
     let packages = tools_folder().join("python/ncu-report-2026.3.1");
     ensure!(packages.exists(), "ncu_report is missing\nhint: cargo xtask tools");
@@ -90,15 +90,4 @@ fn best(times: usize, mut run: impl FnMut() -> Result<Said>) -> Result<Said> {
         best.megabytes = best.megabytes.max(again.megabytes);
     }
     Ok(best)
-}
-
-/// The reader by itself, as released.
-fn example() -> Result<PathBuf> {
-    let built = cargo()
-        .args(["build", "--release", "--quiet", "--package", "rangefinder-counters", "--example", "read"])
-        .status()
-        .context("cannot start cargo")?;
-    ensure!(built.success(), "the release build failed");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-    Ok(target.join("release/examples/read"))
 }

@@ -2,6 +2,7 @@
 
 mod analysis;
 mod counters;
+mod reports;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -21,15 +22,35 @@ struct Row {
     fine: bool,
 }
 
-/// Everything, or the counters alone.
-pub fn main(counters_alone: bool) -> Result<ExitCode> {
+/// What is measured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    All,
+    /// Reading reports of ncu.
+    Counters,
+    /// From a trace to the files of its report.
+    Reports,
+}
+
+pub fn main(section: Section) -> Result<ExitCode> {
     let folder = root().join("target/bench");
     if folder.exists() {
         fs_err::remove_dir_all(&folder)?;
     }
     fs_err::create_dir_all(&folder)?;
-    let mut rows = if counters_alone { Vec::new() } else { all_but_counters(&folder)? };
-    rows.extend(counters::rows(&folder)?);
+    let wanted = |part| section == Section::All || section == part;
+    let (mut rows, mut parts) = (Vec::new(), String::new());
+    if section == Section::All {
+        rows.extend(whole_program(&folder)?);
+    }
+    if wanted(Section::Counters) {
+        rows.extend(counters::rows(&folder)?);
+    }
+    if wanted(Section::Reports) {
+        let (more, table) = reports::rows(&folder)?;
+        rows.extend(more);
+        parts = format!("\n{table}");
+    }
     println!("Machine: {}.\n", machine());
     println!("| what | measured | bound | |\n|---|---|---|---|");
     for row in &rows {
@@ -41,12 +62,14 @@ pub fn main(counters_alone: bool) -> Result<ExitCode> {
             if row.fine { "met" } else { "not met" }
         );
     }
+    print!("{parts}");
     fs_err::remove_dir_all(&folder)?;
     let fine = rows.iter().all(|row| row.fine || row.bound.starts_with("target"));
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn all_but_counters(folder: &Path) -> Result<Vec<Row>> {
+/// What the binary itself does.
+fn whole_program(folder: &Path) -> Result<Vec<Row>> {
     let built = cargo().args(["build", "--release", "--quiet"]).status()?;
     ensure!(built.success(), "the release build failed");
     let program = root().join("target/release/rangefinder");
@@ -192,6 +215,17 @@ fn trace_bytes(folder: &Path) -> Result<u64> {
         }
     }
     Ok(total)
+}
+
+/// An example of a package, as released.
+fn example(package: &str, name: &str) -> Result<PathBuf> {
+    let built = cargo()
+        .args(["build", "--release", "--quiet", "--package", package, "--example", name])
+        .status()
+        .context("cannot start cargo")?;
+    ensure!(built.success(), "the release build failed");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    Ok(target.join("release/examples").join(name))
 }
 
 fn compile_flood(folder: &Path) -> Result<PathBuf> {

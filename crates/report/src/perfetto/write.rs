@@ -19,7 +19,7 @@ pub fn write_perfetto(trace: &Trace, mut out: impl Write) -> io::Result<Perfetto
     let times = Times::of(trace);
     let attribution = analysis::attribute(trace);
     let arrows = Arrows::of(trace, attribution.call);
-    let regions = Regions::new(trace, attribution.planes);
+    let regions = Regions::new(attribution.planes, attribution.tree);
     let began = trace.session_start.map(|start| start.saturating_add(trace.begin));
     let began = began.and_then(|time| u64::try_from(time).ok());
     let mut packets = Packets::begin(&mut out, began)?;

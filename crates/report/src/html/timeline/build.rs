@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use analysis::{Attribution, Families, Findings, attribute};
+use analysis::{Attribution, Families, Findings, Tree, attribute};
 use nvtx::Kind;
 use trace::{ActivityKind, NONE, OPEN, StringId, Trace};
 
 use super::legend::{FAMILIES, Legend};
 use super::pack::{Packed, Raw, pack};
-use super::paths::regions;
 use super::track::{Span, Timeline, TrackKind};
 use crate::html::texts::Texts;
 
@@ -16,9 +15,11 @@ use crate::html::texts::Texts;
 pub(in crate::html) fn timeline(trace: &Trace, findings: Option<&Findings>, texts: &mut Texts) -> Timeline {
     let mut build = Build { trace, legend: Legend::default(), texts, from: trace.begin };
     let families = build.families(findings);
-    let region_of = regions(trace, build.texts, &mut build.legend);
+    let attribution = attribute(trace);
+    let region_of = build.regions(&attribution.tree);
     // Devices first: below many threads they would be out of sight.
-    let mut raw = build.devices(&families, &region_of);
+    let mut raw = build.devices(&families, &attribution, &region_of);
+    drop(attribution);
     raw.extend(build.threads(&region_of));
     let legend = &build.legend;
     let Packed { groups, events, notes } =
@@ -73,10 +74,26 @@ impl Build<'_, '_> {
         families
     }
 
-    fn devices(&mut self, families: &[String], region_of: &[u32]) -> Vec<(String, Vec<Raw>)> {
+    /// By range: the number of its region in the legend.
+    fn regions(&mut self, tree: &Tree) -> Vec<u32> {
+        let strings = &self.trace.strings;
+        let mut ids = Vec::with_capacity(tree.nodes.len());
+        for (number, node) in tree.nodes.iter().enumerate() {
+            let path = tree.path(self.trace, number as u32).to_string();
+            let detail = if node.kind == Kind::StartEnd { "start/end range" } else { "" };
+            ids.push(self.legend.region(self.texts, strings.text(node.name), &path, detail));
+        }
+        tree.node_of.iter().map(|node| ids[*node as usize]).collect()
+    }
+
+    fn devices(
+        &mut self,
+        families: &[String],
+        attribution: &Attribution,
+        region_of: &[u32],
+    ) -> Vec<(String, Vec<Raw>)> {
         let (trace, activities) = (self.trace, &self.trace.activities);
-        let attribution = attribute(trace);
-        let planes = Planes::of(trace, &attribution);
+        let planes = Planes::of(trace, attribution);
         let kernels: Vec<u32> = activities
             .launches
             .iter()

@@ -6,7 +6,6 @@ mod column;
 mod lanes;
 mod legend;
 mod pack;
-mod paths;
 mod thin;
 mod track;
 mod write;
