@@ -105,7 +105,7 @@ fn shown(data: &Value) -> (u64, u64) {
 
 /// What the page does with a column.
 fn numbers(text: &str) -> Vec<u64> {
-    let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = "0123456789abcdefghijklmnopqrstuvwxyzXYZWV!#$%()*+,:;=?@[]^{|}~>`";
     let (mut all, mut number, mut shift) = (Vec::new(), 0, 0);
     for digit in text.chars().map(|c| digits.find(c).unwrap() as u64) {
         number |= (digit & 31) << shift;

@@ -1,7 +1,7 @@
 // The timeline's columns, read back from their digits, and what can be asked of them.
 
 const digits = new Uint8Array(128);
-[...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'].forEach((digit, value) => {
+[...'0123456789abcdefghijklmnopqrstuvwxyzXYZWV!#$%()*+,:;=?@[]^{|}~>`'].forEach((digit, value) => {
   digits[digit.charCodeAt(0)] = value;
 });
 

@@ -1,7 +1,9 @@
 //! Long columns of numbers as text: base-64 digits of five bits, the lowest first; the sixth
 //! bit says that more follow. `timeline_data.js` reads them back.
 
-const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+/// Without `/ _ - .`, `A` and spaces, one of which every secret of a known shape has: a page is
+/// masked after it is made, and its numbers must come through.
+const DIGITS: &[u8; 64] = b"0123456789abcdefghijklmnopqrstuvwxyzXYZWV!#$%()*+,:;=?@[]^{|}~>`";
 
 /// Small numbers take one digit, a millisecond in nanoseconds takes four.
 #[derive(Debug, Default)]
@@ -32,6 +34,6 @@ mod tests {
     fn digits() {
         let mut column = Column::default();
         [0, 31, 32, 1_000_000].into_iter().for_each(|number| column.push(number));
-        assert_eq!(column.into_text(), "AfgBgywe");
+        assert_eq!(column.into_text(), "0vw1w:+u");
     }
 }
