@@ -138,7 +138,9 @@ fn shown(domain: &str, range: &NvtxRange) -> String {
     format!("{domain}:{name}:none:none:none:none:{message}")
 }
 
+/// Also of reports of your own: `RANGEFINDER_NCU_REPORTS=FOLDER`, with `--nocapture` to see how many.
 #[test]
+#[allow(clippy::print_stderr, reason = "what was compared is what it is run for")]
 fn every_metric_as_their_reader_says() {
     let mut compared = 0;
     for capture in CAPTURES {
@@ -147,29 +149,14 @@ fn every_metric_as_their_reader_says() {
         compared += compare::same(&report(capture), &theirs);
     }
     assert_eq!(compared, 36 * 573 + 12 * 510 + 12 * 498);
-}
-
-/// Reports of your own: `RANGEFINDER_NCU_REPORTS=FOLDER cargo test -p rangefinder-counters --test
-/// oracle -- --ignored --nocapture`.
-#[test]
-#[ignore = "needs reports"]
-#[allow(clippy::print_stderr, reason = "what was compared is what it is run for")]
-fn reports_of_your_own() {
-    let folder = std::env::var_os("RANGEFINDER_NCU_REPORTS").expect("RANGEFINDER_NCU_REPORTS names a folder");
-    let mut reports = 0;
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "ncu-rep") {
-            let bytes = std::fs::read(&path).unwrap();
-            let report = read_ncu_report_bytes(&bytes, &path).unwrap();
-            assert_eq!((&report.notes, &report.damage), (&Vec::new(), &None), "{}", path.display());
-            let theirs = ncu_report("reports_of_your_own", &bytes).expect("ncu_report is there");
-            let compared = compare::same(&report, &theirs);
-            eprintln!("{}: {} results, {compared} metrics equal", path.display(), report.results.len());
-            reports += 1;
-        }
+    let own = std::env::var_os("RANGEFINDER_NCU_REPORTS").map(|folder| std::fs::read_dir(folder).unwrap());
+    for path in own.into_iter().flatten().map(|entry| entry.unwrap().path()) {
+        let bytes = std::fs::read(&path).unwrap();
+        let report = read_ncu_report_bytes(&bytes, &path).unwrap();
+        assert_eq!((&report.notes, &report.damage), (&Vec::new(), &None), "{}", path.display());
+        let compared = compare::same(&report, &ncu_report("reports of one's own", &bytes).unwrap());
+        eprintln!("{}: {} results, {compared} metrics equal", path.display(), report.results.len());
     }
-    assert!(reports > 0, "no report there");
 }
 
 #[test]

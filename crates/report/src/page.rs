@@ -4,7 +4,7 @@ use analysis::{CounterRegions, Efficiency, Findings, Joined, Overhead, Recommend
 use trace::Trace;
 
 /// Everything that a report may show. What a run does not have is absent, and said so.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Page<'a> {
     /// The run's name.
     pub title: &'a str,

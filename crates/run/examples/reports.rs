@@ -33,22 +33,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let insight = part(&folder, "insight", || insight(Some((&trace, &findings)), None));
     let page = Page {
         title: "bench",
-        workload: "made up",
-        verdicts: &[],
-        steps: &[],
         findings: Some(&findings),
         trace: Some(&trace),
-        counters: None,
         roofline: &insight.roofline,
-        joined: None,
         recommendations: &insight.recommendations,
-        efficiency: &[],
-        no_efficiency: None,
-        overhead: &[],
-        no_overhead: None,
-        environment: &[],
-        commands: &[],
-        warnings: &[],
+        ..Page::default()
     };
     part(&folder, "trace.perfetto", || {
         let file = fs_err::File::create(folder.join("trace.perfetto"))?;

@@ -106,6 +106,8 @@ impl From<Output> for Ran {
 
 /// Takes out times, paths and process ids.
 pub fn redacted(text: &str, sandbox: &Sandbox) -> String {
+    let tree = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap();
+    let text = &text.replace(tree.to_str().unwrap(), "<tree>");
     let mut text = text.replace(sandbox.folder.path().to_str().unwrap(), "<folder>");
     for (pattern, replacement) in [
         (r"\d{8}-\d{6}", "<time>"),
