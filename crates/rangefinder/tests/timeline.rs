@@ -205,7 +205,7 @@ fn an_empty_report_is_no_success() {
     let sandbox = Sandbox::new();
     let (ran, manifest) = nsys.run(&sandbox, &["nsys.enable=true"], &["sleep", "0.2"]);
     assert_eq!(ran.code, 1, "{}", ran.stderr);
-    assert_eq!(verdicts(&manifest), [("missed".to_owned(), "nothing-recorded".to_owned())]);
+    assert_eq!(verdicts(&manifest), [("missed".to_owned(), "nothing-recorded".to_owned())], "{}", ran.stderr);
     assert!(ran.stderr.contains("the report is empty"), "{}", ran.stderr);
 }
 

@@ -208,16 +208,24 @@ impl Workload {
         let set = self.variables.iter().rev().find(|(name, _)| name == "PYTHONPATH");
         let before = match set {
             Some((_, value)) => value.clone(),
+            // Never at the price of what the program needs.
+            None if std::env::var_os("PYTHONPATH").is_some_and(|path| path.to_str().is_none()) => {
+                return variables;
+            }
             None => std::env::var("PYTHONPATH").ok(),
         };
         let path = helper::python_path(&folder, before.as_deref(), self.auto || stage1.is_some());
         variables.push(("PYTHONPATH".to_owned(), Some(path)));
-        let mut switch = |name: &str, value: Option<String>| variables.push((name.to_owned(), value));
-        switch("RANGEFINDER_AUTO", self.auto.then(|| "1".to_owned()));
-        switch("RANGEFINDER_STAGE1", stage1.is_some().then(|| "1".to_owned()));
-        switch("RANGEFINDER_STAGE1_SETTINGS", stage1);
-        // Absent is absent.
-        variables.retain(|(name, value)| value.is_some() || !name.starts_with("RANGEFINDER_"));
+        let on = |wanted: bool| wanted.then(|| "1".to_owned());
+        let switches = [
+            ("RANGEFINDER_AUTO", on(self.auto)),
+            ("RANGEFINDER_STAGE1", on(stage1.is_some())),
+            ("RANGEFINDER_STAGE1_SETTINGS", stage1),
+        ];
+        // What is off needs a word only where somebody else has set it.
+        let told =
+            switches.into_iter().filter(|(name, value)| value.is_some() || std::env::var_os(name).is_some());
+        variables.extend(told.map(|(name, value)| (name.to_owned(), value)));
         variables
     }
 

@@ -47,7 +47,7 @@ pub(super) fn attempt(
     let folder = run.files.folder(TOOL)?;
     let own = logs(&run.files.path("workload/rehearsal"));
     let mut attempts = 0;
-    let (finished, mut log) = loop {
+    let (finished, mut log, resolved) = loop {
         let finished = match capture(run, nsys, rung, context) {
             Ok(finished) => finished,
             Err(RunError::Supervise(error)) if !matches!(error, SuperviseError::Log { .. }) => {
@@ -58,8 +58,11 @@ pub(super) fn attempt(
         };
         let log = logs(&folder);
         attempts += 1;
-        if !agent_lost(&log, &own, &folder) || finished.ended_by_us.is_some() {
-            break (finished, log);
+        let resolved = resolve(nsys, importer, &folder);
+        // It then leaves nothing, or half of something.
+        let is_usable = resolved.as_ref().is_ok_and(|resolved| !resolved.reports.is_empty());
+        if is_usable || !lost_its_agent(&log, &own) || finished.ended_by_us.is_some() {
+            break (finished, log, resolved);
         }
         if attempts == ATTEMPTS {
             let text = "nsys lost the connection to its own agent, twice";
@@ -67,7 +70,7 @@ pub(super) fn attempt(
         }
         run.warn("nsys lost its agent and is started again".to_owned(), context);
     };
-    let reports = match resolve(nsys, importer, &folder) {
+    let reports = match resolved {
         Ok(resolved) if resolved.reports.is_empty() => {
             let told = told_by(&log, &own);
             return Ok(no_report(run, rung, &finished, &log, &told, proof).into());
@@ -96,11 +99,6 @@ pub(super) fn attempt(
             Ok(Verdict::failed(Cause::ReportUnreadable, text).into())
         }
     }
-}
-
-/// It then gives up and leaves nothing.
-fn agent_lost(log: &str, own: &str, folder: &Path) -> bool {
-    lost_its_agent(log, own) && left_by_nsys(folder).is_empty()
 }
 
 fn import_failed(importer: &Importer, why: &str, log: &str) -> Verdict {
