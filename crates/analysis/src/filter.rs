@@ -45,7 +45,7 @@ pub fn keep_kernels(trace: &mut Trace, include: &[String], exclude: &[String]) -
         launch.hidden = !patterns.keep(trace.strings.text(launch.name));
     }
     let activities = &trace.activities;
-    let kernels = activities.kind.iter().filter(|kind| **kind == trace::ActivityKind::Kernel).count();
+    let kernels = activities.kernels();
     let shown = (0..activities.len()).filter(|activity| activities.is_shown_kernel(*activity)).count();
     let text = format!("{} kernels are left out of the tables by the patterns", kernels - shown);
     trace.diagnostics.push(Diagnostic { text, lost: false });

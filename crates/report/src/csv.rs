@@ -20,14 +20,14 @@ pub fn csv_tables(page: &Page<'_>) -> Vec<(&'static str, String)> {
             ("calls.csv", rows(&findings.api)),
         ]);
     }
-    if let Some(joined) = page.joined {
+    if let Some(joined) = &page.insight.joined {
         tables.push(("bounds.csv", rows(&joined.kernels)));
     }
     tables.extend([
-        ("roofline.csv", rows(page.roofline)),
-        ("efficiency.csv", rows(page.efficiency)),
-        ("recommendations.csv", rows(page.recommendations)),
-        ("overhead.csv", rows(page.overhead)),
+        ("roofline.csv", rows(&page.insight.roofline)),
+        ("efficiency.csv", rows(&page.insight.efficiency)),
+        ("recommendations.csv", rows(&page.insight.recommendations)),
+        ("overhead.csv", rows(&page.insight.overhead)),
     ]);
     tables.retain(|(_, text)| text.lines().nth(1).is_some());
     tables
@@ -106,7 +106,7 @@ fn three(numbers: [u32; 3]) -> String {
     numbers.map(|number| number.to_string()).join("x")
 }
 
-pub fn kernels_csv(findings: &Findings) -> String {
+fn kernels_csv(findings: &Findings) -> String {
     let mut text =
         "name,short_name,family,grid,block,process,device,calls,total_ns,mean_ns,median_ns,min_ns,max_ns,std_ns,share\n"
             .to_owned();
@@ -133,7 +133,7 @@ pub fn kernels_csv(findings: &Findings) -> String {
     text
 }
 
-pub fn regions_csv(findings: &Findings) -> String {
+fn regions_csv(findings: &Findings) -> String {
     let mut text = "path,kind,parent,depth,process,device,instances,open,wall_ns,gpu_inclusive_ns,gpu_exclusive_ns,\
                     gpu_busy_ns,gpu_span_ns,kernels_inclusive,kernels_exclusive,launches,copies,copy_ns,graphs,graph_ns\n"
         .to_owned();

@@ -21,7 +21,7 @@ pub use counter_regions::{
 };
 pub use counters::counters_csv;
 pub use counters_terminal::counters_terminal;
-pub use csv::{csv_tables, kernels_csv, regions_csv};
+pub use csv::csv_tables;
 pub use html::html;
 pub use insight::{bounds_text, recommendations_text, roofline_text};
 pub use markdown::{kernels_markdown, operators_markdown};

@@ -1,10 +1,10 @@
 //! What a run has to say, put together once for every form it is told in.
 
-use analysis::{CounterRegions, Efficiency, Findings, Joined, Overhead, Recommendation, RooflinePoint};
+use analysis::{CounterRegions, Findings, Insight};
 use trace::Trace;
 
 /// Everything that a report may show. What a run does not have is absent, and said so.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Page<'a> {
     /// The run's name.
     pub title: &'a str,
@@ -16,16 +16,8 @@ pub struct Page<'a> {
     /// For the timeline.
     pub trace: Option<&'a Trace>,
     pub counters: Option<&'a CounterRegions>,
-    pub roofline: &'a [RooflinePoint],
-    /// Timeline and counters together.
-    pub joined: Option<&'a Joined>,
-    pub recommendations: &'a [Recommendation],
-    /// MFU and MBU of stages, or why they are not known.
-    pub efficiency: &'a [Efficiency],
-    pub no_efficiency: Option<&'a str>,
-    /// What the profiler cost, or why that is not known.
-    pub overhead: &'a [Overhead],
-    pub no_overhead: Option<&'a str>,
+    /// What limits it, what to change, how well it uses the device, what profiling cost.
+    pub insight: &'a Insight,
     /// Names and values: machine, GPU, tools, versions.
     pub environment: &'a [(String, String)],
     /// Passes and the exact command of each.

@@ -101,16 +101,19 @@ fn stages(text: &mut String, page: &Page<'_>) {
 
 fn efficiency(text: &mut String, page: &Page<'_>) {
     text.push_str("## MFU\n\n");
-    if page.efficiency.is_empty() {
-        let why =
-            page.no_efficiency.unwrap_or("nothing says how many operations a stage needs (`model.config`)");
+    if page.insight.efficiency.is_empty() {
+        let why = page
+            .insight
+            .no_efficiency
+            .as_deref()
+            .unwrap_or("nothing says how many operations a stage needs (`model.config`)");
         return not_measured(text, why);
     }
     text.push_str(
         "| stage | one instance | operations | MFU | bytes | MBU |\n|---|---:|---:|---:|---:|---:|\n",
     );
     let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
-    for row in page.efficiency {
+    for row in &page.insight.efficiency {
         text.push_str(&format!(
             "| {} | {} | {:.3} TFLOP | {} | {} | {} |\n",
             cell(&row.stage),
@@ -122,7 +125,7 @@ fn efficiency(text: &mut String, page: &Page<'_>) {
         ));
     }
     text.push('\n');
-    for row in page.efficiency {
+    for row in &page.insight.efficiency {
         for line in &row.assumptions {
             text.push_str(&format!("- {}: {}\n", cell(&row.stage), cell(line)));
         }
@@ -180,18 +183,22 @@ fn kernels(text: &mut String, page: &Page<'_>) {
 
 /// What limits most of a kernel's time.
 pub(crate) fn limit(page: &Page<'_>, name: &str) -> String {
-    let kinds = page.joined.iter().flat_map(|joined| &joined.kernels).filter(|kernel| kernel.name == name);
+    let kinds =
+        page.insight.joined.iter().flat_map(|joined| &joined.kernels).filter(|kernel| kernel.name == name);
     let known = kinds.filter(|kernel| !kernel.results.is_empty()).max_by_key(|kernel| kernel.gpu_ns);
     known.map_or("not measured".to_owned(), |kernel| kernel.bound.as_str().to_owned())
 }
 
 fn overhead(text: &mut String, page: &Page<'_>) {
     text.push_str("## Profiling Overhead\n\n");
-    if page.overhead.is_empty() {
-        return not_measured(text, page.no_overhead.unwrap_or("the program was recorded only once"));
+    if page.insight.overhead.is_empty() {
+        return not_measured(
+            text,
+            page.insight.no_overhead.as_deref().unwrap_or("the program was recorded only once"),
+        );
     }
     text.push_str("| region | instances | rehearsed | profiled | ratio |\n|---|---:|---:|---:|---:|\n");
-    for row in page.overhead.iter().take(TOP) {
+    for row in page.insight.overhead.iter().take(TOP) {
         text.push_str(&format!(
             "| {} | {} | {} | {} | {:.2} |\n",
             cell(&row.region),
@@ -214,10 +221,10 @@ fn takeaways(text: &mut String, page: &Page<'_>) {
     for step in page.steps.iter().filter(|step| step.status == "skipped") {
         text.push_str(&format!("- {} was skipped: {}\n", step.name, one_line(&step.note)));
     }
-    if let Some(first) = page.recommendations.first() {
+    if let Some(first) = page.insight.recommendations.first() {
         text.push_str(&format!("- {}\n", cell(&first.title)));
     }
-    if let Some(joined) = page.joined {
+    if let Some(joined) = &page.insight.joined {
         for region in joined.regions.iter().take(3) {
             let name = region.region.as_deref().unwrap_or("outside all regions");
             let bounds: Vec<String> = region
@@ -234,7 +241,7 @@ fn takeaways(text: &mut String, page: &Page<'_>) {
 
 fn recommendations(text: &mut String, page: &Page<'_>) {
     text.push_str("## Recommendations\n\n");
-    if page.recommendations.is_empty() {
+    if page.insight.recommendations.is_empty() {
         let why = match page.findings {
             Some(_) => "nothing that was measured takes enough time to be worth a change".to_owned(),
             None => no_timeline(page),
@@ -243,7 +250,7 @@ fn recommendations(text: &mut String, page: &Page<'_>) {
         return;
     }
     text.push_str("| | what | at stake | at most | do |\n|---:|---|---:|---:|---|\n");
-    for (at, advice) in page.recommendations.iter().enumerate() {
+    for (at, advice) in page.insight.recommendations.iter().enumerate() {
         text.push_str(&format!(
             "| {} | {} | {} | {:.2}x | {} |\n",
             at + 1,

@@ -126,7 +126,7 @@ fn stages(text: &mut String, page: &Page<'_>, findings: &Findings) {
     for stage in findings.stages.iter().take(REGIONS) {
         let Some(times) = stage.times else { continue };
         let steady = stage.steady.unwrap_or(times);
-        let efficiency = page.efficiency.iter().find(|row| row.stage == stage.name);
+        let efficiency = page.insight.efficiency.iter().find(|row| row.stage == stage.name);
         rows.push(vec![
             shortened(&stage.region, WIDEST_NAME),
             times.count.to_string(),
@@ -202,23 +202,24 @@ fn indented(text: &mut String, table: &str) {
 }
 
 fn advice(text: &mut String, page: &Page<'_>) {
-    if page.recommendations.is_empty() {
+    if page.insight.recommendations.is_empty() {
         return;
     }
     heading(text, "what to change");
-    for (at, advice) in page.recommendations.iter().take(ADVICE).enumerate() {
+    for (at, advice) in page.insight.recommendations.iter().take(ADVICE).enumerate() {
         let stake = format!("{} at stake, at most {:.2}x", percent(advice.share), advice.gain);
         wrapped(text, &format!("  {}. ", at + 1), &format!("{}: {stake}", advice.title));
         wrapped(text, "     do: ", &advice.advice);
     }
-    if page.recommendations.len() > ADVICE {
-        text.push_str(&format!("  and {} more\n", page.recommendations.len() - ADVICE));
+    if page.insight.recommendations.len() > ADVICE {
+        text.push_str(&format!("  and {} more\n", page.insight.recommendations.len() - ADVICE));
     }
 }
 
 /// What the profiler did to the times above.
 fn cost(text: &mut String, page: &Page<'_>) {
     let costs: Vec<String> = page
+        .insight
         .overhead
         .iter()
         .take(MOST_NAMED)

@@ -33,11 +33,16 @@ fn main() -> Result<(), Box<dyn Error>> {
     let insight = part(&folder, "insight", || insight(Some((&trace, &findings)), None));
     let page = Page {
         title: "bench",
+        workload: "",
+        verdicts: &[],
+        steps: &[],
         findings: Some(&findings),
         trace: Some(&trace),
-        roofline: &insight.roofline,
-        recommendations: &insight.recommendations,
-        ..Page::default()
+        counters: None,
+        insight: &insight,
+        environment: &[],
+        commands: &[],
+        warnings: &[],
     };
     part(&folder, "trace.perfetto", || {
         let file = fs_err::File::create(folder.join("trace.perfetto"))?;

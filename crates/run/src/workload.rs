@@ -156,7 +156,7 @@ impl Workload {
     /// The same workload with some of its own settings changed: they stand last, and win.
     pub(crate) fn changed(&self, settings: &BTreeMap<String, Text>) -> Self {
         let mut changed = self.clone();
-        changed.overrides.extend(settings.iter().map(|(key, value)| format!("{key}={}", value.0)));
+        changed.overrides.extend(words_of(settings));
         changed
     }
 
@@ -245,6 +245,11 @@ impl Workload {
         });
         names
     }
+}
+
+/// `max_new_tokens=4`, as workloads take their settings.
+pub(crate) fn words_of(settings: &BTreeMap<String, Text>) -> impl Iterator<Item = String> {
+    settings.iter().map(|(key, value)| format!("{key}={}", value.0))
 }
 
 /// Our environment with `variables` set or unset.

@@ -187,6 +187,11 @@ impl Activities {
         self.begin.is_empty()
     }
 
+    /// How many kernels there are.
+    pub fn kernels(&self) -> usize {
+        self.kind.iter().filter(|kind| **kind == ActivityKind::Kernel).count()
+    }
+
     /// A kernel that tables count.
     pub fn is_shown_kernel(&self, activity: usize) -> bool {
         self.kind[activity] == ActivityKind::Kernel && !self.launches[self.detail[activity] as usize].hidden

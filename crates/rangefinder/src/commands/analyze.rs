@@ -220,13 +220,16 @@ fn write(
     let names = files.iter().filter_map(|file| file.file_name()).map(|name| name.to_string_lossy());
     let page = Page {
         title: &names.collect::<Vec<_>>().join(", "),
+        workload: "",
+        verdicts: &[],
+        steps: &[],
         findings,
         trace,
         counters: counters.map(|counters| &counters.regions),
-        roofline: &insight.roofline,
-        joined: insight.joined.as_ref(),
-        recommendations: &insight.recommendations,
-        ..Page::default()
+        insight,
+        environment: &[],
+        commands: &[],
+        warnings: &[],
     };
     std::fs::write(folder.join("report.html"), report::html(&page))?;
     for (name, text) in report::csv_tables(&page) {

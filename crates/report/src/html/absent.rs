@@ -61,7 +61,7 @@ pub(super) fn idle(page: &Page<'_>) -> String {
 }
 
 pub(super) fn roofline(page: &Page<'_>) -> String {
-    if !page.roofline.is_empty() {
+    if !page.insight.roofline.is_empty() {
         return String::new();
     }
     let otherwise = match page.counters {

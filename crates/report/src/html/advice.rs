@@ -6,7 +6,7 @@ use crate::page::Page;
 use crate::units::percent;
 
 pub(super) fn advice(page: &Page<'_>) -> String {
-    if page.recommendations.is_empty() {
+    if page.insight.recommendations.is_empty() {
         let why = match page.findings {
             Some(_) => "no number of this run calls for a change.".to_owned(),
             None => format!("{}.", missing(page, &["analyse", "timeline"], "nothing was analysed")),
@@ -14,7 +14,7 @@ pub(super) fn advice(page: &Page<'_>) -> String {
         return format!("<p class=\"absent\">None, because {}</p>\n", prose(&why));
     }
     let mut html = "<ol class=\"advice\">\n".to_owned();
-    for one in page.recommendations {
+    for one in &page.insight.recommendations {
         let share = one.share.clamp(0.0, 1.0);
         html.push_str(&format!(
             "<li><h3>{}</h3>\n<p class=\"stake\"><svg class=\"bar\" viewBox=\"0 0 100 6\" \

@@ -85,15 +85,15 @@ fn data(page: &Page<'_>, shown: Option<Timeline>, mut texts: Texts) -> String {
         add(tables::copies(findings, &mut texts));
         add(tables::calls(findings, &mut texts));
     }
-    if let Some(joined) = page.joined {
+    if let Some(joined) = &page.insight.joined {
         add(tables::launches(joined, &mut texts));
     }
     if let Some(counters) = page.counters {
         add(counted::counters(counters, &mut texts));
         add(counted::whole_ranges(counters, &mut texts));
     }
-    add(roofline::table(page.roofline, &mut texts));
-    let plot = roofline::plot(page.roofline, &mut texts);
+    add(roofline::table(&page.insight.roofline, &mut texts));
+    let plot = roofline::plot(&page.insight.roofline, &mut texts);
     let shown = shown.map(|shown| shown.into_json(&mut texts));
     escape::json(&json!({ "tables": all, "roofline": plot, "timeline": shown, "texts": texts.into_json() }))
 }

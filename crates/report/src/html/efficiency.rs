@@ -6,9 +6,12 @@ use crate::units::{bytes, duration, percent};
 
 pub(super) fn efficiency(page: &Page<'_>) -> String {
     let mut html = "<div class=\"efficiency\">\n<h3>MFU and MBU of stages</h3>\n".to_owned();
-    if page.efficiency.is_empty() {
-        let why =
-            page.no_efficiency.unwrap_or("nothing says how many operations a stage needs (`model.config`)");
+    if page.insight.efficiency.is_empty() {
+        let why = page
+            .insight
+            .no_efficiency
+            .as_deref()
+            .unwrap_or("nothing says how many operations a stage needs (`model.config`)");
         let why = why.trim_end_matches('.');
         html.push_str(&format!("<p class=\"absent\">Not measured, because {}.</p>\n</div>\n", prose(why)));
         return html;
@@ -23,7 +26,7 @@ pub(super) fn efficiency(page: &Page<'_>) -> String {
     html.push_str("</tr></thead>\n<tbody>\n");
     let number =
         |value: Option<String>| format!("<td class=\"num\">{}</td>", value.as_deref().unwrap_or("–"));
-    for row in page.efficiency {
+    for row in &page.insight.efficiency {
         html.push_str(&format!("<tr><th scope=\"row\">{}</th>", text(&row.stage)));
         for value in [
             Some(duration(row.seconds * 1e9)),
@@ -37,7 +40,7 @@ pub(super) fn efficiency(page: &Page<'_>) -> String {
         html.push_str("</tr>\n");
     }
     html.push_str("</tbody>\n</table>\n</div>\n<ul class=\"evidence\">\n");
-    for row in page.efficiency {
+    for row in &page.insight.efficiency {
         for line in &row.assumptions {
             html.push_str(&format!("<li>{}: {}</li>\n", text(&row.stage), prose(line)));
         }

@@ -86,7 +86,7 @@ fn of(findings: &Findings, page: &Page<'_>) -> Vec<Headline> {
         value: format!("{rate:.1}"),
         of: stage.region.clone(),
     }));
-    for row in page.efficiency {
+    for row in &page.insight.efficiency {
         all.push(Headline {
             label: "MFU",
             value: percent(row.mfu),
@@ -96,7 +96,7 @@ fn of(findings: &Findings, page: &Page<'_>) -> Vec<Headline> {
             },
         });
     }
-    if let Some(joined) = page.joined {
+    if let Some(joined) = &page.insight.joined {
         all.push(Headline {
             label: "Counters cover",
             value: percent(joined.measured_share + joined.other_region_share),

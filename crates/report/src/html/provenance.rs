@@ -10,11 +10,11 @@ pub(super) fn environment(page: &Page<'_>) -> String {
 
 /// Regions with the profiler and with only the tracer.
 fn overhead(page: &Page<'_>) -> String {
-    if page.overhead.is_empty() {
-        let why = page.no_overhead.unwrap_or("the program was recorded only once");
+    if page.insight.overhead.is_empty() {
+        let why = page.insight.no_overhead.as_deref().unwrap_or("the program was recorded only once");
         return format!("<p class=\"absent\">Not measured, because {}.</p>\n", text(why));
     }
-    let rows = page.overhead.iter().map(|row| {
+    let rows = page.insight.overhead.iter().map(|row| {
         format!(
             "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{:.2}</td></tr>\n",
             text(&row.region),

@@ -28,7 +28,7 @@ struct Row<'a> {
 /// The table, and what the tree needs besides.
 pub(super) fn regions(page: &Page<'_>, findings: &Findings, texts: &mut Texts) -> [(String, Value); 2] {
     let rows = rows(findings);
-    let known = page.joined.map(by_region);
+    let known = page.insight.joined.as_ref().map(by_region);
     let left_out = findings.regions.len() - rows.len();
     let note = (left_out > 0).then(|| {
         format!(

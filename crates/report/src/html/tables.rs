@@ -90,7 +90,7 @@ pub(super) fn counter_columns<'a, T>(
 
 /// Why there are no counters beside the timeline, as a note under a table.
 pub(super) fn no_counters(page: &Page<'_>) -> Option<String> {
-    if page.joined.is_some() {
+    if page.insight.joined.is_some() {
         return None;
     }
     let otherwise = match page.counters {
@@ -107,7 +107,7 @@ fn three(numbers: [u32; 3]) -> String {
 
 pub(super) fn kernels(page: &Page<'_>, findings: &Findings, texts: &mut Texts) -> (String, Value) {
     let rows = &findings.kernels;
-    let known = page.joined.map(by_kernel);
+    let known = page.insight.joined.as_ref().map(by_kernel);
     let (processes, devices) = (findings.scope.by_process, findings.scope.by_device);
     let shaped = rows.iter().any(|row| row.shape.is_some());
     let number = |number: Option<u32>| number.map(f64::from);
@@ -125,7 +125,7 @@ pub(super) fn kernels(page: &Page<'_>, findings: &Findings, texts: &mut Texts) -
         .number("min", Kind::Time, "", |row| Some(row.statistics.min_ns as f64))
         .number("max", Kind::Time, "", |row| Some(row.statistics.max_ns as f64))
         .text("family", texts, |row| row.family.clone());
-    if page.joined.is_some() {
+    if page.insight.joined.is_some() {
         table = counter_columns(table, texts, |row| {
             let shape = row.shape.map(|shape| (shape.grid, shape.block));
             known.as_ref()?.get(&(row.name.as_str(), shape))

@@ -18,7 +18,6 @@ pub struct Told {
     pub findings: Option<Findings>,
     pub counters: Option<analysis::CounterRegions>,
     pub insight: Insight,
-    pub efficiency: Vec<analysis::Efficiency>,
     pub environment: Vec<(String, String)>,
     pub commands: Vec<(String, String)>,
     pub warnings: Vec<String>,
@@ -38,13 +37,7 @@ impl Told {
             findings: self.findings.as_ref(),
             trace: self.trace.as_ref(),
             counters: self.counters.as_ref(),
-            roofline: &self.insight.roofline,
-            joined: self.insight.joined.as_ref(),
-            recommendations: &self.insight.recommendations,
-            efficiency: &self.efficiency,
-            no_efficiency: None,
-            overhead: &self.insight.overhead,
-            no_overhead: None,
+            insight: &self.insight,
             environment: &self.environment,
             commands: &self.commands,
             warnings: &self.warnings,
@@ -78,8 +71,10 @@ pub fn real(trace: &str, report: Option<&str>) -> Told {
     let counters =
         report.as_ref().map(|report| counter_regions(report, &[], &KernelPatterns::new(&[], &[]).unwrap()));
     let measured = report.is_some();
+    if measured {
+        insight.efficiency = efficiency();
+    }
     Told {
-        efficiency: if measured { efficiency() } else { Vec::new() },
         title: "20251105-141201-infer".to_owned(),
         workload: "python infer.py --model llama-3-8b --batch 8".to_owned(),
         verdicts: verdicts(measured),

@@ -14,7 +14,7 @@ pub(super) fn efficiency_of(
     findings: &Findings,
     insight: &Insight,
 ) -> Result<Vec<Efficiency>, String> {
-    let Some(inference) = configured(run).or_else(|| told_by_the_workload(run)).transpose()? else {
+    let Some(inference) = configured(run).or_else(|| told_by_the_workload(run).map(Ok)).transpose()? else {
         let joined = insight.joined.as_ref();
         let counted = joined
             .map(|joined| counted_efficiency(&findings.stages, &findings.regions, joined, &insight.roofline));
@@ -73,12 +73,12 @@ fn one() -> u64 {
     1
 }
 
-fn told_by_the_workload(run: &Run) -> Option<Result<Inference, String>> {
+fn told_by_the_workload(run: &Run) -> Option<Inference> {
     let folder: PathBuf = run.files.path("workload/rehearsal");
     let session = std::fs::read(folder.join("session.json")).ok()?;
     let Session { options, head_tokens } = serde_json::from_slice(&session).ok()?;
     let decoder = decoder(&folder.join("config.json")).ok()?;
-    Some(Ok(Inference {
+    Some(Inference {
         model: decoder,
         source: "the workload's config.json and session.json".to_owned(),
         batch: options.batch,
@@ -86,7 +86,7 @@ fn told_by_the_workload(run: &Run) -> Option<Result<Inference, String>> {
         // From the prompt's end to the last token but one.
         context_tokens: options.prompt_tokens + options.max_new_tokens / 2,
         head_tokens,
-    }))
+    })
 }
 
 fn decoder(path: &Path) -> Result<Decoder, String> {

@@ -35,6 +35,30 @@ pub(super) struct Order {
     pub(super) grace: Duration,
 }
 
+impl Order {
+    /// The workload by itself: one command, ended by nobody but itself.
+    pub(super) fn alone(
+        pass: &'static str,
+        argv: Vec<OsString>,
+        variables: Vec<(String, Option<String>)>,
+        logs: PathBuf,
+        unlink: Option<PathBuf>,
+    ) -> Self {
+        Self {
+            name: pass,
+            pass: pass.to_owned(),
+            command_file: COMMAND_FILE.to_owned(),
+            argv,
+            variables,
+            logs,
+            linger: Duration::ZERO,
+            unlink,
+            stop: None,
+            grace: Duration::ZERO,
+        }
+    }
+}
+
 /// Runs it to its end, under the limits of the configuration.
 pub(super) fn carry_out(run: &mut Run, order: Order, context: &Context<'_>) -> Result<Finished, RunError> {
     let Order { name, pass, command_file, argv, variables, logs, linger, unlink, stop, grace } = order;

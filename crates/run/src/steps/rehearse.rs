@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::begin::RunError;
 use super::flow::{Context, Run, StepResult};
-use super::pass::{COMMAND_FILE, Order, carry_out};
+use super::pass::{Order, carry_out};
 use crate::config::Enable;
 use crate::process::{Finished, Reason, SuperviseError};
 use crate::provenance::Gpus;
@@ -83,18 +83,7 @@ fn rehearse(run: &mut Run, pass: &'static str, context: &mut Context<'_>) -> Res
     let mut variables = run.workload.variables_with_helper(pass, &folder, &tmpdir, None);
     let library = put_tracer_in_place(run, &traces, &mut variables, context);
     let argv = run.workload.argv(&folder);
-    let order = Order {
-        name: pass,
-        pass: pass.to_owned(),
-        command_file: COMMAND_FILE.to_owned(),
-        argv,
-        variables,
-        logs: folder,
-        linger: LINGER,
-        unlink: link,
-        stop: None,
-        grace: Duration::ZERO,
-    };
+    let order = Order { linger: LINGER, ..Order::alone(pass, argv, variables, folder, link) };
     let result = carry_out(run, order, context);
     if let Some(library) = library {
         let _ = std::fs::remove_file(library);

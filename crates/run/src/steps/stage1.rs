@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use nsight::verdict::{Cause, Outcome, Verdict};
 use serde_json::json;
-use trace::{ActivityKind, Trace};
+use trace::Trace;
 
 use super::begin::RunError;
 use super::flow::{Context, Run, StepResult};
-use super::pass::{COMMAND_FILE, Order, carry_out};
+use super::pass::{Order, carry_out};
 use super::rehearse::set_aside;
 use super::verdicts::{record, told};
 use crate::config::{Enable, Stage1Config};
@@ -85,18 +85,7 @@ fn profile(run: &mut Run, context: &mut Context<'_>) -> Result<Finished, RunErro
     let settings = settings(&run.resolved.config.stage1);
     let argv = run.workload.changed(&run.resolved.config.stage1.workload).argv(&folder);
     let variables = run.workload.variables_with_helper(PASS, &folder, &tmpdir, Some(settings));
-    let order = Order {
-        name: PASS,
-        pass: PASS.to_owned(),
-        command_file: COMMAND_FILE.to_owned(),
-        argv,
-        variables,
-        logs: folder,
-        linger: LINGER,
-        unlink: link,
-        stop: None,
-        grace: LINGER,
-    };
+    let order = Order { linger: LINGER, grace: LINGER, ..Order::alone(PASS, argv, variables, folder, link) };
     carry_out(run, order, context)
 }
 
@@ -155,7 +144,7 @@ fn judge(run: &mut Run, finished: &Finished) -> Result<(Verdict, Option<Trace>),
         }
     };
     let operators = trace.operators.begin.len();
-    let kernels = trace.activities.kind.iter().filter(|kind| **kind == ActivityKind::Kernel).count();
+    let kernels = trace.activities.kernels();
     let text = format!("{operators} calls of operators, {kernels} kernels");
     let verdict = match ended {
         _ if operators == 0 => {

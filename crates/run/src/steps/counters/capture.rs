@@ -10,8 +10,8 @@ use nsight::verdict::{Cause, Outcome, Verdict};
 use super::super::begin::RunError;
 use super::super::flow::{Context, Run};
 use super::super::pass::{COMMAND_FILE, Order, carry_out};
+use super::TOOL;
 use super::rungs::{OneRun, Rung};
-use super::{TOOL, choice};
 use crate::ask::last_lines;
 use crate::config::{ClockControl, TargetProcesses};
 use crate::events::Event;
@@ -90,7 +90,7 @@ pub(super) fn attempt(
         });
     }
     let trace = run.inventory.as_ref().map(|inventory| &inventory.trace);
-    let kernels = trace.map(|trace| choice::kernels_in(trace) as u64).filter(|kernels| *kernels > 0);
+    let kernels = trace.map(|trace| trace.activities.kernels() as u64).filter(|kernels| *kernels > 0);
     let verdict = judge(&Case {
         replay: rung.replay,
         report: report.as_ref(),

@@ -186,11 +186,6 @@ pub(super) fn has_kernels(trace: &Trace) -> bool {
     trace.activities.kind.contains(&ActivityKind::Kernel)
 }
 
-/// The kernels of a trace.
-pub(super) fn kernels_in(trace: &Trace) -> usize {
-    trace.activities.kind.iter().filter(|kind| **kind == ActivityKind::Kernel).count()
-}
-
 /// One line: what will be measured, what it stands for, what it takes.
 pub(super) fn told(plan: &Plan) -> String {
     let launches: u64 = plan.invocations.iter().map(|invocation| invocation.launches).sum();

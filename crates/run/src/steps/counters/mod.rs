@@ -28,6 +28,7 @@ use crate::locate::NoTool;
 use crate::ncu::{Ncu, Permission, permission, read_plan, reports};
 use crate::rehearsal::Inventory;
 use crate::rundir::{StepName, StepStatus};
+use crate::workload::words_of;
 use capture::{Attempted, Tool, attempt};
 use rungs::{Rung, rungs};
 pub(super) use wanted::check_names;
@@ -78,8 +79,7 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
 
 /// `max_new_tokens=4 batch=1`
 fn settings_text(settings: &BTreeMap<String, Text>) -> String {
-    let words: Vec<String> = settings.iter().map(|(key, value)| format!("{key}={}", value.0)).collect();
-    words.join(" ")
+    words_of(settings).collect::<Vec<_>>().join(" ")
 }
 
 fn measure(

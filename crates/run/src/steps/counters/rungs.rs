@@ -17,7 +17,7 @@ use trace::{Trace, in_windows};
 
 use super::super::begin::RunError;
 use super::super::flow::{Context, Run};
-use super::choice::{Choice, Given, choose_launches, has_kernels, kernels_in, outermost, passes};
+use super::choice::{Choice, Given, choose_launches, has_kernels, outermost, passes};
 use crate::config::CaptureRange;
 use crate::events::Event;
 use crate::ncu::{Ncu, read_plan};
@@ -273,7 +273,7 @@ fn impossible(run: &Run, ncu: &Ncu, setting: &Setting, replay: ReplayMode) -> Op
 /// Whether running the program once a pass, `runs` times over, is more than the budget.
 fn too_long(run: &Run, wanted: &Wanted, runs: usize) -> Option<Verdict> {
     let passes = passes(wanted) as usize * runs;
-    let launches = run.inventory.as_ref().map_or(0, |inventory| kernels_in(&inventory.trace));
+    let launches = run.inventory.as_ref().map_or(0, |inventory| inventory.trace.activities.kernels());
     let wall = run.own_time().as_secs_f64() + Pace::default().watching(launches);
     let budget = run.resolved.config.ncu.budget?.0.as_secs_f64();
     (wall * passes as f64 > budget).then(|| {

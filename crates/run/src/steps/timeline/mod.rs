@@ -6,7 +6,6 @@ mod verdict;
 use nsight::nsys::Gate;
 use nsight::verdict::{Cause, Outcome, Verdict};
 use nsight::{Proof, Remedy};
-use trace::ActivityKind;
 
 use super::begin::RunError;
 use super::flow::{Context, Run, StepResult};
@@ -97,7 +96,7 @@ fn by_the_tracer(run: &mut Run, asked_for: bool) -> Option<StepResult> {
     if trace.calls.is_empty() && trace.activities.is_empty() && !lost_something {
         return None;
     }
-    let kernels = trace.activities.kind.iter().filter(|kind| **kind == ActivityKind::Kernel).count();
+    let kernels = trace.activities.kernels();
     let lost: Vec<String> =
         trace.diagnostics.iter().filter(|said| said.lost).map(|said| said.text.clone()).collect();
     let text = format!("{kernels} kernels, {} CUDA calls, {} ranges", trace.calls.len(), trace.ranges.len());
