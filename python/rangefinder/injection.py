@@ -9,8 +9,11 @@ import os
 import struct
 
 _SLOTS = 16
-_CORE, _CORE2 = 1, 5
-_CALLBACKS = 1
+# CORE, CUDA, OPENCL, CUDART, CORE2, SYNC. We call only functions of CORE2; nsys wants to see CORE
+# as well, and ncu all that a C program has.
+_MODULES = range(1, 7)
+_CORE2 = 5
+_CALLBACKS, _VERSION = 1, 3
 _ASCII, _REGISTERED = 1, 3
 _INT64 = 2
 
@@ -51,14 +54,25 @@ class _Callbacks(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("module_table", _MODULE_TABLE)]
 
 
+_SET_VERSION = ctypes.CFUNCTYPE(None, ctypes.c_uint32)
+
+
+class _Version(ctypes.Structure):
+    _fields_ = [
+        ("size", ctypes.c_size_t),
+        ("version", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("set_version", _SET_VERSION),
+    ]
+
+
 # What a tool was given stays where it is for as long as the process lives.
 _kept = []
 
 
 def _functions_of_tool(path):
     """Lets the tool at `path` fill a table of ours; a dict of its functions, or None."""
-    # We call only functions of CORE2; nsys wants to see both.
-    slots = {module: (ctypes.c_void_p * _SLOTS)() for module in (_CORE, _CORE2)}
+    slots = {module: (ctypes.c_void_p * _SLOTS)() for module in _MODULES}
     places = {module: _places(slots[module]) for module in slots}
 
     def module_table(module, table, size):
@@ -71,13 +85,15 @@ def _functions_of_tool(path):
         return 1
 
     callbacks = _Callbacks(ctypes.sizeof(_Callbacks), _MODULE_TABLE(module_table))
+    version = _Version(ctypes.sizeof(_Version), 3, 0, _SET_VERSION(lambda of_tool: None))
 
     def export_table(number):
-        return ctypes.addressof(callbacks) if number == _CALLBACKS else None
+        table = {_CALLBACKS: callbacks, _VERSION: version}.get(number)
+        return None if table is None else ctypes.addressof(table)
 
     export = _EXPORT_TABLE(export_table)
     library = ctypes.CDLL(path)
-    _kept.append((slots, places, callbacks, export, library))
+    _kept.append((slots, places, callbacks, version, export, library))
     start = library.InitializeInjectionNvtx2
     start.argtypes, start.restype = [_EXPORT_TABLE], ctypes.c_int
     if not start(export):

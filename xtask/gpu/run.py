@@ -6,6 +6,7 @@ Every section prints what it measured and whether it holds; the exit code says w
 
 import argparse
 import collections
+import concurrent.futures
 import glob
 import json
 import os
@@ -283,7 +284,7 @@ def unmeasured(run):
 
 
 def workload(name, *options):
-    return [sys.executable, "-m", f"workloads.{name}", *options]
+    return ["python3", "-m", f"workloads.{name}", *options]
 
 
 def reports(bench):
@@ -310,9 +311,12 @@ def reports(bench):
     flops = 2 * weights * 2048 + 2 * 2048 * 128256 + 16 * 4 * 2048 * 2048 * 2049 / 2
     stage = next(row for row in document["findings"]["stages"] if row["name"] == "prefill")
     seconds = stage["steady"]["mean_ns"] / 1e9
-    by_hand = flops / seconds / rows["prefill"]["peak_flops"]
+    # Dense BF16 of an H200, as its data sheet has it.
+    peak = 989.5e12
+    by_hand = flops / seconds / peak
     check(abs(rows["prefill"]["mfu"] / by_hand - 1) < 0.05,
-          f"MFU of prefill {rows['prefill']['mfu']:.4f}, by hand {flops:.4e} / {seconds * 1e3:.3f} ms / {rows['prefill']['peak_flops'] / 1e12:.0f} TFLOP/s = {by_hand:.4f}")
+          f"MFU of prefill {rows['prefill']['mfu']:.4f} of {rows['prefill']['peak_flops'] / 1e12:.0f} TFLOP/s, "
+          f"by hand {flops:.4e} / {seconds * 1e3:.3f} ms / {peak / 1e12:.0f} TFLOP/s = {by_hand:.4f}")
     for name, row in rows.items():
         print(f"        {name}: {row['seconds'] * 1e3:.2f} ms, MFU {row['mfu']:.4f}, MBU {row['mbu']}, {row['assumptions']}")
     with open(f"{run}/summary.txt") as file:
@@ -340,17 +344,106 @@ def session(bench, name, program, *overrides):
     return {row["name"]: row["steady"]["p50_ns"] / 1e6 for row in analysis["stages"] if row["steady"]}, analysis
 
 
-def sessions(bench):
-    """Whole sessions of language models and others, one of them twice."""
-    llama = workload("llm_session", "size=1b", "max_new_tokens=32", "repeats=4")
-    first, _ = session(bench, "llama-1b", llama)
-    again, _ = session(bench, "llama-1b-again", llama)
+def llama(bench):
+    """A language model, twice."""
+    program = workload("llm_session", "size=1b", "max_new_tokens=32", "repeats=4")
+    first, _ = session(bench, "llama-1b", program)
+    again, _ = session(bench, "llama-1b-again", program)
     apart = {name: again[name] / first[name] for name in first}
     check(bool(apart) and all(abs(ratio - 1) < 0.1 for ratio in apart.values()), f"two sessions: {first} ms, {again} ms, ratios {apart}")
+
+
+def others(bench):
+    """The same of other models."""
     session(bench, "mixtral", workload("llm_session", "architecture=mixtral", "size=1b", "max_new_tokens=16", "repeats=3"))
     session(bench, "resnet", workload("shallow_resnet"))
     _, analysis = session(bench, "vlm", workload("vlm_session"))
     print("        ", {row["path"]: row["instances"] for row in analysis["regions"]})
+
+
+def gates(bench):
+    """Stages, submodules and domains as gates of nsys and of ncu. Both at once: they do not disturb each other."""
+    words = workload("llm_session", "size=tiny", "max_new_tokens=3", "repeats=2")
+    pictures = workload("vlm_session", "size=tiny", "max_new_tokens=2", "repeats=2")
+    domain = [sys.executable, f"{HERE}/domains.py"]
+    python = {"PYTHONPATH": PYTHON}
+
+    def timelines():
+        # What opened before the gate did is not in nsys's report: no `prefill` around `sam`.
+        wanted = [("prefill", words, ":prefill", 2), ("decode", words, ":decode", 4), ("sam", pictures, ":sam", 2),
+                  ("LLM:decode_all", domain, "LLM:decode_all", 3)]
+        for gate, program, path, instances in wanted:
+            name = "gate-nsys-" + gate.replace(":", "-")
+            code, text, run = bench.run(name, ["stage1.enable=false", "ncu.enable=false", f"nsys.nvtx_capture={gate}"], program, python)
+            with open(f"{run}/analysis.json") as file:
+                regions = {row["path"]: row["instances"] for row in json.load(file)["regions"]}
+            outcome = last_of(run, "nsys")
+            check(code == 0 and regions.get(path) == instances and outcome == "captured",
+                  f"nsys, gate {gate}: {regions.get(path)} of {instances} instances, {outcome}, all it has {regions}")
+            if code:
+                print(text[-3000:])
+
+    def counters_of_ranges():
+        time_only = ["stage1.enable=false", "nsys.enable=false", "ncu.sections=[]", "ncu.metrics=[gpu__time_duration.sum]"]
+        wanted = [("[prefill,decode]", words, {":prefill": 2, ":decode": 4}), ("[sam,clip,projector]", pictures, {":prefill/sam": 2, ":prefill/clip": 2, ":prefill/projector": 2}),
+                  ("['LLM:decode_all']", domain, {"LLM:decode_all": 3})]
+        for number, (gate, program, expected) in enumerate(wanted):
+            code, text, run = bench.run(f"gate-app-range-{number}", [*time_only, "ncu.replay_mode=app-range", f"ncu.nvtx_include={gate}"], program, python)
+            regions = counted(run)
+            found = {path: len(regions[path]["measured_on_the_whole_range"]) for path in expected if path in regions}
+            check(code == 0 and found == expected, f"ncu, whole ranges, {gate}: {found}, {verdicts(run)[0]}")
+            if code:
+                print(text[-3000:])
+            every = ["ncu.coverage=1", "ncu.launches_per_kernel=1000", "ncu.budget=4m"]
+            code, text, run = bench.run(f"gate-kernel-{number}", [*time_only, *every, f"ncu.nvtx_include={gate}"], program, python)
+            regions = counted(run)
+            with open(f"{run}/analysis.json") as file:
+                launched = {row["path"]: row["kernels_inclusive"] for row in json.load(file)["regions"]}
+            found = {path: (regions[path]["launches_inclusive"] if path in regions else 0, launched.get(path)) for path in expected}
+            check(code == 0 and all(one == other for one, other in found.values()), f"ncu, every launch, {gate}: (ncu, timeline) {found}, {verdicts(run)[0]}")
+            if code:
+                print(text[-3000:])
+
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        for chain in [pool.submit(timelines), pool.submit(counters_of_ranges)]:
+            chain.result()
+
+
+def last_of(run, tool):
+    with open(f"{run}/run.json") as file:
+        return [row["verdict"]["outcome"] for row in json.load(file)["verdicts"] if row["tool"] == tool][-1]
+
+
+def conflict(bench):
+    """A program with a torch profiler of its own, in every pass."""
+    program = [sys.executable, f"{HERE}/torch_profiler.py"]
+    for name, overrides in (("own-tracer", ["nsys.enable=false", "ncu.enable=false"]), ("own-nsys", ["nsys.enable=true", "ncu.enable=false"])):
+        code, text, run = bench.run(name, overrides, program)
+        with open(f"{run}/run.json") as file:
+            manifest = json.load(file)
+        rows = [(row["tool"], row["verdict"]["outcome"], row["verdict"]["cause"]) for row in manifest["verdicts"]]
+        lost = [row["text"] for row in json.load(open(f"{run}/analysis.json"))["diagnostics"] if row["lost"]]
+        check("Traceback" not in text and any(row[2] == "cupti-in-use" for row in rows), f"{name}: exit code {code}, {rows}, {lost}")
+        print(text[-2500:])
+
+
+def devices(bench):
+    """Which GPU the program's `.cuda()` is."""
+    program = [sys.executable, f"{HERE}/domains.py"]
+    _, listed = output(["nvidia-smi", "--query-gpu=index,uuid,name", "--format=csv,noheader"])
+    index, uuid, name = [word.strip() for word in listed.splitlines()[0].split(",")]
+    for number, (setting, environment) in enumerate(((["workload.device=0"], {}), ([], {"CUDA_VISIBLE_DEVICES": uuid}))):
+        code, text, run = bench.run(f"device-{number}", ["stage1.enable=false", "nsys.enable=false", "ncu.enable=false", *setting], program, {"PYTHONPATH": PYTHON, **environment})
+        with open(f"{run}/report.json") as file:
+            document = json.load(file)
+        visible, found = document["environment"]["gpus"]["visible"], document["findings"]["devices"]
+        check(code == 0 and [(row["ordinal"], row["uuid"], row["name"]) for row in visible] == [(0, uuid, name)] and [(row["device"], row["name"]) for row in found] == [(0, name)],
+              f"{setting or environment}: {visible}, in the timeline {found}")
+        if code:
+            print(text[-3000:])
+    code, text, run = bench.run("device-hidden", ["stage1.enable=false", "nsys.enable=false", "ncu.enable=true"], program, {"PYTHONPATH": PYTHON, "CUDA_VISIBLE_DEVICES": "7"})
+    check(code in (1, 3) and "CUDA_VISIBLE_DEVICES" in text, f"a GPU that is not there: exit code {code}")
+    print(text[-2500:])
 
 
 def overhead(bench):
@@ -406,7 +499,7 @@ def overhead(bench):
     check(ratio["tracer, NVTX only"][0] <= 1.02, "target: NVTX only at most 1.02")
 
 
-SECTIONS = {"demo": demo, "equality": equality, "hazards": hazards, "profiler": profiler, "replay": replay, "selection": selection, "counters": counters, "ladder": ladder, "budget": budget, "reports": reports, "sessions": sessions, "overhead": overhead}
+SECTIONS = {"demo": demo, "equality": equality, "hazards": hazards, "profiler": profiler, "replay": replay, "selection": selection, "counters": counters, "ladder": ladder, "budget": budget, "reports": reports, "llama": llama, "others": others, "gates": gates, "conflict": conflict, "devices": devices, "overhead": overhead}
 
 
 def main():
@@ -416,6 +509,8 @@ def main():
     parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], help="only these")
     arguments = parser.parse_args()
     rangefinder = os.path.abspath(arguments.rangefinder)
+    # So that a report says `python3`, not where this one is.
+    os.environ["PATH"] = f"{os.path.dirname(sys.executable)}:{os.environ['PATH']}"
     with tempfile.TemporaryDirectory(prefix="rangefinder-gpu-") as folder:
         bench = Bench(rangefinder, os.path.abspath(arguments.out or folder))
         for name in arguments.sections or SECTIONS:

@@ -166,6 +166,7 @@ const HEADLINES: [(&str, &[&str]); 6] = [
             "sm__issue_active.avg.pct_of_peak_sustained_elapsed",
             "smsp__issue_active.avg.pct_of_peak_sustained_active",
             "sm__inst_issued.avg.pct_of_peak_sustained_active",
+            "sm__inst_executed.avg.pct_of_peak_sustained_elapsed",
         ],
     ),
 ];

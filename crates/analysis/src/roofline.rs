@@ -66,6 +66,10 @@ const MEMORY: [(&str, &str, &str); 3] = [
     ("L1", "l1tex__t_bytes", "l1tex__cycles_elapsed"),
 ];
 const TENSOR: &str = "sm__ops_path_tensor_src_";
+const SPARSE: &str = "_sparsity_on";
+const DENSE: &str = "_sparsity_off";
+const EACH_CYCLE: &str = ".sum.per_cycle_elapsed";
+const PEAK: &str = ".sum.peak_sustained";
 
 /// Every kernel of which operations or traffic were counted.
 pub fn roofline(report: &Report) -> Vec<RooflinePoint> {
@@ -116,20 +120,41 @@ fn precisions(report: &Report, result: &Measured, number: &dyn Fn(&str) -> Optio
     all
 }
 
-/// `sm__ops_path_tensor_src_bf16_dst_fp32.sum.per_cycle_elapsed` and its peak.
+/// `sm__ops_path_tensor_src_bf16_dst_fp32.sum.per_cycle_elapsed` and its peak. Some are counted with
+/// and without sparsity apart, `…_sparsity_on` and `…_sparsity_off`, and some both ways and together.
 fn tensor(report: &Report, result: &Measured, number: &dyn Fn(&str) -> Option<f64>) -> Vec<Achieved> {
     let Some(clock) = number("sm__cycles_elapsed.avg.per_second") else { return Vec::new() };
-    let names = result.metrics.iter().map(|metric| report.metric_names.name(metric.name));
-    names
-        .filter_map(|name| {
-            let path = name.strip_prefix(TENSOR)?.strip_suffix(".sum.per_cycle_elapsed")?;
-            let achieved_each_cycle = number(name)?;
-            let peak = number(&format!("{TENSOR}{path}.sum.peak_sustained")).map(|peak| peak * clock);
-            let precision = path.split("_dst").next().unwrap_or(path).to_uppercase();
-            Some(achieved(format!("tensor {precision}"), achieved_each_cycle * clock, peak))
-        })
-        .filter(|achieved| achieved.flops_per_second > 0.0)
-        .collect()
+    let names: Vec<&str> =
+        result.metrics.iter().map(|metric| report.metric_names.name(metric.name)).collect();
+    let achieved_on = |name: &&str| {
+        let path = name.strip_prefix(TENSOR)?.strip_suffix(EACH_CYCLE)?;
+        let together = path.trim_end_matches(SPARSE).trim_end_matches(DENSE);
+        let is_a_part =
+            together != path && names.contains(&format!("{TENSOR}{together}{EACH_CYCLE}").as_str());
+        let each_cycle = number(name).filter(|each_cycle| *each_cycle > 0.0 && !is_a_part)?;
+        let dense = (together == path).then(|| dense_peak(&names, path, number)).flatten();
+        let peak = dense.or_else(|| number(&format!("{TENSOR}{path}{PEAK}")));
+        let kind = together.split("_dst").next().unwrap_or(together).to_uppercase();
+        let sparse = if path.ends_with(SPARSE) { " sparse" } else { "" };
+        Some(achieved(format!("tensor {kind}{sparse}"), each_cycle * clock, peak.map(|peak| peak * clock)))
+    };
+    names.iter().filter_map(achieved_on).collect()
+}
+
+/// What a device can do without sparsity, which doubles the peak of both together. Not for a kernel that uses it.
+fn dense_peak(names: &[&str], path: &str, number: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
+    // Each kind of instruction has its own: `sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32_sparsity_off`.
+    let parts = |ending: &str| {
+        let ending = format!("src_{path}{ending}");
+        let fits = move |name: &&&str| name.starts_with("sm__ops_path_tensor_") && name.ends_with(&ending);
+        names
+            .iter()
+            .filter(fits)
+            .filter_map(|name| number(name))
+            .fold(None, |most: Option<f64>, next| Some(most.map_or(next, |most| most.max(next))))
+    };
+    let uses_sparsity = parts(&format!("{SPARSE}{EACH_CYCLE}")).is_some_and(|each_cycle| each_cycle > 0.0);
+    parts(&format!("{DENSE}{PEAK}")).filter(|_| !uses_sparsity)
 }
 
 fn achieved(precision: String, flops_per_second: f64, peak: Option<f64>) -> Achieved {

@@ -121,6 +121,8 @@ pub enum Cause {
     Semicolon,
     /// A pattern that the tool takes for one name.
     Glob,
+    /// A path as we write it.
+    Notation,
     /// Only opened where the tool does not look.
     ForkedOnly {
         name: String,
@@ -147,7 +149,7 @@ pub enum Remedy {
 pub fn prove(question: &Question<'_>) -> Proof {
     let Question { wish, regions, .. } = *question;
     let wanted = wanted(wish, regions);
-    let meant_gating = nsys_gating(&wanted);
+    let meant_gating = nsys_gating(&wanted, regions);
     let remedy = match &meant_gating {
         Ok(gating) => selected(gating.arguments(), &meant(&wanted)),
         Err(remedy) => remedy.clone(),
@@ -235,7 +237,7 @@ fn nsys(
 }
 
 /// The one gate that selects all that is meant, or what to do without.
-fn nsys_gating(wanted: &[Wanted<'_>]) -> Result<NsysGating, Remedy> {
+fn nsys_gating(wanted: &[Wanted<'_>], all: &[Region]) -> Result<NsysGating, Remedy> {
     let regions = meant(wanted);
     if regions.is_empty() {
         return Err(Remedy::None);
@@ -243,6 +245,13 @@ fn nsys_gating(wanted: &[Wanted<'_>]) -> Result<NsysGating, Remedy> {
     if wanted.len() > 1 {
         let why = "nsys takes one gate; record without one and apply the ranges afterwards";
         return Err(Remedy::Ungated { why: why.to_owned() });
+    }
+    if let Some(other) = namesake(&regions, all) {
+        let why = format!(
+            "nsys knows a range by its name alone, and `{}` has the same; record without a gate and apply the path afterwards",
+            other.path
+        );
+        return Err(Remedy::Ungated { why });
     }
     let gates: BTreeSet<String> = regions
         .iter()
@@ -269,8 +278,18 @@ fn nsys_gating(wanted: &[Wanted<'_>]) -> Result<NsysGating, Remedy> {
     }
 }
 
+/// One that is not meant and that a name alone does not tell from those that are.
+fn namesake<'a>(meant: &[&Region], all: &'a [Region]) -> Option<&'a Region> {
+    all.iter().find(|other| {
+        let called_alike = |region: &&Region| {
+            region.path.domain == other.path.domain && region.path.name() == other.path.name()
+        };
+        meant.iter().any(called_alike) && !meant.iter().any(|region| region.path == other.path)
+    })
+}
+
 fn ncu(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> ToolProof {
-    let remedy = ncu_remedy(wanted);
+    let remedy = ncu_remedy(wanted, regions);
     let gate = match NcuGate::parse(wish) {
         Ok(gate) => gate,
         Err(error) => return ToolProof::refused(&error, remedy),
@@ -308,7 +327,7 @@ fn unseen_by_ncu(region: &Region) -> bool {
     region.wide && region.registered == Registered::No
 }
 
-fn ncu_remedy(wanted: &[Wanted<'_>]) -> Remedy {
+fn ncu_remedy(wanted: &[Wanted<'_>], all: &[Region]) -> Remedy {
     let mut regions = meant(wanted);
     if regions.is_empty() {
         return Remedy::None;
@@ -320,11 +339,12 @@ fn ncu_remedy(wanted: &[Wanted<'_>]) -> Remedy {
         };
     }
     // A name alone selects it at any depth.
+    let by_name = namesake(&regions, all).is_none();
     let includes: BTreeSet<String> = regions
         .iter()
         .map(|region| {
             let name = nvtx::RegionPath::new(region.path.domain.clone(), [region.path.name()]);
-            ncu_expression(&name, region.kind).text
+            ncu_expression(if by_name { &name } else { &region.path }, region.kind).text
         })
         .collect();
     let mut arguments = vec!["--nvtx".to_owned()];
@@ -355,6 +375,9 @@ fn unknown(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> Cause {
     }
     if wish.contains('*') {
         return Cause::Glob;
+    }
+    if !meant(wanted).is_empty() {
+        return Cause::Notation;
     }
     let bare = wish.split('@').next().unwrap_or(wish).trim_end_matches('/');
     let mut near: Vec<(usize, String)> = regions
@@ -398,7 +421,7 @@ impl Cause {
     /// What it makes of a capture by nsys.
     pub fn of_nsys(&self) -> crate::verdict::Cause {
         match self {
-            Self::NoSuchName { .. } | Self::List { .. } | Self::Semicolon | Self::Glob => {
+            Self::NoSuchName { .. } | Self::List { .. } | Self::Semicolon | Self::Glob | Self::Notation => {
                 crate::verdict::Cause::NoSuchRange
             }
             Self::OtherDomain { .. } => crate::verdict::Cause::WrongDomain,
@@ -445,6 +468,7 @@ impl fmt::Display for Cause {
             Self::Semicolon => {
                 write!(f, "it matches no expression that holds a `;`, not even a name with one")
             }
+            Self::Notation => write!(f, "it does not read paths as Rangefinder writes them"),
             Self::Glob => write!(f, "it takes `*` for a part of the name; there are no patterns"),
             Self::ForkedOnly { name } => {
                 write!(f, "`{name}` is opened only in a forked child, which nsys does not follow")

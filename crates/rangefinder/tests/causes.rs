@@ -577,10 +577,24 @@ fn unsupported_driver_by_a_fake() {
     fake_report("unsupported_driver_by_a_fake", body, "unsupported-driver", "as new as the driver");
 }
 
-/// Needs a GPU and PyTorch's profiler in the workload.
+/// Needs a GPU and PyTorch's profiler in the workload, which says this. nsys was first, and has it all.
+#[test]
+fn a_profiler_of_the_workload_by_a_fake() {
+    let said = "WARNING:2026-11-15 17:24:28 5631:5631 init.cpp:116] function cbapi->getCuptiStatus() failed with error CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED (39)";
+    let body = format!("echo '{said}' >&2; cp $FAKE_REPORT/{REPORT_FILE} \"$out.nsys-rep\"");
+    let arguments = ["nsys.enable=true", "--", "true"];
+    let Some(scene) = Scene::with_fake("a_profiler_of_the_workload_by_a_fake", &body, &arguments) else {
+        return;
+    };
+    let cause = "cupti-in-use";
+    scene.comes_to(&Expected { outcome: "captured", cause, remedy: "own profiler off", code: 0 });
+}
+
+/// Needs a GPU, and somebody who has it.
 #[test]
 fn cupti_in_use_by_a_fake() {
-    let body = "echo 'CUPTI initialization failed: CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED' >&2; cp $FAKE_REPORT/@FILE@ \"$out.nsys-rep\"";
+    let body =
+        "echo 'Another profiling session appears to be active' >&2; cp $FAKE_REPORT/@FILE@ \"$out.nsys-rep\"";
     fake_report("cupti_in_use_by_a_fake", body, "cupti-in-use", "own profiler off");
 }
 

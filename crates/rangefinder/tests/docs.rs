@@ -3,7 +3,7 @@
 
 mod support;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use support::{Sandbox, ncu_report};
 
@@ -70,5 +70,112 @@ fn the_readme_names_the_two_commands() {
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
     for command in ["cargo run --release -- demo", "cargo xtask test"] {
         assert!(readme.contains(command));
+    }
+}
+
+/// The tables of the guide's last part, row by row: what stands in backticks in the first and in
+/// the second column.
+fn troubles(guide: &str) -> Vec<(Vec<String>, Vec<String>)> {
+    let part = guide.split_once("\n## 5. Troubleshooting by message\n").unwrap().1;
+    let quoted = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let rows = part.lines().filter(|line| line.starts_with("| `"));
+    rows.map(|row| {
+        let mut cells = row.split('|').skip(1);
+        (quoted(cells.next().unwrap()), quoted(cells.next().unwrap()))
+    })
+    .collect()
+}
+
+/// Every file below a folder.
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| if path.is_dir() { below(&path) } else { vec![path] }).collect()
+}
+
+/// The lines that can be printed: of the sources without their comments and tests, of recorded
+/// logs, of snapshots and transcripts. What the tests themselves write proves nothing.
+fn printable_lines(root: &Path) -> Vec<String> {
+    let crates = std::fs::read_dir(root.join("crates")).unwrap().flatten().map(|entry| entry.path());
+    let folders = crates.flat_map(|one| [(one.join("src"), "rs"), (one.join("tests"), "log snap")]);
+    let others = [(root.join("python/rangefinder"), "py"), (root.join("docs/transcripts"), "md")];
+    let mut lines = Vec::new();
+    for (folder, kinds) in folders.chain(others) {
+        for file in below(&folder) {
+            let kind = file.extension().map(|kind| kind.to_string_lossy().into_owned()).unwrap_or_default();
+            if !kinds.split(' ').any(|known| known == kind) {
+                continue;
+            }
+            let text = String::from_utf8_lossy(&std::fs::read(&file).unwrap()).into_owned();
+            let text = text.split("#[cfg(test)]").next().unwrap();
+            // A text that goes on in the next line is one line.
+            let mut joined = String::new();
+            for line in text.lines().map(str::trim).filter(|line| !line.starts_with("//")) {
+                match line.strip_suffix('\\') {
+                    Some(goes_on) => joined.push_str(goes_on),
+                    None => lines.push(std::mem::take(&mut joined) + line),
+                }
+            }
+        }
+    }
+    lines
+}
+
+/// Whether a line has every part of a message, in their order; `…` stands for what varies.
+fn is_printed(message: &str, lines: &[String]) -> bool {
+    let parts: Vec<&str> = message.split('…').map(str::trim).filter(|part| !part.is_empty()).collect();
+    let has_all = |line: &String| {
+        let mut rest = line.as_str();
+        parts.iter().all(|part| match rest.split_once(part) {
+            Some((_, after)) => {
+                rest = after;
+                true
+            }
+            None => false,
+        })
+    };
+    // Fewer letters would be found anywhere.
+    parts.iter().any(|part| part.len() >= 8) && lines.iter().any(has_all)
+}
+
+#[test]
+fn the_guide_quotes_what_is_printed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let guide = std::fs::read_to_string(root.join("docs/guide.md")).unwrap();
+    let lines = printable_lines(&root);
+    let troubles = troubles(&guide);
+    let messages: Vec<&String> = troubles.iter().flat_map(|(messages, _)| messages).collect();
+    assert!(messages.len() >= 80, "only {} messages found", messages.len());
+    let invented: Vec<_> = messages.iter().filter(|message| !is_printed(message, &lines)).collect();
+    assert!(invented.is_empty(), "nobody prints {invented:#?}");
+    // It is no test that finds everything.
+    let cannot_be = ["the gate opened by mistake", "exists only in … nowhere", "only in … exists", "…", "a"];
+    for message in cannot_be {
+        assert!(!is_printed(message, &lines), "{message}");
+    }
+}
+
+#[test]
+fn the_guide_knows_every_cause() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
+    let named: Vec<String> =
+        troubles(&read("docs/guide.md")).into_iter().flat_map(|(_, causes)| causes).collect();
+    let mut documented = 0;
+    for document in ["docs/captures.md", "docs/counters.md"] {
+        let text = read(document);
+        let (_, table) = text.split_once("\n| cause | what happened |\n|---|---|\n").unwrap();
+        let rows = table.lines().map_while(|line| line.strip_prefix("| "));
+        for cause in rows.flat_map(|row| row.split(" | ").next().unwrap().split(", ")) {
+            assert!(named.iter().any(|name| name == cause), "the guide has no message of `{cause}`");
+            documented += 1;
+        }
+    }
+    assert!(documented >= 40, "only {documented} causes found");
+    // As `run.json` has them.
+    let verdict = read("crates/nsight/src/verdict.rs");
+    for name in &named {
+        let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
+        let variant: String = name.split('-').map(capital).collect();
+        assert!(verdict.contains(&format!("\n    {variant},\n")), "there is no cause `{name}`");
     }
 }

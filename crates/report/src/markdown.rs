@@ -48,8 +48,8 @@ pub fn operators_markdown(findings: &Findings) -> String {
     text.push_str("Total includes the operators and CUDA calls that an operator makes, self does not.\n\n");
     text.push_str("| operator | calls | host self | host total | host mean | device self | device total | kernels and copies | longest | in |\n");
     text.push_str("|---|---:|---:|---:|---:|---:|---:|---:|---|---|\n");
-    let named = |rows: &[(String, i64)]| {
-        let all = rows.iter().map(|(name, ns)| format!("`{}` {}", cell(name), duration(*ns as f64)));
+    let named = |rows: &[(String, i64)], called: fn(&str) -> &str| {
+        let all = rows.iter().map(|(name, ns)| format!("`{}` {}", cell(called(name)), duration(*ns as f64)));
         all.collect::<Vec<_>>().join(", ")
     };
     for row in &findings.operators {
@@ -66,9 +66,14 @@ pub fn operators_markdown(findings: &Findings) -> String {
             row.calls,
             times.map(duration).join(" | "),
             row.activities,
-            named(&row.kernels),
-            named(&row.regions),
+            named(&row.kernels, bare),
+            named(&row.regions, |path| path),
         ));
     }
     text
+}
+
+/// A kernel without its template arguments; `Memcpy HtoD (Pinned -> Device)` as it is.
+fn bare(name: &str) -> &str {
+    if name.starts_with("Mem") { name } else { trace::names::short(name) }
 }

@@ -76,10 +76,13 @@ fn captures(text: &mut String, page: &Page<'_>) {
             wrapped(text, "             do: ", remedy);
         }
     }
-    // Most programs are not PyTorch's, and need not be told.
+    let by_a_verdict =
+        |step: &StepLine| page.verdicts.iter().any(|verdict| step.note.contains(&verdict.text));
     let is_told = |step: &&StepLine| match &*step.status {
-        "skipped" => step.name != "stage1",
-        "failed" | "interrupted" => true,
+        // Most programs are not PyTorch's, and need not be told.
+        "skipped" => step.name != "stage1" && !by_a_verdict(step),
+        "failed" => !by_a_verdict(step),
+        "interrupted" => true,
         _ => false,
     };
     for step in page.steps.iter().filter(is_told) {
@@ -136,10 +139,17 @@ fn stages(text: &mut String, page: &Page<'_>, findings: &Findings) {
             busy(&stage.region),
             stage.tokens_per_second.map(|rate| format!("{rate:.1}")).unwrap_or_default(),
             efficiency.map(|row| percent(row.mfu)).unwrap_or_default(),
+            efficiency.and_then(|row| row.mbu).map(percent).unwrap_or_default(),
         ]);
     }
     let mut columns = vec![("stage", Left), ("instances", Right), ("total", Right), ("p50", Right)];
-    columns.extend([("p95", Right), ("GPU busy", Right), ("tokens/s", Right), ("MFU", Right)]);
+    columns.extend([
+        ("p95", Right),
+        ("GPU busy", Right),
+        ("tokens/s", Right),
+        ("MFU", Right),
+        ("MBU", Right),
+    ]);
     if rows.is_empty() {
         let mut regions: Vec<_> = findings.regions.iter().collect();
         regions.sort_by_key(|row| std::cmp::Reverse(row.wall_ns));
@@ -227,6 +237,6 @@ fn cost(text: &mut String, page: &Page<'_>) {
         .collect();
     if !costs.is_empty() {
         heading(text, "what profiling cost");
-        text.push_str(&format!("{}\n", fitted("  against the rehearsal: ", &costs.join(", "))));
+        wrapped(text, "  against the rehearsal: ", &costs.join(", "));
     }
 }

@@ -26,7 +26,8 @@ pub fn bytes(bytes: f64) -> String {
 pub fn percent(share: f64) -> String {
     match share * 100.0 {
         percent if percent > 0.0 && percent < 0.1 => "<0.1 %".to_owned(),
-        percent => format!("{percent:.1} %"),
+        // Never minus nothing.
+        percent => format!("{:.1} %", if percent.abs() < 0.05 { 0.0 } else { percent }),
     }
 }
 

@@ -229,19 +229,24 @@ impl Workload {
         variables
     }
 
+    /// A variable as every pass has it.
+    pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
+        match self.variables.iter().rev().find(|(other, _)| other == name) {
+            Some((_, value)) => value.as_ref().map(OsString::from),
+            None => std::env::var_os(name),
+        }
+    }
+
     /// Variables of other profilers that are set for the workload.
     pub fn reserved_variables(&self) -> Vec<String> {
-        let set = |name: &str| match self.variables.iter().rev().find(|(other, _)| other == name) {
-            Some((_, value)) => value.is_some(),
-            None => std::env::var_os(name).is_some(),
-        };
         let ours = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
         let mut names: Vec<String> =
             ours.chain(self.variables.iter().map(|(name, _)| name.clone())).collect();
         names.sort();
         names.dedup();
         names.retain(|name| {
-            (RESERVED.contains(&name.as_str()) || name.starts_with(RESERVED_PREFIX)) && set(name)
+            (RESERVED.contains(&name.as_str()) || name.starts_with(RESERVED_PREFIX))
+                && self.variable(name).is_some()
         });
         names
     }
@@ -404,7 +409,11 @@ mod tests {
             let given = workload(&[&format!("workload.device='{device}'")], &["true"]);
             let variables = given.variables("rehearsal", Path::new("/r/w"), Path::new("/t"));
             assert!(variables.contains(&("CUDA_VISIBLE_DEVICES".to_owned(), Some(device.to_owned()))));
+            assert_eq!(given.variable("CUDA_VISIBLE_DEVICES"), Some(device.into()));
         }
+        let given = workload(&["workload.device=1", "workload.env.CUDA_VISIBLE_DEVICES=null"], &["true"]);
+        assert_eq!(given.variable("CUDA_VISIBLE_DEVICES"), None);
+        assert_eq!(given.variable("PATH"), std::env::var_os("PATH"));
     }
 
     #[test]

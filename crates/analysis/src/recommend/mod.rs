@@ -23,9 +23,10 @@ pub struct Recommendation {
     pub advice: String,
     /// What it is told from, a line each.
     pub evidence: Vec<String>,
-    /// The part of the run's time that is at stake, 0 to 1.
+    /// The part of the time that is at stake, 0 to 1: of the run's; of a region, where most of the work is in
+    /// ranges, of theirs.
     pub share: f64,
-    /// How many times as fast the run could be if all of that went away.
+    /// How many times as fast that could be if all of it went away.
     pub gain: f64,
     pub region: Option<String>,
     pub kernel: Option<String>,
@@ -59,7 +60,7 @@ impl Recommendation {
     }
 }
 
-/// The most that could be gained first.
+/// The most that could be gained first, what has no range last.
 pub fn recommend(findings: &Findings, counters: Option<(&Joined, &Report)>) -> Vec<Recommendation> {
     let mut all = timeline::advice(findings);
     if let Some((joined, report)) = counters {
@@ -68,6 +69,8 @@ pub fn recommend(findings: &Findings, counters: Option<(&Joined, &Report)>) -> V
     all.retain(|advice| advice.share >= WORTH_A_WORD);
     all.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.title.cmp(&b.title)));
     all.truncate(MOST);
+    // Whatever its size, it is not what was asked about.
+    all.extend(timeline::outside(findings));
     all
 }
 

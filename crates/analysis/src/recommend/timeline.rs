@@ -38,10 +38,10 @@ const WAITS_FOR: [(&str, &str, &str); 4] = [
 ];
 
 pub(super) fn advice(findings: &Findings) -> Vec<Recommendation> {
-    let whole = device_time_ns(findings);
+    let (whole, matters) = (device_time_ns(findings), time_that_matters_ns(findings));
     let mut all: Vec<Recommendation> = WAITS_FOR
         .iter()
-        .flat_map(|(cause, called, advice)| waiting(findings, whole, cause, called, advice))
+        .flat_map(|(cause, called, advice)| waiting(findings, matters, cause, called, advice))
         .collect();
     all.extend(tiny(findings, whole));
     all.extend(alone(findings, whole));
@@ -65,7 +65,8 @@ fn waiting(findings: &Findings, whole: f64, cause: &str, called: &str, advice: &
     // Less is neither told nor enough to be told instead: of many thousand regions few are left.
     let least = (MOSTLY_INSIDE * WORTH_A_WORD * whole).max(1.0);
     let waits = |row: &&IdleRow| cause_ns(row, cause) as f64 >= least && part(row) >= WAITS;
-    let rows: Vec<&IdleRow> = findings.idle.iter().filter(waits).collect();
+    let told = |row: &&IdleRow| row.region.is_some() || !is_told_by_ranges(findings, row);
+    let rows: Vec<&IdleRow> = findings.idle.iter().filter(waits).filter(told).collect();
     let inside = |outer: &IdleRow, inner: &IdleRow| match (&outer.region, &inner.region) {
         (None, Some(_)) => true,
         (Some(outer), Some(inner)) => inner.starts_with(&format!("{outer}/")),
@@ -96,6 +97,57 @@ fn waiting(findings: &Findings, whole: f64, cause: &str, called: &str, advice: &
                 .in_region(row.region.as_deref())
         })
         .collect()
+}
+
+/// Regions of a device that no other is around: their time, and that in which it is busy.
+fn in_ranges(findings: &Findings, device: u32) -> (i64, i64) {
+    let is_outermost = |row: &&IdleRow| row.region.as_ref().is_some_and(|path| !path.contains('/'));
+    let rows = findings.idle.iter().filter(is_outermost).filter(|row| row.device == device);
+    rows.fold((0, 0), |(time, busy), row| {
+        (time.saturating_add(time_ns(row)), busy.saturating_add(row.busy_ns))
+    })
+}
+
+/// Most of what a device does happens in ranges: what is outside, start-up and warm-up, says little about it.
+fn is_told_by_ranges(findings: &Findings, device: &IdleRow) -> bool {
+    let (_, busy) = in_ranges(findings, device.device);
+    busy > 0 && busy >= device.busy_ns / 2
+}
+
+fn time_ns(row: &IdleRow) -> i64 {
+    row.busy_ns.saturating_add(row.idle_ns)
+}
+
+/// Of all devices together: that of ranges where they hold most of the work.
+fn time_that_matters_ns(findings: &Findings) -> f64 {
+    let time = |row: &IdleRow| match is_told_by_ranges(findings, row) {
+        true => in_ranges(findings, row.device).0.min(time_ns(row)),
+        false => time_ns(row),
+    };
+    findings.idle.iter().filter(|row| row.region.is_none()).map(time).sum::<i64>().max(1) as f64
+}
+
+/// What has no range, where most has.
+pub(super) fn outside(findings: &Findings) -> Vec<Recommendation> {
+    let mut all = Vec::new();
+    for row in findings.idle.iter().filter(|row| row.region.is_none() && is_told_by_ranges(findings, row)) {
+        let (inside, busy_inside) = in_ranges(findings, row.device);
+        let outside = time_ns(row).saturating_sub(inside).max(0);
+        let part = outside as f64 / time_ns(row).max(1) as f64;
+        if part < WAITS {
+            continue;
+        }
+        let title = format!("{} of the time of GPU {} lies outside every range", percent(part), row.device);
+        let busy = row.busy_ns.saturating_sub(busy_inside).max(0) as f64 / outside.max(1) as f64;
+        let line = format!(
+            "{:.2} ms, busy {}: start-up, warm-up, what has no range",
+            outside as f64 / 1e6,
+            percent(busy)
+        );
+        let advice = "record only what matters (`nsys.nvtx_capture`), or open a range around the rest to see what it is";
+        all.push(Recommendation::new(title, advice, vec![line], part));
+    }
+    all
 }
 
 fn evidence(findings: &Findings, row: &IdleRow) -> Vec<String> {

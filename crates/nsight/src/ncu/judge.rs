@@ -89,7 +89,8 @@ pub fn judge(case: &Case<'_>) -> Verdict {
         .iter()
         .partition(|kind| fitting.iter().any(|result| is_of(result, kind, case.any_thread)));
     if !case.chosen.is_empty() {
-        let share: f64 = there.iter().map(|kind| kind.share).sum();
+        // Of none, the sum is minus nothing.
+        let share = there.iter().map(|kind| kind.share).sum::<f64>() + 0.0;
         text.push_str(&format!(", which stand for {:.0} % of the GPU's time", share * 100.0));
     }
     let fewer =

@@ -211,7 +211,13 @@ fn explained(mut verdict: Verdict, case: &Case<'_>) -> Verdict {
     let saw_none = case.blind || case.rehearsed.first().is_some_and(|regions| regions.is_empty());
     let blind = saw_none && !case.report.ranges.is_empty();
     let heavier = [Cause::CuptiInUse, Cause::UnsupportedDriver, Cause::NotPermitted, Cause::RecordsLost];
-    if let Some(told) = heavier.into_iter().find_map(says) {
+    if let Some(told) = refused_to_the_workload(case) {
+        if complete {
+            verdict = because(verdict, told.cause);
+            verdict.text = format!("{}; {WITHOUT_CUPTI}", verdict.text);
+        }
+        verdict.evidence.push(told.line.clone());
+    } else if let Some(told) = heavier.into_iter().find_map(says) {
         // What was lost, or not allowed, was asked for.
         verdict = because(verdict, told.cause);
         verdict.evidence.push(told.line.clone());
@@ -254,6 +260,18 @@ fn explained(mut verdict: Verdict, case: &Case<'_>) -> Verdict {
         verdict.text = format!("{}; the rehearsal saw no range and cannot vouch for the count", verdict.text);
     }
     verdict
+}
+
+const WITHOUT_CUPTI: &str =
+    "a profiler that the workload starts itself got no CUPTI beside nsys: its own trace lacks the GPU";
+
+/// There is room for one client of CUPTI. With nsys it is the first: whoever comes second, as
+/// PyTorch's profiler, is refused and says so, and the report is whole.
+fn refused_to_the_workload<'a>(case: &Case<'a>) -> Option<&'a Told> {
+    let refused = case.told.iter().find(|told| told.line.contains(super::log::REFUSED_BY_CUPTI))?;
+    let alone = case.told.iter().all(|told| told.cause == Cause::CuptiInUse);
+    let lost = case.report.diagnostics.iter().any(|diagnostic| diagnostic.lost);
+    (alone && !lost && case.report.activities.kernels() > 0).then_some(refused)
 }
 
 fn because(verdict: Verdict, cause: Cause) -> Verdict {

@@ -4,6 +4,9 @@ use std::collections::HashSet;
 
 use crate::verdict::{Cause, Told};
 
+/// What CUPTI answers to a second client.
+pub(super) const REFUSED_BY_CUPTI: &str = "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED";
+
 /// What stands in a line, and what that means. The texts are nsys's own, and PyTorch's
 /// for a second user of CUPTI.
 const SIGNS: [(&str, Cause); 18] = [
@@ -20,7 +23,7 @@ const SIGNS: [(&str, Cause); 18] = [
     ("requires root privileges or a paranoid level", Cause::NotPermitted),
     ("ERR_NVGPUCTRPERM", Cause::NotPermitted),
     ("does not have permission to access NVIDIA GPU Performance Counters", Cause::NotPermitted),
-    ("CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED", Cause::CuptiInUse),
+    (REFUSED_BY_CUPTI, Cause::CuptiInUse),
     ("Another profiling session appears to be active", Cause::CuptiInUse),
     ("is not supported by this build of Nsight Systems", Cause::UnsupportedDriver),
     ("No space left on device", Cause::DiskFull),

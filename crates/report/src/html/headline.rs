@@ -87,13 +87,20 @@ fn of(findings: &Findings, page: &Page<'_>) -> Vec<Headline> {
         of: stage.region.clone(),
     }));
     for row in &page.insight.efficiency {
-        all.push(Headline {
-            label: "MFU",
-            value: percent(row.mfu),
-            of: match row.mbu {
-                Some(mbu) => format!("{}, with an MBU of {}", row.stage, percent(mbu)),
-                None => row.stage.clone(),
+        let stage = &row.stage;
+        all.push(match row.mbu {
+            // A step of decoding reads more than it computes.
+            Some(mbu) if mbu > row.mfu => Headline {
+                label: "MBU",
+                value: percent(mbu),
+                of: format!("{stage}, with an MFU of {}", percent(row.mfu)),
             },
+            Some(mbu) => Headline {
+                label: "MFU",
+                value: percent(row.mfu),
+                of: format!("{stage}, with an MBU of {}", percent(mbu)),
+            },
+            None => Headline { label: "MFU", value: percent(row.mfu), of: stage.clone() },
         });
     }
     if let Some(joined) = &page.insight.joined {

@@ -41,7 +41,7 @@ pub struct Provenance {
 /// `chosen` are the tools that the configuration names.
 pub fn gather(workload: Option<&Workload>, here: &Path, chosen: &ChosenTools) -> Provenance {
     std::thread::scope(|scope| {
-        let gpus = scope.spawn(Gpus::look);
+        let gpus = scope.spawn(|| Gpus::look(workload));
         let ncu = scope.spawn(|| Ncu::locate(chosen.ncu.as_deref()));
         let git = scope.spawn(|| Git::of(here));
         let python = workload.and_then(|workload| {
@@ -56,13 +56,7 @@ pub fn gather(workload: Option<&Workload>, here: &Path, chosen: &ChosenTools) ->
             Some(Err(_)) => (None, Some("asking it failed".to_owned())),
             None => (None, None),
         };
-        let gone = || Gpus {
-            driver: None,
-            cuda: None,
-            devices: Vec::new(),
-            absent_because: Some("asking NVML failed".to_owned()),
-        };
-        let gpus = gpus.join().unwrap_or_else(|_| gone());
+        let gpus = gpus.join().unwrap_or_else(|_| Gpus::absent("asking NVML failed".to_owned()));
         let nsys = Nsys::locate(chosen.nsys.as_deref(), gpus.cuda.as_deref());
         let ncu = ncu.join().unwrap_or_else(|_| Err(NoTool::Broken("asking ncu failed".to_owned())));
         Provenance {
@@ -84,11 +78,10 @@ pub fn gather(workload: Option<&Workload>, here: &Path, chosen: &ChosenTools) ->
 impl Provenance {
     /// What is known when someone, most likely the GPU driver, does not answer.
     pub fn unanswered() -> Self {
-        let absent_because = Some("the driver does not answer".to_owned());
         Self {
             rangefinder: env!("CARGO_PKG_VERSION"),
             machine: Machine::look(),
-            gpus: Gpus { driver: None, cuda: None, devices: Vec::new(), absent_because },
+            gpus: Gpus::absent("the driver does not answer".to_owned()),
             tools: Vec::new(),
             nsys: None,
             ncu: None,

@@ -4,7 +4,11 @@ use nvml_wrapper::Nvml;
 use nvml_wrapper::enum_wrappers::device::Clock;
 use serde::Serialize;
 
-#[derive(Debug, Clone, Serialize)]
+use super::Visible;
+use super::visible::visible;
+use crate::workload::Workload;
+
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Gpus {
     pub driver: Option<String>,
     /// The newest CUDA version the driver supports.
@@ -12,10 +16,14 @@ pub struct Gpus {
     pub devices: Vec<Gpu>,
     /// Why there are none.
     pub absent_because: Option<String>,
+    /// As the workload gets it.
+    pub cuda_visible_devices: Option<String>,
+    /// What that shows of the devices, as the workload numbers them.
+    pub visible: Vec<Visible>,
 }
 
 /// What NVML does not tell is absent.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Gpu {
     pub index: u32,
     pub name: Option<String>,
@@ -31,13 +39,27 @@ pub struct Gpu {
 }
 
 impl Gpus {
-    pub fn look() -> Self {
+    /// As `workload` sees them; without one, as we do.
+    pub fn look(workload: Option<&Workload>) -> Self {
+        let variable = |name: &str| {
+            let value = workload.map_or_else(|| std::env::var_os(name), |workload| workload.variable(name));
+            value.map(|value| value.to_string_lossy().into_owned())
+        };
+        let mut gpus = Self::of_nvml();
+        gpus.cuda_visible_devices = variable("CUDA_VISIBLE_DEVICES");
+        let order = variable("CUDA_DEVICE_ORDER");
+        gpus.visible = visible(&gpus.devices, gpus.cuda_visible_devices.as_deref(), order.as_deref());
+        gpus
+    }
+
+    pub(super) fn absent(because: String) -> Self {
+        Self { absent_because: Some(because), ..Self::default() }
+    }
+
+    fn of_nvml() -> Self {
         let nvml = match Nvml::init() {
             Ok(nvml) => nvml,
-            Err(error) => {
-                let because = format!("NVML cannot be used: {error}");
-                return Self { driver: None, cuda: None, devices: Vec::new(), absent_because: Some(because) };
-            }
+            Err(error) => return Self::absent(format!("NVML cannot be used: {error}")),
         };
         let count = nvml.device_count().unwrap_or(0);
         let devices: Vec<Gpu> = (0..count).filter_map(|index| device(&nvml, index)).collect();
@@ -49,7 +71,7 @@ impl Gpus {
             )
         });
         let absent_because = devices.is_empty().then(|| "the driver lists no device".to_owned());
-        Self { driver: nvml.sys_driver_version().ok(), cuda, devices, absent_because }
+        Self { driver: nvml.sys_driver_version().ok(), cuda, devices, absent_because, ..Self::default() }
     }
 }
 

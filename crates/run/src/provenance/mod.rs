@@ -7,6 +7,7 @@ mod inputs;
 mod machine;
 mod python;
 mod tools;
+mod visible;
 
 pub use environment::{ChosenTools, Provenance, gather};
 pub use git::Git;
@@ -15,6 +16,7 @@ pub use inputs::inputs_yaml;
 pub use machine::Machine;
 pub use python::Python;
 pub use tools::Tool;
+pub use visible::Visible;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -115,7 +115,7 @@ fn overhead_of(run: &Run, source: &str) -> Result<Vec<Overhead>, String> {
     let mut rows = Vec::new();
     if let (Some(rehearsed_ns), Some(profiled_ns)) = (wall("rehearsal"), wall("nsys")) {
         let ratio = profiled_ns as f64 / rehearsed_ns as f64;
-        let region = "the program, nsys's own work at its end included".to_owned();
+        let region = "the whole pass under nsys".to_owned();
         rows.push(Overhead { region, instances: 1, rehearsed_ns, profiled_ns, ratio });
     }
     rows.extend(analysis::overhead(&inventory.regions, &analysis::regions(captured)));

@@ -25,7 +25,10 @@ pub(super) fn efficiency_of(
         });
     };
     let device = findings.devices.iter().find_map(|device| device.name.clone());
-    let device = device.or_else(|| run.provenance.as_ref()?.gpus.devices.first()?.name.clone());
+    let device = device.or_else(|| {
+        let ordinal = findings.devices.first().map_or(0, |device| device.device as usize);
+        run.provenance.as_ref()?.gpus.visible.get(ordinal)?.name.clone()
+    });
     let ceilings = ceilings(&insight.roofline);
     let found = efficiency(&findings.stages, &findings.regions, &inference, device.as_deref(), &ceilings)?;
     if found.is_empty() {

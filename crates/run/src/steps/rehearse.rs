@@ -138,10 +138,14 @@ fn gpu_half(run: &mut Run, context: &mut Context<'_>) -> Option<PathBuf> {
         return None;
     }
     // Where only the ranges are asked for nobody has looked yet.
-    let gpus = run.provenance.as_ref().map_or_else(Gpus::look, |provenance| provenance.gpus.clone());
+    let looked = run.provenance.as_ref().map(|provenance| provenance.gpus.clone());
+    let gpus = looked.unwrap_or_else(|| Gpus::look(Some(&run.workload)));
     let cuda = gpus.cuda.clone().filter(|_| !gpus.devices.is_empty());
     let found = locate_cupti(run.workload.python_path(), cuda.as_deref());
-    if found.is_none() && (cuda.is_some() || wish == Enable::True) {
+    // A program that shows itself what was hidden is seen all the same.
+    if let Some((hidden, remedy)) = gpus.hidden() {
+        run.warn(format!("{hidden}: {remedy}"), context);
+    } else if found.is_none() && (cuda.is_some() || wish == Enable::True) {
         let text =
             "no libcupti was found: the rehearsal sees nothing of the GPU (name one with RANGEFINDER_CUPTI)";
         run.warn(text.to_owned(), context);

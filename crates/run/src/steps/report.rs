@@ -301,6 +301,7 @@ fn environment(run: &Run) -> Vec<(String, String)> {
     for gpu in &provenance.gpus.devices {
         add(&format!("GPU {}", gpu.index), gpu.name.as_deref().unwrap_or("unknown").to_owned());
     }
+    provenance.gpus.visible_lines().into_iter().for_each(|(name, value)| add(&name, value));
     if let Some(because) = &provenance.gpus.absent_because {
         add("GPU", format!("none: {because}"));
     }

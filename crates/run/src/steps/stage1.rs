@@ -29,7 +29,7 @@ const STEPPED_ASIDE: &str = "the program starts a torch profiler of its own";
 pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResult, RunError> {
     run.manifest.verdicts.retain(|record| record.tool != TOOL);
     let enable = run.resolved.config.stage1.enable;
-    let asked_for = enable == Enable::True && run.resolved.set_by_user("stage1.enable");
+    let asked_for = enable == Enable::True;
     if let Some(why) = unfit(run, enable) {
         return Ok(StepResult::Skipped { why, asked_for });
     }

@@ -132,12 +132,7 @@ impl Merge {
                 thread_names.insert(id, self.trace.strings.text(name).to_owned());
             }
         });
-        let mut device_names = HashMap::new();
-        each(database, "TARGET_INFO_GPU", &["id", "name"], |row| {
-            if let (Some(id), Some(name)) = (row.integer(0), text_of(row, 1)) {
-                device_names.insert(id, name);
-            }
-        });
+        let device_names = device_names(database);
         self.trace.processes = self
             .processes
             .keys
@@ -159,7 +154,10 @@ impl Merge {
             .devices
             .keys
             .iter()
-            .map(|id| Device { id: u32::try_from(*id).unwrap_or(0), name: device_names.get(id).cloned() })
+            .map(|id| Device {
+                id: u32::try_from(*id).unwrap_or(0),
+                name: device_names.get(id).cloned().flatten(),
+            })
             .collect();
     }
 
@@ -240,4 +238,26 @@ fn launch(raw: &RawLaunch, texts: &Texts, lost: StringId) -> Launch {
         dynamic_shared,
         hidden: false,
     }
+}
+
+/// The names of devices as the program counts them, which is not how nsys counts GPUs: newer reports say
+/// which is which. None where two processes mean different ones.
+fn device_names(database: &Database) -> HashMap<i64, Option<String>> {
+    let mut gpus: HashMap<i64, Option<String>> = HashMap::new();
+    each(database, "TARGET_INFO_GPU", &["id", "name"], |row| {
+        if let Some(id) = row.integer(0) {
+            gpus.insert(id, text_of(row, 1));
+        }
+    });
+    let mut names: HashMap<i64, Option<String>> = HashMap::new();
+    each(database, "TARGET_INFO_CUDA_DEVICE", &["cudaId", "gpuId"], |row| {
+        if let (Some(device), Some(gpu)) = (row.integer(0), row.integer(1)) {
+            let name = gpus.get(&gpu).cloned().flatten();
+            let known = names.entry(device).or_insert_with(|| name.clone());
+            if *known != name {
+                *known = None;
+            }
+        }
+    });
+    if names.is_empty() { gpus } else { names }
 }

@@ -236,7 +236,7 @@ impl Reader<'_> {
         }
         match remarks.stopped {
             Some(stopped::TAKEN) => {
-                say("another profiler in the workload took CUPTI over: what the GPU did from then on is missing".to_owned(), true);
+                say(CUPTI_TAKEN.to_owned(), true);
             }
             Some(stopped::NO_LIBRARY) => say(
                 "libcupti could not be loaded in the workload: nothing of the GPU was recorded".to_owned(),
@@ -263,6 +263,9 @@ impl Reader<'_> {
     }
 }
 
+/// What a trace says that another client of CUPTI has cut short.
+pub const CUPTI_TAKEN: &str =
+    "another profiler in the workload took CUPTI over: what the GPU did from then on is missing";
 /// Less is not worth a word.
 const MOST_DRIFT_NS: i64 = 20_000;
 /// After this a launch may be counted under the wrong region.

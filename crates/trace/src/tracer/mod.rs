@@ -2,6 +2,8 @@
 
 mod gpu;
 
+pub use gpu::CUPTI_TAKEN;
+
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 

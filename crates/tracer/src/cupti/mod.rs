@@ -88,8 +88,8 @@ fn attach(path: &std::ffi::OsStr) -> Result<(), u64> {
         let nodes = std::env::var_os("RANGEFINDER_GRAPH_NODES").is_some_and(|value| value == "1");
         let wanted = |kind: &u32| match *kind {
             activity::GRAPH_TRACE => !nodes,
-            // Measured on an H200: it costs four times as much as kernels and launches together.
-            activity::SYNCHRONIZATION => all_calls(),
+            // Measured on an H200: each costs as much as kernels and launches together, or more.
+            activity::SYNCHRONIZATION | activity::OVERHEAD => all_calls(),
             _ => true,
         };
         for kind in KINDS.into_iter().filter(wanted) {

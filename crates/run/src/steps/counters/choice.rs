@@ -14,6 +14,8 @@ const PASSES_OF_A_SET: [(&str, u32); 5] =
 /// The throughput of an SM is the highest of many: it takes nine passes on an H200, and the seven
 /// other sections of the defaults nine together.
 const PASSES_OF_A_THROUGHPUT: u32 = 9;
+/// The ten of `ncu.quick` are counted at once on an H200.
+const METRICS_OF_A_PASS: usize = 10;
 
 /// So many ranges in one command.
 const MOST_NAMED: usize = 16;
@@ -48,6 +50,8 @@ pub(super) enum Choice {
     },
     /// The timeline has no kernel where one is wanted; `chosen` by names or patterns.
     NoLaunches { notes: Vec<String>, chosen: bool },
+    /// Not one fits the budget.
+    NoTime(String),
 }
 
 pub(super) fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
@@ -123,7 +127,7 @@ pub(super) fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
     }
     if plan.invocations.is_empty() {
         let budget = given.config.budget.map_or(0.0, |budget| budget.0.as_secs_f64());
-        return Err(format!("`ncu.budget` of {budget:.0} s is too short for a single launch"));
+        return Ok(Choice::NoTime(format!("`ncu.budget` of {budget:.0} s is too short for a single launch")));
     }
     notes.extend(graphs(given.trace));
     let mut text = told(&plan);
@@ -173,11 +177,15 @@ pub(super) fn passes(wanted: &Wanted) -> u32 {
         .set
         .as_ref()
         .map(|set| PASSES_OF_A_SET.iter().find(|(name, _)| name == set).map_or(20, |(_, passes)| *passes));
-    let is_throughput = |name: &&String| name.contains("throughput") || name.starts_with("SpeedOfLight");
+    // That of DRAM is counted in one.
+    let is_throughput = |name: &&String| {
+        name.contains("throughput") && !name.contains("dram") || name.starts_with("SpeedOfLight")
+    };
     let named = wanted.sections.iter().chain(&wanted.metrics);
     let throughput = u32::from(named.filter(is_throughput).count() > 0) * PASSES_OF_A_THROUGHPUT;
     let sections = (wanted.sections.len() as u32).saturating_sub(1) * 9 / 7;
-    let metrics = wanted.metrics.iter().filter(|name| !is_throughput(name)).count().div_ceil(4) as u32;
+    let metrics =
+        wanted.metrics.iter().filter(|name| !is_throughput(name)).count().div_ceil(METRICS_OF_A_PASS) as u32;
     (of_set.unwrap_or(0) + throughput + sections + metrics).max(1)
 }
 

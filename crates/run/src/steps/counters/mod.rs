@@ -26,6 +26,7 @@ use crate::events::Event;
 use crate::gates::{nothing_is_meant, prove_gate};
 use crate::locate::NoTool;
 use crate::ncu::{Ncu, Permission, permission, read_plan, reports};
+use crate::provenance::Gpus;
 use crate::rehearsal::Inventory;
 use crate::rundir::{StepName, StepStatus};
 use crate::workload::words_of;
@@ -179,15 +180,15 @@ fn launches_text(
     match choice {
         Ok(choice::Choice::Planned { notes, .. }) => notes.join("; "),
         Ok(choice::Choice::NoLaunches { .. }) => "no launch of what was asked for".to_owned(),
-        Err(why) => why,
+        Ok(choice::Choice::NoTime(why)) | Err(why) => why,
     }
 }
 
-/// Set to `true`, or gated, in a layer that the user wrote.
+/// Set to `true`, or gated in a layer that the user wrote.
 fn asked_for(run: &Run) -> bool {
     let config = &run.resolved.config.ncu;
     let by_user = |key: &str| run.resolved.set_by_user(key);
-    config.enable == Enable::True && by_user("ncu.enable")
+    config.enable == Enable::True
         || !config.nvtx_include.is_empty() && by_user("ncu.nvtx_include")
         || config.capture_range == CaptureRange::CudaProfilerApi && by_user("ncu.capture_range")
         || config.plan.is_some()
@@ -205,16 +206,26 @@ fn without_ncu(run: &mut Run, none: &NoTool, asked_for: bool) -> StepResult {
 /// What can be known before the workload is started.
 fn hopeless(run: &Run) -> Option<Verdict> {
     let gpus = run.provenance.as_ref().map(|provenance| &provenance.gpus);
-    // A device that is hidden from NVML may still be there; no driver is none.
-    if let Some(because) = gpus.and_then(|gpus| gpus.absent_because.as_ref()) {
-        let text = format!("not started: there is no GPU to count on ({because})");
-        return Some(verdict(Outcome::Failed, Cause::NoGpu, text));
+    let used = run.inventory.as_ref().is_some_and(|inventory| !inventory.trace.activities.is_empty());
+    if let Some(verdict) = gpus.and_then(|gpus| no_gpu(gpus, used)) {
+        return Some(verdict);
     }
     if permission() == Permission::AdminOnly {
         let text = "not started: only administrators may read this GPU's counters (RmProfilingAdminOnly: 1)";
         return Some(verdict(Outcome::Failed, Cause::NotPermitted, text.to_owned()));
     }
     None
+}
+
+/// `used`: the rehearsal saw the program show itself what was hidden.
+fn no_gpu(gpus: &Gpus, used: bool) -> Option<Verdict> {
+    // A device that is hidden from NVML may still be there; no driver is none.
+    if let Some(because) = &gpus.absent_because {
+        let text = format!("not started: there is no GPU to count on ({because})");
+        return Some(verdict(Outcome::Failed, Cause::NoGpu, text));
+    }
+    let (hidden, remedy) = gpus.hidden().filter(|_| !used)?;
+    Some(verdict(Outcome::Failed, Cause::NoGpu, format!("not started: {hidden}")).with_remedy(remedy))
 }
 
 /// A capture that was not tried: a failure if it was asked for, else only left out.
@@ -377,4 +388,30 @@ fn known(run: &Run) -> Vec<KnownRegion> {
             launches: launches(region),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provenance::Gpu;
+
+    #[test]
+    fn hidden_is_not_absent() {
+        let hidden = |list: &str| Gpus {
+            devices: vec![Gpu::default(); 2],
+            cuda_visible_devices: Some(list.to_owned()),
+            ..Gpus::default()
+        };
+        let verdict = no_gpu(&hidden("7"), false).unwrap();
+        assert_eq!((verdict.outcome, verdict.cause), (Outcome::Failed, Some(Cause::NoGpu)));
+        assert_eq!(verdict.text, "not started: `CUDA_VISIBLE_DEVICES=7` hides all 2 GPUs from the workload");
+        let remedy = verdict.remedy.unwrap();
+        assert_eq!(remedy, "set it (`workload.device`) to one of `0` to `1`, or leave it unset");
+        assert_eq!(no_gpu(&hidden("7"), true), None, "the program knows better");
+        assert_eq!(no_gpu(&Gpus { devices: vec![Gpu::default()], ..Gpus::default() }, false), None);
+        let absent = Gpus { absent_because: Some("no driver".to_owned()), ..Gpus::default() };
+        let verdict = no_gpu(&absent, false).unwrap();
+        assert_eq!(verdict.text, "not started: there is no GPU to count on (no driver)");
+        assert!(verdict.remedy.unwrap().contains("pass the GPU in"));
+    }
 }

@@ -360,6 +360,7 @@ fn kernels(
             let text = "not started: the timeline has no launch of what was asked for".to_owned();
             failed(Cause::NoKernels, text)
         }
+        Ok(Choice::NoTime(text)) => failed(Cause::BudgetSpent, format!("not started: {text}")),
         Err(text) => failed(Cause::Refused, format!("not started: {text}")),
     }
 }

@@ -21,6 +21,7 @@ use capture::{Attempted, attempt};
 
 const TOOL: &str = "nsys";
 const TRACER: &str = "tracer";
+const LESS: &str = "a shorter run loses less; `rangefinder doctor` shows the libcupti that is used";
 
 /// One way to capture.
 pub(super) struct Rung {
@@ -50,7 +51,7 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
         let why = "`nsys.enable=false`".to_owned();
         return Ok(by_the_tracer(run, false).unwrap_or(StepResult::Skipped { why, asked_for: false }));
     }
-    let enabled = config.enable == Enable::True && run.resolved.set_by_user("nsys.enable");
+    let enabled = config.enable == Enable::True;
     let gated = config.nvtx_capture.is_some() && run.resolved.set_by_user("nsys.nvtx_capture");
     let profiler = config.capture_range == CaptureRange::CudaProfilerApi
         && run.resolved.set_by_user("nsys.capture_range");
@@ -101,8 +102,14 @@ fn by_the_tracer(run: &mut Run, asked_for: bool) -> Option<StepResult> {
         trace.diagnostics.iter().filter(|said| said.lost).map(|said| said.text.clone()).collect();
     let text = format!("{kernels} kernels, {} CUDA calls, {} ranges", trace.calls.len(), trace.ranges.len());
     let outcome = if lost.is_empty() { Outcome::Captured } else { Outcome::Partial };
-    let cause = (!lost.is_empty()).then_some(Cause::RecordsLost);
-    let verdict = Verdict::new(outcome, cause, text).with_evidence(lost);
+    let verdict = if lost.iter().any(|text| text == trace::CUPTI_TAKEN) {
+        Verdict::new(outcome, Some(Cause::CuptiInUse), format!("{text}: {}", trace::CUPTI_TAKEN))
+    } else if lost.is_empty() {
+        Verdict::new(outcome, None, text)
+    } else {
+        Verdict::new(outcome, Some(Cause::RecordsLost), text).with_remedy(LESS)
+    };
+    let verdict = verdict.with_evidence(lost);
     record(run, TRACER, "the rehearsal", &verdict);
     Some(match outcome {
         Outcome::Captured => StepResult::Done(Some(format!("the tracer: {}", told(&verdict)))),
