@@ -121,7 +121,7 @@ pub enum Cause {
     Semicolon,
     /// A pattern that the tool takes for one name.
     Glob,
-    /// A path as we write it.
+    /// A path as we write it, or the other tool does.
     Notation,
     /// Only opened where the tool does not look.
     ForkedOnly {
@@ -468,7 +468,7 @@ impl fmt::Display for Cause {
             Self::Semicolon => {
                 write!(f, "it matches no expression that holds a `;`, not even a name with one")
             }
-            Self::Notation => write!(f, "it does not read paths as Rangefinder writes them"),
+            Self::Notation => write!(f, "this tool writes it differently"),
             Self::Glob => write!(f, "it takes `*` for a part of the name; there are no patterns"),
             Self::ForkedOnly { name } => {
                 write!(f, "`{name}` is opened only in a forked child, which nsys does not follow")

@@ -661,6 +661,24 @@ fn the_gate_is_applied_again() {
     );
 }
 
+/// nsys knows a range by its name alone, and this one is in two regions: it is not gated on it.
+#[test]
+fn a_path_whose_name_is_another_s_too() {
+    let mut arguments = vec!["nsys.nvtx_capture=:decode/step", "--", "EMIT"];
+    arguments.extend("push=prefill push=step sleep=30 pop pop".split(' '));
+    arguments.extend("push=decode push=step sleep=30 pop push=step pop pop".split(' '));
+    let Some(scene) = Scene::new("a_path_whose_name_is_another_s_too", &arguments) else { return };
+    let (_, manifest, scene) =
+        scene.comes_to(&Expected { outcome: "captured", cause: "", remedy: "", code: 0 });
+    assert!(step(&manifest, "timeline")["note"].as_str().unwrap().contains("2 of 2 instances"));
+    let analysis = std::fs::read(scene.sandbox.only_run().join("analysis.json")).unwrap();
+    let analysis: Value = serde_json::from_slice(&analysis).unwrap();
+    let regions = analysis["regions"].as_array().unwrap().iter();
+    let counted: Vec<(&Value, &Value)> = regions.map(|row| (&row["path"], &row["instances"])).collect();
+    // As under a gate: what is around it is not in it.
+    assert_eq!(counted, [(&":step".into(), &2.into())], "{analysis}");
+}
+
 /// A server: recorded from after the delay until it is stopped.
 #[test]
 fn delay_and_duration() {
