@@ -196,6 +196,16 @@ impl Cause {
     }
 }
 
+/// `1 launch`, `2 launches`
+pub(crate) fn counted(count: u64, what: &str) -> String {
+    let plural = match (count, what) {
+        (1, _) => "",
+        (_, "launch") => "es",
+        _ => "s",
+    };
+    format!("{count} {what}{plural}")
+}
+
 /// A line of a log that names a cause.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {

@@ -98,10 +98,10 @@ impl Observer for Progress {
                     self.say(&format!("workload   {workload}"));
                 }
             }
-            Event::StepStarted { step } => {
+            Event::StepStarted { step, program_ms } => {
                 // While the workload runs the terminal is the workload's.
                 if self.terminal && !self.talk.quiet && *step != StepName::Rehearse {
-                    self.clock = Some(Clock::start(step.as_str()));
+                    self.clock = Some(Clock::start(step.as_str(), *program_ms));
                 } else if self.talk.verbose {
                     self.say(&format!("{:10} started", step.as_str()));
                 }
@@ -144,17 +144,23 @@ struct Clock {
 type Followed = Arc<Mutex<Option<(PathBuf, Option<u64>, Instant)>>>;
 
 impl Clock {
-    fn start(step: &'static str) -> Self {
+    fn start(step: &'static str, program_ms: Option<u64>) -> Self {
         let (stop, stopped) = channel::<()>();
         let followed = Followed::default();
         let log = Arc::clone(&followed);
+        let alone = program_ms.filter(|ms| *ms >= 1000);
+        let alone = alone.map(|ms| format!(", the program alone took {} s", ms / 1000)).unwrap_or_default();
         let thread = std::thread::spawn(move || {
             let started = Instant::now();
             let mut wait = CLOCK_AFTER;
             let mut drawn = false;
             while stopped.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 let seconds = started.elapsed().as_secs_f64();
-                let _ = write!(std::io::stderr(), "\r{step:10} ... {seconds:.1} s{}\x1b[K", how_far(&log));
+                let _ = write!(
+                    std::io::stderr(),
+                    "\r{step:10} ... {seconds:.1} s{}\x1b[K",
+                    how_far(&log, &alone)
+                );
                 drawn = true;
                 wait = TICK;
             }
@@ -172,10 +178,10 @@ impl Clock {
     }
 }
 
-/// `, 7 of 36 measured, about 12 s left`
-fn how_far(followed: &Followed) -> String {
+/// `, 7 of 36 measured, about 12 s left`; what the program takes `alone` where nothing is counted.
+fn how_far(followed: &Followed, alone: &str) -> String {
     let Ok(followed) = followed.lock() else { return String::new() };
-    let Some((log, planned, since)) = followed.as_ref() else { return String::new() };
+    let Some((log, planned, since)) = followed.as_ref() else { return alone.to_owned() };
     let done = nsight::ncu::progress(&std::fs::read_to_string(log).unwrap_or_default()).done;
     match planned {
         _ if done == 0 => ", looking for the first launch".to_owned(),

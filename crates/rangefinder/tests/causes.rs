@@ -198,6 +198,11 @@ fn wrong_domain() {
         let expected = Expected { outcome: "missed", cause: "wrong-domain", remedy: "NAME@DOMAIN", code: 1 };
         let (ran, ..) = scene.comes_to(&expected);
         assert!(ran.stderr.contains("exists only in domain `LLM`"), "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains("nsys: d as typed (`nsys.strict`) matches 0 instances"),
+            "{}",
+            ran.stderr
+        );
     }
 }
 
@@ -718,9 +723,11 @@ fn a_workload_may_print_anything() {
 fn a_list_with_a_name_that_is_not_there() {
     let arguments = ["nsys.nvtx_capture=A;decod", "--", "EMIT", "push=A", "sleep=30", "pop"];
     let Some(scene) = Scene::new("a_list_with_a_name_that_is_not_there", &arguments) else { return };
-    let (ran, ..) =
+    let (ran, manifest, _) =
         scene.comes_to(&Expected { outcome: "partial", cause: "no-such-range", remedy: "", code: 1 });
     assert!(ran.stderr.contains("no range is called `decod`"), "{}", ran.stderr);
+    let foretold = step(&manifest, "plan")["note"].as_str().unwrap();
+    assert!(foretold.contains("no range is called `decod`"), "{foretold}");
 }
 
 /// What nsys was told to leave out is not lost.
@@ -739,7 +746,7 @@ fn a_domain_that_is_left_out_is_not_missing() {
     ];
     let Some(scene) = Scene::new("a_domain_that_is_left_out_is_not_missing", &arguments) else { return };
     let (ran, ..) = scene.comes_to(&Expected { outcome: "captured", cause: "", remedy: "", code: 0 });
-    assert!(ran.stderr.contains("1 of 1 instances"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("1 of 1 instance"), "{}", ran.stderr);
 }
 
 /// A count that varies down to nothing is still nothing.

@@ -91,7 +91,7 @@ fn everything_or_only_what_is_wanted() {
         for (overrides, instances) in [
             (&[][..], "4 of 4 instances"),
             (&["nsys.nvtx_capture=A"], "2 of 2 instances"),
-            (&["nsys.nvtx_capture=d"], "1 of 1 instances"),
+            (&["nsys.nvtx_capture=d"], "1 of 1 instance"),
             (&["nsys.nvtx_capture=A;B"], "3 of 3 instances"),
         ] {
             let sandbox = Sandbox::new();

@@ -16,6 +16,8 @@ pub enum Event {
     },
     StepStarted {
         step: StepName,
+        /// What the program took in its rehearsal, where the step runs it again.
+        program_ms: Option<u64>,
     },
     StepFinished {
         step: StepName,

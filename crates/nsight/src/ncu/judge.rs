@@ -8,7 +8,7 @@ use nvtx::{Kind, RegionPath};
 use super::command::ReplayMode;
 use super::log::unsupported_call;
 use super::plan::Chosen;
-use crate::verdict::{Cause, Coverage, Outcome, Told, Verdict};
+use crate::verdict::{Cause, Coverage, Outcome, Told, Verdict, counted};
 
 /// So many kinds are named that are missing.
 const MOST_NAMED: usize = 3;
@@ -313,15 +313,6 @@ fn name(result: &Measured) -> Option<&str> {
         Subject::CommandList { name, .. } => Some(name),
         Subject::Graph { .. } | Subject::Range => None,
     }
-}
-
-fn counted(count: u64, what: &str) -> String {
-    let plural = match (count, what) {
-        (1, _) => "",
-        (_, "launch") => "es",
-        _ => "s",
-    };
-    format!("{count} {what}{plural}")
 }
 
 #[cfg(test)]

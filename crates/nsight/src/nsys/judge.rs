@@ -3,7 +3,7 @@
 use analysis::Region;
 use trace::Trace;
 
-use crate::verdict::{Cause, Coverage, Outcome, Told, Verdict};
+use crate::verdict::{Cause, Coverage, Outcome, Told, Verdict, counted as plural};
 
 /// All that a verdict is told from.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ fn counted(coverage: &[Coverage], seen: &[Region], case: &Case<'_>) -> Verdict {
             Verdict::new(Outcome::Captured, Some(Cause::CountVaries), text)
         }
         Counts::Some => {
-            let text = format!("{captured} of {expected} instances");
+            let text = format!("{captured} of {}", plural(expected, "instance"));
             Verdict::new(Outcome::Partial, Some(Cause::RecordsLost), text)
         }
         Counts::None if seen.is_empty() => {
@@ -194,11 +194,11 @@ fn all(captured: u64, expected: u64, case: &Case<'_>, seen: &[Region]) -> String
             )
         }
         (_, true) if seen.is_empty() => "all of the program; it opens no range".to_owned(),
-        (_, true) => format!("{captured} instances, with no rehearsal to hold them against"),
+        (_, true) => format!("{}, with no rehearsal to hold them against", plural(captured, "instance")),
         (_, false) if expected == 0 && captured == 0 => {
             "the program opens no range; all of it was recorded".to_owned()
         }
-        (_, false) => format!("{captured} of {expected} instances"),
+        (_, false) => format!("{captured} of {}", plural(expected, "instance")),
     }
 }
 

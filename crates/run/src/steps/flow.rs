@@ -140,7 +140,9 @@ impl Run {
         step.started = Some(crate::rundir::now());
         step.note = None;
         self.save()?;
-        context.observer.see(&Event::StepStarted { step: name });
+        let again = matches!(name, StepName::Stage1 | StepName::Timeline | StepName::Counters);
+        let program_ms = self.manifest.workload_pass().filter(|_| again).map(|pass| pass.wall_ms);
+        context.observer.see(&Event::StepStarted { step: name, program_ms });
         let result = match name {
             StepName::Configure => StepResult::Done(None),
             StepName::Doctor => doctor::step(self, context)?,

@@ -9,8 +9,10 @@ use nsight::{Proof, Remedy, ToolProof};
 use super::begin::{RunError, Start, check_counters, redactor};
 use super::counters;
 use super::flow::{Run, StepResult};
-use crate::config::{CaptureRange, Config, Enable, Resolved};
+use crate::config::{CaptureRange, Config, Enable, Resolved, TimelineSource};
 use crate::gates::{instances, nothing_is_meant, proof_screen, proofs_json, prove_gate, range_end};
+use crate::nsys::Nsys;
+use crate::provenance::Gpus;
 use crate::quote::{shell_line, shell_word};
 use crate::rehearsal::{Inventory, read_rehearsal};
 use crate::rundir::newest;
@@ -31,13 +33,18 @@ pub(super) fn step(run: &Run) -> Result<StepResult, RunError> {
     let prove = |gate: &Gate| prove_gate(&gate.wish, inventory, exit_code, run.planned_range_end());
     let proofs: Vec<Proof> = gates.iter().map(prove).collect();
     run.files.json("plan.json", &proofs_json(&proofs))?;
+    let config = &run.resolved.config;
     let (mut done, mut failed, mut asked_for) = (Vec::new(), Vec::new(), false);
     for (gate, proof) in gates.iter().zip(&proofs) {
         if nothing_is_meant(gate.of(proof)) {
             failed.push(format!("`{}` can match nothing\n{}", gate.key, proof_screen(proof, inventory)));
             asked_for |= run.resolved.set_by_user(gate.key);
         } else {
-            done.push(gate.told(proof));
+            done.push(gate.told(proof, config.nsys.strict));
+            // The rest of a list is captured all the same, and the verdict says what was not.
+            let parts = nsight::wanted(&gate.wish, &inventory.regions);
+            let absent = parts.iter().filter(|part| part.regions.is_empty());
+            done.extend(absent.map(|part| format!("no range is called `{}`", part.text)));
         }
     }
     if failed.is_empty() {
@@ -69,10 +76,15 @@ impl Gate {
     }
 
     /// Half a line: what the tool it is for will be given.
-    fn told(&self, proof: &Proof) -> String {
+    fn told(&self, proof: &Proof, strict: bool) -> String {
         let tool = if self.key == NSYS_GATE { "nsys" } else { "ncu" };
         let proof = self.of(proof);
         match &proof.remedy {
+            Remedy::Arguments { .. } | Remedy::Ungated { .. } if strict && self.key == NSYS_GATE => {
+                let why = proof.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
+                let count = instances(proof.instances);
+                format!("{tool}: {} as typed (`nsys.strict`) matches {count}{why}", shell_word(&self.wish))
+            }
             Remedy::AsTyped => {
                 format!("{tool}: {} matches {}", shell_word(&self.wish), instances(proof.instances))
             }
@@ -130,9 +142,10 @@ pub fn plan_text(start: &Start) -> Result<String, RunError> {
     let latest = latest_rehearsal(&root, &recorded, &workload.cwd);
     let seen = latest.as_ref().map(|latest| (&latest.inventory, Duration::from_millis(latest.wall_ms)));
     text.push_str(&format!(
-        "rehearse   {}\ntimeline   {}\ncounters   {}\n",
+        "rehearse   {}\nstage1     {}\ntimeline   {}\ncounters   {}\n",
         rehearse(config),
-        nsys(config.nsys.enable),
+        stage1(config, &workload),
+        nsys(config),
         counters::planned(&start.resolved, &start.here, seen)?,
     ));
     text.push_str(&gates_text(&start.resolved, latest.as_ref()));
@@ -204,9 +217,26 @@ fn rehearse(config: &Config) -> &'static str {
     }
 }
 
-fn nsys(enable: Enable) -> &'static str {
-    match enable {
-        Enable::False => "skipped: nsys.enable=false",
-        Enable::Auto | Enable::True => "the workload once more, under nsys, where there is one",
+fn stage1(config: &Config, workload: &Workload) -> &'static str {
+    match config.stage1.enable {
+        Enable::False => "skipped: stage1.enable=false",
+        _ if workload.python().is_none() => "skipped: the workload is no Python program",
+        Enable::Auto | Enable::True => {
+            "the workload once more, under PyTorch's profiler, if its Python has torch"
+        }
+    }
+}
+
+fn nsys(config: &Config) -> String {
+    if config.nsys.enable == Enable::False {
+        return "skipped: nsys.enable=false".to_owned();
+    }
+    if config.timeline.source == TimelineSource::Tracer {
+        return "that of the rehearsal: timeline.source=tracer".to_owned();
+    }
+    let chosen = config.nsys.path.as_ref().map(|path| path.0.as_str());
+    match Nsys::locate(chosen, Gpus::look(None).cuda.as_deref()) {
+        Ok(nsys) => format!("the workload once more, under nsys {}", nsys.probe.version),
+        Err(none) => format!("that of the rehearsal: {none}"),
     }
 }
