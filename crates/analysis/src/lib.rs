@@ -49,7 +49,7 @@ pub use insight::{Insight, insight};
 pub use join::{Confidence, Joined, JoinedKernel, JoinedRegion, join};
 pub use kernels::{Grouping, KernelRow, Shape, kernels};
 pub use launch_groups::{LaunchGroup, LaunchGroups, launch_groups, launches_in};
-pub use mfu::{Decoder, Efficiency, Experts, Inference, Latent, counted_efficiency, efficiency};
+pub use mfu::{Decoder, Efficiency, Experts, Inference, Latent, counted_efficiency, efficiency, rates};
 pub use operators::{OperatorRow, operators};
 pub use overhead::{Overhead, overhead};
 pub use recommend::{Recommendation, recommend};

@@ -65,6 +65,7 @@ fn of_stage(
     Some(Efficiency {
         stage: stage.name.clone(),
         seconds,
+        tokens: None,
         flops: sums.flops / instances,
         bytes: has_bytes.then_some(sums.bytes / instances),
         peak_flops: sums.flops / sums.at_peak,

@@ -33,6 +33,8 @@ pub struct Efficiency {
     pub stage: String,
     /// Of one instance, in the steady state.
     pub seconds: f64,
+    /// Of one instance, where that is known.
+    pub tokens: Option<f64>,
     pub flops: f64,
     pub bytes: Option<f64>,
     pub peak_flops: f64,
@@ -74,19 +76,22 @@ pub fn efficiency(
         let (seconds, told) = seconds(stage, regions)?;
         let Inference { model, batch, prompt_tokens, context_tokens, head_tokens, source } = inference;
         let name = stage.name.to_lowercase();
-        let (flops, bytes, shape) = if name.contains("prefill") {
+        let (tokens, flops, bytes, shape) = if name.contains("prefill") {
             let flops = model.prefill_flops(*prompt_tokens, *batch, *head_tokens);
-            (flops, None, format!("{batch} prompts of {prompt_tokens} tokens, {head_tokens} of each through the head"))
+            let shape = format!("a batch of {batch}, prompts of {prompt_tokens} tokens, {head_tokens} of each through the head");
+            (batch * prompt_tokens, flops, None, shape)
         } else if name.contains("decode") {
             let flops = model.decode_flops(*context_tokens, *batch);
             let bytes = model.decode_bytes(*context_tokens, *batch);
-            (flops, Some(bytes), format!("a step of {batch} tokens after {context_tokens} on average"))
+            let shape = format!("a batch of {batch}, one token each after {context_tokens} on average");
+            (*batch, flops, Some(bytes), shape)
         } else {
             return None;
         };
         Some(Efficiency {
             stage: stage.name.clone(),
             seconds,
+            tokens: Some(tokens as f64),
             flops,
             bytes,
             peak_flops,
@@ -103,6 +108,16 @@ pub fn efficiency(
         })
     });
     Ok(found.collect())
+}
+
+/// Tokens a second, in the steady state, of stages whose ranges do not say how many they were.
+pub fn rates(stages: &mut [Stage], known: &[Efficiency]) {
+    for stage in stages.iter_mut().filter(|stage| stage.tokens.is_none()) {
+        let row = known.iter().find(|row| row.stage == stage.name);
+        let Some((row, tokens)) = row.and_then(|row| Some((row, row.tokens?))) else { continue };
+        stage.tokens = stage.times.map(|times| tokens * times.count as f64);
+        stage.tokens_per_second = Some(tokens / row.seconds);
+    }
 }
 
 /// From the counters where they tell, from the data sheet otherwise.
@@ -171,7 +186,7 @@ mod tests {
             tokens: None,
             tokens_per_second: None,
         };
-        let stages = [stage("prefill", 60), stage("decode", 5), stage("tokenise", 1)];
+        let mut stages = [stage("prefill", 60), stage("decode", 5), stage("tokenise", 1)];
         let found = efficiency(&stages, &[], &inference, Some("NVIDIA H200"), &[]).unwrap();
         assert_eq!(found.len(), 2);
         // 2 x 6.98e9 weights x 2048 tokens, and 4 x 32 x 4096 x 2048 x 2049 / 2 of attention, and the head.
@@ -185,5 +200,10 @@ mod tests {
         let found = efficiency(&stages, &[], &inference, Some("NVIDIA H200"), &counted).unwrap();
         assert!(found[0].peak_flops == 900e12 && found[0].peak_source.contains("as ncu counted"));
         assert!(efficiency(&stages, &[], &inference, Some("Frobnicator"), &[]).is_err());
+        stages[1].tokens = Some(24.0);
+        rates(&mut stages, &found);
+        assert_eq!(stages.each_ref().map(|stage| stage.tokens), [Some(3.0 * 2048.0), Some(24.0), None]);
+        assert!((stages[0].tokens_per_second.unwrap() - 2048.0 / 0.06).abs() < 1e-6);
+        assert_eq!(stages[1].tokens_per_second, None, "its ranges have said what they have to say");
     }
 }

@@ -163,6 +163,7 @@ fn efficiency() -> Vec<analysis::Efficiency> {
     vec![analysis::Efficiency {
         stage: "prefill".to_owned(),
         seconds: 0.0412,
+        tokens: Some(2048.0),
         flops: 16.2e12,
         bytes: None,
         peak_flops: 989e12,

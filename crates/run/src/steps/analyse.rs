@@ -1,6 +1,6 @@
 //! Step 7: what the timeline says.
 
-use analysis::{Findings, Options, Overhead, Region, STAGES, analyse, insight};
+use analysis::{Findings, Options, Overhead, Region, STAGES, analyse, insight, rates};
 use nsight::nsys::ends_with;
 use nsight::verdict::Outcome;
 use nsight::wanted;
@@ -42,7 +42,10 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
     }
     let mut insight = insight(Some((trace, &findings)), counted);
     match model::efficiency_of(run, &findings, &insight) {
-        Ok(found) => insight.efficiency = found,
+        Ok(found) => {
+            rates(&mut findings.stages, &found);
+            insight.efficiency = found;
+        }
         Err(why) => insight.no_efficiency = Some(why),
     }
     match overhead_of(run, source) {
