@@ -123,6 +123,9 @@ pub(crate) struct AnalyzeArguments {
     /// By what kernels are put together
     #[arg(long, value_enum, default_value_t = GroupBy::Name)]
     pub(crate) group: GroupBy,
+    /// Only what happens in these ranges, as in `nsys.nvtx_capture` [default: of a run, its own gate]
+    #[arg(long, value_name = "RANGE")]
+    pub(crate) within: Option<String>,
     /// Only kernels whose names fit this regular expression
     #[arg(long, value_name = "PATTERN")]
     pub(crate) include: Vec<String>,

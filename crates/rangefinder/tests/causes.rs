@@ -659,11 +659,19 @@ fn the_gate_is_applied_again() {
     ];
     let Some(scene) = Scene::new("the_gate_is_applied_again", &arguments) else { return };
     let (_, _, scene) = scene.comes_to(&Expected { outcome: "captured", cause: "", remedy: "", code: 0 });
-    let analysis = std::fs::read_to_string(scene.sandbox.only_run().join("analysis.json")).unwrap();
-    assert!(
-        analysis.contains("\":A\"") && analysis.contains("\":A/in\"") && !analysis.contains(":out"),
-        "{analysis}"
-    );
+    let run = scene.sandbox.only_run();
+    let analysis = std::fs::read_to_string(run.join("analysis.json")).unwrap();
+    let again = scene.sandbox.output(&["analyze", "--json", run.to_str().unwrap()]).stdout;
+    for analysis in [analysis, again] {
+        assert!(
+            analysis.contains("\":A\"") && analysis.contains("\":A/in\"") && !analysis.contains(":out"),
+            "{analysis}"
+        );
+    }
+    let inner = scene.sandbox.output(&["analyze", "--within", "in", run.to_str().unwrap()]).stdout;
+    assert!(inner.contains(":in") && !inner.contains(":A"), "{inner}");
+    let none = scene.sandbox.output(&["analyze", "--within", "nowhere", run.to_str().unwrap()]);
+    assert!(none.stderr.contains("no range in the trace is called `nowhere`"), "{}", none.stderr);
 }
 
 /// nsys knows a range by its name alone, and this one is in two regions: it is not gated on it.

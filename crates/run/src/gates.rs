@@ -1,15 +1,17 @@
 //! Gates held against a rehearsal, and told in one screen each.
 
+use std::path::Path;
+
 use analysis::Region;
-use nsight::nsys::{Prediction, RangeEnd, Rehearsed};
-use nsight::{Proof, Question, Remedy, ToolProof, When, prove};
+use nsight::nsys::{Prediction, RangeEnd, Rehearsed, ends_with};
+use nsight::{Proof, Question, Remedy, ToolProof, When, prove, wanted};
 use nvtx::NsysDialect;
 use serde_json::{Value, json};
 use trace::Trace;
 
-use crate::config::Config;
+use crate::config::{Config, Request, resolve};
 use crate::quote::shell_word;
-use crate::rehearsal::Inventory;
+use crate::rehearsal::{Inventory, read_rehearsal};
 
 const SCHEMA: u32 = 1;
 /// So many regions are named when nothing else can be said.
@@ -36,6 +38,29 @@ pub(crate) fn prove_in(
         dialect: NsysDialect { escapes: true },
         range_end,
     })
+}
+
+/// Keeps what happens in the ranges that a gate means; false, and all of it, where there are none. A gated
+/// report has no range around its gate, and paths begin with it: those of a rehearsal are whole.
+pub fn keep_gated(trace: &mut Trace, wish: &str, rehearsed: Option<&Inventory>) -> bool {
+    let regions = analysis::regions(trace);
+    let known = rehearsed.map_or(&regions, |inventory| &inventory.regions);
+    let meant: Vec<&Region> = wanted(wish, known).into_iter().flat_map(|wanted| wanted.regions).collect();
+    let is_meant = |region: &&Region| meant.iter().any(|meant| ends_with(meant, region));
+    let within: Vec<&Region> = regions.iter().filter(is_meant).collect();
+    if within.is_empty() {
+        return false;
+    }
+    analysis::keep_within(trace, &within);
+    true
+}
+
+/// The gate of nsys in a run, and what its rehearsal saw.
+pub fn gate_of_run(run: &Path) -> Option<(String, Option<Inventory>)> {
+    let file = Some(run.join("config.yaml")).filter(|file| file.is_file())?;
+    let resolved = resolve(&Request { file: Some(file), cwd: run.to_owned(), ..Request::default() }).ok()?;
+    let wish = resolved.config.nsys.wish()?.to_owned();
+    Some((wish, read_rehearsal(&run.join("rehearsal")).ok().filter(|inventory| !inventory.is_empty())))
 }
 
 /// What happens when the gate closes: as the configuration says, or else this.

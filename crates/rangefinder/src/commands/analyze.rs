@@ -10,6 +10,7 @@ use anyhow::{Context, Result, anyhow};
 use counters::Report;
 use report::Page;
 use run::Exit;
+use run::gates::{gate_of_run, keep_gated};
 use serde_json::{Value, json};
 use trace::Trace;
 
@@ -115,10 +116,37 @@ fn findings(files: &[PathBuf], arguments: &AnalyzeArguments) -> Result<(Trace, F
     let files = exported(files, folder.path())?;
     let mut trace = trace::open(&files)?;
     drop(folder);
+    keep_within(&mut trace, &files, arguments.within.as_deref())?;
     analysis::keep_kernels(&mut trace, &arguments.include, &arguments.exclude)
         .map_err(|text| anyhow!(text))?;
     let findings = analyse(&trace, &options(arguments)?);
     Ok((trace, findings))
+}
+
+/// The ranges that were named, or those that a run was gated on when nsys recorded it.
+fn keep_within(trace: &mut Trace, files: &[PathBuf], named: Option<&str>) -> Result<()> {
+    let run = match files {
+        [run] if !trace::timeline_files(&run.join("nsys")).is_empty() => gate_of_run(run),
+        _ => None,
+    };
+    match (named, run) {
+        (Some(wish), run) => {
+            let rehearsed = run.and_then(|(_, rehearsed)| rehearsed);
+            if !keep_gated(trace, wish, rehearsed.as_ref()) {
+                let there: Vec<String> =
+                    analysis::regions(trace).iter().take(8).map(|region| region.path.to_string()).collect();
+                return Err(anyhow!(
+                    "no range in the trace is called `{wish}`\nhint: there are {}",
+                    if there.is_empty() { "none".to_owned() } else { there.join(", ") }
+                ));
+            }
+        }
+        (None, Some((wish, rehearsed))) => {
+            keep_gated(trace, &wish, rehearsed.as_ref());
+        }
+        (None, None) => {}
+    }
+    Ok(())
 }
 
 /// The findings, with the counters beside them, or the counters alone.

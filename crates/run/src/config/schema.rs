@@ -195,6 +195,14 @@ pub struct ModelConfig {
     pub head_tokens: u32,
 }
 
+impl NsysConfig {
+    /// The gate as the user wrote it, unless it is switched off.
+    pub fn wish(&self) -> Option<&str> {
+        let on = self.gating_nvtx && self.capture_range != CaptureRange::CudaProfilerApi;
+        self.nvtx_capture.as_ref().filter(|_| on).map(|gate| gate.0.as_str())
+    }
+}
+
 impl NcuConfig {
     /// The gates as the user wrote them, unless they are switched off.
     pub fn wishes(&self) -> &[String] {

@@ -1,15 +1,14 @@
 //! Step 7: what the timeline says.
 
-use analysis::{Findings, Options, Overhead, Region, STAGES, analyse, insight, rates};
-use nsight::nsys::ends_with;
+use analysis::{Findings, Options, Overhead, STAGES, analyse, insight, rates};
 use nsight::verdict::Outcome;
-use nsight::wanted;
 
 use super::begin::RunError;
 use super::counters;
 use super::flow::{Context, Run, StepResult};
 use super::{model, stage1};
 use crate::events::Event;
+use crate::gates::keep_gated;
 use crate::rehearsal::Inventory;
 use crate::rundir::{StepName, StepStatus, VerdictRecord};
 
@@ -79,17 +78,8 @@ fn find_timeline(run: &mut Run, context: &mut Context<'_>) -> Option<&'static st
     });
     if let Some(mut trace) = captured {
         if let Some(wish) = run.nsys_wish() {
-            let regions = analysis::regions(&trace);
-            // A gated report has no range around the gate, and paths begin with it.
-            let known = run.inventory.as_ref().map_or(&regions, |inventory| &inventory.regions);
-            let meant: Vec<&Region> =
-                wanted(wish, known).into_iter().flat_map(|wanted| wanted.regions).collect();
-            let is_meant = |region: &&Region| meant.iter().any(|meant| ends_with(meant, region));
-            let wanted: Vec<&Region> = regions.iter().filter(is_meant).collect();
             // What is not there cannot be applied; the verdict has said so.
-            if !wanted.is_empty() {
-                analysis::keep_within(&mut trace, &wanted);
-            }
+            keep_gated(&mut trace, wish, run.inventory.as_ref());
         }
         run.captured = Some(trace);
         return Some("nsys");

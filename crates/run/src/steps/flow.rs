@@ -10,7 +10,7 @@ use super::{analyse, counters, doctor, plan, rehearse, report, stage1, timeline}
 use analysis::{CounterRegions, Findings, Insight};
 use nsight::nsys::RangeEnd;
 
-use crate::config::{CaptureRange, Resolved};
+use crate::config::Resolved;
 use crate::events::{Event, Observer};
 use crate::exit::Exit;
 use crate::gates::range_end;
@@ -254,9 +254,7 @@ impl Run {
 
     /// The gate of nsys as the user wrote it, unless it is switched off.
     pub(super) fn nsys_wish(&self) -> Option<&str> {
-        let nsys = &self.resolved.config.nsys;
-        let on = nsys.gating_nvtx && nsys.capture_range != CaptureRange::CudaProfilerApi;
-        nsys.nvtx_capture.as_ref().filter(|_| on).map(|gate| gate.0.as_str())
+        self.resolved.config.nsys.wish()
     }
 
     /// The gates of ncu as the user wrote them, unless they are switched off.
