@@ -9,9 +9,9 @@ import os
 import struct
 
 _SLOTS = 16
-# CORE, CUDA, OPENCL, CUDART, CORE2, SYNC. We call only functions of CORE2; nsys wants to see CORE
-# as well, and ncu all that a C program has.
-_MODULES = range(1, 7)
+# CORE, CUDA, OPENCL, CUDART, CORE2, SYNC, and how many slots a C program has of each, the first, which is not
+# used, included. We call only functions of CORE2; nsys wants to see CORE as well, and ncu all.
+_MODULES = {1: 16, 2: 9, 3: 15, 4: 7, 5: 16, 6: 7}
 _CORE2 = 5
 _CALLBACKS, _VERSION = 1, 3
 _ASCII, _REGISTERED = 1, 3
@@ -81,7 +81,7 @@ def _functions_of_tool(path):
         if table:
             table[0] = ctypes.addressof(places[module])
         if size:
-            size[0] = _SLOTS
+            size[0] = _MODULES[module]
         return 1
 
     callbacks = _Callbacks(ctypes.sizeof(_Callbacks), _MODULE_TABLE(module_table))

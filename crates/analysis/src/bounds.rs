@@ -10,8 +10,8 @@
 //! compute or memory was not measured the bound is unknown.
 //!
 //! The throughput of an SM is the highest of all its pipes. Without it single pipes can still
-//! be seen at their limit, and the metric is named. That nothing is takes all other levels, and
-//! too few instructions for a pipe that was not measured.
+//! be seen at their limit, and the metric is named. That nothing is takes all other levels, too few
+//! instructions for most pipes that were not measured, and too few blocks to fill the device.
 
 use counters::{Measured, Report, Value};
 use serde::Serialize;
@@ -163,8 +163,11 @@ fn behind<'a>(levels: &'a [Level], highest: &'a Level) -> &'a Level {
     let comes_first = |level: &&Level| match highest.kind {
         BoundKind::L2 => level.kind == BoundKind::Dram,
         BoundKind::L1 => matches!(level.kind, BoundKind::Dram | BoundKind::Tensor),
+        // The highest of all pipes stands for the one that has a name; a single one for itself.
+        BoundKind::OtherPipe if highest.metric != SM => false,
         BoundKind::Issue | BoundKind::OtherPipe => {
-            matches!(level.kind, BoundKind::Tensor | BoundKind::Fp32 | BoundKind::Fp64)
+            let single = level.kind == BoundKind::OtherPipe && level.metric != SM;
+            single || matches!(level.kind, BoundKind::Tensor | BoundKind::Fp32 | BoundKind::Fp64)
         }
         _ => false,
     };
@@ -208,7 +211,10 @@ fn latency_without_sm(
         let why = format!("nothing that was measured is near its peak; not measured: {}", missing.join(", "));
         return (BoundKind::Unknown, why);
     }
-    if let Some(issue) = of(BoundKind::Issue).filter(|issue| issue.percent >= UNSEEN_PIPE) {
+    let waves = report.value(result, "launch__waves_per_multiprocessor").and_then(Value::as_f64);
+    let fills = waves.is_none_or(|waves| waves >= FULL_WAVE);
+    let busy = of(BoundKind::Issue).filter(|issue| fills || issue.percent >= UNSEEN_PIPE);
+    if let Some(issue) = busy {
         let why = format!(
             "nothing that was measured is near its peak, but a pipe that was not may be: issue slots are at {:.1} %",
             issue.percent
@@ -257,7 +263,7 @@ type Fits = fn(&str) -> bool;
 /// A throughput is the highest of its parts, and stands for them. That of L1 is often told of the
 /// active time alone, and those of L2 and an SM take many passes.
 const PARTS: [(BoundKind, Fits); 3] = [
-    (BoundKind::L2, |name| name.starts_with("lts__")),
+    (BoundKind::L2, |name| name.starts_with("lts__") && !name.starts_with("lts__cycles_active")),
     (BoundKind::L1, |name| name.starts_with("l1tex__")),
     (BoundKind::OtherPipe, |name| {
         let is_pipe = name.starts_with("sm__inst_executed_pipe_") || name.starts_with("sm__pipe_");

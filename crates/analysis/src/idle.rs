@@ -16,7 +16,7 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use trace::{ActivityKind, NONE, StringId, Trace};
+use trace::{ActivityKind, NONE, OPEN, StringId, Trace};
 
 use crate::attribute::Attribution;
 use crate::families::Families;
@@ -52,6 +52,9 @@ pub struct IdleRow {
     pub concurrency: Option<f64>,
     /// What ran beside what; of a whole device only.
     pub overlap: Option<Overlap>,
+    /// Time from its first to its last work in which any range is open, or the work of one goes on; of a whole
+    /// device only.
+    pub in_ranges_ns: Option<i64>,
 }
 
 /// Time in which two kinds of work ran at once on a device.
@@ -150,6 +153,7 @@ pub fn idle(trace: &Trace, attribution: &Attribution, families: &Families) -> Ve
         .iter()
         .map(|launch| families.of(trace.strings.text(launch.name)) == "communication")
         .collect();
+    let in_ranges = times_of_ranges(trace, attribution);
     let mut rows = Vec::new();
     for (device, mut activities) in by_device.into_iter().enumerate() {
         let begin = |activity: &u32| trace.activities.begin[*activity as usize];
@@ -185,10 +189,12 @@ pub fn idle(trace: &Trace, attribution: &Attribution, families: &Families) -> Ve
                 concurrency: (sum.kernel_ns > 0)
                     .then(|| sum.kernel_ns as f64 / sum.kernel_busy_ns.max(1) as f64),
                 overlap: None,
+                in_ranges_ns: None,
             }
         };
         let overlap = overlap(trace, &activities, &communicates);
-        rows.push(IdleRow { overlap: Some(overlap), ..row(None, &walk.all) });
+        let in_ranges_ns = Some(within(&in_ranges, span(trace, &activities)));
+        rows.push(IdleRow { overlap: Some(overlap), in_ranges_ns, ..row(None, &walk.all) });
         let mut regions = walk.regions.used();
         regions.sort_by_key(|(node, _)| rank[*node as usize]);
         for (node, sum) in regions {
@@ -196,6 +202,45 @@ pub fn idle(trace: &Trace, attribution: &Attribution, families: &Families) -> Ve
         }
     }
     rows
+}
+
+/// From the beginning of each range to its end or that of its last work, in their order and apart from each other.
+fn times_of_ranges(trace: &Trace, attribution: &Attribution) -> Vec<(i64, i64)> {
+    let ranges = &trace.ranges;
+    let end = |end: &i64| if *end == OPEN { trace.end } else { *end };
+    let mut until: Vec<i64> = ranges.end.iter().map(end).collect();
+    for plane in &attribution.planes {
+        for (innermost, end) in plane.range.iter().zip(&trace.activities.end) {
+            let mut range = Some(*innermost).filter(|range| *range != NONE);
+            while let Some(here) = range {
+                let until = &mut until[here as usize];
+                *until = (*until).max(*end);
+                range = ranges.parent[here as usize];
+            }
+        }
+    }
+    let mut all: Vec<(i64, i64)> = ranges.begin.iter().copied().zip(until).collect();
+    all.sort_unstable();
+    let mut apart: Vec<(i64, i64)> = Vec::new();
+    for (begin, end) in all {
+        match apart.last_mut() {
+            Some(last) if begin <= last.1 => last.1 = last.1.max(end),
+            _ => apart.push((begin, end)),
+        }
+    }
+    apart
+}
+
+/// From the first to the last work of a device.
+fn span(trace: &Trace, activities: &[u32]) -> (i64, i64) {
+    let begin = activities.iter().map(|activity| trace.activities.begin[*activity as usize]).min();
+    let end = activities.iter().map(|activity| trace.activities.end[*activity as usize]).max();
+    (begin.unwrap_or(0), end.unwrap_or(0))
+}
+
+fn within(apart: &[(i64, i64)], (from, to): (i64, i64)) -> i64 {
+    let inside = |(begin, end): &(i64, i64)| (*end).min(to).saturating_sub((*begin).max(from)).max(0);
+    apart.iter().map(inside).fold(0, i64::saturating_add)
 }
 
 struct Walk<'t> {

@@ -52,7 +52,7 @@ pub use launch_groups::{LaunchGroup, LaunchGroups, launch_groups, launches_in};
 pub use mfu::{Decoder, Efficiency, Experts, Inference, Latent, counted_efficiency, efficiency, rates};
 pub use operators::{OperatorRow, operators};
 pub use overhead::{Overhead, overhead};
-pub use recommend::{Recommendation, recommend};
+pub use recommend::{Recommendation, Whole, recommend};
 pub use region_calls::{RegionCalls, region_calls};
 pub use region_label::{label as region_label, labels as region_labels};
 pub use regions::{Region, Registered, Times, regions};

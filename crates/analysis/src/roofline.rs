@@ -126,35 +126,27 @@ fn tensor(report: &Report, result: &Measured, number: &dyn Fn(&str) -> Option<f6
     let Some(clock) = number("sm__cycles_elapsed.avg.per_second") else { return Vec::new() };
     let names: Vec<&str> =
         result.metrics.iter().map(|metric| report.metric_names.name(metric.name)).collect();
+    // Each kind of instruction has its own: `sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32_sparsity_off`.
+    let highest_of = |path: &str, ending: &str| {
+        let ending = format!("src_{path}{ending}");
+        let fits = |name: &&&str| name.starts_with("sm__ops_path_tensor_") && name.ends_with(&ending);
+        names.iter().filter(fits).filter_map(|name| number(name)).max_by(f64::total_cmp)
+    };
     let achieved_on = |name: &&str| {
         let path = name.strip_prefix(TENSOR)?.strip_suffix(EACH_CYCLE)?;
         let together = path.trim_end_matches(SPARSE).trim_end_matches(DENSE);
-        let is_a_part =
-            together != path && names.contains(&format!("{TENSOR}{together}{EACH_CYCLE}").as_str());
+        let is_a_part = together != path && number(&format!("{TENSOR}{together}{EACH_CYCLE}")).is_some();
         let each_cycle = number(name).filter(|each_cycle| *each_cycle > 0.0 && !is_a_part)?;
-        let dense = (together == path).then(|| dense_peak(&names, path, number)).flatten();
+        let sparse = path.ends_with(SPARSE)
+            || highest_of(path, &format!("{SPARSE}{EACH_CYCLE}")).is_some_and(|each_cycle| each_cycle > 0.0);
+        // Without sparsity the device can do half of what the counter of both together has for its peak.
+        let dense = highest_of(path, &format!("{DENSE}{PEAK}")).filter(|_| !sparse);
         let peak = dense.or_else(|| number(&format!("{TENSOR}{path}{PEAK}")));
         let kind = together.split("_dst").next().unwrap_or(together).to_uppercase();
-        let sparse = if path.ends_with(SPARSE) { " sparse" } else { "" };
+        let sparse = if sparse { " sparse" } else { "" };
         Some(achieved(format!("tensor {kind}{sparse}"), each_cycle * clock, peak.map(|peak| peak * clock)))
     };
     names.iter().filter_map(achieved_on).collect()
-}
-
-/// What a device can do without sparsity, which doubles the peak of both together. Not for a kernel that uses it.
-fn dense_peak(names: &[&str], path: &str, number: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
-    // Each kind of instruction has its own: `sm__ops_path_tensor_op_hgmma_src_bf16_dst_fp32_sparsity_off`.
-    let parts = |ending: &str| {
-        let ending = format!("src_{path}{ending}");
-        let fits = move |name: &&&str| name.starts_with("sm__ops_path_tensor_") && name.ends_with(&ending);
-        names
-            .iter()
-            .filter(fits)
-            .filter_map(|name| number(name))
-            .fold(None, |most: Option<f64>, next| Some(most.map_or(next, |most| most.max(next))))
-    };
-    let uses_sparsity = parts(&format!("{SPARSE}{EACH_CYCLE}")).is_some_and(|each_cycle| each_cycle > 0.0);
-    parts(&format!("{DENSE}{PEAK}")).filter(|_| !uses_sparsity)
 }
 
 fn achieved(precision: String, flops_per_second: f64, peak: Option<f64>) -> Achieved {

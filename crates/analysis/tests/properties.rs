@@ -157,3 +157,36 @@ proptest! {
         analyse(&trace, &Options::default());
     }
 }
+
+/// What a range does after its last kernel is its own time, too, and the device's idleness is told.
+#[test]
+fn the_end_of_a_range_belongs_to_it() {
+    // In turn in both processes, which count from one.
+    let thread = |at: i64| (at as u32 % 2) * 2;
+    let ranges: Vec<Range> = (0..20).map(|at| (thread(at), 0, 0, false, at * 100, 90)).collect();
+    let activities: Vec<Activity> = (0..20).map(|at| (thread(at), at * 100, 1, 9, 0, 0, true)).collect();
+    let findings = analyse(&trace(&ranges, &activities), &Options::default());
+    let device = findings.idle.iter().find(|row| row.region.is_none()).unwrap();
+    assert_eq!(device.in_ranges_ns, Some(19 * 90 - 1 + 10));
+    let advice: Vec<String> = analysis::recommend(&findings, None).into_iter().map(|one| one.title).collect();
+    assert!(advice[0].contains("waits for the host"), "{advice:?}");
+    assert!(advice.iter().all(|title| !title.contains("belongs to no range")), "{advice:?}");
+}
+
+/// Ranges of two domains around the same are counted once, and work that goes on after they have closed belongs to them.
+#[test]
+fn time_in_ranges_is_counted_once() {
+    let ranges = [
+        (0, 0, 0, false, 0, 50),
+        (0, 1, 1, false, 0, 50),
+        (2, 0, 2, false, 10, 20),
+        (0, 0, 0, false, 300, 10),
+    ];
+    let activities = [(0, 0, 0, 10, 0, 0, true), (2, 20, 60, 10, 0, 0, true), (0, 300, 0, 10, 0, 0, true)];
+    let findings = analyse(&trace(&ranges, &activities), &Options::default());
+    let device = findings.idle.iter().find(|row| row.region.is_none()).unwrap();
+    assert_eq!((device.in_ranges_ns, device.busy_ns + device.idle_ns), (Some(100), 310));
+    let advice = analysis::recommend(&findings, None);
+    let outside = advice.iter().find(|one| one.title.contains("belongs to no range")).unwrap();
+    assert_eq!((outside.at_stake_ns, outside.of), (210, analysis::Whole::Run));
+}

@@ -678,7 +678,7 @@ fn the_gate_is_applied_again() {
 #[test]
 fn a_path_whose_name_is_another_s_too() {
     let mut arguments = vec!["nsys.nvtx_capture=:decode/step", "--", "EMIT"];
-    arguments.extend("push=prefill push=step sleep=30 pop pop".split(' '));
+    arguments.extend("push=prefill push=step sleep=30 pop pop push=step pop".split(' '));
     arguments.extend("push=decode push=step sleep=30 pop push=step pop pop".split(' '));
     let Some(scene) = Scene::new("a_path_whose_name_is_another_s_too", &arguments) else { return };
     let (_, manifest, scene) =
@@ -755,6 +755,7 @@ fn a_domain_that_is_left_out_is_not_missing() {
     let Some(scene) = Scene::new("a_domain_that_is_left_out_is_not_missing", &arguments) else { return };
     let (ran, ..) = scene.comes_to(&Expected { outcome: "captured", cause: "", remedy: "", code: 0 });
     assert!(ran.stderr.contains("1 of 1 instance"), "{}", ran.stderr);
+    assert!(!ran.stderr.contains("1 of 1 instances"), "{}", ran.stderr);
 }
 
 /// A count that varies down to nothing is still nothing.

@@ -216,6 +216,8 @@ fn classic_gates_are_explained() {
         "push=stem sleep=20 pop push=residual sleep=20 pop push=head sleep=20 pop start=session sleep=20 end";
     let forked = "fork push=worker sleep=20 pop wait wpush=wide sleep=20 pop";
     let early = "push=early pop sleep=200 push=late sleep=1 pop";
+    let alike =
+        "drpush=LLM:step sleep=20 dpop=LLM rpush=step sleep=20 pop rpush=a rpush=step sleep=20 pop pop";
     let mut screens = String::new();
     for (gate, script) in [
         ("range", decode),
@@ -231,6 +233,9 @@ fn classic_gates_are_explained() {
         ("wide", forked),
         ("early", early),
         ("late/", early),
+        ("step", alike),
+        (":step", alike),
+        (":a/step", alike),
     ] {
         let mut arguments = vec!["ranges", "--gate", gate, "--", &emit];
         arguments.extend(script.split(' '));

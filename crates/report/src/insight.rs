@@ -13,10 +13,11 @@ pub fn recommendations_text(all: &[Recommendation]) -> String {
     let mut text = String::new();
     for (at, advice) in all.iter().enumerate() {
         text.push_str(&format!(
-            "{}. {}\n   at stake {}, at most {:.2} times as fast\n",
+            "{}. {}\n   at stake {} of {}, at most {:.2} times as fast\n",
             at + 1,
             printable(&advice.title),
             percent(advice.share),
+            advice.of.as_str(),
             advice.gain
         ));
         for line in &advice.evidence {

@@ -252,10 +252,11 @@ fn recommendations(text: &mut String, page: &Page<'_>) {
     text.push_str("| | what | at stake | at most | do |\n|---:|---|---:|---:|---|\n");
     for (at, advice) in page.insight.recommendations.iter().enumerate() {
         text.push_str(&format!(
-            "| {} | {} | {} | {:.2}x | {} |\n",
+            "| {} | {} | {} of {} | {:.2}x | {} |\n",
             at + 1,
             cell(&advice.title),
             percent(advice.share),
+            advice.of.as_str(),
             advice.gain,
             cell(&advice.advice)
         ));

@@ -129,7 +129,7 @@ fn stages(text: &mut String, page: &Page<'_>, findings: &Findings) {
     for stage in findings.stages.iter().take(REGIONS) {
         let Some(times) = stage.times else { continue };
         let steady = stage.steady.unwrap_or(times);
-        let efficiency = page.insight.efficiency.iter().find(|row| row.stage == stage.name);
+        let efficiency = page.insight.efficiency.iter().find(|row| row.region == stage.region);
         rows.push(vec![
             shortened(&stage.region, WIDEST_NAME),
             times.count.to_string(),
@@ -217,7 +217,12 @@ fn advice(text: &mut String, page: &Page<'_>) {
     }
     heading(text, "what to change");
     for (at, advice) in page.insight.recommendations.iter().take(ADVICE).enumerate() {
-        let stake = format!("{} at stake, at most {:.2}x", percent(advice.share), advice.gain);
+        let stake = format!(
+            "{} of {} at stake, at most {:.2}x",
+            percent(advice.share),
+            advice.of.as_str(),
+            advice.gain
+        );
         wrapped(text, &format!("  {}. ", at + 1), &format!("{}: {stake}", advice.title));
         wrapped(text, "     do: ", &advice.advice);
     }

@@ -46,8 +46,12 @@ pub fn keep_gated(trace: &mut Trace, wish: &str, rehearsed: Option<&Inventory>) 
     let regions = analysis::regions(trace);
     let known = rehearsed.map_or(&regions, |inventory| &inventory.regions);
     let meant: Vec<&Region> = wanted(wish, known).into_iter().flat_map(|wanted| wanted.regions).collect();
-    let is_meant = |region: &&Region| meant.iter().any(|meant| ends_with(meant, region));
-    let within: Vec<&Region> = regions.iter().filter(is_meant).collect();
+    let whole = |region: &&Region| meant.iter().any(|meant| meant.path == region.path);
+    let cut = |region: &&Region| meant.iter().any(|meant| ends_with(meant, region));
+    let mut within: Vec<&Region> = regions.iter().filter(whole).collect();
+    if within.is_empty() {
+        within = regions.iter().filter(cut).collect();
+    }
     if within.is_empty() {
         return false;
     }

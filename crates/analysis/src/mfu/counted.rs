@@ -64,6 +64,7 @@ fn of_stage(
     let has_bytes = sums.bytes_at_peak > 0.0;
     Some(Efficiency {
         stage: stage.name.clone(),
+        region: stage.region.clone(),
         seconds,
         tokens: None,
         flops: sums.flops / instances,

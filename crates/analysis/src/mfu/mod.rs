@@ -31,6 +31,7 @@ pub struct Inference {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Efficiency {
     pub stage: String,
+    pub region: String,
     /// Of one instance, in the steady state.
     pub seconds: f64,
     /// Of one instance, where that is known.
@@ -90,6 +91,7 @@ pub fn efficiency(
         };
         Some(Efficiency {
             stage: stage.name.clone(),
+            region: stage.region.clone(),
             seconds,
             tokens: Some(tokens as f64),
             flops,
@@ -113,7 +115,7 @@ pub fn efficiency(
 /// Tokens a second, in the steady state, of stages whose ranges do not say how many they were.
 pub fn rates(stages: &mut [Stage], known: &[Efficiency]) {
     for stage in stages.iter_mut().filter(|stage| stage.tokens.is_none()) {
-        let row = known.iter().find(|row| row.stage == stage.name);
+        let row = known.iter().find(|row| row.region == stage.region);
         let Some((row, tokens)) = row.and_then(|row| Some((row, row.tokens?))) else { continue };
         stage.tokens = stage.times.map(|times| tokens * times.count as f64);
         stage.tokens_per_second = Some(tokens / row.seconds);

@@ -2,7 +2,7 @@
 
 use counters::{Report, RuleMessage, SpeedupKind, Value};
 
-use super::{Recommendation, device_time_ns, percent};
+use super::{Recommendation, Time, Whole, percent};
 use crate::bounds::BoundKind;
 use crate::findings::Findings;
 use crate::join::{Joined, JoinedKernel};
@@ -14,15 +14,16 @@ const MANY_WAVES: f64 = 6.0;
 const LOW_OCCUPANCY: f64 = 50.0;
 
 pub(super) fn advice(findings: &Findings, joined: &Joined, report: &Report) -> Vec<Recommendation> {
-    let whole = device_time_ns(findings);
+    let whole = Time::that_matters(findings);
+    let matters = |kernel: &&JoinedKernel| whole.of == Whole::Run || kernel.region.is_some();
+    let kernels: Vec<&JoinedKernel> = joined.kernels.iter().filter(matters).collect();
     let mut all: Vec<Recommendation> = Vec::new();
-    all.extend(too_small(joined, report, whole));
-    all.extend(at_the_limit(joined, whole));
-    for kernel in &joined.kernels {
-        let share = kernel.gpu_ns as f64 / whole;
-        all.extend(registers(kernel, report, share));
-        all.extend(tail(kernel, report, share));
-        all.extend(rule(kernel, report, share));
+    all.extend(too_small(&kernels, report, whole));
+    all.extend(at_the_limit(&kernels, whole));
+    for kernel in kernels {
+        all.extend(registers(kernel, report, whole));
+        all.extend(tail(kernel, report, whole));
+        all.extend(rule(kernel, report, whole));
     }
     all
 }
@@ -40,10 +41,10 @@ fn called(kernel: &JoinedKernel) -> String {
 }
 
 /// Launches that cannot fill the device, whatever they do.
-fn too_small(joined: &Joined, report: &Report, whole: f64) -> Option<Recommendation> {
-    let small: Vec<(&JoinedKernel, f64)> = joined
-        .kernels
+fn too_small(kernels: &[&JoinedKernel], report: &Report, whole: Time) -> Option<Recommendation> {
+    let small: Vec<(&JoinedKernel, f64)> = kernels
         .iter()
+        .copied()
         .filter(|kernel| kernel.bound == BoundKind::Latency)
         .filter_map(|kernel| {
             let waves = number(report, kernel, "launch__waves_per_multiprocessor")?;
@@ -59,28 +60,29 @@ fn too_small(joined: &Joined, report: &Report, whole: f64) -> Option<Recommendat
         });
         let advice = "give each launch more work: a larger batch, split the long dimension (split-K, flash decoding), \
                       or run independent ones at once on several streams or in a CUDA graph";
-        Recommendation::new(title, advice, lines.collect(), ns as f64 / whole)
+        Recommendation::new(title, advice, lines.collect(), ns as f64, whole)
     })
 }
 
 /// What is near the peak of DRAM gets faster only with fewer bytes.
-fn at_the_limit(joined: &Joined, whole: f64) -> Option<Recommendation> {
+fn at_the_limit(kernels: &[&JoinedKernel], whole: Time) -> Option<Recommendation> {
     let bound: Vec<&JoinedKernel> =
-        joined.kernels.iter().filter(|kernel| kernel.bound == BoundKind::Dram).collect();
+        kernels.iter().copied().filter(|kernel| kernel.bound == BoundKind::Dram).collect();
     let ns: i64 = bound.iter().map(|kernel| kernel.gpu_ns).sum();
     (!bound.is_empty()).then(|| {
         let title = format!(
-            "{} of the run is spent in kernels that are limited by DRAM",
-            percent(ns as f64 / whole)
+            "{} of {} is spent in kernels that are limited by DRAM",
+            percent(ns as f64 / whole.ns),
+            whole.of.as_str()
         );
         let lines = bound.iter().take(3).map(|kernel| format!("{}: {}", called(kernel), kernel.why));
         let advice = "move fewer bytes: smaller types (FP8, INT4 weights), fused kernels, larger batches for the same weights";
-        Recommendation::new(title, advice, lines.collect(), ns as f64 / whole)
+        Recommendation::new(title, advice, lines.collect(), ns as f64, whole)
     })
 }
 
 /// Few warps because each thread takes many registers.
-fn registers(kernel: &JoinedKernel, report: &Report, share: f64) -> Option<Recommendation> {
+fn registers(kernel: &JoinedKernel, report: &Report, whole: Time) -> Option<Recommendation> {
     let occupancy = kernel.occupancy_percent.filter(|occupancy| *occupancy < LOW_OCCUPANCY)?;
     let limit = |name: &str| number(report, kernel, &format!("launch__occupancy_limit_{name}"));
     let by_registers = limit("registers")?;
@@ -96,12 +98,12 @@ fn registers(kernel: &JoinedKernel, report: &Report, share: f64) -> Option<Recom
             kernel.why.clone(),
         ];
         let advice = "smaller tiles, `__launch_bounds__`, or fewer live values; more warps hide the waiting";
-        Recommendation::new(title, advice, lines, share).in_region(kernel.region.as_deref()).of_kernel(&kernel.name)
+        Recommendation::new(title, advice, lines, kernel.gpu_ns as f64, whole).in_region(kernel.region.as_deref()).of_kernel(&kernel.name)
     })
 }
 
 /// The last wave of blocks leaves most SMs idle.
-fn tail(kernel: &JoinedKernel, report: &Report, share: f64) -> Option<Recommendation> {
+fn tail(kernel: &JoinedKernel, report: &Report, whole: Time) -> Option<Recommendation> {
     let waves = number(report, kernel, "launch__waves_per_multiprocessor")?;
     if !(1.0..MANY_WAVES).contains(&waves) || waves.fract() == 0.0 {
         return None;
@@ -112,14 +114,14 @@ fn tail(kernel: &JoinedKernel, report: &Report, share: f64) -> Option<Recommenda
     let lines = vec![format!("{} of its time at most", percent(lost))];
     let advice = "choose a grid that is a whole number of waves, or let blocks fetch their work (persistent kernels, stream-K)";
     Some(
-        Recommendation::new(title, advice, lines, share * lost)
+        Recommendation::new(title, advice, lines, kernel.gpu_ns as f64 * lost, whole)
             .in_region(kernel.region.as_deref())
             .of_kernel(&kernel.name),
     )
 }
 
 /// What ncu's own rules promise for the whole kernel.
-fn rule(kernel: &JoinedKernel, report: &Report, share: f64) -> Option<Recommendation> {
+fn rule(kernel: &JoinedKernel, report: &Report, whole: Time) -> Option<Recommendation> {
     let result = &report.results[*kernel.results.first()?];
     let promised = |rule: &&counters::Rule| {
         rule.speedup
@@ -135,11 +137,12 @@ fn rule(kernel: &JoinedKernel, report: &Report, share: f64) -> Option<Recommenda
     let text =
         rule.messages.iter().map(|message: &RuleMessage| plain(&message.text)).collect::<Vec<_>>().join(" ");
     let lines = vec![format!(
-        "estimated speedup of the kernel {percent_promised:.0} %, {} of the run",
-        percent(share)
+        "estimated speedup of the kernel {percent_promised:.0} %, which takes {} of {}",
+        percent(kernel.gpu_ns as f64 / whole.ns),
+        whole.of.as_str()
     )];
     Some(
-        Recommendation::new(title, &text, lines, share * percent_promised / 100.0)
+        Recommendation::new(title, &text, lines, kernel.gpu_ns as f64 * percent_promised / 100.0, whole)
             .in_region(kernel.region.as_deref())
             .of_kernel(&kernel.name),
     )

@@ -23,24 +23,75 @@ pub struct Recommendation {
     pub advice: String,
     /// What it is told from, a line each.
     pub evidence: Vec<String>,
-    /// The part of the time that is at stake, 0 to 1: of the run's; of a region, where most of the work is in
-    /// ranges, of theirs.
+    /// The part of the time that is at stake, 0 to 1.
     pub share: f64,
-    /// How many times as fast that could be if all of it went away.
+    /// Of which time that is a part.
+    pub of: Whole,
+    pub at_stake_ns: i64,
+    /// How many times as fast that time could pass if all of it went away.
     pub gain: f64,
     pub region: Option<String>,
     pub kernel: Option<String>,
 }
 
+/// What a part is a part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Whole {
+    /// From the first to the last work of the devices.
+    Run,
+    /// The part of that in which any range is open or has work going on, where they hold most of the work.
+    Ranges,
+}
+
+impl Whole {
+    /// `8 % of the run`
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Run => "the run",
+            Self::Ranges => "the time in ranges",
+        }
+    }
+}
+
+/// A whole and how long it is.
+#[derive(Debug, Clone, Copy)]
+struct Time {
+    of: Whole,
+    ns: f64,
+}
+
+impl Time {
+    fn of_run(findings: &Findings) -> Self {
+        let devices = findings.idle.iter().filter(|row| row.region.is_none());
+        let ns = devices.map(|row| row.busy_ns.saturating_add(row.idle_ns)).sum::<i64>();
+        Self { of: Whole::Run, ns: ns.max(1) as f64 }
+    }
+
+    /// Of the ranges where they hold most of the work: what is outside, as start-up and warm-up, says little about it.
+    fn that_matters(findings: &Findings) -> Self {
+        let all: i64 =
+            findings.kernels.iter().map(|row| row.statistics.total_ns).fold(0, i64::saturating_add);
+        let inside: i64 =
+            findings.idle.iter().filter_map(|row| row.in_ranges_ns).fold(0, i64::saturating_add);
+        match inside > 0 && findings.unattributed.gpu_ns <= all / 2 {
+            true => Self { of: Whole::Ranges, ns: inside as f64 },
+            false => Self::of_run(findings),
+        }
+    }
+}
+
 impl Recommendation {
     /// By Amdahl: what is not at stake stays.
-    fn new(title: String, advice: &str, evidence: Vec<String>, share: f64) -> Self {
-        let share = share.clamp(0.0, 0.999);
+    fn new(title: String, advice: &str, evidence: Vec<String>, at_stake_ns: f64, whole: Time) -> Self {
+        let share = (at_stake_ns / whole.ns).clamp(0.0, 0.999);
         Self {
             title,
             advice: advice.to_owned(),
             evidence,
             share,
+            of: whole.of,
+            at_stake_ns: at_stake_ns as i64,
             gain: 1.0 / (1.0 - share),
             region: None,
             kernel: None,
@@ -67,17 +118,11 @@ pub fn recommend(findings: &Findings, counters: Option<(&Joined, &Report)>) -> V
         all.extend(kernels::advice(findings, joined, report));
     }
     all.retain(|advice| advice.share >= WORTH_A_WORD);
-    all.sort_by(|a, b| b.share.total_cmp(&a.share).then_with(|| a.title.cmp(&b.title)));
+    all.sort_by(|a, b| b.at_stake_ns.cmp(&a.at_stake_ns).then_with(|| a.title.cmp(&b.title)));
     all.truncate(MOST);
     // Whatever its size, it is not what was asked about.
     all.extend(timeline::outside(findings));
     all
-}
-
-/// The time of the devices of a run, busy and idle, all together.
-fn device_time_ns(findings: &Findings) -> f64 {
-    let devices = findings.idle.iter().filter(|row| row.region.is_none());
-    devices.map(|row| row.busy_ns.saturating_add(row.idle_ns)).sum::<i64>().max(1) as f64
 }
 
 fn percent(share: f64) -> String {

@@ -1,6 +1,6 @@
 //! Advice from the timeline: what the device waits for.
 
-use super::{Recommendation, WORTH_A_WORD, device_time_ns, percent};
+use super::{Recommendation, Time, WORTH_A_WORD, Whole, percent};
 use crate::findings::Findings;
 use crate::idle::IdleRow;
 
@@ -38,13 +38,13 @@ const WAITS_FOR: [(&str, &str, &str); 4] = [
 ];
 
 pub(super) fn advice(findings: &Findings) -> Vec<Recommendation> {
-    let (whole, matters) = (device_time_ns(findings), time_that_matters_ns(findings));
+    let run = Time::of_run(findings);
     let mut all: Vec<Recommendation> = WAITS_FOR
         .iter()
-        .flat_map(|(cause, called, advice)| waiting(findings, matters, cause, called, advice))
+        .flat_map(|(cause, called, advice)| waiting(findings, cause, called, advice))
         .collect();
-    all.extend(tiny(findings, whole));
-    all.extend(alone(findings, whole));
+    all.extend(tiny(findings, run));
+    all.extend(alone(findings, run));
     all
 }
 
@@ -59,14 +59,14 @@ fn cause_ns(row: &IdleRow, cause: &str) -> i64 {
 }
 
 /// The innermost regions that wait for this, or the device when no region does.
-fn waiting(findings: &Findings, whole: f64, cause: &str, called: &str, advice: &str) -> Vec<Recommendation> {
+fn waiting(findings: &Findings, cause: &str, called: &str, advice: &str) -> Vec<Recommendation> {
     let part =
         |row: &IdleRow| cause_ns(row, cause) as f64 / row.busy_ns.saturating_add(row.idle_ns).max(1) as f64;
     // Less is neither told nor enough to be told instead: of many thousand regions few are left.
-    let least = (MOSTLY_INSIDE * WORTH_A_WORD * whole).max(1.0);
+    let matters = Time::that_matters(findings);
+    let least = (MOSTLY_INSIDE * WORTH_A_WORD * matters.ns).max(1.0);
     let waits = |row: &&IdleRow| cause_ns(row, cause) as f64 >= least && part(row) >= WAITS;
-    let told = |row: &&IdleRow| row.region.is_some() || !is_told_by_ranges(findings, row);
-    let rows: Vec<&IdleRow> = findings.idle.iter().filter(waits).filter(told).collect();
+    let rows: Vec<&IdleRow> = findings.idle.iter().filter(waits).collect();
     let inside = |outer: &IdleRow, inner: &IdleRow| match (&outer.region, &inner.region) {
         (None, Some(_)) => true,
         (Some(outer), Some(inner)) => inner.starts_with(&format!("{outer}/")),
@@ -79,7 +79,9 @@ fn waiting(findings: &Findings, whole: f64, cause: &str, called: &str, advice: &
             .map(|inner| cause_ns(inner, cause))
             .max()
             .unwrap_or(0);
-        of_inner as f64 >= MOSTLY_INSIDE * cause_ns(outer, cause) as f64
+        // Where most happens in ranges, any of them is more to the point than the device.
+        let by_a_range = outer.region.is_none() && matters.of == Whole::Ranges && of_inner > 0;
+        by_a_range || of_inner as f64 >= MOSTLY_INSIDE * cause_ns(outer, cause) as f64
     };
     rows.iter()
         .filter(|row| !is_told_inside(row))
@@ -93,59 +95,34 @@ fn waiting(findings: &Findings, whole: f64, cause: &str, called: &str, advice: &
                 percent(row.busy_share),
                 percent(part(row)),
             );
-            Recommendation::new(title, advice, evidence(findings, row), cause_ns(row, cause) as f64 / whole)
+            let whole = if row.region.is_some() { matters } else { Time::of_run(findings) };
+            Recommendation::new(title, advice, evidence(findings, row), cause_ns(row, cause) as f64, whole)
                 .in_region(row.region.as_deref())
         })
         .collect()
 }
 
-/// Regions of a device that no other is around: their time, and that in which it is busy.
-fn in_ranges(findings: &Findings, device: u32) -> (i64, i64) {
-    let is_outermost = |row: &&IdleRow| row.region.as_ref().is_some_and(|path| !path.contains('/'));
-    let rows = findings.idle.iter().filter(is_outermost).filter(|row| row.device == device);
-    rows.fold((0, 0), |(time, busy), row| {
-        (time.saturating_add(time_ns(row)), busy.saturating_add(row.busy_ns))
-    })
-}
-
-/// Most of what a device does happens in ranges: what is outside, start-up and warm-up, says little about it.
-fn is_told_by_ranges(findings: &Findings, device: &IdleRow) -> bool {
-    let (_, busy) = in_ranges(findings, device.device);
-    busy > 0 && busy >= device.busy_ns / 2
-}
-
-fn time_ns(row: &IdleRow) -> i64 {
-    row.busy_ns.saturating_add(row.idle_ns)
-}
-
-/// Of all devices together: that of ranges where they hold most of the work.
-fn time_that_matters_ns(findings: &Findings) -> f64 {
-    let time = |row: &IdleRow| match is_told_by_ranges(findings, row) {
-        true => in_ranges(findings, row.device).0.min(time_ns(row)),
-        false => time_ns(row),
-    };
-    findings.idle.iter().filter(|row| row.region.is_none()).map(time).sum::<i64>().max(1) as f64
-}
-
 /// What has no range, where most has.
 pub(super) fn outside(findings: &Findings) -> Vec<Recommendation> {
+    if Time::that_matters(findings).of == Whole::Run {
+        return Vec::new();
+    }
     let mut all = Vec::new();
-    for row in findings.idle.iter().filter(|row| row.region.is_none() && is_told_by_ranges(findings, row)) {
-        let (inside, busy_inside) = in_ranges(findings, row.device);
-        let outside = time_ns(row).saturating_sub(inside).max(0);
-        let part = outside as f64 / time_ns(row).max(1) as f64;
+    for row in findings.idle.iter().filter(|row| row.region.is_none()) {
+        let time = row.busy_ns.saturating_add(row.idle_ns);
+        let outside = time.saturating_sub(row.in_ranges_ns.unwrap_or(time)).max(0);
+        let part = outside as f64 / time.max(1) as f64;
         if part < WAITS {
             continue;
         }
-        let title = format!("{} of the time of GPU {} lies outside every range", percent(part), row.device);
-        let busy = row.busy_ns.saturating_sub(busy_inside).max(0) as f64 / outside.max(1) as f64;
+        let title = format!("{} of the time of GPU {} belongs to no range", percent(part), row.device);
         let line = format!(
-            "{:.2} ms, busy {}: start-up, warm-up, what has no range",
+            "{:.2} of {:.2} ms: start-up, warm-up, what has no range",
             outside as f64 / 1e6,
-            percent(busy)
+            time as f64 / 1e6
         );
         let advice = "record only what matters (`nsys.nvtx_capture`), or open a range around the rest to see what it is";
-        all.push(Recommendation::new(title, advice, vec![line], part));
+        all.push(Recommendation::new(title, advice, vec![line], outside as f64, Time::of_run(findings)));
     }
     all
 }
@@ -176,7 +153,7 @@ fn evidence(findings: &Findings, row: &IdleRow) -> Vec<String> {
 }
 
 /// Kernels that are shorter than their launch.
-fn tiny(findings: &Findings, whole: f64) -> Option<Recommendation> {
+fn tiny(findings: &Findings, run: Time) -> Option<Recommendation> {
     let all: u64 = findings.kernels.iter().map(|row| row.statistics.calls).sum();
     let tiny: Vec<_> = findings.kernels.iter().filter(|row| row.statistics.mean_ns < TINY_NS).collect();
     let calls: u64 = tiny.iter().map(|row| row.statistics.calls).sum();
@@ -197,11 +174,11 @@ fn tiny(findings: &Findings, whole: f64) -> Option<Recommendation> {
         })
         .collect();
     let advice = "fuse them (torch.compile, a hand-written or Triton kernel), or put them into a CUDA graph";
-    Some(Recommendation::new(title, advice, top, ns as f64 / whole))
+    Some(Recommendation::new(title, advice, top, ns as f64, run))
 }
 
 /// Copies and communication that nothing runs beside.
-fn alone(findings: &Findings, whole: f64) -> Vec<Recommendation> {
+fn alone(findings: &Findings, run: Time) -> Vec<Recommendation> {
     let overlaps = findings.idle.iter().filter_map(|row| Some((row, row.overlap?)));
     let mut all = Vec::new();
     for (row, overlap) in overlaps {
@@ -218,7 +195,7 @@ fn alone(findings: &Findings, whole: f64) -> Vec<Recommendation> {
                 beside_ns as f64 / 1e6
             );
             if alone > 0 {
-                all.push(Recommendation::new(title, advice, vec![line], alone as f64 / whole));
+                all.push(Recommendation::new(title, advice, vec![line], alone as f64, run));
             }
         };
         add(

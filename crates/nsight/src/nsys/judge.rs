@@ -213,8 +213,10 @@ fn explained(mut verdict: Verdict, case: &Case<'_>) -> Verdict {
     let heavier = [Cause::CuptiInUse, Cause::UnsupportedDriver, Cause::NotPermitted, Cause::RecordsLost];
     if let Some(told) = refused_to_the_workload(case) {
         if complete {
-            verdict = because(verdict, told.cause);
             verdict.text = format!("{}; {WITHOUT_CUPTI}", verdict.text);
+        }
+        if verdict.cause.is_none() {
+            verdict = because(verdict, told.cause);
         }
         verdict.evidence.push(told.line.clone());
     } else if let Some(told) = heavier.into_iter().find_map(says) {
@@ -268,7 +270,10 @@ const WITHOUT_CUPTI: &str =
 /// There is room for one client of CUPTI. With nsys it is the first: whoever comes second, as
 /// PyTorch's profiler, is refused and says so, and the report is whole.
 fn refused_to_the_workload<'a>(case: &Case<'a>) -> Option<&'a Told> {
-    let refused = case.told.iter().find(|told| told.line.contains(super::log::REFUSED_BY_CUPTI))?;
+    let by_pytorch = |told: &&Told| {
+        told.line.contains(super::log::REFUSED_BY_CUPTI) && told.line.contains("getCuptiStatus")
+    };
+    let refused = case.told.iter().find(by_pytorch)?;
     let alone = case.told.iter().all(|told| told.cause == Cause::CuptiInUse);
     let lost = case.report.diagnostics.iter().any(|diagnostic| diagnostic.lost);
     (alone && !lost && case.report.activities.kernels() > 0).then_some(refused)

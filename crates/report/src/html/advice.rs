@@ -19,11 +19,12 @@ pub(super) fn advice(page: &Page<'_>) -> String {
         html.push_str(&format!(
             "<li><h3>{}</h3>\n<p class=\"stake\"><svg class=\"bar\" viewBox=\"0 0 100 6\" \
              preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"back\" width=\"100\" height=\"6\"/>\
-             <rect class=\"fill\" width=\"{:.2}\" height=\"6\"/></svg><span><b>{}</b> of the time at stake</span>\
+             <rect class=\"fill\" width=\"{:.2}\" height=\"6\"/></svg><span><b>{}</b> of {} at stake</span>\
              <span>at most <b>{:.2}</b> times as fast</span></p>\n",
             prose(&one.title),
             share * 100.0,
             percent(share),
+            one.of.as_str(),
             one.gain
         ));
         html.push_str(&format!("<p class=\"do\">{}</p>\n", prose(&one.advice)));

@@ -162,6 +162,7 @@ fn verdicts(measured: bool) -> Vec<VerdictLine> {
 fn efficiency() -> Vec<analysis::Efficiency> {
     vec![analysis::Efficiency {
         stage: "prefill".to_owned(),
+        region: ":prefill".to_owned(),
         seconds: 0.0412,
         tokens: Some(2048.0),
         flops: 16.2e12,

@@ -47,11 +47,15 @@ pub(super) fn visible(devices: &[Gpu], list: Option<&str>, order: Option<&str>) 
         return Vec::new();
     }
     let certain = uuids || counted_alike(devices, order);
-    let told = |(ordinal, gpu): (usize, &Gpu)| Visible {
-        ordinal,
-        index: certain.then_some(gpu.index),
-        uuid: gpu.uuid.clone().filter(|_| certain),
-        name: gpu.name.clone().filter(|_| certain),
+    let told = |(ordinal, gpu): (usize, &Gpu)| {
+        // Of a GPU in parts it is one of them, whose peaks are not those of the whole.
+        let whole = certain && gpu.mig != Some(true);
+        Visible {
+            ordinal,
+            index: certain.then_some(gpu.index),
+            uuid: gpu.uuid.clone().filter(|_| whole),
+            name: gpu.name.clone().filter(|_| whole),
+        }
     };
     seen.into_iter().enumerate().map(told).collect()
 }

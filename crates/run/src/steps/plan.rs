@@ -12,7 +12,6 @@ use super::flow::{Run, StepResult};
 use crate::config::{CaptureRange, Config, Enable, Resolved, TimelineSource};
 use crate::gates::{instances, nothing_is_meant, proof_screen, proofs_json, prove_gate, range_end};
 use crate::nsys::Nsys;
-use crate::provenance::Gpus;
 use crate::quote::{shell_line, shell_word};
 use crate::rehearsal::{Inventory, read_rehearsal};
 use crate::rundir::newest;
@@ -228,15 +227,23 @@ fn stage1(config: &Config, workload: &Workload) -> &'static str {
 }
 
 fn nsys(config: &Config) -> String {
-    if config.nsys.enable == Enable::False {
-        return "skipped: nsys.enable=false".to_owned();
+    let source = config.timeline.source;
+    let instead = match config.rehearsal.enable {
+        Enable::False => "skipped",
+        Enable::Auto | Enable::True => "that of the rehearsal",
+    };
+    if source == TimelineSource::Tracer {
+        return format!("{instead}: timeline.source=tracer");
     }
-    if config.timeline.source == TimelineSource::Tracer {
-        return "that of the rehearsal: timeline.source=tracer".to_owned();
+    if config.nsys.enable == Enable::False && source == TimelineSource::Auto {
+        return format!("{instead}: nsys.enable=false");
     }
     let chosen = config.nsys.path.as_ref().map(|path| path.0.as_str());
-    match Nsys::locate(chosen, Gpus::look(None).cuda.as_deref()) {
+    let asked_for =
+        config.nsys.enable == Enable::True || source == TimelineSource::Nsys || config.nsys.wish().is_some();
+    match Nsys::locate(chosen, None) {
         Ok(nsys) => format!("the workload once more, under nsys {}", nsys.probe.version),
-        Err(none) => format!("that of the rehearsal: {none}"),
+        Err(none) if asked_for => format!("{none}: it is asked for, and the exit code will be 1"),
+        Err(none) => format!("{instead}: {none}"),
     }
 }

@@ -14,8 +14,20 @@ const PASSES_OF_A_SET: [(&str, u32); 5] =
 /// The throughput of an SM is the highest of many: it takes nine passes on an H200, and the seven
 /// other sections of the defaults nine together.
 const PASSES_OF_A_THROUGHPUT: u32 = 9;
-/// The ten of `ncu.quick` are counted at once on an H200.
-const METRICS_OF_A_PASS: usize = 10;
+/// Counted at once on an H200: those of `ncu.quick`. Of others some four are.
+const AT_ONCE: [&str; 10] = [
+    "gpu__time_duration",
+    "dram__throughput",
+    "lts__lts2xbar_cycles_active",
+    "lts__xbar2lts_cycles_active",
+    "l1tex__data_pipe_lsu_wavefronts",
+    "sm__inst_executed",
+    "sm__inst_executed_pipe_fma",
+    "sm__inst_executed_pipe_alu",
+    "sm__pipe_tensor_cycles_active",
+    "sm__warps_active",
+];
+const METRICS_OF_A_PASS: usize = 4;
 
 /// So many ranges in one command.
 const MOST_NAMED: usize = 16;
@@ -184,8 +196,10 @@ pub(super) fn passes(wanted: &Wanted) -> u32 {
     let named = wanted.sections.iter().chain(&wanted.metrics);
     let throughput = u32::from(named.filter(is_throughput).count() > 0) * PASSES_OF_A_THROUGHPUT;
     let sections = (wanted.sections.len() as u32).saturating_sub(1) * 9 / 7;
-    let metrics =
-        wanted.metrics.iter().filter(|name| !is_throughput(name)).count().div_ceil(METRICS_OF_A_PASS) as u32;
+    let is_at_once = |name: &&String| AT_ONCE.contains(&name.split('.').next().unwrap_or_default());
+    let plain = wanted.metrics.iter().filter(|name| !is_throughput(name));
+    let (at_once, others): (Vec<&String>, Vec<&String>) = plain.partition(is_at_once);
+    let metrics = u32::from(!at_once.is_empty()) + others.len().div_ceil(METRICS_OF_A_PASS) as u32;
     (of_set.unwrap_or(0) + throughput + sections + metrics).max(1)
 }
 
@@ -222,4 +236,23 @@ pub(super) fn told(plan: &Plan) -> String {
         runs => text.push_str(&format!(", in {runs} runs of the program")),
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quick_preset_takes_one_pass() {
+        let preset = include_str!("../../../../../presets/ncu.quick.yaml");
+        let named =
+            preset.lines().filter_map(|line| line.trim().strip_prefix("- ")?.split_whitespace().next());
+        let mut wanted = Wanted { sections: vec!["LaunchStats".to_owned()], ..Wanted::default() };
+        wanted.metrics = named.map(str::to_owned).collect();
+        assert_eq!((wanted.metrics.len(), passes(&wanted)), (AT_ONCE.len(), 1));
+        wanted.metrics.push("sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_elapsed".to_owned());
+        assert_eq!(passes(&wanted), 2);
+        wanted.metrics.push("sm__throughput.avg.pct_of_peak_sustained_elapsed".to_owned());
+        assert_eq!(passes(&wanted), 11);
+    }
 }

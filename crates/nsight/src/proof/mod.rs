@@ -1,14 +1,17 @@
 //! A gate proven before it is used: what each tool makes of it as typed, why that
 //! is nothing if it is nothing, and the expression that does what was meant.
 
+mod cause;
+
 use std::collections::BTreeSet;
-use std::fmt;
 
 use analysis::{Region, Registered};
 use nvtx::{
     Kind, NcuGate, NsysDialect, NsysExpression, NsysGate, OpenRanges, RangeSeen, ncu_expression,
     nsys_expression,
 };
+
+pub use cause::Cause;
 
 use crate::nsys::{Prediction, RangeEnd, Rehearsed, Setup, needs_register_only_off, predict};
 use crate::wish::{Wanted, wanted};
@@ -83,53 +86,6 @@ impl ToolProof {
     fn refused(error: &dyn std::error::Error, remedy: Remedy) -> Self {
         Self { instances: 0, cause: Some(Cause::Refused { why: error.to_string() }), remedy }
     }
-}
-
-/// Why a gate matches nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Cause {
-    NoSuchName {
-        nearest: Vec<String>,
-    },
-    OtherDomain {
-        name: String,
-        domains: Vec<String>,
-    },
-    /// ncu: without a slash a start/end range is meant.
-    IsPushPop {
-        path: String,
-    },
-    /// ncu: with a slash a push/pop range is meant.
-    IsStartEnd {
-        path: String,
-    },
-    Unregistered {
-        name: String,
-    },
-    Wide {
-        name: String,
-    },
-    /// ncu: a wide string that is not registered.
-    Unseen {
-        name: String,
-    },
-    /// A list that the tool takes for one name.
-    List {
-        parts: Vec<String>,
-    },
-    /// ncu: no expression that holds a `;` matches anything.
-    Semicolon,
-    /// A pattern that the tool takes for one name.
-    Glob,
-    /// A path as we write it, or the other tool does.
-    Notation,
-    /// Only opened where the tool does not look.
-    ForkedOnly {
-        name: String,
-    },
-    Refused {
-        why: String,
-    },
 }
 
 /// What to give the tool instead.
@@ -218,7 +174,9 @@ fn nsys(
     };
     let instances = opened(false);
     if instances > 0 && wanted.len() < 2 {
-        return ToolProof { instances, cause: None, remedy: Remedy::AsTyped };
+        let in_another_domain = |region: &&Region| !region.wide && !gate.opens_for(&seen(region), true);
+        let all = !meant(wanted).iter().any(in_another_domain);
+        return ToolProof { instances, cause: None, remedy: if all { Remedy::AsTyped } else { remedy } };
     }
     let same_name: Vec<&Region> = regions.iter().filter(|region| region.path.name() == gate.name).collect();
     let in_forks = same_name.iter().any(|region| gate.opens_for(&seen(region), true) && region.forked > 0);
@@ -284,7 +242,8 @@ fn namesake<'a>(meant: &[&Region], all: &'a [Region]) -> Option<&'a Region> {
         let called_alike = |region: &&Region| {
             region.path.domain == other.path.domain && region.path.name() == other.path.name()
         };
-        meant.iter().any(called_alike) && !meant.iter().any(|region| region.path == other.path)
+        let is_meant = meant.iter().any(|region| region.path == other.path);
+        meant.iter().any(called_alike) && !is_meant && !other.wide
     })
 }
 
@@ -294,14 +253,7 @@ fn ncu(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> ToolProof {
         Ok(gate) => gate,
         Err(error) => return ToolProof::refused(&error, remedy),
     };
-    // A range counts where it, and not already the one around it, lets kernels in.
-    let opens = regions.iter().filter(|region| {
-        let around = &region.path.names[..region.path.names.len().saturating_sub(1)];
-        !unseen_by_ncu(region)
-            && gate.includes(&open(region, &region.path.names))
-            && !gate.includes(&open(region, around))
-    });
-    let instances = opens.map(|region| region.instances).sum();
+    let instances = let_in_by(std::slice::from_ref(&gate), regions);
     if instances > 0 {
         return ToolProof { instances, cause: None, remedy: Remedy::AsTyped };
     }
@@ -320,6 +272,16 @@ fn ncu(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> ToolProof {
         (None, true) => unknown(wish, regions, wanted),
     };
     ToolProof { instances, cause: Some(cause), remedy }
+}
+
+/// A range counts where it, and not already the one around it, lets kernels in.
+fn let_in_by(gates: &[NcuGate], regions: &[Region]) -> u64 {
+    let opens = regions.iter().filter(|region| {
+        let includes = |names: &[String]| gates.iter().any(|gate| gate.includes(&open(region, names)));
+        let around = &region.path.names[..region.path.names.len().saturating_sub(1)];
+        !unseen_by_ncu(region) && includes(&region.path.names) && !includes(around)
+    });
+    opens.map(|region| region.instances).sum()
 }
 
 /// Measured on 2025.3.1: a wide string opens nothing for ncu, unless it is registered.
@@ -347,11 +309,17 @@ fn ncu_remedy(wanted: &[Wanted<'_>], all: &[Region]) -> Remedy {
             ncu_expression(if by_name { &name } else { &region.path }, region.kind).text
         })
         .collect();
+    // A path is not anchored: it may let in more than is meant.
+    let gates: Result<Vec<NcuGate>, _> = includes.iter().map(|include| NcuGate::parse(include)).collect();
     let mut arguments = vec!["--nvtx".to_owned()];
     for include in includes {
         arguments.extend(["--nvtx-include".to_owned(), include]);
     }
-    selected(arguments, &regions)
+    let mut remedy = selected(arguments, &regions);
+    if let (Remedy::Arguments { instances, .. }, Ok(gates)) = (&mut remedy, gates) {
+        *instances = let_in_by(&gates, all);
+    }
+    remedy
 }
 
 /// All regions that any part of a wish can mean.
@@ -415,65 +383,4 @@ fn open(region: &Region, names: &[String]) -> OpenRanges {
 fn domains(regions: &[&Region]) -> Vec<String> {
     let names: BTreeSet<String> = regions.iter().map(|region| region.path.domain.clone()).collect();
     names.into_iter().collect()
-}
-
-impl Cause {
-    /// What it makes of a capture by nsys.
-    pub fn of_nsys(&self) -> crate::verdict::Cause {
-        match self {
-            Self::NoSuchName { .. } | Self::List { .. } | Self::Semicolon | Self::Glob | Self::Notation => {
-                crate::verdict::Cause::NoSuchRange
-            }
-            Self::OtherDomain { .. } => crate::verdict::Cause::WrongDomain,
-            Self::Unregistered { .. } => crate::verdict::Cause::UnregisteredString,
-            Self::Refused { .. } => crate::verdict::Cause::Refused,
-            Self::IsPushPop { .. }
-            | Self::IsStartEnd { .. }
-            | Self::Wide { .. }
-            | Self::Unseen { .. }
-            | Self::ForkedOnly { .. } => crate::verdict::Cause::GateCannotOpen,
-        }
-    }
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let quoted =
-            |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        match self {
-            Self::NoSuchName { nearest } if nearest.is_empty() => write!(f, "no range has this name"),
-            Self::NoSuchName { nearest } => {
-                write!(f, "no range has this name (nearest: {})", quoted(nearest))
-            }
-            Self::OtherDomain { name, domains } => match domains.as_slice() {
-                [domain] if domain.is_empty() => write!(f, "`{name}` exists only in the default domain"),
-                domains => write!(f, "`{name}` exists only in domain {}", quoted(domains)),
-            },
-            Self::IsPushPop { path } => {
-                write!(f, "without a slash it means a start/end range, and `{path}` is push/pop")
-            }
-            Self::IsStartEnd { path } => {
-                write!(f, "with a slash it means a push/pop range, and `{path}` is start/end")
-            }
-            Self::Unregistered { name } => {
-                write!(f, "`{name}` is not a registered string, and nsys looks only at those")
-            }
-            Self::Wide { name } => write!(f, "`{name}` is a wide string, which never opens a gate of nsys"),
-            Self::Unseen { name } => {
-                write!(f, "`{name}` is a wide string, which ncu sees only when it is registered")
-            }
-            Self::List { parts } => {
-                write!(f, "it takes the text for one name; there is no list ({} were meant)", quoted(parts))
-            }
-            Self::Semicolon => {
-                write!(f, "it matches no expression that holds a `;`, not even a name with one")
-            }
-            Self::Notation => write!(f, "this tool writes it differently"),
-            Self::Glob => write!(f, "it takes `*` for a part of the name; there are no patterns"),
-            Self::ForkedOnly { name } => {
-                write!(f, "`{name}` is opened only in a forked child, which nsys does not follow")
-            }
-            Self::Refused { why } => write!(f, "it refuses the expression: {why}"),
-        }
-    }
 }
