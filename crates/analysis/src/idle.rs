@@ -16,10 +16,11 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use trace::{ActivityKind, NONE, OPEN, StringId, Trace};
+use trace::{ActivityKind, NONE, StringId, Trace};
 
 use crate::attribute::Attribution;
 use crate::families::Families;
+use crate::range_time::{times_of_ranges, within};
 use crate::summaries::{copies, synchronises};
 use crate::tree::Tree;
 
@@ -204,43 +205,11 @@ pub fn idle(trace: &Trace, attribution: &Attribution, families: &Families) -> Ve
     rows
 }
 
-/// From the beginning of each range to its end or that of its last work, in their order and apart from each other.
-fn times_of_ranges(trace: &Trace, attribution: &Attribution) -> Vec<(i64, i64)> {
-    let ranges = &trace.ranges;
-    let end = |end: &i64| if *end == OPEN { trace.end } else { *end };
-    let mut until: Vec<i64> = ranges.end.iter().map(end).collect();
-    for plane in &attribution.planes {
-        for (innermost, end) in plane.range.iter().zip(&trace.activities.end) {
-            let mut range = Some(*innermost).filter(|range| *range != NONE);
-            while let Some(here) = range {
-                let until = &mut until[here as usize];
-                *until = (*until).max(*end);
-                range = ranges.parent[here as usize];
-            }
-        }
-    }
-    let mut all: Vec<(i64, i64)> = ranges.begin.iter().copied().zip(until).collect();
-    all.sort_unstable();
-    let mut apart: Vec<(i64, i64)> = Vec::new();
-    for (begin, end) in all {
-        match apart.last_mut() {
-            Some(last) if begin <= last.1 => last.1 = last.1.max(end),
-            _ => apart.push((begin, end)),
-        }
-    }
-    apart
-}
-
 /// From the first to the last work of a device.
 fn span(trace: &Trace, activities: &[u32]) -> (i64, i64) {
     let begin = activities.iter().map(|activity| trace.activities.begin[*activity as usize]).min();
     let end = activities.iter().map(|activity| trace.activities.end[*activity as usize]).max();
     (begin.unwrap_or(0), end.unwrap_or(0))
-}
-
-fn within(apart: &[(i64, i64)], (from, to): (i64, i64)) -> i64 {
-    let inside = |(begin, end): &(i64, i64)| (*end).min(to).saturating_sub((*begin).max(from)).max(0);
-    apart.iter().map(inside).fold(0, i64::saturating_add)
 }
 
 struct Walk<'t> {

@@ -19,6 +19,7 @@ mod launch_groups;
 mod mfu;
 mod operators;
 mod overhead;
+mod range_time;
 mod recommend;
 mod region_calls;
 mod region_label;

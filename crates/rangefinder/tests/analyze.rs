@@ -39,6 +39,29 @@ fn the_screen() {
     insta::assert_snapshot!(ran.stdout);
 }
 
+/// A program counts its devices, nsys the GPUs of the machine: a report says which is which.
+#[test]
+fn a_device_is_called_as_the_program_counts_it() {
+    let Some(python) = tool("a_device_is_called_as_the_program_counts_it", "bin/python3") else { return };
+    let sandbox = Sandbox::new();
+    let script = "
+import sqlite3, sys
+database = sqlite3.connect(sys.argv[1])
+database.execute(\"insert into TARGET_INFO_GPU (vmId, id, name) select vmId, 1, 'NVIDIA Other' from TARGET_INFO_GPU\")
+database.execute('update TARGET_INFO_CUDA_DEVICE set gpuId = 1' + sys.argv[2])
+database.commit()";
+    for (number, (of, name)) in
+        [("", Value::from("NVIDIA Other")), (" where pid = 9674", Value::Null)].into_iter().enumerate()
+    {
+        let file = sandbox.path(&format!("{number}.sqlite"));
+        std::fs::copy(data("two-2025.3.1.sqlite"), &file).unwrap();
+        let made = Command::new(&python).args(["-c", script]).arg(&file).arg(of).output().unwrap();
+        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        let devices = &findings(&sandbox, &file, &[])["devices"];
+        assert_eq!(devices[0]["name"], name, "two processes that mean different GPUs have no name for it");
+    }
+}
+
 #[test]
 fn an_export_says_the_same_in_every_shape() {
     let Some(python) = tool("an_export_says_the_same_in_every_shape", "bin/python3") else { return };
