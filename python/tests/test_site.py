@@ -14,7 +14,7 @@ def site(words, env, others=(), **more):
     return support.run(words, env, [support.SITE] + list(others), **more)
 
 
-GENERATE = """
+MODEL = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
 import support
@@ -24,6 +24,9 @@ from transformers import LlamaConfig, LlamaForCausalLM
 config = LlamaConfig(hidden_size=32, intermediate_size=64, num_hidden_layers=1, num_attention_heads=2,
                      num_key_value_heads=2, vocab_size=64, eos_token_id=None, pad_token_id=0)
 model = LlamaForCausalLM(config).eval()
+"""
+
+GENERATE = MODEL + """
 prompt = torch.randint(1, 60, (2, 7))
 def generate(**more):
     recorder.events.clear()
@@ -49,16 +52,8 @@ model(prompt)
 print(json.dumps([recorder.events, len(model._forward_hooks), len(model._forward_pre_hooks)]))
 """
 
-COMPILED = """
-import json, sys
-sys.path.insert(0, sys.argv[1])
-import support
-recorder = support.listen()
-import torch
-from transformers import CompileConfig, GenerationMixin, LlamaConfig, LlamaForCausalLM
-config = LlamaConfig(hidden_size=32, intermediate_size=64, num_hidden_layers=1, num_attention_heads=2,
-                     num_key_value_heads=2, vocab_size=64, eos_token_id=None, pad_token_id=0)
-model = LlamaForCausalLM(config).eval()
+COMPILED = MODEL + """
+from transformers import CompileConfig, GenerationMixin
 # On a CPU transformers would not compile.
 GenerationMixin._valid_auto_compile_criteria = lambda *args, **kwargs: True
 compiled = []

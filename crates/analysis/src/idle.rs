@@ -194,7 +194,8 @@ pub fn idle(trace: &Trace, attribution: &Attribution, families: &Families) -> Ve
             }
         };
         let overlap = overlap(trace, &activities, &communicates);
-        let in_ranges_ns = Some(within(&in_ranges, span(trace, &activities)));
+        let span = activities.first().map(begin).zip(walk.all.until);
+        let in_ranges_ns = Some(span.map_or(0, |span| within(&in_ranges, span)));
         rows.push(IdleRow { overlap: Some(overlap), in_ranges_ns, ..row(None, &walk.all) });
         let mut regions = walk.regions.used();
         regions.sort_by_key(|(node, _)| rank[*node as usize]);
@@ -203,13 +204,6 @@ pub fn idle(trace: &Trace, attribution: &Attribution, families: &Families) -> Ve
         }
     }
     rows
-}
-
-/// From the first to the last work of a device.
-fn span(trace: &Trace, activities: &[u32]) -> (i64, i64) {
-    let begin = activities.iter().map(|activity| trace.activities.begin[*activity as usize]).min();
-    let end = activities.iter().map(|activity| trace.activities.end[*activity as usize]).max();
-    (begin.unwrap_or(0), end.unwrap_or(0))
 }
 
 struct Walk<'t> {

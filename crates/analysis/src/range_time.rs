@@ -19,16 +19,7 @@ pub(crate) fn times_of_ranges(trace: &Trace, attribution: &Attribution) -> Vec<(
             }
         }
     }
-    let mut all: Vec<(i64, i64)> = ranges.begin.iter().copied().zip(until).collect();
-    all.sort_unstable();
-    let mut apart: Vec<(i64, i64)> = Vec::new();
-    for (begin, end) in all {
-        match apart.last_mut() {
-            Some(last) if begin <= last.1 => last.1 = last.1.max(end),
-            _ => apart.push((begin, end)),
-        }
-    }
-    apart
+    Trace::windows_of(ranges.begin.iter().copied().zip(until).collect())
 }
 
 /// How much of them lies in a stretch of time.

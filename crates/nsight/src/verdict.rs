@@ -197,7 +197,7 @@ impl Cause {
 }
 
 /// `1 launch`, `2 launches`
-pub(crate) fn counted(count: u64, what: &str) -> String {
+pub fn counted(count: u64, what: &str) -> String {
     let plural = match (count, what) {
         (1, _) => "",
         (_, "launch") => "es",

@@ -25,6 +25,19 @@ pub struct Page<'a> {
     pub warnings: &'a [String],
 }
 
+impl Page<'_> {
+    /// Why MFU and MBU are not known, where they are not.
+    pub(crate) fn no_efficiency(&self) -> &str {
+        let why = self.insight.no_efficiency.as_deref();
+        why.unwrap_or("nothing says how many operations a stage needs (`model.config`)")
+    }
+
+    /// Why it is not known what profiling cost.
+    pub(crate) fn no_overhead(&self) -> &str {
+        self.insight.no_overhead.as_deref().unwrap_or("the program was recorded only once")
+    }
+}
+
 /// What one capture was.
 #[derive(Debug, Clone)]
 pub struct VerdictLine {

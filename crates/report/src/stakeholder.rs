@@ -102,12 +102,7 @@ fn stages(text: &mut String, page: &Page<'_>) {
 fn efficiency(text: &mut String, page: &Page<'_>) {
     text.push_str("## MFU\n\n");
     if page.insight.efficiency.is_empty() {
-        let why = page
-            .insight
-            .no_efficiency
-            .as_deref()
-            .unwrap_or("nothing says how many operations a stage needs (`model.config`)");
-        return not_measured(text, why);
+        return not_measured(text, page.no_efficiency());
     }
     text.push_str(
         "| stage | one instance | operations | MFU | bytes | MBU |\n|---|---:|---:|---:|---:|---:|\n",
@@ -192,10 +187,7 @@ pub(crate) fn limit(page: &Page<'_>, name: &str) -> String {
 fn overhead(text: &mut String, page: &Page<'_>) {
     text.push_str("## Profiling Overhead\n\n");
     if page.insight.overhead.is_empty() {
-        return not_measured(
-            text,
-            page.insight.no_overhead.as_deref().unwrap_or("the program was recorded only once"),
-        );
+        return not_measured(text, page.no_overhead());
     }
     text.push_str("| region | instances | rehearsed | profiled | ratio |\n|---|---:|---:|---:|---:|\n");
     for row in page.insight.overhead.iter().take(TOP) {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use analysis::Region;
 use nsight::nsys::{Prediction, RangeEnd, Rehearsed, ends_with};
+use nsight::verdict::counted;
 use nsight::{Proof, Question, Remedy, ToolProof, When, prove, wanted};
 use nvtx::NsysDialect;
 use serde_json::{Value, json};
@@ -119,7 +120,7 @@ fn tool_screen(tool: &str, option: &str, typed: &str, proof: &ToolProof) -> Stri
         Remedy::AsTyped | Remedy::None => {}
         Remedy::Arguments { arguments, instances: count, first_begin_ns, threads } => {
             let line: Vec<String> = arguments.iter().map(|argument| shell_word(argument)).collect();
-            let threads = if *threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") };
+            let threads = counted(u64::from(*threads), "thread");
             text.push_str(&format!(
                 "      use: {}\n      which matches {}, the first after {}, on {threads}\n",
                 line.join(" "),
@@ -212,7 +213,7 @@ fn tool_json(proof: &ToolProof) -> Value {
 }
 
 pub fn instances(count: u64) -> String {
-    if count == 1 { "1 instance".to_owned() } else { format!("{count} instances") }
+    counted(count, "instance")
 }
 
 /// In the unit that leaves three digits.

@@ -38,10 +38,10 @@ const WAITS_FOR: [(&str, &str, &str); 4] = [
 ];
 
 pub(super) fn advice(findings: &Findings) -> Vec<Recommendation> {
-    let run = Time::of_run(findings);
+    let (run, matters) = (Time::of_run(findings), Time::that_matters(findings));
     let mut all: Vec<Recommendation> = WAITS_FOR
         .iter()
-        .flat_map(|(cause, called, advice)| waiting(findings, cause, called, advice))
+        .flat_map(|(cause, called, advice)| waiting(findings, (run, matters), cause, called, advice))
         .collect();
     all.extend(tiny(findings, run));
     all.extend(alone(findings, run));
@@ -59,11 +59,16 @@ fn cause_ns(row: &IdleRow, cause: &str) -> i64 {
 }
 
 /// The innermost regions that wait for this, or the device when no region does.
-fn waiting(findings: &Findings, cause: &str, called: &str, advice: &str) -> Vec<Recommendation> {
+fn waiting(
+    findings: &Findings,
+    (run, matters): (Time, Time),
+    cause: &str,
+    called: &str,
+    advice: &str,
+) -> Vec<Recommendation> {
     let part =
         |row: &IdleRow| cause_ns(row, cause) as f64 / row.busy_ns.saturating_add(row.idle_ns).max(1) as f64;
     // Less is neither told nor enough to be told instead: of many thousand regions few are left.
-    let matters = Time::that_matters(findings);
     let least = (MOSTLY_INSIDE * WORTH_A_WORD * matters.ns).max(1.0);
     let waits = |row: &&IdleRow| cause_ns(row, cause) as f64 >= least && part(row) >= WAITS;
     let rows: Vec<&IdleRow> = findings.idle.iter().filter(waits).collect();
@@ -95,7 +100,7 @@ fn waiting(findings: &Findings, cause: &str, called: &str, advice: &str) -> Vec<
                 percent(row.busy_share),
                 percent(part(row)),
             );
-            let whole = if row.region.is_some() { matters } else { Time::of_run(findings) };
+            let whole = if row.region.is_some() { matters } else { run };
             Recommendation::new(title, advice, evidence(findings, row), cause_ns(row, cause) as f64, whole)
                 .in_region(row.region.as_deref())
         })

@@ -7,12 +7,7 @@ use crate::units::{bytes, duration, percent};
 pub(super) fn efficiency(page: &Page<'_>) -> String {
     let mut html = "<div class=\"efficiency\">\n<h3>MFU and MBU of stages</h3>\n".to_owned();
     if page.insight.efficiency.is_empty() {
-        let why = page
-            .insight
-            .no_efficiency
-            .as_deref()
-            .unwrap_or("nothing says how many operations a stage needs (`model.config`)");
-        let why = why.trim_end_matches('.');
+        let why = page.no_efficiency().trim_end_matches('.');
         html.push_str(&format!("<p class=\"absent\">Not measured, because {}.</p>\n</div>\n", prose(why)));
         return html;
     }

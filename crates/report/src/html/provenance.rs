@@ -11,8 +11,7 @@ pub(super) fn environment(page: &Page<'_>) -> String {
 /// Regions with the profiler and with only the tracer.
 fn overhead(page: &Page<'_>) -> String {
     if page.insight.overhead.is_empty() {
-        let why = page.insight.no_overhead.as_deref().unwrap_or("the program was recorded only once");
-        return format!("<p class=\"absent\">Not measured, because {}.</p>\n", text(why));
+        return format!("<p class=\"absent\">Not measured, because {}.</p>\n", text(page.no_overhead()));
     }
     let rows = page.insight.overhead.iter().map(|row| {
         format!(

@@ -186,8 +186,12 @@ pub fn newest(root: &Path) -> impl Iterator<Item = (PathBuf, Manifest)> {
 impl Manifest {
     /// The pass that says how the workload itself ends: the one no tool disturbed.
     pub fn workload_pass(&self) -> Option<&Pass> {
-        let undisturbed = self.passes.iter().find(|pass| pass.name == "rehearsal");
-        undisturbed.or_else(|| self.passes.last())
+        self.rehearsal().or_else(|| self.passes.last())
+    }
+
+    /// The undisturbed pass.
+    pub fn rehearsal(&self) -> Option<&Pass> {
+        self.passes.iter().find(|pass| pass.name == "rehearsal")
     }
 
     /// The workload, and not the tool, failed under the last rung of a capture.

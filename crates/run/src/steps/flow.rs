@@ -141,8 +141,7 @@ impl Run {
         step.note = None;
         self.save()?;
         let again = matches!(name, StepName::Stage1 | StepName::Timeline | StepName::Counters);
-        let rehearsed = self.manifest.passes.iter().find(|pass| pass.name == "rehearsal");
-        let program_ms = rehearsed.filter(|_| again).map(|pass| pass.wall_ms);
+        let program_ms = self.manifest.rehearsal().filter(|_| again).map(|pass| pass.wall_ms);
         context.observer.see(&Event::StepStarted { step: name, program_ms });
         let result = match name {
             StepName::Configure => StepResult::Done(None),

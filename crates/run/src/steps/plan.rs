@@ -7,8 +7,8 @@ use nsight::nsys::{RangeEnd, expected_report_bytes};
 use nsight::{Proof, Remedy, ToolProof};
 
 use super::begin::{RunError, Start, check_counters, redactor};
-use super::counters;
 use super::flow::{Run, StepResult};
+use super::{counters, timeline};
 use crate::config::{CaptureRange, Config, Enable, Resolved, TimelineSource};
 use crate::gates::{instances, nothing_is_meant, proof_screen, proofs_json, prove_gate, range_end};
 use crate::nsys::Nsys;
@@ -144,7 +144,7 @@ pub fn plan_text(start: &Start) -> Result<String, RunError> {
         "rehearse   {}\nstage1     {}\ntimeline   {}\ncounters   {}\n",
         rehearse(config),
         stage1(config, &workload),
-        nsys(config),
+        nsys(&start.resolved),
         counters::planned(&start.resolved, &start.here, seen)?,
     ));
     text.push_str(&gates_text(&start.resolved, latest.as_ref()));
@@ -226,7 +226,8 @@ fn stage1(config: &Config, workload: &Workload) -> &'static str {
     }
 }
 
-fn nsys(config: &Config) -> String {
+fn nsys(resolved: &Resolved) -> String {
+    let config = &resolved.config;
     let source = config.timeline.source;
     let instead = match config.rehearsal.enable {
         Enable::False => "skipped",
@@ -239,11 +240,11 @@ fn nsys(config: &Config) -> String {
         return format!("{instead}: nsys.enable=false");
     }
     let chosen = config.nsys.path.as_ref().map(|path| path.0.as_str());
-    let asked_for =
-        config.nsys.enable == Enable::True || source == TimelineSource::Nsys || config.nsys.wish().is_some();
     match Nsys::locate(chosen, None) {
         Ok(nsys) => format!("the workload once more, under nsys {}", nsys.probe.version),
-        Err(none) if asked_for => format!("{none}: it is asked for, and the exit code will be 1"),
+        Err(none) if timeline::asked_for(resolved) => {
+            format!("{none}: it is asked for, and the exit code will be 1")
+        }
         Err(none) => format!("{instead}: {none}"),
     }
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use analysis::{KernelPatterns, LaunchGroups, Region, launch_groups, launches_in};
 use nsight::ncu::{Demand, Entry, Pace, Part, Plan, Wanted, named, plan, samples};
+use nsight::verdict::counted;
 use trace::{ActivityKind, Trace};
 
 use crate::config::NcuConfig;
@@ -211,9 +212,7 @@ pub(super) fn has_kernels(trace: &Trace) -> bool {
 /// One line: what will be measured, what it stands for, what it takes.
 pub(super) fn told(plan: &Plan) -> String {
     let launches: u64 = plan.invocations.iter().map(|invocation| invocation.launches).sum();
-    let launches = if launches == 1 { "1 launch".to_owned() } else { format!("{launches} launches") };
-    let kinds =
-        if plan.chosen.len() == 1 { "1 kind".to_owned() } else { format!("{} kinds", plan.chosen.len()) };
+    let (launches, kinds) = (counted(launches, "launch"), counted(plan.chosen.len() as u64, "kind"));
     let mut text = format!(
         "{launches} of {kinds} for {:.0} % of the kernels' time, about {:.0} s beside the program's own",
         plan.covered * 100.0,

@@ -11,7 +11,7 @@ use super::begin::RunError;
 use super::flow::{Context, Run, StepResult};
 use super::rehearse;
 use super::verdicts::{record, stepped_down, told};
-use crate::config::{CaptureRange, Enable, TimelineSource};
+use crate::config::{CaptureRange, Enable, Resolved, TimelineSource};
 use crate::gates::{nothing_is_meant, prove_gate, prove_in};
 use crate::locate::NoTool;
 use crate::nsys::Nsys;
@@ -51,12 +51,7 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
         let why = "`nsys.enable=false`".to_owned();
         return Ok(by_the_tracer(run, false).unwrap_or(StepResult::Skipped { why, asked_for: false }));
     }
-    let enabled = config.enable == Enable::True;
-    let gated = config.nvtx_capture.is_some() && run.resolved.set_by_user("nsys.nvtx_capture");
-    let profiler = config.capture_range == CaptureRange::CudaProfilerApi
-        && run.resolved.set_by_user("nsys.capture_range");
-    let named = source == TimelineSource::Nsys && run.resolved.set_by_user("timeline.source");
-    let asked_for = enabled || gated || profiler || named;
+    let asked_for = asked_for(&run.resolved);
     if run.manifest.step(StepName::Rehearse).status == StepStatus::Failed && !asked_for {
         let why = "the workload failed in its rehearsal".to_owned();
         return Ok(StepResult::Skipped { why, asked_for });
@@ -88,6 +83,15 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
         return Ok(refused(run, proof, asked_for));
     }
     climb_down(run, &nsys, proof.as_ref(), asked_for, context)
+}
+
+/// Set to `true`, or gated or named in a layer that the user wrote.
+pub(super) fn asked_for(resolved: &Resolved) -> bool {
+    let config = &resolved.config.nsys;
+    config.enable == Enable::True
+        || config.nvtx_capture.is_some() && resolved.set_by_user("nsys.nvtx_capture")
+        || config.capture_range == CaptureRange::CudaProfilerApi && resolved.set_by_user("nsys.capture_range")
+        || resolved.config.timeline.source == TimelineSource::Nsys && resolved.set_by_user("timeline.source")
 }
 
 /// The rehearsal's trace, if it has the GPU's part.
