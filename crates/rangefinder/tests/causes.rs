@@ -4,7 +4,6 @@
 
 mod support;
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -57,7 +56,6 @@ impl Scene {
     /// A fake nsys: only for what the real one cannot be made to do here.
     fn with_fake(test: &str, body: &str, arguments: &[&str]) -> Option<Self> {
         let mut scene = Self::with(test, Path::new("/nonexistent"), arguments)?;
-        let path = scene.sandbox.path("nsys");
         // The last arguments are `-o FILE`, maybe more options, then the workload.
         let script = format!(
             "#!/bin/sh\ncase \"$1 $2\" in\n--version*) echo 'NVIDIA Nsight Systems version 2023.4.4.54';;\n\
@@ -67,18 +65,12 @@ impl Scene {
              profile*) out=; previous=; for word in \"$@\"; do [ \"$previous\" = -o ] && out=$word; previous=$word; done\n{body}\n;;\n\
              export*) {EXPORT}\n;;\nesac\n"
         );
-        std::fs::write(&path, script).unwrap();
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+        scene.sandbox.executable("target-linux-x64/nsys", &script);
         // Its importer is in place, and is never asked.
-        std::fs::create_dir_all(scene.sandbox.path("host-linux-x64")).unwrap();
-        let importer = scene.sandbox.path("host-linux-x64/QdstrmImporter");
-        std::fs::write(&importer, "#!/bin/sh\n").unwrap();
-        std::fs::set_permissions(&importer, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let folder = scene.sandbox.path("target-linux-x64");
-        std::fs::create_dir_all(&folder).unwrap();
-        std::fs::rename(path, folder.join("nsys")).unwrap();
+        scene.sandbox.executable("host-linux-x64/QdstrmImporter", "#!/bin/sh\n");
         let report = Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis/tests/data");
-        scene.command.env("RANGEFINDER_NSYS", folder.join("nsys")).env("FAKE_REPORT", report);
+        let nsys = scene.sandbox.path("target-linux-x64/nsys");
+        scene.command.env("RANGEFINDER_NSYS", nsys).env("FAKE_REPORT", report);
         Some(scene)
     }
 

@@ -7,7 +7,6 @@
 mod tools;
 
 use std::io::{Read, Write};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -33,10 +32,18 @@ impl Sandbox {
         std::fs::write(self.path(relative), text).unwrap();
     }
 
-    /// A program of the test's own.
+    /// A program of the test's own. Another process writes it: a child that another
+    /// test forks meanwhile would keep our descriptor open for a while, and a file
+    /// open for writing cannot be started.
     pub fn executable(&self, relative: &str, script: &str) {
-        self.write(relative, script);
-        std::fs::set_permissions(self.path(relative), std::fs::Permissions::from_mode(0o755)).unwrap();
+        let mut install = Command::new("install")
+            .args(["-D", "-m", "755", "/dev/stdin"])
+            .arg(self.path(relative))
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        install.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
+        assert!(install.wait().unwrap().success());
     }
 
     /// The program under test, away from the user's own configuration.

@@ -48,7 +48,15 @@ fn ignore_in_git(root: &Path) -> Result<(), WriteError> {
 
 /// Held while a run is worked on; the kernel lets go of it however we end.
 #[derive(Debug)]
-pub struct Lock(#[allow(dead_code)] File);
+pub struct Lock(File);
+
+impl Drop for Lock {
+    /// Closing is not enough: a child just forked has a copy of the descriptor
+    /// until it becomes another program, and the lock is the copy's, too.
+    fn drop(&mut self) {
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
 
 /// None when another process works on this run.
 pub fn lock(run: &Path) -> Result<Option<Lock>, WriteError> {
@@ -107,5 +115,15 @@ mod tests {
         assert!(lock(run.path()).unwrap().is_none());
         drop(held);
         assert!(lock(run.path()).unwrap().is_some());
+    }
+
+    #[test]
+    fn let_go_while_a_child_is_being_started() {
+        let run = tempfile::tempdir().unwrap();
+        let held = lock(run.path()).unwrap().unwrap();
+        let of_a_child = held.0.try_clone().unwrap();
+        drop(held);
+        assert!(lock(run.path()).unwrap().is_some());
+        drop(of_a_child);
     }
 }
