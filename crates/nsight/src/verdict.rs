@@ -119,7 +119,9 @@ impl Cause {
             Self::UnregisteredString => {
                 "let the rehearsal correct the gate (`nsys.strict=false`), or add --env-var=NSYS_NVTX_PROFILER_REGISTER_ONLY=0"
             }
-            Self::GateCannotOpen => "record without a gate: `nsys.strict=false`",
+            Self::GateCannotOpen => {
+                "let the rehearsal correct it, or record without a gate: `nsys.strict=false`"
+            }
             Self::GateNeverOpened => {
                 "rehearse (`rehearsal.enable=true`) to learn why, or record without a gate"
             }

@@ -232,14 +232,18 @@ fn a_miss_is_explained_afterwards() {
 
 #[test]
 fn gate_cannot_open() {
-    let arguments = ["nsys.strict=true", "nsys.nvtx_capture=W", "--", "EMIT", "wpush=W", "pop"];
-    let Some(scene) = Scene::new("gate_cannot_open", &arguments) else { return };
-    scene.comes_to(&Expected {
-        outcome: "missed",
-        cause: "gate-cannot-open",
-        remedy: "without a gate",
-        code: 1,
-    });
+    let wide = ["nsys.strict=true", "nsys.nvtx_capture=W", "--", "EMIT", "wpush=W", "pop"];
+    let ours =
+        ["nsys.strict=true", "nsys.nvtx_capture=:A/in", "--", "EMIT", "push=A", "push=in", "pop", "pop"];
+    for arguments in [&wide[..], &ours[..]] {
+        let Some(scene) = Scene::new("gate_cannot_open", arguments) else { return };
+        scene.comes_to(&Expected {
+            outcome: "missed",
+            cause: "gate-cannot-open",
+            remedy: "without a gate",
+            code: 1,
+        });
+    }
 }
 
 #[test]
@@ -662,8 +666,10 @@ fn the_gate_is_applied_again() {
     }
     let inner = scene.sandbox.output(&["analyze", "--within", "in", run.to_str().unwrap()]).stdout;
     assert!(inner.contains(":in") && !inner.contains(":A"), "{inner}");
-    let none = scene.sandbox.output(&["analyze", "--within", "nowhere", run.to_str().unwrap()]);
-    assert!(none.stderr.contains("no range in the trace is called `nowhere`"), "{}", none.stderr);
+    for wish in ["nowhere", "in;nowhere"] {
+        let none = scene.sandbox.output(&["analyze", "--within", wish, run.to_str().unwrap()]);
+        assert!(none.stderr.contains("no range in the trace is called `nowhere`"), "{}", none.stderr);
+    }
 }
 
 /// nsys knows a range by its name alone, and this one is in two regions: it is not gated on it.

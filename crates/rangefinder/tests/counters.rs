@@ -412,16 +412,23 @@ fn the_budget_ends_it_and_what_there_is_stays() {
     let test = "the_budget_ends_it_and_what_there_is_stays";
     let body = r#"cp $REPORTS/kernel.ncu-rep "$out"; sleep 2
 echo '==PROF== Profiling "copy_kernel" - 0: 0%....50%....100% - 10 passes' >> "$log"
-trap 'exit 130' INT; sleep 60 & wait"#;
-    let Some(scene) = Scene::new(test, body, &["ncu.enable=true", "ncu.budget=2s", "--", "true"]) else {
-        return;
-    };
-    let (_, ran, manifest) = scene.run();
-    assert_eq!(verdicts(&manifest), [row("kernel replay", "partial", "budget-spent")], "{}", ran.stderr);
-    let pass = manifest["passes"].as_array().unwrap().iter().find(|pass| pass["name"] == "ncu").unwrap();
-    // Two seconds until the first launch, which the budget does not count, and the budget.
-    let wall = pass["wall_ms"].as_u64().unwrap();
-    assert!((4_000..20_000).contains(&wall), "{wall}");
+trap 'kill $!; exit 130' INT; sleep 60 & wait"#;
+    // A script's background job ignores SIGINT, by which ncu is ended.
+    for in_the_background in [false, true] {
+        let Some(mut scene) = Scene::new(test, body, &["ncu.enable=true", "ncu.budget=2s", "--", "true"])
+        else {
+            return;
+        };
+        if in_the_background {
+            scene.command = support::ignoring_interrupts(&scene.command);
+        }
+        let (_, ran, manifest) = scene.run();
+        assert_eq!(verdicts(&manifest), [row("kernel replay", "partial", "budget-spent")], "{}", ran.stderr);
+        let pass = manifest["passes"].as_array().unwrap().iter().find(|pass| pass["name"] == "ncu").unwrap();
+        // Two seconds until the first launch, which the budget does not count, and the budget.
+        let wall = pass["wall_ms"].as_u64().unwrap();
+        assert!((4_000..20_000).contains(&wall), "{wall}");
+    }
 }
 
 /// What broke off is not whole when nobody knows what whole would be.

@@ -79,4 +79,8 @@ fn a_library_that_is_none() {
     let ran = Ran::from(command.env("RANGEFINDER_CUPTI", sandbox.path("libcupti.so")).output().unwrap());
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(ran.stderr.contains("libcupti could not be loaded in the workload"), "{}", ran.stderr);
+    let manifest = sandbox.manifest();
+    let verdict = &manifest["verdicts"].as_array().unwrap().last().unwrap()["verdict"];
+    assert_eq!((&verdict["outcome"], &verdict["cause"]), (&"partial".into(), &"tool-broken".into()));
+    assert!(verdict["remedy"].as_str().unwrap().contains("RANGEFINDER_CUPTI"), "{verdict}");
 }

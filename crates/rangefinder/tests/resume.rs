@@ -4,7 +4,6 @@
 mod support;
 
 use std::process::Stdio;
-use std::time::Duration;
 
 use support::{Sandbox, eventually, manifest, signal, step};
 
@@ -17,13 +16,11 @@ fn a_killed_run_is_finished_by_resume() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    eventually("the workload is up", Duration::from_secs(10), || sandbox.path("starts").exists());
+    eventually("the workload is up", || sandbox.path("starts").exists());
     let run = sandbox.only_run();
     // What it says is ours to write down, a moment later.
     let log = run.join("workload/rehearsal/stdout.log");
-    eventually("its word is kept", Duration::from_secs(10), || {
-        std::fs::read_to_string(&log).is_ok_and(|text| text == "attempt\n")
-    });
+    eventually("its word is kept", || std::fs::read_to_string(&log).is_ok_and(|text| text == "attempt\n"));
     let busy = sandbox.output(&["resume", run.to_str().unwrap()]);
     assert!(
         busy.code == 2 && busy.stderr.contains("is being worked on by another rangefinder"),
@@ -49,7 +46,7 @@ fn an_interrupted_run_is_finished_by_resume() {
     let script = "echo started >> starts; while ! test -e go; do sleep 0.05; done";
     let child =
         sandbox.rangefinder(&["run", "-q", "--", "sh", "-c", script]).stderr(Stdio::null()).spawn().unwrap();
-    eventually("the workload is up", Duration::from_secs(10), || sandbox.path("starts").exists());
+    eventually("the workload is up", || sandbox.path("starts").exists());
     signal(child.id(), nix::sys::signal::Signal::SIGINT);
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
     sandbox.write("go", "");

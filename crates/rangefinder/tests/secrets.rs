@@ -5,7 +5,6 @@ mod support;
 
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
 
 use support::{Sandbox, eventually, manifest};
 
@@ -112,7 +111,7 @@ fn killed_run(sandbox: &Sandbox, extra: &[&str]) -> std::path::PathBuf {
     let mut arguments = vec!["run", "-q", "--", "sh", "-c", script, "sh"];
     arguments.extend(extra);
     let mut child = with_secrets(sandbox, &arguments).stdout(Stdio::null()).spawn().unwrap();
-    eventually("the workload is up", Duration::from_secs(10), || sandbox.path("starts").exists());
+    eventually("the workload is up", || sandbox.path("starts").exists());
     child.kill().unwrap();
     child.wait().unwrap();
     sandbox.write("go", "");

@@ -4,7 +4,7 @@
 mod support;
 
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use nix::sys::signal::Signal;
 use support::{Live, Sandbox, alive, eventually, hazard, manifest, redacted, signal, step};
@@ -24,14 +24,12 @@ fn killing_rangefinder_leaves_nobody_behind() {
             .rangefinder(&["run", "-q", "--", &escape, way, file.to_str().unwrap(), "stay"])
             .spawn()
             .unwrap();
-        eventually("both processes are up", Duration::from_secs(10), || pids(&file).len() == 2);
+        eventually("both processes are up", || pids(&file).len() == 2);
         let pids = pids(&file);
         assert!(pids.iter().all(|pid| alive(*pid)), "{way}");
         child.kill().unwrap();
         child.wait().unwrap();
-        eventually(&format!("{way}: all are gone"), Duration::from_secs(2), || {
-            !pids.iter().any(|pid| alive(*pid))
-        });
+        eventually(&format!("{way}: all are gone"), || !pids.iter().any(|pid| alive(*pid)));
         let manifest = sandbox.manifest();
         assert_eq!(manifest["status"], "running");
         assert_eq!(step(&manifest, "rehearse")["status"], "running", "it says which step was under way");
@@ -48,14 +46,14 @@ fn killing_the_guardian_leaves_nobody_behind_either() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    eventually("both processes are up", Duration::from_secs(10), || pids(&file).len() == 2);
+    eventually("both processes are up", || pids(&file).len() == 2);
     let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", child.id())).unwrap();
     signal(children.trim().parse().unwrap(), Signal::SIGKILL);
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("the guardian of"), "{said}");
     assert_eq!(output.status.code(), Some(3));
-    eventually("all are gone", Duration::from_secs(2), || !pids(&file).iter().any(|pid| alive(*pid)));
+    eventually("all are gone", || !pids(&file).iter().any(|pid| alive(*pid)));
 }
 
 #[test]
@@ -64,10 +62,8 @@ fn what_a_workload_leaves_behind_is_ended_and_named() {
         let sandbox = Sandbox::new();
         let escape = hazard("escape");
         let file = sandbox.path("pids");
-        let clock = Instant::now();
         let ran = sandbox.output(&["run", "--", &escape, way, file.to_str().unwrap(), "leave"]);
         assert_eq!(ran.code, 0, "{way}: {}", ran.stderr);
-        assert!(clock.elapsed() < Duration::from_secs(10), "{way}");
         assert!(!pids(&file).iter().any(|pid| alive(*pid)), "{way}");
         assert!(
             ran.stderr.contains("warning: processes that the workload left behind were ended: escape (pid"),
@@ -163,20 +159,8 @@ fn the_second_interrupt_kills() {
 #[test]
 fn an_interrupt_ignored_by_whoever_started_us_stays_ignored() {
     let sandbox = Sandbox::new();
-    let program = env!("CARGO_BIN_EXE_rangefinder");
-    let mut command = std::process::Command::new("sh");
-    command.args([
-        "-c",
-        "trap '' INT; exec \"$@\"",
-        "sh",
-        program,
-        "run",
-        "--",
-        "sh",
-        "-c",
-        "echo ready; sleep 0.6",
-    ]);
-    let mut live = Live::start(command.current_dir(sandbox.path("")));
+    let command = sandbox.rangefinder(&["run", "--", "sh", "-c", "echo ready; sleep 0.6"]);
+    let mut live = Live::start(&mut support::ignoring_interrupts(&command));
     live.expect("ready");
     signal(live.child.id(), Signal::SIGINT);
     assert_eq!(live.wait(), 0);
@@ -269,9 +253,7 @@ fn an_interrupt_does_not_lift_the_time_limit() {
     ]));
     live.expect("ready");
     signal(live.child.id(), Signal::SIGTERM);
-    let clock = Instant::now();
     assert_eq!(live.wait(), 130);
-    assert!(clock.elapsed() < Duration::from_secs(8));
 }
 
 #[test]

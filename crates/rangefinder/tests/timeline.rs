@@ -275,7 +275,7 @@ fn under_way(nsys: &Nsys, sandbox: &Sandbox, emit: &str) -> std::process::Child 
         "sleep=60000",
     ];
     let child = nsys.command(sandbox, &arguments).stderr(std::process::Stdio::null()).spawn().unwrap();
-    support::eventually("the workload runs under nsys", Duration::from_secs(30), || {
+    support::eventually("the workload runs under nsys", || {
         alive_in(&sandbox.path("")).iter().any(|line| line.starts_with(emit))
     });
     child
@@ -293,9 +293,7 @@ fn nobody_outlives_a_capture_that_is_killed() {
     let mut child = under_way(&nsys, &sandbox, &emit);
     child.kill().unwrap();
     child.wait().unwrap();
-    support::eventually("everyone is gone", Duration::from_secs(10), || {
-        alive_in(&sandbox.path("")).is_empty()
-    });
+    support::eventually("everyone is gone", || alive_in(&sandbox.path("")).is_empty());
 }
 
 /// An interrupt stops nsys, and what it has is still a report.

@@ -41,23 +41,31 @@ pub(crate) fn prove_in(
     })
 }
 
-/// Keeps what happens in the ranges that a gate means; false, and all of it, where there are none. A gated
-/// report has no range around its gate, and paths begin with it: those of a rehearsal are whole.
-pub fn keep_gated(trace: &mut Trace, wish: &str, rehearsed: Option<&Inventory>) -> bool {
+/// Keeps what happens in the ranges that a gate means, or all of it where there are none; says
+/// which parts of the gate mean nothing here. A gated report has no range around its gate, and
+/// paths begin with it: those of a rehearsal are whole.
+pub fn keep_gated(trace: &mut Trace, wish: &str, rehearsed: Option<&Inventory>) -> Vec<String> {
     let regions = analysis::regions(trace);
     let known = rehearsed.map_or(&regions, |inventory| &inventory.regions);
-    let meant: Vec<&Region> = wanted(wish, known).into_iter().flat_map(|wanted| wanted.regions).collect();
-    let whole = |region: &&Region| meant.iter().any(|meant| meant.path == region.path);
-    let cut = |region: &&Region| meant.iter().any(|meant| ends_with(meant, region));
-    let mut within: Vec<&Region> = regions.iter().filter(whole).collect();
-    if within.is_empty() {
-        within = regions.iter().filter(cut).collect();
+    let mut within: Vec<&Region> = Vec::new();
+    let mut missing = Vec::new();
+    for part in wanted(wish, known) {
+        let whole = |region: &&Region| part.regions.iter().any(|meant| meant.path == region.path);
+        let cut = |region: &&Region| part.regions.iter().any(|meant| ends_with(meant, region));
+        let mut found: Vec<&Region> = regions.iter().filter(whole).collect();
+        if found.is_empty() {
+            found = regions.iter().filter(cut).collect();
+        }
+        if found.is_empty() {
+            missing.push(part.text);
+        }
+        within.extend(found);
     }
     if within.is_empty() {
-        return false;
+        return vec![wish.to_owned()];
     }
     analysis::keep_within(trace, &within);
-    true
+    missing
 }
 
 /// The gate of nsys in a run, and what its rehearsal saw.

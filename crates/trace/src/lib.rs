@@ -20,5 +20,5 @@ pub use nsys::{NsysError, environment_values, read_nsys, read_nsys_bytes, read_n
 pub use nvtx::Kind;
 pub use open::{OpenError, capture_files, open, timeline_files};
 pub use sqlite::SqliteError;
-pub use tracer::{CUPTI_TAKEN, ReadError, read_tracer_bytes, read_tracer_files};
+pub use tracer::{CUPTI_NOT_LOADED, CUPTI_TAKEN, ReadError, read_tracer_bytes, read_tracer_files};
 pub use window::in_windows;

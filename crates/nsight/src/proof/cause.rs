@@ -53,13 +53,15 @@ impl Cause {
     /// What it makes of a capture by nsys.
     pub fn of_nsys(&self) -> crate::verdict::Cause {
         match self {
-            Self::NoSuchName { .. } | Self::List { .. } | Self::Semicolon | Self::Glob | Self::Notation => {
-                crate::verdict::Cause::NoSuchRange
-            }
+            Self::NoSuchName { .. } => crate::verdict::Cause::NoSuchRange,
             Self::OtherDomain { .. } => crate::verdict::Cause::WrongDomain,
             Self::Unregistered { .. } => crate::verdict::Cause::UnregisteredString,
             Self::Refused { .. } => crate::verdict::Cause::Refused,
-            Self::IsPushPop { .. }
+            Self::List { .. }
+            | Self::Semicolon
+            | Self::Glob
+            | Self::Notation
+            | Self::IsPushPop { .. }
             | Self::IsStartEnd { .. }
             | Self::Wide { .. }
             | Self::Unseen { .. }

@@ -132,11 +132,11 @@ fn keep_within(trace: &mut Trace, files: &[PathBuf], named: Option<&str>) -> Res
     match (named, run) {
         (Some(wish), run) => {
             let rehearsed = run.and_then(|(_, rehearsed)| rehearsed);
-            if !keep_gated(trace, wish, rehearsed.as_ref()) {
-                let there: Vec<String> =
-                    analysis::regions(trace).iter().take(8).map(|region| region.path.to_string()).collect();
+            let there: Vec<String> =
+                analysis::regions(trace).iter().take(8).map(|region| region.path.to_string()).collect();
+            if let Some(missing) = keep_gated(trace, wish, rehearsed.as_ref()).first() {
                 return Err(anyhow!(
-                    "no range in the trace is called `{wish}`\nhint: there are {}",
+                    "no range in the trace is called `{missing}`\nhint: there are {}",
                     if there.is_empty() { "none".to_owned() } else { there.join(", ") }
                 ));
             }

@@ -15,6 +15,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 pub use tools::{skip, tool};
 
+/// Far longer than anything takes, on a machine that has other things to do as well.
+const PATIENCE: Duration = Duration::from_secs(40);
+
 pub struct Sandbox {
     folder: tempfile::TempDir,
 }
@@ -149,6 +152,26 @@ pub fn hazard(name: &str) -> String {
     program.to_str().unwrap().to_owned()
 }
 
+/// The same, as a script's background job would start it.
+pub fn ignoring_interrupts(command: &Command) -> Command {
+    let mut through = Command::new("sh");
+    through
+        .args(["-c", "trap '' INT; exec \"$@\"", "sh"])
+        .arg(command.get_program())
+        .args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => through.env(name, value),
+            None => through.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        through.current_dir(folder);
+    }
+    through.stdin(Stdio::null());
+    through
+}
+
 /// For what must not run twice at once, in whichever test process: held until dropped.
 pub fn lock(name: &str) -> impl Drop {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.lock"));
@@ -165,10 +188,10 @@ pub fn alive(pid: i32) -> bool {
 }
 
 /// Waits until `condition` holds.
-pub fn eventually(what: &str, limit: Duration, mut condition: impl FnMut() -> bool) {
+pub fn eventually(what: &str, mut condition: impl FnMut() -> bool) {
     let clock = Instant::now();
     while !condition() {
-        assert!(clock.elapsed() < limit, "not within {limit:?}: {what}");
+        assert!(clock.elapsed() < PATIENCE, "not within {PATIENCE:?}: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
@@ -214,7 +237,7 @@ impl Live {
                 self.seen.drain(..at + text.len());
                 return;
             }
-            let left = Duration::from_secs(20).saturating_sub(clock.elapsed());
+            let left = PATIENCE.saturating_sub(clock.elapsed());
             match self.output.recv_timeout(left) {
                 Ok(bytes) => self.seen.push_str(&String::from_utf8_lossy(&bytes)),
                 Err(_) => panic!("`{text}` did not appear in: {}", self.seen),
@@ -226,7 +249,7 @@ impl Live {
         use std::os::unix::process::ExitStatusExt;
         drop(self.stdin.take());
         let mut ended = None;
-        eventually("the program ends", Duration::from_secs(30), || {
+        eventually("the program ends", || {
             ended = self.child.try_wait().unwrap();
             ended.is_some()
         });

@@ -20,7 +20,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
-use nix::sys::signal::{SigSet, Signal as NixSignal};
+use nix::sys::signal::{SigHandler, SigSet, Signal as NixSignal, signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::time::TimeValLike;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -119,7 +119,7 @@ fn start(launch: &Launch, descriptors: Vec<OwnedFd>) -> io::Result<Pid> {
             command.process_group(group);
         }
     }
-    before_exec(&mut command, launch.session == Session::Terminal);
+    before_exec(&mut command, launch.session == Session::Terminal, launch.heeds_interrupt);
     command.stdin(Stdio::from(stdin)).stdout(Stdio::from(stdout)).stderr(Stdio::from(stderr));
     let child = command.spawn()?;
     Ok(Pid::from_child(&child))
@@ -130,17 +130,22 @@ fn libc_ebadf() -> i32 {
 }
 
 /// What the child does before it becomes the program: it unblocks the signals
-/// that we block, and takes the foreground of its new terminal if it has one.
+/// that we block, heeds SIGINT again if that is how it will be stopped, and
+/// takes the foreground of its new terminal if it has one.
 ///
 /// It has a process group of its own below our session, and is not in ours,
 /// because the kernel ignores Ctrl-Z for a group with no parent in its session.
 #[allow(unsafe_code)]
-fn before_exec(command: &mut Command, take_foreground: bool) {
+fn before_exec(command: &mut Command, take_foreground: bool, heed_interrupt: bool) {
     let prepare = move || {
         if take_foreground {
             // Signals are still blocked: a background group that calls this
             // with SIGTTOU open would be stopped.
             tcsetpgrp(rustix::stdio::stdin(), rustix::process::getpid())?;
+        }
+        if heed_interrupt {
+            // SAFETY: the default action runs no code of ours.
+            unsafe { signal(NixSignal::SIGINT, SigHandler::SigDfl) }?;
         }
         SigSet::empty().thread_set_mask()?;
         Ok(())

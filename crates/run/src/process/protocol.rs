@@ -31,6 +31,8 @@ pub(super) struct Launch {
     pub(super) env: Vec<(OsString, OsString)>,
     pub(super) cwd: PathBuf,
     pub(super) session: Session,
+    /// SIGINT ends the child even where whoever started us ignores it.
+    pub(super) heeds_interrupt: bool,
     /// How long descendants may outlive the child before they are ended.
     pub(super) linger_ms: u64,
     /// How long everyone may take to end once the child was told to.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::protocol::{Launch, Session, send_launch};
 use super::pump::{HashedFile, Keep, LogOutcome, Pump};
-use super::spec::{Output, Route, Spec};
+use super::spec::{Output, Route, Spec, StopBy};
 use super::supervise::SuperviseError;
 use super::terminal::{Pty, UserTerminal, is_terminal};
 use crate::secrets::StreamScrubber;
@@ -133,11 +133,14 @@ impl Streams {
         socket: &mut UnixStream,
         program: &str,
     ) -> Result<(Option<User>, ChildSide), SuperviseError> {
+        let stopped_by_interrupt = spec.stop.as_ref().is_some_and(|stop| stop.by == StopBy::Int);
         let launch = Launch {
             argv: spec.argv.clone(),
             env: spec.env.clone(),
             cwd: spec.cwd.clone(),
             session: self.session,
+            // In our own group the terminal's Ctrl-C would reach it, too.
+            heeds_interrupt: stopped_by_interrupt && !matches!(self.session, Session::Shared(_)),
             linger_ms: spec.linger.as_millis() as u64,
             grace_ms: spec.grace.as_millis() as u64,
             unlink: spec.unlink.clone(),

@@ -238,10 +238,7 @@ impl Reader<'_> {
             Some(stopped::TAKEN) => {
                 say(CUPTI_TAKEN.to_owned(), true);
             }
-            Some(stopped::NO_LIBRARY) => say(
-                "libcupti could not be loaded in the workload: nothing of the GPU was recorded".to_owned(),
-                true,
-            ),
+            Some(stopped::NO_LIBRARY) => say(CUPTI_NOT_LOADED.to_owned(), true),
             Some(stopped::NO_WAY_OUT) => {
                 let text = "the tracer could not make room for another profiler here, and recorded nothing of the GPU";
                 say(text.to_owned(), true);
@@ -266,6 +263,9 @@ impl Reader<'_> {
 /// What a trace says that another client of CUPTI has cut short.
 pub const CUPTI_TAKEN: &str =
     "another profiler in the workload took CUPTI over: what the GPU did from then on is missing";
+/// What a trace says that was written beside a libcupti that is none.
+pub const CUPTI_NOT_LOADED: &str =
+    "libcupti could not be loaded in the workload: nothing of the GPU was recorded";
 /// Less is not worth a word.
 const MOST_DRIFT_NS: i64 = 20_000;
 /// After this a launch may be counted under the wrong region.

@@ -2,7 +2,7 @@
 
 mod gpu;
 
-pub use gpu::CUPTI_TAKEN;
+pub use gpu::{CUPTI_NOT_LOADED, CUPTI_TAKEN};
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use counters::Report;
-use nsight::ncu::{Capture, Case, Ending, FIRST_LAUNCH, Wanted, command, judge, told_by, unknown_error};
+use nsight::ncu::{
+    Capture, Case, Ending, FIRST_LAUNCH, ReplayMode, Wanted, command, judge, progress, told_by, unknown_error,
+};
 use nsight::verdict::{Cause, Outcome, Verdict};
 
 use super::super::begin::RunError;
@@ -54,6 +56,7 @@ pub(super) fn attempt(
     let (mut report, mut log, mut printed) = (None, String::new(), String::new());
     let (mut unreadable, mut ending) = (None, Ending::Well);
     let mut budget = run.resolved.config.ncu.budget.map(|budget| budget.0);
+    let mut measuring = Duration::ZERO;
     for (at, one) in rung.runs.iter().enumerate() {
         let name = name(number, at, rung.runs.len());
         let finished = match capture(run, tool, rung, one, &name, budget, context) {
@@ -69,7 +72,9 @@ pub(super) fn attempt(
         printed.push_str(&text_of(&logs_of(&folder, &name).join("stderr.log")));
         // What is left of it is for the next run.
         let took = finished.wall.saturating_sub(finished.seen_after.unwrap_or(finished.wall));
-        budget = budget.map(|budget| budget.saturating_sub(took.saturating_sub(run.own_time())));
+        let took = took.saturating_sub(run.own_time());
+        budget = budget.map(|budget| budget.saturating_sub(took));
+        measuring += took;
         let file = folder.join(format!("{name}.ncu-rep"));
         if file.is_file() {
             match counters::read_ncu_report(&file) {
@@ -91,7 +96,7 @@ pub(super) fn attempt(
     }
     let trace = run.inventory.as_ref().map(|inventory| &inventory.trace);
     let kernels = trace.map(|trace| trace.activities.kernels() as u64).filter(|kernels| *kernels > 0);
-    let verdict = judge(&Case {
+    let mut verdict = judge(&Case {
         replay: rung.replay,
         report: report.as_ref(),
         told: &told_by(&log, &printed),
@@ -104,7 +109,29 @@ pub(super) fn attempt(
         any_thread: rung.any_thread,
         log: last_lines(&log),
     });
+    if ending == Ending::BudgetSpent
+        && rung.replay == ReplayMode::Kernel
+        && let Some(planned) = rung.planned
+        && let Some(enough) = enough(measuring, progress(&log).done, planned)
+    {
+        verdict.remedy = Some(enough);
+    }
     Ok(Attempted { verdict, report })
+}
+
+/// The budget that the whole plan would have taken, at the pace of what was measured.
+fn enough(measuring: Duration, done: u64, planned: u64) -> Option<String> {
+    let each = measuring.as_secs_f64() / done as f64;
+    // A tenth more, since no two launches take the same.
+    let all = each * planned as f64 * 1.1;
+    (done > 0 && done < planned).then(|| {
+        let budget =
+            if all > 120.0 { format!("{:.0}m", (all / 60.0).ceil()) } else { format!("{:.0}s", all.ceil()) };
+        format!(
+            "a launch took {each:.1} s here: all {planned} need about `ncu.budget={budget}`; or ask for less \
+             (`ncu.sections`, `ncu.top_kernels`)"
+        )
+    })
 }
 
 /// `run`, and a number where there is more than one.
@@ -206,4 +233,21 @@ fn logs_of(folder: &Path, name: &str) -> PathBuf {
 
 fn text_of(file: &Path) -> String {
     String::from_utf8_lossy(&std::fs::read(file).unwrap_or_default()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_budget_that_would_do() {
+        let told = |seconds, done, planned| enough(Duration::from_secs(seconds), done, planned);
+        let remedy = told(100, 10, 30).unwrap();
+        assert!(
+            remedy.starts_with("a launch took 10.0 s here: all 30 need about `ncu.budget=6m`"),
+            "{remedy}"
+        );
+        assert!(told(10, 10, 30).unwrap().contains("`ncu.budget=33s`"));
+        assert_eq!((told(100, 0, 30), told(100, 30, 30)), (None, None));
+    }
 }

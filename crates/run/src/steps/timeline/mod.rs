@@ -21,6 +21,8 @@ use capture::{Attempted, attempt};
 
 const TOOL: &str = "nsys";
 const TRACER: &str = "tracer";
+const ANOTHER_CUPTI: &str =
+    "name another with RANGEFINDER_CUPTI; `rangefinder doctor` shows the libcupti that is used";
 const LESS: &str = "a shorter run loses less; `rangefinder doctor` shows the libcupti that is used";
 
 /// One way to capture.
@@ -106,10 +108,13 @@ fn by_the_tracer(run: &mut Run, asked_for: bool) -> Option<StepResult> {
         trace.diagnostics.iter().filter(|said| said.lost).map(|said| said.text.clone()).collect();
     let text = format!("{kernels} kernels, {} CUDA calls, {} ranges", trace.calls.len(), trace.ranges.len());
     let outcome = if lost.is_empty() { Outcome::Captured } else { Outcome::Partial };
-    let verdict = if lost.iter().any(|text| text == trace::CUPTI_TAKEN) {
-        Verdict::new(outcome, Some(Cause::CuptiInUse), format!("{text}: {}", trace::CUPTI_TAKEN))
-    } else if lost.is_empty() {
+    let has_lost = |what: &str| lost.iter().any(|text| text == what);
+    let verdict = if lost.is_empty() {
         Verdict::new(outcome, None, text)
+    } else if has_lost(trace::CUPTI_TAKEN) {
+        Verdict::new(outcome, Some(Cause::CuptiInUse), format!("{text}: {}", trace::CUPTI_TAKEN))
+    } else if has_lost(trace::CUPTI_NOT_LOADED) {
+        Verdict::new(outcome, Some(Cause::ToolBroken), text).with_remedy(ANOTHER_CUPTI)
     } else {
         Verdict::new(outcome, Some(Cause::RecordsLost), text).with_remedy(LESS)
     };
