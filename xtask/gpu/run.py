@@ -278,6 +278,23 @@ def budget(bench):
         print(text[-3000:])
 
 
+def pace(bench):
+    """Replays that take longer than foreseen: all sections, which the plan does not know of."""
+    program = [sys.executable, f"{HERE}/llama.py", "1"]
+    asked = ["stage1.enable=false", "nsys.enable=false", "ncu.enable=true", "-p", "ncu.quick", "ncu.extra_args=['--set','full']",
+             "ncu.launches_per_kernel=8", "ncu.budget=60s"]
+    code, text, run = bench.run("llama-pace", asked, program)
+    rows, manifest = verdicts(run)
+    passes = [entry for entry in manifest["passes"] if entry["name"].split("-")[0] == "ncu"]
+    replays = [(entry["wall_ms"] - entry["began_after_ms"]) / 1e3 for entry in passes]
+    expected = [("kernel replay", "partial", "budget-spent"), ("kernel replay of fewer launches", "captured", None)]
+    told = [line for line in text.splitlines() if "of the kernels' time" in line or "given up" in line or "which stand for" in line]
+    check(code == 0 and rows == expected, f"{rows}, {replays} s from the first launch on")
+    print("\n".join(f"        {line}" for line in told))
+    if code:
+        print(text[-3000:])
+
+
 PYTHON = os.path.abspath(f"{HERE}/../../python")
 FILES = ["summary.txt", "report.html", "report.md", "kernels.md", "operators.md", "stakeholder_summary.md", "report.json",
          "trace.perfetto", "csv/kernels.csv", "csv/regions.csv", "csv/stages.csv", "csv/idle.csv", "csv/bounds.csv", "csv/roofline.csv"]
@@ -509,7 +526,7 @@ def overhead(bench):
     check(ratio["tracer, NVTX only"][0] <= 1.02, "target: NVTX only at most 1.02")
 
 
-SECTIONS = {"demo": demo, "equality": equality, "hazards": hazards, "profiler": profiler, "replay": replay, "selection": selection, "counters": counters, "ladder": ladder, "budget": budget, "reports": reports, "llama": llama, "others": others, "gates": gates, "conflict": conflict, "devices": devices, "overhead": overhead}
+SECTIONS = {"demo": demo, "equality": equality, "hazards": hazards, "profiler": profiler, "replay": replay, "selection": selection, "counters": counters, "ladder": ladder, "budget": budget, "pace": pace, "reports": reports, "llama": llama, "others": others, "gates": gates, "conflict": conflict, "devices": devices, "overhead": overhead}
 
 
 def main():

@@ -104,6 +104,7 @@ case "$1" in
 --version|--list-*|--query-*) exec "{real}" "$@";;
 esac
 printf '%s\n' "$*" >> "{calls}"
+arguments="$*"
 while true; do
   case "$1" in
   --export) out=$2; shift 2;;
@@ -429,6 +430,41 @@ trap 'kill $!; exit 130' INT; sleep 60 & wait"#;
         let wall = pass["wall_ms"].as_u64().unwrap();
         assert!((4_000..20_000).contains(&wall), "{wall}");
     }
+}
+
+/// Replays that are far slower than foreseen: fewer are chosen, by the pace of the first.
+#[test]
+fn the_first_launches_tell_how_many_fit() {
+    let test = "the_first_launches_tell_how_many_fit";
+    let body = r#"cp $REPORTS/kernel.ncu-rep "$out"
+echo '==PROF== Profiling "tiny_kernel" - 0: 0%....50%....100% - 18 passes' >> "$log"
+grep -q -- '--launch-count 1 ' <<< "$arguments" && exit
+echo -n '==PROF== Profiling "tiny_kernel" - 1: 0%....' >> "$log"
+trap 'kill $!; exit 130' INT; sleep 60 & wait"#;
+    let program = ["--", "EMIT", "inject", "push=A", "push=A1", "gpu=400", "pop", "pop"];
+    let mut arguments = vec!["ncu.enable=true", "ncu.budget=25s", "ncu.launches_per_kernel=20"];
+    arguments.extend(program);
+    let Some(mut scene) = Scene::new(test, body, &arguments) else { return };
+    scene.command.env("RANGEFINDER_CUPTI", fake_cupti(test));
+    let (sandbox, ran, manifest) = scene.run();
+    let expected = [
+        row("kernel replay", "partial", "budget-spent"),
+        row("kernel replay of fewer launches", "captured", ""),
+    ];
+    assert_eq!(verdicts(&manifest), expected, "{}", ran.stderr);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let told = |text: &str| assert!(ran.stderr.contains(text), "{text}: {}", ran.stderr);
+    told("20 launches of 1 kind for 100 % of the kernels' time");
+    told("ncu, kernel replay: partial: given up: 1 of 20 launches after 1");
+    told("times as slow as foreseen, and all do not fit `ncu.budget`");
+    told("next: kernel replay of fewer launches");
+    told("1 launch of 1 kind for 100 % of the kernels' time");
+    let plan = std::fs::read(sandbox.only_run().join("ncu/plan.json")).unwrap();
+    let plan: Value = serde_json::from_slice(&plan).unwrap();
+    assert_eq!(plan["invocations"][0]["launches"], 1);
+    // What was measured before is not lost: each report has 36 launches.
+    let table = std::fs::read_to_string(sandbox.only_run().join("ncu/raw.csv")).unwrap();
+    assert_eq!(table.lines().filter(|line| line.contains(",toy,")).count(), 72);
 }
 
 /// What broke off is not whole when nobody knows what whole would be.

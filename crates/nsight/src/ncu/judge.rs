@@ -25,8 +25,9 @@ pub struct WantedRegion {
 }
 
 /// How the program ended under ncu.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Ending {
+    #[default]
     Well,
     Failed(i32),
     Interrupted,

@@ -12,6 +12,7 @@ mod pace;
 mod plan;
 mod probe;
 mod replay;
+mod schedule;
 mod window;
 
 pub use choose::{Unknown, Wanted, choose};
@@ -25,3 +26,4 @@ pub use pace::Pace;
 pub use plan::{Chosen, Covered, Demand, Invocation, Part, Plan, plan};
 pub use probe::{Probe, Section, Set, metrics, sections, sets};
 pub use replay::{Cost, Refused, Replay, range_replay};
+pub use schedule::{Milestone, Schedule};

@@ -20,6 +20,12 @@ impl Default for Pace {
 }
 
 impl Pace {
+    /// So many times as slow.
+    #[must_use]
+    pub fn slower(&self, times: f64) -> Self {
+        Self { launch_s: self.launch_s * times, pass_s: self.pass_s * times, seen_s: self.seen_s * times }
+    }
+
     /// One launch of a kernel that runs for `gpu_ns`.
     pub fn seconds(&self, passes: u32, gpu_ns: i64) -> f64 {
         let passes = f64::from(passes);

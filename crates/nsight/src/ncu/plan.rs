@@ -20,6 +20,7 @@ use serde::Serialize;
 use super::classes::Classes;
 use super::command::Selection;
 use super::pace::Pace;
+use super::schedule::Schedule;
 use super::window::{each, narrowest};
 
 /// So many invocations at most: each runs the whole program.
@@ -91,6 +92,8 @@ pub struct Invocation {
     /// Results that it will leave.
     pub launches: u64,
     pub seconds: f64,
+    #[serde(skip)]
+    pub schedule: Schedule,
 }
 
 /// One kind, how many of its launches are measured, and how many launches and how much of the
@@ -211,7 +214,8 @@ impl<'a> Planner<'a> {
         let select = |count: usize| {
             let (selection, picks) = self.select(&wanted[..count], grain);
             let seconds = self.demand.pace.watching(self.demand.seen) + self.seconds(&picks);
-            (Invocation { selection, launches: picks.len() as u64, seconds }, picks)
+            let schedule = self.schedule(&picks);
+            (Invocation { selection, launches: picks.len() as u64, seconds, schedule }, picks)
         };
         let fits = |found: &(Invocation, Vec<usize>)| left.is_none_or(|left| found.0.seconds <= left);
         if wanted.is_empty() {
@@ -374,8 +378,23 @@ impl<'a> Planner<'a> {
     }
 
     fn seconds(&self, picks: &[usize]) -> f64 {
+        picks.iter().map(|launch| self.replays(*launch)).sum()
+    }
+
+    /// What the replays of one launch take.
+    fn replays(&self, launch: usize) -> f64 {
         let Demand { pace, passes, launches, .. } = self.demand;
-        picks.iter().map(|launch| pace.seconds(*passes, launches.gpu_ns[*launch])).sum()
+        pace.seconds(*passes, launches.gpu_ns[launch])
+    }
+
+    fn schedule(&self, picks: &[usize]) -> Schedule {
+        let Demand { pace, launches, seen, .. } = self.demand;
+        // Launches that are not chosen from lie between the others, evenly.
+        let each = pace.watching(*seen) / launches.sequence.len().max(1) as f64;
+        let mut picks = picks.to_vec();
+        picks.sort_unstable();
+        let made = |launch: usize| launches.at_ns[launch] as f64 / 1e9 + each * launch as f64;
+        Schedule::of(picks.into_iter().map(|launch| (made(launch), self.replays(launch))))
     }
 
     fn covered_parts(&self, picks: &[usize]) -> Vec<Covered> {

@@ -25,5 +25,5 @@ pub use guardian::{GUARDIAN_ARGUMENT, guardian_main};
 pub use protocol::{Ending, Leftover, Usage};
 pub use pump::LogOutcome;
 pub use signals::Signals;
-pub use spec::{Finished, Output, Reason, Route, Seen, Spec, Stop, StopBy};
+pub use spec::{Finished, Milestone, Output, Reason, Route, Seen, Spec, Stop, StopBy};
 pub use supervise::{SuperviseError, supervise};

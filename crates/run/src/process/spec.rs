@@ -81,7 +81,16 @@ pub struct Stop {
     pub after: Duration,
     /// The clock begins when this is seen, not with the child.
     pub once: Option<Seen>,
+    /// Sooner, unless it was seen often enough by then.
+    pub milestone: Option<Milestone>,
     pub by: StopBy,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Milestone {
+    /// By the clock of the stop.
+    pub after: Duration,
+    pub times: usize,
 }
 
 /// A text in a file that grows.
@@ -92,8 +101,9 @@ pub struct Seen {
 }
 
 impl Seen {
-    pub(super) fn is_there(&self) -> bool {
-        std::fs::read(&self.file).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(self.text))
+    pub(super) fn times(&self) -> usize {
+        let bytes = std::fs::read(&self.file).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).matches(self.text).count()
     }
 }
 

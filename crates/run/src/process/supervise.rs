@@ -87,6 +87,7 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
         ending: None,
         ended_by_us: None,
         seen_at: None,
+        on_time: false,
         kill_at: None,
         stop_command: None,
         killed: false,

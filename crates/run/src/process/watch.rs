@@ -10,7 +10,7 @@ use rustix::process::Signal;
 
 use super::protocol::{Ending, Leftover, News, Order, Session, Usage, receive, send};
 use super::signals::{Received, Signals};
-use super::spec::{Reason, Seen, Spec, StopBy};
+use super::spec::{Reason, Seen, Spec, Stop, StopBy};
 use super::streams::User;
 use super::supervise::supervise;
 use super::terminal::{resize, typed_interrupts};
@@ -58,6 +58,8 @@ pub(super) struct Watch<'a> {
     pub(super) ended_by_us: Option<Reason>,
     /// What starts the clock of the stop was seen.
     pub(super) seen_at: Option<Instant>,
+    /// The milestone of the stop is behind us.
+    pub(super) on_time: bool,
     pub(super) kill_at: Option<Instant>,
     pub(super) stop_command: Option<std::thread::JoinHandle<Option<String>>>,
     pub(super) killed: bool,
@@ -175,11 +177,22 @@ impl Watch<'_> {
             return None;
         }
         let timeout = self.spec.timeout.map(|timeout| self.clock + timeout);
-        let stop = self.spec.stop.as_ref().and_then(|stop| {
-            let begins = if stop.once.is_some() { self.seen_at } else { Some(self.clock) };
-            Some(begins? + stop.after)
-        });
-        timeout.into_iter().chain(stop).min()
+        timeout.into_iter().chain(self.stop_at()).min()
+    }
+
+    fn stop_at(&self) -> Option<Instant> {
+        let stop = self.spec.stop.as_ref()?;
+        let begins = if stop.once.is_some() { self.seen_at? } else { self.clock };
+        let milestone = stop.milestone.filter(|_| !self.on_time);
+        Some(begins + milestone.map_or(stop.after, |milestone| milestone.after))
+    }
+
+    /// Whether the milestone is reached where it is due.
+    fn is_on_time(&self, now: Instant) -> bool {
+        let stop = self.spec.stop.as_ref();
+        let due = stop.filter(|_| !self.on_time && self.stop_at().is_some_and(|at| now >= at));
+        let Some(Stop { once: Some(seen), milestone: Some(milestone), .. }) = due else { return false };
+        seen.times() >= milestone.times
     }
 
     /// What is still to be seen before the clock of the stop begins.
@@ -190,9 +203,10 @@ impl Watch<'_> {
 
     fn look_at_clock(&mut self) {
         let now = Instant::now();
-        if self.awaited().is_some_and(Seen::is_there) {
+        if self.awaited().is_some_and(|seen| seen.times() > 0) {
             self.seen_at = Some(now);
         }
+        self.on_time |= self.is_on_time(now);
         if self.next_deadline().is_none_or(|deadline| now < deadline) {
             return;
         }

@@ -102,7 +102,7 @@ fn stop_of(config: &Config) -> Option<Stop> {
         StopWith::Int => StopBy::Int,
         StopWith::Command => StopBy::Command(config.capture.stop_command.iter().map(Into::into).collect()),
     };
-    Some(Stop { after: delay + duration, once: None, by })
+    Some(Stop { after: delay + duration, once: None, milestone: None, by })
 }
 
 /// Variables that mean something only during the pass.

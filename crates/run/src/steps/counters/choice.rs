@@ -51,6 +51,21 @@ pub(super) struct Given<'a> {
     pub(super) wanted: &'a Wanted,
     /// What the program takes without a profiler.
     pub(super) wall: Duration,
+    pub(super) allowance: Allowance,
+}
+
+/// What ncu may take, and how fast it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Allowance {
+    pub(super) budget: Option<Duration>,
+    pub(super) pace: Pace,
+}
+
+impl Allowance {
+    /// Before anything was measured.
+    pub(super) fn of(config: &NcuConfig) -> Self {
+        Self { budget: config.budget.map(|budget| budget.0), pace: Pace::default() }
+    }
 }
 
 /// A plan, or a word on why there is none.
@@ -109,21 +124,29 @@ pub(super) fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
     if parts.is_empty() {
         parts.push(Part { name: "the program".to_owned(), inside: vec![true; launches.sequence.len()] });
     }
-    let planned = |visible: &[bool]| {
+    let planned_of = |samples: u64, visible: &[bool]| {
         plan(&Demand {
             launches: &launches,
             parts: &parts,
             share: wanted_share,
             most,
-            samples: count,
+            samples,
             by_launch_shape: given.by_launch_shape,
             passes: passes(given.wanted),
-            pace: Pace::default(),
-            budget_s: given.config.budget.map(|budget| budget.0.as_secs_f64()),
+            pace: given.allowance.pace,
+            budget_s: given.allowance.budget.map(|budget| budget.as_secs_f64()),
             wall_s: given.wall.as_secs_f64(),
             seen: all.sequence.len(),
             visible,
         })
+    };
+    // Rather one launch of each kernel than several of a few.
+    let planned = |visible: &[bool]| {
+        let plan = planned_of(count, visible);
+        let single = (count > 1 && plan.covered + 0.005 < plan.covered_without_budget)
+            .then(|| planned_of(1, visible))
+            .filter(|single| single.covered > plan.covered + 0.005);
+        single.unwrap_or(plan)
     };
     let mut plan = planned(&[]);
     let mut within = false;
@@ -139,7 +162,7 @@ pub(super) fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
         }
     }
     if plan.invocations.is_empty() {
-        let budget = given.config.budget.map_or(0.0, |budget| budget.0.as_secs_f64());
+        let budget = given.allowance.budget.map_or(0.0, |budget| budget.as_secs_f64());
         return Ok(Choice::NoTime(format!("`ncu.budget` of {budget:.0} s is too short for a single launch")));
     }
     notes.extend(graphs(given.trace));

@@ -1,12 +1,13 @@
 //! Step 6: the hardware counters by ncu, judged by what is in the report, one rung after the
 //! other.
 
+mod by_range;
 mod capture;
 mod choice;
 mod rungs;
 mod wanted;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 use std::time::Duration;
 
@@ -31,7 +32,7 @@ use crate::rehearsal::Inventory;
 use crate::rundir::{StepName, StepStatus};
 use crate::workload::words_of;
 use capture::{Attempted, Tool, attempt};
-use rungs::{Rung, rungs};
+use rungs::{Rung, rungs, with_fewer};
 pub(super) use wanted::check_names;
 use wanted::{Names, names, there};
 
@@ -176,6 +177,7 @@ fn launches_text(
         by_launch_shape: ncu.probe.options.counts_by_launch_shape(),
         wanted,
         wall,
+        allowance: choice::Allowance::of(config),
     });
     match choice {
         Ok(choice::Choice::Planned { notes, .. }) => notes.join("; "),
@@ -278,22 +280,34 @@ fn climb_down(
     asked_for: bool,
     context: &mut Context<'_>,
 ) -> Result<StepResult, RunError> {
-    let mut rungs = rungs.into_iter().enumerate().peekable();
-    while let Some((number, rung)) = rungs.next() {
-        let Attempted { verdict, report } = match &rung.foretold {
+    let tool = Tool { ncu, wanted };
+    let mut rungs = VecDeque::from(rungs);
+    let mut number = 0;
+    let mut before = None;
+    while let Some(rung) = rungs.pop_front() {
+        number += 1;
+        let Attempted { verdict, report, instead } = match &rung.foretold {
             // The rehearsal has said that it cannot work: the program is not run for it.
-            Some(verdict) => Attempted { verdict: verdict.clone(), report: None },
-            None => attempt(run, Tool { ncu, wanted }, &rung, number + 1, context)?,
+            Some(verdict) => Attempted::nothing(verdict.clone()),
+            None => attempt(run, tool, &rung, number, context)?,
         };
         record(run, TOOL, &rung.name, &verdict);
         let stopped = context.signals.interrupted();
         if let Some(report) =
             report.filter(|_| matches!(verdict.outcome, Outcome::Captured | Outcome::Partial))
         {
-            run.counters = Some(keep(run, report)?);
+            let report = Report::joined(before.take().into_iter().chain([report]));
+            run.counters = report.map(|report| keep(run, report)).transpose()?;
         }
         if stopped {
             return Ok(StepResult::Interrupted(told(&verdict)));
+        }
+        if let Some(allowance) = instead
+            && let Some(fewer) = with_fewer(run, tool, &proofs(run), (&rung, &verdict), allowance, context)?
+        {
+            before = run.counters.as_ref().map(|counted| counted.report.clone());
+            rungs.push_front(fewer);
+            continue;
         }
         match verdict.outcome {
             Outcome::Captured => {
@@ -304,8 +318,8 @@ fn climb_down(
             Outcome::Partial => return Ok(StepResult::Failed { why: told(&verdict), asked_for }),
             Outcome::Missed | Outcome::Failed => {}
         }
-        match rungs.peek().filter(|_| another_way_may_help(&verdict)) {
-            Some((_, next)) => {
+        match rungs.front().filter(|_| another_way_may_help(&verdict)) {
+            Some(next) => {
                 run.warn(stepped_down(TOOL, &rung.name, &verdict, &next.name), context);
             }
             None => return Ok(StepResult::Failed { why: told(&verdict), asked_for }),

@@ -8,16 +8,20 @@
 use std::path::Path;
 use std::time::Duration;
 
-use analysis::{Region, launch_groups, launches_in, windows_within};
-use nsight::ncu::{Entry, Gate, NameBase, Pace, Plan, ReplayMode, Selection, Wanted, WantedRegion, verdict};
+use analysis::{Region, launch_groups, launches_in};
+use nsight::ncu::{Entry, Gate, NameBase, Plan, ReplayMode, Selection, Wanted, WantedRegion, verdict};
 use nsight::verdict::{Cause, Outcome, Verdict};
 use nsight::{Proof, Remedy, wanted};
-use nvtx::{Kind, NcuGate, OpenRanges, ncu_expression};
-use trace::{Trace, in_windows};
+use nvtx::{Kind, NcuGate, OpenRanges};
+use trace::Trace;
 
 use super::super::begin::RunError;
 use super::super::flow::{Context, Run};
-use super::choice::{Choice, Given, choose_launches, has_kernels, outermost, passes};
+use super::super::verdicts::stepped_down;
+use super::TOOL;
+use super::by_range::{by_range, include_of, too_long};
+use super::capture::Tool;
+use super::choice::{Allowance, Choice, Given, choose_launches, has_kernels, outermost};
 use crate::config::CaptureRange;
 use crate::events::Event;
 use crate::ncu::{Ncu, read_plan};
@@ -36,6 +40,12 @@ pub(super) struct Rung {
     pub(super) planned: Option<u64>,
     /// The launches that were chosen, if they were.
     pub(super) plan: Option<Plan>,
+    /// What the replays may take.
+    pub(super) budget: Option<Duration>,
+    /// Chosen by the pace of this program, not by that of others.
+    pub(super) calibrated: bool,
+    /// Everywhere; what is in the ranges that were named is sorted out afterwards.
+    pub(super) open: bool,
     pub(super) regions: Vec<WantedRegion>,
     /// Ranges of other threads count as well.
     pub(super) any_thread: bool,
@@ -69,43 +79,59 @@ pub(super) fn rungs(
     if mode == ReplayMode::AppRange {
         rungs.push(by_range(run, ncu, wanted, &setting, ReplayMode::AppRange));
     }
-    let by_kernel = match kernels(run, ncu, wanted, &setting, true)? {
+    let allowance = Allowance::of(&run.resolved.config.ncu);
+    let by_kernel = match kernels(run, ncu, wanted, &setting, allowance)? {
         Ok(by_kernel) => by_kernel,
         Err(why) if rungs.is_empty() => return Ok(Err(why)),
         Err(_) => return Ok(Ok(rungs)),
     };
-    for note in &by_kernel.notes {
-        context.observer.see(&Event::Note { text: note.clone() });
-    }
+    by_kernel.tell(context);
     if mode == ReplayMode::Application {
         let mut rung = by_kernel.rung(ReplayMode::Application, &setting, "application replay");
         rung.foretold = too_long(run, wanted, 1);
         rungs.push(rung);
     }
     rungs.push(by_kernel.rung(ReplayMode::Kernel, &setting, "kernel replay"));
-    if by_kernel.gate.is_some()
-        && let Ok(ungated) = kernels(run, ncu, wanted, &setting, false)?
-    {
-        rungs.push(ungated.rung(ReplayMode::Kernel, &setting, "kernel replay without a gate"));
-    }
     // What is not in the ranges that were named is sorted out afterwards; where they are not
     // known, nobody could.
-    if matches!(setting.gate, Gate::Ranges(_)) && !setting.regions.is_empty() {
-        let open = Setting { gate: Gate::None, ..setting };
-        if let Ok(ungated) = kernels(run, ncu, wanted, &open, false)? {
+    let named = matches!(setting.gate, Gate::Ranges(_)) && !setting.regions.is_empty();
+    if by_kernel.gate.is_some() || named {
+        let open = setting.opened();
+        if let Ok(ungated) = kernels(run, ncu, wanted, &open, allowance)? {
             rungs.push(ungated.rung(ReplayMode::Kernel, &open, "kernel replay without a gate"));
         }
     }
     Ok(Ok(rungs))
 }
 
+/// After a rung that was given up: the same way with as many launches as are allowed now; none if
+/// not one is.
+pub(super) fn with_fewer(
+    run: &mut Run,
+    Tool { ncu, wanted }: Tool<'_>,
+    proofs: &[Proof],
+    (rung, verdict): (&Rung, &Verdict),
+    allowance: Allowance,
+    context: &mut Context<'_>,
+) -> Result<Option<Rung>, RunError> {
+    let setting = Setting::of(run, ncu, proofs);
+    let setting = if rung.open { setting.opened() } else { setting };
+    let Ok(by_kernel) = kernels(run, ncu, wanted, &setting, allowance)? else { return Ok(None) };
+    let fewer = by_kernel.rung(ReplayMode::Kernel, &setting, "kernel replay of fewer launches");
+    run.warn(stepped_down(TOOL, &rung.name, verdict, &fewer.name), context);
+    by_kernel.tell(context);
+    Ok(Some(Rung { calibrated: true, ..fewer }))
+}
+
 /// What all rungs have in common.
-struct Setting {
-    gate: Gate,
-    regions: Vec<Region>,
-    wanted: Vec<WantedRegion>,
-    any_thread: bool,
-    wall: Duration,
+pub(super) struct Setting {
+    pub(super) gate: Gate,
+    /// Without a gate, whatever ranges there are.
+    pub(super) open: bool,
+    pub(super) regions: Vec<Region>,
+    pub(super) wanted: Vec<WantedRegion>,
+    pub(super) any_thread: bool,
+    pub(super) wall: Duration,
 }
 
 impl Setting {
@@ -136,7 +162,11 @@ impl Setting {
         } else {
             includes(run, proofs)
         };
-        Self { gate, regions, wanted, any_thread, wall: run.own_time() }
+        Self { gate, open: false, regions, wanted, any_thread, wall: run.own_time() }
+    }
+
+    fn opened(self) -> Self {
+        Self { gate: Gate::None, open: true, ..self }
     }
 }
 
@@ -185,116 +215,23 @@ fn includes(run: &Run, proofs: &[Proof]) -> Gate {
     Gate::Ranges(includes)
 }
 
-fn by_range(run: &Run, ncu: &Ncu, wanted: &Wanted, setting: &Setting, replay: ReplayMode) -> Rung {
-    let planned: u64 = setting.wanted.iter().map(|region| region.instances).sum();
-    let runs = apart(run, setting);
-    let foretold = impossible(run, ncu, setting, replay)
-        .or_else(|| too_long(run, wanted, runs.len()).filter(|_| replay == ReplayMode::AppRange));
-    Rung {
-        name: format!("{} replay", replay.as_str()),
-        replay,
-        runs,
-        planned: (planned > 0).then_some(planned),
-        plan: None,
-        regions: setting.wanted.clone(),
-        any_thread: false,
-        foretold,
-    }
-}
-
-/// Ranges that lie in each other are not replayed together: each run has some that do not.
-fn apart(run: &Run, setting: &Setting) -> Vec<OneRun> {
-    let one = |gate: Gate| OneRun { gate, selection: Selection::All };
-    let (Some(inventory), Gate::Ranges(_)) = (&run.inventory, &setting.gate) else {
-        return vec![one(setting.gate.clone())];
-    };
-    let mut runs: Vec<Together> = Vec::new();
-    for region in &setting.regions {
-        let windows = windows_within(&inventory.trace, &[region]);
-        let free = |run: &&mut Together| {
-            windows.iter().all(|(begin, _)| !in_windows(&run.taken, *begin))
-                && run.taken.iter().all(|(begin, _)| !in_windows(&windows, *begin))
-        };
-        match runs.iter_mut().find(free) {
-            Some(run) => {
-                run.taken.extend(&windows);
-                run.taken = Trace::windows_of(std::mem::take(&mut run.taken));
-                run.includes.push(include_of(region));
-            }
-            None => runs.push(Together { taken: windows, includes: vec![include_of(region)] }),
-        }
-    }
-    runs.into_iter().map(|run| one(Gate::Ranges(run.includes))).collect()
-}
-
-/// Ranges that are measured in one run of the program.
-struct Together {
-    /// When one of them is open.
-    taken: Vec<(i64, i64)>,
-    includes: Vec<String>,
-}
-
-/// The region alone, wherever else its name is used.
-fn include_of(region: &Region) -> String {
-    ncu_expression(&region.path, region.kind).text
-}
-
-/// What the rehearsal and the probe say against replaying these ranges.
-fn impossible(run: &Run, ncu: &Ncu, setting: &Setting, replay: ReplayMode) -> Option<Verdict> {
-    let not_tried =
-        |cause: Cause, text: String| Some(verdict(Outcome::Failed, cause, format!("not tried: {text}")));
-    if !ncu.probe.options.replays(replay.as_str()) {
-        let text = format!("ncu {} has no {} replay", ncu.probe.version, replay.as_str());
-        return not_tried(Cause::NotSupported, text);
-    }
-    if setting.gate == Gate::None {
-        return not_tried(Cause::NoSuchRange, "no range is named that could be replayed".to_owned());
-    }
-    if replay != ReplayMode::Range {
-        return None;
-    }
-    let inventory = run.inventory.as_ref()?;
-    setting.regions.iter().find_map(|region| {
-        let gpu = inventory.gpu_of(region)?;
-        let answer = inventory.replay(gpu);
-        if answer.possible {
-            return None;
-        }
-        let cause = if answer.refused.is_empty() && gpu.first_call {
-            Cause::NoContext
-        } else {
-            Cause::UnsupportedCall
-        };
-        let why = answer.notes.first().cloned().unwrap_or_default();
-        not_tried(cause, format!("of `{}` the rehearsal says: {why}", region.path))
-    })
-}
-
-/// Whether running the program once a pass, `runs` times over, is more than the budget.
-fn too_long(run: &Run, wanted: &Wanted, runs: usize) -> Option<Verdict> {
-    let passes = passes(wanted) as usize * runs;
-    let launches = run.inventory.as_ref().map_or(0, |inventory| inventory.trace.activities.kernels());
-    let wall = run.own_time().as_secs_f64() + Pace::default().watching(launches);
-    let budget = run.resolved.config.ncu.budget?.0.as_secs_f64();
-    (wall * passes as f64 > budget).then(|| {
-        let text = format!(
-            "not tried: about {passes} runs of the program, {wall:.1} s each, do not fit `ncu.budget` of {budget:.0} s"
-        );
-        verdict(Outcome::Failed, Cause::NotSupported, text)
-            .with_remedy("give it more time (`ncu.budget`), measure less (`-p ncu.quick`), or use `ncu.replay_mode=kernel`")
-    })
-}
-
 /// Kernel by kernel: what to select, and what to say about it.
 struct ByKernel {
     selections: Vec<Selection>,
     /// Instead of the setting's, which is none.
     gate: Option<Gate>,
     plan: Option<Plan>,
+    budget: Option<Duration>,
     notes: Vec<String>,
 }
 
 impl ByKernel {
+    fn tell(&self, context: &mut Context<'_>) {
+        for note in &self.notes {
+            context.observer.see(&Event::Note { text: note.clone() });
+        }
+    }
+
     fn rung(&self, replay: ReplayMode, setting: &Setting, name: &str) -> Rung {
         Rung {
             name: name.to_owned(),
@@ -309,6 +246,9 @@ impl ByKernel {
                 .collect(),
             planned: self.plan.as_ref().map(|plan| plan.invocations.iter().map(|one| one.launches).sum()),
             plan: self.plan.clone(),
+            budget: self.budget,
+            calibrated: false,
+            open: setting.open,
             regions: setting.wanted.clone(),
             any_thread: setting.any_thread,
             foretold: None,
@@ -321,7 +261,7 @@ fn kernels(
     ncu: &Ncu,
     wanted: &Wanted,
     setting: &Setting,
-    may_gate: bool,
+    allowance: Allowance,
 ) -> Result<Result<ByKernel, Verdict>, RunError> {
     let entries = entries(run)?;
     let by_launch_shape = ncu.probe.options.counts_by_launch_shape();
@@ -329,7 +269,7 @@ fn kernels(
         return Ok(without_timeline(run, setting, entries.as_deref(), by_launch_shape));
     };
     let regions: Vec<&Region> = setting.regions.iter().collect();
-    let known = run.inventory.as_ref().filter(|_| may_gate && run.ncu_wishes().is_empty());
+    let known = run.inventory.as_ref().filter(|_| !setting.open && run.ncu_wishes().is_empty());
     let outermost = known.map(|inventory| outermost(&inventory.regions)).unwrap_or_default();
     let given = Given {
         config: &run.resolved.config.ncu,
@@ -342,6 +282,7 @@ fn kernels(
         by_launch_shape,
         wanted,
         wall: setting.wall,
+        allowance,
     };
     let failed = |cause, text: String| Ok(Err(verdict(Outcome::Failed, cause, text)));
     match choose_launches(&given) {
@@ -349,6 +290,7 @@ fn kernels(
             selections: plan.invocations.iter().map(|invocation| invocation.selection.clone()).collect(),
             gate: within.then(|| Gate::Ranges(outermost.iter().map(|region| include_of(region)).collect())),
             plan: Some(plan),
+            budget: allowance.budget,
             notes,
         })),
         Ok(Choice::NoLaunches { notes, chosen: true }) => {
@@ -422,7 +364,8 @@ fn without_timeline(
     notes.push(format!("no timeline says which kernels matter: measured is the {first} {of}{inside}"));
     let selection =
         Selection::Launches { kernels: names, base: NameBase::Function, skip: 0, count, by_launch_shape };
-    Ok(ByKernel { selections: vec![selection], gate: None, plan: None, notes })
+    let budget = Allowance::of(config).budget;
+    Ok(ByKernel { selections: vec![selection], gate: None, plan: None, budget, notes })
 }
 
 /// `void ns::gemm<1>(float*)` is `gemm` to ncu.
