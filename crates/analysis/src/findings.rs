@@ -5,13 +5,14 @@ use trace::{ActivityKind, Trace};
 
 use crate::attribute::attribute;
 use crate::families::Families;
-use crate::gpu_regions::{GpuRegion, Unattributed, gpu_regions};
+use crate::gpu_regions::{GpuRegion, gpu_regions};
 use crate::idle::{IdleRow, idle};
 use crate::kernels::{Grouping, KernelRow, kernels};
 use crate::operators::{OperatorRow, operators};
 use crate::scope::Scope;
 use crate::stages::{Stage, stages};
 use crate::summaries::{ApiRow, Synchronisation, TransferRow, api, synchronisation, transfers};
+use crate::unattributed::Unattributed;
 
 /// Raised when a reader of an older document would misunderstand a newer one.
 const SCHEMA: u32 = 1;

@@ -5,15 +5,18 @@
 //! regions overlap anything, so each counts for itself what was started while it was
 //! open in its process, once for all its instances.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use nvtx::Kind;
 use serde::Serialize;
-use trace::{ActivityKind, NONE, OPEN, StringId, Trace};
+use trace::{NONE, OPEN, StringId, Trace};
 
 use crate::attribute::Attribution;
-use crate::scope::{Place, Places, Scope, Split};
+use crate::scope::{Place, Scope, Split};
+use crate::start_end::Started;
 use crate::tree::Tree;
+use crate::unattributed::{Unattributed, unattributed};
+use crate::work::{Meter, Sum, Work};
 
 /// Kernels named for each region.
 const TOP: usize = 5;
@@ -61,127 +64,20 @@ pub struct TopKernel {
     pub total_ns: i64,
 }
 
-/// Kernels in no range.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Unattributed {
-    /// In no push/pop range of any domain and in no start/end range.
-    pub kernels: u64,
-    pub gpu_ns: i64,
-    /// Of those, with no call that started them.
-    pub without_call: u64,
-    /// In no push/pop range of a domain.
-    pub domains: BTreeMap<String, Outside>,
-    /// Threads that started them.
-    pub threads: Vec<OutsideThread>,
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Outside {
-    pub kernels: u64,
-    pub gpu_ns: i64,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct OutsideThread {
-    pub process: u32,
-    pub thread: u32,
-    pub name: Option<String>,
-    pub kernels: u64,
-    pub gpu_ns: i64,
-}
-
-/// What one region, or a part of it, adds up to.
-#[derive(Debug, Clone, Default)]
-struct Sum {
-    places: Places,
-    instances: u64,
-    open: u64,
-    wall_ns: i64,
-    exclusive: Work,
-    inclusive: Work,
-    busy_ns: i64,
-    span_ns: i64,
-    kernels: HashMap<StringId, (u64, i64)>,
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Work {
-    kernels: u64,
-    kernel_ns: i64,
-    launches: u64,
-    copies: u64,
-    copy_ns: i64,
-    graphs: u64,
-    graph_ns: i64,
-}
-
-impl Work {
-    fn add(&mut self, other: Self) {
-        self.kernels += other.kernels;
-        self.kernel_ns = self.kernel_ns.saturating_add(other.kernel_ns);
-        self.launches += other.launches;
-        self.copies += other.copies;
-        self.copy_ns = self.copy_ns.saturating_add(other.copy_ns);
-        self.graphs += other.graphs;
-        self.graph_ns = self.graph_ns.saturating_add(other.graph_ns);
-    }
-}
-
 /// Regions in the order of the tree, and what is in none.
 pub fn gpu_regions(trace: &Trace, attribution: &Attribution, scope: Scope) -> (Vec<GpuRegion>, Unattributed) {
     let tree = &attribution.tree;
     let mut sums = Sums { tree, scope, rows: HashMap::new(), all: Vec::new() };
-    let started = started(trace, attribution, tree);
+    let started = Started::of(trace, attribution);
+    let first = first_of_call(trace, attribution);
     sums.ranges(trace);
-    sums.exclusive(trace, attribution, &started);
-    sums.busy(trace, attribution, &started);
+    sums.exclusive(trace, attribution, &first);
+    sums.busy(trace, attribution);
+    sums.start_end(trace, &started, &first);
     sums.spans(trace, attribution);
     sums.inclusive();
-    let unattributed = unattributed(trace, attribution, &started);
+    let unattributed = unattributed(trace, attribution, &started.inside);
     (sums.rows(trace), unattributed)
-}
-
-/// Activities in start/end regions, each with the region, once.
-fn started(trace: &Trace, attribution: &Attribution, tree: &Tree) -> Vec<(u32, u32)> {
-    let ranges = &trace.ranges;
-    let mut by_process: HashMap<u32, Vec<u32>> = HashMap::new();
-    for range in 0..ranges.len() {
-        if ranges.kind[range] == Kind::StartEnd {
-            let process = trace.threads[ranges.thread[range] as usize].process;
-            by_process.entry(process).or_default().push(range as u32);
-        }
-    }
-    let mut found = Vec::new();
-    for (process, ranges_here) in by_process {
-        let called = |activity: u32| trace.calls.begin[attribution.call[activity as usize] as usize];
-        let mut activities: Vec<u32> = (0..trace.activities.len() as u32)
-            .filter(|activity| {
-                trace.activities.process[*activity as usize] == process
-                    && attribution.call[*activity as usize] != NONE
-            })
-            .collect();
-        activities.sort_by_key(|activity| called(*activity));
-        let mut next = ranges_here.into_iter().peekable();
-        // Open regions, each with the latest end of its instances, and when the next may end.
-        let mut open: HashMap<u32, i64> = HashMap::new();
-        let mut next_end = i64::MAX;
-        for activity in activities {
-            let time = called(activity);
-            while let Some(range) = next.next_if(|range| ranges.begin[*range as usize] <= time) {
-                let (node, end) = (tree.node_of[range as usize], ranges.end[range as usize]);
-                let latest = open.entry(node).or_insert(end);
-                *latest = end.max(*latest);
-                next_end = next_end.min(end);
-            }
-            if next_end <= time {
-                open.retain(|_, end| *end > time);
-                next_end = open.values().copied().min().unwrap_or(i64::MAX);
-            }
-            found.extend(open.keys().map(|node| (activity, *node)));
-        }
-    }
-    found.sort_unstable();
-    found
 }
 
 /// One activity of every call: a call that starts several is one launch.
@@ -266,17 +162,13 @@ impl Sums<'_> {
     }
 
     /// What each region started itself.
-    fn exclusive(&mut self, trace: &Trace, attribution: &Attribution, started: &[(u32, u32)]) {
+    fn exclusive(&mut self, trace: &Trace, attribution: &Attribution, first: &[bool]) {
         let tree = self.tree;
-        let first = first_of_call(trace, attribution);
         for plane in &attribution.planes {
             let nodes = plane.range.iter().enumerate().filter(|(_, range)| **range != NONE);
             for (activity, range) in nodes {
                 self.count(trace, activity, tree.node_of[*range as usize], first[activity]);
             }
-        }
-        for (activity, node) in started {
-            self.count(trace, *activity as usize, *node, first[*activity as usize]);
         }
     }
 
@@ -286,25 +178,55 @@ impl Sums<'_> {
         let row = self.row(node, self.scope.split(process, device));
         let sum = &mut self.all[row].2;
         sum.places.add(process, device);
-        let duration = activities.duration(activity);
-        let mut work = Work { launches: u64::from(launch), ..Work::default() };
-        match activities.kind[activity] {
-            ActivityKind::Kernel => {
-                let launch = &activities.launches[activities.detail[activity] as usize];
-                if !launch.hidden {
-                    (work.kernels, work.kernel_ns) = (1, duration);
-                    let entry = sum.kernels.entry(launch.name).or_default();
-                    *entry = (entry.0 + 1, entry.1.saturating_add(duration));
-                }
-            }
-            ActivityKind::Copy | ActivityKind::Fill => (work.copies, work.copy_ns) = (1, duration),
-            ActivityKind::Graph => (work.graphs, work.graph_ns) = (1, duration),
+        let (work, kernel) = Work::of(trace, activity, launch);
+        if let Some(name) = kernel {
+            let entry = sum.kernels.entry(name).or_default();
+            *entry = (entry.0 + 1, entry.1.saturating_add(work.kernel_ns));
         }
         sum.exclusive.add(work);
     }
 
+    /// Region by region: what was started while it was open, and how long a device was at it.
+    fn start_end(&mut self, trace: &Trace, started: &Started, first: &[bool]) {
+        let activities = &trace.activities;
+        let begin = |activity: &u32| activities.begin[*activity as usize];
+        let place = |activity: &u32| {
+            let at = *activity as usize;
+            (activities.process[at], activities.device[at])
+        };
+        let mut meters: HashMap<Split, Meter> = HashMap::new();
+        for node in started.regions() {
+            let mut here: BTreeSet<Split> = BTreeSet::new();
+            let mut order = started.activities(node);
+            if !order.is_sorted_by_key(begin) {
+                order.sort_unstable_by_key(begin);
+            }
+            let mut rest = order.as_slice();
+            // Most follow another of their process and device.
+            while let Some(next) = rest.first() {
+                let (process, device) = place(next);
+                let alike = rest.iter().take_while(|other| place(other) == (process, device)).count();
+                let split = Split { device: Some(device), ..self.scope.host_split(process) };
+                here.insert(split);
+                let meter = meters.entry(split).or_default();
+                meter.places.add(process, device);
+                for activity in &rest[..alike] {
+                    meter.add(trace, *activity as usize, first[*activity as usize]);
+                }
+                rest = &rest[alike..];
+            }
+            for split in here {
+                let row =
+                    self.row(node, Split { device: split.device.filter(|_| self.scope.by_device), ..split });
+                if let Some(meter) = meters.get_mut(&split) {
+                    meter.pour_into(&mut self.all[row].2);
+                }
+            }
+        }
+    }
+
     /// The union of intervals, region by region, in one walk through time.
-    fn busy(&mut self, trace: &Trace, attribution: &Attribution, started: &[(u32, u32)]) {
+    fn busy(&mut self, trace: &Trace, attribution: &Attribution) {
         let activities = &trace.activities;
         let mut order: Vec<u32> = (0..activities.len() as u32).collect();
         let begin = |activity: &u32| activities.begin[*activity as usize];
@@ -338,10 +260,6 @@ impl Sums<'_> {
                     extend(self, here);
                     node = tree.nodes[here as usize].parent;
                 }
-            }
-            let first = started.partition_point(|(other, _)| *other < activity);
-            for (_, node) in started[first..].iter().take_while(|(other, _)| *other == activity) {
-                extend(self, *node);
             }
         }
     }
@@ -491,58 +409,5 @@ fn region(trace: &Trace, tree: &Tree, node: u32, sum: &Sum) -> GpuRegion {
         graphs: sum.inclusive.graphs,
         graph_ns: sum.inclusive.graph_ns,
         top_kernels,
-    }
-}
-
-fn unattributed(trace: &Trace, attribution: &Attribution, started: &[(u32, u32)]) -> Unattributed {
-    let activities = &trace.activities;
-    let mut outside = Unattributed::default();
-    let mut threads: BTreeMap<u32, Outside> = BTreeMap::new();
-    let mut domains = vec![Outside::default(); attribution.planes.len()];
-    for activity in 0..activities.len() {
-        if !activities.is_shown_kernel(activity) {
-            continue;
-        }
-        let duration = activities.duration(activity);
-        let mut inside = false;
-        for (plane, domain) in attribution.planes.iter().zip(&mut domains) {
-            match plane.range[activity] {
-                NONE => domain.add(duration),
-                _ => inside = true,
-            }
-        }
-        if inside || started.binary_search_by_key(&(activity as u32), |(other, _)| *other).is_ok() {
-            continue;
-        }
-        outside.kernels += 1;
-        outside.gpu_ns = outside.gpu_ns.saturating_add(duration);
-        match attribution.call[activity] {
-            NONE => outside.without_call += 1,
-            call => threads.entry(trace.calls.thread[call as usize]).or_default().add(duration),
-        }
-    }
-    for (plane, domain) in attribution.planes.iter().zip(domains) {
-        outside.domains.insert(trace.strings.text(plane.domain).to_owned(), domain);
-    }
-    outside.threads = threads
-        .into_iter()
-        .map(|(index, Outside { kernels, gpu_ns })| {
-            let thread = &trace.threads[index as usize];
-            OutsideThread {
-                process: trace.processes[thread.process as usize].pid,
-                thread: thread.id,
-                name: thread.name.clone(),
-                kernels,
-                gpu_ns,
-            }
-        })
-        .collect();
-    outside
-}
-
-impl Outside {
-    fn add(&mut self, duration: i64) {
-        self.kernels += 1;
-        self.gpu_ns = self.gpu_ns.saturating_add(duration);
     }
 }

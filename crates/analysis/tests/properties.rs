@@ -83,6 +83,33 @@ fn children<'a>(rows: &'a [GpuRegion], row: &'a GpuRegion) -> impl Iterator<Item
     })
 }
 
+/// Kernels, their time, and how long the devices were at it, of all that was started in its process
+/// while a start/end region was open: told activity by activity.
+fn while_open(trace: &Trace, calls: &[u32], region: &GpuRegion) -> (u64, i64, i64) {
+    let (ranges, activities) = (&trace.ranges, &trace.activities);
+    let is_open = |process: u32, time: i64| {
+        (0..ranges.len()).any(|range| {
+            ranges.kind[range] == Kind::StartEnd
+                && trace.strings.text(ranges.name[range]) == region.name
+                && trace.strings.text(ranges.domain[range]) == region.domain
+                && trace.threads[ranges.thread[range] as usize].process == process
+                && (ranges.begin[range]..ranges.end[range]).contains(&time)
+        })
+    };
+    let here: Vec<usize> = (0..activities.len())
+        .filter(|at| calls[*at] != NONE)
+        .filter(|at| is_open(activities.process[*at], trace.calls.begin[calls[*at] as usize]))
+        .collect();
+    let kernels = || here.iter().filter(|at| activities.kind[**at] == ActivityKind::Kernel);
+    let busy = |device: u16| {
+        let on_device = || here.iter().filter(|at| activities.device[**at] == device);
+        let is_busy =
+            |time: &i64| on_device().any(|at| (activities.begin[*at]..activities.end[*at]).contains(time));
+        (0..400).filter(is_busy).count() as i64
+    };
+    (kernels().count() as u64, kernels().map(|at| activities.duration(*at)).sum(), busy(0) + busy(1))
+}
+
 proptest! {
     #[test]
     fn nothing_is_lost_and_nothing_counts_twice(
@@ -137,6 +164,14 @@ proptest! {
                 prop_assert!(overlap.copy_beside_kernels_ns <= overlap.copy_ns);
                 prop_assert!(overlap.communication_beside_kernels_ns <= overlap.communication_ns);
             }
+        }
+        for row in rows.iter().filter(|row| row.kind == "start/end") {
+            let (kernels, kernel_ns, busy_ns) = while_open(&trace, &attribution.call, row);
+            prop_assert_eq!(
+                (row.kernels_inclusive, row.gpu_inclusive_ns, row.gpu_busy_ns),
+                (kernels, kernel_ns, busy_ns),
+                "{}", row.path
+            );
         }
         // Rows of their own add up to those together, in every scope.
         for (by_process, by_device) in [(true, false), (false, true), (true, true)] {

@@ -294,7 +294,8 @@ pub struct Diagnostic {
 pub struct StringId(u32);
 
 impl StringId {
-    pub(crate) fn index(self) -> usize {
+    /// For tables by string: from 0 on, without gaps.
+    pub fn index(self) -> usize {
         self.0 as usize
     }
 }
