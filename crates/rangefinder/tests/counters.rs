@@ -104,7 +104,7 @@ case "$1" in
 --version|--list-*|--query-*) exec "{real}" "$@";;
 esac
 printf '%s\n' "$*" >> "{calls}"
-arguments="$*"
+calls="{calls}"
 while true; do
   case "$1" in
   --export) out=$2; shift 2;;
@@ -136,6 +136,15 @@ echo "==PROF== Connected to process 1" > "$log"
             .env("LD_LIBRARY_PATH", fake_nvml(&sandbox))
             .env("REPORTS", sandbox.path(""));
         Some(Self { sandbox, command })
+    }
+
+    /// 20 launches of 400 are planned, in 45 seconds.
+    fn of_400_kernels(test: &str, body: &str) -> Option<Self> {
+        let wish = ["ncu.enable=true", "ncu.budget=45s", "ncu.launches_per_kernel=20"];
+        let program = ["--", "EMIT", "inject", "push=A", "push=A1", "gpu=400", "pop", "pop"];
+        let mut scene = Self::new(test, body, &[&wish[..], &program[..]].concat())?;
+        scene.command.env("RANGEFINDER_CUPTI", fake_cupti(test));
+        Some(scene)
     }
 
     fn run(mut self) -> (Sandbox, Ran, Value) {
@@ -438,14 +447,10 @@ fn the_first_launches_tell_how_many_fit() {
     let test = "the_first_launches_tell_how_many_fit";
     let body = r#"cp $REPORTS/kernel.ncu-rep "$out"
 echo '==PROF== Profiling "tiny_kernel" - 0: 0%....50%....100% - 18 passes' >> "$log"
-grep -q -- '--launch-count 1 ' <<< "$arguments" && exit
+[ $(wc -l < "$calls") -gt 1 ] && exit
 echo -n '==PROF== Profiling "tiny_kernel" - 1: 0%....' >> "$log"
 trap 'kill $!; exit 130' INT; sleep 60 & wait"#;
-    let program = ["--", "EMIT", "inject", "push=A", "push=A1", "gpu=400", "pop", "pop"];
-    let mut arguments = vec!["ncu.enable=true", "ncu.budget=25s", "ncu.launches_per_kernel=20"];
-    arguments.extend(program);
-    let Some(mut scene) = Scene::new(test, body, &arguments) else { return };
-    scene.command.env("RANGEFINDER_CUPTI", fake_cupti(test));
+    let Some(scene) = Scene::of_400_kernels(test, body) else { return };
     let (sandbox, ran, manifest) = scene.run();
     let expected = [
         row("kernel replay", "partial", "budget-spent"),
@@ -456,15 +461,50 @@ trap 'kill $!; exit 130' INT; sleep 60 & wait"#;
     let told = |text: &str| assert!(ran.stderr.contains(text), "{text}: {}", ran.stderr);
     told("20 launches of 1 kind for 100 % of the kernels' time");
     told("ncu, kernel replay: partial: given up: 1 of 20 launches after 1");
-    told("times as slow as foreseen, and all do not fit `ncu.budget`");
+    told("times as slow as foreseen, and at this pace not all fit `ncu.budget`");
     told("next: kernel replay of fewer launches");
-    told("1 launch of 1 kind for 100 % of the kernels' time");
+    told(" of each and not 20, for the budget");
     let plan = std::fs::read(sandbox.only_run().join("ncu/plan.json")).unwrap();
     let plan: Value = serde_json::from_slice(&plan).unwrap();
-    assert_eq!(plan["invocations"][0]["launches"], 1);
+    assert!((1..=5).contains(&plan["invocations"][0]["launches"].as_u64().unwrap()), "{plan}");
+    assert!(!std::fs::read_to_string(sandbox.only_run().join("run.json")).unwrap().contains("a launch took"));
     // What was measured before is not lost: each report has 36 launches.
     let table = std::fs::read_to_string(sandbox.only_run().join("ncu/raw.csv")).unwrap();
     assert_eq!(table.lines().filter(|line| line.contains(",toy,")).count(), 72);
+}
+
+/// As fast as foreseen, and slow afterwards: it is not given up.
+#[test]
+fn what_is_on_time_is_left_alone() {
+    let test = "what_is_on_time_is_left_alone";
+    let body = r#"cp $REPORTS/kernel.ncu-rep "$out"
+for number in $(seq 0 9); do
+  echo "==PROF== Profiling \"tiny_kernel\" - $number: 0%....50%....100% - 18 passes" >> "$log"
+done
+sleep 16"#;
+    let Some(scene) = Scene::of_400_kernels(test, body) else { return };
+    let (sandbox, ran, manifest) = scene.run();
+    assert_eq!(verdicts(&manifest), [row("kernel replay", "captured", "")], "{}", ran.stderr);
+    assert_eq!(std::fs::read_to_string(sandbox.path("calls")).unwrap().lines().count(), 1);
+}
+
+/// Too slow even for a single launch in what is left of the budget.
+#[test]
+fn given_up_and_nothing_fits() {
+    let test = "given_up_and_nothing_fits";
+    let body = r#"cp $REPORTS/kernel.ncu-rep "$out"
+echo -n '==PROF== Profiling "tiny_kernel" - 0: 0%....' >> "$log"
+trap 'sleep 12; kill $!; exit 130' INT; sleep 60 & wait"#;
+    let Some(scene) = Scene::of_400_kernels(test, body) else { return };
+    let (_, ran, manifest) = scene.run();
+    assert_eq!(verdicts(&manifest), [row("kernel replay", "partial", "budget-spent")], "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("which stand for 100 % of the GPU's time; given up: 0 of 20"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("and not one more fits the "), "{}", ran.stderr);
+    assert_eq!(ran.code, 1);
 }
 
 /// What broke off is not whole when nobody knows what whole would be.

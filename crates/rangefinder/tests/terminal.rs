@@ -172,3 +172,16 @@ fn nobody_outlives_the_terminal() {
     live.child.kill().unwrap();
     eventually("the workload is gone", || !support::alive(pid().unwrap()));
 }
+
+/// As a script starts it: it ignores SIGINT, its keyboard is nobody's, and its output is shown.
+#[test]
+fn a_background_job_of_a_script_is_stopped_by_the_signal_it_ignores() {
+    let sandbox = Sandbox::new();
+    let words = "run capture.duration=1s capture.stop=int capture.grace=30s -- sleep 60";
+    let line = format!("trap '' INT; exec {PROGRAM} {words} < /dev/null");
+    let mut live = on_terminal(&sandbox, &["sh", "-c", &line]);
+    live.wait();
+    let pass = &sandbox.manifest()["passes"][0];
+    assert_eq!((&pass["ended_by_us"], &pass["killed"]), (&"stopped".into(), &false.into()), "{pass}");
+    assert_eq!(pass["ending"]["signal"], 2, "{pass}");
+}

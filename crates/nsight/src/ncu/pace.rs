@@ -20,10 +20,10 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// So many times as slow.
+    /// With replays so many times as slow: to watch costs the same.
     #[must_use]
     pub fn slower(&self, times: f64) -> Self {
-        Self { launch_s: self.launch_s * times, pass_s: self.pass_s * times, seen_s: self.seen_s * times }
+        Self { launch_s: self.launch_s * times, pass_s: self.pass_s * times, ..*self }
     }
 
     /// One launch of a kernel that runs for `gpu_ns`.

@@ -43,7 +43,7 @@ impl Signals {
         let ignored = ignored_at_start();
         let mut set = SigSet::empty();
         for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
-            if ignored & (1 << (signal as u32 - 1)) == 0 {
+            if ignored & mask(signal) == 0 {
                 set.add(signal);
             }
         }
@@ -98,6 +98,15 @@ impl AsFd for Signals {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
     }
+}
+
+/// As of a script's background job.
+pub(super) fn interrupts_are_ignored() -> bool {
+    ignored_at_start() & mask(Signal::SIGINT) != 0
+}
+
+fn mask(signal: Signal) -> u64 {
+    1 << (signal as u32 - 1)
 }
 
 fn ignored_at_start() -> u64 {

@@ -135,6 +135,8 @@ pub struct Finished {
     pub ended_by_us: Option<Reason>,
     /// When what starts the clock of a stop was seen.
     pub seen_after: Option<Duration>,
+    /// When a milestone of the stop was missed.
+    pub missed_after: Option<Duration>,
     /// It had to be killed: it ignored what it was sent.
     pub killed: bool,
     /// What went wrong with the command that was to stop it.

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::protocol::{Launch, Session, send_launch};
 use super::pump::{HashedFile, Keep, LogOutcome, Pump};
+use super::signals::interrupts_are_ignored;
 use super::spec::{Output, Route, Spec, StopBy};
 use super::supervise::SuperviseError;
 use super::terminal::{Pty, UserTerminal, is_terminal};
@@ -68,20 +69,24 @@ impl Channel {
     }
 }
 
+fn stopped_by_interrupt(spec: &Spec) -> bool {
+    spec.stop.as_ref().is_some_and(|stop| stop.by == StopBy::Int)
+}
+
 impl Streams {
     pub(super) fn open(spec: &Spec, program: &str) -> Result<Self, SuperviseError> {
         let setup = |source| SuperviseError::Setup { program: program.to_owned(), source };
         let (stdout_keep, stderr_keep, sinks) = keeps(&spec.output)?;
-        Self::wire(&spec.output, stdout_keep, stderr_keep, sinks).map_err(setup)
+        Self::wire(spec, stdout_keep, stderr_keep, sinks).map_err(setup)
     }
 
     fn wire(
-        output: &Output,
+        spec: &Spec,
         stdout_keep: Keep,
         stderr_keep: Keep,
         [stdout_sink, stderr_sink]: [Option<OwnedFd>; 2],
     ) -> io::Result<Self> {
-        let captured = matches!(output, Output::Captured { .. });
+        let captured = matches!(spec.output, Output::Captured { .. });
         let stdin = if captured {
             OwnedFd::from(File::open("/dev/null")?)
         } else {
@@ -90,10 +95,12 @@ impl Streams {
         let stdout = Channel::shown_on(stdout_sink.as_ref())?;
         let stderr = Channel::shown_on(stderr_sink.as_ref())?;
         let interactive = !captured && is_terminal(&stdin);
+        // A Ctrl-C that is not for us is not for what we stop by the same signal, either.
+        let apart = stopped_by_interrupt(spec) && interrupts_are_ignored();
         let session = match (interactive && stdout.is_pty, interactive || stdout.is_pty || stderr.is_pty) {
             (true, _) => Session::Terminal,
-            (false, true) => Session::Shared(rustix::process::getpgrp().as_raw_pid()),
-            (false, false) => Session::Own,
+            (false, true) if !apart => Session::Shared(rustix::process::getpgrp().as_raw_pid()),
+            (false, _) => Session::Own,
         };
         let ptys = [&stdout, &stderr].into_iter().filter(|channel| channel.is_pty);
         let ptys = ptys.map(|channel| channel.ours.try_clone()).collect::<io::Result<Vec<_>>>()?;
@@ -133,14 +140,12 @@ impl Streams {
         socket: &mut UnixStream,
         program: &str,
     ) -> Result<(Option<User>, ChildSide), SuperviseError> {
-        let stopped_by_interrupt = spec.stop.as_ref().is_some_and(|stop| stop.by == StopBy::Int);
         let launch = Launch {
             argv: spec.argv.clone(),
             env: spec.env.clone(),
             cwd: spec.cwd.clone(),
             session: self.session,
-            // In our own group the terminal's Ctrl-C would reach it, too.
-            heeds_interrupt: stopped_by_interrupt && !matches!(self.session, Session::Shared(_)),
+            heeds_interrupt: stopped_by_interrupt(spec),
             linger_ms: spec.linger.as_millis() as u64,
             grace_ms: spec.grace.as_millis() as u64,
             unlink: spec.unlink.clone(),

@@ -10,7 +10,7 @@ use rustix::process::Signal;
 
 use super::protocol::{Ending, Leftover, News, Order, Session, Usage, receive, send};
 use super::signals::{Received, Signals};
-use super::spec::{Reason, Seen, Spec, Stop, StopBy};
+use super::spec::{Milestone, Reason, Seen, Spec, StopBy};
 use super::streams::User;
 use super::supervise::supervise;
 use super::terminal::{resize, typed_interrupts};
@@ -60,6 +60,7 @@ pub(super) struct Watch<'a> {
     pub(super) seen_at: Option<Instant>,
     /// The milestone of the stop is behind us.
     pub(super) on_time: bool,
+    pub(super) missed_at: Option<Instant>,
     pub(super) kill_at: Option<Instant>,
     pub(super) stop_command: Option<std::thread::JoinHandle<Option<String>>>,
     pub(super) killed: bool,
@@ -183,16 +184,19 @@ impl Watch<'_> {
     fn stop_at(&self) -> Option<Instant> {
         let stop = self.spec.stop.as_ref()?;
         let begins = if stop.once.is_some() { self.seen_at? } else { self.clock };
-        let milestone = stop.milestone.filter(|_| !self.on_time);
-        Some(begins + milestone.map_or(stop.after, |milestone| milestone.after))
+        Some(begins + self.ahead().map_or(stop.after, |milestone| milestone.after))
     }
 
-    /// Whether the milestone is reached where it is due.
+    /// The milestone, until it is reached. An interrupt is not followed by another one.
+    fn ahead(&self) -> Option<Milestone> {
+        self.spec.stop.as_ref()?.milestone.filter(|_| !self.on_time && self.ended_by_us.is_none())
+    }
+
+    /// Whether the milestone is due, and reached.
     fn is_on_time(&self, now: Instant) -> bool {
-        let stop = self.spec.stop.as_ref();
-        let due = stop.filter(|_| !self.on_time && self.stop_at().is_some_and(|at| now >= at));
-        let Some(Stop { once: Some(seen), milestone: Some(milestone), .. }) = due else { return false };
-        seen.times() >= milestone.times
+        let due = self.ahead().filter(|_| self.stop_at().is_some_and(|at| now >= at));
+        let seen = self.spec.stop.as_ref().and_then(|stop| stop.once.as_ref());
+        due.zip(seen).is_some_and(|(milestone, seen)| seen.times() >= milestone.times)
     }
 
     /// What is still to be seen before the clock of the stop begins.
@@ -219,6 +223,7 @@ impl Watch<'_> {
             self.ended_by_us.get_or_insert(Reason::Timeout);
             self.order(&Order::Signal(Signal::TERM.as_raw()));
         } else if let Some(stop) = &self.spec.stop {
+            self.missed_at = self.ahead().map(|_| now);
             self.ended_by_us.get_or_insert(Reason::Stopped);
             match &stop.by {
                 StopBy::Term => self.order(&Order::Signal(Signal::TERM.as_raw())),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use counters::Report;
 use nsight::ncu::{
-    Capture, Case, Ending, FIRST_LAUNCH, Pace, ReplayMode, Schedule, Wanted, command, judge, progress,
+    Capture, Case, Ending, FIRST_LAUNCH, Pace, Plan, Progress, ReplayMode, Wanted, command, judge, progress,
     told_by, unknown_error, verdict,
 };
 use nsight::verdict::{Cause, Outcome, Verdict, counted};
@@ -42,13 +42,21 @@ pub(super) struct Tool<'a> {
 pub(super) struct Attempted {
     pub(super) verdict: Verdict,
     pub(super) report: Option<Report>,
-    /// Given up, since all of it would not have fitted: what fits by the pace that was measured.
-    pub(super) instead: Option<Allowance>,
+    /// From the first launch on.
+    pub(super) took: Duration,
+    /// Given up, since all of it would not have fitted.
+    pub(super) instead: Option<Instead>,
+}
+
+/// What may fit, by the pace that was measured.
+pub(super) struct Instead {
+    pub(super) why: String,
+    pub(super) allowance: Allowance,
 }
 
 impl Attempted {
     pub(super) fn nothing(verdict: Verdict) -> Self {
-        Self { verdict, report: None, instead: None }
+        Self { verdict, report: None, took: Duration::ZERO, instead: None }
     }
 }
 
@@ -92,30 +100,27 @@ pub(super) fn attempt(
         any_thread: rung.any_thread,
         log: last_lines(&taken.log),
     });
-    let done = progress(&taken.log).done;
+    let by_budget = verdict.cause == Some(Cause::BudgetSpent) && taken.ending == Ending::BudgetSpent;
     let mut instead = None;
-    if taken.ending == Ending::BudgetSpent
-        && rung.replay == ReplayMode::Kernel
-        && let Some(planned) = rung.planned
-    {
-        if let Some(remedy) = enough(taken.measuring, done, planned) {
+    if by_budget && rung.replay == ReplayMode::Kernel {
+        let done = progress(&taken.log).done;
+        instead = taken.behind.map(|Behind { after, slowness }| Instead {
+            why: format!(
+                "{done} of {} after {:.0} s, {slowness:.1} times as slow as foreseen",
+                counted(rung.planned.unwrap_or_default(), "launch"),
+                after.as_secs_f64(),
+            ),
+            allowance: Allowance {
+                budget: rung.budget.map(|budget| budget.saturating_sub(taken.took)),
+                pace: Pace::default().slower(slowness),
+            },
+        });
+        let enough = rung.planned.and_then(|planned| enough(taken.measuring, done, planned));
+        if let Some(remedy) = enough.filter(|_| instead.is_none()) {
             verdict.remedy = Some(remedy);
         }
-        instead = taken.behind.map(|behind| {
-            let (after, slowness) = (behind.after.as_secs_f64(), behind.slowness);
-            verdict.text = format!(
-                "given up: {done} of {} after {after:.0} s, {slowness:.1} times as slow as foreseen, and all do not \
-                 fit `ncu.budget`",
-                counted(planned, "launch")
-            );
-            verdict.evidence.clear();
-            Allowance {
-                budget: rung.budget.map(|budget| budget.saturating_sub(behind.after)),
-                pace: Pace::default().slower(slowness),
-            }
-        });
     }
-    Ok(Attempted { verdict, report: taken.report, instead })
+    Ok(Attempted { verdict, report: taken.report, took: taken.took, instead })
 }
 
 /// What the runs of the program under ncu left.
@@ -126,7 +131,8 @@ struct Taken {
     log: String,
     printed: String,
     ending: Ending,
-    /// What the replays took.
+    /// From the first launch on, and the same without what the program takes by itself.
+    took: Duration,
     measuring: Duration,
     behind: Option<Behind>,
 }
@@ -148,27 +154,30 @@ fn take(
 ) -> Result<Taken, RunError> {
     let folder = run.files.folder(TOOL)?;
     let mut taken = Taken::default();
+    let own = run.own_time();
     let mut budget = rung.budget;
     for (at, one) in rung.runs.iter().enumerate() {
         let name = name(number, at, rung.runs.len());
-        let schedule = rung.plan.as_ref().filter(|_| at == 0 && may_choose_again(run, rung));
-        let schedule = schedule.and_then(|plan| plan.invocations.first()).map(|first| &first.schedule);
-        let stop = budget.map(|budget| stop(budget, run.own_time(), schedule));
+        let first = rung.plan.as_ref().filter(|_| at == 0 && may_choose_again(rung, own));
+        let milestone = first.and_then(|plan| milestone(plan, rung.budget?, own));
+        let stop = budget.map(|budget| (budget.mul_f64(OVER_BUDGET) + own, milestone));
         let finished = capture(run, tool, rung, one, &name, stop, context)?;
         let log = text_of(&folder.join(format!("{name}.log")));
-        let since_first = finished.wall.saturating_sub(finished.seen_after.unwrap_or(finished.wall));
+        let begun_at = finished.seen_after.unwrap_or(finished.wall);
+        let since_first = finished.wall.saturating_sub(begun_at);
         taken.ending = ended(run, &finished);
-        let early = stop.is_some_and(|(after, _)| since_first < after);
-        taken.behind =
-            schedule.filter(|_| early && taken.ending == Ending::BudgetSpent).map(|schedule| Behind {
-                after: since_first,
-                slowness: schedule.slowness(progress(&log).done, since_first.as_secs_f64()),
-            });
+        taken.behind = first.and_then(|plan| {
+            let after = finished.missed_after?.saturating_sub(begun_at);
+            let Progress { begun, done, .. } = progress(&log);
+            let slowness = plan.invocations.first()?.schedule.slowness(begun, done, after.as_secs_f64());
+            Some(Behind { after, slowness })
+        });
         taken.log.push_str(&log);
         taken.printed.push_str(&text_of(&logs_of(&folder, &name).join("stderr.log")));
         // What is left of it is for the next run.
-        let took = since_first.saturating_sub(run.own_time());
+        let took = since_first.saturating_sub(own);
         budget = budget.map(|budget| budget.saturating_sub(took));
+        taken.took += since_first;
         taken.measuring += took;
         let file = folder.join(format!("{name}.ncu-rep"));
         if file.is_file() {
@@ -185,22 +194,20 @@ fn take(
 }
 
 /// Once, and where another start of the program is not most of what is left.
-fn may_choose_again(run: &Run, rung: &Rung) -> bool {
-    let worth_it = rung.budget.is_some_and(|budget| run.own_time() < budget.mul_f64(LONGEST_START));
+fn may_choose_again(rung: &Rung, own: Duration) -> bool {
+    let worth_it = rung.budget.is_some_and(|budget| own < budget.mul_f64(LONGEST_START));
     rung.replay == ReplayMode::Kernel && !rung.calibrated && worth_it
 }
 
-/// Once the budget is spent, and what the program takes by itself, it is interrupted; ncu keeps
-/// what it has. Sooner where the first launches show that all would take longer than that.
-fn stop(budget: Duration, own: Duration, schedule: Option<&Schedule>) -> (Duration, Option<Milestone>) {
-    let after = budget.mul_f64(OVER_BUDGET) + own;
-    let milestone = schedule.and_then(|schedule| schedule.milestone(after.as_secs_f64()));
-    let milestone = milestone.map(|milestone| Milestone {
-        after: Duration::from_secs_f64(milestone.after_s),
-        // Begun, that is, which is what ncu tells at once.
-        times: milestone.launches as usize + 1,
-    });
-    (after, milestone)
+/// What the first run of the program must have come to, for its share of the budget to suffice.
+fn milestone(plan: &Plan, budget: Duration, own: Duration) -> Option<Milestone> {
+    let first = plan.invocations.first()?;
+    let allowed = budget.as_secs_f64() * first.seconds / plan.seconds * OVER_BUDGET + own.as_secs_f64();
+    let milestone = first.schedule.milestone(allowed)?;
+    Some(Milestone {
+        after: Duration::try_from_secs_f64(milestone.after_s).ok()?,
+        times: milestone.begun as usize,
+    })
 }
 
 /// The budget that the whole plan would have taken, at the pace of what was measured.
@@ -268,6 +275,8 @@ fn capture(
         log: &log,
     };
     let (argv, left_out) = command(&ncu.path, &ncu.probe.options, &capture, &run.workload.argv(&folder));
+    // Once the budget is spent, and what the program takes by itself, it is interrupted; ncu keeps
+    // what it has. Sooner where the first launches show that all would take longer than that.
     let once = Some(Seen { file: log, text: FIRST_LAUNCH });
     let stop = stop.map(|(after, milestone)| Stop { after, once, milestone, by: StopBy::Int });
     for option in left_out {

@@ -31,8 +31,8 @@ use crate::provenance::Gpus;
 use crate::rehearsal::Inventory;
 use crate::rundir::{StepName, StepStatus};
 use crate::workload::words_of;
-use capture::{Attempted, Tool, attempt};
-use rungs::{Rung, rungs, with_fewer};
+use capture::{Attempted, Instead, Tool, attempt};
+use rungs::{Rung, rungs, tell, with_fewer};
 pub(super) use wanted::check_names;
 use wanted::{Names, names, there};
 
@@ -286,13 +286,28 @@ fn climb_down(
     let mut before = None;
     while let Some(rung) = rungs.pop_front() {
         number += 1;
-        let Attempted { verdict, report, instead } = match &rung.foretold {
+        let Attempted { mut verdict, report, took, instead } = match &rung.foretold {
             // The rehearsal has said that it cannot work: the program is not run for it.
             Some(verdict) => Attempted::nothing(verdict.clone()),
             None => attempt(run, tool, &rung, number, context)?,
         };
-        record(run, TOOL, &rung.name, &verdict);
         let stopped = context.signals.interrupted();
+        let given_up = match instead.filter(|_| !stopped) {
+            Some(Instead { why, allowance }) => {
+                let fewer = with_fewer(run, tool, &proofs(run), &rung, allowance)?;
+                verdict.text = match (&fewer, allowance.budget) {
+                    (Some(_), _) => format!("given up: {why}, and at this pace not all fit `ncu.budget`"),
+                    (None, left) => format!(
+                        "{}; given up: {why}, and not one more fits the {:.0} s that are left",
+                        verdict.text,
+                        left.unwrap_or_default().as_secs_f64()
+                    ),
+                };
+                fewer
+            }
+            None => None,
+        };
+        record(run, TOOL, &rung.name, &verdict);
         if let Some(report) =
             report.filter(|_| matches!(verdict.outcome, Outcome::Captured | Outcome::Partial))
         {
@@ -302,17 +317,19 @@ fn climb_down(
         if stopped {
             return Ok(StepResult::Interrupted(told(&verdict)));
         }
-        if let Some(allowance) = instead
-            && let Some(fewer) = with_fewer(run, tool, &proofs(run), (&rung, &verdict), allowance, context)?
-        {
+        if let Some((fewer, notes)) = given_up {
+            run.warn(stepped_down(TOOL, &rung.name, &verdict, &fewer.name), context);
+            tell(&notes, context);
             before = run.counters.as_ref().map(|counted| counted.report.clone());
+            // Once is enough.
+            rungs.iter_mut().for_each(|rung| rung.calibrated = true);
             rungs.push_front(fewer);
             continue;
         }
         match verdict.outcome {
             Outcome::Captured => {
-                let text =
-                    format!("ncu {}, {}: {}{}", ncu.probe.version, rung.name, told(&verdict), took(run));
+                let took = in_budget(took, rung.budget);
+                let text = format!("ncu {}, {}: {}{took}", ncu.probe.version, rung.name, told(&verdict));
                 return Ok(StepResult::Done(Some(text)));
             }
             Outcome::Partial => return Ok(StepResult::Failed { why: told(&verdict), asked_for }),
@@ -330,16 +347,10 @@ fn climb_down(
 }
 
 /// What the replays took, against what they were allowed.
-fn took(run: &Run) -> String {
-    let pass = run.manifest.passes.iter().rfind(|pass| pass.name.starts_with(TOOL));
-    let began = pass.and_then(|pass| Some(pass.wall_ms.saturating_sub(pass.began_after_ms?)));
-    let budget = run.resolved.config.ncu.budget;
-    match (began, budget) {
-        (Some(took), Some(budget)) => {
-            format!(", in {:.1} s of {:.0} s", took as f64 / 1e3, budget.0.as_secs_f64())
-        }
-        _ => String::new(),
-    }
+fn in_budget(took: Duration, budget: Option<Duration>) -> String {
+    budget
+        .map(|budget| format!(", in {:.1} s of {:.0} s", took.as_secs_f64(), budget.as_secs_f64()))
+        .unwrap_or_default()
 }
 
 /// It does not help against a missing permission.

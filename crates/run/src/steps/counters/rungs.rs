@@ -17,8 +17,6 @@ use trace::Trace;
 
 use super::super::begin::RunError;
 use super::super::flow::{Context, Run};
-use super::super::verdicts::stepped_down;
-use super::TOOL;
 use super::by_range::{by_range, include_of, too_long};
 use super::capture::Tool;
 use super::choice::{Allowance, Choice, Given, choose_launches, has_kernels, outermost};
@@ -85,7 +83,7 @@ pub(super) fn rungs(
         Err(why) if rungs.is_empty() => return Ok(Err(why)),
         Err(_) => return Ok(Ok(rungs)),
     };
-    by_kernel.tell(context);
+    tell(&by_kernel.notes, context);
     if mode == ReplayMode::Application {
         let mut rung = by_kernel.rung(ReplayMode::Application, &setting, "application replay");
         rung.foretold = too_long(run, wanted, 1);
@@ -104,23 +102,27 @@ pub(super) fn rungs(
     Ok(Ok(rungs))
 }
 
-/// After a rung that was given up: the same way with as many launches as are allowed now; none if
-/// not one is.
+/// After a rung that was given up: the same way with as many launches as are allowed now, and what to
+/// say about it; none if not one is.
 pub(super) fn with_fewer(
-    run: &mut Run,
+    run: &Run,
     Tool { ncu, wanted }: Tool<'_>,
     proofs: &[Proof],
-    (rung, verdict): (&Rung, &Verdict),
+    rung: &Rung,
     allowance: Allowance,
-    context: &mut Context<'_>,
-) -> Result<Option<Rung>, RunError> {
+) -> Result<Option<(Rung, Vec<String>)>, RunError> {
     let setting = Setting::of(run, ncu, proofs);
     let setting = if rung.open { setting.opened() } else { setting };
     let Ok(by_kernel) = kernels(run, ncu, wanted, &setting, allowance)? else { return Ok(None) };
-    let fewer = by_kernel.rung(ReplayMode::Kernel, &setting, "kernel replay of fewer launches");
-    run.warn(stepped_down(TOOL, &rung.name, verdict, &fewer.name), context);
-    by_kernel.tell(context);
-    Ok(Some(Rung { calibrated: true, ..fewer }))
+    let name = format!("{} of fewer launches", rung.name);
+    let fewer = Rung { calibrated: true, ..by_kernel.rung(ReplayMode::Kernel, &setting, &name) };
+    Ok(Some((fewer, by_kernel.notes)))
+}
+
+pub(super) fn tell(notes: &[String], context: &mut Context<'_>) {
+    for note in notes {
+        context.observer.see(&Event::Note { text: note.clone() });
+    }
 }
 
 /// What all rungs have in common.
@@ -226,12 +228,6 @@ struct ByKernel {
 }
 
 impl ByKernel {
-    fn tell(&self, context: &mut Context<'_>) {
-        for note in &self.notes {
-            context.observer.see(&Event::Note { text: note.clone() });
-        }
-    }
-
     fn rung(&self, replay: ReplayMode, setting: &Setting, name: &str) -> Rung {
         Rung {
             name: name.to_owned(),

@@ -155,7 +155,9 @@ fn refused(run: &mut Run, proof: &Proof, asked_for: bool) -> StepResult {
         proof.typed,
         cause.map(|cause| format!(": {cause}")).unwrap_or_default()
     );
-    let verdict = Verdict::missed(cause.map_or(Cause::NoSuchRange, nsight::Cause::of_nsys), text)
+    // Neither is there a range for what is only written wrongly.
+    let kind = cause.map(nsight::Cause::of_nsys).filter(|kind| *kind != Cause::GateCannotOpen);
+    let verdict = Verdict::missed(kind.unwrap_or(Cause::NoSuchRange), text)
         .with_remedy("use one of the ranges there are: `rangefinder ranges` lists them");
     record(run, TOOL, "as asked", &verdict);
     StepResult::Failed { why: told(&verdict), asked_for }
