@@ -4,17 +4,17 @@
 mod by_range;
 mod capture;
 mod choice;
+mod dry_run;
 mod rungs;
 mod wanted;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::Path;
 use std::time::Duration;
 
 use analysis::{CounterRegions, KernelPatterns, KnownRegion, Region, counter_regions};
 use counters::Report;
 use nsight::Proof;
-use nsight::ncu::{Entry, verdict};
+use nsight::ncu::verdict;
 use nsight::verdict::{Cause, Outcome, Verdict};
 use nvtx::Kind;
 
@@ -22,19 +22,19 @@ use super::begin::RunError;
 use super::flow::{Context, Counted, Run, StepResult};
 use super::rehearse;
 use super::verdicts::{record, stepped_down, told};
-use crate::config::{CaptureRange, Enable, NcuConfig, Resolved, Text};
+use crate::config::{CaptureRange, Enable, Text};
 use crate::events::Event;
 use crate::gates::{nothing_is_meant, prove_gate};
 use crate::locate::NoTool;
-use crate::ncu::{Ncu, Permission, permission, read_plan, reports};
+use crate::ncu::{Ncu, Permission, permission, reports};
 use crate::provenance::Gpus;
-use crate::rehearsal::Inventory;
 use crate::rundir::{StepName, StepStatus};
 use crate::workload::words_of;
 use capture::{Attempted, Instead, Tool, attempt};
+pub(super) use dry_run::planned;
 use rungs::{Rung, rungs, tell, with_fewer};
 pub(super) use wanted::check_names;
-use wanted::{Names, names, there};
+use wanted::{Names, names};
 
 const TOOL: &str = "ncu";
 
@@ -104,86 +104,6 @@ fn measure(
         Err(verdict) => return Ok(not_started(run, &verdict, asked_for)),
     };
     climb_down(run, ncu, wanted, rungs, asked_for, context)
-}
-
-/// What `--dry-run` says of this step; `latest` is a rehearsal of the same workload, and what it
-/// took.
-pub(super) fn planned(
-    resolved: &Resolved,
-    here: &Path,
-    latest: Option<(&Inventory, Duration)>,
-) -> Result<String, RunError> {
-    let config = &resolved.config.ncu;
-    if config.enable == Enable::False {
-        return Ok("skipped: ncu.enable=false".to_owned());
-    }
-    let ncu = match Ncu::of(config) {
-        Ok(ncu) => ncu,
-        Err(none) => return Ok(format!("skipped: {none}")),
-    };
-    let (wanted, left_out) = there(resolved, &ncu);
-    let budget = config
-        .budget
-        .map_or("without a limit".to_owned(), |budget| format!("at most {:?} of replays", budget.0));
-    let mut text = format!(
-        "the workload once more, under ncu {}, {} replay, {budget}\n  measure  {}",
-        ncu.probe.version,
-        config.replay_mode.as_str(),
-        measured(&wanted),
-    );
-    if !config.workload.is_empty() {
-        text.push_str(&format!("\n  with     {}", settings_text(&config.workload)));
-    }
-    for unknown in left_out {
-        text.push_str(&format!("\n  left out {unknown}"));
-    }
-    if let Some((inventory, wall)) = latest.filter(|(inventory, _)| choice::has_kernels(&inventory.trace)) {
-        let entries = config.plan.as_ref().map(|plan| read_plan(&here.join(&plan.0))).transpose()?;
-        let told = launches_text(config, &ncu, &wanted, entries.as_deref(), inventory, wall);
-        text.push_str(&format!("\n  choice   {told}"));
-    }
-    Ok(text)
-}
-
-/// What is measured, on a line.
-fn measured(wanted: &nsight::ncu::Wanted) -> String {
-    let set = wanted.set.iter().map(|set| format!("set {set}"));
-    let parts: Vec<String> =
-        set.chain(wanted.sections.iter().cloned()).chain(wanted.metrics.iter().cloned()).collect();
-    if parts.is_empty() { "what ncu measures by default".to_owned() } else { parts.join(", ") }
-}
-
-/// The launches that a rehearsal's kernels would have chosen, on a line.
-fn launches_text(
-    config: &NcuConfig,
-    ncu: &Ncu,
-    wanted: &nsight::ncu::Wanted,
-    entries: Option<&[Entry]>,
-    inventory: &Inventory,
-    wall: Duration,
-) -> String {
-    let meant = config.wishes().iter().flat_map(|wish| nsight::wanted(wish, &inventory.regions));
-    let regions: Vec<&Region> = meant.flat_map(|wanted| wanted.regions).collect();
-    let outermost =
-        if config.wishes().is_empty() { choice::outermost(&inventory.regions) } else { Vec::new() };
-    let choice = choice::choose_launches(&choice::Given {
-        config,
-        trace: &inventory.trace,
-        regions: &regions,
-        gated: !regions.is_empty(),
-        outermost: &outermost,
-        any_thread: false,
-        entries,
-        by_launch_shape: ncu.probe.options.counts_by_launch_shape(),
-        wanted,
-        wall,
-        allowance: choice::Allowance::of(config),
-    });
-    match choice {
-        Ok(choice::Choice::Planned { notes, .. }) => notes.join("; "),
-        Ok(choice::Choice::NoLaunches { .. }) => "no launch of what was asked for".to_owned(),
-        Ok(choice::Choice::NoTime(why)) | Err(why) => why,
-    }
 }
 
 /// Set to `true`, or gated in a layer that the user wrote.
@@ -293,18 +213,7 @@ fn climb_down(
         };
         let stopped = context.signals.interrupted();
         let given_up = match instead.filter(|_| !stopped) {
-            Some(Instead { why, allowance }) => {
-                let fewer = with_fewer(run, tool, &proofs(run), &rung, allowance)?;
-                verdict.text = match (&fewer, allowance.budget) {
-                    (Some(_), _) => format!("given up: {why}, and at this pace not all fit `ncu.budget`"),
-                    (None, left) => format!(
-                        "{}; given up: {why}, and not one more fits the {:.0} s that are left",
-                        verdict.text,
-                        left.unwrap_or_default().as_secs_f64()
-                    ),
-                };
-                fewer
-            }
+            Some(instead) => fewer_instead(run, tool, &rung, &mut verdict, instead)?,
             None => None,
         };
         record(run, TOOL, &rung.name, &verdict);
@@ -346,9 +255,31 @@ fn climb_down(
     Ok(StepResult::Skipped { why: "there is no way to capture".to_owned(), asked_for })
 }
 
+/// The rung that follows one that was given up, if anything fits, and what to say about it; the verdict says
+/// which it is.
+fn fewer_instead(
+    run: &Run,
+    tool: Tool<'_>,
+    rung: &Rung,
+    verdict: &mut Verdict,
+    Instead { why, allowance }: Instead,
+) -> Result<Option<(Rung, Vec<String>)>, RunError> {
+    let fewer = with_fewer(run, tool, &proofs(run), rung, allowance)?;
+    verdict.text = match &fewer {
+        Some(_) => format!("given up: {why}, and at this pace not all fit `ncu.budget`"),
+        None => format!(
+            "{}; given up: {why}, and not one more fits the {:.0} s that are left",
+            verdict.text,
+            allowance.budget.unwrap_or_default().as_secs_f64()
+        ),
+    };
+    Ok(fewer)
+}
+
 /// What the replays took, against what they were allowed.
 fn in_budget(took: Duration, budget: Option<Duration>) -> String {
     budget
+        .filter(|_| !took.is_zero())
         .map(|budget| format!(", in {:.1} s of {:.0} s", took.as_secs_f64(), budget.as_secs_f64()))
         .unwrap_or_default()
 }

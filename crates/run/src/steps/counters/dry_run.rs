@@ -1,0 +1,94 @@
+//! What `--dry-run` says of the counters.
+
+use std::path::Path;
+use std::time::Duration;
+
+use analysis::Region;
+use nsight::ncu::{Entry, Wanted};
+
+use super::super::begin::RunError;
+use super::choice::{Allowance, Choice, Given, choose_launches, has_kernels, outermost};
+use super::settings_text;
+use super::wanted::there;
+use crate::config::{Enable, NcuConfig, Resolved};
+use crate::ncu::{Ncu, read_plan};
+use crate::rehearsal::Inventory;
+
+/// `latest` is a rehearsal of the same workload, and what it
+/// took.
+pub(in crate::steps) fn planned(
+    resolved: &Resolved,
+    here: &Path,
+    latest: Option<(&Inventory, Duration)>,
+) -> Result<String, RunError> {
+    let config = &resolved.config.ncu;
+    if config.enable == Enable::False {
+        return Ok("skipped: ncu.enable=false".to_owned());
+    }
+    let ncu = match Ncu::of(config) {
+        Ok(ncu) => ncu,
+        Err(none) => return Ok(format!("skipped: {none}")),
+    };
+    let (wanted, left_out) = there(resolved, &ncu);
+    let budget = config
+        .budget
+        .map_or("without a limit".to_owned(), |budget| format!("at most {:?} of replays", budget.0));
+    let mut text = format!(
+        "the workload once more, under ncu {}, {} replay, {budget}\n  measure  {}",
+        ncu.probe.version,
+        config.replay_mode.as_str(),
+        measured(&wanted),
+    );
+    if !config.workload.is_empty() {
+        text.push_str(&format!("\n  with     {}", settings_text(&config.workload)));
+    }
+    for unknown in left_out {
+        text.push_str(&format!("\n  left out {unknown}"));
+    }
+    if let Some((inventory, wall)) = latest.filter(|(inventory, _)| has_kernels(&inventory.trace)) {
+        let entries = config.plan.as_ref().map(|plan| read_plan(&here.join(&plan.0))).transpose()?;
+        let told = launches_text(config, &ncu, &wanted, entries.as_deref(), inventory, wall);
+        text.push_str(&format!("\n  choice   {told}"));
+    }
+    Ok(text)
+}
+
+/// What is measured, on a line.
+fn measured(wanted: &Wanted) -> String {
+    let set = wanted.set.iter().map(|set| format!("set {set}"));
+    let parts: Vec<String> =
+        set.chain(wanted.sections.iter().cloned()).chain(wanted.metrics.iter().cloned()).collect();
+    if parts.is_empty() { "what ncu measures by default".to_owned() } else { parts.join(", ") }
+}
+
+/// The launches that a rehearsal's kernels would have chosen, on a line.
+fn launches_text(
+    config: &NcuConfig,
+    ncu: &Ncu,
+    wanted: &Wanted,
+    entries: Option<&[Entry]>,
+    inventory: &Inventory,
+    wall: Duration,
+) -> String {
+    let meant = config.wishes().iter().flat_map(|wish| nsight::wanted(wish, &inventory.regions));
+    let regions: Vec<&Region> = meant.flat_map(|wanted| wanted.regions).collect();
+    let outermost = if config.wishes().is_empty() { outermost(&inventory.regions) } else { Vec::new() };
+    let choice = choose_launches(&Given {
+        config,
+        trace: &inventory.trace,
+        regions: &regions,
+        gated: !regions.is_empty(),
+        outermost: &outermost,
+        any_thread: false,
+        entries,
+        by_launch_shape: ncu.probe.options.counts_by_launch_shape(),
+        wanted,
+        wall,
+        allowance: Allowance::of(config),
+    });
+    match choice {
+        Ok(Choice::Planned { notes, .. }) => notes.join("; "),
+        Ok(Choice::NoLaunches { .. }) => "no launch of what was asked for".to_owned(),
+        Ok(Choice::NoTime(why)) | Err(why) => why,
+    }
+}
