@@ -12,11 +12,14 @@ use serde::Serialize;
 use trace::{NONE, StringId, Trace};
 
 use crate::attribute::{Attribution, by_thread};
+use crate::scope::{Places, Scope, Split};
 use crate::sweep::innermost;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OperatorRow {
     pub name: String,
+    /// The one that all calls come from.
+    pub process: Option<u32>,
     pub calls: u64,
     pub host_total_ns: i64,
     pub host_self_ns: i64,
@@ -38,6 +41,7 @@ const DEEPEST: usize = 256;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Sum {
+    places: Places,
     calls: u64,
     host_total: i64,
     host_self: i64,
@@ -46,8 +50,11 @@ struct Sum {
     activities: u64,
 }
 
+/// A name, and its process where they are told apart.
+type Key = (StringId, Split);
+
 /// By device time of their own, then by host time of their own.
-pub fn operators(trace: &Trace, attribution: &Attribution) -> Vec<OperatorRow> {
+pub fn operators(trace: &Trace, attribution: &Attribution, scope: Scope) -> Vec<OperatorRow> {
     let operators = &trace.operators;
     if operators.begin.is_empty() {
         return Vec::new();
@@ -59,10 +66,13 @@ pub fn operators(trace: &Trace, attribution: &Attribution) -> Vec<OperatorRow> {
     for inner in parents.iter().chain(&running).flatten() {
         called[*inner as usize] += 1;
     }
-    let mut sums: HashMap<StringId, Sum> = HashMap::new();
+    let process_of = |at: usize| trace.threads[operators.thread[at] as usize].process;
+    let key = |at: u32| -> Key { (operators.name[at as usize], scope.host_split(process_of(at as usize))) };
+    let mut sums: HashMap<Key, Sum> = HashMap::new();
     for at in 0..operators.begin.len() {
         let duration = operators.end[at].saturating_sub(operators.begin[at]).max(0);
-        let sum = sums.entry(operators.name[at]).or_default();
+        let sum = sums.entry(key(at as u32)).or_default();
+        sum.places.add_process(process_of(at));
         let passed_on = parents[at].is_some_and(|outer| {
             operators.name[outer as usize] == operators.name[at] && called[outer as usize] == 1
         });
@@ -73,14 +83,14 @@ pub fn operators(trace: &Trace, attribution: &Attribution) -> Vec<OperatorRow> {
             sum.host_total = sum.host_total.saturating_add(duration);
         }
         if let Some(parent) = parents[at] {
-            let outer = sums.entry(operators.name[parent as usize]).or_default();
+            let outer = sums.entry(key(parent)).or_default();
             outer.host_self = outer.host_self.saturating_sub(duration);
         }
     }
     for (call, operator) in running.iter().enumerate() {
         if let Some(operator) = operator {
             let duration = trace.calls.end[call].saturating_sub(trace.calls.begin[call]).max(0);
-            let outer = sums.entry(operators.name[*operator as usize]).or_default();
+            let outer = sums.entry(key(*operator)).or_default();
             outer.host_self = outer.host_self.saturating_sub(duration);
         }
     }
@@ -88,24 +98,24 @@ pub fn operators(trace: &Trace, attribution: &Attribution) -> Vec<OperatorRow> {
     for (activity, call) in attribution.call.iter().enumerate() {
         let Some(operator) = running.get(*call as usize).copied().flatten() else { continue };
         let duration = trace.activities.duration(activity);
-        links.add(trace, attribution, operators.name[operator as usize], activity);
-        let own = sums.entry(operators.name[operator as usize]).or_default();
+        links.add(trace, attribution, key(operator), activity);
+        let own = sums.entry(key(operator)).or_default();
         own.device_self = own.device_self.saturating_add(duration);
         own.activities += 1;
-        let mut counted: Vec<StringId> = Vec::new();
-        for outer in std::iter::once(operator).chain(above(&parents, operator)) {
-            let name = operators.name[outer as usize];
-            if !counted.contains(&name) {
-                counted.push(name);
-                let outer = sums.entry(name).or_default();
+        let mut counted: Vec<Key> = Vec::new();
+        for outer in std::iter::once(operator).chain(above(&parents, operator)).map(key) {
+            if !counted.contains(&outer) {
+                counted.push(outer);
+                let outer = sums.entry(outer).or_default();
                 outer.device_total = outer.device_total.saturating_add(duration);
             }
         }
     }
     let mut rows: Vec<OperatorRow> = sums
         .into_iter()
-        .map(|(name, sum)| OperatorRow {
-            name: trace.strings.text(name).to_owned(),
+        .map(|(key, sum)| OperatorRow {
+            name: trace.strings.text(key.0).to_owned(),
+            process: sum.places.place(trace).process,
             calls: sum.calls,
             host_total_ns: sum.host_total,
             host_self_ns: sum.host_self,
@@ -113,8 +123,8 @@ pub fn operators(trace: &Trace, attribution: &Attribution) -> Vec<OperatorRow> {
             device_total_ns: sum.device_total,
             device_self_ns: sum.device_self,
             activities: sum.activities,
-            kernels: longest(links.kernels.remove(&name), |kernel| trace.strings.text(kernel).to_owned()),
-            regions: longest(links.regions.remove(&name), |node| {
+            kernels: longest(links.kernels.remove(&key), |kernel| trace.strings.text(kernel).to_owned()),
+            regions: longest(links.regions.remove(&key), |node| {
                 attribution.tree.path(trace, node).to_string()
             }),
         })
@@ -122,7 +132,7 @@ pub fn operators(trace: &Trace, attribution: &Attribution) -> Vec<OperatorRow> {
     rows.sort_by(|a, b| {
         (b.device_self_ns, b.host_self_ns)
             .cmp(&(a.device_self_ns, a.host_self_ns))
-            .then_with(|| a.name.cmp(&b.name))
+            .then_with(|| (&a.name, a.process).cmp(&(&b.name, b.process)))
     });
     rows
 }
@@ -130,12 +140,12 @@ pub fn operators(trace: &Trace, attribution: &Attribution) -> Vec<OperatorRow> {
 /// By operator: the time of each kernel that it started, and of each region it was in.
 #[derive(Default)]
 struct Links {
-    kernels: HashMap<StringId, HashMap<StringId, i64>>,
-    regions: HashMap<StringId, HashMap<u32, i64>>,
+    kernels: HashMap<Key, HashMap<StringId, i64>>,
+    regions: HashMap<Key, HashMap<u32, i64>>,
 }
 
 impl Links {
-    fn add(&mut self, trace: &Trace, attribution: &Attribution, operator: StringId, activity: usize) {
+    fn add(&mut self, trace: &Trace, attribution: &Attribution, operator: Key, activity: usize) {
         let duration = trace.activities.duration(activity);
         let grow = |sum: &mut i64| *sum = sum.saturating_add(duration);
         // Copies and fills have no name.

@@ -1,13 +1,14 @@
 //! Stages: the regions a session is made of, the first time apart from the rest.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 use trace::{OPEN, StringId, Trace};
 
 use crate::attribute::Attribution;
 use crate::regions::Times;
-use crate::tree::Node;
+use crate::scope::{Places, Scope, Split};
+use crate::tree::{Node, Tree};
 
 /// What a session is made of, as a rule.
 pub const STAGES: [&str; 2] = ["prefill", "decode"];
@@ -16,6 +17,8 @@ pub const STAGES: [&str; 2] = ["prefill", "decode"];
 pub struct Stage {
     pub name: String,
     pub region: String,
+    /// The one that all instances are of.
+    pub process: Option<u32>,
     /// Host time of every instance that ended.
     pub times: Option<Times>,
     pub first_ns: Option<i64>,
@@ -31,10 +34,29 @@ pub struct Stage {
 pub fn stages(
     trace: &Trace,
     attribution: &Attribution,
+    scope: Scope,
     names: &[String],
     given: &[(String, f64)],
 ) -> Vec<Stage> {
-    let tree = &attribution.tree;
+    let mut rows = Vec::new();
+    for Member { node, name, ranges } in members(trace, &attribution.tree, scope, names) {
+        let region = attribution.tree.path(trace, node).to_string();
+        let given = given.iter().find(|(stage, _)| stage == name).map(|(_, tokens)| *tokens);
+        rows.extend(ranges.into_values().map(|ranges| stage(trace, name, region.clone(), ranges, given)));
+    }
+    rows
+}
+
+/// Regions that are one stage.
+struct Member<'a> {
+    /// The first of them.
+    node: u32,
+    name: &'a String,
+    /// Of each process, where they are told apart.
+    ranges: BTreeMap<Split, Vec<u32>>,
+}
+
+fn members<'a>(trace: &Trace, tree: &Tree, scope: Scope, names: &'a [String]) -> Vec<Member<'a>> {
     let wanted: Vec<Option<&String>> = tree
         .nodes
         .iter()
@@ -44,14 +66,14 @@ pub fn stages(
         })
         .collect();
     // `decode 1 tokens` and `decode 2 tokens` are one stage.
-    let mut members: Vec<(u32, &String, Vec<u32>)> = Vec::new();
+    let mut members: Vec<Member<'a>> = Vec::new();
     let mut places: HashMap<(Option<u32>, StringId, &String), usize> = HashMap::new();
     let mut by_node: Vec<Option<usize>> = vec![None; tree.nodes.len()];
     for node in tree.order(trace) {
         if let Some(name) = wanted[node as usize] {
             let Node { parent, domain, .. } = tree.nodes[node as usize];
             let place = *places.entry((parent, domain, name)).or_insert_with(|| {
-                members.push((node, name, Vec::new()));
+                members.push(Member { node, name, ranges: BTreeMap::new() });
                 members.len() - 1
             });
             by_node[node as usize] = Some(place);
@@ -59,36 +81,42 @@ pub fn stages(
     }
     for (range, node) in tree.node_of.iter().enumerate() {
         if let Some(place) = by_node[*node as usize] {
-            members[place].2.push(range as u32);
+            let split = scope.host_split(process_of(trace, range as u32));
+            members[place].ranges.entry(split).or_default().push(range as u32);
         }
     }
-    let stage = |(node, name, mut ranges): (u32, &String, Vec<u32>)| {
-        ranges.sort_by_key(|range| trace.ranges.begin[*range as usize]);
-        let duration = |range: &u32| {
-            let (begin, end) = (trace.ranges.begin[*range as usize], trace.ranges.end[*range as usize]);
-            (end != OPEN).then(|| end.saturating_sub(begin).max(0))
-        };
-        let durations: Vec<i64> = ranges.iter().filter_map(duration).collect();
-        let times = Times::of(&durations);
-        let given = given.iter().find(|(stage, _)| stage == name).map(|(_, tokens)| *tokens);
-        let tokens = tokens(trace, &ranges).or_else(|| given.map(|tokens| tokens * durations.len() as f64));
-        let seconds = times.map_or(0.0, |times| times.total_ns as f64 / 1e9);
-        // Every process warms up for itself.
-        let mut warm = HashSet::new();
-        let process = |range: &u32| trace.threads[trace.ranges.thread[*range as usize] as usize].process;
-        let steady: Vec<i64> =
-            ranges.iter().filter(|range| !warm.insert(process(range))).filter_map(duration).collect();
-        Stage {
-            name: name.clone(),
-            region: tree.path(trace, node).to_string(),
-            times,
-            first_ns: ranges.first().and_then(duration),
-            steady: Times::of(&steady),
-            tokens,
-            tokens_per_second: tokens.filter(|_| seconds > 0.0).map(|tokens| tokens / seconds),
-        }
+    members
+}
+
+fn process_of(trace: &Trace, range: u32) -> u32 {
+    trace.threads[trace.ranges.thread[range as usize] as usize].process
+}
+
+fn stage(trace: &Trace, name: &str, region: String, mut ranges: Vec<u32>, given: Option<f64>) -> Stage {
+    ranges.sort_by_key(|range| trace.ranges.begin[*range as usize]);
+    let duration = |range: &u32| {
+        let (begin, end) = (trace.ranges.begin[*range as usize], trace.ranges.end[*range as usize]);
+        (end != OPEN).then(|| end.saturating_sub(begin).max(0))
     };
-    members.into_iter().map(stage).collect()
+    let durations: Vec<i64> = ranges.iter().filter_map(duration).collect();
+    let times = Times::of(&durations);
+    let tokens = tokens(trace, &ranges).or_else(|| given.map(|tokens| tokens * durations.len() as f64));
+    let seconds = times.map_or(0.0, |times| times.total_ns as f64 / 1e9);
+    // Every process warms up for itself.
+    let (mut warm, mut places) = (HashSet::new(), Places::default());
+    ranges.iter().for_each(|range| places.add_process(process_of(trace, *range)));
+    let steady: Vec<i64> =
+        ranges.iter().filter(|range| !warm.insert(process_of(trace, **range))).filter_map(duration).collect();
+    Stage {
+        name: name.to_owned(),
+        region,
+        process: places.place(trace).process,
+        times,
+        first_ns: ranges.first().and_then(duration),
+        steady: Times::of(&steady),
+        tokens,
+        tokens_per_second: tokens.filter(|_| seconds > 0.0).map(|tokens| tokens / seconds),
+    }
 }
 
 /// `prefill 512 tokens` is a `prefill`.

@@ -225,3 +225,38 @@ fn time_in_ranges_is_counted_once() {
     let outside = advice.iter().find(|one| one.title.contains("belongs to no range")).unwrap();
     assert_eq!((outside.at_stake_ns, outside.of), (210, analysis::Whole::Run));
 }
+
+/// Of two ranks one is slower, which a mean of both would hide.
+#[test]
+fn stages_and_operators_of_each_process() {
+    // Processes 10 and 20: instances of 10 and of 30, the first of each a warm-up.
+    let ranges: Vec<Range> = (0..8)
+        .map(|at| (at as u32 % 2 * 2, 0, 0, false, at * 100, if at % 2 == 0 { 10 } else { 30 }))
+        .collect();
+    let mut trace = trace(&ranges, &[(0, 5, 1, 4, 0, 0, true), (2, 105, 1, 8, 0, 1, true)]);
+    for (thread, begin, end) in [(0, 0, 10), (2, 100, 140)] {
+        trace.operators.begin.push(begin);
+        trace.operators.end.push(end);
+        trace.operators.thread.push(thread);
+        trace.operators.name.push(trace.ranges.name[0]);
+    }
+    let found = |by_process: bool| {
+        let scope = Scope { by_process, by_device: false };
+        analyse(&trace, &Options { scope, stages: vec!["a".to_owned()], ..Options::default() })
+    };
+    let stages = |by_process: bool| -> Vec<(Option<u32>, u64, i64)> {
+        let stages = found(by_process).stages;
+        stages
+            .iter()
+            .map(|row| (row.process, row.steady.unwrap().count, row.steady.unwrap().mean_ns))
+            .collect()
+    };
+    assert_eq!(stages(false), [(None, 6, 20)]);
+    assert_eq!(stages(true), [(Some(10), 3, 10), (Some(20), 3, 30)]);
+    let operators = |by_process: bool| -> Vec<(Option<u32>, u64, i64, i64)> {
+        let rows = found(by_process).operators;
+        rows.iter().map(|row| (row.process, row.calls, row.host_total_ns, row.device_self_ns)).collect()
+    };
+    assert_eq!(operators(false), [(None, 2, 50, 12)]);
+    assert_eq!(operators(true), [(Some(20), 1, 40, 8), (Some(10), 1, 10, 4)]);
+}

@@ -204,6 +204,11 @@ fn shown_shape(shape: &Shape) -> String {
     format!("{} x {}", three(shape.grid), three(shape.block))
 }
 
+/// The process of a row that has no device, in front, where rows differ in it.
+fn process_of(process: Option<u32>, findings: &Findings) -> Option<String> {
+    findings.scope.by_process.then(|| process.map(|process| process.to_string()).unwrap_or_default())
+}
+
 fn stages(text: &mut String, findings: &Findings) {
     let rows: Vec<Vec<String>> = findings
         .stages
@@ -211,8 +216,9 @@ fn stages(text: &mut String, findings: &Findings) {
         .filter_map(|stage| {
             let times = stage.times?;
             let steady = stage.steady.unwrap_or(times);
-            Some(vec![
-                stage.region.clone(),
+            let mut cells = vec![stage.region.clone()];
+            cells.extend(process_of(stage.process, findings));
+            cells.extend([
                 times.count.to_string(),
                 stage.first_ns.map(|first| duration(first as f64)).unwrap_or_default(),
                 duration(steady.mean_ns as f64),
@@ -220,14 +226,16 @@ fn stages(text: &mut String, findings: &Findings) {
                 duration(steady.p50_ns as f64),
                 duration(steady.p95_ns as f64),
                 stage.tokens_per_second.map(|rate| format!("{rate:.1}")).unwrap_or_default(),
-            ])
+            ]);
+            Some(cells)
         })
         .collect();
     if rows.is_empty() {
         return;
     }
-    let columns = [
-        ("stage", Left),
+    let mut columns = vec![("stage", Left)];
+    columns.extend(findings.scope.by_process.then_some(("process", Right)));
+    columns.extend([
         ("instances", Right),
         ("first", Right),
         ("then mean", Right),
@@ -235,7 +243,7 @@ fn stages(text: &mut String, findings: &Findings) {
         ("p50", Right),
         ("p95", Right),
         ("tokens/s", Right),
-    ];
+    ]);
     section(text, "stages, host time", &table(&columns, &rows), rows.len(), rows.len());
 }
 
@@ -248,24 +256,27 @@ fn operators(text: &mut String, findings: &Findings, top: usize) {
         .iter()
         .take(top)
         .map(|row| {
-            vec![
-                shortened(&row.name, WIDEST_NAME),
+            let mut cells = vec![shortened(&row.name, WIDEST_NAME)];
+            cells.extend(process_of(row.process, findings));
+            cells.extend([
                 row.calls.to_string(),
                 duration(row.host_self_ns as f64),
                 duration(row.host_total_ns as f64),
                 duration(row.device_self_ns as f64),
                 duration(row.device_total_ns as f64),
-            ]
+            ]);
+            cells
         })
         .collect();
-    let columns = [
-        ("operator", Left),
+    let mut columns = vec![("operator", Left)];
+    columns.extend(findings.scope.by_process.then_some(("process", Right)));
+    columns.extend([
         ("calls", Right),
         ("host self", Right),
         ("host total", Right),
         ("device self", Right),
         ("device total", Right),
-    ];
+    ]);
     section(text, "operators", &table(&columns, &rows), rows.len(), findings.operators.len());
 }
 

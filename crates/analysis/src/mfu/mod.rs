@@ -182,6 +182,7 @@ mod tests {
         let stage = |name: &str, ms: i64| Stage {
             name: name.to_owned(),
             region: format!(":{name}"),
+            process: None,
             times: Some(times(ms)),
             first_ns: None,
             steady: None,

@@ -226,6 +226,9 @@ pub(super) fn stages(findings: &Findings, texts: &mut Texts) -> (String, Value) 
     Table::of("stages", "Stages, host time", &findings.stages)
         .absent("–")
         .name("stage", true, texts, |row| (row.region.clone(), row.region.clone()))
+        .when(findings.scope.by_process, |table| {
+            table.number("process", Kind::Number, "", |row| row.process.map(f64::from))
+        })
         .number("instances", Kind::Count, "", |row| row.times.map(|times| times.count as f64))
         .number("first", Kind::Time, "the first instance", |row| ns(row.first_ns))
         .number("then mean", Kind::Time, "without the first of each process", |row| {
@@ -244,6 +247,9 @@ pub(super) fn stages(findings: &Findings, texts: &mut Texts) -> (String, Value) 
 pub(super) fn operators(findings: &Findings, texts: &mut Texts) -> (String, Value) {
     Table::of("operators", "Operators of the framework", &findings.operators)
         .name("operator", true, texts, |row| (row.name.clone(), row.name.clone()))
+        .when(findings.scope.by_process, |table| {
+            table.number("process", Kind::Number, "", |row| row.process.map(f64::from))
+        })
         .number("calls", Kind::Count, "", |row| Some(row.calls as f64))
         .number("host self", Kind::Time, "without the operators it calls", |row| {
             Some(row.host_self_ns as f64)
