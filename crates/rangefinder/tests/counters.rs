@@ -203,6 +203,31 @@ fn a_workload_that_does_less_under_ncu() {
     assert!(ranges.contains("| `:A` |") && !ranges.contains("| `:B` |"), "{ranges}");
 }
 
+/// Every pass reads what the first one read, if it is a file; of a pipe only the first has something.
+#[test]
+fn every_pass_has_the_input() {
+    let test = "every_pass_has_the_input";
+    for (pipe, got) in [(false, "one\ntwo\none\ntwo\n"), (true, "one\ntwo\n")] {
+        let arguments = ["ncu.enable=true", "--", "sh", "-c", "cat >> got"];
+        let Some(mut scene) = Scene::new(test, PROFILED, &arguments) else { return };
+        scene.sandbox.write("input", "skipped\none\ntwo\n");
+        let mut input = std::fs::File::open(scene.sandbox.path("input")).unwrap();
+        // It begins where whoever started us has come to.
+        std::io::Read::read_exact(&mut input, &mut [0; 8]).unwrap();
+        if pipe {
+            let (reader, mut writer) = std::io::pipe().unwrap();
+            std::io::copy(&mut input, &mut writer).unwrap();
+            scene.command.stdin(reader);
+        } else {
+            scene.command.stdin(input);
+        }
+        let (sandbox, ran, _) = scene.run();
+        assert_eq!(std::fs::read_to_string(sandbox.path("got")).unwrap(), got, "{}", ran.stderr);
+        let warned = ran.stderr.matches("warning: the workload's input is a pipe").count();
+        assert_eq!(warned, usize::from(pipe), "{}", ran.stderr);
+    }
+}
+
 #[test]
 fn counters_without_nsys() {
     let test = "counters_without_nsys";

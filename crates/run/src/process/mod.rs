@@ -7,6 +7,7 @@
 
 mod descendants;
 mod guardian;
+mod input;
 mod protocol;
 mod pump;
 mod signals;
@@ -22,6 +23,7 @@ fn timespec(time: std::time::Duration) -> rustix::event::Timespec {
 }
 
 pub use guardian::{GUARDIAN_ARGUMENT, guardian_main};
+pub use input::is_used_up;
 pub use protocol::{Ending, Leftover, Usage};
 pub use pump::LogOutcome;
 pub use signals::Signals;

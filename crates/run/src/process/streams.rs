@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use super::input::rewind;
 use super::protocol::{Launch, Session, send_launch};
 use super::pump::{HashedFile, Keep, LogOutcome, Pump};
 use super::signals::interrupts_are_ignored;
@@ -90,6 +91,7 @@ impl Streams {
         let stdin = if captured {
             OwnedFd::from(File::open("/dev/null")?)
         } else {
+            rewind();
             rustix::stdio::stdin().try_clone_to_owned()?
         };
         let stdout = Channel::shown_on(stdout_sink.as_ref())?;

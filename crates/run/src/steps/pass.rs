@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::begin::RunError;
 use super::flow::{Context, Run};
 use crate::config::{Config, StopWith};
-use crate::process::{Finished, Output, Spec, Stop, StopBy, supervise};
+use crate::process::{Finished, Output, Spec, Stop, StopBy, is_used_up, supervise};
 use crate::quote::{shell_line, shell_word};
 use crate::rundir::Pass;
 use crate::workload::environment;
@@ -60,8 +60,15 @@ impl Order {
 }
 
 /// Runs it to its end, under the limits of the configuration.
-pub(super) fn carry_out(run: &mut Run, order: Order, context: &Context<'_>) -> Result<Finished, RunError> {
+pub(super) fn carry_out(
+    run: &mut Run,
+    order: Order,
+    context: &mut Context<'_>,
+) -> Result<Finished, RunError> {
     let Order { name, pass, command_file, argv, variables, logs, linger, unlink, stop, grace } = order;
+    if is_used_up() && !run.manifest.warnings.iter().any(|text| text == USED_UP) {
+        run.warn(USED_UP.to_owned(), context);
+    }
     let written = run.files.redactor.argv(&argv);
     let shown: Vec<(String, Option<String>)> = variables
         .iter()
@@ -104,6 +111,9 @@ fn stop_of(config: &Config) -> Option<Stop> {
     };
     Some(Stop { after: delay + duration, once: None, milestone: None, by })
 }
+
+const USED_UP: &str = "the workload's input is a pipe, and an earlier pass has read it: from here on there is nothing in it\n\
+     hint: give it as a file (`< FILE`), which every pass reads from its beginning";
 
 /// Variables that mean something only during the pass.
 const OURS: [&str; 5] = [
