@@ -180,14 +180,19 @@ impl Clock {
 
 /// `, 7 of 36 measured, about 12 s left`; what the program takes `alone` where nothing is counted.
 fn how_far(followed: &Followed, alone: &str) -> String {
-    let Ok(followed) = followed.lock() else { return String::new() };
-    let Some((log, planned, since)) = followed.as_ref() else { return alone.to_owned() };
-    let done = nsight::ncu::progress(&std::fs::read_to_string(log).unwrap_or_default()).done;
+    let Ok(mut followed) = followed.lock() else { return String::new() };
+    let Some((log, planned, since)) = followed.as_mut() else { return alone.to_owned() };
+    let counted = nsight::ncu::progress(&std::fs::read_to_string(log).unwrap_or_default());
+    let (begun, done) = (counted.begun, counted.done);
+    if begun == 0 {
+        // The replays have a clock of their own.
+        *since = Instant::now();
+    }
     match planned {
-        _ if done == 0 => ", looking for the first launch".to_owned(),
+        _ if begun == 0 => ", looking for the first launch".to_owned(),
+        _ if done == 0 => ", at the first launch".to_owned(),
         Some(planned) if *planned > done => {
-            // What the program took to get to its first launch makes it look worse than it is.
-            let left = since.elapsed().as_secs_f64() / done as f64 * (planned - done) as f64;
+            let left = since.elapsed().as_secs_f64() / done as f64 * (*planned - done) as f64;
             format!(", {done} of {planned} measured, about {left:.0} s left")
         }
         _ => format!(", {done} measured"),
@@ -200,5 +205,38 @@ impl Drop for Clock {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use super::*;
+
+    /// What the program takes to come to its first launch is not the pace of the replays.
+    #[test]
+    fn how_far_ncu_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("run.log");
+        let long_ago = Instant::now().checked_sub(Duration::from_secs(1000)).unwrap();
+        let followed: Followed = Arc::new(Mutex::new(Some((log.clone(), Some(9), long_ago))));
+        let mut text = "==PROF== Connected to process 9\n".to_owned();
+        let mut told = |more: &str| {
+            text.push_str(more);
+            std::fs::write(&log, &text).unwrap();
+            how_far(&followed, "")
+        };
+        assert_eq!(told(""), ", looking for the first launch");
+        assert_eq!(told("==PROF== Profiling \"gemm\" - 0: 0%...."), ", at the first launch");
+        let far = told("50%....100% - 18 passes\n");
+        let left: f64 = far
+            .strip_prefix(", 1 of 9 measured, about ")
+            .unwrap()
+            .split(' ')
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap();
+        assert!(left < 1000.0, "{far}");
     }
 }
