@@ -81,10 +81,16 @@ pub struct Causes {
 }
 
 impl Causes {
-    fn total(self) -> i64 {
+    /// What they are called.
+    pub const NAMES: [&'static str; 6] = ["host", "sync", "copy", "launch", "true gap", "unknown"];
+
+    /// In the order of their names.
+    pub fn times(self) -> [i64; 6] {
         [self.host_ns, self.sync_ns, self.copy_ns, self.launch_ns, self.true_gap_ns, self.unknown_ns]
-            .into_iter()
-            .fold(0, i64::saturating_add)
+    }
+
+    fn total(self) -> i64 {
+        self.times().into_iter().fold(0, i64::saturating_add)
     }
 
     fn add(&mut self, other: Self) {
@@ -101,18 +107,12 @@ impl Causes {
     }
 
     fn shares(self, whole: i64) -> Vec<(&'static str, f64)> {
-        let mut shares: Vec<(&'static str, f64)> = [
-            ("host", self.host_ns),
-            ("sync", self.sync_ns),
-            ("copy", self.copy_ns),
-            ("launch", self.launch_ns),
-            ("true gap", self.true_gap_ns),
-            ("unknown", self.unknown_ns),
-        ]
-        .into_iter()
-        .filter(|(_, ns)| *ns > 0)
-        .map(|(name, ns)| (name, ns as f64 / whole.max(1) as f64))
-        .collect();
+        let mut shares: Vec<(&'static str, f64)> = Self::NAMES
+            .into_iter()
+            .zip(self.times())
+            .filter(|(_, ns)| *ns > 0)
+            .map(|(name, ns)| (name, ns as f64 / whole.max(1) as f64))
+            .collect();
         shares.sort_by(|a, b| b.1.total_cmp(&a.1));
         shares
     }

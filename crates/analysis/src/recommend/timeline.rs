@@ -2,7 +2,7 @@
 
 use super::{Recommendation, Time, WORTH_A_WORD, Whole, percent};
 use crate::findings::Findings;
-use crate::idle::IdleRow;
+use crate::idle::{Causes, IdleRow};
 
 /// A region that waits so much of its time is told.
 const WAITS: f64 = 0.15;
@@ -49,13 +49,8 @@ pub(super) fn advice(findings: &Findings) -> Vec<Recommendation> {
 }
 
 fn cause_ns(row: &IdleRow, cause: &str) -> i64 {
-    match cause {
-        "host" => row.causes.host_ns,
-        "sync" => row.causes.sync_ns,
-        "copy" => row.causes.copy_ns,
-        "launch" => row.causes.launch_ns,
-        _ => 0,
-    }
+    let found = Causes::NAMES.iter().zip(row.causes.times()).find(|(name, _)| **name == cause);
+    found.map_or(0, |(_, ns)| ns)
 }
 
 /// The innermost regions that wait for this, or the device when no region does.

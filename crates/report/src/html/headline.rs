@@ -6,14 +6,12 @@ use super::escape;
 use crate::page::Page;
 use crate::units::{count, duration, percent};
 
-/// Busy time, then the causes in the order of [`CAUSES`].
+/// Busy time, then that of each of [`Causes::NAMES`].
 pub(super) type Stack = [i64; 7];
 
-pub(super) const CAUSES: [&str; 6] = ["host", "sync", "copy", "launch", "true gap", "unknown"];
-
 pub(super) fn stack(busy_ns: i64, causes: &Causes) -> Stack {
-    let Causes { host_ns, sync_ns, copy_ns, launch_ns, true_gap_ns, unknown_ns } = *causes;
-    [busy_ns, host_ns, sync_ns, copy_ns, launch_ns, true_gap_ns, unknown_ns]
+    let [host, sync, copy, launch, true_gap, unknown] = causes.times();
+    [busy_ns, host, sync, copy, launch, true_gap, unknown]
 }
 
 /// Busy and idle time together; a damaged trace may hold any times at all.
@@ -123,7 +121,7 @@ fn device_headlines(stack: &Stack, devices: usize) -> Vec<Headline> {
         devices => format!("of the time of {devices} devices"),
     };
     let busy = Headline { label: "GPU busy", value: percent(stack[0] as f64 / whole), of };
-    let largest = CAUSES.iter().zip(&stack[1..]).max_by_key(|(_, ns)| **ns).filter(|(_, ns)| **ns > 0);
+    let largest = Causes::NAMES.iter().zip(&stack[1..]).max_by_key(|(_, ns)| **ns).filter(|(_, ns)| **ns > 0);
     let idle = match largest {
         Some((cause, ns)) => Headline {
             label: "Largest idle cause",

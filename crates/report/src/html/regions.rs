@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use analysis::{Findings, GpuRegion, IdleRow, Joined};
+use analysis::{Causes, Findings, GpuRegion, IdleRow, Joined};
 use serde_json::{Value, json};
 
-use super::headline::{CAUSES, Stack, stacked, whole};
+use super::headline::{Stack, stacked, whole};
 use super::table::{Kind, Table};
 use super::tables::{Known, counter_columns, no_counters};
 use super::texts::Texts;
@@ -42,7 +42,7 @@ pub(super) fn regions(page: &Page<'_>, findings: &Findings, texts: &mut Texts) -
     let number = |number: Option<u32>| number.map(f64::from);
     let cause = |row: &Row<'_>| {
         let stack = row.stack?;
-        let (cause, ns) = CAUSES.iter().zip(&stack[1..]).max_by_key(|(_, ns)| **ns)?;
+        let (cause, ns) = Causes::NAMES.iter().zip(&stack[1..]).max_by_key(|(_, ns)| **ns)?;
         (*ns > 0).then(|| format!("{cause} {}", percent(*ns as f64 / whole(&stack) as f64)))
     };
     let busy = |row: &Row<'_>| row.stack.map(|stack| stack[0] as f64 / whole(&stack).max(1) as f64);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use analysis::{Confidence, Findings, IdleRow, Joined, JoinedKernel, KernelRow};
+use analysis::{Causes, Confidence, Findings, IdleRow, Joined, JoinedKernel, KernelRow};
 use serde_json::Value;
 
 use super::headline::stack;
@@ -209,7 +209,7 @@ pub(super) fn idle(findings: &Findings, texts: &mut Texts) -> (String, Value) {
         })
         .number("time", Kind::Time, "busy and idle", |row| Some(time(row) as f64))
         .number("busy", Kind::Part, "", |row| Some(row.busy_share));
-    for (at, name) in super::headline::CAUSES.iter().enumerate() {
+    for (at, name) in Causes::NAMES.iter().enumerate() {
         table = table.number(name, Kind::Part, super::headline::meaning(name), |row| cause(row, at + 1));
     }
     table
