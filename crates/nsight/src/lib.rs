@@ -16,4 +16,4 @@ pub use cupti::{CuptiPlaces, find_cupti};
 pub use find::Places;
 pub use proof::{Cause, NsysGating, Proof, Question, Remedy, ToolProof, When, prove};
 pub use version::{numbers, version_in};
-pub use wish::{Wanted, wanted};
+pub use wish::{Wanted, listed, wanted};

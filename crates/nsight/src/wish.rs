@@ -9,6 +9,8 @@ pub struct Wanted<'a> {
     pub regions: Vec<&'a Region>,
 }
 
+const MOST_LISTED: usize = 8;
+
 /// A wish is one or several names between `;`. Each may be a name, a region path
 /// (`LLM:decode/step`), or a tool's own form: `decode@LLM`, `LLM@decode/`, `decode/`.
 pub fn wanted<'a>(wish: &str, regions: &'a [Region]) -> Vec<Wanted<'a>> {
@@ -21,6 +23,16 @@ pub fn wanted<'a>(wish: &str, regions: &'a [Region]) -> Vec<Wanted<'a>> {
     }
     let parts = wish.split(';').map(str::trim).filter(|part| !part.is_empty());
     parts.map(|part| Wanted { text: part.to_owned(), regions: meant(part, regions) }).collect()
+}
+
+/// The first few of what could have been meant.
+pub fn listed(regions: &[Region]) -> String {
+    let mut paths: Vec<String> =
+        regions.iter().take(MOST_LISTED).map(|region| region.path.to_string()).collect();
+    if regions.len() > MOST_LISTED {
+        paths.push("\u{2026}".to_owned());
+    }
+    paths.join(", ")
 }
 
 fn meant<'a>(text: &str, regions: &'a [Region]) -> Vec<&'a Region> {

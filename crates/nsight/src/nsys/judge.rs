@@ -128,10 +128,9 @@ fn once_each<'a>(regions: impl Iterator<Item = &'a Region>) -> Vec<&'a Region> {
 }
 
 fn no_such_range(wish: &str, seen: &[Region]) -> Verdict {
-    let there: Vec<String> = seen.iter().take(8).map(|region| region.path.to_string()).collect();
-    let there = match there.as_slice() {
+    let there = match seen {
         [] => "there is no range in the report at all".to_owned(),
-        there => format!("the ranges in the report: {}", there.join(", ")),
+        seen => format!("the ranges in the report: {}", crate::listed(seen)),
     };
     Verdict::missed(Cause::NoSuchRange, format!("no range in the report is called `{wish}`"))
         .with_remedy(there)

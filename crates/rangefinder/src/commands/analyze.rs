@@ -132,13 +132,10 @@ fn keep_within(trace: &mut Trace, files: &[PathBuf], named: Option<&str>) -> Res
     match (named, run) {
         (Some(wish), run) => {
             let rehearsed = run.and_then(|(_, rehearsed)| rehearsed);
-            let there: Vec<String> =
-                analysis::regions(trace).iter().take(8).map(|region| region.path.to_string()).collect();
+            let there = analysis::regions(trace);
             if let Some(missing) = keep_gated(trace, wish, rehearsed.as_ref()).first() {
-                return Err(anyhow!(
-                    "no range in the trace is called `{missing}`\nhint: there are {}",
-                    if there.is_empty() { "none".to_owned() } else { there.join(", ") }
-                ));
+                let there = if there.is_empty() { "none".to_owned() } else { nsight::listed(&there) };
+                return Err(anyhow!("no range in the trace is called `{missing}`\nhint: there are {there}"));
             }
         }
         (None, Some((wish, rehearsed))) => {
