@@ -81,7 +81,7 @@ pub(crate) fn ranges_of_calls(trace: &Trace) -> Vec<(StringId, Vec<u32>)> {
 fn calls_of(trace: &Trace) -> Vec<u32> {
     let mut tables: Vec<Correlations> = Vec::new();
     tables.resize_with(trace.processes.len(), Correlations::default);
-    let process_of = |thread: u32| trace.threads[thread as usize].process as usize;
+    let process_of = |thread: u32| trace.process_of(thread) as usize;
     let mut largest = vec![0u32; trace.processes.len()];
     let mut counts = vec![0usize; trace.processes.len()];
     for call in 0..trace.calls.len() {

@@ -143,7 +143,7 @@ impl Sums<'_> {
         for range in 0..ranges.len() {
             let (node, thread) = (self.tree.node_of[range], ranges.thread[range]);
             if (last.0, last.1) != (node, thread) {
-                let process = trace.threads[thread as usize].process;
+                let process = trace.process_of(thread);
                 let split = self.scope.host_split(process);
                 let row = self.row(node, split);
                 self.all[row].2.places.add_process(process);
@@ -180,8 +180,7 @@ impl Sums<'_> {
         sum.places.add(process, device);
         let (work, kernel) = Work::of(trace, activity, launch);
         if let Some(name) = kernel {
-            let entry = sum.kernels.entry(name).or_default();
-            *entry = (entry.0 + 1, entry.1.saturating_add(work.kernel_ns));
+            sum.add_kernel(name, 1, work.kernel_ns);
         }
         sum.exclusive.add(work);
     }
@@ -288,7 +287,7 @@ impl Sums<'_> {
                 first[at] = first[at].min(first[range]);
                 last[at] = last[at].max(last[range]);
             }
-            let process = trace.threads[ranges.thread[range] as usize].process;
+            let process = trace.process_of(ranges.thread[range]);
             let split = self.scope.host_split(process);
             let row = self.row(self.tree.node_of[range], split);
             let sum = &mut self.all[row].2;
@@ -324,8 +323,7 @@ impl Sums<'_> {
             sum.inclusive.add(work);
             sum.places.join(places);
             for (name, (calls, total)) in kernels {
-                let entry = sum.kernels.entry(name).or_default();
-                *entry = (entry.0 + calls, entry.1.saturating_add(total));
+                sum.add_kernel(name, calls, total);
             }
         }
     }

@@ -147,7 +147,7 @@ pub fn launches_in(trace: &Trace, launches: &LaunchGroups, region: &Region, any_
         let ranges = (0..trace.ranges.len()).filter(|range| is_it(tree.node_of[*range]));
         let mut stretches: HashMap<u32, Vec<(i64, i64)>> = HashMap::new();
         for range in ranges {
-            let process = trace.threads[trace.ranges.thread[range] as usize].process;
+            let process = trace.process_of(trace.ranges.thread[range]);
             stretches.entry(process).or_default().push((trace.ranges.begin[range], trace.ranges.end[range]));
         }
         let windows: HashMap<u32, Vec<(i64, i64)>> =

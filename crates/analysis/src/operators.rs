@@ -66,7 +66,7 @@ pub fn operators(trace: &Trace, attribution: &Attribution, scope: Scope) -> Vec<
     for inner in parents.iter().chain(&running).flatten() {
         called[*inner as usize] += 1;
     }
-    let process_of = |at: usize| trace.threads[operators.thread[at] as usize].process;
+    let process_of = |at: usize| trace.process_of(operators.thread[at]);
     let key = |at: u32| -> Key { (operators.name[at as usize], scope.host_split(process_of(at as usize))) };
     let mut sums: HashMap<Key, Sum> = HashMap::new();
     for at in 0..operators.begin.len() {

@@ -149,7 +149,7 @@ fn upwards(trace: &Trace, range: u32) -> impl Iterator<Item = usize> {
 fn first_calls(trace: &Trace) -> HashSet<usize> {
     let mut first: HashMap<u32, usize> = HashMap::new();
     for call in 0..trace.calls.len() {
-        let process = trace.threads[trace.calls.thread[call] as usize].process;
+        let process = trace.process_of(trace.calls.thread[call]);
         let known = first.entry(process).or_insert(call);
         if trace.calls.begin[call] < trace.calls.begin[*known] {
             *known = call;

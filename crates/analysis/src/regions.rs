@@ -107,8 +107,7 @@ fn region(trace: &Trace, tree: &Tree, node: u32, members: &[u32]) -> Region {
     };
     let durations: Vec<i64> = members.iter().filter_map(duration).collect();
     let threads: BTreeSet<u32> = members.iter().map(|range| ranges.thread[*range as usize]).collect();
-    let processes: BTreeSet<u32> =
-        threads.iter().map(|thread| trace.threads[*thread as usize].process).collect();
+    let processes: BTreeSet<u32> = threads.iter().map(|thread| trace.process_of(*thread)).collect();
     let in_fork = |range: &u32| {
         let thread = &trace.threads[ranges.thread[*range as usize] as usize];
         trace.processes[thread.process as usize].forked

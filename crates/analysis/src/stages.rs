@@ -89,7 +89,7 @@ fn members<'a>(trace: &Trace, tree: &Tree, scope: Scope, names: &'a [String]) ->
 }
 
 fn process_of(trace: &Trace, range: u32) -> u32 {
-    trace.threads[trace.ranges.thread[range as usize] as usize].process
+    trace.process_of(trace.ranges.thread[range as usize])
 }
 
 fn stage(trace: &Trace, name: &str, region: String, mut ranges: Vec<u32>, given: Option<f64>) -> Stage {

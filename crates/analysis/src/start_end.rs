@@ -28,7 +28,7 @@ impl Started {
     pub(crate) fn of(trace: &Trace, attribution: &Attribution) -> Self {
         let mut by_process: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for range in (0..trace.ranges.len()).filter(|range| trace.ranges.kind[*range] == Kind::StartEnd) {
-            let process = trace.threads[trace.ranges.thread[range] as usize].process;
+            let process = trace.process_of(trace.ranges.thread[range]);
             by_process.entry(process).or_default().push(range as u32);
         }
         let mut started = Self { inside: vec![false; trace.activities.len()], ..Self::default() };

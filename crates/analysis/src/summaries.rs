@@ -67,7 +67,7 @@ pub fn api(trace: &Trace, scope: Scope) -> Vec<ApiRow> {
     let mut groups: BTreeMap<(StringId, Split), (Vec<i64>, Places)> = BTreeMap::new();
     let scope = Scope { by_device: false, ..scope };
     for call in 0..calls.len() {
-        let process = trace.threads[calls.thread[call] as usize].process;
+        let process = trace.process_of(calls.thread[call]);
         let group = groups.entry((calls.name[call], scope.split(process, 0))).or_default();
         group.0.push(calls.end[call].saturating_sub(calls.begin[call]).max(0));
         group.1.add_process(process);

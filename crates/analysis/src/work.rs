@@ -20,6 +20,13 @@ pub(crate) struct Sum {
     pub(crate) kernels: HashMap<StringId, (u64, i64)>,
 }
 
+impl Sum {
+    pub(crate) fn add_kernel(&mut self, name: StringId, calls: u64, total_ns: i64) {
+        let entry = self.kernels.entry(name).or_default();
+        *entry = (entry.0 + calls, entry.1.saturating_add(total_ns));
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Work {
     pub(crate) kernels: u64,
@@ -110,8 +117,7 @@ impl Meter {
         sum.busy_ns = sum.busy_ns.saturating_add(self.busy_ns);
         for name in self.used.drain(..) {
             let (calls, total) = std::mem::take(&mut self.kernels[name.index()]);
-            let entry = sum.kernels.entry(name).or_default();
-            *entry = (entry.0 + calls, entry.1.saturating_add(total));
+            sum.add_kernel(name, calls, total);
         }
         *self = Self {
             kernels: std::mem::take(&mut self.kernels),

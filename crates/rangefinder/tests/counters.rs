@@ -4,15 +4,9 @@
 
 mod support;
 
-use std::path::PathBuf;
-use std::process::Command;
-
 use serde_json::Value;
-use support::{Ran, Sandbox, fake_cupti, ncu_report, nvtx_program, redacted, shared_library, step, tool};
-
-fn ncu(test: &str) -> Option<PathBuf> {
-    tool(test, "ncu-2022.3.0/usr/lib/nsight-compute/ncu")
-}
+use support::scripted_ncu::{Scene, ncu, row, verdicts};
+use support::{Ran, Sandbox, ncu_report, redacted, step};
 
 /// The real ncu 2022.3, and no GPU.
 fn without_gpu(test: &str, arguments: &[&str]) -> Option<(Sandbox, Ran)> {
@@ -81,103 +75,6 @@ fn presets_name_what_there_is() {
         assert_eq!(ran.code, 0, "{}", ran.stderr);
         assert!(ran.stdout.contains("\n  measure  ") && !ran.stdout.contains("left out"), "{}", ran.stdout);
     }
-}
-
-/// A script where ncu should be: it answers as the real one does, and makes a report of what
-/// `FAKE_REPORT` names.
-struct Scene {
-    sandbox: Sandbox,
-    command: Command,
-}
-
-impl Scene {
-    /// `body` is what the script does; it has `$out`, `$log` and `$mode`, and runs the workload
-    /// with `"$@"`.
-    fn new(test: &str, body: &str, arguments: &[&str]) -> Option<Self> {
-        let real = ncu(test)?;
-        let emit = nvtx_program(test, "emit")?;
-        let sandbox = Sandbox::new();
-        let script = format!(
-            r#"#!/bin/bash
-case "$1" in
---help) "{real}" --help; printf '  --filter-mode arg\n  global\n  per-launch-config\n  --nvtx-push-pop-scope arg\n  --replay-mode arg\n  kernel\n  application\n  range\n  app-range\n'; exit;;
---version|--list-*|--query-*) exec "{real}" "$@";;
-esac
-printf '%s\n' "$*" >> "{calls}"
-calls="{calls}"
-while true; do
-  case "$1" in
-  --export) out=$2; shift 2;;
-  --log-file) log=$2; shift 2;;
-  --replay-mode) mode=$2; shift 2;;
-  --force-overwrite|--nvtx) shift;;
-  --*) shift 2;;
-  *) break;;
-  esac
-done
-echo "==PROF== Connected to process 1" > "$log"
-{body}
-"#,
-            real = real.display(),
-            calls = sandbox.path("calls").display(),
-        );
-        sandbox.executable("ncu", &script);
-        for report in ["kernel", "range", "app-range"] {
-            ncu_report(report, &sandbox.path(&format!("{report}.ncu-rep")));
-        }
-        let arguments: Vec<String> = arguments
-            .iter()
-            .map(|word| if *word == "EMIT" { emit.clone() } else { (*word).to_owned() })
-            .collect();
-        let words: Vec<&str> = std::iter::once("run").chain(arguments.iter().map(String::as_str)).collect();
-        let mut command = sandbox.rangefinder(&words);
-        command
-            .env("RANGEFINDER_NCU", sandbox.path("ncu"))
-            .env("LD_LIBRARY_PATH", fake_nvml(&sandbox))
-            .env("REPORTS", sandbox.path(""));
-        Some(Self { sandbox, command })
-    }
-
-    /// 20 launches of 400 are planned, in 45 seconds.
-    fn of_400_kernels(test: &str, body: &str) -> Option<Self> {
-        let wish = ["ncu.enable=true", "ncu.budget=45s", "ncu.launches_per_kernel=20"];
-        let program = ["--", "EMIT", "inject", "push=A", "push=A1", "gpu=400", "pop", "pop"];
-        let mut scene = Self::new(test, body, &[&wish[..], &program[..]].concat())?;
-        scene.command.env("RANGEFINDER_CUPTI", fake_cupti(test));
-        Some(scene)
-    }
-
-    fn run(mut self) -> (Sandbox, Ran, Value) {
-        let ran = Ran::from(self.command.output().unwrap());
-        let manifest = self.sandbox.manifest();
-        (self.sandbox, ran, manifest)
-    }
-}
-
-/// A folder with an NVML that knows of one device.
-fn fake_nvml(sandbox: &Sandbox) -> PathBuf {
-    let folder = sandbox.path("nvml");
-    std::fs::create_dir(&folder).unwrap();
-    shared_library("fake_nvml.c", &folder.join("libnvidia-ml.so.1"), &[]);
-    folder
-}
-
-fn verdicts(manifest: &Value) -> Vec<(String, String, String)> {
-    let text = |value: &Value| value.as_str().unwrap_or("").to_owned();
-    manifest["verdicts"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|record| record["tool"] == "ncu")
-        .map(|record| {
-            let verdict = &record["verdict"];
-            (text(&record["rung"]), text(&verdict["outcome"]), text(&verdict["cause"]))
-        })
-        .collect()
-}
-
-fn row(rung: &str, outcome: &str, cause: &str) -> (String, String, String) {
-    (rung.to_owned(), outcome.to_owned(), cause.to_owned())
 }
 
 const PROFILED: &str = r#"cp $REPORTS/kernel.ncu-rep "$out"; "$@""#;
@@ -442,96 +339,6 @@ fn other_causes() {
     }
 }
 
-#[test]
-fn the_budget_ends_it_and_what_there_is_stays() {
-    let test = "the_budget_ends_it_and_what_there_is_stays";
-    let body = r#"cp $REPORTS/kernel.ncu-rep "$out"; sleep 2
-echo '==PROF== Profiling "copy_kernel" - 0: 0%....50%....100% - 10 passes' >> "$log"
-trap 'kill $!; exit 130' INT; sleep 60 & wait"#;
-    // A script's background job ignores SIGINT, by which ncu is ended.
-    for in_the_background in [false, true] {
-        let Some(mut scene) = Scene::new(test, body, &["ncu.enable=true", "ncu.budget=2s", "--", "true"])
-        else {
-            return;
-        };
-        if in_the_background {
-            scene.command = support::ignoring_interrupts(&scene.command);
-        }
-        let (_, ran, manifest) = scene.run();
-        assert_eq!(verdicts(&manifest), [row("kernel replay", "partial", "budget-spent")], "{}", ran.stderr);
-        let pass = manifest["passes"].as_array().unwrap().iter().find(|pass| pass["name"] == "ncu").unwrap();
-        // Two seconds until the first launch, which the budget does not count, and the budget.
-        let wall = pass["wall_ms"].as_u64().unwrap();
-        assert!((4_000..20_000).contains(&wall), "{wall}");
-    }
-}
-
-/// Replays that are far slower than foreseen: fewer are chosen, by the pace of the first.
-#[test]
-fn the_first_launches_tell_how_many_fit() {
-    let test = "the_first_launches_tell_how_many_fit";
-    let body = r#"cp $REPORTS/kernel.ncu-rep "$out"
-echo '==PROF== Profiling "tiny_kernel" - 0: 0%....50%....100% - 18 passes' >> "$log"
-[ $(wc -l < "$calls") -gt 1 ] && exit
-echo -n '==PROF== Profiling "tiny_kernel" - 1: 0%....' >> "$log"
-trap 'kill $!; exit 130' INT; sleep 60 & wait"#;
-    let Some(scene) = Scene::of_400_kernels(test, body) else { return };
-    let (sandbox, ran, manifest) = scene.run();
-    let expected = [
-        row("kernel replay", "partial", "budget-spent"),
-        row("kernel replay of fewer launches", "captured", ""),
-    ];
-    assert_eq!(verdicts(&manifest), expected, "{}", ran.stderr);
-    assert_eq!(ran.code, 0, "{}", ran.stderr);
-    let told = |text: &str| assert!(ran.stderr.contains(text), "{text}: {}", ran.stderr);
-    told("20 launches of 1 kind for 100 % of the kernels' time");
-    told("ncu, kernel replay: partial: given up: 1 of 20 launches after 1");
-    told("times as slow as foreseen, and at this pace not all fit `ncu.budget`");
-    told("next: kernel replay of fewer launches");
-    told(" of each and not 20, for the budget");
-    let plan = std::fs::read(sandbox.only_run().join("ncu/plan.json")).unwrap();
-    let plan: Value = serde_json::from_slice(&plan).unwrap();
-    assert!((1..=5).contains(&plan["invocations"][0]["launches"].as_u64().unwrap()), "{plan}");
-    assert!(!std::fs::read_to_string(sandbox.only_run().join("run.json")).unwrap().contains("a launch took"));
-    // What was measured before is not lost: each report has 36 launches.
-    let table = std::fs::read_to_string(sandbox.only_run().join("ncu/raw.csv")).unwrap();
-    assert_eq!(table.lines().filter(|line| line.contains(",toy,")).count(), 72);
-}
-
-/// As fast as foreseen, and slow afterwards: it is not given up.
-#[test]
-fn what_is_on_time_is_left_alone() {
-    let test = "what_is_on_time_is_left_alone";
-    let body = r#"cp $REPORTS/kernel.ncu-rep "$out"
-for number in $(seq 0 9); do
-  echo "==PROF== Profiling \"tiny_kernel\" - $number: 0%....50%....100% - 18 passes" >> "$log"
-done
-sleep 16"#;
-    let Some(scene) = Scene::of_400_kernels(test, body) else { return };
-    let (sandbox, ran, manifest) = scene.run();
-    assert_eq!(verdicts(&manifest), [row("kernel replay", "captured", "")], "{}", ran.stderr);
-    assert_eq!(std::fs::read_to_string(sandbox.path("calls")).unwrap().lines().count(), 1);
-}
-
-/// Too slow even for a single launch in what is left of the budget.
-#[test]
-fn given_up_and_nothing_fits() {
-    let test = "given_up_and_nothing_fits";
-    let body = r#"cp $REPORTS/kernel.ncu-rep "$out"
-echo -n '==PROF== Profiling "tiny_kernel" - 0: 0%....' >> "$log"
-trap 'sleep 12; kill $!; exit 130' INT; sleep 60 & wait"#;
-    let Some(scene) = Scene::of_400_kernels(test, body) else { return };
-    let (_, ran, manifest) = scene.run();
-    assert_eq!(verdicts(&manifest), [row("kernel replay", "partial", "budget-spent")], "{}", ran.stderr);
-    assert!(
-        ran.stderr.contains("which stand for 100 % of the GPU's time; given up: 0 of 20"),
-        "{}",
-        ran.stderr
-    );
-    assert!(ran.stderr.contains("and not one more fits the "), "{}", ran.stderr);
-    assert_eq!(ran.code, 1);
-}
-
 /// What broke off is not whole when nobody knows what whole would be.
 #[test]
 fn half_a_capture_is_no_capture() {
@@ -606,77 +413,6 @@ fn expressions_of_ncu() {
     assert_eq!(verdicts(&manifest), [row("kernel replay", "captured", "")], "{}", ran.stderr);
     let calls = std::fs::read_to_string(sandbox.path("calls")).unwrap();
     assert!(calls.contains("--nvtx-include regex:A.*/"), "{calls}");
-}
-
-/// A name that is in two places: the one that was meant.
-#[test]
-fn a_path_is_a_path() {
-    let test = "a_path_is_a_path";
-    let program = "push=prefill push=attn gpu=40 pop pop push=decode push=attn gpu=40 pop pop";
-    let mut arguments = vec!["ncu.nvtx_include=[':decode/attn']", "--", "EMIT", "inject"];
-    arguments.extend(program.split(' '));
-    let body = r#"cp $REPORTS/kernel.ncu-rep "$out""#;
-    let Some(mut scene) = Scene::new(test, body, &arguments) else { return };
-    scene.command.env("RANGEFINDER_CUPTI", fake_cupti(test));
-    let (sandbox, ran, _) = scene.run();
-    let calls = std::fs::read_to_string(sandbox.path("calls")).unwrap();
-    let first = calls.lines().next().unwrap();
-    assert!(first.contains("--nvtx-include decode/attn "), "{calls}\n{}", ran.stderr);
-    let skip: u64 = first.split("--launch-skip ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
-    assert!(skip < 40, "{calls}");
-    assert!(ran.stderr.contains("the ranges have 50 % of the GPU's time"), "{}", ran.stderr);
-}
-
-#[test]
-fn a_plan_is_checked_before_anything_runs() {
-    let sandbox = Sandbox::new();
-    sandbox.write("plan.yaml", "kernels:\n  - {name: gemm, grid: [4], sampels: 2}\n");
-    let ran = sandbox.output(&["run", "--plan", "plan.yaml", "--", "true"]);
-    assert_eq!(ran.code, 2, "{}", ran.stderr);
-    assert!(ran.stderr.contains("sampels") && sandbox.runs().is_empty(), "{}", ran.stderr);
-}
-
-/// Kernels that the tracer saw: 400 of one kind, 400 launches that matter less, and a gate.
-#[test]
-fn launches_are_chosen_from_the_timeline() {
-    let test = "launches_are_chosen_from_the_timeline";
-    let program =
-        ["--", "EMIT", "inject", "push=warm", "gpu=3", "pop", "push=A", "push=A1", "gpu=400", "pop", "pop"];
-    let arguments = |more: &[&'static str]| {
-        let mut words = vec!["ncu.enable=true"];
-        words.extend(more);
-        words.extend(program);
-        words
-    };
-    // The report has such a kernel, too.
-    let body = r#"cp $REPORTS/kernel.ncu-rep "$out""#;
-    let Some(mut scene) = Scene::new(test, body, &arguments(&[])) else { return };
-    scene.command.env("RANGEFINDER_CUPTI", fake_cupti(test));
-    let (sandbox, ran, manifest) = scene.run();
-    assert_eq!(verdicts(&manifest), [row("kernel replay", "captured", "")]);
-    assert!(ran.code == 0 && ran.stderr.contains("which stand for"), "{}", ran.stderr);
-    let run = sandbox.only_run();
-    let plan: Value = serde_json::from_slice(&std::fs::read(run.join("ncu/plan.json")).unwrap()).unwrap();
-    assert!(plan["covered"].as_f64().unwrap() >= 0.9, "{plan}");
-    assert_eq!(plan["invocations"].as_array().unwrap().len(), 1);
-    let command = std::fs::read_to_string(run.join("ncu/cmd.txt")).unwrap();
-    assert!(command.contains("--filter-mode per-launch-config"), "{command}");
-    assert!(command.contains("tiny_kernel"), "{command}");
-    // From the middle of the launches, not from their beginning.
-    let skip = command.split("--launch-skip ").nth(1).unwrap().split(' ').next().unwrap();
-    let skip: u64 = skip.parse().unwrap();
-    assert!((100..300).contains(&skip), "{command}");
-    assert!(ran.stderr.contains("of the kernels' time, about"), "{}", ran.stderr);
-    // What was chosen can be given back.
-    let saved = std::fs::read_to_string(run.join("ncu/ncu-plan.yaml")).unwrap();
-    let edited = saved.replace("samples: 1", "samples: 3");
-    let Some(scene) = Scene::new(test, body, &arguments(&["--plan", "edited.yaml"])) else { return };
-    scene.sandbox.write("edited.yaml", &edited);
-    let mut scene = scene;
-    scene.command.env("RANGEFINDER_CUPTI", fake_cupti(test));
-    let (sandbox, _, _) = scene.run();
-    let command = std::fs::read_to_string(sandbox.only_run().join("ncu/cmd.txt")).unwrap();
-    assert!(command.contains("--launch-count 3"), "{command}");
 }
 
 #[test]

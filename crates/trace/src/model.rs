@@ -48,6 +48,11 @@ impl Trace {
         self.measure();
     }
 
+    /// The index of a thread's process.
+    pub fn process_of(&self, thread: u32) -> u32 {
+        self.threads[thread as usize].process
+    }
+
     pub(crate) fn say_too_deep(&mut self, ranges: u64) {
         if ranges > 0 {
             let text = format!(

@@ -44,7 +44,7 @@ impl Trace {
 
     /// Work belongs to the call that started it, if that is known.
     fn kept_activities(&self, inside: &dyn Fn(i64) -> bool) -> Vec<bool> {
-        let process = |call: usize| self.threads[self.calls.thread[call] as usize].process;
+        let process = |call: usize| self.process_of(self.calls.thread[call]);
         let mut kept: HashMap<(u32, u32), bool> = HashMap::new();
         for call in (0..self.calls.len()).filter(|call| self.calls.correlation[*call] != NONE) {
             let kept = kept.entry((process(call), self.calls.correlation[call])).or_default();

@@ -4,6 +4,8 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 #![allow(missing_debug_implementations)]
 
+pub mod nsys_scene;
+pub mod scripted_ncu;
 mod tools;
 
 use std::io::{Read, Write};

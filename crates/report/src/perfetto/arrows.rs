@@ -50,6 +50,6 @@ impl Arrows {
 
 /// Every process counts correlations for itself.
 fn number(trace: &Trace, call: u32) -> u64 {
-    let process = trace.threads[trace.calls.thread[call as usize] as usize].process;
+    let process = trace.process_of(trace.calls.thread[call as usize]);
     (u64::from(process) + 1) << 32 | u64::from(trace.calls.correlation[call as usize])
 }

@@ -32,7 +32,7 @@ impl<'a> Threads<'a> {
         for (range, thread) in ranges.thread.iter().enumerate() {
             let owner = match ranges.kind[range] {
                 Kind::PushPop => &mut pushed[*thread as usize],
-                Kind::StartEnd => &mut started[trace.threads[*thread as usize].process as usize],
+                Kind::StartEnd => &mut started[trace.process_of(*thread) as usize],
             };
             owner.push(range as u32);
         }

@@ -192,9 +192,7 @@ impl Build<'_, '_> {
             list.push(Raw { title, kind, spans });
         }
         let mut threads: Vec<(u32, (usize, Vec<Raw>))> = threads.into_iter().collect();
-        threads.sort_by_key(|(thread, (events, _))| {
-            (trace.threads[*thread as usize].process, std::cmp::Reverse(*events))
-        });
+        threads.sort_by_key(|(thread, (events, _))| (trace.process_of(*thread), std::cmp::Reverse(*events)));
         threads.into_iter().map(|(thread, (_, tracks))| (self.thread_title(thread), tracks)).collect()
     }
 

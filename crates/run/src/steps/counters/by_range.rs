@@ -7,7 +7,7 @@ use nvtx::ncu_expression;
 use trace::{Trace, in_windows};
 
 use super::super::flow::Run;
-use super::choice::{Allowance, passes};
+use super::choice::passes;
 use super::rungs::{OneRun, Rung, Setting};
 use crate::ncu::Ncu;
 
@@ -22,8 +22,7 @@ pub(super) fn by_range(run: &Run, ncu: &Ncu, wanted: &Wanted, setting: &Setting,
         runs,
         planned: (planned > 0).then_some(planned),
         plan: None,
-        budget: Allowance::of(&run.resolved.config.ncu).budget,
-        calibrated: false,
+        budget: setting.allowance.budget,
         open: false,
         regions: setting.wanted.clone(),
         any_thread: false,

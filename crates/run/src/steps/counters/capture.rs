@@ -39,6 +39,13 @@ pub(super) struct Tool<'a> {
     pub(super) wanted: &'a Wanted,
 }
 
+/// Which of the rungs it is, from 1 on, and whether it may be given up for fewer launches.
+#[derive(Clone, Copy)]
+pub(super) struct Turn {
+    pub(super) number: usize,
+    pub(super) may_give_up: bool,
+}
+
 pub(super) struct Attempted {
     pub(super) verdict: Verdict,
     pub(super) report: Option<Report>,
@@ -65,7 +72,7 @@ pub(super) fn attempt(
     run: &mut Run,
     tool: Tool<'_>,
     rung: &Rung,
-    number: usize,
+    turn: Turn,
     context: &mut Context<'_>,
 ) -> Result<Attempted, RunError> {
     if let Some(plan) = &rung.plan {
@@ -73,7 +80,7 @@ pub(super) fn attempt(
         run.files.text("ncu/ncu-plan.yaml", &plan_yaml(&plan.chosen))?;
         run.files.json("ncu/plan.json", plan)?;
     }
-    let taken = match take(run, tool, rung, number, context) {
+    let taken = match take(run, tool, rung, turn, context) {
         Ok(taken) => taken,
         Err(RunError::Supervise(error)) if !matches!(error, SuperviseError::Log { .. }) => {
             let text = format!("ncu could not be started: {error}");
@@ -100,9 +107,8 @@ pub(super) fn attempt(
         any_thread: rung.any_thread,
         log: last_lines(&taken.log),
     });
-    let by_budget = verdict.cause == Some(Cause::BudgetSpent) && taken.ending == Ending::BudgetSpent;
     let mut instead = None;
-    if by_budget && rung.replay == ReplayMode::Kernel {
+    if verdict.cause == Some(Cause::BudgetSpent) && rung.replay == ReplayMode::Kernel {
         let done = progress(&taken.log).done;
         instead = taken.behind.map(|Behind { after, slowness }| Instead {
             why: format!(
@@ -149,7 +155,7 @@ fn take(
     run: &mut Run,
     tool: Tool<'_>,
     rung: &Rung,
-    number: usize,
+    turn: Turn,
     context: &mut Context<'_>,
 ) -> Result<Taken, RunError> {
     let folder = run.files.folder(TOOL)?;
@@ -157,8 +163,8 @@ fn take(
     let own = run.own_time();
     let mut budget = rung.budget;
     for (at, one) in rung.runs.iter().enumerate() {
-        let name = name(number, at, rung.runs.len());
-        let first = rung.plan.as_ref().filter(|_| at == 0 && may_choose_again(rung, own));
+        let name = name(turn.number, at, rung.runs.len());
+        let first = rung.plan.as_ref().filter(|_| at == 0 && turn.may_give_up && worth_it(rung, own));
         let milestone = first.and_then(|plan| milestone(plan, rung.budget?, own));
         let stop = budget.map(|budget| (budget.mul_f64(OVER_BUDGET) + own, milestone));
         let finished = capture(run, tool, rung, one, &name, stop, context)?;
@@ -193,10 +199,9 @@ fn take(
     Ok(taken)
 }
 
-/// Once, and where another start of the program is not most of what is left.
-fn may_choose_again(rung: &Rung, own: Duration) -> bool {
-    let worth_it = rung.budget.is_some_and(|budget| own < budget.mul_f64(LONGEST_START));
-    rung.replay == ReplayMode::Kernel && !rung.calibrated && worth_it
+/// Whether another start of the program is not most of what is left.
+fn worth_it(rung: &Rung, own: Duration) -> bool {
+    rung.replay == ReplayMode::Kernel && rung.budget.is_some_and(|budget| own < budget.mul_f64(LONGEST_START))
 }
 
 /// What the first run of the program must have come to, for its share of the budget to suffice.

@@ -14,8 +14,7 @@ use crate::config::{Enable, NcuConfig, Resolved};
 use crate::ncu::{Ncu, read_plan};
 use crate::rehearsal::Inventory;
 
-/// `latest` is a rehearsal of the same workload, and what it
-/// took.
+/// `latest` is a rehearsal of the same workload, and what it took.
 pub(in crate::steps) fn planned(
     resolved: &Resolved,
     here: &Path,

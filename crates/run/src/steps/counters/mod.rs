@@ -30,7 +30,7 @@ use crate::ncu::{Ncu, Permission, permission, reports};
 use crate::provenance::Gpus;
 use crate::rundir::{StepName, StepStatus};
 use crate::workload::words_of;
-use capture::{Attempted, Instead, Tool, attempt};
+use capture::{Attempted, Instead, Tool, Turn, attempt};
 pub(super) use dry_run::planned;
 use rungs::{Rung, rungs, tell, with_fewer};
 pub(super) use wanted::check_names;
@@ -202,14 +202,14 @@ fn climb_down(
 ) -> Result<StepResult, RunError> {
     let tool = Tool { ncu, wanted };
     let mut rungs = VecDeque::from(rungs);
-    let mut number = 0;
+    let mut turn = Turn { number: 0, may_give_up: true };
     let mut before = None;
     while let Some(rung) = rungs.pop_front() {
-        number += 1;
+        turn.number += 1;
         let Attempted { mut verdict, report, took, instead } = match &rung.foretold {
             // The rehearsal has said that it cannot work: the program is not run for it.
             Some(verdict) => Attempted::nothing(verdict.clone()),
-            None => attempt(run, tool, &rung, number, context)?,
+            None => attempt(run, tool, &rung, turn, context)?,
         };
         let stopped = context.signals.interrupted();
         let given_up = match instead.filter(|_| !stopped) {
@@ -230,8 +230,7 @@ fn climb_down(
             run.warn(stepped_down(TOOL, &rung.name, &verdict, &fewer.name), context);
             tell(&notes, context);
             before = run.counters.as_ref().map(|counted| counted.report.clone());
-            // Once is enough.
-            rungs.iter_mut().for_each(|rung| rung.calibrated = true);
+            turn.may_give_up = false;
             rungs.push_front(fewer);
             continue;
         }

@@ -40,8 +40,6 @@ pub(super) struct Rung {
     pub(super) plan: Option<Plan>,
     /// What the replays may take.
     pub(super) budget: Option<Duration>,
-    /// Chosen by the pace of this program, not by that of others.
-    pub(super) calibrated: bool,
     /// Everywhere; what is in the ranges that were named is sorted out afterwards.
     pub(super) open: bool,
     pub(super) regions: Vec<WantedRegion>,
@@ -65,7 +63,7 @@ pub(super) fn rungs(
     proofs: &[Proof],
     context: &mut Context<'_>,
 ) -> Result<Result<Vec<Rung>, Verdict>, RunError> {
-    let setting = Setting::of(run, ncu, proofs);
+    let setting = Setting::of(run, ncu, proofs, Allowance::of(&run.resolved.config.ncu));
     let mode = run.resolved.config.ncu.replay_mode;
     let mut rungs = Vec::new();
     if mode == ReplayMode::Range {
@@ -77,8 +75,7 @@ pub(super) fn rungs(
     if mode == ReplayMode::AppRange {
         rungs.push(by_range(run, ncu, wanted, &setting, ReplayMode::AppRange));
     }
-    let allowance = Allowance::of(&run.resolved.config.ncu);
-    let by_kernel = match kernels(run, ncu, wanted, &setting, allowance)? {
+    let by_kernel = match kernels(run, ncu, wanted, &setting)? {
         Ok(by_kernel) => by_kernel,
         Err(why) if rungs.is_empty() => return Ok(Err(why)),
         Err(_) => return Ok(Ok(rungs)),
@@ -95,7 +92,7 @@ pub(super) fn rungs(
     let named = matches!(setting.gate, Gate::Ranges(_)) && !setting.regions.is_empty();
     if by_kernel.gate.is_some() || named {
         let open = setting.opened();
-        if let Ok(ungated) = kernels(run, ncu, wanted, &open, allowance)? {
+        if let Ok(ungated) = kernels(run, ncu, wanted, &open)? {
             rungs.push(ungated.rung(ReplayMode::Kernel, &open, "kernel replay without a gate"));
         }
     }
@@ -111,12 +108,11 @@ pub(super) fn with_fewer(
     rung: &Rung,
     allowance: Allowance,
 ) -> Result<Option<(Rung, Vec<String>)>, RunError> {
-    let setting = Setting::of(run, ncu, proofs);
+    let setting = Setting::of(run, ncu, proofs, allowance);
     let setting = if rung.open { setting.opened() } else { setting };
-    let Ok(by_kernel) = kernels(run, ncu, wanted, &setting, allowance)? else { return Ok(None) };
+    let Ok(by_kernel) = kernels(run, ncu, wanted, &setting)? else { return Ok(None) };
     let name = format!("{} of fewer launches", rung.name);
-    let fewer = Rung { calibrated: true, ..by_kernel.rung(ReplayMode::Kernel, &setting, &name) };
-    Ok(Some((fewer, by_kernel.notes)))
+    Ok(Some((by_kernel.rung(ReplayMode::Kernel, &setting, &name), by_kernel.notes)))
 }
 
 pub(super) fn tell(notes: &[String], context: &mut Context<'_>) {
@@ -134,10 +130,11 @@ pub(super) struct Setting {
     pub(super) wanted: Vec<WantedRegion>,
     pub(super) any_thread: bool,
     pub(super) wall: Duration,
+    pub(super) allowance: Allowance,
 }
 
 impl Setting {
-    fn of(run: &Run, ncu: &Ncu, proofs: &[Proof]) -> Self {
+    fn of(run: &Run, ncu: &Ncu, proofs: &[Proof], allowance: Allowance) -> Self {
         let regions = meant(run);
         let inventory = run.inventory.as_ref();
         let seen = inventory.map(|inventory| &inventory.trace).filter(|trace| has_kernels(trace));
@@ -164,7 +161,7 @@ impl Setting {
         } else {
             includes(run, proofs)
         };
-        Self { gate, open: false, regions, wanted, any_thread, wall: run.own_time() }
+        Self { gate, open: false, regions, wanted, any_thread, wall: run.own_time(), allowance }
     }
 
     fn opened(self) -> Self {
@@ -223,7 +220,6 @@ struct ByKernel {
     /// Instead of the setting's, which is none.
     gate: Option<Gate>,
     plan: Option<Plan>,
-    budget: Option<Duration>,
     notes: Vec<String>,
 }
 
@@ -242,8 +238,7 @@ impl ByKernel {
                 .collect(),
             planned: self.plan.as_ref().map(|plan| plan.invocations.iter().map(|one| one.launches).sum()),
             plan: self.plan.clone(),
-            budget: self.budget,
-            calibrated: false,
+            budget: setting.allowance.budget,
             open: setting.open,
             regions: setting.wanted.clone(),
             any_thread: setting.any_thread,
@@ -257,7 +252,6 @@ fn kernels(
     ncu: &Ncu,
     wanted: &Wanted,
     setting: &Setting,
-    allowance: Allowance,
 ) -> Result<Result<ByKernel, Verdict>, RunError> {
     let entries = entries(run)?;
     let by_launch_shape = ncu.probe.options.counts_by_launch_shape();
@@ -278,7 +272,7 @@ fn kernels(
         by_launch_shape,
         wanted,
         wall: setting.wall,
-        allowance,
+        allowance: setting.allowance,
     };
     let failed = |cause, text: String| Ok(Err(verdict(Outcome::Failed, cause, text)));
     match choose_launches(&given) {
@@ -286,7 +280,6 @@ fn kernels(
             selections: plan.invocations.iter().map(|invocation| invocation.selection.clone()).collect(),
             gate: within.then(|| Gate::Ranges(outermost.iter().map(|region| include_of(region)).collect())),
             plan: Some(plan),
-            budget: allowance.budget,
             notes,
         })),
         Ok(Choice::NoLaunches { notes, chosen: true }) => {
@@ -360,8 +353,7 @@ fn without_timeline(
     notes.push(format!("no timeline says which kernels matter: measured is the {first} {of}{inside}"));
     let selection =
         Selection::Launches { kernels: names, base: NameBase::Function, skip: 0, count, by_launch_shape };
-    let budget = Allowance::of(config).budget;
-    Ok(ByKernel { selections: vec![selection], gate: None, plan: None, budget, notes })
+    Ok(ByKernel { selections: vec![selection], gate: None, plan: None, notes })
 }
 
 /// `void ns::gemm<1>(float*)` is `gemm` to ncu.
