@@ -10,6 +10,18 @@ use serde_json::Value;
 use support::nsys_scene::{Expected, Scene};
 use support::{Ran, Sandbox, step, tool};
 
+/// What the run tells of its regions, by path.
+fn instances(scene: &Scene) -> Vec<(String, u64)> {
+    let analysis = std::fs::read(scene.sandbox.only_run().join("analysis.json")).unwrap();
+    let analysis: Value = serde_json::from_slice(&analysis).unwrap();
+    let regions = analysis["regions"].as_array().unwrap().iter();
+    let row =
+        |region: &Value| (region["path"].as_str().unwrap().to_owned(), region["instances"].as_u64().unwrap());
+    let mut rows: Vec<(String, u64)> = regions.map(row).collect();
+    rows.sort();
+    rows
+}
+
 /// `repeat` leaves a report for each capture: together they are the timeline.
 #[test]
 fn repeated_captures_are_one_timeline() {
@@ -23,10 +35,7 @@ fn repeated_captures_are_one_timeline() {
     for number in 1..=3 {
         assert!(run.join(format!("nsys/run.{number}.sqlite")).is_file());
     }
-    let analysis: Value = serde_json::from_slice(&std::fs::read(run.join("analysis.json")).unwrap()).unwrap();
-    let regions = analysis["regions"].as_array().unwrap();
-    let row = |path: &str| regions.iter().find(|region| region["path"] == path).unwrap();
-    assert_eq!((&row(":A")["instances"], &row(":A/B")["instances"]), (&3.into(), &3.into()), "{analysis}");
+    assert_eq!(instances(&scene), [(":A".to_owned(), 3), (":A/B".to_owned(), 3)]);
 }
 
 /// With `--capture-range-end=none` nsys goes on after the range; the analysis does not.
@@ -77,12 +86,20 @@ fn a_path_whose_name_is_another_s_too() {
     let (_, manifest, scene) =
         scene.comes_to(&Expected { outcome: "captured", cause: "", remedy: "", code: 0 });
     assert!(step(&manifest, "timeline")["note"].as_str().unwrap().contains("2 of 2 instances"));
-    let analysis = std::fs::read(scene.sandbox.only_run().join("analysis.json")).unwrap();
-    let analysis: Value = serde_json::from_slice(&analysis).unwrap();
-    let regions = analysis["regions"].as_array().unwrap().iter();
-    let counted: Vec<(&Value, &Value)> = regions.map(|row| (&row["path"], &row["instances"])).collect();
     // As under a gate: what is around it is not in it.
-    assert_eq!(counted, [(&":step".into(), &2.into())], "{analysis}");
+    assert_eq!(instances(&scene), [(":step".to_owned(), 2)]);
+}
+
+/// What is around a gate that opens is not recorded; around the same range again, it is.
+#[test]
+fn a_gate_inside_a_range_that_comes_again() {
+    let mut arguments = vec!["nsys.nvtx_capture=sam", "--", "EMIT"];
+    arguments.extend("push=prefill push=sam sleep=200 push=in pop pop pop".split(' ').cycle().take(14));
+    let Some(scene) = Scene::new("a_gate_inside_a_range_that_comes_again", &arguments) else { return };
+    let (_, manifest, scene) =
+        scene.comes_to(&Expected { outcome: "captured", cause: "", remedy: "", code: 0 });
+    assert!(step(&manifest, "timeline")["note"].as_str().unwrap().contains("2 of 2 instances"));
+    assert_eq!(instances(&scene), [(":sam".to_owned(), 2), (":sam/in".to_owned(), 2)]);
 }
 
 /// A server: recorded from after the delay until it is stopped.

@@ -49,13 +49,15 @@ pub fn keep_gated(trace: &mut Trace, wish: &str, rehearsed: Option<&Inventory>) 
     let known = rehearsed.map_or(&regions, |inventory| &inventory.regions);
     let mut within: Vec<&Region> = Vec::new();
     let mut missing = Vec::new();
+    // The instance that opens a gate has lost what is around it and is none of the rehearsal's
+    // regions; those after it are whole again.
+    let is_known = |region: &Region| known.iter().any(|other| other.path == region.path);
     for part in wanted(wish, known) {
-        let whole = |region: &&Region| part.regions.iter().any(|meant| meant.path == region.path);
-        let cut = |region: &&Region| part.regions.iter().any(|meant| ends_with(meant, region));
-        let mut found: Vec<&Region> = regions.iter().filter(whole).collect();
-        if found.is_empty() {
-            found = regions.iter().filter(cut).collect();
-        }
+        let is_meant = |region: &&Region| {
+            let mut meant = part.regions.iter();
+            meant.any(|meant| meant.path == region.path || ends_with(meant, region) && !is_known(region))
+        };
+        let found: Vec<&Region> = regions.iter().filter(is_meant).collect();
         if found.is_empty() {
             missing.push(part.text);
         }
