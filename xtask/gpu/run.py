@@ -6,7 +6,6 @@ Every section prints what it measured and whether it holds; the exit code says w
 
 import argparse
 import collections
-import concurrent.futures
 import glob
 import json
 import os
@@ -367,73 +366,113 @@ def session(bench, name, program, *overrides):
         print(text[-3000:])
     on_host = {row["name"]: row["steady"]["p50_ns"] / 1e6 for row in analysis["stages"] if row["steady"]}
     on_gpu = {row["path"]: row["gpu_inclusive_ns"] / row["instances"] / 1e6 for row in analysis["regions"] if row["gpu_inclusive_ns"]}
-    return {**on_host, **{f"{path} on the GPU": ms for path, ms in on_gpu.items()}}, analysis
+    return on_host, on_gpu, analysis
+
+
+def same_work():
+    """How long the same work takes this machine's processors, of a second of it: shortest, median, longest in ms."""
+    times, end = [], time.monotonic() + 1
+    while time.monotonic() < end:
+        begin = time.perf_counter()
+        sum(number * number for number in range(50_000))
+        times.append((time.perf_counter() - begin) * 1e3)
+    return min(times), statistics.median(times), max(times)
 
 
 def llama(bench):
     """A language model, twice."""
     program = workload("llm_session", "size=1b", "max_new_tokens=32", "repeats=4")
-    first, _ = session(bench, "llama-1b", program)
-    again, _ = session(bench, "llama-1b-again", program)
-    apart = {name: again[name] / first[name] for name in first}
-    check(bool(apart) and all(abs(ratio - 1) < 0.1 for ratio in apart.values()), f"two sessions: {first} ms, {again} ms, ratios {apart}")
+    control = [same_work()]
+    sessions = []
+    for name in ("llama-1b", "llama-1b-again"):
+        sessions.append(session(bench, name, program))
+        control.append(same_work())
+    for where, first, again in (("GPU", sessions[0][1], sessions[1][1]), ("host", sessions[0][0], sessions[1][0])):
+        apart = {name: again[name] / first[name] for name in first}
+        check(bool(apart) and all(abs(ratio - 1) < 0.1 for ratio in apart.values()), f"two sessions, ms on the {where}: {first}, {again}, ratios {apart}")
+    print("        the same work in Python before, between and after (shortest, median, longest ms):", control)
 
 
-def others(bench):
-    """The same of other models."""
-    shorter = "ncu.budget=1m"
-    session(bench, "mixtral", workload("llm_session", "architecture=mixtral", "size=1b", "max_new_tokens=16", "repeats=3"), shorter)
-    session(bench, "resnet", workload("shallow_resnet"), shorter)
-    _, analysis = session(bench, "vlm", workload("vlm_session"), shorter)
+def steady(bench):
+    """Where the GPU sets the pace: ranges that wait for their work, and much of it."""
+    program = workload("llm_session", "size=1b", "batch=16", "prompt_tokens=2048", "max_new_tokens=2", "repeats=6")
+    found = []
+    for name in ("steady", "steady-again"):
+        code, text, run = bench.run(name, ["nsys.enable=false", *ALONE], program, {"PYTHONPATH": PYTHON, "RANGEFINDER_SYNC_RANGES": "1"})
+        with open(f"{run}/analysis.json") as file:
+            found.append(next(row["steady"]["total_ns"] / 1e6 for row in json.load(file)["stages"] if row["name"] == "prefill"))
+        if code:
+            print(text[-3000:])
+    check(abs(found[1] / found[0] - 1) < 0.1, f"prefills of 32,768 tokens, five of each, {found[0]:.2f} and {found[1]:.2f} ms on the host, ratio {found[1] / found[0]:.4f}")
+
+
+# Shorter than what `-p llm` takes.
+SHORTER = "ncu.budget=1m"
+
+
+def mixtral(bench):
+    """A mixture of experts."""
+    session(bench, "mixtral", workload("llm_session", "architecture=mixtral", "size=1b", "max_new_tokens=16", "repeats=3"), SHORTER)
+
+
+def resnet(bench):
+    """What is no language model."""
+    on_host, _, _ = session(bench, "resnet", workload("shallow_resnet"), SHORTER)
+    check(set(on_host) == {"stem", "residual", "head"}, f"its stages: {on_host}")
+
+
+def vlm(bench):
+    """Towers inside the prefill."""
+    _, _, analysis = session(bench, "vlm", workload("vlm_session"), SHORTER)
     print("        ", {row["path"]: row["instances"] for row in analysis["regions"]})
 
 
+# What the gates are tried on: stages, submodules and a domain.
+WORDS = ["llm_session", "size=tiny", "max_new_tokens=3", "repeats=2"]
+PICTURES = ["vlm_session", "size=tiny", "max_new_tokens=2", "repeats=2"]
+DOMAIN = [sys.executable, f"{HERE}/domains.py"]
+
+
 def gates(bench):
-    """Stages, submodules and domains as gates of nsys and of ncu. Both at once: they do not disturb each other."""
-    words = workload("llm_session", "size=tiny", "max_new_tokens=3", "repeats=2")
-    pictures = workload("vlm_session", "size=tiny", "max_new_tokens=2", "repeats=2")
-    domain = [sys.executable, f"{HERE}/domains.py"]
+    """Stages, submodules and domains as gates of nsys."""
+    # What is around a gate is not told: no `prefill` around `sam`.
+    wanted = [("prefill", workload(*WORDS), ":prefill", 2), ("decode", workload(*WORDS), ":decode", 4),
+              ("sam", workload(*PICTURES), ":sam", 2), ("LLM:decode_all", DOMAIN, "LLM:decode_all", 3)]
+    for gate, program, path, instances in wanted:
+        name = "gate-nsys-" + gate.replace(":", "-")
+        code, text, run = bench.run(name, ["stage1.enable=false", "ncu.enable=false", f"nsys.nvtx_capture={gate}"], program, {"PYTHONPATH": PYTHON})
+        with open(f"{run}/analysis.json") as file:
+            regions = {row["path"]: row["instances"] for row in json.load(file)["regions"]}
+        outcome = last_of(run, "nsys")
+        check(code == 0 and regions.get(path) == instances and outcome == "captured",
+              f"nsys, gate {gate}: {regions.get(path)} of {instances} instances, {outcome}, all it has {regions}")
+        if code:
+            print(text[-3000:])
+
+
+def counter_gates(bench):
+    """The same as gates of ncu: whole ranges, then every launch in them."""
     python = {"PYTHONPATH": PYTHON}
-
-    def timelines():
-        # What opened before the gate did is not in nsys's report: no `prefill` around `sam`.
-        wanted = [("prefill", words, ":prefill", 2), ("decode", words, ":decode", 4), ("sam", pictures, ":sam", 2),
-                  ("LLM:decode_all", domain, "LLM:decode_all", 3)]
-        for gate, program, path, instances in wanted:
-            name = "gate-nsys-" + gate.replace(":", "-")
-            code, text, run = bench.run(name, ["stage1.enable=false", "ncu.enable=false", f"nsys.nvtx_capture={gate}"], program, python)
-            with open(f"{run}/analysis.json") as file:
-                regions = {row["path"]: row["instances"] for row in json.load(file)["regions"]}
-            outcome = last_of(run, "nsys")
-            check(code == 0 and regions.get(path) == instances and outcome == "captured",
-                  f"nsys, gate {gate}: {regions.get(path)} of {instances} instances, {outcome}, all it has {regions}")
-            if code:
-                print(text[-3000:])
-
-    def counters_of_ranges():
-        time_only = ["stage1.enable=false", "nsys.enable=false", "ncu.sections=[]", "ncu.metrics=[gpu__time_duration.sum]"]
-        wanted = [("[prefill,decode]", words, {":prefill": 2, ":decode": 4}), ("[sam,clip,projector]", pictures, {":prefill/sam": 2, ":prefill/clip": 2, ":prefill/projector": 2}),
-                  ("['LLM:decode_all']", domain, {"LLM:decode_all": 3})]
-        for number, (gate, program, expected) in enumerate(wanted):
-            code, text, run = bench.run(f"gate-app-range-{number}", [*time_only, "ncu.replay_mode=app-range", f"ncu.nvtx_include={gate}"], program, python)
-            regions = counted(run)
-            found = {path: len(regions[path]["measured_on_the_whole_range"]) for path in expected if path in regions}
-            check(code == 0 and found == expected, f"ncu, whole ranges, {gate}: {found}, {verdicts(run)[0]}")
-            if code:
-                print(text[-3000:])
-            every = ["ncu.coverage=1", "ncu.launches_per_kernel=1000", "ncu.budget=4m"]
-            code, text, run = bench.run(f"gate-kernel-{number}", [*time_only, *every, f"ncu.nvtx_include={gate}"], program, python)
-            regions = counted(run)
-            with open(f"{run}/analysis.json") as file:
-                launched = {row["path"]: row["kernels_inclusive"] for row in json.load(file)["regions"]}
-            found = {path: (regions[path]["launches_inclusive"] if path in regions else 0, launched.get(path)) for path in expected}
-            check(code == 0 and all(one == other for one, other in found.values()), f"ncu, every launch, {gate}: (ncu, timeline) {found}, {verdicts(run)[0]}")
-            if code:
-                print(text[-3000:])
-
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-        for chain in [pool.submit(timelines), pool.submit(counters_of_ranges)]:
-            chain.result()
+    time_only = ["stage1.enable=false", "nsys.enable=false", "ncu.sections=[]", "ncu.metrics=[gpu__time_duration.sum]"]
+    towers = {":prefill/sam": 2, ":prefill/clip": 2, ":prefill/projector": 2}
+    wanted = [("[prefill,decode]", workload(*WORDS), {":prefill": 2, ":decode": 4}), ("[sam,clip,projector]", workload(*PICTURES), towers),
+              ("['LLM:decode_all']", DOMAIN, {"LLM:decode_all": 3})]
+    for number, (gate, program, expected) in enumerate(wanted):
+        code, text, run = bench.run(f"gate-app-range-{number}", [*time_only, "ncu.replay_mode=app-range", f"ncu.nvtx_include={gate}"], program, python)
+        regions = counted(run)
+        found = {path: len(regions[path]["measured_on_the_whole_range"]) for path in expected if path in regions}
+        check(code == 0 and found == expected, f"ncu, whole ranges, {gate}: {found}, {verdicts(run)[0]}")
+        if code:
+            print(text[-3000:])
+        every = ["ncu.coverage=1", "ncu.launches_per_kernel=1000", "ncu.budget=4m"]
+        code, text, run = bench.run(f"gate-kernel-{number}", [*time_only, *every, f"ncu.nvtx_include={gate}"], program, python)
+        regions = counted(run)
+        with open(f"{run}/analysis.json") as file:
+            launched = {row["path"]: row["kernels_inclusive"] for row in json.load(file)["regions"]}
+        found = {path: (regions[path]["launches_inclusive"] if path in regions else 0, launched.get(path)) for path in expected}
+        check(code == 0 and all(one == other for one, other in found.values()), f"ncu, every launch, {gate}: (ncu, timeline) {found}, {verdicts(run)[0]}")
+        if code:
+            print(text[-3000:])
 
 
 def last_of(run, tool):
@@ -526,7 +565,7 @@ def overhead(bench):
     check(ratio["tracer, NVTX only"][0] <= 1.02, "target: NVTX only at most 1.02")
 
 
-SECTIONS = {"demo": demo, "equality": equality, "hazards": hazards, "profiler": profiler, "replay": replay, "selection": selection, "counters": counters, "ladder": ladder, "budget": budget, "pace": pace, "reports": reports, "llama": llama, "others": others, "gates": gates, "conflict": conflict, "devices": devices, "overhead": overhead}
+SECTIONS = {"demo": demo, "equality": equality, "hazards": hazards, "profiler": profiler, "replay": replay, "selection": selection, "counters": counters, "ladder": ladder, "budget": budget, "pace": pace, "reports": reports, "llama": llama, "steady": steady, "mixtral": mixtral, "resnet": resnet, "vlm": vlm, "gates": gates, "counter_gates": counter_gates, "conflict": conflict, "devices": devices, "overhead": overhead}
 
 
 def main():

@@ -25,8 +25,8 @@ const SM: &str = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
 /// Percent of the issue slots that a pipe nobody measured needs to be near its peak: special functions
 /// at 95 % of theirs took 24 on an H200, FP64 at 99 % took 50.
 const UNSEEN_PIPE: f64 = 15.0;
-/// Fewer full waves of blocks than this leave SMs without work.
-const FULL_WAVE: f64 = 1.0;
+/// A launch whose blocks are less of a wave than this leaves SMs without work.
+pub(crate) const FULL_WAVE: f64 = 0.9;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -186,9 +186,7 @@ fn latency(report: &Report, result: &Measured, highest: &Level) -> String {
     let occupancy = number("sm__warps_active.avg.pct_of_peak_sustained_active");
     match (waves, number("launch__grid_size"), occupancy) {
         (Some(waves), Some(blocks), _) => {
-            format!(
-                "{start}: {blocks:.0} blocks are {waves:.2} of a wave, and most SMs have too little to do"
-            )
+            format!("{start}: {blocks:.0} blocks are {waves:.2} of a wave, and the SMs have too little to do")
         }
         (_, _, Some(occupancy)) if occupancy < 30.0 => {
             format!("{start}, with {occupancy:.0} % of the warps that fit: too few to hide the waiting")

@@ -22,7 +22,7 @@ pub struct Options {
     pub scope: Scope,
     pub grouping: Grouping,
     pub families: Families,
-    /// Names of regions that are stages.
+    /// Names of regions that are stages; without any, what the program is made of.
     pub stages: Vec<String>,
     /// Tokens of each instance of a stage, where the ranges do not say it.
     pub tokens: Vec<(String, f64)>,

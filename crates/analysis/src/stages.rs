@@ -10,8 +10,12 @@ use crate::regions::Times;
 use crate::scope::{Places, Scope, Split};
 use crate::tree::{Node, Tree};
 
-/// What a session is made of, as a rule.
-pub const STAGES: [&str; 2] = ["prefill", "decode"];
+/// What a session of a language model is made of.
+const USUAL: [&str; 2] = ["prefill", "decode"];
+/// Domains of libraries that open ranges wherever they are called.
+const LIBRARIES: [&str; 2] = ["CCCL", "NCCL"];
+/// More outermost regions than this are not what a program is made of.
+const MOST_OUTERMOST: usize = 12;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Stage {
@@ -30,7 +34,15 @@ pub struct Stage {
     pub tokens_per_second: Option<f64>,
 }
 
-/// Regions called as one of `names`; `given` are tokens of each instance.
+impl Stage {
+    /// Of a language model's, by its name.
+    pub fn is_usual(&self) -> bool {
+        USUAL.contains(&self.name.as_str())
+    }
+}
+
+/// Regions called as one of `names`, or, where there are no names, those that a program is made
+/// of; `given` are tokens of each instance.
 pub fn stages(
     trace: &Trace,
     attribution: &Attribution,
@@ -51,23 +63,19 @@ pub fn stages(
 struct Member<'a> {
     /// The first of them.
     node: u32,
-    name: &'a String,
+    name: &'a str,
     /// Of each process, where they are told apart.
     ranges: BTreeMap<Split, Vec<u32>>,
 }
 
-fn members<'a>(trace: &Trace, tree: &Tree, scope: Scope, names: &'a [String]) -> Vec<Member<'a>> {
-    let wanted: Vec<Option<&String>> = tree
-        .nodes
-        .iter()
-        .map(|node| {
-            let text = trace.strings.text(node.name);
-            names.iter().find(|name| text.eq_ignore_ascii_case(name) || is_numbered(text, name))
-        })
-        .collect();
+fn members<'a>(trace: &'a Trace, tree: &Tree, scope: Scope, names: &'a [String]) -> Vec<Member<'a>> {
+    let wanted = match names {
+        [] => made_of(trace, tree),
+        names => called(trace, tree, &names.iter().map(String::as_str).collect::<Vec<_>>()),
+    };
     // `decode 1 tokens` and `decode 2 tokens` are one stage.
     let mut members: Vec<Member<'a>> = Vec::new();
-    let mut places: HashMap<(Option<u32>, StringId, &String), usize> = HashMap::new();
+    let mut places: HashMap<(Option<u32>, StringId, &str), usize> = HashMap::new();
     let mut by_node: Vec<Option<usize>> = vec![None; tree.nodes.len()];
     for node in tree.order(trace) {
         if let Some(name) = wanted[node as usize] {
@@ -86,6 +94,29 @@ fn members<'a>(trace: &Trace, tree: &Tree, scope: Scope, names: &'a [String]) ->
         }
     }
     members
+}
+
+/// Which stage each node is of, by its name.
+fn called<'a>(trace: &Trace, tree: &Tree, names: &[&'a str]) -> Vec<Option<&'a str>> {
+    let stage_of = |node: &Node| {
+        let text = trace.strings.text(node.name);
+        names.iter().copied().find(|name| text.eq_ignore_ascii_case(name) || is_numbered(text, name))
+    };
+    tree.nodes.iter().map(stage_of).collect()
+}
+
+/// Where nobody says what the stages are: those of a language model, or else what is outermost.
+fn made_of<'a>(trace: &'a Trace, tree: &Tree) -> Vec<Option<&'a str>> {
+    let usual = called(trace, tree, &USUAL);
+    if usual.iter().any(Option::is_some) {
+        return usual;
+    }
+    let is_stage =
+        |node: &Node| node.parent.is_none() && !LIBRARIES.contains(&trace.strings.text(node.domain));
+    if tree.nodes.iter().filter(|node| is_stage(node)).count() > MOST_OUTERMOST {
+        return vec![None; tree.nodes.len()];
+    }
+    tree.nodes.iter().map(|node| is_stage(node).then(|| trace.strings.text(node.name))).collect()
 }
 
 fn process_of(trace: &Trace, range: u32) -> u32 {

@@ -1,7 +1,7 @@
 //! What must hold of any trace, however odd.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use analysis::{Families, GpuRegion, Options, Scope, analyse, attribute, gpu_regions, idle, kernels};
+use analysis::{Families, GpuRegion, Options, Scope, Whole, analyse, attribute, gpu_regions, idle, kernels};
 use proptest::prelude::*;
 use trace::{ActivityKind, Device, Direction, Kind, Launch, NONE, OPEN, Process, Thread, Trace, Transfer};
 
@@ -223,7 +223,61 @@ fn time_in_ranges_is_counted_once() {
     assert_eq!((device.in_ranges_ns, device.busy_ns + device.idle_ns), (Some(100), 310));
     let advice = analysis::recommend(&findings, None);
     let outside = advice.iter().find(|one| one.title.contains("belongs to no range")).unwrap();
-    assert_eq!((outside.at_stake_ns, outside.of), (210, analysis::Whole::Run));
+    assert_eq!((outside.at_stake_ns, outside.of), (210, Whole::Run));
+}
+
+/// A warm-up as long as what is measured: advice is about the ranges, not about the start-up around them.
+#[test]
+fn ranges_with_half_of_the_work_are_what_matters() {
+    let whole = |outside: i64| {
+        let kernel = |begin: i64, known: bool| (0, begin, 0, 10, 0, 0, known);
+        let mut activities = vec![kernel(1_000, true), kernel(0, false), kernel(1_040, true)];
+        activities.extend((1..outside).map(|at| kernel(at * 20, false)));
+        let findings = analyse(&trace(&[(0, 0, 0, false, 1_000, 60)], &activities), &Options::default());
+        let advice = analysis::recommend(&findings, None);
+        advice.iter().find(|advice| advice.region.is_some()).map(|advice| advice.of)
+    };
+    assert_eq!([2, 18, 19].map(whole), [Some(Whole::Ranges), Some(Whole::Ranges), None]);
+}
+
+/// Nobody says what the stages are: `prefill` and `decode`, or else the outermost regions of the program.
+#[test]
+fn what_a_program_is_made_of() {
+    let stages = |names: &[&str], domain: &str| -> Vec<String> {
+        let mut trace = Trace::default();
+        trace.threads.push(Thread { process: 0, id: 1, name: None });
+        trace.processes.push(Process {
+            pid: 1,
+            parent: 0,
+            forked: false,
+            name: String::new(),
+            label: String::new(),
+        });
+        for (at, name) in names.iter().enumerate() {
+            // `/b` is inside of what came before.
+            let (begin, length) =
+                if name.starts_with('/') { (at as i64 * 10 - 9, 1) } else { (at as i64 * 10, 5) };
+            let ranges = &mut trace.ranges;
+            ranges.thread.push(0);
+            ranges.domain.push(trace.strings.intern(domain));
+            ranges.name.push(trace.strings.intern(name.trim_start_matches('/')));
+            ranges.kind.push(Kind::PushPop);
+            ranges.registered.push(false);
+            ranges.wide.push(false);
+            ranges.begin.push(begin);
+            ranges.end.push(begin + length);
+        }
+        trace.finish();
+        analyse(&trace, &Options::default()).stages.into_iter().map(|stage| stage.region).collect()
+    };
+    assert_eq!(stages(&["load", "prefill", "decode", "decode"], ""), [":prefill", ":decode"]);
+    assert_eq!(stages(&["stem", "/conv", "head", "stem"], ""), [":stem", ":head"]);
+    assert_eq!(stages(&["stem"], "LLM"), ["LLM:stem"]);
+    assert!(stages(&["cub"], "CCCL").is_empty());
+    let requests: Vec<String> = (0..13).map(|number| format!("request {number}")).collect();
+    let requests: Vec<&str> = requests.iter().map(String::as_str).collect();
+    assert_eq!(stages(&requests[..12], "").len(), 12);
+    assert!(stages(&requests, "").is_empty(), "so many are not what a program is made of");
 }
 
 /// Of two ranks one is slower, which a mean of both would hide.

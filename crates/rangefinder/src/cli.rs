@@ -132,7 +132,7 @@ pub(crate) struct AnalyzeArguments {
     /// No kernels whose names fit this regular expression; wins over --include
     #[arg(long, value_name = "PATTERN")]
     pub(crate) exclude: Vec<String>,
-    /// A region that is a stage [default: prefill, decode]
+    /// A region that is a stage [default: prefill and decode, or else the outermost ones]
     #[arg(long, value_name = "NAME")]
     pub(crate) stage: Vec<String>,
     /// Tokens of each instance of a stage, for tokens/s

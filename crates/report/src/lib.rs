@@ -24,7 +24,7 @@ pub use counters_terminal::counters_terminal;
 pub use csv::csv_tables;
 pub use html::html;
 pub use insight::{bounds_text, recommendations_text, roofline_text};
-pub use markdown::{kernels_markdown, operators_markdown};
+pub use markdown::{cell, kernels_markdown, operators_markdown, sentence};
 pub use page::{Page, StepLine, VerdictLine};
 pub use perfetto::{PerfettoSummary, write_perfetto};
 pub use stakeholder::stakeholder_markdown;

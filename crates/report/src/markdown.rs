@@ -2,11 +2,25 @@
 
 use analysis::Findings;
 
+use crate::table::printable;
 use crate::units::{duration, percent};
 
-/// Text inside a table cell: one line, no column breaks.
-pub(crate) fn cell(text: &str) -> String {
-    crate::table::printable(text).replace('|', "\\|").replace('`', "'")
+/// A name, also between backticks: one line, no column breaks.
+pub fn cell(text: &str) -> String {
+    printable(text).replace('|', "\\|").replace('`', "'")
+}
+
+/// A sentence of ours in one line: what stands between backticks is code, and nothing is HTML.
+pub fn sentence(text: &str) -> String {
+    let line = printable(&text.replace('\n', " ")).replace('|', "\\|");
+    let parts: Vec<&str> = line.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        return line.replace('`', "'").replace('<', "\\<");
+    }
+    let part = |(at, part): (usize, &&str)| {
+        if at % 2 == 1 { format!("`{part}`") } else { part.replace('<', "\\<") }
+    };
+    parts.iter().enumerate().map(part).collect()
 }
 
 pub fn kernels_markdown(findings: &Findings) -> String {
@@ -76,4 +90,16 @@ pub fn operators_markdown(findings: &Findings) -> String {
 /// A kernel without its template arguments; `Memcpy HtoD (Pinned -> Device)` as it is.
 fn bare(name: &str) -> &str {
     if name.starts_with("Mem") { name } else { trace::names::short(name) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_stays_code() {
+        assert_eq!(sentence("`a|b` is\n<b>"), "`a\\|b` is \\<b>");
+        assert_eq!(sentence("`a`<b>` is"), "'a'\\<b>' is", "a name with a backtick of its own");
+        assert_eq!(cell("a|`b`"), "a\\|'b'");
+    }
 }

@@ -1,11 +1,13 @@
 //! One page for somebody who decides: what was run, how long it took, what limits it.
 
-use crate::markdown::cell;
+use crate::markdown::{cell, sentence};
 use crate::page::Page;
-use crate::units::{bytes, count, duration, percent};
+use crate::units::{bytes, count, duration, operations, percent};
 
 /// Rows of each table.
 const TOP: usize = 10;
+const NO_STAGE: &str = "no range is called `prefill` or `decode`, and what is outermost is nothing or too much to \
+    be stages; `rangefinder analyze --stage NAME` takes other names";
 
 /// Every section is there; one without data says why.
 pub fn stakeholder_markdown(page: &Page<'_>) -> String {
@@ -36,7 +38,7 @@ fn no_timeline(page: &Page<'_>) -> String {
 }
 
 fn one_line(text: &str) -> String {
-    cell(text.lines().next().unwrap_or_default())
+    sentence(text.lines().next().unwrap_or_default())
 }
 
 fn environment(text: &mut String, page: &Page<'_>) {
@@ -77,10 +79,7 @@ fn stages(text: &mut String, page: &Page<'_>) {
     text.push_str("## Per-Stage Timings\n\n");
     let Some(findings) = page.findings else { return not_measured(text, &no_timeline(page)) };
     if findings.stages.is_empty() {
-        return not_measured(
-            text,
-            "no range is called as a stage is (prefill, decode; `--stage` names others)",
-        );
+        return not_measured(text, NO_STAGE);
     }
     text.push_str("| stage | instances | total | first | then mean | p95 | tokens/s |\n|---|---:|---:|---:|---:|---:|---:|\n");
     for stage in &findings.stages {
@@ -110,20 +109,19 @@ fn efficiency(text: &mut String, page: &Page<'_>) {
     let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     for row in &page.insight.efficiency {
         text.push_str(&format!(
-            "| {} | {} | {:.3} TFLOP | {} | {} | {} |\n",
+            "| {} | {} | {} | {} | {} | {} |\n",
             cell(&row.stage),
             duration(row.seconds * 1e9),
-            row.flops / 1e12,
+            operations(row.flops),
             percent(row.mfu),
             or_dash(row.bytes.map(bytes)),
             or_dash(row.mbu.map(percent)),
         ));
     }
     text.push('\n');
-    for row in &page.insight.efficiency {
-        for line in &row.assumptions {
-            text.push_str(&format!("- {}: {}\n", cell(&row.stage), cell(line)));
-        }
+    for (stage, line) in page.assumptions() {
+        let stage = stage.map(|stage| format!("{}: ", cell(stage))).unwrap_or_default();
+        text.push_str(&format!("- {stage}{}\n", sentence(line)));
     }
     text.push('\n');
 }
@@ -203,6 +201,9 @@ fn overhead(text: &mut String, page: &Page<'_>) {
     text.push_str(
         "\nMedians of the instances after the first. In the rehearsal only the tracer is in the program.\n\n",
     );
+    if let Some(doubt) = page.unsteady() {
+        text.push_str(&format!("Doubtful: {}.\n\n", sentence(&doubt)));
+    }
 }
 
 fn takeaways(text: &mut String, page: &Page<'_>) {
@@ -214,7 +215,7 @@ fn takeaways(text: &mut String, page: &Page<'_>) {
         text.push_str(&format!("- {} was skipped: {}\n", step.name, one_line(&step.note)));
     }
     if let Some(first) = page.insight.recommendations.first() {
-        text.push_str(&format!("- {}\n", cell(&first.title)));
+        text.push_str(&format!("- {}\n", sentence(&first.title)));
     }
     if let Some(joined) = &page.insight.joined {
         for region in joined.regions.iter().take(3) {
@@ -246,11 +247,11 @@ fn recommendations(text: &mut String, page: &Page<'_>) {
         text.push_str(&format!(
             "| {} | {} | {} of {} | {:.2}x | {} |\n",
             at + 1,
-            cell(&advice.title),
+            sentence(&advice.title),
             percent(advice.share),
             advice.of.as_str(),
             advice.gain,
-            cell(&advice.advice)
+            sentence(&advice.advice)
         ));
     }
 }

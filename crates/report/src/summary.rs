@@ -1,6 +1,8 @@
 //! One screen: what was captured, where the time goes, what to change.
 
-use analysis::{Findings, IdleRow};
+use std::cmp::Reverse;
+
+use analysis::{Findings, GpuRegion, IdleRow, Stage};
 
 use crate::page::{Page, StepLine};
 use crate::stakeholder::limit;
@@ -22,7 +24,7 @@ pub fn summary(page: &Page<'_>, files: &[String]) -> String {
     captures(&mut text, page);
     if let Some(findings) = page.findings {
         time(&mut text, findings);
-        stages(&mut text, page, findings);
+        regions(&mut text, page, findings);
         kernels(&mut text, page, findings);
     }
     advice(&mut text, page);
@@ -119,54 +121,61 @@ fn time(text: &mut String, findings: &Findings) {
     }
 }
 
-/// Stages where there are any, else the longest regions.
-fn stages(text: &mut String, page: &Page<'_>, findings: &Findings) {
+/// The stages of a language model, then the longest of the other regions.
+fn regions(text: &mut String, page: &Page<'_>, findings: &Findings) {
+    let columns = [
+        ("region", Left),
+        ("instances", Right),
+        ("total", Right),
+        ("mean", Right),
+        ("p50", Right),
+        ("p95", Right),
+        ("GPU busy", Right),
+        ("tokens/s", Right),
+        ("MFU", Right),
+        ("MBU", Right),
+    ];
     let busy = |path: &str| {
         let row = findings.idle.iter().find(|row| row.region.as_deref() == Some(path));
         row.map(|row| percent(row.busy_share)).unwrap_or_default()
     };
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    for stage in findings.stages.iter().take(REGIONS) {
-        let Some(times) = stage.times else { continue };
+    let stage_cells = |stage: &Stage| {
+        let times = stage.times?;
         let steady = stage.steady.unwrap_or(times);
         let efficiency = page.insight.efficiency.iter().find(|row| row.region == stage.region);
-        rows.push(vec![
+        Some([
             shortened(&stage.region, WIDEST_NAME),
             times.count.to_string(),
             duration(times.total_ns as f64),
+            String::new(),
             duration(steady.p50_ns as f64),
             duration(steady.p95_ns as f64),
             busy(&stage.region),
             stage.tokens_per_second.map(|rate| format!("{rate:.1}")).unwrap_or_default(),
             efficiency.map(|row| percent(row.mfu)).unwrap_or_default(),
             efficiency.and_then(|row| row.mbu).map(percent).unwrap_or_default(),
-        ]);
-    }
-    let mut columns = vec![("stage", Left), ("instances", Right), ("total", Right), ("p50", Right)];
-    columns.extend([
-        ("p95", Right),
-        ("GPU busy", Right),
-        ("tokens/s", Right),
-        ("MFU", Right),
-        ("MBU", Right),
-    ]);
-    if rows.is_empty() {
-        let mut regions: Vec<_> = findings.regions.iter().collect();
-        regions.sort_by_key(|row| std::cmp::Reverse(row.wall_ns));
-        rows.extend(regions.iter().take(REGIONS).map(|row| {
-            let mean = row.wall_ns as f64 / row.instances.max(1) as f64;
-            vec![
-                shortened(&row.path, WIDEST_NAME),
-                row.instances.to_string(),
-                duration(row.wall_ns as f64),
-                duration(mean),
-                busy(&row.path),
-                row.kernels_inclusive.to_string(),
-            ]
-        }));
-        columns = vec![("region", Left), ("instances", Right), ("total", Right), ("mean", Right)];
-        columns.extend([("GPU busy", Right), ("kernels", Right)]);
-    }
+        ])
+    };
+    let region_cells = |row: &GpuRegion| {
+        let mut cells = [const { String::new() }; 10];
+        cells[0] = shortened(&row.path, WIDEST_NAME);
+        cells[1] = row.instances.to_string();
+        cells[2] = duration(row.wall_ns as f64);
+        cells[3] = duration(row.wall_ns as f64 / row.instances.max(1) as f64);
+        cells[6] = busy(&row.path);
+        cells
+    };
+    let stages = findings.stages.iter().filter_map(|stage| {
+        let order = (!stage.is_usual(), Reverse(stage.times?.total_ns));
+        Some((order, stage_cells(stage)?))
+    });
+    let is_stage = |row: &&GpuRegion| findings.stages.iter().any(|stage| stage.region == row.path);
+    let others = findings.regions.iter().filter(|row| !is_stage(row));
+    let others = others.map(|row| ((true, Reverse(row.wall_ns)), region_cells(row)));
+    let mut rows: Vec<_> = stages.chain(others).collect();
+    rows.sort_by_key(|(order, _)| *order);
+    rows.truncate(REGIONS);
+    let rows: Vec<_> = rows.into_iter().map(|(_, cells)| cells).collect();
     // What was not measured takes no room.
     let kept: Vec<bool> = (0..columns.len()).map(|at| rows.iter().any(|row| !row[at].is_empty())).collect();
     let keep = |at: &usize| kept[*at];
@@ -243,5 +252,8 @@ fn cost(text: &mut String, page: &Page<'_>) {
     if !costs.is_empty() {
         heading(text, "what profiling cost");
         wrapped(text, "  against the rehearsal: ", &costs.join(", "));
+        if let Some(doubt) = page.unsteady() {
+            wrapped(text, "  doubtful: ", &doubt);
+        }
     }
 }

@@ -12,14 +12,23 @@ pub fn duration(ns: f64) -> String {
 }
 
 pub fn bytes(bytes: f64) -> String {
-    let (value, unit) = match bytes {
-        size if size < 1e3 => return format!("{bytes:.0} B"),
-        size if size < 1e6 => (bytes / 1e3, "kB"),
-        size if size < 1e9 => (bytes / 1e6, "MB"),
-        size if size < 1e12 => (bytes / 1e9, "GB"),
-        _ => (bytes / 1e12, "TB"),
+    scaled(bytes, "B")
+}
+
+/// Of floating point.
+pub(crate) fn operations(count: f64) -> String {
+    scaled(count, "FLOP")
+}
+
+fn scaled(number: f64, unit: &str) -> String {
+    let (value, prefix) = match number {
+        size if size < 1e3 => return format!("{number:.0} {unit}"),
+        size if size < 1e6 => (number / 1e3, "k"),
+        size if size < 1e9 => (number / 1e6, "M"),
+        size if size < 1e12 => (number / 1e9, "G"),
+        _ => (number / 1e12, "T"),
     };
-    format!("{value:.1} {unit}")
+    format!("{value:.1} {prefix}{unit}")
 }
 
 /// A share; what is there but small is not shown as nothing.

@@ -3,7 +3,7 @@
 use counters::{Report, RuleMessage, SpeedupKind, Value};
 
 use super::{Recommendation, Time, Whole, percent};
-use crate::bounds::BoundKind;
+use crate::bounds::{BoundKind, FULL_WAVE};
 use crate::findings::Findings;
 use crate::join::{Joined, JoinedKernel};
 
@@ -48,10 +48,11 @@ fn too_small(kernels: &[&JoinedKernel], report: &Report, whole: Time) -> Option<
         .filter(|kernel| kernel.bound == BoundKind::Latency)
         .filter_map(|kernel| {
             let waves = number(report, kernel, "launch__waves_per_multiprocessor")?;
-            (waves < 1.0).then_some((kernel, waves))
+            (waves < FULL_WAVE).then_some((kernel, waves))
         })
         .collect();
-    let ns: i64 = small.iter().map(|(kernel, _)| kernel.gpu_ns).sum();
+    // What a full wave would not need.
+    let ns: f64 = small.iter().map(|(kernel, waves)| kernel.gpu_ns as f64 * (1.0 - waves)).sum();
     let launches: u64 = small.iter().map(|(kernel, _)| kernel.launches).sum();
     (!small.is_empty()).then(|| {
         let title = format!("{launches} launches of {} kinds have too few blocks to fill the GPU", small.len());
@@ -60,7 +61,7 @@ fn too_small(kernels: &[&JoinedKernel], report: &Report, whole: Time) -> Option<
         });
         let advice = "give each launch more work: a larger batch, split the long dimension (split-K, flash decoding), \
                       or run independent ones at once on several streams or in a CUDA graph";
-        Recommendation::new(title, advice, lines.collect(), ns as f64, whole)
+        Recommendation::new(title, advice, lines.collect(), ns, whole)
     })
 }
 
@@ -89,7 +90,8 @@ fn registers(kernel: &JoinedKernel, report: &Report, whole: Time) -> Option<Reco
     let others = ["shared_mem", "warps", "blocks"].iter().filter_map(|name| limit(name));
     let smallest_other = others.fold(f64::INFINITY, f64::min);
     let waits = kernel.bound == BoundKind::Latency && by_registers < smallest_other;
-    let enough = number(report, kernel, "launch__waves_per_multiprocessor").is_none_or(|waves| waves >= 1.0);
+    let enough =
+        number(report, kernel, "launch__waves_per_multiprocessor").is_none_or(|waves| waves >= FULL_WAVE);
     (waits && enough).then(|| {
         let each = number(report, kernel, "launch__registers_per_thread").unwrap_or(0.0);
         let title = format!("{} has {occupancy:.0} % of the warps that fit, because of its registers", called(kernel));

@@ -11,6 +11,8 @@ use crate::join::Joined;
 
 /// What is less of the run's time than this is not worth a word.
 const WORTH_A_WORD: f64 = 0.03;
+/// Ranges that hold less of the work than this are not what the program is about.
+const MUCH_OF_THE_WORK: f64 = 0.1;
 /// More advice than anybody follows.
 const MOST: usize = 12;
 
@@ -40,7 +42,7 @@ pub struct Recommendation {
 pub enum Whole {
     /// From the first to the last work of the devices.
     Run,
-    /// The part of that in which any range is open or has work going on, where they hold most of the work.
+    /// The part of that in which any range is open or has work going on, where they hold much of the work.
     Ranges,
 }
 
@@ -68,13 +70,14 @@ impl Time {
         Self { of: Whole::Run, ns: ns.max(1) as f64 }
     }
 
-    /// Of the ranges where they hold most of the work: what is outside, as start-up and warm-up, says little about it.
+    /// Of the ranges where they hold much of the work: what is outside, as start-up and warm-up, says little about it.
     fn that_matters(findings: &Findings) -> Self {
         let all: i64 =
             findings.kernels.iter().map(|row| row.statistics.total_ns).fold(0, i64::saturating_add);
         let inside: i64 =
             findings.idle.iter().filter_map(|row| row.in_ranges_ns).fold(0, i64::saturating_add);
-        match inside > 0 && findings.unattributed.gpu_ns <= all / 2 {
+        let attributed = all.saturating_sub(findings.unattributed.gpu_ns) as f64;
+        match inside > 0 && attributed >= all as f64 * MUCH_OF_THE_WORK {
             true => Self { of: Whole::Ranges, ns: inside as f64 },
             false => Self::of_run(findings),
         }

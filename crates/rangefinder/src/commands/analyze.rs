@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use analysis::{
-    CounterRegions, Families, Findings, Grouping, Insight, KernelPatterns, Options, STAGES, Scope, analyse,
+    CounterRegions, Families, Findings, Grouping, Insight, KernelPatterns, Options, Scope, analyse,
     counter_regions, insight,
 };
 use anyhow::{Context, Result, anyhow};
@@ -187,8 +187,6 @@ fn options(arguments: &AnalyzeArguments) -> Result<Options> {
             None => Err(anyhow!("`--family {text}` is not NAME=PATTERN")),
         })
         .collect::<Result<_>>()?;
-    let stages =
-        if arguments.stage.is_empty() { STAGES.map(str::to_owned).to_vec() } else { arguments.stage.clone() };
     Ok(Options {
         scope: match arguments.scope {
             ScopeOf::All => Scope::default(),
@@ -202,7 +200,7 @@ fn options(arguments: &AnalyzeArguments) -> Result<Options> {
             GroupBy::Family => Grouping::Family,
         },
         families: Families::with(&own).map_err(|text| anyhow!(text))?,
-        stages,
+        stages: arguments.stage.clone(),
         tokens: tokens(&arguments.tokens)?,
     })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use analysis::{AggregateRule, Counted, CounterRegion, CounterRegions, Headline, MetricRow, WholeRange};
 use nvtx::{Kind, RegionPath};
 
-use crate::markdown::cell;
+use crate::markdown::{cell, sentence};
 use crate::units::{count, duration, percent};
 
 /// Kernels of each region.
@@ -65,7 +65,7 @@ fn summary(regions: &CounterRegions) -> String {
         ));
     }
     for note in &regions.notes {
-        text.push_str(&format!("Note: {}\n\n", cell(note).replace('<', "\\<")));
+        text.push_str(&format!("Note: {}\n\n", sentence(note)));
     }
     text
 }

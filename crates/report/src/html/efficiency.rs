@@ -2,7 +2,7 @@
 
 use super::escape::{prose, text};
 use crate::page::Page;
-use crate::units::{bytes, duration, percent};
+use crate::units::{bytes, duration, operations, percent};
 
 pub(super) fn efficiency(page: &Page<'_>) -> String {
     let mut html = "<div class=\"efficiency\">\n<h3>MFU and MBU of stages</h3>\n".to_owned();
@@ -25,7 +25,7 @@ pub(super) fn efficiency(page: &Page<'_>) -> String {
         html.push_str(&format!("<tr><th scope=\"row\">{}</th>", text(&row.stage)));
         for value in [
             Some(duration(row.seconds * 1e9)),
-            Some(format!("{:.3} TFLOP", row.flops / 1e12)),
+            Some(operations(row.flops)),
             Some(percent(row.mfu)),
             row.bytes.map(bytes),
             row.mbu.map(percent),
@@ -35,10 +35,9 @@ pub(super) fn efficiency(page: &Page<'_>) -> String {
         html.push_str("</tr>\n");
     }
     html.push_str("</tbody>\n</table>\n</div>\n<ul class=\"evidence\">\n");
-    for row in &page.insight.efficiency {
-        for line in &row.assumptions {
-            html.push_str(&format!("<li>{}: {}</li>\n", text(&row.stage), prose(line)));
-        }
+    for (stage, line) in page.assumptions() {
+        let stage = stage.map(|stage| format!("{}: ", text(stage))).unwrap_or_default();
+        html.push_str(&format!("<li>{stage}{}</li>\n", prose(line)));
     }
     html.push_str("</ul>\n</div>\n");
     html

@@ -4,6 +4,9 @@ use super::escape::{prose, text};
 use crate::page::Page;
 use crate::units::duration;
 
+/// What is shown of each list; the rest is in the CSV files.
+const MOST: usize = 50;
+
 pub(super) fn environment(page: &Page<'_>) -> String {
     format!("{}<h3>What profiling cost</h3>\n{}", machine(page), overhead(page))
 }
@@ -13,7 +16,7 @@ fn overhead(page: &Page<'_>) -> String {
     if page.insight.overhead.is_empty() {
         return format!("<p class=\"absent\">Not measured, because {}.</p>\n", text(page.no_overhead()));
     }
-    let rows = page.insight.overhead.iter().map(|row| {
+    let rows = page.insight.overhead.iter().take(MOST).map(|row| {
         format!(
             "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{:.2}</td></tr>\n",
             text(&row.region),
@@ -22,10 +25,11 @@ fn overhead(page: &Page<'_>) -> String {
             row.ratio
         )
     });
+    let doubt = page.unsteady().map(|doubt| format!(" Doubtful: {}.", prose(&doubt))).unwrap_or_default();
     format!(
         "<table class=\"plain facts\">\n<thead><tr><th scope=\"col\">region</th><th scope=\"col\">rehearsed</th>\
          <th scope=\"col\">profiled</th><th scope=\"col\">ratio</th></tr></thead>\n<tbody>\n{}</tbody>\n</table>\n\
-         <p class=\"note\">Medians of the instances after the first.</p>\n",
+         <p class=\"note\">Medians of the instances after the first.{doubt}</p>\n",
         rows.collect::<String>()
     )
 }

@@ -52,7 +52,7 @@ fn data(relative: &str) -> PathBuf {
 /// A trace beside the tests of the analysis, and a report beside those of the counters.
 pub fn real(trace: &str, report: Option<&str>) -> Told {
     let trace = trace::open(&[data("analysis/tests/data").join(trace)]).unwrap();
-    let options = Options { stages: analysis::STAGES.map(str::to_owned).to_vec(), ..Options::default() };
+    let options = Options::default();
     let findings = analyse(&trace, &options);
     let report = report.map(|name| {
         let file = std::fs::File::open(data("counters/tests/data").join(name)).unwrap();
@@ -341,7 +341,7 @@ impl Noise {
 }
 
 pub fn of_trace(title: &str, trace: Trace) -> Told {
-    let options = Options { stages: analysis::STAGES.map(str::to_owned).to_vec(), ..Options::default() };
+    let options = Options::default();
     let findings = analyse(&trace, &options);
     let insight = insight(Some((&trace, &findings)), None);
     Told {

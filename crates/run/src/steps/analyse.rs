@@ -1,6 +1,6 @@
 //! Step 7: what the timeline says.
 
-use analysis::{Findings, Options, Overhead, STAGES, analyse, insight, rates};
+use analysis::{Findings, Options, Overhead, analyse, insight, rates};
 use nsight::verdict::Outcome;
 
 use super::begin::RunError;
@@ -31,7 +31,7 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
         return Ok(StepResult::Skipped { why: "there is nothing to analyse".to_owned(), asked_for: false });
     };
     let counted = run.counters.as_ref().map(|counted| &counted.report);
-    let options = Options { stages: STAGES.map(str::to_owned).to_vec(), ..Options::default() };
+    let options = Options::default();
     let mut findings = analyse(trace, &options);
     // Operators are known to PyTorch's profiler alone, and are told with their own source.
     let profiled = run.stage1.as_ref().map(|trace| analyse(trace, &options));

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use report::{Page, StepLine, VerdictLine};
+use report::{Page, StepLine, VerdictLine, cell, sentence};
 use serde_json::json;
 
 use super::begin::RunError;
@@ -178,7 +178,7 @@ fn markdown(run: &Run) -> String {
         let note = step.note.as_deref().unwrap_or_default();
         line(
             &mut text,
-            &format!("| {} | {} | {took} | {} |", step.name.as_str(), status_name(status), cell(note)),
+            &format!("| {} | {} | {took} | {} |", step.name.as_str(), status_name(status), sentence(note)),
         );
     }
     let environment = environment(run);
@@ -231,6 +231,9 @@ fn overhead_section(text: &mut String, run: &Run) {
         );
     }
     text.push('\n');
+    if let Some(doubt) = analysis::unsteady(&run.insight.overhead) {
+        line(text, &format!("Doubtful: {}.\n", sentence(&doubt)));
+    }
 }
 
 fn pass_section(text: &mut String, pass: &Pass) {
@@ -258,7 +261,10 @@ fn verdicts_section(text: &mut String, run: &Run) {
         let remedy = verdict.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
         let told = format!("{}: {}{remedy}", verdict.outcome.as_str(), verdict.text);
         let evidence = verdict.evidence.join("; ");
-        line(text, &format!("| {} | {} | {} | {} |", record.tool, record.rung, cell(&told), cell(&evidence)));
+        line(
+            text,
+            &format!("| {} | {} | {} | {} |", record.tool, record.rung, sentence(&told), sentence(&evidence)),
+        );
     }
     text.push('\n');
 }
@@ -333,11 +339,6 @@ fn status_name(status: StepStatus) -> &'static str {
         StepStatus::Failed => "failed",
         StepStatus::Interrupted => "interrupted",
     }
-}
-
-/// Text inside a table cell: one line, no column breaks.
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace('\n', " ")
 }
 
 fn line(text: &mut String, line: &str) {

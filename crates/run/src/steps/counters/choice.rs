@@ -30,6 +30,10 @@ const AT_ONCE: [&str; 10] = [
 ];
 const METRICS_OF_A_PASS: usize = 4;
 
+/// What the ranges of the program have is measured there, if no more of the GPU's time than this is lost by it: a
+/// start-up has kernels of its own.
+const LOST_OUTSIDE: f64 = 0.1;
+
 /// So many ranges in one command.
 const MOST_NAMED: usize = 16;
 
@@ -41,8 +45,8 @@ pub(super) struct Given<'a> {
     pub(super) regions: &'a [&'a Region],
     /// Whether ncu sees only what is launched in them.
     pub(super) gated: bool,
-    /// Where none is named: regions that it may be kept to if they have all that matters, so that a
-    /// warm-up outside of them is not what is measured.
+    /// Where none is named: regions that it may be kept to if they have what matters, so that a warm-up
+    /// outside of them is not what is measured.
     pub(super) outermost: &'a [&'a Region],
     /// Whatever thread it is launched by.
     pub(super) any_thread: bool,
@@ -154,15 +158,20 @@ pub(super) fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
         best
     };
     let (mut samples, mut plan) = planned(&[]);
-    let mut within = false;
+    let mut within = None;
     if !given.outermost.is_empty() {
         let members: Vec<Vec<bool>> =
             given.outermost.iter().map(|region| inside(&launches, region)).collect();
         let visible: Vec<bool> =
             (0..launches.sequence.len()).map(|launch| members.iter().any(|member| member[launch])).collect();
         let (fewer, kept) = planned(&visible);
-        within = kept.covered + 0.005 >= plan.covered && !kept.invocations.is_empty();
-        if within {
+        // Who names kernels or wants them all gets them.
+        let least = match patterns.is_empty() {
+            true => plan.covered.min(wanted_share) - (1.0 - wanted_share).min(LOST_OUTSIDE),
+            false => plan.covered,
+        };
+        if kept.covered + 0.005 >= least && !kept.invocations.is_empty() {
+            within = Some(plan.covered);
             (samples, plan) = (fewer, kept);
         }
     }
@@ -178,12 +187,15 @@ pub(super) fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
     if samples < count {
         text.push_str(&format!(", {samples} of each and not {count}, for the budget"));
     }
-    if within {
+    if let Some(anywhere) = within {
         let names: Vec<String> = given.outermost.iter().map(|region| format!("`{}`", region.path)).collect();
         text.push_str(&format!(", inside {}", names.join(", ")));
+        if anywhere > plan.covered + 0.005 {
+            text.push_str(&format!(" ({:.0} % with what runs only outside)", anywhere * 100.0));
+        }
     }
     notes.push(text);
-    Ok(Choice::Planned { plan, notes, within })
+    Ok(Choice::Planned { plan, notes, within: within.is_some() })
 }
 
 /// The regions that are in no other, if they are few enough to be named one by one.
@@ -269,8 +281,99 @@ pub(super) fn told(plan: &Plan) -> String {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests {
     use super::*;
+
+    /// A start-up with a kernel of its own, a warm-up, and the same again in a range.
+    fn session(start_up_ns: i64) -> Trace {
+        let mut trace = Trace::default();
+        let (name, label) = (String::new(), String::new());
+        trace.processes.push(trace::Process { pid: 1, parent: 0, forked: false, name, label });
+        trace.threads.push(trace::Thread { process: 0, id: 1, name: None });
+        trace.devices.push(trace::Device { id: 0, name: None });
+        for kernel in ["init", "gemm"] {
+            let name = trace.strings.intern(kernel);
+            trace.activities.launches.push(trace::Launch {
+                name,
+                short_name: name,
+                mangled: name,
+                grid: [1; 3],
+                block: [1; 3],
+                registers: 0,
+                static_shared: 0,
+                dynamic_shared: 0,
+                hidden: false,
+            });
+        }
+        for (number, begin) in (0..101_i64).map(|number| (number, number * 1_000)) {
+            let call = &mut trace.calls;
+            call.begin.push(begin);
+            call.end.push(begin + 1);
+            call.thread.push(0);
+            call.name.push(trace.strings.intern("cudaLaunchKernel"));
+            call.correlation.push(number as u32 + 1);
+            let row = &mut trace.activities;
+            row.begin.push(begin);
+            row.end.push(begin + if number == 0 { start_up_ns } else { 10 });
+            row.process.push(0);
+            row.device.push(0);
+            row.stream.push(0);
+            row.correlation.push(number as u32 + 1);
+            row.in_graph.push(false);
+            row.kind.push(ActivityKind::Kernel);
+            row.detail.push(u32::from(number > 0));
+        }
+        let ranges = &mut trace.ranges;
+        ranges.thread.push(0);
+        ranges.domain.push(trace.strings.intern(""));
+        ranges.name.push(trace.strings.intern("decode"));
+        ranges.kind.push(trace::Kind::PushPop);
+        ranges.registered.push(false);
+        ranges.wide.push(false);
+        ranges.begin.push(20_500);
+        ranges.end.push(101_000);
+        trace.finish();
+        trace
+    }
+
+    #[test]
+    fn the_warm_up_is_not_what_is_measured() {
+        let within = |start_up_ns: i64, setting: &str| {
+            let request = crate::config::Request {
+                overrides: vec![setting.to_owned()],
+                cwd: std::env::temp_dir(),
+                ..crate::config::Request::default()
+            };
+            let config = crate::config::resolve(&request).unwrap().config.ncu;
+            let trace = session(start_up_ns);
+            let regions = analysis::regions(&trace);
+            let choice = choose_launches(&Given {
+                config: &config,
+                trace: &trace,
+                regions: &[],
+                gated: false,
+                outermost: &outermost(&regions),
+                any_thread: false,
+                entries: None,
+                by_launch_shape: true,
+                wanted: &Wanted::default(),
+                wall: Duration::from_secs(10),
+                allowance: Allowance::of(&config),
+            });
+            match choice {
+                Ok(Choice::Planned { within, notes, .. }) => (within, notes.join("; ")),
+                _ => unreachable!("there are launches, and time"),
+            }
+        };
+        let (is_within, told) = within(130, "ncu.coverage=0.9");
+        assert!(is_within && told.contains("inside `:decode` (100 % with what runs only outside)"), "{told}");
+        let (is_within, told) = within(90, "ncu.coverage=1");
+        assert!(!is_within && !told.contains("inside"), "all of it was asked for: {told}");
+        assert!(!within(300, "ncu.coverage=0.9").0, "too much of it is outside");
+        assert!(within(130, "ncu.kernel_include=[gemm]").0);
+        assert!(!within(130, "ncu.kernel_include=[gemm,init]").0, "it was named");
+    }
 
     #[test]
     fn the_quick_preset_takes_one_pass() {
