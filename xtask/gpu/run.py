@@ -401,6 +401,7 @@ def steady(bench):
         code, text, run = bench.run(name, ["nsys.enable=false", *ALONE], program, {"PYTHONPATH": PYTHON, "RANGEFINDER_SYNC_RANGES": "1"})
         with open(f"{run}/analysis.json") as file:
             found.append(next(row["steady"]["total_ns"] / 1e6 for row in json.load(file)["stages"] if row["name"] == "prefill"))
+        check(code == 0, f"{name}: exit code {code}")
         if code:
             print(text[-3000:])
     check(abs(found[1] / found[0] - 1) < 0.1, f"prefills of 32,768 tokens, five of each, {found[0]:.2f} and {found[1]:.2f} ms on the host, ratio {found[1] / found[0]:.4f}")

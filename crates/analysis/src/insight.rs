@@ -24,6 +24,8 @@ pub struct Insight {
     /// What the profiler cost, by region, or why that is not known.
     pub overhead: Vec<Overhead>,
     pub no_overhead: Option<String>,
+    /// Why what it cost is doubtful.
+    pub unsteady: Option<String>,
 }
 
 /// Whatever there is of both.

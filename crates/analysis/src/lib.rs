@@ -59,7 +59,7 @@ pub use overhead::{Overhead, overhead, unsteady};
 pub use recommend::{Recommendation, Whole, recommend};
 pub use region_calls::{RegionCalls, region_calls};
 pub use region_label::{label as region_label, labels as region_labels};
-pub use regions::{Region, Registered, Times, regions};
+pub use regions::{Region, Registered, Times, is_library, regions};
 pub use roofline::{Achieved, Ceiling, RooflinePoint, Traffic, ceilings, hardest, roofline};
 pub use scope::{Place, Scope};
 pub use stages::{Stage, stages};

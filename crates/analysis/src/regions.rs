@@ -8,6 +8,9 @@ use trace::{OPEN, Trace};
 
 use crate::tree::Tree;
 
+/// Domains of libraries that open ranges wherever they are called.
+const LIBRARIES: [&str; 2] = ["CCCL", "NCCL"];
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Region {
     pub path: RegionPath,
@@ -84,6 +87,11 @@ impl Times {
             max_ns: max,
         })
     }
+}
+
+/// Whether the ranges of a domain are a library's and not the program's own.
+pub fn is_library(domain: &str) -> bool {
+    LIBRARIES.contains(&domain)
 }
 
 /// Every region of a trace, parents before their children, in the order of first

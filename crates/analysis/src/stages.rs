@@ -6,21 +6,25 @@ use serde::Serialize;
 use trace::{OPEN, StringId, Trace};
 
 use crate::attribute::Attribution;
-use crate::regions::Times;
+use crate::regions::{Times, is_library};
 use crate::scope::{Places, Scope, Split};
 use crate::tree::{Node, Tree};
 
 /// What a session of a language model is made of.
-const USUAL: [&str; 2] = ["prefill", "decode"];
-/// Domains of libraries that open ranges wherever they are called.
-const LIBRARIES: [&str; 2] = ["CCCL", "NCCL"];
+pub(crate) const PREFILL: &str = "prefill";
+pub(crate) const DECODE: &str = "decode";
+const USUAL: [&str; 2] = [PREFILL, DECODE];
 /// More outermost regions than this are not what a program is made of.
 const MOST_OUTERMOST: usize = 12;
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Stage {
     pub name: String,
+    /// The first of its regions.
     pub region: String,
+    /// All of them: `decode 1 tokens` and `decode 2 tokens` are one stage.
+    #[serde(skip)]
+    pub regions: Vec<String>,
     /// The one that all instances are of.
     pub process: Option<u32>,
     /// Host time of every instance that ended.
@@ -28,7 +32,8 @@ pub struct Stage {
     pub first_ns: Option<i64>,
     /// Without the first instance of each process.
     pub steady: Option<Times>,
-    /// From the ranges' payloads, a number before `tok` in their names, or as given.
+    /// As given, from a number before `tok` in the ranges' names, or, of a stage that is known by its
+    /// name, from their payloads.
     pub tokens: Option<f64>,
     /// Of one process: by the time of all instances together.
     pub tokens_per_second: Option<f64>,
@@ -51,18 +56,29 @@ pub fn stages(
     given: &[(String, f64)],
 ) -> Vec<Stage> {
     let mut rows = Vec::new();
-    for Member { node, name, ranges } in members(trace, &attribution.tree, scope, names) {
-        let region = attribution.tree.path(trace, node).to_string();
-        let given = given.iter().find(|(stage, _)| stage == name).map(|(_, tokens)| *tokens);
-        rows.extend(ranges.into_values().map(|ranges| stage(trace, name, region.clone(), ranges, given)));
+    for Member { nodes, name, ranges } in members(trace, &attribution.tree, scope, names) {
+        let path = |node: &u32| attribution.tree.path(trace, *node).to_string();
+        let regions: Vec<String> = nodes.iter().map(path).collect();
+        let tokens = Tokens {
+            given: given.iter().find(|(stage, _)| stage == name).map(|(_, tokens)| *tokens),
+            // Elsewhere a payload is anything.
+            as_payload: !names.is_empty() || USUAL.contains(&name),
+        };
+        rows.extend(ranges.into_values().map(|ranges| stage(trace, name, regions.clone(), ranges, tokens)));
     }
     rows
 }
 
+/// Where the number of tokens is told.
+#[derive(Clone, Copy)]
+struct Tokens {
+    given: Option<f64>,
+    as_payload: bool,
+}
+
 /// Regions that are one stage.
 struct Member<'a> {
-    /// The first of them.
-    node: u32,
+    nodes: Vec<u32>,
     name: &'a str,
     /// Of each process, where they are told apart.
     ranges: BTreeMap<Split, Vec<u32>>,
@@ -81,9 +97,10 @@ fn members<'a>(trace: &'a Trace, tree: &Tree, scope: Scope, names: &'a [String])
         if let Some(name) = wanted[node as usize] {
             let Node { parent, domain, .. } = tree.nodes[node as usize];
             let place = *places.entry((parent, domain, name)).or_insert_with(|| {
-                members.push(Member { node, name, ranges: BTreeMap::new() });
+                members.push(Member { nodes: Vec::new(), name, ranges: BTreeMap::new() });
                 members.len() - 1
             });
+            members[place].nodes.push(node);
             by_node[node as usize] = Some(place);
         }
     }
@@ -111,8 +128,7 @@ fn made_of<'a>(trace: &'a Trace, tree: &Tree) -> Vec<Option<&'a str>> {
     if usual.iter().any(Option::is_some) {
         return usual;
     }
-    let is_stage =
-        |node: &Node| node.parent.is_none() && !LIBRARIES.contains(&trace.strings.text(node.domain));
+    let is_stage = |node: &Node| node.parent.is_none() && !is_library(trace.strings.text(node.domain));
     if tree.nodes.iter().filter(|node| is_stage(node)).count() > MOST_OUTERMOST {
         return vec![None; tree.nodes.len()];
     }
@@ -123,7 +139,7 @@ fn process_of(trace: &Trace, range: u32) -> u32 {
     trace.process_of(trace.ranges.thread[range as usize])
 }
 
-fn stage(trace: &Trace, name: &str, region: String, mut ranges: Vec<u32>, given: Option<f64>) -> Stage {
+fn stage(trace: &Trace, name: &str, regions: Vec<String>, mut ranges: Vec<u32>, told: Tokens) -> Stage {
     ranges.sort_by_key(|range| trace.ranges.begin[*range as usize]);
     let duration = |range: &u32| {
         let (begin, end) = (trace.ranges.begin[*range as usize], trace.ranges.end[*range as usize]);
@@ -131,7 +147,8 @@ fn stage(trace: &Trace, name: &str, region: String, mut ranges: Vec<u32>, given:
     };
     let durations: Vec<i64> = ranges.iter().filter_map(duration).collect();
     let times = Times::of(&durations);
-    let tokens = tokens(trace, &ranges).or_else(|| given.map(|tokens| tokens * durations.len() as f64));
+    let tokens = tokens(trace, &ranges, told.as_payload)
+        .or_else(|| told.given.map(|tokens| tokens * durations.len() as f64));
     let seconds = times.map_or(0.0, |times| times.total_ns as f64 / 1e9);
     // Every process warms up for itself.
     let (mut warm, mut places) = (HashSet::new(), Places::default());
@@ -140,7 +157,8 @@ fn stage(trace: &Trace, name: &str, region: String, mut ranges: Vec<u32>, given:
         ranges.iter().filter(|range| !warm.insert(process_of(trace, **range))).filter_map(duration).collect();
     Stage {
         name: name.to_owned(),
-        region,
+        region: regions.first().cloned().unwrap_or_default(),
+        regions,
         process: places.place(trace).process,
         times,
         first_ns: ranges.first().and_then(duration),
@@ -157,11 +175,11 @@ fn is_numbered(text: &str, name: &str) -> bool {
 }
 
 /// Known only when it is known of every instance that ended.
-fn tokens(trace: &Trace, ranges: &[u32]) -> Option<f64> {
+fn tokens(trace: &Trace, ranges: &[u32], as_payload: bool) -> Option<f64> {
     let mut sum = 0.0;
     for range in ranges.iter().filter(|range| trace.ranges.end[**range as usize] != OPEN) {
         let payloads = &trace.ranges.payload;
-        let payload = payloads.binary_search_by_key(range, |(other, _)| *other).ok();
+        let payload = payloads.binary_search_by_key(range, |(other, _)| *other).ok().filter(|_| as_payload);
         let payload = payload.map(|at| payloads[at].1);
         let name = trace.strings.text(trace.ranges.name[*range as usize]);
         sum += payload.or_else(|| tokens_in(name))?;

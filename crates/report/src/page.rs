@@ -32,7 +32,7 @@ impl Page<'_> {
         why.unwrap_or("nothing says how many operations a stage needs (`model.config`)")
     }
 
-    /// What MFU and MBU are told from: of all stages, then of the one that is named.
+    /// What MFU and MBU are told from: of all stages, then of the region that is named.
     pub(crate) fn assumptions(&self) -> Vec<(Option<&str>, &str)> {
         let rows = &self.insight.efficiency;
         let is_shared =
@@ -40,7 +40,7 @@ impl Page<'_> {
         let shared = rows.first().into_iter().flat_map(|row| &row.assumptions).filter(|line| is_shared(line));
         let own = rows.iter().flat_map(|row| {
             let lines = row.assumptions.iter().filter(|line| !is_shared(line));
-            lines.map(|line| (Some(row.stage.as_str()), line.as_str()))
+            lines.map(|line| (Some(row.region.as_str()), line.as_str()))
         });
         shared.map(|line| (None, line.as_str())).chain(own).collect()
     }
@@ -48,11 +48,6 @@ impl Page<'_> {
     /// Why it is not known what profiling cost.
     pub(crate) fn no_overhead(&self) -> &str {
         self.insight.no_overhead.as_deref().unwrap_or("the program was recorded only once")
-    }
-
-    /// Why what it cost is doubtful.
-    pub(crate) fn unsteady(&self) -> Option<String> {
-        analysis::unsteady(&self.insight.overhead)
     }
 }
 

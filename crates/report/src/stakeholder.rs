@@ -86,7 +86,7 @@ fn stages(text: &mut String, page: &Page<'_>) {
         let time = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), |ns| duration(ns as f64));
         text.push_str(&format!(
             "| {} | {} | {} | {} | {} | {} | {} |\n",
-            cell(&stage.name),
+            cell(&stage.region),
             stage.times.map_or(0, |times| times.count),
             time(stage.times.map(|times| times.total_ns)),
             time(stage.first_ns),
@@ -110,7 +110,7 @@ fn efficiency(text: &mut String, page: &Page<'_>) {
     for row in &page.insight.efficiency {
         text.push_str(&format!(
             "| {} | {} | {} | {} | {} | {} |\n",
-            cell(&row.stage),
+            cell(&row.region),
             duration(row.seconds * 1e9),
             operations(row.flops),
             percent(row.mfu),
@@ -201,8 +201,8 @@ fn overhead(text: &mut String, page: &Page<'_>) {
     text.push_str(
         "\nMedians of the instances after the first. In the rehearsal only the tracer is in the program.\n\n",
     );
-    if let Some(doubt) = page.unsteady() {
-        text.push_str(&format!("Doubtful: {}.\n\n", sentence(&doubt)));
+    if let Some(doubt) = &page.insight.unsteady {
+        text.push_str(&format!("Doubtful: {}.\n\n", sentence(doubt)));
     }
 }
 

@@ -169,7 +169,8 @@ fn regions(text: &mut String, page: &Page<'_>, findings: &Findings) {
         let order = (!stage.is_usual(), Reverse(stage.times?.total_ns));
         Some((order, stage_cells(stage)?))
     });
-    let is_stage = |row: &&GpuRegion| findings.stages.iter().any(|stage| stage.region == row.path);
+    let ended = || findings.stages.iter().filter(|stage| stage.times.is_some());
+    let is_stage = |row: &&GpuRegion| ended().any(|stage| stage.regions.contains(&row.path));
     let others = findings.regions.iter().filter(|row| !is_stage(row));
     let others = others.map(|row| ((true, Reverse(row.wall_ns)), region_cells(row)));
     let mut rows: Vec<_> = stages.chain(others).collect();
@@ -252,8 +253,8 @@ fn cost(text: &mut String, page: &Page<'_>) {
     if !costs.is_empty() {
         heading(text, "what profiling cost");
         wrapped(text, "  against the rehearsal: ", &costs.join(", "));
-        if let Some(doubt) = page.unsteady() {
-            wrapped(text, "  doubtful: ", &doubt);
+        if let Some(doubt) = &page.insight.unsteady {
+            wrapped(text, "  doubtful: ", doubt);
         }
     }
 }

@@ -51,7 +51,8 @@ pub fn keep_gated(trace: &mut Trace, wish: &str, rehearsed: Option<&Inventory>) 
     let mut missing = Vec::new();
     // The instance that opens a gate has lost what is around it and is none of the rehearsal's
     // regions; those after it are whole again.
-    let is_known = |region: &Region| known.iter().any(|other| other.path == region.path);
+    let is_known =
+        |region: &Region| known.iter().any(|other| other.path == region.path && other.kind == region.kind);
     for part in wanted(wish, known) {
         let is_meant = |region: &&Region| {
             let mut meant = part.regions.iter();

@@ -41,8 +41,8 @@ fn of_stage(
 ) -> Option<Efficiency> {
     let mut sums = Sums::default();
     let inside = |kernel: &&JoinedKernel| {
-        let region = kernel.region.as_deref().and_then(|region| region.strip_prefix(stage.region.as_str()));
-        region.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        let rest = |of: &String| kernel.region.as_deref()?.strip_prefix(of.as_str());
+        stage.regions.iter().filter_map(rest).any(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     for kernel in joined.kernels.iter().filter(inside) {
         sums.all_ns += kernel.gpu_ns;
@@ -80,13 +80,21 @@ fn of_stage(
                  launch as the measured ones of its kernel, shape and region, or of another region; the rest as none",
                 covered * 100.0
             ),
-            "operations are those that were executed: tiles that are filled up count whole, which for a step of \
-             decoding may be many times what the model needs (`model.config` tells that)"
-                .to_owned(),
+            executed(stage),
             told,
             "peaks: each precision's and DRAM's as ncu counted them".to_owned(),
         ],
     })
+}
+
+fn executed(stage: &Stage) -> String {
+    let mut text = "operations are those that were executed: tiles that are filled up count whole".to_owned();
+    if stage.is_usual() {
+        text.push_str(
+            ", which for a step of decoding may be many times what the model needs (`model.config` tells that)",
+        );
+    }
+    text
 }
 
 impl Sums {

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::gpu_regions::GpuRegion;
 use crate::roofline::Ceiling;
-use crate::stages::Stage;
+use crate::stages::{DECODE, PREFILL, Stage};
 
 /// What is known of the model and its input.
 #[derive(Debug, Clone, PartialEq)]
@@ -76,12 +76,11 @@ pub fn efficiency(
     let found = stages.iter().filter_map(|stage| {
         let (seconds, told) = seconds(stage, regions)?;
         let Inference { model, batch, prompt_tokens, context_tokens, head_tokens, source } = inference;
-        let name = stage.name.to_lowercase();
-        let (tokens, flops, bytes, shape) = if name.contains("prefill") {
+        let (tokens, flops, bytes, shape) = if stage.name == PREFILL {
             let flops = model.prefill_flops(*prompt_tokens, *batch, *head_tokens);
             let shape = format!("a batch of {batch}, prompts of {prompt_tokens} tokens, {head_tokens} of each through the head");
             (batch * prompt_tokens, flops, None, shape)
-        } else if name.contains("decode") {
+        } else if stage.name == DECODE {
             let flops = model.decode_flops(*context_tokens, *batch);
             let bytes = model.decode_bytes(*context_tokens, *batch);
             let shape = format!("a batch of {batch}, one token each after {context_tokens} on average");
@@ -182,6 +181,7 @@ mod tests {
         let stage = |name: &str, ms: i64| Stage {
             name: name.to_owned(),
             region: format!(":{name}"),
+            regions: vec![format!(":{name}")],
             process: None,
             times: Some(times(ms)),
             first_ns: None,

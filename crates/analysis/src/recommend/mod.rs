@@ -4,15 +4,17 @@ mod kernels;
 mod timeline;
 
 use counters::Report;
+use nvtx::Kind;
 use serde::Serialize;
 
 use crate::findings::Findings;
 use crate::join::Joined;
+use crate::regions::is_library;
 
 /// What is less of the run's time than this is not worth a word.
 const WORTH_A_WORD: f64 = 0.03;
 /// Ranges that hold less of the work than this are not what the program is about.
-const MUCH_OF_THE_WORK: f64 = 0.1;
+const MUCH_OF_THE_WORK: f64 = 0.3;
 /// More advice than anybody follows.
 const MOST: usize = 12;
 
@@ -76,12 +78,21 @@ impl Time {
             findings.kernels.iter().map(|row| row.statistics.total_ns).fold(0, i64::saturating_add);
         let inside: i64 =
             findings.idle.iter().filter_map(|row| row.in_ranges_ns).fold(0, i64::saturating_add);
-        let attributed = all.saturating_sub(findings.unattributed.gpu_ns) as f64;
+        let attributed = in_own_ranges(findings, all) as f64;
         match inside > 0 && attributed >= all as f64 * MUCH_OF_THE_WORK {
             true => Self { of: Whole::Ranges, ns: inside as f64 },
             false => Self::of_run(findings),
         }
     }
+}
+
+/// Of all kernels' time, what the ranges of a domain or a start/end region have that no library opened.
+fn in_own_ranges(findings: &Findings, all_ns: i64) -> i64 {
+    let domains = findings.unattributed.domains.iter().filter(|(domain, _)| !is_library(domain));
+    let push_pop = domains.map(|(_, outside)| all_ns.saturating_sub(outside.gpu_ns));
+    let regions = findings.regions.iter();
+    let start_end = regions.filter(|row| row.kind == Kind::StartEnd.as_str() && !is_library(&row.domain));
+    push_pop.chain(start_end.map(|row| row.gpu_inclusive_ns)).max().unwrap_or(0)
 }
 
 impl Recommendation {

@@ -79,7 +79,7 @@ fn waiting(
             .map(|inner| cause_ns(inner, cause))
             .max()
             .unwrap_or(0);
-        // Where most happens in ranges, any of them is more to the point than the device.
+        // Where much happens in ranges, any of them is more to the point than the device.
         let by_a_range = outer.region.is_none() && matters.of == Whole::Ranges && of_inner > 0;
         by_a_range || of_inner as f64 >= MOSTLY_INSIDE * cause_ns(outer, cause) as f64
     };
@@ -102,7 +102,7 @@ fn waiting(
         .collect()
 }
 
-/// What has no range, where most has.
+/// What has no range, where much has.
 pub(super) fn outside(findings: &Findings) -> Vec<Recommendation> {
     if Time::that_matters(findings).of == Whole::Run {
         return Vec::new();

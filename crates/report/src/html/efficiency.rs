@@ -22,7 +22,7 @@ pub(super) fn efficiency(page: &Page<'_>) -> String {
     let number =
         |value: Option<String>| format!("<td class=\"num\">{}</td>", value.as_deref().unwrap_or("–"));
     for row in &page.insight.efficiency {
-        html.push_str(&format!("<tr><th scope=\"row\">{}</th>", text(&row.stage)));
+        html.push_str(&format!("<tr><th scope=\"row\">{}</th>", text(&row.region)));
         for value in [
             Some(duration(row.seconds * 1e9)),
             Some(operations(row.flops)),

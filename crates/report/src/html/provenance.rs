@@ -4,7 +4,7 @@ use super::escape::{prose, text};
 use crate::page::Page;
 use crate::units::duration;
 
-/// What is shown of each list; the rest is in the CSV files.
+/// Regions shown with their cost; the rest is in `overhead.csv`.
 const MOST: usize = 50;
 
 pub(super) fn environment(page: &Page<'_>) -> String {
@@ -25,12 +25,15 @@ fn overhead(page: &Page<'_>) -> String {
             row.ratio
         )
     });
-    let doubt = page.unsteady().map(|doubt| format!(" Doubtful: {}.", prose(&doubt))).unwrap_or_default();
+    let doubt = page.insight.unsteady.as_ref().map(|doubt| format!(" Doubtful: {}.", prose(doubt)));
+    let more = page.insight.overhead.len().saturating_sub(MOST);
+    let more = if more > 0 { format!(" {more} regions more are in overhead.csv.") } else { String::new() };
     format!(
         "<table class=\"plain facts\">\n<thead><tr><th scope=\"col\">region</th><th scope=\"col\">rehearsed</th>\
          <th scope=\"col\">profiled</th><th scope=\"col\">ratio</th></tr></thead>\n<tbody>\n{}</tbody>\n</table>\n\
-         <p class=\"note\">Medians of the instances after the first.{doubt}</p>\n",
-        rows.collect::<String>()
+         <p class=\"note\">Medians of the instances after the first.{more}{}</p>\n",
+        rows.collect::<String>(),
+        doubt.unwrap_or_default()
     )
 }
 

@@ -48,7 +48,7 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
         Err(why) => insight.no_efficiency = Some(why),
     }
     match overhead_of(run, source) {
-        Ok(found) => insight.overhead = found,
+        Ok((found, unsteady)) => (insight.overhead, insight.unsteady) = (found, unsteady),
         Err(why) => insight.no_overhead = Some(why),
     }
     run.files.json("analysis.json", &findings)?;
@@ -95,8 +95,8 @@ fn find_timeline(run: &mut Run, context: &mut Context<'_>) -> Option<&'static st
     run.captured.as_ref().map(|_| STAGE1)
 }
 
-/// What nsys cost: the program as a whole, and each region that both recordings have.
-fn overhead_of(run: &Run, source: &str) -> Result<Vec<Overhead>, String> {
+/// What nsys cost: the program as a whole, and each region that both recordings have; and why that is doubtful.
+fn overhead_of(run: &Run, source: &str) -> Result<(Vec<Overhead>, Option<String>), String> {
     let captured = run.captured.as_ref().filter(|_| source != STAGE1);
     let (Some(captured), Some(inventory)) = (captured, &run.inventory) else {
         return Err("the program was recorded only once".to_owned());
@@ -111,8 +111,10 @@ fn overhead_of(run: &Run, source: &str) -> Result<Vec<Overhead>, String> {
         let region = "the whole pass under nsys".to_owned();
         rows.push(Overhead { region, instances: 1, rehearsed_ns, profiled_ns, ratio });
     }
-    rows.extend(analysis::overhead(&inventory.regions, &analysis::regions(captured)));
-    Ok(rows)
+    let regions = analysis::overhead(&inventory.regions, &analysis::regions(captured));
+    let unsteady = analysis::unsteady(&regions);
+    rows.extend(regions);
+    Ok((rows, unsteady))
 }
 
 /// The busiest device and what it waits for, or what there is instead.

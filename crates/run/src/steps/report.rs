@@ -231,8 +231,8 @@ fn overhead_section(text: &mut String, run: &Run) {
         );
     }
     text.push('\n');
-    if let Some(doubt) = analysis::unsteady(&run.insight.overhead) {
-        line(text, &format!("Doubtful: {}.\n", sentence(&doubt)));
+    if let Some(doubt) = &run.insight.unsteady {
+        line(text, &format!("Doubtful: {}.\n", sentence(doubt)));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use analysis::{KernelPatterns, LaunchGroups, Region, launch_groups, launches_in};
+use analysis::{KernelPatterns, LaunchGroups, Region, is_library, launch_groups, launches_in};
 use nsight::ncu::{Demand, Entry, Pace, Part, Plan, Wanted, named, plan, samples};
 use nsight::verdict::counted;
 use trace::{ActivityKind, Trace};
@@ -30,8 +30,8 @@ const AT_ONCE: [&str; 10] = [
 ];
 const METRICS_OF_A_PASS: usize = 4;
 
-/// What the ranges of the program have is measured there, if no more of the GPU's time than this is lost by it: a
-/// start-up has kernels of its own.
+/// What the ranges of the program have is measured there, if so much less of the wanted share is no loss: a start-up
+/// has kernels of its own.
 const LOST_OUTSIDE: f64 = 0.1;
 
 /// So many ranges in one command.
@@ -166,8 +166,8 @@ pub(super) fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
             (0..launches.sequence.len()).map(|launch| members.iter().any(|member| member[launch])).collect();
         let (fewer, kept) = planned(&visible);
         // Who names kernels or wants them all gets them.
-        let least = match patterns.is_empty() {
-            true => plan.covered.min(wanted_share) - (1.0 - wanted_share).min(LOST_OUTSIDE),
+        let least = match given.config.kernel_include.is_empty() {
+            true => plan.covered.min(wanted_share) * (1.0 - (1.0 - wanted_share).min(LOST_OUTSIDE)),
             false => plan.covered,
         };
         if kept.covered + 0.005 >= least && !kept.invocations.is_empty() {
@@ -198,9 +198,10 @@ pub(super) fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
     Ok(Choice::Planned { plan, notes, within: within.is_some() })
 }
 
-/// The regions that are in no other, if they are few enough to be named one by one.
+/// The regions of the program that are in no other, if they are few enough to be named one by one.
 pub(super) fn outermost(regions: &[Region]) -> Vec<&Region> {
-    let outer: Vec<&Region> = regions.iter().filter(|region| region.path.names.len() == 1).collect();
+    let is_outer = |region: &&Region| region.path.names.len() == 1 && !is_library(&region.path.domain);
+    let outer: Vec<&Region> = regions.iter().filter(is_outer).collect();
     if outer.len() <= MOST_NAMED { outer } else { Vec::new() }
 }
 
@@ -285,15 +286,17 @@ pub(super) fn told(plan: &Plan) -> String {
 mod tests {
     use super::*;
 
-    /// A start-up with a kernel of its own, a warm-up, and the same again in a range.
-    fn session(start_up_ns: i64) -> Trace {
+    /// A start-up with kernels of its own, a warm-up of 20 launches, and 80 more in a range.
+    fn session(start_up_ns: &[i64], each_ns: i64) -> Trace {
         let mut trace = Trace::default();
         let (name, label) = (String::new(), String::new());
         trace.processes.push(trace::Process { pid: 1, parent: 0, forked: false, name, label });
         trace.threads.push(trace::Thread { process: 0, id: 1, name: None });
         trace.devices.push(trace::Device { id: 0, name: None });
-        for kernel in ["init", "gemm"] {
-            let name = trace.strings.intern(kernel);
+        let start_up = start_up_ns.len();
+        for kernel in 0..=start_up {
+            let kernel = if kernel < start_up { format!("init{kernel}") } else { "gemm".to_owned() };
+            let name = trace.strings.intern(&kernel);
             trace.activities.launches.push(trace::Launch {
                 name,
                 short_name: name,
@@ -306,7 +309,8 @@ mod tests {
                 hidden: false,
             });
         }
-        for (number, begin) in (0..101_i64).map(|number| (number, number * 1_000)) {
+        for number in 0..start_up + 100 {
+            let begin = (number as i64 - start_up as i64) * 1_000;
             let call = &mut trace.calls;
             call.begin.push(begin);
             call.end.push(begin + 1);
@@ -315,14 +319,14 @@ mod tests {
             call.correlation.push(number as u32 + 1);
             let row = &mut trace.activities;
             row.begin.push(begin);
-            row.end.push(begin + if number == 0 { start_up_ns } else { 10 });
+            row.end.push(begin + start_up_ns.get(number).unwrap_or(&each_ns));
             row.process.push(0);
             row.device.push(0);
             row.stream.push(0);
             row.correlation.push(number as u32 + 1);
             row.in_graph.push(false);
             row.kind.push(ActivityKind::Kernel);
-            row.detail.push(u32::from(number > 0));
+            row.detail.push(number.min(start_up) as u32);
         }
         let ranges = &mut trace.ranges;
         ranges.thread.push(0);
@@ -331,26 +335,25 @@ mod tests {
         ranges.kind.push(trace::Kind::PushPop);
         ranges.registered.push(false);
         ranges.wide.push(false);
-        ranges.begin.push(20_500);
-        ranges.end.push(101_000);
+        ranges.begin.push(19_500);
+        ranges.end.push(100_000);
         trace.finish();
         trace
     }
 
     #[test]
     fn the_warm_up_is_not_what_is_measured() {
-        let within = |start_up_ns: i64, setting: &str| {
+        let within = |trace: &Trace, setting: &str| {
             let request = crate::config::Request {
                 overrides: vec![setting.to_owned()],
                 cwd: std::env::temp_dir(),
                 ..crate::config::Request::default()
             };
             let config = crate::config::resolve(&request).unwrap().config.ncu;
-            let trace = session(start_up_ns);
-            let regions = analysis::regions(&trace);
+            let regions = analysis::regions(trace);
             let choice = choose_launches(&Given {
                 config: &config,
-                trace: &trace,
+                trace,
                 regions: &[],
                 gated: false,
                 outermost: &outermost(&regions),
@@ -366,13 +369,15 @@ mod tests {
                 _ => unreachable!("there are launches, and time"),
             }
         };
-        let (is_within, told) = within(130, "ncu.coverage=0.9");
+        let usual = session(&[130], 10);
+        let (is_within, told) = within(&usual, "ncu.coverage=0.9");
         assert!(is_within && told.contains("inside `:decode` (100 % with what runs only outside)"), "{told}");
-        let (is_within, told) = within(90, "ncu.coverage=1");
+        let (is_within, told) = within(&usual, "ncu.coverage=1");
         assert!(!is_within && !told.contains("inside"), "all of it was asked for: {told}");
-        assert!(!within(300, "ncu.coverage=0.9").0, "too much of it is outside");
-        assert!(within(130, "ncu.kernel_include=[gemm]").0);
-        assert!(!within(130, "ncu.kernel_include=[gemm,init]").0, "it was named");
+        assert!(within(&usual, "ncu.kernel_include=[gemm]").0);
+        assert!(!within(&usual, "ncu.kernel_include=[gemm,init]").0, "it was named");
+        assert!(!within(&session(&[300], 10), "ncu.coverage=0.9").0, "too much of it is outside");
+        assert!(!within(&session(&[1000; 10], 1), "ncu.top_kernels=1").0, "nearly all of it is outside");
     }
 
     #[test]
