@@ -151,27 +151,20 @@ fn region(trace: &Trace, tree: &Tree, node: u32, members: &[u32]) -> Region {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::{Process, Thread};
+    use trace::{Process, Range, Thread};
 
     /// `(thread, name, begin, end, parent)`, all push/pop in the default domain.
     fn trace_of(rows: &[(u32, &str, i64, i64, Option<u32>)]) -> Trace {
         let mut trace = Trace::default();
-        let process = Process { pid: 1, parent: 0, forked: false, name: String::new(), label: String::new() };
-        trace.processes.push(process);
+        trace.processes.push(Process { pid: 1, ..Process::default() });
         for id in 0..2 {
             trace.threads.push(Thread { process: 0, id, name: None });
         }
         let domain = trace.strings.intern("");
         for (thread, name, begin, end, parent) in rows {
             let name = trace.strings.intern(name);
-            trace.ranges.thread.push(*thread);
-            trace.ranges.domain.push(domain);
-            trace.ranges.name.push(name);
-            trace.ranges.kind.push(Kind::PushPop);
-            trace.ranges.registered.push(false);
-            trace.ranges.wide.push(false);
-            trace.ranges.begin.push(*begin);
-            trace.ranges.end.push(*end);
+            let (thread, begin, end) = (*thread, *begin, *end);
+            trace.ranges.push(Range { thread, domain, name, begin, end, ..Range::default() });
             trace.ranges.parent.push(*parent);
         }
         trace

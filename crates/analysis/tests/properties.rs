@@ -3,7 +3,9 @@
 
 use analysis::{Families, GpuRegion, Options, Scope, Whole, analyse, attribute, gpu_regions, idle, kernels};
 use proptest::prelude::*;
-use trace::{ActivityKind, Device, Direction, Kind, Launch, NONE, OPEN, Process, Thread, Trace, Transfer};
+use trace::{
+    ActivityKind, Call, Device, Direction, Kind, Launch, NONE, OPEN, Process, Thread, Trace, Transfer,
+};
 
 /// `(thread, domain, name, kind, begin, length)`
 type Range = (u32, u8, u8, bool, i64, i64);
@@ -14,8 +16,7 @@ type Activity = (u32, i64, i64, i64, u8, u16, bool);
 fn trace(ranges: &[Range], activities: &[Activity]) -> Trace {
     let mut trace = Trace::default();
     for pid in [10, 20] {
-        let (name, label) = (String::new(), String::new());
-        trace.processes.push(Process { pid, parent: 0, forked: false, name, label });
+        trace.processes.push(Process { pid, ..Process::default() });
     }
     for id in 0..4 {
         trace.threads.push(Thread { process: id / 2, id, name: None });
@@ -26,14 +27,15 @@ fn trace(ranges: &[Range], activities: &[Activity]) -> Trace {
     let names = ["a", "b", "c"].map(|name| trace.strings.intern(name));
     let domains = ["", "D"].map(|name| trace.strings.intern(name));
     for (thread, domain, name, start_end, begin, length) in ranges {
-        trace.ranges.thread.push(*thread);
-        trace.ranges.domain.push(domains[usize::from(*domain)]);
-        trace.ranges.name.push(names[usize::from(*name)]);
-        trace.ranges.kind.push(if *start_end { Kind::StartEnd } else { Kind::PushPop });
-        trace.ranges.registered.push(false);
-        trace.ranges.wide.push(false);
-        trace.ranges.begin.push(*begin);
-        trace.ranges.end.push(if *length > 90 { OPEN } else { begin + length });
+        trace.ranges.push(trace::Range {
+            thread: *thread,
+            domain: domains[usize::from(*domain)],
+            name: names[usize::from(*name)],
+            kind: if *start_end { Kind::StartEnd } else { Kind::PushPop },
+            begin: *begin,
+            end: if *length > 90 { OPEN } else { begin + length },
+            ..trace::Range::default()
+        });
     }
     for name in names {
         trace.activities.launches.push(Launch {
@@ -42,36 +44,33 @@ fn trace(ranges: &[Range], activities: &[Activity]) -> Trace {
             mangled: name,
             grid: [1; 3],
             block: [1; 3],
-            registers: 0,
-            static_shared: 0,
-            dynamic_shared: 0,
-            hidden: false,
+            ..Launch::default()
         });
     }
     trace.activities.transfers.push(Transfer { direction: Direction::HostToDevice, bytes: 8 });
     for (number, (thread, begin, delay, length, kind, device, known)) in activities.iter().enumerate() {
         // Both processes count from one.
         let correlation = number as u32 / 2 + 1;
-        trace.calls.begin.push(*begin);
-        trace.calls.end.push(begin + 1);
-        trace.calls.thread.push(*thread);
-        trace.calls.name.push(names[0]);
-        trace.calls.correlation.push(if *known { correlation * 4 + thread } else { NONE });
-        let row = &mut trace.activities;
-        row.begin.push(begin + delay);
-        row.end.push(begin + delay + length);
-        row.process.push(thread / 2);
-        row.device.push(*device);
-        row.stream.push(0);
-        row.correlation.push(if *known { correlation * 4 + thread } else { NONE });
-        row.in_graph.push(false);
+        let correlation = if *known { correlation * 4 + thread } else { NONE };
+        let (called, thread) = (*begin, *thread);
+        trace.calls.push(Call { begin: called, end: called + 1, thread, name: names[0], correlation });
         let (kind, detail) = match kind {
             0..=2 => (ActivityKind::Kernel, u32::from(*kind)),
             3 => (ActivityKind::Copy, 0),
             _ => (ActivityKind::Graph, 0),
         };
-        row.kind.push(kind);
-        row.detail.push(detail);
+        let begin = called + delay;
+        let (end, process, device) = (begin + length, thread / 2, *device);
+        trace.activities.push(trace::Activity {
+            begin,
+            end,
+            kind,
+            process,
+            device,
+            correlation,
+            detail,
+            ..trace::Activity::default()
+        });
     }
     trace.finish();
     trace
@@ -246,26 +245,20 @@ fn what_a_program_is_made_of() {
     let found = |names: &[&str], domain: &str| {
         let mut trace = Trace::default();
         trace.threads.push(Thread { process: 0, id: 1, name: None });
-        trace.processes.push(Process {
-            pid: 1,
-            parent: 0,
-            forked: false,
-            name: String::new(),
-            label: String::new(),
-        });
+        trace.processes.push(Process { pid: 1, ..Process::default() });
         for (at, name) in names.iter().enumerate() {
             // `/b` is inside of what came before.
             let (begin, length) =
                 if name.starts_with('/') { (at as i64 * 10 - 9, 1) } else { (at as i64 * 10, 5) };
-            let ranges = &mut trace.ranges;
-            ranges.thread.push(0);
-            ranges.domain.push(trace.strings.intern(domain));
-            ranges.name.push(trace.strings.intern(name.trim_start_matches('/')));
-            ranges.kind.push(Kind::PushPop);
-            ranges.registered.push(false);
-            ranges.wide.push(false);
-            ranges.begin.push(begin);
-            ranges.end.push(begin + length);
+            let (domain, name) =
+                (trace.strings.intern(domain), trace.strings.intern(name.trim_start_matches('/')));
+            trace.ranges.push(trace::Range {
+                domain,
+                name,
+                begin,
+                end: begin + length,
+                ..trace::Range::default()
+            });
         }
         trace.ranges.payload = (0..names.len() as u32).map(|range| (range, 7.0)).collect();
         trace.finish();

@@ -7,6 +7,7 @@ pub mod names;
 mod nest;
 mod nsys;
 mod open;
+mod rows;
 mod sqlite;
 mod tracer;
 mod window;
@@ -19,6 +20,7 @@ pub use model::{
 pub use nsys::{NsysError, environment_values, read_nsys, read_nsys_bytes, read_nsys_session};
 pub use nvtx::Kind;
 pub use open::{OpenError, capture_files, open, timeline_files};
+pub use rows::{Activity, Call, Range};
 pub use sqlite::SqliteError;
 pub use tracer::{CUPTI_NOT_LOADED, CUPTI_TAKEN, ReadError, read_tracer_bytes, read_tracer_files};
 pub use window::in_windows;

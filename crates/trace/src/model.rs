@@ -72,7 +72,7 @@ impl Trace {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Process {
     pub pid: u32,
     pub parent: u32,
@@ -208,7 +208,7 @@ impl Activities {
 }
 
 /// A kernel and the shape it is launched in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Launch {
     /// With template arguments and parameters.
     pub name: StringId,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use analysis::{Findings, Insight, KernelPatterns, Options, analyse, counter_regions, insight};
 use report::{Page, StepLine, VerdictLine};
-use trace::{ActivityKind, Device, Kind, Launch, Process, Thread, Trace};
+use trace::{Activity, Call, Device, Launch, Process, Range, Thread, Trace};
 
 /// Everything a page borrows from.
 #[derive(Debug, Default)]
@@ -290,16 +290,8 @@ pub fn unlike(kernels: usize) -> Trace {
 }
 
 fn push(trace: &mut Trace, domain: trace::StringId, name: trace::StringId, begin: i64) {
-    let ranges = &mut trace.ranges;
-    ranges.thread.push(0);
-    ranges.domain.push(domain);
-    ranges.name.push(name);
-    ranges.kind.push(Kind::PushPop);
-    ranges.registered.push(false);
-    ranges.wide.push(false);
-    ranges.begin.push(begin);
-    ranges.end.push(trace::OPEN);
-    ranges.parent.push(None);
+    trace.ranges.push(Range { domain, name, begin, ..Range::default() });
+    trace.ranges.parent.push(None);
 }
 
 fn close(trace: &mut Trace, open: &mut Vec<(usize, usize)>, depth: usize, end: i64) {
@@ -309,25 +301,11 @@ fn close(trace: &mut Trace, open: &mut Vec<(usize, usize)>, depth: usize, end: i
 }
 
 fn call(trace: &mut Trace, begin: i64, end: i64, name: trace::StringId, correlation: u32) {
-    let calls = &mut trace.calls;
-    calls.begin.push(begin);
-    calls.end.push(end);
-    calls.thread.push(0);
-    calls.name.push(name);
-    calls.correlation.push(correlation);
+    trace.calls.push(Call { begin, end, thread: 0, name, correlation });
 }
 
 fn activity(trace: &mut Trace, begin: i64, end: i64, detail: u32, correlation: u32, stream: u32) {
-    let activities = &mut trace.activities;
-    activities.begin.push(begin);
-    activities.end.push(end);
-    activities.kind.push(ActivityKind::Kernel);
-    activities.process.push(0);
-    activities.device.push(0);
-    activities.stream.push(stream);
-    activities.correlation.push(correlation);
-    activities.detail.push(detail);
-    activities.in_graph.push(false);
+    trace.activities.push(Activity { begin, end, stream, correlation, detail, ..Activity::default() });
 }
 
 /// The same numbers every time.

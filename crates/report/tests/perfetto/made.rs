@@ -1,7 +1,8 @@
 //! Small traces, made by hand.
 
 use trace::{
-    Activities, ActivityKind, Device, Direction, Kind, Launch, Process, StringId, Thread, Trace, Transfer,
+    Activity, ActivityKind, Call, Device, Direction, Kind, Launch, Process, Range, StringId, Thread, Trace,
+    Transfer,
 };
 
 /// Stretches of time.
@@ -38,16 +39,9 @@ impl Made {
     pub fn range(&mut self, thread: u32, kind: Kind, name: &str, time: Time) -> u32 {
         let (domain, name) = name.split_once(':').unwrap_or(("", name));
         let (domain, name) = (self.text(domain), self.text(name));
-        let ranges = &mut self.trace.ranges;
-        ranges.thread.push(thread);
-        ranges.domain.push(domain);
-        ranges.name.push(name);
-        ranges.kind.push(kind);
-        ranges.registered.push(false);
-        ranges.wide.push(false);
-        ranges.begin.push(time.0);
-        ranges.end.push(time.1);
-        ranges.len() as u32 - 1
+        let (begin, end) = time;
+        self.trace.ranges.push(Range { thread, domain, name, kind, begin, end, ..Range::default() });
+        self.trace.ranges.len() as u32 - 1
     }
 
     pub fn push(&mut self, thread: u32, name: &str, time: Time) -> u32 {
@@ -69,27 +63,15 @@ impl Made {
 
     pub fn call(&mut self, thread: u32, name: &str, time: Time, correlation: u32) {
         let name = self.text(name);
-        let calls = &mut self.trace.calls;
-        calls.begin.push(time.0);
-        calls.end.push(time.1);
-        calls.thread.push(thread);
-        calls.name.push(name);
-        calls.correlation.push(correlation);
+        self.trace.calls.push(Call { begin: time.0, end: time.1, thread, name, correlation });
     }
 
     /// `place` is process, device and stream.
     fn activity(&mut self, kind: ActivityKind, place: (u32, u16, u32), time: Time, of: (u32, u32)) {
-        let Activities { begin, end, process, device, stream, correlation, detail, in_graph, .. } =
-            &mut self.trace.activities;
-        begin.push(time.0);
-        end.push(time.1);
-        process.push(place.0);
-        device.push(place.1);
-        stream.push(place.2);
-        correlation.push(of.0);
-        detail.push(of.1);
-        in_graph.push(false);
-        self.trace.activities.kind.push(kind);
+        let ((begin, end), (process, device, stream), (correlation, detail)) = (time, place, of);
+        let row =
+            Activity { begin, end, kind, process, device, stream, correlation, detail, in_graph: false };
+        self.trace.activities.push(row);
     }
 
     pub fn kernel(&mut self, place: (u32, u16, u32), name: &str, time: Time, correlation: u32) {

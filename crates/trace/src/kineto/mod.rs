@@ -15,9 +15,9 @@ use crate::model::{
     ActivityKind, Device, Diagnostic, Direction, Launch, Process, StringId, Thread, Trace, Transfer,
     correlation, small,
 };
+use crate::rows::{Activity, Call, Range};
 use event::{Event, Scalar};
 use json::{Events, JsonError};
-use nvtx::Kind;
 
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
@@ -122,13 +122,7 @@ impl Reader {
     fn process_of(&mut self, pid: i64) -> u32 {
         let trace = &mut self.trace;
         let process = *self.processes.entry(pid).or_insert_with(|| {
-            trace.processes.push(Process {
-                pid: pid as u32,
-                parent: 0,
-                forked: false,
-                name: String::new(),
-                label: String::new(),
-            });
+            trace.processes.push(Process { pid: pid as u32, ..Process::default() });
             trace.processes.len() as u32 - 1
         });
         self.process.get_or_insert(process);
@@ -156,26 +150,15 @@ impl Reader {
     fn annotation(&mut self, event: &Event<'_>) {
         let Some(thread) = self.thread(event) else { return self.broken += 1 };
         let (name, domain) = (self.text(event.name), self.trace.strings.intern(""));
-        let ranges = &mut self.trace.ranges;
-        ranges.thread.push(thread);
-        ranges.domain.push(domain);
-        ranges.name.push(name);
-        ranges.kind.push(Kind::PushPop);
-        ranges.registered.push(false);
-        ranges.wide.push(false);
-        ranges.begin.push(event.begin);
-        ranges.end.push(event.end());
+        let (begin, end) = (event.begin, event.end());
+        self.trace.ranges.push(Range { thread, domain, name, begin, end, ..Range::default() });
     }
 
     fn call(&mut self, event: &Event<'_>) {
         let Some(thread) = self.thread(event) else { return self.broken += 1 };
         let name = self.text(event.name);
-        let calls = &mut self.trace.calls;
-        calls.begin.push(event.begin);
-        calls.end.push(event.end());
-        calls.thread.push(thread);
-        calls.name.push(name);
-        calls.correlation.push(correlation(event.correlation));
+        let (begin, end) = (event.begin, event.end());
+        self.trace.calls.push(Call { begin, end, thread, name, correlation: correlation(event.correlation) });
     }
 
     fn kernel(&mut self, event: &Event<'_>) {
@@ -225,17 +208,18 @@ impl Reader {
             trace.devices.push(Device { id: u32::try_from(id).unwrap_or(0), name: None });
             (trace.devices.len() - 1).min(usize::from(u16::MAX)) as u16
         });
-        let activities = &mut trace.activities;
-        activities.begin.push(event.begin);
-        activities.end.push(event.end());
-        activities.kind.push(kind);
-        // Put right in `finish`: the calls may come later in the file.
-        activities.process.push(0);
-        activities.device.push(device);
-        activities.stream.push(small(event.stream));
-        activities.correlation.push(correlation(event.correlation));
-        activities.detail.push(detail);
-        activities.in_graph.push(event.graph_node.is_some_and(|node| node != 0));
+        trace.activities.push(Activity {
+            begin: event.begin,
+            end: event.end(),
+            kind,
+            // Put right in `finish`: the calls may come later in the file.
+            process: 0,
+            device,
+            stream: small(event.stream),
+            correlation: correlation(event.correlation),
+            detail,
+            in_graph: event.graph_node.is_some_and(|node| node != 0),
+        });
     }
 
     fn metadata(&mut self, event: &Event<'_>) {

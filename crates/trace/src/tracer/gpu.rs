@@ -7,6 +7,7 @@ use tracefile::{GpuEvent, TraceFile};
 
 use super::Reader;
 use crate::model::{ActivityKind, Device, Diagnostic, Direction, Launch, NONE, StringId, Transfer};
+use crate::rows::{Activity, Call};
 
 /// CUPTI's nanoseconds → ours. CUPTI follows the clock of the day, which may be set; between
 /// two pairs of both clocks it is taken to go evenly.
@@ -161,12 +162,8 @@ impl Reader<'_> {
                 let thread = self.thread(thread);
                 let name = *known.calls.entry(name).or_insert_with(|| self.call_name(name));
                 let (begin, end) = (clock.time(begin), clock.time(end));
-                let calls = &mut self.trace.calls;
-                calls.begin.push(begin);
-                calls.end.push(end);
-                calls.thread.push(thread);
-                calls.name.push(name);
-                calls.correlation.push(if correlation == 0 { NONE } else { correlation });
+                let correlation = if correlation == 0 { NONE } else { correlation };
+                self.trace.calls.push(Call { begin, end, thread, name, correlation });
                 self.span(begin, end);
             }
             GpuEvent::Sync { correlation, begin, end } => {
@@ -196,16 +193,10 @@ impl Reader<'_> {
         stream: u32,
         in_graph: bool,
     ) {
-        let activities = &mut self.trace.activities;
-        activities.begin.push(begin);
-        activities.end.push(end.max(begin));
-        activities.kind.push(kind);
-        activities.process.push(self.process);
-        activities.device.push(device);
-        activities.stream.push(stream);
-        activities.correlation.push(if correlation == 0 { NONE } else { correlation });
-        activities.detail.push(detail);
-        activities.in_graph.push(in_graph);
+        let correlation = if correlation == 0 { NONE } else { correlation };
+        let (process, end) = (self.process, end.max(begin));
+        let row = Activity { begin, end, kind, process, device, stream, correlation, detail, in_graph };
+        self.trace.activities.push(row);
         self.span(begin, end);
     }
 

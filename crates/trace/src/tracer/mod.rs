@@ -12,6 +12,7 @@ use tracefile::{Event, Header, Payload, Segment, StringEntry, TraceFile};
 
 use crate::model::{Diagnostic, OPEN, Process, StringId, Thread, Trace};
 use crate::nest::{DEEPEST, parent};
+use crate::rows::Range;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
@@ -248,16 +249,9 @@ impl Reader<'_> {
 
     fn open(&mut self, thread: u32, domain: u16, name: u32, kind: Kind, begin: i64, parent: Option<u32>) {
         let domain = self.domain(domain);
-        let name = self.name(name);
+        let Name { text: name, registered, wide } = self.name(name);
         let ranges = &mut self.trace.ranges;
-        ranges.thread.push(thread);
-        ranges.domain.push(domain);
-        ranges.name.push(name.text);
-        ranges.kind.push(kind);
-        ranges.registered.push(name.registered);
-        ranges.wide.push(name.wide);
-        ranges.begin.push(begin);
-        ranges.end.push(OPEN);
+        ranges.push(Range { thread, domain, name, kind, registered, wide, begin, end: OPEN });
         ranges.parent.push(parent);
     }
 

@@ -289,8 +289,7 @@ mod tests {
     /// A start-up with kernels of its own, a warm-up of 20 launches, and 80 more in a range.
     fn session(start_up_ns: &[i64], each_ns: i64) -> Trace {
         let mut trace = Trace::default();
-        let (name, label) = (String::new(), String::new());
-        trace.processes.push(trace::Process { pid: 1, parent: 0, forked: false, name, label });
+        trace.processes.push(trace::Process { pid: 1, ..trace::Process::default() });
         trace.threads.push(trace::Thread { process: 0, id: 1, name: None });
         trace.devices.push(trace::Device { id: 0, name: None });
         let start_up = start_up_ns.len();
@@ -303,40 +302,21 @@ mod tests {
                 mangled: name,
                 grid: [1; 3],
                 block: [1; 3],
-                registers: 0,
-                static_shared: 0,
-                dynamic_shared: 0,
-                hidden: false,
+                ..trace::Launch::default()
             });
         }
         for number in 0..start_up + 100 {
             let begin = (number as i64 - start_up as i64) * 1_000;
-            let call = &mut trace.calls;
-            call.begin.push(begin);
-            call.end.push(begin + 1);
-            call.thread.push(0);
-            call.name.push(trace.strings.intern("cudaLaunchKernel"));
-            call.correlation.push(number as u32 + 1);
-            let row = &mut trace.activities;
-            row.begin.push(begin);
-            row.end.push(begin + start_up_ns.get(number).unwrap_or(&each_ns));
-            row.process.push(0);
-            row.device.push(0);
-            row.stream.push(0);
-            row.correlation.push(number as u32 + 1);
-            row.in_graph.push(false);
-            row.kind.push(ActivityKind::Kernel);
-            row.detail.push(number.min(start_up) as u32);
+            let (name, correlation) = (trace.strings.intern("cudaLaunchKernel"), number as u32 + 1);
+            trace.calls.push(trace::Call { begin, end: begin + 1, thread: 0, name, correlation });
+            let end = begin + start_up_ns.get(number).unwrap_or(&each_ns);
+            let detail = number.min(start_up) as u32;
+            let row = trace::Activity { begin, end, correlation, detail, ..trace::Activity::default() };
+            trace.activities.push(row);
         }
-        let ranges = &mut trace.ranges;
-        ranges.thread.push(0);
-        ranges.domain.push(trace.strings.intern(""));
-        ranges.name.push(trace.strings.intern("decode"));
-        ranges.kind.push(trace::Kind::PushPop);
-        ranges.registered.push(false);
-        ranges.wide.push(false);
-        ranges.begin.push(19_500);
-        ranges.end.push(100_000);
+        let (domain, name) = (trace.strings.intern(""), trace.strings.intern("decode"));
+        let (begin, end) = (19_500, 100_000);
+        trace.ranges.push(trace::Range { domain, name, begin, end, ..trace::Range::default() });
         trace.finish();
         trace
     }
