@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
+use nix::sys::signal::Signal;
 
 /// The root of the checkout.
 pub fn root() -> PathBuf {
@@ -15,10 +16,23 @@ pub fn tools_folder() -> PathBuf {
     root().join("target/tools")
 }
 
+/// It heeds SIGINT, which a script's background job ignores and the tests send to what they start.
 pub fn cargo() -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(&cargo);
+    if ignores_interrupts() {
+        command = Command::new("env");
+        command.arg("--default-signal=INT").arg(cargo);
+    }
     command.current_dir(root());
     command
+}
+
+fn ignores_interrupts() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    ignored & 1 << (Signal::SIGINT as u32 - 1) != 0
 }
 
 /// Runs a command to its end; its output is shown only when it fails.
