@@ -1,6 +1,7 @@
 //! One screen: what was captured, where the time goes, what to change.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use analysis::{Findings, GpuRegion, IdleRow, Stage};
 
@@ -169,9 +170,9 @@ fn regions(text: &mut String, page: &Page<'_>, findings: &Findings) {
         let order = (!stage.is_usual(), Reverse(stage.times?.total_ns));
         Some((order, stage_cells(stage)?))
     });
-    let ended = || findings.stages.iter().filter(|stage| stage.times.is_some());
-    let is_stage = |row: &&GpuRegion| ended().any(|stage| stage.regions.contains(&row.path));
-    let others = findings.regions.iter().filter(|row| !is_stage(row));
+    let ended = findings.stages.iter().filter(|stage| stage.times.is_some());
+    let of_stages: HashSet<&String> = ended.flat_map(|stage| &stage.regions).collect();
+    let others = findings.regions.iter().filter(|row| !of_stages.contains(&row.path));
     let others = others.map(|row| ((true, Reverse(row.wall_ns)), region_cells(row)));
     let mut rows: Vec<_> = stages.chain(others).collect();
     rows.sort_by_key(|(order, _)| *order);
