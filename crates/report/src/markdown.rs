@@ -2,7 +2,7 @@
 
 use analysis::Findings;
 
-use crate::table::printable;
+use crate::table::{code_spans, printable};
 use crate::units::{duration, percent};
 
 /// A name, also between backticks: one line, no column breaks.
@@ -13,14 +13,11 @@ pub fn cell(text: &str) -> String {
 /// A sentence of ours in one line: what stands between backticks is code, and nothing is HTML.
 pub fn sentence(text: &str) -> String {
     let line = printable(&text.replace('\n', " ")).replace('|', "\\|");
-    let parts: Vec<&str> = line.split('`').collect();
-    if parts.len().is_multiple_of(2) {
-        return line.replace('`', "'").replace('<', "\\<");
-    }
-    let part = |(at, part): (usize, &&str)| {
-        if at % 2 == 1 { format!("`{part}`") } else { part.replace('<', "\\<") }
+    let Some(parts) = code_spans(&line) else { return line.replace('`', "'").replace('<', "\\<") };
+    let part = |(is_code, part): (bool, &str)| {
+        if is_code { format!("`{part}`") } else { part.replace('<', "\\<") }
     };
-    parts.iter().enumerate().map(part).collect()
+    parts.map(part).collect()
 }
 
 pub fn kernels_markdown(findings: &Findings) -> String {

@@ -43,6 +43,13 @@ pub(crate) fn printable(text: &str) -> String {
         .collect()
 }
 
+/// The parts of a sentence of ours, and whether each is code, which stands between backticks; None where one is not
+/// closed, as in a name that has some of its own.
+pub(crate) fn code_spans(text: &str) -> Option<impl Iterator<Item = (bool, &str)>> {
+    let is_closed = text.matches('`').count().is_multiple_of(2);
+    is_closed.then(|| text.split('`').enumerate().map(|(at, part)| (at % 2 == 1, part)))
+}
+
 /// Not longer than `most` characters.
 pub(crate) fn shortened(text: &str, most: usize) -> String {
     if text.chars().count() <= most {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use analysis::Region;
-use nsight::nsys::{Prediction, RangeEnd, Rehearsed, ends_with};
+use nsight::nsys::{Prediction, RangeEnd, Rehearsed, meant_by};
 use nsight::verdict::counted;
 use nsight::{Proof, Question, Remedy, ToolProof, When, prove, wanted};
 use nvtx::NsysDialect;
@@ -49,15 +49,8 @@ pub fn keep_gated(trace: &mut Trace, wish: &str, rehearsed: Option<&Inventory>) 
     let known = rehearsed.map_or(&regions, |inventory| &inventory.regions);
     let mut within: Vec<&Region> = Vec::new();
     let mut missing = Vec::new();
-    // The instance that opens a gate has lost what is around it and is none of the rehearsal's
-    // regions; those after it are whole again.
-    let is_known =
-        |region: &Region| known.iter().any(|other| other.path == region.path && other.kind == region.kind);
     for part in wanted(wish, known) {
-        let is_meant = |region: &&Region| {
-            let mut meant = part.regions.iter();
-            meant.any(|meant| meant.path == region.path || ends_with(meant, region) && !is_known(region))
-        };
+        let is_meant = |region: &&Region| meant_by(region, &part.regions, known).is_some();
         let found: Vec<&Region> = regions.iter().filter(is_meant).collect();
         if found.is_empty() {
             missing.push(part.text);

@@ -139,10 +139,10 @@ fn no_such_range(wish: &str, seen: &[Region]) -> Verdict {
 /// Instances in the report, each counted once.
 fn coverage(wanted: &[&Region], seen: &[Region], case: &Case<'_>) -> Vec<Coverage> {
     let mut captured = vec![0; wanted.len()];
+    // What was not gated has lost no beginning.
+    let known = if case.gated { case.rehearsed.first().copied().unwrap_or_default() } else { seen };
     for region in seen {
-        let exact = wanted.iter().position(|other| other.kind == region.kind && other.path == region.path);
-        let place = exact.or_else(|| wanted.iter().position(|other| case.gated && ends_with(other, region)));
-        if let Some(place) = place {
+        if let Some(place) = meant_by(region, wanted, known) {
             captured[place] += region.instances;
         }
     }
@@ -282,9 +282,19 @@ fn because(verdict: Verdict, cause: Cause) -> Verdict {
     Verdict { cause: Some(cause), remedy: cause.remedy().map(str::to_owned), ..verdict }
 }
 
-/// A gated report has no range around the gate: paths are compared from their ends.
-pub fn ends_with(wanted: &Region, seen: &Region) -> bool {
-    seen.kind == wanted.kind
-        && seen.path.domain == wanted.path.domain
-        && wanted.path.names.ends_with(&seen.path.names)
+/// Which of the wanted regions one of a report is. A gated report has no range around the gate: the
+/// instance that opens it has lost its beginning, is none of the `known` regions, and is compared
+/// from its end; those after it are whole again.
+pub fn meant_by(seen: &Region, wanted: &[&Region], known: &[Region]) -> Option<usize> {
+    let is_same = |other: &Region| other.kind == seen.kind && other.path == seen.path;
+    let is_cut = |whole: &Region| {
+        seen.kind == whole.kind
+            && seen.path.domain == whole.path.domain
+            && whole.path.names.ends_with(&seen.path.names)
+    };
+    let exact = wanted.iter().position(|other| is_same(other));
+    exact.or_else(|| {
+        let cut = wanted.iter().position(|other| is_cut(other))?;
+        (!known.iter().any(is_same)).then_some(cut)
+    })
 }

@@ -16,7 +16,7 @@ pub use command::{Capture, Gate, command};
 pub use find::find;
 pub use fitness::{Fitness, fitness};
 pub use installation::{Installation, find_library, missing_library, package_of};
-pub use judge::{Case, Ending, ends_with, judge};
+pub use judge::{Case, Ending, judge, meant_by};
 pub use log::{lost_its_agent, told_by};
 pub use options::Options;
 pub use predict::{Prediction, Rehearsed, Setup, predict};

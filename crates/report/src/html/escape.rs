@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::table::printable;
+use crate::table::{code_spans, printable};
 
 /// For text between tags and for attributes in double quotes.
 pub(super) fn text(raw: &str) -> String {
@@ -23,14 +23,11 @@ pub(super) fn text(raw: &str) -> String {
 /// Sentences of ours: what stands between backticks is code.
 pub(super) fn prose(raw: &str) -> String {
     let escaped = text(raw);
-    let parts: Vec<&str> = escaped.split('`').collect();
-    if parts.len().is_multiple_of(2) {
-        return escaped;
-    }
-    let part = |(at, part): (usize, &&str)| {
-        if at % 2 == 1 { format!("<code>{part}</code>") } else { (*part).to_owned() }
+    let Some(parts) = code_spans(&escaped) else { return escaped };
+    let part = |(is_code, part): (bool, &str)| {
+        if is_code { format!("<code>{part}</code>") } else { part.to_owned() }
     };
-    parts.iter().enumerate().map(part).collect()
+    parts.map(part).collect()
 }
 
 /// For the inside of a script element: nothing in it can end the element or begin a comment,

@@ -6,7 +6,9 @@ use tracefile::layout::stopped;
 use tracefile::{GpuEvent, TraceFile};
 
 use super::Reader;
-use crate::model::{ActivityKind, Device, Diagnostic, Direction, Launch, NONE, StringId, Transfer};
+use crate::model::{
+    ActivityKind, Device, Diagnostic, Direction, Launch, StringId, Transfer, correlation as correlation_of,
+};
 use crate::rows::{Activity, Call};
 
 /// CUPTI's nanoseconds → ours. CUPTI follows the clock of the day, which may be set; between
@@ -162,7 +164,7 @@ impl Reader<'_> {
                 let thread = self.thread(thread);
                 let name = *known.calls.entry(name).or_insert_with(|| self.call_name(name));
                 let (begin, end) = (clock.time(begin), clock.time(end));
-                let correlation = if correlation == 0 { NONE } else { correlation };
+                let correlation = correlation_of(Some(correlation.into()));
                 self.trace.calls.push(Call { begin, end, thread, name, correlation });
                 self.span(begin, end);
             }
@@ -171,7 +173,7 @@ impl Reader<'_> {
                 syncs.begin.push(clock.time(begin));
                 syncs.end.push(clock.time(end));
                 syncs.process.push(self.process);
-                syncs.correlation.push(if correlation == 0 { NONE } else { correlation });
+                syncs.correlation.push(correlation_of(Some(correlation.into())));
             }
             GpuEvent::Dropped { records } => remarks.dropped = remarks.dropped.saturating_add(records),
             GpuEvent::Stopped { why } => remarks.stopped = Some(why),
@@ -193,7 +195,7 @@ impl Reader<'_> {
         stream: u32,
         in_graph: bool,
     ) {
-        let correlation = if correlation == 0 { NONE } else { correlation };
+        let correlation = correlation_of(Some(correlation.into()));
         let (process, end) = (self.process, end.max(begin));
         let row = Activity { begin, end, kind, process, device, stream, correlation, detail, in_graph };
         self.trace.activities.push(row);
