@@ -25,9 +25,26 @@ pub fn main(allow_missing: bool, extra: &[&str]) -> Result<ExitCode> {
         return Ok(ExitCode::FAILURE);
     }
     generate()?;
-    let formatted = check("formatting", &["fmt", "--all", "--check"])?;
+    // The tracer is a workspace of its own.
+    let tracer = ["--manifest-path", "crates/tracer/Cargo.toml"];
+    let formatted = check("formatting", &["fmt", "--all", "--check"])?
+        && check("formatting of the tracer", &["fmt", tracer[0], tracer[1], "--check"])?;
     let linted =
-        check("clippy", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?;
+        check("clippy", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?
+            && check(
+                "clippy of the tracer",
+                &[
+                    "clippy",
+                    tracer[0],
+                    tracer[1],
+                    "--target-dir",
+                    "target/tracer",
+                    "--quiet",
+                    "--",
+                    "-D",
+                    "warnings",
+                ],
+            )?;
     let (counts, tests_passed) = run_tests(extra)?;
     for (what, fine) in [("formatting", formatted), ("clippy", linted), ("tests", tests_passed)] {
         println!("{what}: {}", if fine { "ok" } else { "FAILED" });

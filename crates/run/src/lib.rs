@@ -18,6 +18,8 @@ mod rehearsal;
 pub mod rundir;
 pub mod secrets;
 pub mod steps;
+mod tracer_place;
+mod unseen;
 pub mod workload;
 
 pub use events::{Event, Observer};

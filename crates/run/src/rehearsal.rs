@@ -7,9 +7,8 @@ use nsight::ncu::{Replay, range_replay};
 use nsight::nsys::needs_register_only_off;
 use nvtx::{Kind, NsysExpression, ncu_expression, nsys_expression};
 use serde_json::{Value, json};
-use trace::{Trace, read_tracer_files};
-
-use crate::rundir::WriteError;
+use trace::{Diagnostic, Trace, read_tracer_files};
+use tracefile::Note;
 
 const EXTENSION: &str = "rft";
 const SCHEMA: u32 = 1;
@@ -23,22 +22,19 @@ pub struct Inventory {
     pub gpu: Vec<RegionCalls>,
 }
 
-/// Writes the tracer where the workload can load it.
-pub(crate) fn place_tracer(folder: &Path, library: &[u8]) -> Result<PathBuf, WriteError> {
-    let path = folder.join("rangefinder-tracer.so");
-    std::fs::write(&path, library).map_err(|error| WriteError::new(&path, error))?;
-    Ok(path)
-}
-
 /// The variables that bring the tracer into a pass; its GPU half, too, when a libcupti is
 /// given.
 pub(crate) fn tracer_variables(
     library: &Path,
     folder: &Path,
     cupti: Option<&Path>,
+    notes: Option<&str>,
 ) -> Vec<(String, Option<String>)> {
     let set = |name: &str, path: &Path| (name.to_owned(), Some(path.to_string_lossy().into_owned()));
     let mut variables = vec![set("NVTX_INJECTION64_PATH", library), set("RANGEFINDER_TRACE_DIR", folder)];
+    if let Some(notes) = notes {
+        variables.push(("RANGEFINDER_NOTES".to_owned(), Some(notes.to_owned())));
+    }
     if let Some(cupti) = cupti {
         variables.extend([set("CUDA_INJECTION64_PATH", library), set("RANGEFINDER_CUPTI", cupti)]);
     }
@@ -86,6 +82,21 @@ impl Inventory {
         self.trace.ranges.is_empty()
     }
 
+    /// Whether no range is known to be missing, so that what is not there did not happen.
+    pub fn is_complete(&self) -> bool {
+        !self.trace.ranges_missing
+    }
+
+    /// Adds what is known of processes that were not recorded. One that was, until it went where
+    /// it could not be, has said so itself.
+    pub(crate) fn add_unseen(&mut self, notes: Vec<Note>) {
+        let recorded = |note: &Note| self.trace.processes.iter().any(|process| process.pid == note.pid);
+        let unseen: Vec<Note> = notes.into_iter().filter(|note| !recorded(note)).collect();
+        self.trace.ranges_missing |= !unseen.is_empty();
+        let diagnostics = trace::unseen(&unseen).into_iter().map(|text| Diagnostic { text, lost: true });
+        self.trace.diagnostics.extend(diagnostics);
+    }
+
     /// From the first event to the last.
     pub fn span_ns(&self) -> i64 {
         self.trace.end.saturating_sub(self.trace.begin)
@@ -94,7 +105,13 @@ impl Inventory {
     /// One sentence.
     pub fn summary(&self) -> String {
         if self.is_empty() {
-            return "no NVTX range was opened".to_owned();
+            let lost = self.trace.diagnostics.iter().find(|diagnostic| diagnostic.lost);
+            return match lost.filter(|_| !self.is_complete()) {
+                // Who never calls NVTX does not load the tracer, nor does who cannot.
+                None if self.trace.processes.is_empty() => "no NVTX call was seen".to_owned(),
+                None => "no NVTX range was opened".to_owned(),
+                Some(lost) => format!("no NVTX range was recorded, but not all could be seen: {}", lost.text),
+            };
         }
         let plural =
             |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });

@@ -159,6 +159,7 @@ impl Trace {
         }
         self.gpu_annotations += other.gpu_annotations;
         self.diagnostics.extend(other.diagnostics);
+        self.ranges_missing |= other.ranges_missing;
         if !self.source.contains(&other.source) {
             self.source = format!("{}; {}", self.source, other.source);
         }

@@ -22,5 +22,5 @@ pub use nvtx::Kind;
 pub use open::{OpenError, capture_files, open, timeline_files};
 pub use rows::{Activity, Call, Range};
 pub use sqlite::SqliteError;
-pub use tracer::{CUPTI_NOT_LOADED, CUPTI_TAKEN, ReadError, read_tracer_bytes, read_tracer_files};
+pub use tracer::{CUPTI_NOT_LOADED, CUPTI_TAKEN, ReadError, read_tracer_bytes, read_tracer_files, unseen};
 pub use window::in_windows;

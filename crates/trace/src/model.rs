@@ -30,6 +30,8 @@ pub struct Trace {
     /// Marks, by how many there were: name and count.
     pub marks: HashMap<(StringId, StringId), u64>,
     pub diagnostics: Vec<Diagnostic>,
+    /// Ranges are known to be missing: a diagnostic says why.
+    pub ranges_missing: bool,
     /// When the recording of the first process began and the last event was seen.
     pub begin: i64,
     pub end: i64,

@@ -30,11 +30,57 @@ pub mod header {
     pub const DROPPED: usize = 72;
     /// `u32`: the thread that forked, when the process came from a fork.
     pub const FORKED_FROM: usize = 80;
+    /// `u32` twice: why recording stopped before the process ended, one of [`super::halted`] or
+    /// zero, and the error of the system behind it.
+    pub const HALTED: usize = 84;
+    pub const HALTED_ERRNO: usize = 88;
+    /// `u64`: events that a signal handler opened in the middle of another one.
+    pub const INTERRUPTED: usize = 96;
+    /// `u64`: how often a name found no place.
+    pub const UNNAMED: usize = 104;
+    /// `u64`: how many domains found no place.
+    pub const LOST_DOMAINS: usize = 112;
     /// NUL-padded: the program's name and what tells it from its siblings.
     pub const NAME: usize = 128;
     pub const NAME_LENGTH: usize = 64;
     pub const LABEL: usize = 192;
     pub const LABEL_LENGTH: usize = 64;
+}
+
+/// Why a process is recorded no longer, or not at all.
+pub mod halted {
+    /// No more than the floor is free on the disk.
+    pub const DISK_FLOOR: u32 = 1;
+    /// The disk or the quota is full.
+    pub const DISK_FULL: u32 = 2;
+    /// `RLIMIT_FSIZE`
+    pub const FILE_SIZE: u32 = 3;
+    /// The system gave no memory.
+    pub const MEMORY: u32 = 4;
+    /// `RLIMIT_AS`: what is left of the address space is the program's.
+    pub const ADDRESS_SPACE: u32 = 5;
+    /// No descriptor was free.
+    pub const DESCRIPTORS: u32 = 6;
+    /// The file, or the folder, is not where it was.
+    pub const FILE_GONE: u32 = 7;
+    /// The process may not write there.
+    pub const NOT_PERMITTED: u32 = 8;
+    /// Anything else: the error says what.
+    pub const OTHER: u32 = 9;
+}
+
+/// A datagram from a process that cannot be recorded at all: four `u32`, [`note::MAGIC`], the
+/// process, why (one of [`halted`], or [`note::FOREIGN_RIGHTS`]) and the error of the system; then
+/// the program's name.
+pub mod note {
+    pub const MAGIC: u32 = u32::from_le_bytes(*b"RFNO");
+    pub const NAME: usize = 16;
+    pub const LONGEST: usize = 80;
+    /// The program is setuid, setgid or has capabilities.
+    pub const FOREIGN_RIGHTS: u32 = 100;
+    /// It cannot reach the tracer, having another root directory or other mounts. Nobody sends
+    /// this: it is seen from outside.
+    pub const OTHER_ROOT: u32 = 101;
 }
 
 /// Bits of [`header::FLAGS`].
@@ -167,6 +213,8 @@ pub mod string {
 
 /// The name of an event that had none.
 pub const NO_NAME: u32 = 0;
+/// The name of an event, or the domain, that could not be written down.
+pub const LOST: u32 = u32::MAX;
 /// The default domain.
 pub const DEFAULT_DOMAIN: u16 = 0;
 /// Ticks have 56 bits: at 5 GHz that is more than five months.

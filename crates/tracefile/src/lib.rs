@@ -13,11 +13,22 @@
 //! (strings), and says how much of it is written. A record is one to three
 //! 64-bit words, a string record has its bytes behind it.
 //!
-//! This crate depends on nothing, because the tracer does not.
+//! This crate depends on nothing, because the tracer does not: the tracer takes the layout alone,
+//! without the feature `read`.
+#![no_std]
 
+#[cfg(feature = "read")]
+extern crate std;
+
+#[cfg(feature = "read")]
 mod gpu;
 pub mod layout;
+#[cfg(feature = "read")]
 mod read;
 
+#[cfg(feature = "read")]
 pub use gpu::GpuEvent;
-pub use read::{Chunk, Damage, Event, Header, Payload, ReadError, Segment, StringEntry, TraceFile};
+#[cfg(feature = "read")]
+pub use read::{
+    Chunk, Damage, Event, Halted, Header, Note, Payload, ReadError, Segment, StringEntry, TraceFile,
+};

@@ -2,8 +2,10 @@
 //! what can be read is read, what cannot is counted and said.
 
 use std::fmt;
+use std::string::String;
+use std::vec::Vec;
 
-use crate::layout::{self, chunk, extra, flag, header, kind, string};
+use crate::layout::{self, chunk, extra, flag, header, kind, note, string};
 
 /// Why a file cannot be read at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,11 +50,46 @@ pub struct Header {
     pub ticks_per_second: u64,
     /// Ticks and monotonic nanoseconds at a clean exit.
     pub end: Option<(u64, u64)>,
+    /// Why recording stopped before the process ended.
+    pub halted: Option<Halted>,
+    /// Events that found no place.
     pub dropped: u64,
+    /// Events that a signal handler opened in the middle of another one.
+    pub interrupted: u64,
+    /// How often a name found no place.
+    pub unnamed: u64,
+    /// How many domains found no place.
+    pub lost_domains: u64,
     /// The program.
     pub name: String,
     /// What tells it from its siblings, e.g. `rank 3`.
     pub label: String,
+}
+
+/// Why a process is recorded no longer, or not at all: one of [`layout::halted`] or of
+/// [`layout::note`], and the error of the system behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Halted {
+    pub why: u32,
+    pub errno: i32,
+}
+
+/// What a process says that cannot be recorded at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    pub pid: u32,
+    pub why: Halted,
+    /// The program.
+    pub name: String,
+}
+
+impl Note {
+    /// A datagram; None when it is none of ours.
+    pub fn parse(bytes: &[u8]) -> Option<Self> {
+        let name = bytes.get(note::NAME..).filter(|_| u32_at(bytes, 0) == note::MAGIC)?;
+        let why = Halted { why: u32_at(bytes, 8), errno: u32_at(bytes, 12) as i32 };
+        Some(Self { pid: u32_at(bytes, 4), why, name: String::from_utf8_lossy(name).into_owned() })
+    }
 }
 
 /// A name, a domain, a category or a thread name.
@@ -267,7 +304,14 @@ fn parse_header(page: &[u8]) -> Header {
         base_realtime: u64_at(page, header::BASE_REALTIME),
         ticks_per_second: u64_at(page, header::TICKS_PER_SECOND),
         end: (end != (0, 0)).then_some(end),
+        halted: match u32_at(page, header::HALTED) {
+            0 => None,
+            why => Some(Halted { why, errno: u32_at(page, header::HALTED_ERRNO) as i32 }),
+        },
         dropped: u64_at(page, header::DROPPED),
+        interrupted: u64_at(page, header::INTERRUPTED),
+        unnamed: u64_at(page, header::UNNAMED),
+        lost_domains: u64_at(page, header::LOST_DOMAINS),
         name: text(header::NAME, header::NAME_LENGTH),
         label: text(header::LABEL, header::LABEL_LENGTH),
     }
@@ -411,6 +455,8 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::vec;
+
     use super::*;
     use crate::layout::{first_word, name_word};
     use proptest::prelude::*;

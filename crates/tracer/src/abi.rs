@@ -1,6 +1,6 @@
 //! NVTX's C interface, as far as an injected library sees it.
 
-use std::ffi::{c_char, c_int, c_void};
+use core::ffi::{c_char, c_int, c_void};
 
 pub(crate) type GetExportTable = unsafe extern "C" fn(table: u32) -> *const c_void;
 

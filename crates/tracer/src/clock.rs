@@ -1,13 +1,41 @@
 //! The cheapest clock there is: the processor's counter where it runs at one
-//! rate on all cores, else `CLOCK_MONOTONIC`.
+//! rate on all cores and may be read, else `CLOCK_MONOTONIC`.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::{sys, weak};
 
 static NANOSECONDS: AtomicBool = AtomicBool::new(false);
+static BASE: AtomicU64 = AtomicU64::new(0);
+static BASE_MONOTONIC: AtomicU64 = AtomicU64::new(0);
+static BASE_REALTIME: AtomicU64 = AtomicU64::new(0);
+static RATE: AtomicU64 = AtomicU64::new(0);
 
-/// Chooses the clock; call before any event.
-pub(crate) fn choose() {
-    NANOSECONDS.store(!steady_counter(), Ordering::Relaxed);
+/// Where a file's times begin, on each clock, and a first estimate of ticks a second.
+pub(crate) struct Base {
+    pub(crate) ticks: u64,
+    pub(crate) monotonic: u64,
+    pub(crate) realtime: u64,
+    pub(crate) rate: u64,
+}
+
+/// Chooses the clock and where its times begin; once. The child of a fork has its parent's, since
+/// its first event may be under way already.
+pub(crate) fn start() -> Base {
+    if RATE.load(Ordering::Acquire) == 0 {
+        NANOSECONDS.store(!steady_counter(), Ordering::Relaxed);
+        let (ticks, monotonic) = pair();
+        BASE.store(ticks, Ordering::Relaxed);
+        BASE_MONOTONIC.store(monotonic, Ordering::Relaxed);
+        BASE_REALTIME.store(sys::time(sys::CLOCK_REALTIME), Ordering::Relaxed);
+        RATE.store(rate(), Ordering::Release);
+    }
+    Base {
+        ticks: base(),
+        monotonic: BASE_MONOTONIC.load(Ordering::Relaxed),
+        realtime: BASE_REALTIME.load(Ordering::Relaxed),
+        rate: RATE.load(Ordering::Relaxed),
+    }
 }
 
 pub(crate) fn in_nanoseconds() -> bool {
@@ -15,21 +43,27 @@ pub(crate) fn in_nanoseconds() -> bool {
 }
 
 #[inline(always)]
+pub(crate) fn base() -> u64 {
+    BASE.load(Ordering::Relaxed)
+}
+
+#[inline(always)]
 pub(crate) fn ticks() -> u64 {
-    #[cfg(target_arch = "x86_64")]
     if !NANOSECONDS.load(Ordering::Relaxed) {
-        // SAFETY: every x86-64 has the instruction; the kernel allows it to programs.
+        // SAFETY: every x86-64 has the instruction, and the program may use it.
         return unsafe { core::arch::x86_64::_rdtsc() };
     }
     monotonic()
 }
 
-pub(crate) fn monotonic() -> u64 {
-    read(libc::CLOCK_MONOTONIC)
-}
-
-pub(crate) fn realtime() -> u64 {
-    read(libc::CLOCK_REALTIME)
+#[inline(never)]
+fn monotonic() -> u64 {
+    let Some(clock_gettime) = weak::clock_gettime() else { return sys::time(sys::CLOCK_MONOTONIC) };
+    let mut time = [0; 2];
+    // SAFETY: the C library's own function, which need not enter the kernel.
+    unsafe { clock_gettime(sys::CLOCK_MONOTONIC, &mut time) };
+    let [seconds, nanoseconds] = time;
+    seconds.wrapping_mul(1_000_000_000).wrapping_add(nanoseconds)
 }
 
 /// The counter and the system's clock at one moment: of a few tries the one in
@@ -48,37 +82,26 @@ pub(crate) fn pair() -> (u64, u64) {
     best.1
 }
 
-/// A first estimate of ticks a second, for a process that leaves no later pair.
-pub(crate) fn rate() -> u64 {
+/// A first estimate, for a process that leaves no later pair.
+fn rate() -> u64 {
+    const SECOND: u64 = 1_000_000_000;
     if in_nanoseconds() {
-        return 1_000_000_000;
+        return SECOND;
     }
     let (ticks, monotonic) = pair();
     loop {
         let (ticks_now, monotonic_now) = pair();
         let passed = monotonic_now.saturating_sub(monotonic);
         if passed >= 200_000 {
-            let rate = u128::from(ticks_now.wrapping_sub(ticks)) * 1_000_000_000 / u128::from(passed);
-            return u64::try_from(rate).unwrap_or(0);
+            // At most 2^40 ticks, or the process was stopped meanwhile: then any rate will do.
+            let counted = ticks_now.wrapping_sub(ticks);
+            return counted.saturating_mul(SECOND).checked_div(passed).unwrap_or(SECOND).max(1);
         }
     }
 }
 
-fn read(clock: libc::clockid_t) -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the pointer is valid and the clock exists on every Linux.
-    unsafe { libc::clock_gettime(clock, &mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
-}
-
-#[cfg(target_arch = "x86_64")]
 fn steady_counter() -> bool {
     use core::arch::x86_64::__cpuid;
     let newest = __cpuid(0x8000_0000).eax;
-    newest >= 0x8000_0007 && __cpuid(0x8000_0007).edx & (1 << 8) != 0
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn steady_counter() -> bool {
-    false
+    newest >= 0x8000_0007 && __cpuid(0x8000_0007).edx & (1 << 8) != 0 && sys::counter_is_readable()
 }

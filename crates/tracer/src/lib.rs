@@ -1,25 +1,49 @@
 //! Loaded into the workload through `NVTX_INJECTION64_PATH` and `CUDA_INJECTION64_PATH`;
 //! records every NVTX range, and what the GPU does, into a file of the run.
 //!
-//! It is a guest in other people's programs. It writes to no stream but one line
-//! on stderr when it gives up, installs no signal handler, changes no result of a
-//! call, and turns itself off rather than fail. What it records lies in a mapped
-//! file, so that it survives the process however that ends.
+//! It is a guest in other people's programs. It installs no signal handler, writes to no
+//! stream, keeps no descriptor, changes no result of a call, and turns itself off rather than
+//! fail. What it records lies in a mapped file, so that it survives the process however that
+//! ends.
+//!
+//! What that takes:
+//! - No C library and no Rust runtime ([`sys`], [`weak`]): system calls are made directly, so that
+//!   none is a point at which a thread can be cancelled; memory comes from the kernel
+//!   ([`memory`]), so that a signal handler inside `malloc` may open a range; and a static program
+//!   can load it.
+//! - Nothing can panic. The panic handler calls a function that does not exist: the library is
+//!   linked only if the optimizer has shown that no path leads there.
+//! - All that changes lies in memory that the kernel clears in the child of a fork ([`state`]):
+//!   all zero is the fresh state, whichever way the process was forked.
+//! - Locks are held with all signals blocked ([`lock`]).
 //!
 //! Unsafe throughout, by nature: it is called from C with C's pointers and writes
 //! into mapped memory. Each file says what it relies on.
-#![allow(unsafe_code)]
+#![no_std]
+
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
+compile_error!("the tracer is written for Linux on x86-64");
 
 mod abi;
 mod clock;
 mod cupti;
+mod environment;
 mod file;
+mod intrinsics;
+mod lock;
+mod memory;
 mod names;
+mod notes;
 mod nvtx;
-mod spin;
+mod state;
+mod sys;
+mod table;
+mod text;
 mod thread;
+mod tls;
+mod weak;
 
-use std::ffi::c_int;
+use core::ffi::c_int;
 
 /// The entry point: NVTX calls it once for each shared object that uses NVTX,
 /// from whichever thread makes the first call there.
@@ -28,18 +52,27 @@ use std::ffi::c_int;
 /// `get_export_table` is NVTX's own function, or null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn InitializeInjectionNvtx2(get_export_table: Option<abi::GetExportTable>) -> c_int {
-    let attached = std::panic::catch_unwind(|| {
-        let Some(get_export_table) = get_export_table else { return false };
-        // SAFETY: NVTX hands us its own table, whose layout `abi` states.
-        file::start() && unsafe { nvtx::attach(get_export_table) }
-    });
-    c_int::from(attached.unwrap_or(false))
+    let Some(get_export_table) = get_export_table else { return 0 };
+    // SAFETY: NVTX hands us its own table, whose layout `abi` states.
+    c_int::from(file::start() && unsafe { nvtx::attach(get_export_table) })
 }
 
-/// The entry point of the CUDA driver: called once, inside `cuInit`.
+/// The entry point of the CUDA driver: called once, inside `cuInit`. Whatever becomes of us,
+/// the driver goes on.
 #[unsafe(no_mangle)]
 pub extern "C" fn InitializeInjection() -> c_int {
-    // Whatever becomes of us, the driver goes on.
-    let _ = std::panic::catch_unwind(|| file::start() && cupti::start());
+    if file::start() {
+        cupti::start();
+    }
     1
+}
+
+unsafe extern "C" {
+    /// Exists nowhere: see above.
+    safe fn rangefinder_tracer_can_panic() -> !;
+}
+
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
+    rangefinder_tracer_can_panic()
 }

@@ -1,213 +1,360 @@
 //! Names, domains and categories: each text is written to the file once and has
 //! a number from then on.
 
-use std::cell::UnsafeCell;
-use std::collections::BTreeMap;
-use std::ffi::{c_char, c_void};
-use std::sync::atomic::{AtomicU32, Ordering};
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicU32, Ordering};
 
-use tracefile::layout::{self, kind, string};
+use tracefile::layout::{self, header, kind, string};
 
-use crate::file::{self, LOCK, Part};
+use crate::file::{self, Part};
+use crate::memory::AfterFork;
+use crate::state::{Guarded, State, phase, state};
+use crate::table::{Hashed, Table};
+use crate::text::{self, Given};
 
-/// More different names than this, and a new one is recorded as [`TOO_MANY`].
-const MOST_NAMES: usize = 1 << 20;
+/// More different names than this, or more bytes of them, and a new one is recorded as
+/// [`TOO_MANY`], and counted.
+const MOST_NAMES: u32 = 1 << 20;
+const MOST_BYTES: usize = 64 << 20;
 const TOO_MANY: &[u8] = b"<too many different names>";
-const MOST_DOMAINS: usize = 65_000;
+const MOST_DOMAINS: u32 = 65_000;
+const TOO_MANY_DOMAINS: &[u8] = b"<too many domains>";
+/// Names of categories and threads.
+const MOST_LABELS: u32 = 1 << 16;
 
-/// A name as the program gives it: its bytes (of wide characters, four each) and
-/// [`string`] flags.
-#[derive(Clone, Copy)]
-pub(crate) struct Given<'a> {
-    pub(crate) bytes: &'a [u8],
-    pub(crate) flags: u32,
+/// A flag of ours: the text is a domain, numbered apart from names.
+const DOMAIN: u32 = 1 << 31;
+/// Behind the zero at a copy's end, for comparisons of whole words.
+const PADDING: usize = 16;
+
+/// What is known by number. Read by everyone, added to under the lock.
+pub(crate) struct Names {
+    entries: Table<Entry>,
+    handles: Table<Handle>,
 }
 
-/// What is behind a string handle we gave out. Never freed.
-pub(crate) struct Registered {
-    bytes: Box<[u8]>,
+/// How far the writing has come. Only under the lock.
+pub(crate) struct Writing {
+    strings: Part,
+    names: u32,
+    domains: u32,
+    labels: u32,
+    bytes: usize,
+}
+
+/// What tells one text from another. Of a long one only the beginning is kept, and a hash of all.
+#[derive(Clone, Copy)]
+struct Key<'a> {
+    hash: u64,
+    /// Of the whole text.
+    length: u32,
     flags: u32,
+    kept: &'a [u8],
+}
+
+impl<'a> Key<'a> {
+    #[inline(always)]
+    fn of(given: Given<'a>) -> Self {
+        let kept = given.bytes.get(..string::LONGEST).unwrap_or(given.bytes);
+        Self { hash: text::hash(given), length: given.bytes.len() as u32, flags: given.flags, kept }
+    }
+
+    #[inline(always)]
+    fn is(&self, kept: &Kept) -> bool {
+        kept.length == self.length && kept.flags == self.flags && text::equal(self.kept, kept.bytes())
+    }
+}
+
+/// A copy of a text: its bytes follow, and a zero.
+#[repr(C)]
+struct Kept {
+    hash: u64,
+    length: u32,
+    flags: u32,
+    size: u32,
+}
+
+impl Kept {
+    /// # Safety
+    /// There is room for [`Kept::room`] bytes of such a key behind `self`.
+    unsafe fn put(place: *mut Self, key: Key<'_>) {
+        // SAFETY: as stated; fresh memory is zero.
+        unsafe {
+            let size = key.kept.len() as u32;
+            place.write(Self { hash: key.hash, length: key.length, flags: key.flags, size });
+            core::ptr::copy_nonoverlapping(key.kept.as_ptr(), place.add(1).cast(), key.kept.len());
+        }
+    }
+
+    fn room(key: Key<'_>) -> usize {
+        size_of::<Self>() + key.kept.len() + PADDING
+    }
+
+    #[inline(always)]
+    fn bytes(&self) -> &[u8] {
+        // SAFETY: they follow.
+        unsafe { core::slice::from_raw_parts(self.text(), self.size as usize) }
+    }
+
+    #[inline(always)]
+    fn text(&self) -> *const u8 {
+        (&raw const *self).wrapping_add(1).cast()
+    }
+
+    fn key(&self) -> Key<'_> {
+        Key { hash: self.hash, length: self.length, flags: self.flags, kept: self.bytes() }
+    }
+}
+
+/// A text and its number in the file.
+#[repr(C)]
+pub(crate) struct Entry {
+    id: u32,
+    kept: Kept,
+}
+
+impl Entry {
+    #[inline(always)]
+    pub(crate) fn id(&self) -> u32 {
+        self.id
+    }
+
+    /// A copy as a C string with room behind it; None when it is not all of the text.
+    #[inline(always)]
+    pub(crate) fn whole_text(&self) -> Option<*const u8> {
+        (self.kept.size == self.kept.length).then(|| self.kept.text())
+    }
+}
+
+impl Hashed for Entry {
+    #[inline(always)]
+    fn hash(&self) -> u64 {
+        self.kept.hash
+    }
+}
+
+/// What is behind a handle that we gave out, of a registered string or a domain. Never freed, so
+/// that a program may use a domain it has destroyed; and kept across a fork.
+#[repr(C)]
+pub(crate) struct Handle {
     /// Its number in the file of `epoch`.
     id: AtomicU32,
     epoch: AtomicU32,
+    kept: Kept,
 }
 
-/// What is behind a domain handle we gave out. Never freed, so that a program
-/// may use a domain it has destroyed.
-pub(crate) struct Domain {
-    name: Box<[u8]>,
-    id: AtomicU32,
-    epoch: AtomicU32,
+impl Hashed for Handle {
+    fn hash(&self) -> u64 {
+        self.kept.hash
+    }
 }
 
-/// A name's number, and a copy of it that lives for ever.
-#[derive(Clone, Copy)]
-pub(crate) struct Interned {
-    pub(crate) id: u32,
-    pub(crate) copy: &'static [u8],
+impl Handle {
+    #[inline(always)]
+    pub(crate) fn number(&self) -> u32 {
+        match state() {
+            Some(state) if self.epoch.load(Ordering::Acquire) == state.epoch.load(Ordering::Relaxed) => {
+                self.id.load(Ordering::Relaxed)
+            }
+            _ => self.new_number(),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn new_number(&self) -> u32 {
+        let Some(state) = state() else { return layout::NO_NAME };
+        let Some(entry) = intern(self.kept.key()) else { return layout::NO_NAME };
+        self.id.store(entry.id, Ordering::Relaxed);
+        self.epoch.store(state.epoch.load(Ordering::Relaxed), Ordering::Release);
+        entry.id
+    }
 }
 
-/// Only under [`LOCK`].
-struct Tables {
-    /// By flags and bytes.
-    names: BTreeMap<(u32, Box<[u8]>), Interned>,
-    domains: BTreeMap<Box<[u8]>, u16>,
-    strings: Option<Part>,
+/// The entry of a name that was asked before.
+#[inline(always)]
+pub(crate) fn known(given: Given<'_>) -> Option<&'static Entry> {
+    find(state()?, Key::of(given))
 }
 
-struct Shared(UnsafeCell<Tables>);
-// SAFETY: only touched under LOCK.
-unsafe impl Sync for Shared {}
-
-static TABLES: Shared =
-    Shared(UnsafeCell::new(Tables { names: BTreeMap::new(), domains: BTreeMap::new(), strings: None }));
-
-/// The number of a name. The slow way:
-/// threads remember what they have asked.
-pub(crate) fn intern(given: Given<'_>) -> Option<Interned> {
-    LOCK.with(|| intern_locked(given))
+#[inline(always)]
+fn find(state: &'static State, key: Key<'_>) -> Option<&'static Entry> {
+    state.names.entries.find(key.hash, |entry| key.is(&entry.kept))
 }
 
-fn intern_locked(given: Given<'_>) -> Option<Interned> {
-    if !file::ready() {
+/// The entry of a name, new or not. The slow way.
+#[cold]
+#[inline(never)]
+pub(crate) fn enter(given: Given<'_>) -> Option<&'static Entry> {
+    intern(Key::of(given))
+}
+
+fn intern(key: Key<'_>) -> Option<&'static Entry> {
+    let state = state()?;
+    if state.phase.load(Ordering::Acquire) == phase::OFF {
+        return find(state, key);
+    }
+    state.alone(|state, guarded| intern_locked(state, guarded, key))
+}
+
+fn intern_locked(state: &'static State, guarded: &mut Guarded, key: Key<'_>) -> Option<&'static Entry> {
+    if !file::ready(state, guarded) {
         return None;
     }
-    // SAFETY: we hold the lock.
-    let tables = unsafe { &mut *TABLES.0.get() };
-    let key = (given.flags, Box::from(given.bytes));
-    if let Some(known) = tables.names.get(&key) {
-        return Some(*known);
+    if let Some(known) = find(state, key) {
+        return Some(known);
     }
-    if tables.names.len() > MOST_NAMES {
-        return (given.bytes != TOO_MANY).then(|| intern_locked(Given { bytes: TOO_MANY, flags: 0 }))?;
+    let writing = &guarded.writing;
+    if writing.bytes + key.kept.len() <= MOST_BYTES {
+        if key.flags & DOMAIN == 0 && writing.names < MOST_NAMES {
+            return add(state, guarded, key);
+        }
+        if key.flags & DOMAIN != 0 && writing.domains < MOST_DOMAINS {
+            return add(state, guarded, key);
+        }
     }
-    let id = tables.names.len() as u32 + 1;
-    let text = text_of(given);
-    let cut = text.len() > string::LONGEST;
-    let text = &text[..text.len().min(string::LONGEST)];
-    let flags = given.flags | if cut { string::CUT } else { 0 };
-    write_string(tables, kind::STRING, u64::from(id) | u64::from(flags) << 32, text)?;
-    // A zero behind it: threads compare it with C strings.
-    let mut copy = given.bytes.to_vec();
-    copy.push(0);
-    let copy: &'static [u8] = &Box::leak(copy.into_boxed_slice())[..given.bytes.len()];
-    let interned = Interned { id, copy };
-    tables.names.insert(key, interned);
-    Some(interned)
+    let (instead, flags, counter) = match key.flags & DOMAIN {
+        0 => (TOO_MANY, 0, header::UNNAMED),
+        _ => (TOO_MANY_DOMAINS, DOMAIN, header::LOST_DOMAINS),
+    };
+    file::count(counter);
+    let instead = Key::of(Given { bytes: instead, flags });
+    find(state, instead).or_else(|| add(state, guarded, instead))
 }
 
-/// What is written down: wide characters as UTF-8.
-fn text_of(given: Given<'_>) -> std::borrow::Cow<'_, [u8]> {
-    if given.flags & string::WIDE == 0 {
-        return given.bytes.into();
+fn add(state: &'static State, guarded: &mut Guarded, key: Key<'_>) -> Option<&'static Entry> {
+    let is_domain = key.flags & DOMAIN != 0;
+    let id = 1 + if is_domain { guarded.writing.domains } else { guarded.writing.names };
+    let cut = if key.length as usize > key.kept.len() { string::CUT } else { 0 };
+    let (kind, about) = match is_domain {
+        true => (kind::DOMAIN, u64::from(id)),
+        false => (kind::STRING, u64::from(id) | u64::from(key.flags | cut) << 32),
+    };
+    write_text(state, guarded, kind, about, key.kept, key.flags & string::WIDE != 0)?;
+    if is_domain {
+        guarded.writing.domains += 1;
+    } else {
+        guarded.writing.names += 1;
     }
-    let characters = given.bytes.chunks_exact(4).map(|four| {
-        let code = u32::from_ne_bytes([four[0], four[1], four[2], four[3]]);
-        char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
-    });
-    characters.collect::<String>().into_bytes().into()
+    guarded.writing.bytes += key.kept.len();
+    let room = size_of::<Entry>() + key.kept.len() + PADDING;
+    let entry = guarded.cleared.take(room, AfterFork::Cleared)?.cast::<Entry>();
+    // SAFETY: fresh memory with that much room.
+    unsafe {
+        (*entry).id = id;
+        Kept::put(&raw mut (*entry).kept, key);
+    }
+    state.names.entries.insert(&mut guarded.cleared, entry)?;
+    // SAFETY: it is whole, and lives for ever.
+    unsafe { entry.as_ref() }
 }
 
-fn write_string(tables: &mut Tables, kind: u8, about: u64, text: &[u8]) -> Option<()> {
+/// Writes a record of a text: wide characters as UTF-8.
+fn write_text(
+    state: &'static State,
+    guarded: &mut Guarded,
+    kind: u8,
+    about: u64,
+    text: &[u8],
+    wide: bool,
+) -> Option<()> {
     let padded = text.len().next_multiple_of(8);
-    let room = tables.strings.as_ref().map_or(0, |part| part.end as usize - part.cursor as usize);
-    if room < padded + 16 {
-        tables.strings = Some(file::take_string_chunk(padded + 16)?);
+    if guarded.writing.strings.room() < padded + 16 {
+        let full = core::mem::replace(&mut guarded.writing.strings, Part::NOWHERE);
+        file::retire(full);
+        guarded.writing.strings = file::take_string_chunk(state, guarded, padded + 16)?;
     }
-    let part = tables.strings.as_mut()?;
-    // SAFETY: there is room for the two words and the padded text; fresh space is zero.
+    let part = &mut guarded.writing.strings;
+    // SAFETY: there is room for the two words and the padded text; fresh space is zero. UTF-8
+    // takes at most as many bytes as wide characters do.
     unsafe {
         let words = part.cursor.cast::<u64>();
-        words.write(layout::first_word(kind, text.len() as u64));
+        let place = part.cursor.add(16);
+        let length = if wide { put_utf8(place, text) } else { put_bytes(place, text) };
+        words.write(layout::first_word(kind, length as u64));
         words.add(1).write(about);
-        std::ptr::copy_nonoverlapping(text.as_ptr(), part.cursor.add(16), text.len());
-        part.cursor = part.cursor.add(16 + padded);
+        part.cursor = part.cursor.add(16 + length.next_multiple_of(8));
         file::publish(part);
     }
     Some(())
 }
 
-/// In the child of a fork: nothing is written down yet.
-pub(crate) fn forget() {
-    // SAFETY: no other thread exists.
-    let tables = unsafe { &mut *TABLES.0.get() };
-    tables.names.clear();
-    tables.domains.clear();
-    tables.strings = None;
+/// # Safety
+/// There is room for `text` at `place`.
+unsafe fn put_bytes(place: *mut u8, text: &[u8]) -> usize {
+    // SAFETY: as stated.
+    unsafe { core::ptr::copy_nonoverlapping(text.as_ptr(), place, text.len()) };
+    text.len()
+}
+
+/// # Safety
+/// As above.
+unsafe fn put_utf8(place: *mut u8, text: &[u8]) -> usize {
+    let (characters, _) = text.as_chunks::<4>();
+    let mut length = 0;
+    for four in characters {
+        let code = char::from_u32(u32::from_ne_bytes(*four)).unwrap_or(char::REPLACEMENT_CHARACTER) as u32;
+        let low = |shift: u32| 0x80 | (code >> shift & 0x3f) as u8;
+        let (bytes, count) = match code {
+            0..0x80 => ([code as u8, 0, 0, 0], 1),
+            0x80..0x800 => ([0xc0 | (code >> 6) as u8, low(0), 0, 0], 2),
+            0x800..0x1_0000 => ([0xe0 | (code >> 12) as u8, low(6), low(0), 0], 3),
+            _ => ([0xf0 | (code >> 18) as u8, low(12), low(6), low(0)], 4),
+        };
+        for byte in bytes.iter().take(count) {
+            // SAFETY: at most four bytes for each four.
+            unsafe { place.add(length).write(*byte) };
+            length += 1;
+        }
+    }
+    length
 }
 
 pub(crate) fn register(given: Given<'_>) -> *const c_void {
-    let entry = Registered {
-        bytes: given.bytes.into(),
-        flags: given.flags | string::REGISTERED,
-        id: AtomicU32::new(layout::NO_NAME),
-        epoch: AtomicU32::new(0),
-    };
-    let entry: &'static Registered = Box::leak(Box::new(entry));
-    entry.number();
-    std::ptr::from_ref(entry).cast()
-}
-
-impl Registered {
-    #[inline(always)]
-    pub(crate) fn number(&self) -> u32 {
-        if self.epoch.load(Ordering::Acquire) == file::epoch() {
-            return self.id.load(Ordering::Relaxed);
-        }
-        self.renumber()
-    }
-
-    #[cold]
-    fn renumber(&self) -> u32 {
-        let given = Given { bytes: &self.bytes, flags: self.flags };
-        let Some(Interned { id, .. }) = intern(given) else { return layout::NO_NAME };
-        self.id.store(id, Ordering::Relaxed);
-        self.epoch.store(file::epoch(), Ordering::Release);
-        id
-    }
+    handle(Given { flags: given.flags | string::REGISTERED, ..given })
 }
 
 pub(crate) fn create_domain(given: Given<'_>) -> *const c_void {
-    let domain = Domain {
-        name: text_of(given).into_owned().into_boxed_slice(),
-        id: AtomicU32::new(0),
-        epoch: AtomicU32::new(0),
-    };
-    let domain: &'static Domain = Box::leak(Box::new(domain));
-    domain.number();
-    std::ptr::from_ref(domain).cast()
+    handle(Given { flags: given.flags | DOMAIN, ..given })
 }
 
-impl Domain {
-    #[inline(always)]
-    pub(crate) fn number(&self) -> u16 {
-        if self.epoch.load(Ordering::Acquire) == file::epoch() {
-            return self.id.load(Ordering::Relaxed) as u16;
+/// One handle for each text. Without memory for it, the handle of a name that is lost: null
+/// would mean the default domain.
+fn handle(given: Given<'_>) -> *const c_void {
+    static NO_MEMORY: Handle = Handle {
+        id: AtomicU32::new(layout::LOST),
+        // The epoch of no file, so that it is never looked up.
+        epoch: AtomicU32::new(u32::MAX),
+        kept: Kept { hash: 0, length: 0, flags: 0, size: 0 },
+    };
+    let key = Key::of(given);
+    let made = state().and_then(|state| state.alone(|state, guarded| handle_locked(state, guarded, key)));
+    match made {
+        Some(handle) => {
+            handle.number();
+            core::ptr::from_ref(handle).cast()
         }
-        self.renumber()
+        None => {
+            file::count(if given.flags & DOMAIN == 0 { header::UNNAMED } else { header::LOST_DOMAINS });
+            (&raw const NO_MEMORY).cast()
+        }
     }
+}
 
-    #[cold]
-    fn renumber(&self) -> u16 {
-        let id = LOCK.with(|| {
-            if !file::ready() {
-                return None;
-            }
-            // SAFETY: we hold the lock.
-            let tables = unsafe { &mut *TABLES.0.get() };
-            if let Some(id) = tables.domains.get(&self.name) {
-                return Some(*id);
-            }
-            let id = (tables.domains.len() + 1).min(MOST_DOMAINS) as u16;
-            write_string(tables, kind::DOMAIN, u64::from(id), &self.name)?;
-            tables.domains.insert(self.name.clone(), id);
-            Some(id)
-        });
-        let Some(id) = id else { return layout::DEFAULT_DOMAIN };
-        self.id.store(u32::from(id), Ordering::Relaxed);
-        self.epoch.store(file::epoch(), Ordering::Release);
-        id
+fn handle_locked(state: &'static State, guarded: &mut Guarded, key: Key<'_>) -> Option<&'static Handle> {
+    if let Some(known) = state.names.handles.find(key.hash, |handle| key.is(&handle.kept)) {
+        return Some(known);
     }
+    if state.names.handles.len() >= MOST_NAMES as usize || guarded.writing.bytes > MOST_BYTES {
+        return None;
+    }
+    guarded.writing.bytes += key.kept.len();
+    let place = guarded.kept.take(size_of::<Handle>() + Kept::room(key), AfterFork::Kept)?.cast::<Handle>();
+    // SAFETY: fresh memory with that much room; numbers are zero, and no file has that epoch.
+    unsafe { Kept::put(&raw mut (*place).kept, key) };
+    state.names.handles.insert(&mut guarded.cleared, place)?;
+    // SAFETY: it is whole, and lives for ever.
+    unsafe { place.as_ref() }
 }
 
 /// The number of a domain handle; null is the default domain.
@@ -216,58 +363,32 @@ impl Domain {
 /// `handle` is null or came from [`create_domain`].
 #[inline(always)]
 pub(crate) unsafe fn domain_number(handle: *const c_void) -> u16 {
-    // SAFETY: as stated; domains are never freed.
-    unsafe { handle.cast::<Domain>().as_ref() }.map_or(layout::DEFAULT_DOMAIN, Domain::number)
+    // SAFETY: as stated; handles are never freed.
+    unsafe { handle.cast::<Handle>().as_ref() }
+        .map_or(layout::DEFAULT_DOMAIN, |handle| handle.number() as u16)
 }
 
 pub(crate) fn name_category(domain: u16, category: u32, given: Given<'_>) {
-    LOCK.with(|| {
-        if file::ready() {
-            // SAFETY: we hold the lock.
-            let tables = unsafe { &mut *TABLES.0.get() };
-            let text = text_of(given);
-            let text = &text[..text.len().min(string::LONGEST)];
-            write_string(tables, kind::CATEGORY, u64::from(category) | u64::from(domain) << 32, text);
-        }
-    });
+    label(kind::CATEGORY, u64::from(category) | u64::from(domain) << 32, given);
 }
 
 pub(crate) fn name_thread(thread: u32, given: Given<'_>) {
-    LOCK.with(|| {
-        if file::ready() {
-            // SAFETY: we hold the lock.
-            let tables = unsafe { &mut *TABLES.0.get() };
-            let text = text_of(given);
-            let text = &text[..text.len().min(string::LONGEST)];
-            write_string(tables, kind::THREAD_NAME, u64::from(thread), text);
+    label(kind::THREAD_NAME, u64::from(thread), given);
+}
+
+fn label(kind: u8, about: u64, given: Given<'_>) {
+    let key = Key::of(given);
+    let Some(state) = state() else { return };
+    state.alone(|state, guarded| {
+        if !file::ready(state, guarded) {
+            return;
         }
+        if guarded.writing.labels >= MOST_LABELS || guarded.writing.bytes > MOST_BYTES {
+            file::count(header::UNNAMED);
+            return;
+        }
+        guarded.writing.labels += 1;
+        guarded.writing.bytes += key.kept.len();
+        write_text(state, guarded, kind, about, key.kept, key.flags & string::WIDE != 0);
     });
-}
-
-/// # Safety
-/// `text` is null or a C string.
-#[inline(always)]
-pub(crate) unsafe fn ascii<'a>(text: *const c_char) -> Given<'a> {
-    if text.is_null() {
-        return Given { bytes: &[], flags: 0 };
-    }
-    // SAFETY: as stated.
-    let bytes = unsafe { std::slice::from_raw_parts(text.cast(), libc::strlen(text)) };
-    Given { bytes, flags: 0 }
-}
-
-/// # Safety
-/// `text` is null or a wide C string.
-pub(crate) unsafe fn wide<'a>(text: *const u32) -> Given<'a> {
-    if text.is_null() {
-        return Given { bytes: &[], flags: string::WIDE };
-    }
-    let mut length = 0;
-    // SAFETY: as stated: it ends in a zero.
-    unsafe {
-        while *text.add(length) != 0 {
-            length += 1;
-        }
-        Given { bytes: std::slice::from_raw_parts(text.cast(), length * 4), flags: string::WIDE }
-    }
 }

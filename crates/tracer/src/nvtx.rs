@@ -7,8 +7,8 @@
 //! zero, attributes are null or as large as their `size` says, and handles came
 //! from us.
 
-use std::ffi::{c_char, c_int, c_void};
-use std::mem::offset_of;
+use core::ffi::{c_char, c_int, c_void};
+use core::mem::offset_of;
 
 use tracefile::layout::{self, extra, first_word, kind, name_word};
 
@@ -16,7 +16,8 @@ use crate::abi::{
     CALLBACKS, EventAttributes, ExportTableCallbacks, FunctionTable, GetExportTable, MESSAGE_ASCII,
     MESSAGE_REGISTERED, MESSAGE_WIDE, MODULE_CORE, MODULE_CORE2, NO_PUSH_POP_TRACKING,
 };
-use crate::names::{self, Given, Registered, ascii, domain_number, wide};
+use crate::names::{self, Handle, domain_number};
+use crate::text::{ascii, wide};
 use crate::thread::{self, Thread};
 
 /// Puts our functions into the tables of one shared object.
@@ -30,7 +31,7 @@ pub(crate) unsafe fn attach(get_export_table: GetExportTable) -> bool {
         return false;
     };
     let core: [*const c_void; 16] = [
-        std::ptr::null(),
+        core::ptr::null(),
         mark_ex as *const c_void,
         mark_a as *const c_void,
         mark_w as *const c_void,
@@ -48,7 +49,7 @@ pub(crate) unsafe fn attach(get_export_table: GetExportTable) -> bool {
         name_os_thread_w as *const c_void,
     ];
     let core2: [*const c_void; 16] = [
-        std::ptr::null(),
+        core::ptr::null(),
         domain_mark_ex as *const c_void,
         domain_range_start_ex as *const c_void,
         domain_range_end as *const c_void,
@@ -67,7 +68,7 @@ pub(crate) unsafe fn attach(get_export_table: GetExportTable) -> bool {
     ];
     let mut filled = false;
     for (module, functions) in [(MODULE_CORE, core), (MODULE_CORE2, core2)] {
-        let mut table: FunctionTable = std::ptr::null_mut();
+        let mut table: FunctionTable = core::ptr::null_mut();
         let mut size = 0;
         // SAFETY: NVTX fills in a table of `size` slots, each null or the place
         // of a function pointer.
@@ -88,160 +89,214 @@ pub(crate) unsafe fn attach(get_export_table: GetExportTable) -> bool {
 }
 
 /// What an event says of itself.
+#[derive(Clone, Copy)]
 struct About {
-    name: u32,
-    payload: Option<(u16, u64)>,
+    message: Message,
+    payload: u64,
+    /// Zero for none.
+    payload_type: u8,
     category: u32,
 }
 
+#[derive(Clone, Copy)]
+enum Message {
+    None,
+    C(*const c_char),
+    Wide(*const u32),
+    Registered(*const c_void),
+}
+
 impl About {
-    fn name(name: u32) -> Self {
-        Self { name, payload: None, category: 0 }
+    #[inline(always)]
+    fn message(message: Message) -> Self {
+        Self { message, payload: 0, payload_type: 0, category: 0 }
     }
 
+    /// # Safety
+    /// The attributes are null, or as large as their size says.
     #[inline(always)]
-    unsafe fn of(thread: &mut Thread, attributes: *const EventAttributes) -> Self {
-        if attributes.is_null() {
-            return Self::name(layout::NO_NAME);
-        }
-        // SAFETY: the attributes are as large as their size says.
+    unsafe fn of(attributes: *const EventAttributes) -> Self {
+        // SAFETY: as stated.
         unsafe {
-            let size = (*attributes).size as usize;
-            if size < offset_of!(EventAttributes, message) + size_of::<usize>() {
-                return Self::name(layout::NO_NAME);
+            if attributes.is_null()
+                || ((*attributes).size as usize) < offset_of!(EventAttributes, message) + size_of::<usize>()
+            {
+                return Self::message(Message::None);
             }
             let attributes = &*attributes;
-            let name = match attributes.message_type {
-                MESSAGE_ASCII => thread.c_name(attributes.message.ascii),
-                MESSAGE_WIDE => thread.name(wide(attributes.message.wide)),
-                MESSAGE_REGISTERED => attributes
-                    .message
-                    .registered
-                    .cast::<Registered>()
-                    .as_ref()
-                    .map_or(layout::NO_NAME, Registered::number),
-                _ => layout::NO_NAME,
+            let message = match attributes.message_type {
+                MESSAGE_ASCII => Message::C(attributes.message.ascii),
+                MESSAGE_WIDE => Message::Wide(attributes.message.wide),
+                MESSAGE_REGISTERED => Message::Registered(attributes.message.registered),
+                _ => Message::None,
             };
             let payload_type = u8::try_from(attributes.payload_type).unwrap_or(0);
-            let payload = (payload_type != 0).then_some((u16::from(payload_type), attributes.payload));
-            Self { name, payload, category: attributes.category }
+            Self { message, payload: attributes.payload, payload_type, category: attributes.category }
+        }
+    }
+
+    /// The number of its name, if that is quickly told.
+    #[inline(always)]
+    fn known_name(&self, thread: &mut Thread) -> Option<u32> {
+        // SAFETY: NVTX's contract, as above.
+        unsafe {
+            match self.message {
+                Message::C(text) => thread.recent_name(text),
+                Message::Registered(handle) => Some(registered(handle)),
+                Message::None => Some(layout::NO_NAME),
+                Message::Wide(_) => None,
+            }
+        }
+    }
+
+    fn name(&self, thread: &mut Thread) -> u32 {
+        // SAFETY: NVTX's contract, as above.
+        unsafe {
+            match self.message {
+                Message::C(text) => thread.c_name(text),
+                Message::Wide(text) => thread.name(wide(text)),
+                Message::Registered(handle) => registered(handle),
+                Message::None => layout::NO_NAME,
+            }
         }
     }
 }
 
-/// Writes a push, start or mark; `id` only for a start.
+/// # Safety
+/// Null, or a handle of ours.
 #[inline(always)]
-fn write(thread: &mut Thread, kind: u8, ticks: u64, domain: u16, about: &About, id: Option<u64>) {
-    let first = first_word(kind, ticks);
-    if about.payload.is_none() && about.category == 0 {
-        let second = name_word(about.name, domain, 0);
+unsafe fn registered(handle: *const c_void) -> u32 {
+    // SAFETY: as stated.
+    unsafe { handle.cast::<Handle>().as_ref() }.map_or(layout::NO_NAME, Handle::number)
+}
+
+/// Writes a push, start or mark; `id` only for a start. The clock is read last for what begins.
+#[inline(always)]
+fn write(thread: &mut Thread, kind: u8, domain: u16, name: u32, about: &About, id: Option<u64>) {
+    let first = first_word(kind, thread.now());
+    if about.payload_type == 0 && about.category == 0 {
+        let second = name_word(name, domain, 0);
         match id {
             None => thread.record([first, second]),
             Some(id) => thread.record([first, second, id]),
         }
         return;
     }
-    write_long(thread, first, domain, about, id);
+    write_long(thread, first, domain, name, about, id);
 }
 
-fn write_long(thread: &mut Thread, first: u64, domain: u16, about: &About, id: Option<u64>) {
+#[inline(never)]
+fn write_long(thread: &mut Thread, first: u64, domain: u16, name: u32, about: &About, id: Option<u64>) {
+    let payload = (about.payload_type != 0).then_some(about.payload);
     let mut extra = 0;
-    if let Some((payload_type, _)) = about.payload {
-        extra |= extra::PAYLOAD | payload_type << 8;
+    if payload.is_some() {
+        extra |= extra::PAYLOAD | u16::from(about.payload_type) << 8;
     }
     if about.category != 0 {
         extra |= extra::CATEGORY;
     }
-    let second = name_word(about.name, domain, extra);
+    let second = name_word(name, domain, extra);
     let category = u64::from(about.category);
-    match (about.payload, about.category != 0, id) {
-        (Some((_, payload)), true, None) => thread.record([first, second, payload, category]),
-        (Some((_, payload)), true, Some(id)) => thread.record([first, second, payload, category, id]),
-        (Some((_, payload)), false, None) => thread.record([first, second, payload]),
-        (Some((_, payload)), false, Some(id)) => thread.record([first, second, payload, id]),
+    match (payload, about.category != 0, id) {
+        (Some(payload), true, None) => thread.record([first, second, payload, category]),
+        (Some(payload), true, Some(id)) => thread.record([first, second, payload, category, id]),
+        (Some(payload), false, None) => thread.record([first, second, payload]),
+        (Some(payload), false, Some(id)) => thread.record([first, second, payload, id]),
         (None, _, None) => thread.record([first, second, category]),
         (None, _, Some(id)) => thread.record([first, second, category, id]),
     }
 }
 
-/// A push, or a mark. The clock is read last for what begins.
+/// A push, or a mark.
 #[inline(always)]
-fn begin(kind: u8, domain: u16, about: impl FnOnce(&mut Thread) -> About) {
-    thread::with(|thread| {
-        let about = about(thread);
-        let ticks = thread.now();
-        write(thread, kind, ticks, domain, &about, None);
-    });
+fn begin(kind: u8, domain: u16, about: About) {
+    if let Some(thread) = thread::begin_event() {
+        match about.known_name(thread) {
+            Some(name) => return write(thread, kind, domain, name, &about, None),
+            None => thread.leave(),
+        }
+    }
+    begin_anyway(kind, domain, &about);
 }
 
-#[inline(always)]
-fn start(domain: u16, about: impl FnOnce(&mut Thread) -> About) -> u64 {
-    let mut given = 0;
-    thread::with(|thread| {
-        let about = about(thread);
-        let id = thread.range_id();
-        let ticks = thread.now();
-        write(thread, kind::START, ticks, domain, &about, Some(id));
-        given = id;
-    });
-    given
+#[inline(never)]
+fn begin_anyway(kind: u8, domain: u16, about: &About) {
+    if let Some(thread) = thread::begin_event_anyway() {
+        let name = about.name(thread);
+        write(thread, kind, domain, name, about, None);
+    }
+}
+
+fn start(domain: u16, about: About) -> u64 {
+    let Some(thread) = thread::begin_event_anyway() else { return 0 };
+    let name = match about.known_name(thread) {
+        Some(name) => name,
+        None => about.name(thread),
+    };
+    let id = thread.range_id();
+    write(thread, kind::START, domain, name, &about, Some(id));
+    id
 }
 
 fn end(id: u64) {
-    thread::with(|thread| {
+    // The id of a range that was not recorded.
+    if id == 0 {
+        return;
+    }
+    if let Some(thread) = thread::begin_event_anyway() {
         let ticks = thread.now();
         thread.record([first_word(kind::END, ticks), id]);
-    });
+    }
 }
 
 #[inline(always)]
 fn pop(domain: u16) -> c_int {
-    thread::with(|thread| {
-        let ticks = thread.now();
-        if domain == layout::DEFAULT_DOMAIN {
-            thread.record([first_word(kind::POP, ticks)]);
-        } else {
-            thread.record([first_word(kind::POP_DOMAIN, ticks), u64::from(domain) << 32]);
-        }
-    });
+    match thread::begin_event() {
+        Some(thread) => write_pop(thread, domain),
+        None => pop_anyway(domain),
+    }
     NO_PUSH_POP_TRACKING
 }
 
-#[inline(always)]
-fn named(given: Given<'_>) -> impl FnOnce(&mut Thread) -> About {
-    move |thread| About::name(thread.name(given))
+#[inline(never)]
+fn pop_anyway(domain: u16) {
+    if let Some(thread) = thread::begin_event_anyway() {
+        write_pop(thread, domain);
+    }
 }
 
-/// # Safety
-/// `text` is null or a C string.
 #[inline(always)]
-unsafe fn c_named(text: *const c_char) -> impl FnOnce(&mut Thread) -> About {
-    // SAFETY: as stated.
-    move |thread| About::name(unsafe { thread.c_name(text) })
+fn write_pop(thread: &mut Thread, domain: u16) {
+    let ticks = thread.now();
+    if domain == layout::DEFAULT_DOMAIN {
+        thread.record([first_word(kind::POP, ticks)]);
+    } else {
+        thread.record([first_word(kind::POP_DOMAIN, ticks), u64::from(domain) << 32]);
+    }
 }
 
 unsafe extern "C" fn mark_ex(attributes: *const EventAttributes) {
-    begin(kind::MARK, layout::DEFAULT_DOMAIN, |thread| unsafe { About::of(thread, attributes) });
+    begin(kind::MARK, layout::DEFAULT_DOMAIN, unsafe { About::of(attributes) });
 }
 
 unsafe extern "C" fn mark_a(text: *const c_char) {
-    begin(kind::MARK, layout::DEFAULT_DOMAIN, unsafe { c_named(text) });
+    begin(kind::MARK, layout::DEFAULT_DOMAIN, About::message(Message::C(text)));
 }
 
 unsafe extern "C" fn mark_w(text: *const u32) {
-    begin(kind::MARK, layout::DEFAULT_DOMAIN, named(unsafe { wide(text) }));
+    begin(kind::MARK, layout::DEFAULT_DOMAIN, About::message(Message::Wide(text)));
 }
 
 unsafe extern "C" fn range_start_ex(attributes: *const EventAttributes) -> u64 {
-    start(layout::DEFAULT_DOMAIN, |thread| unsafe { About::of(thread, attributes) })
+    start(layout::DEFAULT_DOMAIN, unsafe { About::of(attributes) })
 }
 
 unsafe extern "C" fn range_start_a(text: *const c_char) -> u64 {
-    start(layout::DEFAULT_DOMAIN, unsafe { c_named(text) })
+    start(layout::DEFAULT_DOMAIN, About::message(Message::C(text)))
 }
 
 unsafe extern "C" fn range_start_w(text: *const u32) -> u64 {
-    start(layout::DEFAULT_DOMAIN, named(unsafe { wide(text) }))
+    start(layout::DEFAULT_DOMAIN, About::message(Message::Wide(text)))
 }
 
 unsafe extern "C" fn range_end(id: u64) {
@@ -249,17 +304,17 @@ unsafe extern "C" fn range_end(id: u64) {
 }
 
 unsafe extern "C" fn range_push_ex(attributes: *const EventAttributes) -> c_int {
-    begin(kind::PUSH, layout::DEFAULT_DOMAIN, |thread| unsafe { About::of(thread, attributes) });
+    begin(kind::PUSH, layout::DEFAULT_DOMAIN, unsafe { About::of(attributes) });
     NO_PUSH_POP_TRACKING
 }
 
 unsafe extern "C" fn range_push_a(text: *const c_char) -> c_int {
-    begin(kind::PUSH, layout::DEFAULT_DOMAIN, unsafe { c_named(text) });
+    begin(kind::PUSH, layout::DEFAULT_DOMAIN, About::message(Message::C(text)));
     NO_PUSH_POP_TRACKING
 }
 
 unsafe extern "C" fn range_push_w(text: *const u32) -> c_int {
-    begin(kind::PUSH, layout::DEFAULT_DOMAIN, named(unsafe { wide(text) }));
+    begin(kind::PUSH, layout::DEFAULT_DOMAIN, About::message(Message::Wide(text)));
     NO_PUSH_POP_TRACKING
 }
 
@@ -268,27 +323,27 @@ unsafe extern "C" fn range_pop() -> c_int {
 }
 
 unsafe extern "C" fn name_category_a(category: u32, text: *const c_char) {
-    rarely(|| names::name_category(layout::DEFAULT_DOMAIN, category, unsafe { ascii(text) }));
+    names::name_category(layout::DEFAULT_DOMAIN, category, unsafe { ascii(text) });
 }
 
 unsafe extern "C" fn name_category_w(category: u32, text: *const u32) {
-    rarely(|| names::name_category(layout::DEFAULT_DOMAIN, category, unsafe { wide(text) }));
+    names::name_category(layout::DEFAULT_DOMAIN, category, unsafe { wide(text) });
 }
 
 unsafe extern "C" fn name_os_thread_a(thread: u32, text: *const c_char) {
-    rarely(|| names::name_thread(thread, unsafe { ascii(text) }));
+    names::name_thread(thread, unsafe { ascii(text) });
 }
 
 unsafe extern "C" fn name_os_thread_w(thread: u32, text: *const u32) {
-    rarely(|| names::name_thread(thread, unsafe { wide(text) }));
+    names::name_thread(thread, unsafe { wide(text) });
 }
 
 unsafe extern "C" fn domain_mark_ex(domain: *const c_void, attributes: *const EventAttributes) {
-    begin(kind::MARK, unsafe { domain_number(domain) }, |thread| unsafe { About::of(thread, attributes) });
+    begin(kind::MARK, unsafe { domain_number(domain) }, unsafe { About::of(attributes) });
 }
 
 unsafe extern "C" fn domain_range_start_ex(domain: *const c_void, attributes: *const EventAttributes) -> u64 {
-    start(unsafe { domain_number(domain) }, |thread| unsafe { About::of(thread, attributes) })
+    start(unsafe { domain_number(domain) }, unsafe { About::of(attributes) })
 }
 
 unsafe extern "C" fn domain_range_end(_: *const c_void, id: u64) {
@@ -299,7 +354,7 @@ unsafe extern "C" fn domain_range_push_ex(
     domain: *const c_void,
     attributes: *const EventAttributes,
 ) -> c_int {
-    begin(kind::PUSH, unsafe { domain_number(domain) }, |thread| unsafe { About::of(thread, attributes) });
+    begin(kind::PUSH, unsafe { domain_number(domain) }, unsafe { About::of(attributes) });
     NO_PUSH_POP_TRACKING
 }
 
@@ -309,41 +364,36 @@ unsafe extern "C" fn domain_range_pop(domain: *const c_void) -> c_int {
 
 /// Resources are not recorded. Null is what it returns with nobody listening.
 unsafe extern "C" fn domain_resource_create(_: *const c_void, _: *mut c_void) -> *mut c_void {
-    std::ptr::null_mut()
+    core::ptr::null_mut()
 }
 
 unsafe extern "C" fn domain_resource_destroy(_: *mut c_void) {}
 
 unsafe extern "C" fn domain_name_category_a(domain: *const c_void, category: u32, text: *const c_char) {
-    rarely(|| names::name_category(unsafe { domain_number(domain) }, category, unsafe { ascii(text) }));
+    names::name_category(unsafe { domain_number(domain) }, category, unsafe { ascii(text) });
 }
 
 unsafe extern "C" fn domain_name_category_w(domain: *const c_void, category: u32, text: *const u32) {
-    rarely(|| names::name_category(unsafe { domain_number(domain) }, category, unsafe { wide(text) }));
+    names::name_category(unsafe { domain_number(domain) }, category, unsafe { wide(text) });
 }
 
 unsafe extern "C" fn domain_register_string_a(_: *const c_void, text: *const c_char) -> *const c_void {
-    rarely(|| names::register(unsafe { ascii(text) })).unwrap_or(std::ptr::null())
+    names::register(unsafe { ascii(text) })
 }
 
 unsafe extern "C" fn domain_register_string_w(_: *const c_void, text: *const u32) -> *const c_void {
-    rarely(|| names::register(unsafe { wide(text) })).unwrap_or(std::ptr::null())
+    names::register(unsafe { wide(text) })
 }
 
 unsafe extern "C" fn domain_create_a(text: *const c_char) -> *const c_void {
-    rarely(|| names::create_domain(unsafe { ascii(text) })).unwrap_or(std::ptr::null())
+    names::create_domain(unsafe { ascii(text) })
 }
 
 unsafe extern "C" fn domain_create_w(text: *const u32) -> *const c_void {
-    rarely(|| names::create_domain(unsafe { wide(text) })).unwrap_or(std::ptr::null())
+    names::create_domain(unsafe { wide(text) })
 }
 
 /// Kept: a program may still use it, and its name stays true.
 unsafe extern "C" fn domain_destroy(_: *const c_void) {}
 
 unsafe extern "C" fn initialize(_: *const c_void) {}
-
-/// What happens seldom may allocate; a panic in there stays in there.
-fn rarely<T>(work: impl FnOnce() -> T) -> Option<T> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).ok()
-}

@@ -1,22 +1,37 @@
 //! One thread's place in the file, and the way of an event into it: no lock, no
 //! system call, no allocation, unless the place or a name is new.
+//!
+//! An event that a signal handler opens in the middle of another event of the same thread finds
+//! the place half written. It is left out and counted; since the handler runs to its end before
+//! the other event goes on, what it opens and closes is left out together.
 
-use std::cell::UnsafeCell;
-use std::ffi::c_char;
+use core::ffi::c_char;
+use core::sync::atomic::{Ordering, compiler_fence};
 
-use tracefile::layout::{self, chunk};
+use tracefile::layout::{self, chunk, header};
 
-use crate::file::{self, LOCK, Part};
-use crate::names::{self, Given};
-use crate::{clock, spin::Spin};
+use crate::file::{self, Part};
+use crate::memory::AfterFork;
+use crate::names::{self, Entry};
+use crate::state::{Guarded, State, phase, state};
+use crate::text::{self, Given};
+use crate::{clock, sys, tls};
 
 /// The first chunk of a thread is small, since some programs have thousands.
 const FIRST_CHUNK: usize = layout::PAGE - chunk::LENGTH;
 const LARGEST_CHUNK: usize = (256 << 10) - chunk::LENGTH;
 /// The longest record: name, payload, category and id.
 const LONGEST: usize = 5 * 8;
+/// So much room makes it worth to go on in the chunk of a thread that has ended.
+const WORTH_TAKING_OVER: usize = 512;
 
+/// All zero is a thread that has recorded nothing in this process.
 pub(crate) struct Thread {
+    /// Inside an event.
+    busy: bool,
+    id: u32,
+    /// The process it was first seen in; the child of a `vfork` is another one.
+    process: u32,
     part: Part,
     /// How large the next chunk shall be.
     next_chunk: usize,
@@ -24,325 +39,261 @@ pub(crate) struct Thread {
     next_id: u64,
     /// The latest names by the address they were given at, which often repeats.
     recent: [Recent; RECENT],
-    /// Names this thread has asked before; a power of two of entries.
-    known: *mut Known,
-    known_size: usize,
-    known_count: usize,
-    /// Inside a slow path: an event from there would find us half-way.
-    busy: bool,
+    /// The next one of all threads, or of those that have ended.
+    next: *mut Thread,
 }
 
-#[derive(Clone, Copy)]
-struct Known {
-    hash: u64,
-    bytes: *const u8,
-    length: u32,
-    id: u32,
-}
-
-/// A name given at an address, and our copy, which ends in a zero. The text at the
-/// address may have changed since and is compared every time.
+/// A name given at an address, and our copy. The text at the address may have changed since and
+/// is compared every time.
 #[derive(Clone, Copy)]
 struct Recent {
     address: *const c_char,
-    copy: *const c_char,
+    copy: *const u8,
     id: u32,
 }
 
 const RECENT: usize = 16;
-const NO_RECENT: Recent = Recent { address: std::ptr::null(), copy: std::ptr::null(), id: layout::NO_NAME };
+const NO_RECENT: Recent = Recent { address: core::ptr::null(), copy: core::ptr::null(), id: layout::NO_NAME };
 
-const NOWHERE: Part =
-    Part { chunk: std::ptr::null_mut(), cursor: std::ptr::null_mut(), end: std::ptr::null_mut() };
-
-thread_local! {
-    // Constant and without a destructor: reaching it costs one call and no check.
-    static THREAD: UnsafeCell<Thread> = const {
-        UnsafeCell::new(Thread {
-            part: NOWHERE,
-            next_chunk: FIRST_CHUNK,
-            next_id: 0,
-            recent: [NO_RECENT; RECENT],
-            known: std::ptr::null_mut(),
-            known_size: 0,
-            known_count: 0,
-            busy: false,
-        })
-    };
+/// Every thread there is, under the lock. That a thread has ended is not noticed when it does:
+/// that would take a key of the program's, and memory of it. It is asked for when there are twice
+/// as many as the last time.
+pub(crate) struct Threads {
+    first: *mut Thread,
+    ended: *mut Thread,
+    count: usize,
+    ask_at: usize,
 }
 
-/// Does `work` with this thread's state.
+const FIRST_ASK: usize = 64;
+
+/// This thread's state, for an event that [`Thread::record`] ends; None where it is not the
+/// common case.
 #[inline(always)]
-pub(crate) fn with(work: impl FnOnce(&mut Thread)) {
-    THREAD.with(|thread| {
-        // SAFETY: nothing `work` does calls `with` again: it calls no code of the
-        // program's, and allocation hooks are held off by `busy`.
-        let thread = unsafe { &mut *thread.get() };
-        if !thread.busy {
-            work(thread);
-        }
-    });
+pub(crate) fn begin_event() -> Option<&'static mut Thread> {
+    // SAFETY: null, or this thread's own, which lives as long as the thread.
+    let thread = unsafe { tls::get().as_mut() }?;
+    if thread.busy {
+        return None;
+    }
+    thread.enter();
+    Some(thread)
 }
 
-/// In the child of a fork.
-pub(crate) fn forget() {
-    THREAD.with(|thread| {
-        // SAFETY: called between events, by the only thread there is.
-        let thread = unsafe { &mut *thread.get() };
-        thread.part = NOWHERE;
-        thread.next_chunk = FIRST_CHUNK;
-        thread.next_id = 0;
-        thread.clear_known();
+/// The same, whatever it takes; None when the event is left out, which is counted.
+#[inline(never)]
+pub(crate) fn begin_event_anyway() -> Option<&'static mut Thread> {
+    let mut place = tls::get();
+    if place.is_null() {
+        place = introduce();
+    }
+    // SAFETY: as above.
+    let Some(thread) = (unsafe { place.as_mut() }) else {
+        file::count(header::DROPPED);
+        return None;
+    };
+    if thread.busy {
+        file::count(header::INTERRUPTED);
+        return None;
+    }
+    thread.enter();
+    Some(thread)
+}
+
+/// A place for a thread that comes for the first time; null when there is none.
+#[cold]
+#[inline(never)]
+fn introduce() -> *mut Thread {
+    let Some(state) = state() else { return core::ptr::null_mut() };
+    if state.phase.load(Ordering::Acquire) == phase::OFF {
+        return core::ptr::null_mut();
+    }
+    let place = state.alone(|state, guarded| {
+        if !file::ready(state, guarded) {
+            return None;
+        }
+        let place = match guarded.threads.of_the_ended() {
+            Some(place) => place,
+            None => guarded.cleared.take(size_of::<Thread>(), AfterFork::Cleared)?.cast(),
+        };
+        // SAFETY: nobody else's; all zero, or left by a thread that is gone.
+        unsafe { guarded.threads.add(&mut *place) };
+        Some(place)
     });
+    let place = place.unwrap_or(core::ptr::null_mut());
+    tls::set(place);
+    place
+}
+
+impl Threads {
+    fn of_the_ended(&mut self) -> Option<*mut Thread> {
+        if self.ended.is_null() && self.count >= self.ask_at.max(FIRST_ASK) {
+            self.ask();
+        }
+        // SAFETY: null, or a thread's place that nobody uses.
+        let next = unsafe { self.ended.as_ref() }?.next;
+        Some(core::mem::replace(&mut self.ended, next))
+    }
+
+    fn add(&mut self, thread: &mut Thread) {
+        thread.id = sys::thread_id();
+        thread.process = sys::process_id();
+        thread.next_id = u64::from(thread.id) << 32;
+        thread.next_chunk = FIRST_CHUNK;
+        thread.busy = false;
+        thread.next = self.first;
+        self.first = thread;
+        self.count += 1;
+        if thread.part.room() > WORTH_TAKING_OVER {
+            let words = [layout::first_word(layout::kind::THREAD, 0), u64::from(thread.id)];
+            // SAFETY: there is room.
+            unsafe { file::write_words(&mut thread.part, &words) };
+        } else {
+            file::retire(core::mem::replace(&mut thread.part, Part::NOWHERE));
+        }
+    }
+
+    /// Finds those that are gone.
+    fn ask(&mut self) {
+        let here = sys::process_id();
+        let mut link = &raw mut self.first;
+        // SAFETY: places of threads, each with the next one's address, under the lock.
+        unsafe {
+            while let Some(thread) = (*link).as_mut() {
+                if thread.process == here && sys::thread_is_gone(thread.id) {
+                    *link = thread.next;
+                    thread.next = self.ended;
+                    self.ended = thread;
+                    self.count -= 1;
+                } else {
+                    link = &raw mut thread.next;
+                }
+            }
+        }
+        self.ask_at = self.count * 2;
+    }
 }
 
 impl Thread {
     #[inline(always)]
     pub(crate) fn now(&self) -> u64 {
-        clock::ticks().wrapping_sub(file::base_ticks())
+        clock::ticks().wrapping_sub(clock::base())
     }
 
-    /// Room for the longest record, or None when there is none to be had.
     #[inline(always)]
-    fn room(&mut self) -> bool {
-        if (self.part.end as usize).wrapping_sub(self.part.cursor as usize) >= LONGEST {
-            return true;
-        }
-        self.move_on()
+    fn enter(&mut self) {
+        self.busy = true;
+        compiler_fence(Ordering::SeqCst);
     }
 
-    /// Writes a record of `N` words.
+    /// Ends the event without a record.
+    #[inline(always)]
+    pub(crate) fn leave(&mut self) {
+        compiler_fence(Ordering::SeqCst);
+        self.busy = false;
+    }
+
+    /// Writes a record of `N` words, which ends the event.
     #[inline(always)]
     pub(crate) fn record<const N: usize>(&mut self, words: [u64; N]) {
-        if self.room() {
-            // SAFETY: `room` has made sure of the longest record.
+        if self.part.room() < LONGEST {
+            return self.record_elsewhere(words);
+        }
+        // SAFETY: there is room for the longest record.
+        unsafe { file::write_words(&mut self.part, &words) };
+        self.leave();
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn record_elsewhere<const N: usize>(&mut self, words: [u64; N]) {
+        if self.move_on() {
+            // SAFETY: a new chunk has room for the longest record.
             unsafe { file::write_words(&mut self.part, &words) };
         } else {
-            file::count_dropped();
+            file::count(header::DROPPED);
         }
+        self.leave();
     }
 
     /// Takes a new chunk.
     #[cold]
     #[inline(never)]
     fn move_on(&mut self) -> bool {
-        self.slowly(|thread| {
-            // SAFETY: plain C functions.
-            let id = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
-            watch_for_exit();
-            if thread.next_id == 0 {
-                thread.next_id = u64::from(id) << 32 | 1;
-            }
-            let part = LOCK.with(|| file::take_part(id, thread.next_chunk, LONGEST))?;
-            thread.part = part;
-            thread.next_chunk = (thread.next_chunk * 4).min(LARGEST_CHUNK);
-            Some(())
-        })
-        .is_some()
+        let Some(state) = state() else { return false };
+        if state.phase.load(Ordering::Acquire) == phase::OFF {
+            return false;
+        }
+        state.alone(|state, guarded| self.move_on_locked(state, guarded)).is_some()
+    }
+
+    fn move_on_locked(&mut self, state: &'static State, guarded: &mut Guarded) -> Option<()> {
+        if !file::ready(state, guarded) {
+            return None;
+        }
+        if self.id == 0 {
+            // The child of a fork: here it is new. Inside an event it stays.
+            guarded.threads.add(self);
+            self.busy = true;
+        }
+        let wanted = self.next_chunk.min(file::largest_chunk(guarded));
+        let part = file::take_event_chunk(state, guarded, self.id, wanted)?;
+        file::retire(core::mem::replace(&mut self.part, part));
+        self.next_chunk = (self.next_chunk * 4).min(LARGEST_CHUNK);
+        Some(())
     }
 
     /// An id for a start/end range that no other thread gives out.
     pub(crate) fn range_id(&mut self) -> u64 {
-        if self.next_id == 0 && !self.room() {
+        if self.id == 0 && !self.move_on() {
             return 0;
         }
         self.next_id += 1;
         self.next_id
     }
 
+    /// The number of a name given as a C string, if it is one of the latest.
+    ///
+    /// # Safety
+    /// `given` is null or a C string.
+    #[inline(always)]
+    pub(crate) unsafe fn recent_name(&mut self, given: *const c_char) -> Option<u32> {
+        // SAFETY: less than the number of entries.
+        let recent = unsafe { self.recent.get_unchecked(place_of(given)) };
+        // SAFETY: a recent address is not null; both texts end in a zero, ours with room behind.
+        let same =
+            recent.address == given && !given.is_null() && unsafe { text::same(given.cast(), recent.copy) };
+        same.then_some(recent.id)
+    }
+
     /// The number of a name given as a C string.
     ///
     /// # Safety
-    /// `text` is null or a C string.
-    #[inline(always)]
-    pub(crate) unsafe fn c_name(&mut self, text: *const c_char) -> u32 {
-        let at = (text as usize >> 3) % RECENT;
-        let recent = self.recent[at];
-        // SAFETY: a recent address is not null; both texts end in a zero.
-        if recent.address == text && !text.is_null() && unsafe { libc::strcmp(text, recent.copy) } == 0 {
-            return recent.id;
-        }
+    /// `given` is null or a C string.
+    pub(crate) unsafe fn c_name(&mut self, given: *const c_char) -> u32 {
         // SAFETY: as stated.
-        let given = unsafe { names::ascii(text) };
-        let hash = hash(given);
-        match self.find(given, hash) {
-            Some(known) => {
-                if !text.is_null() {
-                    self.recent[at] = Recent { address: text, copy: known.bytes.cast(), id: known.id };
-                }
-                known.id
-            }
-            None => self.new_name(given, hash),
-        }
+        let Some(entry) = entry_of(unsafe { text::ascii(given) }) else { return layout::LOST };
+        let latest = match entry.whole_text() {
+            Some(copy) if !given.is_null() => Recent { address: given, copy, id: entry.id() },
+            _ => NO_RECENT,
+        };
+        // SAFETY: less than the number of entries.
+        unsafe { *self.recent.get_unchecked_mut(place_of(given)) = latest };
+        entry.id()
     }
 
-    /// The number of a name; [`layout::NO_NAME`] when it cannot be written down.
-    #[inline(always)]
+    /// The number of a name; [`layout::LOST`] when it cannot be written down.
     pub(crate) fn name(&mut self, given: Given<'_>) -> u32 {
-        let hash = hash(given);
-        match self.find(given, hash) {
-            Some(known) => known.id,
-            None => self.new_name(given, hash),
-        }
-    }
-
-    /// A name this thread has asked before.
-    #[inline(always)]
-    fn find(&self, given: Given<'_>, hash: u64) -> Option<Known> {
-        if self.known_size == 0 {
-            return None;
-        }
-        let mask = self.known_size - 1;
-        let mut at = hash as usize & mask;
-        loop {
-            // SAFETY: `at` is masked to the table, which is never full.
-            let known = unsafe { *self.known.add(at) };
-            if known.id == layout::NO_NAME {
-                return None;
-            }
-            if known.hash == hash && known.length as usize == given.bytes.len() {
-                // SAFETY: the copy lives for ever and has that length.
-                let copy = unsafe { std::slice::from_raw_parts(known.bytes, given.bytes.len()) };
-                if copy == given.bytes {
-                    return Some(known);
-                }
-            }
-            at = (at + 1) & mask;
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn new_name(&mut self, given: Given<'_>, hash: u64) -> u32 {
-        self.slowly(|thread| {
-            watch_for_exit();
-            let names::Interned { id, copy } = names::intern(given)?;
-            if copy == given.bytes {
-                thread.remember(Known { hash, bytes: copy.as_ptr(), length: copy.len() as u32, id });
-            }
-            Some(id)
-        })
-        .unwrap_or(layout::NO_NAME)
-    }
-
-    fn remember(&mut self, known: Known) {
-        if (self.known_count + 1) * 2 > self.known_size {
-            let size = (self.known_size * 4).max(64);
-            let mut larger =
-                vec![Known { hash: 0, bytes: std::ptr::null(), length: 0, id: layout::NO_NAME }; size];
-            for old in self.table().iter().filter(|old| old.id != layout::NO_NAME) {
-                insert(&mut larger, *old);
-            }
-            self.free_known();
-            self.known = Box::leak(larger.into_boxed_slice()).as_mut_ptr();
-            self.known_size = size;
-        }
-        insert(self.table(), known);
-        self.known_count += 1;
-    }
-
-    fn table(&mut self) -> &mut [Known] {
-        if self.known.is_null() {
-            return &mut [];
-        }
-        // SAFETY: `known` has `known_size` entries, ours alone.
-        unsafe { std::slice::from_raw_parts_mut(self.known, self.known_size) }
-    }
-
-    fn clear_known(&mut self) {
-        self.recent = [NO_RECENT; RECENT];
-        for known in self.table() {
-            known.id = layout::NO_NAME;
-        }
-        self.known_count = 0;
-    }
-
-    fn free_known(&mut self) {
-        self.recent = [NO_RECENT; RECENT];
-        if !self.known.is_null() {
-            // SAFETY: it was leaked from a boxed slice of this length.
-            drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(self.known, self.known_size)) });
-        }
-        self.known = std::ptr::null_mut();
-        self.known_size = 0;
-        self.known_count = 0;
-    }
-
-    /// Does what may allocate or lock; a panic in there counts as a failure.
-    fn slowly<T>(&mut self, work: impl FnOnce(&mut Self) -> Option<T>) -> Option<T> {
-        self.busy = true;
-        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| work(self)));
-        self.busy = false;
-        result.ok().flatten()
+        entry_of(given).map_or(layout::LOST, Entry::id)
     }
 }
 
-fn insert(table: &mut [Known], known: Known) {
-    let mask = table.len() - 1;
-    let mut at = known.hash as usize & mask;
-    while table[at].id != layout::NO_NAME {
-        at = (at + 1) & mask;
-    }
-    table[at] = known;
-}
-
-/// Fast and good enough: eight bytes at a time, mixed by multiplication.
 #[inline(always)]
-fn hash(given: Given<'_>) -> u64 {
-    const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut hash = given.bytes.len() as u64 ^ u64::from(given.flags) << 32;
-    let (words, rest) = given.bytes.as_chunks::<8>();
-    for word in words {
-        hash = (hash ^ u64::from_ne_bytes(*word)).wrapping_mul(MIX);
-        hash ^= hash >> 29;
-    }
-    if !rest.is_empty() {
-        let mut last = 0;
-        for byte in rest {
-            last = last << 8 | u64::from(*byte);
-        }
-        hash = (hash ^ last).wrapping_mul(MIX);
-        hash ^= hash >> 29;
-    }
-    hash ^ hash >> 32
+fn place_of(address: *const c_char) -> usize {
+    (address as usize >> 3) % RECENT
 }
 
-/// The key whose destructor tells us that a thread ends.
-static KEY: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(u32::MAX);
-static KEY_LOCK: Spin = Spin::new();
-
-fn watch_for_exit() {
-    use std::sync::atomic::Ordering;
-    if KEY.load(Ordering::Acquire) == u32::MAX {
-        KEY_LOCK.with(|| {
-            if KEY.load(Ordering::Acquire) == u32::MAX {
-                let mut key = 0;
-                // SAFETY: plain C call; the destructor lives as long as the library.
-                if unsafe { libc::pthread_key_create(&mut key, Some(thread_ends)) } == 0 {
-                    KEY.store(key, Ordering::Release);
-                }
-            }
-        });
-    }
-    let key = KEY.load(Ordering::Acquire);
-    if key != u32::MAX {
-        // SAFETY: the key exists; any non-null value makes the destructor run.
-        unsafe { libc::pthread_setspecific(key, std::ptr::without_provenance(1)) };
-    }
-}
-
-unsafe extern "C" fn thread_ends(_: *mut libc::c_void) {
-    THREAD.with(|thread| {
-        // SAFETY: the thread runs its destructors, not an event.
-        let thread = unsafe { &mut *thread.get() };
-        let part = std::mem::replace(&mut thread.part, NOWHERE);
-        thread.next_chunk = FIRST_CHUNK;
-        thread.slowly(|thread| {
-            if !part.chunk.is_null() {
-                LOCK.with(|| file::give_back(part));
-            }
-            thread.free_known();
-            Some(())
-        });
-    });
+#[inline(always)]
+fn entry_of(given: Given<'_>) -> Option<&'static Entry> {
+    names::known(given).or_else(|| names::enter(given))
 }

@@ -36,6 +36,34 @@ pub(super) fn descendants() -> Vec<Descendant> {
     found
 }
 
+/// Descendants whose root directory or mounts are not ours, with their names. Cheap enough to be
+/// asked often: only descendants are looked at.
+pub(crate) fn with_own_root() -> Vec<(u32, String)> {
+    let world = |pid: u32| {
+        let link = |name: &str| fs::read_link(format!("/proc/{pid}/{name}")).ok();
+        Some((link("root")?, link("ns/mnt")?))
+    };
+    let Some(ours) = world(std::process::id()) else { return Vec::new() };
+    let mut found = Vec::new();
+    let mut queue = vec![std::process::id()];
+    while let Some(pid) = queue.pop() {
+        let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+        for child in children.flat_map(|list| numbers(&list)) {
+            queue.push(child);
+            if world(child).is_some_and(|theirs| theirs != ours) {
+                let name = fs::read_to_string(format!("/proc/{child}/comm")).unwrap_or_default();
+                found.push((child, name.trim_end().to_owned()));
+            }
+        }
+    }
+    found
+}
+
+fn numbers(list: &str) -> Vec<u32> {
+    list.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect()
+}
+
 pub(super) fn signal_all(found: &[Descendant], signal: Signal) {
     for descendant in found {
         if let Some(pid) = Pid::from_raw(descendant.pid) {

@@ -22,6 +22,7 @@ fn timespec(time: std::time::Duration) -> rustix::event::Timespec {
     rustix::event::Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() }
 }
 
+pub(crate) use descendants::with_own_root;
 pub use guardian::{GUARDIAN_ARGUMENT, guardian_main};
 pub use input::is_used_up;
 pub use protocol::{Ending, Leftover, Usage};

@@ -116,10 +116,11 @@ const USED_UP: &str = "the workload's input is a pipe, and an earlier pass has r
      hint: give it as a file (`< FILE`), which every pass reads from its beginning";
 
 /// Variables that mean something only during the pass.
-const OURS: [&str; 5] = [
+const OURS: [&str; 6] = [
     "TMPDIR",
     "NVTX_INJECTION64_PATH",
     "CUDA_INJECTION64_PATH",
+    "RANGEFINDER_NOTES",
     "RANGEFINDER_TRACE_DIR",
     "RANGEFINDER_CUPTI",
 ];

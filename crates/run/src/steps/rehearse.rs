@@ -9,9 +9,12 @@ use super::pass::{Order, carry_out};
 use crate::config::Enable;
 use crate::process::{Finished, Reason, SuperviseError};
 use crate::provenance::Gpus;
-use crate::rehearsal::{Inventory, locate_cupti, place_tracer, read_and_trim, tracer_variables};
+use crate::rehearsal::{Inventory, locate_cupti, read_and_trim, tracer_variables};
 use crate::rundir::WriteError;
+use crate::tracer_place::{PlacedTracer, place_tracer};
+use crate::unseen::Watch;
 use crate::workload::tmpdir;
+use tracefile::Note;
 
 const PASS: &str = "rehearsal";
 const SECOND_PASS: &str = "rehearsal-2";
@@ -24,7 +27,7 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
         let why = "`rehearsal.enable=false`".to_owned();
         return Ok(StepResult::Skipped { why, asked_for: false });
     }
-    let finished = match rehearse(run, PASS, context) {
+    let (finished, unseen) = match rehearse(run, PASS, context) {
         Ok(finished) => finished,
         Err(RunError::Supervise(error)) if !matches!(error, SuperviseError::Log { .. }) => {
             return Ok(StepResult::Failed { why: error.to_string(), asked_for: false });
@@ -37,9 +40,15 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
             run.known_hashes.insert(format!("workload/{PASS}/{log}"), hash.clone());
         }
     }
+    let seen = read_traces(run, PASS, unseen, context)?;
     // What a blind observer did not see may well have been there.
-    run.inventory = read_traces(run, PASS, context)?.filter(|_| !run.blind);
-    Ok(judge(run, &finished))
+    run.blind |= seen.as_ref().is_some_and(|seen| seen.is_empty() && !seen.is_complete());
+    if run.blind {
+        let result = judge(run, &finished, seen.as_ref());
+        return Ok(result);
+    }
+    run.inventory = seen;
+    Ok(judge(run, &finished, run.inventory.as_ref()))
 }
 
 /// A second look at a workload that counts differently under a tool. None when it did not
@@ -59,8 +68,8 @@ fn again(
     context: &mut Context<'_>,
 ) -> Result<Option<Inventory>, RunError> {
     match rehearse(run, pass, context) {
-        Ok(finished) if finished.ended_by_us.is_none() && finished.ending.success() => {
-            let seen = read_traces(run, pass, context)?;
+        Ok((finished, unseen)) if finished.ended_by_us.is_none() && finished.ending.success() => {
+            let seen = read_traces(run, pass, unseen, context)?;
             Ok(seen.filter(|inventory| !inventory.is_empty()))
         }
         Ok(_) => Ok(None),
@@ -72,8 +81,12 @@ fn again(
     }
 }
 
-/// Runs the workload with the tracer in it.
-fn rehearse(run: &mut Run, pass: &'static str, context: &mut Context<'_>) -> Result<Finished, RunError> {
+/// Runs the workload with the tracer in it; also which processes it could not record.
+fn rehearse(
+    run: &mut Run,
+    pass: &'static str,
+    context: &mut Context<'_>,
+) -> Result<(Finished, Vec<Note>), RunError> {
     let relative = format!("workload/{pass}");
     set_aside(&run.files.path(&relative))?;
     set_aside(&run.files.path(pass))?;
@@ -81,14 +94,12 @@ fn rehearse(run: &mut Run, pass: &'static str, context: &mut Context<'_>) -> Res
     let traces = run.files.folder(pass)?;
     let (tmpdir, link) = tmpdir(run.files.root())?;
     let mut variables = run.workload.variables_with_helper(pass, &folder, &tmpdir, None);
-    let library = put_tracer_in_place(run, &traces, &mut variables, context);
+    let tracer = put_tracer_in_place(run, &traces, &mut variables, context);
     let argv = run.workload.argv(&folder);
     let order = Order { linger: LINGER, ..Order::alone(pass, argv, variables, folder, link) };
-    let result = carry_out(run, order, context);
-    if let Some(library) = library {
-        let _ = std::fs::remove_file(library);
-    }
-    result
+    let finished = carry_out(run, order, context)?;
+    let unseen = tracer.and_then(|(_, watch)| watch).map(Watch::end).unwrap_or_default();
+    Ok((finished, unseen))
 }
 
 /// Brings the tracer into the pass, unless another tool listens there already.
@@ -97,15 +108,15 @@ fn put_tracer_in_place(
     traces: &Path,
     variables: &mut Vec<(String, Option<String>)>,
     context: &mut Context<'_>,
-) -> Option<PathBuf> {
+) -> Option<(PlacedTracer, Option<Watch>)> {
     if run.workload.reserved_variables().iter().any(|name| name == "NVTX_INJECTION64_PATH") {
         let text = "another tool listens to NVTX in the workload: the rehearsal sees no ranges";
         run.warn(text.to_owned(), context);
         run.blind = true;
         return None;
     }
-    let library = match place_tracer(&run.files.path("tmp"), run.tracer) {
-        Ok(library) => library,
+    let placed = match place_tracer(&run.files.path("tmp"), run.tracer) {
+        Ok(placed) => placed,
         Err(error) => {
             run.warn(format!("the rehearsal sees no ranges: {error}"), context);
             run.blind = true;
@@ -114,7 +125,9 @@ fn put_tracer_in_place(
     };
     // First, so that what the user sets wins.
     let cupti = gpu_half(run, context);
-    let mut ours = tracer_variables(&library, traces, cupti.as_deref());
+    let watch = Watch::begin(&placed.library);
+    let notes = watch.as_ref().map(|watch| watch.socket.as_str());
+    let mut ours = tracer_variables(&placed.library, traces, cupti.as_deref(), notes);
     if run.resolved.config.rehearsal.graph_nodes {
         ours.push(("RANGEFINDER_GRAPH_NODES".to_owned(), Some("1".to_owned())));
     }
@@ -122,7 +135,7 @@ fn put_tracer_in_place(
         ours.push(("RANGEFINDER_ALL_CALLS".to_owned(), Some("1".to_owned())));
     }
     variables.splice(0..0, ours);
-    Some(library)
+    Some((placed, watch))
 }
 
 /// The libcupti for the tracer's GPU half, unless it is switched off or there is no GPU.
@@ -154,9 +167,15 @@ fn gpu_half(run: &mut Run, context: &mut Context<'_>) -> Option<PathBuf> {
 }
 
 /// The traces, and `ranges.json` beside them.
-fn read_traces(run: &mut Run, pass: &str, context: &mut Context<'_>) -> Result<Option<Inventory>, RunError> {
+fn read_traces(
+    run: &mut Run,
+    pass: &str,
+    unseen: Vec<Note>,
+    context: &mut Context<'_>,
+) -> Result<Option<Inventory>, RunError> {
     match read_and_trim(&run.files.path(pass)) {
-        Ok(inventory) => {
+        Ok(mut inventory) => {
+            inventory.add_unseen(unseen);
             for diagnostic in inventory.trace.diagnostics.iter().filter(|diagnostic| diagnostic.lost) {
                 run.warn(diagnostic.text.clone(), context);
             }
@@ -210,7 +229,7 @@ fn note_oddities(run: &mut Run, finished: &Finished, context: &mut Context<'_>) 
 }
 
 /// What the pass came to; a workload that failed outweighs a log that is cut.
-fn judge(run: &Run, finished: &Finished) -> StepResult {
+fn judge(run: &Run, finished: &Finished, seen: Option<&Inventory>) -> StepResult {
     let failed = |why: String| StepResult::Failed { why, asked_for: false };
     let killed = if finished.killed { ", and had to be killed" } else { "" };
     let log_errors: Vec<&str> = [&finished.stdout.log_error, &finished.stderr.log_error]
@@ -245,6 +264,6 @@ fn judge(run: &Run, finished: &Finished) -> StepResult {
                 finished.wall.as_secs_f64()
             ))),
         },
-        None => StepResult::Done(run.inventory.as_ref().map(Inventory::summary)),
+        None => StepResult::Done(seen.map(Inventory::summary)),
     }
 }

@@ -1,8 +1,10 @@
 //! Reads the files our tracer leaves, one a process.
 
 mod gpu;
+mod loss;
 
 pub use gpu::{CUPTI_NOT_LOADED, CUPTI_TAKEN};
+pub use loss::unseen;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -22,16 +24,22 @@ pub enum ReadError {
     File { path: PathBuf, source: tracefile::ReadError },
 }
 
-/// Reads every file into one trace. A file that cannot be read is an error; one
-/// that is damaged is read as far as it goes, and a diagnostic says so.
+/// Reads every file into one trace. One that is damaged is read as far as it goes, and one that
+/// cannot be read at all is left out: a diagnostic says so. When none can be read, that is an error.
 /// `written` is told how much of each file holds anything.
 pub fn read_tracer_files(paths: &[PathBuf], mut written: impl FnMut(&Path, u64)) -> Result<Trace, ReadError> {
     let mut trace = empty();
     for path in paths {
         let bytes = fs_err::read(path)?;
-        let used = read(&bytes, path, &mut trace)
-            .map_err(|source| ReadError::File { path: path.clone(), source })?;
-        written(path, used as u64);
+        match read(&bytes, path, &mut trace) {
+            Ok(used) => written(path, used as u64),
+            Err(source) if paths.len() == 1 => return Err(ReadError::File { path: path.clone(), source }),
+            Err(error) => {
+                let shown = path.file_name().unwrap_or_default().to_string_lossy();
+                trace.diagnostics.push(Diagnostic { text: format!("`{shown}` is {error}"), lost: true });
+                trace.ranges_missing = true;
+            }
+        }
     }
     Ok(finished(trace))
 }
@@ -91,8 +99,10 @@ fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<usize, tracefile
     trace.say_too_deep(too_deep);
     let shown = path.file_name().unwrap_or_default().to_string_lossy();
     let mut say = |text: String, lost| trace.diagnostics.push(Diagnostic { text, lost });
-    if file.header.dropped > 0 {
-        say(format!("{shown}: {} events found no place and were not recorded", file.header.dropped), true);
+    let told = loss::told(&file.header);
+    let missing = !told.is_empty() || damage != tracefile::Damage::default();
+    for text in told {
+        say(text, true);
     }
     if damage.broken_chunks > 0 {
         say(format!("{shown}: {} chunks break off in the middle", damage.broken_chunks), true);
@@ -103,6 +113,7 @@ fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<usize, tracefile
     if unbalanced > 0 {
         say(format!("{shown}: {unbalanced} pops had no push before them"), false);
     }
+    trace.ranges_missing |= missing;
     Ok(file.written())
 }
 

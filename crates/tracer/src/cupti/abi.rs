@@ -1,6 +1,8 @@
 //! CUPTI's functions, as far as they are used.
 
-use std::ffi::{c_char, c_void};
+use core::ffi::{CStr, c_char, c_void};
+
+use crate::weak;
 
 pub(crate) type Request = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
 pub(crate) type Complete = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
@@ -49,11 +51,11 @@ impl Cupti {
     pub(crate) unsafe fn of(library: *mut c_void) -> Option<Self> {
         /// # Safety
         /// `F` is the type of the function of that name.
-        unsafe fn find<F: Copy>(library: *mut c_void, name: &std::ffi::CStr) -> Option<F> {
+        unsafe fn find<F: Copy>(library: *mut c_void, name: &CStr) -> Option<F> {
             // SAFETY: a loaded library and a C string.
-            let found = unsafe { libc::dlsym(library, name.as_ptr()) };
+            let found = unsafe { weak::dlsym()?(library, name.as_ptr()) };
             // SAFETY: function pointers are as large as data pointers here.
-            (!found.is_null()).then(|| unsafe { std::mem::transmute_copy::<*mut c_void, F>(&found) })
+            (!found.is_null()).then(|| unsafe { core::mem::transmute_copy::<*mut c_void, F>(&found) })
         }
         // SAFETY: the types are those of CUPTI's headers.
         unsafe {

@@ -78,16 +78,23 @@ const DRIVER_MATTERS: [&str; 10] = [
 ];
 
 /// A call of the runtime, `cudaLaunchKernel_v7000`.
-pub(crate) fn runtime_call_matters(name: &str) -> bool {
-    let name = name.strip_prefix("cuda").unwrap_or(name);
-    MATTER.iter().any(|start| name.starts_with(start)) || name.contains("FuncSetAttribute")
+pub(crate) fn runtime_call_matters(name: &[u8]) -> bool {
+    let name = name.strip_prefix(b"cuda").unwrap_or(name);
+    starts(name, &MATTER) || contains(name, b"FuncSetAttribute")
 }
 
 /// A call of the driver, `cuLaunchKernel`. The runtime makes them, too.
-pub(crate) fn driver_call_matters(name: &str) -> bool {
-    let name = name.strip_prefix("cu").unwrap_or(name);
-    let starts = |list: &[&str]| list.iter().any(|start| name.starts_with(start));
+pub(crate) fn driver_call_matters(name: &[u8]) -> bool {
+    let name = name.strip_prefix(b"cu").unwrap_or(name);
     // Asked with every launch, and harmless.
-    let asks = name.starts_with("KernelGet") || name.starts_with("LibraryGet");
-    starts(&DRIVER_MATTERS) || name.contains("Synchronize") || !asks && !starts(&REPLAYED)
+    let asks = starts(name, &["KernelGet", "LibraryGet"]);
+    starts(name, &DRIVER_MATTERS) || contains(name, b"Synchronize") || !asks && !starts(name, &REPLAYED)
+}
+
+fn starts(name: &[u8], list: &[&str]) -> bool {
+    list.iter().any(|start| name.starts_with(start.as_bytes()))
+}
+
+fn contains(name: &[u8], part: &[u8]) -> bool {
+    name.windows(part.len()).any(|window| window == part)
 }

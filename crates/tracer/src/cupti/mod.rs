@@ -10,73 +10,85 @@ mod at;
 mod calls;
 mod records;
 
-use std::ffi::{CString, c_void};
-use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use abi::{Cupti, FLUSH_FORCED, SUCCESS, THREAD_ID_OF_THE_SYSTEM, activity};
 use tracefile::layout::stopped;
 
-use crate::spin::Spin;
+use crate::lock::Lock;
+use crate::memory::{self, AfterFork};
+use crate::state::state;
+use crate::{environment, sys, weak};
 
 /// CUPTI fills one of these after the other.
 const BUFFER: usize = 4 << 20;
 /// More than this much memory is not taken: CUPTI drops records then, and counts them.
 const MOST_BUFFERS: u64 = 64;
 /// What is older than this is in the file, whatever becomes of the process.
-const FLUSH_PERIOD: std::time::Duration = std::time::Duration::from_millis(500);
+const FLUSH_PERIOD_NS: u64 = 500_000_000;
 /// CUPTI has some hundreds of functions of each kind.
 const MOST_CALLS: u32 = 2000;
 
-static STATE: AtomicU32 = AtomicU32::new(OFF);
+/// What is cleared in the child of a fork: CUDA does not live on there, and a program that comes
+/// to CUDA only there starts anew. All zero is off.
+pub(crate) struct Gpu {
+    phase: AtomicU32,
+    /// Held while CUPTI is asked for what it has.
+    flushing: Lock,
+    /// Buffers nobody uses: each begins with the address of the next.
+    free: AtomicPtr<u8>,
+    free_lock: Lock,
+    buffers: AtomicU64,
+    writer: records::Shared,
+}
+
 const OFF: u32 = 0;
 const ON: u32 = 1;
-/// The child of a fork: CUDA does not live on there.
-const FORKED: u32 = 2;
 /// The process ends, or somebody else needs CUPTI.
-const DONE: u32 = 3;
+const DONE: u32 = 2;
 
-/// Held while CUPTI is asked for what it has.
-static FLUSHING: Spin = Spin::new();
+static CUPTI: AtomicPtr<Cupti> = AtomicPtr::new(core::ptr::null_mut());
 
-static CUPTI: AtomicPtr<Cupti> = AtomicPtr::new(std::ptr::null_mut());
+/// The functions of the library that is loaded, found once.
+struct Functions(core::cell::UnsafeCell<core::mem::MaybeUninit<Cupti>>);
+// SAFETY: written once, before [`CUPTI`] says where they are.
+unsafe impl Sync for Functions {}
+static FUNCTIONS: Functions = Functions(core::cell::UnsafeCell::new(core::mem::MaybeUninit::uninit()));
 
-/// Buffers nobody uses: each begins with the address of the next.
-static FREE: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
-static FREE_LOCK: Spin = Spin::new();
-static BUFFERS: AtomicU64 = AtomicU64::new(0);
+fn gpu() -> Option<&'static Gpu> {
+    state().map(|state| &state.gpu)
+}
 
 /// Starts recording, if a library is named. Called inside `cuInit`.
-pub(crate) fn start() -> bool {
-    let Some(path) = std::env::var_os("RANGEFINDER_CUPTI").filter(|path| !path.is_empty()) else {
-        return false;
-    };
-    if STATE.compare_exchange(OFF, ON, Ordering::AcqRel, Ordering::Relaxed).is_err() {
-        return false;
+pub(crate) fn start() {
+    let (Some(gpu), Some(path)) = (gpu(), environment::variable(b"RANGEFINDER_CUPTI")) else { return };
+    if gpu.phase.compare_exchange(OFF, ON, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+        return;
     }
-    match attach(&path) {
-        Ok(()) => true,
-        Err(why) => {
-            STATE.store(OFF, Ordering::Release);
-            records::stop(why);
-            false
-        }
+    if let Err(why) = attach(path) {
+        gpu.phase.store(OFF, Ordering::Release);
+        records::stop(why);
     }
 }
 
-fn attach(path: &std::ffi::OsStr) -> Result<(), u64> {
-    let path = CString::new(path.as_encoded_bytes()).map_err(|_| stopped::NO_LIBRARY)?;
-    // SAFETY: a C string.
-    let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+fn attach(path: &'static [u8]) -> Result<(), u64> {
+    const RTLD_NOW: i32 = 2;
+    let dlopen = weak::dlopen().ok_or(stopped::NO_LIBRARY)?;
+    // SAFETY: a value of the environment ends in a zero.
+    let library = unsafe { dlopen(path.as_ptr().cast(), RTLD_NOW) };
     if library.is_null() {
         return Err(stopped::NO_LIBRARY);
     }
     // SAFETY: it is CUPTI, or has none of its functions.
     let cupti = unsafe { Cupti::of(library) }.ok_or(stopped::NO_LIBRARY)?;
-    CUPTI.store(Box::leak(Box::new(cupti)), Ordering::Release);
+    // SAFETY: only one thread of a process comes here; a forked child writes the same again.
+    unsafe { FUNCTIONS.0.get().write(core::mem::MaybeUninit::new(cupti)) };
+    CUPTI.store(FUNCTIONS.0.get().cast(), Ordering::Release);
     // SAFETY: CUPTI's own functions, called as its documentation says.
     unsafe {
         // Who cannot make room for another has no business here.
-        if !aside::watch(cupti.subscribe.unwrap_or(std::ptr::null_mut())) {
+        if !aside::watch(cupti.subscribe.unwrap_or(core::ptr::null_mut())) {
             return Err(stopped::NO_WAY_OUT);
         }
         if let Some(set) = cupti.set_thread_id_type {
@@ -85,7 +97,7 @@ fn attach(path: &std::ffi::OsStr) -> Result<(), u64> {
         if (cupti.register_callbacks)(request, complete) != SUCCESS {
             return Err(stopped::REFUSED);
         }
-        let nodes = std::env::var_os("RANGEFINDER_GRAPH_NODES").is_some_and(|value| value == "1");
+        let nodes = environment::is_on(b"RANGEFINDER_GRAPH_NODES");
         let wanted = |kind: &u32| match *kind {
             activity::GRAPH_TRACE => !nodes,
             // Measured on an H200: each costs as much as kernels and launches together, or more.
@@ -99,7 +111,9 @@ fn attach(path: &std::ffi::OsStr) -> Result<(), u64> {
             }
         }
         enable_calls(&cupti);
-        libc::atexit(at_exit);
+        if let Some(register) = weak::cxa_atexit() {
+            register(at_exit, core::ptr::null_mut(), core::ptr::null_mut());
+        }
     }
     records::clock();
     start_flushing();
@@ -117,30 +131,42 @@ const KINDS: [u32; 7] = [
 ];
 
 /// A thread of our own that asks CUPTI for what is complete; CUPTI itself waits for a
-/// buffer to be full. It takes no signal that is meant for the program.
+/// buffer to be full. It takes no signal that is meant for the program, and nobody can cancel it.
+/// Without it the end of the process flushes.
 fn start_flushing() {
-    // SAFETY: plain C; the mask is put back as it was.
+    let Some(create) = weak::pthread_create() else { return };
+    let signals = sys::block_signals();
+    let mut thread = 0;
+    // SAFETY: the C library's own functions.
     unsafe {
-        let mut all: libc::sigset_t = std::mem::zeroed();
-        let mut before: libc::sigset_t = std::mem::zeroed();
-        libc::sigfillset(&mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
-        let started =
-            std::thread::Builder::new().name("rangefinder".to_owned()).stack_size(256 << 10).spawn(|| {
-                while STATE.load(Ordering::Acquire) == ON {
-                    std::thread::sleep(FLUSH_PERIOD);
-                    flush(0);
-                }
-            });
-        // Without it the end of the process flushes.
-        drop(started);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
+        if create(&mut thread, core::ptr::null(), keep_flushing, core::ptr::null_mut()) == 0
+            && let Some(detach) = weak::pthread_detach()
+        {
+            detach(thread);
+        }
     }
+    sys::restore_signals(signals);
+}
+
+unsafe extern "C" fn keep_flushing(_: *mut c_void) -> *mut c_void {
+    const PTHREAD_CANCEL_DISABLE: i32 = 1;
+    if let Some(set) = weak::pthread_setcancelstate() {
+        let mut before = 0;
+        // SAFETY: the C library's own function.
+        unsafe { set(PTHREAD_CANCEL_DISABLE, &mut before) };
+    }
+    sys::name_thread(c"rangefinder");
+    while gpu().is_some_and(|gpu| gpu.phase.load(Ordering::Acquire) == ON) {
+        sys::sleep(FLUSH_PERIOD_NS);
+        flush(0);
+    }
+    core::ptr::null_mut()
 }
 
 fn flush(flags: u32) {
-    FLUSHING.with(|| {
-        if STATE.load(Ordering::Acquire) == ON
+    let Some(gpu) = gpu() else { return };
+    gpu.flushing.with_signals(|| {
+        if gpu.phase.load(Ordering::Acquire) == ON
             && let Some(cupti) = cupti()
         {
             // SAFETY: CUPTI lives as long as the process.
@@ -151,9 +177,10 @@ fn flush(flags: u32) {
 
 /// Leaves CUPTI to somebody else.
 fn step_aside() {
+    let Some(gpu) = gpu() else { return };
     flush(FLUSH_FORCED);
-    FLUSHING.with(|| {
-        if STATE.compare_exchange(ON, DONE, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+    gpu.flushing.with_signals(|| {
+        if gpu.phase.compare_exchange(ON, DONE, Ordering::AcqRel, Ordering::Relaxed).is_err() {
             return;
         }
         if let Some(cupti) = cupti() {
@@ -173,7 +200,7 @@ fn step_aside() {
 
 /// Everything, at its price.
 fn all_calls() -> bool {
-    std::env::var_os("RANGEFINDER_ALL_CALLS").is_some_and(|value| value == "1")
+    environment::is_on(b"RANGEFINDER_ALL_CALLS")
 }
 
 /// # Safety
@@ -195,7 +222,8 @@ unsafe fn enable_calls(cupti: &Cupti) {
                 }
                 Some(enable) => {
                     for id in 1..MOST_CALLS {
-                        if records::call_name(cupti, domain, id).is_some_and(|name| matters(&name)) {
+                        if records::call_name(cupti, domain, id).is_some_and(|name| matters(name.to_bytes()))
+                        {
                             enable(id, 1);
                         }
                     }
@@ -223,63 +251,49 @@ unsafe extern "C" fn request(buffer: *mut *mut u8, size: *mut usize, most_record
 
 /// CUPTI has filled one.
 unsafe extern "C" fn complete(context: *mut c_void, stream: u32, buffer: *mut u8, _: usize, valid: usize) {
-    if STATE.load(Ordering::Acquire) == ON
+    if gpu().is_some_and(|gpu| gpu.phase.load(Ordering::Acquire) == ON)
         && let Some(cupti) = cupti()
     {
-        // A panic must not cross into CUPTI.
-        let _ = std::panic::catch_unwind(|| {
-            // SAFETY: the buffer holds `valid` bytes of records.
-            unsafe { records::write(cupti, context, stream, buffer, valid) };
-        });
+        // SAFETY: the buffer holds `valid` bytes of records.
+        unsafe { records::write(cupti, context, stream, buffer, valid) };
     }
     give_buffer(buffer);
 }
 
 fn take_buffer() -> *mut u8 {
-    let free = FREE_LOCK.with(|| {
-        let first = FREE.load(Ordering::Relaxed);
+    let Some(gpu) = gpu() else { return core::ptr::null_mut() };
+    let free = gpu.free_lock.with(|| {
+        let first = gpu.free.load(Ordering::Relaxed);
         if !first.is_null() {
             // SAFETY: a free buffer begins with the next one's address.
-            FREE.store(unsafe { first.cast::<*mut u8>().read() }, Ordering::Relaxed);
+            gpu.free.store(unsafe { first.cast::<*mut u8>().read() }, Ordering::Relaxed);
         }
         first
     });
     if !free.is_null() {
         return free;
     }
-    if BUFFERS.fetch_add(1, Ordering::Relaxed) >= MOST_BUFFERS {
-        BUFFERS.fetch_sub(1, Ordering::Relaxed);
-        return std::ptr::null_mut();
+    if gpu.buffers.fetch_add(1, Ordering::Relaxed) >= MOST_BUFFERS {
+        gpu.buffers.fetch_sub(1, Ordering::Relaxed);
+        return core::ptr::null_mut();
     }
-    // SAFETY: plain C; malloc's memory is aligned for any record.
-    unsafe { libc::malloc(BUFFER).cast() }
+    memory::map(BUFFER, AfterFork::Kept).unwrap_or(core::ptr::null_mut())
 }
 
 fn give_buffer(buffer: *mut u8) {
-    if buffer.is_null() {
-        return;
-    }
-    FREE_LOCK.with(|| {
+    let Some(gpu) = gpu().filter(|_| !buffer.is_null()) else { return };
+    gpu.free_lock.with(|| {
         // SAFETY: it is ours, and at least a pointer long.
-        unsafe { buffer.cast::<*mut u8>().write(FREE.load(Ordering::Relaxed)) };
-        FREE.store(buffer, Ordering::Relaxed);
+        unsafe { buffer.cast::<*mut u8>().write(gpu.free.load(Ordering::Relaxed)) };
+        gpu.free.store(buffer, Ordering::Relaxed);
     });
 }
 
-/// In the child of a fork, whose parent's CUPTI thread does not exist.
-pub(crate) fn forget() {
-    if STATE.load(Ordering::Relaxed) == ON {
-        STATE.store(FORKED, Ordering::Relaxed);
-    }
-    FREE_LOCK.unlock();
-    FLUSHING.unlock();
-    records::forget();
-}
-
-extern "C" fn at_exit() {
+unsafe extern "C" fn at_exit(_: *mut c_void) {
+    let Some(gpu) = gpu() else { return };
     flush(FLUSH_FORCED);
-    FLUSHING.with(|| {
-        if STATE.compare_exchange(ON, DONE, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+    gpu.flushing.with_signals(|| {
+        if gpu.phase.compare_exchange(ON, DONE, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
             records::clock();
         }
     });

@@ -1,67 +1,96 @@
 //! CUPTI's records, written down short.
 
-use std::cell::UnsafeCell;
-use std::collections::HashMap;
-use std::ffi::{CStr, c_char, c_void};
+use core::cell::UnsafeCell;
+use core::ffi::{CStr, c_char, c_void};
 
-use tracefile::layout::{first_word, gpu};
+use tracefile::layout::{self, first_word, gpu, header};
 
 use super::abi::{Cupti, DRIVER_CALLS, RUNTIME_CALLS, SUCCESS, activity};
-use super::at;
-use crate::clock;
-use crate::file::{self, LOCK, Part};
-use crate::names::{self, Given};
-use crate::spin::Spin;
+use super::{MOST_CALLS, at};
+use crate::file::{self, Part};
+use crate::lock::Lock;
+use crate::memory::{AfterFork, Pool};
+use crate::names::{self, Entry};
+use crate::state::state;
+use crate::table::{Hashed, Table};
+use crate::text::{Given, ascii, mixed};
+use crate::{clock, weak};
 
 const CHUNK: usize = 256 << 10;
 /// The longest record, in words.
-const LONGEST: usize = 7;
-const BYTES_OF_LONGEST: usize = LONGEST * 8;
+const BYTES_OF_LONGEST: usize = 7 * 8;
+const MOST_DEVICES: u32 = 1024;
 
-/// Only under [`WRITING`].
+/// The writer and its lock. All zero is a writer that has written nothing.
+pub(crate) struct Shared {
+    lock: Lock,
+    writer: UnsafeCell<Writer>,
+}
+// SAFETY: the writer is only touched under its lock.
+unsafe impl Sync for Shared {}
+
 struct Writer {
-    part: Option<Part>,
-    launches: HashMap<Launch, u32>,
+    pool: Pool,
+    part: Part,
+    launches: Table<KnownLaunch>,
+    next_launch: u32,
     /// By the address at which CUPTI keeps it, which stays.
-    names: HashMap<usize, u32>,
-    /// By domain and number.
-    calls: HashMap<(u32, u32), u32>,
-    devices: Vec<u32>,
+    names: Table<KnownName>,
+    /// Numbers of the driver's and the runtime's functions' names; 0 is not asked yet.
+    calls: [[u32; MOST_CALLS as usize]; 2],
+    /// One bit for each that was seen.
+    devices: [u64; MOST_DEVICES as usize / 64],
 }
 
 /// A kernel and its shape.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Launch {
     name: u32,
     shape: [u32; 9],
 }
 
-struct Shared(UnsafeCell<Option<Writer>>);
-// SAFETY: only touched under WRITING.
-unsafe impl Sync for Shared {}
-
-static WRITER: Shared = Shared(UnsafeCell::new(None));
-static WRITING: Spin = Spin::new();
-
-fn with_writer<T>(work: impl FnOnce(&mut Writer) -> T) -> T {
-    WRITING.with(|| {
-        // SAFETY: we hold the lock.
-        let writer = unsafe { &mut *WRITER.0.get() };
-        work(writer.get_or_insert_with(|| Writer {
-            part: None,
-            launches: HashMap::new(),
-            names: HashMap::new(),
-            calls: HashMap::new(),
-            devices: Vec::new(),
-        }))
-    })
+struct KnownLaunch {
+    launch: Launch,
+    number: u32,
 }
 
-/// In the child of a fork. What another thread may have been writing is left alone.
-pub(super) fn forget() {
-    // SAFETY: no other thread exists.
-    unsafe { std::ptr::write(WRITER.0.get(), None) };
-    WRITING.unlock();
+impl Launch {
+    fn hash(&self) -> u64 {
+        let hash =
+            self.shape.iter().fold(u64::from(self.name), |hash, number| mixed(hash, u64::from(*number)));
+        hash ^ hash >> 32
+    }
+}
+
+impl Hashed for KnownLaunch {
+    fn hash(&self) -> u64 {
+        self.launch.hash()
+    }
+}
+
+struct KnownName {
+    address: usize,
+    id: u32,
+}
+
+fn hash_of_address(address: usize) -> u64 {
+    let hash = mixed(0, address as u64);
+    hash ^ hash >> 32
+}
+
+impl Hashed for KnownName {
+    fn hash(&self) -> u64 {
+        hash_of_address(self.address)
+    }
+}
+
+fn with_writer(work: impl FnOnce(&mut Writer)) {
+    let Some(state) = state() else { return };
+    let shared = &state.gpu.writer;
+    shared.lock.with(|| {
+        // SAFETY: we hold the lock.
+        work(unsafe { &mut *shared.writer.get() });
+    });
 }
 
 /// Records of a buffer, and how many CUPTI had no room for.
@@ -70,7 +99,7 @@ pub(super) fn forget() {
 /// `buffer` holds `valid` bytes of CUPTI's records.
 pub(super) unsafe fn write(cupti: &Cupti, context: *mut c_void, stream: u32, buffer: *mut u8, valid: usize) {
     with_writer(|writer| {
-        let mut record = std::ptr::null_mut();
+        let mut record = core::ptr::null_mut();
         // SAFETY: as stated; CUPTI finds the records itself.
         while unsafe { (cupti.next_record)(buffer, valid, &mut record) } == SUCCESS {
             let record = Record(record);
@@ -102,14 +131,14 @@ pub(super) fn stop(why: u64) {
 ///
 /// # Safety
 /// CUPTI is loaded.
-pub(super) unsafe fn call_name(cupti: &Cupti, domain: u32, id: u32) -> Option<String> {
-    let mut name: *const c_char = std::ptr::null();
+pub(super) unsafe fn call_name(cupti: &Cupti, domain: u32, id: u32) -> Option<&'static CStr> {
+    let mut name: *const c_char = core::ptr::null();
     // SAFETY: CUPTI gives a text of its own that stays.
     unsafe {
         if (cupti.callback_name)(domain, id, &mut name) != SUCCESS || name.is_null() {
             return None;
         }
-        Some(CStr::from_ptr(name).to_string_lossy().into_owned())
+        Some(CStr::from_ptr(name))
     }
 }
 
@@ -248,15 +277,7 @@ impl Writer {
         // SAFETY: as stated.
         unsafe {
             let id = record.u32(place::ID);
-            let name = match self.calls.get(&(domain, id)) {
-                Some(name) => *name,
-                None => {
-                    let text = call_name(cupti, domain, id).unwrap_or_default();
-                    let name = interned(text.as_bytes());
-                    self.calls.insert((domain, id), name);
-                    name
-                }
-            };
+            let name = self.call_number(cupti, domain, id);
             self.put([
                 first_word(gpu::CALL, u64::from(record.u32(place::CORRELATION))),
                 record.u64(place::START),
@@ -268,22 +289,48 @@ impl Writer {
     }
 
     /// # Safety
-    /// A text of CUPTI's, or null.
-    unsafe fn name(&mut self, text: *const c_char) -> u32 {
-        if let Some(name) = self.names.get(&(text as usize)) {
-            return *name;
+    /// CUPTI is loaded.
+    unsafe fn call_number(&mut self, cupti: &Cupti, domain: u32, id: u32) -> u32 {
+        let [of_driver, of_runtime] = &mut self.calls;
+        let known = if domain == RUNTIME_CALLS { of_runtime } else { of_driver };
+        if let Some(known) = known.get(id as usize).filter(|known| **known != 0) {
+            return *known;
         }
         // SAFETY: as stated.
-        let name = interned(unsafe { names::ascii(text) }.bytes);
-        self.names.insert(text as usize, name);
-        name
+        let name = unsafe { call_name(cupti, domain, id) };
+        let number = interned(name.map_or(&[], CStr::to_bytes));
+        if let Some(place) = known.get_mut(id as usize) {
+            *place = number;
+        }
+        number
+    }
+
+    /// # Safety
+    /// A text of CUPTI's, or null.
+    unsafe fn name(&mut self, text: *const c_char) -> u32 {
+        let address = text as usize;
+        let hash = hash_of_address(address);
+        if let Some(known) = self.names.find(hash, |known| known.address == address) {
+            return known.id;
+        }
+        // SAFETY: as stated.
+        let id = interned(unsafe { ascii(text) }.bytes);
+        // Without memory it is asked again the next time.
+        if let Some(place) = self.pool.take(size_of::<KnownName>(), AfterFork::Cleared) {
+            let place = place.cast::<KnownName>();
+            // SAFETY: fresh memory of that size.
+            unsafe { place.write(KnownName { address, id }) };
+            self.names.insert(&mut self.pool, place);
+        }
+        id
     }
 
     fn launch(&mut self, launch: Launch) -> u32 {
-        if let Some(number) = self.launches.get(&launch) {
-            return *number;
+        if let Some(known) = self.launches.find(launch.hash(), |known| known.launch == launch) {
+            return known.number;
         }
-        let number = self.launches.len() as u32;
+        let number = self.next_launch;
+        self.next_launch += 1;
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         let [gx, gy, gz, bx, by, bz, registers, fixed, dynamic] = launch.shape;
         self.put([
@@ -295,18 +342,27 @@ impl Writer {
             pair(registers, fixed),
             u64::from(dynamic),
         ]);
-        self.launches.insert(launch, number);
+        // Without memory it is written again the next time.
+        if let Some(place) = self.pool.take(size_of::<KnownLaunch>(), AfterFork::Cleared) {
+            let place = place.cast::<KnownLaunch>();
+            // SAFETY: fresh memory of that size.
+            unsafe { place.write(KnownLaunch { launch, number }) };
+            self.launches.insert(&mut self.pool, place);
+        }
         number
     }
 
     /// Its name, the first time something runs on it.
     fn device(&mut self, device: u32) {
-        if self.devices.contains(&device) || self.devices.len() >= 1024 {
+        let Some(bits) = self.devices.get_mut(device as usize / 64) else { return };
+        let bit = 1 << (device % 64);
+        if *bits & bit != 0 {
             return;
         }
-        self.devices.push(device);
-        if let Some(name) = device_name(device) {
-            let name = interned(&name);
+        *bits |= bit;
+        let mut name = [0u8; 256];
+        if let Some(name) = device_name(device, &mut name) {
+            let name = interned(name);
             self.put([first_word(gpu::DEVICE, u64::from(device)), u64::from(name)]);
         }
     }
@@ -322,48 +378,55 @@ impl Writer {
             }
             let took = clock::ticks().wrapping_sub(before);
             if took < best.0 {
-                best = (took, time, before.wrapping_add(took / 2).wrapping_sub(file::base_ticks()));
+                best = (took, time, before.wrapping_add(took / 2).wrapping_sub(clock::base()));
             }
         }
         self.put([first_word(gpu::CLOCK, 0), best.1, best.2, best.0]);
     }
 
     fn put<const N: usize>(&mut self, words: [u64; N]) {
-        let room = |part: &Part| part.end as usize - part.cursor as usize >= BYTES_OF_LONGEST;
-        if !self.part.as_ref().is_some_and(room) {
-            self.part = LOCK.with(|| file::take_gpu_chunk(CHUNK));
+        if self.part.room() < BYTES_OF_LONGEST {
+            let full = core::mem::replace(&mut self.part, Part::NOWHERE);
+            file::retire(full);
+            let part = state().and_then(|state| {
+                state.alone(|state, guarded| {
+                    file::ready(state, guarded).then(|| file::take_gpu_chunk(state, guarded, CHUNK))?
+                })
+            });
+            match part {
+                Some(part) => self.part = part,
+                None => return file::count(header::DROPPED),
+            }
         }
-        match &mut self.part {
-            // SAFETY: there is room for the longest record.
-            Some(part) => unsafe { file::write_words(part, &words) },
-            None => file::count_dropped(),
-        }
+        // SAFETY: there is room for the longest record.
+        unsafe { file::write_words(&mut self.part, &words) };
     }
 }
 
 fn interned(bytes: &[u8]) -> u32 {
-    names::intern(Given { bytes, flags: 0 }).map_or(0, |name| name.id)
+    let given = Given { bytes, flags: 0 };
+    names::known(given).or_else(|| names::enter(given)).map_or(layout::LOST, Entry::id)
 }
 
 /// Asks the driver, which is loaded: we are inside it.
-fn device_name(device: u32) -> Option<Vec<u8>> {
+fn device_name(device: u32, into: &mut [u8; 256]) -> Option<&[u8]> {
     type GetName = unsafe extern "C" fn(*mut c_char, i32, i32) -> i32;
+    const RTLD_NOW: i32 = 2;
+    const RTLD_NOLOAD: i32 = 4;
     // SAFETY: the driver's own function, if the process has it.
     unsafe {
-        let driver = libc::dlopen(c"libcuda.so.1".as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD);
+        let driver = weak::dlopen()?(c"libcuda.so.1".as_ptr(), RTLD_NOW | RTLD_NOLOAD);
         if driver.is_null() {
             return None;
         }
-        let found = libc::dlsym(driver, c"cuDeviceGetName".as_ptr());
+        let found = weak::dlsym()?(driver, c"cuDeviceGetName".as_ptr());
         if found.is_null() {
             return None;
         }
-        let get_name = std::mem::transmute::<*mut c_void, GetName>(found);
-        let mut name = [0u8; 256];
-        if get_name(name.as_mut_ptr().cast(), 255, device as i32) != 0 {
+        let get_name = core::mem::transmute::<*mut c_void, GetName>(found);
+        if get_name(into.as_mut_ptr().cast(), 255, device as i32) != 0 {
             return None;
         }
-        let length = name.iter().position(|byte| *byte == 0).unwrap_or(0);
-        Some(name[..length].to_vec())
     }
+    into.split(|byte| *byte == 0).next()
 }

@@ -237,7 +237,9 @@ fn gate_proof(run: &Run) -> Option<Proof> {
     let wish = run.nsys_wish()?;
     let inventory = run.inventory.as_ref()?;
     let exit_code = run.manifest.workload_pass().map_or(0, |pass| pass.ending.shell_code());
-    Some(prove_gate(wish, inventory, exit_code, run.planned_range_end()))
+    let proof = prove_gate(wish, inventory, exit_code, run.planned_range_end());
+    // That nothing is meant is proven only by who has seen everything.
+    (inventory.is_complete() || !nothing_is_meant(&proof.nsys)).then_some(proof)
 }
 
 /// As asked first, then without the gate, which is applied afterwards.

@@ -64,7 +64,8 @@ fn judged(
     let rehearsals: Vec<Vec<Region>> = rehearsals
         .into_iter()
         .flatten()
-        .filter(|_| counts)
+        // One that has not seen everything cannot say how many there are.
+        .filter(|inventory| counts && inventory.is_complete())
         .map(|inventory| {
             inventory.regions.iter().filter(|region| recorded(config, &region.path.domain)).cloned().collect()
         })
@@ -76,7 +77,7 @@ fn judged(
         .and_then(|proof| proof.prediction.as_ref())
         .map(|prediction| prediction.instances.iter().sum());
     judge(&Case {
-        blind: run.blind,
+        blind: run.blind || run.inventory.as_ref().is_some_and(|inventory| !inventory.is_complete()),
         report,
         rehearsed: &rehearsed,
         wish: run.nsys_wish(),

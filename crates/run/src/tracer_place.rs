@@ -1,0 +1,98 @@
+//! Where the tracer is put: where programs can load it from.
+
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{StatVfsMountFlags, statvfs};
+
+use crate::rundir::WriteError;
+
+const NAME: &str = "rangefinder-tracer.so";
+
+/// The library, in place until it is dropped.
+#[derive(Debug)]
+pub(crate) struct PlacedTracer {
+    pub(crate) library: PathBuf,
+    /// The folder, where it is one of our own.
+    folder: Option<PathBuf>,
+}
+
+impl Drop for PlacedTracer {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.library);
+        if let Some(folder) = &self.folder {
+            let _ = std::fs::remove_dir(folder);
+        }
+    }
+}
+
+/// Why no place will do.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoPlace {
+    #[error("the tracer is written for x86-64, and this program was built for another processor")]
+    NoTracer,
+    #[error(
+        "no folder was found whose files may be executed (tried {tried}): the tracer cannot be loaded\n\
+         hint: set TMPDIR to a folder on a file system that is not mounted `noexec`"
+    )]
+    NotExecutable { tried: String },
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// Writes the library to the run's own `tmp`, or to another folder where that is mounted `noexec`
+/// or closed to processes of other users.
+pub(crate) fn place_tracer(tmp: &Path, library: &[u8]) -> Result<PlacedTracer, NoPlace> {
+    if library.is_empty() {
+        return Err(NoPlace::NoTracer);
+    }
+    let others = ["TMPDIR", "XDG_RUNTIME_DIR"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
+    let usual = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
+    let elsewhere: Vec<PathBuf> = others.chain(usual).filter(|folder| folder.is_absolute()).collect();
+    let executable =
+        |folder: &Path| statvfs(folder).is_ok_and(|disk| !disk.f_flag.contains(StatVfsMountFlags::NOEXEC));
+    if executable(tmp) && open_to_all(tmp) {
+        return Ok(PlacedTracer { library: write(tmp, library)?, folder: None });
+    }
+    // Others may load it, and only we may write there.
+    let made =
+        elsewhere.iter().filter(|folder| executable(folder) && open_to_all(folder)).find_map(own_folder);
+    if let Some(folder) = made {
+        let placed = write(&folder, library);
+        return match placed {
+            Ok(library) => Ok(PlacedTracer { library, folder: Some(folder) }),
+            Err(error) => {
+                let _ = std::fs::remove_dir(&folder);
+                Err(error.into())
+            }
+        };
+    }
+    if executable(tmp) {
+        return Ok(PlacedTracer { library: write(tmp, library)?, folder: None });
+    }
+    let tried: Vec<String> = elsewhere.iter().map(|folder| format!("`{}`", folder.display())).collect();
+    Err(NoPlace::NotExecutable { tried: tried.join(", ") })
+}
+
+/// Whether any user may go through the folder and those above it.
+fn open_to_all(folder: &Path) -> bool {
+    let Ok(folder) = folder.canonicalize() else { return false };
+    folder.ancestors().all(|folder| folder.metadata().is_ok_and(|metadata| metadata.mode() & 0o001 != 0))
+}
+
+fn own_folder(parent: &PathBuf) -> Option<PathBuf> {
+    let free = (0..100).map(|attempt| parent.join(format!("rangefinder-{}-{attempt}", std::process::id())));
+    let mut builder = std::fs::DirBuilder::new();
+    builder.mode(0o755);
+    free.into_iter().find(|folder| builder.create(folder).is_ok())
+}
+
+fn write(folder: &Path, library: &[u8]) -> Result<PathBuf, WriteError> {
+    let path = folder.join(NAME);
+    // A library that a process has mapped is never written to: what is there is replaced.
+    let _ = std::fs::remove_file(&path);
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o755).open(&path);
+    made.and_then(|mut file| std::io::Write::write_all(&mut file, library))
+        .map_err(|error| WriteError::new(&path, error))?;
+    Ok(path)
+}

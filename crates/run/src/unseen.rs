@@ -1,0 +1,134 @@
+//! Processes of a rehearsal that the tracer could not record, so that "no range was opened" is
+//! never said of a program nobody could look into.
+//!
+//! Two ways to know of them. The tracer, loaded into a process that it cannot record, sends a
+//! datagram to an abstract socket: that takes no file and no right. And a process that changed
+//! its root directory before its first range, so that the tracer cannot even be loaded, is seen
+//! from here while it runs.
+
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use tracefile::layout::note;
+use tracefile::{Halted, Note};
+
+use crate::process::with_own_root;
+
+/// More notes than this are not kept.
+const MOST: usize = 10_000;
+const FIRST_LOOK: Duration = Duration::from_millis(5);
+const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+
+/// Listens and looks until it is dropped or asked.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    /// What the tracer is to call.
+    pub(crate) socket: String,
+    done: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Vec<Note>>>,
+}
+
+impl Watch {
+    /// None where there are no such sockets or no thread: then less is known, and nothing fails.
+    pub(crate) fn begin(library: &Path) -> Option<Self> {
+        let name = format!("rangefinder-{}", random_name()?);
+        let address = SocketAddr::from_abstract_name(&name).ok()?;
+        let socket = UnixDatagram::bind_addr(&address).ok()?;
+        let done = Arc::new(AtomicBool::new(false));
+        let library = library.to_owned();
+        let seen = done.clone();
+        let watch = move || watch(&socket, &library, &seen);
+        let thread = std::thread::Builder::new().name("unseen".to_owned()).spawn(watch).ok()?;
+        Some(Self { socket: name, done, thread: Some(thread) })
+    }
+
+    /// All that were noticed.
+    pub(crate) fn end(mut self) -> Vec<Note> {
+        self.done.store(true, Ordering::Release);
+        self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.done.store(true, Ordering::Release);
+    }
+}
+
+fn random_name() -> Option<String> {
+    let mut bytes = [0; 16];
+    std::io::Read::read_exact(&mut std::fs::File::open("/dev/urandom").ok()?, &mut bytes).ok()?;
+    Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+fn watch(socket: &UnixDatagram, library: &Path, done: &AtomicBool) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let mut pause = FIRST_LOOK;
+    loop {
+        let last = done.load(Ordering::Acquire);
+        // A program that never changes its root is looked at ever more seldom.
+        let _ = socket.set_read_timeout(Some(if last { Duration::from_millis(1) } else { pause }));
+        pause = (pause * 3 / 2).min(LONGEST_PAUSE);
+        let mut message = [0; note::LONGEST];
+        while let Ok(length) = socket.recv(&mut message) {
+            notes.extend(Note::parse(&message[..length]).filter(|_| notes.len() < MOST));
+            let _ = socket.set_read_timeout(Some(Duration::from_millis(1)));
+        }
+        for (pid, name) in with_own_root() {
+            let why = Halted { why: note::OTHER_ROOT, errno: 0 };
+            let found = Note { pid, why, name };
+            if notes.len() < MOST && !notes.contains(&found) && !reaches(pid, library) {
+                notes.push(found);
+            }
+        }
+        if last {
+            return notes;
+        }
+    }
+}
+
+/// Whether a process finds the library under its path.
+fn reaches(pid: u32, library: &Path) -> bool {
+    let mut theirs = PathBuf::from(format!("/proc/{pid}/root"));
+    theirs.push(library.strip_prefix("/").unwrap_or(library));
+    match (std::fs::metadata(&theirs), std::fs::metadata(library)) {
+        (Ok(theirs), Ok(ours)) => (theirs.dev(), theirs.ino()) == (ours.dev(), ours.ino()),
+        // Ended meanwhile, or not ours to look into: nothing is known.
+        (Err(error), _) => error.kind() != std::io::ErrorKind::NotFound || !exists(pid),
+        _ => true,
+    }
+}
+
+fn exists(pid: u32) -> bool {
+    Path::new(&format!("/proc/{pid}/root")).read_link().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(pid: u32, why: u32, name: &str) -> Vec<u8> {
+        let numbers = [note::MAGIC, pid, why, 13u32];
+        numbers.iter().flat_map(|number| number.to_le_bytes()).chain(name.bytes()).collect()
+    }
+
+    #[test]
+    fn what_is_sent_is_kept_and_what_is_not_ours_is_not() {
+        let watch = Watch::begin(Path::new("/nowhere.so")).unwrap();
+        let address = SocketAddr::from_abstract_name(&watch.socket).unwrap();
+        let sender = UnixDatagram::unbound().unwrap();
+        for message in [message(7, 8, "worker"), b"RFNO".to_vec(), vec![0; 16], message(9, 100, "")] {
+            sender.send_to_addr(&message, &address).unwrap();
+        }
+        let notes = watch.end();
+        let told: Vec<(u32, u32, i32, &str)> =
+            notes.iter().map(|note| (note.pid, note.why.why, note.why.errno, note.name.as_str())).collect();
+        assert_eq!(told, [(7, 8, 13, "worker"), (9, 100, 13, "")]);
+    }
+}

@@ -1,0 +1,81 @@
+//! Variables of the program's environment.
+
+use core::ffi::{CStr, c_char};
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use crate::memory::{self, AfterFork};
+use crate::{sys, weak};
+
+/// The value of a variable; None where it is not set or empty. What it says lives at least until
+/// the program changes it.
+pub(crate) fn variable(name: &[u8]) -> Option<&'static [u8]> {
+    let found = match weak::environ() {
+        Some(list) => in_list(list, name),
+        None => in_block(at_the_start()?, name),
+    };
+    found.filter(|value| !value.is_empty())
+}
+
+/// Whether a switch is on.
+pub(crate) fn is_on(name: &[u8]) -> bool {
+    variable(name).is_some_and(|value| matches!(value, [b'1']))
+}
+
+fn in_list(mut list: *const *const c_char, name: &[u8]) -> Option<&'static [u8]> {
+    // SAFETY: C's environment: texts, and a null at the end.
+    unsafe {
+        while !(*list).is_null() {
+            if let Some(value) = value_of(CStr::from_ptr(*list).to_bytes(), name) {
+                return Some(value);
+            }
+            list = list.add(1);
+        }
+    }
+    None
+}
+
+fn in_block(block: &'static [u8], name: &[u8]) -> Option<&'static [u8]> {
+    block.split(|byte| *byte == 0).find_map(|entry| value_of(entry, name))
+}
+
+fn value_of(entry: &'static [u8], name: &[u8]) -> Option<&'static [u8]> {
+    entry.strip_prefix(name)?.strip_prefix(b"=")
+}
+
+/// The environment that a program without a C library to ask was started with.
+fn at_the_start() -> Option<&'static [u8]> {
+    const MOST: usize = 256 << 10;
+    static BLOCK: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
+    static LENGTH: AtomicUsize = AtomicUsize::new(0);
+    let known = BLOCK.load(Ordering::Acquire);
+    if !known.is_null() {
+        // SAFETY: read once, never changed.
+        return Some(unsafe { core::slice::from_raw_parts(known, LENGTH.load(Ordering::Relaxed)) });
+    }
+    let block = memory::map(MOST, AfterFork::Kept)?;
+    // SAFETY: fresh memory of that size.
+    let length =
+        sys::read_file(c"/proc/self/environ", unsafe { core::slice::from_raw_parts_mut(block, MOST) });
+    LENGTH.store(length, Ordering::Relaxed);
+    BLOCK.store(block, Ordering::Release);
+    // SAFETY: as above.
+    Some(unsafe { core::slice::from_raw_parts(block, length) })
+}
+
+/// Whether the program has more rights than who started it: setuid, setgid or capabilities of
+/// its file. Then its environment is not to be trusted, with a path least of all.
+pub(crate) fn has_foreign_rights() -> bool {
+    const AT_SECURE: u64 = 23;
+    if let Some(getauxval) = weak::getauxval() {
+        // SAFETY: the C library's own function.
+        return unsafe { getauxval(AT_SECURE) } != 0;
+    }
+    let mut vector = [0u8; 1024];
+    let length = sys::read_file(c"/proc/self/auxv", &mut vector);
+    let (entries, _) = vector.get(..length).unwrap_or_default().as_chunks::<16>();
+    entries.iter().any(|entry| {
+        let (words, _) = entry.as_chunks::<8>();
+        matches!(words, [key, value]
+            if u64::from_ne_bytes(*key) == AT_SECURE && u64::from_ne_bytes(*value) != 0)
+    })
+}

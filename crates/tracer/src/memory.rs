@@ -1,0 +1,96 @@
+//! Memory of our own, straight from the kernel, taken piece by piece and never given back. The
+//! program's `malloc` is never called: a signal handler may have interrupted it.
+
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::sys;
+
+/// What is taken from the kernel at once.
+const BLOCK: usize = 64 << 10;
+const LARGEST_BLOCK: usize = 1 << 20;
+const ALIGNMENT: usize = 16;
+
+/// What becomes of memory in the child of a fork.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AfterFork {
+    /// All zero.
+    Cleared,
+    /// As it was: handles that the program holds.
+    Kept,
+}
+
+/// A place from which pieces are cut. All zero is empty.
+pub(crate) struct Pool {
+    next: usize,
+    end: usize,
+    taken: usize,
+}
+
+impl Pool {
+    /// A piece of that size, all zero; None when there is no memory to be had.
+    pub(crate) fn take(&mut self, bytes: usize, after_fork: AfterFork) -> Option<*mut u8> {
+        let bytes = bytes.checked_next_multiple_of(ALIGNMENT)?;
+        if self.end - self.next < bytes {
+            let block =
+                (self.taken / 2).clamp(BLOCK, LARGEST_BLOCK).max(bytes.checked_next_multiple_of(4096)?);
+            let start = map(block, after_fork)? as usize;
+            self.next = start;
+            self.end = start + block;
+            self.taken += block;
+        }
+        let piece = self.next as *mut u8;
+        self.next += bytes;
+        Some(piece)
+    }
+}
+
+/// Fresh memory.
+pub(crate) fn map(size: usize, after_fork: AfterFork) -> Option<*mut u8> {
+    let address = sys::map_memory(size).ok()?;
+    if after_fork == AfterFork::Cleared {
+        // SAFETY: a mapping of our own, all zero.
+        let cleared = unsafe { sys::advise(address, size, sys::MADV_WIPEONFORK) };
+        if cleared.is_err() && !remember(address, size) {
+            // SAFETY: nobody has seen it yet.
+            unsafe { sys::unmap(address, size) };
+            return None;
+        }
+    }
+    Some(address)
+}
+
+/// Blocks that the kernel, being older than 4.14, does not clear itself.
+const MOST_BLOCKS: usize = 256;
+static BLOCKS: [(AtomicUsize, AtomicUsize); MOST_BLOCKS] =
+    [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; MOST_BLOCKS];
+static REMEMBERED: AtomicUsize = AtomicUsize::new(0);
+
+fn remember(address: *mut u8, size: usize) -> bool {
+    let at = REMEMBERED.fetch_add(1, Ordering::AcqRel);
+    let Some((place, length)) = BLOCKS.get(at) else { return false };
+    length.store(size, Ordering::Relaxed);
+    place.store(address as usize, Ordering::Release);
+    // The first one: from now on somebody must clear them.
+    if at == 0 {
+        match crate::weak::register_atfork() {
+            // SAFETY: the C library's own function; the handler lives as long as the library.
+            Some(register) => unsafe {
+                register(core::ptr::null(), core::ptr::null(), clear_in_child, core::ptr::null_mut()) == 0
+            },
+            None => false,
+        }
+    } else {
+        true
+    }
+}
+
+/// In the child of a fork: only the forking thread lives on here.
+unsafe extern "C" fn clear_in_child() {
+    for (place, length) in &BLOCKS {
+        let address = place.load(Ordering::Acquire) as *mut u8;
+        if !address.is_null() {
+            // SAFETY: a mapping of ours, that long; what is in it means nothing here.
+            unsafe { core::ptr::write_bytes(address, 0, length.load(Ordering::Relaxed)) };
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! A word to whoever started the rehearsal, from a process that cannot be recorded.
+//!
+//! Such a process can usually write no file either: it has no right to, or its root directory is
+//! another. So the word is a datagram to a socket without a place in the file system.
+
+use tracefile::layout::{header, note};
+
+use crate::environment;
+use crate::file::program_name;
+use crate::sys::{self, Errno};
+
+/// Says why this process is not recorded, if somebody wants to know.
+pub(crate) fn send(why: u32, errno: Errno) {
+    let Some(socket) = environment::variable(b"RANGEFINDER_NOTES") else { return };
+    let mut message = [0u8; note::LONGEST];
+    let numbers = [note::MAGIC, sys::process_id(), why, errno as u32];
+    let (words, _) = message.as_chunks_mut::<4>();
+    for (place, number) in words.iter_mut().zip(numbers) {
+        *place = number.to_le_bytes();
+    }
+    let mut name = [0u8; header::NAME_LENGTH];
+    let length = program_name(&mut name);
+    let length = length.min(note::LONGEST - note::NAME);
+    if let (Some(place), Some(name)) = (message.get_mut(note::NAME..note::NAME + length), name.get(..length))
+    {
+        place.copy_from_slice(name);
+    }
+    if let Some(message) = message.get(..note::NAME + length) {
+        sys::send(socket, message);
+    }
+}
