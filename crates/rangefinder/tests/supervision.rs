@@ -56,6 +56,27 @@ fn killing_the_guardian_leaves_nobody_behind_either() {
     eventually("all are gone", || !pids(&file).iter().any(|pid| alive(*pid)));
 }
 
+/// A guardian that somebody has stopped neither lifts the time limit nor the interrupt.
+#[test]
+fn a_stopped_guardian_disables_nothing() {
+    let sandbox = Sandbox::new();
+    for (arguments, interrupts) in [(&["run", "workload.timeout=2s", "--"][..], 0), (&["run", "--"][..], 2)] {
+        let mut command = sandbox.rangefinder(arguments);
+        let mut live = Live::start(command.arg(hazard("ignore_term")));
+        live.expect("ready");
+        let own = live.child.id();
+        let children = std::fs::read_to_string(format!("/proc/{own}/task/{own}/children")).unwrap();
+        let guardian: u32 = children.trim().parse().unwrap();
+        signal(guardian, Signal::SIGSTOP);
+        for _ in 0..interrupts {
+            signal(own, Signal::SIGINT);
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        assert_eq!(live.wait(), if interrupts > 0 { 130 } else { 3 });
+        assert!(!alive(guardian as i32));
+    }
+}
+
 #[test]
 fn what_a_workload_leaves_behind_is_ended_and_named() {
     for way in ["setsid", "double-fork", "ignore-term", "plain"] {

@@ -31,6 +31,8 @@ pub enum Ending {
     Well,
     /// The workload failed; how.
     WorkloadFailed(String),
+    /// nsys itself was killed: how a workload ends it tells by an exit code.
+    ToolKilled(String),
     /// nsys ended it after the range, as it was asked to.
     AfterRange,
     TimedOut,
@@ -239,6 +241,13 @@ fn explained(mut verdict: Verdict, case: &Case<'_>) -> Verdict {
         Ending::WorkloadFailed(how) => {
             verdict = because(verdict, Cause::WorkloadFailed);
             verdict.text = format!("{}; the workload ended with {how}", verdict.text);
+        }
+        Ending::ToolKilled(how) => {
+            verdict = because(verdict, Cause::ToolError);
+            if complete {
+                verdict.outcome = Outcome::Partial;
+            }
+            verdict.text = format!("{}; nsys itself was ended by {how}", verdict.text);
         }
         Ending::TimedOut => {
             verdict = because(verdict, Cause::TimedOut);

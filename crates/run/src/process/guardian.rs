@@ -26,7 +26,7 @@ use nix::sys::time::TimeValLike;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{
     Pid, Signal, WaitOptions, ioctl_tiocsctty, kill_process, kill_process_group, set_child_subreaper,
-    setpgid, setsid, wait,
+    set_parent_process_death_signal, setpgid, setsid, wait,
 };
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr, tcsetpgrp};
 
@@ -129,8 +129,8 @@ fn libc_ebadf() -> i32 {
     rustix::io::Errno::BADF.raw_os_error()
 }
 
-/// What the child does before it becomes the program: it unblocks the signals
-/// that we block, heeds SIGINT again if that is how it will be stopped, and
+/// What the child does before it becomes the program: it asks to be killed with us, unblocks
+/// the signals that we block, heeds SIGINT again if that is how it will be stopped, and
 /// takes the foreground of its new terminal if it has one.
 ///
 /// It has a process group of its own below our session, and is not in ours,
@@ -147,6 +147,8 @@ fn before_exec(command: &mut Command, take_foreground: bool, heed_interrupt: boo
             // SAFETY: the default action runs no code of ours.
             unsafe { signal(NixSignal::SIGINT, SigHandler::SigDfl) }?;
         }
+        // Should we be killed together with rangefinder, nobody else would end it.
+        set_parent_process_death_signal(Some(Signal::KILL))?;
         SigSet::empty().thread_set_mask()?;
         Ok(())
     };

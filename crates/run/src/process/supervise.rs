@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal};
 
 use super::descendants::{descendants, signal_all};
 use super::guardian::GUARDIAN_ARGUMENT;
@@ -82,6 +82,7 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
         session,
         signals,
         socket,
+        guardian: Pid::from_child(&guardian),
         user: inputs,
         clock,
         ending: None,
@@ -92,6 +93,7 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
         kill_at: None,
         stop_command: None,
         killed: false,
+        kill_ordered: None,
         interrupts_before: signals.map_or(0, Signals::interrupts),
     };
     watch.take_terminal();

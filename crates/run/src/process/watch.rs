@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::process::Signal;
+use rustix::process::{Pid, Signal, kill_process};
 
 use super::protocol::{Ending, Leftover, News, Order, Session, Usage, receive, send};
 use super::signals::{Received, Signals};
@@ -20,6 +20,11 @@ use super::timespec;
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// Long enough for a stop signal to reach every thread of ours.
 const STOPPING: Duration = Duration::from_millis(20);
+/// How often it is seen whether the guardian itself was stopped.
+const LOOK_AT_GUARDIAN: Duration = Duration::from_secs(1);
+/// A guardian that was told to kill everyone and has not said that it is done after this long
+/// does not do it: more than it takes itself to give a process up as unkillable.
+const LAST_RESORT: Duration = Duration::from_secs(6);
 /// How long a stop command may take.
 const STOP_COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -52,6 +57,7 @@ pub(super) struct Watch<'a> {
     pub(super) session: Session,
     pub(super) signals: Option<&'a Signals>,
     pub(super) socket: UnixStream,
+    pub(super) guardian: Pid,
     pub(super) user: Option<User>,
     pub(super) clock: Instant,
     pub(super) ending: Option<(Duration, Ending)>,
@@ -64,6 +70,8 @@ pub(super) struct Watch<'a> {
     pub(super) kill_at: Option<Instant>,
     pub(super) stop_command: Option<std::thread::JoinHandle<Option<String>>>,
     pub(super) killed: bool,
+    /// When the guardian was told to kill everyone.
+    pub(super) kill_ordered: Option<Instant>,
     pub(super) interrupts_before: u32,
 }
 
@@ -117,6 +125,18 @@ impl Watch<'_> {
                 self.write_pending();
             }
             self.look_at_clock();
+            self.look_at_guardian();
+        }
+    }
+
+    /// What is done to the guardian must not disable the clock and the interrupts: one that was
+    /// stopped goes on, one that does not obey is ended, and what it watched over falls to us.
+    fn look_at_guardian(&mut self) {
+        if is_stopped(self.guardian) {
+            let _ = kill_process(self.guardian, Signal::CONT);
+        }
+        if self.kill_ordered.is_some_and(|ordered| ordered.elapsed() > LAST_RESORT) {
+            let _ = kill_process(self.guardian, Signal::KILL);
         }
     }
 
@@ -147,13 +167,11 @@ impl Watch<'_> {
         }
         // A job brought to the foreground is not told so when it was running.
         let look_again = (in_background || self.awaited().is_some()).then(|| Instant::now() + LOOK_AGAIN);
-        let timeout = self
-            .next_deadline()
-            .into_iter()
-            .chain(look_again)
-            .min()
-            .map(|deadline| timespec(deadline.saturating_duration_since(Instant::now())));
-        if poll(&mut watched, timeout.as_ref()).is_err() {
+        let look_at_guardian = Instant::now() + LOOK_AT_GUARDIAN;
+        let next = self.next_deadline().into_iter().chain(look_again).min();
+        let next = next.map_or(look_at_guardian, |next| next.min(look_at_guardian));
+        let timeout = timespec(next.saturating_duration_since(Instant::now()));
+        if poll(&mut watched, Some(&timeout)).is_err() {
             return Woken::default();
         }
         let ready = |at: Option<usize>| at.is_some_and(|at| !watched[at].revents().is_empty());
@@ -273,6 +291,7 @@ impl Watch<'_> {
 
     fn kill(&mut self) {
         self.killed = true;
+        self.kill_ordered.get_or_insert(Instant::now());
         self.order(&Order::Kill);
     }
 
@@ -338,4 +357,11 @@ impl Watch<'_> {
         // A guardian that is gone is noticed when its news are read.
         let _ = send(&mut self.socket, order);
     }
+}
+
+/// Whether a process is stopped, as by SIGSTOP.
+fn is_stopped(pid: Pid) -> bool {
+    let stat = std::fs::read(format!("/proc/{}/stat", pid.as_raw_pid())).unwrap_or_default();
+    let state = stat.rsplit(|byte| *byte == b')').next().and_then(|rest| rest.trim_ascii_start().first());
+    state == Some(&b'T')
 }

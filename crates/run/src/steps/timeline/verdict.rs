@@ -12,7 +12,7 @@ use super::super::rehearse;
 use super::Rung;
 use crate::ask::last_lines;
 use crate::config::Config;
-use crate::process::{Finished, Reason};
+use crate::process::{self, Finished, Reason};
 
 /// SIGTERM, as a shell counts it.
 const TERMINATED: i32 = 143;
@@ -107,6 +107,9 @@ fn ending(run: &Run, rung: &Rung, finished: &Finished) -> Ending {
         None if shuts_down && rung.gate != Gate::None && finished.ending.shell_code() == TERMINATED => {
             Ending::AfterRange
         }
+        None if matches!(finished.ending, process::Ending::Signal(_)) => {
+            Ending::ToolKilled(finished.ending.to_string())
+        }
         None => Ending::WorkloadFailed(finished.ending.to_string()),
     }
 }
@@ -149,6 +152,10 @@ pub(super) fn no_report(
         (_, None) if code == 1 && !log.contains("Generated:") => {
             Verdict::failed(Cause::Refused, "nsys refused, and did not run the workload")
         }
+        (_, None) if matches!(finished.ending, process::Ending::Signal(_)) => Verdict::failed(
+            Cause::ToolError,
+            format!("nsys itself was ended by {}, and left no report", finished.ending),
+        ),
         (_, None) if !finished.ending.success() => Verdict::failed(
             Cause::WorkloadFailed,
             format!("the workload ended with {} and there is no report", finished.ending),
