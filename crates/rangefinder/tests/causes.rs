@@ -50,6 +50,22 @@ fn refused() {
     assert!(ran.stderr.contains("unrecognised option"), "{}", ran.stderr);
 }
 
+/// Whoever killed it: the workload is not to blame, and ended well.
+#[test]
+fn nsys_itself_is_killed() {
+    // Between the two stands a launcher of nsys's.
+    let script = "[ \"$RANGEFINDER_PASS\" = nsys ] && kill -9 $(cut -d' ' -f4 /proc/$PPID/stat); \
+                  EMIT push=A sleep=200 pop";
+    let Some(scene) = Scene::new("nsys_itself_is_killed", &["nsys.enable=true", "--", "sh", "-c", script])
+    else {
+        return;
+    };
+    // Its agent lives on and writes what it has.
+    let expected = Expected { outcome: "partial", cause: "tool-error", remedy: "its whole log", code: 1 };
+    let (ran, ..) = scene.comes_to(&expected);
+    assert!(ran.stderr.contains("nsys itself was ended by signal 9 (SIGKILL)"), "{}", ran.stderr);
+}
+
 #[test]
 fn no_such_range() {
     let Some(scene) =
