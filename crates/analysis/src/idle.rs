@@ -19,7 +19,7 @@ use serde::Serialize;
 use trace::{ActivityKind, NONE, StringId, Trace};
 
 use crate::attribute::Attribution;
-use crate::families::Families;
+use crate::families::{COMMUNICATION, Families};
 use crate::range_time::{times_of_ranges, within};
 use crate::summaries::{copies, synchronises};
 use crate::tree::Tree;
@@ -148,12 +148,8 @@ pub fn idle(trace: &Trace, attribution: &Attribution, families: &Families) -> Ve
     for (activity, device) in trace.activities.device.iter().enumerate() {
         by_device[usize::from(*device)].push(activity as u32);
     }
-    let communicates: Vec<bool> = trace
-        .activities
-        .launches
-        .iter()
-        .map(|launch| families.of(trace.strings.text(launch.name)) == "communication")
-        .collect();
+    let communicates: Vec<bool> =
+        families.indices_of_launches(trace).into_iter().map(|at| families.name(at) == COMMUNICATION).collect();
     let in_ranges = times_of_ranges(trace, attribution);
     let mut rows = Vec::new();
     for (device, mut activities) in by_device.into_iter().enumerate() {

@@ -44,7 +44,7 @@ pub use counter_regions::{
     KnownRegion, WholeRange, counter_regions,
 };
 pub use counter_rules::{AggregateRule, aggregate_rule};
-pub use families::Families;
+pub use families::{Families, OTHER as OTHER_FAMILY};
 pub use filter::{KernelPatterns, keep_kernels};
 pub use findings::{Findings, Options, analyse};
 pub use gpu_regions::{GpuRegion, TopKernel, gpu_regions};
