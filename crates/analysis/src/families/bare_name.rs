@@ -56,7 +56,10 @@ mod tests {
             ("ampere_sgemm_128x32_nn", "ampere_sgemm_128x32_nn"),
             ("void flash_fwd_kernel<Traits<128, (bool)1>, A<B> >(Params)", "flash_fwd_kernel"),
             ("void at::native::(anonymous namespace)::softmax<float>(float*)", "at::native::::softmax"),
-            ("std::enable_if<(((8)>(0)))&&vllm::T<X>::v, void>::type vllm::rms_norm<X>(X*)", "vllm::rms_norm"),
+            (
+                "std::enable_if<(((8)>(0)))&&vllm::T<X>::v, void>::type vllm::rms_norm<X>(X*)",
+                "vllm::rms_norm",
+            ),
             ("void k<f(T&)::{lambda()#2}::operator()() const::{lambda(float)#1}, 2>(int)", "k"),
             ("_ZN7ck_tile6kentryILi1ENS_12Rmsnorm2dFwdE", "ck_tile::kentry"),
             ("_ZN2at6native12_GLOBAL__N_16kernelIfEEvi", "at::native::kernel"),

@@ -13,7 +13,7 @@ const RULES: &str = include_str!("rules.txt");
 /// Kernels that no rule fits.
 pub const OTHER: &str = "other";
 /// Kernels that wait for other GPUs; whether they run beside others is told apart.
-pub const COMMUNICATION: &str = "communication";
+pub(crate) const COMMUNICATION: &str = "communication";
 
 /// Rules and the families they tell. Letters of either case.
 #[derive(Debug, Clone)]
@@ -42,7 +42,8 @@ impl Matcher {
 impl Default for Families {
     fn default() -> Self {
         // Ours are valid, which a test holds. Compiled once: that takes a while.
-        static OURS: LazyLock<Families> = LazyLock::new(|| Families::with(&[]).unwrap_or_else(|_| Families::none()));
+        static OURS: LazyLock<Families> =
+            LazyLock::new(|| Families::with(&[]).unwrap_or_else(|_| Families::none()));
         OURS.clone()
     }
 }
@@ -53,7 +54,8 @@ impl Families {
         for (name, pattern) in own {
             Regex::new(pattern).map_err(|error| format!("family `{name}`: {error}"))?;
         }
-        let own = own.iter().map(|(family, wanted)| Rule { family, part: Part::Text, wanted, unwanted: None });
+        let own =
+            own.iter().map(|(family, wanted)| Rule { family, part: Part::Text, wanted, unwanted: None });
         let rules: Vec<Rule> = own.chain(parse(RULES)?).collect();
         Self::compiled(&rules).map_err(|error| error.to_string())
     }

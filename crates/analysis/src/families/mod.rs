@@ -7,4 +7,5 @@ mod bare_name;
 mod matcher;
 mod rules;
 
-pub use matcher::{COMMUNICATION, Families, OTHER};
+pub(crate) use matcher::COMMUNICATION;
+pub use matcher::{Families, OTHER};

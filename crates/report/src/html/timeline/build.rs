@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use analysis::{Attribution, Families, OTHER_FAMILY, Findings, Tree, attribute};
+use analysis::{Attribution, Families, Findings, OTHER_FAMILY, Tree, attribute};
 use nvtx::Kind;
 use trace::{ActivityKind, NONE, OPEN, StringId, Trace};
 
@@ -74,7 +74,8 @@ impl Build<'_, '_> {
                 *time = time.saturating_add(activities.duration(activity));
             }
         }
-        let mut ranked: Vec<(&str, i64)> = times.into_iter().filter(|(name, _)| *name != OTHER_FAMILY).collect();
+        let mut ranked: Vec<(&str, i64)> =
+            times.into_iter().filter(|(name, _)| *name != OTHER_FAMILY).collect();
         ranked.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
         self.legend.families = ranked.iter().take(FAMILIES).map(|(name, _)| self.texts.id(name)).collect();
         families
