@@ -157,8 +157,8 @@ fn gpu_half(run: &mut Run, context: &mut Context<'_>) -> Option<PathBuf> {
 fn read_traces(run: &mut Run, pass: &str, context: &mut Context<'_>) -> Result<Option<Inventory>, RunError> {
     match read_and_trim(&run.files.path(pass)) {
         Ok(inventory) => {
-            for diagnostic in inventory.trace.diagnostics.iter().filter(|diagnostic| diagnostic.lost) {
-                run.warn(diagnostic.text.clone(), context);
+            for told in inventory.trace.told().iter().filter(|told| told.diagnostic.lost) {
+                run.warn(told.to_string(), context);
             }
             run.files.json(&format!("{pass}/ranges.json"), &inventory.to_json())?;
             Ok(Some(inventory))
