@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use analysis::{KernelPatterns, LaunchGroups, Region, is_library, launch_groups, launches_in};
+use analysis::{KernelPatterns, LaunchGroups, Region, launch_groups, launches_at_once, launches_in};
 use nsight::ncu::{Demand, Entry, Pace, Part, Plan, Wanted, named, plan, samples};
 use nsight::verdict::counted;
+use nvtx::NcuGate;
 use trace::{ActivityKind, Trace};
 
 use crate::config::NcuConfig;
@@ -34,15 +35,14 @@ const METRICS_OF_A_PASS: usize = 4;
 /// has kernels of its own.
 const LOST_OUTSIDE: f64 = 0.1;
 
-/// So many ranges in one command.
-const MOST_NAMED: usize = 16;
-
 /// What the choice is made from.
 pub(super) struct Given<'a> {
     pub(super) config: &'a NcuConfig,
     pub(super) trace: &'a Trace,
     /// The regions that were named, each to be covered; none for the whole program.
     pub(super) regions: &'a [&'a Region],
+    /// Gates that name several start/end ranges: ncu sees only what is launched while all of one are open.
+    pub(super) at_once: &'a [NcuGate],
     /// Whether ncu sees only what is launched in them.
     pub(super) gated: bool,
     /// Where none is named: regions that it may be kept to if they have what matters, so that a warm-up
@@ -93,8 +93,10 @@ pub(super) fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
     let inside = |launches: &LaunchGroups, region: &Region| {
         launches_in(given.trace, launches, region, given.any_thread)
     };
-    if given.gated && !given.regions.is_empty() {
-        let members: Vec<Vec<bool>> = given.regions.iter().map(|region| inside(&launches, region)).collect();
+    if given.gated && !(given.regions.is_empty() && given.at_once.is_empty()) {
+        let at_once = given.at_once.iter().map(|gate| launches_at_once(given.trace, &launches, gate));
+        let members: Vec<Vec<bool>> =
+            given.regions.iter().map(|region| inside(&launches, region)).chain(at_once).collect();
         launches = launches.only(|launch| members.iter().any(|member| member[launch]));
     }
     let gate_share = share(&launches, &all);
@@ -198,13 +200,6 @@ pub(super) fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
     Ok(Choice::Planned { plan, notes, within: within.is_some() })
 }
 
-/// The regions of the program that are in no other, if they are few enough to be named one by one.
-pub(super) fn outermost(regions: &[Region]) -> Vec<&Region> {
-    let is_outer = |region: &&Region| region.path.names.len() == 1 && !is_library(&region.path.domain);
-    let outer: Vec<&Region> = regions.iter().filter(is_outer).collect();
-    if outer.len() <= MOST_NAMED { outer } else { Vec::new() }
-}
-
 /// The part of the time of all kernels that some of them take.
 fn share(some: &LaunchGroups, all: &LaunchGroups) -> f64 {
     some.total_ns() as f64 / all.total_ns().max(1) as f64
@@ -284,6 +279,7 @@ pub(super) fn told(plan: &Plan) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests {
+    use super::super::outermost::outermost;
     use super::*;
 
     /// A start-up with kernels of its own, a warm-up of 20 launches, and 80 more in a range.
@@ -335,8 +331,9 @@ mod tests {
                 config: &config,
                 trace,
                 regions: &[],
+                at_once: &[],
                 gated: false,
-                outermost: &outermost(&regions),
+                outermost: &outermost(&regions).regions,
                 any_thread: false,
                 entries: None,
                 by_launch_shape: true,
