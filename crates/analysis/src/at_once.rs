@@ -71,9 +71,12 @@ mod tests {
 
     /// Name, thread, begin, end. The first two threads are of one process.
     fn trace(ranges: &[(&str, u32, i64, i64)]) -> Trace {
-        let mut trace = Trace::default();
-        trace.processes = vec![Process::default(), Process::default()];
-        trace.threads = [0, 0, 1].map(|process| Thread { process, id: 0, name: None }).into_iter().collect();
+        let thread = |process| Thread { process, id: 0, name: None };
+        let mut trace = Trace {
+            processes: vec![Process::default(), Process::default()],
+            threads: [0, 0, 1].map(thread).to_vec(),
+            ..Trace::default()
+        };
         let domain = trace.strings.intern("");
         for (name, thread, begin, end) in ranges.iter().copied() {
             let name = trace.strings.intern(name);

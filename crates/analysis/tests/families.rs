@@ -1,8 +1,11 @@
 //! Families of kernels against public kernel names whose truth is known.
 //!
-//! `data/kernel_families.tsv` was put together before the rules: family, name, where it was read.
-//! The truth is what the kernel does, from its source or from the operator that launched it. Two
-//! thirds of the names, told by a hash, were looked at to write the rules; the rest were not.
+//! `data/kernel_families.tsv`: family, name, where it was read. The truth is what the kernel does, from
+//! its source or from the operator that launched it. Two thirds of the names, told by a hash, were
+//! looked at to write the rules; the rest were not. 526 names were put together before there was a rule: at
+//! the first measurement 157 of 160 unseen ones were right (98.1 %; one of the three was a mistake in the truth).
+//! 119 more, of libraries that had played no part, came after that: 103 were right at first (86.6 %).
+#![allow(clippy::print_stdout, reason = "the figures are what it is for")]
 
 use analysis::Families;
 

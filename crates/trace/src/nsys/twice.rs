@@ -102,9 +102,12 @@ mod tests {
 
     /// Begin, end, thread, correlation.
     fn left(calls: &[(i64, i64, u32, u32)]) -> Vec<(i64, i64, u32, u32)> {
-        let mut trace = Trace::default();
-        trace.processes = vec![Process::default(), Process::default()];
-        trace.threads = [0, 0, 1].map(|process| Thread { process, id: 0, name: None }).into_iter().collect();
+        let thread = |process| Thread { process, id: 0, name: None };
+        let mut trace = Trace {
+            processes: vec![Process::default(), Process::default()],
+            threads: [0, 0, 1].map(thread).to_vec(),
+            ..Trace::default()
+        };
         let name = trace.strings.intern("cudaLaunchKernel");
         for (begin, end, thread, correlation) in calls.iter().copied() {
             trace.calls.push(Call { begin, end, thread, name, correlation });
