@@ -281,6 +281,7 @@ pub(super) fn told(plan: &Plan) -> String {
 mod tests {
     use super::super::outermost::outermost;
     use super::*;
+    use nsight::ncu::Selection;
 
     /// A start-up with kernels of its own, a warm-up of 20 launches, and 80 more in a range.
     fn session(start_up_ns: &[i64], each_ns: i64) -> Trace {
@@ -317,34 +318,59 @@ mod tests {
         trace
     }
 
+    /// With these settings, and ncu kept to what is launched while all of these are open.
+    fn chosen(trace: &Trace, setting: &str, at_once: &[NcuGate]) -> (Plan, bool, String) {
+        let request = crate::config::Request {
+            overrides: vec![setting.to_owned()],
+            cwd: std::env::temp_dir(),
+            ..crate::config::Request::default()
+        };
+        let config = crate::config::resolve(&request).unwrap().config.ncu;
+        let regions = analysis::regions(trace);
+        let outermost = if at_once.is_empty() { outermost(&regions).regions } else { Vec::new() };
+        let choice = choose_launches(&Given {
+            config: &config,
+            trace,
+            regions: &[],
+            at_once,
+            gated: !at_once.is_empty(),
+            outermost: &outermost,
+            any_thread: false,
+            entries: None,
+            by_launch_shape: true,
+            wanted: &Wanted::default(),
+            wall: Duration::from_secs(10),
+            allowance: Allowance::of(&config),
+        });
+        match choice {
+            Ok(Choice::Planned { plan, within, notes }) => (plan, within, notes.join("; ")),
+            _ => unreachable!("there are launches, and time"),
+        }
+    }
+
+    /// What ncu does not see it does not count.
+    #[test]
+    fn launches_are_skipped_only_while_all_ranges_of_a_gate_are_open() {
+        let mut trace = session(&[], 10);
+        let domain = trace.strings.intern("");
+        for (name, begin, end) in [("sx", 9_500, 40_500), ("sy", 29_500, 90_500)] {
+            let name = trace.strings.intern(name);
+            let range = trace::Range { domain, name, begin, end, ..trace::Range::default() };
+            trace.ranges.push(trace::Range { kind: trace::Kind::StartEnd, ..range });
+        }
+        trace.finish();
+        let gate = NcuGate::parse("sx,sy").unwrap();
+        let (plan, _, told) = chosen(&trace, "ncu.coverage=0.9", &[gate]);
+        let Selection::Launches { skip, count, .. } = plan.invocations[0].selection else { panic!() };
+        assert!(skip + count <= 11, "11 of 100 launches lie in both: {skip} are skipped, {count} measured");
+        assert!(told.contains("the ranges have 11 % of the GPU's time"), "{told}");
+    }
+
     #[test]
     fn the_warm_up_is_not_what_is_measured() {
         let within = |trace: &Trace, setting: &str| {
-            let request = crate::config::Request {
-                overrides: vec![setting.to_owned()],
-                cwd: std::env::temp_dir(),
-                ..crate::config::Request::default()
-            };
-            let config = crate::config::resolve(&request).unwrap().config.ncu;
-            let regions = analysis::regions(trace);
-            let choice = choose_launches(&Given {
-                config: &config,
-                trace,
-                regions: &[],
-                at_once: &[],
-                gated: false,
-                outermost: &outermost(&regions).regions,
-                any_thread: false,
-                entries: None,
-                by_launch_shape: true,
-                wanted: &Wanted::default(),
-                wall: Duration::from_secs(10),
-                allowance: Allowance::of(&config),
-            });
-            match choice {
-                Ok(Choice::Planned { within, notes, .. }) => (within, notes.join("; ")),
-                _ => unreachable!("there are launches, and time"),
-            }
+            let (_, within, told) = chosen(trace, setting, &[]);
+            (within, told)
         };
         let usual = session(&[130], 10);
         let (is_within, told) = within(&usual, "ncu.coverage=0.9");
