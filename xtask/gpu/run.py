@@ -186,6 +186,11 @@ def selection(bench):
     check(found == ["a1x32@i1", "a1x32@i2", "b1x32@i2"], f"without it, launches of all: {found}")
     found = measured("--nvtx-include", "odd/", "--kernel-name", "regex:^c$", "--launch-skip", "3", "--launch-count", "2")
     check(found == ["c1x32@i7", "c1x32@i9"], f"and only what the gate lets through: {found}")
+    ninth = ["--kernel-name", "regex:^c$", "--filter-mode", "per-launch-config", "--launch-skip", "9", "--launch-count", "1"]
+    found = measured("--nvtx-include", "regex:^(odd|even)$/", *ninth)
+    check(found == ["c1x32@i9"], f"what one expression lets through is one sequence: {found}")
+    # Not relied on: a plan gives one expression.
+    print(f"what two expressions let through: {measured('--nvtx-include', 'odd/', '--nvtx-include', 'even/', *ninth)}")
 
 
 TOY = {":A": 21, ":A/A1": 15, ":B": 3, "LLM:decode_all": 9, ":se": 3}

@@ -66,8 +66,10 @@ pub struct DeviceRow {
 
 #[derive(Debug, Serialize)]
 pub struct DiagnosticRow {
+    /// For people: how often it was said is part of it.
     pub text: String,
     pub lost: bool,
+    pub times: u64,
 }
 
 /// Everything there is to say.
@@ -112,9 +114,13 @@ pub fn analyse(trace: &Trace, options: &Options) -> Findings {
         unattributed,
         graphs: trace.activities.kind.iter().filter(|kind| **kind == ActivityKind::Graph).count() as u64,
         diagnostics: trace
-            .diagnostics
+            .told()
             .iter()
-            .map(|diagnostic| DiagnosticRow { text: diagnostic.text.clone(), lost: diagnostic.lost })
+            .map(|told| DiagnosticRow {
+                text: told.to_string(),
+                lost: told.diagnostic.lost,
+                times: told.times,
+            })
             .collect(),
     }
 }

@@ -19,7 +19,7 @@ use serde::Serialize;
 use trace::{ActivityKind, NONE, StringId, Trace};
 
 use crate::attribute::Attribution;
-use crate::families::Families;
+use crate::families::{COMMUNICATION, Families};
 use crate::range_time::{times_of_ranges, within};
 use crate::summaries::{copies, synchronises};
 use crate::tree::Tree;
@@ -146,13 +146,16 @@ pub fn idle(trace: &Trace, attribution: &Attribution, families: &Families) -> Ve
     let waits = Waits::of(trace);
     let mut by_device: Vec<Vec<u32>> = vec![Vec::new(); trace.devices.len()];
     for (activity, device) in trace.activities.device.iter().enumerate() {
-        by_device[usize::from(*device)].push(activity as u32);
+        // Pages move while a kernel waits for them, or while the host has what it needs: either way
+        // they are no work that the program gave to the device.
+        if trace.activities.kind[activity] != ActivityKind::Migration {
+            by_device[usize::from(*device)].push(activity as u32);
+        }
     }
-    let communicates: Vec<bool> = trace
-        .activities
-        .launches
-        .iter()
-        .map(|launch| families.of(trace.strings.text(launch.name)) == "communication")
+    let communicates: Vec<bool> = families
+        .indices_of_launches(trace)
+        .into_iter()
+        .map(|at| families.name(at) == COMMUNICATION)
         .collect();
     let in_ranges = times_of_ranges(trace, attribution);
     let mut rows = Vec::new();
@@ -384,7 +387,7 @@ fn overlap(trace: &Trace, order: &[u32], communicates: &[bool]) -> Overlap {
     let alone = |activity: &u32| {
         let at = *activity as usize;
         match activities.kind[at] {
-            ActivityKind::Copy | ActivityKind::Fill => false,
+            ActivityKind::Copy | ActivityKind::Fill | ActivityKind::Migration => false,
             ActivityKind::Kernel => !communicates[activities.detail[at] as usize],
             ActivityKind::Graph => true,
         }
@@ -397,7 +400,7 @@ fn overlap(trace: &Trace, order: &[u32], communicates: &[bool]) -> Overlap {
     for activity in order {
         let at = *activity as usize;
         let kind = match activities.kind[at] {
-            ActivityKind::Copy | ActivityKind::Fill => 0,
+            ActivityKind::Copy | ActivityKind::Fill | ActivityKind::Migration => 0,
             ActivityKind::Kernel if communicates[activities.detail[at] as usize] => 1,
             ActivityKind::Kernel | ActivityKind::Graph => 2,
         };

@@ -56,8 +56,7 @@ struct Group {
 /// Longest total first.
 pub fn kernels(trace: &Trace, scope: Scope, grouping: Grouping, families: &Families) -> Vec<KernelRow> {
     let activities = &trace.activities;
-    let family_of: Vec<usize> =
-        activities.launches.iter().map(|launch| families.index_of(trace.strings.text(launch.name))).collect();
+    let family_of = families.indices_of_launches(trace);
     // What a launch is counted under.
     let mut numbers: HashMap<Key, u32> = HashMap::new();
     let key_of: Vec<u32> = activities

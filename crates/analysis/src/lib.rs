@@ -1,5 +1,6 @@
 //! What a trace and counters say: small, pure functions, one topic a file.
 
+mod at_once;
 mod attribute;
 mod bounds;
 mod counter_aggregate;
@@ -36,6 +37,7 @@ mod unattributed;
 mod within;
 mod work;
 
+pub use at_once::{launches_at_once, times_at_once};
 pub use attribute::{Attribution, Plane, attribute};
 pub use bounds::{Bound, BoundKind, Level, NEAR_PEAK, bound};
 pub use counter_aggregate::{Aggregated, MetricRow};
@@ -44,7 +46,7 @@ pub use counter_regions::{
     KnownRegion, WholeRange, counter_regions,
 };
 pub use counter_rules::{AggregateRule, aggregate_rule};
-pub use families::Families;
+pub use families::{Families, OTHER as OTHER_FAMILY};
 pub use filter::{KernelPatterns, keep_kernels};
 pub use findings::{Findings, Options, analyse};
 pub use gpu_regions::{GpuRegion, TopKernel, gpu_regions};

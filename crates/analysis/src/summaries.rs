@@ -20,12 +20,12 @@ pub struct TransferRow {
     pub statistics: Statistics,
 }
 
-/// Copies and fills, the longest first.
+/// Copies, fills and migrations of unified memory, the longest first.
 pub fn transfers(trace: &Trace, scope: Scope) -> Vec<TransferRow> {
     let activities = &trace.activities;
     let mut groups: BTreeMap<_, (Vec<i64>, u64, Places)> = BTreeMap::new();
     for activity in 0..activities.len() {
-        if !matches!(activities.kind[activity], ActivityKind::Copy | ActivityKind::Fill) {
+        if matches!(activities.kind[activity], ActivityKind::Kernel | ActivityKind::Graph) {
             continue;
         }
         let transfer = activities.transfers[activities.detail[activity] as usize];

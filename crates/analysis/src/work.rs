@@ -55,6 +55,8 @@ impl Work {
             }
             ActivityKind::Copy | ActivityKind::Fill => (work.copies, work.copy_ns) = (1, duration),
             ActivityKind::Graph => (work.graphs, work.graph_ns) = (1, duration),
+            // The driver's own, not the region's.
+            ActivityKind::Migration => {}
         }
         (work, kernel)
     }

@@ -5,11 +5,13 @@ mod cause;
 
 use std::collections::BTreeSet;
 
-use analysis::{Region, Registered};
+use analysis::{Region, Registered, times_at_once};
 use nvtx::{
     Kind, NcuGate, NsysDialect, NsysExpression, NsysGate, OpenRanges, RangeSeen, ncu_expression,
     nsys_expression,
 };
+
+use trace::Trace;
 
 pub use cause::Cause;
 
@@ -123,7 +125,7 @@ pub fn prove(question: &Question<'_>) -> Proof {
         prediction: gating.as_ref().map(|gating| prediction(question, gating)),
         gating,
         nsys,
-        ncu: ncu(wish, regions, &wanted),
+        ncu: ncu(wish, regions, &wanted, question.rehearsed.trace),
         when: when(
             &meant(&wanted),
             question.rehearsed.trace.end.saturating_sub(question.rehearsed.trace.begin),
@@ -247,15 +249,23 @@ fn namesake<'a>(meant: &[&Region], all: &'a [Region]) -> Option<&'a Region> {
     })
 }
 
-fn ncu(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> ToolProof {
+fn ncu(wish: &str, regions: &[Region], wanted: &[Wanted<'_>], trace: &Trace) -> ToolProof {
     let remedy = ncu_remedy(wanted, regions);
     let gate = match NcuGate::parse(wish) {
         Ok(gate) => gate,
         Err(error) => return ToolProof::refused(&error, remedy),
     };
-    let instances = let_in_by(std::slice::from_ref(&gate), regions);
+    let several = gate.started_names() > 1;
+    let instances = match several {
+        // No region by itself tells when others are open beside it.
+        true => times_at_once(trace, &gate),
+        false => let_in_by(std::slice::from_ref(&gate), regions),
+    };
     if instances > 0 {
         return ToolProof { instances, cause: None, remedy: Remedy::AsTyped };
+    }
+    if several && all_are_there(&gate, regions) {
+        return ToolProof { instances, cause: Some(Cause::NeverAtOnce), remedy };
     }
     let bare = wish.rsplit('@').next().unwrap_or(wish).trim_end_matches('/');
     let named: Vec<&Region> = regions.iter().filter(|region| region.path.name() == bare).collect();
@@ -272,6 +282,14 @@ fn ncu(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> ToolProof {
         (None, true) => unknown(wish, regions, wanted),
     };
     ToolProof { instances, cause: Some(cause), remedy }
+}
+
+/// Whether every start/end range that a gate names exists.
+fn all_are_there(gate: &NcuGate, regions: &[Region]) -> bool {
+    let started = regions.iter().filter(|region| region.kind == Kind::StartEnd && !unseen_by_ncu(region));
+    let named: BTreeSet<usize> =
+        started.flat_map(|region| gate.started_as(&region.path.domain, region.path.name())).collect();
+    named.len() == gate.started_names()
 }
 
 /// A range counts where it, and not already the one around it, lets kernels in.

@@ -54,6 +54,8 @@ pub enum Cause {
     RecordsLost,
     /// The program opens more or fewer ranges from run to run.
     CountVaries,
+    /// ncu measured fewer launches than the plan chose, and nothing says why.
+    FewerMeasured,
     RehearsalWasBlind,
     NothingRecorded,
     ImporterNotFound,
@@ -162,6 +164,10 @@ impl Cause {
             }
             Self::NoKernels => "look at the workload's output: does it use the GPU at all?",
             Self::WrongKind => "write NAME/ for a push/pop range and NAME for a start/end range",
+            Self::FewerMeasured => {
+                "measure what is missing by itself (`ncu.nvtx_include`, `--plan`); if the program does not do the same in \
+                 every run, fix its seeds and inputs"
+            }
             Self::NoSuchKernel => "look for its name in kernels.md, or leave `ncu.kernel_include` out",
             Self::SkippedAll => {
                 "the program launched fewer kernels than in its rehearsal: run it again, or name the kernels (`--plan`)"

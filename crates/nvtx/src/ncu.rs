@@ -137,6 +137,21 @@ impl NcuGate {
         self.domain.as_ref().map_or(domain.is_empty(), |name| name.matches(called))
     }
 
+    /// How many start/end ranges must be open at once; none where it speaks of push/pop ranges.
+    pub fn started_names(&self) -> usize {
+        match &self.expression {
+            Expression::StartEnd(wanted) if !self.never => wanted.len(),
+            _ => 0,
+        }
+    }
+
+    /// Which of those a start/end range is, by their place in the expression.
+    pub fn started_as(&self, domain: &str, name: &str) -> Vec<usize> {
+        let Expression::StartEnd(wanted) = &self.expression else { return Vec::new() };
+        let is_it = |at: &usize| self.in_domain(domain) && wanted[*at].matches(name);
+        (0..self.started_names()).filter(is_it).collect()
+    }
+
     /// Whether a kernel launched inside these ranges is profiled.
     pub fn includes(&self, open: &OpenRanges) -> bool {
         let names = |ranges: &'_ [(String, String)]| -> Vec<String> {

@@ -221,6 +221,7 @@ fn classic_gates_are_explained() {
     let early = "push=early pop sleep=200 push=late sleep=1 pop";
     let alike =
         "drpush=LLM:step sleep=20 dpop=LLM rpush=step sleep=20 pop rpush=a rpush=step sleep=20 pop pop";
+    let at_once = "start=se sleep=20 end start=sx sleep=20 start=sy sleep=20 end sleep=20 end";
     let mut screens = String::new();
     for (gate, script) in [
         ("range", decode),
@@ -239,6 +240,8 @@ fn classic_gates_are_explained() {
         ("step", alike),
         (":step", alike),
         (":a/step", alike),
+        ("sx,sy", at_once),
+        ("se,sx", at_once),
     ] {
         let mut arguments = vec!["ranges", "--gate", gate, "--", &emit];
         arguments.extend(script.split(' '));

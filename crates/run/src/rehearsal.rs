@@ -141,8 +141,8 @@ impl Inventory {
                 "name": process.name, "label": process.label,
             })).collect::<Vec<_>>(),
             "regions": self.regions.iter().map(|region| self.region(region)).collect::<Vec<_>>(),
-            "diagnostics": self.trace.diagnostics.iter().map(|diagnostic| json!({
-                "text": diagnostic.text, "lost": diagnostic.lost,
+            "diagnostics": self.trace.told().iter().map(|told| json!({
+                "text": told.to_string(), "lost": told.diagnostic.lost, "times": told.times,
             })).collect::<Vec<_>>(),
         })
     }

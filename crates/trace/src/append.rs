@@ -131,7 +131,7 @@ impl Trace {
         activities.detail.extend(other.activities.detail.iter().zip(&other.activities.kind).map(
             |(detail, kind)| match kind {
                 ActivityKind::Kernel => detail + launches,
-                ActivityKind::Copy | ActivityKind::Fill => detail + transfers,
+                ActivityKind::Copy | ActivityKind::Fill | ActivityKind::Migration => detail + transfers,
                 ActivityKind::Graph => *detail,
             },
         ));

@@ -15,7 +15,7 @@ mod window;
 pub use kineto::{KinetoError, read_kineto, read_kineto_from};
 pub use model::{
     Activities, ActivityKind, Calls, Device, Diagnostic, Direction, Launch, NONE, OPEN, Operators, Process,
-    Ranges, StringId, Strings, Syncs, Thread, Trace, Transfer,
+    Ranges, StringId, Strings, Syncs, Thread, Told, Trace, Transfer,
 };
 pub use nsys::{NsysError, environment_values, read_nsys, read_nsys_bytes, read_nsys_session};
 pub use nvtx::Kind;

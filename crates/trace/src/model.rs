@@ -64,6 +64,20 @@ impl Trace {
         }
     }
 
+    /// Each diagnostic once, with how often it was said.
+    pub fn told(&self) -> Vec<Told<'_>> {
+        let mut told: Vec<Told<'_>> = Vec::new();
+        let mut known: HashMap<&Diagnostic, usize> = HashMap::new();
+        for diagnostic in &self.diagnostics {
+            let at = *known.entry(diagnostic).or_insert(told.len());
+            match told.get_mut(at) {
+                Some(before) => before.times += 1,
+                None => told.push(Told { diagnostic, times: 1 }),
+            }
+        }
+        told
+    }
+
     fn measure(&mut self) {
         let begins = self.ranges.begin.iter().chain(&self.calls.begin).chain(&self.activities.begin);
         let begins = begins.chain(&self.operators.begin);
@@ -162,6 +176,9 @@ pub enum ActivityKind {
     Fill,
     /// A whole CUDA graph, whose kernels were not recorded one by one; `detail` is its id.
     Graph,
+    /// Pages of unified memory that the driver moved because somebody touched them: no call asked for
+    /// it. `detail` indexes [`Activities::transfers`].
+    Migration,
 }
 
 /// Work of the devices. One row each.
@@ -243,10 +260,18 @@ pub enum Direction {
     HostToHost,
     /// A fill.
     Memset,
+    MigrationToDevice,
+    MigrationToHost,
+    MigrationBetweenDevices,
     Other,
 }
 
 impl Direction {
+    /// Whether the driver moved it on its own, page by page.
+    pub fn is_migration(self) -> bool {
+        matches!(self, Self::MigrationToDevice | Self::MigrationToHost | Self::MigrationBetweenDevices)
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::HostToDevice => "host to device",
@@ -255,6 +280,9 @@ impl Direction {
             Self::PeerToPeer => "device to other device",
             Self::HostToHost => "host to host",
             Self::Memset => "fill",
+            Self::MigrationToDevice => "migration to device",
+            Self::MigrationToHost => "migration to host",
+            Self::MigrationBetweenDevices => "migration between devices",
             Self::Other => "other",
         }
     }
@@ -288,8 +316,22 @@ pub(crate) fn small(value: Option<i64>) -> u32 {
     value.and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
 }
 
+/// A diagnostic, and how often it was said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Told<'a> {
+    pub diagnostic: &'a Diagnostic,
+    pub times: u64,
+}
+
+impl std::fmt::Display for Told<'_> {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.diagnostic.text)?;
+        if self.times > 1 { write!(out, " ({} times)", self.times) } else { Ok(()) }
+    }
+}
+
 /// Something the reader found wrong or worth saying.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Diagnostic {
     pub text: String,
     /// Events are missing because of it.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use analysis::LaunchGroups;
+use nvtx::RegionPath;
 
 use super::command::NameBase;
 
@@ -22,6 +23,8 @@ pub(super) struct Classes {
     /// By class: its launches, in all regions, and its first kind.
     launches: Vec<u64>,
     first: Vec<u32>,
+    /// By kind: the first of its class whose region is called the same but for the numbers.
+    folded: Vec<u32>,
 }
 
 impl Classes {
@@ -31,6 +34,7 @@ impl Classes {
         let mut texts: [Vec<String>; 2] = Default::default();
         let (mut class, mut names) = (Vec::new(), Vec::new());
         let (mut counts, mut first): (Vec<u64>, Vec<u32>) = Default::default();
+        let (mut alike, mut folded) = (HashMap::new(), Vec::new());
         for (kind, group) in launches.groups.iter().enumerate() {
             let launched = (&group.name, &group.mangled, group.grid, group.block, group.shared);
             let at = *classes.entry(launched).or_insert(counts.len() as Class);
@@ -40,6 +44,8 @@ impl Classes {
             }
             counts[at as usize] += group.launches;
             class.push(at);
+            let region = group.region.as_ref().map(without_numbers);
+            folded.push(*alike.entry((at, region)).or_insert(kind as u32));
             names.push([0, 1].map(|base| {
                 let text = [group.short_name.as_str(), group.mangled.as_str()][base];
                 *known[base].entry(text).or_insert_with(|| {
@@ -48,7 +54,7 @@ impl Classes {
                 })
             }));
         }
-        Self { class, names, texts, launches: counts, first }
+        Self { class, names, texts, launches: counts, first, folded }
     }
 
     /// Launches of this kernel and shape, wherever.
@@ -59,6 +65,12 @@ impl Classes {
     /// The first kind of the same kernel and shape.
     pub(super) fn first(&self, kind: u32) -> u32 {
         self.first[self.class[kind as usize] as usize]
+    }
+
+    /// The first kind of the same kernel and shape in a region that is called the same but for the numbers:
+    /// what `Layer 3` of `Train step 7` does is what `Layer 4` of `Train step 8` does.
+    pub(super) fn folded(&self, kind: u32) -> u32 {
+        self.folded[kind as usize]
     }
 
     /// The names of these kinds, and which kinds fit them. Mangled names tell template instances
@@ -83,5 +95,33 @@ impl Classes {
         texts.sort();
         let fits = self.names.iter().map(|names| ids.contains(&names[at])).collect();
         (base, texts, fits)
+    }
+}
+
+/// A region's path with every number in it as one sign.
+fn without_numbers(region: &RegionPath) -> RegionPath {
+    let fold = |name: &String| {
+        let mut folded = String::with_capacity(name.len());
+        for letter in name.chars() {
+            match letter {
+                '0'..='9' if folded.ends_with('#') => {}
+                '0'..='9' => folded.push('#'),
+                letter => folded.push(letter),
+            }
+        }
+        folded
+    };
+    RegionPath::new(region.domain.clone(), region.names.iter().map(fold))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_one_sign() {
+        let folded = |names: &[&str]| without_numbers(&RegionPath::new("d1", names.iter().copied()));
+        assert_eq!(folded(&["Train step 12", "Layer 3"]), RegionPath::new("d1", ["Train step #", "Layer #"]));
+        assert_eq!(folded(&["a1b22", "c"]), RegionPath::new("d1", ["a#b#", "c"]));
     }
 }

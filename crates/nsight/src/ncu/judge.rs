@@ -51,6 +51,8 @@ pub struct Case<'a> {
     pub regions: &'a [WantedRegion],
     /// Kernels in the whole program, where that is known.
     pub kernels: Option<u64>,
+    /// Its rehearsals differ.
+    pub varies: bool,
     /// An error of ncu's own that no cause is known for.
     pub error: Option<String>,
     /// Ranges of other threads counted as well.
@@ -133,7 +135,8 @@ fn cause_of_few(case: &Case<'_>, fewer: bool) -> Option<Cause> {
     if let Ending::Failed(_) = case.ending {
         return Some(if case.error.is_some() { Cause::ToolError } else { Cause::WorkloadFailed });
     }
-    fewer.then_some(Cause::CountVaries)
+    // Two rehearsals that differ say that the program does; else nobody knows who counted otherwise.
+    fewer.then_some(if case.varies { Cause::CountVaries } else { Cause::FewerMeasured })
 }
 
 /// Nothing that was wanted was measured.
@@ -369,6 +372,7 @@ mod tests {
             chosen,
             regions,
             kernels: Some(100),
+            varies: false,
             error: None,
             any_thread: false,
             log: String::new(),
@@ -388,7 +392,7 @@ mod tests {
         // As many, and not the same.
         let other = vec![kernel("gemm", 8, "decode"), kernel("norm", 16, "decode")];
         let verdict = judged(other, &plan, &[], Ending::Well);
-        assert_eq!((verdict.outcome, verdict.cause), (Outcome::Partial, Some(Cause::CountVaries)));
+        assert_eq!((verdict.outcome, verdict.cause), (Outcome::Partial, Some(Cause::FewerMeasured)));
         assert!(verdict.evidence[0].starts_with("not measured: norm [4, 1, 1]"), "{verdict:?}");
         let verdict = judged(both()[..1].to_vec(), &plan, &[], Ending::BudgetSpent);
         assert_eq!((verdict.outcome, verdict.cause), (Outcome::Partial, Some(Cause::BudgetSpent)));

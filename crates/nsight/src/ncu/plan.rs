@@ -5,7 +5,8 @@
 //! those that make up most of the GPU's time, in the whole program or in each of the regions
 //! that were named. A kind is a kernel in a shape, started in a region: where the budget has room
 //! for another run of the program, a kernel is measured in every region that starts it; else
-//! what was measured in one stands for the others.
+//! what was measured in one stands for the others. Regions that differ in numbers alone, as every step
+//! and layer of some programs, are one in this: each has a few launches, and they do the same.
 //!
 //! What ncu can be told in one invocation is one list of names, one number of launches to skip
 //! and one to measure: for each kernel, grid, block and shared memory by itself
@@ -113,7 +114,7 @@ pub struct Chosen {
     pub samples: u64,
 }
 
-/// In a part: a kind, or the first kind of its kernel and shape.
+/// In a part: the first kind of its kernel and shape, or of those in regions that are called alike.
 type Key = (usize, u32);
 
 /// What is told apart.
@@ -121,7 +122,7 @@ type Key = (usize, u32);
 enum Grain {
     /// Kernels and shapes.
     Class,
-    /// And the regions that start them.
+    /// And the regions that start them, but for numbers in their names.
     Kind,
 }
 
@@ -170,7 +171,8 @@ impl<'a> Planner<'a> {
         let seen = (0..launches.sequence.len()).filter(|launch| is_visible(demand, *launch));
         let kinds: BTreeSet<u32> = seen.map(|launch| launches.sequence[launch]).collect();
         let firsts = kinds.iter().map(|kind| classes.first(*kind)).collect();
-        Self { demand, times: times.collect(), reachable: [firsts, kinds], classes }
+        let folded = kinds.iter().map(|kind| classes.folded(*kind)).collect();
+        Self { demand, times: times.collect(), reachable: [firsts, folded], classes }
     }
 
     /// Invocations until every part is covered, and the launches that they measure.
@@ -325,7 +327,7 @@ impl<'a> Planner<'a> {
     fn unit(&self, grain: Grain, kind: u32) -> u32 {
         match grain {
             Grain::Class => self.classes.first(kind),
-            Grain::Kind => kind,
+            Grain::Kind => self.classes.folded(kind),
         }
     }
 

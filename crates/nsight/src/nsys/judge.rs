@@ -205,8 +205,9 @@ fn all(captured: u64, expected: u64, case: &Case<'_>, seen: &[Region]) -> String
 
 /// What the log, the report and the end of the pass say to the counts.
 fn explained(mut verdict: Verdict, case: &Case<'_>) -> Verdict {
-    let lost = case.report.diagnostics.iter().filter(|diagnostic| diagnostic.lost);
-    let lost: Vec<String> = lost.map(|diagnostic| diagnostic.text.clone()).collect();
+    let told = case.report.told();
+    let lost: Vec<String> =
+        told.iter().filter(|told| told.diagnostic.lost).map(ToString::to_string).collect();
     let says = |cause: Cause| case.told.iter().find(|told| told.cause == cause);
     let complete = verdict.outcome == Outcome::Captured;
     let saw_none = case.blind || case.rehearsed.first().is_some_and(|regions| regions.is_empty());

@@ -20,6 +20,8 @@ pub enum Cause {
     IsStartEnd {
         path: String,
     },
+    /// ncu: `A,B`, and the two are never open at the same time.
+    NeverAtOnce,
     Unregistered {
         name: String,
     },
@@ -63,6 +65,7 @@ impl Cause {
             | Self::Notation
             | Self::IsPushPop { .. }
             | Self::IsStartEnd { .. }
+            | Self::NeverAtOnce
             | Self::Wide { .. }
             | Self::Unseen { .. }
             | Self::ForkedOnly { .. } => crate::verdict::Cause::GateCannotOpen,
@@ -88,6 +91,9 @@ impl fmt::Display for Cause {
             }
             Self::IsStartEnd { path } => {
                 write!(f, "with a slash it means a push/pop range, and `{path}` is start/end")
+            }
+            Self::NeverAtOnce => {
+                write!(f, "with a comma it means start/end ranges that are open at once, and these never are")
             }
             Self::Unregistered { name } => {
                 write!(f, "`{name}` is not a registered string, and nsys looks only at those")

@@ -133,8 +133,8 @@ fn screen(inventory: &Inventory) -> String {
         text.push_str(&gates(region));
         text.push_str(&gpu(inventory, region));
     }
-    for diagnostic in &inventory.trace.diagnostics {
-        text.push_str(&format!("note: {}\n", diagnostic.text));
+    for told in inventory.trace.told() {
+        text.push_str(&format!("note: {told}\n"));
     }
     text
 }

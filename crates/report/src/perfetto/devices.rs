@@ -133,6 +133,11 @@ impl<'a> Devices<'a> {
                 self.moved(span, annotations);
                 (packets.name_text(&format!("copy, {direction}")), self.categories.copy)
             }
+            ActivityKind::Migration => {
+                let direction = activities.transfers[detail].direction.as_str();
+                self.moved(span, annotations);
+                (packets.name_text(&format!("unified memory, {direction}")), self.categories.copy)
+            }
             ActivityKind::Fill => {
                 self.moved(span, annotations);
                 (packets.name_text("fill"), self.categories.fill)

@@ -39,11 +39,11 @@ fn recording(packets: &mut Packets<'_>, trace: &Trace, times: Times) -> io::Resu
         annotations.number(Key::SessionStart, start);
     }
     let notes: Vec<u64> = trace
-        .diagnostics
+        .told()
         .iter()
-        .map(|diagnostic| {
-            let kind = if diagnostic.lost { "lost" } else { "note" };
-            packets.value(&format!("{kind}: {}", diagnostic.text))
+        .map(|told| {
+            let kind = if told.diagnostic.lost { "lost" } else { "note" };
+            packets.value(&format!("{kind}: {told}"))
         })
         .collect();
     annotations.texts(Key::Notes, &notes);

@@ -62,6 +62,9 @@ fn activity(trace: &Trace, row: usize) -> (String, &'static str) {
         ActivityKind::Copy => {
             (format!("copy, {}", trace.activities.transfers[detail].direction.as_str()), "copy")
         }
+        ActivityKind::Migration => {
+            (format!("unified memory, {}", trace.activities.transfers[detail].direction.as_str()), "copy")
+        }
         ActivityKind::Fill => ("fill".to_owned(), "fill"),
         ActivityKind::Graph => (format!("graph {detail}"), "graph"),
     }

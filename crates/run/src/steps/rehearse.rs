@@ -176,8 +176,8 @@ fn read_traces(
     match read_and_trim(&run.files.path(pass)) {
         Ok(mut inventory) => {
             inventory.add_unseen(unseen);
-            for diagnostic in inventory.trace.diagnostics.iter().filter(|diagnostic| diagnostic.lost) {
-                run.warn(diagnostic.text.clone(), context);
+            for told in inventory.trace.told().iter().filter(|told| told.diagnostic.lost) {
+                run.warn(told.to_string(), context);
             }
             run.files.json(&format!("{pass}/ranges.json"), &inventory.to_json())?;
             Ok(Some(inventory))

@@ -27,6 +27,8 @@ pub(super) struct ActivityPart {
     pub(super) correlation: Vec<u32>,
     pub(super) detail: Vec<u32>,
     pub(super) in_graph: Vec<bool>,
+    /// Rows that are no copies although they stand among them.
+    pub(super) migrations: Vec<u32>,
     pub(super) processes: Numbering<i64>,
     pub(super) devices: Numbering<i64>,
     pub(super) launches: Numbering<RawLaunch>,
@@ -176,6 +178,9 @@ fn transfers(
             let bytes = u64::try_from(row.integer(7).unwrap_or(0)).unwrap_or(0);
             let direction =
                 if kind == ActivityKind::Fill { Direction::Memset } else { direction(row.integer(8)) };
+            if direction.is_migration() {
+                part.migrations.push(part.detail.len() as u32);
+            }
             part.detail.push(part.transfers.len() as u32);
             part.transfers.push(Transfer { direction, bytes });
         }
@@ -184,14 +189,17 @@ fn transfers(
     part
 }
 
-/// `ENUM_CUDA_MEMCPY_OPER`; arrays live on the device, unified memory moves likewise.
+/// `ENUM_CUDA_MEMCPY_OPER`; arrays live on the device.
 fn direction(kind: Option<i64>) -> Direction {
     match kind {
-        Some(1 | 3 | 11) => Direction::HostToDevice,
-        Some(2 | 4 | 12) => Direction::DeviceToHost,
-        Some(5..=8 | 13) => Direction::DeviceToDevice,
+        Some(1 | 3) => Direction::HostToDevice,
+        Some(2 | 4) => Direction::DeviceToHost,
+        Some(5..=8) => Direction::DeviceToDevice,
         Some(9) => Direction::HostToHost,
         Some(10) => Direction::PeerToPeer,
+        Some(11) => Direction::MigrationToDevice,
+        Some(12) => Direction::MigrationToHost,
+        Some(13) => Direction::MigrationBetweenDevices,
         _ => Direction::Other,
     }
 }

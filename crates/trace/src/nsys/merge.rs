@@ -48,10 +48,16 @@ impl Merge {
         let Some(kind) = part.kind else { return };
         activities.detail.extend(part.detail.iter().map(|detail| match kind {
             crate::ActivityKind::Kernel => launches[*detail as usize],
-            crate::ActivityKind::Copy | crate::ActivityKind::Fill => transfers + detail,
+            crate::ActivityKind::Copy | crate::ActivityKind::Fill | crate::ActivityKind::Migration => {
+                transfers + detail
+            }
             crate::ActivityKind::Graph => *detail,
         }));
+        let first = activities.kind.len();
         activities.kind.extend(std::iter::repeat_n(kind, part.begin.len()));
+        for row in part.migrations {
+            activities.kind[first + row as usize] = crate::ActivityKind::Migration;
+        }
         activities.process.extend(part.process.iter().map(|process| processes[*process as usize]));
         activities.device.extend(part.device.iter().map(|device| devices[*device as usize] as u16));
         extend(&mut activities.begin, part.begin);
@@ -182,6 +188,7 @@ impl Merge {
             trace.diagnostics.push(Diagnostic { text, lost: true });
         }
         losses(self.losses, &mut trace.diagnostics);
+        super::twice::once(trace);
         trace.finish();
         self.trace
     }

@@ -5,12 +5,14 @@
 //! of 3.0.0 (nsys 2022.4). Others are read the same way, and a diagnostic says so.
 
 mod activities;
+mod diagnostics;
 mod environment;
 mod merge;
 mod nvtx_events;
 mod parallel;
 mod session;
 mod tables;
+mod twice;
 
 use std::path::Path;
 
@@ -63,7 +65,7 @@ fn read(database: &Database, path: &Path) -> Result<Trace, NsysError> {
     }
     merge.names(database, &texts);
     merge.trace.session_start = session_start(database);
-    diagnostics(database, &mut merge.trace);
+    diagnostics::read(database, &mut merge.trace);
     Ok(merge.finish())
 }
 
@@ -96,18 +98,6 @@ fn session_start(database: &Database) -> Option<i64> {
     let mut start = None;
     tables::each(database, "TARGET_INFO_SESSION_START_TIME", &["utcEpochNs"], |row| start = row.integer(0));
     start
-}
-
-/// What nsys itself found worth saying.
-fn diagnostics(database: &Database, trace: &mut Trace) {
-    const WARNING: i64 = 2;
-    const ERROR: i64 = 3;
-    tables::each(database, "DIAGNOSTIC_EVENT", &["severity", "text"], |row| {
-        let severity = row.integer(0).unwrap_or(0);
-        if let (WARNING | ERROR, Some(text)) = (severity, text_of(row, 1)) {
-            trace.diagnostics.push(Diagnostic { text: format!("nsys: {text}"), lost: severity == ERROR });
-        }
-    });
 }
 
 /// Rows of a table that were left out, and why.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use analysis::{Attribution, Families, Findings, Tree, attribute};
+use analysis::{Attribution, Families, Findings, OTHER_FAMILY, Tree, attribute};
 use nvtx::Kind;
 use trace::{ActivityKind, NONE, OPEN, StringId, Trace};
 
@@ -58,9 +58,15 @@ impl Build<'_, '_> {
             .map(|row| (row.name.as_str(), row.family.as_str()))
             .collect();
         let ours = Families::default();
-        let of = |name| known.get(name).map_or_else(|| ours.of(name), |family| *family).to_owned();
+        let mut of_names: HashMap<StringId, &str> = HashMap::new();
+        let mut of = |name: StringId| {
+            *of_names.entry(name).or_insert_with(|| {
+                let name = self.trace.strings.text(name);
+                known.get(name).copied().unwrap_or_else(|| ours.of(name))
+            })
+        };
         let families: Vec<String> =
-            activities.launches.iter().map(|launch| of(self.trace.strings.text(launch.name))).collect();
+            activities.launches.iter().map(|launch| of(launch.name).to_owned()).collect();
         let mut times: BTreeMap<&str, i64> = BTreeMap::new();
         for activity in 0..activities.len() {
             if activities.kind[activity] == ActivityKind::Kernel {
@@ -68,7 +74,8 @@ impl Build<'_, '_> {
                 *time = time.saturating_add(activities.duration(activity));
             }
         }
-        let mut ranked: Vec<(&str, i64)> = times.into_iter().filter(|(name, _)| *name != "other").collect();
+        let mut ranked: Vec<(&str, i64)> =
+            times.into_iter().filter(|(name, _)| *name != OTHER_FAMILY).collect();
         ranked.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
         self.legend.families = ranked.iter().take(FAMILIES).map(|(name, _)| self.texts.id(name)).collect();
         families

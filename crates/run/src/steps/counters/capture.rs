@@ -22,6 +22,7 @@ use crate::events::Event;
 use crate::ncu::{Ncu, plan_yaml};
 use crate::process::{Finished, Milestone, Reason, Seen, Stop, StopBy, SuperviseError};
 use crate::quote::shell_word;
+use crate::rehearsal::Inventory;
 use crate::rundir::WriteError;
 use crate::workload::tmpdir;
 
@@ -103,6 +104,7 @@ pub(super) fn attempt(
         chosen: rung.plan.as_ref().map_or(&[], |plan| &plan.chosen),
         regions: &rung.regions,
         kernels,
+        varies: varies(run),
         error: unknown_error(&taken.log).map(str::to_owned),
         any_thread: rung.any_thread,
         log: last_lines(&taken.log),
@@ -127,6 +129,13 @@ pub(super) fn attempt(
         }
     }
     Ok(Attempted { verdict, report: taken.report, took: taken.took, instead })
+}
+
+/// Whether two rehearsals, where there are two, launched a different number of kernels.
+fn varies(run: &Run) -> bool {
+    let kernels = |inventory: &Inventory| inventory.trace.activities.kernels();
+    let (first, second) = (run.inventory.as_ref(), run.second_rehearsal.as_ref());
+    first.zip(second).is_some_and(|(first, second)| kernels(first) != kernels(second))
 }
 
 /// What the runs of the program under ncu left.

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use analysis::{KernelPatterns, LaunchGroups, Region, is_library, launch_groups, launches_in};
+use analysis::{KernelPatterns, LaunchGroups, Region, launch_groups, launches_at_once, launches_in};
 use nsight::ncu::{Demand, Entry, Pace, Part, Plan, Wanted, named, plan, samples};
 use nsight::verdict::counted;
+use nvtx::NcuGate;
 use trace::{ActivityKind, Trace};
 
 use crate::config::NcuConfig;
@@ -34,15 +35,14 @@ const METRICS_OF_A_PASS: usize = 4;
 /// has kernels of its own.
 const LOST_OUTSIDE: f64 = 0.1;
 
-/// So many ranges in one command.
-const MOST_NAMED: usize = 16;
-
 /// What the choice is made from.
 pub(super) struct Given<'a> {
     pub(super) config: &'a NcuConfig,
     pub(super) trace: &'a Trace,
     /// The regions that were named, each to be covered; none for the whole program.
     pub(super) regions: &'a [&'a Region],
+    /// Gates that name several start/end ranges: ncu sees only what is launched while all of one are open.
+    pub(super) at_once: &'a [NcuGate],
     /// Whether ncu sees only what is launched in them.
     pub(super) gated: bool,
     /// Where none is named: regions that it may be kept to if they have what matters, so that a warm-up
@@ -93,8 +93,10 @@ pub(super) fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
     let inside = |launches: &LaunchGroups, region: &Region| {
         launches_in(given.trace, launches, region, given.any_thread)
     };
-    if given.gated && !given.regions.is_empty() {
-        let members: Vec<Vec<bool>> = given.regions.iter().map(|region| inside(&launches, region)).collect();
+    if given.gated && !(given.regions.is_empty() && given.at_once.is_empty()) {
+        let at_once = given.at_once.iter().map(|gate| launches_at_once(given.trace, &launches, gate));
+        let members: Vec<Vec<bool>> =
+            given.regions.iter().map(|region| inside(&launches, region)).chain(at_once).collect();
         launches = launches.only(|launch| members.iter().any(|member| member[launch]));
     }
     let gate_share = share(&launches, &all);
@@ -198,13 +200,6 @@ pub(super) fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
     Ok(Choice::Planned { plan, notes, within: within.is_some() })
 }
 
-/// The regions of the program that are in no other, if they are few enough to be named one by one.
-pub(super) fn outermost(regions: &[Region]) -> Vec<&Region> {
-    let is_outer = |region: &&Region| region.path.names.len() == 1 && !is_library(&region.path.domain);
-    let outer: Vec<&Region> = regions.iter().filter(is_outer).collect();
-    if outer.len() <= MOST_NAMED { outer } else { Vec::new() }
-}
-
 /// The part of the time of all kernels that some of them take.
 fn share(some: &LaunchGroups, all: &LaunchGroups) -> f64 {
     some.total_ns() as f64 / all.total_ns().max(1) as f64
@@ -284,7 +279,9 @@ pub(super) fn told(plan: &Plan) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests {
+    use super::super::outermost::outermost;
     use super::*;
+    use nsight::ncu::Selection;
 
     /// A start-up with kernels of its own, a warm-up of 20 launches, and 80 more in a range.
     fn session(start_up_ns: &[i64], each_ns: i64) -> Trace {
@@ -321,33 +318,59 @@ mod tests {
         trace
     }
 
+    /// With these settings, and ncu kept to what is launched while all of these are open.
+    fn chosen(trace: &Trace, setting: &str, at_once: &[NcuGate]) -> (Plan, bool, String) {
+        let request = crate::config::Request {
+            overrides: vec![setting.to_owned()],
+            cwd: std::env::temp_dir(),
+            ..crate::config::Request::default()
+        };
+        let config = crate::config::resolve(&request).unwrap().config.ncu;
+        let regions = analysis::regions(trace);
+        let outermost = if at_once.is_empty() { outermost(&regions).regions } else { Vec::new() };
+        let choice = choose_launches(&Given {
+            config: &config,
+            trace,
+            regions: &[],
+            at_once,
+            gated: !at_once.is_empty(),
+            outermost: &outermost,
+            any_thread: false,
+            entries: None,
+            by_launch_shape: true,
+            wanted: &Wanted::default(),
+            wall: Duration::from_secs(10),
+            allowance: Allowance::of(&config),
+        });
+        match choice {
+            Ok(Choice::Planned { plan, within, notes }) => (plan, within, notes.join("; ")),
+            _ => unreachable!("there are launches, and time"),
+        }
+    }
+
+    /// What ncu does not see it does not count.
+    #[test]
+    fn launches_are_skipped_only_while_all_ranges_of_a_gate_are_open() {
+        let mut trace = session(&[], 10);
+        let domain = trace.strings.intern("");
+        for (name, begin, end) in [("sx", 9_500, 40_500), ("sy", 29_500, 90_500)] {
+            let name = trace.strings.intern(name);
+            let range = trace::Range { domain, name, begin, end, ..trace::Range::default() };
+            trace.ranges.push(trace::Range { kind: trace::Kind::StartEnd, ..range });
+        }
+        trace.finish();
+        let gate = NcuGate::parse("sx,sy").unwrap();
+        let (plan, _, told) = chosen(&trace, "ncu.coverage=0.9", &[gate]);
+        let Selection::Launches { skip, count, .. } = plan.invocations[0].selection else { panic!() };
+        assert!(skip + count <= 11, "11 of 100 launches lie in both: {skip} are skipped, {count} measured");
+        assert!(told.contains("the ranges have 11 % of the GPU's time"), "{told}");
+    }
+
     #[test]
     fn the_warm_up_is_not_what_is_measured() {
         let within = |trace: &Trace, setting: &str| {
-            let request = crate::config::Request {
-                overrides: vec![setting.to_owned()],
-                cwd: std::env::temp_dir(),
-                ..crate::config::Request::default()
-            };
-            let config = crate::config::resolve(&request).unwrap().config.ncu;
-            let regions = analysis::regions(trace);
-            let choice = choose_launches(&Given {
-                config: &config,
-                trace,
-                regions: &[],
-                gated: false,
-                outermost: &outermost(&regions),
-                any_thread: false,
-                entries: None,
-                by_launch_shape: true,
-                wanted: &Wanted::default(),
-                wall: Duration::from_secs(10),
-                allowance: Allowance::of(&config),
-            });
-            match choice {
-                Ok(Choice::Planned { within, notes, .. }) => (within, notes.join("; ")),
-                _ => unreachable!("there are launches, and time"),
-            }
+            let (_, within, told) = chosen(trace, setting, &[]);
+            (within, told)
         };
         let usual = session(&[130], 10);
         let (is_within, told) = within(&usual, "ncu.coverage=0.9");

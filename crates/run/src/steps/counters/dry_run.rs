@@ -7,7 +7,9 @@ use analysis::Region;
 use nsight::ncu::{Entry, Wanted};
 
 use super::super::begin::RunError;
-use super::choice::{Allowance, Choice, Given, choose_launches, has_kernels, outermost};
+use super::choice::{Allowance, Choice, Given, choose_launches, has_kernels};
+use super::outermost::{Outermost, outermost};
+use super::rungs::at_once;
 use super::settings_text;
 use super::wanted::there;
 use crate::config::{Enable, NcuConfig, Resolved};
@@ -71,13 +73,16 @@ fn launches_text(
 ) -> String {
     let meant = config.wishes().iter().flat_map(|wish| nsight::wanted(wish, &inventory.regions));
     let regions: Vec<&Region> = meant.flat_map(|wanted| wanted.regions).collect();
-    let outermost = if config.wishes().is_empty() { outermost(&inventory.regions) } else { Vec::new() };
+    let outermost =
+        if config.wishes().is_empty() { outermost(&inventory.regions) } else { Outermost::default() };
+    let at_once = at_once(config.wishes());
     let choice = choose_launches(&Given {
         config,
         trace: &inventory.trace,
         regions: &regions,
-        gated: !regions.is_empty(),
-        outermost: &outermost,
+        at_once: &at_once,
+        gated: !(regions.is_empty() && at_once.is_empty()),
+        outermost: &outermost.regions,
         any_thread: false,
         entries,
         by_launch_shape: ncu.probe.options.counts_by_launch_shape(),

@@ -5,6 +5,7 @@ mod by_range;
 mod capture;
 mod choice;
 mod dry_run;
+mod outermost;
 mod rungs;
 mod wanted;
 

@@ -19,7 +19,8 @@ use super::super::begin::RunError;
 use super::super::flow::{Context, Run};
 use super::by_range::{by_range, include_of, too_long};
 use super::capture::Tool;
-use super::choice::{Allowance, Choice, Given, choose_launches, has_kernels, outermost};
+use super::choice::{Allowance, Choice, Given, choose_launches, has_kernels};
+use super::outermost::outermost;
 use crate::config::CaptureRange;
 use crate::events::Event;
 use crate::ncu::{Ncu, read_plan};
@@ -186,6 +187,12 @@ fn meant(run: &Run) -> Vec<Region> {
     regions
 }
 
+/// Gates that want several start/end ranges to be open at once: no region is what they mean.
+pub(super) fn at_once(wishes: &[String]) -> Vec<NcuGate> {
+    let gates = wishes.iter().filter_map(|wish| NcuGate::parse(wish).ok());
+    gates.filter(|gate| gate.started_names() > 1).collect()
+}
+
 /// `--nvtx-include`, as the rehearsal proves it, or as it was typed where there is none.
 fn includes(run: &Run, proofs: &[Proof]) -> Gate {
     let wishes = run.ncu_wishes();
@@ -265,8 +272,9 @@ fn kernels(
         config: &run.resolved.config.ncu,
         trace,
         regions: &regions,
+        at_once: &at_once(run.ncu_wishes()),
         gated: matches!(setting.gate, Gate::Ranges(_)),
-        outermost: &outermost,
+        outermost: &outermost.regions,
         any_thread: setting.any_thread,
         entries: entries.as_deref(),
         by_launch_shape,
@@ -278,7 +286,7 @@ fn kernels(
     match choose_launches(&given) {
         Ok(Choice::Planned { plan, notes, within }) => Ok(Ok(ByKernel {
             selections: plan.invocations.iter().map(|invocation| invocation.selection.clone()).collect(),
-            gate: within.then(|| Gate::Ranges(outermost.iter().map(|region| include_of(region)).collect())),
+            gate: outermost.include.filter(|_| within).map(|include| Gate::Ranges(vec![include])),
             plan: Some(plan),
             notes,
         })),
