@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
+use input::Input;
 use nvtx::Kind;
 
 use crate::nest::{DEEPEST, nest};
+use crate::recording::Recording;
 
 /// The end of a range that was still open when the recording ended.
 pub const OPEN: i64 = i64::MAX;
@@ -30,6 +32,10 @@ pub struct Trace {
     /// Marks, by how many there were: name and count.
     pub marks: HashMap<(StringId, StringId), u64>,
     pub diagnostics: Vec<Diagnostic>,
+    /// Why there is nothing in it to analyze, and what to do; of a trace that has nothing.
+    pub nothing: Option<String>,
+    /// The files it was read from, where it was read from files: whose processes are whose.
+    pub recordings: Vec<Recording>,
     /// When the recording of the first process began and the last event was seen.
     pub begin: i64,
     pub end: i64,
@@ -51,6 +57,25 @@ impl Trace {
     /// The index of a thread's process.
     pub fn process_of(&self, thread: u32) -> u32 {
         self.threads[thread as usize].process
+    }
+
+    /// No range, no work of a device, no call and no operator.
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+            && self.calls.is_empty()
+            && self.activities.is_empty()
+            && self.operators.begin.is_empty()
+    }
+
+    /// Half of a file may be older than the other half.
+    pub(crate) fn say_when_changed(&mut self, input: &Input) {
+        if input.has_changed() {
+            let text = format!(
+                "`{}` changed while it was read: read it again once nobody writes to it",
+                input.path().display()
+            );
+            self.diagnostics.push(Diagnostic { text, lost: true });
+        }
     }
 
     pub(crate) fn say_too_deep(&mut self, ranges: u64) {
@@ -327,6 +352,10 @@ impl Strings {
         self.texts.push(text.to_owned());
         self.ids.insert(text.to_owned(), id);
         id
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.texts.len()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {

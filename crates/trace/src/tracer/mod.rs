@@ -7,6 +7,7 @@ pub use gpu::{CUPTI_NOT_LOADED, CUPTI_TAKEN};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use input::{Input, InputError};
 use nvtx::Kind;
 use tracefile::{Event, Header, Payload, Segment, StringEntry, TraceFile};
 
@@ -14,10 +15,15 @@ use crate::model::{Diagnostic, OPEN, Process, StringId, Thread, Trace};
 use crate::nest::{DEEPEST, parent};
 use crate::rows::Range;
 
+/// A file of a process with half a billion ranges.
+const LARGEST: u64 = 16 << 30;
+
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     #[error(transparent)]
     Io(#[from] std::io::Error),
+    #[error(transparent)]
+    Input(#[from] InputError),
     #[error("`{}` is {source}", path.display())]
     File { path: PathBuf, source: tracefile::ReadError },
 }
@@ -28,7 +34,7 @@ pub enum ReadError {
 pub fn read_tracer_files(paths: &[PathBuf], mut written: impl FnMut(&Path, u64)) -> Result<Trace, ReadError> {
     let mut trace = empty();
     for path in paths {
-        let bytes = fs_err::read(path)?;
+        let bytes = Input::open(path)?.whole(LARGEST)?;
         let used = read(&bytes, path, &mut trace)
             .map_err(|source| ReadError::File { path: path.clone(), source })?;
         written(path, used as u64);
