@@ -117,9 +117,9 @@ pub(crate) struct AnalyzeArguments {
     /// One JSON document on stdout
     #[arg(long)]
     pub(crate) json: bool,
-    /// Whether processes and devices are added up
-    #[arg(long, value_enum, default_value_t = ScopeOf::All)]
-    pub(crate) scope: ScopeOf,
+    /// Whether processes and devices are added up [default: all, or process for several recordings]
+    #[arg(long, value_enum)]
+    pub(crate) scope: Option<ScopeOf>,
     /// By what kernels are put together
     #[arg(long, value_enum, default_value_t = GroupBy::Name)]
     pub(crate) group: GroupBy,

@@ -7,6 +7,7 @@ pub mod config;
 mod events;
 mod exit;
 pub mod gates;
+pub mod gather;
 mod helper;
 mod locate;
 pub mod ncu;

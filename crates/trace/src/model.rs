@@ -108,6 +108,13 @@ pub struct Process {
     pub label: String,
 }
 
+impl Process {
+    /// The number in `rank 3`.
+    pub fn rank(&self) -> Option<u32> {
+        self.label.strip_prefix("rank ")?.parse().ok()
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Thread {
     /// Index into [`Trace::processes`].
