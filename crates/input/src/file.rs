@@ -28,11 +28,8 @@ impl Input {
         let io = |source| InputError::Io { path: path.to_owned(), source };
         must_be_file(path, &std::fs::metadata(path).map_err(io)?)?;
         let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-        let file = OpenOptions::new()
-            .read(true)
-            .custom_flags(flags.bits().cast_signed())
-            .open(path)
-            .map_err(io)?;
+        let file =
+            OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path).map_err(io)?;
         let metadata = file.metadata().map_err(io)?;
         must_be_file(path, &metadata)?;
         Ok(Self { file, path: path.to_owned(), length: metadata.len(), opened: version(&metadata) })
@@ -96,11 +93,19 @@ impl Input {
     /// Where the last byte that was ever written ends.
     pub fn written_end(&self) -> u64 {
         // Without holes: the usual file.
-        let allocated = self.file.metadata().map_or(u64::MAX, |metadata| metadata.blocks().saturating_mul(512));
+        let allocated =
+            self.file.metadata().map_or(u64::MAX, |metadata| metadata.blocks().saturating_mul(512));
         if allocated >= self.length {
             return self.length;
         }
         self.after_last_data().unwrap_or(self.length)
+    }
+
+    /// Whether hundreds of megabytes of it were never written.
+    pub fn has_large_hole(&self) -> bool {
+        const LARGE: u64 = 256 << 20;
+        let written = self.file.metadata().map_or(u64::MAX, |metadata| metadata.blocks().saturating_mul(512));
+        self.length.saturating_sub(written) > LARGE
     }
 
     /// None where the file system cannot say.

@@ -69,7 +69,8 @@ mod tests {
         for name in ["z", "a", "b/c/d", ".git/x", "not/here/y"] {
             std::fs::write(at(name), "").unwrap();
         }
-        rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, at("pipe"), rustix::fs::FileType::Fifo, 0o600.into(), 0)
+            .unwrap();
         std::os::unix::fs::symlink(folder.path(), at("b/circle")).unwrap();
         std::os::unix::fs::symlink(at("a"), at("link")).unwrap();
         std::os::unix::fs::symlink(at("gone"), at("dangling")).unwrap();

@@ -116,7 +116,10 @@ mod tests {
         assert_eq!(read(&expected), Ok((None, expected.clone())));
         assert_eq!(read(&marked), Ok((None, expected.clone())));
         assert_eq!(read(&gzip(&marked)), Ok((Some(Compression::Gzip), expected.clone())));
-        assert_eq!(read(&[gzip(&marked[..30]), gzip(&marked[30..])].concat()), Ok((Some(Compression::Gzip), expected.clone())));
+        assert_eq!(
+            read(&[gzip(&marked[..30]), gzip(&marked[30..])].concat()),
+            Ok((Some(Compression::Gzip), expected.clone()))
+        );
         assert_eq!(read(&zst), Ok((Some(Compression::Zstd), expected)));
         assert_eq!(read(b""), Ok((None, Vec::new())));
     }

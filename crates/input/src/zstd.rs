@@ -31,7 +31,8 @@ impl<R: Read> Frames<R> {
             match self.decoder.init(first.as_slice().chain(&mut self.source)) {
                 Ok(()) => return Ok(true),
                 Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
-                    length, ..
+                    length,
+                    ..
                 })) => {
                     io::copy(&mut (&mut self.source).take(u64::from(length)), &mut io::sink())?;
                 }
@@ -43,7 +44,10 @@ impl<R: Read> Frames<R> {
     fn end_frame(&self) -> io::Result<()> {
         let written = self.decoder.get_checksum_from_data();
         if written.is_some() && written != self.decoder.get_calculated_checksum() {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "its checksum does not fit: it is damaged"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "its checksum does not fit: it is damaged",
+            ));
         }
         Ok(())
     }

@@ -73,6 +73,16 @@ pub(crate) enum ExitCodeOf {
     Workload,
 }
 
+impl ExitCodeOf {
+    /// The code to end with, of ours and that of a workload that was run.
+    pub(crate) fn code(self, own: u8, workload: Option<i32>) -> u8 {
+        match (self, workload) {
+            (Self::Workload, Some(code)) => u8::try_from(code).unwrap_or(u8::MAX),
+            _ => own,
+        }
+    }
+}
+
 /// List the NVTX ranges a program really opens, and how to select each one.
 #[derive(Debug, Args)]
 #[command(after_help = "\

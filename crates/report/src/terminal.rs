@@ -302,22 +302,28 @@ fn copies(text: &mut String, findings: &Findings) {
     if findings.memcpy.is_empty() {
         return;
     }
+    let split = findings.scope.by_process || findings.scope.by_device;
     let rows: Vec<Vec<String>> = findings
         .memcpy
         .iter()
         .map(|row| {
             let rate = row.bytes_per_second.map(|rate| format!("{}/s", bytes(rate))).unwrap_or_default();
-            vec![
-                row.direction.to_owned(),
+            let mut cells = vec![row.direction.to_owned()];
+            cells.extend(places(&row.place, split));
+            cells.extend([
                 row.statistics.calls.to_string(),
                 bytes(row.bytes as f64),
                 duration(row.statistics.total_ns as f64),
                 rate,
-            ]
+            ]);
+            cells
         })
         .collect();
-    let columns =
-        [("copies", Left), ("calls", Right), ("bytes", Right), ("total", Right), ("bandwidth", Right)];
+    let mut columns = vec![("copies", Left)];
+    if split {
+        columns.extend([("process", Right), ("GPU", Right)]);
+    }
+    columns.extend([("calls", Right), ("bytes", Right), ("total", Right), ("bandwidth", Right)]);
     section(text, "copies and fills", &table(&columns, &rows), rows.len(), rows.len());
 }
 
@@ -330,16 +336,20 @@ fn calls(text: &mut String, findings: &Findings, top: usize) {
         .iter()
         .take(top)
         .map(|row| {
-            vec![
-                shortened(&row.name, WIDEST_NAME),
+            let mut cells = vec![shortened(&row.name, WIDEST_NAME)];
+            cells.extend(process_of(row.place.process, row.place.origin, findings));
+            cells.extend([
                 row.statistics.calls.to_string(),
                 duration(row.statistics.total_ns as f64),
                 duration(row.statistics.mean_ns),
                 percent(row.statistics.share),
-            ]
+            ]);
+            cells
         })
         .collect();
-    let columns = [("call", Left), ("calls", Right), ("total", Right), ("mean", Right), ("share", Right)];
+    let mut columns = vec![("call", Left)];
+    columns.extend(findings.scope.by_process.then_some(("process", Right)));
+    columns.extend([("calls", Right), ("total", Right), ("mean", Right), ("share", Right)]);
     section(text, "calls", &table(&columns, &rows), rows.len(), findings.api.len());
 }
 

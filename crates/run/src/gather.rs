@@ -40,7 +40,8 @@ pub fn gather(paths: &[PathBuf]) -> Gathered {
 
 /// Where a run keeps what it captured.
 fn is_run(folder: &Path) -> bool {
-    folder.join(MANIFEST).is_file() || ["nsys", "rehearsal", "ncu"].iter().any(|part| holds_capture(&folder.join(part)))
+    folder.join(MANIFEST).is_file()
+        || ["nsys", "rehearsal", "ncu"].iter().any(|part| holds_capture(&folder.join(part)))
 }
 
 fn holds_capture(folder: &Path) -> bool {
@@ -59,7 +60,11 @@ impl Gathered {
     }
 
     fn file(&mut self, path: PathBuf, named: bool) {
-        let list = if !is_report(&path) && counters::is_counters(&path) { &mut self.counted } else { &mut self.traced };
+        let list = if !is_report(&path) && counters::is_counters(&path) {
+            &mut self.counted
+        } else {
+            &mut self.traced
+        };
         list.push(Given { path, named });
     }
 
@@ -88,7 +93,8 @@ impl Gathered {
         }
         let shown = folder.display();
         if others > 0 {
-            self.notes.push(format!("{} in `{shown}` left out: no trace, no report", counted(others, "file")));
+            self.notes
+                .push(format!("{} in `{shown}` left out: no trace, no report", counted(others, "file")));
         }
         if found.others > 0 {
             let what = counted(found.others, "pipe, socket, device, or broken link");

@@ -40,6 +40,11 @@ impl Trace {
         let recordings = std::mem::take(&mut other.recordings).into_iter();
         self.recordings.extend(recordings.map(|recording| recording.moved(processes, devices)));
         self.nothing = self.nothing.take().filter(|_| other.nothing.is_some());
+        for line in std::mem::take(&mut other.machine) {
+            if !self.machine.contains(&line) {
+                self.machine.push(line);
+            }
+        }
         self.processes.append(&mut other.processes);
         self.threads.extend(other.threads.drain(..).map(|mut thread| {
             thread.process = numbers.processes[thread.process as usize];

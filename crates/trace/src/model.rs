@@ -34,6 +34,8 @@ pub struct Trace {
     pub diagnostics: Vec<Diagnostic>,
     /// Why there is nothing in it to analyze, and what to do; of a trace that has nothing.
     pub nothing: Option<String>,
+    /// What it says of the machine it was recorded on: names and values, for people.
+    pub machine: Vec<(String, String)>,
     /// The files it was read from, where it was read from files: whose processes are whose.
     pub recordings: Vec<Recording>,
     /// When the recording of the first process began and the last event was seen.

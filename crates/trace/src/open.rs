@@ -37,7 +37,9 @@ impl OpenError {
     pub fn is_no_trace(&self) -> bool {
         matches!(
             self,
-            Self::Unknown { .. } | Self::Kineto(KinetoError::NotATrace { .. }) | Self::Nsys(NsysError::NotNsys { .. })
+            Self::Unknown { .. }
+                | Self::Kineto(KinetoError::NotATrace { .. })
+                | Self::Nsys(NsysError::NotNsys { .. })
         )
     }
 }

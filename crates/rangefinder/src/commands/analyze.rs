@@ -89,7 +89,8 @@ fn reports(given: &[Given], left: &mut LeftOut) -> Result<(Vec<Report>, Vec<Noth
 
 fn without_anything(traced: Option<&(Trace, Findings)>, given: &Gathered) -> Vec<Nothing> {
     let recordings = traced.into_iter().flat_map(|(trace, _)| &trace.recordings);
-    let named = |file: &str| given.traced.iter().any(|given| given.named && given.path.display().to_string() == file);
+    let named =
+        |file: &str| given.traced.iter().any(|given| given.named && given.path.display().to_string() == file);
     recordings
         .filter_map(|recording| {
             let (file, why) = (recording.file.clone(), recording.nothing.clone()?);
@@ -343,7 +344,7 @@ fn write(
         trace,
         counters: counters.map(|counters| &counters.regions),
         insight,
-        environment: &[],
+        environment: trace.map_or(&[], |trace| &trace.machine),
         commands: &[],
         warnings: &[],
     };

@@ -61,7 +61,11 @@ impl Foreign {
                 category => format!("{count} `{category}`"),
             })
             .collect();
-        let more = if all.len() > NAMED { format!(" and {} more categories", all.len() - NAMED) } else { String::new() };
+        let more = if all.len() > NAMED {
+            format!(" and {} more categories", all.len() - NAMED)
+        } else {
+            String::new()
+        };
         format!("{}{more}", shown.join(", "))
     }
 
@@ -82,7 +86,9 @@ impl Foreign {
                  GPUs; of this program it shows the host's side only",
                 self.named()
             ),
-            None => format!("{events} not analyzed, because their categories are not known: {}", self.named()),
+            None => {
+                format!("{events} not analyzed, because their categories are not known: {}", self.named())
+            }
         })
     }
 }

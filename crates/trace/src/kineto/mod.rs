@@ -73,6 +73,10 @@ pub fn read_kineto_from(source: impl Read, path: &Path) -> Result<Trace, KinetoE
         match events.next(|text| reader.take(text)) {
             Ok(true) => {}
             Ok(false) => break,
+            // A list of something else.
+            Err(JsonError::NoEvent) if reader.events == 0 => {
+                return Err(KinetoError::NotATrace { path: path.to_owned(), start: events.seen().to_vec() });
+            }
             Err(JsonError::NoEvents) => {
                 return Err(KinetoError::NotATrace { path: path.to_owned(), start: events.seen().to_vec() });
             }
@@ -93,7 +97,8 @@ pub fn read_kineto_from(source: impl Read, path: &Path) -> Result<Trace, KinetoE
                 break;
             }
             Err(JsonError::NoEvent) => {
-                let text = format!("after {} events the file is damaged: what follows is no event", reader.events);
+                let text =
+                    format!("after {} events the file is damaged: what follows is no event", reader.events);
                 reader.say(text, true);
                 break;
             }

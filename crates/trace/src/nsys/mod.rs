@@ -6,6 +6,7 @@
 
 mod activities;
 mod environment;
+mod machine;
 mod merge;
 mod nvtx_events;
 mod parallel;
@@ -71,6 +72,7 @@ fn read(database: &Database, path: &Path) -> Result<Trace, NsysError> {
     merge.names(database, &texts);
     merge.trace.session_start = session_start(database);
     diagnostics(database, &mut merge.trace);
+    merge.trace.machine = machine::machine(database);
     let mut trace = merge.finish();
     if let Some(input) = database.input() {
         trace.say_when_changed(input);
