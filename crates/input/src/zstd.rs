@@ -36,7 +36,7 @@ impl<R: Read> Frames<R> {
                 })) => {
                     io::copy(&mut (&mut self.source).take(u64::from(length)), &mut io::sink())?;
                 }
-                Err(error) => return Err(io::Error::other(error)),
+                Err(_) => return Err(damaged()),
             }
         }
     }
@@ -44,13 +44,15 @@ impl<R: Read> Frames<R> {
     fn end_frame(&self) -> io::Result<()> {
         let written = self.decoder.get_checksum_from_data();
         if written.is_some() && written != self.decoder.get_calculated_checksum() {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "its checksum does not fit: it is damaged",
-            ));
+            return Err(damaged());
         }
         Ok(())
     }
+}
+
+/// The decoder's own words are for those who write decoders.
+fn damaged() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "what is compressed in it is cut short or damaged")
 }
 
 impl<R: Read> Read for Frames<R> {
@@ -64,7 +66,7 @@ impl<R: Read> Read for Frames<R> {
             }
             while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
                 let one = BlockDecodingStrategy::UptoBlocks(1);
-                self.decoder.decode_blocks(&mut self.source, one).map_err(io::Error::other)?;
+                self.decoder.decode_blocks(&mut self.source, one).map_err(|_| damaged())?;
             }
             match self.decoder.read(buffer)? {
                 0 if !buffer.is_empty() => {

@@ -170,7 +170,7 @@ fn a_folder_of_everything() {
     std::fs::create_dir(sandbox.path("all")).unwrap();
     std::fs::copy(data("toy-2025.3.1.sqlite"), sandbox.path("all/a.sqlite")).unwrap();
     std::fs::copy(data("torch.kineto.json.gz"), sandbox.path("all/b.json.gz")).unwrap();
-    ncu_report("toy-kernel", &sandbox.path("all/c.ncu-rep"));
+    ncu_report("kernel", &sandbox.path("all/c.ncu-rep"));
     sandbox.write("all/d.json", &json!({"traceEvents": []}).to_string());
     std::fs::write(sandbox.path("all/e.sqlite"), &std::fs::read(data("toy-2025.3.1.sqlite")).unwrap()[..100])
         .unwrap();
@@ -297,7 +297,7 @@ fn files_that_change_while_they_are_read() {
     let events =
         format!("[{}]", vec![event("cpu_op", "aten::mm", 1, 2, &json!({})).to_string(); 5000].join(","));
     let export = std::fs::read(data("toy-2025.3.1.sqlite")).unwrap();
-    ncu_report("toy-kernel", &sandbox.path("c.ncu-rep"));
+    ncu_report("kernel", &sandbox.path("c.ncu-rep"));
     let report = std::fs::read(sandbox.path("c.ncu-rep")).unwrap();
     let tracer = std::fs::read(data("tracer-h200.rft")).unwrap();
     let files = [

@@ -64,6 +64,35 @@ fn exit_codes() {
     ] {
         let ran = sandbox.output(arguments);
         assert_eq!(ran.code, code, "{arguments:?}\n{}", ran.stderr);
+        // The code that is printed is the code that it ends with.
+        if let Some((_, said)) = ran.stderr.rsplit_once("; rangefinder: exit code ") {
+            let said: String = said.chars().take_while(char::is_ascii_digit).collect();
+            assert_eq!(said, code.to_string(), "{arguments:?}\n{}", ran.stderr);
+        }
+    }
+}
+
+/// What a dry run says of the exit code is what the run ends with.
+#[test]
+fn a_dry_run_foresees_the_exit_code() {
+    let sandbox = Sandbox::new();
+    sandbox.write("program.py", "print('ran')\n");
+    let program = ["python3", "program.py"];
+    for (arguments, program) in [
+        (&["--preset", "llm"][..], &program[..]),
+        (&["stage1.enable=true"], &["true"]),
+        (&["ncu.enable=true"], &["true"]),
+        (&["nsys.enable=true"], &["true"]),
+        (&[], &["true"]),
+    ] {
+        let words = |first: &[&'static str]| [&["run"], first, arguments, &["--"], program].concat();
+        let ran = sandbox.output(&words(&[]));
+        let foreseen = sandbox.output(&words(&["--dry-run"])).stdout;
+        assert_eq!(
+            foreseen.contains("the exit code will be 1"),
+            ran.code == 1,
+            "{arguments:?} {program:?}: {foreseen}"
+        );
     }
 }
 

@@ -102,6 +102,8 @@ fn without_anything(traced: Option<&(Trace, Findings)>, given: &Gathered) -> Vec
 /// What was found in a folder and not analyzed.
 struct LeftOut {
     notes: Vec<String>,
+    /// JSON and databases that are something else.
+    no_trace: u64,
 }
 
 impl LeftOut {
@@ -109,7 +111,7 @@ impl LeftOut {
     const NAMED: usize = 8;
 
     fn of(given: &Gathered) -> Self {
-        Self { notes: given.notes.clone() }
+        Self { notes: given.notes.clone(), no_trace: 0 }
     }
 
     fn failed(&mut self, path: &Path, error: &anyhow::Error) {
@@ -127,6 +129,13 @@ impl LeftOut {
         self.notes.iter().take(Self::NAMED).for_each(|note| tell(&format!("note: {note}")));
         if let more @ 1.. = self.notes.len().saturating_sub(Self::NAMED) {
             tell(&format!("note: {more} more left out"));
+        }
+        match self.no_trace {
+            0 => {}
+            1 => tell("note: 1 file left out: it is JSON or a database, but no trace"),
+            files => {
+                tell(&format!("note: {files} files left out: they are JSON or databases, but no traces"))
+            }
         }
     }
 }
@@ -196,6 +205,7 @@ fn findings(
         match given.iter().any(|given| given.named && given.path == path) {
             _ if without_trace => {}
             true => return Err(error.into()),
+            false if error.is_no_trace() => left.no_trace += 1,
             false => left.failed(&path, &error.into()),
         }
     }

@@ -69,26 +69,28 @@ impl Foreign {
         format!("{}{more}", shown.join(", "))
     }
 
-    /// What is said of a trace in which there are others.
-    pub(super) fn note(&self) -> Option<String> {
-        let all = self.sorted();
-        let events = match all.iter().map(|(_, count)| count).sum::<u64>() {
-            0 => return None,
-            1 => "1 event is".to_owned(),
-            count => format!("{count} events are"),
-        };
+    /// Whose work they are, where that is a device we know by name only.
+    pub(super) fn device(&self) -> Option<&'static str> {
         let of = |(category, _): &(String, u64)| {
             DEVICES.iter().find(|(start, _)| category.starts_with(start)).map(|(_, device)| *device)
         };
-        Some(match all.iter().find_map(of) {
+        self.sorted().iter().find_map(of)
+    }
+
+    /// What is said of a trace that holds other events as well.
+    pub(super) fn note(&self) -> Option<String> {
+        let (events, they) = match self.counts.values().sum::<u64>() {
+            0 => return None,
+            1 => ("1 event is".to_owned(), "it is"),
+            count => (format!("{count} events are"), "they are"),
+        };
+        let named = self.named();
+        Some(match self.device() {
             Some(device) => format!(
-                "{events} not analyzed ({}): they are the work of {device}. Rangefinder analyzes NVIDIA and AMD \
-                 GPUs; of this program it shows the host's side only",
-                self.named()
+                "{events} not analyzed ({named}): {they} the work of {device}. Rangefinder analyzes NVIDIA and AMD \
+                 GPUs; of this program it shows the host's side only"
             ),
-            None => {
-                format!("{events} not analyzed, because their categories are not known: {}", self.named())
-            }
+            None => format!("{events} not analyzed, because the category is not known: {named}"),
         })
     }
 }

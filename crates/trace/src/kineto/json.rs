@@ -4,7 +4,7 @@ use std::io::Read;
 
 const CHUNK: usize = 1 << 20;
 /// An event larger than this is none.
-const LARGEST: usize = 256 << 20;
+const LARGEST: usize = 64 << 20;
 /// What follows the events is a few properties.
 const LARGEST_TAIL: usize = 1 << 20;
 

@@ -342,18 +342,20 @@ impl Reader {
     /// Why there is nothing to analyze, and what to do.
     fn nothing(&self, kineto: bool) -> String {
         let named = self.foreign.named();
-        match (kineto, named.is_empty(), self.foreign.note()) {
-            (true, _, Some(note)) => note,
-            (true, _, None) => "PyTorch's profiler recorded no operator, no annotation, no call, and no kernel\n\
+        match (kineto, self.foreign.device()) {
+            (_, Some(device)) => format!(
+                "all of it is the work of {device} ({named}); Rangefinder analyzes NVIDIA and AMD GPUs\n\
+                 hint: record the host as well: `activities=[ProfilerActivity.CPU, ...]`"
+            ),
+            (true, None) => "PyTorch's profiler recorded no operator, no annotation, no call, and no kernel\n\
                  hint: let the program reach the active steps of the profiler's schedule (prof.step()), and export \
                  the trace after them"
                 .to_owned(),
-            (false, true, _) => "it is a Chrome trace without an event that takes time".to_owned(),
-            (false, false, _) => format!(
-                "it is a Chrome trace of another program: none of its {} events is one of PyTorch's profiler \
-                 ({named})\nhint: give the recording it was made from (a report or SQLite export of nsys, a report of \
-                 ncu), or a trace that torch.profiler exports",
-                self.events
+            (false, None) if named.is_empty() => "it is a Chrome trace without an event that takes time".to_owned(),
+            (false, None) => format!(
+                "it is a Chrome trace of another program: it has no event of PyTorch's profiler, but {named}\n\
+                 hint: give the recording it was made from (a report or SQLite export of nsys, a report of ncu), or a \
+                 trace that torch.profiler exports"
             ),
         }
     }
