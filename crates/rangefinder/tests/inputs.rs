@@ -235,7 +235,7 @@ fn pipes_devices_loops_and_terabytes() {
         std::fs::create_dir_all(sandbox.path(folder)).unwrap();
     }
     let pipe = |name: &str| nix::unistd::mkfifo(&sandbox.path(name), nix::sys::stat::Mode::S_IRWXU).unwrap();
-    ["pipe.json", "run/rehearsal/1.rft", "mixed/pipe.json", "mixed/pipe.csv"].map(pipe);
+    ["pipe.json", "run/rehearsal/1.rft", "mixed/pipe.json", "mixed/pipe.csv"].into_iter().for_each(pipe);
     std::os::unix::fs::symlink("loop.json", sandbox.path("loop.json")).unwrap();
     std::os::unix::fs::symlink("/dev/zero", sandbox.path("zero.json")).unwrap();
     std::os::unix::fs::symlink("..", sandbox.path("mixed/up")).unwrap();

@@ -4,9 +4,10 @@
 mod support;
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use serde_json::Value;
-use support::{Sandbox, manifest, redacted, step};
+use support::{Sandbox, manifest, redacted, shared_library, step};
 
 #[test]
 fn a_failing_workload_leaves_a_complete_run() {
@@ -69,6 +70,28 @@ fn exit_codes() {
             let said: String = said.chars().take_while(char::is_ascii_digit).collect();
             assert_eq!(said, code.to_string(), "{arguments:?}\n{}", ran.stderr);
         }
+    }
+}
+
+/// A machine that fails loses no manifest: the file is on the disk before it gets its name, and
+/// then the name is.
+#[test]
+fn the_manifest_is_flushed_before_it_is_renamed() {
+    let sandbox = Sandbox::new();
+    let library = sandbox.path("count_fsync.so");
+    shared_library("count_fsync.c", &library, &["-D_GNU_SOURCE", "-ldl"]);
+    let mut command = sandbox.rangefinder(&["run", "-q", "--", "true"]);
+    let ran = command.env("LD_PRELOAD", &library).env("FLUSHED", sandbox.path("flushed")).output().unwrap();
+    assert!(ran.status.success());
+    let run = std::fs::canonicalize(sandbox.only_run()).unwrap();
+    let flushed = std::fs::read_to_string(sandbox.path("flushed")).unwrap();
+    let flushed: Vec<&Path> = flushed.lines().map(Path::new).collect();
+    // One manifest a step, at least: begun, and what came of it.
+    assert!(flushed.len() > 20 && flushed.len() % 2 == 0, "{flushed:?}");
+    for pair in flushed.chunks(2) {
+        let name = pair[0].file_name().unwrap().to_string_lossy();
+        assert!(name.starts_with(".writing-") && pair[0].parent() == Some(run.as_path()), "{pair:?}");
+        assert_eq!(pair[1], run);
     }
 }
 

@@ -4,6 +4,7 @@
 mod ask;
 mod cache;
 pub mod config;
+mod confine;
 mod events;
 mod exit;
 pub mod gates;
@@ -21,6 +22,7 @@ pub mod secrets;
 pub mod steps;
 pub mod workload;
 
+pub use confine::confine;
 pub use events::{Event, Observer};
 pub use exit::Exit;
 pub use locate::NoTool;

@@ -24,9 +24,15 @@ const SCHEMA: u32 = 1;
 pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
     let given = gather(&arguments.files);
     let mut left = LeftOut::of(&given);
+    let folder =
+        tempfile::Builder::new().prefix("rangefinder-").tempdir().context("no place for an export")?;
+    let sources = exported(&given.traced, folder.path(), &mut left)?;
+    confined(arguments.out.as_deref())?;
     let (reports, empty) = reports(&given.counted, &mut left)?;
     let counters = Report::joined(reports).map(|report| Counters::of(report, &arguments)).transpose()?;
-    let traced = findings(&given.traced, &arguments, &mut left, counters.is_some() || !empty.is_empty())?;
+    let counted = counters.is_some() || !empty.is_empty();
+    let traced = findings(&given.traced, &sources, &arguments, &mut left, counted)?;
+    drop(folder);
     let nothing: Vec<Nothing> = empty.into_iter().chain(without_anything(traced.as_ref(), &given)).collect();
     let found = traced.as_ref().map(|(trace, findings)| (trace, findings));
     let insight = insight(found, counters.as_ref().map(|counters| &counters.report));
@@ -89,8 +95,11 @@ fn reports(given: &[Given], left: &mut LeftOut) -> Result<(Vec<Report>, Vec<Noth
 
 fn without_anything(traced: Option<&(Trace, Findings)>, given: &Gathered) -> Vec<Nothing> {
     let recordings = traced.into_iter().flat_map(|(trace, _)| &trace.recordings);
-    let named =
-        |file: &str| given.traced.iter().any(|given| given.named && given.path.display().to_string() == file);
+    // A run stands for all that is in it.
+    let is_meant = |given: &Given, file: &str| {
+        given.named && given.path.display().to_string() == file && !given.path.is_dir()
+    };
+    let named = |file: &str| given.traced.iter().any(|given| is_meant(given, file));
     recordings
         .filter_map(|recording| {
             let (file, why) = (recording.file.clone(), recording.nothing.clone()?);
@@ -176,9 +185,21 @@ impl Counters {
     }
 }
 
+/// Nothing but reading is needed from here on, and writing where that was asked for.
+fn confined(out: Option<&Path>) -> Result<()> {
+    let temporary = std::env::temp_dir();
+    if let Some(out) = out {
+        std::fs::create_dir_all(out).with_context(|| format!("`{}` cannot be written", out.display()))?;
+    }
+    let writable: Vec<&Path> = out.into_iter().chain([temporary.as_path()]).collect();
+    run::confine(&writable);
+    Ok(())
+}
+
 /// None where there is no trace; a run may have counters and no timeline.
 fn findings(
     given: &[Given],
+    sources: &[(PathBuf, PathBuf)],
     arguments: &AnalyzeArguments,
     left: &mut LeftOut,
     counted: bool,
@@ -189,12 +210,8 @@ fn findings(
             _ => Ok(None),
         };
     }
-    let folder =
-        tempfile::Builder::new().prefix("rangefinder-").tempdir().context("no place for an export")?;
-    let sources = exported(given, folder.path(), left)?;
     let files: Vec<PathBuf> = sources.iter().map(|(file, _)| file.clone()).collect();
     let Opened { mut trace, failed } = trace::open_each(&files);
-    drop(folder);
     for recording in &mut trace.recordings {
         if let Some((_, given)) = sources.iter().find(|(file, _)| *file == Path::new(&recording.file)) {
             recording.file = given.display().to_string();

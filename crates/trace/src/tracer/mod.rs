@@ -57,8 +57,16 @@ fn finished(mut trace: Trace) -> Trace {
     if trace.begin > trace.end {
         (trace.begin, trace.end) = (0, 0);
     }
+    if trace.is_empty() {
+        trace.nothing = Some(NOTHING.to_owned());
+    }
     trace
 }
+
+/// Why a trace has nothing to analyze, and what to do.
+const NOTHING: &str = "the program opened no NVTX range, and nothing of the GPU was recorded\n\
+    hint: open ranges in it (`torch.cuda.nvtx.range(\"name\")`, or `rangefinder run --auto`), or record it where \
+    there is a GPU";
 
 fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<usize, tracefile::ReadError> {
     let file = TraceFile::parse(bytes)?;
