@@ -14,6 +14,16 @@ pub enum InputError {
     Utf16 { path: PathBuf },
 }
 
+impl InputError {
+    /// With what the system says, on one line.
+    pub fn with_cause(&self) -> String {
+        match self {
+            Self::Io { source, .. } => format!("{self}: {source}"),
+            _ => self.to_string(),
+        }
+    }
+}
+
 fn hint(kind: &str) -> &'static str {
     match kind {
         PIPE => "\nhint: write what comes through it to a file first, and give that file",

@@ -87,7 +87,7 @@ fn the_manifest_is_flushed_before_it_is_renamed() {
     let flushed = std::fs::read_to_string(sandbox.path("flushed")).unwrap();
     let flushed: Vec<&Path> = flushed.lines().map(Path::new).collect();
     // One manifest a step, at least: begun, and what came of it.
-    assert!(flushed.len() > 20 && flushed.len() % 2 == 0, "{flushed:?}");
+    assert!(flushed.len() > 20 && flushed.len().is_multiple_of(2), "{flushed:?}");
     for pair in flushed.chunks(2) {
         let name = pair[0].file_name().unwrap().to_string_lossy();
         assert!(name.starts_with(".writing-") && pair[0].parent() == Some(run.as_path()), "{pair:?}");

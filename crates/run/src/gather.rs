@@ -60,7 +60,7 @@ impl Gathered {
     }
 
     fn file(&mut self, path: PathBuf, named: bool) {
-        let list = if !is_report(&path) && counters::is_counters(&path) {
+        let list = if !trace::is_unexported(&path) && counters::is_counters(&path) {
             &mut self.counted
         } else {
             &mut self.traced
@@ -85,7 +85,7 @@ impl Gathered {
         for path in &found.files {
             match () {
                 () if is_copy(path, &all) => {}
-                () if is_report(path) || trace::is_trace(path) || counters::is_counters(path) => {
+                () if trace::is_unexported(path) || trace::is_trace(path) || counters::is_counters(path) => {
                     self.file(path.clone(), false);
                 }
                 () => others += 1,
@@ -113,12 +113,6 @@ fn counted(count: u64, what: &str) -> String {
         count if what == "file" => format!("{count} files"),
         count => format!("{count} pipes, sockets, devices, or broken links"),
     }
-}
-
-/// A report of nsys, which has to be exported.
-pub fn is_report(path: &Path) -> bool {
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    matches!(extension, Some("nsys-rep" | "qdrep" | "qdstrm"))
 }
 
 /// Whether the same recording lies beside it in a form that is read with less effort: the export

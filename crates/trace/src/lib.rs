@@ -21,7 +21,7 @@ pub use model::{
 };
 pub use nsys::{NsysError, environment_values, read_nsys, read_nsys_bytes, read_nsys_session};
 pub use nvtx::Kind;
-pub use open::{OpenError, Opened, capture_files, is_trace, open, open_each, timeline_files};
+pub use open::{OpenError, Opened, capture_files, is_trace, is_unexported, open, open_each, timeline_files};
 pub use recording::Recording;
 pub use rows::{Activity, Call, Range};
 pub use sqlite::SqliteError;

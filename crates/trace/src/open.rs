@@ -132,7 +132,8 @@ pub fn is_trace(path: &Path) -> bool {
     Text::of(&input).is_ok_and(|text| format(&input, &text).is_ok())
 }
 
-fn is_unexported(path: &Path) -> bool {
+/// A report of nsys, which has to be exported first.
+pub fn is_unexported(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     matches!(extension, Some("nsys-rep" | "qdstrm" | "qdrep"))
 }

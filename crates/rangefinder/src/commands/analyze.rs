@@ -11,7 +11,7 @@ use counters::Report;
 use report::Page;
 use run::Exit;
 use run::gates::{gate_of_run, keep_gated};
-use run::gather::{Gathered, Given, gather, is_report};
+use run::gather::{Gathered, Given, gather};
 use serde_json::{Value, json};
 use trace::{OpenError, Opened, Trace};
 
@@ -24,8 +24,7 @@ const SCHEMA: u32 = 1;
 pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
     let given = gather(&arguments.files);
     let mut left = LeftOut::of(&given);
-    let folder =
-        tempfile::Builder::new().prefix("rangefinder-").tempdir().context("no place for an export")?;
+    let folder = run::private_folder().context("no place for an export")?;
     let sources = exported(&given.traced, folder.path(), &mut left)?;
     confined(arguments.out.as_deref())?;
     let (reports, empty) = reports(&given.counted, &mut left)?;
@@ -143,7 +142,7 @@ impl LeftOut {
             0 => {}
             1 => tell("note: 1 file left out: it is JSON or a database, but no trace"),
             files => {
-                tell(&format!("note: {files} files left out: they are JSON or databases, but no traces"))
+                tell(&format!("note: {files} files left out: they are JSON or databases, but no traces"));
             }
         }
     }
@@ -281,7 +280,7 @@ fn document(findings: Option<&Findings>, counters: Option<&Counters>, insight: &
 fn exported(given: &[Given], folder: &Path, left: &mut LeftOut) -> Result<Vec<(PathBuf, PathBuf)>> {
     let mut files = Vec::new();
     for (number, Given { path, named }) in given.iter().enumerate() {
-        if !is_report(path) || !path.is_file() {
+        if !trace::is_unexported(path) || !path.is_file() {
             files.push((path.clone(), path.clone()));
             continue;
         }

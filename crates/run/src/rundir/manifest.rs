@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use input::{Input, InputError};
+use input::Input;
 use nsight::verdict::{Cause, Verdict};
 use serde::{Deserialize, Serialize};
 
@@ -18,10 +18,8 @@ const SCHEMA: u32 = 1;
 const LARGEST: u64 = 256 << 20;
 
 fn text(path: &Path) -> Result<String, String> {
-    let bytes = Input::open(path).and_then(|input| input.whole(LARGEST)).map_err(|error| match &error {
-        InputError::Io { source, .. } => format!("{error}: {source}"),
-        _ => error.to_string(),
-    })?;
+    let bytes = Input::open(path).and_then(|input| input.whole(LARGEST));
+    let bytes = bytes.map_err(|error| error.with_cause())?;
     String::from_utf8(bytes).map_err(|_| format!("`{}` is not a manifest: it is no text", path.display()))
 }
 

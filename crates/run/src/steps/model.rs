@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use analysis::{Decoder, Efficiency, Findings, Inference, Insight, ceilings, counted_efficiency, efficiency};
-use input::{Input, InputError};
+use input::Input;
 use serde::Deserialize;
 
 use super::flow::Run;
@@ -97,10 +97,8 @@ fn told_by_the_workload(run: &Run) -> Option<Inference> {
 }
 
 fn decoder(path: &Path) -> Result<Decoder, String> {
-    let text = Input::open(path).and_then(|input| input.whole(LARGEST)).map_err(|error| match &error {
-        InputError::Io { source, .. } => format!("{error}: {source}"),
-        _ => error.to_string(),
-    })?;
+    let text = Input::open(path).and_then(|input| input.whole(LARGEST));
+    let text = text.map_err(|error| error.with_cause())?;
     let config =
         serde_json::from_slice(&text).map_err(|error| format!("`{}` is no JSON: {error}", path.display()))?;
     Decoder::of_config(&config).map_err(|why| format!("`{}` describes no decoder: {why}", path.display()))
