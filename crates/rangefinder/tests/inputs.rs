@@ -157,6 +157,8 @@ fn a_folder_of_ranks() {
     let csv = std::fs::read_to_string(sandbox.path("out/regions.csv")).unwrap();
     let ends: Vec<&str> = csv.lines().map(|line| &line[line.len() - 4..]).collect();
     assert_eq!(ends, ["ding", ",0,0", ",1,1"], "{csv}");
+    let page = std::fs::read_to_string(sandbox.path("out/report.html")).unwrap();
+    assert!(page.contains(">recording 1 (rank 1)</th><td>ranks/1/trace.json</td>"));
     // Added up where that is wanted.
     let ran = analyze(&sandbox, &["ranks", "--json", "--scope", "all"]);
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();

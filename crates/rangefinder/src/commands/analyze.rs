@@ -336,6 +336,16 @@ fn tokens(given: &[String]) -> Result<Vec<(String, f64)>> {
         .collect()
 }
 
+/// What the files say of their machines, and which file is meant by a number.
+fn environment(trace: Option<&Trace>, findings: Option<&Findings>) -> Vec<(String, String)> {
+    let mut lines = trace.map(|trace| trace.machine.clone()).unwrap_or_default();
+    for row in findings.into_iter().flat_map(|findings| &findings.recordings) {
+        let rank = row.rank.map(|rank| format!(" (rank {rank})")).unwrap_or_default();
+        lines.push((format!("recording {}{rank}", row.recording), row.file.clone()));
+    }
+    lines
+}
+
 /// All that a run would leave of it.
 fn write(
     folder: &Path,
@@ -370,7 +380,7 @@ fn write(
         trace,
         counters: counters.map(|counters| &counters.regions),
         insight,
-        environment: trace.map_or(&[], |trace| &trace.machine),
+        environment: &environment(trace, findings),
         commands: &[],
         warnings: &[],
     };
