@@ -9,6 +9,7 @@ use crate::gpu_regions::{GpuRegion, gpu_regions};
 use crate::idle::{IdleRow, idle};
 use crate::kernels::{Grouping, KernelRow, kernels};
 use crate::operators::{OperatorRow, operators};
+use crate::origin::{Origin, RecordingRow, recordings};
 use crate::scope::Scope;
 use crate::stages::{Stage, stages};
 use crate::summaries::{ApiRow, Synchronisation, TransferRow, api, synchronisation, transfers};
@@ -36,6 +37,9 @@ pub struct Findings {
     pub clock: &'static str,
     pub scope: Scope,
     pub span_ns: i64,
+    /// The files, where there are several: rows say which they are of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub recordings: Vec<RecordingRow>,
     pub processes: Vec<ProcessRow>,
     pub devices: Vec<DeviceRow>,
     pub kernels: Vec<KernelRow>,
@@ -56,12 +60,16 @@ pub struct Findings {
 pub struct ProcessRow {
     pub process: u32,
     pub name: String,
+    #[serde(flatten)]
+    pub origin: Origin,
 }
 
 #[derive(Debug, Serialize)]
 pub struct DeviceRow {
     pub device: u32,
     pub name: Option<String>,
+    #[serde(flatten)]
+    pub origin: Origin,
 }
 
 #[derive(Debug, Serialize)]
@@ -93,15 +101,22 @@ pub fn analyse(trace: &Trace, options: &Options) -> Findings {
         clock: "nanoseconds",
         scope: options.scope,
         span_ns: trace.end.saturating_sub(trace.begin),
-        processes: trace
-            .processes
-            .iter()
-            .map(|process| ProcessRow { process: process.pid, name: process.name.clone() })
+        recordings: recordings(trace),
+        processes: (0u32..)
+            .zip(&trace.processes)
+            .map(|(number, process)| ProcessRow {
+                process: process.pid,
+                name: process.name.clone(),
+                origin: Origin::of_process(trace, number),
+            })
             .collect(),
-        devices: trace
-            .devices
-            .iter()
-            .map(|device| DeviceRow { device: device.id, name: device.name.clone() })
+        devices: (0u16..)
+            .zip(&trace.devices)
+            .map(|(number, device)| DeviceRow {
+                device: device.id,
+                name: device.name.clone(),
+                origin: Origin::of_device(trace, number),
+            })
             .collect(),
         kernels,
         regions,

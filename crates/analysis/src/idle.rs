@@ -20,6 +20,7 @@ use trace::{ActivityKind, NONE, StringId, Trace};
 
 use crate::attribute::Attribution;
 use crate::families::{COMMUNICATION, Families};
+use crate::origin::Origin;
 use crate::range_time::{times_of_ranges, within};
 use crate::summaries::{copies, synchronises};
 use crate::tree::Tree;
@@ -32,6 +33,8 @@ const LAUNCH_LATENCY_NS: i64 = 10_000;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct IdleRow {
     pub device: u32,
+    #[serde(flatten)]
+    pub origin: Origin,
     pub device_name: Option<String>,
     /// None for all there is on the device.
     pub region: Option<String>,
@@ -56,6 +59,16 @@ pub struct IdleRow {
     /// Time from its first to its last work in which any range is open, or the work of one goes on; of a whole
     /// device only.
     pub in_ranges_ns: Option<i64>,
+}
+
+impl IdleRow {
+    /// `GPU 0`, and whose where there are several.
+    pub fn device_called(&self) -> String {
+        match self.origin.called() {
+            None => format!("GPU {}", self.device),
+            Some(origin) => format!("GPU {} ({origin})", self.device),
+        }
+    }
 }
 
 /// Time in which two kinds of work ran at once on a device.
@@ -174,11 +187,13 @@ pub fn idle(trace: &Trace, attribution: &Attribution, families: &Families) -> Ve
         };
         walk.gaps(&activities);
         walk.ahead(&activities);
+        let origin = Origin::of_device(trace, u16::try_from(device).unwrap_or(u16::MAX));
         let device = &trace.devices[device];
         let row = |region: Option<String>, sum: &Sum| {
             let whole = sum.busy_ns.saturating_add(sum.causes.total());
             IdleRow {
                 device: device.id,
+                origin,
                 device_name: device.name.clone(),
                 region,
                 busy_ns: sum.busy_ns,

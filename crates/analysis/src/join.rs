@@ -97,7 +97,10 @@ impl<'a> Index<'a> {
         let mut by_shape: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for (at, result) in report.results.iter().enumerate() {
             if let Subject::Kernel(kernel) = &result.subject {
-                for name in [kernel.mangled.as_str(), kernel.short_name.as_str()] {
+                // A function of C is called the same in both: it is one name, not two.
+                let same = kernel.mangled == kernel.short_name;
+                let short_name = if same { "" } else { kernel.short_name.as_str() };
+                for name in [kernel.mangled.as_str(), short_name] {
                     if !name.is_empty() {
                         by_shape.entry((name, kernel.grid, kernel.block)).or_default().push(at);
                     }

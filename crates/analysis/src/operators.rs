@@ -12,6 +12,7 @@ use serde::Serialize;
 use trace::{NONE, StringId, Trace};
 
 use crate::attribute::{Attribution, by_thread};
+use crate::origin::Origin;
 use crate::scope::{Places, Scope, Split};
 use crate::sweep::innermost;
 
@@ -20,6 +21,8 @@ pub struct OperatorRow {
     pub name: String,
     /// The one that all calls come from.
     pub process: Option<u32>,
+    #[serde(flatten)]
+    pub origin: Origin,
     pub calls: u64,
     pub host_total_ns: i64,
     pub host_self_ns: i64,
@@ -116,6 +119,7 @@ pub fn operators(trace: &Trace, attribution: &Attribution, scope: Scope) -> Vec<
         .map(|(key, sum)| OperatorRow {
             name: trace.strings.text(key.0).to_owned(),
             process: sum.places.place(trace).process,
+            origin: sum.places.place(trace).origin,
             calls: sum.calls,
             host_total_ns: sum.host_total,
             host_self_ns: sum.host_self,
@@ -132,7 +136,7 @@ pub fn operators(trace: &Trace, attribution: &Attribution, scope: Scope) -> Vec<
     rows.sort_by(|a, b| {
         (b.device_self_ns, b.host_self_ns)
             .cmp(&(a.device_self_ns, a.host_self_ns))
-            .then_with(|| (&a.name, a.process).cmp(&(&b.name, b.process)))
+            .then_with(|| (&a.name, a.origin, a.process).cmp(&(&b.name, b.origin, b.process)))
     });
     rows
 }

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use trace::Trace;
 
+use crate::origin::Origin;
+
 /// Rows for each process, each device, or both together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Scope {
@@ -16,6 +18,8 @@ pub struct Scope {
 pub struct Place {
     pub process: Option<u32>,
     pub device: Option<u32>,
+    #[serde(flatten)]
+    pub origin: Origin,
 }
 
 /// What tells the rows of one name apart: indexes, or none where they are added up.
@@ -73,6 +77,7 @@ impl Places {
         Place {
             process: process.map(|process| trace.processes[process as usize].pid),
             device: device.map(|device| trace.devices[usize::from(device)].id),
+            origin: process.map(|process| Origin::of_process(trace, process)).unwrap_or_default(),
         }
     }
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use trace::{OPEN, StringId, Trace};
 
 use crate::attribute::Attribution;
+use crate::origin::Origin;
 use crate::regions::{Times, is_library};
 use crate::scope::{Places, Scope, Split};
 use crate::tree::{Node, Tree};
@@ -27,6 +28,8 @@ pub struct Stage {
     pub regions: Vec<String>,
     /// The one that all instances are of.
     pub process: Option<u32>,
+    #[serde(flatten)]
+    pub origin: Origin,
     /// Host time of every instance that ended.
     pub times: Option<Times>,
     pub first_ns: Option<i64>,
@@ -155,11 +158,13 @@ fn stage(trace: &Trace, name: &str, regions: Vec<String>, mut ranges: Vec<u32>, 
     ranges.iter().for_each(|range| places.add_process(process_of(trace, *range)));
     let steady: Vec<i64> =
         ranges.iter().filter(|range| !warm.insert(process_of(trace, **range))).filter_map(duration).collect();
+    let place = places.place(trace);
     Stage {
         name: name.to_owned(),
         region: regions.first().cloned().unwrap_or_default(),
         regions,
-        process: places.place(trace).process,
+        process: place.process,
+        origin: place.origin,
         times,
         first_ns: ranges.first().and_then(duration),
         steady: Times::of(&steady),

@@ -6,6 +6,7 @@ use serde::Serialize;
 use trace::{NONE, Trace};
 
 use crate::attribute::Attribution;
+use crate::origin::Origin;
 
 /// Kernels in no range.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
@@ -30,6 +31,8 @@ pub struct Outside {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OutsideThread {
     pub process: u32,
+    #[serde(flatten)]
+    pub origin: Origin,
     pub thread: u32,
     pub name: Option<String>,
     pub kernels: u64,
@@ -73,6 +76,7 @@ pub(crate) fn unattributed(trace: &Trace, attribution: &Attribution, in_start_en
             let thread = &trace.threads[index as usize];
             OutsideThread {
                 process: trace.processes[thread.process as usize].pid,
+                origin: Origin::of_process(trace, thread.process),
                 thread: thread.id,
                 name: thread.name.clone(),
                 kernels,

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use analysis::{
     BoundKind, Confidence, Options, analyse, counted_efficiency, join, launch_groups, recommend, roofline,
 };
-use counters::Report;
+use counters::{Report, Subject};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
@@ -51,6 +51,25 @@ fn launches_meet_their_counters() {
     }
     let b = joined.regions.iter().find(|region| region.region.as_deref() == Some(":B")).unwrap();
     assert_eq!(b.bounds[0].0, BoundKind::Fp32);
+}
+
+/// Functions of C are called the same with and without their arguments.
+#[test]
+fn a_result_is_listed_once() {
+    let trace = trace::read_nsys(&data("toy-2025.3.1.sqlite")).unwrap();
+    let mut report = counted();
+    for result in &mut report.results {
+        if let Subject::Kernel(kernel) = &mut result.subject {
+            kernel.mangled.clone_from(&kernel.short_name);
+        }
+    }
+    let joined = join(&launch_groups(&trace), &report);
+    assert!(joined.kernels.iter().any(|kernel| !kernel.results.is_empty()));
+    for kernel in joined.kernels {
+        let mut once = kernel.results.clone();
+        once.dedup();
+        assert_eq!(once, kernel.results, "{}", kernel.name);
+    }
 }
 
 /// What ncu counted, added up by hand for a region of one kernel.

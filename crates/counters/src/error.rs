@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use input::InputError;
+
 #[derive(Debug, thiserror::Error)]
 pub enum CountersError {
-    #[error("`{}` cannot be read", path.display())]
-    Io { path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Input(#[from] InputError),
     #[error("`{}` is empty: ncu ended before it wrote anything", path.display())]
     Empty { path: PathBuf },
     #[error("`{}` is no report of ncu: it does not begin with `NVR`", path.display())]

@@ -42,6 +42,19 @@ impl Report {
         result.metrics[at].value.as_ref()
     }
 
+    /// Why there is nothing in it to analyze, and what to do; None where there is something.
+    pub fn nothing_measured(&self) -> Option<String> {
+        if !self.results.is_empty() {
+            return None;
+        }
+        let ncu = self.session.ncu_version.as_deref().map_or(String::new(), |version| format!(" {version}"));
+        Some(format!(
+            "ncu{ncu} measured no kernel and no range\n\
+             hint: the program launched nothing that ncu was told to measure (--kernel-name, --nvtx-include, \
+             --launch-skip), or ncu was not allowed to measure (ERR_NVGPUCTRPERM): `rangefinder doctor` tells"
+        ))
+    }
+
     /// What the values of a metric count; empty where that is nothing or not known.
     pub fn unit(&self, name: &str) -> &str {
         self.metric_names.id(name).map_or("", |id| self.metric_names.unit(id))

@@ -1,14 +1,15 @@
 //! Any file that holds counters, told by what is in it.
 
-use std::io::Read;
 use std::path::Path;
+
+use input::Input;
 
 use crate::error::CountersError;
 use crate::model::Report;
 use crate::{ncu_csv, ncu_rep};
 
 /// A CSV may begin with everything that the program printed; its header comes later.
-const LOOKED_AT: u64 = 1 << 20;
+const LOOKED_AT: usize = 1 << 20;
 
 enum Format {
     Report,
@@ -16,21 +17,21 @@ enum Format {
 }
 
 pub fn open(path: &Path) -> Result<Report, CountersError> {
-    match format(path)? {
-        Format::Report => ncu_rep::read_ncu_report(path),
-        Format::Csv => ncu_csv::read_ncu_csv(path),
+    let input = Input::open(path)?;
+    match format(&input)? {
+        Format::Report => ncu_rep::read_ncu_report_input(&input),
+        Format::Csv => ncu_csv::read_ncu_csv_input(&input),
     }
 }
 
 /// Whether a file is one that [`open`] would read.
 pub fn is_counters(path: &Path) -> bool {
-    format(path).is_ok()
+    Input::open(path).is_ok_and(|input| format(&input).is_ok())
 }
 
-fn format(path: &Path) -> Result<Format, CountersError> {
-    let io = |source| CountersError::Io { path: path.to_owned(), source };
-    let mut start = Vec::new();
-    std::fs::File::open(path).map_err(io)?.take(LOOKED_AT).read_to_end(&mut start).map_err(io)?;
+fn format(input: &Input) -> Result<Format, CountersError> {
+    let path = input.path().to_owned();
+    let start = input.start(LOOKED_AT)?;
     if start.starts_with(ncu_rep::MAGIC) {
         return Ok(Format::Report);
     }
@@ -39,7 +40,7 @@ fn format(path: &Path) -> Result<Format, CountersError> {
         || start.windows(header.len() + 1).any(|at| at[0] == b'\n' && &at[1..] == header);
     match csv {
         true => Ok(Format::Csv),
-        false if start.is_empty() => Err(CountersError::Empty { path: path.to_owned() }),
-        false => Err(CountersError::Unknown { path: path.to_owned() }),
+        false if start.is_empty() => Err(CountersError::Empty { path }),
+        false => Err(CountersError::Unknown { path }),
     }
 }

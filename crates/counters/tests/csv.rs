@@ -101,6 +101,6 @@ fn told_by_what_is_in_it() {
     assert_eq!(open(&write("b.ncu-rep", &csv)).unwrap().results.len(), 12);
     assert!(matches!(open(&write("c", b"")), Err(CountersError::Empty { .. })));
     assert!(matches!(open(&write("d", b"SQLite format 3\0")), Err(CountersError::Unknown { .. })));
-    assert!(matches!(open(&folder.path().join("none")), Err(CountersError::Io { .. })));
-    assert!(matches!(open(folder.path()), Err(CountersError::Io { .. })));
+    assert!(matches!(open(&folder.path().join("none")), Err(CountersError::Input(_))));
+    assert!(matches!(open(folder.path()), Err(CountersError::Input(_))));
 }

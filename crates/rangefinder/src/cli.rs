@@ -73,6 +73,16 @@ pub(crate) enum ExitCodeOf {
     Workload,
 }
 
+impl ExitCodeOf {
+    /// The code to end with, of ours and that of a workload that was run.
+    pub(crate) fn code(self, own: u8, workload: Option<i32>) -> u8 {
+        match (self, workload) {
+            (Self::Workload, Some(code)) => u8::try_from(code).unwrap_or(u8::MAX),
+            _ => own,
+        }
+    }
+}
+
 /// List the NVTX ranges a program really opens, and how to select each one.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -117,9 +127,9 @@ pub(crate) struct AnalyzeArguments {
     /// One JSON document on stdout
     #[arg(long)]
     pub(crate) json: bool,
-    /// Whether processes and devices are added up
-    #[arg(long, value_enum, default_value_t = ScopeOf::All)]
-    pub(crate) scope: ScopeOf,
+    /// Whether processes and devices are added up [default: all, or process for several recordings]
+    #[arg(long, value_enum)]
+    pub(crate) scope: Option<ScopeOf>,
     /// By what kernels are put together
     #[arg(long, value_enum, default_value_t = GroupBy::Name)]
     pub(crate) group: GroupBy,

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use run::rundir::{StepName, StepStatus};
 use run::{Event, Observer};
 
-use crate::cli::Talk;
+use crate::cli::{ExitCodeOf, Talk};
 
 /// A step shorter than this does not get a running clock.
 const CLOCK_AFTER: Duration = Duration::from_millis(400);
@@ -23,13 +23,14 @@ pub(crate) struct Progress {
     terminal: bool,
     colour: bool,
     clock: Option<Clock>,
+    whose: ExitCodeOf,
 }
 
 impl Progress {
-    pub(crate) fn new(talk: Talk, here: PathBuf) -> Self {
+    pub(crate) fn new(talk: Talk, here: PathBuf, whose: ExitCodeOf) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        Self { talk, here, terminal, colour, clock: None }
+        Self { talk, here, terminal, colour, clock: None, whose }
     }
 
     fn say(&self, text: &str) {
@@ -116,7 +117,7 @@ impl Observer for Progress {
                     clock.follow(log.clone(), *planned);
                 }
             }
-            Event::RunFinished { run, report, summary, workload, exit_code } => {
+            Event::RunFinished { run, report, summary, workload, workload_code, exit_code } => {
                 let screen = summary.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
                 if let Some(screen) = screen {
                     self.say(&format!("\n{screen}"));
@@ -126,7 +127,12 @@ impl Observer for Progress {
                     None => self.say(&format!("run        {} (no report was asked for)", self.shown(run))),
                 }
                 let workload = workload.as_deref().unwrap_or("not run");
-                self.say(&format!("workload: {workload}; rangefinder: exit code {exit_code}"));
+                let code = self.whose.code(*exit_code, *workload_code);
+                let own = match code == *exit_code {
+                    true => String::new(),
+                    false => format!(" (the workload's, as asked for; its own would be {exit_code})"),
+                };
+                self.say(&format!("workload: {workload}; rangefinder: exit code {code}{own}"));
             }
         }
     }

@@ -4,9 +4,10 @@
 mod support;
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use serde_json::Value;
-use support::{Sandbox, manifest, redacted, step};
+use support::{Sandbox, manifest, redacted, shared_library, step};
 
 #[test]
 fn a_failing_workload_leaves_a_complete_run() {
@@ -64,6 +65,57 @@ fn exit_codes() {
     ] {
         let ran = sandbox.output(arguments);
         assert_eq!(ran.code, code, "{arguments:?}\n{}", ran.stderr);
+        // The code that is printed is the code that it ends with.
+        if let Some((_, said)) = ran.stderr.rsplit_once("; rangefinder: exit code ") {
+            let said: String = said.chars().take_while(char::is_ascii_digit).collect();
+            assert_eq!(said, code.to_string(), "{arguments:?}\n{}", ran.stderr);
+        }
+    }
+}
+
+/// A machine that fails loses no manifest: the file is on the disk before it gets its name, and
+/// then the name is.
+#[test]
+fn the_manifest_is_flushed_before_it_is_renamed() {
+    let sandbox = Sandbox::new();
+    let library = sandbox.path("count_fsync.so");
+    shared_library("count_fsync.c", &library, &["-D_GNU_SOURCE", "-ldl"]);
+    let mut command = sandbox.rangefinder(&["run", "-q", "--", "true"]);
+    let ran = command.env("LD_PRELOAD", &library).env("FLUSHED", sandbox.path("flushed")).output().unwrap();
+    assert!(ran.status.success());
+    let run = std::fs::canonicalize(sandbox.only_run()).unwrap();
+    let flushed = std::fs::read_to_string(sandbox.path("flushed")).unwrap();
+    let flushed: Vec<&Path> = flushed.lines().map(Path::new).collect();
+    // One manifest a step, at least: begun, and what came of it.
+    assert!(flushed.len() > 20 && flushed.len().is_multiple_of(2), "{flushed:?}");
+    for pair in flushed.chunks(2) {
+        let name = pair[0].file_name().unwrap().to_string_lossy();
+        assert!(name.starts_with(".writing-") && pair[0].parent() == Some(run.as_path()), "{pair:?}");
+        assert_eq!(pair[1], run);
+    }
+}
+
+/// What a dry run says of the exit code is what the run ends with.
+#[test]
+fn a_dry_run_foresees_the_exit_code() {
+    let sandbox = Sandbox::new();
+    sandbox.write("program.py", "print('ran')\n");
+    let program = ["python3", "program.py"];
+    for (arguments, program) in [
+        (&["--preset", "llm"][..], &program[..]),
+        (&["stage1.enable=true"], &["true"]),
+        (&["ncu.enable=true"], &["true"]),
+        (&["nsys.enable=true"], &["true"]),
+        (&[], &["true"]),
+    ] {
+        let words = |first: &[&'static str]| [&["run"], first, arguments, &["--"], program].concat();
+        let ran = sandbox.output(&words(&[]));
+        let foreseen = sandbox.output(&words(&["--dry-run"])).stdout;
+        assert_eq!(
+            foreseen.contains("the exit code will be 1"),
+            ran.code == 1,
+            "{arguments:?} {program:?}: {foreseen}"
+        );
     }
 }
 

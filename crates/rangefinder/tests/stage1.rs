@@ -101,15 +101,63 @@ fn a_program_that_has_a_profiler_of_its_own() {
 }
 
 #[test]
-fn a_program_that_fails_or_never_imports_it() {
+fn a_program_that_fails() {
     let (sandbox, output) =
-        ran("import os\nif os.environ['RANGEFINDER_PASS'] == 'stage1': raise SystemExit(7)\n", &[]);
+        ran("import os, torch\nif os.environ['RANGEFINDER_PASS'] == 'stage1': os._exit(7)\n", &[]);
     assert_eq!(output.code, 3, "{}", output.stderr);
     assert_eq!(verdict(&sandbox)["cause"], "workload-failed");
     assert!(verdict(&sandbox)["remedy"].as_str().unwrap().contains("workload/stage1/stderr.log"));
-    let (sandbox, output) = ran("pass\n", &[]);
-    assert_eq!(output.code, 0, "nobody asked for it: {}", output.stderr);
-    assert_eq!(verdict(&sandbox)["cause"], "nothing-recorded");
+}
+
+/// The rehearsal has shown it: no second pass, and no error where nobody asked for one.
+#[test]
+fn a_program_that_never_imports_it() {
+    for (arguments, code) in [(&[][..], 0), (&["stage1.enable=true"][..], 1)] {
+        let (sandbox, output) = ran("print('ran')\n", arguments);
+        assert_eq!(output.code, code, "{}", output.stderr);
+        assert_eq!(output.stdout, "ran\n", "once");
+        assert_eq!(output.stderr.contains("error:"), code != 0, "{}", output.stderr);
+        let manifest = sandbox.manifest();
+        let step = support::step(&manifest, "stage1");
+        assert_eq!(
+            (&step["status"], &step["note"]),
+            (&"skipped".into(), &"the program did not import torch in its rehearsal".into())
+        );
+    }
+}
+
+/// Where a child of it does, it is worth a pass; where nobody could look, too.
+#[test]
+fn a_program_whose_children_import_it_or_that_cannot_be_looked_at() {
+    let child = "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'import torch'])\n";
+    let (sandbox, _) = ran(child, &[]);
+    assert!(sandbox.only_run().join("workload/stage1").is_dir());
+    let (sandbox, _) = ran(
+        "import os\npath = os.path.join(os.environ['RANGEFINDER_PASS_DIR'], 'imported.txt')\n\
+         if os.path.exists(path): os.remove(path)\n",
+        &[],
+    );
+    assert!(sandbox.only_run().join("workload/stage1").is_dir());
+}
+
+/// What `cmd.txt` says can be typed again, after the run is over.
+#[test]
+fn the_command_of_a_pass_can_be_pasted() {
+    let program = "import torch, rangefinder\nwith rangefinder.stage('here'): print('ran')\n";
+    let (sandbox, output) = ran(program, &[]);
+    assert_eq!(output.code, 0, "{}", output.stderr);
+    let run = sandbox.only_run();
+    for pass in ["rehearsal", "stage1"] {
+        let command = std::fs::read_to_string(run.join(pass).join("cmd.txt")).unwrap();
+        let recorded =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis/tests/data/torch.kineto.json.gz");
+        let shell =
+            std::process::Command::new("sh").args(["-c", &command]).env("RECORDED", recorded).output();
+        let pasted = Ran::from(shell.unwrap());
+        assert_eq!((pasted.code, pasted.stdout.as_str()), (0, "ran\n"), "{pass}: {}", pasted.stderr);
+    }
+    // Under the profiler again.
+    assert!(run.join("workload/stage1/kineto.json.gz").is_file());
 }
 
 #[test]

@@ -108,7 +108,7 @@ fn three(numbers: [u32; 3]) -> String {
 
 fn kernels_csv(findings: &Findings) -> String {
     let mut text =
-        "name,short_name,family,grid,block,process,device,calls,total_ns,mean_ns,median_ns,min_ns,max_ns,std_ns,share\n"
+        "name,short_name,family,grid,block,process,device,calls,total_ns,mean_ns,median_ns,min_ns,max_ns,std_ns,share,rank,recording\n"
             .to_owned();
     for row in &findings.kernels {
         let statistics = row.statistics;
@@ -128,6 +128,8 @@ fn kernels_csv(findings: &Findings) -> String {
             statistics.max_ns.to_string(),
             statistics.std_ns.round().to_string(),
             statistics.share.to_string(),
+            optional(row.place.origin.rank),
+            optional(row.place.origin.recording),
         ]));
     }
     text
@@ -135,7 +137,7 @@ fn kernels_csv(findings: &Findings) -> String {
 
 fn regions_csv(findings: &Findings) -> String {
     let mut text = "path,kind,parent,depth,process,device,instances,open,wall_ns,gpu_inclusive_ns,gpu_exclusive_ns,\
-                    gpu_busy_ns,gpu_span_ns,kernels_inclusive,kernels_exclusive,launches,copies,copy_ns,graphs,graph_ns\n"
+                    gpu_busy_ns,gpu_span_ns,kernels_inclusive,kernels_exclusive,launches,copies,copy_ns,graphs,graph_ns,rank,recording\n"
         .to_owned();
     for row in &findings.regions {
         text.push_str(&line(&[
@@ -159,6 +161,8 @@ fn regions_csv(findings: &Findings) -> String {
             row.copy_ns.to_string(),
             row.graphs.to_string(),
             row.graph_ns.to_string(),
+            optional(row.place.origin.rank),
+            optional(row.place.origin.recording),
         ]));
     }
     text

@@ -1,6 +1,6 @@
 //! What `analyze` prints: the answer first, then the tables it comes from.
 
-use analysis::{Findings, IdleRow, Place, Shape};
+use analysis::{Findings, IdleRow, Origin, Place, Shape};
 
 use crate::table::Align::{Left, Right};
 use crate::table::{printable, shortened, table};
@@ -13,6 +13,7 @@ const MOST_NAMED: usize = 8;
 /// Every table, its first `top` rows.
 pub fn terminal(findings: &Findings, top: usize) -> String {
     let mut text = format!("{}, {}\n", findings.source, duration(findings.span_ns as f64));
+    recordings(&mut text, findings);
     for diagnostic in &findings.diagnostics {
         let kind = if diagnostic.lost { "lost" } else { "note" };
         text.push_str(&format!("{kind}: {}\n", printable(&diagnostic.text)));
@@ -31,6 +32,14 @@ pub fn terminal(findings: &Findings, top: usize) -> String {
         text.push_str("\nthere is no range, no kernel and no operator in it\n");
     }
     text
+}
+
+/// Which file is meant by a number, where there are several.
+fn recordings(text: &mut String, findings: &Findings) {
+    for row in &findings.recordings {
+        let rank = row.rank.map(|rank| format!(" (rank {rank})")).unwrap_or_default();
+        text.push_str(&format!("recording {}{rank}: {}\n", row.recording, printable(&row.file)));
+    }
 }
 
 fn section(text: &mut String, title: &str, body: &str, shown: usize, all: usize) {
@@ -54,7 +63,7 @@ fn where_the_time_goes(text: &mut String, findings: &Findings, top: usize) {
         .iter()
         .map(|row| {
             vec![
-                format!("GPU {}", row.device),
+                row.device_called(),
                 shortened(row.region.as_deref().unwrap_or("all"), WIDEST_NAME),
                 duration(row.busy_ns.saturating_add(row.idle_ns) as f64),
                 percent(row.busy_share),
@@ -90,9 +99,18 @@ fn places(place: &Place, split: bool) -> Vec<String> {
     if !split {
         return Vec::new();
     }
-    [place.process, place.device]
-        .map(|number| number.map(|number| number.to_string()).unwrap_or_default())
-        .to_vec()
+    let device = place.device.map(|number| number.to_string()).unwrap_or_default();
+    vec![called(place.process, place.origin), device]
+}
+
+/// A process as a reader knows it: `rank 3`, `recording 1, 4711`, `4711`.
+fn called(process: Option<u32>, origin: Origin) -> String {
+    let process = process.map(|process| process.to_string());
+    match (origin.called(), process) {
+        (Some(rank), _) if origin.rank.is_some() => rank,
+        (Some(recording), Some(process)) => format!("{recording}, {process}"),
+        (origin, process) => origin.or(process).unwrap_or_default(),
+    }
 }
 
 fn regions(text: &mut String, findings: &Findings, top: usize) {
@@ -205,8 +223,8 @@ fn shown_shape(shape: &Shape) -> String {
 }
 
 /// The process of a row that has no device, in front, where rows differ in it.
-fn process_of(process: Option<u32>, findings: &Findings) -> Option<String> {
-    findings.scope.by_process.then(|| process.map(|process| process.to_string()).unwrap_or_default())
+fn process_of(process: Option<u32>, origin: Origin, findings: &Findings) -> Option<String> {
+    findings.scope.by_process.then(|| called(process, origin))
 }
 
 fn stages(text: &mut String, findings: &Findings) {
@@ -217,7 +235,7 @@ fn stages(text: &mut String, findings: &Findings) {
             let times = stage.times?;
             let steady = stage.steady.unwrap_or(times);
             let mut cells = vec![stage.region.clone()];
-            cells.extend(process_of(stage.process, findings));
+            cells.extend(process_of(stage.process, stage.origin, findings));
             cells.extend([
                 times.count.to_string(),
                 stage.first_ns.map(|first| duration(first as f64)).unwrap_or_default(),
@@ -257,7 +275,7 @@ fn operators(text: &mut String, findings: &Findings, top: usize) {
         .take(top)
         .map(|row| {
             let mut cells = vec![shortened(&row.name, WIDEST_NAME)];
-            cells.extend(process_of(row.process, findings));
+            cells.extend(process_of(row.process, row.origin, findings));
             cells.extend([
                 row.calls.to_string(),
                 duration(row.host_self_ns as f64),
@@ -284,22 +302,28 @@ fn copies(text: &mut String, findings: &Findings) {
     if findings.memcpy.is_empty() {
         return;
     }
+    let split = findings.scope.by_process || findings.scope.by_device;
     let rows: Vec<Vec<String>> = findings
         .memcpy
         .iter()
         .map(|row| {
             let rate = row.bytes_per_second.map(|rate| format!("{}/s", bytes(rate))).unwrap_or_default();
-            vec![
-                row.direction.to_owned(),
+            let mut cells = vec![row.direction.to_owned()];
+            cells.extend(places(&row.place, split));
+            cells.extend([
                 row.statistics.calls.to_string(),
                 bytes(row.bytes as f64),
                 duration(row.statistics.total_ns as f64),
                 rate,
-            ]
+            ]);
+            cells
         })
         .collect();
-    let columns =
-        [("copies", Left), ("calls", Right), ("bytes", Right), ("total", Right), ("bandwidth", Right)];
+    let mut columns = vec![("copies", Left)];
+    if split {
+        columns.extend([("process", Right), ("GPU", Right)]);
+    }
+    columns.extend([("calls", Right), ("bytes", Right), ("total", Right), ("bandwidth", Right)]);
     section(text, "copies and fills", &table(&columns, &rows), rows.len(), rows.len());
 }
 
@@ -312,16 +336,20 @@ fn calls(text: &mut String, findings: &Findings, top: usize) {
         .iter()
         .take(top)
         .map(|row| {
-            vec![
-                shortened(&row.name, WIDEST_NAME),
+            let mut cells = vec![shortened(&row.name, WIDEST_NAME)];
+            cells.extend(process_of(row.place.process, row.place.origin, findings));
+            cells.extend([
                 row.statistics.calls.to_string(),
                 duration(row.statistics.total_ns as f64),
                 duration(row.statistics.mean_ns),
                 percent(row.statistics.share),
-            ]
+            ]);
+            cells
         })
         .collect();
-    let columns = [("call", Left), ("calls", Right), ("total", Right), ("mean", Right), ("share", Right)];
+    let mut columns = vec![("call", Left)];
+    columns.extend(findings.scope.by_process.then_some(("process", Right)));
+    columns.extend([("calls", Right), ("total", Right), ("mean", Right), ("share", Right)]);
     section(text, "calls", &table(&columns, &rows), rows.len(), findings.api.len());
 }
 
@@ -343,7 +371,7 @@ fn unattributed(text: &mut String, findings: &Findings) {
         let name = thread.name.as_deref().map(|name| format!(" ({})", printable(name))).unwrap_or_default();
         text.push_str(&format!(
             "  process {} thread {}{name}: {} kernels, {}\n",
-            thread.process,
+            called(Some(thread.process), thread.origin),
             thread.thread,
             thread.kernels,
             duration(thread.gpu_ns as f64)

@@ -45,6 +45,8 @@ pub enum Event {
         /// One screen about it.
         summary: Option<PathBuf>,
         workload: Option<String>,
+        /// As a shell would say it.
+        workload_code: Option<i32>,
         exit_code: u8,
     },
 }

@@ -1,16 +1,17 @@
-//! The Python helper, carried along: put into a run for the time of its passes, so that nothing
-//! needs installing.
+//! The Python helper, carried along: put into a run, so that nothing needs installing. It stays
+//! there, so that the command of a pass can be run again.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// `python/rangefinder`, file by file.
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 12] = [
     ("__init__.py", include_str!("../../../python/rangefinder/__init__.py")),
     ("auto.py", include_str!("../../../python/rangefinder/auto.py")),
     ("clients.py", include_str!("../../../python/rangefinder/clients.py")),
     ("imports.py", include_str!("../../../python/rangefinder/imports.py")),
     ("injection.py", include_str!("../../../python/rangefinder/injection.py")),
+    ("look.py", include_str!("../../../python/rangefinder/look.py")),
     ("modules.py", include_str!("../../../python/rangefinder/modules.py")),
     ("ranges.py", include_str!("../../../python/rangefinder/ranges.py")),
     ("site/__init__.py", include_str!("../../../python/rangefinder/site/__init__.py")),
@@ -18,6 +19,9 @@ const FILES: [(&str, &str); 11] = [
     ("stage1.py", include_str!("../../../python/rangefinder/stage1.py")),
     ("voice.py", include_str!("../../../python/rangefinder/voice.py")),
 ];
+
+/// In a run.
+pub(crate) const FOLDER: &str = "python";
 
 /// Puts the helper below a folder.
 pub(crate) fn place(folder: &Path) -> io::Result<()> {

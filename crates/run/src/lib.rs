@@ -4,13 +4,16 @@
 mod ask;
 mod cache;
 pub mod config;
+mod confine;
 mod events;
 mod exit;
 pub mod gates;
+pub mod gather;
 mod helper;
 mod locate;
 pub mod ncu;
 pub mod nsys;
+mod private;
 pub mod process;
 pub mod provenance;
 mod quote;
@@ -22,8 +25,10 @@ mod tracer_place;
 mod unseen;
 pub mod workload;
 
+pub use confine::confine;
 pub use events::{Event, Observer};
 pub use exit::Exit;
 pub use locate::NoTool;
+pub use private::private_folder;
 pub use quote::shell_word;
 pub use rehearsal::Inventory;

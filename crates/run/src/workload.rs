@@ -197,10 +197,18 @@ impl Workload {
         pass: &str,
         pass_folder: &Path,
         tmpdir: &Path,
-        stage1: Option<String>,
+        purpose: Purpose,
     ) -> Vec<(String, Option<String>)> {
         let mut variables = self.variables(pass, pass_folder, tmpdir);
-        let folder = tmpdir.join("python");
+        // Beside `workload/`, where it stays: the command of a pass can be run again.
+        let Some(folder) = pass_folder.ancestors().nth(2).map(|run| run.join(helper::FOLDER)) else {
+            return variables;
+        };
+        let (look, stage1) = match purpose {
+            Purpose::Plain => (false, None),
+            Purpose::Look => (true, None),
+            Purpose::Profile(settings) => (false, Some(settings)),
+        };
         // Without it the program runs all the same.
         if self.python().is_none() || helper::place(&folder).is_err() {
             return variables;
@@ -214,11 +222,13 @@ impl Workload {
             }
             None => std::env::var("PYTHONPATH").ok(),
         };
-        let path = helper::python_path(&folder, before.as_deref(), self.auto || stage1.is_some());
+        let prepared = self.auto || look || stage1.is_some();
+        let path = helper::python_path(&folder, before.as_deref(), prepared);
         variables.push(("PYTHONPATH".to_owned(), Some(path)));
         let on = |wanted: bool| wanted.then(|| "1".to_owned());
         let switches = [
             ("RANGEFINDER_AUTO", on(self.auto)),
+            ("RANGEFINDER_LOOK", on(look)),
             ("RANGEFINDER_STAGE1", on(stage1.is_some())),
             ("RANGEFINDER_STAGE1_SETTINGS", stage1),
         ];
@@ -270,6 +280,19 @@ pub fn environment(variables: &[(String, Option<String>)]) -> Vec<(OsString, OsS
     }
     environment
 }
+
+/// What the helper does in a Python program, beyond being there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Plain,
+    /// Notes whether torch is imported, in [`SEEN`].
+    Look,
+    /// Runs the program under torch's profiler, with these settings.
+    Profile(String),
+}
+
+/// In the folder of a pass: empty, and `torch` once that was imported.
+pub(crate) const SEEN: &str = "imported.txt";
 
 /// The `TMPDIR` of a run, inside it. Where that path is too long for a socket, a
 /// short link to it that must be removed afterwards.

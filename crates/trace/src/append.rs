@@ -13,13 +13,38 @@ impl Trace {
     /// Processes, threads and devices of the other trace stay apart, also when they have
     /// the same ids: it is another recording, maybe of another machine, with another clock.
     /// Its times are moved so that both begin together.
-    pub fn append(&mut self, mut other: Trace) {
+    pub fn append(&mut self, other: Trace) {
+        self.append_unfinished(other);
+        self.finish();
+    }
+
+    /// All of them as one.
+    pub(crate) fn joined(traces: Vec<Trace>) -> Self {
+        let mut traces = traces.into_iter();
+        let mut all = traces.next().unwrap_or_default();
+        if traces.len() > 0 {
+            traces.for_each(|trace| all.append_unfinished(trace));
+            all.finish();
+        }
+        all
+    }
+
+    fn append_unfinished(&mut self, mut other: Trace) {
         other.shift(self.begin.saturating_sub(other.begin));
         let numbers = Numbers {
             processes: (0..other.processes.len()).map(|at| (self.processes.len() + at) as u32).collect(),
             threads: (0..other.threads.len()).map(|at| (self.threads.len() + at) as u32).collect(),
             devices: (0..other.devices.len()).map(|at| device_number(self.devices.len() + at)).collect(),
         };
+        let (processes, devices) = (self.processes.len() as u32, device_number(self.devices.len()));
+        let recordings = std::mem::take(&mut other.recordings).into_iter();
+        self.recordings.extend(recordings.map(|recording| recording.moved(processes, devices)));
+        self.nothing = self.nothing.take().filter(|_| other.nothing.is_some());
+        for line in std::mem::take(&mut other.machine) {
+            if !self.machine.contains(&line) {
+                self.machine.push(line);
+            }
+        }
         self.processes.append(&mut other.processes);
         self.threads.extend(other.threads.drain(..).map(|mut thread| {
             thread.process = numbers.processes[thread.process as usize];
@@ -45,7 +70,9 @@ impl Trace {
             window = (window.0.min(*time), window.1.max(*time));
         }
         let numbers = self.same(&other);
+        self.nothing = self.nothing.take().filter(|_| other.nothing.is_some());
         self.take(other, &numbers);
+        self.finish();
         if window.0 <= window.1 {
             self.windows.push(window);
             self.windows = Self::windows_of(std::mem::take(&mut self.windows));
@@ -163,7 +190,6 @@ impl Trace {
         if !self.source.contains(&other.source) {
             self.source = format!("{}; {}", self.source, other.source);
         }
-        self.finish();
     }
 
     /// Moves every time.

@@ -1,12 +1,14 @@
 //! One model of what happened, whatever it was read from.
 
 mod append;
+mod gap;
 mod kineto;
 mod model;
 pub mod names;
 mod nest;
 mod nsys;
 mod open;
+mod recording;
 mod rows;
 mod sqlite;
 mod tracer;
@@ -19,7 +21,8 @@ pub use model::{
 };
 pub use nsys::{NsysError, environment_values, read_nsys, read_nsys_bytes, read_nsys_session};
 pub use nvtx::Kind;
-pub use open::{OpenError, capture_files, open, timeline_files};
+pub use open::{OpenError, Opened, capture_files, is_trace, is_unexported, open, open_each, timeline_files};
+pub use recording::Recording;
 pub use rows::{Activity, Call, Range};
 pub use sqlite::SqliteError;
 pub use tracer::{CUPTI_NOT_LOADED, CUPTI_TAKEN, ReadError, read_tracer_bytes, read_tracer_files, unseen};

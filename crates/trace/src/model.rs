@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
+use input::Input;
 use nvtx::Kind;
 
 use crate::nest::{DEEPEST, nest};
+use crate::recording::Recording;
 
 /// The end of a range that was still open when the recording ended.
 pub const OPEN: i64 = i64::MAX;
@@ -32,6 +34,12 @@ pub struct Trace {
     pub diagnostics: Vec<Diagnostic>,
     /// Ranges are known to be missing: a diagnostic says why.
     pub ranges_missing: bool,
+    /// Why there is nothing in it to analyze, and what to do; of a trace that has nothing.
+    pub nothing: Option<String>,
+    /// What it says of the machine it was recorded on: names and values, for people.
+    pub machine: Vec<(String, String)>,
+    /// The files it was read from, where it was read from files: whose processes are whose.
+    pub recordings: Vec<Recording>,
     /// When the recording of the first process began and the last event was seen.
     pub begin: i64,
     pub end: i64,
@@ -53,6 +61,25 @@ impl Trace {
     /// The index of a thread's process.
     pub fn process_of(&self, thread: u32) -> u32 {
         self.threads[thread as usize].process
+    }
+
+    /// No range, no work of a device, no call and no operator.
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+            && self.calls.is_empty()
+            && self.activities.is_empty()
+            && self.operators.begin.is_empty()
+    }
+
+    /// Half of a file may be older than the other half.
+    pub(crate) fn say_when_changed(&mut self, input: &Input) {
+        if input.has_changed() {
+            let text = format!(
+                "`{}` changed while it was read: read it again once nobody writes to it",
+                input.path().display()
+            );
+            self.diagnostics.push(Diagnostic { text, lost: true });
+        }
     }
 
     pub(crate) fn say_too_deep(&mut self, ranges: u64) {
@@ -97,6 +124,13 @@ pub struct Process {
     pub name: String,
     /// `rank 3`, where it said so.
     pub label: String,
+}
+
+impl Process {
+    /// The number in `rank 3`.
+    pub fn rank(&self) -> Option<u32> {
+        self.label.strip_prefix("rank ")?.parse().ok()
+    }
 }
 
 #[derive(Debug, Clone)]
@@ -371,6 +405,10 @@ impl Strings {
         self.texts.push(text.to_owned());
         self.ids.insert(text.to_owned(), id);
         id
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.texts.len()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {

@@ -1,23 +1,27 @@
 //! Any file that holds a trace, told by what is in it.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use crate::kineto::{KinetoError, read_kineto};
+use input::{Compression, Input, InputError, Text};
+
+use crate::kineto::{KinetoError, read_kineto_text};
 use crate::model::Trace;
-use crate::nsys::{NsysError, read_nsys, read_nsys_session};
+use crate::nsys::{NsysError, read_nsys_input, read_nsys_session};
+use crate::recording::Recording;
 use crate::tracer::{ReadError, read_tracer_files};
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    #[error("`{}` cannot be read", path.display())]
-    Io { path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Input(#[from] InputError),
     #[error("`{}` is an unexported report of nsys\nhint: nsys export --type sqlite -o report.sqlite {}", path.display(), path.display())]
     Unexported { path: PathBuf },
     #[error("`{}` is empty", path.display())]
     Empty { path: PathBuf },
     #[error("`{}` is neither an SQLite export of nsys, nor a PyTorch trace, nor a report or CSV of ncu, nor a trace of ours", path.display())]
     Unknown { path: PathBuf },
+    #[error("`{}` is compressed, and only PyTorch traces are read that way\nhint: {command} {}", path.display(), path.display())]
+    Compressed { path: PathBuf, command: &'static str },
     #[error("`{}` is a folder without a trace in it", path.display())]
     EmptyFolder { path: PathBuf },
     #[error(transparent)]
@@ -28,74 +32,134 @@ pub enum OpenError {
     Tracer(#[from] ReadError),
 }
 
+impl OpenError {
+    /// The file was understood well enough to say that it is something else.
+    pub fn is_no_trace(&self) -> bool {
+        matches!(
+            self,
+            Self::Unknown { .. }
+                | Self::Kineto(KinetoError::NotATrace { .. })
+                | Self::Nsys(NsysError::NotNsys { .. })
+        )
+    }
+}
+
 enum Format {
     Nsys,
     Kineto,
     Tracer,
 }
 
-/// Reads all files into one trace. A folder stands for the traces in it.
-pub fn open(paths: &[PathBuf]) -> Result<Trace, OpenError> {
-    let (mut files, mut ours, mut traces) = (Vec::new(), Vec::new(), Vec::new());
-    for path in paths {
-        if !path.is_dir() {
-            files.push(path.clone());
-            continue;
-        }
-        match timeline_files(&path.join("nsys")) {
-            timeline if timeline.is_empty() => files.extend(folder(path)?),
-            timeline => traces.push(read_nsys_session(&timeline)?),
-        }
-    }
-    for path in files {
-        match format(&path)? {
-            Format::Tracer => ours.push(path),
-            Format::Nsys => traces.push(read_nsys(&path)?),
-            Format::Kineto => traces.push(read_kineto(&path)?),
-        }
-    }
-    if !ours.is_empty() {
-        traces.push(read_tracer_files(&ours, |_, _| ())?);
-    }
-    let mut traces = traces.into_iter();
-    let mut all = traces.next().unwrap_or_default();
-    for trace in traces {
-        all.append(trace);
-    }
-    Ok(all)
+/// What came of several files.
+#[derive(Debug)]
+pub struct Opened {
+    /// All that could be read, as one.
+    pub trace: Trace,
+    pub failed: Vec<(PathBuf, OpenError)>,
 }
 
-fn format(path: &Path) -> Result<Format, OpenError> {
-    let io = |source| OpenError::Io { path: path.to_owned(), source };
-    let path = path.to_owned();
-    let extension = path.extension().and_then(|extension| extension.to_str());
-    if matches!(extension, Some("nsys-rep" | "qdstrm" | "qdrep")) {
-        return Err(OpenError::Unexported { path });
+/// Reads all files into one trace. A folder stands for the traces in it.
+pub fn open(paths: &[PathBuf]) -> Result<Trace, OpenError> {
+    let Opened { trace, failed } = open_each(paths);
+    match failed.into_iter().next() {
+        None => Ok(trace),
+        Some((_, error)) => Err(error),
     }
-    let mut start = [0; 64];
-    let mut file = std::fs::File::open(&path).map_err(io)?;
-    let mut length = 0;
-    while length < start.len() {
-        match file.read(&mut start[length..]).map_err(io)? {
-            0 => break,
-            read => length += read,
+}
+
+/// The same, but one that cannot be read does not keep the others from being read.
+pub fn open_each(paths: &[PathBuf]) -> Opened {
+    let (mut ours, mut traces, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    for path in paths {
+        match part(path) {
+            Ok(Part::Trace(trace)) => traces.push(recorded(*trace, path)),
+            Ok(Part::Ours(files)) => ours.extend(files),
+            Err(error) => failed.push((path.clone(), error)),
         }
     }
-    let start = &start[..length];
+    // Of one machine, with one clock: they belong together.
+    if let [first, ..] = ours.as_slice() {
+        let named = match (paths, ours.as_slice()) {
+            ([path], _) | (_, [path]) => path.clone(),
+            _ => first.parent().unwrap_or(first).to_owned(),
+        };
+        match read_tracer_files(&ours, |_, _| ()) {
+            Ok(trace) => traces.push(recorded(trace, &named)),
+            Err(error) => failed.push((named, error.into())),
+        }
+    }
+    Opened { trace: Trace::joined(traces), failed }
+}
+
+enum Part {
+    Trace(Box<Trace>),
+    /// Files of the tracer, which are read together.
+    Ours(Vec<PathBuf>),
+}
+
+fn part(path: &Path) -> Result<Part, OpenError> {
+    let trace = |trace| Ok(Part::Trace(Box::new(trace)));
+    if path.is_dir() {
+        return match timeline_files(&path.join("nsys")) {
+            timeline if timeline.is_empty() => folder(path).map(Part::Ours),
+            timeline => trace(read_nsys_session(&timeline)?),
+        };
+    }
+    if is_unexported(path) {
+        return Err(OpenError::Unexported { path: path.to_owned() });
+    }
+    let input = Input::open(path)?;
+    let text = Text::of(&input)?;
+    match format(&input, &text)? {
+        Format::Tracer => Ok(Part::Ours(vec![path.to_owned()])),
+        Format::Kineto => trace(read_kineto_text(text, &input)?),
+        Format::Nsys => {
+            drop(text);
+            trace(read_nsys_input(input)?)
+        }
+    }
+}
+
+fn recorded(mut trace: Trace, path: &Path) -> Trace {
+    trace.say_missing_kernels();
+    trace.recordings = vec![Recording::of(&trace, path.display().to_string())];
+    trace
+}
+
+/// Whether a file is one that [`open`] would try to read. JSON may still be something else.
+pub fn is_trace(path: &Path) -> bool {
+    let Ok(input) = Input::open(path) else { return false };
+    Text::of(&input).is_ok_and(|text| format(&input, &text).is_ok())
+}
+
+/// A report of nsys, which has to be exported first.
+pub fn is_unexported(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    matches!(extension, Some("nsys-rep" | "qdstrm" | "qdrep"))
+}
+
+fn format(input: &Input, text: &Text<'_>) -> Result<Format, OpenError> {
+    let path = input.path().to_owned();
+    let start = text.start.as_slice();
     let first = start.iter().find(|byte| !byte.is_ascii_whitespace());
+    let packed = |format: Format| match text.compression {
+        None => Ok(format),
+        Some(compression) => {
+            Err(OpenError::Compressed { path: path.clone(), command: Compression::undone_by(compression) })
+        }
+    };
     match first {
         None => Err(OpenError::Empty { path }),
-        Some(_) if start.starts_with(b"RFTRACE") => Ok(Format::Tracer),
+        Some(_) if start.starts_with(b"RFTRACE") => packed(Format::Tracer),
+        Some(_) if start.starts_with(b"NVR\0") && text.compression.is_some() => packed(Format::Nsys),
         // The reader of nsys exports says what is wrong with a header of zeros.
         Some(_) if start.starts_with(b"SQLite format 3\0") || start.iter().all(|byte| *byte == 0) => {
-            Ok(Format::Nsys)
+            packed(Format::Nsys)
         }
-        Some(_) if start.starts_with(&[0x1f, 0x8b]) => Ok(Format::Kineto),
         Some(b'{' | b'[') => Ok(Format::Kineto),
         Some(_) => Err(OpenError::Unknown { path }),
     }
 }
-
 /// The exports of one capture, in their order: `run.sqlite`, or `run.1.sqlite` and so on.
 pub fn timeline_files(folder: &Path) -> Vec<PathBuf> {
     capture_files(folder, &["sqlite"])

@@ -183,6 +183,7 @@ mod tests {
             region: format!(":{name}"),
             regions: vec![format!(":{name}")],
             process: None,
+            origin: crate::Origin::default(),
             times: Some(times(ms)),
             first_ns: None,
             steady: None,

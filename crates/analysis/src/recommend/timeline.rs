@@ -88,7 +88,7 @@ fn waiting(
         .map(|row| {
             let name = match &row.region {
                 Some(region) => format!("`{region}` keeps the GPU busy"),
-                None => format!("GPU {} is busy", row.device),
+                None => format!("{} is busy", row.device_called()),
             };
             let title = format!(
                 "{name} {} of its time, and {} it waits for {called}",
@@ -185,8 +185,8 @@ fn alone(findings: &Findings, run: Time) -> Vec<Recommendation> {
         let mut add = |what: &str, ns: i64, beside_ns: i64, advice: &str| {
             let alone = ns.saturating_sub(beside_ns);
             let title = format!(
-                "GPU {} spends {} of its time on {what} while no other kernel runs",
-                row.device,
+                "{} spends {} of its time on {what} while no other kernel runs",
+                row.device_called(),
                 percent(alone as f64 / row.busy_ns.saturating_add(row.idle_ns).max(1) as f64)
             );
             let line = format!(

@@ -9,4 +9,5 @@ mod scale;
 mod value;
 
 pub(crate) use read::START;
+pub(crate) use read::read_ncu_csv_input;
 pub use read::{read_ncu_csv, read_ncu_csv_bytes};

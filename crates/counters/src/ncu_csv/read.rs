@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
+use input::Input;
+
 use super::cells::Records;
 use super::columns::Header;
 use super::scale;
@@ -18,9 +20,16 @@ use crate::units;
 /// How the header of a CSV begins, whatever was printed before it.
 pub(crate) const START: &str = "\"ID\",";
 
+/// Far more than ncu prints of a program that runs for a day.
+const LARGEST: u64 = 4 << 30;
+
 pub fn read_ncu_csv(path: &Path) -> Result<Report, CountersError> {
-    let bytes = std::fs::read(path).map_err(|source| CountersError::Io { path: path.to_owned(), source })?;
-    read_ncu_csv_bytes(&bytes, path)
+    read_ncu_csv_input(&Input::open(path)?)
+}
+
+/// The same, of a file that has been looked at already.
+pub(crate) fn read_ncu_csv_input(input: &Input) -> Result<Report, CountersError> {
+    read_ncu_csv_bytes(&input.whole(LARGEST)?, input.path())
 }
 
 /// Reads from memory; `path` is what errors call it.

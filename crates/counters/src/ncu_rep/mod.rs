@@ -20,7 +20,7 @@
 mod block;
 mod budget;
 mod file;
-mod map;
+mod load;
 mod metrics;
 mod nvtx;
 mod resolve;
@@ -31,4 +31,5 @@ mod wire;
 
 pub(crate) use file::MAGIC;
 pub use file::read_ncu_report_bytes;
-pub use map::read_ncu_report;
+pub use load::read_ncu_report;
+pub(crate) use load::read_ncu_report_input;

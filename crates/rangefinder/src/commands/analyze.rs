@@ -11,31 +11,32 @@ use counters::Report;
 use report::Page;
 use run::Exit;
 use run::gates::{gate_of_run, keep_gated};
+use run::gather::{Gathered, Given, gather};
 use serde_json::{Value, json};
-use trace::Trace;
+use trace::{OpenError, Opened, Trace};
 
-use super::print;
+use super::{print, tell};
 use crate::cli::{AnalyzeArguments, GroupBy, ScopeOf};
 
 /// Of the document that holds counters alone.
 const SCHEMA: u32 = 1;
 
 pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
-    let (counted, traced) = sorted(&arguments.files);
-    let reports: Vec<Report> = counted.iter().map(|file| counters::open(file)).collect::<Result<_, _>>()?;
-    let counters = Report::joined(reports);
-    let counters = counters.map(|report| Counters::of(report, &arguments)).transpose()?;
-    let traced = match traced.as_slice() {
-        [] => None,
-        traced => match findings(traced, &arguments) {
-            // A run may have counters and no timeline.
-            Err(error) if counters.is_some() && is_without_trace(&error) => None,
-            found => Some(found?),
-        },
-    };
+    let given = gather(&arguments.files);
+    let mut left = LeftOut::of(&given);
+    let folder = run::private_folder().context("no place for an export")?;
+    let sources = exported(&given.traced, folder.path(), &mut left)?;
+    confined(arguments.out.as_deref())?;
+    let (reports, empty) = reports(&given.counted, &mut left)?;
+    let counters = Report::joined(reports).map(|report| Counters::of(report, &arguments)).transpose()?;
+    let counted = counters.is_some() || !empty.is_empty();
+    let traced = findings(&given.traced, &sources, &arguments, &mut left, counted)?;
+    drop(folder);
+    let nothing: Vec<Nothing> = empty.into_iter().chain(without_anything(traced.as_ref(), &given)).collect();
     let found = traced.as_ref().map(|(trace, findings)| (trace, findings));
     let insight = insight(found, counters.as_ref().map(|counters| &counters.report));
     let (trace, findings) = traced.unzip();
+    left.tell();
     if let Some(folder) = &arguments.out {
         let written =
             write(folder, &arguments.files, trace.as_ref(), findings.as_ref(), counters.as_ref(), &insight);
@@ -44,18 +45,107 @@ pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
     if arguments.json {
         let document = document(findings.as_ref(), counters.as_ref(), &insight)?;
         print(&format!("{}\n", serde_json::to_string_pretty(&document)?))?;
-        return Ok(Exit::Complete);
+    } else {
+        let mut screens = Vec::new();
+        screens.extend(findings.as_ref().map(|findings| report::terminal(findings, arguments.top)));
+        screens.extend(counters.as_ref().map(|counters| counters.terminal(arguments.top)));
+        screens.extend(told(&insight, arguments.top));
+        print(&screens.join("\n"))?;
     }
-    let mut screens = Vec::new();
-    screens.extend(findings.as_ref().map(|findings| report::terminal(findings, arguments.top)));
-    screens.extend(counters.as_ref().map(|counters| counters.terminal(arguments.top)));
-    screens.extend(told(&insight, arguments.top));
-    print(&screens.join("\n"))?;
-    Ok(Exit::Complete)
+    let something = counters.is_some() || trace.is_some_and(|trace| !trace.is_empty());
+    Ok(exit(&nothing, something))
 }
 
-fn is_without_trace(error: &anyhow::Error) -> bool {
-    matches!(error.downcast_ref(), Some(trace::OpenError::EmptyFolder { .. }))
+/// A file that could be read and holds nothing to analyze.
+struct Nothing {
+    file: String,
+    why: String,
+    /// By the user; otherwise it is one of several in a folder.
+    named: bool,
+}
+
+/// 1 when something that was named holds nothing, or when nothing does in what was found.
+fn exit(nothing: &[Nothing], something: bool) -> Exit {
+    for Nothing { file, why, named } in nothing {
+        let kind = if *named || !something { "error" } else { "note" };
+        tell(&format!("{kind}: nothing in `{file}` can be analyzed: {why}"));
+    }
+    match nothing.iter().any(|nothing| nothing.named) || !something {
+        true => Exit::Missing,
+        false => Exit::Complete,
+    }
+}
+
+/// Reports of ncu that measured something, and those that did not.
+fn reports(given: &[Given], left: &mut LeftOut) -> Result<(Vec<Report>, Vec<Nothing>)> {
+    let (mut reports, mut empty) = (Vec::new(), Vec::new());
+    for Given { path, named } in given {
+        match counters::open(path) {
+            Ok(report) => match report.nothing_measured() {
+                None => reports.push(report),
+                Some(why) => empty.push(Nothing { file: path.display().to_string(), why, named: *named }),
+            },
+            Err(error) if *named => return Err(error.into()),
+            Err(error) => left.failed(path, &error.into()),
+        }
+    }
+    Ok((reports, empty))
+}
+
+fn without_anything(traced: Option<&(Trace, Findings)>, given: &Gathered) -> Vec<Nothing> {
+    let recordings = traced.into_iter().flat_map(|(trace, _)| &trace.recordings);
+    // A run stands for all that is in it.
+    let is_meant = |given: &Given, file: &str| {
+        given.named && given.path.display().to_string() == file && !given.path.is_dir()
+    };
+    let named = |file: &str| given.traced.iter().any(|given| is_meant(given, file));
+    recordings
+        .filter_map(|recording| {
+            let (file, why) = (recording.file.clone(), recording.nothing.clone()?);
+            Some(Nothing { named: named(&file), file, why })
+        })
+        .collect()
+}
+
+/// What was found in a folder and not analyzed.
+struct LeftOut {
+    notes: Vec<String>,
+    /// JSON and databases that are something else.
+    no_trace: u64,
+}
+
+impl LeftOut {
+    /// More than these are counted.
+    const NAMED: usize = 8;
+
+    fn of(given: &Gathered) -> Self {
+        Self { notes: given.notes.clone(), no_trace: 0 }
+    }
+
+    fn failed(&mut self, path: &Path, error: &anyhow::Error) {
+        let why = format!("{error:#}");
+        let why = why.split("\nhint:").next().unwrap_or_default();
+        let path = path.display().to_string();
+        // Most errors name the file themselves.
+        self.notes.push(match why.contains(&path) {
+            true => format!("left out: {why}"),
+            false => format!("`{path}` left out: {why}"),
+        });
+    }
+
+    fn tell(&self) {
+        self.notes.iter().take(Self::NAMED).for_each(|note| tell(&format!("note: {note}")));
+        if let more @ 1.. = self.notes.len().saturating_sub(Self::NAMED) {
+            tell(&format!("note: {more} more left out"));
+        }
+        match self.no_trace {
+            0 => {}
+            1 => tell("note: 1 file left out: it is JSON or a database, but no trace"),
+            files => {
+                tell(&format!("note: {files} files left out: they are JSON or databases, but no traces"));
+            }
+        }
+    }
 }
 
 /// What limits the program, and what to change, where that is known.
@@ -94,33 +184,55 @@ impl Counters {
     }
 }
 
-/// Files that hold counters, and those that hold a trace. A run may have both.
-fn sorted(files: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
-    let (mut counted, mut traced) = (Vec::new(), Vec::new());
-    for file in files {
-        if file.is_dir() {
-            counted.extend(run::ncu::reports(file));
-            traced.push(file.clone());
-        } else if counters::is_counters(file) {
-            counted.push(file.clone());
-        } else {
-            traced.push(file.clone());
-        }
+/// Nothing but reading is needed from here on, and writing where that was asked for.
+fn confined(out: Option<&Path>) -> Result<()> {
+    let temporary = std::env::temp_dir();
+    if let Some(out) = out {
+        std::fs::create_dir_all(out).with_context(|| format!("`{}` cannot be written", out.display()))?;
     }
-    (counted, traced)
+    let writable: Vec<&Path> = out.into_iter().chain([temporary.as_path()]).collect();
+    run::confine(&writable);
+    Ok(())
 }
 
-fn findings(files: &[PathBuf], arguments: &AnalyzeArguments) -> Result<(Trace, Findings)> {
-    let folder =
-        tempfile::Builder::new().prefix("rangefinder-").tempdir().context("no place for an export")?;
-    let files = exported(files, folder.path())?;
-    let mut trace = trace::open(&files)?;
-    drop(folder);
+/// None where there is no trace; a run may have counters and no timeline.
+fn findings(
+    given: &[Given],
+    sources: &[(PathBuf, PathBuf)],
+    arguments: &AnalyzeArguments,
+    left: &mut LeftOut,
+    counted: bool,
+) -> Result<Option<(Trace, Findings)>> {
+    if given.is_empty() {
+        return match arguments.files.iter().find(|path| path.is_dir()) {
+            Some(path) if !counted => Err(OpenError::EmptyFolder { path: path.clone() }.into()),
+            _ => Ok(None),
+        };
+    }
+    let files: Vec<PathBuf> = sources.iter().map(|(file, _)| file.clone()).collect();
+    let Opened { mut trace, failed } = trace::open_each(&files);
+    for recording in &mut trace.recordings {
+        if let Some((_, given)) = sources.iter().find(|(file, _)| *file == Path::new(&recording.file)) {
+            recording.file = given.display().to_string();
+        }
+    }
+    for (path, error) in failed {
+        let without_trace = matches!(error, OpenError::EmptyFolder { .. }) && counted;
+        match given.iter().any(|given| given.named && given.path == path) {
+            _ if without_trace => {}
+            true => return Err(error.into()),
+            false if error.is_no_trace() => left.no_trace += 1,
+            false => left.failed(&path, &error.into()),
+        }
+    }
+    if trace.recordings.is_empty() {
+        return Ok(None);
+    }
     keep_within(&mut trace, &files, arguments.within.as_deref())?;
     analysis::keep_kernels(&mut trace, &arguments.include, &arguments.exclude)
         .map_err(|text| anyhow!(text))?;
-    let findings = analyse(&trace, &options(arguments)?);
-    Ok((trace, findings))
+    let findings = analyse(&trace, &options(arguments, trace.recordings.len())?);
+    Ok(Some((trace, findings)))
 }
 
 /// The ranges that were named, or those that a run was gated on when nsys recorded it.
@@ -164,21 +276,29 @@ fn document(findings: Option<&Findings>, counters: Option<&Counters>, insight: &
     Ok(document)
 }
 
-/// The same files, but for those that nsys has to export first.
-fn exported(files: &[PathBuf], folder: &Path) -> Result<Vec<PathBuf>> {
-    let export = |(number, file): (usize, &PathBuf)| {
-        let extension = file.extension().and_then(|extension| extension.to_str());
-        if !matches!(extension, Some("nsys-rep" | "qdrep" | "qdstrm")) || !file.is_file() {
-            return Ok(file.clone());
+/// What to read, and what that was when it was given: some files nsys has to export first.
+fn exported(given: &[Given], folder: &Path, left: &mut LeftOut) -> Result<Vec<(PathBuf, PathBuf)>> {
+    let mut files = Vec::new();
+    for (number, Given { path, named }) in given.iter().enumerate() {
+        if !trace::is_unexported(path) || !path.is_file() {
+            files.push((path.clone(), path.clone()));
+            continue;
         }
         let folder = folder.join(number.to_string());
         std::fs::create_dir_all(&folder)?;
-        run::nsys::to_sqlite(file, &folder).map_err(|why| anyhow!(why))
-    };
-    files.iter().enumerate().map(export).collect()
+        match run::nsys::to_sqlite(path, &folder) {
+            Ok(file) => files.push((file, path.clone())),
+            Err(why) if *named => return Err(anyhow!(why)),
+            Err(why) => left.failed(path, &anyhow!(why)),
+        }
+    }
+    Ok(files)
 }
 
-fn options(arguments: &AnalyzeArguments) -> Result<Options> {
+/// Several recordings are told apart unless it is said otherwise: ranks that are added up look like
+/// one that is slow.
+fn options(arguments: &AnalyzeArguments, recordings: usize) -> Result<Options> {
+    let told_apart = if recordings > 1 { ScopeOf::Process } else { ScopeOf::All };
     let own: Vec<(String, String)> = arguments
         .family
         .iter()
@@ -188,7 +308,7 @@ fn options(arguments: &AnalyzeArguments) -> Result<Options> {
         })
         .collect::<Result<_>>()?;
     Ok(Options {
-        scope: match arguments.scope {
+        scope: match arguments.scope.unwrap_or(told_apart) {
             ScopeOf::All => Scope::default(),
             ScopeOf::Process => Scope { by_process: true, by_device: false },
             ScopeOf::Device => Scope { by_process: false, by_device: true },
@@ -214,6 +334,16 @@ fn tokens(given: &[String]) -> Result<Vec<(String, f64)>> {
         .iter()
         .map(|text| read(text).with_context(|| format!("`--tokens {text}` is not STAGE=NUMBER")))
         .collect()
+}
+
+/// What the files say of their machines, and which file is meant by a number.
+fn environment(trace: Option<&Trace>, findings: Option<&Findings>) -> Vec<(String, String)> {
+    let mut lines = trace.map(|trace| trace.machine.clone()).unwrap_or_default();
+    for row in findings.into_iter().flat_map(|findings| &findings.recordings) {
+        let rank = row.rank.map(|rank| format!(" (rank {rank})")).unwrap_or_default();
+        lines.push((format!("recording {}{rank}", row.recording), row.file.clone()));
+    }
+    lines
 }
 
 /// All that a run would leave of it.
@@ -250,7 +380,7 @@ fn write(
         trace,
         counters: counters.map(|counters| &counters.regions),
         insight,
-        environment: &[],
+        environment: &environment(trace, findings),
         commands: &[],
         warnings: &[],
     };

@@ -32,6 +32,11 @@ pub(crate) fn resolved(layers: &Layers) -> Result<Resolved> {
     })?)
 }
 
+/// Talks to people. Nobody is there to hear when stderr is closed.
+pub(crate) fn tell(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
 /// Writes data to stdout. A reader that has gone away is not an error.
 pub(crate) fn print(text: &str) -> Result<()> {
     match std::io::stdout().write_all(text.as_bytes()) {

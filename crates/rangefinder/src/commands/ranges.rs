@@ -26,8 +26,7 @@ impl Observer for Warnings {
 pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
     let signals = Signals::listen().context("signals cannot be received")?;
     let mut resolved = resolved(&arguments.layers)?;
-    let folder =
-        tempfile::Builder::new().prefix("rangefinder-").tempdir().context("no place for the trace")?;
+    let folder = run::private_folder().context("no place for the trace")?;
     resolved.config.run.dir.0 = folder.path().to_string_lossy().into_owned();
     let config = resolved.config.clone();
     let mut run = begin(Start {

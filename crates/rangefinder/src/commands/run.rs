@@ -45,14 +45,14 @@ pub(crate) fn route(talk: &Talk) -> Route {
 }
 
 pub(crate) fn execute(mut run: Run, signals: &Signals, talk: Talk, whose: ExitCodeOf) -> Result<Exit> {
-    let mut progress = Progress::new(talk, here()?);
+    let mut progress = Progress::new(talk, here()?, whose);
     let folder = run.folder().to_owned();
     let outcome = run.execute(signals, &mut progress).inspect_err(|_| {
         drop(progress);
         let _ = writeln!(std::io::stderr(), "what was captured so far is kept in {}", folder.display());
     })?;
-    match (whose, outcome.workload_code) {
-        (ExitCodeOf::Workload, Some(code)) => Ok(Exit::Workload(u8::try_from(code).unwrap_or(u8::MAX))),
-        _ => Ok(outcome.exit),
-    }
+    Ok(match whose {
+        ExitCodeOf::Rangefinder => outcome.exit,
+        ExitCodeOf::Workload => Exit::Workload(whose.code(outcome.exit.code(), outcome.workload_code)),
+    })
 }

@@ -20,8 +20,12 @@ pub(super) fn text(raw: &str) -> String {
     escaped
 }
 
-/// Sentences of ours: what stands between backticks is code.
+/// Sentences of ours: what stands between backticks is code, and a hint has a line of its own.
 pub(super) fn prose(raw: &str) -> String {
+    raw.lines().map(prose_line).collect::<Vec<_>>().join("<br>")
+}
+
+fn prose_line(raw: &str) -> String {
     let escaped = text(raw);
     let Some(parts) = code_spans(&escaped) else { return escaped };
     let part = |(is_code, part): (bool, &str)| {
@@ -61,6 +65,7 @@ mod tests {
         assert!(!shown.contains(['<', '>', '"', '\'', '\u{0}']), "{shown}");
         assert_eq!(prose("set `a<b` and `c`"), "set <code>a&lt;b</code> and <code>c</code>");
         assert_eq!(prose("a ` alone"), "a ` alone");
+        assert_eq!(prose("no `x`\nhint: set `y`"), "no <code>x</code><br>hint: set <code>y</code>");
         let value = Value::from(hostile);
         let written = json(&value);
         assert!(!written.contains(['<', '>', '&', '\u{2028}']), "{written}");

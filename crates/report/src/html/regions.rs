@@ -88,6 +88,9 @@ pub(super) fn regions(page: &Page<'_>, findings: &Findings, texts: &mut Texts) -
         .when(processes, |table| {
             table.number("process", Kind::Number, "", |row| number(row.region.place.process))
         })
+        .when(!findings.recordings.is_empty(), |table| {
+            table.text("recording", texts, |row| row.region.place.origin.called().unwrap_or_default())
+        })
         .when(devices, |table| table.number("GPU", Kind::Number, "", |row| number(row.region.place.device)))
         .into_json();
     [table, ("tree".to_owned(), tree)]

@@ -139,6 +139,9 @@ pub(super) fn kernels(page: &Page<'_>, findings: &Findings, texts: &mut Texts) -
             table.text("grid / block", texts, |row| shape(row).unwrap_or_default())
         })
         .when(processes, |table| table.number("process", Kind::Number, "", |row| number(row.place.process)))
+        .when(!findings.recordings.is_empty(), |table| {
+            table.text("recording", texts, |row| row.place.origin.called().unwrap_or_default())
+        })
         .when(devices, |table| table.number("GPU", Kind::Number, "", |row| number(row.place.device)))
         .into_json()
 }
@@ -199,7 +202,7 @@ pub(super) fn idle(findings: &Findings, texts: &mut Texts) -> (String, Value) {
         Some(all[at] as f64 / whole(row)).filter(|share| *share > 0.0)
     };
     let mut table = Table::of("idle", "Busy and idle time of devices, in all and by region", &rows)
-        .text("device", texts, |row| format!("GPU {}", row.device))
+        .text("device", texts, |row| row.device_called())
         .name("region", true, texts, |row| {
             let path = row.region.clone().unwrap_or_else(|| "all".to_owned());
             (path.clone(), path)
@@ -229,6 +232,9 @@ pub(super) fn stages(findings: &Findings, texts: &mut Texts) -> (String, Value) 
         .when(findings.scope.by_process, |table| {
             table.number("process", Kind::Number, "", |row| row.process.map(f64::from))
         })
+        .when(!findings.recordings.is_empty(), |table| {
+            table.text("recording", texts, |row| row.origin.called().unwrap_or_default())
+        })
         .number("instances", Kind::Count, "", |row| row.times.map(|times| times.count as f64))
         .number("first", Kind::Time, "the first instance", |row| ns(row.first_ns))
         .number("then mean", Kind::Time, "without the first of each process", |row| {
@@ -249,6 +255,9 @@ pub(super) fn operators(findings: &Findings, texts: &mut Texts) -> (String, Valu
         .name("operator", true, texts, |row| (row.name.clone(), row.name.clone()))
         .when(findings.scope.by_process, |table| {
             table.number("process", Kind::Number, "", |row| row.process.map(f64::from))
+        })
+        .when(!findings.recordings.is_empty(), |table| {
+            table.text("recording", texts, |row| row.origin.called().unwrap_or_default())
         })
         .number("calls", Kind::Count, "", |row| Some(row.calls as f64))
         .number("host self", Kind::Time, "without the operators it calls", |row| {

@@ -9,7 +9,7 @@ use super::{Git, Gpus, Machine, Python, Tool};
 use crate::locate::NoTool;
 use crate::ncu::{Ncu, NcuRecord};
 use crate::nsys::{Nsys, NsysRecord};
-use crate::workload::{Workload, environment};
+use crate::workload::Workload;
 
 /// What the configuration names.
 #[derive(Debug, Clone, Default)]
@@ -44,17 +44,12 @@ pub fn gather(workload: Option<&Workload>, here: &Path, chosen: &ChosenTools) ->
         let gpus = scope.spawn(|| Gpus::look(workload));
         let ncu = scope.spawn(|| Ncu::locate(chosen.ncu.as_deref()));
         let git = scope.spawn(|| Git::of(here));
-        let python = workload.and_then(|workload| {
-            let interpreter = workload.python()?;
-            let nowhere = Path::new("");
-            let variables = workload.variables("doctor", nowhere, &std::env::temp_dir());
-            Some(scope.spawn(move || Python::of(interpreter, environment(&variables), &workload.cwd)))
-        });
+        let python = workload.map(|workload| scope.spawn(move || Python::of_workload(workload)));
         let (python, python_problem) = match python.map(|python| python.join()) {
-            Some(Ok(Ok(python))) => (Some(python), None),
-            Some(Ok(Err(problem))) => (None, Some(problem)),
+            Some(Ok(Some(Ok(python)))) => (Some(python), None),
+            Some(Ok(Some(Err(problem)))) => (None, Some(problem)),
             Some(Err(_)) => (None, Some("asking it failed".to_owned())),
-            None => (None, None),
+            Some(Ok(None)) | None => (None, None),
         };
         let gpus = gpus.join().unwrap_or_else(|_| Gpus::absent("asking NVML failed".to_owned()));
         let nsys = Nsys::locate(chosen.nsys.as_deref(), gpus.cuda.as_deref());
@@ -64,7 +59,7 @@ pub fn gather(workload: Option<&Workload>, here: &Path, chosen: &ChosenTools) ->
             machine: Machine::look(),
             gpus,
             tools: vec![Tool::of_nsys(&nsys), Tool::of_ncu(&ncu)],
-            nsys: nsys.ok().and_then(|nsys| Some(nsys.record(tempfile::tempdir().ok()?.path()))),
+            nsys: nsys.ok().and_then(|nsys| Some(nsys.record(crate::private_folder().ok()?.path()))),
             ncu: ncu.ok().map(|ncu| ncu.record()),
             python,
             python_problem,

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::ask;
+use crate::workload::{Workload, environment};
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -36,6 +37,17 @@ pub struct Python {
 }
 
 impl Python {
+    /// That of a workload; None where it is no Python program.
+    pub(crate) fn of_workload(workload: &Workload) -> Option<Result<Self, String>> {
+        let interpreter = workload.python()?;
+        let variables = workload.variables("doctor", Path::new(""), &std::env::temp_dir());
+        Some(Self::of(interpreter, environment(&variables), &workload.cwd))
+    }
+
+    pub(crate) fn has_torch(&self) -> bool {
+        self.packages.contains_key("torch")
+    }
+
     pub fn of(interpreter: PathBuf, env: Vec<(OsString, OsString)>, cwd: &Path) -> Result<Self, String> {
         let argv = vec![interpreter.into(), "-c".into(), QUESTION.into()];
         let answer = ask(argv, env, cwd.to_owned(), PATIENCE)?;

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::time::SystemTime;
 
+use input::Input;
 use serde::{Deserialize, Serialize};
 
 use super::manifest::MANIFEST;
@@ -13,13 +14,18 @@ pub struct Artifact {
     /// Relative to the run.
     pub path: String,
     pub bytes: u64,
-    /// Absent for what is not a plain file (a link, a socket) or cannot be read.
+    /// Absent for what is not a plain file (a link, a socket), cannot be read, is larger than 64 GiB or
+    /// mostly a hole.
     pub blake3: Option<String>,
     /// A vendor's raw report: it holds the environment and the command line of the workload,
     /// and is not to be shared unseen.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holds_environment: bool,
 }
+
+/// Ours to give and to take: the workload's `TMPDIR`, and the Python helper, to which Python adds its
+/// caches. Neither says anything about the run.
+pub(super) const OWN_FOLDERS: [&str; 2] = ["tmp", crate::helper::FOLDER];
 
 const RAW_REPORTS: [&str; 5] = [".nsys-rep", ".qdrep", ".qdstrm", ".ncu-rep", ".sqlite.partial"];
 
@@ -47,7 +53,8 @@ fn walk(run: &Path, folder: &Path, known: &KnownHashes, found: &mut Vec<Artifact
         let path = entry.path();
         let Ok(relative) = path.strip_prefix(run) else { continue };
         let name = relative.to_string_lossy().into_owned();
-        let ours = folder == run && (name == MANIFEST || name == "tmp" || name.starts_with('.'));
+        let ours = folder == run
+            && (name == MANIFEST || OWN_FOLDERS.contains(&name.as_str()) || name.starts_with('.'));
         let Ok(kind) = entry.file_type() else { continue };
         if ours {
             continue;
@@ -70,9 +77,17 @@ fn walk(run: &Path, folder: &Path, known: &KnownHashes, found: &mut Vec<Artifact
     }
 }
 
+/// A workload may leave a file of a terabyte with a hole in it, or another in place of the one that
+/// was listed.
+const LARGEST_HASHED: u64 = 64 << 30;
+
 fn hash(path: &Path) -> Option<String> {
     let mut hasher = blake3::Hasher::new();
-    let mut file = std::fs::File::open(path).ok()?;
+    let input = Input::open(path).ok()?;
+    if input.length() > LARGEST_HASHED || input.has_large_hole() {
+        return None;
+    }
+    let mut file = input.reader();
     let mut buffer = vec![0; 1 << 20];
     loop {
         match std::io::Read::read(&mut file, &mut buffer) {
@@ -100,5 +115,18 @@ mod tests {
         assert_eq!(found.len(), 2);
         assert_eq!((found[0].path.as_str(), &found[0].blake3), ("link", &None));
         assert_eq!(found[1].blake3.as_deref(), Some(blake3::hash(b"abc").to_hex().as_str()));
+    }
+
+    /// A checkpoint that was only begun, and a pipe that nobody writes to.
+    #[test]
+    fn neither_waits_nor_goes_through_a_terabyte_of_nothing() {
+        let run = tempfile::tempdir().unwrap();
+        std::fs::File::create(run.path().join("sparse")).unwrap().set_len(1 << 40).unwrap();
+        let kind = rustix::fs::FileType::Fifo;
+        rustix::fs::mknodat(rustix::fs::CWD, run.path().join("pipe"), kind, 0o600.into(), 0).unwrap();
+        let found = list_artifacts(run.path(), &KnownHashes::new());
+        let said: Vec<_> =
+            found.iter().map(|one| (one.path.as_str(), one.bytes, one.blake3.is_some())).collect();
+        assert_eq!(said, [("pipe", 0, false), ("sparse", 1 << 40, false)]);
     }
 }

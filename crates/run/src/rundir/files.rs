@@ -91,7 +91,7 @@ impl Files {
         let path = self.path(MANIFEST);
         let text = serde_json::to_string_pretty(&manifest.masked(&self.redactor));
         let text = text.map_err(|error| WriteError::Other { path, source: error.into() })?;
-        self.write(MANIFEST, format!("{text}\n").as_bytes())
+        self.write_with(MANIFEST, format!("{text}\n").as_bytes(), Durable::Yes)
     }
 
     /// Secrets are masked in the text.
@@ -106,11 +106,15 @@ impl Files {
 
     /// All or nothing: a reader sees the old file or the new one.
     fn write(&self, relative: &str, bytes: &[u8]) -> Result<(), WriteError> {
+        self.write_with(relative, bytes, Durable::No)
+    }
+
+    fn write_with(&self, relative: &str, bytes: &[u8], durable: Durable) -> Result<(), WriteError> {
         let path = self.path(relative);
-        match replace(&path, bytes) {
+        match replace(&path, bytes, durable) {
             Err(error) if is_full(&error) => {
                 self.release_reserve();
-                replace(&path, bytes)
+                replace(&path, bytes, durable)
             }
             result => result,
         }
@@ -118,10 +122,34 @@ impl Files {
     }
 }
 
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Whether a file must outlive the machine: the manifest and the verdicts in it, by which a run is
+/// resumed and judged. The rest can be made again from the captures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Durable {
+    Yes,
+    No,
+}
+
+/// The name is given last, when all of the file is on the disk: otherwise a machine that fails may
+/// keep the new name and lose what it stands for. The folder holds the name.
+fn replace(path: &Path, bytes: &[u8], durable: Durable) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(".writing-").tempfile_in(folder)?;
     file.write_all(bytes)?;
+    if durable == Durable::Yes {
+        file.as_file().sync_all()?;
+    }
     file.persist(path).map_err(|error| error.error)?;
+    if durable == Durable::Yes {
+        std::fs::File::open(folder)?.sync_all().or_else(unless_unsupported)?;
+    }
     Ok(())
+}
+
+/// Some file systems cannot flush a folder, and need not.
+fn unless_unsupported(error: io::Error) -> io::Result<()> {
+    match error.kind() {
+        io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported => Ok(()),
+        _ => Err(error),
+    }
 }

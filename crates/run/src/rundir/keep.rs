@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::artifacts::Artifact;
+use super::artifacts::{Artifact, OWN_FOLDERS};
 use super::create::lock;
 use super::manifest::{MANIFEST, Manifest, RunStatus};
 
@@ -47,9 +47,11 @@ fn remove(run: PathBuf, artifacts: &[Artifact]) -> Kept {
             let _ = std::fs::remove_file(run.join(relative));
         }
     }
-    // `TMPDIR` of the workload, which was ours to give and never listed.
-    if !run.join("tmp").is_symlink() {
-        let _ = std::fs::remove_dir_all(run.join("tmp"));
+    // Never listed.
+    for own in OWN_FOLDERS.map(|name| run.join(name)) {
+        if !own.is_symlink() {
+            let _ = std::fs::remove_dir_all(own);
+        }
     }
     remove_empty_folders(&run);
     let foreign = std::fs::read_dir(&run).into_iter().flatten().flatten();

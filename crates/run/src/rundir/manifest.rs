@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use input::Input;
 use nsight::verdict::{Cause, Verdict};
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +13,15 @@ use crate::secrets::{Redactor, Withheld};
 pub const MANIFEST: &str = "run.json";
 /// Raised when a reader of an older manifest would misunderstand a newer one.
 const SCHEMA: u32 = 1;
+
+/// A run of a thousand passes with a hundred thousand artifacts.
+const LARGEST: u64 = 256 << 20;
+
+fn text(path: &Path) -> Result<String, String> {
+    let bytes = Input::open(path).and_then(|input| input.whole(LARGEST));
+    let bytes = bytes.map_err(|error| error.with_cause())?;
+    String::from_utf8(bytes).map_err(|_| format!("`{}` is not a manifest: it is no text", path.display()))
+}
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Manifest {
@@ -224,7 +234,7 @@ impl Manifest {
     /// Reads the manifest of a run; says in one line what is wrong with it.
     pub fn read(run: &Path) -> Result<Self, String> {
         let path = run.join(MANIFEST);
-        let text = fs_err::read_to_string(&path).map_err(|error| error.to_string())?;
+        let text = text(&path)?;
         let schema = serde_json::from_str::<serde_json::Value>(&text)
             .ok()
             .and_then(|document| document.get("schema")?.as_u64());

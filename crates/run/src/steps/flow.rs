@@ -189,6 +189,7 @@ impl Run {
             report,
             summary: there(SUMMARY),
             workload: last.map(|pass| pass.ending.to_string()),
+            workload_code: last.map(|pass| pass.ending.shell_code()),
             exit_code: exit.code(),
         });
         let workload_code = last.map(|pass| pass.ending.shell_code());

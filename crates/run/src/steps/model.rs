@@ -4,9 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use analysis::{Decoder, Efficiency, Findings, Inference, Insight, ceilings, counted_efficiency, efficiency};
+use input::Input;
 use serde::Deserialize;
 
 use super::flow::Run;
+
+/// What a workload leaves in its folder may be anything; a model's configuration is small.
+const LARGEST: u64 = 16 << 20;
 
 /// Of every stage, or why not.
 pub(super) fn efficiency_of(
@@ -78,7 +82,7 @@ fn one() -> u64 {
 
 fn told_by_the_workload(run: &Run) -> Option<Inference> {
     let folder: PathBuf = run.files.path("workload/rehearsal");
-    let session = std::fs::read(folder.join("session.json")).ok()?;
+    let session = Input::open(&folder.join("session.json")).ok()?.whole(LARGEST).ok()?;
     let Session { options, head_tokens } = serde_json::from_slice(&session).ok()?;
     let decoder = decoder(&folder.join("config.json")).ok()?;
     Some(Inference {
@@ -93,9 +97,9 @@ fn told_by_the_workload(run: &Run) -> Option<Inference> {
 }
 
 fn decoder(path: &Path) -> Result<Decoder, String> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("`{}` cannot be read: {error}", path.display()))?;
+    let text = Input::open(path).and_then(|input| input.whole(LARGEST));
+    let text = text.map_err(|error| error.with_cause())?;
     let config =
-        serde_json::from_str(&text).map_err(|error| format!("`{}` is no JSON: {error}", path.display()))?;
+        serde_json::from_slice(&text).map_err(|error| format!("`{}` is no JSON: {error}", path.display()))?;
     Decoder::of_config(&config).map_err(|why| format!("`{}` describes no decoder: {why}", path.display()))
 }

@@ -8,10 +8,12 @@ use nsight::{Proof, Remedy, ToolProof};
 
 use super::begin::{RunError, Start, check_counters, redactor};
 use super::flow::{Run, StepResult};
+use super::stage1::NO_TORCH;
 use super::{counters, timeline};
 use crate::config::{CaptureRange, Config, Enable, Resolved, TimelineSource};
 use crate::gates::{instances, nothing_is_meant, proof_screen, proofs_json, prove_gate, range_end};
 use crate::nsys::Nsys;
+use crate::provenance::Python;
 use crate::quote::{shell_line, shell_word};
 use crate::rehearsal::{Inventory, read_rehearsal};
 use crate::rundir::newest;
@@ -218,13 +220,23 @@ fn rehearse(config: &Config) -> &'static str {
     }
 }
 
-fn stage1(config: &Config, workload: &Workload) -> &'static str {
-    match config.stage1.enable {
-        Enable::False => "skipped: stage1.enable=false",
-        _ if workload.python().is_none() => "skipped: the workload is no Python program",
-        Enable::Auto | Enable::True => {
-            "the workload once more, under PyTorch's profiler, if its Python has torch"
-        }
+/// What is asked for and cannot be had.
+pub(super) const WILL_BE_MISSING: &str = "it is asked for, and the exit code will be 1";
+
+fn stage1(config: &Config, workload: &Workload) -> String {
+    let lacks = match workload.python() {
+        None => Some("the workload is no Python program"),
+        Some(_) if config.stage1.enable == Enable::False => None,
+        // One that does not answer may still have it.
+        Some(_) => Python::of_workload(workload)
+            .is_some_and(|python| python.is_ok_and(|python| !python.has_torch()))
+            .then_some(NO_TORCH),
+    };
+    match (config.stage1.enable, lacks) {
+        (Enable::False, _) => "skipped: stage1.enable=false".to_owned(),
+        (Enable::Auto, Some(lacks)) => format!("skipped: {lacks}"),
+        (Enable::True, Some(lacks)) => format!("{lacks}: {WILL_BE_MISSING}"),
+        (_, None) => "the workload once more, under PyTorch's profiler, if it imports torch".to_owned(),
     }
 }
 
@@ -245,7 +257,7 @@ fn nsys(resolved: &Resolved) -> String {
     match Nsys::locate(chosen, None) {
         Ok(nsys) => format!("the workload once more, under nsys {}", nsys.probe.version),
         Err(none) if timeline::asked_for(resolved) => {
-            format!("{none}: it is asked for, and the exit code will be 1")
+            format!("{none}: {WILL_BE_MISSING}")
         }
         Err(none) => format!("{instead}: {none}"),
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::begin::RunError;
 use super::flow::{Context, Run, StepResult};
 use super::pass::{Order, carry_out};
+use super::stage1::purpose_of_rehearsal;
 use crate::config::Enable;
 use crate::process::{Finished, Reason, SuperviseError};
 use crate::provenance::Gpus;
@@ -93,7 +94,7 @@ fn rehearse(
     let folder = run.files.folder(&relative)?;
     let traces = run.files.folder(pass)?;
     let (tmpdir, link) = tmpdir(run.files.root())?;
-    let mut variables = run.workload.variables_with_helper(pass, &folder, &tmpdir, None);
+    let mut variables = run.workload.variables_with_helper(pass, &folder, &tmpdir, purpose_of_rehearsal(run));
     let tracer = put_tracer_in_place(run, &traces, &mut variables, context);
     let argv = run.workload.argv(&folder);
     let order = Order { linger: LINGER, ..Order::alone(pass, argv, variables, folder, link) };

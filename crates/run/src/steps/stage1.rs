@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use input::Input;
 use nsight::verdict::{Cause, Outcome, Verdict};
 use serde_json::json;
 use trace::Trace;
@@ -15,9 +16,10 @@ use super::verdicts::{record, told};
 use crate::config::{Enable, Stage1Config};
 use crate::process::{Finished, Reason, SuperviseError};
 use crate::rundir::{StepName, StepStatus};
-use crate::workload::tmpdir;
+use crate::workload::{Purpose, SEEN, tmpdir};
 
 const TOOL: &str = "torch";
+pub(super) const NO_TORCH: &str = "its Python has no torch";
 const PASS: &str = "stage1";
 /// The profiler writes its trace when the program ends.
 const LINGER: Duration = Duration::from_secs(60);
@@ -59,6 +61,14 @@ pub(super) fn reread(run: &Run) -> Option<Trace> {
     (!traces.is_empty()).then(|| trace::open(&traces).ok()).flatten()
 }
 
+/// Whether the program needs the profiler can be seen in its rehearsal, where the question comes up.
+pub(super) fn purpose_of_rehearsal(run: &Run) -> Purpose {
+    match run.resolved.config.stage1.enable {
+        Enable::False => Purpose::Plain,
+        Enable::Auto | Enable::True => Purpose::Look,
+    }
+}
+
 /// Why there is nothing to profile.
 fn unfit(run: &mut Run, enable: Enable) -> Option<String> {
     if enable == Enable::False {
@@ -71,10 +81,23 @@ fn unfit(run: &mut Run, enable: Enable) -> Option<String> {
         return Some("the workload is no Python program".to_owned());
     }
     let python = run.provenance.as_ref().and_then(|provenance| provenance.python.as_ref());
-    if python.is_some_and(|python| !python.packages.contains_key("torch")) {
-        return Some("its Python has no torch".to_owned());
+    if python.is_some_and(|python| !python.has_torch()) {
+        return Some(NO_TORCH.to_owned());
+    }
+    if imports_torch(&run.files.path("workload/rehearsal")) == Some(false) {
+        return Some("the program did not import torch in its rehearsal".to_owned());
     }
     None
+}
+
+/// What the helper saw in a pass, of all its processes; None where it was not there to see.
+fn imports_torch(pass: &Path) -> Option<bool> {
+    let seen = Input::open(&pass.join(SEEN)).ok()?.whole(64).ok()?;
+    match seen.as_slice() {
+        b"torch\n" => Some(true),
+        b"" => Some(false),
+        _ => None,
+    }
 }
 
 /// Runs the workload with torch's profiler in it, and with nothing else.
@@ -84,7 +107,7 @@ fn profile(run: &mut Run, context: &mut Context<'_>) -> Result<Finished, RunErro
     let (tmpdir, link) = tmpdir(run.files.root())?;
     let settings = settings(&run.resolved.config.stage1);
     let argv = run.workload.changed(&run.resolved.config.stage1.workload).argv(&folder);
-    let variables = run.workload.variables_with_helper(PASS, &folder, &tmpdir, Some(settings));
+    let variables = run.workload.variables_with_helper(PASS, &folder, &tmpdir, Purpose::Profile(settings));
     let order = Order { linger: LINGER, grace: LINGER, ..Order::alone(PASS, argv, variables, folder, link) };
     carry_out(run, order, context)
 }

@@ -105,47 +105,15 @@ fn thousandths(text: &[u8]) -> Option<i64> {
     whole.checked_mul(1000)?.checked_add(if negative { -nanoseconds } else { nanoseconds })
 }
 
-/// `"deviceProperties": [{"id": 0, "name": "…", …}]`
-pub(super) fn devices(head: &[u8]) -> Vec<(i64, String)> {
-    const KEY: &[u8] = b"\"deviceProperties\"";
-    let mut found = Vec::new();
-    let Some(key) = memchr::memmem::find(head, KEY) else { return found };
-    let mut cursor = Cursor { text: head, at: key + KEY.len() };
-    while let Some(byte) = cursor.peek() {
-        match byte {
-            b'{' => {
-                let (mut id, mut name) = (None, None);
-                let read = cursor.fields(|cursor, key| {
-                    match key {
-                        b"id" => id = Some(cursor.scalar()?),
-                        b"name" => name = Some(String::from_utf8_lossy(cursor.string()?).into_owned()),
-                        _ => cursor.skip()?,
-                    }
-                    Some(())
-                });
-                if read.is_none() {
-                    break;
-                }
-                if let (Some(Scalar::Number(id)), Some(name)) = (id, name) {
-                    found.push((id, name));
-                }
-            }
-            b']' => break,
-            _ => cursor.at += 1,
-        }
-    }
-    found
-}
-
 /// A place in a text that was already found to be one balanced object.
-struct Cursor<'a> {
-    text: &'a [u8],
-    at: usize,
+pub(super) struct Cursor<'a> {
+    pub(super) text: &'a [u8],
+    pub(super) at: usize,
 }
 
 impl<'a> Cursor<'a> {
     /// The next byte that is not blank.
-    fn peek(&mut self) -> Option<u8> {
+    pub(super) fn peek(&mut self) -> Option<u8> {
         while self.text.get(self.at)?.is_ascii_whitespace() {
             self.at += 1;
         }
@@ -157,7 +125,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Calls `field` with every key of an object, the cursor at its value.
-    fn fields(&mut self, mut field: impl FnMut(&mut Self, &'a [u8]) -> Option<()>) -> Option<()> {
+    pub(super) fn fields(&mut self, mut field: impl FnMut(&mut Self, &'a [u8]) -> Option<()>) -> Option<()> {
         self.expect(b'{')?;
         if self.peek()? == b'}' {
             self.at += 1;
@@ -179,7 +147,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A string without its quotes.
-    fn string(&mut self) -> Option<&'a [u8]> {
+    pub(super) fn string(&mut self) -> Option<&'a [u8]> {
         self.expect(b'"')?;
         let start = self.at;
         loop {
@@ -201,7 +169,7 @@ impl<'a> Cursor<'a> {
         Some(&rest[..length])
     }
 
-    fn scalar(&mut self) -> Option<Scalar> {
+    pub(super) fn scalar(&mut self) -> Option<Scalar> {
         match self.peek()? {
             b'"' => {
                 // Ranks of a merged file are written as texts.
@@ -235,7 +203,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Over a value of any kind.
-    fn skip(&mut self) -> Option<()> {
+    pub(super) fn skip(&mut self) -> Option<()> {
         match self.peek()? {
             b'"' => self.string().map(drop),
             b'{' | b'[' => {

@@ -4,12 +4,19 @@ use std::io::Read;
 
 const CHUNK: usize = 1 << 20;
 /// An event larger than this is none.
-const LARGEST: usize = 256 << 20;
+const LARGEST: usize = 64 << 20;
+/// What follows the events is a few properties.
+const LARGEST_TAIL: usize = 1 << 20;
 
 #[derive(Debug)]
 pub(super) enum JsonError {
     NoEvents,
+    /// Within an event.
     BrokenOff,
+    /// Between two events.
+    Unclosed,
+    /// Something between two events that is none: the file is damaged from there on.
+    NoEvent,
     Io(std::io::Error),
 }
 
@@ -34,11 +41,24 @@ impl<R: Read> Events<R> {
         self.head.as_deref().unwrap_or_default()
     }
 
+    /// What was read so far, where no events were found.
+    pub(super) fn seen(&self) -> &[u8] {
+        const SHOWN: usize = 1 << 16;
+        &self.buffer[..self.end.min(SHOWN)]
+    }
+
+    /// What comes behind the events, once they have all been read.
+    pub(super) fn tail(&mut self) -> Vec<u8> {
+        while self.end - self.at < LARGEST_TAIL && matches!(self.more(), Ok(true)) {}
+        self.buffer[self.at..self.end].to_vec()
+    }
+
     /// Gives the text of the next event to `found`. False when there are no more.
     pub(super) fn next(&mut self, found: impl FnOnce(&[u8])) -> Result<bool, JsonError> {
         if self.head.is_none() {
             self.find_events()?;
         }
+        let mut blank = 0;
         loop {
             match self.peek()? {
                 Some(b'{') => {
@@ -48,8 +68,13 @@ impl<R: Read> Events<R> {
                     return Ok(true);
                 }
                 Some(b']') => return Ok(false),
-                Some(_) => self.at += 1,
-                None => return Err(JsonError::BrokenOff),
+                // A file may unfold to gigabytes of blanks; nobody writes more than a few.
+                Some(b' ' | b'\n' | b'\r' | b'\t' | b',') if blank < CHUNK => {
+                    self.at += 1;
+                    blank += 1;
+                }
+                Some(_) => return Err(JsonError::NoEvent),
+                None => return Err(JsonError::Unclosed),
             }
         }
     }
@@ -202,5 +227,28 @@ mod tests {
         }
         assert_eq!(events("[{\"a\":1}]", 3), (vec!["{\"a\":1}".to_owned()], true));
         assert_eq!(events("nothing", 3), (Vec::new(), false));
+    }
+
+    /// A file with a hole in it, or one that unfolds to blanks, must not be gone through.
+    #[test]
+    fn what_is_no_event_ends_the_reading() {
+        struct Endless(&'static [u8], u8);
+        impl Read for Endless {
+            fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+                if self.0.is_empty() {
+                    buffer.fill(self.1);
+                    return Ok(buffer.len());
+                }
+                let count = self.0.len();
+                buffer[..count].copy_from_slice(self.0);
+                self.0 = &[];
+                Ok(count)
+            }
+        }
+        for byte in [0, b' ', b'x'] {
+            let mut events = Events::new(Endless(b"[{\"a\":1},", byte));
+            assert!(events.next(|_| ()).unwrap());
+            assert!(matches!(events.next(|_| ()), Err(JsonError::NoEvent)), "{byte}");
+        }
     }
 }

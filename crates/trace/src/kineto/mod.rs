@@ -1,44 +1,67 @@
-//! The Chrome trace that PyTorch's profiler (Kineto) writes, plain or gzipped.
+//! The Chrome trace that PyTorch's profiler (Kineto) writes, plain or compressed.
 //!
 //! Read as a stream, one event at a time: a file of any size needs memory for what
 //! is in it, not for its text.
 
+mod beside;
 mod event;
+mod foreign;
 mod json;
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+
+use beside::{Beside, Platform};
+use event::{Event, Scalar};
+use foreign::Foreign;
+use input::{Input, InputError, Text};
+use json::{Events, JsonError};
 
 use crate::model::{
     ActivityKind, Device, Diagnostic, Direction, Launch, Process, StringId, Thread, Trace, Transfer,
     correlation, small,
 };
 use crate::rows::{Activity, Call, Range};
-use event::{Event, Scalar};
-use json::{Events, JsonError};
-
-const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 #[derive(Debug, thiserror::Error)]
 pub enum KinetoError {
     #[error("`{}` cannot be read", path.display())]
     Io { path: PathBuf, source: std::io::Error },
-    #[error("`{}` is no Chrome trace: it has no `traceEvents`", path.display())]
-    NotATrace { path: PathBuf },
+    #[error(transparent)]
+    Input(#[from] InputError),
+    #[error("`{}` is {}", path.display(), other_json(start))]
+    NotATrace { path: PathBuf, start: Vec<u8> },
 }
 
 pub fn read_kineto(path: &Path) -> Result<Trace, KinetoError> {
-    let io = |source| KinetoError::Io { path: path.to_owned(), source };
-    let mut file = File::open(path).map_err(io)?;
-    let mut start = [0; 2];
-    let read = file.read(&mut start).map_err(io)?;
-    let rest = start[..read].chain(file);
-    if start == GZIP {
-        read_kineto_from(flate2::read::MultiGzDecoder::new(rest), path)
-    } else {
-        read_kineto_from(rest, path)
+    let input = Input::open(path)?;
+    read_kineto_text(Text::of(&input)?, &input)
+}
+
+/// The same, of a file that has been looked at already.
+pub(crate) fn read_kineto_text(text: Text<'_>, input: &Input) -> Result<Trace, KinetoError> {
+    let mut trace = read_kineto_from(text, input.path())?;
+    trace.say_when_changed(input);
+    Ok(trace)
+}
+
+/// What a file of JSON is that is no Chrome trace.
+fn other_json(start: &[u8]) -> &'static str {
+    let has = |key: &str| memchr::memmem::find(start, key.as_bytes()).is_some();
+    match () {
+        () if has("\"rocprofiler-sdk-tool\"") => {
+            "JSON of AMD's rocprofv3, which Rangefinder does not read\n\
+             hint: record the program with torch.profiler, and give the trace that it exports"
+        }
+        () if has("\"schema\"") && has("\"nodes\"") => {
+            "a PyTorch execution trace: it holds operators and shapes, but no times\n\
+             hint: give the trace of torch.profiler (export_chrome_trace)"
+        }
+        () => {
+            "JSON, but no Chrome trace: it has no `traceEvents`\n\
+             hint: give the trace that torch.profiler exports (export_chrome_trace)"
+        }
     }
 }
 
@@ -50,7 +73,13 @@ pub fn read_kineto_from(source: impl Read, path: &Path) -> Result<Trace, KinetoE
         match events.next(|text| reader.take(text)) {
             Ok(true) => {}
             Ok(false) => break,
-            Err(JsonError::NoEvents) => return Err(KinetoError::NotATrace { path: path.to_owned() }),
+            // A list of something else.
+            Err(JsonError::NoEvent) if reader.events == 0 => {
+                return Err(KinetoError::NotATrace { path: path.to_owned(), start: events.seen().to_vec() });
+            }
+            Err(JsonError::NoEvents) => {
+                return Err(KinetoError::NotATrace { path: path.to_owned(), start: events.seen().to_vec() });
+            }
             Err(JsonError::Io(source)) if reader.events == 0 => {
                 return Err(KinetoError::Io { path: path.to_owned(), source });
             }
@@ -63,9 +92,20 @@ pub fn read_kineto_from(source: impl Read, path: &Path) -> Result<Trace, KinetoE
                 reader.say("the file breaks off in the middle of an event".to_owned(), true);
                 break;
             }
+            Err(JsonError::Unclosed) => {
+                reader.say("the file ends before its list of events does".to_owned(), true);
+                break;
+            }
+            Err(JsonError::NoEvent) => {
+                let text =
+                    format!("after {} events the file is damaged: what follows is no event", reader.events);
+                reader.say(text, true);
+                break;
+            }
         }
     }
-    reader.devices(events.head());
+    reader.beside.read(events.head());
+    reader.beside.read(&events.tail());
     Ok(reader.finish())
 }
 
@@ -77,7 +117,10 @@ struct Reader {
     processes: HashMap<i64, u32>,
     threads: HashMap<(i64, i64), u32>,
     devices: HashMap<i64, u16>,
-    device_names: HashMap<i64, String>,
+    beside: Beside,
+    foreign: Foreign,
+    /// Calls of HIP, AMD's runtime.
+    hip_calls: bool,
     launches: HashMap<Launch, u32>,
     process_names: HashMap<i64, String>,
     thread_names: HashMap<(i64, i64), String>,
@@ -105,6 +148,7 @@ impl Reader {
             (b"X", b"gpu_memset" | b"Memset") => self.transfer(&event, ActivityKind::Fill),
             (b"X", b"gpu_user_annotation") => self.trace.gpu_annotations += 1,
             (b"M", _) => self.metadata(&event),
+            (b"X" | b"B", category) => self.foreign.add(category),
             _ => {}
         }
     }
@@ -157,6 +201,7 @@ impl Reader {
     fn call(&mut self, event: &Event<'_>) {
         let Some(thread) = self.thread(event) else { return self.broken += 1 };
         let name = self.text(event.name);
+        self.hip_calls |= event.name.starts_with(b"hip");
         let (begin, end) = (event.begin, event.end());
         self.trace.calls.push(Call { begin, end, thread, name, correlation: correlation(event.correlation) });
     }
@@ -232,15 +277,8 @@ impl Reader {
         }
     }
 
-    /// `"deviceProperties": [{"id": 0, "name": "…"}]`, before the events.
-    fn devices(&mut self, head: &[u8]) {
-        for (id, name) in event::devices(head) {
-            self.device_names.insert(id, name);
-        }
-    }
-
     fn finish(mut self) -> Trace {
-        self.trace.source = "PyTorch profiler (Kineto)".to_owned();
+        self.say_what_it_is();
         if self.broken > 0 {
             let text = format!("{} of {} events cannot be read", self.broken, self.events);
             self.say(text, true);
@@ -256,17 +294,70 @@ impl Reader {
             trace.processes[*process as usize].name =
                 self.process_names.get(pid).cloned().unwrap_or_default();
         }
+        // One file a process: the others in it are devices.
+        if let (Some(rank), Some(process)) = (self.beside.rank, trace.processes.get_mut(process as usize)) {
+            process.label = format!("rank {rank}");
+        }
         for (key, thread) in &self.threads {
             trace.threads[*thread as usize].name = self.thread_names.get(key).cloned();
         }
         for (id, device) in &self.devices {
             if let Some(place) = trace.devices.get_mut(usize::from(*device)) {
-                place.name = self.device_names.get(id).cloned();
+                place.name = self.beside.device_name(*id);
             }
         }
         order_operators(trace);
         trace.finish();
         self.trace
+    }
+
+    /// Whose trace it is, and what of it is left out.
+    fn say_what_it_is(&mut self) {
+        let trace = &self.trace;
+        let empty = trace.is_empty();
+        let kineto = !empty || self.beside.kineto;
+        if self.hip_calls && self.beside.platform.is_none() {
+            self.beside.platform = Some(Platform::Rocm { hip: None });
+        }
+        self.trace.source = match (&self.beside.platform, kineto) {
+            (_, false) => "Chrome trace".to_owned(),
+            (None, true) => "PyTorch profiler (Kineto)".to_owned(),
+            (Some(Platform::Rocm { hip: None }), true) => "PyTorch profiler (Kineto), AMD ROCm".to_owned(),
+            (Some(Platform::Rocm { hip: Some(hip) }), true) => {
+                format!("PyTorch profiler (Kineto), AMD ROCm (HIP {hip})")
+            }
+        };
+        if self.beside.platform.is_some() && !empty {
+            let text = "recorded on an AMD GPU: kernels, copies, calls, and operators are analyzed as on any GPU; \
+                        nsys, ncu, and the peak rates that Rangefinder knows are NVIDIA's";
+            self.say(text.to_owned(), false);
+        }
+        match self.foreign.note() {
+            Some(note) if !empty => self.say(note, false),
+            _ if empty => self.trace.nothing = Some(self.nothing(kineto)),
+            _ => {}
+        }
+    }
+
+    /// Why there is nothing to analyze, and what to do.
+    fn nothing(&self, kineto: bool) -> String {
+        let named = self.foreign.named();
+        match (kineto, self.foreign.device()) {
+            (_, Some(device)) => format!(
+                "all of it is the work of {device} ({named}); Rangefinder analyzes NVIDIA and AMD GPUs\n\
+                 hint: record the host as well: `activities=[ProfilerActivity.CPU, ...]`"
+            ),
+            (true, None) => "PyTorch's profiler recorded no operator, no annotation, no call, and no kernel\n\
+                 hint: let the program reach the active steps of the profiler's schedule (prof.step()), and export \
+                 the trace after them"
+                .to_owned(),
+            (false, None) if named.is_empty() => "it is a Chrome trace without an event that takes time".to_owned(),
+            (false, None) => format!(
+                "it is a Chrome trace of another program: it has no event of PyTorch's profiler, but {named}\n\
+                 hint: give the recording it was made from (a report or SQLite export of nsys, a report of ncu), or a \
+                 trace that torch.profiler exports"
+            ),
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 mod activities;
 mod diagnostics;
 mod environment;
+mod machine;
 mod merge;
 mod nvtx_events;
 mod parallel;
@@ -17,6 +18,7 @@ mod twice;
 use std::path::Path;
 
 pub use environment::environment_values;
+use input::Input;
 pub use session::read_nsys_session;
 
 use crate::model::{Diagnostic, Trace};
@@ -43,6 +45,12 @@ pub fn read_nsys(path: &Path) -> Result<Trace, NsysError> {
     read(&Database::open(path)?, path)
 }
 
+/// The same, of a file that has been looked at already.
+pub(crate) fn read_nsys_input(input: Input) -> Result<Trace, NsysError> {
+    let path = input.path().to_owned();
+    read(&Database::of(input)?, &path)
+}
+
 /// Reads the bytes of an export; `path` is what errors call it.
 pub fn read_nsys_bytes(bytes: Vec<u8>, path: &Path) -> Result<Trace, NsysError> {
     read(&Database::from_bytes(bytes, path)?, path)
@@ -66,8 +74,21 @@ fn read(database: &Database, path: &Path) -> Result<Trace, NsysError> {
     merge.names(database, &texts);
     merge.trace.session_start = session_start(database);
     diagnostics::read(database, &mut merge.trace);
-    Ok(merge.finish())
+    merge.trace.machine = machine::machine(database);
+    let mut trace = merge.finish();
+    if let Some(input) = database.input() {
+        trace.say_when_changed(input);
+    }
+    if trace.is_empty() {
+        trace.nothing = Some(NOTHING.to_owned());
+    }
+    Ok(trace)
 }
+
+/// Why an export has nothing to analyze, and what to do.
+const NOTHING: &str = "nsys recorded no NVTX range, no CUDA call, and no kernel\n\
+    hint: record the program with `nsys profile --trace=cuda,nvtx`; if a gate was set (`--capture-range`), it never \
+    opened, and if the program starts others, those may be the ones that use the GPU";
 
 /// Which nsys wrote it, and whether we have seen its schema.
 fn version(database: &Database, trace: &mut Trace) {

@@ -12,9 +12,9 @@ mod record;
 mod schema;
 mod unused;
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
+
+use input::{Input, InputError};
 
 pub(crate) use btree::{Leaves, Piece, scan, scan_places};
 pub(crate) use record::Row;
@@ -26,8 +26,8 @@ const HEADER: usize = 100;
 /// Why a file cannot be read at all.
 #[derive(Debug, thiserror::Error)]
 pub enum SqliteError {
-    #[error("`{}` cannot be read", path.display())]
-    Io { path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Input(#[from] InputError),
     #[error("`{}` is no SQLite file", path.display())]
     NotSqlite { path: PathBuf },
     #[error("`{}` is empty: the export broke off before it wrote anything", path.display())]
@@ -61,7 +61,7 @@ impl Damage {
 /// Where pages come from.
 #[derive(Debug)]
 enum Source {
-    File(File),
+    File(Input),
     Bytes(Vec<u8>),
 }
 
@@ -80,14 +80,24 @@ pub(crate) struct Database {
 
 impl Database {
     pub(crate) fn open(path: &Path) -> Result<Self, SqliteError> {
-        let io = |source| SqliteError::Io { path: path.to_owned(), source };
-        let file = File::open(path).map_err(io)?;
-        let length = file.metadata().map_err(io)?.len();
+        Self::of(Input::open(path)?)
+    }
+
+    pub(crate) fn of(input: Input) -> Result<Self, SqliteError> {
+        let (path, length) = (input.path().to_owned(), input.length());
         let wal = PathBuf::from(format!("{}-wal", path.display()));
         if wal.metadata().is_ok_and(|metadata| metadata.len() > 0) {
-            return Err(SqliteError::WriteAheadLog { path: path.to_owned() });
+            return Err(SqliteError::WriteAheadLog { path });
         }
-        Self::read(Source::File(file), length, path)
+        Self::read(Source::File(input), length, &path)
+    }
+
+    /// The file, where it is read from one.
+    pub(crate) fn input(&self) -> Option<&Input> {
+        match &self.source {
+            Source::File(input) => Some(input),
+            Source::Bytes(_) => None,
+        }
     }
 
     pub(crate) fn from_bytes(bytes: Vec<u8>, path: &Path) -> Result<Self, SqliteError> {
@@ -153,14 +163,8 @@ impl Database {
 impl Source {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<()> {
         match self {
-            Self::File(file) => {
-                let mut filled = 0;
-                while filled < buffer.len() {
-                    match file.read_at(&mut buffer[filled..], offset + filled as u64)? {
-                        0 => break,
-                        read => filled += read,
-                    }
-                }
+            Self::File(input) => {
+                let filled = input.read_at(buffer, offset)?;
                 buffer[filled..].fill(0);
             }
             Self::Bytes(bytes) => {

@@ -9,6 +9,7 @@ pub use loss::unseen;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use input::{Input, InputError};
 use nvtx::Kind;
 use tracefile::{Event, Header, Payload, Segment, StringEntry, TraceFile};
 
@@ -16,10 +17,15 @@ use crate::model::{Diagnostic, OPEN, Process, StringId, Thread, Trace};
 use crate::nest::{DEEPEST, parent};
 use crate::rows::Range;
 
+/// A file of a process with half a billion ranges.
+const LARGEST: u64 = 16 << 30;
+
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     #[error(transparent)]
     Io(#[from] std::io::Error),
+    #[error(transparent)]
+    Input(#[from] InputError),
     #[error("`{}` is {source}", path.display())]
     File { path: PathBuf, source: tracefile::ReadError },
 }
@@ -30,7 +36,7 @@ pub enum ReadError {
 pub fn read_tracer_files(paths: &[PathBuf], mut written: impl FnMut(&Path, u64)) -> Result<Trace, ReadError> {
     let mut trace = empty();
     for path in paths {
-        let bytes = fs_err::read(path)?;
+        let bytes = Input::open(path)?.whole(LARGEST)?;
         match read(&bytes, path, &mut trace) {
             Ok(used) => written(path, used as u64),
             Err(source) if paths.len() == 1 => return Err(ReadError::File { path: path.clone(), source }),
@@ -59,8 +65,16 @@ fn finished(mut trace: Trace) -> Trace {
     if trace.begin > trace.end {
         (trace.begin, trace.end) = (0, 0);
     }
+    if trace.is_empty() {
+        trace.nothing = Some(NOTHING.to_owned());
+    }
     trace
 }
+
+/// Why a trace has nothing to analyze, and what to do.
+const NOTHING: &str = "the program opened no NVTX range, and nothing of the GPU was recorded\n\
+    hint: open ranges in it (`torch.cuda.nvtx.range(\"name\")`, or `rangefinder run --auto`), or record it where \
+    there is a GPU";
 
 fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<usize, tracefile::ReadError> {
     let file = TraceFile::parse(bytes)?;

@@ -24,7 +24,7 @@ use crate::process::{Finished, Milestone, Reason, Seen, Stop, StopBy, SuperviseE
 use crate::quote::shell_word;
 use crate::rehearsal::Inventory;
 use crate::rundir::WriteError;
-use crate::workload::tmpdir;
+use crate::workload::{Purpose, tmpdir};
 
 /// ncu writes its report after the workload has ended.
 const LINGER: Duration = Duration::from_secs(60);
@@ -264,7 +264,7 @@ fn capture(
     let folder = run.files.folder(&format!("workload/{TOOL}"))?;
     let output = run.files.folder(TOOL)?;
     let (tmpdir, link) = tmpdir(run.files.root())?;
-    let mut variables = run.workload.variables_with_helper(TOOL, &folder, &tmpdir, None);
+    let mut variables = run.workload.variables_with_helper(TOOL, &folder, &tmpdir, Purpose::Plain);
     if rung.replay.of_ranges() {
         // For a workload that can: work that is still in flight when a range closes is not
         // replayed with it.

@@ -7,11 +7,12 @@ use analysis::Region;
 use nsight::ncu::{Entry, Wanted};
 
 use super::super::begin::RunError;
+use super::super::plan::WILL_BE_MISSING;
 use super::choice::{Allowance, Choice, Given, choose_launches, has_kernels};
 use super::outermost::{Outermost, outermost};
 use super::rungs::at_once;
-use super::settings_text;
 use super::wanted::there;
+use super::{asked_for, settings_text};
 use crate::config::{Enable, NcuConfig, Resolved};
 use crate::ncu::{Ncu, read_plan};
 use crate::rehearsal::Inventory;
@@ -28,6 +29,7 @@ pub(in crate::steps) fn planned(
     }
     let ncu = match Ncu::of(config) {
         Ok(ncu) => ncu,
+        Err(none) if asked_for(resolved) => return Ok(format!("{none}: {WILL_BE_MISSING}")),
         Err(none) => return Ok(format!("skipped: {none}")),
     };
     let (wanted, left_out) = there(resolved, &ncu);

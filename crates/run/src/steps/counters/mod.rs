@@ -23,7 +23,7 @@ use super::begin::RunError;
 use super::flow::{Context, Counted, Run, StepResult};
 use super::rehearse;
 use super::verdicts::{record, stepped_down, told};
-use crate::config::{CaptureRange, Enable, Text};
+use crate::config::{CaptureRange, Enable, Resolved, Text};
 use crate::events::Event;
 use crate::gates::{nothing_is_meant, prove_gate};
 use crate::locate::NoTool;
@@ -46,7 +46,7 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
     if config.enable == Enable::False {
         return Ok(StepResult::Skipped { why: "`ncu.enable=false`".to_owned(), asked_for: false });
     }
-    let asked_for = asked_for(run);
+    let asked_for = asked_for(&run.resolved);
     if run.manifest.step(StepName::Rehearse).status == StepStatus::Failed && !asked_for {
         let why = "the workload failed in its rehearsal".to_owned();
         return Ok(StepResult::Skipped { why, asked_for });
@@ -108,9 +108,9 @@ fn measure(
 }
 
 /// Set to `true`, or gated in a layer that the user wrote.
-fn asked_for(run: &Run) -> bool {
-    let config = &run.resolved.config.ncu;
-    let by_user = |key: &str| run.resolved.set_by_user(key);
+fn asked_for(resolved: &Resolved) -> bool {
+    let config = &resolved.config.ncu;
+    let by_user = |key: &str| resolved.set_by_user(key);
     config.enable == Enable::True
         || !config.nvtx_include.is_empty() && by_user("ncu.nvtx_include")
         || config.capture_range == CaptureRange::CudaProfilerApi && by_user("ncu.capture_range")

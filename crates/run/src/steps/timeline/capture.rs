@@ -17,7 +17,7 @@ use crate::config::Sample;
 use crate::nsys::{Export, ExportError, Importer, Nsys};
 use crate::process::{Finished, SuperviseError};
 use crate::quote::shell_word;
-use crate::workload::tmpdir;
+use crate::workload::{Purpose, tmpdir};
 
 /// What nsys needs after the workload has ended: importing takes its time.
 const LINGER: std::time::Duration = std::time::Duration::from_secs(5);
@@ -130,7 +130,7 @@ fn capture(run: &mut Run, nsys: &Nsys, rung: &Rung, context: &mut Context<'_>) -
     let output = run.files.folder(TOOL)?;
     remove_old(&output);
     let (tmpdir, link) = tmpdir(run.files.root())?;
-    let variables = run.workload.variables_with_helper(TOOL, &folder, &tmpdir, None);
+    let variables = run.workload.variables_with_helper(TOOL, &folder, &tmpdir, Purpose::Plain);
     let config = &run.resolved.config;
     let sample = match config.nsys.sample {
         Sample::None => None,

@@ -1,0 +1,170 @@
+//! What `analyze` is given, sorted: files that hold traces, files that hold counters.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use input::files_in;
+
+use crate::rundir::MANIFEST;
+
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// Files, and run directories: those stand for their capture.
+    pub traced: Vec<Given>,
+    pub counted: Vec<Given>,
+    /// What was left out, and why.
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Given {
+    pub path: PathBuf,
+    /// By the user; otherwise it was found in a folder.
+    pub named: bool,
+}
+
+/// A folder stands for every trace and report in it and in its folders. A run directory stands
+/// for its last capture: its traces are several recordings of one and the same program.
+pub fn gather(paths: &[PathBuf]) -> Gathered {
+    let mut gathered = Gathered::default();
+    for path in paths {
+        match () {
+            () if !path.is_dir() => gathered.file(path.clone(), true),
+            () if is_run(path) => gathered.run(path, true),
+            () => gathered.folder(path),
+        }
+    }
+    gathered
+}
+
+/// Where a run keeps what it captured.
+fn is_run(folder: &Path) -> bool {
+    folder.join(MANIFEST).is_file()
+        || ["nsys", "rehearsal", "ncu"].iter().any(|part| holds_capture(&folder.join(part)))
+}
+
+fn holds_capture(folder: &Path) -> bool {
+    let ours = |path: &Path| {
+        let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        extension == "rft" || (["sqlite", "ncu-rep"].contains(&extension) && stem.starts_with("run"))
+    };
+    std::fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| ours(&entry.path()))
+}
+
+impl Gathered {
+    fn run(&mut self, folder: &Path, named: bool) {
+        self.counted.extend(crate::ncu::reports(folder).into_iter().map(|path| Given { path, named }));
+        self.traced.push(Given { path: folder.to_owned(), named });
+    }
+
+    fn file(&mut self, path: PathBuf, named: bool) {
+        let list = if !trace::is_unexported(&path) && counters::is_counters(&path) {
+            &mut self.counted
+        } else {
+            &mut self.traced
+        };
+        list.push(Given { path, named });
+    }
+
+    fn folder(&mut self, folder: &Path) {
+        let runs = RefCell::new(Vec::new());
+        let found = files_in(folder, |path| {
+            let run = is_run(path);
+            if run {
+                runs.borrow_mut().push(path.to_owned());
+            }
+            !run
+        });
+        let mut runs = runs.into_inner();
+        runs.sort();
+        runs.iter().for_each(|run| self.run(run, false));
+        let all: BTreeSet<&PathBuf> = found.files.iter().collect();
+        let mut others = 0u64;
+        for path in &found.files {
+            match () {
+                () if is_copy(path, &all) => {}
+                () if trace::is_unexported(path) || trace::is_trace(path) || counters::is_counters(path) => {
+                    self.file(path.clone(), false);
+                }
+                () => others += 1,
+            }
+        }
+        let shown = folder.display();
+        if others > 0 {
+            self.notes
+                .push(format!("{} in `{shown}` left out: no trace, no report", counted(others, "file")));
+        }
+        if found.others > 0 {
+            let what = counted(found.others, "pipe, socket, device, or broken link");
+            self.notes.push(format!("{what} in `{shown}` left out"));
+        }
+        if found.cut_short {
+            self.notes.push(format!("`{shown}` holds more files, or deeper folders, than were looked at"));
+        }
+    }
+}
+
+/// `3 files`, `1 file`
+fn counted(count: u64, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        count if what == "file" => format!("{count} files"),
+        count => format!("{count} pipes, sockets, devices, or broken links"),
+    }
+}
+
+/// Whether the same recording lies beside it in a form that is read with less effort: the export
+/// of a report, the plain text of what is compressed.
+fn is_copy(path: &Path, all: &BTreeSet<&PathBuf>) -> bool {
+    let there = |path: PathBuf| all.contains(&path);
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    match extension {
+        "qdstrm" => ["nsys-rep", "qdrep", "sqlite"].iter().any(|other| there(path.with_extension(other))),
+        "nsys-rep" | "qdrep" => there(path.with_extension("sqlite")),
+        "gz" | "zst" => there(path.with_extension("")),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_what_is_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for name in ["ranks", "old/run-1/rehearsal", "old/run-1/nsys"] {
+            std::fs::create_dir_all(at(name)).unwrap();
+        }
+        let trace = "{\"traceEvents\": []}";
+        for (name, text) in [
+            ("ranks/0.json", trace),
+            ("ranks/0.json.gz", "a copy"),
+            ("ranks/1.json", trace),
+            ("a.nsys-rep", "NVR\0"),
+            ("b.nsys-rep", "NVR\0"),
+            ("b.sqlite", "SQLite format 3\0"),
+            ("c.ncu-rep", "NVR\0"),
+            ("d.csv", "\"ID\",\"Process ID\"\n"),
+            ("notes.txt", "text"),
+            ("old/run-1/run.json", "{}"),
+            ("old/run-1/nsys/run.sqlite", "SQLite format 3\0"),
+            ("old/run-1/rehearsal/1.rft", "RFTRACE1"),
+        ] {
+            std::fs::write(at(name), text).unwrap();
+        }
+        let gathered = gather(&[folder.path().to_owned()]);
+        let paths = |given: &[Given]| given.iter().map(|given| given.path.clone()).collect::<Vec<_>>();
+        assert_eq!(
+            paths(&gathered.traced),
+            ["old/run-1", "a.nsys-rep", "b.sqlite", "ranks/0.json", "ranks/1.json"].map(at)
+        );
+        assert_eq!(paths(&gathered.counted), ["c.ncu-rep", "d.csv"].map(at));
+        assert!(gathered.traced.iter().all(|given| !given.named));
+        let note = format!("1 file in `{}` left out: no trace, no report", folder.path().display());
+        assert_eq!(gathered.notes, [note]);
+    }
+}

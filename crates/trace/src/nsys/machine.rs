@@ -1,0 +1,61 @@
+//! What an export says of the machine it was recorded on.
+
+use super::tables::{self, text_of};
+use crate::sqlite::Database;
+
+/// Rows of `TARGET_INFO_SYSTEM_ENV` that say something to people, and what they are called.
+const FACTS: [(&str, &str); 6] = [
+    ("Hostname", "host"),
+    ("CpuDescription", "processor"),
+    ("CpuCores", "cores"),
+    ("OsDescription", "system"),
+    ("NvDriverVersion", "driver"),
+    ("CudaDriverVersion", "CUDA driver"),
+];
+
+/// Names and values, in the order of [`FACTS`], then the GPUs.
+pub(super) fn machine(database: &Database) -> Vec<(String, String)> {
+    let mut found: [Option<String>; FACTS.len()] = Default::default();
+    tables::each(database, "TARGET_INFO_SYSTEM_ENV", &["name", "value"], |row| {
+        let name = text_of(row, 0).unwrap_or_default();
+        if let Some(at) = FACTS.iter().position(|(fact, _)| *fact == name) {
+            found[at] = found[at].take().or_else(|| text_of(row, 1).filter(|value| !value.is_empty()));
+        }
+    });
+    let mut machine: Vec<(String, String)> = FACTS
+        .iter()
+        .zip(found)
+        .filter_map(|((fact, called), value)| {
+            let value = value?;
+            let value = if *fact == "CudaDriverVersion" { cuda_version(&value) } else { value };
+            Some(((*called).to_owned(), value))
+        })
+        .collect();
+    tables::each(database, "TARGET_INFO_GPU", &["id", "name", "totalMemory", "smCount"], |row| {
+        let Some(name) = text_of(row, 1) else { return };
+        let memory = row.integer(2).filter(|bytes| *bytes > 0);
+        let memory = memory.map(|bytes| format!(", {:.1} GiB", bytes as f64 / f64::from(1 << 30)));
+        let sms = row.integer(3).filter(|count| *count > 0).map(|count| format!(", {count} SMs"));
+        let value = format!("{name}{}{}", memory.unwrap_or_default(), sms.unwrap_or_default());
+        machine.push((format!("GPU {}", row.integer(0).unwrap_or(0)), value));
+    });
+    machine
+}
+
+/// 12040 → 12.4
+fn cuda_version(number: &str) -> String {
+    match number.parse::<u32>() {
+        Ok(version) if version >= 1000 => format!("{}.{}", version / 1000, version % 1000 / 10),
+        _ => number.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions() {
+        assert_eq!(["12040", "11080", "12.4"].map(cuda_version), ["12.4", "11.8", "12.4"]);
+    }
+}
