@@ -32,7 +32,7 @@ cargo xtask fuzz [--seconds N] [TARGET ...]
     Runs every fuzz target (or those named) for N seconds each, 60 by default, and
     prints executions and coverage. What breaks a parser is left in
     target/fuzz/TARGET/faults.
-cargo xtask generate nsys KERNELS FILE
+cargo xtask generate nsys KERNELS FILE [--regions REGIONS]
 cargo xtask generate kineto BYTES FILE
 cargo xtask generate ncu-rep KERNELS FILE
     Writes a made-up trace or report of that size.
@@ -74,7 +74,11 @@ fn dispatch(words: &[&str]) -> Result<ExitCode> {
         }
         ["fuzz", rest @ ..] => fuzz::main(rest),
         ["generate", "nsys", kernels, path] => {
-            generate::write_nsys(path.as_ref(), kernels.parse()?)?;
+            generate::write_nsys(path.as_ref(), kernels.parse()?, None)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        ["generate", "nsys", kernels, path, "--regions", regions] => {
+            generate::write_nsys(path.as_ref(), kernels.parse()?, Some(regions.parse()?))?;
             Ok(ExitCode::SUCCESS)
         }
         ["generate", "kineto", bytes, path] => {

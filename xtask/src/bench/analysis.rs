@@ -25,7 +25,7 @@ pub(super) fn rows(program: &Path, folder: &Path) -> Result<Vec<Row>> {
     for kernels in [100_000, 1_000_000, 10_000_000] {
         eprintln!("analyze, {kernels} kernels ...");
         let file = folder.join("made-up.sqlite");
-        write_nsys(&file, kernels)?;
+        write_nsys(&file, kernels, None)?;
         let ours = analyze(program, &file, 3)?;
         if kernels == 1_000_000 {
             rows.extend(against_nsys(&ours, &file)?);
