@@ -103,6 +103,16 @@ impl Findings {
         told.chain(self.more_kernels.map(|more| more.total_ns)).fold(0, i64::saturating_add)
     }
 
+    /// Operators, with those that are left out.
+    pub fn operator_count(&self) -> u64 {
+        self.operators.len() as u64 + self.more_operators.map_or(0, |more| more.operators)
+    }
+
+    /// Kernels that differ in name, or as they are put together, with those that are left out.
+    pub fn kernel_count(&self) -> u64 {
+        self.kernels.len() as u64 + self.more_kernels.map_or(0, |more| more.rows)
+    }
+
     /// Rows of regions, with those that are left out.
     pub fn region_count(&self) -> u64 {
         self.regions.len() as u64 + self.more_regions.iter().map(|more| more.regions).sum::<u64>()

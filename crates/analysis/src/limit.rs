@@ -13,7 +13,7 @@ pub struct Limit {
 
 impl Default for Limit {
     fn default() -> Self {
-        Self { rows: 10_000, text_bytes: 8 << 20 }
+        Self { rows: 5_000, text_bytes: 8 << 20 }
     }
 }
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use analysis::{Counted, CountedLaunch, CounterRegions, Headline, MetricRow};
 
+use crate::printable::printable;
 use crate::table::Align::{Left, Right};
-use crate::table::{printable, shortened, table};
+use crate::table::{shortened, table};
 use crate::units::{count, duration};
 
 const WIDEST_NAME: usize = 56;

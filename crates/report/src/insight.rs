@@ -2,8 +2,9 @@
 
 use analysis::{BoundKind, Confidence, Joined, Recommendation, RooflinePoint, hardest};
 
+use crate::printable::printable;
 use crate::table::Align::{Left, Right};
-use crate::table::{printable, shortened, table};
+use crate::table::{shortened, table};
 use crate::units::{duration, percent};
 
 const WIDEST_NAME: usize = 48;

@@ -6,9 +6,10 @@ use std::collections::HashSet;
 use analysis::{Findings, GpuRegion, IdleRow, Stage};
 
 use crate::page::{Page, StepLine};
+use crate::printable::printable;
 use crate::stakeholder::limit;
 use crate::table::Align::{Left, Right};
-use crate::table::{printable, shortened, table};
+use crate::table::{shortened, table};
 use crate::units::{duration, percent};
 
 const WIDEST: usize = 100;

@@ -1,10 +1,11 @@
 //! What `analyze` prints: the answer first, then the tables it comes from.
 
-use analysis::{Findings, IdleRow, Place, Shape};
+use analysis::{Findings, IdleRow, MoreRegions, MoreRows, Place, Shape};
 
+use crate::printable::printable;
 use crate::table::Align::{Left, Right};
-use crate::table::{printable, shortened, table};
-use crate::units::{bytes, duration, percent};
+use crate::table::{shortened, table};
+use crate::units::{bytes, count, duration, percent};
 
 const WIDEST_NAME: usize = 56;
 /// So many names in a sentence.
@@ -12,7 +13,7 @@ const MOST_NAMED: usize = 8;
 
 /// Every table, its first `top` rows.
 pub fn terminal(findings: &Findings, top: usize) -> String {
-    let mut text = format!("{}, {}\n", findings.source, duration(findings.span_ns as f64));
+    let mut text = format!("{}, {}\n", printable(&findings.source), duration(findings.span_ns as f64));
     for diagnostic in &findings.diagnostics {
         let kind = if diagnostic.lost { "lost" } else { "note" };
         text.push_str(&format!("{kind}: {}\n", printable(&diagnostic.text)));
@@ -21,7 +22,7 @@ pub fn terminal(findings: &Findings, top: usize) -> String {
     regions(&mut text, findings, top);
     kernels(&mut text, findings, top);
     graphs(&mut text, findings);
-    stages(&mut text, findings);
+    stages(&mut text, findings, top);
     operators(&mut text, findings, top);
     copies(&mut text, findings);
     calls(&mut text, findings, top);
@@ -33,11 +34,17 @@ pub fn terminal(findings: &Findings, top: usize) -> String {
     text
 }
 
-fn section(text: &mut String, title: &str, body: &str, shown: usize, all: usize) {
+fn section(text: &mut String, title: &str, body: &str, shown: usize, all: u64) {
     text.push_str(&format!("\n{title}\n{body}"));
-    if all > shown {
-        text.push_str(&format!("and {} more\n", all - shown));
+    let more = all.saturating_sub(shown as u64);
+    if more > 0 {
+        text.push_str(&format!("and {more} more\n"));
     }
+}
+
+/// Rows that a table has, with those that the findings leave out.
+fn all_rows(told: usize, more: Option<MoreRows>) -> u64 {
+    told as u64 + more.map_or(0, |more| more.rows)
 }
 
 fn where_the_time_goes(text: &mut String, findings: &Findings, top: usize) {
@@ -48,7 +55,7 @@ fn where_the_time_goes(text: &mut String, findings: &Findings, top: usize) {
     let (mut shown, mut regions): (Vec<&IdleRow>, Vec<&IdleRow>) =
         findings.idle.iter().partition(|row| row.region.is_none());
     regions.sort_by_key(|row| std::cmp::Reverse(row.busy_ns.saturating_add(row.idle_ns)));
-    let all = shown.len() + regions.len();
+    let all = (shown.len() + regions.len()) as u64 + findings.more_idle;
     shown.extend(regions.into_iter().take(top));
     let rows: Vec<Vec<String>> = shown
         .iter()
@@ -133,7 +140,8 @@ fn regions(text: &mut String, findings: &Findings, top: usize) {
         ("own", Right),
         ("GPU busy", Right),
     ]);
-    section(text, "regions", &table(&columns, &rows), rows.len(), findings.regions.len());
+    section(text, "regions", &table(&columns, &rows), rows.len(), findings.region_count());
+    findings.more_regions.iter().for_each(|more| text.push_str(&format!("{}\n", left_out(more))));
     let has_kernels = !findings.kernels.is_empty();
     let idle: Vec<&str> = findings
         .regions
@@ -148,8 +156,22 @@ fn regions(text: &mut String, findings: &Findings, top: usize) {
             String::new()
         };
         let named = idle[..idle.len().min(MOST_NAMED)].join(", ");
-        text.push_str(&format!("note: no GPU work was started in {named}{more}\n"));
+        text.push_str(&format!("note: no GPU work was started in {}{more}\n", printable(&named)));
     }
+}
+
+/// `note: 3 regions with the least time are not told one by one: …`
+fn left_out(more: &MoreRegions) -> String {
+    let (regions, are) = if more.regions == 1 { ("region", "is") } else { ("regions", "are") };
+    let domain =
+        if more.domain.is_empty() { String::new() } else { format!(" of {}", printable(&more.domain)) };
+    format!(
+        "note: {} {} {regions}{domain} {are} left out: {} on the host and {} of kernels in all",
+        count(more.regions),
+        more.kind,
+        duration(more.wall_ns as f64),
+        duration(more.gpu_ns as f64)
+    )
 }
 
 fn graphs(text: &mut String, findings: &Findings) {
@@ -195,7 +217,13 @@ fn kernels(text: &mut String, findings: &Findings, top: usize) {
         columns.push(("grid x block", Left));
     }
     columns.extend([("family", Left), ("kernel", Left)]);
-    section(text, "kernels", &table(&columns, &rows), rows.len(), findings.kernels.len());
+    section(
+        text,
+        "kernels",
+        &table(&columns, &rows),
+        rows.len(),
+        all_rows(findings.kernels.len(), findings.more_kernels),
+    );
 }
 
 /// `(64,1,1) x (256,1,1)`
@@ -209,14 +237,14 @@ fn process_of(process: Option<u32>, findings: &Findings) -> Option<String> {
     findings.scope.by_process.then(|| process.map(|process| process.to_string()).unwrap_or_default())
 }
 
-fn stages(text: &mut String, findings: &Findings) {
-    let rows: Vec<Vec<String>> = findings
+fn stages(text: &mut String, findings: &Findings, top: usize) {
+    let mut rows: Vec<Vec<String>> = findings
         .stages
         .iter()
         .filter_map(|stage| {
             let times = stage.times?;
             let steady = stage.steady.unwrap_or(times);
-            let mut cells = vec![stage.region.clone()];
+            let mut cells = vec![shortened(&stage.region, WIDEST_NAME)];
             cells.extend(process_of(stage.process, findings));
             cells.extend([
                 times.count.to_string(),
@@ -233,6 +261,8 @@ fn stages(text: &mut String, findings: &Findings) {
     if rows.is_empty() {
         return;
     }
+    let all = all_rows(rows.len(), findings.more_stages);
+    rows.truncate(top);
     let mut columns = vec![("stage", Left)];
     columns.extend(findings.scope.by_process.then_some(("process", Right)));
     columns.extend([
@@ -244,7 +274,7 @@ fn stages(text: &mut String, findings: &Findings) {
         ("p95", Right),
         ("tokens/s", Right),
     ]);
-    section(text, "stages, host time", &table(&columns, &rows), rows.len(), rows.len());
+    section(text, "stages, host time", &table(&columns, &rows), rows.len(), all);
 }
 
 fn operators(text: &mut String, findings: &Findings, top: usize) {
@@ -277,7 +307,7 @@ fn operators(text: &mut String, findings: &Findings, top: usize) {
         ("device self", Right),
         ("device total", Right),
     ]);
-    section(text, "operators", &table(&columns, &rows), rows.len(), findings.operators.len());
+    section(text, "operators", &table(&columns, &rows), rows.len(), findings.operator_count());
 }
 
 fn copies(text: &mut String, findings: &Findings) {
@@ -300,7 +330,7 @@ fn copies(text: &mut String, findings: &Findings) {
         .collect();
     let columns =
         [("copies", Left), ("calls", Right), ("bytes", Right), ("total", Right), ("bandwidth", Right)];
-    section(text, "copies and fills", &table(&columns, &rows), rows.len(), rows.len());
+    section(text, "copies and fills", &table(&columns, &rows), rows.len(), rows.len() as u64);
 }
 
 fn calls(text: &mut String, findings: &Findings, top: usize) {
@@ -322,7 +352,13 @@ fn calls(text: &mut String, findings: &Findings, top: usize) {
         })
         .collect();
     let columns = [("call", Left), ("calls", Right), ("total", Right), ("mean", Right), ("share", Right)];
-    section(text, "calls", &table(&columns, &rows), rows.len(), findings.api.len());
+    section(
+        text,
+        "calls",
+        &table(&columns, &rows),
+        rows.len(),
+        all_rows(findings.api.len(), findings.more_api),
+    );
 }
 
 fn unattributed(text: &mut String, findings: &Findings) {

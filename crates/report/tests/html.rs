@@ -197,6 +197,11 @@ fn too_many_regions() {
     assert!((5_000..5_200).contains(&rows), "{rows}");
     assert_eq!(data["tables"]["tree"]["name"].as_array().unwrap().len() as u64, rows);
     let note = data["tables"]["regions"]["notes"][0].as_str().unwrap();
-    assert!(note.contains("regions with the most time") && note.contains("more are in"), "{note}");
+    assert!(
+        note.contains("regions with the most time")
+            && note.contains("more, with")
+            && note.contains("`regions.csv`"),
+        "{note}"
+    );
     assert!(html.len() < 3_000_000, "{}", html.len());
 }

@@ -24,4 +24,4 @@ pub use events::{Event, Observer};
 pub use exit::Exit;
 pub use locate::NoTool;
 pub use quote::shell_word;
-pub use rehearsal::Inventory;
+pub use rehearsal::{Inventory, InventoryDocument};

@@ -1,20 +1,23 @@
 //! `rangefinder analyze`
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use analysis::{
-    CounterRegions, Families, Findings, Grouping, Insight, KernelPatterns, Options, Scope, analyse,
-    counter_regions, insight,
+    CounterRegions, Families, Findings, Grouping, Insight, Joined, KernelPatterns, Options, Recommendation,
+    RooflinePoint, Scope, analyse, counter_regions, insight,
 };
 use anyhow::{Context, Result, anyhow};
 use counters::Report;
-use report::Page;
+use report::{AsIs, Page, write_json};
 use run::Exit;
 use run::gates::{gate_of_run, keep_gated};
-use serde_json::{Value, json};
+use run::rundir::{Readers, write_whole};
+use serde::Serialize;
+use serde_json::Value;
 use trace::Trace;
 
-use super::print;
+use super::{print, print_json};
 use crate::cli::{AnalyzeArguments, GroupBy, ScopeOf};
 
 /// Of the document that holds counters alone.
@@ -42,8 +45,7 @@ pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
         written.with_context(|| format!("`{}` cannot be written", folder.display()))?;
     }
     if arguments.json {
-        let document = document(findings.as_ref(), counters.as_ref(), &insight)?;
-        print(&format!("{}\n", serde_json::to_string_pretty(&document)?))?;
+        print_json(&Document::of(findings.as_ref(), counters.as_ref(), &insight))?;
         return Ok(Exit::Complete);
     }
     let mut screens = Vec::new();
@@ -147,21 +149,45 @@ fn keep_within(trace: &mut Trace, files: &[PathBuf], named: Option<&str>) -> Res
 }
 
 /// The findings, with the counters beside them, or the counters alone.
-fn document(findings: Option<&Findings>, counters: Option<&Counters>, insight: &Insight) -> Result<Value> {
-    let mut document = match findings {
-        Some(findings) => serde_json::to_value(findings)?,
-        None => json!({"schema": SCHEMA}),
-    };
-    document["recommendations"] = serde_json::to_value(&insight.recommendations)?;
-    if let Some(Counters { report, regions }) = counters {
-        document["joined"] = serde_json::to_value(&insight.joined)?;
-        document["roofline"] = serde_json::to_value(&insight.roofline)?;
-        document["counters"] = serde_json::to_value(counters::rows(report))?;
-        document["counter_session"] = serde_json::to_value(&report.session)?;
-        document["counter_regions"] = report::counter_regions_json(regions);
-        document["counter_notes"] = serde_json::to_value(&report.notes)?;
+#[derive(Serialize)]
+struct Document<'f> {
+    /// The findings have one of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema: Option<u32>,
+    #[serde(flatten)]
+    findings: Option<&'f Findings>,
+    recommendations: &'f [Recommendation],
+    #[serde(flatten)]
+    counted: Option<CountedDocument<'f>>,
+}
+
+#[derive(Serialize)]
+struct CountedDocument<'f> {
+    joined: &'f Option<Joined>,
+    roofline: &'f [RooflinePoint],
+    counters: counters::Rows<'f>,
+    counter_session: &'f counters::Session,
+    counter_regions: Value,
+    counter_notes: &'f [String],
+}
+
+impl<'f> Document<'f> {
+    fn of(findings: Option<&'f Findings>, counters: Option<&'f Counters>, insight: &'f Insight) -> Self {
+        let counted = |Counters { report, regions }: &'f Counters| CountedDocument {
+            joined: &insight.joined,
+            roofline: &insight.roofline,
+            counters: counters::Rows(report),
+            counter_session: &report.session,
+            counter_regions: report::counter_regions_json(regions),
+            counter_notes: &report.notes,
+        };
+        Self {
+            schema: findings.is_none().then_some(SCHEMA),
+            findings,
+            recommendations: &insight.recommendations,
+            counted: counters.map(counted),
+        }
     }
-    Ok(document)
 }
 
 /// The same files, but for those that nsys has to export first.
@@ -202,6 +228,7 @@ fn options(arguments: &AnalyzeArguments) -> Result<Options> {
         families: Families::with(&own).map_err(|text| anyhow!(text))?,
         stages: arguments.stage.clone(),
         tokens: tokens(&arguments.tokens)?,
+        ..Options::default()
     })
 }
 
@@ -226,19 +253,22 @@ fn write(
     insight: &Insight,
 ) -> Result<()> {
     std::fs::create_dir_all(folder)?;
-    let document = serde_json::to_string_pretty(&document(findings, counters, insight)?)?;
-    std::fs::write(folder.join("analysis.json"), document)?;
+    let whole = |name: &str, write: &dyn Fn(&mut dyn Write) -> io::Result<()>| {
+        write_whole(&folder.join(name), Readers::Usual, write)
+    };
+    let text = |name: &str, text: &str| whole(name, &|out| out.write_all(text.as_bytes()));
+    let document = Document::of(findings, counters, insight);
+    whole("analysis.json", &|out| write_json(&document, &AsIs, out))?;
     if let Some(findings) = findings {
-        std::fs::write(folder.join("kernels.md"), report::kernels_markdown(findings))?;
-        std::fs::write(folder.join("operators.md"), report::operators_markdown(findings))?;
+        text("kernels.md", &report::kernels_markdown(findings))?;
+        text("operators.md", &report::operators_markdown(findings))?;
     }
     if let Some(counters) = counters {
-        std::fs::write(folder.join("counters.csv"), report::counters_csv(&counters.report))?;
+        whole("counters.csv", &|out| report::write_counters_csv(&counters.report, out))?;
         report::write_counter_regions(&folder.join("counter-regions"), &counters.regions)?;
     }
     if let Some(trace) = trace {
-        let file = std::fs::File::create(folder.join("trace.perfetto"))?;
-        report::write_perfetto(trace, std::io::BufWriter::new(file))?;
+        whole("trace.perfetto", &|out| report::write_perfetto(trace, out).map(drop))?;
     }
     let names = files.iter().filter_map(|file| file.file_name()).map(|name| name.to_string_lossy());
     let page = Page {
@@ -254,9 +284,9 @@ fn write(
         commands: &[],
         warnings: &[],
     };
-    std::fs::write(folder.join("report.html"), report::html(&page))?;
-    for (name, text) in report::csv_tables(&page) {
-        std::fs::write(folder.join(name), text)?;
+    text("report.html", &report::html(&page))?;
+    for table in report::csv_tables(&page) {
+        whole(table.name, &|out| table.write(out))?;
     }
     Ok(())
 }

@@ -4,9 +4,11 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use report::{Strings, write_json};
 use serde::Serialize;
 
 use super::manifest::MANIFEST;
+use super::whole::{Readers, write_whole};
 use crate::secrets::Redactor;
 
 /// Given up when the disk is full, so that what is known can still be written.
@@ -75,15 +77,12 @@ impl Files {
         Ok(path)
     }
 
-    /// Secrets are masked in every string of the document.
-    pub fn json<T: Serialize>(&self, relative: &str, document: &T) -> Result<(), WriteError> {
-        let path = self.path(relative);
-        let other = |error: serde_json::Error| WriteError::Other { path: path.clone(), source: error.into() };
-        let mut document = serde_json::to_value(document).map_err(other)?;
-        self.redactor.document(&mut document);
-        let mut text = serde_json::to_string_pretty(&document).map_err(other)?;
-        text.push('\n');
-        self.write(relative, text.as_bytes())
+    /// Secrets are masked in every string of the document, which is written as it is made.
+    pub fn json<T: Serialize + ?Sized>(&self, relative: &str, document: &T) -> Result<(), WriteError> {
+        self.unmasked(relative, |out| {
+            write_json(document, &Masked(&self.redactor), out)?;
+            out.write_all(b"\n")
+        })
     }
 
     /// The manifest masks its own free text: its names and states must stay readable.
@@ -104,24 +103,79 @@ impl Files {
         self.write(relative, text.as_bytes())
     }
 
-    /// All or nothing: a reader sees the old file or the new one.
-    fn write(&self, relative: &str, bytes: &[u8]) -> Result<(), WriteError> {
+    /// Text that is written as it is made. Secrets are masked line by line.
+    pub fn lines(
+        &self,
+        relative: &str,
+        write: impl Fn(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), WriteError> {
+        self.unmasked(relative, |out| {
+            let mut lines = MaskedLines { redactor: &self.redactor, out, line: Vec::new() };
+            write(&mut lines)?;
+            lines.finish()
+        })
+    }
+
+    /// What is written as it is made and has nothing to mask.
+    pub fn unmasked(
+        &self,
+        relative: &str,
+        write: impl Fn(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), WriteError> {
         let path = self.path(relative);
-        match replace(&path, bytes) {
+        match write_whole(&path, Readers::Owner, &write) {
             Err(error) if is_full(&error) => {
                 self.release_reserve();
-                replace(&path, bytes)
+                write_whole(&path, Readers::Owner, &write)
             }
             result => result,
         }
         .map_err(|error| WriteError::new(&path, error))
     }
+
+    fn write(&self, relative: &str, bytes: &[u8]) -> Result<(), WriteError> {
+        self.unmasked(relative, |out| out.write_all(bytes))
+    }
 }
 
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".writing-").tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+/// Strings of a document: whole values under secret names, else what is secret inside them.
+struct Masked<'a>(&'a Redactor);
+
+impl Strings for Masked<'_> {
+    fn value(&self, field: Option<&str>, text: String) -> String {
+        match field {
+            Some(name) => self.0.named(name, &text),
+            None => self.0.text(&text),
+        }
+    }
+}
+
+struct MaskedLines<'a> {
+    redactor: &'a Redactor,
+    out: &'a mut dyn Write,
+    line: Vec<u8>,
+}
+
+impl MaskedLines<'_> {
+    fn finish(&mut self) -> io::Result<()> {
+        let line = std::mem::take(&mut self.line);
+        self.out.write_all(self.redactor.text(&String::from_utf8_lossy(&line)).as_bytes())
+    }
+}
+
+impl Write for MaskedLines<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut rest = bytes;
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(&rest[..=end]);
+            self.finish()?;
+            rest = &rest[end + 1..];
+        }
+        self.line.extend_from_slice(rest);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }

@@ -1,6 +1,6 @@
 //! Step 7: what the timeline says.
 
-use analysis::{Findings, Options, Overhead, analyse, insight, rates};
+use analysis::{Findings, Limit, Options, Overhead, analyse, insight, rates};
 use nsight::verdict::Outcome;
 
 use super::begin::RunError;
@@ -113,13 +113,14 @@ fn overhead_of(run: &Run, source: &str) -> Result<(Vec<Overhead>, Option<String>
     }
     let regions = analysis::overhead(&inventory.regions, &analysis::regions(captured));
     let unsteady = analysis::unsteady(&regions);
-    rows.extend(regions);
+    // The longest come first.
+    rows.extend(regions.into_iter().take(Limit::default().rows));
     Ok((rows, unsteady))
 }
 
 /// The busiest device and what it waits for, or what there is instead.
 fn summary(findings: &Findings) -> String {
-    let kernels: u64 = findings.kernels.iter().map(|row| row.statistics.calls).sum();
+    let kernels = findings.kernel_calls();
     let busiest = findings
         .idle
         .iter()
@@ -137,6 +138,6 @@ fn summary(findings: &Findings) -> String {
                 waits.unwrap_or_default()
             )
         }
-        None => format!("{} regions, no kernels", findings.regions.len()),
+        None => format!("{} regions, no kernels", findings.region_count()),
     }
 }

@@ -9,7 +9,9 @@ use super::pass::{Order, carry_out};
 use crate::config::Enable;
 use crate::process::{Finished, Reason, SuperviseError};
 use crate::provenance::Gpus;
-use crate::rehearsal::{Inventory, locate_cupti, place_tracer, read_and_trim, tracer_variables};
+use crate::rehearsal::{
+    Inventory, InventoryDocument, locate_cupti, place_tracer, read_and_trim, tracer_variables,
+};
 use crate::rundir::WriteError;
 use crate::workload::tmpdir;
 
@@ -160,7 +162,7 @@ fn read_traces(run: &mut Run, pass: &str, context: &mut Context<'_>) -> Result<O
             for diagnostic in inventory.trace.diagnostics.iter().filter(|diagnostic| diagnostic.lost) {
                 run.warn(diagnostic.text.clone(), context);
             }
-            run.files.json(&format!("{pass}/ranges.json"), &inventory.to_json())?;
+            run.files.json(&format!("{pass}/ranges.json"), &InventoryDocument(&inventory))?;
             Ok(Some(inventory))
         }
         Err(error) => {

@@ -305,7 +305,7 @@ fn another_way_may_help(verdict: &Verdict) -> bool {
 
 /// What can be read without ncu: every metric, and the regions.
 fn keep(run: &Run, report: Report) -> Result<Counted, RunError> {
-    run.files.text("ncu/raw.csv", &report::counters_csv(&report))?;
+    run.files.lines("ncu/raw.csv", |out| report::write_counters_csv(&report, out))?;
     let regions = by_region(run, &report);
     let folder = run.files.folder("ncu/regions")?;
     report::write_counter_regions(&folder, &regions)
