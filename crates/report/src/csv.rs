@@ -4,17 +4,19 @@
 
 use std::io::{self, Write};
 
-use analysis::{Families, GpuRegion, KernelRow, MoreRows, every_idle_row, every_region};
+use analysis::{Families, GpuRegion, IdleRow, KernelRow, MoreRows, Overlap, every_idle_row, every_region};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::page::Page;
 use crate::printable::printable;
 
+type Writer<'p> = Box<dyn Fn(&mut dyn Write) -> io::Result<()> + 'p>;
+
 /// A table that has rows.
 pub struct CsvTable<'p> {
     pub name: &'static str,
-    write: Box<dyn Fn(&mut dyn Write) -> io::Result<()> + 'p>,
+    write: Writer<'p>,
 }
 
 impl std::fmt::Debug for CsvTable<'_> {
@@ -32,7 +34,7 @@ impl CsvTable<'_> {
 /// Every table of a run that has rows.
 pub fn csv_tables<'p>(page: &'p Page<'_>) -> Vec<CsvTable<'p>> {
     let mut tables = Vec::new();
-    let mut add = |name, has_rows: bool, write: Box<dyn Fn(&mut dyn Write) -> io::Result<()> + 'p>| {
+    let mut add = |name, has_rows: bool, write: Writer<'p>| {
         if has_rows {
             tables.push(CsvTable { name, write });
         }
@@ -114,8 +116,8 @@ impl Cell {
 
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let text = match self {
-            Self::Text(text) => harmless(text),
-            Self::Plain(text) => text.clone(),
+            Self::Text(text) => &harmless(text),
+            Self::Plain(text) => text,
         };
         match text.contains([',', '"', '\n', '\r']) {
             true => write!(out, "\"{}\"", text.replace('"', "\"\"")),
@@ -334,21 +336,75 @@ fn region_cells(row: &GpuRegion) -> [Cell; 20] {
     ]
 }
 
-/// The same of idle time. Rows of devices have every column.
+const IDLE_COLUMNS: [&str; 23] = [
+    "device",
+    "device_name",
+    "region",
+    "busy_ns",
+    "idle_ns",
+    "busy_share",
+    "causes.host_ns",
+    "causes.sync_ns",
+    "causes.copy_ns",
+    "causes.launch_ns",
+    "causes.true_gap_ns",
+    "causes.unknown_ns",
+    "cause_shares",
+    "queue_delay_mean_ns",
+    "queue_delay_max_ns",
+    "launch_ahead_mean",
+    "launch_ahead_max",
+    "concurrency",
+    "overlap.copy_ns",
+    "overlap.copy_beside_kernels_ns",
+    "overlap.communication_ns",
+    "overlap.communication_beside_kernels_ns",
+    "in_ranges_ns",
+];
+
+/// The same of idle time.
 fn idle(page: &Page<'_>, out: &mut dyn Write) -> io::Result<()> {
     let Some(findings) = page.findings else { return Ok(()) };
+    heading(&IDLE_COLUMNS, out)?;
     let Some(trace) = page.trace.filter(|_| findings.more_idle > 0) else {
-        return rows(&findings.idle, &None, out);
+        return findings.idle.iter().try_for_each(|row| line(&idle_cells(row), out));
     };
-    let columns = Columns::of(&findings.idle);
-    heading(&columns.0.iter().map(String::as_str).collect::<Vec<_>>(), out)?;
     let devices = findings.idle.iter().filter(|row| row.region.is_none());
-    devices.clone().try_for_each(|row| columns.write(row, out))?;
+    devices.clone().try_for_each(|row| line(&idle_cells(row), out))?;
     // Which kernels communicate tells of devices alone.
     every_idle_row(trace, &Families::default(), |row| match row.region {
-        Some(_) => columns.write(&row, out),
+        Some(_) => line(&idle_cells(&row), out),
         None => Ok(()),
     })
+}
+
+fn idle_cells(row: &IdleRow) -> Vec<Cell> {
+    let overlap = |of: fn(&Overlap) -> i64| Cell::optional(row.overlap.as_ref().map(of));
+    let shares: Vec<String> =
+        row.cause_shares.iter().map(|(cause, share)| format!("[\"{cause}\",{share:?}]")).collect();
+    let mut cells = vec![
+        Cell::number(row.device),
+        Cell::text(row.device_name.as_deref().unwrap_or_default()),
+        Cell::text(row.region.as_deref().unwrap_or_default()),
+        Cell::number(row.busy_ns),
+        Cell::number(row.idle_ns),
+        Cell::float(row.busy_share),
+    ];
+    cells.extend(row.causes.times().map(Cell::number));
+    cells.extend([
+        Cell::Plain(format!("[{}]", shares.join(","))),
+        Cell::float(row.queue_delay_mean_ns.round()),
+        Cell::number(row.queue_delay_max_ns),
+        Cell::float(row.launch_ahead_mean),
+        Cell::number(row.launch_ahead_max),
+        Cell::optional(row.concurrency.filter(|number| number.is_finite())),
+        overlap(|overlap| overlap.copy_ns),
+        overlap(|overlap| overlap.copy_beside_kernels_ns),
+        overlap(|overlap| overlap.communication_ns),
+        overlap(|overlap| overlap.communication_beside_kernels_ns),
+        Cell::optional(row.in_ranges_ns),
+    ]);
+    cells
 }
 
 #[cfg(test)]

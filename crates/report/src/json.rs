@@ -35,6 +35,20 @@ pub fn write_json(
     Ok(document.serialize(&mut Serializer::with_formatter(out, formatter))?)
 }
 
+/// On one line, as safe as [`write_json`].
+pub fn json_line(document: &impl Serialize) -> String {
+    let line = serde_json::to_string(document).unwrap_or_default();
+    let mut safe = String::with_capacity(line.len());
+    for c in line.chars() {
+        // They are in strings, if anywhere.
+        match is_hostile(c) {
+            true => safe.push_str(&format!("\\u{:04x}", u32::from(c))),
+            false => safe.push(c),
+        }
+    }
+    safe
+}
+
 /// The inside of a string.
 fn write_text(text: &str, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
     let mut done = 0;
@@ -173,6 +187,11 @@ mod tests {
         let text = written(&document, &AsIs);
         assert!(text.contains("\\u001b[2J\\u009b31m\\u007f\\u202e") && text.contains("\\u009ba"), "{text}");
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap_or_default(), document);
+    }
+
+    #[test]
+    fn one_line() {
+        assert_eq!(json_line(&json!({"a": "\u{9b}\n"})), "{\"a\":\"\\u009b\\n\"}");
     }
 
     #[test]

@@ -26,7 +26,7 @@ pub use counters_terminal::counters_terminal;
 pub use csv::{CsvTable, csv_tables};
 pub use html::html;
 pub use insight::{bounds_text, recommendations_text, roofline_text};
-pub use json::{AsIs, Strings, write_json};
+pub use json::{AsIs, Strings, json_line, write_json};
 pub use markdown::{cell, kernels_markdown, operators_markdown, sentence};
 pub use page::{Page, StepLine, VerdictLine};
 pub use perfetto::{PerfettoSummary, write_perfetto};

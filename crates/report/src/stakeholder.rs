@@ -2,7 +2,7 @@
 
 use crate::markdown::{cell, sentence};
 use crate::page::Page;
-use crate::units::{bytes, count, duration, operations, percent};
+use crate::units::{bytes, count, duration, fixed, operations, percent};
 
 /// Rows of each table.
 const TOP: usize = 10;
@@ -97,7 +97,7 @@ fn stages(text: &mut String, page: &Page<'_>) {
             time(stage.first_ns),
             time(stage.steady.map(|times| times.mean_ns)),
             time(stage.steady.map(|times| times.p95_ns)),
-            stage.tokens_per_second.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.1}")),
+            stage.tokens_per_second.map_or_else(|| "-".to_owned(), |rate| fixed(rate, 1)),
         ));
     }
     let all = findings.stages.len() as u64 + findings.more_stages.map_or(0, |more| more.rows);
@@ -199,12 +199,12 @@ fn overhead(text: &mut String, page: &Page<'_>) {
     text.push_str("| region | instances | rehearsed | profiled | ratio |\n|---|---:|---:|---:|---:|\n");
     for row in page.insight.overhead.iter().take(TOP) {
         text.push_str(&format!(
-            "| {} | {} | {} | {} | {:.2} |\n",
+            "| {} | {} | {} | {} | {} |\n",
             cell(&row.region),
             row.instances,
             duration(row.rehearsed_ns as f64),
             duration(row.profiled_ns as f64),
-            row.ratio,
+            fixed(row.ratio, 2),
         ));
     }
     text.push_str(
@@ -254,12 +254,12 @@ fn recommendations(text: &mut String, page: &Page<'_>) {
     text.push_str("| | what | at stake | at most | do |\n|---:|---|---:|---:|---|\n");
     for (at, advice) in page.insight.recommendations.iter().enumerate() {
         text.push_str(&format!(
-            "| {} | {} | {} of {} | {:.2}x | {} |\n",
+            "| {} | {} | {} of {} | {}x | {} |\n",
             at + 1,
             sentence(&advice.title),
             percent(advice.share),
             advice.of.as_str(),
-            advice.gain,
+            fixed(advice.gain, 2),
             sentence(&advice.advice)
         ));
     }

@@ -5,7 +5,7 @@ use analysis::{Findings, IdleRow, MoreRegions, MoreRows, Place, Shape};
 use crate::printable::printable;
 use crate::table::Align::{Left, Right};
 use crate::table::{shortened, table};
-use crate::units::{bytes, count, duration, percent};
+use crate::units::{bytes, count, duration, fixed, percent};
 
 const WIDEST_NAME: usize = 56;
 /// So many names in a sentence.
@@ -67,8 +67,8 @@ fn where_the_time_goes(text: &mut String, findings: &Findings, top: usize) {
                 percent(row.busy_share),
                 causes(row),
                 duration(row.queue_delay_mean_ns),
-                format!("{:.1}", row.launch_ahead_mean),
-                row.concurrency.map(|number| format!("{number:.2}")).unwrap_or_default(),
+                fixed(row.launch_ahead_mean, 1),
+                row.concurrency.map(|number| fixed(number, 2)).unwrap_or_default(),
             ]
         })
         .collect();
@@ -253,7 +253,7 @@ fn stages(text: &mut String, findings: &Findings, top: usize) {
                 duration(steady.std_ns as f64),
                 duration(steady.p50_ns as f64),
                 duration(steady.p95_ns as f64),
-                stage.tokens_per_second.map(|rate| format!("{rate:.1}")).unwrap_or_default(),
+                stage.tokens_per_second.map(|rate| fixed(rate, 1)).unwrap_or_default(),
             ]);
             Some(cells)
         })

@@ -9,28 +9,35 @@ use analysis::{
 };
 use anyhow::{Context, Result, anyhow};
 use counters::Report;
-use report::{AsIs, Page, write_json};
+use report::{AsIs, Page, printable_lines, write_json};
 use run::Exit;
 use run::gates::{gate_of_run, keep_gated};
-use run::rundir::{Readers, write_whole};
+use run::process::{Signals, interruptible};
+use run::rundir::{Readers, Scratch, write_whole};
 use serde::Serialize;
 use serde_json::Value;
 use trace::Trace;
 
-use super::{print, print_json};
+use super::{print, print_json, say};
 use crate::cli::{AnalyzeArguments, GroupBy, ScopeOf};
 
 /// Of the document that holds counters alone.
 const SCHEMA: u32 = 1;
 
 pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
+    // Before any thread is started: threads inherit the signal mask.
+    let signals = Signals::listen().context("signals cannot be received")?;
+    interruptible(&signals, || analyzed(&arguments), || say("interrupted"))
+}
+
+fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
     let (counted, traced) = sorted(&arguments.files);
     let reports: Vec<Report> = counted.iter().map(|file| counters::open(file)).collect::<Result<_, _>>()?;
     let counters = Report::joined(reports);
-    let counters = counters.map(|report| Counters::of(report, &arguments)).transpose()?;
+    let counters = counters.map(|report| Counters::of(report, arguments)).transpose()?;
     let traced = match traced.as_slice() {
         [] => None,
-        traced => match findings(traced, &arguments) {
+        traced => match findings(traced, arguments) {
             // A run may have counters and no timeline.
             Err(error) if counters.is_some() && is_without_trace(&error) => None,
             found => Some(found?),
@@ -113,8 +120,7 @@ fn sorted(files: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
 }
 
 fn findings(files: &[PathBuf], arguments: &AnalyzeArguments) -> Result<(Trace, Findings)> {
-    let folder =
-        tempfile::Builder::new().prefix("rangefinder-").tempdir().context("no place for an export")?;
+    let folder = Scratch::new().context("no place for an export")?;
     let files = exported(files, folder.path())?;
     let mut trace = trace::open(&files)?;
     drop(folder);
@@ -256,7 +262,7 @@ fn write(
     let whole = |name: &str, write: &dyn Fn(&mut dyn Write) -> io::Result<()>| {
         write_whole(&folder.join(name), Readers::Usual, write)
     };
-    let text = |name: &str, text: &str| whole(name, &|out| out.write_all(text.as_bytes()));
+    let text = |name: &str, text: &str| whole(name, &|out| out.write_all(printable_lines(text).as_bytes()));
     let document = Document::of(findings, counters, insight);
     whole("analysis.json", &|out| write_json(&document, &AsIs, out))?;
     if let Some(findings) = findings {

@@ -41,6 +41,16 @@ pub(crate) fn print(text: &str) -> Result<()> {
     write_out(|out| out.write_all(printable_lines(text).as_bytes()))
 }
 
+/// The same of a document that was made to be printed.
+pub(crate) fn print_as_is(text: &str) -> Result<()> {
+    write_out(|out| out.write_all(text.as_bytes()))
+}
+
+/// Says something on stderr. Nobody is there to hear when that is closed.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "{}", printable_lines(text));
+}
+
 /// Writes a document to stdout, as it is made.
 pub(crate) fn print_json(document: &(impl Serialize + ?Sized)) -> Result<()> {
     write_out(|out| {

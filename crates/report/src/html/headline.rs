@@ -4,7 +4,7 @@ use analysis::{Causes, Findings, IdleRow};
 
 use super::escape;
 use crate::page::Page;
-use crate::units::{count, duration, percent};
+use crate::units::{count, duration, fixed, percent};
 
 /// Busy time, then that of each of [`Causes::NAMES`].
 pub(super) type Stack = [i64; 7];
@@ -79,7 +79,7 @@ fn of(findings: &Findings, page: &Page<'_>) -> Vec<Headline> {
     let rates = findings.stages.iter().filter_map(|stage| Some((stage, stage.tokens_per_second?)));
     all.extend(rates.take(MOST_STAGES).map(|(stage, rate)| Headline {
         label: "Tokens a second",
-        value: format!("{rate:.1}"),
+        value: fixed(rate, 1),
         of: stage.region.clone(),
     }));
     for row in page.insight.efficiency.iter().take(MOST_STAGES) {

@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use report::{Strings, write_json};
+use report::{Strings, printable_lines, write_json};
 use serde::Serialize;
 
 use super::manifest::MANIFEST;
@@ -93,9 +93,9 @@ impl Files {
         self.write(MANIFEST, format!("{text}\n").as_bytes())
     }
 
-    /// Secrets are masked in the text.
+    /// Secrets are masked in the text, and nothing in it is a command to a terminal.
     pub fn text(&self, relative: &str, text: &str) -> Result<(), WriteError> {
-        self.write(relative, self.redactor.text(text).as_bytes())
+        self.write(relative, printable_lines(&self.redactor.text(text)).as_bytes())
     }
 
     /// Text in which nothing is left to mask.

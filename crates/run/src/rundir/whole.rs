@@ -1,4 +1,5 @@
-//! Files that are whole or not there: written beside their place and then put into it.
+//! Files that are whole or not there: written beside their place and then put into it. And folders that are there
+//! only for a while.
 
 use std::collections::BTreeSet;
 use std::fs::Permissions;
@@ -44,13 +45,33 @@ pub fn write_whole(
     Ok(())
 }
 
-/// Removes what is half written, right before the end of the process.
+/// Removes what is half written or there only for a while, right before the end of the process.
 pub fn remove_unfinished() {
     for path in unfinished().iter() {
-        let _ = std::fs::remove_file(path);
+        let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
     }
 }
 
+/// A folder of our own for files that nobody is to keep. It goes with this.
+#[derive(Debug)]
+pub struct Scratch {
+    folder: tempfile::TempDir,
+    _listed: Listed,
+}
+
+impl Scratch {
+    pub fn new() -> io::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("rangefinder-").tempdir()?;
+        let listed = Listed::add(folder.path());
+        Ok(Self { folder, _listed: listed })
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+#[derive(Debug)]
 struct Listed(PathBuf);
 
 impl Listed {

@@ -139,8 +139,7 @@ mod tests {
             rows: Rows::Activities,
             events: (0..events).collect(),
         };
-        let mut raw =
-            vec![("a".to_owned(), (0..400).map(track).collect()), ("b".to_owned(), vec![track(7); 1])];
+        let mut raw = vec![("a".to_owned(), (0..400).map(track).collect()), ("b".to_owned(), vec![track(7)])];
         assert_eq!(leave_out(&mut raw), None);
         raw.push(("c".to_owned(), (0..300).map(|_| track(1)).collect()));
         let note = leave_out(&mut raw).unwrap_or_default();
