@@ -24,10 +24,11 @@ cargo xtask gpu-test [SECTION ...]
     Python with PyTorch and transformers. No test of `cargo xtask test` needs a GPU.
 cargo xtask tools
     Only fetches these tools, into target/tools.
-cargo xtask bench [counters | reports]
+cargo xtask bench [counters | reports | bounds]
     Measures the release build, as ratios against other programs in the same
     run, and prints the table of docs/benchmarks.md. `counters` is reading
-    reports of ncu alone, `reports` is from 1 million kernels to every file.
+    reports of ncu alone, `reports` is from 1 million kernels to every file,
+    `bounds` is memory and sizes against the number of regions.
 cargo xtask fuzz [--seconds N] [TARGET ...]
     Runs every fuzz target (or those named) for N seconds each, 60 by default, and
     prints executions and coverage. What breaks a parser is left in
@@ -69,6 +70,7 @@ fn dispatch(words: &[&str]) -> Result<ExitCode> {
         ["bench"] => bench::main(bench::Section::All),
         ["bench", "counters"] => bench::main(bench::Section::Counters),
         ["bench", "reports"] => bench::main(bench::Section::Reports),
+        ["bench", "bounds"] => bench::main(bench::Section::Bounds),
         ["measure", command @ ..] => {
             Ok(if bench::measure_main(command)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use trace::{ActivityKind, Trace};
 
-use crate::attribute::attribute;
+use crate::attribute::{Attribution, attribute};
 use crate::families::Families;
 use crate::gpu_regions::{GpuRegion, MoreRegions, RegionTable};
 use crate::idle::{IdleRow, IdleTable};
@@ -172,12 +172,24 @@ pub fn analyse(trace: &Trace, options: &Options) -> Findings {
         more_idle: idle.more(&told),
         unattributed: regions.unattributed(&attribution),
         graphs: trace.activities.kind.iter().filter(|kind| **kind == ActivityKind::Graph).count() as u64,
-        diagnostics: trace
-            .diagnostics
-            .iter()
-            .map(|diagnostic| DiagnosticRow { text: diagnostic.text.clone(), lost: diagnostic.lost })
-            .collect(),
+        diagnostics: diagnostics(trace, &attribution),
     }
+}
+
+/// What the reader found, and what we cannot tell.
+fn diagnostics(trace: &Trace, attribution: &Attribution) -> Vec<DiagnosticRow> {
+    let read = trace.diagnostics.iter();
+    let mut rows: Vec<DiagnosticRow> = read
+        .map(|diagnostic| DiagnosticRow { text: diagnostic.text.clone(), lost: diagnostic.lost })
+        .collect();
+    if attribution.left_out > 0 {
+        let text = format!(
+            "there are too many NVTX domains to say what each made the devices do: {} with few ranges are left out",
+            attribution.left_out
+        );
+        rows.push(DiagnosticRow { text, lost: false });
+    }
+    rows
 }
 
 /// Every region, also those that a table leaves out, one after another.

@@ -14,9 +14,9 @@ const REPORTS: [&str; 3] = ["gpukernsum", "kernexecsum", "nvtxkernsum"];
 const GIGABYTE: u64 = 1_000_000_000;
 
 /// How long a command took, and its largest resident size.
-struct Measured {
-    seconds: f64,
-    megabytes: f64,
+pub(super) struct Measured {
+    pub(super) seconds: f64,
+    pub(super) megabytes: f64,
 }
 
 pub(super) fn rows(program: &Path, folder: &Path) -> Result<Vec<Row>> {
@@ -130,7 +130,7 @@ fn analyze(program: &Path, file: &Path, times: usize) -> Result<Measured> {
 
 /// Runs a command below a process of our own, which has no other child: what is said
 /// of its children is said of this one.
-fn measure(command: &[String], variables: &[(&str, &str)]) -> Result<Measured> {
+pub(super) fn measure(command: &[String], variables: &[(&str, &str)]) -> Result<Measured> {
     let output = Command::new(std::env::current_exe()?)
         .arg("measure")
         .args(command)
