@@ -158,6 +158,7 @@ impl Serialize for Payload {
     }
 }
 
+/// What is no finite number is none.
 fn float<S: Serializer>(value: f64, serializer: S) -> Result<S::Ok, S::Error> {
-    if value.is_finite() { serializer.serialize_f64(value) } else { serializer.collect_str(&value) }
+    Some(value).filter(|value| value.is_finite()).serialize(serializer)
 }

@@ -19,7 +19,7 @@ fn unfinished(folder: &Path) -> Vec<String> {
 fn analyze() {
     let sandbox = Sandbox::new();
     let name = |number: u64| format!("step {}", number % 10_000);
-    kineto::write(&sandbox.path("many.json"), 150_000, name, |_| "k".to_owned()).unwrap();
+    kineto::write(&sandbox.path("many.json"), 60_000, name, |_| "k".to_owned()).unwrap();
     // Reading, then writing the longest of the files, then those behind it.
     for (number, (trigger, with)) in
         [(None, SIGINT), (None, SIGTERM), (Some("analysis.json"), SIGINT), (Some("trace.perfetto"), SIGTERM)]
