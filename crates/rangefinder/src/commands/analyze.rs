@@ -271,7 +271,8 @@ fn write(
     }
     if let Some(counters) = counters {
         whole("counters.csv", &|out| report::write_counters_csv(&counters.report, out))?;
-        report::write_counter_regions(&folder.join("counter-regions"), &counters.regions)?;
+        let bytes = |path: &Path, bytes: &[u8]| write_whole(path, Readers::Usual, |out| out.write_all(bytes));
+        report::write_counter_regions(&folder.join("counter-regions"), &counters.regions, bytes)?;
     }
     if let Some(trace) = trace {
         whole("trace.perfetto", &|out| report::write_perfetto(trace, out).map(drop))?;
