@@ -15,6 +15,13 @@ fn unfinished(folder: &Path) -> Vec<String> {
     names.filter(|name| name.starts_with(".writing-")).collect()
 }
 
+/// Whether a process blocks SIGINT, or ignores it.
+fn has_interrupts(pid: u32, mask: &str) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix(mask)).unwrap_or_default().trim();
+    u64::from_str_radix(mask, 16).is_ok_and(|mask| mask & (1 << (SIGINT as u32 - 1)) != 0)
+}
+
 #[test]
 fn analyze() {
     let sandbox = Sandbox::new();
@@ -29,15 +36,9 @@ fn analyze() {
         let out = format!("out{number}");
         let mut live = Live::start(&mut sandbox.rangefinder(&["analyze", "--out", &out, "many.json"]));
         let pid = live.child.id();
-        let is_listening = || {
-            let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-            let blocked =
-                status.lines().find_map(|line| line.strip_prefix("SigBlk:")).unwrap_or_default().trim();
-            u64::from_str_radix(blocked, 16).is_ok_and(|mask| mask & (1 << (SIGINT as u32 - 1)) != 0)
-        };
         let folder = sandbox.path(&out);
         match trigger {
-            None => eventually("it is at work", is_listening),
+            None => eventually("it is at work", || has_interrupts(pid, "SigBlk:")),
             Some(file) => eventually(file, || folder.join(file).exists()),
         }
         signal(pid, with);
@@ -90,6 +91,8 @@ fn ignored_signals_stay_ignored() {
     kineto::write(&sandbox.path("few.json"), 2_000, |_| "a".to_owned(), |_| "k".to_owned()).unwrap();
     let command = sandbox.rangefinder(&["analyze", "--out", "out", "few.json"]);
     let mut live = Live::start(&mut ignoring_interrupts(&command));
-    signal(live.child.id(), SIGINT);
+    let pid = live.child.id();
+    eventually("it ignores interrupts", || has_interrupts(pid, "SigIgn:"));
+    signal(pid, SIGINT);
     assert_eq!(live.wait(), 0);
 }
