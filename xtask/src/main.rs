@@ -24,15 +24,16 @@ cargo xtask gpu-test [SECTION ...]
     Python with PyTorch and transformers. No test of `cargo xtask test` needs a GPU.
 cargo xtask tools
     Only fetches these tools, into target/tools.
-cargo xtask bench [counters | reports]
+cargo xtask bench [counters | reports | bounds]
     Measures the release build, as ratios against other programs in the same
     run, and prints the table of docs/benchmarks.md. `counters` is reading
-    reports of ncu alone, `reports` is from 1 million kernels to every file.
+    reports of ncu alone, `reports` is from 1 million kernels to every file,
+    `bounds` is memory and sizes against the number of regions.
 cargo xtask fuzz [--seconds N] [TARGET ...]
     Runs every fuzz target (or those named) for N seconds each, 60 by default, and
     prints executions and coverage. What breaks a parser is left in
     target/fuzz/TARGET/faults.
-cargo xtask generate nsys KERNELS FILE
+cargo xtask generate nsys KERNELS FILE [--regions REGIONS]
 cargo xtask generate kineto BYTES FILE
 cargo xtask generate ncu-rep KERNELS FILE
     Writes a made-up trace or report of that size.
@@ -69,12 +70,17 @@ fn dispatch(words: &[&str]) -> Result<ExitCode> {
         ["bench"] => bench::main(bench::Section::All),
         ["bench", "counters"] => bench::main(bench::Section::Counters),
         ["bench", "reports"] => bench::main(bench::Section::Reports),
+        ["bench", "bounds"] => bench::main(bench::Section::Bounds),
         ["measure", command @ ..] => {
             Ok(if bench::measure_main(command)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         ["fuzz", rest @ ..] => fuzz::main(rest),
         ["generate", "nsys", kernels, path] => {
-            generate::write_nsys(path.as_ref(), kernels.parse()?)?;
+            generate::write_nsys(path.as_ref(), kernels.parse()?, None)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        ["generate", "nsys", kernels, path, "--regions", regions] => {
+            generate::write_nsys(path.as_ref(), kernels.parse()?, Some(regions.parse()?))?;
             Ok(ExitCode::SUCCESS)
         }
         ["generate", "kineto", bytes, path] => {

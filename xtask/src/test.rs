@@ -61,7 +61,7 @@ pub fn main(allow_missing: bool, extra: &[&str]) -> Result<ExitCode> {
 fn generate() -> Result<()> {
     let folder = tools_folder().join("generated");
     fs_err::create_dir_all(&folder)?;
-    write_nsys(&folder.join("nsys.sqlite"), 20_000)
+    write_nsys(&folder.join("nsys.sqlite"), 20_000, None)
 }
 
 fn check(what: &str, arguments: &[&str]) -> Result<bool> {

@@ -14,6 +14,12 @@ use trace::{NONE, StringId, Trace};
 use crate::sweep::innermost;
 use crate::tree::Tree;
 
+/// Numbers that all planes together may have: one for each call and activity, in each domain. A program has a few
+/// domains; a file may claim thousands.
+const MOST_NUMBERS: usize = 1 << 28;
+/// However long the trace is.
+const FEWEST_DOMAINS: usize = 8;
+
 /// Where each activity belongs.
 #[derive(Debug)]
 pub struct Attribution {
@@ -21,6 +27,8 @@ pub struct Attribution {
     pub call: Vec<u32>,
     /// One for each domain that has push/pop ranges.
     pub planes: Vec<Plane>,
+    /// Domains with ranges that have none: there are too many.
+    pub left_out: usize,
     /// The regions of the trace.
     pub tree: Tree,
 }
@@ -44,21 +52,51 @@ pub(crate) fn attribute_by(trace: &Trace, calls: &[(StringId, Vec<u32>)]) -> Att
         let range = call.iter().map(|call| of_call.get(*call as usize).copied().unwrap_or(NONE)).collect();
         Plane { domain: *domain, range }
     };
-    let planes = calls.iter().map(plane).collect();
-    Attribution { call, planes, tree: Tree::of(trace) }
+    let planes: Vec<Plane> = calls.iter().map(plane).collect();
+    let left_out = domains(trace).len() - planes.len();
+    Attribution { call, planes, left_out, tree: Tree::of(trace) }
+}
+
+/// Domains that have push/pop ranges, and how many, in the order of first appearance.
+fn domains(trace: &Trace) -> Vec<(StringId, usize)> {
+    let (mut domains, mut places): (Vec<(StringId, usize)>, HashMap<StringId, usize>) = Default::default();
+    let push_pop =
+        trace.ranges.domain.iter().zip(&trace.ranges.kind).filter(|(_, kind)| **kind == Kind::PushPop);
+    let mut last = None;
+    for (domain, _) in push_pop {
+        let place = match last {
+            Some((same, place)) if same == *domain => place,
+            _ => *places.entry(*domain).or_insert_with(|| {
+                domains.push((*domain, 0));
+                domains.len() - 1
+            }),
+        };
+        last = Some((*domain, place));
+        domains[place].1 += 1;
+    }
+    domains
+}
+
+/// Those whose ranges are looked at: all, unless there are too many. Then those with the most ranges.
+fn looked_at(trace: &Trace, most_numbers: usize) -> Vec<StringId> {
+    let domains = domains(trace);
+    let most = most_numbers / (trace.calls.len() + trace.activities.len()).max(1);
+    let mut order: Vec<usize> = (0..domains.len()).collect();
+    order.sort_by_key(|at| std::cmp::Reverse(domains[*at].1));
+    order.truncate(most.max(FEWEST_DOMAINS));
+    order.sort_unstable();
+    order.into_iter().map(|at| domains[at].0).collect()
 }
 
 /// For each domain that has push/pop ranges, by call: the innermost one it was made in.
 pub(crate) fn ranges_of_calls(trace: &Trace) -> Vec<(StringId, Vec<u32>)> {
     let threads = by_thread(trace);
-    let (mut domains, mut known) = (Vec::new(), HashSet::new());
+    let domains = looked_at(trace, MOST_NUMBERS);
+    let is_looked_at: HashSet<StringId> = domains.iter().copied().collect();
     let mut ranges: HashMap<(u32, StringId), Vec<u32>> = HashMap::new();
-    for range in 0..trace.ranges.len() {
-        if trace.ranges.kind[range] == Kind::PushPop {
-            let domain = trace.ranges.domain[range];
-            if known.insert(domain) {
-                domains.push(domain);
-            }
+    for range in (0..trace.ranges.len()).filter(|range| trace.ranges.kind[*range] == Kind::PushPop) {
+        let domain = trace.ranges.domain[range];
+        if is_looked_at.contains(&domain) {
             ranges.entry((trace.ranges.thread[range], domain)).or_default().push(range as u32);
         }
     }
@@ -151,4 +189,30 @@ pub(crate) fn by_thread(trace: &Trace) -> Vec<Vec<u32>> {
         }
     }
     threads
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::{Call, Range};
+
+    #[test]
+    fn domains_without_end() {
+        let mut trace = Trace::default();
+        let domains: Vec<StringId> =
+            (0..20).map(|number| trace.strings.intern(&format!("D{number}"))).collect();
+        for domain in domains.iter().chain(&domains[12..]) {
+            trace.ranges.push(Range { domain: *domain, ..Range::default() });
+        }
+        assert_eq!(looked_at(&trace, 40), domains);
+        (0..4).for_each(|_| {
+            trace.calls.push(Call { begin: 0, end: 1, thread: 0, name: domains[0], correlation: 1 });
+        });
+        assert_eq!(
+            looked_at(&trace, 40),
+            [&domains[..2], &domains[12..]].concat(),
+            "ten of them, those with most first"
+        );
+        assert_eq!(looked_at(&trace, 0), &domains[12..]);
+    }
 }

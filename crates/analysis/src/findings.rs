@@ -3,12 +3,13 @@
 use serde::Serialize;
 use trace::{ActivityKind, Trace};
 
-use crate::attribute::attribute;
+use crate::attribute::{Attribution, attribute};
 use crate::families::Families;
-use crate::gpu_regions::{GpuRegion, gpu_regions};
-use crate::idle::{IdleRow, idle};
+use crate::gpu_regions::{GpuRegion, MoreRegions, RegionTable};
+use crate::idle::{IdleRow, IdleTable};
 use crate::kernels::{Grouping, KernelRow, kernels};
-use crate::operators::{OperatorRow, operators};
+use crate::limit::{Limit, MoreRows};
+use crate::operators::{MoreOperators, OperatorRow, operators};
 use crate::origin::{Origin, RecordingRow, recordings};
 use crate::scope::Scope;
 use crate::stages::{Stage, stages};
@@ -27,6 +28,8 @@ pub struct Options {
     pub stages: Vec<String>,
     /// Tokens of each instance of a stage, where the ranges do not say it.
     pub tokens: Vec<(String, f64)>,
+    /// Of each table.
+    pub limit: Limit,
 }
 
 #[derive(Debug, Serialize)]
@@ -43,13 +46,26 @@ pub struct Findings {
     pub processes: Vec<ProcessRow>,
     pub devices: Vec<DeviceRow>,
     pub kernels: Vec<KernelRow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more_kernels: Option<MoreRows>,
     pub regions: Vec<GpuRegion>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub more_regions: Vec<MoreRegions>,
     pub stages: Vec<Stage>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more_stages: Option<MoreRows>,
     pub operators: Vec<OperatorRow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more_operators: Option<MoreOperators>,
     pub memcpy: Vec<TransferRow>,
     pub synchronisation: Synchronisation,
     pub api: Vec<ApiRow>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub more_api: Option<MoreRows>,
     pub idle: Vec<IdleRow>,
+    /// Rows of regions that are left out.
+    #[serde(skip_serializing_if = "is_none")]
+    pub more_idle: u64,
     pub unattributed: Unattributed,
     /// CUDA graphs that were recorded as a whole, not kernel by kernel.
     pub graphs: u64,
@@ -80,21 +96,60 @@ pub struct DiagnosticRow {
     pub times: u64,
 }
 
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Findings {
+    /// Kernels that ran, whether their names are told or not.
+    pub fn kernel_calls(&self) -> u64 {
+        let told = self.kernels.iter().map(|row| row.statistics.calls);
+        told.chain(self.more_kernels.map(|more| more.calls)).sum()
+    }
+
+    /// The time of all of them.
+    pub fn kernel_ns(&self) -> i64 {
+        let told = self.kernels.iter().map(|row| row.statistics.total_ns);
+        told.chain(self.more_kernels.map(|more| more.total_ns)).fold(0, i64::saturating_add)
+    }
+
+    /// Operators, with those that are left out.
+    pub fn operator_count(&self) -> u64 {
+        self.operators.len() as u64 + self.more_operators.map_or(0, |more| more.operators)
+    }
+
+    /// Kernels that differ in name, or as they are put together, with those that are left out.
+    pub fn kernel_count(&self) -> u64 {
+        self.kernels.len() as u64 + self.more_kernels.map_or(0, |more| more.rows)
+    }
+
+    /// Rows of regions, with those that are left out.
+    pub fn region_count(&self) -> u64 {
+        self.regions.len() as u64 + self.more_regions.iter().map(|more| more.regions).sum::<u64>()
+    }
+}
+
 /// Everything there is to say.
 pub fn analyse(trace: &Trace, options: &Options) -> Findings {
     let attribution = attribute(trace);
     // Independent of each other, and of about the same size.
-    let ((kernels, api), (regions, idle)) = std::thread::scope(|scope| {
+    let ((kernels, api), mut regions, idle) = std::thread::scope(|scope| {
         let tables = scope.spawn(|| {
             let kernels = kernels(trace, options.scope, options.grouping, &options.families);
             (kernels, api(trace, options.scope))
         });
-        let regions = gpu_regions(trace, &attribution, options.scope);
-        let idle = idle(trace, &attribution, &options.families);
+        let regions = RegionTable::of(trace, &attribution, options.scope);
+        let idle = IdleTable::of(trace, &attribution, &options.families);
         let tables = tables.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        (tables, (regions, idle))
+        (tables, regions, idle)
     });
-    let (regions, unattributed) = regions;
+    regions.limit(options.limit, &idle.times());
+    let told = regions.kept_nodes();
+    let (stages, more_stages) = stages(trace, &attribution, options, &told);
+    let (operators, more_operators) = operators(trace, &attribution, options.scope, options.limit);
+    let (kernels, more_kernels) = limited_kernels(kernels, options.limit);
+    let synchronisation = synchronisation(trace, &api);
+    let (api, more_api) = limited_api(api, options.limit);
     Findings {
         schema: SCHEMA,
         source: trace.source.clone(),
@@ -119,23 +174,71 @@ pub fn analyse(trace: &Trace, options: &Options) -> Findings {
             })
             .collect(),
         kernels,
-        regions,
-        stages: stages(trace, &attribution, options.scope, &options.stages, &options.tokens),
-        operators: operators(trace, &attribution, options.scope),
+        more_kernels,
+        regions: regions.rows(&attribution),
+        more_regions: regions.more(),
+        stages,
+        more_stages,
+        operators,
+        more_operators,
         memcpy: transfers(trace, options.scope),
-        synchronisation: synchronisation(trace, &api),
+        synchronisation,
         api,
-        idle,
-        unattributed,
+        more_api,
+        idle: idle.rows(&told).collect(),
+        more_idle: idle.more(&told),
+        unattributed: regions.unattributed(&attribution),
         graphs: trace.activities.kind.iter().filter(|kind| **kind == ActivityKind::Graph).count() as u64,
-        diagnostics: trace
-            .told()
-            .iter()
-            .map(|told| DiagnosticRow {
-                text: told.to_string(),
-                lost: told.diagnostic.lost,
-                times: told.times,
-            })
-            .collect(),
+        diagnostics: diagnostics(trace, &attribution),
     }
+}
+
+/// What the reader found, and what we cannot tell.
+fn diagnostics(trace: &Trace, attribution: &Attribution) -> Vec<DiagnosticRow> {
+    let mut rows: Vec<DiagnosticRow> = trace
+        .told()
+        .iter()
+        .map(|told| DiagnosticRow { text: told.to_string(), lost: told.diagnostic.lost, times: told.times })
+        .collect();
+    if attribution.left_out > 0 {
+        let text = format!(
+            "there are too many NVTX domains to say what each made the devices do: {} with few ranges are left out",
+            attribution.left_out
+        );
+        rows.push(DiagnosticRow { text, lost: false, times: 1 });
+    }
+    rows
+}
+
+/// Every region, also those that a table leaves out, one after another.
+pub fn every_region(
+    trace: &Trace,
+    scope: Scope,
+    see: impl FnMut(GpuRegion) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let attribution = attribute(trace);
+    RegionTable::of(trace, &attribution, scope).each(see)
+}
+
+/// The same of [`idle`](crate::idle()).
+pub fn every_idle_row(
+    trace: &Trace,
+    families: &Families,
+    see: impl FnMut(IdleRow) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let attribution = attribute(trace);
+    let told = vec![true; attribution.tree.nodes.len()];
+    IdleTable::of(trace, &attribution, families).rows(&told).try_for_each(see)
+}
+
+fn limited_kernels(mut rows: Vec<KernelRow>, limit: Limit) -> (Vec<KernelRow>, Option<MoreRows>) {
+    let bytes =
+        |row: &KernelRow| row.name.len() + row.short_name.len() + row.mangled.as_ref().map_or(0, String::len);
+    let more = limit.cut(&mut rows, bytes);
+    (rows, MoreRows::of(more.iter().map(|row| (row.statistics.calls, row.statistics.total_ns))))
+}
+
+fn limited_api(mut rows: Vec<ApiRow>, limit: Limit) -> (Vec<ApiRow>, Option<MoreRows>) {
+    let more = limit.cut(&mut rows, |row| row.name.len());
+    (rows, MoreRows::of(more.iter().map(|row| (row.statistics.calls, row.statistics.total_ns))))
 }

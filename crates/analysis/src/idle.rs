@@ -13,17 +13,16 @@
 //!   the work waited for an event, another stream or another device.
 //! - nothing says which call it was: *unknown*.
 
-use std::collections::HashMap;
-
 use serde::Serialize;
-use trace::{ActivityKind, NONE, StringId, Trace};
+use trace::{ActivityKind, Device, NONE, Trace};
 
 use crate::attribute::Attribution;
 use crate::families::{COMMUNICATION, Families};
 use crate::origin::Origin;
+use crate::overlap::{Overlap, overlap};
 use crate::range_time::{times_of_ranges, within};
-use crate::summaries::{copies, synchronises};
 use crate::tree::Tree;
+use crate::waits::Waits;
 
 /// From kernel to kernel a device takes a microsecond or two; a queued one that takes
 /// longer than this waits for something.
@@ -69,17 +68,6 @@ impl IdleRow {
             Some(origin) => format!("GPU {} ({origin})", self.device),
         }
     }
-}
-
-/// Time in which two kinds of work ran at once on a device.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Overlap {
-    /// Copies and fills, and of that beside kernels.
-    pub copy_ns: i64,
-    pub copy_beside_kernels_ns: i64,
-    /// Communication, and of that beside other kernels.
-    pub communication_ns: i64,
-    pub communication_beside_kernels_ns: i64,
 }
 
 /// What idle time was spent on.
@@ -151,77 +139,126 @@ struct Sum {
 
 /// Every device in all, then each of its regions that had work on it.
 pub fn idle(trace: &Trace, attribution: &Attribution, families: &Families) -> Vec<IdleRow> {
-    let tree = &attribution.tree;
-    let mut rank = vec![0u32; tree.nodes.len()];
-    for (at, node) in tree.order(trace).into_iter().enumerate() {
-        rank[node as usize] = at as u32;
-    }
-    let waits = Waits::of(trace);
-    let mut by_device: Vec<Vec<u32>> = vec![Vec::new(); trace.devices.len()];
-    for (activity, device) in trace.activities.device.iter().enumerate() {
-        // Pages move while a kernel waits for them, or while the host has what it needs: either way
-        // they are no work that the program gave to the device.
-        if trace.activities.kind[activity] != ActivityKind::Migration {
-            by_device[usize::from(*device)].push(activity as u32);
+    let told = vec![true; attribution.tree.nodes.len()];
+    IdleTable::of(trace, attribution, families).rows(&told).collect()
+}
+
+/// The same in numbers: names are for the rows that are told.
+#[derive(Debug)]
+pub(crate) struct IdleTable<'t> {
+    trace: &'t Trace,
+    tree: &'t Tree,
+    devices: Vec<OfDevice>,
+}
+
+#[derive(Debug)]
+struct OfDevice {
+    all: Sum,
+    overlap: Overlap,
+    in_ranges_ns: i64,
+    /// In the order of the tree.
+    regions: Vec<(u32, Sum)>,
+}
+
+impl<'t> IdleTable<'t> {
+    pub(crate) fn of(trace: &'t Trace, attribution: &'t Attribution, families: &Families) -> Self {
+        let tree = &attribution.tree;
+        let mut rank = vec![0u32; tree.nodes.len()];
+        for (at, node) in tree.order(trace).into_iter().enumerate() {
+            rank[node as usize] = at as u32;
         }
-    }
-    let communicates: Vec<bool> = families
-        .indices_of_launches(trace)
-        .into_iter()
-        .map(|at| families.name(at) == COMMUNICATION)
-        .collect();
-    let in_ranges = times_of_ranges(trace, attribution);
-    let mut rows = Vec::new();
-    for (device, mut activities) in by_device.into_iter().enumerate() {
-        let begin = |activity: &u32| trace.activities.begin[*activity as usize];
-        if !activities.is_sorted_by_key(begin) {
-            activities.sort_by_key(begin);
+        let waits = Waits::of(trace);
+        let mut by_device: Vec<Vec<u32>> = vec![Vec::new(); trace.devices.len()];
+        for (activity, device) in trace.activities.device.iter().enumerate() {
+            // Pages move while a kernel waits for them, or while the host has what it needs: either
+            // way they are no work that the program gave to the device.
+            if trace.activities.kind[activity] != ActivityKind::Migration {
+                by_device[usize::from(*device)].push(activity as u32);
+            }
         }
-        let mut walk = Walk {
-            trace,
-            attribution,
-            tree,
-            waits: &waits,
-            all: Sum::default(),
-            regions: ByNode::new(tree.nodes.len(), trace.devices.len()),
-        };
-        walk.gaps(&activities);
-        walk.ahead(&activities);
-        let origin = Origin::of_device(trace, u16::try_from(device).unwrap_or(u16::MAX));
-        let device = &trace.devices[device];
-        let row = |region: Option<String>, sum: &Sum| {
-            let whole = sum.busy_ns.saturating_add(sum.causes.total());
-            IdleRow {
-                device: device.id,
-                origin,
-                device_name: device.name.clone(),
-                region,
-                busy_ns: sum.busy_ns,
-                idle_ns: sum.causes.total(),
-                busy_share: sum.busy_ns as f64 / whole.max(1) as f64,
-                causes: sum.causes,
-                cause_shares: sum.causes.shares(whole),
-                queue_delay_mean_ns: sum.delay_ns as f64 / sum.delays.max(1) as f64,
-                queue_delay_max_ns: sum.delay_max_ns,
-                launch_ahead_mean: sum.ahead as f64 / sum.starts.max(1) as f64,
-                launch_ahead_max: sum.ahead_max,
-                concurrency: (sum.kernel_ns > 0)
-                    .then(|| sum.kernel_ns as f64 / sum.kernel_busy_ns.max(1) as f64),
-                overlap: None,
-                in_ranges_ns: None,
+        let communicates: Vec<bool> = families
+            .indices_of_launches(trace)
+            .into_iter()
+            .map(|at| families.name(at) == COMMUNICATION)
+            .collect();
+        let in_ranges = times_of_ranges(trace, attribution);
+        let mut regions = ByNode::new(tree.nodes.len());
+        let of_device = |mut activities: Vec<u32>| {
+            let begin = |activity: &u32| trace.activities.begin[*activity as usize];
+            if !activities.is_sorted_by_key(begin) {
+                activities.sort_by_key(begin);
+            }
+            let mut walk =
+                Walk { trace, attribution, tree, waits: &waits, all: Sum::default(), regions: &mut regions };
+            walk.gaps(&activities);
+            walk.ahead(&activities);
+            let all = walk.all;
+            let span = activities.first().map(begin).zip(all.until);
+            let mut regions = regions.take();
+            regions.sort_unstable_by_key(|(node, _)| rank[*node as usize]);
+            OfDevice {
+                all,
+                overlap: overlap(trace, &activities, &communicates),
+                in_ranges_ns: span.map_or(0, |span| within(&in_ranges, span)),
+                regions,
             }
         };
-        let overlap = overlap(trace, &activities, &communicates);
-        let span = activities.first().map(begin).zip(walk.all.until);
-        let in_ranges_ns = Some(span.map_or(0, |span| within(&in_ranges, span)));
-        rows.push(IdleRow { overlap: Some(overlap), in_ranges_ns, ..row(None, &walk.all) });
-        let mut regions = walk.regions.used();
-        regions.sort_by_key(|(node, _)| rank[*node as usize]);
-        for (node, sum) in regions {
-            rows.push(row(Some(tree.path(trace, node).to_string()), &sum));
-        }
+        Self { trace, tree, devices: by_device.into_iter().map(of_device).collect() }
     }
-    rows
+
+    /// By region: the most time that a device was at it or waited in it.
+    pub(crate) fn times(&self) -> Vec<i64> {
+        let mut times = vec![0i64; self.tree.nodes.len()];
+        for (node, sum) in self.devices.iter().flat_map(|device| &device.regions) {
+            let time = &mut times[*node as usize];
+            *time = (*time).max(sum.busy_ns.saturating_add(sum.causes.total()));
+        }
+        times
+    }
+
+    /// Of all devices, and of those regions that are told.
+    pub(crate) fn rows<'a>(&'a self, told: &'a [bool]) -> impl Iterator<Item = IdleRow> + 'a {
+        (0u16..).zip(&self.devices).zip(&self.trace.devices).flat_map(move |((number, of), device)| {
+            let origin = Origin::of_device(self.trace, number);
+            let whole = IdleRow {
+                overlap: Some(of.overlap),
+                in_ranges_ns: Some(of.in_ranges_ns),
+                ..row(device, origin, None, &of.all)
+            };
+            let regions = of.regions.iter().filter(move |(node, _)| told[*node as usize]);
+            let path = |node: u32| Some(self.tree.path(self.trace, node).to_string());
+            std::iter::once(whole)
+                .chain(regions.map(move |(node, sum)| row(device, origin, path(*node), sum)))
+        })
+    }
+
+    /// How many rows are left out.
+    pub(crate) fn more(&self, told: &[bool]) -> u64 {
+        let regions = self.devices.iter().flat_map(|device| &device.regions);
+        regions.filter(|(node, _)| !told[*node as usize]).count() as u64
+    }
+}
+
+fn row(device: &Device, origin: Origin, region: Option<String>, sum: &Sum) -> IdleRow {
+    let whole = sum.busy_ns.saturating_add(sum.causes.total());
+    IdleRow {
+        device: device.id,
+        origin,
+        device_name: device.name.clone(),
+        region,
+        busy_ns: sum.busy_ns,
+        idle_ns: sum.causes.total(),
+        busy_share: sum.busy_ns as f64 / whole.max(1) as f64,
+        causes: sum.causes,
+        cause_shares: sum.causes.shares(whole),
+        queue_delay_mean_ns: sum.delay_ns as f64 / sum.delays.max(1) as f64,
+        queue_delay_max_ns: sum.delay_max_ns,
+        launch_ahead_mean: sum.ahead as f64 / sum.starts.max(1) as f64,
+        launch_ahead_max: sum.ahead_max,
+        concurrency: (sum.kernel_ns > 0).then(|| sum.kernel_ns as f64 / sum.kernel_busy_ns.max(1) as f64),
+        overlap: None,
+        in_ranges_ns: None,
+    }
 }
 
 struct Walk<'t> {
@@ -230,39 +267,35 @@ struct Walk<'t> {
     tree: &'t Tree,
     waits: &'t Waits,
     all: Sum,
-    regions: ByNode,
+    regions: &'t mut ByNode,
 }
 
-/// Sums of regions: in a plain table, unless there are too many devices for one each.
-enum ByNode {
-    Dense(Vec<Option<Sum>>),
-    Sparse(HashMap<u32, Sum>),
+/// Sums of those regions that had anything, of one device after another.
+struct ByNode {
+    /// By region: its place, or [`NONE`].
+    place: Vec<u32>,
+    sums: Vec<(u32, Sum)>,
 }
 
 impl ByNode {
-    fn new(nodes: usize, devices: usize) -> Self {
-        if nodes.saturating_mul(devices) <= 1 << 20 {
-            Self::Dense(vec![None; nodes])
-        } else {
-            Self::Sparse(HashMap::new())
-        }
+    fn new(nodes: usize) -> Self {
+        Self { place: vec![NONE; nodes], sums: Vec::new() }
     }
 
     fn sum(&mut self, node: u32) -> &mut Sum {
-        match self {
-            Self::Dense(sums) => sums[node as usize].get_or_insert_default(),
-            Self::Sparse(sums) => sums.entry(node).or_default(),
+        let place = &mut self.place[node as usize];
+        if *place == NONE {
+            *place = self.sums.len() as u32;
+            self.sums.push((node, Sum::default()));
         }
+        &mut self.sums[*place as usize].1
     }
 
-    /// Those that had anything.
-    fn used(self) -> Vec<(u32, Sum)> {
-        match self {
-            Self::Dense(sums) => {
-                sums.into_iter().enumerate().filter_map(|(node, sum)| Some((node as u32, sum?))).collect()
-            }
-            Self::Sparse(sums) => sums.into_iter().collect(),
-        }
+    /// Leaves nothing behind.
+    fn take(&mut self) -> Vec<(u32, Sum)> {
+        let sums = std::mem::take(&mut self.sums);
+        sums.iter().for_each(|(node, _)| self.place[*node as usize] = NONE);
+        sums
     }
 }
 
@@ -394,98 +427,4 @@ fn extend(until: &mut Option<i64>, begin: i64, end: i64) -> i64 {
     let fresh = end.saturating_sub(until.map_or(begin, |until| until.max(begin))).max(0);
     *until = Some(until.map_or(end, |until| until.max(end)));
     fresh
-}
-
-/// Walks every begin and end on a device and adds up what runs beside what.
-fn overlap(trace: &Trace, order: &[u32], communicates: &[bool]) -> Overlap {
-    let activities = &trace.activities;
-    let alone = |activity: &u32| {
-        let at = *activity as usize;
-        match activities.kind[at] {
-            ActivityKind::Copy | ActivityKind::Fill | ActivityKind::Migration => false,
-            ActivityKind::Kernel => !communicates[activities.detail[at] as usize],
-            ActivityKind::Graph => true,
-        }
-    };
-    if order.iter().all(alone) {
-        return Overlap::default();
-    }
-    // Copies, communication, other kernels.
-    let mut edges: Vec<(i64, i8, usize)> = Vec::with_capacity(order.len() * 2);
-    for activity in order {
-        let at = *activity as usize;
-        let kind = match activities.kind[at] {
-            ActivityKind::Copy | ActivityKind::Fill | ActivityKind::Migration => 0,
-            ActivityKind::Kernel if communicates[activities.detail[at] as usize] => 1,
-            ActivityKind::Kernel | ActivityKind::Graph => 2,
-        };
-        let (begin, end) = (activities.begin[at], activities.end[at].max(activities.begin[at]));
-        edges.extend([(begin, 1, kind), (end, -1, kind)]);
-    }
-    edges.sort_unstable();
-    let mut running = [0i64; 3];
-    let mut overlap = Overlap::default();
-    let mut before = edges.first().map_or(0, |edge| edge.0);
-    for (time, step, kind) in edges {
-        let length = time.saturating_sub(before);
-        let [copies, communication, kernels] = running.map(|count| count > 0);
-        for (counts, sum) in [
-            (copies, &mut overlap.copy_ns),
-            (copies && (communication || kernels), &mut overlap.copy_beside_kernels_ns),
-            (communication, &mut overlap.communication_ns),
-            (communication && kernels, &mut overlap.communication_beside_kernels_ns),
-        ] {
-            if counts {
-                *sum = sum.saturating_add(length);
-            }
-        }
-        running[kind] += i64::from(step);
-        before = time;
-    }
-    overlap
-}
-
-/// Calls that wait, by thread, in order of time.
-struct Waits {
-    threads: HashMap<u32, Vec<(i64, i64, bool)>>,
-}
-
-impl Waits {
-    fn of(trace: &Trace) -> Self {
-        let mut kinds: HashMap<StringId, (bool, bool)> = HashMap::new();
-        let mut threads: HashMap<u32, Vec<(i64, i64, bool)>> = HashMap::new();
-        for call in 0..trace.calls.len() {
-            let name = trace.calls.name[call];
-            let (syncs, copies) = *kinds.entry(name).or_insert_with(|| {
-                let name = trace.strings.text(name);
-                (synchronises(name), copies(name))
-            });
-            if syncs || copies {
-                let wait = (trace.calls.begin[call], trace.calls.end[call], syncs);
-                threads.entry(trace.calls.thread[call]).or_default().push(wait);
-            }
-        }
-        for waits in threads.values_mut() {
-            waits.sort_unstable();
-        }
-        Self { threads }
-    }
-
-    /// Time that a thread waited for the device, and for copies.
-    fn within(&self, thread: u32, from: i64, to: i64) -> (i64, i64) {
-        let (mut syncs, mut copies) = (0, 0);
-        let Some(waits) = self.threads.get(&thread) else { return (0, 0) };
-        // Calls of one thread do not overlap, so only the one before may reach in.
-        let first = waits.partition_point(|(begin, _, _)| *begin < from).saturating_sub(1);
-        let mut done = from;
-        for (begin, end, sync) in &waits[first..] {
-            if *begin >= to {
-                break;
-            }
-            let part = (*end).min(to).saturating_sub((*begin).max(done)).max(0);
-            done = done.max((*end).min(to));
-            *(if *sync { &mut syncs } else { &mut copies }) += part;
-        }
-        (syncs, copies)
-    }
 }

@@ -12,6 +12,7 @@ use serde::Serialize;
 use trace::{NONE, StringId, Trace};
 
 use crate::attribute::{Attribution, by_thread};
+use crate::limit::Limit;
 use crate::origin::Origin;
 use crate::scope::{Places, Scope, Split};
 use crate::sweep::innermost;
@@ -37,6 +38,16 @@ pub struct OperatorRow {
     pub regions: Vec<(String, i64)>,
 }
 
+/// Operators that the table leaves out, added up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct MoreOperators {
+    pub operators: u64,
+    pub calls: u64,
+    pub host_self_ns: i64,
+    pub device_self_ns: i64,
+    pub activities: u64,
+}
+
 /// So many kernels and regions of each.
 const MOST_LINKS: usize = 3;
 
@@ -57,10 +68,15 @@ struct Sum {
 type Key = (StringId, Split);
 
 /// By device time of their own, then by host time of their own.
-pub fn operators(trace: &Trace, attribution: &Attribution, scope: Scope) -> Vec<OperatorRow> {
+pub(crate) fn operators(
+    trace: &Trace,
+    attribution: &Attribution,
+    scope: Scope,
+    limit: Limit,
+) -> (Vec<OperatorRow>, Option<MoreOperators>) {
     let operators = &trace.operators;
     if operators.begin.is_empty() {
-        return Vec::new();
+        return (Vec::new(), None);
     }
     let parents = parents(trace);
     let running = running(trace);
@@ -138,7 +154,24 @@ pub fn operators(trace: &Trace, attribution: &Attribution, scope: Scope) -> Vec<
             .cmp(&(a.device_self_ns, a.host_self_ns))
             .then_with(|| (&a.name, a.origin, a.process).cmp(&(&b.name, b.origin, b.process)))
     });
-    rows
+    let links = |links: &[(String, i64)]| links.iter().map(|(name, _)| name.len()).sum::<usize>();
+    let more = limit.cut(&mut rows, |row| row.name.len() + links(&row.kernels) + links(&row.regions));
+    (rows, MoreOperators::of(&more))
+}
+
+impl MoreOperators {
+    /// None when there are none.
+    fn of(rows: &[OperatorRow]) -> Option<Self> {
+        let mut more = Self::default();
+        for row in rows {
+            more.operators += 1;
+            more.calls += row.calls;
+            more.host_self_ns = more.host_self_ns.saturating_add(row.host_self_ns);
+            more.device_self_ns = more.device_self_ns.saturating_add(row.device_self_ns);
+            more.activities += row.activities;
+        }
+        (more.operators > 0).then_some(more)
+    }
 }
 
 /// By operator: the time of each kernel that it started, and of each region it was in.
@@ -166,12 +199,18 @@ impl Links {
     }
 }
 
+/// By time, and those of one time by name. Only what may be among them is named: there may be very many.
 fn longest<Key: Copy>(times: Option<HashMap<Key, i64>>, name: impl Fn(Key) -> String) -> Vec<(String, i64)> {
-    let mut all: Vec<(String, i64)> =
-        times.into_iter().flatten().map(|(key, time)| (name(key), time)).collect();
-    all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    all.truncate(MOST_LINKS);
-    all
+    let mut top: Vec<(String, i64)> = Vec::with_capacity(MOST_LINKS + 1);
+    for (key, time) in times.into_iter().flatten() {
+        if top.len() == MOST_LINKS && top.last().is_some_and(|(_, least)| time < *least) {
+            continue;
+        }
+        top.push((name(key), time));
+        top.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        top.truncate(MOST_LINKS);
+    }
+    top
 }
 
 /// Who called it, and so on. No framework nests deeper than this.

@@ -6,9 +6,11 @@ use serde::Serialize;
 use trace::{OPEN, StringId, Trace};
 
 use crate::attribute::Attribution;
+use crate::findings::Options;
+use crate::limit::{MoreRows, Weight};
 use crate::origin::Origin;
 use crate::regions::{Times, is_library};
-use crate::scope::{Places, Scope, Split};
+use crate::scope::{Places, Split};
 use crate::tree::{Node, Tree};
 
 /// What a session of a language model is made of.
@@ -23,7 +25,7 @@ pub struct Stage {
     pub name: String,
     /// The first of its regions.
     pub region: String,
-    /// All of them: `decode 1 tokens` and `decode 2 tokens` are one stage.
+    /// All of them that tables have: `decode 1 tokens` and `decode 2 tokens` are one stage.
     #[serde(skip)]
     pub regions: Vec<String>,
     /// The one that all instances are of.
@@ -49,27 +51,30 @@ impl Stage {
     }
 }
 
-/// Regions called as one of `names`, or, where there are no names, those that a program is made
-/// of; `given` are tokens of each instance.
-pub fn stages(
+/// Regions called as one of the names that are given, or, where there are none, those that a program is made
+/// of. `told`: by region, whether tables have it.
+pub(crate) fn stages(
     trace: &Trace,
     attribution: &Attribution,
-    scope: Scope,
-    names: &[String],
-    given: &[(String, f64)],
-) -> Vec<Stage> {
+    options: &Options,
+    told: &[bool],
+) -> (Vec<Stage>, Option<MoreRows>) {
+    let (members, more) = members(trace, &attribution.tree, options);
     let mut rows = Vec::new();
-    for Member { nodes, name, ranges } in members(trace, &attribution.tree, scope, names) {
+    for Member { nodes, name, ranges } in members {
         let path = |node: &u32| attribution.tree.path(trace, *node).to_string();
-        let regions: Vec<String> = nodes.iter().map(path).collect();
+        let first = nodes.first().map(path).unwrap_or_default();
+        let regions: Vec<String> = nodes.iter().filter(|node| told[**node as usize]).map(path).collect();
         let tokens = Tokens {
-            given: given.iter().find(|(stage, _)| stage == name).map(|(_, tokens)| *tokens),
+            given: options.tokens.iter().find(|(stage, _)| stage == name).map(|(_, tokens)| *tokens),
             // Elsewhere a payload is anything.
-            as_payload: !names.is_empty() || USUAL.contains(&name),
+            as_payload: !options.stages.is_empty() || USUAL.contains(&name),
         };
-        rows.extend(ranges.into_values().map(|ranges| stage(trace, name, regions.clone(), ranges, tokens)));
+        let stage =
+            |ranges| Stage { region: first.clone(), ..stage(trace, name, regions.clone(), ranges, tokens) };
+        rows.extend(ranges.into_values().map(stage));
     }
-    rows
+    (rows, more)
 }
 
 /// Where the number of tokens is told.
@@ -87,33 +92,60 @@ struct Member<'a> {
     ranges: BTreeMap<Split, Vec<u32>>,
 }
 
-fn members<'a>(trace: &'a Trace, tree: &Tree, scope: Scope, names: &'a [String]) -> Vec<Member<'a>> {
-    let wanted = match names {
+/// Stages in the order of the tree, and those that are too many, added up.
+fn members<'a>(trace: &'a Trace, tree: &Tree, options: &'a Options) -> (Vec<Member<'a>>, Option<MoreRows>) {
+    let wanted = match options.stages.as_slice() {
         [] => made_of(trace, tree),
         names => called(trace, tree, &names.iter().map(String::as_str).collect::<Vec<_>>()),
     };
     // `decode 1 tokens` and `decode 2 tokens` are one stage.
-    let mut members: Vec<Member<'a>> = Vec::new();
+    let mut members: Vec<(Member<'a>, Weight, u64)> = Vec::new();
     let mut places: HashMap<(Option<u32>, StringId, &str), usize> = HashMap::new();
     let mut by_node: Vec<Option<usize>> = vec![None; tree.nodes.len()];
     for node in tree.order(trace) {
         if let Some(name) = wanted[node as usize] {
             let Node { parent, domain, .. } = tree.nodes[node as usize];
             let place = *places.entry((parent, domain, name)).or_insert_with(|| {
-                members.push(Member { nodes: Vec::new(), name, ranges: BTreeMap::new() });
+                let weight = Weight { ns: 0, text_bytes: tree.path_bytes(trace, node), parent: None };
+                members.push((Member { nodes: Vec::new(), name, ranges: BTreeMap::new() }, weight, 0));
                 members.len() - 1
             });
-            members[place].nodes.push(node);
+            members[place].0.nodes.push(node);
             by_node[node as usize] = Some(place);
         }
     }
-    for (range, node) in tree.node_of.iter().enumerate() {
-        if let Some(place) = by_node[*node as usize] {
-            let split = scope.host_split(process_of(trace, range as u32));
-            members[place].ranges.entry(split).or_default().push(range as u32);
+    let stage_of = |range: usize| by_node[tree.node_of[range] as usize];
+    for range in 0..tree.node_of.len() {
+        if let Some((_, weight, ended)) = stage_of(range).map(|place| &mut members[place]) {
+            let duration = duration(trace, range as u32);
+            weight.ns = weight.ns.saturating_add(duration.unwrap_or(0));
+            *ended += u64::from(duration.is_some());
         }
     }
-    members
+    let weights: Vec<Weight> = members.iter().map(|(_, weight, _)| *weight).collect();
+    let kept = options.limit.kept(&weights);
+    let is_kept = |place: usize| kept.as_ref().is_none_or(|kept| kept[place]);
+    for range in 0..tree.node_of.len() {
+        if let Some(place) = stage_of(range).filter(|place| is_kept(*place)) {
+            let split = options.scope.host_split(process_of(trace, range as u32));
+            members[place].0.ranges.entry(split).or_default().push(range as u32);
+        }
+    }
+    let mut left_out = Vec::new();
+    let mut told = Vec::new();
+    for (place, (member, weight, ended)) in members.into_iter().enumerate() {
+        match is_kept(place) {
+            true => told.push(member),
+            false => left_out.push((ended, weight.ns)),
+        }
+    }
+    (told, MoreRows::of(left_out.into_iter()))
+}
+
+/// None when it never ended.
+fn duration(trace: &Trace, range: u32) -> Option<i64> {
+    let (begin, end) = (trace.ranges.begin[range as usize], trace.ranges.end[range as usize]);
+    (end != OPEN).then(|| end.saturating_sub(begin).max(0))
 }
 
 /// Which stage each node is of, by its name.
@@ -144,10 +176,7 @@ fn process_of(trace: &Trace, range: u32) -> u32 {
 
 fn stage(trace: &Trace, name: &str, regions: Vec<String>, mut ranges: Vec<u32>, told: Tokens) -> Stage {
     ranges.sort_by_key(|range| trace.ranges.begin[*range as usize]);
-    let duration = |range: &u32| {
-        let (begin, end) = (trace.ranges.begin[*range as usize], trace.ranges.end[*range as usize]);
-        (end != OPEN).then(|| end.saturating_sub(begin).max(0))
-    };
+    let duration = |range: &u32| duration(trace, *range);
     let durations: Vec<i64> = ranges.iter().filter_map(duration).collect();
     let times = Times::of(&durations);
     let tokens = tokens(trace, &ranges, told.as_payload)

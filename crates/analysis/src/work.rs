@@ -1,13 +1,11 @@
 //! What a region makes the devices do, added up.
 
-use std::collections::HashMap;
-
-use trace::{ActivityKind, StringId, Trace};
+use trace::{ActivityKind, Trace};
 
 use crate::scope::Places;
 
 /// What one region, or a part of it, adds up to.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Sum {
     pub(crate) places: Places,
     pub(crate) instances: u64,
@@ -17,14 +15,6 @@ pub(crate) struct Sum {
     pub(crate) inclusive: Work,
     pub(crate) busy_ns: i64,
     pub(crate) span_ns: i64,
-    pub(crate) kernels: HashMap<StringId, (u64, i64)>,
-}
-
-impl Sum {
-    pub(crate) fn add_kernel(&mut self, name: StringId, calls: u64, total_ns: i64) {
-        let entry = self.kernels.entry(name).or_default();
-        *entry = (entry.0 + calls, entry.1.saturating_add(total_ns));
-    }
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -39,18 +29,15 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Of one activity, and the kernel's name if it is one.
-    pub(crate) fn of(trace: &Trace, activity: usize, launch: bool) -> (Self, Option<StringId>) {
+    /// Of one activity.
+    pub(crate) fn of(trace: &Trace, activity: usize, launch: bool) -> Self {
         let activities = &trace.activities;
         let duration = activities.duration(activity);
         let mut work = Self { launches: u64::from(launch), ..Self::default() };
-        let mut kernel = None;
         match activities.kind[activity] {
             ActivityKind::Kernel => {
-                let launch = &activities.launches[activities.detail[activity] as usize];
-                if !launch.hidden {
+                if activities.is_shown_kernel(activity) {
                     (work.kernels, work.kernel_ns) = (1, duration);
-                    kernel = Some(launch.name);
                 }
             }
             ActivityKind::Copy | ActivityKind::Fill => (work.copies, work.copy_ns) = (1, duration),
@@ -58,7 +45,7 @@ impl Work {
             // The driver's own, not the region's.
             ActivityKind::Migration => {}
         }
-        (work, kernel)
+        work
     }
 
     pub(crate) fn add(&mut self, other: Self) {
@@ -79,15 +66,11 @@ pub(crate) struct Meter {
     work: Work,
     until: i64,
     busy_ns: i64,
-    /// By name, as far as they are used.
-    kernels: Vec<(u64, i64)>,
-    used: Vec<StringId>,
 }
 
 impl Default for Meter {
     fn default() -> Self {
-        let (places, work) = (Places::default(), Work::default());
-        Self { places, work, until: i64::MIN, busy_ns: 0, kernels: Vec::new(), used: Vec::new() }
+        Self { places: Places::default(), work: Work::default(), until: i64::MIN, busy_ns: 0 }
     }
 }
 
@@ -97,19 +80,7 @@ impl Meter {
         let (from, to) = (trace.activities.begin[activity], trace.activities.end[activity]);
         self.busy_ns = self.busy_ns.saturating_add(to.saturating_sub(from.max(self.until)).max(0));
         self.until = to.max(self.until);
-        let (work, kernel) = Work::of(trace, activity, launch);
-        if let Some(name) = kernel {
-            let at = name.index();
-            if at >= self.kernels.len() {
-                self.kernels.resize(at + 1, (0, 0));
-            }
-            let entry = &mut self.kernels[at];
-            if entry.0 == 0 {
-                self.used.push(name);
-            }
-            *entry = (entry.0 + 1, entry.1.saturating_add(work.kernel_ns));
-        }
-        self.work.add(work);
+        self.work.add(Work::of(trace, activity, launch));
     }
 
     /// Leaves the meter at nothing.
@@ -117,14 +88,6 @@ impl Meter {
         sum.places.join(self.places);
         sum.exclusive.add(self.work);
         sum.busy_ns = sum.busy_ns.saturating_add(self.busy_ns);
-        for name in self.used.drain(..) {
-            let (calls, total) = std::mem::take(&mut self.kernels[name.index()]);
-            sum.add_kernel(name, calls, total);
-        }
-        *self = Self {
-            kernels: std::mem::take(&mut self.kernels),
-            used: std::mem::take(&mut self.used),
-            ..Self::default()
-        };
+        *self = Self::default();
     }
 }

@@ -1,7 +1,9 @@
 //! What must hold of any trace, however odd.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use analysis::{Families, GpuRegion, Options, Scope, Whole, analyse, attribute, gpu_regions, idle, kernels};
+use analysis::{
+    Families, GpuRegion, Limit, Options, Scope, Whole, analyse, attribute, gpu_regions, idle, kernels,
+};
 use proptest::prelude::*;
 use trace::{
     ActivityKind, Call, Device, Direction, Kind, Launch, NONE, OPEN, Process, Thread, Trace, Transfer,
@@ -318,4 +320,67 @@ fn stages_and_operators_of_each_process() {
     };
     assert_eq!(operators(false), [(None, 2, 50, 12)]);
     assert_eq!(operators(true), [(Some(20), 1, 40, 8), (Some(10), 1, 10, 4)]);
+}
+
+proptest! {
+    /// What a table leaves out is added up, and what it has is as if it had everything.
+    #[test]
+    fn what_is_left_out_is_counted(
+        ranges in proptest::collection::vec((0u32..4, 0u8..2, 0u8..3, proptest::bool::weighted(0.2), 0i64..200, 0i64..100), 0..40),
+        activities in proptest::collection::vec((0u32..4, 0i64..250, 0i64..20, 0i64..40, 0u8..5, 0u16..2, proptest::bool::weighted(0.9)), 0..60),
+        rows in 0usize..8,
+        text_bytes in 0usize..40,
+        (by_process, by_device) in (proptest::bool::ANY, proptest::bool::ANY),
+    ) {
+        let trace = trace(&ranges, &activities);
+        let scope = Scope { by_process, by_device };
+        let all = analyse(&trace, &Options { scope, ..Options::default() });
+        let limit = Limit { rows, text_bytes };
+        let cut = analyse(&trace, &Options { scope, limit, ..Options::default() });
+        prop_assert!(all.more_regions.is_empty() && all.more_idle == 0 && all.more_kernels.is_none());
+        prop_assert!(cut.regions.len() <= rows && cut.kernels.len() <= rows);
+        prop_assert_eq!(cut.region_count(), all.region_count());
+        // The rows that are left are the same, with the same kernels.
+        let mut rest: Vec<&GpuRegion> = all.regions.iter().collect();
+        for row in &cut.regions {
+            let at = rest.iter().position(|other| *other == row);
+            prop_assert!(at.is_some(), "{}", row.path);
+            rest.remove(at.unwrap());
+        }
+        for (domain, kind) in all.regions.iter().map(|row| (&row.domain, row.kind)) {
+            let of = |row: &&&GpuRegion| row.domain == *domain && row.kind == kind;
+            let more = cut.more_regions.iter().find(|more| more.domain == *domain && more.kind == kind);
+            let left = || rest.iter().filter(of);
+            let sums = more.map_or((0, 0, 0, 0, 0), |more| {
+                (more.regions, more.instances, more.gpu_ns, more.kernels, more.copy_ns)
+            });
+            let exclusive: (i64, u64) =
+                (left().map(|row| row.gpu_exclusive_ns).sum(), left().map(|row| row.kernels_exclusive).sum());
+            prop_assert_eq!((sums.2, sums.3), exclusive);
+            prop_assert_eq!((sums.0, sums.1), (left().count() as u64, left().map(|row| row.instances).sum::<u64>()));
+            // On the host what lies in another counts once.
+            let outermost = left().filter(|row| {
+                !left().any(|other| row.parent.as_ref() == Some(&other.path))
+            });
+            if scope == Scope::default() {
+                prop_assert_eq!(more.map_or(0, |more| more.wall_ns), outermost.map(|row| row.wall_ns).sum::<i64>());
+            }
+        }
+        prop_assert_eq!((cut.kernel_calls(), cut.kernel_ns()), (all.kernel_calls(), all.kernel_ns()));
+        prop_assert_eq!(cut.idle.len() as u64 + cut.more_idle, all.idle.len() as u64);
+        let instances = |findings: &analysis::Findings| {
+            let told: u64 = findings.stages.iter().filter_map(|stage| Some(stage.times?.count)).sum();
+            told + findings.more_stages.map_or(0, |more| more.calls)
+        };
+        prop_assert_eq!(instances(&cut), instances(&all));
+        // Every region can be had, one after another.
+        let mut every = Vec::new();
+        analysis::every_region(&trace, scope, |row| {
+            every.push(row);
+            Ok(())
+        })
+        .unwrap();
+        let without_kernels = |row: &GpuRegion| GpuRegion { top_kernels: Vec::new(), ..row.clone() };
+        prop_assert_eq!(every, all.regions.iter().map(without_kernels).collect::<Vec<_>>());
+    }
 }

@@ -22,4 +22,4 @@ pub use ncu_csv::{read_ncu_csv, read_ncu_csv_bytes};
 pub use ncu_rep::{read_ncu_report, read_ncu_report_bytes};
 pub use nvtx_state::{NvtxRange, NvtxState, NvtxThread, Payload};
 pub use open::{is_counters, open};
-pub use row::{Row, rows};
+pub use row::{Row, Rows, rows};

@@ -75,6 +75,16 @@ pub fn rows(report: &Report) -> Vec<Row<'_>> {
     report.results.iter().map(|result| row(report, result)).collect()
 }
 
+/// The same as a document, one row at a time.
+#[derive(Debug, Clone, Copy)]
+pub struct Rows<'a>(pub &'a Report);
+
+impl Serialize for Rows<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.results.iter().map(|result| row(self.0, result)))
+    }
+}
+
 fn row<'a>(report: &'a Report, result: &'a Measured) -> Row<'a> {
     let kernel = match &result.subject {
         Subject::Kernel(kernel) => Some(kernel),
@@ -148,6 +158,7 @@ impl Serialize for Payload {
     }
 }
 
+/// What is no finite number is none.
 fn float<S: Serializer>(value: f64, serializer: S) -> Result<S::Ok, S::Error> {
-    if value.is_finite() { serializer.serialize_f64(value) } else { serializer.collect_str(&value) }
+    Some(value).filter(|value| value.is_finite()).serialize(serializer)
 }

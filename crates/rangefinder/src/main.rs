@@ -9,7 +9,6 @@ mod progress;
 /// The library that is put into a workload.
 static TRACER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tracer.so"));
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -39,8 +38,7 @@ fn main() -> ExitCode {
         cli::Command::Completions(arguments) => commands::completions::main(&arguments),
     };
     let exit = result.unwrap_or_else(|error| {
-        // Nobody is there to hear when stderr is closed.
-        let _ = writeln!(std::io::stderr(), "error: {error:#}");
+        commands::say(&format!("error: {error:#}"));
         match error.downcast_ref::<run::steps::RunError>() {
             Some(error) if !error.is_usage() => Exit::Missing,
             _ => Exit::Usage,

@@ -7,10 +7,12 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use report::{json_line, printable_lines};
 use run::rundir::{StepName, StepStatus};
-use run::{Event, Observer};
+use run::{Event, Exit, Observer, shell_word};
 
 use crate::cli::{ExitCodeOf, Talk};
+use crate::commands::say;
 
 /// A step shorter than this does not get a running clock.
 const CLOCK_AFTER: Duration = Duration::from_millis(400);
@@ -34,6 +36,11 @@ impl Progress {
     }
 
     fn say(&self, text: &str) {
+        self.say_painted(&printable_lines(text));
+    }
+
+    /// With colors of ours: what comes from elsewhere is made harmless first.
+    fn say_painted(&self, text: &str) {
         if !self.talk.quiet && !self.talk.json {
             // Nobody is there to hear when stderr is closed.
             let _ = writeln!(std::io::stderr(), "{text}");
@@ -66,7 +73,7 @@ impl Progress {
         self.clock = None;
         if asked_for || status == StepStatus::Failed {
             // Said also when nothing else is.
-            let _ = writeln!(std::io::stderr(), "error: {}: {}", step.as_str(), note.unwrap_or("failed"));
+            say(&format!("error: {}: {}", step.as_str(), note.unwrap_or("failed")));
             return;
         }
         let nothing_to_say = note.is_none() && duration_ms < 100 && status == StepStatus::Done
@@ -79,17 +86,16 @@ impl Progress {
             StepStatus::Skipped => String::new(),
             _ => format!("{:.2} s", duration_ms as f64 / 1e3),
         };
-        let line =
-            format!("{:10} {} {took:>9}  {}", step.as_str(), self.painted(status), note.unwrap_or_default());
-        self.say(line.trim_end());
+        let note = printable_lines(note.unwrap_or_default());
+        let line = format!("{:10} {} {took:>9}  {note}", step.as_str(), self.painted(status));
+        self.say_painted(line.trim_end());
     }
 }
 
 impl Observer for Progress {
     fn see(&mut self, event: &Event) {
         if self.talk.json {
-            let line = serde_json::to_string(event).unwrap_or_default();
-            let _ = writeln!(std::io::stdout(), "{line}");
+            let _ = writeln!(std::io::stdout(), "{}", json_line(event));
             return;
         }
         match event {
@@ -122,8 +128,12 @@ impl Observer for Progress {
                 if let Some(screen) = screen {
                     self.say(&format!("\n{screen}"));
                 }
+                let run_word = shell_word(&self.shown(run).to_string());
                 match report {
                     Some(report) => self.say(&format!("report     {}", self.shown(report))),
+                    None if *exit_code == Exit::Interrupted.code() => {
+                        self.say(&format!("interrupted; to go on: rangefinder resume {run_word}"));
+                    }
                     None => self.say(&format!("run        {} (no report was asked for)", self.shown(run))),
                 }
                 let workload = workload.as_deref().unwrap_or("not run");

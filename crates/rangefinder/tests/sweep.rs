@@ -83,10 +83,31 @@ fn limits_of_every_kind() {
     let Some(many) = nvtx_program(test, "many") else { return };
     let root = nix::unistd::geteuid().is_root();
     let limits = [
-        "--fsize=0", "--fsize=4096", "--fsize=65536", "--fsize=1000000", "--as=60000000", "--as=120000000",
-        "--as=300000000", "--as=2000000000", "--nofile=4", "--nofile=8", "--nofile=12", "--nofile=20",
-        "--nofile=64", "--stack=65536", "--stack=262144", "--data=20000000", "--core=0", "--cpu=30",
-        "--nproc=1", "--nproc=3", "--nproc=5", "--nproc=7", "--nproc=9", "--nproc=12", "--nproc=40",
+        "--fsize=0",
+        "--fsize=4096",
+        "--fsize=65536",
+        "--fsize=1000000",
+        "--as=60000000",
+        "--as=120000000",
+        "--as=300000000",
+        "--as=2000000000",
+        "--nofile=4",
+        "--nofile=8",
+        "--nofile=12",
+        "--nofile=20",
+        "--nofile=64",
+        "--stack=65536",
+        "--stack=262144",
+        "--data=20000000",
+        "--core=0",
+        "--cpu=30",
+        "--nproc=1",
+        "--nproc=3",
+        "--nproc=5",
+        "--nproc=7",
+        "--nproc=9",
+        "--nproc=12",
+        "--nproc=40",
     ];
     for limit in limits {
         let sandbox = Sandbox::new();
@@ -104,8 +125,20 @@ fn limits_of_every_kind() {
         };
         let mut command = Command::new(through[0]);
         command.args(&through[1..]).args([limit, "--"]);
-        let inner = sandbox.rangefinder(&["run", "-p", "off", "--", "sh", "-c", &format!("{many} 2 2000 && touch ended")]);
-        command.arg(inner.get_program()).args(inner.get_args()).current_dir(sandbox.path("")).stdin(Stdio::null());
+        let inner = sandbox.rangefinder(&[
+            "run",
+            "-p",
+            "off",
+            "--",
+            "sh",
+            "-c",
+            &format!("{many} 2 2000 && touch ended"),
+        ]);
+        command
+            .arg(inner.get_program())
+            .args(inner.get_args())
+            .current_dir(sandbox.path(""))
+            .stdin(Stdio::null());
         for (name, value) in inner.get_envs() {
             match value {
                 Some(value) => command.env(name, value),
@@ -126,7 +159,11 @@ fn limits_of_every_kind() {
         if ran.code == 0 {
             assert!(sandbox.path("ended").exists(), "{limit}: {}", ran.stderr);
         }
-        for run in sandbox.runs().iter().filter(|run| run.join("run.json").metadata().is_ok_and(|file| file.len() > 0)) {
+        for run in sandbox
+            .runs()
+            .iter()
+            .filter(|run| run.join("run.json").metadata().is_ok_and(|file| file.len() > 0))
+        {
             assert!(closed(&support::manifest(run)), "{limit}: {}", ran.stderr);
         }
         eventually("nobody is left behind", || left_behind(&sandbox.path("runs")).is_empty());
@@ -148,12 +185,8 @@ fn signals_at_every_moment() {
     for point in 0..POINTS {
         let how = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGKILL][point as usize % 3];
         let sandbox = Sandbox::new();
-        let mut child = sandbox
-            .rangefinder(&workload)
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child =
+            sandbox.rangefinder(&workload).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         std::thread::sleep(whole * (2 * point + 1) / (2 * POINTS));
         let over = child.try_wait().unwrap().is_some();
         if !over {
@@ -177,7 +210,9 @@ fn signals_at_every_moment() {
             (_, code) => panic!("{at}: exit code {code:?}: {said}"),
         }
         // Before there is a run there is nothing to close.
-        let Some(run) = sandbox.runs().first().filter(|run| run.join("run.json").exists()).cloned() else { continue };
+        let Some(run) = sandbox.runs().first().filter(|run| run.join("run.json").exists()).cloned() else {
+            continue;
+        };
         let manifest = support::manifest(&run);
         if how != Signal::SIGKILL {
             assert!(closed(&manifest), "{at}: {manifest:#}");

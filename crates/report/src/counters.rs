@@ -1,9 +1,11 @@
 //! Every metric of every result, as a table for other programs: one row a result, and a second
 //! heading with the units, as in ncu's own raw page.
 
+use std::io::{self, Write};
+
 use counters::{Measured, MetricId, Report, Subject, Value};
 
-use crate::csv::line;
+use crate::csv::{Cell, line};
 
 const HEADING: [&str; 12] = [
     "ID",
@@ -20,22 +22,19 @@ const HEADING: [&str; 12] = [
     "Start/End Regions",
 ];
 
-/// Values are in base units; a metric that was not measured is empty.
-pub fn counters_csv(report: &Report) -> String {
+/// Values are in base units; a metric that was not measured, or is no finite number, is empty.
+pub fn write_counters_csv(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut names: Vec<(MetricId, &str, &str)> = report.metric_names.iter().collect();
     names.sort_by_key(|(_, name, _)| *name);
-    let own = |text: &[&str]| text.iter().map(|text| (*text).to_owned()).collect::<Vec<String>>();
-    let mut heading = own(&HEADING);
-    heading.extend(names.iter().map(|(_, name, _)| (*name).to_owned()));
-    let mut units = vec![String::new(); HEADING.len()];
-    units.extend(names.iter().map(|(_, _, unit)| (*unit).to_owned()));
-    let mut text = line(&heading) + &line(&units);
+    let own = HEADING.iter().map(|text| Cell::text(text));
+    line(&own.chain(names.iter().map(|(_, name, _)| Cell::text(name))).collect::<Vec<_>>(), out)?;
+    let own = HEADING.iter().map(|_| Cell::text(""));
+    line(&own.chain(names.iter().map(|(_, _, unit)| Cell::text(unit))).collect::<Vec<_>>(), out)?;
     for (id, result) in report.results.iter().enumerate() {
-        let mut row = about(id, result);
-        row.extend(names.iter().map(|(id, _, _)| value(result, *id)));
-        text.push_str(&line(&row));
+        let about = about(id, result).into_iter().map(Cell::Text);
+        line(&about.chain(names.iter().map(|(id, _, _)| value(result, *id))).collect::<Vec<_>>(), out)?;
     }
-    text
+    Ok(())
 }
 
 fn about(id: usize, result: &Measured) -> Vec<String> {
@@ -70,12 +69,14 @@ fn about(id: usize, result: &Measured) -> Vec<String> {
     ]
 }
 
-fn value(result: &Measured, id: MetricId) -> String {
-    let Ok(at) = result.metrics.binary_search_by_key(&id, |metric| metric.name) else { return String::new() };
+fn value(result: &Measured, id: MetricId) -> Cell {
+    let Ok(at) = result.metrics.binary_search_by_key(&id, |metric| metric.name) else {
+        return Cell::text("");
+    };
     match &result.metrics[at].value {
-        Some(Value::Text(text)) => text.to_string(),
-        Some(Value::Float(number)) => number.to_string(),
-        Some(Value::Integer(number)) => number.to_string(),
-        None => String::new(),
+        Some(Value::Text(text)) => Cell::text(text),
+        Some(Value::Float(number)) => Cell::float(*number),
+        Some(Value::Integer(number)) => Cell::number(number),
+        None => Cell::text(""),
     }
 }

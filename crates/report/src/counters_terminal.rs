@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use analysis::{Counted, CountedLaunch, CounterRegions, Headline, MetricRow};
 
+use crate::printable::printable;
 use crate::table::Align::{Left, Right};
-use crate::table::{printable, shortened, table};
-use crate::units::{count, duration};
+use crate::table::{shortened, table};
+use crate::units::{count, duration, percentage};
 
 const WIDEST_NAME: usize = 56;
 
@@ -124,7 +125,7 @@ fn row(name: String, counted: &Counted, headlines: &[Headline]) -> Vec<String> {
 
 /// A percentage; a dash where it was not measured.
 fn shown(value: Option<f64>) -> String {
-    value.map_or("-".to_owned(), |value| format!("{value:.1} %"))
+    value.map_or("-".to_owned(), percentage)
 }
 
 fn section(

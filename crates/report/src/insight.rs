@@ -2,9 +2,10 @@
 
 use analysis::{BoundKind, Confidence, Joined, Recommendation, RooflinePoint, hardest};
 
+use crate::printable::printable;
 use crate::table::Align::{Left, Right};
-use crate::table::{printable, shortened, table};
-use crate::units::{duration, percent};
+use crate::table::{shortened, table};
+use crate::units::{duration, fixed, percent, percentage};
 
 const WIDEST_NAME: usize = 48;
 
@@ -13,12 +14,12 @@ pub fn recommendations_text(all: &[Recommendation]) -> String {
     let mut text = String::new();
     for (at, advice) in all.iter().enumerate() {
         text.push_str(&format!(
-            "{}. {}\n   at stake {} of {}, at most {:.2} times as fast\n",
+            "{}. {}\n   at stake {} of {}, at most {} times as fast\n",
             at + 1,
             printable(&advice.title),
             percent(advice.share),
             advice.of.as_str(),
-            advice.gain
+            fixed(advice.gain, 2)
         ));
         for line in &advice.evidence {
             text.push_str(&format!("   - {}\n", printable(line)));
@@ -35,7 +36,7 @@ pub fn bounds_text(joined: &Joined, top: usize) -> String {
         percent(joined.measured_share),
         percent(joined.other_region_share),
     );
-    let number = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.1} %"));
+    let number = |value: Option<f64>| value.map_or("-".to_owned(), percentage);
     let rows: Vec<Vec<String>> = joined
         .kernels
         .iter()
@@ -96,14 +97,12 @@ pub fn roofline_text(points: &[RooflinePoint], top: usize) -> String {
                 shortened(&point.kernel, WIDEST_NAME),
                 duration(point.time_ns),
                 hardest.map(|achieved| achieved.precision.clone()).unwrap_or_default(),
-                hardest
-                    .map(|achieved| format!("{:.2}", achieved.flops_per_second / 1e12))
-                    .unwrap_or_default(),
+                hardest.map(|achieved| fixed(achieved.flops_per_second / 1e12, 2)).unwrap_or_default(),
                 share(hardest.and_then(|achieved| achieved.share)),
-                dram.map(|dram| format!("{:.0}", dram.bytes_per_second / 1e9)).unwrap_or_default(),
+                dram.map(|dram| fixed(dram.bytes_per_second / 1e9, 0)).unwrap_or_default(),
                 share(dram.and_then(|dram| dram.share)),
-                dram.and_then(|dram| dram.intensity).map(|value| format!("{value:.2}")).unwrap_or_default(),
-                dram.and_then(|dram| dram.ridge).map(|value| format!("{value:.1}")).unwrap_or_default(),
+                dram.and_then(|dram| dram.intensity).map(|value| fixed(value, 2)).unwrap_or_default(),
+                dram.and_then(|dram| dram.ridge).map(|value| fixed(value, 1)).unwrap_or_default(),
             ]
         })
         .collect();

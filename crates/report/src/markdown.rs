@@ -2,8 +2,9 @@
 
 use analysis::Findings;
 
-use crate::table::{code_spans, printable};
-use crate::units::{duration, percent};
+use crate::printable::printable;
+use crate::table::code_spans;
+use crate::units::{count, duration, percent};
 
 /// A name, also between backticks: one line, no column breaks.
 pub fn cell(text: &str) -> String {
@@ -47,6 +48,12 @@ pub fn kernels_markdown(findings: &Findings) -> String {
             cell(&row.name),
         ));
     }
+    if let Some(more) = findings.more_kernels {
+        let share = more.total_ns as f64 / findings.kernel_ns().max(1) as f64;
+        let total = duration(more.total_ns as f64);
+        text.push_str(&format!("| {} | {total} | {} |", percent(share), more.calls));
+        text.push_str(&format!(" | | | | | | | | {} more kernels |\n", count(more.rows)));
+    }
     text
 }
 
@@ -79,6 +86,17 @@ pub fn operators_markdown(findings: &Findings) -> String {
             row.activities,
             named(&row.kernels, bare),
             named(&row.regions, |path| path),
+        ));
+    }
+    if let Some(more) = findings.more_operators {
+        let times = [more.host_self_ns, more.device_self_ns].map(|ns| duration(ns as f64));
+        text.push_str(&format!(
+            "| {} more operators | {} | {} | | | {} | | {} | | |\n",
+            count(more.operators),
+            more.calls,
+            times[0],
+            times[1],
+            more.activities
         ));
     }
     text

@@ -2,16 +2,18 @@
 
 use crate::markdown::{cell, sentence};
 use crate::page::Page;
-use crate::units::{bytes, count, duration, operations, percent};
+use crate::units::{bytes, count, duration, fixed, operations, percent};
 
 /// Rows of each table.
 const TOP: usize = 10;
+/// One page has room for so many.
+const MOST_STAGES: usize = 30;
 const NO_STAGE: &str = "no range is called `prefill` or `decode`, and what is outermost is nothing or too much to \
     be stages; `rangefinder analyze --stage NAME` takes other names";
 
 /// Every section is there; one without data says why.
 pub fn stakeholder_markdown(page: &Page<'_>) -> String {
-    let mut text = format!("# Summary of {}\n\n`{}`\n\n", page.title, page.workload.replace('`', "'"));
+    let mut text = format!("# Summary of {}\n\n`{}`\n\n", cell(page.title), cell(page.workload));
     environment(&mut text, page);
     aggregates(&mut text, page);
     stages(&mut text, page);
@@ -60,8 +62,11 @@ fn aggregates(text: &mut String, page: &Page<'_>) {
     };
     text.push_str("| | |\n|---|---|\n");
     text.push_str(&format!("| time recorded | {} |\n", duration(findings.span_ns as f64)));
-    let kernels: u64 = findings.kernels.iter().map(|row| row.statistics.calls).sum();
-    text.push_str(&format!("| kernels | {} |\n| regions | {} |\n", count(kernels), findings.regions.len()));
+    text.push_str(&format!(
+        "| kernels | {} |\n| regions | {} |\n",
+        count(findings.kernel_calls()),
+        findings.region_count()
+    ));
     for row in findings.idle.iter().filter(|row| row.region.is_none()) {
         let causes: Vec<String> =
             row.cause_shares.iter().map(|(cause, share)| format!("{cause} {}", percent(*share))).collect();
@@ -82,7 +87,7 @@ fn stages(text: &mut String, page: &Page<'_>) {
         return not_measured(text, NO_STAGE);
     }
     text.push_str("| stage | instances | total | first | then mean | p95 | tokens/s |\n|---|---:|---:|---:|---:|---:|---:|\n");
-    for stage in &findings.stages {
+    for stage in findings.stages.iter().take(MOST_STAGES) {
         let time = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), |ns| duration(ns as f64));
         text.push_str(&format!(
             "| {} | {} | {} | {} | {} | {} | {} |\n",
@@ -92,8 +97,12 @@ fn stages(text: &mut String, page: &Page<'_>) {
             time(stage.first_ns),
             time(stage.steady.map(|times| times.mean_ns)),
             time(stage.steady.map(|times| times.p95_ns)),
-            stage.tokens_per_second.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.1}")),
+            stage.tokens_per_second.map_or_else(|| "-".to_owned(), |rate| fixed(rate, 1)),
         ));
+    }
+    let all = findings.stages.len() as u64 + findings.more_stages.map_or(0, |more| more.rows);
+    if all > MOST_STAGES as u64 {
+        text.push_str(&format!("\nand {} more\n", count(all - MOST_STAGES as u64)));
     }
     text.push('\n');
 }
@@ -190,12 +199,12 @@ fn overhead(text: &mut String, page: &Page<'_>) {
     text.push_str("| region | instances | rehearsed | profiled | ratio |\n|---|---:|---:|---:|---:|\n");
     for row in page.insight.overhead.iter().take(TOP) {
         text.push_str(&format!(
-            "| {} | {} | {} | {} | {:.2} |\n",
+            "| {} | {} | {} | {} | {} |\n",
             cell(&row.region),
             row.instances,
             duration(row.rehearsed_ns as f64),
             duration(row.profiled_ns as f64),
-            row.ratio,
+            fixed(row.ratio, 2),
         ));
     }
     text.push_str(
@@ -245,12 +254,12 @@ fn recommendations(text: &mut String, page: &Page<'_>) {
     text.push_str("| | what | at stake | at most | do |\n|---:|---|---:|---:|---|\n");
     for (at, advice) in page.insight.recommendations.iter().enumerate() {
         text.push_str(&format!(
-            "| {} | {} | {} of {} | {:.2}x | {} |\n",
+            "| {} | {} | {} of {} | {}x | {} |\n",
             at + 1,
             sentence(&advice.title),
             percent(advice.share),
             advice.of.as_str(),
-            advice.gain,
+            fixed(advice.gain, 2),
             sentence(&advice.advice)
         ));
     }

@@ -6,10 +6,11 @@ use std::collections::HashSet;
 use analysis::{Findings, GpuRegion, IdleRow, Stage};
 
 use crate::page::{Page, StepLine};
+use crate::printable::printable;
 use crate::stakeholder::limit;
 use crate::table::Align::{Left, Right};
-use crate::table::{printable, shortened, table};
-use crate::units::{duration, percent};
+use crate::table::{shortened, table};
+use crate::units::{duration, fixed, percent};
 
 const WIDEST: usize = 100;
 const WIDEST_NAME: usize = 44;
@@ -152,7 +153,7 @@ fn regions(text: &mut String, page: &Page<'_>, findings: &Findings) {
             duration(steady.p50_ns as f64),
             duration(steady.p95_ns as f64),
             busy(&stage.region),
-            stage.tokens_per_second.map(|rate| format!("{rate:.1}")).unwrap_or_default(),
+            stage.tokens_per_second.map(|rate| fixed(rate, 1)).unwrap_or_default(),
             efficiency.map(|row| percent(row.mfu)).unwrap_or_default(),
             efficiency.and_then(|row| row.mbu).map(percent).unwrap_or_default(),
         ])
@@ -229,10 +230,10 @@ fn advice(text: &mut String, page: &Page<'_>) {
     heading(text, "what to change");
     for (at, advice) in page.insight.recommendations.iter().take(ADVICE).enumerate() {
         let stake = format!(
-            "{} of {} at stake, at most {:.2}x",
+            "{} of {} at stake, at most {}x",
             percent(advice.share),
             advice.of.as_str(),
-            advice.gain
+            fixed(advice.gain, 2)
         );
         wrapped(text, &format!("  {}. ", at + 1), &format!("{}: {stake}", advice.title));
         wrapped(text, "     do: ", &advice.advice);
@@ -249,7 +250,7 @@ fn cost(text: &mut String, page: &Page<'_>) {
         .overhead
         .iter()
         .take(MOST_NAMED)
-        .map(|row| format!("{} {:.2}x", shortened(&row.region, WIDEST_NAME), row.ratio))
+        .map(|row| format!("{} {}x", shortened(&row.region, WIDEST_NAME), fixed(row.ratio, 2)))
         .collect();
     if !costs.is_empty() {
         heading(text, "what profiling cost");

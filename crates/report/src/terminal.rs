@@ -1,10 +1,11 @@
 //! What `analyze` prints: the answer first, then the tables it comes from.
 
-use analysis::{Findings, IdleRow, Origin, Place, Shape};
+use analysis::{Findings, IdleRow, MoreRegions, MoreRows, Origin, Place, Shape};
 
+use crate::printable::printable;
 use crate::table::Align::{Left, Right};
-use crate::table::{printable, shortened, table};
-use crate::units::{bytes, duration, percent};
+use crate::table::{shortened, table};
+use crate::units::{bytes, count, duration, fixed, percent};
 
 const WIDEST_NAME: usize = 56;
 /// So many names in a sentence.
@@ -12,7 +13,7 @@ const MOST_NAMED: usize = 8;
 
 /// Every table, its first `top` rows.
 pub fn terminal(findings: &Findings, top: usize) -> String {
-    let mut text = format!("{}, {}\n", findings.source, duration(findings.span_ns as f64));
+    let mut text = format!("{}, {}\n", printable(&findings.source), duration(findings.span_ns as f64));
     recordings(&mut text, findings);
     for diagnostic in &findings.diagnostics {
         let kind = if diagnostic.lost { "lost" } else { "note" };
@@ -22,7 +23,7 @@ pub fn terminal(findings: &Findings, top: usize) -> String {
     regions(&mut text, findings, top);
     kernels(&mut text, findings, top);
     graphs(&mut text, findings);
-    stages(&mut text, findings);
+    stages(&mut text, findings, top);
     operators(&mut text, findings, top);
     copies(&mut text, findings);
     calls(&mut text, findings, top);
@@ -42,11 +43,17 @@ fn recordings(text: &mut String, findings: &Findings) {
     }
 }
 
-fn section(text: &mut String, title: &str, body: &str, shown: usize, all: usize) {
+fn section(text: &mut String, title: &str, body: &str, shown: usize, all: u64) {
     text.push_str(&format!("\n{title}\n{body}"));
-    if all > shown {
-        text.push_str(&format!("and {} more\n", all - shown));
+    let more = all.saturating_sub(shown as u64);
+    if more > 0 {
+        text.push_str(&format!("and {more} more\n"));
     }
+}
+
+/// Rows that a table has, with those that the findings leave out.
+fn all_rows(told: usize, more: Option<MoreRows>) -> u64 {
+    told as u64 + more.map_or(0, |more| more.rows)
 }
 
 fn where_the_time_goes(text: &mut String, findings: &Findings, top: usize) {
@@ -57,7 +64,7 @@ fn where_the_time_goes(text: &mut String, findings: &Findings, top: usize) {
     let (mut shown, mut regions): (Vec<&IdleRow>, Vec<&IdleRow>) =
         findings.idle.iter().partition(|row| row.region.is_none());
     regions.sort_by_key(|row| std::cmp::Reverse(row.busy_ns.saturating_add(row.idle_ns)));
-    let all = shown.len() + regions.len();
+    let all = (shown.len() + regions.len()) as u64 + findings.more_idle;
     shown.extend(regions.into_iter().take(top));
     let rows: Vec<Vec<String>> = shown
         .iter()
@@ -69,8 +76,8 @@ fn where_the_time_goes(text: &mut String, findings: &Findings, top: usize) {
                 percent(row.busy_share),
                 causes(row),
                 duration(row.queue_delay_mean_ns),
-                format!("{:.1}", row.launch_ahead_mean),
-                row.concurrency.map(|number| format!("{number:.2}")).unwrap_or_default(),
+                fixed(row.launch_ahead_mean, 1),
+                row.concurrency.map(|number| fixed(number, 2)).unwrap_or_default(),
             ]
         })
         .collect();
@@ -151,7 +158,8 @@ fn regions(text: &mut String, findings: &Findings, top: usize) {
         ("own", Right),
         ("GPU busy", Right),
     ]);
-    section(text, "regions", &table(&columns, &rows), rows.len(), findings.regions.len());
+    section(text, "regions", &table(&columns, &rows), rows.len(), findings.region_count());
+    findings.more_regions.iter().for_each(|more| text.push_str(&format!("{}\n", left_out(more))));
     let has_kernels = !findings.kernels.is_empty();
     let idle: Vec<&str> = findings
         .regions
@@ -166,8 +174,22 @@ fn regions(text: &mut String, findings: &Findings, top: usize) {
             String::new()
         };
         let named = idle[..idle.len().min(MOST_NAMED)].join(", ");
-        text.push_str(&format!("note: no GPU work was started in {named}{more}\n"));
+        text.push_str(&format!("note: no GPU work was started in {}{more}\n", printable(&named)));
     }
+}
+
+/// `note: 3 regions with the least time are not told one by one: …`
+fn left_out(more: &MoreRegions) -> String {
+    let (regions, are) = if more.regions == 1 { ("region", "is") } else { ("regions", "are") };
+    let domain =
+        if more.domain.is_empty() { String::new() } else { format!(" of {}", printable(&more.domain)) };
+    format!(
+        "note: {} {} {regions}{domain} {are} left out: {} on the host and {} of kernels in all",
+        count(more.regions),
+        more.kind,
+        duration(more.wall_ns as f64),
+        duration(more.gpu_ns as f64)
+    )
 }
 
 fn graphs(text: &mut String, findings: &Findings) {
@@ -213,7 +235,13 @@ fn kernels(text: &mut String, findings: &Findings, top: usize) {
         columns.push(("grid x block", Left));
     }
     columns.extend([("family", Left), ("kernel", Left)]);
-    section(text, "kernels", &table(&columns, &rows), rows.len(), findings.kernels.len());
+    section(
+        text,
+        "kernels",
+        &table(&columns, &rows),
+        rows.len(),
+        all_rows(findings.kernels.len(), findings.more_kernels),
+    );
 }
 
 /// `(64,1,1) x (256,1,1)`
@@ -227,14 +255,14 @@ fn process_of(process: Option<u32>, origin: Origin, findings: &Findings) -> Opti
     findings.scope.by_process.then(|| called(process, origin))
 }
 
-fn stages(text: &mut String, findings: &Findings) {
-    let rows: Vec<Vec<String>> = findings
+fn stages(text: &mut String, findings: &Findings, top: usize) {
+    let mut rows: Vec<Vec<String>> = findings
         .stages
         .iter()
         .filter_map(|stage| {
             let times = stage.times?;
             let steady = stage.steady.unwrap_or(times);
-            let mut cells = vec![stage.region.clone()];
+            let mut cells = vec![shortened(&stage.region, WIDEST_NAME)];
             cells.extend(process_of(stage.process, stage.origin, findings));
             cells.extend([
                 times.count.to_string(),
@@ -243,7 +271,7 @@ fn stages(text: &mut String, findings: &Findings) {
                 duration(steady.std_ns as f64),
                 duration(steady.p50_ns as f64),
                 duration(steady.p95_ns as f64),
-                stage.tokens_per_second.map(|rate| format!("{rate:.1}")).unwrap_or_default(),
+                stage.tokens_per_second.map(|rate| fixed(rate, 1)).unwrap_or_default(),
             ]);
             Some(cells)
         })
@@ -251,6 +279,8 @@ fn stages(text: &mut String, findings: &Findings) {
     if rows.is_empty() {
         return;
     }
+    let all = all_rows(rows.len(), findings.more_stages);
+    rows.truncate(top);
     let mut columns = vec![("stage", Left)];
     columns.extend(findings.scope.by_process.then_some(("process", Right)));
     columns.extend([
@@ -262,7 +292,7 @@ fn stages(text: &mut String, findings: &Findings) {
         ("p95", Right),
         ("tokens/s", Right),
     ]);
-    section(text, "stages, host time", &table(&columns, &rows), rows.len(), rows.len());
+    section(text, "stages, host time", &table(&columns, &rows), rows.len(), all);
 }
 
 fn operators(text: &mut String, findings: &Findings, top: usize) {
@@ -295,7 +325,7 @@ fn operators(text: &mut String, findings: &Findings, top: usize) {
         ("device self", Right),
         ("device total", Right),
     ]);
-    section(text, "operators", &table(&columns, &rows), rows.len(), findings.operators.len());
+    section(text, "operators", &table(&columns, &rows), rows.len(), findings.operator_count());
 }
 
 fn copies(text: &mut String, findings: &Findings) {
@@ -324,7 +354,7 @@ fn copies(text: &mut String, findings: &Findings) {
         columns.extend([("process", Right), ("GPU", Right)]);
     }
     columns.extend([("calls", Right), ("bytes", Right), ("total", Right), ("bandwidth", Right)]);
-    section(text, "copies and fills", &table(&columns, &rows), rows.len(), rows.len());
+    section(text, "copies and fills", &table(&columns, &rows), rows.len(), rows.len() as u64);
 }
 
 fn calls(text: &mut String, findings: &Findings, top: usize) {
@@ -350,7 +380,13 @@ fn calls(text: &mut String, findings: &Findings, top: usize) {
     let mut columns = vec![("call", Left)];
     columns.extend(findings.scope.by_process.then_some(("process", Right)));
     columns.extend([("calls", Right), ("total", Right), ("mean", Right), ("share", Right)]);
-    section(text, "calls", &table(&columns, &rows), rows.len(), findings.api.len());
+    section(
+        text,
+        "calls",
+        &table(&columns, &rows),
+        rows.len(),
+        all_rows(findings.api.len(), findings.more_api),
+    );
 }
 
 fn unattributed(text: &mut String, findings: &Findings) {

@@ -1,7 +1,23 @@
 //! Numbers for people.
 
+/// What stands for a number that is none: 0/0 in a counter, say.
+const NO_NUMBER: &str = "n/a";
+
+/// With so many digits behind its point.
+pub(crate) fn fixed(number: f64, places: usize) -> String {
+    if number.is_finite() { format!("{number:.places$}") } else { NO_NUMBER.to_owned() }
+}
+
+/// A number that is of a hundred already.
+pub(crate) fn percentage(percent: f64) -> String {
+    if percent.is_finite() { format!("{percent:.1} %") } else { NO_NUMBER.to_owned() }
+}
+
 /// In the unit that leaves up to three digits before the point.
 pub fn duration(ns: f64) -> String {
+    if !ns.is_finite() {
+        return NO_NUMBER.to_owned();
+    }
     let (value, unit) = match ns.abs() {
         size if size < 1e3 => return format!("{ns:.0} ns"),
         size if size < 1e6 => (ns / 1e3, "us"),
@@ -21,6 +37,9 @@ pub(crate) fn operations(count: f64) -> String {
 }
 
 fn scaled(number: f64, unit: &str) -> String {
+    if !number.is_finite() {
+        return NO_NUMBER.to_owned();
+    }
     let (value, prefix) = match number {
         size if size < 1e3 => return format!("{number:.0} {unit}"),
         size if size < 1e6 => (number / 1e3, "k"),
@@ -34,6 +53,7 @@ fn scaled(number: f64, unit: &str) -> String {
 /// A share; what is there but small is not shown as nothing.
 pub fn percent(share: f64) -> String {
     match share * 100.0 {
+        percent if !percent.is_finite() => NO_NUMBER.to_owned(),
         percent if percent > 0.0 && percent < 0.1 => "<0.1 %".to_owned(),
         // Never minus nothing.
         percent => format!("{:.1} %", if percent.abs() < 0.05 { 0.0 } else { percent }),
@@ -56,6 +76,9 @@ pub(crate) fn count(number: u64) -> String {
 /// A number of any size, with three digits behind its point at most.
 pub(crate) fn number(value: f64) -> String {
     let size = value.abs();
+    if !value.is_finite() {
+        return NO_NUMBER.to_owned();
+    }
     if value != 0.0 && !(1e-3..1e15).contains(&size) {
         return format!("{value:.2e}");
     }
@@ -76,6 +99,7 @@ pub(crate) fn number(value: f64) -> String {
 /// With the unit that ncu gives.
 pub(crate) fn quantity(value: f64, unit: &str) -> String {
     match unit {
+        _ if !value.is_finite() => NO_NUMBER.to_owned(),
         "" => number(value),
         "%" => percent(value / 100.0),
         "ns" | "nsecond" => duration(value),
@@ -98,6 +122,11 @@ mod tests {
         assert_eq!(duration(5_000_000_000.0), "5.00 s");
         assert_eq!(bytes(16_777_216.0), "16.8 MB");
         assert_eq!((percent(0.0), percent(0.0001)), ("0.0 %".to_owned(), "<0.1 %".to_owned()));
+        for number in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let shown = [duration, bytes, percent, operations, super::number].map(|shown| shown(number));
+            assert!(shown.iter().all(|text| text == "n/a"), "{shown:?}");
+            assert_eq!((fixed(number, 2).as_str(), quantity(number, "hz").as_str()), ("n/a", "n/a"));
+        }
     }
 
     #[test]

@@ -175,7 +175,7 @@ fn a_folder_for_each_region() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().join("ncu/regions");
     let mut regions = example();
-    report::write_counter_regions(&folder, &regions).unwrap();
+    report::write_counter_regions(&folder, &regions, |path, bytes| std::fs::write(path, bytes)).unwrap();
     let listed = || {
         let mut names: Vec<String> = std::fs::read_dir(&folder)
             .unwrap()
@@ -198,7 +198,7 @@ fn a_folder_for_each_region() {
     std::fs::write(folder.join(&with_notes).join("notes.txt"), "mine").unwrap();
     std::fs::create_dir(folder.join("other")).unwrap();
     regions.regions.drain(..2);
-    report::write_counter_regions(&folder, &regions).unwrap();
+    report::write_counter_regions(&folder, &regions, |path, bytes| std::fs::write(path, bytes)).unwrap();
     expected.retain(|name| *name != plain);
     expected.push("other".to_owned());
     expected.sort();

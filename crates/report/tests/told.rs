@@ -31,7 +31,9 @@ fn one_page() {
 #[test]
 fn tables() {
     let told = toy();
-    let tables = report::csv_tables(&told.page());
+    let page = told.page();
+    let tables: Vec<(&str, String)> =
+        report::csv_tables(&page).iter().map(|table| (table.name, written(table))).collect();
     let findings = told.findings.as_ref().unwrap();
     let rows = |name: &str| {
         let (_, text) =
@@ -55,6 +57,12 @@ fn tables() {
     let headers: Vec<String> =
         tables.iter().map(|(name, text)| format!("{name}: {}", text.lines().next().unwrap())).collect();
     insta::assert_snapshot!("headers", headers.join("\n"));
+}
+
+fn written(table: &report::CsvTable<'_>) -> String {
+    let mut out = Vec::new();
+    table.write(&mut out).unwrap();
+    String::from_utf8(out).unwrap()
 }
 
 /// docs/report-json.md has a section for each of these, with every field.

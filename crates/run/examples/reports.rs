@@ -6,7 +6,6 @@
 #![allow(clippy::print_stdout, reason = "what it finds is its output")]
 
 use std::error::Error;
-use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -45,8 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         warnings: &[],
     };
     part(&folder, "trace.perfetto", || {
-        let file = fs_err::File::create(folder.join("trace.perfetto"))?;
-        report::write_perfetto(&trace, BufWriter::new(file))
+        files.unmasked("trace.perfetto", |out| report::write_perfetto(&trace, out).map(drop))
     })?;
     type Told<'a> = &'a dyn Fn() -> String;
     let texts: [(&str, Told<'_>); 5] = [
@@ -61,8 +59,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     part(&folder, "analysis.json", || files.json("analysis.json", &findings))?;
     part(&folder, "csv", || {
-        let tables = report::csv_tables(&page);
-        tables.iter().try_for_each(|(name, text)| files.text(&format!("csv/{name}"), text))
+        let write = |table: &report::CsvTable<'_>| {
+            files.lines(&format!("csv/{}", table.name), |out| table.write(out))
+        };
+        report::csv_tables(&page).iter().try_for_each(write)
     })?;
     println!("everything {} {}", clock.elapsed().as_secs_f64(), peak_bytes()?);
     Ok(())

@@ -31,4 +31,4 @@ pub use exit::Exit;
 pub use locate::NoTool;
 pub use private::private_folder;
 pub use quote::shell_word;
-pub use rehearsal::Inventory;
+pub use rehearsal::{Inventory, InventoryDocument};

@@ -6,6 +6,7 @@ use analysis::{Region, RegionCalls, Times, region_calls, regions};
 use nsight::ncu::{Replay, range_replay};
 use nsight::nsys::needs_register_only_off;
 use nvtx::{Kind, NsysExpression, ncu_expression, nsys_expression};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 use trace::{Diagnostic, Trace, read_tracer_files};
 use tracefile::Note;
@@ -127,27 +128,7 @@ impl Inventory {
         )
     }
 
-    /// The document of `ranges --json` and `rehearsal/ranges.json`.
-    pub fn to_json(&self) -> Value {
-        json!({
-            "schema": SCHEMA,
-            "clock": "host, nanoseconds",
-            "span_ns": self.span_ns(),
-            "ranges": self.trace.ranges.len(),
-            "marks": self.trace.marks.values().sum::<u64>(),
-            "threads": self.trace.threads.len(),
-            "processes": self.trace.processes.iter().map(|process| json!({
-                "pid": process.pid, "parent": process.parent, "forked": process.forked,
-                "name": process.name, "label": process.label,
-            })).collect::<Vec<_>>(),
-            "regions": self.regions.iter().map(|region| self.region(region)).collect::<Vec<_>>(),
-            "diagnostics": self.trace.told().iter().map(|told| json!({
-                "text": told.to_string(), "lost": told.diagnostic.lost, "times": told.times,
-            })).collect::<Vec<_>>(),
-        })
-    }
-
-    fn region(&self, region: &Region) -> Value {
+    fn region(&self, region: &Region, gpu: Option<&RegionCalls>) -> Value {
         let nsys = match nsys_expression(&region.path, region.wide) {
             NsysExpression::Gate(gate) => {
                 json!({"gate": gate, "register_only_off": needs_register_only_off(region)})
@@ -177,11 +158,11 @@ impl Inventory {
             "steady": region.steady,
             "nsys": nsys,
             "ncu": {"include": include.text, "note": include.note},
-            "gpu": self.gpu_of(region).map(|gpu| json!({
+            "gpu": gpu.map(|gpu| json!({
                 "launches": gpu.launches, "kernels": gpu.kernels, "gpu_ns": gpu.gpu_ns,
                 "synchronised": gpu.synchronised, "in_flight": gpu.in_flight, "calls": gpu.calls,
             })),
-            "replay": self.gpu_of(region).map(|gpu| self.replay(gpu)),
+            "replay": gpu.map(|gpu| self.replay(gpu)),
         })
     }
 
@@ -199,5 +180,52 @@ impl Inventory {
     pub fn share(&self, times: &Times) -> f64 {
         let span = self.span_ns();
         if span > 0 { times.total_ns as f64 / span as f64 } else { 0.0 }
+    }
+}
+
+/// The document of `ranges --json` and `rehearsal/ranges.json`.
+#[derive(Debug, Clone, Copy)]
+pub struct InventoryDocument<'i>(pub &'i Inventory);
+
+impl Serialize for InventoryDocument<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(inventory) = self;
+        let trace = &inventory.trace;
+        let processes = trace.processes.iter().map(|process| {
+            json!({
+                "pid": process.pid, "parent": process.parent, "forked": process.forked,
+                "name": process.name, "label": process.label,
+            })
+        });
+        let told = trace.told();
+        let diagnostics = told
+            .iter()
+            .map(|told| json!({"text": told.to_string(), "lost": told.diagnostic.lost, "times": told.times}));
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("schema", &SCHEMA)?;
+        map.serialize_entry("clock", "host, nanoseconds")?;
+        map.serialize_entry("span_ns", &inventory.span_ns())?;
+        map.serialize_entry("ranges", &trace.ranges.len())?;
+        map.serialize_entry("marks", &trace.marks.values().sum::<u64>())?;
+        map.serialize_entry("threads", &trace.threads.len())?;
+        map.serialize_entry("processes", &processes.collect::<Vec<_>>())?;
+        map.serialize_entry("regions", &RegionsDocument(inventory))?;
+        map.serialize_entry("diagnostics", &diagnostics.collect::<Vec<_>>())?;
+        map.end()
+    }
+}
+
+/// One region at a time: there may be a million.
+struct RegionsDocument<'i>(&'i Inventory);
+
+impl Serialize for RegionsDocument<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(inventory) = self;
+        // Both are in the order of the tree.
+        let mut gpu = inventory.gpu.iter().peekable();
+        serializer.collect_seq(inventory.regions.iter().map(|region| {
+            let is_same = |gpu: &&RegionCalls| region.kind == Kind::PushPop && gpu.path == region.path;
+            inventory.region(region, gpu.next_if(is_same))
+        }))
     }
 }

@@ -14,9 +14,9 @@ const REPORTS: [&str; 3] = ["gpukernsum", "kernexecsum", "nvtxkernsum"];
 const GIGABYTE: u64 = 1_000_000_000;
 
 /// How long a command took, and its largest resident size.
-struct Measured {
-    seconds: f64,
-    megabytes: f64,
+pub(super) struct Measured {
+    pub(super) seconds: f64,
+    pub(super) megabytes: f64,
 }
 
 pub(super) fn rows(program: &Path, folder: &Path) -> Result<Vec<Row>> {
@@ -25,7 +25,7 @@ pub(super) fn rows(program: &Path, folder: &Path) -> Result<Vec<Row>> {
     for kernels in [100_000, 1_000_000, 10_000_000] {
         eprintln!("analyze, {kernels} kernels ...");
         let file = folder.join("made-up.sqlite");
-        write_nsys(&file, kernels)?;
+        write_nsys(&file, kernels, None)?;
         let ours = analyze(program, &file, 3)?;
         if kernels == 1_000_000 {
             rows.extend(against_nsys(&ours, &file)?);
@@ -130,7 +130,7 @@ fn analyze(program: &Path, file: &Path, times: usize) -> Result<Measured> {
 
 /// Runs a command below a process of our own, which has no other child: what is said
 /// of its children is said of this one.
-fn measure(command: &[String], variables: &[(&str, &str)]) -> Result<Measured> {
+pub(super) fn measure(command: &[String], variables: &[(&str, &str)]) -> Result<Measured> {
     let output = Command::new(std::env::current_exe()?)
         .arg("measure")
         .args(command)

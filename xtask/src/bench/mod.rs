@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: figures of time, as ratios measured side by side.
 
 mod analysis;
+mod bounds;
 mod counters;
 mod reports;
 
@@ -30,6 +31,8 @@ pub enum Section {
     Counters,
     /// From a trace to the files of its report.
     Reports,
+    /// The same as the number of regions grows.
+    Bounds,
 }
 
 pub fn main(section: Section) -> Result<ExitCode> {
@@ -51,6 +54,11 @@ pub fn main(section: Section) -> Result<ExitCode> {
         rows.extend(more);
         parts = format!("\n{table}");
     }
+    if wanted(Section::Bounds) {
+        let (more, table) = bounds::rows(&release()?, &folder)?;
+        rows.extend(more);
+        parts.push_str(&format!("\n{table}"));
+    }
     println!("Machine: {}.\n", machine());
     println!("| what | measured | bound | |\n|---|---|---|---|");
     for row in &rows {
@@ -70,13 +78,18 @@ pub fn main(section: Section) -> Result<ExitCode> {
 
 /// What the binary itself does.
 fn whole_program(folder: &Path) -> Result<Vec<Row>> {
-    let built = cargo().args(["build", "--release", "--quiet"]).status()?;
-    ensure!(built.success(), "the release build failed");
-    let program = root().join("target/release/rangefinder");
+    let program = release()?;
     let mut rows = vec![flood(&program, folder)?, start(&program, folder)?];
     rows.extend(tracer(&program, folder)?);
     rows.extend(analysis::rows(&program, folder)?);
     Ok(rows)
+}
+
+/// The binary, as released.
+fn release() -> Result<PathBuf> {
+    let built = cargo().args(["build", "--release", "--quiet"]).status()?;
+    ensure!(built.success(), "the release build failed");
+    Ok(root().join("target/release/rangefinder"))
 }
 
 /// A workload that prints a gigabyte, against `workload | tee file > /dev/null`.

@@ -68,7 +68,7 @@ fn table(parts: &[Part]) -> String {
 /// Of each part the best, each time in a fresh process.
 fn best(program: &Path, folder: &Path, kernels: u64) -> Result<Vec<Part>> {
     let (file, out) = (folder.join("made-up.sqlite"), folder.join("reports"));
-    write_nsys(&file, kernels)?;
+    write_nsys(&file, kernels, None)?;
     fs_err::create_dir_all(&out)?;
     let mut best = parts(program, &file, &out)?;
     for _ in 1..TIMES {

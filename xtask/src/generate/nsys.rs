@@ -1,5 +1,5 @@
 //! An export of nsys 2022.4 (schema 3.0.0): two processes of two threads each, three
-//! streams, ranges three deep.
+//! streams, ranges three deep, or four where so many regions are wanted.
 
 use std::path::Path;
 
@@ -19,6 +19,43 @@ const GROUP: u64 = 74;
 const PROCESSES: u64 = 2;
 const THREADS: u64 = 2;
 const HOST_STEP: i64 = 6_000;
+
+/// How the ranges are named.
+#[derive(Clone, Copy)]
+enum Naming {
+    /// Three names, and so three regions.
+    Few,
+    /// `decode/step 17/layer 3`: so many different steps.
+    Steps(u64),
+    /// The same with a range for each launch, `decode/step 17/layer 3/op 1`.
+    Launches(u64),
+}
+
+impl Naming {
+    fn of(regions: Option<u64>, kernels: u64) -> Self {
+        let (steps, layers) = (RANGES[1].1, RANGES[2].1);
+        let all_steps = kernels / (PROCESSES * THREADS) / GROUP * steps * PROCESSES * THREADS;
+        match regions {
+            None => Self::Few,
+            Some(regions) if regions <= all_steps * (1 + layers) => {
+                Self::Steps((regions / (1 + layers)).max(1))
+            }
+            Some(regions) => Self::Launches((regions / (1 + 3 * layers)).max(1)),
+        }
+    }
+
+    /// Of the `number`th step, or of what is the `number`th in the range around it.
+    fn name(self, depth: usize, number: u64) -> String {
+        match (self, depth) {
+            (Self::Few, _) | (_, 0) => RANGES[depth].0.to_owned(),
+            (Self::Steps(different) | Self::Launches(different), 1) => {
+                format!("{} {}", RANGES[1].0, number % different)
+            }
+            (_, 2) => format!("{} {number}", RANGES[2].0),
+            _ => format!("op {number}"),
+        }
+    }
+}
 
 /// One launch, told from its number.
 struct Place {
@@ -46,8 +83,8 @@ fn global_tid(place: &Place) -> i64 {
     global_pid(place.process) | (1000 + place.process * 100 + place.thread)
 }
 
-/// As many calls as kernels, and a range for every two.
-pub fn write_nsys(path: &Path, kernel_count: u64) -> Result<()> {
+/// As many calls as kernels, and a range for every two; about as many regions as are asked for, else three.
+pub fn write_nsys(path: &Path, kernel_count: u64, regions: Option<u64>) -> Result<()> {
     let mut writer = Writer::create(path)?;
     writer.table("StringIds", "id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL", |table| {
         table.numbered(LAUNCH, &[Null, Text("cudaLaunchKernel_v7000")])?;
@@ -95,7 +132,7 @@ pub fn write_nsys(path: &Path, kernel_count: u64) -> Result<()> {
          color INTEGER, text TEXT, globalTid INTEGER, endGlobalTid INTEGER, textId INTEGER, domainId INTEGER, \
          uint64Value INTEGER, int64Value INTEGER, doubleValue REAL, uint32Value INTEGER, int32Value INTEGER, \
          floatValue REAL, jsonTextId INTEGER, jsonText TEXT",
-        |table| ranges(table, kernel_count),
+        |table| ranges(table, kernel_count, Naming::of(regions, kernel_count)),
     )?;
     writer.finish()
 }
@@ -161,35 +198,42 @@ fn kernels(table: &mut Table<'_>, count: u64) -> Result<()> {
 /// Nested ranges over each thread's launches, two in each of the innermost; the last few of
 /// every group are in none. A range is written when it closes, as nsys sees it, so that
 /// rows are not in the order of their begins.
-fn ranges(table: &mut Table<'_>, count: u64) -> Result<()> {
+fn ranges(table: &mut Table<'_>, count: u64, naming: Naming) -> Result<()> {
     let launches = count / (PROCESSES * THREADS);
+    let (steps, layers) = (RANGES[1].1, RANGES[2].1);
     for lane in 0..PROCESSES * THREADS {
         let (process, thread) = ((lane / THREADS) as i64, (lane % THREADS) as i64);
         let thread = global_tid(&Place { process, thread, time: 0, correlation: 0 });
         // From one launch to another, wider the further out.
-        let mut row = |depth: usize, first: u64, last: u64| {
-            let margin = 100 * (RANGES.len() - depth) as i64;
+        let mut row = |depth: usize, number: u64, first: u64, last: u64| {
+            let margin = (100 * (RANGES.len() as i64 - depth as i64)).max(50);
             let time = |launch: u64| 1_000_000 + launch as i64 * HOST_STEP;
+            let name = naming.name(depth, number);
             let mut values = [const { Null }; 19];
             values[0] = Integer(time(first) - margin);
             values[1] = Integer(time(last) + 4200 + margin);
             values[2] = Integer(59);
-            values[6] = Text(RANGES[depth].0);
+            values[6] = Text(&name);
             values[7] = Integer(thread);
             values[10] = Integer(0);
             table.row(&values)
         };
-        let (steps, layers) = (RANGES[1].1, RANGES[2].1);
-        for group in 0..launches / GROUP {
+        let groups = launches / GROUP;
+        for group in 0..groups {
             let start = group * GROUP;
             for step in 0..steps {
                 let start = start + step * layers * 2;
                 for layer in 0..layers {
-                    row(2, start + layer * 2, start + layer * 2 + 1)?;
+                    let start = start + layer * 2;
+                    if matches!(naming, Naming::Launches(_)) {
+                        row(3, 0, start, start)?;
+                        row(3, 1, start + 1, start + 1)?;
+                    }
+                    row(2, layer, start, start + 1)?;
                 }
-                row(1, start, start + layers * 2 - 1)?;
+                row(1, (lane * groups + group) * steps + step, start, start + layers * 2 - 1)?;
             }
-            row(0, start, start + steps * layers * 2 - 1)?;
+            row(0, group, start, start + steps * layers * 2 - 1)?;
         }
     }
     Ok(())

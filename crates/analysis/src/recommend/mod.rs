@@ -74,8 +74,7 @@ impl Time {
 
     /// Of the ranges where they hold much of the work: what is outside, as start-up and warm-up, says little about it.
     fn that_matters(findings: &Findings) -> Self {
-        let all: i64 =
-            findings.kernels.iter().map(|row| row.statistics.total_ns).fold(0, i64::saturating_add);
+        let all = findings.kernel_ns();
         let inside: i64 =
             findings.idle.iter().filter_map(|row| row.in_ranges_ns).fold(0, i64::saturating_add);
         let attributed = in_own_ranges(findings, all) as f64;

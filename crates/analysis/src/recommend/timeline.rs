@@ -154,7 +154,7 @@ fn evidence(findings: &Findings, row: &IdleRow) -> Vec<String> {
 
 /// Kernels that are shorter than their launch.
 fn tiny(findings: &Findings, run: Time) -> Option<Recommendation> {
-    let all: u64 = findings.kernels.iter().map(|row| row.statistics.calls).sum();
+    let all = findings.kernel_calls();
     let tiny: Vec<_> = findings.kernels.iter().filter(|row| row.statistics.mean_ns < TINY_NS).collect();
     let calls: u64 = tiny.iter().map(|row| row.statistics.calls).sum();
     let ns: i64 = tiny.iter().map(|row| row.statistics.total_ns).sum();

@@ -1,36 +1,46 @@
 //! `rangefinder analyze`
 
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use analysis::{
-    CounterRegions, Families, Findings, Grouping, Insight, KernelPatterns, Options, Scope, analyse,
-    counter_regions, insight,
+    CounterRegions, Families, Findings, Grouping, Insight, Joined, KernelPatterns, Options, Recommendation,
+    RooflinePoint, Scope, analyse, counter_regions, insight,
 };
 use anyhow::{Context, Result, anyhow};
 use counters::Report;
-use report::Page;
+use report::{AsIs, Page, printable_lines, write_json};
 use run::Exit;
 use run::gates::{gate_of_run, keep_gated};
 use run::gather::{Gathered, Given, gather};
-use serde_json::{Value, json};
+use run::process::{Signals, interruptible};
+use run::rundir::{Durable, Readers, Scratch, write_whole};
+use serde::Serialize;
+use serde_json::Value;
 use trace::{OpenError, Opened, Trace};
 
-use super::{print, tell};
+use super::{print, print_json, say};
 use crate::cli::{AnalyzeArguments, GroupBy, ScopeOf};
 
 /// Of the document that holds counters alone.
 const SCHEMA: u32 = 1;
 
 pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
+    // Before any thread is started: threads inherit the signal mask.
+    let signals = Signals::listen().context("signals cannot be received")?;
+    interruptible(&signals, || analyzed(&arguments), || say("interrupted"))
+}
+
+fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
     let given = gather(&arguments.files);
     let mut left = LeftOut::of(&given);
-    let folder = run::private_folder().context("no place for an export")?;
+    let folder = Scratch::new().context("no place for an export")?;
     let sources = exported(&given.traced, folder.path(), &mut left)?;
     confined(arguments.out.as_deref())?;
     let (reports, empty) = reports(&given.counted, &mut left)?;
-    let counters = Report::joined(reports).map(|report| Counters::of(report, &arguments)).transpose()?;
+    let counters = Report::joined(reports).map(|report| Counters::of(report, arguments)).transpose()?;
     let counted = counters.is_some() || !empty.is_empty();
-    let traced = findings(&given.traced, &sources, &arguments, &mut left, counted)?;
+    let traced = findings(&given.traced, &sources, arguments, &mut left, counted)?;
     drop(folder);
     let nothing: Vec<Nothing> = empty.into_iter().chain(without_anything(traced.as_ref(), &given)).collect();
     let found = traced.as_ref().map(|(trace, findings)| (trace, findings));
@@ -43,8 +53,7 @@ pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
         written.with_context(|| format!("`{}` cannot be written", folder.display()))?;
     }
     if arguments.json {
-        let document = document(findings.as_ref(), counters.as_ref(), &insight)?;
-        print(&format!("{}\n", serde_json::to_string_pretty(&document)?))?;
+        print_json(&Document::of(findings.as_ref(), counters.as_ref(), &insight))?;
     } else {
         let mut screens = Vec::new();
         screens.extend(findings.as_ref().map(|findings| report::terminal(findings, arguments.top)));
@@ -68,7 +77,7 @@ struct Nothing {
 fn exit(nothing: &[Nothing], something: bool) -> Exit {
     for Nothing { file, why, named } in nothing {
         let kind = if *named || !something { "error" } else { "note" };
-        tell(&format!("{kind}: nothing in `{file}` can be analyzed: {why}"));
+        say(&format!("{kind}: nothing in `{file}` can be analyzed: {why}"));
     }
     match nothing.iter().any(|nothing| nothing.named) || !something {
         true => Exit::Missing,
@@ -134,15 +143,15 @@ impl LeftOut {
     }
 
     fn tell(&self) {
-        self.notes.iter().take(Self::NAMED).for_each(|note| tell(&format!("note: {note}")));
+        self.notes.iter().take(Self::NAMED).for_each(|note| say(&format!("note: {note}")));
         if let more @ 1.. = self.notes.len().saturating_sub(Self::NAMED) {
-            tell(&format!("note: {more} more left out"));
+            say(&format!("note: {more} more left out"));
         }
         match self.no_trace {
             0 => {}
-            1 => tell("note: 1 file left out: it is JSON or a database, but no trace"),
+            1 => say("note: 1 file left out: it is JSON or a database, but no trace"),
             files => {
-                tell(&format!("note: {files} files left out: they are JSON or databases, but no traces"));
+                say(&format!("note: {files} files left out: they are JSON or databases, but no traces"));
             }
         }
     }
@@ -259,21 +268,45 @@ fn keep_within(trace: &mut Trace, files: &[PathBuf], named: Option<&str>) -> Res
 }
 
 /// The findings, with the counters beside them, or the counters alone.
-fn document(findings: Option<&Findings>, counters: Option<&Counters>, insight: &Insight) -> Result<Value> {
-    let mut document = match findings {
-        Some(findings) => serde_json::to_value(findings)?,
-        None => json!({"schema": SCHEMA}),
-    };
-    document["recommendations"] = serde_json::to_value(&insight.recommendations)?;
-    if let Some(Counters { report, regions }) = counters {
-        document["joined"] = serde_json::to_value(&insight.joined)?;
-        document["roofline"] = serde_json::to_value(&insight.roofline)?;
-        document["counters"] = serde_json::to_value(counters::rows(report))?;
-        document["counter_session"] = serde_json::to_value(&report.session)?;
-        document["counter_regions"] = report::counter_regions_json(regions);
-        document["counter_notes"] = serde_json::to_value(&report.notes)?;
+#[derive(Serialize)]
+struct Document<'f> {
+    /// The findings have one of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema: Option<u32>,
+    #[serde(flatten)]
+    findings: Option<&'f Findings>,
+    recommendations: &'f [Recommendation],
+    #[serde(flatten)]
+    counted: Option<CountedDocument<'f>>,
+}
+
+#[derive(Serialize)]
+struct CountedDocument<'f> {
+    joined: &'f Option<Joined>,
+    roofline: &'f [RooflinePoint],
+    counters: counters::Rows<'f>,
+    counter_session: &'f counters::Session,
+    counter_regions: Value,
+    counter_notes: &'f [String],
+}
+
+impl<'f> Document<'f> {
+    fn of(findings: Option<&'f Findings>, counters: Option<&'f Counters>, insight: &'f Insight) -> Self {
+        let counted = |Counters { report, regions }: &'f Counters| CountedDocument {
+            joined: &insight.joined,
+            roofline: &insight.roofline,
+            counters: counters::Rows(report),
+            counter_session: &report.session,
+            counter_regions: report::counter_regions_json(regions),
+            counter_notes: &report.notes,
+        };
+        Self {
+            schema: findings.is_none().then_some(SCHEMA),
+            findings,
+            recommendations: &insight.recommendations,
+            counted: counters.map(counted),
+        }
     }
-    Ok(document)
 }
 
 /// What to read, and what that was when it was given: some files nsys has to export first.
@@ -322,6 +355,7 @@ fn options(arguments: &AnalyzeArguments, recordings: usize) -> Result<Options> {
         families: Families::with(&own).map_err(|text| anyhow!(text))?,
         stages: arguments.stage.clone(),
         tokens: tokens(&arguments.tokens)?,
+        ..Options::default()
     })
 }
 
@@ -356,19 +390,25 @@ fn write(
     insight: &Insight,
 ) -> Result<()> {
     std::fs::create_dir_all(folder)?;
-    let document = serde_json::to_string_pretty(&document(findings, counters, insight)?)?;
-    std::fs::write(folder.join("analysis.json"), document)?;
+    let whole = |name: &str, write: &dyn Fn(&mut dyn Write) -> io::Result<()>| {
+        write_whole(&folder.join(name), Readers::Usual, Durable::No, write)
+    };
+    let text = |name: &str, text: &str| whole(name, &|out| out.write_all(printable_lines(text).as_bytes()));
+    let document = Document::of(findings, counters, insight);
+    whole("analysis.json", &|out| write_json(&document, &AsIs, out))?;
     if let Some(findings) = findings {
-        std::fs::write(folder.join("kernels.md"), report::kernels_markdown(findings))?;
-        std::fs::write(folder.join("operators.md"), report::operators_markdown(findings))?;
+        text("kernels.md", &report::kernels_markdown(findings))?;
+        text("operators.md", &report::operators_markdown(findings))?;
     }
     if let Some(counters) = counters {
-        std::fs::write(folder.join("counters.csv"), report::counters_csv(&counters.report))?;
-        report::write_counter_regions(&folder.join("counter-regions"), &counters.regions)?;
+        whole("counters.csv", &|out| report::write_counters_csv(&counters.report, out))?;
+        let bytes = |path: &Path, bytes: &[u8]| {
+            write_whole(path, Readers::Usual, Durable::No, |out| out.write_all(bytes))
+        };
+        report::write_counter_regions(&folder.join("counter-regions"), &counters.regions, bytes)?;
     }
     if let Some(trace) = trace {
-        let file = std::fs::File::create(folder.join("trace.perfetto"))?;
-        report::write_perfetto(trace, std::io::BufWriter::new(file))?;
+        whole("trace.perfetto", &|out| report::write_perfetto(trace, out).map(drop))?;
     }
     let names = files.iter().filter_map(|file| file.file_name()).map(|name| name.to_string_lossy());
     let page = Page {
@@ -384,9 +424,9 @@ fn write(
         commands: &[],
         warnings: &[],
     };
-    std::fs::write(folder.join("report.html"), report::html(&page))?;
-    for (name, text) in report::csv_tables(&page) {
-        std::fs::write(folder.join(name), text)?;
+    text("report.html", &report::html(&page))?;
+    for table in report::csv_tables(&page) {
+        whole(table.name, &|out| table.write(out))?;
     }
     Ok(())
 }

@@ -10,13 +10,17 @@ pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
 
-use std::io::Write;
+use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
+use ::report::{AsIs, printable_lines, write_json};
 use ::run::config::{Request, Resolved, resolve};
 use anyhow::{Context, Result};
+use serde::Serialize;
 
 use crate::cli::Layers;
+
+const BUFFER: usize = 256 << 10;
 
 pub(crate) fn here() -> Result<PathBuf> {
     std::env::current_dir().context("the current directory cannot be read")
@@ -32,15 +36,37 @@ pub(crate) fn resolved(layers: &Layers) -> Result<Resolved> {
     })?)
 }
 
-/// Talks to people. Nobody is there to hear when stderr is closed.
-pub(crate) fn tell(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+/// Writes what people read to stdout. A reader that has gone away is not an error.
+pub(crate) fn print(text: &str) -> Result<()> {
+    write_out(|out| out.write_all(printable_lines(text).as_bytes()))
 }
 
-/// Writes data to stdout. A reader that has gone away is not an error.
-pub(crate) fn print(text: &str) -> Result<()> {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+/// The same of a document that was made to be printed.
+pub(crate) fn print_as_is(text: &str) -> Result<()> {
+    write_out(|out| out.write_all(text.as_bytes()))
+}
+
+/// Says something on stderr. Nobody is there to hear when that is closed.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(io::stderr(), "{}", printable_lines(text));
+}
+
+/// Writes a document to stdout, as it is made.
+pub(crate) fn print_json(document: &(impl Serialize + ?Sized)) -> Result<()> {
+    write_out(|out| {
+        write_json(document, &AsIs, out)?;
+        out.write_all(b"\n")
+    })
+}
+
+fn write_out(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()> {
+    let mut out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
+    match write(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            // Nothing of what is left is written when the buffer goes.
+            let _ = out.into_parts();
+            Ok(())
+        }
         result => result.context("cannot write to stdout"),
     }
 }

@@ -7,9 +7,9 @@ use nvtx::{Kind, NsysExpression, ncu_expression, nsys_expression};
 use run::gates::{duration, nothing_is_meant, proof_screen, proofs_json, prove_gate, range_end};
 use run::process::{Route, Signals};
 use run::steps::{Start, begin};
-use run::{Event, Exit, Inventory, Observer, shell_word};
+use run::{Event, Exit, Inventory, InventoryDocument, Observer, shell_word};
 
-use super::{here, print, resolved};
+use super::{here, print, print_json, resolved, say};
 use crate::cli::RangesArguments;
 
 /// Only what goes wrong is said: the table is the answer.
@@ -18,7 +18,7 @@ struct Warnings;
 impl Observer for Warnings {
     fn see(&mut self, event: &Event) {
         if let Event::Warning { text } = event {
-            eprintln!("warning: {text}");
+            say(&format!("warning: {text}"));
         }
     }
 }
@@ -58,14 +58,14 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
             print(&proof_screen(proof, &inventory))?;
         }
     } else if arguments.json {
-        print(&format!("{:#}\n", inventory.to_json()))?;
+        print_json(&InventoryDocument(&inventory))?;
     } else if arguments.tree {
         print(&tree(&inventory))?;
     } else {
         print(&screen(&inventory))?;
     }
     if let (Exit::WorkloadFailed, Some(code)) = (outcome.exit, outcome.workload_code) {
-        eprintln!("the workload failed with exit code {code}");
+        say(&format!("the workload failed with exit code {code}"));
     }
     Ok(exit)
 }

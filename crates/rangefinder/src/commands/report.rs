@@ -8,7 +8,7 @@ use run::config::{Request, resolve};
 use run::rundir::{Manifest, newest};
 use run::steps::{DOCUMENT, SUMMARY};
 
-use super::{here, print};
+use super::{here, print, print_as_is};
 use crate::cli::ReportArguments;
 
 pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
@@ -22,6 +22,8 @@ pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
     let name = if arguments.json { DOCUMENT } else { SUMMARY };
     let file = run.join(name);
     match std::fs::read_to_string(&file) {
+        // What we wrote as JSON is safe, and must stay what it is.
+        Ok(text) if arguments.json => print_as_is(&text)?,
         Ok(text) => print(&text)?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!(
             "the run has no {name}: it ended before its report was written, or was not asked for one \

@@ -1,13 +1,11 @@
 //! `rangefinder run`
 
-use std::io::Write;
-
 use anyhow::{Context, Result};
 use run::Exit;
 use run::process::{Route, Signals};
 use run::steps::{Run, Start, begin, plan_text};
 
-use super::{here, print, resolved};
+use super::{here, print, resolved, say};
 use crate::cli::{ExitCodeOf, RunArguments, Talk};
 use crate::progress::Progress;
 
@@ -49,7 +47,7 @@ pub(crate) fn execute(mut run: Run, signals: &Signals, talk: Talk, whose: ExitCo
     let folder = run.folder().to_owned();
     let outcome = run.execute(signals, &mut progress).inspect_err(|_| {
         drop(progress);
-        let _ = writeln!(std::io::stderr(), "what was captured so far is kept in {}", folder.display());
+        say(&format!("what was captured so far is kept in {}", folder.display()));
     })?;
     Ok(match whose {
         ExitCodeOf::Rangefinder => outcome.exit,

@@ -4,6 +4,7 @@
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 #![allow(missing_debug_implementations)]
 
+pub mod kineto;
 pub mod nsys_scene;
 pub mod scripted_ncu;
 mod tools;

@@ -10,29 +10,36 @@ use serde_json::Value;
 use super::json::{counter_region_json, counter_regions_json};
 use super::markdown::counter_regions_markdown;
 use super::region::counter_region_markdown;
+use crate::json::{AsIs, write_json};
+use crate::printable::printable_lines;
 
 const REGION_JSON: &str = "region.json";
 const REGION_MD: &str = "region.md";
 
 /// Writes `report.json`, `report.md` and a folder for each region, and takes away the
-/// folders of regions that an earlier call wrote and that are no more.
-pub fn write_counter_regions(folder: &Path, regions: &CounterRegions) -> io::Result<()> {
+/// folders of regions that an earlier call wrote and that are no more. `write` makes a file of some bytes.
+pub fn write_counter_regions(
+    folder: &Path,
+    regions: &CounterRegions,
+    write: impl Fn(&Path, &[u8]) -> io::Result<()>,
+) -> io::Result<()> {
+    let markdown = |path: &Path, text: &str| write(path, printable_lines(text).as_bytes());
+    let json = |path: &Path, document: &Value| {
+        let mut text = Vec::new();
+        write_json(document, &AsIs, &mut text)?;
+        text.push(b'\n');
+        write(path, &text)
+    };
     fs_err::create_dir_all(folder)?;
     remove_others(folder, regions)?;
     for region in &regions.regions {
         let own = folder.join(&region.label);
         fs_err::create_dir_all(&own)?;
-        write_json(&own.join(REGION_JSON), &counter_region_json(region, &regions.headlines))?;
-        fs_err::write(own.join(REGION_MD), counter_region_markdown(region, &regions.headlines))?;
+        json(&own.join(REGION_JSON), &counter_region_json(region, &regions.headlines))?;
+        markdown(&own.join(REGION_MD), &counter_region_markdown(region, &regions.headlines))?;
     }
-    write_json(&folder.join("report.json"), &counter_regions_json(regions))?;
-    fs_err::write(folder.join("report.md"), counter_regions_markdown(regions))
-}
-
-fn write_json(path: &Path, document: &Value) -> io::Result<()> {
-    let mut text = serde_json::to_string_pretty(document).map_err(io::Error::other)?;
-    text.push('\n');
-    fs_err::write(path, text)
+    json(&folder.join("report.json"), &counter_regions_json(regions))?;
+    markdown(&folder.join("report.md"), &counter_regions_markdown(regions))
 }
 
 /// Only what is ours goes: a folder with anything else in it stays.

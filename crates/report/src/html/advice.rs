@@ -3,7 +3,7 @@
 use super::escape::{prose, text};
 use super::summary::missing;
 use crate::page::Page;
-use crate::units::percent;
+use crate::units::{fixed, percent};
 
 pub(super) fn advice(page: &Page<'_>) -> String {
     if page.insight.recommendations.is_empty() {
@@ -20,12 +20,12 @@ pub(super) fn advice(page: &Page<'_>) -> String {
             "<li><h3>{}</h3>\n<p class=\"stake\"><svg class=\"bar\" viewBox=\"0 0 100 6\" \
              preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"back\" width=\"100\" height=\"6\"/>\
              <rect class=\"fill\" width=\"{:.2}\" height=\"6\"/></svg><span><b>{}</b> of {} at stake</span>\
-             <span>at most <b>{:.2}</b> times as fast</span></p>\n",
+             <span>at most <b>{}</b> times as fast</span></p>\n",
             prose(&one.title),
             share * 100.0,
             percent(share),
             one.of.as_str(),
-            one.gain
+            fixed(one.gain, 2)
         ));
         html.push_str(&format!("<p class=\"do\">{}</p>\n", prose(&one.advice)));
         if !one.evidence.is_empty() {

@@ -13,13 +13,15 @@ use crate::page::Page;
 /// The whole report as one file.
 pub fn html(page: &Page<'_>) -> String {
     let mut texts = Texts::default();
+    // Before the timeline: where names are too many for a page, the tables have theirs.
+    let tables = tables(page, &mut texts);
     let shown = page.trace.map(|trace| timeline(trace, page.findings, &mut texts));
     let shown = shown.filter(|shown| !shown.is_empty());
     let (label, tracks, no_timeline) = match &shown {
         Some(shown) => (shown.label(), shown.tracks(), String::new()),
         None => (String::new(), String::new(), absent::timeline(page)),
     };
-    let data = data(page, shown, texts);
+    let data = data(tables, shown, texts);
     let policy = format!(
         "default-src 'none'; script-src {}; style-src {}; img-src data:; base-uri 'none'; form-action 'none'",
         digest::source(SCRIPT),
@@ -69,7 +71,8 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
     filled
 }
 
-fn data(page: &Page<'_>, shown: Option<Timeline>, mut texts: Texts) -> String {
+/// What the page draws: tables by their names, and the points of the roofline.
+fn tables(page: &Page<'_>, texts: &mut Texts) -> (Map<String, Value>, Value) {
     let mut all = Map::new();
     let mut add = |(name, table): (String, Value)| {
         if table["rows"] != 0 {
@@ -77,23 +80,29 @@ fn data(page: &Page<'_>, shown: Option<Timeline>, mut texts: Texts) -> String {
         }
     };
     if let Some(findings) = page.findings {
-        add(tables::kernels(page, findings, &mut texts));
-        regions::regions(page, findings, &mut texts).into_iter().for_each(&mut add);
-        add(tables::idle(findings, &mut texts));
-        add(tables::stages(findings, &mut texts));
-        add(tables::operators(findings, &mut texts));
-        add(tables::copies(findings, &mut texts));
-        add(tables::calls(findings, &mut texts));
+        add(tables::kernels(page, findings, texts));
+        regions::regions(page, findings, texts).into_iter().for_each(&mut add);
+        add(tables::idle(findings, texts));
+        add(tables::stages(findings, texts));
+        add(tables::operators(findings, texts));
+        add(tables::copies(findings, texts));
+        add(tables::calls(findings, texts));
     }
     if let Some(joined) = &page.insight.joined {
-        add(tables::launches(joined, &mut texts));
+        add(tables::launches(joined, texts));
     }
     if let Some(counters) = page.counters {
-        add(counted::counters(counters, &mut texts));
-        add(counted::whole_ranges(counters, &mut texts));
+        add(counted::counters(counters, texts));
+        add(counted::whole_ranges(counters, texts));
     }
-    add(roofline::table(&page.insight.roofline, &mut texts));
-    let plot = roofline::plot(&page.insight.roofline, &mut texts);
+    add(roofline::table(&page.insight.roofline, texts));
+    let plot = roofline::plot(&page.insight.roofline, texts);
+    (all, plot)
+}
+
+fn data((tables, plot): (Map<String, Value>, Value), shown: Option<Timeline>, mut texts: Texts) -> String {
     let shown = shown.map(|shown| shown.into_json(&mut texts));
-    escape::json(&json!({ "tables": all, "roofline": plot, "timeline": shown, "texts": texts.into_json() }))
+    escape::json(
+        &json!({ "tables": tables, "roofline": plot, "timeline": shown, "texts": texts.into_json() }),
+    )
 }

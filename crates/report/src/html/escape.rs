@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use crate::table::{code_spans, printable};
+use crate::printable::printable;
+use crate::table::code_spans;
 
 /// For text between tags and for attributes in double quotes.
 pub(super) fn text(raw: &str) -> String {

@@ -4,7 +4,7 @@ use analysis::{Causes, Findings, IdleRow};
 
 use super::escape;
 use crate::page::Page;
-use crate::units::{count, duration, percent};
+use crate::units::{count, duration, fixed, percent};
 
 /// Busy time, then that of each of [`Causes::NAMES`].
 pub(super) type Stack = [i64; 7];
@@ -49,6 +49,9 @@ pub(super) fn headlines(page: &Page<'_>) -> String {
     html
 }
 
+/// So many have a headline of their own.
+const MOST_STAGES: usize = 12;
+
 fn of(findings: &Findings, page: &Page<'_>) -> Vec<Headline> {
     let mut all = vec![Headline {
         label: "Span",
@@ -64,27 +67,22 @@ fn of(findings: &Findings, page: &Page<'_>) -> Vec<Headline> {
         }),
         Some(stack) => all.extend(device_headlines(&stack, devices.len())),
     }
-    let calls: u64 = findings.kernels.iter().map(|row| row.statistics.calls).sum();
+    let calls = findings.kernel_calls();
     if calls > 0 {
-        let times = findings.kernels.iter().map(|row| row.statistics.total_ns);
-        let time = times.fold(0i64, i64::saturating_add);
+        let time = findings.kernel_ns();
         all.push(Headline {
             label: "Kernels",
             value: count(calls),
-            of: format!(
-                "{} different, {} in all",
-                count(findings.kernels.len() as u64),
-                duration(time as f64)
-            ),
+            of: format!("{} different, {} in all", count(findings.kernel_count()), duration(time as f64)),
         });
     }
     let rates = findings.stages.iter().filter_map(|stage| Some((stage, stage.tokens_per_second?)));
-    all.extend(rates.map(|(stage, rate)| Headline {
+    all.extend(rates.take(MOST_STAGES).map(|(stage, rate)| Headline {
         label: "Tokens a second",
-        value: format!("{rate:.1}"),
+        value: fixed(rate, 1),
         of: stage.region.clone(),
     }));
-    for row in &page.insight.efficiency {
+    for row in page.insight.efficiency.iter().take(MOST_STAGES) {
         let stage = &row.stage;
         all.push(match row.mbu {
             // A step of decoding reads more than it computes.

@@ -2,7 +2,7 @@
 
 use super::escape::{prose, text};
 use crate::page::Page;
-use crate::units::duration;
+use crate::units::{duration, fixed};
 
 /// Regions shown with their cost; the rest is in `overhead.csv`.
 const MOST: usize = 50;
@@ -18,11 +18,11 @@ fn overhead(page: &Page<'_>) -> String {
     }
     let rows = page.insight.overhead.iter().take(MOST).map(|row| {
         format!(
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{:.2}</td></tr>\n",
+            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>\n",
             text(&row.region),
             text(&duration(row.rehearsed_ns as f64)),
             text(&duration(row.profiled_ns as f64)),
-            row.ratio
+            fixed(row.ratio, 2)
         )
     });
     let doubt = page.insight.unsteady.as_ref().map(|doubt| format!(" Doubtful: {}.", prose(doubt)));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use analysis::{Causes, Findings, GpuRegion, IdleRow, Joined};
+use analysis::{Causes, Findings, GpuRegion, IdleRow, Joined, MoreRegions};
 use serde_json::{Value, json};
 
 use super::headline::{Stack, stacked, whole};
@@ -10,10 +10,7 @@ use super::table::{Kind, Table};
 use super::tables::{Known, counter_columns, no_counters};
 use super::texts::Texts;
 use crate::page::Page;
-use crate::units::{count, percent};
-
-/// A program that names every range anew has more regions than anyone reads.
-const MOST_REGIONS: usize = 5_000;
+use crate::units::{count, duration, percent};
 
 /// A region and what the devices did for it.
 struct Row<'a> {
@@ -29,14 +26,7 @@ struct Row<'a> {
 pub(super) fn regions(page: &Page<'_>, findings: &Findings, texts: &mut Texts) -> [(String, Value); 2] {
     let rows = rows(findings);
     let known = page.insight.joined.as_ref().map(by_region);
-    let left_out = findings.regions.len() - rows.len();
-    let note = (left_out > 0).then(|| {
-        format!(
-            "The {} regions with the most time; {} more are in the run's other files.",
-            count(rows.len() as u64),
-            count(left_out as u64)
-        )
-    });
+    let note = left_out(findings);
     let tree = tree(&rows, note.as_deref(), texts);
     let notes: Vec<String> = note.into_iter().chain(no_counters(page)).collect();
     let number = |number: Option<u32>| number.map(f64::from);
@@ -107,10 +97,24 @@ fn by_region(joined: &Joined) -> HashMap<&str, Known> {
     known
 }
 
+/// What the findings leave out, added up.
+fn left_out(findings: &Findings) -> Option<String> {
+    let more = &findings.more_regions;
+    let sum = |of: fn(&MoreRegions) -> i64| more.iter().map(of).fold(0, i64::saturating_add) as f64;
+    (!more.is_empty()).then(|| {
+        format!(
+            "The {} regions with the most time; {} more, with {} on the host and {} of kernels, are in `regions.csv`.",
+            count(findings.regions.len() as u64),
+            count(more.iter().map(|more| more.regions).sum()),
+            duration(sum(|more| more.wall_ns)),
+            duration(sum(|more| more.gpu_ns))
+        )
+    })
+}
+
 fn rows(findings: &Findings) -> Vec<Row<'_>> {
     let all = &findings.regions;
     let parents = parents(all);
-    let keep = kept(all, &parents);
     let mut own: Vec<i64> = all.iter().map(|region| region.wall_ns).collect();
     for (at, parent) in parents.iter().enumerate() {
         if let Some(parent) = parent {
@@ -123,19 +127,12 @@ fn rows(findings: &Findings) -> Vec<Row<'_>> {
             idle.entry(region).or_default().push(row);
         }
     }
-    let mut place = vec![None; all.len()];
     let mut rows = Vec::new();
-    for (at, region) in all.iter().enumerate().filter(|(at, _)| keep[*at]) {
+    for (at, region) in all.iter().enumerate() {
         let device = region.place.device.filter(|_| findings.scope.by_device);
         let on = |row: &&&IdleRow| device.is_none_or(|device| row.device == device);
         let idle = idle.get(region.path.as_str()).into_iter().flatten().filter(on).copied();
-        place[at] = Some(rows.len());
-        rows.push(Row {
-            region,
-            stack: stacked(idle),
-            parent: parents[at].and_then(|parent| place[parent]),
-            own_wall_ns: own[at],
-        });
+        rows.push(Row { region, stack: stacked(idle), parent: parents[at], own_wall_ns: own[at] });
     }
     rows
 }
@@ -151,24 +148,6 @@ fn parents(all: &[GpuRegion]) -> Vec<Option<usize>> {
         last.entry((region.path.as_str(), region.kind)).or_default().push(at);
     }
     parents
-}
-
-/// The most time, with all regions around them.
-fn kept(all: &[GpuRegion], parents: &[Option<usize>]) -> Vec<bool> {
-    if all.len() <= MOST_REGIONS {
-        return vec![true; all.len()];
-    }
-    let mut order: Vec<usize> = (0..all.len()).collect();
-    order.sort_by_key(|at| std::cmp::Reverse((all[*at].wall_ns.max(all[*at].gpu_busy_ns), all.len() - at)));
-    let mut keep = vec![false; all.len()];
-    for at in order.into_iter().take(MOST_REGIONS) {
-        let mut next = Some(at);
-        while let Some(at) = next.filter(|at| !keep[*at]) {
-            keep[at] = true;
-            next = parents[at];
-        }
-    }
-    keep
 }
 
 fn tree(rows: &[Row<'_>], note: Option<&str>, texts: &mut Texts) -> Value {

@@ -1,10 +1,11 @@
 //! A table as the page reads it: columns that say how they are shown. `tables.js` knows the
 //! kinds, and nothing about kernels or regions.
 
+use analysis::MoreRows;
 use serde_json::{Value, json};
 
 use super::texts::Texts;
-use crate::units::count;
+use crate::units::{count, duration};
 
 /// More rows make a page slow to open; the other files have them all.
 const MOST_ROWS: usize = 10_000;
@@ -95,6 +96,21 @@ impl<'a, T> Table<'a, T> {
         self
     }
 
+    /// Rows that the findings leave out already, and what they add up to.
+    pub(super) fn more(mut self, rows: u64, sums: &str) -> Self {
+        if rows > 0 {
+            let note = format!("{} more rows are left out{sums}.", count(rows));
+            self.note = Some(self.note.map_or(note.clone(), |first| format!("{first} {note}")));
+        }
+        self
+    }
+
+    pub(super) fn more_rows(self, more: Option<MoreRows>) -> Self {
+        let more = more.unwrap_or_default();
+        let sums = format!(": {} calls, {}", count(more.calls), duration(more.total_ns as f64));
+        self.more(more.rows, &sums)
+    }
+
     /// The rows come sorted by the column added last, the largest first.
     pub(super) fn sorted(mut self) -> Self {
         self.sorted = self.columns.len().checked_sub(1);
@@ -170,7 +186,7 @@ impl<'a, T> Table<'a, T> {
         let mut notes: Vec<String> = self.note.into_iter().collect();
         if self.all > self.rows.len() {
             notes.push(format!(
-                "The first {} of {} rows; the run's other files have the rest.",
+                "The first {} of {} rows; `analysis.json` has more.",
                 count(self.rows.len() as u64),
                 count(self.all as u64)
             ));

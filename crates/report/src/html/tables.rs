@@ -10,7 +10,7 @@ use super::summary::missing;
 use super::table::{Kind, Table};
 use super::texts::Texts;
 use crate::page::Page;
-use crate::units::percent;
+use crate::units::{count, duration, percent};
 
 const NOT_MEASURED: &str = "not measured";
 
@@ -115,6 +115,7 @@ pub(super) fn kernels(page: &Page<'_>, findings: &Findings, texts: &mut Texts) -
     let mut table = Table::of("kernels", "Kernels, all launches of a name together", rows)
         .absent(NOT_MEASURED)
         .note(no_counters(page))
+        .more_rows(findings.more_kernels)
         .name("kernel", true, texts, |row| (short(row), row.name.clone()))
         .number("share", Kind::Share, "of the time of all kernels", |row| Some(row.statistics.share))
         .number("total", Kind::Time, "", |row| Some(row.statistics.total_ns as f64))
@@ -202,6 +203,7 @@ pub(super) fn idle(findings: &Findings, texts: &mut Texts) -> (String, Value) {
         Some(all[at] as f64 / whole(row)).filter(|share| *share > 0.0)
     };
     let mut table = Table::of("idle", "Busy and idle time of devices, in all and by region", &rows)
+        .more(findings.more_idle, "; `idle.csv` has them")
         .text("device", texts, |row| row.device_called())
         .name("region", true, texts, |row| {
             let path = row.region.clone().unwrap_or_else(|| "all".to_owned());
@@ -228,6 +230,7 @@ pub(super) fn stages(findings: &Findings, texts: &mut Texts) -> (String, Value) 
     let ns = |ns: Option<i64>| ns.map(|ns| ns as f64);
     Table::of("stages", "Stages, host time", &findings.stages)
         .absent("–")
+        .more_rows(findings.more_stages)
         .name("stage", true, texts, |row| (row.region.clone(), row.region.clone()))
         .when(findings.scope.by_process, |table| {
             table.number("process", Kind::Number, "", |row| row.process.map(f64::from))
@@ -251,7 +254,10 @@ pub(super) fn stages(findings: &Findings, texts: &mut Texts) -> (String, Value) 
 }
 
 pub(super) fn operators(findings: &Findings, texts: &mut Texts) -> (String, Value) {
+    let more = findings.more_operators.unwrap_or_default();
+    let own = duration(more.device_self_ns as f64);
     Table::of("operators", "Operators of the framework", &findings.operators)
+        .more(more.operators, &format!(": {} calls, {own} on devices", count(more.calls)))
         .name("operator", true, texts, |row| (row.name.clone(), row.name.clone()))
         .when(findings.scope.by_process, |table| {
             table.number("process", Kind::Number, "", |row| row.process.map(f64::from))
@@ -285,6 +291,7 @@ pub(super) fn copies(findings: &Findings, texts: &mut Texts) -> (String, Value) 
 
 pub(super) fn calls(findings: &Findings, texts: &mut Texts) -> (String, Value) {
     Table::of("calls", "CUDA calls, host time", &findings.api)
+        .more_rows(findings.more_api)
         .name("call", true, texts, |row| (trace::names::call(&row.name).to_owned(), row.name.clone()))
         .number("share", Kind::Share, "of the time of all calls", |row| Some(row.statistics.share))
         .number("total", Kind::Time, "", |row| Some(row.statistics.total_ns as f64))

@@ -5,6 +5,7 @@
 //! by double-forking or opening a session of its own, and it holds one end of a
 //! socket whose other end is ours: when we die, however we die, it ends them all.
 
+mod compute;
 mod descendants;
 mod guardian;
 mod input;
@@ -22,6 +23,7 @@ fn timespec(time: std::time::Duration) -> rustix::event::Timespec {
     rustix::event::Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() }
 }
 
+pub use compute::interruptible;
 pub(crate) use descendants::with_own_root;
 pub use guardian::{GUARDIAN_ARGUMENT, guardian_main};
 pub use input::is_used_up;

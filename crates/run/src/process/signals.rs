@@ -2,7 +2,8 @@
 //!
 //! Policy: the first SIGINT, SIGTERM or SIGHUP is the child's; it is passed on
 //! and we wait. The second one is ours: every descendant is killed. Between
-//! children the first one ends the run at the next step.
+//! children the first one ends the run at the next step, and in the middle of a long
+//! computation at once (`compute`).
 //!
 //! They are blocked and read from a descriptor, so no handler ever runs. A
 //! signal that was ignored when we were started (`nohup`, a shell's background
@@ -58,8 +59,13 @@ impl Signals {
 
     /// Whether the user has asked us to stop.
     pub fn interrupted(&self) -> bool {
-        while self.next().is_some() {}
+        self.drain();
         self.interrupts.get() > 0
+    }
+
+    /// Takes note of all that has come.
+    pub(super) fn drain(&self) {
+        while self.next().is_some() {}
     }
 
     pub(super) fn next(&self) -> Option<Received> {

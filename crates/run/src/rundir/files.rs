@@ -4,9 +4,11 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use report::{Strings, printable_lines, write_json};
 use serde::Serialize;
 
 use super::manifest::MANIFEST;
+use super::whole::{Durable, Readers, write_whole};
 use crate::secrets::Redactor;
 
 /// Given up when the disk is full, so that what is known can still be written.
@@ -75,15 +77,12 @@ impl Files {
         Ok(path)
     }
 
-    /// Secrets are masked in every string of the document.
-    pub fn json<T: Serialize>(&self, relative: &str, document: &T) -> Result<(), WriteError> {
-        let path = self.path(relative);
-        let other = |error: serde_json::Error| WriteError::Other { path: path.clone(), source: error.into() };
-        let mut document = serde_json::to_value(document).map_err(other)?;
-        self.redactor.document(&mut document);
-        let mut text = serde_json::to_string_pretty(&document).map_err(other)?;
-        text.push('\n');
-        self.write(relative, text.as_bytes())
+    /// Secrets are masked in every string of the document, which is written as it is made.
+    pub fn json<T: Serialize + ?Sized>(&self, relative: &str, document: &T) -> Result<(), WriteError> {
+        self.unmasked(relative, |out| {
+            write_json(document, &Masked(&self.redactor), out)?;
+            out.write_all(b"\n")
+        })
     }
 
     /// The manifest masks its own free text: its names and states must stay readable.
@@ -91,12 +90,12 @@ impl Files {
         let path = self.path(MANIFEST);
         let text = serde_json::to_string_pretty(&manifest.masked(&self.redactor));
         let text = text.map_err(|error| WriteError::Other { path, source: error.into() })?;
-        self.write_with(MANIFEST, format!("{text}\n").as_bytes(), Durable::Yes)
+        self.replaced(MANIFEST, Durable::Yes, |out| out.write_all(format!("{text}\n").as_bytes()))
     }
 
-    /// Secrets are masked in the text.
+    /// Secrets are masked in the text, and nothing in it is a command to a terminal.
     pub fn text(&self, relative: &str, text: &str) -> Result<(), WriteError> {
-        self.write(relative, self.redactor.text(text).as_bytes())
+        self.write(relative, printable_lines(&self.redactor.text(text)).as_bytes())
     }
 
     /// Text in which nothing is left to mask.
@@ -104,52 +103,88 @@ impl Files {
         self.write(relative, text.as_bytes())
     }
 
-    /// All or nothing: a reader sees the old file or the new one.
-    fn write(&self, relative: &str, bytes: &[u8]) -> Result<(), WriteError> {
-        self.write_with(relative, bytes, Durable::No)
+    /// Text that is written as it is made. Secrets are masked line by line.
+    pub fn lines(
+        &self,
+        relative: &str,
+        write: impl Fn(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), WriteError> {
+        self.unmasked(relative, |out| {
+            let mut lines = MaskedLines { redactor: &self.redactor, out, line: Vec::new() };
+            write(&mut lines)?;
+            lines.finish()
+        })
     }
 
-    fn write_with(&self, relative: &str, bytes: &[u8], durable: Durable) -> Result<(), WriteError> {
+    /// What is written as it is made and has nothing to mask.
+    pub fn unmasked(
+        &self,
+        relative: &str,
+        write: impl Fn(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), WriteError> {
+        self.replaced(relative, Durable::No, write)
+    }
+
+    fn replaced(
+        &self,
+        relative: &str,
+        durable: Durable,
+        write: impl Fn(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), WriteError> {
         let path = self.path(relative);
-        match replace(&path, bytes, durable) {
+        match write_whole(&path, Readers::Owner, durable, &write) {
             Err(error) if is_full(&error) => {
                 self.release_reserve();
-                replace(&path, bytes, durable)
+                write_whole(&path, Readers::Owner, durable, &write)
             }
             result => result,
         }
         .map_err(|error| WriteError::new(&path, error))
     }
-}
 
-/// Whether a file must outlive the machine: the manifest and the verdicts in it, by which a run is
-/// resumed and judged. The rest can be made again from the captures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Durable {
-    Yes,
-    No,
-}
-
-/// The name is given last, when all of the file is on the disk: otherwise a machine that fails may
-/// keep the new name and lose what it stands for. The folder holds the name.
-fn replace(path: &Path, bytes: &[u8], durable: Durable) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".writing-").tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    if durable == Durable::Yes {
-        file.as_file().sync_all()?;
+    fn write(&self, relative: &str, bytes: &[u8]) -> Result<(), WriteError> {
+        self.unmasked(relative, |out| out.write_all(bytes))
     }
-    file.persist(path).map_err(|error| error.error)?;
-    if durable == Durable::Yes {
-        std::fs::File::open(folder)?.sync_all().or_else(unless_unsupported)?;
-    }
-    Ok(())
 }
 
-/// Some file systems cannot flush a folder, and need not.
-fn unless_unsupported(error: io::Error) -> io::Result<()> {
-    match error.kind() {
-        io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported => Ok(()),
-        _ => Err(error),
+/// Strings of a document: whole values under secret names, else what is secret inside them.
+struct Masked<'a>(&'a Redactor);
+
+impl Strings for Masked<'_> {
+    fn value(&self, field: Option<&str>, text: String) -> String {
+        match field {
+            Some(name) => self.0.named(name, &text),
+            None => self.0.text(&text),
+        }
+    }
+}
+
+struct MaskedLines<'a> {
+    redactor: &'a Redactor,
+    out: &'a mut dyn Write,
+    line: Vec<u8>,
+}
+
+impl MaskedLines<'_> {
+    fn finish(&mut self) -> io::Result<()> {
+        let line = std::mem::take(&mut self.line);
+        self.out.write_all(self.redactor.text(&String::from_utf8_lossy(&line)).as_bytes())
+    }
+}
+
+impl Write for MaskedLines<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut rest = bytes;
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(&rest[..=end]);
+            self.finish()?;
+            rest = &rest[end + 1..];
+        }
+        self.line.extend_from_slice(rest);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }

@@ -5,6 +5,7 @@ mod create;
 mod files;
 mod keep;
 mod manifest;
+mod whole;
 
 pub use artifacts::{Artifact, KnownHash, KnownHashes, list_artifacts};
 pub(crate) use create::safe_name;
@@ -17,3 +18,4 @@ pub use manifest::{
     Invocation, MANIFEST, Manifest, Pass, RunStatus, Step, StepName, StepStatus, VerdictRecord,
     WorkloadRecord, newest,
 };
+pub use whole::{Durable, Readers, Scratch, remove_unfinished, write_whole};

@@ -1,11 +1,11 @@
 //! Step 7: what the timeline says.
 
-use analysis::{Findings, Options, Overhead, analyse, insight, rates};
+use analysis::{Findings, Limit, Options, Overhead, analyse, insight, rates};
 use nsight::verdict::Outcome;
 
 use super::begin::RunError;
 use super::counters;
-use super::flow::{Context, Run, StepResult};
+use super::flow::{Run, StepResult};
 use super::{model, stage1};
 use crate::events::Event;
 use crate::gates::keep_gated;
@@ -14,7 +14,8 @@ use crate::rundir::{StepName, StepStatus, VerdictRecord};
 
 const STAGE1: &str = "stage 1";
 
-pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResult, RunError> {
+/// `said` is what the user is to hear.
+pub(super) fn step(run: &mut Run, said: &mut Vec<Event>) -> Result<StepResult, RunError> {
     if run.counters.is_none() && run.manifest.step(StepName::Counters).status == StepStatus::Done {
         // A run that is resumed has only the files.
         run.counters = counters::reread(run);
@@ -22,7 +23,7 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
     if run.stage1.is_none() && run.manifest.step(StepName::Stage1).status == StepStatus::Done {
         run.stage1 = stage1::reread(run);
     }
-    let Some(source) = find_timeline(run, context) else {
+    let Some(source) = find_timeline(run, said) else {
         run.insight = insight(None, run.counters.as_ref().map(|counted| &counted.report));
         let why = "there is no timeline and no range to analyse".to_owned();
         return Ok(StepResult::Skipped { why, asked_for: false });
@@ -61,7 +62,7 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
 
 /// The best there is, for [`Run::analysed`]: the capture by nsys with its gate applied, else the
 /// ranges of the rehearsal.
-fn find_timeline(run: &mut Run, context: &mut Context<'_>) -> Option<&'static str> {
+fn find_timeline(run: &mut Run, said: &mut Vec<Event>) -> Option<&'static str> {
     let usable = |record: &VerdictRecord| {
         record.tool == "nsys" && matches!(record.verdict.outcome, Outcome::Captured | Outcome::Partial)
     };
@@ -73,7 +74,7 @@ fn find_timeline(run: &mut Run, context: &mut Context<'_>) -> Option<&'static st
             return None;
         }
         trace::read_nsys_session(&databases)
-            .map_err(|error| context.observer.see(&Event::Warning { text: error.to_string() }))
+            .map_err(|error| said.push(Event::Warning { text: error.to_string() }))
             .ok()
     });
     if let Some(mut trace) = captured {
@@ -113,13 +114,14 @@ fn overhead_of(run: &Run, source: &str) -> Result<(Vec<Overhead>, Option<String>
     }
     let regions = analysis::overhead(&inventory.regions, &analysis::regions(captured));
     let unsteady = analysis::unsteady(&regions);
-    rows.extend(regions);
+    // The longest come first.
+    rows.extend(regions.into_iter().take(Limit::default().rows));
     Ok((rows, unsteady))
 }
 
 /// The busiest device and what it waits for, or what there is instead.
 fn summary(findings: &Findings) -> String {
-    let kernels: u64 = findings.kernels.iter().map(|row| row.statistics.calls).sum();
+    let kernels = findings.kernel_calls();
     let busiest = findings
         .idle
         .iter()
@@ -137,6 +139,6 @@ fn summary(findings: &Findings) -> String {
                 waits.unwrap_or_default()
             )
         }
-        None => format!("{} regions, no kernels", findings.regions.len()),
+        None => format!("{} regions, no kernels", findings.region_count()),
     }
 }

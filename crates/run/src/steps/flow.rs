@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::begin::RunError;
+use super::cut::Cut;
 use super::report::{DOCUMENT, SUMMARY};
 use super::{analyse, counters, doctor, plan, rehearse, report, stage1, timeline};
 use analysis::{CounterRegions, Findings, Insight};
@@ -14,7 +15,7 @@ use crate::config::Resolved;
 use crate::events::{Event, Observer};
 use crate::exit::Exit;
 use crate::gates::range_end;
-use crate::process::{Route, Signals};
+use crate::process::{Route, Signals, interruptible};
 use crate::provenance::Provenance;
 use crate::rehearsal::Inventory;
 use crate::rundir::{
@@ -151,8 +152,8 @@ impl Run {
             StepName::Stage1 => stage1::step(self, context)?,
             StepName::Timeline => timeline::step(self, context)?,
             StepName::Counters => counters::step(self, context)?,
-            StepName::Analyse => analyse::step(self, context)?,
-            StepName::Report => report::step(self)?,
+            StepName::Analyse => self.compute(name, context, analyse::step)?,
+            StepName::Report => self.compute(name, context, |run, _| report::step(run))?,
         };
         let (status, note, asked_for) = match result {
             StepResult::Done(note) => (StepStatus::Done, note, false),
@@ -171,6 +172,21 @@ impl Run {
         Ok(())
     }
 
+    /// A step that no other program takes part in: a signal ends the run.
+    fn compute(
+        &mut self,
+        name: StepName,
+        context: &mut Context<'_>,
+        work: fn(&mut Self, &mut Vec<Event>) -> Result<StepResult, RunError>,
+    ) -> Result<StepResult, RunError> {
+        let cut = Cut::of(self, name);
+        let Context { signals, observer } = context;
+        let mut said = Vec::new();
+        let result = interruptible(signals, || work(self, &mut said), || cut.close(*observer));
+        said.iter().for_each(|event| observer.see(event));
+        result
+    }
+
     fn finish(&mut self, context: &mut Context<'_>) -> Result<Outcome, RunError> {
         let exit = self.exit();
         self.manifest.status =
@@ -178,7 +194,10 @@ impl Run {
         self.manifest.exit_code = Some(exit.code());
         self.files.release_reserve();
         self.remove_tmp();
-        self.manifest.artifacts = list_artifacts(self.folder(), &self.known_hashes);
+        let cut = Cut::of(self, StepName::Report);
+        let Context { signals, observer } = &mut *context;
+        let list = || list_artifacts(self.folder(), &self.known_hashes);
+        self.manifest.artifacts = interruptible(signals, list, || cut.close(*observer));
         self.save()?;
         self.remove_older(context);
         let last = self.manifest.workload_pass();

@@ -3,6 +3,7 @@
 mod analyse;
 mod begin;
 mod counters;
+mod cut;
 mod doctor;
 mod flow;
 mod model;

@@ -10,7 +10,7 @@ use super::stage1::purpose_of_rehearsal;
 use crate::config::Enable;
 use crate::process::{Finished, Reason, SuperviseError};
 use crate::provenance::Gpus;
-use crate::rehearsal::{Inventory, locate_cupti, read_and_trim, tracer_variables};
+use crate::rehearsal::{Inventory, InventoryDocument, locate_cupti, read_and_trim, tracer_variables};
 use crate::rundir::WriteError;
 use crate::tracer_place::{PlacedTracer, place_tracer};
 use crate::unseen::Watch;
@@ -180,7 +180,7 @@ fn read_traces(
             for told in inventory.trace.told().iter().filter(|told| told.diagnostic.lost) {
                 run.warn(told.to_string(), context);
             }
-            run.files.json(&format!("{pass}/ranges.json"), &inventory.to_json())?;
+            run.files.json(&format!("{pass}/ranges.json"), &InventoryDocument(&inventory))?;
             Ok(Some(inventory))
         }
         Err(error) => {

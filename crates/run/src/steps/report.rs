@@ -2,15 +2,17 @@
 
 use std::fmt::Write as _;
 
-use report::{Page, StepLine, VerdictLine, cell, sentence};
+use analysis::{Findings, Insight, Region};
+use report::{CsvTable, Page, StepLine, VerdictLine, cell, sentence};
+use serde::Serialize;
 use serde_json::json;
 
 use super::begin::RunError;
 use super::flow::{Run, StepResult};
 use crate::config::Format;
 use crate::quote::shell_line;
-use crate::rehearsal::Inventory;
-use crate::rundir::{Pass, StepName, StepStatus, WriteError};
+use crate::rehearsal::{Inventory, InventoryDocument};
+use crate::rundir::{Pass, StepName, StepStatus, VerdictRecord, WriteError};
 
 /// One screen.
 pub const SUMMARY: &str = "summary.txt";
@@ -29,6 +31,8 @@ const FILES: [(&str, &str); 6] = [
 
 /// Rows of each table.
 const TOP: usize = 20;
+/// Regions of the rehearsal, for whoever reads all of it.
+const MOST_REGIONS: usize = 500;
 
 /// The one that cannot be written does not take the others with it.
 pub(super) fn step(run: &mut Run) -> Result<StepResult, RunError> {
@@ -59,29 +63,26 @@ fn write(run: &Run, format: Format) -> Result<(), WriteError> {
             run.files.text("report.md", &markdown(run))?;
             run.files.text("stakeholder_summary.md", &with_page(run, report::stakeholder_markdown))
         }
-        Format::Json => run.files.json(DOCUMENT, &document(run)),
+        Format::Json => run.files.json(DOCUMENT, &Document::of(run)),
         Format::Html => run.files.text("report.html", &with_page(run, report::html)),
         Format::Perfetto => perfetto(run),
-        Format::Csv => {
-            let tables = with_page(run, report::csv_tables);
+        Format::Csv => with_page(run, |page| {
+            let tables = report::csv_tables(page);
             if !tables.is_empty() {
                 run.files.folder("csv")?;
             }
-            tables.iter().try_for_each(|(name, text)| run.files.text(&format!("csv/{name}"), text))
-        }
+            let write = |table: &CsvTable<'_>| {
+                run.files.lines(&format!("csv/{}", table.name), |out| table.write(out))
+            };
+            tables.iter().try_for_each(write)
+        }),
     }
 }
 
-/// `trace.perfetto`, written as it is made; half of one is none.
+/// `trace.perfetto`, written as it is made.
 fn perfetto(run: &Run) -> Result<(), WriteError> {
     let Some(trace) = run.analysed().filter(|_| run.findings.is_some()) else { return Ok(()) };
-    let path = run.files.path("trace.perfetto");
-    let written = std::fs::File::create(&path)
-        .and_then(|file| report::write_perfetto(trace, std::io::BufWriter::new(file)));
-    written.map(drop).map_err(|error| {
-        let _ = std::fs::remove_file(&path);
-        WriteError::new(&path, error)
-    })
+    run.files.unmasked("trace.perfetto", |out| report::write_perfetto(trace, out).map(drop))
 }
 
 /// All that the run has to say, for one form of telling it.
@@ -132,22 +133,41 @@ fn with_page<T>(run: &Run, told: impl FnOnce(&Page<'_>) -> T) -> T {
     })
 }
 
-fn document(run: &Run) -> serde_json::Value {
-    json!({
-        "schema": 1,
-        "run": run.manifest.id,
-        "workload": run.manifest.workload.argv,
-        "passes": run.manifest.passes,
-        "verdicts": run.manifest.verdicts,
-        "counters": run.counters.as_ref().map(|counters| report::counter_regions_json(&counters.regions)),
-        "findings": run.findings,
-        "insight": run.insight,
-        "rehearsal": run.inventory.as_ref().map(Inventory::to_json),
-        "environment": run.provenance.as_ref().map(|provenance| json!({
-            "machine": provenance.machine, "gpus": provenance.gpus, "tools": provenance.tools,
-            "python": provenance.python, "git": provenance.git,
-        })),
-    })
+/// `report.json`.
+#[derive(Serialize)]
+struct Document<'r> {
+    schema: u32,
+    run: &'r str,
+    workload: &'r [String],
+    passes: &'r [Pass],
+    verdicts: &'r [VerdictRecord],
+    counters: Option<serde_json::Value>,
+    findings: Option<&'r Findings>,
+    insight: &'r Insight,
+    rehearsal: Option<InventoryDocument<'r>>,
+    environment: Option<serde_json::Value>,
+}
+
+impl<'r> Document<'r> {
+    fn of(run: &'r Run) -> Self {
+        Self {
+            schema: 1,
+            run: &run.manifest.id,
+            workload: &run.manifest.workload.argv,
+            passes: &run.manifest.passes,
+            verdicts: &run.manifest.verdicts,
+            counters: run.counters.as_ref().map(|counters| report::counter_regions_json(&counters.regions)),
+            findings: run.findings.as_ref(),
+            insight: &run.insight,
+            rehearsal: run.inventory.as_ref().map(InventoryDocument),
+            environment: run.provenance.as_ref().map(|provenance| {
+                json!({
+                    "machine": provenance.machine, "gpus": provenance.gpus, "tools": provenance.tools,
+                    "python": provenance.python, "git": provenance.git,
+                })
+            }),
+        }
+    }
 }
 
 fn markdown(run: &Run) -> String {
@@ -278,7 +298,12 @@ fn regions_section(text: &mut String, inventory: &Inventory) {
     text.push_str("| region | kind | instances | total ms | first ms | then mean ms | std | p50 | p95 |\n");
     text.push_str("|---|---|---:|---:|---:|---:|---:|---:|---:|\n");
     let ms = |ns: i64| format!("{:.3}", ns as f64 / 1e6);
-    for region in &inventory.regions {
+    let mut by_time: Vec<usize> = (0..inventory.regions.len()).collect();
+    let total = |region: &Region| region.times.map_or(0, |times| times.total_ns);
+    by_time.sort_by_key(|at| std::cmp::Reverse(total(&inventory.regions[*at])));
+    let left_out = by_time.split_off(by_time.len().min(MOST_REGIONS));
+    by_time.sort_unstable();
+    for region in by_time.iter().map(|at| &inventory.regions[*at]) {
         let path = cell(&region.path.to_string());
         let open = if region.open > 0 { format!(" ({} open)", region.open) } else { String::new() };
         let start = format!("| `{path}` | {} | {}{open} |", region.kind.as_str(), region.instances);
@@ -289,6 +314,13 @@ fn regions_section(text: &mut String, inventory: &Inventory) {
             None => [const { String::new() }; 4],
         };
         line(text, &format!("{start} {total} | {first} | {} |", steady.join(" | ")));
+    }
+    if !left_out.is_empty() {
+        let rest = || left_out.iter().map(|at| &inventory.regions[*at]);
+        let instances: u64 = rest().map(|region| region.instances).sum();
+        let all = ms(rest().map(total).fold(0, i64::saturating_add));
+        let (regions, of) = (left_out.len(), "their times overlap where they are nested");
+        line(text, &format!("| {regions} more regions ({of}) | | {instances} | {all} | | | | | |"));
     }
     text.push('\n');
 }

@@ -127,9 +127,13 @@ impl Legend {
         self.add(label, label, detail, colour)
     }
 
-    pub(super) fn graph(&mut self, texts: &mut Texts, id: u32) -> u32 {
-        let label = texts.id(&format!("CUDA graph {id}"));
+    pub(super) fn graph(&mut self, texts: &mut Texts, name: &str) -> u32 {
+        let label = texts.id(name);
         let detail = texts.id("recorded as a whole");
         self.add(label, label, detail, Colour::Graph)
     }
+}
+
+pub(super) fn graph_name(id: u32) -> String {
+    format!("CUDA graph {id}")
 }

@@ -6,11 +6,11 @@ use super::track::Span;
 /// A page with more is slow to open.
 pub(super) const MOST_EVENTS: usize = 250_000;
 /// However many lanes there are.
-const SHORTEST: usize = 64;
+const SHORTEST: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Piece {
-    One(Span),
+pub(super) enum Piece<One = Span> {
+    One(One),
     Many(Many),
 }
 
@@ -21,6 +21,16 @@ pub(super) struct Many {
     pub(super) end: i64,
     pub(super) count: u64,
     pub(super) busy_ns: i64,
+}
+
+impl<One> Piece<One> {
+    /// The same with something else for each that stands for itself.
+    pub(super) fn map<Other>(self, of: impl FnOnce(One) -> Other) -> Piece<Other> {
+        match self {
+            Self::One(one) => Piece::One(of(one)),
+            Self::Many(many) => Piece::Many(many),
+        }
+    }
 }
 
 impl Piece {
@@ -53,28 +63,29 @@ pub(super) fn bucket(events: usize, longest: usize) -> usize {
     if events <= longest { 1 } else { 2 * events.div_ceil(longest) }
 }
 
-/// Keeps the longest of each bucket of consecutive events.
-pub(super) fn thin(lane: Vec<Span>, longest: usize) -> Vec<Piece> {
+/// Keeps the longest of each bucket of consecutive events; `extent` tells when one begins and ends.
+pub(super) fn thin(lane: Vec<u32>, longest: usize, extent: impl Fn(u32) -> (i64, i64)) -> Vec<Piece<u32>> {
     let bucket = bucket(lane.len(), longest);
     if bucket < 2 {
         return lane.into_iter().map(Piece::One).collect();
     }
     let mut pieces = Vec::with_capacity(2 * lane.len() / bucket + 2);
     let mut rest: Option<Many> = None;
+    let duration = |(begin, end): (i64, i64)| end.saturating_sub(begin);
     for events in lane.chunks(bucket) {
-        let duration = |span: &Span| span.end.saturating_sub(span.begin);
         // Of equals the first.
-        let longest = (0..events.len()).rev().max_by_key(|at| duration(&events[*at]));
-        for (at, span) in events.iter().enumerate() {
+        let longest = (0..events.len()).rev().max_by_key(|at| duration(extent(events[*at])));
+        for (at, event) in events.iter().enumerate() {
             if Some(at) == longest {
                 pieces.extend(rest.take().map(Piece::Many));
-                pieces.push(Piece::One(*span));
+                pieces.push(Piece::One(*event));
                 continue;
             }
-            let many = rest.get_or_insert(Many { begin: span.begin, end: span.end, count: 0, busy_ns: 0 });
-            many.end = span.end;
+            let (begin, end) = extent(*event);
+            let many = rest.get_or_insert(Many { begin, end, count: 0, busy_ns: 0 });
+            many.end = end;
             many.count += 1;
-            many.busy_ns = many.busy_ns.saturating_add(duration(span));
+            many.busy_ns = many.busy_ns.saturating_add(duration((begin, end)));
         }
     }
     pieces.extend(rest.map(Piece::Many));
@@ -87,31 +98,30 @@ mod tests {
 
     #[test]
     fn the_longest_stay_and_the_rest_is_counted() {
-        let lane: Vec<Span> = (0..1_000)
-            .map(|at| Span {
-                begin: at * 10,
-                end: at * 10 + if at % 10 == 3 { 9 } else { 2 },
-                what: at as u32,
-                region: None,
-                lead: None,
-                open: false,
-            })
-            .collect();
-        let pieces = thin(lane.clone(), 200);
+        let lane: Vec<u32> = (0..1_000).collect();
+        let extent = |event: u32| {
+            let begin = i64::from(event) * 10;
+            (begin, begin + if event % 10 == 3 { 9 } else { 2 })
+        };
+        let pieces = thin(lane.clone(), 200, extent);
         let (mut ones, mut left, mut busy, mut last) = (0, 0, 0, 0);
         for piece in &pieces {
-            assert!(piece.extent().0 >= last, "in order and apart");
-            last = piece.extent().1;
+            let (begin, end) = match piece {
+                Piece::One(event) => extent(*event),
+                Piece::Many(many) => (many.begin, many.end),
+            };
+            assert!(begin >= last, "in order and apart");
+            last = end;
             match piece {
-                Piece::One(span) => {
+                Piece::One(event) => {
                     ones += 1;
-                    assert_eq!(span.what % 10, 3);
+                    assert_eq!(event % 10, 3);
                 }
                 Piece::Many(many) => (left, busy) = (left + many.count, busy + many.busy_ns),
             }
         }
         assert_eq!((ones, left, busy), (100, 900, 1_800));
-        assert_eq!(thin(lane, 1_000).len(), 1_000);
+        assert_eq!(thin(lane, 1_000, extent).len(), 1_000);
         assert!(pieces.len() <= 201);
     }
 

@@ -18,7 +18,7 @@ pub(super) struct Span {
     pub(super) open: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum TrackKind {
     Gpu,
     Regions,
@@ -35,6 +35,15 @@ impl TrackKind {
             Self::Calls => "calls",
         }
     }
+}
+
+/// Which rows of a trace the events of a track are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rows {
+    Activities,
+    Ranges,
+    Operators,
+    Calls,
 }
 
 /// A stream, or what a thread did of one kind.

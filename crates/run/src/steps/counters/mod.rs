@@ -10,6 +10,7 @@ mod rungs;
 mod wanted;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
 use std::time::Duration;
 
 use analysis::{CounterRegions, KernelPatterns, KnownRegion, Region, counter_regions};
@@ -29,7 +30,7 @@ use crate::gates::{nothing_is_meant, prove_gate};
 use crate::locate::NoTool;
 use crate::ncu::{Ncu, Permission, permission, reports};
 use crate::provenance::Gpus;
-use crate::rundir::{StepName, StepStatus};
+use crate::rundir::{Durable, Readers, StepName, StepStatus, write_whole};
 use crate::workload::words_of;
 use capture::{Attempted, Instead, Tool, Turn, attempt};
 pub(super) use dry_run::planned;
@@ -308,10 +309,13 @@ fn another_way_may_help(verdict: &Verdict) -> bool {
 
 /// What can be read without ncu: every metric, and the regions.
 fn keep(run: &Run, report: Report) -> Result<Counted, RunError> {
-    run.files.text("ncu/raw.csv", &report::counters_csv(&report))?;
+    run.files.lines("ncu/raw.csv", |out| report::write_counters_csv(&report, out))?;
     let regions = by_region(run, &report);
     let folder = run.files.folder("ncu/regions")?;
-    report::write_counter_regions(&folder, &regions)
+    let whole = |path: &Path, bytes: &[u8]| {
+        write_whole(path, Readers::Usual, Durable::No, |out| out.write_all(bytes))
+    };
+    report::write_counter_regions(&folder, &regions, whole)
         .map_err(|error| crate::rundir::WriteError::new(&folder, error))?;
     Ok(Counted { report, regions })
 }

@@ -1,0 +1,146 @@
+//! Files that are whole or not there: written beside their place and then put into it. And folders that are there
+//! only for a while.
+
+use std::collections::BTreeSet;
+use std::fs::Permissions;
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// What a file is called until it is whole.
+const PREFIX: &str = ".writing-";
+const BUFFER: usize = 256 << 10;
+
+/// Files that are being written, for who must end in the middle of one.
+static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Who may read a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readers {
+    Owner,
+    /// As the user's `umask` has it.
+    Usual,
+}
+
+/// Whether a file must outlive the machine: the manifest and the verdicts in it, by which a run is
+/// resumed and judged. The rest can be made again from the captures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durable {
+    Yes,
+    No,
+}
+
+/// A reader sees the old file or the new one. Nothing is left of one that cannot be written.
+///
+/// The name is given last, when all of a durable file is on the disk: otherwise a machine that fails
+/// may keep the new name and lose what it stands for. The folder holds the name.
+pub fn write_whole(
+    path: &Path,
+    readers: Readers,
+    durable: Durable,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mode = if readers == Readers::Owner { 0o600 } else { 0o666 };
+    let mut builder = tempfile::Builder::new();
+    let file = builder.prefix(PREFIX).permissions(Permissions::from_mode(mode)).tempfile_in(folder)?;
+    let _listed = Listed::add(file.path());
+    let mut out = BufWriter::with_capacity(BUFFER, file);
+    write(&mut out)?;
+    let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+    if durable == Durable::Yes {
+        file.as_file().sync_all()?;
+    }
+    file.persist(path).map_err(|error| error.error)?;
+    if durable == Durable::Yes {
+        std::fs::File::open(folder)?.sync_all().or_else(unless_unsupported)?;
+    }
+    Ok(())
+}
+
+/// Some file systems cannot flush a folder, and need not.
+fn unless_unsupported(error: io::Error) -> io::Result<()> {
+    match error.kind() {
+        io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported => Ok(()),
+        _ => Err(error),
+    }
+}
+
+/// Removes what is half written or there only for a while, right before the end of the process.
+pub fn remove_unfinished() {
+    for path in unfinished().iter() {
+        let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+    }
+}
+
+/// A folder of our own for files that nobody is to keep. It goes with this.
+#[derive(Debug)]
+pub struct Scratch {
+    folder: tempfile::TempDir,
+    _listed: Listed,
+}
+
+impl Scratch {
+    pub fn new() -> io::Result<Self> {
+        let folder = crate::private::private_folder()?;
+        let listed = Listed::add(folder.path());
+        Ok(Self { folder, _listed: listed })
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+#[derive(Debug)]
+struct Listed(PathBuf);
+
+impl Listed {
+    fn add(path: &Path) -> Self {
+        unfinished().insert(path.to_owned());
+        Self(path.to_owned())
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        unfinished().remove(&self.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_of_a_file_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        write_whole(&path, Readers::Usual, Durable::No, |out| out.write_all(b"old")).unwrap();
+        let failed = write_whole(&path, Readers::Usual, Durable::No, |out| {
+            out.write_all(b"new")?;
+            Err(io::ErrorKind::StorageFull.into())
+        });
+        assert!(failed.is_err());
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_under_way_can_be_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let _ = write_whole(&path, Readers::Owner, Durable::No, |out| {
+            out.write_all(b"half")?;
+            remove_unfinished();
+            assert_eq!(std::fs::read_dir(folder.path())?.count(), 0);
+            Err(io::ErrorKind::Interrupted.into())
+        });
+        assert!(!path.exists());
+    }
+}

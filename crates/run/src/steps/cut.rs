@@ -1,0 +1,63 @@
+//! A run that a signal ends in the middle of a step of our own.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use super::flow::Run;
+use crate::events::{Event, Observer};
+use crate::exit::Exit;
+use crate::rundir::{Files, Manifest, RunStatus, StepName, StepStatus};
+
+/// What is written then, made before the step: the run itself is busy.
+#[derive(Debug)]
+pub(super) struct Cut {
+    files: Files,
+    manifest: Manifest,
+    step: StepName,
+    clock: Instant,
+}
+
+const WHY: &str = "interrupted";
+
+impl Cut {
+    pub(super) fn of(run: &Run, step: StepName) -> Self {
+        let mut manifest = run.manifest.clone();
+        manifest.status = RunStatus::Interrupted;
+        manifest.exit_code = Some(Exit::Interrupted.code());
+        for other in &mut manifest.steps {
+            if matches!(other.status, StepStatus::Pending | StepStatus::Running) {
+                other.status = StepStatus::Interrupted;
+            }
+        }
+        manifest.step(step).note = Some(WHY.to_owned());
+        let files = Files::new(run.folder().to_owned(), run.files.redactor.clone());
+        Self { files, manifest, step, clock: Instant::now() }
+    }
+
+    /// What was finished is kept, and `resume` goes on with the rest.
+    pub(super) fn close(mut self, observer: &mut dyn Observer) {
+        let duration_ms = self.clock.elapsed().as_millis() as u64;
+        let step = self.manifest.step(self.step);
+        let status = step.status;
+        step.duration_ms = Some(duration_ms);
+        self.files.release_reserve();
+        // Nobody is left who could be told that this failed.
+        let _ = self.files.manifest(&self.manifest);
+        observer.see(&Event::StepFinished {
+            step: self.step,
+            status,
+            asked_for: false,
+            duration_ms,
+            note: Some(WHY.to_owned()),
+        });
+        let last = self.manifest.workload_pass();
+        observer.see(&Event::RunFinished {
+            run: self.files.root().to_owned(),
+            report: None::<PathBuf>,
+            summary: None,
+            workload: last.map(|pass| pass.ending.to_string()),
+            workload_code: last.map(|pass| pass.ending.shell_code()),
+            exit_code: Exit::Interrupted.code(),
+        });
+    }
+}
