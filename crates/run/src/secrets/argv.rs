@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use super::redactor::{MASK, Redactor, Secret};
+use super::redactor::{MASK, Redactor, Secret, union};
 
 /// What one `***` of a written argv stands for, in the order they appear.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,24 +100,6 @@ impl Redactor {
         }
         union(found)
     }
-}
-
-/// Overlapping parts become one, which then comes from no single variable.
-pub(super) fn union(mut found: Vec<Secret<'_>>) -> Vec<Secret<'_>> {
-    found.sort_by_key(|secret| (secret.span.start, std::cmp::Reverse(secret.span.end)));
-    let mut merged: Vec<Secret<'_>> = Vec::new();
-    for secret in found {
-        match merged.last_mut() {
-            Some(last) if secret.span.start < last.span.end => {
-                if secret.span.end > last.span.end {
-                    last.span.end = secret.span.end;
-                    last.variable = None;
-                }
-            }
-            _ => merged.push(secret),
-        }
-    }
-    merged
 }
 
 fn mask(arg: usize, text: &str, secrets: &[Secret<'_>], withheld: &mut Vec<Withheld>) -> String {

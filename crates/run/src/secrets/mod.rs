@@ -2,11 +2,18 @@
 //! how they are kept out of every file of a run.
 
 mod argv;
+mod encodings;
+mod marks;
+mod names;
 mod redactor;
-mod rules;
+mod scan;
+mod shapes;
 mod stream;
+mod writer;
 
 pub use argv::{Withheld, WithheldFrom, rebuild_argv};
+pub use names::looks_secret_name;
 pub use redactor::{MASK, Redactor};
-pub use rules::{looks_secret_name, secret_spans};
-pub use stream::StreamScrubber;
+pub use scan::secret_spans;
+pub use stream::{Masking, StreamScrubber};
+pub use writer::MaskingWriter;

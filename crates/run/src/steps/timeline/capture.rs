@@ -225,7 +225,7 @@ fn export(
     reports: &[PathBuf],
 ) -> Result<Vec<PathBuf>, ExportError> {
     let private = run.files.path("tmp/nsys");
-    let secrets = run.files.redactor.known_values();
+    let secrets: Vec<String> = Vec::new();
     let export = |report: &PathBuf| {
         let database = report.with_extension("sqlite");
         nsys.export(importer, &Export { report, database: &database, private: &private, secrets: &secrets })?;

@@ -1,0 +1,158 @@
+//! Values behind a name: `name=value`, `"name": "value"`, `--name value`, headers.
+
+use std::ops::Range;
+
+use super::super::names::{is_secret_in_text, is_secret_option};
+use super::needles::is_word;
+use super::value::{Quote, Value};
+
+const LONGEST_BEFORE: usize = 64;
+const LONGEST_BEHIND: usize = 48;
+/// Spaces between a name, its sign and its value.
+const MOST_SPACES: usize = 8;
+
+/// The value that belongs to the name around `hit`, if the two are a secret.
+pub(super) fn assigned(text: &[u8], from: usize, hit: Range<usize>, extra: &[String]) -> Option<Range<usize>> {
+    let name = name_around(text, from, hit)?;
+    let spelled = std::str::from_utf8(&text[name.clone()]).ok()?;
+    let is_option = spelled.starts_with('-');
+    let spelled = spelled.trim_start_matches('-');
+    let upper = spelled.to_ascii_uppercase();
+    if let Some(at) = behind_sign(text, name.end) {
+        if upper.contains("AUTHORIZATION") {
+            return header(text, &name, at, true);
+        }
+        if matches!(upper.as_str(), "COOKIE" | "SET-COOKIE") {
+            return header(text, &name, at, false);
+        }
+        let mut value = Value::at(text, at)?;
+        value.is_line = is_first_in_line(text, name.start) && text[at - 1] == b' ';
+        return is_secret_in_text(spelled, &value.head(text), extra).then(|| value.span(text))?;
+    }
+    if is_option && let Some(at) = next_argument(text, name.end) {
+        let value = Value::at(text, at)?;
+        let quoted = value.quote.is_some();
+        return is_secret_option(spelled, &value.head(text), quoted, extra).then(|| value.span(text))?;
+    }
+    None
+}
+
+/// `-u name:password` and its long forms.
+pub(super) fn user_option(text: &[u8], hit: Range<usize>) -> Option<Range<usize>> {
+    let begins = hit.start == 0 || !is_word(text[hit.start - 1]) && !b"-./".contains(&text[hit.start - 1]);
+    if !begins {
+        return None;
+    }
+    let is_short = hit.len() == 2;
+    let at = match text.get(hit.end)? {
+        b'=' if !is_short => hit.end + 1,
+        byte if byte.is_ascii_alphanumeric() && is_short && is_of_curl(&text[..hit.start]) => hit.end,
+        _ => next_argument(text, hit.end)?,
+    };
+    let value = Value::at(text, at)?;
+    let head = value.head(text);
+    let (name, password) = head.split_once(':')?;
+    let is_pair = !name.is_empty()
+        && !name.starts_with('-')
+        && !name.contains('/')
+        && !password.is_empty()
+        && !password.starts_with(['/', ':']);
+    let ids = [name, password].iter().all(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
+    if !is_pair || ids {
+        return None;
+    }
+    let span = value.span(text)?;
+    Some(span.start + name.len() + 1..span.end)
+}
+
+fn is_of_curl(before: &[u8]) -> bool {
+    let near = &before[before.len().saturating_sub(128)..];
+    near.windows(5).any(|part| part == b"curl ")
+}
+
+fn is_name(byte: u8) -> bool {
+    is_word(byte) || byte == b'-' || byte == b'.'
+}
+
+/// All of a name of which `hit` is a part. None when it is too long for one.
+fn name_around(text: &[u8], from: usize, hit: Range<usize>) -> Option<Range<usize>> {
+    let behind = text[hit.end..].iter().take(LONGEST_BEHIND + 1).take_while(|byte| is_name(**byte)).count();
+    let before = text[from..hit.start].iter().rev().take(LONGEST_BEFORE + 1);
+    let before = before.take_while(|byte| is_name(**byte)).count();
+    (behind <= LONGEST_BEHIND && before <= LONGEST_BEFORE).then(|| hit.start - before..hit.end + behind)
+}
+
+/// Where a value begins behind `=`, `:`, `=>` or `:=`, which quotes may close a name before.
+fn behind_sign(text: &[u8], name_end: usize) -> Option<usize> {
+    let mut at = name_end;
+    if let Some(quote) = Quote::at(text, at) {
+        at += quote.length();
+    }
+    if text.get(at) == Some(&b']') {
+        at += 1;
+    }
+    at += spaces(text, at);
+    let next = text.get(at + 1).copied();
+    at += match (text.get(at)?, next) {
+        (b'=', Some(b'=')) | (b':', Some(b':')) => return None,
+        (b':', Some(b'/')) if text.get(at + 2) == Some(&b'/') => return None,
+        (b'=', Some(b'>')) | (b':', Some(b'=')) => 2,
+        (b'=' | b':', _) => 1,
+        // A variable in a URL's query or a form.
+        (b'%', Some(b'3')) if matches!(text.get(at + 2), Some(b'D' | b'd' | b'A' | b'a')) => 3,
+        _ => return None,
+    };
+    Some(at + spaces(text, at))
+}
+
+/// The next word of a command line, also where it is printed as a list: `'--token', 'X'`.
+fn next_argument(text: &[u8], option_end: usize) -> Option<usize> {
+    let Some(quote) = Quote::at(text, option_end) else {
+        let gap = spaces(text, option_end);
+        return (gap > 0).then_some(option_end + gap);
+    };
+    let at = option_end + quote.length();
+    let comma = at + usize::from(text.get(at) == Some(&b','));
+    let next = comma + spaces(text, comma);
+    (next > at && Quote::at(text, next).is_some()).then_some(next)
+}
+
+fn spaces(text: &[u8], at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    rest.iter().take(MOST_SPACES).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+}
+
+/// A header as such or as an entry: the credentials behind their scheme, or all of it.
+fn header(text: &[u8], name: &Range<usize>, at: usize, has_scheme: bool) -> Option<Range<usize>> {
+    let value = Value::at(text, at)?;
+    let start = value.start;
+    // `-H "Authorization: X"`: the quote that stands before the name ends the value.
+    let enclosing = Quote::before(text, name.start).filter(|_| value.quote.is_none());
+    let scheme = if has_scheme { scheme_length(&text[start..]) } else { 0 };
+    let whole = !has_scheme || matches!(text.get(start), Some(b'D' | b'd')) && scheme > 0 || scheme > 8;
+    let end = match value.quote.or(enclosing) {
+        Some(quote) => quote.end(text, start),
+        None if whole => super::value::line_end(text, start),
+        None => {
+            let rest = &text[start + scheme..];
+            let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"',;\\".contains(byte);
+            start + scheme + rest.iter().position(ends).unwrap_or(rest.len())
+        }
+    };
+    let secret = start + scheme..end;
+    (secret.len() > 2 && !text[secret.clone()].starts_with(b"***")).then_some(secret)
+}
+
+/// `Bearer `, `Basic `, `token `: a word and the space behind it.
+fn scheme_length(text: &[u8]) -> usize {
+    let word = text.iter().take(24).take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'-').count();
+    match text.get(word) {
+        Some(b' ') if word > 0 => word + spaces(text, word),
+        _ => 0,
+    }
+}
+
+fn is_first_in_line(text: &[u8], at: usize) -> bool {
+    let before = text[..at].iter().rev().take(32);
+    before.clone().take_while(|byte| **byte != b'\n').all(|byte| matches!(byte, b' ' | b'\t' | b'-'))
+}

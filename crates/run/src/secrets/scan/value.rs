@@ -1,0 +1,130 @@
+//! Where a value begins and ends.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+/// So much of a value is enough to tell whether it is a secret.
+const HEAD: usize = 64;
+
+/// A quotation mark, and how many backslashes stand before it: JSON inside of JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Quote {
+    mark: u8,
+    escapes: usize,
+}
+
+impl Quote {
+    const MOST_ESCAPES: usize = 7;
+
+    pub(super) fn at(text: &[u8], at: usize) -> Option<Self> {
+        let rest = text.get(at..)?;
+        let escapes = rest.iter().take(Self::MOST_ESCAPES).take_while(|byte| **byte == b'\\').count();
+        let mark = *rest.get(escapes)?;
+        b"\"'`".contains(&mark).then_some(Self { mark, escapes })
+    }
+
+    pub(super) fn before(text: &[u8], at: usize) -> Option<Self> {
+        let mark = *text[..at].last()?;
+        let escapes = text[..at - 1].iter().rev().take(Self::MOST_ESCAPES);
+        let escapes = escapes.take_while(|byte| **byte == b'\\').count();
+        b"\"'`".contains(&mark).then_some(Self { mark, escapes })
+    }
+
+    pub(super) fn length(self) -> usize {
+        self.escapes + 1
+    }
+
+    /// Where the text that it opened ends: at the same mark, escaped as often, or with the line.
+    pub(super) fn end(self, text: &[u8], start: usize) -> usize {
+        let mut escapes = 0;
+        for (at, byte) in text.iter().enumerate().skip(start) {
+            match byte {
+                b'\\' => escapes += 1,
+                b'\n' => return at,
+                // Pairs of backslashes are characters of the text itself.
+                byte if *byte == self.mark && self.escapes == 0 && escapes % 2 == 0 => return at,
+                byte if *byte == self.mark && escapes > 0 && escapes <= self.escapes => return at - escapes,
+                byte if *byte == self.mark && self.escapes > 0 && escapes == 0 => return at,
+                _ => escapes = 0,
+            }
+        }
+        text.len()
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Value {
+    pub(super) start: usize,
+    pub(super) quote: Option<Quote>,
+    /// It may have spaces in it and ends with the line.
+    pub(super) is_line: bool,
+}
+
+impl Value {
+    pub(super) fn at(text: &[u8], at: usize) -> Option<Self> {
+        // `b'...'` of Python.
+        let prefix = usize::from(matches!(text.get(at), Some(b'b' | b'r' | b'u' | b'f')));
+        let value = match Quote::at(text, at + prefix).map(|quote| (quote, prefix)).or_else(|| {
+            Quote::at(text, at).map(|quote| (quote, 0))
+        }) {
+            Some((quote, prefix)) => {
+                Self { start: at + prefix + quote.length(), quote: Some(quote), is_line: false }
+            }
+            None => Self { start: at, quote: None, is_line: false },
+        };
+        (value.start < text.len()).then_some(value)
+    }
+
+    /// Its beginning.
+    pub(super) fn head<'t>(&self, text: &'t [u8]) -> Cow<'t, str> {
+        let rest = &text[self.start..text.len().min(self.start + HEAD)];
+        let end = match self.quote {
+            Some(quote) => quote.end(rest, 0),
+            None => rest.iter().position(|byte| ends_a_word(*byte)).unwrap_or(rest.len()),
+        };
+        String::from_utf8_lossy(&rest[..end])
+    }
+
+    /// All of it; none when it is empty.
+    pub(super) fn span(&self, text: &[u8]) -> Option<Range<usize>> {
+        let rest = &text[self.start..];
+        let end = match self.quote {
+            Some(quote) => quote.end(text, self.start),
+            None if self.is_line => line_end(text, self.start),
+            None => self.start + rest.iter().position(|byte| ends_a_word(*byte)).unwrap_or(rest.len()),
+        };
+        (self.start < end).then_some(self.start..end)
+    }
+}
+
+pub(super) fn line_end(text: &[u8], start: usize) -> usize {
+    let rest = &text[start..];
+    let end = start + rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len());
+    let blanks = text[start..end].iter().rev().take_while(|byte| byte.is_ascii_whitespace()).count();
+    end - blanks
+}
+
+fn ends_a_word(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || byte == 0 || b"\"'`&;,}".contains(&byte)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotes() {
+        for (text, value) in [
+            (r#""two words", 3"#, "two words"),
+            (r#""a\"b" c"#, r#"a\"b"#),
+            (r#"\"inner one\", \"x"#, "inner one"),
+            ("'open\nnext", "open"),
+            ("plain, next", "plain"),
+            ("b'bytes'", "bytes"),
+        ] {
+            let bytes = text.as_bytes();
+            let span = Value::at(bytes, 0).unwrap().span(bytes).unwrap();
+            assert_eq!(&text[span], value);
+        }
+    }
+}
