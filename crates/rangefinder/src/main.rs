@@ -19,6 +19,11 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == run::process::GUARDIAN_ARGUMENT) {
         return ExitCode::from(u8::try_from(run::process::guardian_main()).unwrap_or(1));
     }
+    if let [_, first, folder] = std::env::args_os().collect::<Vec<_>>().as_slice()
+        && first == run::process::JANITOR_ARGUMENT
+    {
+        return ExitCode::from(u8::try_from(run::process::janitor_main(folder.as_ref())).unwrap_or(1));
+    }
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -40,7 +45,8 @@ fn main() -> ExitCode {
     };
     let exit = result.unwrap_or_else(|error| {
         // Nobody is there to hear when stderr is closed.
-        let _ = writeln!(std::io::stderr(), "error: {error:#}");
+        let text = run::secrets::of_environment().text(&format!("error: {error:#}"));
+        let _ = writeln!(std::io::stderr(), "{text}");
         match error.downcast_ref::<run::steps::RunError>() {
             Some(error) if !error.is_usage() => Exit::Missing,
             _ => Exit::Usage,

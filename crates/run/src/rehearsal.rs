@@ -78,10 +78,20 @@ fn read(folder: &Path, written: impl FnMut(&Path, u64)) -> Result<Inventory, tra
         .collect();
     files.sort();
     let trace = read_tracer_files(&files, written)?;
-    Ok(Inventory { regions: regions(&trace), gpu: region_calls(&trace), trace })
+    Ok(Inventory::of(trace))
 }
 
 impl Inventory {
+    fn of(trace: Trace) -> Self {
+        Self { regions: regions(&trace), gpu: region_calls(&trace), trace }
+    }
+
+    /// The same with other names in place of some.
+    pub fn renamed(mut self, renamed: impl FnMut(&str) -> Option<String>) -> Self {
+        self.trace.rename(renamed);
+        Self::of(self.trace)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.trace.ranges.is_empty()
     }

@@ -18,6 +18,8 @@
 mod gpu;
 pub mod layout;
 mod read;
+mod texts;
 
 pub use gpu::GpuEvent;
 pub use read::{Chunk, Damage, Event, Header, Payload, ReadError, Segment, StringEntry, TraceFile};
+pub use texts::texts;

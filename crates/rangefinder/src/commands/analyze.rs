@@ -11,6 +11,9 @@ use counters::Report;
 use report::Page;
 use run::Exit;
 use run::gates::{gate_of_run, keep_gated};
+use run::process::PrivateFolder;
+use run::rundir::Files;
+use run::secrets::of_environment;
 use serde_json::{Value, json};
 use trace::Trace;
 
@@ -23,7 +26,10 @@ const SCHEMA: u32 = 1;
 pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
     let (counted, traced) = sorted(&arguments.files);
     let reports: Vec<Report> = counted.iter().map(|file| counters::open(file)).collect::<Result<_, _>>()?;
-    let counters = Report::joined(reports);
+    let mut counters = Report::joined(reports);
+    if let Some(counters) = &mut counters {
+        counters.rename(|text| of_environment().name(text));
+    }
     let counters = counters.map(|report| Counters::of(report, &arguments)).transpose()?;
     let traced = match traced.as_slice() {
         [] => None,
@@ -111,11 +117,11 @@ fn sorted(files: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
 }
 
 fn findings(files: &[PathBuf], arguments: &AnalyzeArguments) -> Result<(Trace, Findings)> {
-    let folder =
-        tempfile::Builder::new().prefix("rangefinder-").tempdir().context("no place for an export")?;
-    let files = exported(files, folder.path())?;
+    let (files, folder) = exported(files)?;
     let mut trace = trace::open(&files)?;
     drop(folder);
+    // Marked in an export already, and not in what others exported.
+    trace.rename(|text| of_environment().name(text));
     keep_within(&mut trace, &files, arguments.within.as_deref())?;
     analysis::keep_kernels(&mut trace, &arguments.include, &arguments.exclude)
         .map_err(|text| anyhow!(text))?;
@@ -129,9 +135,14 @@ fn keep_within(trace: &mut Trace, files: &[PathBuf], named: Option<&str>) -> Res
         [run] if !trace::timeline_files(&run.join("nsys")).is_empty() => gate_of_run(run),
         _ => None,
     };
+    let run = run.map(|(wish, rehearsed)| {
+        (wish, rehearsed.map(|rehearsed| rehearsed.renamed(|text| of_environment().name(text))))
+    });
     match (named, run) {
         (Some(wish), run) => {
             let rehearsed = run.and_then(|(_, rehearsed)| rehearsed);
+            let marked = of_environment().name(wish);
+            let wish = marked.as_deref().unwrap_or(wish);
             let there = analysis::regions(trace);
             if let Some(missing) = keep_gated(trace, wish, rehearsed.as_ref()).first() {
                 let there = if there.is_empty() { "none".to_owned() } else { nsight::listed(&there) };
@@ -164,18 +175,27 @@ fn document(findings: Option<&Findings>, counters: Option<&Counters>, insight: &
     Ok(document)
 }
 
-/// The same files, but for those that nsys has to export first.
-fn exported(files: &[PathBuf], folder: &Path) -> Result<Vec<PathBuf>> {
-    let export = |(number, file): (usize, &PathBuf)| {
+/// The same files, but for those that nsys has to export first: these lie in a folder that is
+/// nobody else's and goes with us.
+fn exported(files: &[PathBuf]) -> Result<(Vec<PathBuf>, Option<PrivateFolder>)> {
+    let is_raw = |file: &PathBuf| {
         let extension = file.extension().and_then(|extension| extension.to_str());
-        if !matches!(extension, Some("nsys-rep" | "qdrep" | "qdstrm")) || !file.is_file() {
+        matches!(extension, Some("nsys-rep" | "qdrep" | "qdstrm")) && file.is_file()
+    };
+    if !files.iter().any(is_raw) {
+        return Ok((files.to_vec(), None));
+    }
+    let private = PrivateFolder::new().context("no place for an export")?;
+    let export = |(number, file): (usize, &PathBuf)| {
+        if !is_raw(file) {
             return Ok(file.clone());
         }
-        let folder = folder.join(number.to_string());
+        let folder = private.path().join(number.to_string());
         std::fs::create_dir_all(&folder)?;
-        run::nsys::to_sqlite(file, &folder).map_err(|why| anyhow!(why))
+        run::nsys::to_sqlite(file, &folder, of_environment()).map_err(|why| anyhow!(why))
     };
-    files.iter().enumerate().map(export).collect()
+    let files = files.iter().enumerate().map(export).collect::<Result<_>>()?;
+    Ok((files, Some(private)))
 }
 
 fn options(arguments: &AnalyzeArguments) -> Result<Options> {
@@ -226,14 +246,14 @@ fn write(
     insight: &Insight,
 ) -> Result<()> {
     std::fs::create_dir_all(folder)?;
-    let document = serde_json::to_string_pretty(&document(findings, counters, insight)?)?;
-    std::fs::write(folder.join("analysis.json"), document)?;
+    let out = Files::in_the_open(folder.to_owned(), of_environment().clone());
+    out.json("analysis.json", &document(findings, counters, insight)?)?;
     if let Some(findings) = findings {
-        std::fs::write(folder.join("kernels.md"), report::kernels_markdown(findings))?;
-        std::fs::write(folder.join("operators.md"), report::operators_markdown(findings))?;
+        out.text("kernels.md", &report::kernels_markdown(findings))?;
+        out.text("operators.md", &report::operators_markdown(findings))?;
     }
     if let Some(counters) = counters {
-        std::fs::write(folder.join("counters.csv"), report::counters_csv(&counters.report))?;
+        out.text("counters.csv", &report::counters_csv(&counters.report))?;
         report::write_counter_regions(&folder.join("counter-regions"), &counters.regions)?;
     }
     if let Some(trace) = trace {
@@ -254,9 +274,9 @@ fn write(
         commands: &[],
         warnings: &[],
     };
-    std::fs::write(folder.join("report.html"), report::html(&page))?;
+    out.text("report.html", &report::html(&page))?;
     for (name, text) in report::csv_tables(&page) {
-        std::fs::write(folder.join(name), text)?;
+        out.text(&name, &text)?;
     }
     Ok(())
 }

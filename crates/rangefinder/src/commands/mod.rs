@@ -32,8 +32,9 @@ pub(crate) fn resolved(layers: &Layers) -> Result<Resolved> {
     })?)
 }
 
-/// Writes data to stdout. A reader that has gone away is not an error.
+/// Writes data to stdout, secrets masked. A reader that has gone away is not an error.
 pub(crate) fn print(text: &str) -> Result<()> {
+    let text = ::run::secrets::of_environment().text(text);
     match std::io::stdout().write_all(text.as_bytes()) {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
         result => result.context("cannot write to stdout"),

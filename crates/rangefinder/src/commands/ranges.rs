@@ -5,7 +5,7 @@ use anyhow::{Context, Result};
 use nsight::nsys::{RangeEnd, needs_register_only_off};
 use nvtx::{Kind, NsysExpression, ncu_expression, nsys_expression};
 use run::gates::{duration, nothing_is_meant, proof_screen, proofs_json, prove_gate, range_end};
-use run::process::{Route, Signals};
+use run::process::{PrivateFolder, Route, Signals};
 use run::steps::{Start, begin};
 use run::{Event, Exit, Inventory, Observer, shell_word};
 
@@ -26,8 +26,7 @@ impl Observer for Warnings {
 pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
     let signals = Signals::listen().context("signals cannot be received")?;
     let mut resolved = resolved(&arguments.layers)?;
-    let folder =
-        tempfile::Builder::new().prefix("rangefinder-").tempdir().context("no place for the trace")?;
+    let folder = PrivateFolder::new().context("no place for the trace")?;
     resolved.config.run.dir.0 = folder.path().to_string_lossy().into_owned();
     let config = resolved.config.clone();
     let mut run = begin(Start {

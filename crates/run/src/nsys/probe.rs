@@ -29,7 +29,7 @@ fn ask(path: &Path) -> Result<Probe, String> {
 /// where it looks, and may need libraries.
 fn on_reports(path: &Path) -> Option<(Vec<String>, Vec<String>)> {
     let installation = Installation::of(path);
-    let private = tempfile::tempdir().ok()?;
+    let private = crate::process::private_folder().ok()?;
     let importer = Importer::of(&installation, &private.path().join("libraries"));
     let program = if installation.importer_in_place {
         path.to_owned()

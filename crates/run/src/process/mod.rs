@@ -8,6 +8,7 @@
 mod descendants;
 mod guardian;
 mod input;
+mod janitor;
 mod protocol;
 mod pump;
 mod signals;
@@ -24,6 +25,8 @@ fn timespec(time: std::time::Duration) -> rustix::event::Timespec {
 
 pub use guardian::{GUARDIAN_ARGUMENT, guardian_main};
 pub use input::is_used_up;
+pub(crate) use janitor::private_folder;
+pub use janitor::{JANITOR_ARGUMENT, PrivateFolder, janitor_main};
 pub use protocol::{Ending, Leftover, Usage};
 pub use pump::LogOutcome;
 pub use signals::Signals;

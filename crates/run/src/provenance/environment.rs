@@ -64,7 +64,7 @@ pub fn gather(workload: Option<&Workload>, here: &Path, chosen: &ChosenTools) ->
             machine: Machine::look(),
             gpus,
             tools: vec![Tool::of_nsys(&nsys), Tool::of_ncu(&ncu)],
-            nsys: nsys.ok().and_then(|nsys| Some(nsys.record(tempfile::tempdir().ok()?.path()))),
+            nsys: nsys.ok().and_then(|nsys| Some(nsys.record(crate::process::private_folder().ok()?.path()))),
             ncu: ncu.ok().map(|ncu| ncu.record()),
             python,
             python_problem,

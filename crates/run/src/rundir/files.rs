@@ -2,12 +2,13 @@
 //! reserve that lets the last manifest be written on a full disk.
 
 use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::manifest::MANIFEST;
-use crate::secrets::Redactor;
+use crate::secrets::{Masking, MaskingWriter, Redactor};
 
 /// Given up when the disk is full, so that what is known can still be written.
 const RESERVE: &str = ".reserve";
@@ -44,11 +45,18 @@ pub(crate) fn is_full(error: &io::Error) -> bool {
 pub struct Files {
     root: PathBuf,
     pub redactor: Redactor,
+    /// Permissions of what is written, as far as the umask allows.
+    mode: u32,
 }
 
 impl Files {
     pub fn new(root: PathBuf, redactor: Redactor) -> Self {
-        Self { root, redactor }
+        Self { root, redactor, mode: 0o600 }
+    }
+
+    /// In a folder that the user named: as readable as other files there.
+    pub fn in_the_open(root: PathBuf, redactor: Redactor) -> Self {
+        Self { mode: 0o666, ..Self::new(root, redactor) }
     }
 
     pub fn root(&self) -> &Path {
@@ -96,7 +104,7 @@ impl Files {
 
     /// Secrets are masked in the text.
     pub fn text(&self, relative: &str, text: &str) -> Result<(), WriteError> {
-        self.write(relative, self.redactor.text(text).as_bytes())
+        self.stream(relative, |file| file.write_all(text.as_bytes()))
     }
 
     /// Text in which nothing is left to mask.
@@ -104,13 +112,35 @@ impl Files {
         self.write(relative, text.as_bytes())
     }
 
-    /// All or nothing: a reader sees the old file or the new one.
+    /// A text as it is made: all of it or nothing, its secrets masked. `make` may be
+    /// called again when the disk is full.
+    pub fn stream(
+        &self,
+        relative: &str,
+        make: impl Fn(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), WriteError> {
+        self.replace(relative, |file| {
+            let mut masking = MaskingWriter::new(io::BufWriter::new(file), &self.redactor, Masking::Stars);
+            make(&mut masking)?;
+            masking.finish().map(drop)
+        })
+    }
+
     fn write(&self, relative: &str, bytes: &[u8]) -> Result<(), WriteError> {
+        self.replace(relative, |file| file.write_all(bytes))
+    }
+
+    /// All or nothing: a reader sees the old file or the new one.
+    fn replace(
+        &self,
+        relative: &str,
+        fill: impl Fn(&mut std::fs::File) -> io::Result<()>,
+    ) -> Result<(), WriteError> {
         let path = self.path(relative);
-        match replace(&path, bytes) {
+        match replace(&path, self.mode, &fill) {
             Err(error) if is_full(&error) => {
                 self.release_reserve();
-                replace(&path, bytes)
+                replace(&path, self.mode, &fill)
             }
             result => result,
         }
@@ -118,10 +148,11 @@ impl Files {
     }
 }
 
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+fn replace(path: &Path, mode: u32, fill: impl Fn(&mut std::fs::File) -> io::Result<()>) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".writing-").tempfile_in(folder)?;
-    file.write_all(bytes)?;
+    let permissions = std::fs::Permissions::from_mode(mode);
+    let mut file = tempfile::Builder::new().prefix(".writing-").permissions(permissions).tempfile_in(folder)?;
+    fill(file.as_file_mut())?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
 }

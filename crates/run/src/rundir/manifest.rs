@@ -247,6 +247,9 @@ impl Manifest {
         let mask = |text: &mut String| *text = redactor.text(text);
         masked.steps.iter_mut().filter_map(|step| step.note.as_mut()).for_each(mask);
         masked.warnings.iter_mut().for_each(mask);
+        mask(&mut masked.invocation.cwd);
+        mask(&mut masked.workload.cwd);
+        masked.artifacts.iter_mut().for_each(|artifact| mask(&mut artifact.path));
         for record in &mut masked.verdicts {
             mask(&mut record.verdict.text);
             record.verdict.evidence.iter_mut().for_each(mask);

@@ -7,6 +7,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use super::redactor::{MASK, Redactor, Secret, union};
+use super::scan::{USERS, name_of_pair, value_at};
 
 /// What one `***` of a written argv stands for, in the order they appear.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,12 +32,9 @@ pub enum WithheldFrom {
 
 /// The name of `name=value`, `name: value`, `"name": "value"` inside an argument.
 static NAME: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r#"(?<name>[A-Za-z][A-Za-z0-9_.-]*)["']?\s*[=:]\s*["']?"#;
+    let pattern = r#"(?<name>[A-Za-z][A-Za-z0-9_.-]*)\\*["']?\s*[=:]\s*"#;
     Regex::new(pattern).expect("the pattern is valid")
 });
-
-/// Where a value inside an argument ends.
-const VALUE_ENDS: [char; 9] = [' ', '\t', '\n', '"', '\'', '&', ';', ',', '}'];
 
 impl Redactor {
     /// `argv` without its secrets, and what is needed to restore them.
@@ -85,6 +83,9 @@ impl Redactor {
         if behind_secret_option && !text.is_empty() {
             add(0..text.len());
         }
+        if let Some(name) = before.filter(|option| USERS.contains(option)).and_then(|_| name_of_pair(text)) {
+            add(name + 1..text.len());
+        }
         if let Some((name, value)) = text.split_once('=')
             && self.is_secret_name(name.trim_start_matches('-'), value)
         {
@@ -92,10 +93,9 @@ impl Redactor {
         }
         for named in NAME.captures_iter(text) {
             let (Some(name), Some(whole)) = (named.name("name"), named.get(0)) else { continue };
-            let value = &text[whole.end()..];
-            let value = &value[..value.find(VALUE_ENDS).unwrap_or(value.len())];
-            if self.is_secret_name(name.as_str(), value) {
-                add(whole.end()..whole.end() + value.len());
+            let Some(value) = value_at(text, whole.end()) else { continue };
+            if self.is_secret_name(name.as_str(), &text[value.clone()]) {
+                add(value);
             }
         }
         union(found)
@@ -223,10 +223,12 @@ mod tests {
             (r#"{"token": "leakme", "n": 1}"#, r#"{"token": "***", "n": 1}"#),
             ("postgres://u:aatok-12345678zz@h", "postgres://u:***@h"),
             ("--db-pass=leakme", "--db-pass=***"),
+            (r#"{"token": "two words", "n": 1}"#, r#"{"token": "***", "n": 1}"#),
             ("lr=0.1", "lr=0.1"),
         ] {
             assert_eq!(written(&[given]).0, [expected]);
         }
+        assert_eq!(written(&["curl", "-u", "me:leakme"]).0, ["curl", "-u", "me:***"]);
         assert_eq!(written(&["--token", "c2VjcmV0=="]).0, ["--token", "***"]);
         assert_eq!(written(&["--password", "-leakme"]).0, ["--password", "***"]);
     }

@@ -3,6 +3,7 @@
 
 mod argv;
 mod encodings;
+mod in_place;
 mod marks;
 mod names;
 mod redactor;
@@ -11,9 +12,11 @@ mod shapes;
 mod stream;
 mod writer;
 
+pub(crate) use in_place::{mark_chrome_trace, mark_export, mark_traces};
+
 pub use argv::{Withheld, WithheldFrom, rebuild_argv};
 pub use names::looks_secret_name;
-pub use redactor::{MASK, Redactor};
+pub use redactor::{MASK, Redactor, of_environment};
 pub use scan::secret_spans;
 pub use stream::{Masking, StreamScrubber};
 pub use writer::MaskingWriter;

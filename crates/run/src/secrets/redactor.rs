@@ -2,6 +2,7 @@
 //! we write.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use serde_json::Value;
@@ -17,6 +18,17 @@ pub const MASK: &str = "***";
 /// A value shorter than this is not searched for in other text: `KEY=a` must not
 /// mask every `a`. Where it stands under its own name it is masked all the same.
 const SHORTEST: usize = 6;
+
+/// Knows the secrets of our own environment and nothing else.
+pub fn of_environment() -> &'static Redactor {
+    static REDACTOR: LazyLock<Redactor> = LazyLock::new(|| {
+        let variables: Vec<(String, String)> = std::env::vars_os()
+            .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
+            .collect();
+        Redactor::new(variables.iter().map(|(name, value)| (name.as_str(), value.as_str())), &[])
+    });
+    &REDACTOR
+}
 
 #[derive(Debug, Clone)]
 pub struct Redactor {

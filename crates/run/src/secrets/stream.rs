@@ -41,6 +41,7 @@ pub struct StreamScrubber {
     in_key: bool,
     /// What was written last is masked and goes on.
     in_secret: bool,
+    masked: u64,
 }
 
 impl StreamScrubber {
@@ -53,6 +54,7 @@ impl StreamScrubber {
             searched: 0,
             in_key: false,
             in_secret: false,
+            masked: 0,
         }
     }
 
@@ -79,6 +81,11 @@ impl StreamScrubber {
         self.emit(self.held.len(), true, to)
     }
 
+    /// How many secrets were masked so far.
+    pub fn masked(&self) -> u64 {
+        self.masked
+    }
+
     /// Writes what is held up to `cut`, where a line ends or which lies inside of one.
     fn emit(&mut self, cut: usize, at_line: bool, to: &mut (impl Write + ?Sized)) -> io::Result<()> {
         let mut held = std::mem::take(&mut self.held);
@@ -99,6 +106,7 @@ impl StreamScrubber {
             to.write_all(&held[done..span.start])?;
             self.write_mask(&held, span.clone(), to)?;
             done = span.end;
+            self.masked += 1;
             self.in_secret = !at_line && span.end == held.len();
         }
         if done < cut {
@@ -115,8 +123,11 @@ impl StreamScrubber {
     }
 
     fn write_mask(&self, held: &[u8], span: Range<usize>, to: &mut (impl Write + ?Sized)) -> io::Result<()> {
+        let is_number = is_number_in_json(held, &span);
         match self.masking {
+            Masking::Stars if is_number => to.write_all(b"\"***\""),
             Masking::Stars => to.write_all(MASK.as_bytes()),
+            Masking::Marks if is_number => to.write_all(&vec![b'9'; span.len()]),
             Masking::Marks => to.write_all(&self.redactor.mark(&held[span])),
         }
     }
@@ -148,6 +159,14 @@ impl StreamScrubber {
         }
         Ok(done)
     }
+}
+
+/// `"password": 1234`, in whose place stars would be no JSON.
+fn is_number_in_json(held: &[u8], span: &Range<usize>) -> bool {
+    let mut before = held[..span.start].iter().rev().filter(|byte| !byte.is_ascii_whitespace());
+    held[span.clone()].iter().all(u8::is_ascii_digit)
+        && before.next() == Some(&b':')
+        && before.next() == Some(&b'"')
 }
 
 #[cfg(test)]

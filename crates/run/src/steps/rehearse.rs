@@ -11,6 +11,7 @@ use crate::process::{Finished, Reason, SuperviseError};
 use crate::provenance::Gpus;
 use crate::rehearsal::{Inventory, locate_cupti, place_tracer, read_and_trim, tracer_variables};
 use crate::rundir::WriteError;
+use crate::secrets::mark_traces;
 use crate::workload::tmpdir;
 
 const PASS: &str = "rehearsal";
@@ -161,12 +162,22 @@ fn read_traces(run: &mut Run, pass: &str, context: &mut Context<'_>) -> Result<O
                 run.warn(diagnostic.text.clone(), context);
             }
             run.files.json(&format!("{pass}/ranges.json"), &inventory.to_json())?;
+            mark_rehearsal(run, pass, context);
             Ok(Some(inventory))
         }
         Err(error) => {
+            mark_rehearsal(run, pass, context);
             run.warn(format!("the rehearsal's trace cannot be read: {error}"), context);
             Ok(None)
         }
+    }
+}
+
+/// The tracer's files hold names as the workload gave them: not any more, now that they are
+/// read and their processes have ended.
+fn mark_rehearsal(run: &mut Run, pass: &str, context: &mut Context<'_>) {
+    if let Err(error) = mark_traces(&run.files.path(pass), &run.files.redactor) {
+        run.warn(format!("secrets may be left in `{pass}`: {error}"), context);
     }
 }
 

@@ -14,7 +14,7 @@ mod tables;
 
 use std::path::Path;
 
-pub use environment::environment_values;
+pub use environment::{environment_values, texts_to_change};
 pub use session::read_nsys_session;
 
 use crate::model::{Diagnostic, Trace};

@@ -11,6 +11,9 @@ mod scheme;
 mod url;
 mod value;
 
+pub(super) use named::name_of_pair;
 pub use needles::secret_spans;
+pub(super) use needles::USERS;
 pub(super) use needles::{Found, Scanner};
+pub(super) use value::value_at;
 pub(super) use pem::{continues, ends};

@@ -50,19 +50,21 @@ pub(super) fn user_option(text: &[u8], hit: Range<usize>) -> Option<Range<usize>
         _ => next_argument(text, hit.end)?,
     };
     let value = Value::at(text, at)?;
-    let head = value.head(text);
-    let (name, password) = head.split_once(':')?;
+    let name = name_of_pair(&value.head(text))?;
+    let span = value.span(text)?;
+    Some(span.start + name + 1..span.end)
+}
+
+/// How long the name in `name:password` is. A number of a user and its group is no such pair.
+pub(in super::super) fn name_of_pair(text: &str) -> Option<usize> {
+    let (name, password) = text.split_once(':')?;
     let is_pair = !name.is_empty()
         && !name.starts_with('-')
         && !name.contains('/')
         && !password.is_empty()
         && !password.starts_with(['/', ':']);
     let ids = [name, password].iter().all(|part| part.bytes().all(|byte| byte.is_ascii_digit()));
-    if !is_pair || ids {
-        return None;
-    }
-    let span = value.span(text)?;
-    Some(span.start + name.len() + 1..span.end)
+    (is_pair && !ids).then_some(name.len())
 }
 
 fn is_of_curl(before: &[u8]) -> bool {
@@ -129,10 +131,14 @@ fn header(text: &[u8], name: &Range<usize>, at: usize, has_scheme: bool) -> Opti
     // `-H "Authorization: X"`: the quote that stands before the name ends the value.
     let enclosing = Quote::before(text, name.start).filter(|_| value.quote.is_none());
     let scheme = if has_scheme { scheme_length(&text[start..]) } else { 0 };
-    let whole = !has_scheme || matches!(text.get(start), Some(b'D' | b'd')) && scheme > 0 || scheme > 8;
+    // Of several parts: `AWS4-HMAC-SHA256 Credential=..., Signature=...`.
+    let whole = !has_scheme || scheme > 8;
     let end = match value.quote.or(enclosing) {
         Some(quote) => quote.end(text, start),
-        None if whole => super::value::line_end(text, start),
+        None if whole => {
+            let line = super::value::line_end(text, start);
+            start + text[start..line].iter().position(|byte| *byte == b'"').unwrap_or(line - start)
+        }
         None => {
             let rest = &text[start + scheme..];
             let ends = |byte: &u8| byte.is_ascii_whitespace() || b"\"',;\\".contains(byte);

@@ -24,7 +24,8 @@ enum Needle {
 }
 
 const SCHEMES: [&str; 2] = ["bearer ", "basic "];
-const USERS: [&str; 3] = ["-u", "--user", "--proxy-user"];
+/// Options that take `name:password`.
+pub(in super::super) const USERS: [&str; 3] = ["-u", "--user", "--proxy-user"];
 
 /// Secret parts of a text, in order, not overlapping.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -36,7 +36,7 @@ pub(super) fn credentials(text: &[u8], at: usize) -> Vec<Range<usize>> {
     if name_end >= SHORTEST_KEY && std::str::from_utf8(&rest[..name_end]).is_ok_and(looks_random) {
         found.push(at..at + name_end);
     }
-    if name_end + 1 < info {
+    if name_end + 1 < info && !rest[name_end + 1..].starts_with(b"***") {
         found.push(at + name_end + 1..at + info);
     }
     found

@@ -52,6 +52,11 @@ impl Quote {
     }
 }
 
+/// The value that begins at `at`, without its quotes.
+pub(in super::super) fn value_at(text: &str, at: usize) -> Option<Range<usize>> {
+    Value::at(text.as_bytes(), at)?.span(text.as_bytes())
+}
+
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Value {
     pub(super) start: usize,
@@ -80,7 +85,7 @@ impl Value {
         let rest = &text[self.start..text.len().min(self.start + HEAD)];
         let end = match self.quote {
             Some(quote) => quote.end(rest, 0),
-            None => rest.iter().position(|byte| ends_a_word(*byte)).unwrap_or(rest.len()),
+            None => word_length(rest),
         };
         String::from_utf8_lossy(&rest[..end])
     }
@@ -91,7 +96,7 @@ impl Value {
         let end = match self.quote {
             Some(quote) => quote.end(text, self.start),
             None if self.is_line => line_end(text, self.start),
-            None => self.start + rest.iter().position(|byte| ends_a_word(*byte)).unwrap_or(rest.len()),
+            None => self.start + word_length(rest),
         };
         (self.start < end).then_some(self.start..end)
     }
@@ -102,6 +107,15 @@ pub(super) fn line_end(text: &[u8], start: usize) -> usize {
     let end = start + rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(rest.len());
     let blanks = text[start..end].iter().rev().take_while(|byte| byte.is_ascii_whitespace()).count();
     end - blanks
+}
+
+/// A quotation mark ends it, and the backslash before one belongs to that.
+fn word_length(text: &[u8]) -> usize {
+    let length = text.iter().position(|byte| ends_a_word(*byte)).unwrap_or(text.len());
+    match text.get(length) {
+        Some(b'"' | b'\'') => length - text[..length].iter().rev().take_while(|byte| **byte == b'\\').count(),
+        _ => length,
+    }
 }
 
 fn ends_a_word(byte: u8) -> bool {
