@@ -114,7 +114,7 @@ impl StreamScrubber {
             done = cut;
         }
         self.in_key |= found.goes_on && at_line && done >= lines;
-        let keep = if at_line { done } else { done.saturating_sub(CONTEXT) };
+        let keep = if at_line && done == cut { done } else { done.saturating_sub(CONTEXT) };
         held.drain(..keep);
         self.written = done - keep;
         self.searched = self.written;

@@ -43,7 +43,7 @@ pub(crate) struct Scanner {
     extra_names: Vec<String>,
 }
 
-static PLAIN: LazyLock<Scanner> = LazyLock::new(|| Scanner::new(&[]));
+static PLAIN: LazyLock<Scanner> = LazyLock::new(|| Scanner::build(&[]));
 
 /// The parts of `text` that are secret by their looks, in order, not overlapping.
 pub fn secret_spans(text: &str) -> Vec<Range<usize>> {
@@ -52,6 +52,10 @@ pub fn secret_spans(text: &str) -> Vec<Range<usize>> {
 
 impl Scanner {
     pub(crate) fn new(extra_names: &[String]) -> Self {
+        if extra_names.is_empty() { PLAIN.clone() } else { Self::build(extra_names) }
+    }
+
+    fn build(extra_names: &[String]) -> Self {
         let mut texts: Vec<String> = Vec::new();
         let mut needles = Vec::new();
         let mut add = |text: &str, needle: Needle| {
@@ -183,9 +187,13 @@ mod tests {
         ] {
             let time = |length: usize| {
                 let text = pattern.repeat(length / pattern.len());
-                let begin = std::time::Instant::now();
-                PLAIN.scan(text.as_bytes());
-                begin.elapsed().as_secs_f64()
+                let once = |_| {
+                    let begin = std::time::Instant::now();
+                    PLAIN.scan(text.as_bytes());
+                    begin.elapsed().as_secs_f64()
+                };
+                // Others are at work on this machine as well.
+                (0..5).map(once).fold(f64::INFINITY, f64::min)
             };
             time(1 << 12);
             let (short, long) = (time(1 << 15), time(1 << 18));
