@@ -3,6 +3,8 @@
 
 mod argv;
 mod encodings;
+#[cfg(test)]
+mod forms;
 mod in_place;
 mod marks;
 mod names;

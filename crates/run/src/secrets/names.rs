@@ -103,8 +103,9 @@ pub(super) fn is_secret_in_text(name: &str, value: &str, extra: &[String]) -> bo
         let is_count = upper.ends_with('S') && value.parse::<f64>().is_ok();
         return !is_switch(value) && !is_count;
     }
+    let is_joined = words(&upper).any(is_joined_pass);
     let like_a_variable = name.contains('_') && name.bytes().all(|byte| !byte.is_ascii_lowercase());
-    let qualified = like_a_variable || is_qualified(name);
+    let qualified = like_a_variable || is_joined || is_qualified(name);
     if is_pass(&upper) {
         return qualified && !is_small(value) && !is_switch(value);
     }
@@ -148,8 +149,9 @@ fn is_harmless(name: &str) -> bool {
 
 /// `PASSWORD_FILE=/run/secrets/x`, `password_length=12`.
 fn is_about(name: &str, value: &str) -> bool {
-    let about = words(name).next_back().is_some_and(|word| ABOUT.contains(&word));
-    about && (value.starts_with(['/', '.', '~']) || is_plain(value))
+    let last = words(name).next_back().unwrap_or_default();
+    let is_about = ABOUT.contains(&last) && (value.starts_with(['/', '.', '~']) || is_plain(value));
+    is_about || last.ends_with("NAME") && !looks_random(value)
 }
 
 fn is_strong(name: &str, extra: &[String]) -> bool {
@@ -161,10 +163,13 @@ fn is_strong(name: &str, extra: &[String]) -> bool {
 /// `PASS`, `DB_PASS`, `PGPASS`, `PASS2`: a password, though it be a number.
 fn is_pass(name: &str) -> bool {
     words(name).any(|word| {
-        let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
-        matches!(word, "PASS" | "PWD")
-            || word.strip_suffix("PASS").is_some_and(|before| BEFORE_PASS.contains(&before))
+        matches!(word.trim_end_matches(|c: char| c.is_ascii_digit()), "PASS" | "PWD") || is_joined_pass(word)
     })
+}
+
+fn is_joined_pass(word: &str) -> bool {
+    let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
+    word.strip_suffix("PASS").is_some_and(|before| BEFORE_PASS.contains(&before))
 }
 
 fn is_qualified(name: &str) -> bool {
@@ -232,11 +237,12 @@ fn is_small(value: &str) -> bool {
 
 /// What stands where a secret would: `--token TOKEN`, `<token>`, `$HF_TOKEN`, `***`.
 fn is_placeholder(name: &str, value: &str) -> bool {
-    let upper = value.to_ascii_uppercase();
+    let bare = value.trim_end_matches([']', ')', '.', ':']);
+    let upper = bare.to_ascii_uppercase();
     value.starts_with(['<', '$', '{', '[', '%', '('])
         || value.starts_with("***")
         || value.starts_with("...")
-        || (value == upper && name.contains(&upper))
+        || (bare == upper && name.contains(&upper))
 }
 
 #[cfg(test)]

@@ -67,16 +67,14 @@ pub(super) struct Value {
 
 impl Value {
     pub(super) fn at(text: &[u8], at: usize) -> Option<Self> {
-        // `b'...'` of Python.
-        let prefix = usize::from(matches!(text.get(at), Some(b'b' | b'r' | b'u' | b'f')));
-        let value = match Quote::at(text, at + prefix).map(|quote| (quote, prefix)).or_else(|| {
-            Quote::at(text, at).map(|quote| (quote, 0))
-        }) {
-            Some((quote, prefix)) => {
-                Self { start: at + prefix + quote.length(), quote: Some(quote), is_line: false }
+        let (at, quote) = match Quote::at(text, at) {
+            Some(quote) => (at, Some(quote)),
+            None => {
+                let inner = at + call_length(&text[at..]);
+                Quote::at(text, inner).map_or((at, None), |quote| (inner, Some(quote)))
             }
-            None => Self { start: at, quote: None, is_line: false },
         };
+        let value = Self { start: at + quote.map_or(0, Quote::length), quote, is_line: false };
         (value.start < text.len()).then_some(value)
     }
 
@@ -99,6 +97,16 @@ impl Value {
             None => self.start + word_length(rest),
         };
         (self.start < end).then_some(self.start..end)
+    }
+}
+
+/// `b'...'` and `SecretStr('...')` of Python: what stands before the quote.
+fn call_length(text: &[u8]) -> usize {
+    let name = text.iter().take(32).take_while(|byte| byte.is_ascii_alphanumeric() || b"_.".contains(byte));
+    match (name.count(), text) {
+        (1, [b'b' | b'r' | b'u' | b'f', ..]) => 1,
+        (length, text) if length > 0 && text.get(length) == Some(&b'(') => length + 1,
+        _ => 0,
     }
 }
 
@@ -135,6 +143,7 @@ mod tests {
             ("'open\nnext", "open"),
             ("plain, next", "plain"),
             ("b'bytes'", "bytes"),
+            ("SecretStr('inside')", "inside"),
         ] {
             let bytes = text.as_bytes();
             let span = Value::at(bytes, 0).unwrap().span(bytes).unwrap();
