@@ -6,6 +6,20 @@ use crate::model::{Kernel, Report, Subject, Value};
 use crate::nvtx_state::{NvtxState, Payload};
 
 impl Report {
+    /// Every text of the program's own: names of kernels, ranges, domains.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.results.iter().flat_map(|result| {
+            let kernel = result.subject.name().into_iter();
+            let stacks = result.nvtx.threads.iter().flat_map(|thread| &thread.stacks);
+            let pushed = stacks.flat_map(|(domain, stack)| {
+                std::iter::once(domain.as_str()).chain(stack.iter().map(|range| range.name.as_str()))
+            });
+            let started = result.nvtx.started.iter();
+            let started = started.flat_map(|(domain, range)| [domain.as_str(), range.name.as_str()]);
+            kernel.chain(pushed).chain(started)
+        })
+    }
+
     /// `renamed` says what to call a text from now on; none leaves it as it is.
     pub fn rename(&mut self, mut renamed: impl FnMut(&str) -> Option<String>) {
         let mut rename = |text: &mut String| {

@@ -18,7 +18,9 @@ pub use model::{
     Activities, ActivityKind, Calls, Device, Diagnostic, Direction, Launch, NONE, OPEN, Operators, Process,
     Ranges, StringId, Strings, Syncs, Thread, Trace, Transfer,
 };
-pub use nsys::{NsysError, environment_values, read_nsys, read_nsys_bytes, read_nsys_session, texts_to_change};
+pub use nsys::{
+    NsysError, environment_values, read_nsys, read_nsys_bytes, read_nsys_session, texts_to_change,
+};
 pub use nvtx::Kind;
 pub use open::{OpenError, capture_files, open, timeline_files};
 pub use rows::{Activity, Call, Range};

@@ -3,6 +3,13 @@
 use crate::model::Trace;
 
 impl Trace {
+    /// Every text that the recording has: names of ranges, domains, kernels, processes.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let processes = self.processes.iter().flat_map(|process| [&process.name, &process.label]);
+        let threads = self.threads.iter().filter_map(|thread| thread.name.as_ref());
+        self.strings.iter().chain(processes.chain(threads).map(String::as_str))
+    }
+
     /// `renamed` says what to call a text from now on; none leaves it as it is. Texts that
     /// differed should differ afterwards.
     pub fn rename(&mut self, mut renamed: impl FnMut(&str) -> Option<String>) {

@@ -10,9 +10,7 @@ use crate::{ReadError, StringEntry, TraceFile};
 pub fn texts(bytes: &[u8]) -> Result<Vec<Range<usize>>, ReadError> {
     let file = TraceFile::parse(bytes)?;
     let mut found = Vec::new();
-    for (at, length) in
-        [(header::NAME, header::NAME_LENGTH), (header::LABEL, header::LABEL_LENGTH)]
-    {
+    for (at, length) in [(header::NAME, header::NAME_LENGTH), (header::LABEL, header::LABEL_LENGTH)] {
         let used = bytes[at..at + length].iter().take_while(|byte| **byte != 0).count();
         found.push(at..at + used);
     }
@@ -48,7 +46,8 @@ mod tests {
             records.resize(records.len().next_multiple_of(8), 0);
         }
         let start = layout::PAGE;
-        let mut put = |at: usize, value: &[u8]| bytes[start + at..start + at + value.len()].copy_from_slice(value);
+        let mut put =
+            |at: usize, value: &[u8]| bytes[start + at..start + at + value.len()].copy_from_slice(value);
         put(chunk::MAGIC, &layout::CHUNK_MAGIC.to_le_bytes());
         put(chunk::KIND, &chunk::STRINGS.to_le_bytes());
         put(chunk::SIZE, &(layout::PAGE as u32).to_le_bytes());

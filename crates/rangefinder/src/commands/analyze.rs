@@ -1,6 +1,6 @@
 //! `rangefinder analyze`
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use analysis::{
     CounterRegions, Families, Findings, Grouping, Insight, KernelPatterns, Options, Scope, analyse,
@@ -13,7 +13,7 @@ use run::Exit;
 use run::gates::{gate_of_run, keep_gated};
 use run::process::PrivateFolder;
 use run::rundir::Files;
-use run::secrets::of_environment;
+use run::secrets::{Redactor, of_environment};
 use serde_json::{Value, json};
 use trace::Trace;
 
@@ -26,14 +26,16 @@ const SCHEMA: u32 = 1;
 pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
     let (counted, traced) = sorted(&arguments.files);
     let reports: Vec<Report> = counted.iter().map(|file| counters::open(file)).collect::<Result<_, _>>()?;
+    let mut redactor = of_environment().clone();
     let mut counters = Report::joined(reports);
     if let Some(counters) = &mut counters {
-        counters.rename(|text| of_environment().name(text));
+        redactor.learn_from(counters.names());
+        counters.rename(|text| redactor.name(text));
     }
     let counters = counters.map(|report| Counters::of(report, &arguments)).transpose()?;
     let traced = match traced.as_slice() {
         [] => None,
-        traced => match findings(traced, &arguments) {
+        traced => match findings(traced, &arguments, &mut redactor) {
             // A run may have counters and no timeline.
             Err(error) if counters.is_some() && is_without_trace(&error) => None,
             found => Some(found?),
@@ -43,8 +45,9 @@ pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
     let insight = insight(found, counters.as_ref().map(|counters| &counters.report));
     let (trace, findings) = traced.unzip();
     if let Some(folder) = &arguments.out {
+        let out = Files::in_the_open(folder.clone(), redactor);
         let written =
-            write(folder, &arguments.files, trace.as_ref(), findings.as_ref(), counters.as_ref(), &insight);
+            write(&out, &arguments.files, trace.as_ref(), findings.as_ref(), counters.as_ref(), &insight);
         written.with_context(|| format!("`{}` cannot be written", folder.display()))?;
     }
     if arguments.json {
@@ -116,13 +119,18 @@ fn sorted(files: &[PathBuf]) -> (Vec<PathBuf>, Vec<PathBuf>) {
     (counted, traced)
 }
 
-fn findings(files: &[PathBuf], arguments: &AnalyzeArguments) -> Result<(Trace, Findings)> {
-    let (files, folder) = exported(files)?;
+fn findings(
+    files: &[PathBuf],
+    arguments: &AnalyzeArguments,
+    redactor: &mut Redactor,
+) -> Result<(Trace, Findings)> {
+    let (files, folder) = exported(files, redactor)?;
     let mut trace = trace::open(&files)?;
     drop(folder);
     // Marked in an export already, and not in what others exported.
-    trace.rename(|text| of_environment().name(text));
-    keep_within(&mut trace, &files, arguments.within.as_deref())?;
+    redactor.learn_from(trace.names());
+    trace.rename(|text| redactor.name(text));
+    keep_within(&mut trace, &files, arguments.within.as_deref(), redactor)?;
     analysis::keep_kernels(&mut trace, &arguments.include, &arguments.exclude)
         .map_err(|text| anyhow!(text))?;
     let findings = analyse(&trace, &options(arguments)?);
@@ -130,18 +138,18 @@ fn findings(files: &[PathBuf], arguments: &AnalyzeArguments) -> Result<(Trace, F
 }
 
 /// The ranges that were named, or those that a run was gated on when nsys recorded it.
-fn keep_within(trace: &mut Trace, files: &[PathBuf], named: Option<&str>) -> Result<()> {
+fn keep_within(trace: &mut Trace, files: &[PathBuf], named: Option<&str>, redactor: &Redactor) -> Result<()> {
     let run = match files {
         [run] if !trace::timeline_files(&run.join("nsys")).is_empty() => gate_of_run(run),
         _ => None,
     };
     let run = run.map(|(wish, rehearsed)| {
-        (wish, rehearsed.map(|rehearsed| rehearsed.renamed(|text| of_environment().name(text))))
+        (wish, rehearsed.map(|rehearsed| rehearsed.renamed(|text| redactor.name(text))))
     });
     match (named, run) {
         (Some(wish), run) => {
             let rehearsed = run.and_then(|(_, rehearsed)| rehearsed);
-            let marked = of_environment().name(wish);
+            let marked = redactor.name(wish);
             let wish = marked.as_deref().unwrap_or(wish);
             let there = analysis::regions(trace);
             if let Some(missing) = keep_gated(trace, wish, rehearsed.as_ref()).first() {
@@ -177,7 +185,7 @@ fn document(findings: Option<&Findings>, counters: Option<&Counters>, insight: &
 
 /// The same files, but for those that nsys has to export first: these lie in a folder that is
 /// nobody else's and goes with us.
-fn exported(files: &[PathBuf]) -> Result<(Vec<PathBuf>, Option<PrivateFolder>)> {
+fn exported(files: &[PathBuf], redactor: &Redactor) -> Result<(Vec<PathBuf>, Option<PrivateFolder>)> {
     let is_raw = |file: &PathBuf| {
         let extension = file.extension().and_then(|extension| extension.to_str());
         matches!(extension, Some("nsys-rep" | "qdrep" | "qdstrm")) && file.is_file()
@@ -192,7 +200,7 @@ fn exported(files: &[PathBuf]) -> Result<(Vec<PathBuf>, Option<PrivateFolder>)> 
         }
         let folder = private.path().join(number.to_string());
         std::fs::create_dir_all(&folder)?;
-        run::nsys::to_sqlite(file, &folder, of_environment()).map_err(|why| anyhow!(why))
+        run::nsys::to_sqlite(file, &folder, redactor).map_err(|why| anyhow!(why))
     };
     let files = files.iter().enumerate().map(export).collect::<Result<_>>()?;
     Ok((files, Some(private)))
@@ -238,15 +246,15 @@ fn tokens(given: &[String]) -> Result<Vec<(String, f64)>> {
 
 /// All that a run would leave of it.
 fn write(
-    folder: &Path,
+    out: &Files,
     files: &[PathBuf],
     trace: Option<&Trace>,
     findings: Option<&Findings>,
     counters: Option<&Counters>,
     insight: &Insight,
 ) -> Result<()> {
+    let folder = out.root();
     std::fs::create_dir_all(folder)?;
-    let out = Files::in_the_open(folder.to_owned(), of_environment().clone());
     out.json("analysis.json", &document(findings, counters, insight)?)?;
     if let Some(findings) = findings {
         out.text("kernels.md", &report::kernels_markdown(findings))?;

@@ -70,8 +70,7 @@ impl Nsys {
         } else {
             self.installation.repair(private).map_err(ExportError::failed)?
         };
-        let unsealed =
-            Unsealed { partial: database.with_extension(PARTIAL), database: database.to_owned() };
+        let unsealed = Unsealed { partial: database.with_extension(PARTIAL), database: database.to_owned() };
         let _ = std::fs::remove_file(&unsealed.partial);
         let argv: Vec<OsString> = [
             nsys.as_os_str(),

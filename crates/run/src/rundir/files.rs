@@ -151,7 +151,8 @@ impl Files {
 fn replace(path: &Path, mode: u32, fill: impl Fn(&mut std::fs::File) -> io::Result<()>) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let permissions = std::fs::Permissions::from_mode(mode);
-    let mut file = tempfile::Builder::new().prefix(".writing-").permissions(permissions).tempfile_in(folder)?;
+    let mut file =
+        tempfile::Builder::new().prefix(".writing-").permissions(permissions).tempfile_in(folder)?;
     fill(file.as_file_mut())?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())

@@ -77,7 +77,7 @@ impl Redactor {
         };
         let behind_secret_option = before.is_some_and(|option| {
             option.starts_with('-')
-                && !option.contains('=')
+                && !option.contains(['=', ' '])
                 && self.is_secret_name(option.trim_start_matches('-'), text)
         });
         if behind_secret_option && !text.is_empty() {

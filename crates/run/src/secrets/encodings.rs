@@ -16,6 +16,9 @@ pub(super) fn encodings(value: &str) -> Vec<String> {
         value.replace('\'', "'\\''"),
         value.replace('"', "\"\""),
         value.replace('|', "\\|"),
+        escaped(value, "\\/:"),
+        escaped(value, "\\@"),
+        escaped(value, "\\/:@,[]*+"),
         in_html(value, "&#39;"),
         in_html(value, "&#x27;"),
         in_url(value, |byte| format!("%{byte:02X}")),
@@ -58,6 +61,11 @@ fn in_ascii_json(value: &str) -> String {
     text
 }
 
+/// As region paths and the gates of the tools write a name.
+fn escaped(value: &str, special: &str) -> String {
+    value.chars().flat_map(|c| special.contains(c).then_some('\\').into_iter().chain([c])).collect()
+}
+
 fn in_html(value: &str, apostrophe: &str) -> String {
     let text = value.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     text.replace('"', "&quot;").replace('\'', apostrophe)
@@ -65,7 +73,10 @@ fn in_html(value: &str, apostrophe: &str) -> String {
 
 fn in_url(value: &str, encoded: impl Fn(u8) -> String) -> String {
     let is_kept = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
-    value.bytes().map(|byte| if is_kept(byte) { char::from(byte).to_string() } else { encoded(byte) }).collect()
+    value
+        .bytes()
+        .map(|byte| if is_kept(byte) { char::from(byte).to_string() } else { encoded(byte) })
+        .collect()
 }
 
 /// What of the Base64 of a text that holds `value` behind `before` other bytes (of three)
@@ -78,9 +89,8 @@ fn in_base64(value: &[u8], before: usize, last_two: &[u8; 2]) -> String {
         let word = u32::from(three[0]) << 16 | u32::from(three[1]) << 8 | u32::from(three[2]);
         [18, 12, 6, 0].map(|shift| (word >> shift & 63) as usize)
     });
-    let text: String = digits
-        .map(|digit| char::from(*FIRST.get(digit).unwrap_or_else(|| &last_two[digit - 62])))
-        .collect();
+    let text: String =
+        digits.map(|digit| char::from(*FIRST.get(digit).unwrap_or_else(|| &last_two[digit - 62]))).collect();
     // The first digits hold bits of what stands before.
     text[text.len().min([0, 2, 3][before])..].to_owned()
 }
@@ -92,7 +102,8 @@ mod tests {
     #[test]
     fn forms_of_an_odd_value() {
         let forms = encodings("a'b\"c&d é");
-        for form in ["a'b\\\"c&d é", "a'b\\\"c&d \\u00e9", "a&#39;b&quot;c&amp;d é", "a%27b%22c%26d%20%C3%A9"] {
+        for form in ["a'b\\\"c&d é", "a'b\\\"c&d \\u00e9", "a&#39;b&quot;c&amp;d é", "a%27b%22c%26d%20%C3%A9"]
+        {
             assert!(forms.iter().any(|other| other == form), "{form} is not in {forms:?}");
         }
     }
@@ -101,7 +112,9 @@ mod tests {
     fn base64_of_whatever_stands_around() {
         let forms = encodings("hunter2-hunter2");
         // `x:hunter2-hunter2`, `user:hunter2-hunter2` and `ab:hunter2-hunter2`
-        for encoded in ["eDpodW50ZXIyLWh1bnRlcjI=", "dXNlcjpodW50ZXIyLWh1bnRlcjI=", "YWI6aHVudGVyMi1odW50ZXIy"] {
+        for encoded in
+            ["eDpodW50ZXIyLWh1bnRlcjI=", "dXNlcjpodW50ZXIyLWh1bnRlcjI=", "YWI6aHVudGVyMi1odW50ZXIy"]
+        {
             assert!(forms.iter().any(|form| encoded.contains(form.as_str())), "{encoded}: {forms:?}");
         }
     }

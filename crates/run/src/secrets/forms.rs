@@ -39,9 +39,13 @@ fn every_form_is_masked_and_nothing_around_it() {
 #[test]
 fn harmless_forms_stay_as_they_are() {
     let redactor = Redactor::new(std::iter::empty(), &[]);
-    let wrong: Vec<String> =
-        HARMLESS.lines().map(|form| redactor.text(form)).zip(HARMLESS.lines()).filter(|(masked, form)| masked != form)
-            .map(|(masked, form)| format!("{form}\n  became {masked}")).collect();
+    let wrong: Vec<String> = HARMLESS
+        .lines()
+        .map(|form| redactor.text(form))
+        .zip(HARMLESS.lines())
+        .filter(|(masked, form)| masked != form)
+        .map(|(masked, form)| format!("{form}\n  became {masked}"))
+        .collect();
     assert!(HARMLESS.lines().count() >= 40);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
@@ -70,7 +74,9 @@ fn the_documentation_lists_what_is_caught() {
         .iter()
         .map(|shape| (shape.of, format!("`{}`", shape.prefix)))
         .filter(|(of, prefix)| {
-            !DOCUMENT.lines().any(|line| line.starts_with(&format!("| {of} |")) && line.contains(prefix.as_str()))
+            !DOCUMENT
+                .lines()
+                .any(|line| line.starts_with(&format!("| {of} |")) && line.contains(prefix.as_str()))
         })
         .map(|(of, prefix)| format!("{of}: {prefix}"))
         .chain(forms().map(|(of, _)| of.to_owned()).filter(|of| !DOCUMENT.contains(&format!("| {of} |"))))

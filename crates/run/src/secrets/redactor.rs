@@ -30,6 +30,9 @@ pub fn of_environment() -> &'static Redactor {
     &REDACTOR
 }
 
+/// Names that all hold another secret are masked one by one and no more learned.
+const MOST_LEARNED: usize = 500;
+
 #[derive(Debug, Clone)]
 pub struct Redactor {
     /// Known secret values with the variable each comes from, longest first.
@@ -87,6 +90,23 @@ impl Redactor {
             }
         }
         self.rebuild();
+    }
+
+    /// Learns the secrets in names: what is made of a name later, its last part say, holds a
+    /// secret that can no longer be told from a word.
+    pub fn learn_from<'t>(&mut self, names: impl Iterator<Item = &'t str>) {
+        let mut found: Vec<String> = Vec::new();
+        for name in names {
+            let secrets = self.scanner.scan(name.as_bytes()).spans.into_iter();
+            let secrets = secrets.filter_map(|span| name.get(span)).filter(|secret| !is_a_word(secret));
+            found.extend(secrets.map(str::to_owned));
+            if found.len() >= MOST_LEARNED {
+                break;
+            }
+        }
+        if !found.is_empty() {
+            self.learn(found);
+        }
     }
 
     fn rebuild(&mut self) {
@@ -198,13 +218,21 @@ impl Redactor {
         let hits = self.finder.iter().flat_map(move |known| {
             known.finder.find_iter(bytes).map(move |hit| (hit.range(), hit.pattern().as_usize(), known))
         });
-        hits.map(|(span, pattern, known)| {
-            let (_, variable) = &self.known[known.values[pattern]];
-            // Only the value as it is can be put back.
-            Secret { span, variable: variable.as_deref().filter(|_| pattern < self.known.len()) }
-        })
-        .collect::<Vec<_>>()
-        .into_iter()
+        // A number is no part of a longer one.
+        let is_apart = |span: &Range<usize>| {
+            let in_number =
+                |at: usize| bytes.get(at).is_some_and(|byte| byte.is_ascii_digit() || *byte == b'.');
+            !bytes[span.clone()].iter().all(u8::is_ascii_digit)
+                || !in_number(span.start.wrapping_sub(1)) && !in_number(span.end)
+        };
+        hits.filter(|(span, ..)| is_apart(span))
+            .map(|(span, pattern, known)| {
+                let (_, variable) = &self.known[known.values[pattern]];
+                // Only the value as it is can be put back.
+                Secret { span, variable: variable.as_deref().filter(|_| pattern < self.known.len()) }
+            })
+            .collect::<Vec<_>>()
+            .into_iter()
     }
 
     /// Bytes of the longest known value in any form.
@@ -229,8 +257,7 @@ impl Known {
             }
         }
         let longest = patterns.iter().map(String::len).max()?;
-        let finder =
-            AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns).ok()?;
+        let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns).ok()?;
         Some(Self { finder, values, longest })
     }
 }
@@ -267,6 +294,11 @@ fn on_characters(text: &str, mut span: Range<usize>) -> Range<usize> {
 /// A key of our own documents may happen to be somebody's password.
 fn is_our_word(key: &str) -> bool {
     key.len() <= 32 && key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+}
+
+/// As a part of other names it may mean nothing.
+fn is_a_word(text: &str) -> bool {
+    text.len() < 12 && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
 }
 
 /// A path says where a secret lies; masking it everywhere would only do harm.

@@ -256,7 +256,12 @@ mod tests {
 
     #[test]
     fn a_private_key_line_by_line() {
-        let lines = ["a\n-----BEGIN RSA PRIVATE KEY-----\n", "MIIE\n", "MIIF\n", "-----END RSA PRIVATE KEY-----\nb\n"];
+        let lines = [
+            "a\n-----BEGIN RSA PRIVATE KEY-----\n",
+            "MIIE\n",
+            "MIIF\n",
+            "-----END RSA PRIVATE KEY-----\nb\n",
+        ];
         let lines: Vec<&[u8]> = lines.iter().map(|line| line.as_bytes()).collect();
         assert_eq!(scrub(&[], &lines), "a\n***\nb\n");
     }

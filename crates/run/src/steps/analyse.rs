@@ -62,6 +62,9 @@ pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResul
 
 /// From here on nothing is judged any more, and everything is written down.
 fn mark_names(run: &mut Run) {
+    for trace in [&run.captured, &run.stage1].into_iter().flatten() {
+        run.files.redactor.learn_from(trace.names());
+    }
     let redactor = &run.files.redactor;
     run.inventory = run.inventory.take().map(|inventory| inventory.renamed(|text| redactor.name(text)));
     for trace in [&mut run.captured, &mut run.stage1].into_iter().flatten() {

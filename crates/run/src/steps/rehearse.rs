@@ -161,7 +161,9 @@ fn read_traces(run: &mut Run, pass: &str, context: &mut Context<'_>) -> Result<O
             for diagnostic in inventory.trace.diagnostics.iter().filter(|diagnostic| diagnostic.lost) {
                 run.warn(diagnostic.text.clone(), context);
             }
-            run.files.json(&format!("{pass}/ranges.json"), &inventory.to_json())?;
+            run.files.redactor.learn_from(inventory.names());
+            let shown = inventory.shown(&run.files.redactor).to_json();
+            run.files.json(&format!("{pass}/ranges.json"), &shown)?;
             mark_rehearsal(run, pass, context);
             Ok(Some(inventory))
         }

@@ -50,7 +50,9 @@ pub fn texts_to_change(
             scan_places(&database, table, &leaves.pages, &columns, |row, pieces| {
                 for place in 0..columns.len() {
                     let Some(text) = row.text(place) else { continue };
-                    let Some(text) = changed(text).filter(|other| other.len() == text.len()) else { continue };
+                    let Some(text) = changed(text).filter(|other| other.len() == text.len()) else {
+                        continue;
+                    };
                     let start = row.offset(place);
                     let mut rest = text.as_slice();
                     for part in in_file(pieces, start..start + text.len()) {

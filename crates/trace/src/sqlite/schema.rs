@@ -22,8 +22,13 @@ impl Table {
 
 /// `sqlite_schema` is itself a table: type, name, tbl_name, rootpage, sql.
 pub(super) fn tables(database: &Database) -> Result<Vec<Table>, String> {
-    let contents =
-        Table { name: "sqlite_schema".to_owned(), root: 1, columns: Vec::new(), texts: Vec::new(), rowid_column: None };
+    let contents = Table {
+        name: "sqlite_schema".to_owned(),
+        root: 1,
+        columns: Vec::new(),
+        texts: Vec::new(),
+        rowid_column: None,
+    };
     let leaves = Leaves::of(database, 1);
     let mut tables = Vec::new();
     let columns = [Some(0), Some(1), Some(3), Some(4)];

@@ -12,8 +12,8 @@ mod url;
 mod value;
 
 pub(super) use named::name_of_pair;
-pub use needles::secret_spans;
 pub(super) use needles::USERS;
+pub use needles::secret_spans;
 pub(super) use needles::{Found, Scanner};
-pub(super) use value::value_at;
 pub(super) use pem::{continues, ends};
+pub(super) use value::value_at;

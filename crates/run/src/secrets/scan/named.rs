@@ -12,7 +12,12 @@ const LONGEST_BEHIND: usize = 48;
 const MOST_SPACES: usize = 8;
 
 /// The value that belongs to the name around `hit`, if the two are a secret.
-pub(super) fn assigned(text: &[u8], from: usize, hit: Range<usize>, extra: &[String]) -> Option<Range<usize>> {
+pub(super) fn assigned(
+    text: &[u8],
+    from: usize,
+    hit: Range<usize>,
+    extra: &[String],
+) -> Option<Range<usize>> {
     let name = name_around(text, from, hit)?;
     let spelled = std::str::from_utf8(&text[name.clone()]).ok()?;
     let is_option = spelled.starts_with('-');

@@ -16,7 +16,8 @@ pub(super) fn credentials(text: &[u8], hit: Range<usize>) -> Option<Range<usize>
     }
     let length = rest.iter().take_while(|byte| fits(**byte)).count();
     let value = &rest[..length];
-    let is_basic = text[hit.start].eq_ignore_ascii_case(&b'b') && text[hit.start + 1].eq_ignore_ascii_case(&b'a');
+    let is_basic =
+        text[hit.start].eq_ignore_ascii_case(&b'b') && text[hit.start + 1].eq_ignore_ascii_case(&b'a');
     let secret = if is_basic { holds_a_pair(value) } else { is_no_word(value) };
     secret.then(|| hit.end..hit.end + length)
 }
@@ -32,9 +33,8 @@ fn is_no_word(value: &[u8]) -> bool {
 
 /// Base64 of `name:password`.
 fn holds_a_pair(value: &[u8]) -> bool {
-    decoded(&value[..value.len().min(256)]).is_some_and(|pair| {
-        pair.contains(&b':') && pair.iter().all(|byte| !byte.is_ascii_control())
-    })
+    decoded(&value[..value.len().min(256)])
+        .is_some_and(|pair| pair.contains(&b':') && pair.iter().all(|byte| !byte.is_ascii_control()))
 }
 
 fn decoded(value: &[u8]) -> Option<Vec<u8>> {

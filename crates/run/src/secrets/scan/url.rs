@@ -60,9 +60,10 @@ mod tests {
         assert_eq!(found("postgres://user:p@ss@host/db"), ["p@ss"]);
         assert_eq!(found("redis://:secret@host:6379/0"), ["secret"]);
         assert_eq!(found("amqp://user:pa/ss@host/v"), ["pa/ss"]);
-        assert_eq!(found("https://0123456789abcdef0123456789abcdef@o1.ingest.sentry.io/2"), [
-            "0123456789abcdef0123456789abcdef"
-        ]);
+        assert_eq!(
+            found("https://0123456789abcdef0123456789abcdef@o1.ingest.sentry.io/2"),
+            ["0123456789abcdef0123456789abcdef"]
+        );
         assert_eq!(found("https://user:pw@a https://b@c"), ["pw"]);
     }
 

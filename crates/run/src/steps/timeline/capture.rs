@@ -88,7 +88,8 @@ pub(super) fn attempt(
     // Before the secrets in it are marked: the rehearsal it is held against is not, either.
     let databases: Vec<PathBuf> = unsealed.iter().map(|export| export.path().to_owned()).collect();
     let read = trace::read_nsys_session(&databases);
-    if let Err(error) = unsealed.into_iter().try_for_each(|export| export.seal(&run.files.redactor).map(drop)) {
+    if let Err(error) = unsealed.into_iter().try_for_each(|export| export.seal(&run.files.redactor).map(drop))
+    {
         return Ok(export_failed(&error, &log).into());
     }
     for stream in reports.streams {
