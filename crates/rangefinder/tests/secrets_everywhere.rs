@@ -116,7 +116,10 @@ fn harmless_texts_stay_as_they_are() {
     }
     let argv = manifest(&run)["workload"]["argv"].as_array().unwrap().clone();
     let written: Vec<&str> = argv[2..].iter().filter_map(Value::as_str).collect();
-    assert_eq!(written, given.collect::<Vec<_>>());
+    for (written, given) in written.iter().zip(given.clone()) {
+        assert_eq!(*written, given);
+    }
+    assert_eq!(written.len(), given.count());
 }
 
 /// A folder whose name has secrets in it, with a repository whose remote has one, too.

@@ -3,6 +3,10 @@
 //! Two strengths: a variable, an option or a key of a configuration was named by
 //! someone who meant it; in text that a program prints, `token: Paris` is a word of a model.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 /// A name with one of these anywhere in it holds a secret, whatever the value.
 const ANYWHERE: [&str; 11] = [
     "SECRET",
@@ -144,10 +148,10 @@ pub fn looks_secret_name(name: &str, value: &str, extra: &[String]) -> bool {
         return false;
     }
     if is_strong(&name, extra) {
-        return true;
+        return !is_count(&name, value);
     }
     if is_pass(&name) {
-        return !is_small(value);
+        return !is_small(value) && !is_switch(value);
     }
     !is_plain(value) && !is_vocabulary(&name) && words(&name).any(is_secret_word)
 }
@@ -160,8 +164,7 @@ pub(super) fn is_secret_in_text(name: &str, value: &str, extra: &[String]) -> bo
         return false;
     }
     if is_strong(&upper, extra) {
-        let is_count = upper.ends_with('S') && value.parse::<f64>().is_ok();
-        return !is_switch(value) && !is_count;
+        return !is_switch(value) && !is_count(&upper, value);
     }
     let is_joined = words(&upper).any(is_joined_pass);
     let like_a_variable = name.contains('_') && name.bytes().all(|byte| !byte.is_ascii_lowercase());
@@ -196,7 +199,7 @@ pub(super) fn is_secret_option(name: &str, value: &str, quoted: bool, extra: &[S
 
 /// At least sixteen characters of a key's alphabet, letters and digits among them.
 pub(super) fn looks_random(value: &str) -> bool {
-    let start = &value.as_bytes()[..value.len().min(64)];
+    let start = &value.as_bytes()[..value.len().min(32)];
     start.len() >= 16
         && start.iter().all(|byte| byte.is_ascii_alphanumeric() || b"_-./+=~:%".contains(byte))
         && start.iter().any(u8::is_ascii_digit)
@@ -215,9 +218,17 @@ fn is_about(name: &str, value: &str) -> bool {
 }
 
 fn is_strong(name: &str, extra: &[String]) -> bool {
-    let joined: String = name.chars().filter(|c| !matches!(c, '_' | '-')).collect();
-    ANYWHERE.iter().any(|part| joined.contains(part))
+    static PARTS: LazyLock<AhoCorasick> =
+        LazyLock::new(|| AhoCorasick::new(ANYWHERE).expect("few and short parts fit"));
+    let joined = || name.chars().filter(|c| !matches!(c, '_' | '-')).collect::<String>();
+    PARTS.is_match(name)
+        || name.contains(['_', '-']) && PARTS.is_match(&joined())
         || extra.iter().any(|part| name.contains(&part.to_ascii_uppercase()))
+}
+
+/// `secrets=3`
+fn is_count(name: &str, value: &str) -> bool {
+    name.ends_with('S') && !name.ends_with("PASS") && value.parse::<f64>().is_ok()
 }
 
 /// `PASS`, `DB_PASS`, `PGPASS`, `PASS2`: a password, though it be a number.

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use serde_json::Value;
 
 use super::encodings::encodings;
@@ -29,6 +29,9 @@ pub fn of_environment() -> &'static Redactor {
     });
     &REDACTOR
 }
+
+/// Bytes of patterns.
+const LARGEST_DFA: usize = 16 << 10;
 
 /// Names that all hold another secret are masked one by one and no more learned.
 const MOST_LEARNED: usize = 500;
@@ -257,7 +260,11 @@ impl Known {
             }
         }
         let longest = patterns.iter().map(String::len).max()?;
-        let finder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&patterns).ok()?;
+        // The fastest kind takes memory for every byte of every pattern.
+        let total: usize = patterns.iter().map(String::len).sum();
+        let kind = (total < LARGEST_DFA).then_some(AhoCorasickKind::DFA);
+        let builder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).kind(kind).clone();
+        let finder = builder.build(&patterns).ok()?;
         Some(Self { finder, values, longest })
     }
 }

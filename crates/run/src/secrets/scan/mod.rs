@@ -4,6 +4,7 @@
 //! further than a fixed number of bytes unless it is a secret, whose end is where
 //! the search goes on. So the time is that of one pass, whatever the text.
 
+mod class;
 mod named;
 mod needles;
 mod pem;

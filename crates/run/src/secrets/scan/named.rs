@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use super::super::names::{is_secret_in_text, is_secret_option};
-use super::needles::is_word;
+use super::class::Class;
+use super::needles::{Seen, is_word};
 use super::value::{Quote, Value};
 
 const LONGEST_BEFORE: usize = 64;
@@ -14,16 +15,24 @@ const MOST_SPACES: usize = 8;
 /// The value that belongs to the name around `hit`, if the two are a secret.
 pub(super) fn assigned(
     text: &[u8],
-    from: usize,
     hit: Range<usize>,
+    seen: &mut Seen,
     extra: &[String],
 ) -> Option<Range<usize>> {
-    let name = name_around(text, from, hit)?;
+    // Another part of a name that was looked at.
+    if hit.start < seen.name {
+        return None;
+    }
+    let name = name_around(text, hit, seen)?;
+    let sign = behind_sign(text, name.end);
     let spelled = std::str::from_utf8(&text[name.clone()]).ok()?;
     let is_option = spelled.starts_with('-');
+    if sign.is_none() && !is_option {
+        return None;
+    }
     let spelled = spelled.trim_start_matches('-');
     let upper = spelled.to_ascii_uppercase();
-    if let Some(at) = behind_sign(text, name.end) {
+    if let Some(at) = sign {
         if upper.contains("AUTHORIZATION") {
             return header(text, &name, at, true);
         }
@@ -78,13 +87,15 @@ fn is_of_curl(before: &[u8]) -> bool {
 }
 
 fn is_name(byte: u8) -> bool {
-    is_word(byte) || byte == b'-' || byte == b'.'
+    static NAME: Class = Class::new(b"_-.", true, false);
+    NAME.has(byte)
 }
 
 /// All of a name of which `hit` is a part. None when it is too long for one.
-fn name_around(text: &[u8], from: usize, hit: Range<usize>) -> Option<Range<usize>> {
+fn name_around(text: &[u8], hit: Range<usize>, seen: &mut Seen) -> Option<Range<usize>> {
     let behind = text[hit.end..].iter().take(LONGEST_BEHIND + 1).take_while(|byte| is_name(**byte)).count();
-    let before = text[from..hit.start].iter().rev().take(LONGEST_BEFORE + 1);
+    seen.name = hit.end + behind;
+    let before = text[seen.done..hit.start].iter().rev().take(LONGEST_BEFORE + 1);
     let before = before.take_while(|byte| is_name(**byte)).count();
     (behind <= LONGEST_BEHIND && before <= LONGEST_BEFORE).then(|| hit.start - before..hit.end + behind)
 }

@@ -35,6 +35,17 @@ pub(crate) struct Found {
     pub(crate) goes_on: bool,
 }
 
+/// What was looked at already and need not be again.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Up to here it is masked.
+    pub(super) done: usize,
+    /// The end of the last name.
+    pub(super) name: usize,
+    /// Up to here there is no `@`.
+    pub(super) no_at: usize,
+}
+
 /// Looks for secrets nobody has told it of.
 #[derive(Debug, Clone)]
 pub(crate) struct Scanner {
@@ -81,19 +92,20 @@ impl Scanner {
 
     pub(crate) fn scan(&self, text: &[u8]) -> Found {
         let mut found = Found::default();
-        let mut done = 0;
+        let mut seen = Seen::default();
         for hit in self.finder.find_iter(text) {
-            if hit.start() < done {
+            if hit.start() < seen.done {
                 continue;
             }
-            self.look(text, done, hit.range(), self.needles[hit.pattern().as_usize()], &mut found);
-            done = found.spans.last().map_or(0, |span| span.end);
+            let needle = self.needles[hit.pattern().as_usize()];
+            self.look(text, hit.range(), needle, &mut seen, &mut found);
+            seen.done = found.spans.last().map_or(0, |span| span.end);
         }
         found
     }
 
-    /// Looks closer at one place; nothing before `from` counts any more.
-    fn look(&self, text: &[u8], from: usize, hit: Range<usize>, needle: Needle, found: &mut Found) {
+    /// Looks closer at one place.
+    fn look(&self, text: &[u8], hit: Range<usize>, needle: Needle, seen: &mut Seen, found: &mut Found) {
         let span = match needle {
             Needle::Shape(at) => key_of_shape(text, at, hit.start),
             Needle::WebToken => web_token(text, hit.start),
@@ -101,10 +113,10 @@ impl Scanner {
                 found.goes_on = goes_on;
                 span
             }),
-            Needle::Url => return found.spans.extend(url::credentials(text, hit.end)),
+            Needle::Url => return found.spans.extend(url::credentials(text, hit.end, seen)),
             Needle::Scheme => scheme::credentials(text, hit),
             Needle::User => named::user_option(text, hit),
-            Needle::Name => named::assigned(text, from, hit, &self.extra_names),
+            Needle::Name => named::assigned(text, hit, seen, &self.extra_names),
         };
         found.spans.extend(span);
     }

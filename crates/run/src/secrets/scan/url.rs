@@ -3,33 +3,23 @@
 use std::ops::Range;
 
 use super::super::names::looks_random;
+use super::class::Class;
+use super::needles::Seen;
 
 /// No further than this is looked for the `@`.
 const LONGEST: usize = 512;
 const SHORTEST_KEY: usize = 20;
 
 /// The secret parts of the user information that begins at `at`, behind `://`.
-pub(super) fn credentials(text: &[u8], at: usize) -> Vec<Range<usize>> {
+pub(super) fn credentials(text: &[u8], at: usize, seen: &mut Seen) -> Vec<Range<usize>> {
     let window = &text[at..text.len().min(at + LONGEST)];
-    let end = window.iter().position(|byte| ends_a_url(*byte)).unwrap_or(window.len());
-    let rest = &window[..end];
-    let authority = rest.iter().position(|byte| b"/?#".contains(byte)).unwrap_or(rest.len());
-    let colon = rest[..authority].iter().position(|byte| *byte == b':');
-    let info = match rest[..authority].iter().rposition(|byte| *byte == b'@') {
-        Some(info) => info,
-        // A password with a slash in it; a port would be a number.
-        None => {
-            let Some(colon) = colon.filter(|_| authority < rest.len()) else { return Vec::new() };
-            let port = &rest[colon + 1..authority];
-            if port.is_empty() || port.iter().all(u8::is_ascii_digit) || rest[0] == b'[' {
-                return Vec::new();
-            }
-            match rest.iter().rposition(|byte| *byte == b'@') {
-                Some(info) => info,
-                None => return Vec::new(),
-            }
-        }
-    };
+    let ends_authority = |byte: &u8| b"/?#".contains(byte) || ends_a_url(*byte);
+    let authority = window.iter().position(ends_authority).unwrap_or(window.len());
+    let colon = window[..authority].iter().position(|byte| *byte == b':');
+    let info = window[..authority].iter().rposition(|byte| *byte == b'@');
+    let info = info.or_else(|| behind_slash(window, authority, colon?, at, seen));
+    let Some(info) = info else { return Vec::new() };
+    let rest = window;
     let name_end = colon.filter(|colon| *colon < info).unwrap_or(info);
     let mut found = Vec::new();
     // A key in place of a name: a DSN of Sentry, a token for git.
@@ -42,8 +32,26 @@ pub(super) fn credentials(text: &[u8], at: usize) -> Vec<Range<usize>> {
     found
 }
 
+/// The `@` behind a password with a slash in it; a port would be a number.
+fn behind_slash(window: &[u8], authority: usize, colon: usize, at: usize, seen: &mut Seen) -> Option<usize> {
+    let port = &window[colon + 1..authority];
+    let is_slash = window.get(authority).is_some_and(|byte| b"/?#".contains(byte));
+    if !is_slash || port.is_empty() || port.iter().all(u8::is_ascii_digit) || window[0] == b'[' {
+        return None;
+    }
+    let from = authority.max(seen.no_at.saturating_sub(at));
+    let rest = window.get(from..)?;
+    let rest = &rest[..rest.iter().position(|byte| ends_a_url(*byte)).unwrap_or(rest.len())];
+    let found = rest.iter().rposition(|byte| *byte == b'@');
+    if found.is_none() {
+        seen.no_at = at + from + rest.len();
+    }
+    found.map(|found| from + found)
+}
+
 fn ends_a_url(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || byte.is_ascii_control() || b"\"'<>`\\".contains(&byte)
+    static ENDS: Class = Class::new(b"\0\x1b\"'<>`\\", false, true);
+    ENDS.has(byte)
 }
 
 #[cfg(test)]
@@ -52,7 +60,7 @@ mod tests {
 
     fn found(text: &str) -> Vec<&str> {
         let at = text.find("://").unwrap() + 3;
-        credentials(text.as_bytes(), at).into_iter().map(|span| &text[span]).collect()
+        credentials(text.as_bytes(), at, &mut Seen::default()).into_iter().map(|span| &text[span]).collect()
     }
 
     #[test]
