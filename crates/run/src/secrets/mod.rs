@@ -6,6 +6,7 @@ mod encodings;
 #[cfg(test)]
 mod forms;
 mod in_place;
+mod in_text;
 mod marks;
 mod names;
 mod redactor;

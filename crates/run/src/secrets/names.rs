@@ -156,47 +156,6 @@ pub fn looks_secret_name(name: &str, value: &str, extra: &[String]) -> bool {
     !is_plain(value) && !is_vocabulary(&name) && words(&name).any(is_secret_word)
 }
 
-/// The same for `name=value` in text that someone printed: a common word needs a name that
-/// says more, or a value that no word looks like. `value` may be cut.
-pub(super) fn is_secret_in_text(name: &str, value: &str, extra: &[String]) -> bool {
-    let upper = name.to_ascii_uppercase();
-    if is_harmless(&upper) || is_about(&upper, value) || is_placeholder(&upper, value) {
-        return false;
-    }
-    if is_strong(&upper, extra) {
-        return !is_switch(value) && !is_count(&upper, value);
-    }
-    let is_joined = words(&upper).any(is_joined_pass);
-    let like_a_variable = name.contains('_') && name.bytes().all(|byte| !byte.is_ascii_lowercase());
-    let qualified = like_a_variable || is_joined || is_qualified(name);
-    if is_pass(&upper) {
-        return qualified && !is_small(value) && !is_switch(value);
-    }
-    if is_plain(value) || is_vocabulary(&upper) || !words(&upper).any(is_secret_word) {
-        return false;
-    }
-    let last_is_secret = words(&upper).rfind(|word| !is_number(word)).is_some_and(is_secret_word);
-    if qualified && last_is_secret {
-        return value.len() >= 4;
-    }
-    let names_a_token = words(&upper).next_back().is_some_and(|word| base(word) == "TOKEN");
-    names_a_token && looks_random(value)
-}
-
-/// The same for `--name value` in text, which may be a sentence about the option.
-pub(super) fn is_secret_option(name: &str, value: &str, quoted: bool, extra: &[String]) -> bool {
-    let upper = name.to_ascii_uppercase();
-    let is_word = !quoted && value.len() < 16 && value.bytes().all(|byte| byte.is_ascii_lowercase());
-    if is_word || value.len() < 3 || value.starts_with('-') || is_placeholder(&upper, value) {
-        return false;
-    }
-    let last = words(&upper).rfind(|word| !is_number(word));
-    let is_token = last.is_some_and(|word| base(word) == "TOKEN") && !is_vocabulary(&upper);
-    is_token && !is_plain(value)
-        || is_pass(&upper) && !is_small(value) && !is_switch(value)
-        || is_secret_in_text(name, value, extra)
-}
-
 /// At least sixteen characters of a key's alphabet, letters and digits among them.
 pub(super) fn looks_random(value: &str) -> bool {
     let start = &value.as_bytes()[..value.len().min(32)];
@@ -206,18 +165,18 @@ pub(super) fn looks_random(value: &str) -> bool {
         && start.iter().any(u8::is_ascii_alphabetic)
 }
 
-fn is_harmless(name: &str) -> bool {
+pub(super) fn is_harmless(name: &str) -> bool {
     DIRECTORIES.contains(&name) || HARMLESS.iter().any(|harmless| name.starts_with(harmless))
 }
 
 /// `PASSWORD_FILE=/run/secrets/x`, `password_length=12`.
-fn is_about(name: &str, value: &str) -> bool {
+pub(super) fn is_about(name: &str, value: &str) -> bool {
     let last = words(name).next_back().unwrap_or_default();
     let is_about = ABOUT.contains(&last) && (value.starts_with(['/', '.', '~']) || is_plain(value));
     is_about || last.ends_with("NAME") && !looks_random(value)
 }
 
-fn is_strong(name: &str, extra: &[String]) -> bool {
+pub(super) fn is_strong(name: &str, extra: &[String]) -> bool {
     static PARTS: LazyLock<AhoCorasick> =
         LazyLock::new(|| AhoCorasick::new(ANYWHERE).expect("few and short parts fit"));
     let joined = || name.chars().filter(|c| !matches!(c, '_' | '-')).collect::<String>();
@@ -227,23 +186,23 @@ fn is_strong(name: &str, extra: &[String]) -> bool {
 }
 
 /// `secrets=3`
-fn is_count(name: &str, value: &str) -> bool {
+pub(super) fn is_count(name: &str, value: &str) -> bool {
     name.ends_with('S') && !name.ends_with("PASS") && value.parse::<f64>().is_ok()
 }
 
 /// `PASS`, `DB_PASS`, `PGPASS`, `PASS2`: a password, though it be a number.
-fn is_pass(name: &str) -> bool {
+pub(super) fn is_pass(name: &str) -> bool {
     words(name).any(|word| {
         matches!(word.trim_end_matches(|c: char| c.is_ascii_digit()), "PASS" | "PWD") || is_joined_pass(word)
     })
 }
 
-fn is_joined_pass(word: &str) -> bool {
+pub(super) fn is_joined_pass(word: &str) -> bool {
     let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
     word.strip_suffix("PASS").is_some_and(|before| BEFORE_PASS.contains(&before))
 }
 
-fn is_qualified(name: &str) -> bool {
+pub(super) fn is_qualified(name: &str) -> bool {
     let apart = camel_apart(name);
     let mut before_last: Vec<&str> = words(&apart).filter(|word| !is_number(word)).collect();
     before_last.pop();
@@ -264,37 +223,37 @@ fn camel_apart(name: &str) -> String {
     apart
 }
 
-fn is_vocabulary(name: &str) -> bool {
+pub(super) fn is_vocabulary(name: &str) -> bool {
     let tokens = words(name).any(|word| base(word) == "TOKEN");
     tokens && words(name).any(|word| VOCABULARY.contains(&word))
 }
 
-fn is_secret_word(word: &str) -> bool {
+pub(super) fn is_secret_word(word: &str) -> bool {
     let base = base(word);
     WORDS.contains(&base) || WORD_ENDS.iter().any(|end| base.ends_with(end))
 }
 
 /// Without a number or a plural behind it: `TOKEN2`, `KEYS`.
-fn base(word: &str) -> &str {
+pub(super) fn base(word: &str) -> &str {
     let word = word.trim_end_matches(|c: char| c.is_ascii_digit());
     // Passes are counted; one password is a `PASS`.
     if word == "PASS" { word } else { word.strip_suffix('S').unwrap_or(word) }
 }
 
-fn words(name: &str) -> impl DoubleEndedIterator<Item = &str> {
+pub(super) fn words(name: &str) -> impl DoubleEndedIterator<Item = &str> {
     name.split(['_', '-', '.']).filter(|word| !word.is_empty())
 }
 
-fn is_number(word: &str) -> bool {
+pub(super) fn is_number(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// A number, a switch or an empty value: nothing worth hiding.
-fn is_plain(value: &str) -> bool {
+pub(super) fn is_plain(value: &str) -> bool {
     value.parse::<f64>().is_ok() || is_switch(value)
 }
 
-fn is_switch(value: &str) -> bool {
+pub(super) fn is_switch(value: &str) -> bool {
     matches!(
         value.to_ascii_lowercase().as_str(),
         "" | "true" | "false" | "yes" | "no" | "on" | "off" | "null" | "none" | "auto"
@@ -302,18 +261,8 @@ fn is_switch(value: &str) -> bool {
 }
 
 /// `pass=2`, the second pass of something.
-fn is_small(value: &str) -> bool {
+pub(super) fn is_small(value: &str) -> bool {
     value.len() < 4 && value.parse::<f64>().is_ok()
-}
-
-/// What stands where a secret would: `--token TOKEN`, `<token>`, `$HF_TOKEN`, `***`.
-fn is_placeholder(name: &str, value: &str) -> bool {
-    let bare = value.trim_end_matches([']', ')', '.', ':']);
-    let upper = bare.to_ascii_uppercase();
-    value.starts_with(['<', '$', '{', '[', '%', '('])
-        || value.starts_with("***")
-        || value.starts_with("...")
-        || (bare == upper && name.contains(&upper))
 }
 
 #[cfg(test)]
@@ -366,34 +315,5 @@ mod tests {
         assert!(looks_secret_name("DB_PASS", "12345678", &[]));
         assert!(looks_secret_name("password", "123456", &[]));
         assert!(looks_secret_name("MY_PIN", "abc", &["pin".to_owned()]));
-    }
-
-    #[test]
-    fn names_in_text() {
-        for (name, value) in [
-            ("password", "hunter2"),
-            ("Password", "1234"),
-            ("DB_PASS", "123456"),
-            ("HF_TOKEN2", "abcdef"),
-            ("accessToken", "abcdef"),
-            ("api-key", "abcdef"),
-            ("token", "a1b2c3d4e5f6a7b8c9"),
-            ("client_secret", "xyz"),
-        ] {
-            assert!(is_secret_in_text(name, value, &[]), "{name}={value}");
-        }
-        for (name, value) in [
-            ("token", "Paris"),
-            ("next_token", "a1b2c3d4e5f6a7b8c9"),
-            ("tokens", "128"),
-            ("cache_key", "5f3a9c5f3a9c5f3a9c5f3a9c"),
-            ("past_key_values", "DynamicCache"),
-            ("forward_pass", "compiled"),
-            ("token", "TOKEN"),
-            ("password", "<password>"),
-            ("secrets", "3"),
-        ] {
-            assert!(!is_secret_in_text(name, value, &[]), "{name}={value}");
-        }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use super::super::names::{is_secret_in_text, is_secret_option};
 use super::class::Class;
 use super::needles::{Seen, is_word};
 use super::value::{Quote, Value};
@@ -31,22 +30,22 @@ pub(super) fn assigned(
         return None;
     }
     let spelled = spelled.trim_start_matches('-');
-    let upper = spelled.to_ascii_uppercase();
+    let name_in_text = seen.name_in_text(spelled, extra);
     if let Some(at) = sign {
-        if upper.contains("AUTHORIZATION") {
+        if name_in_text.upper().contains("AUTHORIZATION") {
             return header(text, &name, at, true);
         }
-        if matches!(upper.as_str(), "COOKIE" | "SET-COOKIE") {
+        if matches!(name_in_text.upper(), "COOKIE" | "SET-COOKIE") {
             return header(text, &name, at, false);
         }
         let mut value = Value::at(text, at)?;
         value.is_line = is_first_in_line(text, name.start) && text[at - 1] == b' ';
-        return is_secret_in_text(spelled, &value.head(text), extra).then(|| value.span(text))?;
+        return name_in_text.holds(&value.head(text)).then(|| value.span(text))?;
     }
     if is_option && let Some(at) = next_argument(text, name.end) {
         let value = Value::at(text, at)?;
-        let quoted = value.quote.is_some();
-        return is_secret_option(spelled, &value.head(text), quoted, extra).then(|| value.span(text))?;
+        let is_secret = name_in_text.option_holds(&value.head(text), value.quote.is_some());
+        return is_secret.then(|| value.span(text))?;
     }
     None
 }

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
+use super::super::in_text::NameInText;
 use super::super::names::STEMS;
 use super::super::shapes::SHAPES;
 use super::{named, pem, scheme, url};
@@ -44,6 +45,27 @@ pub(super) struct Seen {
     pub(super) name: usize,
     /// Up to here there is no `@`.
     pub(super) no_at: usize,
+    /// The latest names: a log has few, again and again.
+    names: Vec<(String, NameInText)>,
+    oldest: usize,
+}
+
+impl Seen {
+    const MOST_NAMES: usize = 16;
+
+    pub(super) fn name_in_text(&mut self, name: &str, extra: &[String]) -> &NameInText {
+        let at = self.names.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
+            let fresh = (name.to_owned(), NameInText::new(name, extra));
+            if self.names.len() < Self::MOST_NAMES {
+                self.names.push(fresh);
+                return self.names.len() - 1;
+            }
+            self.oldest = (self.oldest + 1) % Self::MOST_NAMES;
+            self.names[self.oldest] = fresh;
+            self.oldest
+        });
+        &self.names[at].1
+    }
 }
 
 /// Looks for secrets nobody has told it of.
