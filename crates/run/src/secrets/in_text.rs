@@ -43,10 +43,20 @@ impl NameInText {
             Says::Nothing => false,
             Says::Secret => !is_switch(value) && !is_count(&self.upper, value),
             Says::Password => !is_small(value) && !is_switch(value),
-            Says::Likely => value.len() >= 4 && !is_plain(value),
+            Says::Likely => value.len() >= 4 && !is_plain(value) && !value.starts_with('/'),
             Says::Token => looks_random(value) && !is_plain(value),
         };
         is_secret && !is_placeholder(&self.upper, value) && !is_about(&self.upper, value)
+    }
+
+    /// The same where nothing but a space or a tab stands between them.
+    pub(super) fn stands_before(&self, value: &str) -> bool {
+        matches!(self.says, Says::Secret | Says::Likely) && looks_random(value) && self.holds(value)
+    }
+
+    /// `Authorization` and `Proxy-Authorization`.
+    pub(super) fn is_authorization(&self) -> bool {
+        self.upper.contains("AUTHORIZATION")
     }
 
     /// The same behind `--name `, which may be a sentence about the option.
@@ -64,6 +74,10 @@ impl NameInText {
 }
 
 fn says(name: &str, upper: &str, extra: &[String]) -> Says {
+    // A connection string's, not the shell's directory.
+    if name == "pwd" {
+        return Says::Likely;
+    }
     if is_harmless(upper) {
         return Says::Nothing;
     }
@@ -111,6 +125,7 @@ mod tests {
             ("api-key", "abcdef"),
             ("token", "a1b2c3d4e5f6a7b8c9"),
             ("client_secret", "xyz"),
+            ("pwd", "odbc-17"),
         ] {
             assert!(NameInText::new(name, &[]).holds(value), "{name}={value}");
         }
@@ -124,6 +139,7 @@ mod tests {
             ("token", "TOKEN"),
             ("password", "<password>"),
             ("secrets", "3"),
+            ("pwd", "/home/me"),
         ] {
             assert!(!NameInText::new(name, &[]).holds(value), "{name}={value}");
         }

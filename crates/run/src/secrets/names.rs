@@ -119,7 +119,7 @@ const ABOUT: [&str; 14] = [
 ];
 
 /// Names that match the rules above and hold no secret.
-const HARMLESS: [&str; 4] = ["SSH_AUTH_SOCK", "GIT_CONFIG_KEY", "RANGEFINDER_PASS", "TIKTOKEN"];
+const HARMLESS: [&str; 5] = ["SSH_AUTH_SOCK", "GIT_CONFIG_KEY", "RANGEFINDER_PASS", "TIKTOKEN", "SECRETAR"];
 
 /// Shells keep directories in these.
 const DIRECTORIES: [&str; 2] = ["PWD", "OLDPWD"];

@@ -115,6 +115,7 @@ pub(super) const SHAPES: &[Shape] = &[
     shape("Google", "ya29.", Body::Dashed, 20),
     shape("Google", "GOCSPX-", Body::Dashed, 20),
     behind("Azure SAS", "sig=", Body::Base64, 30),
+    behind("signed URL", "Signature=", Body::Base64, 24),
     mixed("npm", "npm_", Body::Alnum, 30),
     mixed("PyPI", "pypi-", Body::Dashed, 40),
     mixed("RubyGems", "rubygems_", Body::Hex, 40),

@@ -23,16 +23,19 @@ pub(super) fn assigned(
         return None;
     }
     let name = name_around(text, hit, seen)?;
-    let sign = behind_sign(text, name.end);
+    let sign = behind_sign(text, name.end).or_else(|| behind_tag(text, &name));
     let spelled = std::str::from_utf8(&text[name.clone()]).ok()?;
     let is_option = spelled.starts_with('-');
-    if sign.is_none() && !is_option {
+    let next = if sign.is_none() { next_argument(text, name.end) } else { None };
+    if sign.or(next).is_none() {
         return None;
     }
     let spelled = spelled.trim_start_matches('-');
     let name_in_text = seen.name_in_text(spelled, extra);
-    if let Some(at) = sign {
-        if name_in_text.upper().contains("AUTHORIZATION") {
+    // `('Authorization', 'Bearer X')`
+    let is_entry = next.is_some() && name_in_text.is_authorization() && Quote::at(text, name.end).is_some();
+    if let Some(at) = sign.or(next.filter(|_| is_entry && !is_option)) {
+        if name_in_text.is_authorization() {
             return header(text, &name, at, true);
         }
         if matches!(name_in_text.upper(), "COOKIE" | "SET-COOKIE") {
@@ -42,8 +45,11 @@ pub(super) fn assigned(
         value.is_line = is_first_in_line(text, name.start) && text[at - 1] == b' ';
         return name_in_text.holds(&value.head(text)).then(|| value.span(text))?;
     }
-    if is_option && let Some(at) = next_argument(text, name.end) {
+    if let Some(at) = next {
         let value = Value::at(text, at)?;
+        if !is_option {
+            return name_in_text.stands_before(&value.head(text)).then(|| value.span(text))?;
+        }
         let is_secret = name_in_text.option_holds(&value.head(text), value.quote.is_some());
         return is_secret.then(|| value.span(text))?;
     }
@@ -113,13 +119,19 @@ fn behind_sign(text: &[u8], name_end: usize) -> Option<usize> {
     at += match (text.get(at)?, next) {
         (b'=', Some(b'=')) | (b':', Some(b':')) => return None,
         (b':', Some(b'/')) if text.get(at + 2) == Some(&b'/') => return None,
-        (b'=', Some(b'>')) | (b':', Some(b'=')) => 2,
+        (b'=' | b'-', Some(b'>')) | (b':', Some(b'=')) => 2,
         (b'=' | b':', _) => 1,
         // A variable in a URL's query or a form.
         (b'%', Some(b'3')) if matches!(text.get(at + 2), Some(b'D' | b'd' | b'A' | b'a')) => 3,
         _ => return None,
     };
     Some(at + spaces(text, at))
+}
+
+/// `<password>X</password>`
+fn behind_tag(text: &[u8], name: &Range<usize>) -> Option<usize> {
+    let opens = name.start > 0 && text[name.start - 1] == b'<';
+    (opens && text.get(name.end) == Some(&b'>')).then_some(name.end + 1)
 }
 
 /// The next word of a command line, also where it is printed as a list: `'--token', 'X'`.

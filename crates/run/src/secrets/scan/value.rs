@@ -129,7 +129,7 @@ fn word_length(text: &[u8]) -> usize {
 }
 
 fn ends_a_word(byte: u8) -> bool {
-    static ENDS: Class = Class::new(b"\0\"'`&;,}", false, true);
+    static ENDS: Class = Class::new(b"\0\"'`&;,}<", false, true);
     ENDS.has(byte)
 }
 
