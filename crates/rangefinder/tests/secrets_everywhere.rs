@@ -266,6 +266,46 @@ fn verdicts_are_the_same_with_secrets_in_the_names() {
     assert_eq!(told[0][2], "captured");
 }
 
+/// What is recorded anew cannot be held against marks: it is rehearsed once more.
+#[test]
+fn a_run_with_masked_names_is_resumed() {
+    const TEST: &str = "a_run_with_masked_names_is_resumed";
+    let Some(emit) = nvtx_program(TEST, "emit") else { return };
+    let Some(nsys) = tool(TEST, "nsys-2023.4.4/usr/bin/nsys") else { return };
+    let Some(libraries) = tool(TEST, "nsys-libraries/usr/lib/x86_64-linux-gnu") else { return };
+    let secret = format!("hf_{}1", "C".repeat(24));
+    let forms = [Form { text: secret.clone(), secret: secret.clone() }];
+    let sandbox = sandbox();
+    let begin = |arguments: &[&str]| {
+        let mut start = command(&sandbox, arguments);
+        start.env("RANGEFINDER_NSYS", &nsys).env("RANGEFINDER_LIBRARY_PATH", &libraries);
+        // Not in the argv, which would have to be given again.
+        start.env("HF_TOKEN", &secret);
+        start
+    };
+    let script = format!("exec {emit} \"push=step $HF_TOKEN\" sleep=30 pop sleep=1500");
+    let _alone = lock("nsys");
+    let mut child = begin(&["run", "-q", "nsys.trace=nvtx", "nsys.enable=true", "--", "sh", "-c", &script])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let is_capturing = || sandbox.runs().first().is_some_and(|run| run.join("nsys/cmd.txt").exists());
+    eventually("nsys is at work", is_capturing);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let run = sandbox.only_run();
+    let here = sandbox.path("").to_string_lossy().into_owned();
+    eventually("everyone is gone", || processes_with(&here).is_empty());
+    assert_eq!(leaks(&run, &forms), [""; 0], "after it was killed");
+    let ran = Ran::from(begin(&["resume", "-q", run.to_str().unwrap()]).output().unwrap());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let manifest = manifest(&run);
+    assert_eq!(manifest["verdicts"][0]["verdict"]["outcome"], "captured", "{manifest:#}");
+    assert!(run.join("rehearsal.attempt-1").is_dir());
+    assert_clean(&sandbox, &[run], &forms);
+}
+
 /// `analyze` of the raw report: as many regions, nothing left, and nothing to see for others
 /// while it is at work or when it is killed.
 fn analyzed_by_hand(sandbox: &Sandbox, run: &Path, tool: (&Path, &Path), forms: &[Form], expected: usize) {

@@ -284,7 +284,7 @@ fn write(
     };
     out.text("report.html", &report::html(&page))?;
     for (name, text) in report::csv_tables(&page) {
-        out.text(&name, &text)?;
+        out.text(name, &text)?;
     }
     Ok(())
 }

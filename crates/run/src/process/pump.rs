@@ -44,7 +44,7 @@ pub struct LogOutcome {
 
 #[derive(Debug)]
 pub(super) enum Keep {
-    Log { path: PathBuf, file: Box<HashedFile>, scrubber: StreamScrubber },
+    Log { path: PathBuf, file: Box<HashedFile>, scrubber: Box<StreamScrubber> },
     Memory { limit: usize },
 }
 

@@ -176,7 +176,7 @@ fn keeps(output: &Output) -> Result<(Keep, Keep, [Option<OwnedFd>; 2]), Supervis
                 Ok(Keep::Log {
                     path: path.clone(),
                     file: Box::new(file),
-                    scrubber: StreamScrubber::new((**redactor).clone(), Masking::Stars),
+                    scrubber: Box::new(StreamScrubber::new((**redactor).clone(), Masking::Stars)),
                 })
             };
             // A stream closed by whoever started us is simply not shown.

@@ -177,7 +177,7 @@ impl Redactor {
                         other => self.document(other),
                     }
                 }
-                let secret = |key: &String| !is_our_word(key) && self.spans(key).first().is_some();
+                let secret = |key: &String| !is_our_word(key) && !self.spans(key).is_empty();
                 if fields.keys().any(secret) {
                     let entries = std::mem::take(fields).into_iter();
                     *fields = entries.map(|(key, value)| (self.key(key), value)).collect();

@@ -27,9 +27,7 @@ pub(super) fn assigned(
     let spelled = std::str::from_utf8(&text[name.clone()]).ok()?;
     let is_option = spelled.starts_with('-');
     let next = if sign.is_none() { next_argument(text, name.end) } else { None };
-    if sign.or(next).is_none() {
-        return None;
-    }
+    sign.or(next)?;
     let spelled = spelled.trim_start_matches('-');
     let name_in_text = seen.name_in_text(spelled, extra);
     // `('Authorization', 'Bearer X')`
