@@ -19,10 +19,8 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == run::process::GUARDIAN_ARGUMENT) {
         return ExitCode::from(u8::try_from(run::process::guardian_main()).unwrap_or(1));
     }
-    if let [_, first, folder] = std::env::args_os().collect::<Vec<_>>().as_slice()
-        && first == run::process::JANITOR_ARGUMENT
-    {
-        return ExitCode::from(u8::try_from(run::process::janitor_main(folder.as_ref())).unwrap_or(1));
+    if std::env::args_os().nth(1).is_some_and(|first| first == run::process::JANITOR_ARGUMENT) {
+        return ExitCode::from(u8::try_from(run::process::janitor_main()).unwrap_or(1));
     }
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,

@@ -95,7 +95,8 @@ fn harmless_texts_stay_as_they_are() {
     let file = texts(&sandbox, harmless.iter().copied());
     let mut arguments = vec!["run", "-q", "--", &utter, &file];
     // As arguments, too, but for those that an option's name makes a secret there.
-    let is_named = |text: &str| ["key", "token", "forward_pass"].iter().any(|name| text.contains(name));
+    let names = ["key", "token", "forward_pass"];
+    let is_named = |text: &str| names.iter().any(|name| text.to_lowercase().contains(name));
     let given = harmless.iter().copied().filter(|text| !is_named(text));
     arguments.extend(given.clone());
     let ran = Ran::from(command(&sandbox, &arguments).output().unwrap());
@@ -238,9 +239,7 @@ fn verdicts_are_the_same_with_secrets_in_the_names() {
             &format!("dpop={}", &other[5..]),
             "sleep=700",
         ];
-        let mut arguments =
-            vec!["run", "-q", "nsys.trace=nvtx", "nsys.nvtx_capture=d", "nsys.strict=false", "--", &emit];
-        arguments[3] = "nsys.enable=true";
+        let mut arguments = vec!["run", "-q", "nsys.trace=nvtx", "nsys.enable=true", "--", &emit];
         arguments.extend(program.map(|argument| argument as &str));
         let mut start = command(&sandbox, &arguments);
         start.env("RANGEFINDER_NSYS", &nsys).env("RANGEFINDER_LIBRARY_PATH", &libraries);

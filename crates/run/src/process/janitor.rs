@@ -1,9 +1,11 @@
 //! A folder of our own that goes when we do, however we end.
 //!
-//! A process beside us, our own binary started again, holds one end of a pipe whose
-//! other end is ours. When that closes it removes the folder, if it is still there.
+//! A process beside us, our own binary started again, makes it and holds one end of a pipe
+//! whose other end is ours. When that closes it removes the folder, if it is still there.
 
-use std::io::{self, Read};
+use std::ffi::OsStr;
+use std::io::{self, BufRead, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -15,6 +17,7 @@ use nix::sys::signal::SigSet;
 /// The hidden first argument that makes our binary a janitor.
 pub const JANITOR_ARGUMENT: &str = "__janitor";
 
+const PREFIX: &str = "rangefinder-";
 /// What still writes there when we end is itself ended within that time.
 const TRIES: usize = 100;
 const PAUSE: Duration = Duration::from_millis(50);
@@ -28,21 +31,16 @@ pub struct PrivateFolder {
 
 impl PrivateFolder {
     pub fn new() -> io::Result<Self> {
-        let folder = private_folder()?;
-        // Without one the folder stays when we are killed, and is still nobody else's.
-        let janitor = start(folder.path()).ok();
-        Ok(Self { path: folder.keep(), janitor })
+        match made_by_a_janitor() {
+            Ok((path, janitor)) => Ok(Self { path, janitor: Some(janitor) }),
+            // It then stays when we are killed, and is still nobody else's.
+            Err(_) => Ok(Self { path: private_folder()?.keep(), janitor: None }),
+        }
     }
 
     pub fn path(&self) -> &Path {
         &self.path
     }
-}
-
-/// The same for what holds no secret: it stays when we are killed.
-pub(crate) fn private_folder() -> io::Result<tempfile::TempDir> {
-    let only_ours = std::fs::Permissions::from_mode(0o700);
-    tempfile::Builder::new().prefix("rangefinder-").permissions(only_ours).tempdir()
 }
 
 impl Drop for PrivateFolder {
@@ -55,30 +53,55 @@ impl Drop for PrivateFolder {
     }
 }
 
-fn start(folder: &Path) -> io::Result<Child> {
-    Command::new("/proc/self/exe")
+/// The same for what holds no secret: it stays when we are killed.
+pub(crate) fn private_folder() -> io::Result<tempfile::TempDir> {
+    let only_ours = std::fs::Permissions::from_mode(0o700);
+    tempfile::Builder::new().prefix(PREFIX).permissions(only_ours).tempdir()
+}
+
+fn made_by_a_janitor() -> io::Result<(PathBuf, Child)> {
+    let mut janitor = Command::new("/proc/self/exe")
         .arg(JANITOR_ARGUMENT)
-        .arg(folder)
         .env_clear()
+        .env("TMPDIR", std::env::temp_dir())
         .current_dir("/")
         // Out of reach of a Ctrl-C that ends us.
         .process_group(0)
         .stdin(Stdio::piped())
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        .spawn()
+        .spawn()?;
+    let mut line = Vec::new();
+    if let Some(stdout) = janitor.stdout.take() {
+        io::BufReader::new(stdout).read_until(b'\n', &mut line)?;
+    }
+    let path = PathBuf::from(OsStr::from_bytes(line.trim_ascii_end()));
+    let is_its = path.file_name().is_some_and(|name| name.as_bytes().starts_with(PREFIX.as_bytes()));
+    if is_its && path.is_dir() {
+        return Ok((path, janitor));
+    }
+    drop(janitor.stdin.take());
+    let _ = janitor.wait();
+    Err(io::Error::other("no folder was made"))
 }
 
-/// Waits until whoever started us is gone, then removes the folder. Returns the exit code.
-pub fn janitor_main(folder: &Path) -> i32 {
+/// Makes a folder, says where, waits until whoever started us is gone, and removes it.
+/// Returns the exit code.
+pub fn janitor_main() -> i32 {
     // Nothing but the end of the pipe ends us before our work is done.
     let _ = SigSet::all().thread_block();
+    let Ok(folder) = private_folder() else { return 1 };
+    let path = folder.keep();
+    let mut line = path.as_os_str().as_bytes().to_vec();
+    line.push(b'\n');
+    // Whoever is gone already reads nothing, and closes the pipe.
+    let _ = io::stdout().write_all(&line).and_then(|()| io::stdout().flush());
     let _ = io::stdin().read(&mut [0]);
     for _ in 0..TRIES {
-        match std::fs::remove_dir_all(folder) {
+        match std::fs::remove_dir_all(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return 0,
             _ => std::thread::sleep(PAUSE),
         }
     }
-    i32::from(folder.exists())
+    i32::from(path.exists())
 }

@@ -87,6 +87,7 @@ impl Redactor {
             add(name + 1..text.len());
         }
         if let Some((name, value)) = text.split_once('=')
+            && !name.contains(['/', ' ', '"', '\''])
             && self.is_secret_name(name.trim_start_matches('-'), value)
         {
             add(name.len() + 1..text.len());
@@ -224,6 +225,7 @@ mod tests {
             ("postgres://u:aatok-12345678zz@h", "postgres://u:***@h"),
             ("--db-pass=leakme", "--db-pass=***"),
             (r#"{"token": "two words", "n": 1}"#, r#"{"token": "***", "n": 1}"#),
+            ("exec /opt/secrets/x \"push=step\"", "exec /opt/secrets/x \"push=step\""),
             ("lr=0.1", "lr=0.1"),
         ] {
             assert_eq!(written(&[given]).0, [expected]);

@@ -8,6 +8,8 @@ use super::value::{Quote, Value};
 
 const LONGEST_BEFORE: usize = 64;
 const LONGEST_BEHIND: usize = 48;
+/// A value between tags.
+const LONGEST_IN_TAG: usize = 256;
 /// Spaces between a name, its sign and its value.
 const MOST_SPACES: usize = 8;
 
@@ -128,8 +130,10 @@ fn behind_sign(text: &[u8], name_end: usize) -> Option<usize> {
 
 /// `<password>X</password>`
 fn behind_tag(text: &[u8], name: &Range<usize>) -> Option<usize> {
-    let opens = name.start > 0 && text[name.start - 1] == b'<';
-    (opens && text.get(name.end) == Some(&b'>')).then_some(name.end + 1)
+    let opens = name.start > 0 && text[name.start - 1] == b'<' && text.get(name.end) == Some(&b'>');
+    let rest = text.get(name.end + 1..).filter(|_| opens)?;
+    let ends = rest.iter().take(LONGEST_IN_TAG).position(|byte| b"<\n\"".contains(byte))?;
+    (ends > 0 && rest[ends..].starts_with(b"</")).then_some(name.end + 1)
 }
 
 /// The next word of a command line, also where it is printed as a list: `'--token', 'X'`.
