@@ -9,6 +9,7 @@ mod ncu_csv;
 mod ncu_rep;
 mod nvtx_state;
 mod open;
+mod rename;
 mod row;
 mod units;
 

@@ -11,6 +11,11 @@ use crate::printable::is_hostile;
 pub trait Strings {
     /// Of a field, with its name, or in a list.
     fn value(&self, field: Option<&str>, text: String) -> String;
+
+    /// Another name for a field, where it needs one.
+    fn field(&self, _: &str) -> Option<String> {
+        None
+    }
 }
 
 /// They stay as they are.
@@ -100,7 +105,7 @@ impl<S: Strings> Formatter for Document<'_, S> {
     fn end_string<W: ?Sized + Write>(&mut self, out: &mut W) -> io::Result<()> {
         let text = std::mem::take(&mut self.text);
         if self.is_field {
-            write_text(&text, out)?;
+            write_text(self.strings.field(&text).as_deref().unwrap_or(&text), out)?;
             self.field = Some(text);
         } else {
             write_text(&self.strings.value(self.field.as_deref(), text), out)?;

@@ -60,7 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     part(&folder, "analysis.json", || files.json("analysis.json", &findings))?;
     part(&folder, "csv", || {
         let write = |table: &report::CsvTable<'_>| {
-            files.lines(&format!("csv/{}", table.name), |out| table.write(out))
+            files.stream(&format!("csv/{}", table.name), |out| table.write(out))
         };
         report::csv_tables(&page).iter().try_for_each(write)
     })?;

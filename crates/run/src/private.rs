@@ -6,10 +6,12 @@ use std::os::unix::fs::PermissionsExt;
 
 use tempfile::TempDir;
 
+pub(crate) const FOLDER_PREFIX: &str = "rangefinder-";
+
 /// For this user's eyes only, whatever the umask: exports hold the environment of a program. Gone
 /// when it is dropped.
 pub fn private_folder() -> io::Result<TempDir> {
-    tempfile::Builder::new().prefix("rangefinder-").permissions(Permissions::from_mode(0o700)).tempdir()
+    tempfile::Builder::new().prefix(FOLDER_PREFIX).permissions(Permissions::from_mode(0o700)).tempdir()
 }
 
 #[cfg(test)]

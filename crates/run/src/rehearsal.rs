@@ -1,5 +1,6 @@
 //! What a rehearsal saw: the tracer put in place, its files read, the regions.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use analysis::{Region, RegionCalls, Times, region_calls, regions};
@@ -11,11 +12,13 @@ use serde_json::{Value, json};
 use trace::{Diagnostic, Trace, read_tracer_files};
 use tracefile::Note;
 
+use crate::secrets::Redactor;
+
 const EXTENSION: &str = "rft";
 const SCHEMA: u32 = 1;
 
 /// Which ranges really happened.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Inventory {
     pub trace: Trace,
     pub regions: Vec<Region>,
@@ -75,10 +78,33 @@ fn read(folder: &Path, written: impl FnMut(&Path, u64)) -> Result<Inventory, tra
         .collect();
     files.sort();
     let trace = read_tracer_files(&files, written)?;
-    Ok(Inventory { regions: regions(&trace), gpu: region_calls(&trace), trace })
+    Ok(Inventory::of(trace))
 }
 
 impl Inventory {
+    fn of(trace: Trace) -> Self {
+        Self { regions: regions(&trace), gpu: region_calls(&trace), trace }
+    }
+
+    /// Every text of the program's own: names of ranges, domains, kernels.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.trace.names()
+    }
+
+    /// As it may be written down, which is as it is where no name holds a secret.
+    pub(crate) fn shown(&self, redactor: &Redactor) -> Cow<'_, Self> {
+        match self.names().any(|name| redactor.name(name).is_some()) {
+            true => Cow::Owned(self.clone().renamed(|text| redactor.name(text))),
+            false => Cow::Borrowed(self),
+        }
+    }
+
+    /// The same with other names in place of some.
+    pub fn renamed(mut self, renamed: impl FnMut(&str) -> Option<String>) -> Self {
+        self.trace.rename(renamed);
+        Self::of(self.trace)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.trace.ranges.is_empty()
     }

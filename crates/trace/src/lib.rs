@@ -9,6 +9,7 @@ mod nest;
 mod nsys;
 mod open;
 mod recording;
+mod rename;
 mod rows;
 mod sqlite;
 mod tracer;
@@ -19,7 +20,9 @@ pub use model::{
     Activities, ActivityKind, Calls, Device, Diagnostic, Direction, Launch, NONE, OPEN, Operators, Process,
     Ranges, StringId, Strings, Syncs, Thread, Told, Trace, Transfer,
 };
-pub use nsys::{NsysError, environment_values, read_nsys, read_nsys_bytes, read_nsys_session};
+pub use nsys::{
+    NsysError, environment_values, read_nsys, read_nsys_bytes, read_nsys_session, texts_to_change,
+};
 pub use nvtx::Kind;
 pub use open::{OpenError, Opened, capture_files, is_trace, is_unexported, open, open_each, timeline_files};
 pub use recording::Recording;

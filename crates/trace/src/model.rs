@@ -415,6 +415,17 @@ impl Strings {
         self.texts.iter().map(String::as_str)
     }
 
+    /// Puts other texts in place of some; numbers stay.
+    pub(crate) fn rename(&mut self, renamed: &mut dyn FnMut(&str) -> Option<String>) {
+        for (at, text) in self.texts.iter_mut().enumerate() {
+            if let Some(other) = renamed(text) {
+                self.ids.remove(text);
+                self.ids.entry(other.clone()).or_insert(StringId(at as u32));
+                *text = other;
+            }
+        }
+    }
+
     /// What stands for a text that is missing.
     pub(crate) fn lost(&mut self) -> StringId {
         self.intern("<name lost>")

@@ -15,16 +15,15 @@
 //!
 //! This crate depends on nothing, because the tracer does not: the tracer takes the layout alone,
 //! without the feature `read`.
-#![no_std]
-
-#[cfg(feature = "read")]
-extern crate std;
+#![cfg_attr(not(feature = "read"), no_std)]
 
 #[cfg(feature = "read")]
 mod gpu;
 pub mod layout;
 #[cfg(feature = "read")]
 mod read;
+#[cfg(feature = "read")]
+mod texts;
 
 #[cfg(feature = "read")]
 pub use gpu::GpuEvent;
@@ -32,3 +31,5 @@ pub use gpu::GpuEvent;
 pub use read::{
     Chunk, Damage, Event, Halted, Header, Note, Payload, ReadError, Segment, StringEntry, TraceFile,
 };
+#[cfg(feature = "read")]
+pub use texts::texts;

@@ -2,8 +2,6 @@
 //! what can be read is read, what cannot is counted and said.
 
 use std::fmt;
-use std::string::String;
-use std::vec::Vec;
 
 use crate::layout::{self, chunk, extra, flag, header, kind, note, string};
 
@@ -455,8 +453,6 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::vec;
-
     use super::*;
     use crate::layout::{first_word, name_word};
     use proptest::prelude::*;

@@ -1,6 +1,5 @@
 //! `rangefinder analyze`
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use analysis::{
@@ -9,12 +8,13 @@ use analysis::{
 };
 use anyhow::{Context, Result, anyhow};
 use counters::Report;
-use report::{AsIs, Page, printable_lines, write_json};
+use report::Page;
 use run::Exit;
 use run::gates::{gate_of_run, keep_gated};
 use run::gather::{Gathered, Given, gather};
-use run::process::{Signals, interruptible};
-use run::rundir::{Durable, Readers, Scratch, write_whole};
+use run::process::{PrivateFolder, Signals, interruptible};
+use run::rundir::{Durable, Files, Readers, write_whole};
+use run::secrets::{Redactor, of_environment};
 use serde::Serialize;
 use serde_json::Value;
 use trace::{OpenError, Opened, Trace};
@@ -34,13 +34,18 @@ pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
 fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
     let given = gather(&arguments.files);
     let mut left = LeftOut::of(&given);
-    let folder = Scratch::new().context("no place for an export")?;
-    let sources = exported(&given.traced, folder.path(), &mut left)?;
+    let mut redactor = of_environment().clone();
+    let (sources, folder) = exported(&given.traced, &redactor, &mut left)?;
     confined(arguments.out.as_deref())?;
     let (reports, empty) = reports(&given.counted, &mut left)?;
-    let counters = Report::joined(reports).map(|report| Counters::of(report, arguments)).transpose()?;
+    let mut counters = Report::joined(reports);
+    if let Some(counters) = &mut counters {
+        redactor.learn_from(counters.names());
+        counters.rename(|text| redactor.name(text));
+    }
+    let counters = counters.map(|report| Counters::of(report, arguments)).transpose()?;
     let counted = counters.is_some() || !empty.is_empty();
-    let traced = findings(&given.traced, &sources, arguments, &mut left, counted)?;
+    let traced = findings(&given.traced, &sources, arguments, &mut redactor, &mut left, counted)?;
     drop(folder);
     let nothing: Vec<Nothing> = empty.into_iter().chain(without_anything(traced.as_ref(), &given)).collect();
     let found = traced.as_ref().map(|(trace, findings)| (trace, findings));
@@ -48,8 +53,9 @@ fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
     let (trace, findings) = traced.unzip();
     left.tell();
     if let Some(folder) = &arguments.out {
+        let out = Files::in_the_open(folder.clone(), redactor);
         let written =
-            write(folder, &arguments.files, trace.as_ref(), findings.as_ref(), counters.as_ref(), &insight);
+            write(&out, &arguments.files, trace.as_ref(), findings.as_ref(), counters.as_ref(), &insight);
         written.with_context(|| format!("`{}` cannot be written", folder.display()))?;
     }
     if arguments.json {
@@ -207,8 +213,9 @@ fn confined(out: Option<&Path>) -> Result<()> {
 /// None where there is no trace; a run may have counters and no timeline.
 fn findings(
     given: &[Given],
-    sources: &[(PathBuf, PathBuf)],
+    sources: &[Source],
     arguments: &AnalyzeArguments,
+    redactor: &mut Redactor,
     left: &mut LeftOut,
     counted: bool,
 ) -> Result<Option<(Trace, Findings)>> {
@@ -237,7 +244,10 @@ fn findings(
     if trace.recordings.is_empty() {
         return Ok(None);
     }
-    keep_within(&mut trace, &files, arguments.within.as_deref())?;
+    // Marked in an export already, and not in what others exported.
+    redactor.learn_from(trace.names());
+    trace.rename(|text| redactor.name(text));
+    keep_within(&mut trace, &files, arguments.within.as_deref(), redactor)?;
     analysis::keep_kernels(&mut trace, &arguments.include, &arguments.exclude)
         .map_err(|text| anyhow!(text))?;
     let findings = analyse(&trace, &options(arguments, trace.recordings.len())?);
@@ -245,14 +255,19 @@ fn findings(
 }
 
 /// The ranges that were named, or those that a run was gated on when nsys recorded it.
-fn keep_within(trace: &mut Trace, files: &[PathBuf], named: Option<&str>) -> Result<()> {
+fn keep_within(trace: &mut Trace, files: &[PathBuf], named: Option<&str>, redactor: &Redactor) -> Result<()> {
     let run = match files {
         [run] if !trace::timeline_files(&run.join("nsys")).is_empty() => gate_of_run(run),
         _ => None,
     };
+    let run = run.map(|(wish, rehearsed)| {
+        (wish, rehearsed.map(|rehearsed| rehearsed.renamed(|text| redactor.name(text))))
+    });
     match (named, run) {
         (Some(wish), run) => {
             let rehearsed = run.and_then(|(_, rehearsed)| rehearsed);
+            let marked = redactor.name(wish);
+            let wish = marked.as_deref().unwrap_or(wish);
             let there = analysis::regions(trace);
             if let Some(missing) = keep_gated(trace, wish, rehearsed.as_ref()).first() {
                 let there = if there.is_empty() { "none".to_owned() } else { nsight::listed(&there) };
@@ -309,23 +324,35 @@ impl<'f> Document<'f> {
     }
 }
 
-/// What to read, and what that was when it was given: some files nsys has to export first.
-fn exported(given: &[Given], folder: &Path, left: &mut LeftOut) -> Result<Vec<(PathBuf, PathBuf)>> {
+/// A file to read, and what it was when it was given.
+type Source = (PathBuf, PathBuf);
+
+/// What to read: some files nsys has to export first, into a folder that is nobody else's and goes
+/// with us.
+fn exported(
+    given: &[Given],
+    redactor: &Redactor,
+    left: &mut LeftOut,
+) -> Result<(Vec<Source>, Option<PrivateFolder>)> {
+    let is_raw = |given: &Given| trace::is_unexported(&given.path) && given.path.is_file();
+    let private = given.iter().any(is_raw).then(PrivateFolder::new).transpose();
+    let private = private.context("no place for an export")?;
     let mut files = Vec::new();
-    for (number, Given { path, named }) in given.iter().enumerate() {
-        if !trace::is_unexported(path) || !path.is_file() {
+    for (number, given) in given.iter().enumerate() {
+        let path = &given.path;
+        let Some(private) = private.as_ref().filter(|_| is_raw(given)) else {
             files.push((path.clone(), path.clone()));
             continue;
-        }
-        let folder = folder.join(number.to_string());
+        };
+        let folder = private.path().join(number.to_string());
         std::fs::create_dir_all(&folder)?;
-        match run::nsys::to_sqlite(path, &folder) {
+        match run::nsys::to_sqlite(path, &folder, redactor) {
             Ok(file) => files.push((file, path.clone())),
-            Err(why) if *named => return Err(anyhow!(why)),
+            Err(why) if given.named => return Err(anyhow!(why)),
             Err(why) => left.failed(path, &anyhow!(why)),
         }
     }
-    Ok(files)
+    Ok((files, private))
 }
 
 /// Several recordings are told apart unless it is said otherwise: ranks that are added up look like
@@ -382,33 +409,29 @@ fn environment(trace: Option<&Trace>, findings: Option<&Findings>) -> Vec<(Strin
 
 /// All that a run would leave of it.
 fn write(
-    folder: &Path,
+    out: &Files,
     files: &[PathBuf],
     trace: Option<&Trace>,
     findings: Option<&Findings>,
     counters: Option<&Counters>,
     insight: &Insight,
 ) -> Result<()> {
+    let folder = out.root();
     std::fs::create_dir_all(folder)?;
-    let whole = |name: &str, write: &dyn Fn(&mut dyn Write) -> io::Result<()>| {
-        write_whole(&folder.join(name), Readers::Usual, Durable::No, write)
-    };
-    let text = |name: &str, text: &str| whole(name, &|out| out.write_all(printable_lines(text).as_bytes()));
-    let document = Document::of(findings, counters, insight);
-    whole("analysis.json", &|out| write_json(&document, &AsIs, out))?;
+    out.json("analysis.json", &Document::of(findings, counters, insight))?;
     if let Some(findings) = findings {
-        text("kernels.md", &report::kernels_markdown(findings))?;
-        text("operators.md", &report::operators_markdown(findings))?;
+        out.text("kernels.md", &report::kernels_markdown(findings))?;
+        out.text("operators.md", &report::operators_markdown(findings))?;
     }
     if let Some(counters) = counters {
-        whole("counters.csv", &|out| report::write_counters_csv(&counters.report, out))?;
+        out.stream("counters.csv", |out| report::write_counters_csv(&counters.report, out))?;
         let bytes = |path: &Path, bytes: &[u8]| {
             write_whole(path, Readers::Usual, Durable::No, |out| out.write_all(bytes))
         };
         report::write_counter_regions(&folder.join("counter-regions"), &counters.regions, bytes)?;
     }
     if let Some(trace) = trace {
-        whole("trace.perfetto", &|out| report::write_perfetto(trace, out).map(drop))?;
+        out.unmasked("trace.perfetto", |out| report::write_perfetto(trace, out).map(drop))?;
     }
     let names = files.iter().filter_map(|file| file.file_name()).map(|name| name.to_string_lossy());
     let page = Page {
@@ -424,9 +447,9 @@ fn write(
         commands: &[],
         warnings: &[],
     };
-    text("report.html", &report::html(&page))?;
+    out.text("report.html", &report::html(&page))?;
     for table in report::csv_tables(&page) {
-        whole(table.name, &|out| table.write(out))?;
+        out.stream(table.name, |out| table.write(out))?;
     }
     Ok(())
 }

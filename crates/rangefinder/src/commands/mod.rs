@@ -13,8 +13,9 @@ pub(crate) mod run;
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-use ::report::{AsIs, printable_lines, write_json};
+use ::report::{printable_lines, write_json};
 use ::run::config::{Request, Resolved, resolve};
+use ::run::secrets::of_environment;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
@@ -36,9 +37,9 @@ pub(crate) fn resolved(layers: &Layers) -> Result<Resolved> {
     })?)
 }
 
-/// Writes what people read to stdout. A reader that has gone away is not an error.
+/// Writes what people read to stdout, secrets masked. A reader that has gone away is not an error.
 pub(crate) fn print(text: &str) -> Result<()> {
-    write_out(|out| out.write_all(printable_lines(text).as_bytes()))
+    write_out(|out| out.write_all(printable_lines(&of_environment().text(text)).as_bytes()))
 }
 
 /// The same of a document that was made to be printed.
@@ -48,13 +49,13 @@ pub(crate) fn print_as_is(text: &str) -> Result<()> {
 
 /// Says something on stderr. Nobody is there to hear when that is closed.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(io::stderr(), "{}", printable_lines(text));
+    let _ = writeln!(io::stderr(), "{}", printable_lines(&of_environment().text(text)));
 }
 
 /// Writes a document to stdout, as it is made.
 pub(crate) fn print_json(document: &(impl Serialize + ?Sized)) -> Result<()> {
     write_out(|out| {
-        write_json(document, &AsIs, out)?;
+        write_json(document, of_environment(), out)?;
         out.write_all(b"\n")
     })
 }

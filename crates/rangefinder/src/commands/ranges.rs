@@ -5,8 +5,9 @@ use anyhow::{Context, Result};
 use nsight::nsys::{RangeEnd, needs_register_only_off};
 use nvtx::{Kind, NsysExpression, ncu_expression, nsys_expression};
 use run::gates::{duration, nothing_is_meant, proof_screen, proofs_json, prove_gate, range_end};
-use run::process::{Route, Signals};
-use run::steps::{Start, begin};
+use run::process::{PrivateFolder, Route, Signals};
+use run::secrets::of_environment;
+use run::steps::{Outcome, Start, begin};
 use run::{Event, Exit, Inventory, InventoryDocument, Observer, shell_word};
 
 use super::{here, print, print_json, resolved, say};
@@ -26,7 +27,7 @@ impl Observer for Warnings {
 pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
     let signals = Signals::listen().context("signals cannot be received")?;
     let mut resolved = resolved(&arguments.layers)?;
-    let folder = run::private_folder().context("no place for the trace")?;
+    let folder = PrivateFolder::new().context("no place for the trace")?;
     resolved.config.run.dir.0 = folder.path().to_string_lossy().into_owned();
     let config = resolved.config.clone();
     let mut run = begin(Start {
@@ -39,6 +40,8 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
     })?;
     let (inventory, outcome) = run.rehearse(&signals, &mut Warnings)?;
     let inventory = inventory.context("the workload did not run")?;
+    let mut redactor = of_environment().clone();
+    redactor.learn_from(inventory.names());
     let mut exit = outcome.exit;
     if !arguments.gate.is_empty() {
         let exit_code = outcome.workload_code.unwrap_or(0);
@@ -52,22 +55,32 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
             exit = Exit::Missing;
         }
         if arguments.json {
-            print(&format!("{:#}\n", proofs_json(&proofs)))?;
+            let mut document = proofs_json(&proofs);
+            redactor.document(&mut document);
+            print(&format!("{document:#}\n"))?;
         }
         for proof in proofs.iter().filter(|_| !arguments.json) {
-            print(&proof_screen(proof, &inventory))?;
+            print(&redactor.text(&proof_screen(proof, &inventory)))?;
         }
-    } else if arguments.json {
+        return Ok(exit_of(exit, &outcome));
+    }
+    let inventory = inventory.renamed(|text| redactor.name(text));
+    if arguments.json {
         print_json(&InventoryDocument(&inventory))?;
     } else if arguments.tree {
         print(&tree(&inventory))?;
     } else {
         print(&screen(&inventory))?;
     }
+    Ok(exit_of(exit, &outcome))
+}
+
+/// The code, and a word about a workload that failed.
+fn exit_of(exit: Exit, outcome: &Outcome) -> Exit {
     if let (Exit::WorkloadFailed, Some(code)) = (outcome.exit, outcome.workload_code) {
         say(&format!("the workload failed with exit code {code}"));
     }
-    Ok(exit)
+    exit
 }
 
 const HINT: &str =

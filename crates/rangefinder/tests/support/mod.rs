@@ -7,6 +7,7 @@
 pub mod kineto;
 pub mod nsys_scene;
 pub mod scripted_ncu;
+pub mod secrets;
 mod tools;
 
 use std::io::{Read, Write};

@@ -7,7 +7,8 @@ mod probe;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use export::{Export, ExportError, to_sqlite};
+pub(crate) use export::PARTIAL;
+pub use export::{Export, ExportError, Unsealed, to_sqlite};
 pub use importer::Importer;
 use nsight::nsys::{Fitness, Installation, Probe, environment_findings, find, fitness};
 use nsight::numbers;

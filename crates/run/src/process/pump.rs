@@ -44,7 +44,7 @@ pub struct LogOutcome {
 
 #[derive(Debug)]
 pub(super) enum Keep {
-    Log { path: PathBuf, file: Box<HashedFile>, scrubber: Option<StreamScrubber> },
+    Log { path: PathBuf, file: Box<HashedFile>, scrubber: Box<StreamScrubber> },
     Memory { limit: usize },
 }
 
@@ -171,7 +171,7 @@ impl Pump {
                 outcome.captured.extend_from_slice(&bytes[..bytes.len().min(room)]);
             }
             Keep::Log { path, file, scrubber } if outcome.log_error.is_none() => {
-                let mut write = |bytes: &[u8]| log(bytes, scrubber, file);
+                let mut write = |bytes: &[u8]| scrubber.write(bytes, file.as_mut());
                 let mut written = Ok(());
                 let mut bytes: &[u8] = bytes;
                 let plain;
@@ -195,23 +195,13 @@ impl Pump {
     fn finish(&mut self, outcome: &mut LogOutcome) {
         let Keep::Log { path, file, scrubber } = &mut self.keep else { return };
         if std::mem::take(&mut self.held_return) && outcome.log_error.is_none() {
-            let written = log(b"\r", scrubber, file);
+            let written = scrubber.write(b"\r", file.as_mut());
             note(written, path, outcome);
         }
-        if let Some(scrubber) = scrubber
-            && outcome.log_error.is_none()
-        {
+        if outcome.log_error.is_none() {
             note(scrubber.finish(file.as_mut()), path, outcome);
         }
         outcome.hash = file.finish();
-    }
-}
-
-/// Writes to a log what may stand in it.
-fn log(bytes: &[u8], scrubber: &mut Option<StreamScrubber>, file: &mut HashedFile) -> io::Result<()> {
-    match scrubber {
-        Some(scrubber) => scrubber.write(bytes, file),
-        None => file.write_all(bytes),
     }
 }
 

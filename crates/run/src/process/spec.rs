@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use super::protocol::{Ending, Leftover, Usage};
 use super::pump::LogOutcome;
+use crate::secrets::Redactor;
 
 /// The metrics of every chip that an ncu knows are 11 MB.
 const ANSWER_LIMIT: usize = 32 << 20;
@@ -60,8 +61,8 @@ pub enum Output {
         stdout_log: PathBuf,
         stderr_log: PathBuf,
         route: Route,
-        /// Values that must not reach the log files.
-        scrub: Vec<String>,
+        /// Keeps secrets out of the log files.
+        redactor: Box<Redactor>,
     },
     /// Kept in memory up to `limit` bytes a stream; stdin is empty.
     Captured { limit: usize },

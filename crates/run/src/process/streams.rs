@@ -15,7 +15,7 @@ use super::signals::interrupts_are_ignored;
 use super::spec::{Output, Route, Spec, StopBy};
 use super::supervise::SuperviseError;
 use super::terminal::{Pty, UserTerminal, is_terminal};
-use crate::secrets::StreamScrubber;
+use crate::secrets::{Masking, StreamScrubber};
 
 /// A pipe as large as an unprivileged process may make it.
 const PIPE: usize = 1 << 20;
@@ -169,14 +169,14 @@ fn keeps(output: &Output) -> Result<(Keep, Keep, [Option<OwnedFd>; 2]), Supervis
         Output::Captured { limit } => {
             Ok((Keep::Memory { limit: *limit }, Keep::Memory { limit: *limit }, [None, None]))
         }
-        Output::Teed { stdout_log, stderr_log, route, scrub } => {
+        Output::Teed { stdout_log, stderr_log, route, redactor } => {
             let log = |path: &PathBuf| {
                 let file = HashedFile::create(path)
                     .map_err(|source| SuperviseError::Log { path: path.clone(), source })?;
                 Ok(Keep::Log {
                     path: path.clone(),
                     file: Box::new(file),
-                    scrubber: StreamScrubber::new(scrub),
+                    scrubber: Box::new(StreamScrubber::new((**redactor).clone(), Masking::Stars)),
                 })
             };
             // A stream closed by whoever started us is simply not shown.

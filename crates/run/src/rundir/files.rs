@@ -4,12 +4,12 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use report::{Strings, printable_lines, write_json};
+use report::{printable_lines, write_json};
 use serde::Serialize;
 
 use super::manifest::MANIFEST;
 use super::whole::{Durable, Readers, write_whole};
-use crate::secrets::Redactor;
+use crate::secrets::{Masking, MaskingWriter, Redactor};
 
 /// Given up when the disk is full, so that what is known can still be written.
 const RESERVE: &str = ".reserve";
@@ -46,11 +46,17 @@ pub(crate) fn is_full(error: &io::Error) -> bool {
 pub struct Files {
     root: PathBuf,
     pub redactor: Redactor,
+    readers: Readers,
 }
 
 impl Files {
     pub fn new(root: PathBuf, redactor: Redactor) -> Self {
-        Self { root, redactor }
+        Self { root, redactor, readers: Readers::Owner }
+    }
+
+    /// In a folder that the user named: as readable as other files there.
+    pub fn in_the_open(root: PathBuf, redactor: Redactor) -> Self {
+        Self { readers: Readers::Usual, ..Self::new(root, redactor) }
     }
 
     pub fn root(&self) -> &Path {
@@ -80,7 +86,7 @@ impl Files {
     /// Secrets are masked in every string of the document, which is written as it is made.
     pub fn json<T: Serialize + ?Sized>(&self, relative: &str, document: &T) -> Result<(), WriteError> {
         self.unmasked(relative, |out| {
-            write_json(document, &Masked(&self.redactor), out)?;
+            write_json(document, &self.redactor, out)?;
             out.write_all(b"\n")
         })
     }
@@ -95,7 +101,7 @@ impl Files {
 
     /// Secrets are masked in the text, and nothing in it is a command to a terminal.
     pub fn text(&self, relative: &str, text: &str) -> Result<(), WriteError> {
-        self.write(relative, printable_lines(&self.redactor.text(text)).as_bytes())
+        self.stream(relative, |out| out.write_all(printable_lines(text).as_bytes()))
     }
 
     /// Text in which nothing is left to mask.
@@ -103,16 +109,17 @@ impl Files {
         self.write(relative, text.as_bytes())
     }
 
-    /// Text that is written as it is made. Secrets are masked line by line.
-    pub fn lines(
+    /// Text that is written as it is made, secrets masked. `make` may be called again when the disk is
+    /// full.
+    pub fn stream(
         &self,
         relative: &str,
-        write: impl Fn(&mut dyn Write) -> io::Result<()>,
+        make: impl Fn(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), WriteError> {
         self.unmasked(relative, |out| {
-            let mut lines = MaskedLines { redactor: &self.redactor, out, line: Vec::new() };
-            write(&mut lines)?;
-            lines.finish()
+            let mut masking = MaskingWriter::new(out, &self.redactor, Masking::Stars);
+            make(&mut masking)?;
+            masking.finish().map(drop)
         })
     }
 
@@ -132,10 +139,10 @@ impl Files {
         write: impl Fn(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), WriteError> {
         let path = self.path(relative);
-        match write_whole(&path, Readers::Owner, durable, &write) {
+        match write_whole(&path, self.readers, durable, &write) {
             Err(error) if is_full(&error) => {
                 self.release_reserve();
-                write_whole(&path, Readers::Owner, durable, &write)
+                write_whole(&path, self.readers, durable, &write)
             }
             result => result,
         }
@@ -144,47 +151,5 @@ impl Files {
 
     fn write(&self, relative: &str, bytes: &[u8]) -> Result<(), WriteError> {
         self.unmasked(relative, |out| out.write_all(bytes))
-    }
-}
-
-/// Strings of a document: whole values under secret names, else what is secret inside them.
-struct Masked<'a>(&'a Redactor);
-
-impl Strings for Masked<'_> {
-    fn value(&self, field: Option<&str>, text: String) -> String {
-        match field {
-            Some(name) => self.0.named(name, &text),
-            None => self.0.text(&text),
-        }
-    }
-}
-
-struct MaskedLines<'a> {
-    redactor: &'a Redactor,
-    out: &'a mut dyn Write,
-    line: Vec<u8>,
-}
-
-impl MaskedLines<'_> {
-    fn finish(&mut self) -> io::Result<()> {
-        let line = std::mem::take(&mut self.line);
-        self.out.write_all(self.redactor.text(&String::from_utf8_lossy(&line)).as_bytes())
-    }
-}
-
-impl Write for MaskedLines<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut rest = bytes;
-        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
-            self.line.extend_from_slice(&rest[..=end]);
-            self.finish()?;
-            rest = &rest[end + 1..];
-        }
-        self.line.extend_from_slice(rest);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
     }
 }

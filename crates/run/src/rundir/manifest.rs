@@ -257,10 +257,11 @@ impl Manifest {
         let mask = |text: &mut String| *text = redactor.text(text);
         masked.steps.iter_mut().filter_map(|step| step.note.as_mut()).for_each(mask);
         masked.warnings.iter_mut().for_each(mask);
+        mask(&mut masked.invocation.cwd);
+        mask(&mut masked.workload.cwd);
+        masked.artifacts.iter_mut().for_each(|artifact| mask(&mut artifact.path));
         for record in &mut masked.verdicts {
-            mask(&mut record.verdict.text);
-            record.verdict.evidence.iter_mut().for_each(mask);
-            record.verdict.remedy.iter_mut().for_each(mask);
+            record.verdict = masked_verdict(&record.verdict, redactor);
         }
         for pass in &mut masked.passes {
             pass.log_errors.iter_mut().for_each(mask);
@@ -273,6 +274,19 @@ impl Manifest {
         let at = StepName::ALL.iter().position(|other| *other == name).unwrap_or(0);
         &mut self.steps[at]
     }
+}
+
+/// All that it says, but for what it is and why.
+fn masked_verdict(verdict: &Verdict, redactor: &Redactor) -> Verdict {
+    let mut document = serde_json::to_value(verdict).unwrap_or_default();
+    for (key, value) in document.as_object_mut().into_iter().flatten() {
+        if !matches!(key.as_str(), "outcome" | "cause") {
+            redactor.document(value);
+        }
+    }
+    // What cannot be read back is told in fewer words.
+    let told = || Verdict::new(verdict.outcome, verdict.cause, redactor.text(&verdict.text));
+    serde_json::from_value(document).unwrap_or_else(|_| told())
 }
 
 impl Pass {

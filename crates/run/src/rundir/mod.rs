@@ -18,4 +18,4 @@ pub use manifest::{
     Invocation, MANIFEST, Manifest, Pass, RunStatus, Step, StepName, StepStatus, VerdictRecord,
     WorkloadRecord, newest,
 };
-pub use whole::{Durable, Readers, Scratch, remove_unfinished, write_whole};
+pub use whole::{Durable, Readers, remove_unfinished, write_whole};

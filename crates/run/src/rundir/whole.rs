@@ -1,5 +1,4 @@
-//! Files that are whole or not there: written beside their place and then put into it. And folders that are there
-//! only for a while.
+//! Files that are whole or not there: written beside their place and then put into it.
 
 use std::collections::BTreeSet;
 use std::fs::Permissions;
@@ -71,29 +70,10 @@ fn unless_unsupported(error: io::Error) -> io::Result<()> {
     }
 }
 
-/// Removes what is half written or there only for a while, right before the end of the process.
+/// Removes what is half written, right before the end of the process.
 pub fn remove_unfinished() {
     for path in unfinished().iter() {
-        let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
-    }
-}
-
-/// A folder of our own for files that nobody is to keep. It goes with this.
-#[derive(Debug)]
-pub struct Scratch {
-    folder: tempfile::TempDir,
-    _listed: Listed,
-}
-
-impl Scratch {
-    pub fn new() -> io::Result<Self> {
-        let folder = crate::private::private_folder()?;
-        let listed = Listed::add(folder.path());
-        Ok(Self { folder, _listed: listed })
-    }
-
-    pub fn path(&self) -> &Path {
-        self.folder.path()
+        let _ = std::fs::remove_file(path);
     }
 }
 

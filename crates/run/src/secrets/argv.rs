@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use super::redactor::{MASK, Redactor, Secret};
+use super::redactor::{MASK, Redactor, Secret, union};
+use super::scan::{USERS, name_of_pair, value_at};
 
 /// What one `***` of a written argv stands for, in the order they appear.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,12 +32,9 @@ pub enum WithheldFrom {
 
 /// The name of `name=value`, `name: value`, `"name": "value"` inside an argument.
 static NAME: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r#"(?<name>[A-Za-z][A-Za-z0-9_.-]*)["']?\s*[=:]\s*["']?"#;
+    let pattern = r#"(?<name>[A-Za-z][A-Za-z0-9_.-]*)\\*["']?\s*[=:]\s*"#;
     Regex::new(pattern).expect("the pattern is valid")
 });
-
-/// Where a value inside an argument ends.
-const VALUE_ENDS: [char; 9] = [' ', '\t', '\n', '"', '\'', '&', ';', ',', '}'];
 
 impl Redactor {
     /// `argv` without its secrets, and what is needed to restore them.
@@ -79,45 +77,30 @@ impl Redactor {
         };
         let behind_secret_option = before.is_some_and(|option| {
             option.starts_with('-')
-                && !option.contains('=')
+                && !option.contains(['=', ' '])
                 && self.is_secret_name(option.trim_start_matches('-'), text)
         });
         if behind_secret_option && !text.is_empty() {
             add(0..text.len());
         }
+        if let Some(name) = before.filter(|option| USERS.contains(option)).and_then(|_| name_of_pair(text)) {
+            add(name + 1..text.len());
+        }
         if let Some((name, value)) = text.split_once('=')
+            && !name.contains(['/', ' ', '"', '\''])
             && self.is_secret_name(name.trim_start_matches('-'), value)
         {
             add(name.len() + 1..text.len());
         }
         for named in NAME.captures_iter(text) {
             let (Some(name), Some(whole)) = (named.name("name"), named.get(0)) else { continue };
-            let value = &text[whole.end()..];
-            let value = &value[..value.find(VALUE_ENDS).unwrap_or(value.len())];
-            if self.is_secret_name(name.as_str(), value) {
-                add(whole.end()..whole.end() + value.len());
+            let Some(value) = value_at(text, whole.end()) else { continue };
+            if self.is_secret_name(name.as_str(), &text[value.clone()]) {
+                add(value);
             }
         }
         union(found)
     }
-}
-
-/// Overlapping parts become one, which then comes from no single variable.
-pub(super) fn union(mut found: Vec<Secret<'_>>) -> Vec<Secret<'_>> {
-    found.sort_by_key(|secret| (secret.span.start, std::cmp::Reverse(secret.span.end)));
-    let mut merged: Vec<Secret<'_>> = Vec::new();
-    for secret in found {
-        match merged.last_mut() {
-            Some(last) if secret.span.start < last.span.end => {
-                if secret.span.end > last.span.end {
-                    last.span.end = secret.span.end;
-                    last.variable = None;
-                }
-            }
-            _ => merged.push(secret),
-        }
-    }
-    merged
 }
 
 fn mask(arg: usize, text: &str, secrets: &[Secret<'_>], withheld: &mut Vec<Withheld>) -> String {
@@ -241,10 +224,13 @@ mod tests {
             (r#"{"token": "leakme", "n": 1}"#, r#"{"token": "***", "n": 1}"#),
             ("postgres://u:aatok-12345678zz@h", "postgres://u:***@h"),
             ("--db-pass=leakme", "--db-pass=***"),
+            (r#"{"token": "two words", "n": 1}"#, r#"{"token": "***", "n": 1}"#),
+            ("exec /opt/secrets/x \"push=step\"", "exec /opt/secrets/x \"push=step\""),
             ("lr=0.1", "lr=0.1"),
         ] {
             assert_eq!(written(&[given]).0, [expected]);
         }
+        assert_eq!(written(&["curl", "-u", "me:leakme"]).0, ["curl", "-u", "me:***"]);
         assert_eq!(written(&["--token", "c2VjcmV0=="]).0, ["--token", "***"]);
         assert_eq!(written(&["--password", "-leakme"]).0, ["--password", "***"]);
     }

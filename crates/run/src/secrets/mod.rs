@@ -2,11 +2,24 @@
 //! how they are kept out of every file of a run.
 
 mod argv;
+mod encodings;
+#[cfg(test)]
+mod forms;
+mod in_place;
+mod in_text;
+mod marks;
+mod names;
 mod redactor;
-mod rules;
+mod scan;
+mod shapes;
 mod stream;
+mod writer;
+
+pub(crate) use in_place::{mark_chrome_trace, mark_export, mark_traces};
 
 pub use argv::{Withheld, WithheldFrom, rebuild_argv};
-pub use redactor::{MASK, Redactor};
-pub use rules::{looks_secret_name, secret_spans};
-pub use stream::StreamScrubber;
+pub use names::looks_secret_name;
+pub use redactor::{MASK, Redactor, of_environment};
+pub use scan::secret_spans;
+pub use stream::{Masking, StreamScrubber};
+pub use writer::MaskingWriter;

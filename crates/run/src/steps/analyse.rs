@@ -28,6 +28,7 @@ pub(super) fn step(run: &mut Run, said: &mut Vec<Event>) -> Result<StepResult, R
         let why = "there is no timeline and no range to analyse".to_owned();
         return Ok(StepResult::Skipped { why, asked_for: false });
     };
+    mark_names(run);
     let Some(trace) = run.analysed() else {
         return Ok(StepResult::Skipped { why: "there is nothing to analyse".to_owned(), asked_for: false });
     };
@@ -58,6 +59,18 @@ pub(super) fn step(run: &mut Run, said: &mut Vec<Event>) -> Result<StepResult, R
     run.insight = insight;
     run.findings = Some(findings);
     Ok(StepResult::Done(Some(note)))
+}
+
+/// From here on nothing is judged any more, and everything is written down.
+fn mark_names(run: &mut Run) {
+    for trace in [&run.captured, &run.stage1].into_iter().flatten() {
+        run.files.redactor.learn_from(trace.names());
+    }
+    let redactor = &run.files.redactor;
+    run.inventory = run.inventory.take().map(|inventory| inventory.renamed(|text| redactor.name(text)));
+    for trace in [&mut run.captured, &mut run.stage1].into_iter().flatten() {
+        trace.rename(|text| redactor.name(text));
+    }
 }
 
 /// The best there is, for [`Run::analysed`]: the capture by nsys with its gate applied, else the

@@ -168,6 +168,7 @@ impl Run {
         step.asked_for = asked_for;
         step.duration_ms = Some(duration_ms);
         self.save()?;
+        let note = note.map(|note| self.files.redactor.text(&note));
         context.observer.see(&Event::StepFinished { step: name, status, asked_for, duration_ms, note });
         Ok(())
     }

@@ -87,7 +87,7 @@ pub(super) fn carry_out(
             stdout_log: logs.join("stdout.log"),
             stderr_log: logs.join("stderr.log"),
             route: run.route,
-            scrub: run.files.redactor.known_values(),
+            redactor: Box::new(run.files.redactor.clone()),
         },
         timeout: config.workload.timeout.map(|timeout| timeout.0),
         stop: stop_of(config).or(stop),

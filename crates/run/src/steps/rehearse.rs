@@ -12,6 +12,7 @@ use crate::process::{Finished, Reason, SuperviseError};
 use crate::provenance::Gpus;
 use crate::rehearsal::{Inventory, InventoryDocument, locate_cupti, read_and_trim, tracer_variables};
 use crate::rundir::WriteError;
+use crate::secrets::mark_traces;
 use crate::tracer_place::{PlacedTracer, place_tracer};
 use crate::unseen::Watch;
 use crate::workload::tmpdir;
@@ -180,13 +181,25 @@ fn read_traces(
             for told in inventory.trace.told().iter().filter(|told| told.diagnostic.lost) {
                 run.warn(told.to_string(), context);
             }
-            run.files.json(&format!("{pass}/ranges.json"), &InventoryDocument(&inventory))?;
+            run.files.redactor.learn_from(inventory.names());
+            let shown = inventory.shown(&run.files.redactor);
+            run.files.json(&format!("{pass}/ranges.json"), &InventoryDocument(&shown))?;
+            mark_rehearsal(run, pass, context);
             Ok(Some(inventory))
         }
         Err(error) => {
+            mark_rehearsal(run, pass, context);
             run.warn(format!("the rehearsal's trace cannot be read: {error}"), context);
             Ok(None)
         }
+    }
+}
+
+/// The tracer's files hold names as the workload gave them: not any more, now that they are
+/// read and their processes have ended.
+fn mark_rehearsal(run: &mut Run, pass: &str, context: &mut Context<'_>) {
+    if let Err(error) = mark_traces(&run.files.path(pass), &run.files.redactor) {
+        run.warn(format!("secrets may be left in `{pass}`: {error}"), context);
     }
 }
 

@@ -72,7 +72,7 @@ fn write(run: &Run, format: Format) -> Result<(), WriteError> {
                 run.files.folder("csv")?;
             }
             let write = |table: &CsvTable<'_>| {
-                run.files.lines(&format!("csv/{}", table.name), |out| table.write(out))
+                run.files.stream(&format!("csv/{}", table.name), |out| table.write(out))
             };
             tables.iter().try_for_each(write)
         }),

@@ -1,15 +1,18 @@
 //! `resume`: the same run, from its first unfinished step.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use analysis::Region;
 
 use super::begin::{RunError, redactor};
 use super::flow::Run;
 use crate::config::{Request, Text, resolve};
+use crate::nsys::PARTIAL;
 use crate::process::{Reason, Route};
-use crate::rehearsal::read_rehearsal;
+use crate::rehearsal::{Inventory, read_rehearsal};
 use crate::rundir::{Files, KnownHashes, Manifest, StepName, StepStatus, lock};
-use crate::secrets::{MASK, looks_secret_name, rebuild_argv, secret_spans};
+use crate::secrets::{MASK, looks_secret_name, mark_traces, rebuild_argv, secret_spans};
 use crate::workload::Workload;
 
 /// What `rangefinder resume` was given.
@@ -31,7 +34,7 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
         RunError::NotARun(format!("`{}` is not a run that can be resumed: {error}", folder.display()))
     })?;
     let Some(lock) = lock(&folder)? else { return Err(RunError::Busy { run: folder }) };
-    let cwd = PathBuf::from(&manifest.workload.cwd);
+    let cwd = directory(&manifest.workload.cwd, &folder)?;
     let mut resolved =
         resolve(&Request { file: Some(folder.join("config.yaml")), cwd: cwd.clone(), ..Request::default() })?;
     let mut needs = Vec::new();
@@ -71,11 +74,13 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
     redactor.learn(secret_arguments.map(|argument| argument.to_string_lossy().into_owned()));
     let files = Files::new(folder, redactor);
     files.reserve()?;
+    mask_leftovers(&files);
     let rehearsed = matches!(manifest.steps.iter().find(|step| step.name == StepName::Rehearse), Some(step) if step.status == StepStatus::Done);
     let inventory = rehearsed.then(|| read_rehearsal(&files.path("rehearsal")).ok()).flatten();
     let mut manifest = manifest;
     manifest.warnings.clear();
     reopen_steps(&mut manifest);
+    let inventory = inventory.filter(|inventory| !is_of_no_use(inventory, &mut manifest));
     Ok(Run {
         files,
         manifest,
@@ -96,6 +101,69 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
         insight: Default::default(),
         _lock: Some(lock),
     })
+}
+
+/// The directory of the workload; where a secret stood in it, the one that fits, of those
+/// above the run and above us.
+fn directory(written: &str, run: &Path) -> Result<PathBuf, RunError> {
+    if !written.contains(MASK) {
+        return Ok(PathBuf::from(written));
+    }
+    let here = std::env::current_dir().unwrap_or_default();
+    let fits = |folder: &&Path| is_masked_as(&folder.to_string_lossy(), written);
+    let found = here.ancestors().chain(run.ancestors()).find(fits);
+    found.map(Path::to_owned).ok_or_else(|| RunError::Withheld {
+        needs: vec![format!("the working directory, written down as `{written}`")],
+        hint: "call `resume` from there".to_owned(),
+    })
+}
+
+/// Whether `text` is `written` with something in place of each `***`.
+fn is_masked_as(text: &str, written: &str) -> bool {
+    let mut parts = written.split(MASK);
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
+    let mut parts = parts.peekable();
+    while let Some(part) = parts.next() {
+        if parts.peek().is_none() {
+            return rest.len() > part.len() && rest.ends_with(part);
+        }
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.is_empty()
+}
+
+/// A run that was killed may have left what was to be masked next.
+fn mask_leftovers(files: &Files) {
+    for entry in std::fs::read_dir(files.root()).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with("rehearsal") {
+            let _ = mark_traces(&entry.path(), &files.redactor);
+        }
+        let exports = std::fs::read_dir(entry.path()).into_iter().flatten().flatten();
+        for export in exports.filter(|_| name.starts_with("nsys")) {
+            if export.file_name().to_string_lossy().ends_with(PARTIAL) {
+                let _ = std::fs::remove_file(export.path());
+            }
+        }
+    }
+}
+
+/// Names with marks in them can be held against what was recorded with them, and against
+/// nothing that is recorded anew: then the workload is rehearsed once more.
+fn is_of_no_use(inventory: &Inventory, manifest: &mut Manifest) -> bool {
+    let captures = [StepName::Stage1, StepName::Timeline, StepName::Counters];
+    let has_marks = |region: &Region| region.path.to_string().contains(MASK);
+    let is_pending = |name: &StepName| manifest.step(*name).status == StepStatus::Pending;
+    if !captures.iter().any(is_pending) || !inventory.regions.iter().any(has_marks) {
+        return false;
+    }
+    for step in [StepName::Rehearse, StepName::Plan].iter().chain(&captures) {
+        manifest.step(*step).status = StepStatus::Pending;
+    }
+    true
 }
 
 /// Once one step is to be done again, so is what is made of it.
@@ -164,4 +232,22 @@ fn same_command(written: &[String], withheld: Vec<usize>, given: &[OsString]) ->
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_masked_directory_is_told_from_others() {
+        for (text, written, fits) in [
+            ("/home/hunter2/x", "/home/***/x", true),
+            ("/home/hunter2/x/y", "/home/***/x", false),
+            ("/home//x", "/home/***/x", false),
+            ("/a/s/b/t", "/a/***/b/***", true),
+            ("/a/s/c/t", "/a/***/b/***", false),
+        ] {
+            assert_eq!(is_masked_as(text, written), fits, "{text}");
+        }
+    }
 }

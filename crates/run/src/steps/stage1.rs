@@ -166,6 +166,10 @@ fn judge(run: &mut Run, finished: &Finished) -> Result<(Verdict, Option<Trace>),
             return Ok((verdict, None));
         }
     };
+    for file in &traces {
+        crate::secrets::mark_chrome_trace(file, &run.files.redactor)
+            .map_err(|error| crate::rundir::WriteError::new(file, error))?;
+    }
     let operators = trace.operators.begin.len();
     let kernels = trace.activities.kernels();
     let text = format!("{operators} calls of operators, {kernels} kernels");

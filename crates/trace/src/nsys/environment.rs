@@ -35,6 +35,41 @@ pub fn environment_values(path: &Path) -> Result<Vec<Range<u64>>, NsysError> {
     Ok(found)
 }
 
+/// What `changed` makes of the texts of an export, as bytes to be put at places of the file;
+/// a text keeps its length.
+pub fn texts_to_change(
+    path: &Path,
+    mut changed: impl FnMut(&[u8]) -> Option<Vec<u8>>,
+) -> Result<Vec<(u64, Vec<u8>)>, NsysError> {
+    let database = Database::open(path)?;
+    let mut found = Vec::new();
+    for table in database.tables() {
+        let leaves = Leaves::of(&database, table.root);
+        for columns in table.texts.chunks(COLUMNS_AT_ONCE) {
+            let columns: Vec<Option<usize>> = columns.iter().copied().map(Some).collect();
+            scan_places(&database, table, &leaves.pages, &columns, |row, pieces| {
+                for place in 0..columns.len() {
+                    let Some(text) = row.text(place) else { continue };
+                    let Some(text) = changed(text).filter(|other| other.len() == text.len()) else {
+                        continue;
+                    };
+                    let start = row.offset(place);
+                    let mut rest = text.as_slice();
+                    for part in in_file(pieces, start..start + text.len()) {
+                        let (here, behind) = rest.split_at((part.end - part.start) as usize);
+                        found.push((part.start, here.to_vec()));
+                        rest = behind;
+                    }
+                }
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// Columns of texts that are read together.
+const COLUMNS_AT_ONCE: usize = 8;
+
 /// `A=1\0B=2`. One variable alone cannot be told from a range called `BS=32`.
 fn values_of_block(_: &[u8], text: &[u8]) -> Vec<Range<usize>> {
     let variables = split(text, 0);

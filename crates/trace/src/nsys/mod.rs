@@ -17,7 +17,7 @@ mod twice;
 
 use std::path::Path;
 
-pub use environment::environment_values;
+pub use environment::{environment_values, texts_to_change};
 use input::Input;
 pub use session::read_nsys_session;
 

@@ -144,6 +144,10 @@ impl Database {
         Ok(database)
     }
 
+    pub(crate) fn tables(&self) -> &[Table] {
+        &self.tables
+    }
+
     /// Tables have one name in whatever case.
     pub(crate) fn table(&self, name: &str) -> Option<&Table> {
         self.tables.iter().find(|table| table.name.eq_ignore_ascii_case(name))

@@ -8,6 +8,8 @@ pub(crate) struct Table {
     pub(crate) name: String,
     pub(crate) root: u32,
     columns: Vec<String>,
+    /// Columns that may hold texts.
+    pub(crate) texts: Vec<usize>,
     /// `INTEGER PRIMARY KEY`: not stored, it is the row's own number.
     pub(crate) rowid_column: Option<usize>,
 }
@@ -20,8 +22,13 @@ impl Table {
 
 /// `sqlite_schema` is itself a table: type, name, tbl_name, rootpage, sql.
 pub(super) fn tables(database: &Database) -> Result<Vec<Table>, String> {
-    let contents =
-        Table { name: "sqlite_schema".to_owned(), root: 1, columns: Vec::new(), rowid_column: None };
+    let contents = Table {
+        name: "sqlite_schema".to_owned(),
+        root: 1,
+        columns: Vec::new(),
+        texts: Vec::new(),
+        rowid_column: None,
+    };
     let leaves = Leaves::of(database, 1);
     let mut tables = Vec::new();
     let columns = [Some(0), Some(1), Some(3), Some(4)];
@@ -32,9 +39,9 @@ pub(super) fn tables(database: &Database) -> Result<Vec<Table>, String> {
         }
         if let (Some(name), Some(root), Some(sql)) =
             (text(1), row.integer(2).and_then(|root| u32::try_from(root).ok()), text(3))
-            && let Some((columns, rowid_column)) = columns_of(&sql)
+            && let Some((columns, rowid_column, texts)) = columns_of(&sql)
         {
-            tables.push(Table { name, root, columns, rowid_column });
+            tables.push(Table { name, root, columns, texts, rowid_column });
         }
     });
     if tables.is_empty() && !(damage.is_none() && leaves.damage.is_none()) {
@@ -44,20 +51,20 @@ pub(super) fn tables(database: &Database) -> Result<Vec<Table>, String> {
 }
 
 /// The names between the outer parentheses of `CREATE TABLE`, and which of them is the
-/// row's number. None for what is no plain table.
-fn columns_of(sql: &str) -> Option<(Vec<String>, Option<usize>)> {
+/// row's number, and which may hold texts. None for what is no plain table.
+fn columns_of(sql: &str) -> Option<(Vec<String>, Option<usize>, Vec<usize>)> {
     let tokens = tokens(sql);
     let open = tokens.iter().position(|token| token == "(")?;
     let (mut columns, mut rowid, mut depth) = (Vec::new(), None, 1);
     let mut definition: Vec<&str> = Vec::new();
-    let mut integers = Vec::new();
+    let (mut integers, mut texts) = (Vec::new(), Vec::new());
     let mut rest = tokens[open + 1..].iter();
     for token in rest.by_ref() {
         match token.as_str() {
             "(" => depth += 1,
             ")" => depth -= 1,
             "," if depth == 1 => {
-                take(&mut definition, &mut columns, &mut integers, &mut rowid);
+                take(&mut definition, &mut columns, &mut integers, &mut texts, &mut rowid);
                 continue;
             }
             _ => {}
@@ -67,10 +74,10 @@ fn columns_of(sql: &str) -> Option<(Vec<String>, Option<usize>)> {
         }
         definition.push(token);
     }
-    take(&mut definition, &mut columns, &mut integers, &mut rowid);
+    take(&mut definition, &mut columns, &mut integers, &mut texts, &mut rowid);
     // Such a table is kept in another kind of tree.
     let without_rowid = rest.any(|token| token.eq_ignore_ascii_case("without"));
-    (!without_rowid && !columns.is_empty()).then_some((columns, rowid))
+    (!without_rowid && !columns.is_empty()).then_some((columns, rowid, texts))
 }
 
 /// One column, unless it is a rule for the whole table.
@@ -78,6 +85,7 @@ fn take(
     definition: &mut Vec<&str>,
     columns: &mut Vec<String>,
     integers: &mut Vec<usize>,
+    texts: &mut Vec<usize>,
     rowid: &mut Option<usize>,
 ) {
     let words = std::mem::take(definition);
@@ -96,6 +104,9 @@ fn take(
     }
     if is(1, "integer") {
         integers.push(columns.len());
+    }
+    if !["integer", "int", "real", "double", "float", "blob"].iter().any(|number| is(1, number)) {
+        texts.push(columns.len());
     }
     let primary = (2..words.len()).any(|at| is(at, "primary") && is(at + 1, "key") && !is(at + 2, "desc"));
     if is(1, "integer") && primary {
@@ -145,11 +156,12 @@ mod tests {
     fn columns_and_the_row_number() {
         let sql = "CREATE TABLE StringIds (\n  -- Texts, once (each).\n  id INTEGER NOT NULL PRIMARY KEY, -- a, b\n  \
                    value TEXT NOT NULL DEFAULT ('a,b'), \"odd name\" REAL, CHECK (id > 0)\n)";
-        let (columns, rowid) = columns_of(sql).unwrap();
+        let (columns, rowid, _) = columns_of(sql).unwrap();
         assert_eq!(columns, ["id", "value", "odd name"]);
         assert_eq!(rowid, Some(0));
         assert_eq!(columns_of("CREATE TABLE t (a INT PRIMARY KEY, b)").unwrap().1, None);
         assert_eq!(columns_of("CREATE TABLE t (a, id INTEGER, PRIMARY KEY(id))").unwrap().1, Some(1));
+        assert_eq!(columns_of("CREATE TABLE t (a INTEGER, b TEXT, c, d REAL)").unwrap().2, [1, 2]);
         assert!(columns_of("CREATE TABLE t (a PRIMARY KEY) WITHOUT ROWID").is_none());
         assert!(columns_of("CREATE VIRTUAL TABLE t USING fts5").is_none());
     }

@@ -18,7 +18,7 @@ use counters::Report;
 use nsight::Proof;
 use nsight::ncu::verdict;
 use nsight::verdict::{Cause, Outcome, Verdict};
-use nvtx::Kind;
+use nvtx::{Kind, RegionPath};
 
 use super::begin::RunError;
 use super::flow::{Context, Counted, Run, StepResult};
@@ -31,6 +31,7 @@ use crate::locate::NoTool;
 use crate::ncu::{Ncu, Permission, permission, reports};
 use crate::provenance::Gpus;
 use crate::rundir::{Durable, Readers, StepName, StepStatus, write_whole};
+use crate::secrets::Redactor;
 use crate::workload::words_of;
 use capture::{Attempted, Instead, Tool, Turn, attempt};
 pub(super) use dry_run::planned;
@@ -308,8 +309,9 @@ fn another_way_may_help(verdict: &Verdict) -> bool {
 }
 
 /// What can be read without ncu: every metric, and the regions.
-fn keep(run: &Run, report: Report) -> Result<Counted, RunError> {
-    run.files.lines("ncu/raw.csv", |out| report::write_counters_csv(&report, out))?;
+fn keep(run: &Run, mut report: Report) -> Result<Counted, RunError> {
+    report.rename(|text| run.files.redactor.name(text));
+    run.files.stream("ncu/raw.csv", |out| report::write_counters_csv(&report, out))?;
     let regions = by_region(run, &report);
     let folder = run.files.folder("ncu/regions")?;
     let whole = |path: &Path, bytes: &[u8]| {
@@ -323,7 +325,8 @@ fn keep(run: &Run, report: Report) -> Result<Counted, RunError> {
 /// What an earlier attempt at this run measured.
 pub(super) fn reread(run: &Run) -> Option<Counted> {
     let readable = reports(run.files.root()).into_iter();
-    let report = Report::joined(readable.filter_map(|file| ::counters::read_ncu_report(&file).ok()))?;
+    let mut report = Report::joined(readable.filter_map(|file| ::counters::read_ncu_report(&file).ok()))?;
+    report.rename(|text| run.files.redactor.name(text));
     Some(Counted { regions: by_region(run, &report), report })
 }
 
@@ -344,12 +347,18 @@ fn known(run: &Run) -> Vec<KnownRegion> {
         .regions
         .iter()
         .map(|region| KnownRegion {
-            path: region.path.clone(),
+            path: shown(&region.path, &run.files.redactor),
             kind: region.kind,
             instances: region.instances,
             launches: launches(region),
         })
         .collect()
+}
+
+/// The path with the secrets in its names marked.
+fn shown(path: &RegionPath, redactor: &Redactor) -> RegionPath {
+    let name = |text: &String| redactor.name(text).unwrap_or_else(|| text.clone());
+    RegionPath::new(name(&path.domain), path.names.iter().map(name))
 }
 
 #[cfg(test)]

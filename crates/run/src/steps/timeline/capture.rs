@@ -14,7 +14,7 @@ use super::verdict::{held_against, no_report};
 use super::{Rung, TOOL};
 use crate::ask::last_lines;
 use crate::config::Sample;
-use crate::nsys::{Export, ExportError, Importer, Nsys};
+use crate::nsys::{Export, ExportError, Importer, Nsys, Unsealed};
 use crate::process::{Finished, SuperviseError};
 use crate::quote::shell_word;
 use crate::workload::{Purpose, tmpdir};
@@ -81,14 +81,21 @@ pub(super) fn attempt(
         }
         Err(why) => return Ok(import_failed(importer, &why, &log).into()),
     };
-    let databases = match export(run, nsys, importer, &reports.reports) {
-        Ok(databases) => databases,
+    let unsealed = match export(run, nsys, importer, &reports.reports) {
+        Ok(unsealed) => unsealed,
         Err(error) => return Ok(export_failed(&error, &log).into()),
     };
+    // Before the secrets in it are marked: the rehearsal it is held against is not, either.
+    let databases: Vec<PathBuf> = unsealed.iter().map(|export| export.path().to_owned()).collect();
+    let read = trace::read_nsys_session(&databases);
+    if let Err(error) = unsealed.into_iter().try_for_each(|export| export.seal(&run.files.redactor).map(drop))
+    {
+        return Ok(export_failed(&error, &log).into());
+    }
     for stream in reports.streams {
         let _ = std::fs::remove_file(stream);
     }
-    match trace::read_nsys_session(&databases) {
+    match read {
         Ok(report) => {
             let told = told_by(&log, &own);
             let verdict = held_against(run, rung, &report, &finished, &told, proof, context)?;
@@ -217,19 +224,17 @@ fn resolve(nsys: &Nsys, importer: &Importer, folder: &Path) -> Result<Resolved, 
     Ok(Resolved { reports, streams, said })
 }
 
-/// `run.nsys-rep` → `run.sqlite`, each under its own name.
+/// `run.nsys-rep` → SQLite, each of its own.
 fn export(
     run: &Run,
     nsys: &Nsys,
     importer: &Importer,
     reports: &[PathBuf],
-) -> Result<Vec<PathBuf>, ExportError> {
+) -> Result<Vec<Unsealed>, ExportError> {
     let private = run.files.path("tmp/nsys");
-    let secrets = run.files.redactor.known_values();
     let export = |report: &PathBuf| {
         let database = report.with_extension("sqlite");
-        nsys.export(importer, &Export { report, database: &database, private: &private, secrets: &secrets })?;
-        Ok(database)
+        nsys.export(importer, &Export { report, database: &database, private: &private })
     };
     reports.iter().map(export).collect()
 }
