@@ -55,8 +55,10 @@ pub(crate) fn place_tracer(tmp: &Path, library: &[u8]) -> Result<PlacedTracer, N
         return Ok(PlacedTracer { library: write(tmp, library)?, folder: None });
     }
     // Others may load it, and only we may write there.
-    let made =
-        elsewhere.iter().filter(|folder| executable(folder) && open_to_all(folder)).find_map(own_folder);
+    let made = elsewhere
+        .iter()
+        .filter(|folder| executable(folder) && open_to_all(folder))
+        .find_map(|folder| own_folder(folder));
     if let Some(folder) = made {
         let placed = write(&folder, library);
         return match placed {
@@ -80,7 +82,7 @@ fn open_to_all(folder: &Path) -> bool {
     folder.ancestors().all(|folder| folder.metadata().is_ok_and(|metadata| metadata.mode() & 0o001 != 0))
 }
 
-fn own_folder(parent: &PathBuf) -> Option<PathBuf> {
+fn own_folder(parent: &Path) -> Option<PathBuf> {
     let free = (0..100).map(|attempt| parent.join(format!("rangefinder-{}-{attempt}", std::process::id())));
     let mut builder = std::fs::DirBuilder::new();
     builder.mode(0o755);
