@@ -189,8 +189,12 @@ def selection(bench):
     ninth = ["--kernel-name", "regex:^c$", "--filter-mode", "per-launch-config", "--launch-skip", "9", "--launch-count", "1"]
     found = measured("--nvtx-include", "regex:^(odd|even)$/", *ninth)
     check(found == ["c1x32@i9"], f"what one expression lets through is one sequence: {found}")
-    # Not relied on: a plan gives one expression.
-    print(f"what two expressions let through: {measured('--nvtx-include', 'odd/', '--nvtx-include', 'even/', *ninth)}")
+    found = measured("--nvtx-include", "odd/", "--nvtx-include", "even/", *ninth)
+    check(found == ["c1x32@i9"], f"and so is what two let through: {found}")
+    found = measured("--kernel-name", "regex:^d$")
+    check(len(found) == 4, f"a program that calls cudaProfilerStop is measured no further: {len(found)} of 20 launches")
+    found = measured("--kernel-name", "regex:^d$", "--disable-profiler-start-stop")
+    check(len(found) == 20, f"unless that is ignored: {len(found)} of 20 launches")
 
 
 TOY = {":A": 21, ":A/A1": 15, ":B": 3, "LLM:decode_all": 9, ":se": 3}

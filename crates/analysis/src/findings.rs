@@ -134,13 +134,18 @@ pub fn analyse(trace: &Trace, options: &Options) -> Findings {
     let attribution = attribute(trace);
     // Independent of each other, and of about the same size.
     let ((kernels, api), mut regions, idle) = std::thread::scope(|scope| {
-        let tables = scope.spawn(|| {
+        let tables = || {
             let kernels = kernels(trace, options.scope, options.grouping, &options.families);
             (kernels, api(trace, options.scope))
-        });
+        };
+        let beside = std::thread::Builder::new().spawn_scoped(scope, tables);
         let regions = RegionTable::of(trace, &attribution, options.scope);
         let idle = IdleTable::of(trace, &attribution, &options.families);
-        let tables = tables.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let tables = match beside {
+            Ok(beside) => beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // No thread was to be had: one after the other.
+            Err(_) => tables(),
+        };
         (tables, regions, idle)
     });
     regions.limit(options.limit, &idle.times());

@@ -166,7 +166,7 @@ impl Clock {
         let log = Arc::clone(&followed);
         let alone = program_ms.filter(|ms| *ms >= 1000);
         let alone = alone.map(|ms| format!(", the program alone took {} s", ms / 1000)).unwrap_or_default();
-        let thread = std::thread::spawn(move || {
+        let thread = std::thread::Builder::new().name("clock".to_owned()).spawn(move || {
             let started = Instant::now();
             let mut wait = CLOCK_AFTER;
             let mut drawn = false;
@@ -184,7 +184,7 @@ impl Clock {
                 let _ = write!(std::io::stderr(), "\r\x1b[K");
             }
         });
-        Self { stop: Some(stop), thread: Some(thread), followed }
+        Self { stop: Some(stop), thread: thread.ok(), followed }
     }
 
     fn follow(&self, log: PathBuf, planned: Option<u64>) {

@@ -46,6 +46,8 @@ fn documented_commands_run() {
                 std::fs::copy(data.join(recorded), sandbox.path(name)).unwrap();
             }
             ncu_report("kernel", &sandbox.path("report.ncu-rep"));
+            std::fs::create_dir(sandbox.path("traces")).unwrap();
+            std::fs::copy(data.join("torch.kineto.json.gz"), sandbox.path("traces/trace.json.gz")).unwrap();
             let program = Path::new(env!("CARGO_BIN_EXE_rangefinder")).parent().unwrap();
             let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
             let output = std::process::Command::new("sh")

@@ -103,6 +103,10 @@ pub fn command(
         Gate::Ranges(includes) => includes.iter().for_each(|include| words.text("nvtx-include", include)),
         Gate::ProfilerApi => words.text("profile-from-start", "off"),
     }
+    // A program that calls cudaProfilerStop would be measured no further, whatever the plan says.
+    if capture.gate != Gate::ProfilerApi {
+        words.add("disable-profiler-start-stop", None);
+    }
     if capture.any_thread {
         words.text("nvtx-push-pop-scope", "process");
     }

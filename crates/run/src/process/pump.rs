@@ -64,7 +64,7 @@ impl HashedFile {
         let file = File::create(path)?;
         let (to_hasher, to_hash) = sync_channel::<Vec<u8>>(4);
         let (give_back, spare) = channel();
-        let hasher = std::thread::spawn(move || {
+        let hasher = std::thread::Builder::new().name("hash".to_owned()).spawn(move || {
             let mut hasher = blake3::Hasher::new();
             for bytes in to_hash {
                 hasher.update(&bytes);
@@ -72,7 +72,7 @@ impl HashedFile {
                 let _ = give_back.send(bytes);
             }
             hasher.finalize().to_hex().to_string()
-        });
+        })?;
         Ok(Self { file, to_hasher: Some(to_hasher), spare, hasher: Some(hasher) })
     }
 

@@ -199,12 +199,15 @@ pub(super) struct ChildSide {
 }
 
 impl ChildSide {
-    pub(super) fn start(&mut self) {
+    /// An error when there is no thread to be had: then nobody reads what the child says.
+    pub(super) fn start(&mut self) -> std::io::Result<()> {
         for pump in self.pumps.drain(..) {
             let (sender, receiver) = channel();
-            std::thread::spawn(move || sender.send(pump.run()));
+            let name = "output".to_owned();
+            std::thread::Builder::new().name(name).spawn(move || sender.send(pump.run()))?;
             self.outcomes.push(receiver);
         }
+        Ok(())
     }
 
     /// Waits until both streams are written out, or only for `patience`.

@@ -97,7 +97,12 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
         interrupts_before: signals.map_or(0, Signals::interrupts),
     };
     watch.take_terminal();
-    child_side.start();
+    if let Err(source) = child_side.start() {
+        // The guardian ends everyone when its socket closes.
+        drop(watch);
+        wait_for(guardian);
+        return Err(SuperviseError::Setup { program, source });
+    }
     let over = watch.run();
     if over.is_none() {
         // Before their output is waited for.

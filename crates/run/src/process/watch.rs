@@ -253,7 +253,9 @@ impl Watch<'_> {
                         self.spec.cwd.clone(),
                         STOP_COMMAND_TIMEOUT,
                     );
-                    self.stop_command = Some(std::thread::spawn(move || problem_with(&question)));
+                    let asking = std::thread::Builder::new().name("stop".to_owned());
+                    // The grace is over without it, too: then everyone is killed.
+                    self.stop_command = asking.spawn(move || problem_with(&question)).ok();
                 }
             }
         }

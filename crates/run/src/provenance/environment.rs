@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::thread::Scope;
 
 use serde::Serialize;
 
@@ -41,19 +42,27 @@ pub struct Provenance {
 /// `chosen` are the tools that the configuration names.
 pub fn gather(workload: Option<&Workload>, here: &Path, chosen: &ChosenTools) -> Provenance {
     std::thread::scope(|scope| {
-        let gpus = scope.spawn(|| Gpus::look(workload));
-        let ncu = scope.spawn(|| Ncu::locate(chosen.ncu.as_deref()));
-        let git = scope.spawn(|| Git::of(here));
-        let python = workload.map(|workload| scope.spawn(move || Python::of_workload(workload)));
-        let (python, python_problem) = match python.map(|python| python.join()) {
-            Some(Ok(Some(Ok(python)))) => (Some(python), None),
-            Some(Ok(Some(Err(problem)))) => (None, Some(problem)),
-            Some(Err(_)) => (None, Some("asking it failed".to_owned())),
-            Some(Ok(None)) | None => (None, None),
+        // Without a thread for it nobody is asked, and that is told as any other failure.
+        fn asked<'scope, T: Send + 'scope>(
+            scope: &'scope Scope<'scope, '_>,
+            ask: impl FnOnce() -> T + Send + 'scope,
+        ) -> impl FnOnce() -> Option<T> {
+            let thread = std::thread::Builder::new().spawn_scoped(scope, ask);
+            || thread.ok()?.join().ok()
+        }
+        let gpus = asked(scope, || Gpus::look(workload));
+        let ncu = asked(scope, || Ncu::locate(chosen.ncu.as_deref()));
+        let git = asked(scope, || Git::of(here));
+        let python = workload.map(|workload| asked(scope, move || Python::of_workload(workload)));
+        let (python, python_problem) = match python.map(|answer| answer()) {
+            Some(Some(Some(Ok(python)))) => (Some(python), None),
+            Some(Some(Some(Err(problem)))) => (None, Some(problem)),
+            Some(None) => (None, Some("asking it failed".to_owned())),
+            Some(Some(None)) | None => (None, None),
         };
-        let gpus = gpus.join().unwrap_or_else(|_| Gpus::absent("asking NVML failed".to_owned()));
+        let gpus = gpus().unwrap_or_else(|| Gpus::absent("asking NVML failed".to_owned()));
         let nsys = Nsys::locate(chosen.nsys.as_deref(), gpus.cuda.as_deref());
-        let ncu = ncu.join().unwrap_or_else(|_| Err(NoTool::Broken("asking ncu failed".to_owned())));
+        let ncu = ncu().unwrap_or_else(|| Err(NoTool::Broken("asking ncu failed".to_owned())));
         Provenance {
             rangefinder: env!("CARGO_PKG_VERSION"),
             machine: Machine::look(),
@@ -63,7 +72,7 @@ pub fn gather(workload: Option<&Workload>, here: &Path, chosen: &ChosenTools) ->
             ncu: ncu.ok().map(|ncu| ncu.record()),
             python,
             python_problem,
-            git: git.join().ok().flatten(),
+            git: git().flatten(),
             problem: None,
             environment: variables(),
         }
@@ -73,6 +82,12 @@ pub fn gather(workload: Option<&Workload>, here: &Path, chosen: &ChosenTools) ->
 impl Provenance {
     /// What is known when someone, most likely the GPU driver, does not answer.
     pub fn unanswered() -> Self {
+        let problem = "asking the machine about itself took too long; `env.json` is incomplete";
+        Self::not_asked(problem.to_owned())
+    }
+
+    /// What is known without asking anyone.
+    pub fn not_asked(problem: String) -> Self {
         Self {
             rangefinder: env!("CARGO_PKG_VERSION"),
             machine: Machine::look(),
@@ -83,9 +98,7 @@ impl Provenance {
             python: None,
             python_problem: None,
             git: None,
-            problem: Some(
-                "asking the machine about itself took too long; `env.json` is incomplete".to_owned(),
-            ),
+            problem: Some(problem),
             environment: variables(),
         }
     }

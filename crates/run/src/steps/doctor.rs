@@ -41,7 +41,11 @@ fn ask_everyone(run: &Run, context: &Context<'_>) -> Option<Provenance> {
     let named = |path: &Option<Text>| path.as_ref().map(|path| path.0.clone());
     let chosen = ChosenTools { nsys: named(&config.nsys.path), ncu: named(&config.ncu.path) };
     let (sender, answers) = channel();
-    std::thread::spawn(move || sender.send(Box::new(gather(Some(&workload), &workload.cwd, &chosen))));
+    let asking = std::thread::Builder::new().name("doctor".to_owned());
+    let asked = asking.spawn(move || sender.send(Box::new(gather(Some(&workload), &workload.cwd, &chosen))));
+    if let Err(error) = asked {
+        return Some(Provenance::not_asked(format!("the machine was not asked what it has: {error}")));
+    }
     let clock = Instant::now();
     loop {
         match answers.recv_timeout(LOOK_AGAIN) {

@@ -98,8 +98,13 @@ impl Run {
         });
         self.manifest.status = RunStatus::Running;
         let result = self.steps(context);
-        if result.is_err() {
+        if let Err(error) = &result {
             self.manifest.status = RunStatus::Failed;
+            let broken = self.manifest.steps.iter_mut().filter(|step| step.status == StepStatus::Running);
+            for step in broken {
+                step.status = StepStatus::Failed;
+                step.note = Some(error.to_string());
+            }
             // The reserve lets this last word be written on a full disk.
             self.files.release_reserve();
             let _ = self.save();

@@ -29,7 +29,10 @@ pub(super) fn run<'a, T: Send>(jobs: impl Iterator<Item = Job<'a, T>>) -> Vec<T>
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
     std::thread::scope(|scope| {
         for _ in 1..threads.min(jobs.len()) {
-            scope.spawn(work);
+            // Without another thread this one does all the work.
+            if std::thread::Builder::new().spawn_scoped(scope, &work).is_err() {
+                break;
+            }
         }
         work();
     });

@@ -1,10 +1,8 @@
 //! The gate that keeps ncu to the program's own ranges where none was named, so that a warm-up outside of
 //! them is not what is measured.
 //!
-//! It is one expression or none. How ncu counts the launches to skip was measured for one
-//! `--nvtx-include`; of several, as every step of a program with numbered ranges has its own, 35
-//! launches were planned and 19 measured. One expression lets in the same launches, and they are
-//! counted as one sequence.
+//! It is one expression or none, also where every step of the program has a name of its own:
+//! ncu counts what it lets in as one sequence (measured, also for several expressions).
 
 use analysis::{Region, Registered, is_library};
 use nvtx::Kind;
