@@ -17,11 +17,17 @@ pub(crate) struct PlacedTracer {
     folder: Option<PathBuf>,
 }
 
+impl PlacedTracer {
+    /// What there is to remove, in this order.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = PathBuf> {
+        [Some(&self.library), self.folder.as_ref()].into_iter().flatten().cloned()
+    }
+}
+
 impl Drop for PlacedTracer {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.library);
-        if let Some(folder) = &self.folder {
-            let _ = std::fs::remove_dir(folder);
+        for path in self.paths() {
+            let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir(&path));
         }
     }
 }

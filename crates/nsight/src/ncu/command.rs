@@ -205,6 +205,7 @@ mod tests {
                 "clock-control",
                 "nvtx",
                 "nvtx-include",
+                "disable-profiler-start-stop",
                 "kernel-name",
                 "kernel-name-base",
                 "filter-mode",
@@ -223,7 +224,7 @@ mod tests {
             shown.join(" "),
             "/n/ncu --export r/ncu/run.ncu-rep --force-overwrite --log-file r/ncu/ncu.log --target-processes all \
              --replay-mode kernel --clock-control none --nvtx --nvtx-include prefill/ --nvtx-include LLM@decode_all/ \
-             --kernel-name regex:^(_Z1aPf|_Z1b\\.x)$ --kernel-name-base mangled --filter-mode per-launch-config \
+             --disable-profiler-start-stop --kernel-name regex:^(_Z1aPf|_Z1b\\.x)$ --kernel-name-base mangled --filter-mode per-launch-config \
              --launch-skip 12 --launch-count 1 --section SpeedOfLight --section Occupancy \
              --metrics dram__bytes.sum,sm__cycles_active.avg app"
         );

@@ -38,7 +38,7 @@ while true; do
   --export) out=$2; shift 2;;
   --log-file) log=$2; shift 2;;
   --replay-mode) mode=$2; shift 2;;
-  --force-overwrite|--nvtx) shift;;
+  --force-overwrite|--nvtx|--disable-profiler-start-stop) shift;;
   --*) shift 2;;
   *) break;;
   esac

@@ -16,6 +16,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -69,9 +70,7 @@ fn guard() -> io::Result<()> {
             Guardian::new(launch, pid, terminal).watch(&mut socket, &children)
         }
         Err(error) => {
-            if let Some(link) = &launch.unlink {
-                let _ = std::fs::remove_file(link);
-            }
+            remove(&launch.remove);
             let errno = error.raw_os_error().unwrap_or(rustix::io::Errno::INVAL.raw_os_error());
             send(&mut socket, &News::NotStarted { errno })
         }
@@ -351,9 +350,7 @@ impl Guardian {
     fn finish(mut self, socket: &mut UnixStream) -> io::Result<()> {
         // Rangefinder may have died without our having read it yet.
         self.terminal.restore();
-        if let Some(link) = &self.launch.unlink {
-            let _ = std::fs::remove_file(link);
-        }
+        remove(&self.launch.remove);
         for survivor in descendants() {
             match self.leftovers.iter_mut().find(|leftover| leftover.pid == survivor.pid) {
                 Some(leftover) => leftover.survived = true,
@@ -366,6 +363,13 @@ impl Guardian {
             return Ok(());
         }
         send(socket, &News::Ended { usage: usage(), leftovers: self.leftovers })
+    }
+}
+
+/// Files, and folders that are empty then.
+fn remove(paths: &[PathBuf]) {
+    for path in paths {
+        let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir(path));
     }
 }
 

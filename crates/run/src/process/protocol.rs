@@ -38,7 +38,7 @@ pub(super) struct Launch {
     /// How long everyone may take to end once the child was told to.
     pub(super) grace_ms: u64,
     /// Removed when everything is over, however it ends.
-    pub(super) unlink: Option<PathBuf>,
+    pub(super) remove: Vec<PathBuf>,
 }
 
 /// Where the child stands towards terminals and job control.

@@ -27,8 +27,8 @@ pub struct Spec {
     pub grace: Duration,
     /// How long descendants may outlive the child before they are ended.
     pub linger: Duration,
-    /// A link of ours the guardian removes at the end (a short `TMPDIR`).
-    pub unlink: Option<PathBuf>,
+    /// What the guardian removes at the end, however that comes: a link of ours (a short `TMPDIR`), the tracer.
+    pub remove: Vec<PathBuf>,
 }
 
 impl Spec {
@@ -48,7 +48,7 @@ impl Spec {
             stop: None,
             grace: Duration::from_millis(200),
             linger: Duration::ZERO,
-            unlink: None,
+            remove: Vec::new(),
         }
     }
 }

@@ -150,7 +150,7 @@ impl Streams {
             heeds_interrupt: stopped_by_interrupt(spec),
             linger_ms: spec.linger.as_millis() as u64,
             grace_ms: spec.grace.as_millis() as u64,
-            unlink: spec.unlink.clone(),
+            remove: spec.remove.clone(),
         };
         let mut descriptors = vec![self.stdin.as_fd(), self.stdout.as_fd(), self.stderr.as_fd()];
         if let (Session::Terminal, Some(user)) = (self.session, &self.user) {

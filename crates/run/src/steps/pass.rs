@@ -28,7 +28,8 @@ pub(super) struct Order {
     pub(super) logs: PathBuf,
     /// How long processes may outlive the workload before they are ended.
     pub(super) linger: Duration,
-    pub(super) unlink: Option<PathBuf>,
+    /// Gone when it is over, however it ends: files, and folders that are empty then.
+    pub(super) remove: Vec<PathBuf>,
     /// Ends the pass, where the configuration does not.
     pub(super) stop: Option<Stop>,
     /// Between the wish to end it and its end, at least.
@@ -42,7 +43,7 @@ impl Order {
         argv: Vec<OsString>,
         variables: Vec<(String, Option<String>)>,
         logs: PathBuf,
-        unlink: Option<PathBuf>,
+        link: Option<PathBuf>,
     ) -> Self {
         Self {
             name: pass,
@@ -52,7 +53,7 @@ impl Order {
             variables,
             logs,
             linger: Duration::ZERO,
-            unlink,
+            remove: link.into_iter().collect(),
             stop: None,
             grace: Duration::ZERO,
         }
@@ -65,7 +66,7 @@ pub(super) fn carry_out(
     order: Order,
     context: &mut Context<'_>,
 ) -> Result<Finished, RunError> {
-    let Order { name, pass, command_file, argv, variables, logs, linger, unlink, stop, grace } = order;
+    let Order { name, pass, command_file, argv, variables, logs, linger, remove, stop, grace } = order;
     if is_used_up() && !run.manifest.warnings.iter().any(|text| text == USED_UP) {
         run.warn(USED_UP.to_owned(), context);
     }
@@ -93,7 +94,7 @@ pub(super) fn carry_out(
         stop: stop_of(config).or(stop),
         grace: config.capture.grace.0.max(grace),
         linger,
-        unlink,
+        remove,
     };
     let finished = supervise(&spec, Some(context.signals))?;
     run.manifest.passes.retain(|other| other.name != pass);

@@ -98,7 +98,8 @@ fn rehearse(
     let mut variables = run.workload.variables_with_helper(pass, &folder, &tmpdir, purpose_of_rehearsal(run));
     let tracer = put_tracer_in_place(run, &traces, &mut variables, context);
     let argv = run.workload.argv(&folder);
-    let order = Order { linger: LINGER, ..Order::alone(pass, argv, variables, folder, link) };
+    let mut order = Order { linger: LINGER, ..Order::alone(pass, argv, variables, folder, link) };
+    order.remove.extend(tracer.iter().flat_map(|(placed, _)| placed.paths()));
     let finished = carry_out(run, order, context)?;
     let unseen = tracer.and_then(|(_, watch)| watch).map(Watch::end).unwrap_or_default();
     Ok((finished, unseen))

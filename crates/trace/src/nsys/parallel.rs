@@ -30,7 +30,7 @@ pub(super) fn run<'a, T: Send>(jobs: impl Iterator<Item = Job<'a, T>>) -> Vec<T>
     std::thread::scope(|scope| {
         for _ in 1..threads.min(jobs.len()) {
             // Without another thread this one does all the work.
-            if std::thread::Builder::new().spawn_scoped(scope, &work).is_err() {
+            if std::thread::Builder::new().spawn_scoped(scope, work).is_err() {
                 break;
             }
         }

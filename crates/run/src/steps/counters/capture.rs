@@ -308,7 +308,7 @@ fn capture(
         variables,
         logs,
         linger: LINGER,
-        unlink: link,
+        remove: link.into_iter().collect(),
         stop,
         grace: LINGER,
     };

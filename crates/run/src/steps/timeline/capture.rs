@@ -175,7 +175,7 @@ fn capture(run: &mut Run, nsys: &Nsys, rung: &Rung, context: &mut Context<'_>) -
         variables,
         logs: output,
         linger: LINGER,
-        unlink: link,
+        remove: link.into_iter().collect(),
         stop: None,
         grace: std::time::Duration::ZERO,
     };
