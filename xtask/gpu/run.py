@@ -177,7 +177,7 @@ def selection(bench):
         code, text = output(argv)
         code, text = output([bench.rangefinder, "analyze", "--json", "selection.ncu-rep"])
         rows = json.loads(text[text.index("{"):])["counters"]
-        return [f"{row['short_name']}{row['grid'][0]}x{row['block'][0]}@{row['region_path'].split('/')[-1]}" for row in rows]
+        return [f"{row['short_name']}{row['grid'][0]}x{row['block'][0]}@{(row['region_path'] or '').split('/')[-1]}" for row in rows]
 
     each = ["a1x32@i9", "b1x32@i9", "a2x32@i9", "a1x64@i9", "a1x32@i9"]
     found = measured("--kernel-name", "regex:^(a|b)$", "--filter-mode", "per-launch-config", "--launch-skip", "9", "--launch-count", "1")

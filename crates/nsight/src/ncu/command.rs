@@ -104,7 +104,8 @@ pub fn command(
         Gate::ProfilerApi => words.text("profile-from-start", "off"),
     }
     // A program that calls cudaProfilerStop would be measured no further, whatever the plan says.
-    if capture.gate != Gate::ProfilerApi {
+    // Replaying ranges, ncu does not take that (measured: it ends with an error).
+    if capture.gate != Gate::ProfilerApi && !capture.replay.of_ranges() {
         words.add("disable-profiler-start-stop", None);
     }
     if capture.any_thread {
