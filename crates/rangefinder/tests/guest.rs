@@ -48,7 +48,7 @@ const fn as_root(guest: Guest) -> Guest {
     Guest { needs_root: true, ..guest }
 }
 
-const GUESTS: [Guest; 39] = [
+const GUESTS: [Guest; 40] = [
     whole("closed_descriptors", 200_001),
     whole("descriptor_in_child", 20),
     whole("overwritten_descriptors", 200 * 500 + 199 * 200 / 2),
@@ -76,6 +76,7 @@ const GUESTS: [Guest; 39] = [
     whole("raw_fork", 101_200),
     whole("vfork_and_exec", 100 + 20 * (1 + 100 + 1000)),
     varying("fork_among_threads"),
+    whole("fork_then_domain", 300),
     whole("daemon", 100_010),
     as_root(cut("drops_rights_first", 0, "may not write to the run directory: it runs as another user")),
     as_root(cut("drops_rights_late", 301_000, "may not write to the run directory: it runs as another user")),

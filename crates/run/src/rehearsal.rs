@@ -7,10 +7,11 @@ use analysis::{Region, RegionCalls, Times, region_calls, regions};
 use nsight::ncu::{Replay, range_replay};
 use nsight::nsys::needs_register_only_off;
 use nvtx::{Kind, NsysExpression, ncu_expression, nsys_expression};
+use rustix::fs::{FallocateFlags, fallocate};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 use trace::{Diagnostic, Trace, read_tracer_files};
-use tracefile::Note;
+use tracefile::{Note, layout};
 
 use crate::secrets::Redactor;
 
@@ -64,8 +65,11 @@ pub(crate) fn read_and_trim(folder: &Path) -> Result<Inventory, trace::ReadError
         if path.metadata().is_ok_and(|metadata| metadata.len() > written)
             && let Ok(file) = std::fs::OpenOptions::new().write(true).open(path)
         {
-            // Only space is lost when this fails.
-            let _ = file.set_len(written);
+            // Never cut: whoever still has it mapped, out of our reach, would die of that. Only space is
+            // lost when this fails.
+            let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+            let length = file.metadata().map_or(0, |metadata| metadata.len());
+            let _ = fallocate(&file, hole, written, length.saturating_sub(written));
         }
     })
 }
@@ -114,10 +118,13 @@ impl Inventory {
         !self.trace.ranges_missing
     }
 
-    /// Adds what is known of processes that were not recorded. One that was, until it went where
-    /// it could not be, has said so itself.
+    /// Adds what is known of processes that were not recorded. One that was recorded until it changed
+    /// its root has said so itself; a note is sent only by a program that was not.
     pub(crate) fn add_unseen(&mut self, notes: Vec<Note>) {
-        let recorded = |note: &Note| self.trace.processes.iter().any(|process| process.pid == note.pid);
+        let recorded = |note: &Note| {
+            note.why.why == layout::note::OTHER_ROOT
+                && self.trace.processes.iter().any(|process| process.pid == note.pid)
+        };
         let unseen: Vec<Note> = notes.into_iter().filter(|note| !recorded(note)).collect();
         self.trace.ranges_missing |= !unseen.is_empty();
         let diagnostics = trace::unseen(&unseen).into_iter().map(|text| Diagnostic { text, lost: true });

@@ -92,7 +92,14 @@ fn own_folder(parent: &Path) -> Option<PathBuf> {
     let free = (0..100).map(|attempt| parent.join(format!("rangefinder-{}-{attempt}", std::process::id())));
     let mut builder = std::fs::DirBuilder::new();
     builder.mode(0o755);
-    free.into_iter().find(|folder| builder.create(folder).is_ok())
+    let folder = free.into_iter().find(|folder| builder.create(folder).is_ok())?;
+    open_for_all(&folder);
+    Some(folder)
+}
+
+/// Whatever the umask says: a process that became another user must be able to load it.
+fn open_for_all(path: &Path) {
+    let _ = std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755));
 }
 
 fn write(folder: &Path, library: &[u8]) -> Result<PathBuf, WriteError> {
@@ -102,5 +109,6 @@ fn write(folder: &Path, library: &[u8]) -> Result<PathBuf, WriteError> {
     let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o755).open(&path);
     made.and_then(|mut file| std::io::Write::write_all(&mut file, library))
         .map_err(|error| WriteError::new(&path, error))?;
+    open_for_all(&path);
     Ok(path)
 }

@@ -16,6 +16,39 @@ pub(crate) fn variable(name: &[u8]) -> Option<&'static [u8]> {
     found.filter(|value| !value.is_empty())
 }
 
+/// A variable as it was when it was first asked for: the child of a fork may clear its environment.
+pub(crate) struct Kept {
+    name: &'static [u8],
+    copy: AtomicPtr<u8>,
+    length: AtomicUsize,
+}
+
+impl Kept {
+    pub(crate) const fn new(name: &'static [u8]) -> Self {
+        Self { name, copy: AtomicPtr::new(core::ptr::null_mut()), length: AtomicUsize::new(0) }
+    }
+
+    pub(crate) fn get(&self) -> Option<&'static [u8]> {
+        let known = self.copy.load(Ordering::Acquire);
+        if !known.is_null() {
+            // SAFETY: written once, never changed.
+            return Some(unsafe { core::slice::from_raw_parts(known, self.length.load(Ordering::Relaxed)) });
+        }
+        let value = variable(self.name)?;
+        let copy = memory::map(value.len().checked_next_multiple_of(4096)?, AfterFork::Kept)?;
+        // SAFETY: fresh memory with that much room.
+        unsafe { core::ptr::copy_nonoverlapping(value.as_ptr(), copy, value.len()) };
+        self.length.store(value.len(), Ordering::Relaxed);
+        self.copy.store(copy, Ordering::Release);
+        // SAFETY: as above.
+        Some(unsafe { core::slice::from_raw_parts(copy, value.len()) })
+    }
+}
+
+/// Where the traces of this process and its forked children go, and who is told of those that have none.
+pub(crate) static TRACE_FOLDER: Kept = Kept::new(b"RANGEFINDER_TRACE_DIR");
+pub(crate) static NOTES: Kept = Kept::new(b"RANGEFINDER_NOTES");
+
 /// Whether a switch is on.
 pub(crate) fn is_on(name: &[u8]) -> bool {
     variable(name).is_some_and(|value| matches!(value, [b'1']))

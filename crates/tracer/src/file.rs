@@ -88,6 +88,8 @@ pub(crate) fn start() -> bool {
         return false;
     }
     tls::prepare();
+    // A child may find it gone.
+    environment::NOTES.get();
     let Some(state) = state::make() else {
         notes::send(halted::MEMORY, sys::ENOMEM);
         return false;
@@ -104,7 +106,7 @@ pub(crate) fn ready(state: &'static State, guarded: &mut Guarded) -> bool {
 }
 
 fn open_or_give_up(state: &'static State, guarded: &mut Guarded) {
-    let Some(folder) = environment::variable(b"RANGEFINDER_TRACE_DIR") else {
+    let Some(folder) = environment::TRACE_FOLDER.get() else {
         state.phase.store(phase::OFF, Ordering::Release);
         return;
     };

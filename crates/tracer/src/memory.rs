@@ -1,7 +1,7 @@
 //! Memory of our own, straight from the kernel, taken piece by piece and never given back. The
 //! program's `malloc` is never called: a signal handler may have interrupted it.
 
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::sys;
 
@@ -52,11 +52,21 @@ pub(crate) fn map(size: usize, after_fork: AfterFork) -> Option<*mut u8> {
         let cleared = unsafe { sys::advise(address, size, sys::MADV_WIPEONFORK) };
         if cleared.is_err() && !remember(address, size) {
             // SAFETY: nobody has seen it yet.
-            unsafe { sys::unmap(address, size) };
+            unsafe { unmap(address, size) };
             return None;
         }
     }
     Some(address)
+}
+
+/// # Safety
+/// From [`map`], and nobody uses it any more.
+pub(crate) unsafe fn unmap(address: *mut u8, size: usize) {
+    for (place, _) in &BLOCKS {
+        let _ = place.compare_exchange(address as usize, 0, Ordering::AcqRel, Ordering::Relaxed);
+    }
+    // SAFETY: as stated.
+    unsafe { sys::unmap(address, size) };
 }
 
 /// Blocks that the kernel, being older than 4.14, does not clear itself.
@@ -64,6 +74,8 @@ const MOST_BLOCKS: usize = 256;
 static BLOCKS: [(AtomicUsize, AtomicUsize); MOST_BLOCKS] =
     [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; MOST_BLOCKS];
 static REMEMBERED: AtomicUsize = AtomicUsize::new(0);
+/// Somebody clears them in a child.
+static WATCHED: AtomicBool = AtomicBool::new(false);
 
 fn remember(address: *mut u8, size: usize) -> bool {
     let at = REMEMBERED.fetch_add(1, Ordering::AcqRel);
@@ -72,16 +84,15 @@ fn remember(address: *mut u8, size: usize) -> bool {
     place.store(address as usize, Ordering::Release);
     // The first one: from now on somebody must clear them.
     if at == 0 {
-        match crate::weak::register_atfork() {
+        let registered = crate::weak::register_atfork().is_some_and(|register| {
             // SAFETY: the C library's own function; the handler lives as long as the library.
-            Some(register) => unsafe {
+            unsafe {
                 register(core::ptr::null(), core::ptr::null(), clear_in_child, core::ptr::null_mut()) == 0
-            },
-            None => false,
-        }
-    } else {
-        true
+            }
+        });
+        WATCHED.store(registered, Ordering::Release);
     }
+    WATCHED.load(Ordering::Acquire)
 }
 
 /// In the child of a fork: only the forking thread lives on here.

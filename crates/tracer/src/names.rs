@@ -22,6 +22,11 @@ const TOO_MANY_DOMAINS: &[u8] = b"<too many domains>";
 /// Names of categories and threads.
 const MOST_LABELS: u32 = 1 << 16;
 
+/// There is no file yet, as in the child of a fork at first.
+const NO_EPOCH: u32 = 0;
+/// Of a handle that stands for what found no memory: it is never looked up.
+const LOST_EPOCH: u32 = u32::MAX;
+
 /// A flag of ours: the text is a domain, numbered apart from names.
 const DOMAIN: u32 = 1 << 31;
 /// Behind the zero at a copy's end, for comparisons of whole words.
@@ -152,19 +157,20 @@ impl Hashed for Handle {
 impl Handle {
     #[inline(always)]
     pub(crate) fn number(&self) -> u32 {
-        match state() {
-            Some(state) if self.epoch.load(Ordering::Acquire) == state.epoch.load(Ordering::Relaxed) => {
-                self.id.load(Ordering::Relaxed)
-            }
-            _ => self.new_number(),
+        let now = state().map_or(NO_EPOCH, |state| state.epoch.load(Ordering::Relaxed));
+        if now != NO_EPOCH && self.epoch.load(Ordering::Acquire) == now {
+            return self.id.load(Ordering::Relaxed);
         }
+        self.new_number()
     }
 
     #[cold]
     #[inline(never)]
     fn new_number(&self) -> u32 {
-        let Some(state) = state() else { return layout::NO_NAME };
-        let Some(entry) = intern(self.kept.key()) else { return layout::NO_NAME };
+        if self.epoch.load(Ordering::Relaxed) == LOST_EPOCH {
+            return layout::LOST;
+        }
+        let (Some(state), Some(entry)) = (state(), intern(self.kept.key())) else { return layout::LOST };
         self.id.store(entry.id, Ordering::Relaxed);
         self.epoch.store(state.epoch.load(Ordering::Relaxed), Ordering::Release);
         entry.id
@@ -323,8 +329,7 @@ pub(crate) fn create_domain(given: Given<'_>) -> *const c_void {
 fn handle(given: Given<'_>) -> *const c_void {
     static NO_MEMORY: Handle = Handle {
         id: AtomicU32::new(layout::LOST),
-        // The epoch of no file, so that it is never looked up.
-        epoch: AtomicU32::new(u32::MAX),
+        epoch: AtomicU32::new(LOST_EPOCH),
         kept: Kept { hash: 0, length: 0, flags: 0, size: 0 },
     };
     let key = Key::of(given);

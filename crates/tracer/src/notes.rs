@@ -11,7 +11,7 @@ use crate::sys::{self, Errno};
 
 /// Says why this process is not recorded, if somebody wants to know.
 pub(crate) fn send(why: u32, errno: Errno) {
-    let Some(socket) = environment::variable(b"RANGEFINDER_NOTES") else { return };
+    let Some(socket) = environment::NOTES.get() else { return };
     let mut message = [0u8; note::LONGEST];
     let numbers = [note::MAGIC, sys::process_id(), why, errno as u32];
     let (words, _) = message.as_chunks_mut::<4>();

@@ -65,7 +65,7 @@ pub(crate) fn make() -> Option<&'static State> {
     let ours = STATE.compare_exchange(core::ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire);
     if ours.is_err() {
         // SAFETY: nobody else has seen it.
-        unsafe { crate::sys::unmap(fresh.cast(), size) };
+        unsafe { memory::unmap(fresh.cast(), size) };
     }
     state()
 }

@@ -16,6 +16,7 @@ pub(crate) const ENOSPC: Errno = 28;
 pub(crate) const ENOMEM: Errno = 12;
 pub(crate) const EPERM: Errno = 1;
 pub(crate) const ESRCH: Errno = 3;
+const EINTR: Errno = 4;
 pub(crate) const ENAMETOOLONG: Errno = 36;
 pub(crate) const ENOSYS: Errno = 38;
 pub(crate) const EOPNOTSUPP: Errno = 95;
@@ -171,6 +172,8 @@ pub(crate) fn allocate(descriptor: i32, at: usize, size: usize) -> Result<(), Er
     // SAFETY: plain numbers.
     match unsafe { call(number::FALLOCATE, [descriptor as usize, 0, at, size, 0, 0]) } {
         Ok(_) => Ok(()),
+        // A debugger, or a frozen group: no signal of the program's.
+        Err(EINTR) => allocate(descriptor, at, size),
         Err(EOPNOTSUPP | ENOSYS) => write_zeros(descriptor, at, size),
         Err(errno) => {
             if errno == EFBIG {
@@ -193,6 +196,7 @@ fn write_zeros(descriptor: i32, at: usize, size: usize) -> Result<(), Errno> {
         match result {
             Ok(0) => return Err(ENOSPC),
             Ok(written) => done += written,
+            Err(EINTR) => {}
             Err(errno) => {
                 if errno == EFBIG {
                     take_back_file_size_signal();
@@ -260,14 +264,24 @@ pub(crate) unsafe fn advise(address: *mut u8, size: usize, advice: i32) -> Resul
 /// Blocks every signal of this thread, also those that a C library keeps for cancelling, and
 /// returns what was blocked before.
 pub(crate) fn block_signals() -> u64 {
+    block(u64::MAX)
+}
+
+/// The same but for those of the C library, which every thread must answer: `setuid` waits until it
+/// has. For a thread of our own that lives on.
+pub(crate) fn block_signals_of_the_program() -> u64 {
+    const OF_THE_LIBRARY: u64 = 0b111 << 31;
+    block(!OF_THE_LIBRARY)
+}
+
+fn block(signals: u64) -> u64 {
     const SIG_SETMASK: usize = 2;
-    let all = u64::MAX;
     let mut before = 0u64;
     // SAFETY: two sets of our own.
     let _ = unsafe {
         call(
             number::RT_SIGPROCMASK,
-            [SIG_SETMASK, &raw const all as usize, &raw mut before as usize, 8, 0, 0],
+            [SIG_SETMASK, &raw const signals as usize, &raw mut before as usize, 8, 0, 0],
         )
     };
     before

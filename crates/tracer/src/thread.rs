@@ -35,7 +35,7 @@ pub(crate) struct Thread {
     part: Part,
     /// How large the next chunk shall be.
     next_chunk: usize,
-    /// Ids of start/end ranges: the thread in the high half.
+    /// Ids of start/end ranges: the thread in the high half, and which of those with its number.
     next_id: u64,
     /// The latest names by the address they were given at, which often repeats.
     recent: [Recent; RECENT],
@@ -63,6 +63,8 @@ pub(crate) struct Threads {
     ended: *mut Thread,
     count: usize,
     ask_at: usize,
+    /// How many there have been: the system gives the number of a thread again.
+    serial: u64,
 }
 
 const FIRST_ASK: usize = 64;
@@ -138,7 +140,8 @@ impl Threads {
     fn add(&mut self, thread: &mut Thread) {
         thread.id = sys::thread_id();
         thread.process = sys::process_id();
-        thread.next_id = u64::from(thread.id) << 32;
+        self.serial += 1;
+        thread.next_id = ((u64::from(thread.id) << 10) | (self.serial % 1024)) << 32;
         thread.next_chunk = FIRST_CHUNK;
         thread.busy = false;
         thread.next = self.first;
@@ -293,7 +296,12 @@ fn place_of(address: *const c_char) -> usize {
     (address as usize >> 3) % RECENT
 }
 
+/// None when the name cannot be written down, which is counted.
 #[inline(always)]
 fn entry_of(given: Given<'_>) -> Option<&'static Entry> {
-    names::known(given).or_else(|| names::enter(given))
+    let entry = names::known(given).or_else(|| names::enter(given));
+    if entry.is_none() {
+        file::count(header::UNNAMED);
+    }
+    entry
 }

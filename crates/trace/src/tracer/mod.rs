@@ -36,18 +36,21 @@ pub enum ReadError {
 pub fn read_tracer_files(paths: &[PathBuf], mut written: impl FnMut(&Path, u64)) -> Result<Trace, ReadError> {
     let mut trace = empty();
     for path in paths {
-        let bytes = Input::open(path)?.whole(LARGEST)?;
-        match read(&bytes, path, &mut trace) {
+        match read_file(path, &mut trace) {
             Ok(used) => written(path, used as u64),
-            Err(source) if paths.len() == 1 => return Err(ReadError::File { path: path.clone(), source }),
+            Err(error) if paths.len() == 1 => return Err(error),
             Err(error) => {
-                let shown = path.file_name().unwrap_or_default().to_string_lossy();
-                trace.diagnostics.push(Diagnostic { text: format!("`{shown}` is {error}"), lost: true });
+                trace.diagnostics.push(Diagnostic { text: error.to_string(), lost: true });
                 trace.ranges_missing = true;
             }
         }
     }
     Ok(finished(trace))
+}
+
+fn read_file(path: &Path, trace: &mut Trace) -> Result<usize, ReadError> {
+    let bytes = Input::open(path)?.whole(LARGEST)?;
+    read(&bytes, path, trace).map_err(|source| ReadError::File { path: path.to_owned(), source })
 }
 
 /// Reads the bytes of one file; `path` is what diagnostics call it.

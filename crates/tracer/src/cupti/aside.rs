@@ -38,6 +38,10 @@ pub(super) unsafe fn watch(subscribe: *mut u8) -> bool {
     if subscribe.is_null() {
         return false;
     }
+    // In place already, before a fork or a first try: our own jump must not be what is saved.
+    if !SUBSCRIBE.load(Ordering::Acquire).is_null() {
+        return TAKEN.load(Ordering::Acquire) == WATCHING;
+    }
     let [a, b, c, d, e, f, g, h] = (somebody_subscribes as *const () as u64).to_le_bytes();
     let jump = [0x48, 0xb8, a, b, c, d, e, f, g, h, 0xff, 0xe0];
     // SAFETY: a function is at least that long: CUPTI's are wrappers of some dozen bytes.

@@ -115,6 +115,7 @@ fn attach(path: &'static [u8]) -> Result<(), u64> {
             register(at_exit, core::ptr::null_mut(), core::ptr::null_mut());
         }
     }
+    records::find_driver();
     records::clock();
     start_flushing();
     Ok(())
@@ -135,7 +136,7 @@ const KINDS: [u32; 7] = [
 /// Without it the end of the process flushes.
 fn start_flushing() {
     let Some(create) = weak::pthread_create() else { return };
-    let signals = sys::block_signals();
+    let signals = sys::block_signals_of_the_program();
     let mut thread = 0;
     // SAFETY: the C library's own functions.
     unsafe {

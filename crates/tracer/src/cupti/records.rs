@@ -2,6 +2,7 @@
 
 use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_void};
+use core::sync::atomic::{AtomicPtr, Ordering};
 
 use tracefile::layout::{self, first_word, gpu, header};
 
@@ -408,21 +409,30 @@ fn interned(bytes: &[u8]) -> u32 {
     names::known(given).or_else(|| names::enter(given)).map_or(layout::LOST, Entry::id)
 }
 
-/// Asks the driver, which is loaded: we are inside it.
-fn device_name(device: u32, into: &mut [u8; 256]) -> Option<&[u8]> {
-    type GetName = unsafe extern "C" fn(*mut c_char, i32, i32) -> i32;
+static GET_NAME: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Looks the driver's function up, while no lock is held: the loader has locks of its own.
+pub(super) fn find_driver() {
     const RTLD_NOW: i32 = 2;
     const RTLD_NOLOAD: i32 = 4;
-    // SAFETY: the driver's own function, if the process has it.
+    let (Some(dlopen), Some(dlsym)) = (weak::dlopen(), weak::dlsym()) else { return };
+    // SAFETY: the C library's own functions; the driver is loaded, since we are inside it.
     unsafe {
-        let driver = weak::dlopen()?(c"libcuda.so.1".as_ptr(), RTLD_NOW | RTLD_NOLOAD);
-        if driver.is_null() {
-            return None;
+        let driver = dlopen(c"libcuda.so.1".as_ptr(), RTLD_NOW | RTLD_NOLOAD);
+        if !driver.is_null() {
+            GET_NAME.store(dlsym(driver, c"cuDeviceGetName".as_ptr()), Ordering::Release);
         }
-        let found = weak::dlsym()?(driver, c"cuDeviceGetName".as_ptr());
-        if found.is_null() {
-            return None;
-        }
+    }
+}
+
+fn device_name(device: u32, into: &mut [u8; 256]) -> Option<&[u8]> {
+    type GetName = unsafe extern "C" fn(*mut c_char, i32, i32) -> i32;
+    let found = GET_NAME.load(Ordering::Acquire);
+    if found.is_null() {
+        return None;
+    }
+    // SAFETY: the driver's own function.
+    unsafe {
         let get_name = core::mem::transmute::<*mut c_void, GetName>(found);
         if get_name(into.as_mut_ptr().cast(), 255, device as i32) != 0 {
             return None;
