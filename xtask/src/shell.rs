@@ -16,23 +16,24 @@ pub fn tools_folder() -> PathBuf {
     root().join("target/tools")
 }
 
-/// It heeds SIGINT, which a script's background job ignores and the tests send to what they start.
+/// It heeds SIGINT, which a script's background job ignores, and SIGHUP, which `nohup` does: the
+/// tests send both to what they start.
 pub fn cargo() -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(&cargo);
-    if ignores_interrupts() {
+    if [Signal::SIGINT, Signal::SIGHUP].into_iter().any(is_ignored) {
         command = Command::new("env");
-        command.arg("--default-signal=INT").arg(cargo);
+        command.arg("--default-signal=INT,HUP").arg(cargo);
     }
     command.current_dir(root());
     command
 }
 
-fn ignores_interrupts() -> bool {
+fn is_ignored(signal: Signal) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
-    ignored & 1 << (Signal::SIGINT as u32 - 1) != 0
+    ignored & (1 << (signal as u32 - 1)) != 0
 }
 
 /// Runs a command to its end; its output is shown only when it fails.
