@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{StatVfsMountFlags, statvfs};
 
+use crate::process::remove;
 use crate::rundir::WriteError;
 
 const NAME: &str = "rangefinder-tracer.so";
@@ -19,16 +20,14 @@ pub(crate) struct PlacedTracer {
 
 impl PlacedTracer {
     /// What there is to remove, in this order.
-    pub(crate) fn paths(&self) -> impl Iterator<Item = PathBuf> {
-        [Some(&self.library), self.folder.as_ref()].into_iter().flatten().cloned()
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        [Some(&self.library), self.folder.as_ref()].into_iter().flatten().cloned().collect()
     }
 }
 
 impl Drop for PlacedTracer {
     fn drop(&mut self) {
-        for path in self.paths() {
-            let _ = std::fs::remove_file(&path).or_else(|_| std::fs::remove_dir(&path));
-        }
+        remove(&self.paths());
     }
 }
 

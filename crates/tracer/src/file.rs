@@ -297,9 +297,7 @@ fn leave_address_space(space: &mut Space) -> Result<(), Halt> {
     }
     let mut line = [0u8; 64];
     let length = sys::read_file(c"/proc/self/statm", &mut line);
-    let digits = line.iter().take(length).take_while(|byte| byte.is_ascii_digit());
-    let pages = digits.fold(0u64, |number, digit| number.wrapping_mul(10) + u64::from(digit - b'0'));
-    let used = pages.saturating_mul(4096);
+    let used = number(line.get(..length).unwrap_or_default()).saturating_mul(4096);
     if used.saturating_add(ADDRESS_SPACE_FLOOR) > limit {
         return Err(Halt { why: halted::ADDRESS_SPACE, errno: sys::ENOMEM });
     }
@@ -416,11 +414,13 @@ fn forked_without_exec() -> bool {
     let Some(flags) = fields.split(|byte| *byte == b' ').filter(|field| !field.is_empty()).nth(6) else {
         return false;
     };
-    let flags = flags
-        .iter()
-        .take_while(|byte| byte.is_ascii_digit())
-        .fold(0u64, |number, digit| number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')));
-    flags & PF_FORKNOEXEC != 0
+    number(flags) & PF_FORKNOEXEC != 0
+}
+
+/// The number that a text begins with.
+fn number(text: &[u8]) -> u64 {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
+    digits.fold(0, |number: u64, digit| number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
 }
 
 /// The program's file name, with nothing in it that a path could trip over; how much of `into`

@@ -177,9 +177,15 @@ impl Handle {
     }
 }
 
+/// The entry of a name, known or new.
+#[inline(always)]
+pub(crate) fn entry(given: Given<'_>) -> Option<&'static Entry> {
+    known(given).or_else(|| enter(given))
+}
+
 /// The entry of a name that was asked before.
 #[inline(always)]
-pub(crate) fn known(given: Given<'_>) -> Option<&'static Entry> {
+fn known(given: Given<'_>) -> Option<&'static Entry> {
     find(state()?, Key::of(given))
 }
 
@@ -191,7 +197,7 @@ fn find(state: &'static State, key: Key<'_>) -> Option<&'static Entry> {
 /// The entry of a name, new or not. The slow way.
 #[cold]
 #[inline(never)]
-pub(crate) fn enter(given: Given<'_>) -> Option<&'static Entry> {
+fn enter(given: Given<'_>) -> Option<&'static Entry> {
     intern(Key::of(given))
 }
 

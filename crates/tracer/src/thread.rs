@@ -299,7 +299,7 @@ fn place_of(address: *const c_char) -> usize {
 /// None when the name cannot be written down, which is counted.
 #[inline(always)]
 fn entry_of(given: Given<'_>) -> Option<&'static Entry> {
-    let entry = names::known(given).or_else(|| names::enter(given));
+    let entry = names::entry(given);
     if entry.is_none() {
         file::count(header::UNNAMED);
     }

@@ -367,7 +367,7 @@ impl Guardian {
 }
 
 /// Files, and folders that are empty then.
-fn remove(paths: &[PathBuf]) {
+pub(crate) fn remove(paths: &[PathBuf]) {
     for path in paths {
         let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir(path));
     }

@@ -26,6 +26,7 @@ fn timespec(time: std::time::Duration) -> rustix::event::Timespec {
 
 pub use compute::interruptible;
 pub(crate) use descendants::with_own_root;
+pub(crate) use guardian::remove;
 pub use guardian::{GUARDIAN_ARGUMENT, guardian_main};
 pub use input::is_used_up;
 pub use janitor::{JANITOR_ARGUMENT, PrivateFolder, janitor_main};

@@ -406,7 +406,7 @@ impl Writer {
 
 fn interned(bytes: &[u8]) -> u32 {
     let given = Given { bytes, flags: 0 };
-    names::known(given).or_else(|| names::enter(given)).map_or(layout::LOST, Entry::id)
+    names::entry(given).map_or(layout::LOST, Entry::id)
 }
 
 static GET_NAME: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
