@@ -1,7 +1,7 @@
 //! A gate proven before it is used: what each tool makes of it as typed, why that
 //! is nothing if it is nothing, and the expression that does what was meant.
 
-mod cause;
+mod problem;
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use nvtx::{
 
 use trace::Trace;
 
-pub use cause::Cause;
+pub use problem::GateProblem;
 
 use crate::nsys::{Prediction, RangeEnd, Rehearsed, Setup, needs_register_only_off, predict};
 use crate::wish::{Wanted, wanted};
@@ -80,19 +80,19 @@ pub struct ToolProof {
     /// Ranges that the text matches when the tool gets it as it is.
     pub instances: u64,
     /// Why it matches nothing, or not all that was meant.
-    pub cause: Option<Cause>,
-    pub remedy: Remedy,
+    pub problem: Option<GateProblem>,
+    pub correction: Correction,
 }
 
 impl ToolProof {
-    fn refused(error: &dyn std::error::Error, remedy: Remedy) -> Self {
-        Self { instances: 0, cause: Some(Cause::Refused { why: error.to_string() }), remedy }
+    fn refused(error: &dyn std::error::Error, correction: Correction) -> Self {
+        Self { instances: 0, problem: Some(GateProblem::Refused { why: error.to_string() }), correction }
     }
 }
 
 /// What to give the tool instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Remedy {
+pub enum Correction {
     /// It is right as typed.
     AsTyped,
     /// These arguments select these many ranges.
@@ -108,17 +108,17 @@ pub fn prove(question: &Question<'_>) -> Proof {
     let Question { wish, regions, .. } = *question;
     let wanted = wanted(wish, regions);
     let meant_gating = nsys_gating(&wanted, regions);
-    let remedy = match &meant_gating {
+    let correction = match &meant_gating {
         Ok(gating) => selected(gating.arguments(), &meant(&wanted)),
-        Err(remedy) => remedy.clone(),
+        Err(correction) => correction.clone(),
     };
-    let nsys = nsys(wish, regions, &wanted, remedy, question.dialect);
-    let gating = match &nsys.remedy {
-        Remedy::AsTyped => {
+    let nsys = nsys(wish, regions, &wanted, correction, question.dialect);
+    let gating = match &nsys.correction {
+        Correction::AsTyped => {
             Some(NsysGating { gate: wish.to_owned(), register_only_off: false, follow_forks: false })
         }
-        Remedy::Arguments { .. } => meant_gating.ok(),
-        Remedy::Ungated { .. } | Remedy::None => None,
+        Correction::Arguments { .. } => meant_gating.ok(),
+        Correction::Ungated { .. } | Correction::None => None,
     };
     Proof {
         typed: wish.to_owned(),
@@ -163,12 +163,12 @@ fn nsys(
     wish: &str,
     regions: &[Region],
     wanted: &[Wanted<'_>],
-    remedy: Remedy,
+    correction: Correction,
     dialect: NsysDialect,
 ) -> ToolProof {
     let gate = match NsysGate::parse(wish, dialect) {
         Ok(gate) => gate,
-        Err(error) => return ToolProof::refused(&error, remedy),
+        Err(error) => return ToolProof::refused(&error, correction),
     };
     let opened = |off: bool| -> u64 {
         let opens = regions.iter().filter(|region| gate.opens_for(&seen(region), off));
@@ -178,40 +178,44 @@ fn nsys(
     if instances > 0 && wanted.len() < 2 {
         let in_another_domain = |region: &&Region| !region.wide && !gate.opens_for(&seen(region), true);
         let all = !meant(wanted).iter().any(in_another_domain);
-        return ToolProof { instances, cause: None, remedy: if all { Remedy::AsTyped } else { remedy } };
+        return ToolProof {
+            instances,
+            problem: None,
+            correction: if all { Correction::AsTyped } else { correction },
+        };
     }
     let same_name: Vec<&Region> = regions.iter().filter(|region| region.path.name() == gate.name).collect();
     let in_forks = same_name.iter().any(|region| gate.opens_for(&seen(region), true) && region.forked > 0);
-    let cause = if opened(true) > 0 {
-        Cause::Unregistered { name: gate.name }
+    let problem = if opened(true) > 0 {
+        GateProblem::Unregistered { name: gate.name }
     } else if in_forks {
-        Cause::ForkedOnly { name: gate.name }
+        GateProblem::ForkedOnly { name: gate.name }
     } else if same_name.iter().any(|region| region.wide) {
-        Cause::Wide { name: gate.name }
+        GateProblem::Wide { name: gate.name }
     } else if !same_name.is_empty() {
-        Cause::OtherDomain { name: gate.name, domains: domains(&same_name) }
+        GateProblem::OtherDomain { name: gate.name, domains: domains(&same_name) }
     } else {
         unknown(wish, regions, wanted)
     };
-    ToolProof { instances, cause: Some(cause), remedy }
+    ToolProof { instances, problem: Some(problem), correction }
 }
 
 /// The one gate that selects all that is meant, or what to do without.
-fn nsys_gating(wanted: &[Wanted<'_>], all: &[Region]) -> Result<NsysGating, Remedy> {
+fn nsys_gating(wanted: &[Wanted<'_>], all: &[Region]) -> Result<NsysGating, Correction> {
     let regions = meant(wanted);
     if regions.is_empty() {
-        return Err(Remedy::None);
+        return Err(Correction::None);
     }
     if wanted.len() > 1 {
         let why = "nsys takes one gate; record without one and apply the ranges afterwards";
-        return Err(Remedy::Ungated { why: why.to_owned() });
+        return Err(Correction::Ungated { why: why.to_owned() });
     }
     if let Some(other) = namesake(&regions, all) {
         let why = format!(
             "nsys knows a range by its name alone, and `{}` has the same; record without a gate and apply the path afterwards",
             other.path
         );
-        return Err(Remedy::Ungated { why });
+        return Err(Correction::Ungated { why });
     }
     let gates: BTreeSet<String> = regions
         .iter()
@@ -230,9 +234,9 @@ fn nsys_gating(wanted: &[Wanted<'_>], all: &[Region]) -> Result<NsysGating, Reme
         (Some(_), Some(_)) => {
             let why =
                 "several domains have it, and nsys takes one gate; name the domain, or record without a gate";
-            Err(Remedy::Ungated { why: why.to_owned() })
+            Err(Correction::Ungated { why: why.to_owned() })
         }
-        (None, _) => Err(Remedy::Ungated {
+        (None, _) => Err(Correction::Ungated {
             why: "nsys cannot express this name as a gate; record without one".to_owned(),
         }),
     }
@@ -250,10 +254,10 @@ fn namesake<'a>(meant: &[&Region], all: &'a [Region]) -> Option<&'a Region> {
 }
 
 fn ncu(wish: &str, regions: &[Region], wanted: &[Wanted<'_>], trace: &Trace) -> ToolProof {
-    let remedy = ncu_remedy(wanted, regions);
+    let correction = ncu_remedy(wanted, regions);
     let gate = match NcuGate::parse(wish) {
         Ok(gate) => gate,
-        Err(error) => return ToolProof::refused(&error, remedy),
+        Err(error) => return ToolProof::refused(&error, correction),
     };
     let several = gate.started_names() > 1;
     let instances = match several {
@@ -262,26 +266,26 @@ fn ncu(wish: &str, regions: &[Region], wanted: &[Wanted<'_>], trace: &Trace) -> 
         false => let_in_by(std::slice::from_ref(&gate), regions),
     };
     if instances > 0 {
-        return ToolProof { instances, cause: None, remedy: Remedy::AsTyped };
+        return ToolProof { instances, problem: None, correction: Correction::AsTyped };
     }
     if several && all_are_there(&gate, regions) {
-        return ToolProof { instances, cause: Some(Cause::NeverAtOnce), remedy };
+        return ToolProof { instances, problem: Some(GateProblem::NeverAtOnce), correction };
     }
     let bare = wish.rsplit('@').next().unwrap_or(wish).trim_end_matches('/');
     let named: Vec<&Region> = regions.iter().filter(|region| region.path.name() == bare).collect();
     let (here, elsewhere): (Vec<&Region>, Vec<&Region>) =
         named.into_iter().partition(|region| gate.in_domain(&region.path.domain));
-    let cause = match (here.first(), elsewhere.is_empty()) {
-        (Some(_), _) if wish.contains(';') => Cause::Semicolon,
-        (Some(region), _) if unseen_by_ncu(region) => Cause::Unseen { name: bare.to_owned() },
+    let problem = match (here.first(), elsewhere.is_empty()) {
+        (Some(_), _) if wish.contains(';') => GateProblem::Semicolon,
+        (Some(region), _) if unseen_by_ncu(region) => GateProblem::Unseen { name: bare.to_owned() },
         (Some(region), _) if region.kind == Kind::PushPop => {
-            Cause::IsPushPop { path: region.path.to_string() }
+            GateProblem::IsPushPop { path: region.path.to_string() }
         }
-        (Some(region), _) => Cause::IsStartEnd { path: region.path.to_string() },
-        (None, false) => Cause::OtherDomain { name: bare.to_owned(), domains: domains(&elsewhere) },
+        (Some(region), _) => GateProblem::IsStartEnd { path: region.path.to_string() },
+        (None, false) => GateProblem::OtherDomain { name: bare.to_owned(), domains: domains(&elsewhere) },
         (None, true) => unknown(wish, regions, wanted),
     };
-    ToolProof { instances, cause: Some(cause), remedy }
+    ToolProof { instances, problem: Some(problem), correction }
 }
 
 /// Whether every start/end range that a gate names exists.
@@ -307,14 +311,14 @@ fn unseen_by_ncu(region: &Region) -> bool {
     region.wide && region.registered == Registered::No
 }
 
-fn ncu_remedy(wanted: &[Wanted<'_>], all: &[Region]) -> Remedy {
+fn ncu_remedy(wanted: &[Wanted<'_>], all: &[Region]) -> Correction {
     let mut regions = meant(wanted);
     if regions.is_empty() {
-        return Remedy::None;
+        return Correction::None;
     }
     regions.retain(|region| !unseen_by_ncu(region));
     if regions.is_empty() {
-        return Remedy::Ungated {
+        return Correction::Ungated {
             why: "ncu cannot select it by range; register the string, or choose kernels by name".to_owned(),
         };
     }
@@ -333,11 +337,11 @@ fn ncu_remedy(wanted: &[Wanted<'_>], all: &[Region]) -> Remedy {
     for include in includes {
         arguments.extend(["--nvtx-include".to_owned(), include]);
     }
-    let mut remedy = selected(arguments, &regions);
-    if let (Remedy::Arguments { instances, .. }, Ok(gates)) = (&mut remedy, gates) {
+    let mut correction = selected(arguments, &regions);
+    if let (Correction::Arguments { instances, .. }, Ok(gates)) = (&mut correction, gates) {
         *instances = let_in_by(&gates, all);
     }
-    remedy
+    correction
 }
 
 /// All regions that any part of a wish can mean.
@@ -345,8 +349,8 @@ fn meant<'a>(wanted: &[Wanted<'a>]) -> Vec<&'a Region> {
     wanted.iter().flat_map(|wanted| wanted.regions.iter().copied()).collect()
 }
 
-fn selected(arguments: Vec<String>, regions: &[&Region]) -> Remedy {
-    Remedy::Arguments {
+fn selected(arguments: Vec<String>, regions: &[&Region]) -> Correction {
+    Correction::Arguments {
         arguments,
         instances: regions.iter().map(|region| region.instances).sum(),
         first_begin_ns: regions.iter().map(|region| region.first_begin_ns).min().unwrap_or(0),
@@ -355,15 +359,15 @@ fn selected(arguments: Vec<String>, regions: &[&Region]) -> Remedy {
 }
 
 /// No range is called that: a list, a pattern, or a name that is not there.
-fn unknown(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> Cause {
+fn unknown(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> GateProblem {
     if wanted.len() > 1 {
-        return Cause::List { parts: wanted.iter().map(|wanted| wanted.text.clone()).collect() };
+        return GateProblem::List { parts: wanted.iter().map(|wanted| wanted.text.clone()).collect() };
     }
     if wish.contains('*') {
-        return Cause::Glob;
+        return GateProblem::Glob;
     }
     if !meant(wanted).is_empty() {
-        return Cause::Notation;
+        return GateProblem::Notation;
     }
     let bare = wish.split('@').next().unwrap_or(wish).trim_end_matches('/');
     let mut near: Vec<(usize, String)> = regions
@@ -376,7 +380,7 @@ fn unknown(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> Cause {
         .collect();
     near.sort();
     near.dedup();
-    Cause::NoSuchName { nearest: near.into_iter().map(|(_, path)| path).take(3).collect() }
+    GateProblem::NoSuchName { nearest: near.into_iter().map(|(_, path)| path).take(3).collect() }
 }
 
 fn seen(region: &Region) -> RangeSeen {

@@ -15,11 +15,11 @@ use clap::Parser;
 use run::Exit;
 
 fn main() -> ExitCode {
-    if std::env::args_os().nth(1).is_some_and(|first| first == run::process::GUARDIAN_ARGUMENT) {
-        return ExitCode::from(u8::try_from(run::process::guardian_main()).unwrap_or(1));
+    if std::env::args_os().nth(1).is_some_and(|first| first == process::GUARDIAN_ARGUMENT) {
+        return ExitCode::from(u8::try_from(process::guardian_main()).unwrap_or(1));
     }
-    if std::env::args_os().nth(1).is_some_and(|first| first == run::process::JANITOR_ARGUMENT) {
-        return ExitCode::from(u8::try_from(run::process::janitor_main()).unwrap_or(1));
+    if std::env::args_os().nth(1).is_some_and(|first| first == process::JANITOR_ARGUMENT) {
+        return ExitCode::from(u8::try_from(process::janitor_main()).unwrap_or(1));
     }
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,

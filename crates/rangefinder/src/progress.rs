@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use record::{StepName, StepStatus};
 use report::{json_line, printable_lines};
-use run::rundir::{StepName, StepStatus};
 use run::{Event, Exit, Observer, shell_word};
 
 use crate::cli::{ExitCodeOf, Talk};

@@ -12,7 +12,7 @@ use std::time::Instant;
 use analysis::{Options, analyse, insight};
 use report::Page;
 use run::rundir::Files;
-use run::secrets::Redactor;
+use secrets::Redactor;
 
 /// Rows of each table, as in `report.md`.
 const TOP: usize = 20;

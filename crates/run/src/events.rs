@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::rundir::{StepName, StepStatus};
+use record::{StepName, StepStatus};
 
 /// One line of `rangefinder run --json`, one line on the terminal.
 #[derive(Debug, Clone, Serialize)]

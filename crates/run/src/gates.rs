@@ -4,9 +4,9 @@ use std::path::Path;
 
 use analysis::Region;
 use nsight::nsys::{Prediction, RangeEnd, Rehearsed, meant_by};
-use nsight::verdict::counted;
-use nsight::{Proof, Question, Remedy, ToolProof, When, prove, wanted};
+use nsight::{Correction, Proof, Question, ToolProof, When, prove, wanted};
 use nvtx::NsysDialect;
+use record::{PassKind, counted};
 use serde_json::{Value, json};
 use trace::Trace;
 
@@ -69,7 +69,12 @@ pub fn gate_of_run(run: &Path) -> Option<(String, Option<Inventory>)> {
     let file = Some(run.join("config.yaml")).filter(|file| file.is_file())?;
     let resolved = resolve(&Request { file: Some(file), cwd: run.to_owned(), ..Request::default() }).ok()?;
     let wish = resolved.config.nsys.wish()?.to_owned();
-    Some((wish, read_rehearsal(&run.join("rehearsal")).ok().filter(|inventory| !inventory.is_empty())))
+    Some((
+        wish,
+        read_rehearsal(&run.join(PassKind::Rehearsal.as_str()))
+            .ok()
+            .filter(|inventory| !inventory.is_empty()),
+    ))
 }
 
 /// What happens when the gate closes: as the configuration says, or else this.
@@ -97,7 +102,7 @@ pub fn proof_screen(proof: &Proof, inventory: &Inventory) -> String {
 
 /// No range of the program can be what was meant.
 pub fn nothing_is_meant(proof: &ToolProof) -> bool {
-    proof.remedy == Remedy::None
+    proof.correction == Correction::None
 }
 
 fn regions_there_are(inventory: &Inventory) -> String {
@@ -116,13 +121,13 @@ fn regions_there_are(inventory: &Inventory) -> String {
 
 fn tool_screen(tool: &str, option: &str, typed: &str, proof: &ToolProof) -> String {
     let mut text = format!("\n{tool:5} {option} {}\n", shell_word(typed));
-    match &proof.cause {
+    match &proof.problem {
         None => text.push_str(&format!("      matches {}\n", instances(proof.instances))),
-        Some(cause) => text.push_str(&format!("      matches nothing: {cause}\n")),
+        Some(problem) => text.push_str(&format!("      matches nothing: {problem}\n")),
     }
-    match &proof.remedy {
-        Remedy::AsTyped | Remedy::None => {}
-        Remedy::Arguments { arguments, instances: count, first_begin_ns, threads } => {
+    match &proof.correction {
+        Correction::AsTyped | Correction::None => {}
+        Correction::Arguments { arguments, instances: count, first_begin_ns, threads } => {
             let line: Vec<String> = arguments.iter().map(|argument| shell_word(argument)).collect();
             let threads = counted(u64::from(*threads), "thread");
             text.push_str(&format!(
@@ -132,15 +137,15 @@ fn tool_screen(tool: &str, option: &str, typed: &str, proof: &ToolProof) -> Stri
                 duration(*first_begin_ns),
             ));
         }
-        Remedy::Ungated { why } => text.push_str(&format!("      {why}\n")),
+        Correction::Ungated { why } => text.push_str(&format!("      {why}\n")),
     }
     text
 }
 
 /// What nsys will leave, and why not all of it.
 fn foretold(prediction: &Prediction, proof: &ToolProof) -> String {
-    let all = match &proof.remedy {
-        Remedy::Arguments { instances, .. } => *instances,
+    let all = match &proof.correction {
+        Correction::Arguments { instances, .. } => *instances,
         _ => proof.instances,
     };
     let recorded: u64 = prediction.instances.iter().sum();
@@ -201,17 +206,17 @@ fn proof_json(proof: &Proof) -> Value {
 }
 
 fn tool_json(proof: &ToolProof) -> Value {
-    let remedy = match &proof.remedy {
-        Remedy::AsTyped => json!("as typed"),
-        Remedy::Arguments { arguments, instances, first_begin_ns, threads } => json!({
+    let remedy = match &proof.correction {
+        Correction::AsTyped => json!("as typed"),
+        Correction::Arguments { arguments, instances, first_begin_ns, threads } => json!({
             "arguments": arguments, "instances": instances, "first_begin_ns": first_begin_ns, "threads": threads,
         }),
-        Remedy::Ungated { why } => json!({"ungated": why}),
-        Remedy::None => Value::Null,
+        Correction::Ungated { why } => json!({"ungated": why}),
+        Correction::None => Value::Null,
     };
     json!({
         "instances": proof.instances,
-        "cause": proof.cause.as_ref().map(ToString::to_string),
+        "cause": proof.problem.as_ref().map(ToString::to_string),
         "use": remedy,
     })
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use input::files_in;
 
-use crate::rundir::MANIFEST;
+use record::MANIFEST;
 
 #[derive(Debug, Default)]
 pub struct Gathered {
@@ -55,7 +55,7 @@ fn holds_capture(folder: &Path) -> bool {
 
 impl Gathered {
     fn run(&mut self, folder: &Path, named: bool) {
-        self.counted.extend(crate::ncu::reports(folder).into_iter().map(|path| Given { path, named }));
+        self.counted.extend(nsight::ncu::reports(folder).into_iter().map(|path| Given { path, named }));
         self.traced.push(Given { path: folder.to_owned(), named });
     }
 

@@ -1,8 +1,5 @@
-//! Configuration, run directory, provenance, supervised processes and the steps
-//! of `rangefinder run`.
+//! Configuration, run directory, provenance and the steps of `rangefinder run`.
 
-mod ask;
-mod cache;
 pub mod config;
 mod confine;
 mod events;
@@ -10,16 +7,10 @@ mod exit;
 pub mod gates;
 pub mod gather;
 mod helper;
-mod locate;
-pub mod ncu;
-pub mod nsys;
-mod private;
-pub mod process;
 pub mod provenance;
 mod quote;
 mod rehearsal;
 pub mod rundir;
-pub mod secrets;
 pub mod steps;
 mod tracer_place;
 mod unseen;
@@ -28,7 +19,5 @@ pub mod workload;
 pub use confine::confine;
 pub use events::{Event, Observer};
 pub use exit::Exit;
-pub use locate::NoTool;
-pub use private::private_folder;
 pub use quote::shell_word;
 pub use rehearsal::{Inventory, InventoryDocument};

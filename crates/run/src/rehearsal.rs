@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use trace::{Diagnostic, Trace, read_tracer_files};
 use tracefile::{Note, layout};
 
-use crate::secrets::Redactor;
+use secrets::Redactor;
 
 const EXTENSION: &str = "rft";
 const SCHEMA: u32 = 1;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{StatVfsMountFlags, statvfs};
 
-use crate::process::remove;
 use crate::rundir::WriteError;
+use process::remove;
 
 const NAME: &str = "rangefinder-tracer.so";
 

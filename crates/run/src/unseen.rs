@@ -18,7 +18,7 @@ use std::time::Duration;
 use tracefile::layout::note;
 use tracefile::{Halted, Note};
 
-use crate::process::with_own_root;
+use process::with_own_root;
 
 /// More notes than this are not kept.
 const MOST: usize = 10_000;

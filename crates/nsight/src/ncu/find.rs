@@ -13,7 +13,7 @@ const PATTERNS: [&str; 5] = [
 ];
 
 /// Every ncu there is, the user's choice alone if there is one.
-pub fn find(places: &Places) -> Vec<PathBuf> {
+pub(super) fn find(places: &Places) -> Vec<PathBuf> {
     places.find("ncu", &PATTERNS)
 }
 

@@ -1,14 +1,18 @@
-//! What a capture really was, told from the report against what was planned.
+//! What a capture really was: the report held against what was planned.
 
 use std::collections::BTreeSet;
 
 use counters::{Measured, Report, Subject};
 use nvtx::{Kind, RegionPath};
+use process::Finished;
+use record::{Cause, Coverage, Outcome, Reason, Tool, Verdict, counted};
 
 use super::command::ReplayMode;
 use super::log::unsupported_call;
 use super::plan::Chosen;
-use crate::verdict::{Cause, Coverage, Outcome, Told, Verdict, counted};
+use crate::clue::Clue;
+
+const TOOL: Tool = Tool::Ncu;
 
 /// So many kinds are named that are missing.
 const MOST_NAMED: usize = 3;
@@ -36,13 +40,27 @@ pub enum Ending {
     BudgetSpent,
 }
 
+impl Ending {
+    /// `on_purpose`: the configuration asked for it to be stopped, and not the budget.
+    pub fn of(finished: &Finished, on_purpose: bool) -> Self {
+        match finished.ended_by_us {
+            Some(Reason::Interrupted) => Self::Interrupted,
+            Some(Reason::Timeout) => Self::TimedOut,
+            Some(Reason::Stopped) if on_purpose => Self::Well,
+            Some(Reason::Stopped) => Self::BudgetSpent,
+            None if finished.ending.success() => Self::Well,
+            None => Self::Failed(finished.ending.shell_code()),
+        }
+    }
+}
+
 /// What there is to judge by.
 #[derive(Debug)]
 pub struct Case<'a> {
     pub replay: ReplayMode,
     /// None when there is no file, or none that can be read.
     pub report: Option<&'a Report>,
-    pub told: &'a [Told],
+    pub clues: &'a [Clue],
     pub ending: Ending,
     /// Results that the plan foresaw.
     pub planned: Option<u64>,
@@ -104,10 +122,10 @@ pub fn judge(case: &Case<'_>) -> Verdict {
     let complete = case.planned.is_some() && case.ending == Ending::Well;
     let whole = !fewer && !damaged && (cause.is_none() || complete);
     let outcome = if whole { Outcome::Captured } else { Outcome::Partial };
-    let mut verdict = remedied(Verdict::new(outcome, cause, text));
+    let mut verdict = Verdict::new(TOOL, outcome, cause, text);
     verdict.coverage = coverage;
     if outcome != Outcome::Captured {
-        verdict = verdict.with_evidence(case.told.iter().map(|told| told.line.clone()));
+        verdict = verdict.with_evidence(case.clues.iter().map(|clue| clue.line.clone()));
         verdict = verdict.with_evidence(missing.iter().take(MOST_NAMED).map(|kind| {
             format!(
                 "not measured: {} {:?} {:?}, {:.1} % of the GPU's time",
@@ -129,8 +147,8 @@ fn cause_of_few(case: &Case<'_>, fewer: bool) -> Option<Cause> {
         Ending::BudgetSpent => return Some(Cause::BudgetSpent),
         Ending::Well | Ending::Failed(_) => {}
     }
-    if let Some(told) = case.told.first() {
-        return Some(told.cause);
+    if let Some(clue) = case.clues.first() {
+        return Some(clue.cause);
     }
     if let Ending::Failed(_) = case.ending {
         return Some(if case.error.is_some() { Cause::ToolError } else { Cause::WorkloadFailed });
@@ -142,16 +160,18 @@ fn cause_of_few(case: &Case<'_>, fewer: bool) -> Option<Cause> {
 /// Nothing that was wanted was measured.
 fn nothing(case: &Case<'_>) -> Verdict {
     let what = if case.replay.of_ranges() { "range" } else { "kernel" };
-    let evidence = || match case.told {
+    let evidence = || match case.clues {
         [] => vec![case.log.clone()],
-        told => told.iter().map(|told| told.line.clone()).collect(),
+        clues => clues.iter().map(|clue| clue.line.clone()).collect(),
     };
-    let (outcome, cause, text) = match (case.told.first(), case.ending) {
+    let (outcome, cause, text) = match (case.clues.first(), case.ending) {
         (_, Ending::Interrupted) => {
             (Outcome::Failed, Cause::Interrupted, format!("interrupted before a {what} was measured"))
         }
-        (Some(told), _) if told.cause == Cause::WrongKind => (Outcome::Missed, told.cause, said(told, what)),
-        (Some(told), _) => (Outcome::Failed, told.cause, said(told, what)),
+        (Some(clue), _) if clue.cause == Cause::WrongKind => {
+            (Outcome::Missed, clue.cause, reported(clue, what))
+        }
+        (Some(clue), _) => (Outcome::Failed, clue.cause, reported(clue, what)),
         (None, Ending::TimedOut) => {
             (Outcome::Failed, Cause::TimedOut, format!("time was up before a {what} was measured"))
         }
@@ -171,10 +191,10 @@ fn nothing(case: &Case<'_>) -> Verdict {
         ),
         (None, Ending::Well) => {
             let cause = silent(case);
-            (Outcome::Missed, cause, format!("ncu ran, and no {what} was measured: {}", why(cause)))
+            (Outcome::Missed, cause, format!("ncu ran, and no {what} was measured: {}", cause.meaning()))
         }
     };
-    verdict(outcome, cause, text).with_evidence(evidence())
+    Verdict::new(TOOL, outcome, Some(cause), text).with_evidence(evidence())
 }
 
 /// ncu says nothing but that nothing was profiled.
@@ -189,79 +209,14 @@ fn silent(case: &Case<'_>) -> Cause {
     }
 }
 
-fn said(told: &Told, what: &str) -> String {
-    match told.cause {
-        Cause::UnsupportedCall => match unsupported_call(&told.line) {
+fn reported(clue: &Clue, what: &str) -> String {
+    match clue.cause {
+        Cause::UnsupportedCall => match unsupported_call(&clue.line) {
             Some(call) => format!("the range calls {call}, which cannot be replayed"),
             None => "the range makes a call that cannot be replayed".to_owned(),
         },
-        cause => format!("no {what} was measured: {}", why(cause)),
+        cause => format!("no {what} was measured: {}", cause.meaning()),
     }
-}
-
-fn why(cause: Cause) -> &'static str {
-    match cause {
-        Cause::NotPermitted => "this user may not read the GPU's counters",
-        Cause::DeviceBusy => "somebody else holds the GPU's counters",
-        Cause::NoContext => "the range opened before the program had used the GPU, or never",
-        Cause::RangeNotClosed => "the range was not closed",
-        Cause::UnsupportedChip => "this ncu does not know the GPU",
-        Cause::OutOfMemory => "there was no memory left to save what the kernels write",
-        Cause::ReplayDiverged => "the program did something else when it was run again",
-        Cause::NoGpu => "there is no GPU, or no driver",
-        Cause::CuptiInUse => "another profiler in the workload has CUPTI",
-        Cause::DiskFull => "the disk is full",
-        Cause::Refused => "ncu did not take the command",
-        Cause::NoKernels => "no kernel is launched there",
-        Cause::SkippedAll => "fewer kernels were launched than were to be skipped",
-        Cause::NoSuchRange => "no range is called that",
-        Cause::WrongDomain => "the range is in another domain",
-        Cause::WrongKind => "the range is of the other kind",
-        Cause::ChildNotFollowed => "it happens in a child that was not followed",
-        Cause::NoSuchKernel => "no kernel is called that",
-        _ => "the gate let nothing in",
-    }
-}
-
-/// A verdict on ncu, with what to do about its cause.
-pub fn verdict(outcome: Outcome, cause: Cause, text: impl Into<String>) -> Verdict {
-    remedied(Verdict::new(outcome, Some(cause), text))
-}
-
-/// What nsys's causes advise is not always what helps with ncu.
-fn remedied(verdict: Verdict) -> Verdict {
-    let remedy = verdict.cause.and_then(remedy);
-    match remedy {
-        Some(remedy) => verdict.with_remedy(remedy),
-        None => verdict,
-    }
-}
-
-/// What to do where ncu differs from nsys.
-fn remedy(cause: Cause) -> Option<&'static str> {
-    Some(match cause {
-        Cause::NotSupported => "install a newer Nsight Compute, or use `ncu.replay_mode=kernel`",
-        Cause::NotInstalled => "install Nsight Compute, or name its `ncu` with `ncu.path` or RANGEFINDER_NCU",
-        Cause::ToolBroken => {
-            "reinstall it, or name another with `ncu.path`; `rangefinder doctor` shows what it says"
-        }
-        Cause::Refused => "look at `ncu.extra_args` and at ncu/cmd.txt",
-        Cause::WrongDomain => "name the domain: DOMAIN@NAME/",
-        Cause::GateNeverOpened => {
-            "rehearse (`rehearsal.enable=true`) to learn why, or measure without a gate"
-        }
-        Cause::NotPermitted => {
-            "load the driver with NVreg_RestrictProfilingToAdminUsers=0, or run as root; in a container, add CAP_SYS_ADMIN"
-        }
-        Cause::WorkloadFailed => {
-            "look at the workload's output in ncu/stderr.log: it may not bear being replayed"
-        }
-        Cause::CountVaries => {
-            "the program may do less from run to run; measure what is missing by itself (`ncu.nvtx_include`, `--plan`)"
-        }
-        Cause::ReportUnreadable => "the raw report is kept: try `ncu --import` on it",
-        _ => return None,
-    })
 }
 
 fn covered(region: &WantedRegion, results: &[&Measured], case: &Case<'_>) -> Coverage {
@@ -366,7 +321,7 @@ mod tests {
         judge(&Case {
             replay: ReplayMode::Kernel,
             report: Some(&report),
-            told: &[],
+            clues: &[],
             ending,
             planned: Some(chosen.len() as u64),
             chosen,

@@ -1,6 +1,8 @@
 //! What ncu says in passing, and what it means.
 
-use crate::verdict::{Cause, Told};
+use record::Cause;
+
+use crate::clue::Clue;
 
 /// What stands in a line, and what that means. The texts are ncu's own, and PyTorch's for a
 /// second user of CUPTI.
@@ -36,14 +38,14 @@ const SIGNS: [(&str, Cause); 27] = [
 
 /// Every cause that ncu names, once each, in its order: in its own log, or in what was printed,
 /// where the workload's words stand as well, and only marked lines count.
-pub fn told_by(log: &str, printed: &str) -> Vec<Told> {
+pub fn clues(log: &str, printed: &str) -> Vec<Clue> {
     let marked = |line: &&str| {
         let by_ncu = line.starts_with("==ERROR==") || line.starts_with("==WARNING==");
         // What it does not understand it says before it has begun, and PyTorch speaks for CUPTI.
         by_ncu || line.starts_with("unrecognised option") || line.contains("CUPTI_ERROR_MULTIPLE_SUBSCRIBERS")
     };
     let lines = log.lines().map(str::trim).chain(printed.lines().map(str::trim).filter(marked));
-    Told::by(lines, |line| SIGNS.iter().find(|(sign, _)| line.contains(sign)).map(|(_, cause)| *cause))
+    Clue::in_lines(lines, |line| SIGNS.iter().find(|(sign, _)| line.contains(sign)).map(|(_, cause)| *cause))
 }
 
 /// An error of ncu's own that no cause is known for.
@@ -90,11 +92,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn told_from_what_was_printed() {
-        let causes = |log: &str| told_by(log, "").into_iter().map(|told| told.cause).collect::<Vec<_>>();
+    fn read_from_what_was_printed() {
+        let causes = |log: &str| clues(log, "").into_iter().map(|clue| clue.cause).collect::<Vec<_>>();
         let log = "==PROF== Connected to process 12 (/usr/bin/python3)\n==ERROR== Unsupported API during capture (cuKernelSetAttribute)\n==ERROR== An error was reported by the driver\n";
         assert_eq!(causes(log), [Cause::UnsupportedCall]);
-        assert_eq!(unsupported_call(&told_by(log, "")[0].line), Some("cuKernelSetAttribute"));
+        assert_eq!(unsupported_call(&clues(log, "")[0].line), Some("cuKernelSetAttribute"));
         let log = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters on the target device 0.";
         assert_eq!(causes(log), [Cause::NotPermitted]);
         let log = "==ERROR== Profiling failed because a driver resource was unavailable. Ensure that no other tool (like DCGM) is concurrently collecting profiling data.";
@@ -103,11 +105,8 @@ mod tests {
         let log = "==WARNING== Note that specified NVTX include expressions match only start/end ranges.";
         assert_eq!(causes(log), [Cause::WrongKind]);
         // The workload may say what it likes.
-        assert_eq!(
-            told_by("", "triton: warning: unsupported architecture\nRuntimeError: Out of memory\n"),
-            []
-        );
-        assert_eq!(told_by("", "==ERROR== Out of memory.\n")[0].cause, Cause::OutOfMemory);
+        assert_eq!(clues("", "triton: warning: unsupported architecture\nRuntimeError: Out of memory\n"), []);
+        assert_eq!(clues("", "==ERROR== Out of memory.\n")[0].cause, Cause::OutOfMemory);
         let log =
             "==ERROR== Unknown Error on device 0.\n==ERROR== The application returned an error code (9).";
         assert_eq!(unknown_error(log), Some("Unknown Error on device 0."));

@@ -1,8 +1,15 @@
 //! What an ncu says of itself, read as tolerantly as it is written.
 
+use std::ffi::OsString;
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
+use super::installed::PATIENCE;
 use super::options::Options;
+use crate::ask::{last_lines, said};
+use crate::cache;
+use crate::version::version_in;
 
 /// One version, by what it can do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +36,7 @@ pub struct Set {
 }
 
 /// From `ncu --list-sections`.
-pub fn sections(text: &str) -> Vec<Section> {
+pub(super) fn sections(text: &str) -> Vec<Section> {
     let section = |row: Vec<String>| {
         let mut cells = row.into_iter();
         Some(Section { id: cells.next()?, name: cells.next()? })
@@ -38,7 +45,7 @@ pub fn sections(text: &str) -> Vec<Section> {
 }
 
 /// From `ncu --list-sets`.
-pub fn sets(text: &str) -> Vec<Set> {
+pub(super) fn sets(text: &str) -> Vec<Set> {
     let set = |row: Vec<String>| {
         let mut cells = row.into_iter();
         let (id, sections) = (cells.next()?, cells.next()?);
@@ -49,7 +56,7 @@ pub fn sets(text: &str) -> Vec<Set> {
 }
 
 /// From `ncu --query-metrics`: the names, without their suffixes.
-pub fn metrics(text: &str) -> Vec<String> {
+pub(super) fn metrics(text: &str) -> Vec<String> {
     // One table for each chip, with no rule below its last row.
     let fits = |name: &&str| {
         name.contains("__") && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.:".contains(c))
@@ -97,6 +104,29 @@ fn columns(rule: &str) -> Vec<std::ops::Range<usize>> {
     }
     columns.retain(|column| !column.is_empty());
     columns
+}
+
+const SCHEMA: u32 = 1;
+
+/// Asked once: it takes a second to answer, and does not change.
+pub(super) fn probe(path: &Path) -> Result<Probe, String> {
+    cache::answer("ncu", SCHEMA, path, || ask(path), |probe| !probe.sections.is_empty())
+}
+
+fn ask(path: &Path) -> Result<Probe, String> {
+    let answer = |argument: &str| {
+        let argv: [OsString; 2] = [path.into(), argument.into()];
+        said(&argv, &[], PATIENCE)
+    };
+    let version = answer("--version")?;
+    let version = version_in(&version)
+        .ok_or_else(|| format!("`{}` prints no version: {}", path.display(), last_lines(&version)))?;
+    Ok(Probe {
+        version,
+        options: Options::parse(&answer("--help")?),
+        sections: sections(&answer("--list-sections")?),
+        sets: sets(&answer("--list-sets")?),
+    })
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ const PATTERNS: [&str; 8] = [
 ];
 
 /// Every nsys there is, the user's choice alone if there is one.
-pub fn find(places: &Places) -> Vec<PathBuf> {
+pub(super) fn find(places: &Places) -> Vec<PathBuf> {
     places.find("nsys", &PATTERNS)
 }
 

@@ -2,7 +2,7 @@
 
 /// Whether a version can record what the driver does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Fitness {
+pub(super) enum Fitness {
     /// It came out before the driver's CUDA: measured with 2023.4.4 under CUDA 13, it keeps
     /// 504 of 300,000 kernels and says nothing.
     TooOld,
@@ -13,7 +13,7 @@ pub enum Fitness {
 const FIRST_FOR_CUDA: [(u32, (u32, u32)); 2] = [(12, (2022, 4)), (13, (2025, 3))];
 
 /// `cuda` is the newest version the driver supports, `13.0`; None without a driver.
-pub fn fitness(version: &str, cuda: Option<&str>) -> Fitness {
+pub(super) fn fitness(version: &str, cuda: Option<&str>) -> Fitness {
     let Some(major) = cuda.and_then(|cuda| number(cuda, 0)) else { return Fitness::Fit };
     let needed = FIRST_FOR_CUDA.iter().rev().find(|(cuda, _)| *cuda <= major);
     let (year, release) = (number(version, 0).unwrap_or(0), number(version, 1).unwrap_or(0));

@@ -80,14 +80,14 @@ fn siblings(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// `…: error while loading shared libraries: libdw.so.1: cannot open shared object file`
-pub fn missing_library(text: &str) -> Option<&str> {
+pub(super) fn missing_library(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once("error while loading shared libraries: ")?;
     rest.split(':').next().map(str::trim).filter(|name| !name.is_empty())
 }
 
 /// Where `wanted` can be had in these folders: the library itself, or one of its versions
 /// (`libssh.so.4` for `libssh.so`).
-pub fn find_library(wanted: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+pub(super) fn find_library(wanted: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     folders.iter().find_map(|folder| {
         let exact = folder.join(wanted);
         if exact.exists() {

@@ -1,11 +1,14 @@
 //! A report held against the rehearsals: what is there of what was wanted.
 
 use analysis::Region;
+use record::{Cause, Coverage, Outcome, Tool, Verdict, advice, counted};
 use trace::Trace;
 
-use crate::verdict::{Cause, Coverage, Outcome, Told, Verdict, counted as plural};
+use crate::clue::Clue;
 
-/// All that a verdict is told from.
+const TOOL: Tool = Tool::Nsys;
+
+/// All that a verdict is based on.
 #[derive(Debug)]
 pub struct Case<'a> {
     pub report: &'a Trace,
@@ -20,7 +23,7 @@ pub struct Case<'a> {
     /// The rehearsal could not see any range.
     pub blind: bool,
     /// What the log says.
-    pub told: &'a [Told],
+    pub clues: &'a [Clue],
     pub ending: Ending,
 }
 
@@ -67,14 +70,14 @@ pub fn judge(case: &Case<'_>) -> Verdict {
     if report.ranges.is_empty() && report.calls.is_empty() && report.activities.is_empty() && known.is_empty()
     {
         let text = "the report is empty: no range, no CUDA call, no kernel";
-        return explained(Verdict::missed(Cause::NothingRecorded, text), case);
+        return explained(Verdict::missed(TOOL, Cause::NothingRecorded, text), case);
     }
     let coverage = coverage(&wanted, &seen, case);
-    let mut verdict = counted(&coverage, &seen, case);
+    let mut verdict = by_counts(&coverage, &seen, case);
     let absent: Vec<&str> =
         parts.iter().filter(|part| part.regions.is_empty()).map(|part| part.text.as_str()).collect();
     if verdict.outcome == Outcome::Captured && !absent.is_empty() {
-        verdict = because(verdict, Cause::NoSuchRange);
+        verdict = verdict.because(TOOL, Cause::NoSuchRange);
         verdict.outcome = Outcome::Partial;
         verdict.text = format!("{}; no range is called `{}`", verdict.text, absent.join("`, `"));
     }
@@ -82,38 +85,38 @@ pub fn judge(case: &Case<'_>) -> Verdict {
 }
 
 /// What the counts alone make of it.
-fn counted(coverage: &[Coverage], seen: &[Region], case: &Case<'_>) -> Verdict {
+fn by_counts(coverage: &[Coverage], seen: &[Region], case: &Case<'_>) -> Verdict {
     let captured: u64 = coverage.iter().map(|row| row.captured).sum();
     let expected: u64 = coverage.iter().map(|row| row.expected).sum();
     let most: u64 = coverage.iter().map(|row| row.expected_most).sum();
     match counts(coverage, captured, expected, case) {
-        Counts::All => Verdict::new(Outcome::Captured, None, all(captured, expected, case, seen)),
+        Counts::All => Verdict::new(TOOL, Outcome::Captured, None, all(captured, expected, case, seen)),
         Counts::Varying => {
             let text = format!(
                 "{captured} instances; the count varies from run to run ({expected} to {most} in the rehearsals)"
             );
-            Verdict::new(Outcome::Captured, Some(Cause::CountVaries), text)
+            Verdict::new(TOOL, Outcome::Captured, Some(Cause::CountVaries), text)
         }
         Counts::More => {
             let text = format!(
                 "{captured} instances, more than the {expected} of the rehearsal: the count varies from run to run"
             );
-            Verdict::new(Outcome::Captured, Some(Cause::CountVaries), text)
+            Verdict::new(TOOL, Outcome::Captured, Some(Cause::CountVaries), text)
         }
         Counts::Some => {
-            let text = format!("{captured} of {}", plural(expected, "instance"));
-            Verdict::new(Outcome::Partial, Some(Cause::RecordsLost), text)
+            let text = format!("{captured} of {}", counted(expected, "instance"));
+            Verdict::new(TOOL, Outcome::Partial, Some(Cause::RecordsLost), text)
         }
         Counts::None if seen.is_empty() => {
             let text = format!("the rehearsal saw {most} ranges, the report has none of them");
-            Verdict::missed(Cause::ClientNotSeen, text)
+            Verdict::missed(TOOL, Cause::ClientNotSeen, text)
         }
         Counts::None => {
             let text = format!(
                 "none of {most} instances; the report has {} other regions: the program did not come to it this time",
                 seen.len()
             );
-            Verdict::missed(Cause::PathNotTaken, text)
+            Verdict::missed(TOOL, Cause::PathNotTaken, text)
         }
     }
 }
@@ -130,12 +133,9 @@ fn once_each<'a>(regions: impl Iterator<Item = &'a Region>) -> Vec<&'a Region> {
 }
 
 fn no_such_range(wish: &str, seen: &[Region]) -> Verdict {
-    let there = match seen {
-        [] => "there is no range in the report at all".to_owned(),
-        seen => format!("the ranges in the report: {}", crate::listed(seen)),
-    };
-    Verdict::missed(Cause::NoSuchRange, format!("no range in the report is called `{wish}`"))
-        .with_remedy(there)
+    let there = (!seen.is_empty()).then(|| crate::listed(seen));
+    Verdict::missed(TOOL, Cause::NoSuchRange, format!("no range in the report is called `{wish}`"))
+        .with_remedy(advice::ranges_in_report(there.as_deref()))
 }
 
 /// Instances in the report, each counted once.
@@ -195,11 +195,11 @@ fn all(captured: u64, expected: u64, case: &Case<'_>, seen: &[Region]) -> String
             )
         }
         (_, true) if seen.is_empty() => "all of the program; it opens no range".to_owned(),
-        (_, true) => format!("{}, with no rehearsal to hold them against", plural(captured, "instance")),
+        (_, true) => format!("{}, with no rehearsal to hold them against", counted(captured, "instance")),
         (_, false) if expected == 0 && captured == 0 => {
             "the program opens no range; all of it was recorded".to_owned()
         }
-        (_, false) => format!("{captured} of {}", plural(expected, "instance")),
+        (_, false) => format!("{captured} of {}", counted(expected, "instance")),
     }
 }
 
@@ -208,29 +208,29 @@ fn explained(mut verdict: Verdict, case: &Case<'_>) -> Verdict {
     let told = case.report.told();
     let lost: Vec<String> =
         told.iter().filter(|told| told.diagnostic.lost).map(ToString::to_string).collect();
-    let says = |cause: Cause| case.told.iter().find(|told| told.cause == cause);
+    let says = |cause: Cause| case.clues.iter().find(|clue| clue.cause == cause);
     let complete = verdict.outcome == Outcome::Captured;
     let saw_none = case.blind || case.rehearsed.first().is_some_and(|regions| regions.is_empty());
     let blind = saw_none && !case.report.ranges.is_empty();
     let heavier = [Cause::CuptiInUse, Cause::UnsupportedDriver, Cause::NotPermitted, Cause::RecordsLost];
-    if let Some(told) = refused_to_the_workload(case) {
+    if let Some(clue) = refused_to_the_workload(case) {
         if complete {
             verdict.text = format!("{}; {WITHOUT_CUPTI}", verdict.text);
         }
         if verdict.cause.is_none() {
-            verdict = because(verdict, told.cause);
+            verdict = verdict.because(TOOL, clue.cause);
         }
-        verdict.evidence.push(told.line.clone());
-    } else if let Some(told) = heavier.into_iter().find_map(says) {
+        verdict.evidence.push(clue.line.clone());
+    } else if let Some(clue) = heavier.into_iter().find_map(says) {
         // What was lost, or not allowed, was asked for.
-        verdict = because(verdict, told.cause);
-        verdict.evidence.push(told.line.clone());
+        verdict = verdict.because(TOOL, clue.cause);
+        verdict.evidence.push(clue.line.clone());
         if complete {
             verdict.outcome = Outcome::Partial;
             verdict.text = format!("{}, but not all that was asked for is in the report", verdict.text);
         }
     } else if !lost.is_empty() {
-        verdict = because(verdict, Cause::RecordsLost);
+        verdict = verdict.because(TOOL, Cause::RecordsLost);
         if complete {
             verdict.outcome = Outcome::Partial;
             verdict.text = format!("{}, but records were lost", verdict.text);
@@ -240,25 +240,25 @@ fn explained(mut verdict: Verdict, case: &Case<'_>) -> Verdict {
     match &case.ending {
         Ending::Well | Ending::Stopped => {}
         Ending::WorkloadFailed(how) => {
-            verdict = because(verdict, Cause::WorkloadFailed);
+            verdict = verdict.because(TOOL, Cause::WorkloadFailed);
             verdict.text = format!("{}; the workload ended with {how}", verdict.text);
         }
         Ending::ToolKilled(how) => {
-            verdict = because(verdict, Cause::ToolError);
+            verdict = verdict.because(TOOL, Cause::ToolError);
             if complete {
                 verdict.outcome = Outcome::Partial;
             }
             verdict.text = format!("{}; nsys itself was ended by {how}", verdict.text);
         }
         Ending::TimedOut => {
-            verdict = because(verdict, Cause::TimedOut);
+            verdict = verdict.because(TOOL, Cause::TimedOut);
             // What it would still have done nobody knows.
             if complete {
                 verdict.outcome = Outcome::Partial;
             }
             verdict.text = format!("{}; the capture ran past `workload.timeout`", verdict.text);
         }
-        Ending::Interrupted if !complete => verdict = because(verdict, Cause::Interrupted),
+        Ending::Interrupted if !complete => verdict = verdict.because(TOOL, Cause::Interrupted),
         Ending::Interrupted => {}
         Ending::AfterRange if verdict.outcome == Outcome::Captured => {
             verdict.cause = Some(Cause::EndedAfterRange);
@@ -278,18 +278,14 @@ const WITHOUT_CUPTI: &str =
 
 /// There is room for one client of CUPTI. With nsys it is the first: whoever comes second, as
 /// PyTorch's profiler, is refused and says so, and the report is whole.
-fn refused_to_the_workload<'a>(case: &Case<'a>) -> Option<&'a Told> {
-    let by_pytorch = |told: &&Told| {
-        told.line.contains(super::log::REFUSED_BY_CUPTI) && told.line.contains("getCuptiStatus")
+fn refused_to_the_workload<'a>(case: &Case<'a>) -> Option<&'a Clue> {
+    let by_pytorch = |clue: &&Clue| {
+        clue.line.contains(super::log::REFUSED_BY_CUPTI) && clue.line.contains("getCuptiStatus")
     };
-    let refused = case.told.iter().find(by_pytorch)?;
-    let alone = case.told.iter().all(|told| told.cause == Cause::CuptiInUse);
+    let refused = case.clues.iter().find(by_pytorch)?;
+    let alone = case.clues.iter().all(|clue| clue.cause == Cause::CuptiInUse);
     let lost = case.report.diagnostics.iter().any(|diagnostic| diagnostic.lost);
     (alone && !lost && case.report.activities.kernels() > 0).then_some(refused)
-}
-
-fn because(verdict: Verdict, cause: Cause) -> Verdict {
-    Verdict { cause: Some(cause), remedy: cause.remedy().map(str::to_owned), ..verdict }
 }
 
 /// Which of the wanted regions one of a report is. A gated report has no range around the gate: the

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use crate::verdict::{Cause, Told};
+use record::Cause;
+
+use crate::clue::Clue;
 
 /// What CUPTI answers to a second client.
 pub(super) const REFUSED_BY_CUPTI: &str = "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED";
@@ -34,11 +36,11 @@ const SIGNS: [(&str, Cause); 18] = [
 
 /// Every cause that the log names, once each, in its order. The workload's own output is in
 /// the same log: lines that it wrote without nsys, too, are none of nsys's.
-pub fn told_by(log: &str, own: &str) -> Vec<Told> {
+pub fn clues(log: &str, own: &str) -> Vec<Clue> {
     let own: HashSet<&str> = own.split(['\n', '\r']).map(str::trim).collect();
     // Progress bars return to the start of their line.
     let lines = log.split(['\n', '\r']).map(str::trim).filter(|line| !own.contains(line));
-    Told::by(lines, |line| match line {
+    Clue::in_lines(lines, |line| match line {
         "End of file" => Some(Cause::AgentLost),
         line => SIGNS.iter().find(|(sign, _)| line.contains(sign)).map(|(_, cause)| *cause),
     })
@@ -51,7 +53,7 @@ pub fn told_by(log: &str, own: &str) -> Vec<Told> {
 /// Seen in 5 of 360 captures of 2022.4.2 and 2023.4.4 when six ran at once on two
 /// cores, and in none of 150 that ran one at a time on a machine just as busy.
 pub fn lost_its_agent(log: &str, own: &str) -> bool {
-    told_by(log, own).iter().any(|told| told.cause == Cause::AgentLost)
+    clues(log, own).iter().any(|clue| clue.cause == Cause::AgentLost)
 }
 
 #[cfg(test)]
@@ -59,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn told_from_what_was_printed() {
+    fn read_from_what_was_printed() {
         for (log, cause) in [
             ("End of file\n", Cause::AgentLost),
             (
@@ -86,11 +88,11 @@ mod tests {
             ("Not all CUDA events might have been collected.", Cause::RecordsLost),
             ("unrecognised option '--no-such-option'", Cause::Refused),
         ] {
-            let told = told_by(log, "");
-            assert_eq!(told_by(log, log), []);
-            assert_eq!(told.iter().map(|told| told.cause).collect::<Vec<_>>(), [cause], "{log}");
+            let found = clues(log, "");
+            assert_eq!(clues(log, log), []);
+            assert_eq!(found.iter().map(|clue| clue.cause).collect::<Vec<_>>(), [cause], "{log}");
         }
-        assert_eq!(told_by("Generated:\n    /tmp/End of file.nsys-rep\n", ""), []);
-        assert_eq!(told_by("FlashAttention is not supported by this build of PyTorch", ""), []);
+        assert_eq!(clues("Generated:\n    /tmp/End of file.nsys-rep\n", ""), []);
+        assert_eq!(clues("FlashAttention is not supported by this build of PyTorch", ""), []);
     }
 }

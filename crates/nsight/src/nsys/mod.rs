@@ -1,11 +1,15 @@
 //! Nsight Systems.
 
 mod command;
+mod export;
 mod find;
 mod fitness;
+mod importer;
 mod installation;
+mod installed;
 mod judge;
 mod log;
+mod nothing_left;
 mod options;
 mod predict;
 mod probe;
@@ -13,14 +17,16 @@ mod range_end;
 
 use analysis::{Region, Registered};
 pub use command::{Capture, Gate, command};
-pub use find::find;
-pub use fitness::{Fitness, fitness};
-pub use installation::{Installation, find_library, missing_library, package_of};
+pub use export::{Export, ExportError, PARTIAL, Unsealed, to_sqlite};
+pub use importer::Importer;
+pub use installation::{Installation, package_of};
+pub use installed::{Nsys, NsysRecord};
 pub use judge::{Case, Ending, judge, meant_by};
-pub use log::{lost_its_agent, told_by};
+pub use log::{clues, lost_its_agent};
+pub use nothing_left::{NoReport, ending, export_failed, import_failed, no_report};
 pub use options::Options;
 pub use predict::{Prediction, Rehearsed, Setup, predict};
-pub use probe::{Probe, environment_findings, export_types, report_names};
+pub use probe::Probe;
 pub use range_end::RangeEnd;
 
 /// Bytes that a report holds before anything is recorded, and for each range: measured on

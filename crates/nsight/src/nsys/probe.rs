@@ -1,8 +1,18 @@
 //! What an nsys says of itself, read as tolerantly as it is written.
 
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use process::private_folder;
 use serde::{Deserialize, Serialize};
 
+use super::importer::Importer;
+use super::installation::Installation;
+use super::installed::PATIENCE;
 use super::options::Options;
+use crate::ask::{last_lines, said};
+use crate::cache;
+use crate::version::version_in;
 
 /// One version, by what it can do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,7 +27,7 @@ pub struct Probe {
 }
 
 /// From `nsys export --help`: `Possible values are: sqlite, hdf, text, and json.`
-pub fn export_types(help: &str) -> Vec<String> {
+pub(super) fn export_types(help: &str) -> Vec<String> {
     let option = help.split_once("--type").map(|(_, rest)| rest);
     let Some((_, rest)) = option.and_then(|rest| rest.split_once("Possible values are")) else {
         return Vec::new();
@@ -28,7 +38,7 @@ pub fn export_types(help: &str) -> Vec<String> {
 }
 
 /// From `nsys stats --help-reports`: `  gpukernsum[:base|:mangled] -- CUDA GPU Kernel Summary`
-pub fn report_names(help: &str) -> Vec<String> {
+pub(super) fn report_names(help: &str) -> Vec<String> {
     let name = |line: &str| {
         let (name, _) = line.trim_start().split_once(" -- ")?;
         let name = name.split(['[', ':', ' ']).next()?;
@@ -39,7 +49,7 @@ pub fn report_names(help: &str) -> Vec<String> {
 }
 
 /// From `nsys status --environment`: what is not as nsys would have it, a line each.
-pub fn environment_findings(text: &str) -> Vec<String> {
+pub(super) fn environment_findings(text: &str) -> Vec<String> {
     let bad = |line: &&str| {
         let end = line.rsplit([':', '=']).next().unwrap_or_default().trim();
         ["Fail", "fail", "No", "Not Available", "Not available"].contains(&end)
@@ -47,6 +57,44 @@ pub fn environment_findings(text: &str) -> Vec<String> {
     // A feature of some processors, that nothing here needs.
     let matters = |line: &&str| !line.contains("Last Branch Record");
     text.lines().map(str::trim).filter(bad).filter(matters).map(str::to_owned).collect()
+}
+
+const SCHEMA: u32 = 2;
+
+/// Asked once: it takes a second to answer, and does not change. Where its libraries are missing it says less than
+/// it could.
+pub(super) fn probe(path: &Path) -> Result<Probe, String> {
+    cache::answer("nsys", SCHEMA, path, || ask(path), |probe| !probe.exports.is_empty())
+}
+
+fn ask(path: &Path) -> Result<Probe, String> {
+    let version = answer(path, &[], &["--version"])?;
+    let version = version_in(&version)
+        .ok_or_else(|| format!("`{}` prints no version: {}", path.display(), last_lines(&version)))?;
+    let options = Options::parse(&answer(path, &[], &["profile", "--help"])?);
+    let (exports, reports) = on_reports(path).unwrap_or_default();
+    Ok(Probe { version, options, exports, reports })
+}
+
+/// Formats and reports. What works on reports asks its importer's folder, which may not be
+/// where it looks, and may need libraries.
+fn on_reports(path: &Path) -> Option<(Vec<String>, Vec<String>)> {
+    let installation = Installation::of(path);
+    let private = private_folder().ok()?;
+    let importer = Importer::of(&installation, &private.path().join("libraries"));
+    let program = if installation.importer_in_place {
+        path.to_owned()
+    } else {
+        installation.repair(&private.path().join("nsys")).ok()?
+    };
+    let ask = |arguments: &[&str]| answer(&program, &importer.library_path, arguments).unwrap_or_default();
+    Some((export_types(&ask(&["export", "--help"])), report_names(&ask(&["stats", "--help-reports"]))))
+}
+
+fn answer(program: &Path, libraries: &[PathBuf], arguments: &[&str]) -> Result<String, String> {
+    let argv: Vec<OsString> =
+        std::iter::once(program.into()).chain(arguments.iter().map(Into::into)).collect();
+    said(&argv, libraries, PATIENCE)
 }
 
 #[cfg(test)]

@@ -8,13 +8,13 @@ use analysis::{
 };
 use anyhow::{Context, Result, anyhow};
 use counters::Report;
+use process::{PrivateFolder, Signals, interruptible};
 use report::Page;
 use run::Exit;
 use run::gates::{gate_of_run, keep_gated};
 use run::gather::{Gathered, Given, gather};
-use run::process::{PrivateFolder, Signals, interruptible};
-use run::rundir::{Durable, Files, Readers, write_whole};
-use run::secrets::{Redactor, of_environment};
+use run::rundir::{Durable, Files, Readers, remove_unfinished, write_whole};
+use secrets::{Redactor, of_environment};
 use serde::Serialize;
 use serde_json::Value;
 use trace::{OpenError, Opened, Trace};
@@ -28,7 +28,14 @@ const SCHEMA: u32 = 1;
 pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
     // Before any thread is started: threads inherit the signal mask.
     let signals = Signals::listen().context("signals cannot be received")?;
-    interruptible(&signals, || analyzed(&arguments), || say("interrupted"))
+    interruptible(
+        &signals,
+        || analyzed(&arguments),
+        || {
+            say("interrupted");
+            remove_unfinished();
+        },
+    )
 }
 
 fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
@@ -346,7 +353,7 @@ fn exported(
         };
         let folder = private.path().join(number.to_string());
         std::fs::create_dir_all(&folder)?;
-        match run::nsys::to_sqlite(path, &folder, redactor) {
+        match nsight::nsys::to_sqlite(path, &folder, redactor) {
             Ok(file) => files.push((file, path.clone())),
             Err(why) if given.named => return Err(anyhow!(why)),
             Err(why) => left.failed(path, &anyhow!(why)),

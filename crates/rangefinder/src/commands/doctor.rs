@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use nsight::ncu::{NcuRecord, Permission};
+use nsight::nsys::{Importer, NsysRecord};
 use run::Exit;
-use run::ncu::{NcuRecord, Permission};
-use run::nsys::{Importer, NsysRecord};
 use run::provenance::{ChosenTools, Gpus, Provenance, Tool, gather};
 use serde_json::json;
 

@@ -15,7 +15,8 @@ use std::path::PathBuf;
 
 use ::report::{printable_lines, write_json};
 use ::run::config::{Request, Resolved, resolve};
-use ::run::secrets::of_environment;
+use ::run::rundir::Masked;
+use ::secrets::of_environment;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
@@ -55,7 +56,7 @@ pub(crate) fn say(text: &str) {
 /// Writes a document to stdout, as it is made.
 pub(crate) fn print_json(document: &(impl Serialize + ?Sized)) -> Result<()> {
     write_out(|out| {
-        write_json(document, of_environment(), out)?;
+        write_json(document, &Masked(of_environment()), out)?;
         out.write_all(b"\n")
     })
 }

@@ -4,11 +4,11 @@ use analysis::{Region, Registered, Times};
 use anyhow::{Context, Result};
 use nsight::nsys::{RangeEnd, needs_register_only_off};
 use nvtx::{Kind, NsysExpression, ncu_expression, nsys_expression};
+use process::{PrivateFolder, Route, Signals};
 use run::gates::{duration, nothing_is_meant, proof_screen, proofs_json, prove_gate, range_end};
-use run::process::{PrivateFolder, Route, Signals};
-use run::secrets::of_environment;
 use run::steps::{Outcome, Start, begin};
 use run::{Event, Exit, Inventory, InventoryDocument, Observer, shell_word};
+use secrets::of_environment;
 
 use super::{here, print, print_json, resolved, say};
 use crate::cli::RangesArguments;
@@ -30,7 +30,7 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
     let folder = PrivateFolder::new().context("no place for the trace")?;
     resolved.config.run.dir.0 = folder.path().to_string_lossy().into_owned();
     let config = resolved.config.clone();
-    let mut run = begin(Start {
+    let run = begin(Start {
         resolved,
         command: arguments.layers.command,
         here: here()?,

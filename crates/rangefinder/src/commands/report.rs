@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use run::Exit;
 use run::config::{Request, resolve};
-use run::rundir::{Manifest, newest};
+use run::rundir::{newest, read_manifest};
 use run::steps::{DOCUMENT, SUMMARY};
 
 use super::{here, print, print_as_is};
@@ -16,7 +16,7 @@ pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
         Some(run) => run,
         None => latest()?,
     };
-    if let Err(why) = Manifest::read(&run) {
+    if let Err(why) = read_manifest(&run) {
         bail!("`{}` is no run directory: {why}", run.display());
     }
     let name = if arguments.json { DOCUMENT } else { SUMMARY };

@@ -1,8 +1,8 @@
 //! `rangefinder resume`
 
 use anyhow::{Context, Result};
+use process::Signals;
 use run::Exit;
-use run::process::Signals;
 use run::steps::{Resume, reopen};
 
 use super::run::{execute, route};

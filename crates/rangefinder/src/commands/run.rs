@@ -1,8 +1,8 @@
 //! `rangefinder run`
 
 use anyhow::{Context, Result};
+use process::{Route, Signals};
 use run::Exit;
-use run::process::{Route, Signals};
 use run::steps::{Run, Start, begin, plan_text};
 
 use super::{here, print, resolved, say};
@@ -42,7 +42,7 @@ pub(crate) fn route(talk: &Talk) -> Route {
     if talk.json { Route::ToStderr } else { Route::Through }
 }
 
-pub(crate) fn execute(mut run: Run, signals: &Signals, talk: Talk, whose: ExitCodeOf) -> Result<Exit> {
+pub(crate) fn execute(run: Run, signals: &Signals, talk: Talk, whose: ExitCodeOf) -> Result<Exit> {
     let mut progress = Progress::new(talk, here()?, whose);
     let folder = run.folder().to_owned();
     let outcome = run.execute(signals, &mut progress).inspect_err(|_| {

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::node::{Node, Value};
 use super::overrides;
 use super::resolve::Resolved;
-use crate::secrets::Redactor;
+use secrets::Redactor;
 
 impl Resolved {
     /// YAML that can be given back with `-c`, each value with its source behind it.
@@ -131,7 +131,7 @@ fn leaves(node: &Node, prefix: &str, found: &mut impl FnMut(&str, &Node)) {
 #[cfg(test)]
 mod tests {
     use crate::config::{Request, resolve};
-    use crate::secrets::Redactor;
+    use secrets::Redactor;
 
     #[test]
     fn printed_yaml_reads_back_as_the_same_configuration() {

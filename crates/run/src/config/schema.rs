@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use nsight::ncu::Preferences;
 pub use nsight::ncu::ReplayMode;
 use serde::{Deserialize, Serialize};
 
@@ -208,6 +209,18 @@ impl NcuConfig {
     pub fn wishes(&self) -> &[String] {
         let on = self.gating_nvtx && self.capture_range != CaptureRange::CudaProfilerApi;
         if on { &self.nvtx_include } else { &[] }
+    }
+
+    /// Which launches are to be measured.
+    pub fn preferences(&self) -> Preferences {
+        Preferences {
+            include: self.kernel_include.clone(),
+            exclude: self.kernel_exclude.clone(),
+            coverage: self.coverage.0,
+            most: self.top_kernels,
+            launches_per_kernel: self.launches_per_kernel,
+            budget: self.budget.map(|budget| budget.0),
+        }
     }
 }
 

@@ -7,10 +7,10 @@ use std::thread::Scope;
 use serde::Serialize;
 
 use super::{Git, Gpus, Machine, Python, Tool};
-use crate::locate::NoTool;
-use crate::ncu::{Ncu, NcuRecord};
-use crate::nsys::{Nsys, NsysRecord};
 use crate::workload::Workload;
+use nsight::NoTool;
+use nsight::ncu::{Ncu, NcuRecord};
+use nsight::nsys::{Nsys, NsysRecord};
 
 /// What the configuration names.
 #[derive(Debug, Clone, Default)]
@@ -68,7 +68,7 @@ pub fn gather(workload: Option<&Workload>, here: &Path, chosen: &ChosenTools) ->
             machine: Machine::look(),
             gpus,
             tools: vec![Tool::of_nsys(&nsys), Tool::of_ncu(&ncu)],
-            nsys: nsys.ok().and_then(|nsys| Some(nsys.record(crate::private_folder().ok()?.path()))),
+            nsys: nsys.ok().and_then(|nsys| Some(nsys.record(process::private_folder().ok()?.path()))),
             ncu: ncu.ok().map(|ncu| ncu.record()),
             python,
             python_problem,

@@ -6,7 +6,8 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::ask;
-use crate::workload::{environment, on_path};
+use crate::workload::on_path;
+use process::environment;
 
 const PATIENCE: Duration = Duration::from_secs(2);
 

@@ -6,8 +6,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use crate::secrets::Redactor;
 use crate::workload::on_path;
+use secrets::Redactor;
 
 /// A larger file is hashed at both ends only, and the entry says so.
 const WHOLE: u64 = 64 << 20;

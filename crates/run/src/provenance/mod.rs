@@ -22,7 +22,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::process::{Spec, supervise};
+use process::{Spec, supervise};
 
 /// Asks a program a question. Its stdout, or why there is no answer.
 fn ask(

@@ -7,7 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::ask;
-use crate::workload::{Workload, environment};
+use crate::workload::Workload;
+use process::environment;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 

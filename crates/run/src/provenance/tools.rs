@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::locate::NoTool;
-use crate::ncu::Ncu;
-use crate::nsys::Nsys;
+use nsight::NoTool;
+use nsight::ncu::Ncu;
+use nsight::nsys::Nsys;
 
 #[derive(Debug, Clone, Serialize)]
 pub struct Tool {

@@ -2,40 +2,16 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::time::SystemTime;
 
 use input::Input;
-use serde::{Deserialize, Serialize};
-
-use super::manifest::MANIFEST;
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Artifact {
-    /// Relative to the run.
-    pub path: String,
-    pub bytes: u64,
-    /// Absent for what is not a plain file (a link, a socket), cannot be read, is larger than 64 GiB or
-    /// mostly a hole.
-    pub blake3: Option<String>,
-    /// A vendor's raw report: it holds the environment and the command line of the workload,
-    /// and is not to be shared unseen.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub holds_environment: bool,
-}
+use process::KnownHash;
+use record::{Artifact, MANIFEST};
 
 /// Ours to give and to take: the workload's `TMPDIR`, and the Python helper, to which Python adds its
 /// caches. Neither says anything about the run.
 pub(super) const OWN_FOLDERS: [&str; 2] = ["tmp", crate::helper::FOLDER];
 
 const RAW_REPORTS: [&str; 5] = [".nsys-rep", ".qdrep", ".qdstrm", ".ncu-rep", ".sqlite.partial"];
-
-/// The hash of a file that was hashed while it was written.
-#[derive(Debug, Clone)]
-pub struct KnownHash {
-    pub bytes: u64,
-    pub modified: SystemTime,
-    pub blake3: String,
-}
 
 /// By path relative to the run.
 pub type KnownHashes = HashMap<String, KnownHash>;

@@ -4,12 +4,15 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use process::is_full;
+use record::{MANIFEST, Manifest};
 use report::{printable_lines, write_json};
+use secrets::{Masking, MaskingWriter, Redactor};
 use serde::Serialize;
 
-use super::manifest::MANIFEST;
+use super::manifest::masked;
+use super::masked_json::Masked;
 use super::whole::{Durable, Readers, write_whole};
-use crate::secrets::{Masking, MaskingWriter, Redactor};
 
 /// Given up when the disk is full, so that what is known can still be written.
 const RESERVE: &str = ".reserve";
@@ -32,14 +35,6 @@ impl WriteError {
             _ => Self::Other { path: path.to_owned(), source },
         }
     }
-}
-
-/// No space, or none that this user may have.
-pub(crate) fn is_full(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
-    )
 }
 
 #[derive(Debug)]
@@ -86,15 +81,15 @@ impl Files {
     /// Secrets are masked in every string of the document, which is written as it is made.
     pub fn json<T: Serialize + ?Sized>(&self, relative: &str, document: &T) -> Result<(), WriteError> {
         self.unmasked(relative, |out| {
-            write_json(document, &self.redactor, out)?;
+            write_json(document, &Masked(&self.redactor), out)?;
             out.write_all(b"\n")
         })
     }
 
     /// The manifest masks its own free text: its names and states must stay readable.
-    pub fn manifest(&self, manifest: &super::manifest::Manifest) -> Result<(), WriteError> {
+    pub fn manifest(&self, manifest: &Manifest) -> Result<(), WriteError> {
         let path = self.path(MANIFEST);
-        let text = serde_json::to_string_pretty(&manifest.masked(&self.redactor));
+        let text = serde_json::to_string_pretty(&masked(manifest, &self.redactor));
         let text = text.map_err(|error| WriteError::Other { path, source: error.into() })?;
         self.replaced(MANIFEST, Durable::Yes, |out| out.write_all(format!("{text}\n").as_bytes()))
     }

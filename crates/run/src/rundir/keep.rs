@@ -5,9 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
-use super::artifacts::{Artifact, OWN_FOLDERS};
+use record::{Artifact, MANIFEST, Manifest, RunStatus};
+
+use super::artifacts::OWN_FOLDERS;
 use super::create::lock;
-use super::manifest::{MANIFEST, Manifest, RunStatus};
+use super::manifest::read_manifest;
 
 /// What became of an older run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +25,7 @@ pub fn remove_older(root: &Path, name: &str, keep: u32) -> Vec<Kept> {
     for entry in std::fs::read_dir(root).into_iter().flatten().flatten() {
         let path = entry.path();
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let Ok(manifest) = Manifest::read(&path) else { continue };
+        let Ok(manifest) = read_manifest(&path) else { continue };
         let same_folder = path.file_name().and_then(|name| name.to_str()) == Some(manifest.id.as_str());
         if is_folder && same_folder && manifest.name == name && manifest.status == RunStatus::Finished {
             runs.push((manifest.created.clone(), path, manifest));

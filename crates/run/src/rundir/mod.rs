@@ -5,17 +5,15 @@ mod create;
 mod files;
 mod keep;
 mod manifest;
+mod masked_json;
 mod whole;
 
-pub use artifacts::{Artifact, KnownHash, KnownHashes, list_artifacts};
+pub use artifacts::{KnownHashes, list_artifacts};
 pub(crate) use create::safe_name;
 pub use create::{Lock, create, lock};
-pub(crate) use files::is_full;
 pub use files::{Files, WriteError};
 pub use keep::{Kept, remove_older};
-pub(crate) use manifest::now;
-pub use manifest::{
-    Invocation, MANIFEST, Manifest, Pass, RunStatus, Step, StepName, StepStatus, VerdictRecord,
-    WorkloadRecord, newest,
-};
+pub(crate) use manifest::{new_manifest, now, pass_record};
+pub use manifest::{newest, read_manifest};
+pub use masked_json::Masked;
 pub use whole::{Durable, Readers, remove_unfinished, write_whole};

@@ -3,13 +3,15 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::counters::check_names;
+use process::{Route, SuperviseError};
+use record::{Invocation, Manifest, WorkloadRecord};
+use secrets::{Redactor, secret_spans};
+
+use super::counters::{check_names, read_plan};
 use super::flow::Run;
+use super::session::Setting;
 use crate::config::{Config, ConfigError, Resolved, masked_override};
-use crate::ncu::read_plan;
-use crate::process::{Route, SuperviseError};
-use crate::rundir::{Files, Invocation, KnownHashes, Manifest, WorkloadRecord, WriteError, create, lock};
-use crate::secrets::{Redactor, secret_spans};
+use crate::rundir::{Files, WriteError, create, lock, new_manifest};
 use crate::workload::{Workload, WorkloadError};
 
 #[derive(Debug, thiserror::Error)]
@@ -74,26 +76,8 @@ pub fn begin(start: Start) -> Result<Run, RunError> {
     let manifest = manifest(&start, &workload, &files, name);
     files.manifest(&manifest)?;
     files.masked("config.yaml", &start.resolved.to_yaml(&files.redactor))?;
-    Ok(Run {
-        files,
-        manifest,
-        resolved: start.resolved,
-        workload,
-        route: start.route,
-        provenance: None,
-        known_hashes: KnownHashes::new(),
-        tracer: start.tracer,
-        inventory: None,
-        blind: false,
-        second_rehearsal: None,
-        stage1: None,
-        timeline: None,
-        counters: None,
-        findings: None,
-        captured: None,
-        insight: Default::default(),
-        _lock: lock,
-    })
+    let setting = Setting { resolved: start.resolved, workload, route: start.route, tracer: start.tracer };
+    Ok(Run::new(setting, files, manifest, lock))
 }
 
 /// What can be wrong with the counters' part before anything is run.
@@ -117,7 +101,7 @@ fn manifest(start: &Start, workload: &Workload, files: &Files, name: String) -> 
         cwd: start.here.to_string_lossy().into_owned(),
     };
     let id = files.root().file_name().map(|id| id.to_string_lossy().into_owned()).unwrap_or_default();
-    Manifest::new(id, name, invocation, record)
+    new_manifest(id, name, invocation, record)
 }
 
 pub(super) fn stop_command(config: &Config) -> Vec<OsString> {

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::flow::Run;
+use record::{Manifest, RunStatus, StepName, StepStatus};
+
+use super::session::Session;
 use crate::events::{Event, Observer};
 use crate::exit::Exit;
-use crate::rundir::{Files, Manifest, RunStatus, StepName, StepStatus};
+use crate::rundir::{Files, remove_unfinished};
 
 /// What is written then, made before the step: the run itself is busy.
 #[derive(Debug)]
@@ -20,8 +22,8 @@ pub(super) struct Cut {
 const WHY: &str = "interrupted";
 
 impl Cut {
-    pub(super) fn of(run: &Run, step: StepName) -> Self {
-        let mut manifest = run.manifest.clone();
+    pub(super) fn during(step: StepName, session: &Session<'_>) -> Self {
+        let mut manifest = session.manifest.clone();
         manifest.status = RunStatus::Interrupted;
         manifest.exit_code = Some(Exit::Interrupted.code());
         for other in &mut manifest.steps {
@@ -29,15 +31,15 @@ impl Cut {
                 other.status = StepStatus::Interrupted;
             }
         }
-        manifest.step(step).note = Some(WHY.to_owned());
-        let files = Files::new(run.folder().to_owned(), run.files.redactor.clone());
+        manifest.step_mut(step).note = Some(WHY.to_owned());
+        let files = Files::new(session.folder().to_owned(), session.files.redactor.clone());
         Self { files, manifest, step, clock: Instant::now() }
     }
 
     /// What was finished is kept, and `resume` goes on with the rest.
     pub(super) fn close(mut self, observer: &mut dyn Observer) {
         let duration_ms = self.clock.elapsed().as_millis() as u64;
-        let step = self.manifest.step(self.step);
+        let step = self.manifest.step_mut(self.step);
         let status = step.status;
         step.duration_ms = Some(duration_ms);
         self.files.release_reserve();
@@ -59,5 +61,6 @@ impl Cut {
             workload_code: last.map(|pass| pass.ending.shell_code()),
             exit_code: Exit::Interrupted.code(),
         });
+        remove_unfinished();
     }
 }

@@ -3,8 +3,7 @@
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-use super::begin::RunError;
-use super::flow::{Context, Run, StepResult};
+use super::session::{Made, Session, Setting, StepResult};
 use crate::config::Text;
 use crate::provenance::{ChosenTools, Provenance, gather, inputs_yaml};
 
@@ -12,32 +11,32 @@ use crate::provenance::{ChosenTools, Provenance, gather, inputs_yaml};
 const PATIENCE: Duration = Duration::from_secs(20);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResult, RunError> {
-    let Some(provenance) = ask_everyone(run, context) else {
-        return Ok(StepResult::Interrupted("interrupted".to_owned()));
+pub(super) fn step(setting: &Setting, session: &mut Session<'_>) -> Made<Option<Provenance>> {
+    let workload = &setting.workload;
+    let Some(provenance) = ask_everyone(setting, session) else {
+        return Ok((StepResult::Interrupted("interrupted".to_owned()), None));
     };
-    run.files.json("env.json", &provenance)?;
-    let inputs = inputs_yaml(&run.workload.command_with_overrides(), &run.workload.cwd, &run.files.redactor);
-    run.files.masked("inputs.yaml", &inputs)?;
-    for name in run.workload.reserved_variables() {
+    session.files.json("env.json", &provenance)?;
+    let inputs = inputs_yaml(&workload.command_with_overrides(), &workload.cwd, &session.files.redactor);
+    session.files.masked("inputs.yaml", &inputs)?;
+    for name in workload.reserved_variables() {
         let text = format!("`{name}` is set: another profiler may be attached to the workload already");
-        run.warn(text, context);
+        session.warn(text);
     }
     if let Some(problem) = &provenance.problem {
-        run.warn(problem.clone(), context);
+        session.warn(problem.clone());
     }
     if let Some(problem) = &provenance.python_problem {
-        run.warn(format!("the workload's Python could not be asked for its versions: {problem}"), context);
+        session.warn(format!("the workload's Python could not be asked for its versions: {problem}"));
     }
-    run.provenance = Some(provenance);
-    Ok(StepResult::Done(None))
+    Ok((StepResult::Done(None), Some(provenance)))
 }
 
 /// Asks on a thread of its own, so that an interrupt need not wait for an answer,
 /// and a driver that never answers does not hold up the run.
-fn ask_everyone(run: &Run, context: &Context<'_>) -> Option<Provenance> {
-    let workload = run.workload.clone();
-    let config = &run.resolved.config;
+fn ask_everyone(setting: &Setting, session: &Session<'_>) -> Option<Provenance> {
+    let workload = setting.workload.clone();
+    let config = &setting.resolved.config;
     let named = |path: &Option<Text>| path.as_ref().map(|path| path.0.clone());
     let chosen = ChosenTools { nsys: named(&config.nsys.path), ncu: named(&config.ncu.path) };
     let (sender, answers) = channel();
@@ -50,7 +49,7 @@ fn ask_everyone(run: &Run, context: &Context<'_>) -> Option<Provenance> {
     loop {
         match answers.recv_timeout(LOOK_AGAIN) {
             Ok(provenance) => return Some(*provenance),
-            Err(_) if context.signals.interrupted() => return None,
+            Err(_) if session.signals.interrupted() => return None,
             Err(_) if clock.elapsed() > PATIENCE => return Some(Provenance::unanswered()),
             Err(_) => {}
         }

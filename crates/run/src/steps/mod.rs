@@ -1,20 +1,22 @@
-//! The eight steps of a run and the flow through them.
+//! The steps of a run and the flow through them.
 
-mod analyse;
+mod analyze;
 mod begin;
 mod counters;
 mod cut;
 mod doctor;
 mod flow;
+mod ladder;
 mod model;
 mod pass;
 mod plan;
 mod rehearse;
 mod report;
 mod resume;
+mod scene;
+mod session;
 mod stage1;
 mod timeline;
-mod verdicts;
 
 pub use begin::{RunError, Start, begin, redactor as config_redactor};
 pub use flow::{Outcome, Run};

@@ -5,20 +5,28 @@ use std::path::{Path, PathBuf};
 
 use analysis::{Decoder, Efficiency, Findings, Inference, Insight, ceilings, counted_efficiency, efficiency};
 use input::Input;
+use record::Manifest;
 use serde::Deserialize;
 
-use super::flow::Run;
+use super::session::Setting;
+use crate::provenance::Provenance;
+use crate::rundir::Files;
 
 /// What a workload leaves in its folder may be anything; a model's configuration is small.
 const LARGEST: u64 = 16 << 20;
 
 /// Of every stage, or why not.
 pub(super) fn efficiency_of(
-    run: &Run,
+    setting: &Setting,
+    provenance: Option<&Provenance>,
+    files: &Files,
+    manifest: &Manifest,
     findings: &Findings,
     insight: &Insight,
 ) -> Result<Vec<Efficiency>, String> {
-    let Some(inference) = configured(run).or_else(|| told_by_the_workload(run).map(Ok)).transpose()? else {
+    let Some(inference) =
+        configured(setting, manifest).or_else(|| left_by_the_workload(files).map(Ok)).transpose()?
+    else {
         let joined = insight.joined.as_ref();
         let counted = joined
             .map(|joined| counted_efficiency(&findings.stages, &findings.regions, joined, &insight.roofline));
@@ -31,7 +39,7 @@ pub(super) fn efficiency_of(
     let device = findings.devices.iter().find_map(|device| device.name.clone());
     let device = device.or_else(|| {
         let ordinal = findings.devices.first().map_or(0, |device| device.device as usize);
-        run.provenance.as_ref()?.gpus.visible.get(ordinal)?.name.clone()
+        provenance?.gpus.visible.get(ordinal)?.name.clone()
     });
     let ceilings = ceilings(&insight.roofline);
     let found = efficiency(&findings.stages, &findings.regions, &inference, device.as_deref(), &ceilings)?;
@@ -42,10 +50,10 @@ pub(super) fn efficiency_of(
 }
 
 /// What `model.*` says; None where no model is named.
-fn configured(run: &Run) -> Option<Result<Inference, String>> {
-    let model = &run.resolved.config.model;
+fn configured(setting: &Setting, manifest: &Manifest) -> Option<Result<Inference, String>> {
+    let model = &setting.resolved.config.model;
     let file = model.config.as_ref()?;
-    let path = Path::new(&run.manifest.invocation.cwd).join(&file.0);
+    let path = Path::new(&manifest.invocation.cwd).join(&file.0);
     let Some(prompt_tokens) = model.prompt_tokens.map(u64::from) else {
         return Some(Err("nothing says how long the prompts are (`model.prompt_tokens`)".to_owned()));
     };
@@ -80,8 +88,8 @@ fn one() -> u64 {
     1
 }
 
-fn told_by_the_workload(run: &Run) -> Option<Inference> {
-    let folder: PathBuf = run.files.path("workload/rehearsal");
+fn left_by_the_workload(files: &Files) -> Option<Inference> {
+    let folder: PathBuf = files.path("workload/rehearsal");
     let session = Input::open(&folder.join("session.json")).ok()?.whole(LARGEST).ok()?;
     let Session { options, head_tokens } = serde_json::from_slice(&session).ok()?;
     let decoder = decoder(&folder.join("config.json")).ok()?;

@@ -4,22 +4,22 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use process::{Finished, Output, Spec, Stop, StopBy, environment, is_used_up, supervise};
+use record::{PassKind, PassName};
+
 use super::begin::RunError;
-use super::flow::{Context, Run};
+use super::session::{Session, Setting};
 use crate::config::{Config, StopWith};
-use crate::process::{Finished, Output, Spec, Stop, StopBy, is_used_up, supervise};
 use crate::quote::{shell_line, shell_word};
-use crate::rundir::Pass;
-use crate::workload::environment;
+use crate::rundir::pass_record;
+use crate::workload::Workload;
 
 /// The command of a pass, for people.
 pub(super) const COMMAND_FILE: &str = "cmd.txt";
 
 pub(super) struct Order {
-    /// Also the folder of its command.
-    pub(super) name: &'static str,
-    /// What the manifest calls it.
-    pub(super) pass: String,
+    /// Its kind is also the folder of its command.
+    pub(super) pass: PassName,
     /// `cmd.txt`, or `cmd-2.txt` for a second try.
     pub(super) command_file: String,
     pub(super) argv: Vec<OsString>,
@@ -39,15 +39,14 @@ pub(super) struct Order {
 impl Order {
     /// The workload by itself: one command, ended by nobody but itself.
     pub(super) fn alone(
-        pass: &'static str,
+        pass: PassKind,
         argv: Vec<OsString>,
         variables: Vec<(String, Option<String>)>,
         logs: PathBuf,
         link: Option<PathBuf>,
     ) -> Self {
         Self {
-            name: pass,
-            pass: pass.to_owned(),
+            pass: pass.into(),
             command_file: COMMAND_FILE.to_owned(),
             argv,
             variables,
@@ -62,33 +61,34 @@ impl Order {
 
 /// Runs it to its end, under the limits of the configuration.
 pub(super) fn carry_out(
-    run: &mut Run,
+    setting: &Setting,
+    workload: &Workload,
     order: Order,
-    context: &mut Context<'_>,
+    session: &mut Session<'_>,
 ) -> Result<Finished, RunError> {
-    let Order { name, pass, command_file, argv, variables, logs, linger, remove, stop, grace } = order;
-    if is_used_up() && !run.manifest.warnings.iter().any(|text| text == USED_UP) {
-        run.warn(USED_UP.to_owned(), context);
+    let Order { pass, command_file, argv, variables, logs, linger, remove, stop, grace } = order;
+    if is_used_up() && !session.manifest.warnings.iter().any(|text| text == USED_UP) {
+        session.warn(USED_UP.to_owned());
     }
-    let written = run.files.redactor.argv(&argv);
+    let written = session.files.redactor.argv(&argv);
     let shown: Vec<(String, Option<String>)> = variables
         .iter()
         .map(|(name, value)| {
-            (name.clone(), value.as_ref().map(|value| run.files.redactor.named(name, value)))
+            (name.clone(), value.as_ref().map(|value| session.files.redactor.named(name, value)))
         })
         .collect();
-    run.files
-        .text(&format!("{name}/{command_file}"), &command_line(&written.0, &shown, &run.workload.cwd))?;
-    let config = &run.resolved.config;
+    let command = command_line(&written.0, &shown, &workload.cwd);
+    session.files.text(&format!("{}/{command_file}", pass.kind.as_str()), &command)?;
+    let config = &setting.resolved.config;
     let spec = Spec {
         argv,
         env: environment(&variables),
-        cwd: run.workload.cwd.clone(),
+        cwd: workload.cwd.clone(),
         output: Output::Teed {
             stdout_log: logs.join("stdout.log"),
             stderr_log: logs.join("stderr.log"),
-            route: run.route,
-            redactor: Box::new(run.files.redactor.clone()),
+            route: setting.route,
+            redactor: Box::new(session.files.redactor.clone()),
         },
         timeout: config.workload.timeout.map(|timeout| timeout.0),
         stop: stop_of(config).or(stop),
@@ -96,9 +96,9 @@ pub(super) fn carry_out(
         linger,
         remove,
     };
-    let finished = supervise(&spec, Some(context.signals))?;
-    run.manifest.passes.retain(|other| other.name != pass);
-    run.manifest.passes.push(Pass::of(&pass, written, shown, &finished));
+    let finished = supervise(&spec, Some(session.signals))?;
+    session.manifest.passes.retain(|other| other.name != pass);
+    session.manifest.passes.push(pass_record(pass, written, shown, &finished));
     Ok(finished)
 }
 

@@ -3,16 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use nsight::nsys::{RangeEnd, expected_report_bytes};
-use nsight::{Proof, Remedy, ToolProof};
+use nsight::nsys::{Nsys, RangeEnd, expected_report_bytes};
+use nsight::{Correction, Proof, ToolProof};
+use record::{PassKind, Tool};
 
 use super::begin::{RunError, Start, check_counters, redactor};
-use super::flow::{Run, StepResult};
+use super::scene::Scene;
+use super::session::{Made, Session, StepResult};
 use super::stage1::NO_TORCH;
 use super::{counters, timeline};
 use crate::config::{CaptureRange, Config, Enable, Resolved, TimelineSource};
 use crate::gates::{instances, nothing_is_meant, proof_screen, proofs_json, prove_gate, range_end};
-use crate::nsys::Nsys;
 use crate::provenance::Python;
 use crate::quote::{shell_line, shell_word};
 use crate::rehearsal::{Inventory, read_rehearsal};
@@ -20,30 +21,34 @@ use crate::rundir::newest;
 use crate::workload::Workload;
 
 /// The gates of the configuration, proven against the rehearsal.
-pub(super) fn step(run: &Run) -> Result<StepResult, RunError> {
-    let gates = gates(&run.resolved);
-    let size = expected_size(run);
-    let Some(pass) = run.manifest.workload_pass().filter(|_| !gates.is_empty()) else {
+pub(super) fn step(scene: Scene<'_>, session: &Session<'_>) -> Made<()> {
+    Ok((planned(scene, session)?, ()))
+}
+
+fn planned(scene: Scene<'_>, session: &Session<'_>) -> Result<StepResult, RunError> {
+    let resolved = &scene.setting.resolved;
+    let gates = gates(resolved);
+    let size = expected_size(scene);
+    if gates.is_empty() || session.manifest.workload_pass().is_none() {
         return Ok(StepResult::Done(size));
-    };
-    let Some(inventory) = &run.inventory else {
+    }
+    let Some(inventory) = scene.inventory else {
         let why = "the gates are not proven: the rehearsal saw nothing of the program's ranges".to_owned();
         return Ok(StepResult::Done(Some(why)));
     };
-    let exit_code = pass.ending.shell_code();
-    let prove = |gate: &Gate| prove_gate(&gate.wish, inventory, exit_code, run.planned_range_end());
-    let proofs: Vec<Proof> = gates.iter().map(prove).collect();
-    run.files.json("plan.json", &proofs_json(&proofs))?;
-    let config = &run.resolved.config;
+    let (exit_code, range_end) = (session.own_exit_code(), scene.setting.planned_range_end());
+    let proofs: Vec<Proof> =
+        gates.iter().map(|gate| prove_gate(&gate.wish, inventory, exit_code, range_end)).collect();
+    session.files.json("plan.json", &proofs_json(&proofs))?;
     let (mut done, mut failed, mut asked_for) = (Vec::new(), Vec::new(), false);
     for (gate, proof) in gates.iter().zip(&proofs) {
-        if nothing_is_meant(gate.of(proof)) && !inventory.is_complete() {
+        if nothing_is_meant(gate.proof(proof)) && !inventory.is_complete() {
             done.push(format!("`{}` is not proven: the rehearsal has not seen all of the program", gate.key));
-        } else if nothing_is_meant(gate.of(proof)) {
+        } else if nothing_is_meant(gate.proof(proof)) {
             failed.push(format!("`{}` can match nothing\n{}", gate.key, proof_screen(proof, inventory)));
-            asked_for |= run.resolved.set_by_user(gate.key);
+            asked_for |= resolved.set_by_user(gate.key);
         } else {
-            done.push(gate.told(proof, config.nsys.strict));
+            done.push(gate.summary(proof, resolved.config.nsys.strict));
             // The rest of a list is captured all the same, and the verdict says what was not.
             let parts = nsight::wanted(&gate.wish, &inventory.regions);
             let absent = parts.iter().filter(|part| part.regions.is_empty());
@@ -58,50 +63,47 @@ pub(super) fn step(run: &Run) -> Result<StepResult, RunError> {
 }
 
 /// How large the report of nsys will be, as far as the rehearsal can tell.
-fn expected_size(run: &Run) -> Option<String> {
-    run.provenance.as_ref()?.nsys.as_ref()?;
-    let ranges = run.inventory.as_ref()?.trace.ranges.len() as u64;
-    let bytes = expected_report_bytes(ranges) as f64;
-    let wanted = run.resolved.config.nsys.enable != Enable::False;
-    wanted.then(|| format!("nsys: a report of about {:.1} MB, what CUDA does not counted", bytes / 1e6))
+fn expected_size(scene: Scene<'_>) -> Option<String> {
+    scene.provenance?.nsys.as_ref()?;
+    let bytes = expected_report_bytes(scene.inventory?.trace.ranges.len() as u64) as f64;
+    let wanted = scene.setting.resolved.config.nsys.enable != Enable::False;
+    wanted.then(|| format!("nsys: expected report size: about {:.1} MB plus CUDA activity", bytes / 1e6))
 }
 
 /// A gate of the configuration.
 struct Gate {
+    tool: Tool,
     key: &'static str,
     wish: String,
 }
 
 impl Gate {
     /// What the tool it is for makes of it.
-    fn of<'p>(&self, proof: &'p Proof) -> &'p ToolProof {
-        if self.key == NSYS_GATE { &proof.nsys } else { &proof.ncu }
+    fn proof<'p>(&self, proof: &'p Proof) -> &'p ToolProof {
+        if self.tool == Tool::Nsys { &proof.nsys } else { &proof.ncu }
     }
 
     /// Half a line: what the tool it is for will be given.
-    fn told(&self, proof: &Proof, strict: bool) -> String {
-        let tool = if self.key == NSYS_GATE { "nsys" } else { "ncu" };
-        let proof = self.of(proof);
-        match &proof.remedy {
-            Remedy::Arguments { .. } | Remedy::Ungated { .. } if strict && self.key == NSYS_GATE => {
-                let why = proof.cause.as_ref().map(|cause| format!(": {cause}")).unwrap_or_default();
+    fn summary(&self, proof: &Proof, strict: bool) -> String {
+        let tool = self.tool;
+        let proof = self.proof(proof);
+        match &proof.correction {
+            Correction::Arguments { .. } | Correction::Ungated { .. } if strict && tool == Tool::Nsys => {
+                let why = proof.problem.as_ref().map(|problem| format!(": {problem}")).unwrap_or_default();
                 let count = instances(proof.instances);
                 format!("{tool}: {} as typed (`nsys.strict`) matches {count}{why}", shell_word(&self.wish))
             }
-            Remedy::AsTyped => {
+            Correction::AsTyped => {
                 format!("{tool}: {} matches {}", shell_word(&self.wish), instances(proof.instances))
             }
-            Remedy::Arguments { arguments, instances: count, .. } => {
+            Correction::Arguments { arguments, instances: count, .. } => {
                 format!("{tool}: {} matches {}", shell_line(arguments), instances(*count))
             }
-            Remedy::Ungated { why } => format!("{tool}: {}: {why}", self.wish),
-            Remedy::None => format!("{tool}: {} matches nothing", shell_word(&self.wish)),
+            Correction::Ungated { why } => format!("{tool}: {}: {why}", self.wish),
+            Correction::None => format!("{tool}: {} matches nothing", shell_word(&self.wish)),
         }
     }
 }
-
-const NSYS_GATE: &str = "nsys.nvtx_capture";
-const NCU_GATE: &str = "ncu.nvtx_include";
 
 fn gates(resolved: &Resolved) -> Vec<Gate> {
     let config = &resolved.config;
@@ -110,8 +112,9 @@ fn gates(resolved: &Resolved) -> Vec<Gate> {
         && config.nsys.capture_range != CaptureRange::CudaProfilerApi;
     let nsys = config.nsys.nvtx_capture.iter().filter(|_| gated);
     let ncu = config.ncu.wishes().iter().filter(|_| config.ncu.enable != Enable::False);
-    let nsys = nsys.map(|gate| Gate { key: NSYS_GATE, wish: gate.0.clone() });
-    nsys.chain(ncu.map(|wish| Gate { key: NCU_GATE, wish: wish.clone() })).collect()
+    let nsys = nsys.map(|gate| Gate { tool: Tool::Nsys, key: "nsys.nvtx_capture", wish: gate.0.clone() });
+    nsys.chain(ncu.map(|wish| Gate { tool: Tool::Ncu, key: "ncu.nvtx_include", wish: wish.clone() }))
+        .collect()
 }
 
 /// What `--dry-run` prints. Checks all that `begin` checks, and writes nothing.
@@ -131,7 +134,7 @@ pub fn plan_text(start: &Start) -> Result<String, RunError> {
         shell_line(&argv),
         workload.cwd.display(),
     );
-    for (name, value) in workload.variables("rehearsal", folder, Path::new("RUN/tmp")) {
+    for (name, value) in workload.variables(PassKind::Rehearsal.as_str(), folder, Path::new("RUN/tmp")) {
         match value {
             Some(value) => text.push_str(&format!("  set      {name}={}\n", redactor.named(&name, &value))),
             None => text.push_str(&format!("  unset    {name}\n")),
@@ -190,8 +193,9 @@ fn latest_rehearsal(root: &Path, argv: &[String], cwd: &Path) -> Option<Latest> 
         }
         let pass = manifest.workload_pass()?;
         let (exit_code, wall_ms) = (pass.ending.shell_code(), pass.wall_ms);
-        let inventory =
-            read_rehearsal(&run.join("rehearsal")).ok().filter(|inventory| !inventory.is_empty())?;
+        let inventory = read_rehearsal(&run.join(PassKind::Rehearsal.as_str()))
+            .ok()
+            .filter(|inventory| !inventory.is_empty())?;
         Some(Latest { run, inventory, exit_code, wall_ms })
     })
 }
@@ -225,7 +229,7 @@ pub(super) const WILL_BE_MISSING: &str = "it is asked for, and the exit code wil
 
 fn stage1(config: &Config, workload: &Workload) -> String {
     let lacks = match workload.python() {
-        None => Some("the workload is no Python program"),
+        None => Some("the workload is not a Python program"),
         Some(_) if config.stage1.enable == Enable::False => None,
         // One that does not answer may still have it.
         Some(_) => Python::of_workload(workload)

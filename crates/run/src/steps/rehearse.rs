@@ -3,138 +3,169 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use process::Finished;
+use record::{PassKind, Reason};
+use secrets::mark_traces;
+use tracefile::Note;
+
 use super::begin::RunError;
-use super::flow::{Context, Run, StepResult};
 use super::pass::{Order, carry_out};
+use super::scene::not_started;
+use super::session::{Made, Session, Setting, StepResult};
 use super::stage1::purpose_of_rehearsal;
 use crate::config::Enable;
-use crate::process::{Finished, Reason, SuperviseError};
 use crate::provenance::Gpus;
 use crate::rehearsal::{Inventory, InventoryDocument, locate_cupti, read_and_trim, tracer_variables};
 use crate::rundir::WriteError;
-use crate::secrets::mark_traces;
 use crate::tracer_place::{PlacedTracer, place_tracer};
 use crate::unseen::Watch;
-use crate::workload::tmpdir;
-use tracefile::Note;
+use crate::workload::{Workload, tmpdir};
 
-const PASS: &str = "rehearsal";
-const SECOND_PASS: &str = "rehearsal-2";
-const CHANGED_PASS: &str = "rehearsal-ncu";
 /// How long processes may outlive the workload before they are ended.
 const LINGER: Duration = Duration::from_millis(500);
 
-pub(super) fn step(run: &mut Run, context: &mut Context<'_>) -> Result<StepResult, RunError> {
-    if run.resolved.config.rehearsal.enable == Enable::False {
+/// What the undisturbed pass showed.
+#[derive(Debug, Default)]
+pub(super) struct Rehearsal {
+    pub(super) inventory: Option<Inventory>,
+    /// Our tracer could not be put into the workload.
+    pub(super) blind: bool,
+}
+
+/// `gpus` is what doctor found.
+pub(super) fn step(setting: &Setting, gpus: Option<&Gpus>, session: &mut Session<'_>) -> Made<Rehearsal> {
+    if setting.resolved.config.rehearsal.enable == Enable::False {
         let why = "`rehearsal.enable=false`".to_owned();
-        return Ok(StepResult::Skipped { why, asked_for: false });
+        return Ok((StepResult::Skipped { why, asked_for: false }, Rehearsal::default()));
     }
-    let (finished, unseen) = match rehearse(run, PASS, context) {
-        Ok(finished) => finished,
-        Err(RunError::Supervise(error)) if !matches!(error, SuperviseError::Log { .. }) => {
-            return Ok(StepResult::Failed { why: error.to_string(), asked_for: false });
-        }
-        Err(error) => return Err(error),
-    };
-    note_oddities(run, &finished, context);
+    let pass = PassKind::Rehearsal;
+    let Rehearsed { finished, unseen, blind } =
+        match rehearse(setting, &setting.workload, gpus, pass, session) {
+            Ok(rehearsed) => rehearsed,
+            Err(error) => {
+                let why = not_started(error)?.to_string();
+                return Ok((StepResult::Failed { why, asked_for: false }, Rehearsal::default()));
+            }
+        };
+    note_oddities(&finished, session);
     for (log, outcome) in [("stdout.log", &finished.stdout), ("stderr.log", &finished.stderr)] {
         if let Some(hash) = &outcome.hash {
-            run.known_hashes.insert(format!("workload/{PASS}/{log}"), hash.clone());
+            session.known_hashes.insert(format!("workload/{}/{log}", pass.as_str()), hash.clone());
         }
     }
-    let seen = read_traces(run, PASS, unseen, context)?;
+    let seen = read_traces(pass, unseen, session)?;
+    let result = judge(setting, &finished, seen.as_ref());
     // What a blind observer did not see may well have been there.
-    run.blind |= seen.as_ref().is_some_and(|seen| seen.is_empty() && !seen.is_complete());
-    if run.blind {
-        let result = judge(run, &finished, seen.as_ref());
-        return Ok(result);
-    }
-    run.inventory = seen;
-    Ok(judge(run, &finished, run.inventory.as_ref()))
+    let blind = blind || seen.as_ref().is_some_and(|seen| seen.is_empty() && !seen.is_complete());
+    Ok((result, Rehearsal { inventory: seen.filter(|_| !blind), blind }))
 }
 
 /// A second look at a workload that counts differently under a tool. None when it did not
 /// end as it should.
-pub(super) fn once_more(run: &mut Run, context: &mut Context<'_>) -> Result<Option<Inventory>, RunError> {
-    again(run, SECOND_PASS, context)
+pub(super) fn once_more(
+    setting: &Setting,
+    gpus: Option<&Gpus>,
+    session: &mut Session<'_>,
+) -> Result<Option<Inventory>, RunError> {
+    again(setting, &setting.workload, gpus, PassKind::SecondRehearsal, session)
 }
 
 /// A look at the workload as ncu is to run it, where that differs.
-pub(super) fn as_changed(run: &mut Run, context: &mut Context<'_>) -> Result<Option<Inventory>, RunError> {
-    again(run, CHANGED_PASS, context)
+pub(super) fn as_changed(
+    setting: &Setting,
+    changed: &Workload,
+    gpus: Option<&Gpus>,
+    session: &mut Session<'_>,
+) -> Result<Option<Inventory>, RunError> {
+    again(setting, changed, gpus, PassKind::ChangedRehearsal, session)
 }
 
 fn again(
-    run: &mut Run,
-    pass: &'static str,
-    context: &mut Context<'_>,
+    setting: &Setting,
+    workload: &Workload,
+    gpus: Option<&Gpus>,
+    pass: PassKind,
+    session: &mut Session<'_>,
 ) -> Result<Option<Inventory>, RunError> {
-    match rehearse(run, pass, context) {
-        Ok((finished, unseen)) if finished.ended_by_us.is_none() && finished.ending.success() => {
-            let seen = read_traces(run, pass, unseen, context)?;
+    match rehearse(setting, workload, gpus, pass, session) {
+        Ok(Rehearsed { finished, unseen, .. })
+            if finished.ended_by_us.is_none() && finished.ending.success() =>
+        {
+            let seen = read_traces(pass, unseen, session)?;
             Ok(seen.filter(|inventory| !inventory.is_empty()))
         }
         Ok(_) => Ok(None),
-        Err(RunError::Supervise(error)) if !matches!(error, SuperviseError::Log { .. }) => {
-            run.warn(format!("{pass}: {error}"), context);
+        Err(error) => {
+            let error = not_started(error)?;
+            session.warn(format!("{}: {error}", pass.as_str()));
             Ok(None)
         }
-        Err(error) => Err(error),
     }
 }
 
-/// Runs the workload with the tracer in it; also which processes it could not record.
+/// How the workload ended with the tracer in it, and what the tracer could not see.
+struct Rehearsed {
+    finished: Finished,
+    unseen: Vec<Note>,
+    /// The tracer could not be put into it.
+    blind: bool,
+}
+
 fn rehearse(
-    run: &mut Run,
-    pass: &'static str,
-    context: &mut Context<'_>,
-) -> Result<(Finished, Vec<Note>), RunError> {
-    let relative = format!("workload/{pass}");
-    set_aside(&run.files.path(&relative))?;
-    set_aside(&run.files.path(pass))?;
-    let folder = run.files.folder(&relative)?;
-    let traces = run.files.folder(pass)?;
-    let (tmpdir, link) = tmpdir(run.files.root())?;
-    let mut variables = run.workload.variables_with_helper(pass, &folder, &tmpdir, purpose_of_rehearsal(run));
-    let tracer = put_tracer_in_place(run, &traces, &mut variables, context);
-    let argv = run.workload.argv(&folder);
+    setting: &Setting,
+    workload: &Workload,
+    gpus: Option<&Gpus>,
+    pass: PassKind,
+    session: &mut Session<'_>,
+) -> Result<Rehearsed, RunError> {
+    let relative = format!("workload/{}", pass.as_str());
+    set_aside(&session.files.path(&relative))?;
+    set_aside(&session.files.path(pass.as_str()))?;
+    let folder = session.files.folder(&relative)?;
+    let traces = session.files.folder(pass.as_str())?;
+    let (tmpdir, link) = tmpdir(session.folder())?;
+    let purpose = purpose_of_rehearsal(&setting.resolved.config);
+    let mut variables = workload.variables_with_helper(pass.as_str(), &folder, &tmpdir, purpose);
+    let tracer = put_tracer_in_place(setting, workload, gpus, &traces, &mut variables, session);
+    let argv = workload.argv(&folder);
     let mut order = Order { linger: LINGER, ..Order::alone(pass, argv, variables, folder, link) };
     order.remove.extend(tracer.iter().flat_map(|(placed, _)| placed.paths()));
-    let finished = carry_out(run, order, context)?;
+    let blind = tracer.is_none();
+    let finished = carry_out(setting, workload, order, session)?;
     let unseen = tracer.and_then(|(_, watch)| watch).map(Watch::end).unwrap_or_default();
-    Ok((finished, unseen))
+    Ok(Rehearsed { finished, unseen, blind })
 }
 
 /// Brings the tracer into the pass, unless another tool listens there already.
 fn put_tracer_in_place(
-    run: &mut Run,
+    setting: &Setting,
+    workload: &Workload,
+    gpus: Option<&Gpus>,
     traces: &Path,
     variables: &mut Vec<(String, Option<String>)>,
-    context: &mut Context<'_>,
+    session: &mut Session<'_>,
 ) -> Option<(PlacedTracer, Option<Watch>)> {
-    if run.workload.reserved_variables().iter().any(|name| name == "NVTX_INJECTION64_PATH") {
+    if workload.reserved_variables().iter().any(|name| name == "NVTX_INJECTION64_PATH") {
         let text = "another tool listens to NVTX in the workload: the rehearsal sees no ranges";
-        run.warn(text.to_owned(), context);
-        run.blind = true;
+        session.warn(text.to_owned());
         return None;
     }
-    let placed = match place_tracer(&run.files.path("tmp"), run.tracer) {
+    let placed = match place_tracer(&session.files.path("tmp"), setting.tracer) {
         Ok(placed) => placed,
         Err(error) => {
-            run.warn(format!("the rehearsal sees no ranges: {error}"), context);
-            run.blind = true;
+            session.warn(format!("the rehearsal sees no ranges: {error}"));
             return None;
         }
     };
     // First, so that what the user sets wins.
-    let cupti = gpu_half(run, context);
+    let cupti = gpu_half(setting, workload, gpus, session);
     let watch = Watch::begin(&placed.library);
     let notes = watch.as_ref().map(|watch| watch.socket.as_str());
     let mut ours = tracer_variables(&placed.library, traces, cupti.as_deref(), notes);
-    if run.resolved.config.rehearsal.graph_nodes {
+    if setting.resolved.config.rehearsal.graph_nodes {
         ours.push(("RANGEFINDER_GRAPH_NODES".to_owned(), Some("1".to_owned())));
     }
-    if run.resolved.config.rehearsal.all_calls {
+    if setting.resolved.config.rehearsal.all_calls {
         ours.push(("RANGEFINDER_ALL_CALLS".to_owned(), Some("1".to_owned())));
     }
     variables.splice(0..0, ours);
@@ -142,55 +173,58 @@ fn put_tracer_in_place(
 }
 
 /// The libcupti for the tracer's GPU half, unless it is switched off or there is no GPU.
-fn gpu_half(run: &mut Run, context: &mut Context<'_>) -> Option<PathBuf> {
-    let wish = run.resolved.config.rehearsal.gpu;
+fn gpu_half(
+    setting: &Setting,
+    workload: &Workload,
+    gpus: Option<&Gpus>,
+    session: &mut Session<'_>,
+) -> Option<PathBuf> {
+    let wish = setting.resolved.config.rehearsal.gpu;
     if wish == Enable::False {
         return None;
     }
-    if run.workload.reserved_variables().iter().any(|name| name == "CUDA_INJECTION64_PATH") {
+    if workload.reserved_variables().iter().any(|name| name == "CUDA_INJECTION64_PATH") {
         let text =
             "another tool is injected into CUDA in the workload: the rehearsal sees nothing of the GPU";
-        run.warn(text.to_owned(), context);
+        session.warn(text.to_owned());
         return None;
     }
     // Where only the ranges are asked for nobody has looked yet.
-    let looked = run.provenance.as_ref().map(|provenance| provenance.gpus.clone());
-    let gpus = looked.unwrap_or_else(|| Gpus::look(Some(&run.workload)));
+    let gpus = gpus.cloned().unwrap_or_else(|| Gpus::look(Some(workload)));
     let cuda = gpus.cuda.clone().filter(|_| !gpus.devices.is_empty());
-    let found = locate_cupti(run.workload.python_path(), cuda.as_deref());
+    let found = locate_cupti(workload.python_path(), cuda.as_deref());
     // A program that shows itself what was hidden is seen all the same.
     if let Some((hidden, remedy)) = gpus.hidden() {
-        run.warn(format!("{hidden}: {remedy}"), context);
+        session.warn(format!("{hidden}: {remedy}"));
     } else if found.is_none() && (cuda.is_some() || wish == Enable::True) {
         let text =
             "no libcupti was found: the rehearsal sees nothing of the GPU (name one with RANGEFINDER_CUPTI)";
-        run.warn(text.to_owned(), context);
+        session.warn(text.to_owned());
     }
     found
 }
 
 /// The traces, and `ranges.json` beside them.
 fn read_traces(
-    run: &mut Run,
-    pass: &str,
+    pass: PassKind,
     unseen: Vec<Note>,
-    context: &mut Context<'_>,
+    session: &mut Session<'_>,
 ) -> Result<Option<Inventory>, RunError> {
-    match read_and_trim(&run.files.path(pass)) {
+    match read_and_trim(&session.files.path(pass.as_str())) {
         Ok(mut inventory) => {
             inventory.add_unseen(unseen);
             for told in inventory.trace.told().iter().filter(|told| told.diagnostic.lost) {
-                run.warn(told.to_string(), context);
+                session.warn(told.to_string());
             }
-            run.files.redactor.learn_from(inventory.names());
-            let shown = inventory.shown(&run.files.redactor);
-            run.files.json(&format!("{pass}/ranges.json"), &InventoryDocument(&shown))?;
-            mark_rehearsal(run, pass, context);
+            session.files.redactor.learn_from(inventory.names());
+            let shown = inventory.shown(&session.files.redactor);
+            session.files.json(&format!("{}/ranges.json", pass.as_str()), &InventoryDocument(&shown))?;
+            mark_rehearsal(pass, session);
             Ok(Some(inventory))
         }
         Err(error) => {
-            mark_rehearsal(run, pass, context);
-            run.warn(format!("the rehearsal's trace cannot be read: {error}"), context);
+            mark_rehearsal(pass, session);
+            session.warn(format!("the rehearsal's trace cannot be read: {error}"));
             Ok(None)
         }
     }
@@ -198,9 +232,9 @@ fn read_traces(
 
 /// The tracer's files hold names as the workload gave them: not any more, now that they are
 /// read and their processes have ended.
-fn mark_rehearsal(run: &mut Run, pass: &str, context: &mut Context<'_>) {
-    if let Err(error) = mark_traces(&run.files.path(pass), &run.files.redactor) {
-        run.warn(format!("secrets may be left in `{pass}`: {error}"), context);
+fn mark_rehearsal(pass: PassKind, session: &mut Session<'_>) {
+    if let Err(error) = mark_traces(&session.files.path(pass.as_str()), &session.files.redactor) {
+        session.warn(format!("secrets may be left in `{}`: {error}", pass.as_str()));
     }
 }
 
@@ -220,7 +254,7 @@ pub(super) fn set_aside(folder: &Path) -> Result<(), RunError> {
     Ok(())
 }
 
-fn note_oddities(run: &mut Run, finished: &Finished, context: &mut Context<'_>) {
+fn note_oddities(finished: &Finished, session: &mut Session<'_>) {
     if !finished.leftovers.is_empty() {
         let names: Vec<String> = finished
             .leftovers
@@ -233,18 +267,18 @@ fn note_oddities(run: &mut Run, finished: &Finished, context: &mut Context<'_>) 
         } else {
             format!("could not all be ended: {survivors} survive")
         };
-        run.warn(format!("processes that the workload left behind {fate}: {}", names.join(", ")), context);
+        session.warn(format!("processes that the workload left behind {fate}: {}", names.join(", ")));
     }
     if let Some(problem) = &finished.stop_problem {
-        run.warn(problem.clone(), context);
+        session.warn(problem.clone());
     }
     for error in [&finished.stdout.log_error, &finished.stderr.log_error].into_iter().flatten() {
-        run.warn(error.clone(), context);
+        session.warn(error.clone());
     }
 }
 
 /// What the pass came to; a workload that failed outweighs a log that is cut.
-fn judge(run: &Run, finished: &Finished, seen: Option<&Inventory>) -> StepResult {
+fn judge(setting: &Setting, finished: &Finished, seen: Option<&Inventory>) -> StepResult {
     let failed = |why: String| StepResult::Failed { why, asked_for: false };
     let killed = if finished.killed { ", and had to be killed" } else { "" };
     let log_errors: Vec<&str> = [&finished.stdout.log_error, &finished.stderr.log_error]
@@ -260,7 +294,7 @@ fn judge(run: &Run, finished: &Finished, seen: Option<&Inventory>) -> StepResult
             StepResult::Interrupted(format!("interrupted; the workload ended with {}", finished.ending))
         }
         Some(Reason::Timeout) => {
-            let limit = run.resolved.shown("workload.timeout");
+            let limit = setting.resolved.shown("workload.timeout");
             failed(format!("the workload ran past `workload.timeout={limit}`{killed}"))
         }
         None if !finished.ending.success() => failed(format!("the workload failed with {}", finished.ending)),

@@ -7,12 +7,16 @@ use report::{CsvTable, Page, StepLine, VerdictLine, cell, sentence};
 use serde::Serialize;
 use serde_json::json;
 
-use super::begin::RunError;
-use super::flow::{Run, StepResult};
-use crate::config::Format;
+use record::{Manifest, Pass, StepName, StepStatus, VerdictRecord};
+use trace::Trace;
+
+use super::counters::Counted;
+use super::session::{Made, StepResult};
+use crate::config::{Format, Resolved};
+use crate::provenance::Provenance;
 use crate::quote::shell_line;
 use crate::rehearsal::{Inventory, InventoryDocument};
-use crate::rundir::{Pass, StepName, StepStatus, VerdictRecord, WriteError};
+use crate::rundir::{Files, WriteError};
 
 /// One screen.
 pub const SUMMARY: &str = "summary.txt";
@@ -34,8 +38,24 @@ const TOP: usize = 20;
 /// Regions of the rehearsal, for whoever reads all of it.
 const MOST_REGIONS: usize = 500;
 
+/// All that there is to report.
+#[derive(Clone, Copy)]
+pub(super) struct Material<'r> {
+    pub(super) files: &'r Files,
+    pub(super) manifest: &'r Manifest,
+    pub(super) resolved: &'r Resolved,
+    pub(super) provenance: Option<&'r Provenance>,
+    /// What the rehearsal saw.
+    pub(super) inventory: Option<&'r Inventory>,
+    /// What the findings are about.
+    pub(super) trace: Option<&'r Trace>,
+    pub(super) findings: Option<&'r Findings>,
+    pub(super) counters: Option<&'r Counted>,
+    pub(super) insight: &'r Insight,
+}
+
 /// The one that cannot be written does not take the others with it.
-pub(super) fn step(run: &mut Run) -> Result<StepResult, RunError> {
+pub(super) fn step(run: &Material<'_>) -> Made<()> {
     let mut failed = Vec::new();
     for format in run.resolved.config.report.formats.clone() {
         if let Err(error) = write(run, format) {
@@ -51,13 +71,14 @@ pub(super) fn step(run: &mut Run) -> Result<StepResult, RunError> {
     if let Err(error) = run.files.text(SUMMARY, &with_page(run, |page| report::summary(page, &there))) {
         failed.push(error.to_string());
     }
-    Ok(match failed.is_empty() {
+    let result = match failed.is_empty() {
         true => StepResult::Done(None),
         false => StepResult::Failed { why: failed.join("; "), asked_for: false },
-    })
+    };
+    Ok((result, ()))
 }
 
-fn write(run: &Run, format: Format) -> Result<(), WriteError> {
+fn write(run: &Material<'_>, format: Format) -> Result<(), WriteError> {
     match format {
         Format::Md => {
             run.files.text("report.md", &markdown(run))?;
@@ -80,24 +101,24 @@ fn write(run: &Run, format: Format) -> Result<(), WriteError> {
 }
 
 /// `trace.perfetto`, written as it is made.
-fn perfetto(run: &Run) -> Result<(), WriteError> {
-    let Some(trace) = run.analysed().filter(|_| run.findings.is_some()) else { return Ok(()) };
+fn perfetto(run: &Material<'_>) -> Result<(), WriteError> {
+    let Some(trace) = run.trace else { return Ok(()) };
     run.files.unmasked("trace.perfetto", |out| report::write_perfetto(trace, out).map(drop))
 }
 
 /// All that the run has to say, for one form of telling it.
-fn with_page<T>(run: &Run, told: impl FnOnce(&Page<'_>) -> T) -> T {
-    let manifest = &run.manifest;
+fn with_page<T>(run: &Material<'_>, told: impl FnOnce(&Page<'_>) -> T) -> T {
+    let manifest = run.manifest;
     let verdicts: Vec<VerdictLine> = manifest
         .verdicts
         .iter()
         .map(|record| {
             let verdict = &record.verdict;
             VerdictLine {
-                tool: record.tool.clone(),
-                rung: record.rung.clone(),
+                tool: record.tool.to_string(),
+                rung: record.rung.to_string(),
                 outcome: verdict.outcome.as_str().to_owned(),
-                cause: verdict.cause.and_then(|cause| Some(json!(cause).as_str()?.to_owned())),
+                cause: verdict.cause.map(|cause| cause.to_string()),
                 text: verdict.text.clone(),
                 evidence: verdict.evidence.clone(),
                 remedy: verdict.remedy.clone(),
@@ -110,23 +131,24 @@ fn with_page<T>(run: &Run, told: impl FnOnce(&Page<'_>) -> T) -> T {
         .map(|step| StepLine {
             name: step.name.as_str().to_owned(),
             // This step is under way while its report is written.
-            status: status_name(if step.name == StepName::Report { StepStatus::Done } else { step.status })
+            status: if step.name == StepName::Report { StepStatus::Done } else { step.status }
+                .as_str()
                 .to_owned(),
             ms: step.duration_ms,
             note: step.note.clone().unwrap_or_default(),
         })
         .collect();
     let commands: Vec<(String, String)> =
-        manifest.passes.iter().map(|pass| (pass.name.clone(), shell_line(&pass.argv))).collect();
+        manifest.passes.iter().map(|pass| (pass.name.to_string(), shell_line(&pass.argv))).collect();
     told(&Page {
         title: &manifest.id,
         workload: &shell_line(&manifest.workload.argv),
         verdicts: &verdicts,
         steps: &steps,
-        findings: run.findings.as_ref(),
-        trace: run.analysed().filter(|_| run.findings.is_some()),
-        counters: run.counters.as_ref().map(|counters| &counters.regions),
-        insight: &run.insight,
+        findings: run.findings,
+        trace: run.trace,
+        counters: run.counters.map(|counters| &counters.regions),
+        insight: run.insight,
         environment: &environment(run),
         commands: &commands,
         warnings: &manifest.warnings,
@@ -149,18 +171,18 @@ struct Document<'r> {
 }
 
 impl<'r> Document<'r> {
-    fn of(run: &'r Run) -> Self {
+    fn of(run: &'r Material<'r>) -> Self {
         Self {
             schema: 1,
             run: &run.manifest.id,
             workload: &run.manifest.workload.argv,
             passes: &run.manifest.passes,
             verdicts: &run.manifest.verdicts,
-            counters: run.counters.as_ref().map(|counters| report::counter_regions_json(&counters.regions)),
-            findings: run.findings.as_ref(),
-            insight: &run.insight,
-            rehearsal: run.inventory.as_ref().map(InventoryDocument),
-            environment: run.provenance.as_ref().map(|provenance| {
+            counters: run.counters.map(|counters| report::counter_regions_json(&counters.regions)),
+            findings: run.findings,
+            insight: run.insight,
+            rehearsal: run.inventory.map(InventoryDocument),
+            environment: run.provenance.map(|provenance| {
                 json!({
                     "machine": provenance.machine, "gpus": provenance.gpus, "tools": provenance.tools,
                     "python": provenance.python, "git": provenance.git,
@@ -170,24 +192,24 @@ impl<'r> Document<'r> {
     }
 }
 
-fn markdown(run: &Run) -> String {
-    let manifest = &run.manifest;
+fn markdown(run: &Material<'_>) -> String {
+    let manifest = run.manifest;
     let mut text = format!("# {}\n\n`{}`\n\n", manifest.id, shell_line(&manifest.workload.argv));
     for pass in &manifest.passes {
         pass_section(&mut text, pass);
     }
     verdicts_section(&mut text, run);
-    if let Some(findings) = &run.findings {
+    if let Some(findings) = run.findings {
         line(&mut text, &format!("## Timeline\n\n```text\n{}```\n", report::terminal(findings, TOP)));
     }
     insight_sections(&mut text, run);
     overhead_section(&mut text, run);
-    if let Some(counters) = &run.counters {
+    if let Some(counters) = run.counters {
         let text_table = report::counters_terminal("ncu", &counters.regions, TOP);
         line(&mut text, &format!("## Counters\n\n```text\n{text_table}```\n"));
         text.push_str("Every metric by region: [ncu/regions/report.md](ncu/regions/report.md)\n\n");
     }
-    if let Some(inventory) = &run.inventory {
+    if let Some(inventory) = run.inventory {
         regions_section(&mut text, inventory);
     }
     text.push_str("## Steps\n\n| step | status | ms | note |\n|---|---|---:|---|\n");
@@ -198,7 +220,7 @@ fn markdown(run: &Run) -> String {
         let note = step.note.as_deref().unwrap_or_default();
         line(
             &mut text,
-            &format!("| {} | {} | {took} | {} |", step.name.as_str(), status_name(status), sentence(note)),
+            &format!("| {} | {} | {took} | {} |", step.name.as_str(), status.as_str(), sentence(note)),
         );
     }
     let environment = environment(run);
@@ -218,7 +240,7 @@ fn markdown(run: &Run) -> String {
 }
 
 /// What limits the program, and what to change.
-fn insight_sections(text: &mut String, run: &Run) {
+fn insight_sections(text: &mut String, run: &Material<'_>) {
     if !run.insight.recommendations.is_empty() {
         let body = report::recommendations_text(&run.insight.recommendations);
         line(text, &format!("## What to change\n\n```text\n{body}```\n"));
@@ -236,7 +258,7 @@ fn insight_sections(text: &mut String, run: &Run) {
 }
 
 /// What nsys did to the times above.
-fn overhead_section(text: &mut String, run: &Run) {
+fn overhead_section(text: &mut String, run: &Material<'_>) {
     if run.insight.overhead.is_empty() {
         return;
     }
@@ -271,7 +293,7 @@ fn pass_section(text: &mut String, pass: &Pass) {
 }
 
 /// What each capture really was.
-fn verdicts_section(text: &mut String, run: &Run) {
+fn verdicts_section(text: &mut String, run: &Material<'_>) {
     if run.manifest.verdicts.is_empty() {
         return;
     }
@@ -326,8 +348,8 @@ fn regions_section(text: &mut String, inventory: &Inventory) {
 }
 
 /// Machine, GPUs, tools, versions.
-fn environment(run: &Run) -> Vec<(String, String)> {
-    let Some(provenance) = &run.provenance else { return Vec::new() };
+fn environment(run: &Material<'_>) -> Vec<(String, String)> {
+    let Some(provenance) = run.provenance else { return Vec::new() };
     let machine = &provenance.machine;
     let mut lines: Vec<(String, String)> = Vec::new();
     let mut add = |name: &str, value: String| lines.push((name.to_owned(), value));
@@ -360,17 +382,6 @@ fn environment(run: &Run) -> Vec<(String, String)> {
         add("git", format!("{commit}{}", if git.dirty { ", with changes" } else { "" }));
     }
     lines
-}
-
-fn status_name(status: StepStatus) -> &'static str {
-    match status {
-        StepStatus::Pending => "pending",
-        StepStatus::Running => "running",
-        StepStatus::Done => "done",
-        StepStatus::Skipped => "skipped",
-        StepStatus::Failed => "failed",
-        StepStatus::Interrupted => "interrupted",
-    }
 }
 
 fn line(text: &mut String, line: &str) {

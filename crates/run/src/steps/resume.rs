@@ -4,15 +4,17 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use analysis::Region;
+use nsight::nsys::PARTIAL;
+use process::Route;
+use record::{Manifest, PassKind, Reason, StepName, StepStatus, Tool};
+use secrets::{MASK, looks_secret_name, mark_traces, rebuild_argv, secret_spans};
 
 use super::begin::{RunError, redactor};
 use super::flow::Run;
+use super::session::Setting;
 use crate::config::{Request, Text, resolve};
-use crate::nsys::PARTIAL;
-use crate::process::{Reason, Route};
 use crate::rehearsal::{Inventory, read_rehearsal};
-use crate::rundir::{Files, KnownHashes, Manifest, StepName, StepStatus, lock};
-use crate::secrets::{MASK, looks_secret_name, mark_traces, rebuild_argv, secret_spans};
+use crate::rundir::{Files, lock, read_manifest};
 use crate::workload::Workload;
 
 /// What `rangefinder resume` was given.
@@ -30,7 +32,7 @@ pub struct Resume {
 
 pub fn reopen(resume: Resume) -> Result<Run, RunError> {
     let folder = std::path::absolute(&resume.run).unwrap_or_else(|_| resume.run.clone());
-    let manifest = Manifest::read(&folder).map_err(|error| {
+    let manifest = read_manifest(&folder).map_err(|error| {
         RunError::NotARun(format!("`{}` is not a run that can be resumed: {error}", folder.display()))
     })?;
     let Some(lock) = lock(&folder)? else { return Err(RunError::Busy { run: folder }) };
@@ -75,32 +77,15 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
     let files = Files::new(folder, redactor);
     files.reserve()?;
     mask_leftovers(&files);
-    let rehearsed = matches!(manifest.steps.iter().find(|step| step.name == StepName::Rehearse), Some(step) if step.status == StepStatus::Done);
-    let inventory = rehearsed.then(|| read_rehearsal(&files.path("rehearsal")).ok()).flatten();
+    let rehearsed = manifest.step(StepName::Rehearse).status == StepStatus::Done;
+    let rehearsal = files.path(PassKind::Rehearsal.as_str());
+    let inventory = rehearsed.then(|| read_rehearsal(&rehearsal).ok()).flatten();
     let mut manifest = manifest;
     manifest.warnings.clear();
     reopen_steps(&mut manifest);
     let inventory = inventory.filter(|inventory| !is_of_no_use(inventory, &mut manifest));
-    Ok(Run {
-        files,
-        manifest,
-        resolved,
-        workload,
-        route: resume.route,
-        provenance: None,
-        known_hashes: KnownHashes::new(),
-        tracer: resume.tracer,
-        inventory,
-        blind: false,
-        second_rehearsal: None,
-        stage1: None,
-        timeline: None,
-        counters: None,
-        findings: None,
-        captured: None,
-        insight: Default::default(),
-        _lock: Some(lock),
-    })
+    let setting = Setting { resolved, workload, route: resume.route, tracer: resume.tracer };
+    Ok(Run::new(setting, files, manifest, Some(lock)).with_rehearsal(inventory))
 }
 
 /// The directory of the workload; where a secret stood in it, the one that fits, of those
@@ -139,11 +124,11 @@ fn is_masked_as(text: &str, written: &str) -> bool {
 fn mask_leftovers(files: &Files) {
     for entry in std::fs::read_dir(files.root()).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with("rehearsal") {
+        if name.starts_with(PassKind::Rehearsal.as_str()) {
             let _ = mark_traces(&entry.path(), &files.redactor);
         }
         let exports = std::fs::read_dir(entry.path()).into_iter().flatten().flatten();
-        for export in exports.filter(|_| name.starts_with("nsys")) {
+        for export in exports.filter(|_| name.starts_with(Tool::Nsys.as_str())) {
             if export.file_name().to_string_lossy().ends_with(PARTIAL) {
                 let _ = std::fs::remove_file(export.path());
             }
@@ -154,29 +139,28 @@ fn mask_leftovers(files: &Files) {
 /// Names with marks in them can be held against what was recorded with them, and against
 /// nothing that is recorded anew: then the workload is rehearsed once more.
 fn is_of_no_use(inventory: &Inventory, manifest: &mut Manifest) -> bool {
-    let captures = [StepName::Stage1, StepName::Timeline, StepName::Counters];
+    let captures: Vec<StepName> = StepName::ALL.into_iter().filter(|step| step.is_capture()).collect();
     let has_marks = |region: &Region| region.path.to_string().contains(MASK);
     let is_pending = |name: &StepName| manifest.step(*name).status == StepStatus::Pending;
     if !captures.iter().any(is_pending) || !inventory.regions.iter().any(has_marks) {
         return false;
     }
     for step in [StepName::Rehearse, StepName::Plan].iter().chain(&captures) {
-        manifest.step(*step).status = StepStatus::Pending;
+        manifest.step_mut(*step).status = StepStatus::Pending;
     }
     true
 }
 
 /// Once one step is to be done again, so is what is made of it.
 fn reopen_steps(manifest: &mut Manifest) {
-    let finished = |status| matches!(status, StepStatus::Done | StepStatus::Skipped);
-    for step in manifest.steps.iter_mut().filter(|step| !finished(step.status)) {
+    for step in manifest.steps.iter_mut().filter(|step| !step.status.is_finished()) {
         step.status = StepStatus::Pending;
     }
     // What was interrupted is done again, and says itself how that ends.
     manifest.passes.retain(|pass| pass.ended_by_us != Some(Reason::Interrupted));
-    if manifest.steps.iter().any(|step| !finished(step.status)) {
-        for step in [StepName::Doctor, StepName::Analyse, StepName::Report] {
-            manifest.step(step).status = StepStatus::Pending;
+    if manifest.steps.iter().any(|step| !step.status.is_finished()) {
+        for step in [StepName::Doctor, StepName::Analyze, StepName::Report] {
+            manifest.step_mut(step).status = StepStatus::Pending;
         }
     }
 }

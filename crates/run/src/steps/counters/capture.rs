@@ -4,23 +4,24 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use counters::Report;
+use nsight::last_lines;
 use nsight::ncu::{
-    Capture, Case, Ending, FIRST_LAUNCH, Pace, Plan, Progress, ReplayMode, Wanted, command, judge, progress,
-    told_by, unknown_error, verdict,
+    Allowance, Capture, Case, Ending, FIRST_LAUNCH, Pace, Plan, Progress, ReplayMode, clues, command, judge,
+    progress, unknown_error,
 };
-use nsight::verdict::{Cause, Outcome, Verdict, counted};
+use process::{Finished, Milestone, Seen, Stop, StopBy};
+use record::{Cause, PassKind, PassName, Verdict, advice, counted};
 
 use super::super::begin::RunError;
-use super::super::flow::{Context, Run};
 use super::super::pass::{COMMAND_FILE, Order, carry_out};
-use super::TOOL;
-use super::choice::Allowance;
-use super::rungs::{OneRun, Rung};
-use crate::ask::last_lines;
+use super::super::scene::{Scene, not_started};
+use super::super::session::Session;
+use super::climb::Nsight;
+use super::plan_file::plan_yaml;
+use super::ways::{OneRun, Way};
+use super::{FOLDER, TOOL};
 use crate::config::{ClockControl, TargetProcesses};
 use crate::events::Event;
-use crate::ncu::{Ncu, plan_yaml};
-use crate::process::{Finished, Milestone, Reason, Seen, Stop, StopBy, SuperviseError};
 use crate::quote::shell_word;
 use crate::rehearsal::Inventory;
 use crate::rundir::WriteError;
@@ -33,21 +34,8 @@ const OVER_BUDGET: f64 = 1.15;
 /// Part of the budget.
 const LONGEST_START: f64 = 0.5;
 
-/// An ncu, and what it is to measure.
-#[derive(Clone, Copy)]
-pub(super) struct Tool<'a> {
-    pub(super) ncu: &'a Ncu,
-    pub(super) wanted: &'a Wanted,
-}
-
-/// Which of the rungs it is, from 1 on, and whether it may be given up for fewer launches.
-#[derive(Clone, Copy)]
-pub(super) struct Turn {
-    pub(super) number: usize,
-    pub(super) may_give_up: bool,
-}
-
-pub(super) struct Attempted {
+/// What a way of measuring came to.
+pub(super) struct Taken {
     pub(super) verdict: Verdict,
     pub(super) report: Option<Report>,
     /// From the first launch on.
@@ -62,85 +50,77 @@ pub(super) struct Instead {
     pub(super) allowance: Allowance,
 }
 
-impl Attempted {
+impl Taken {
     pub(super) fn nothing(verdict: Verdict) -> Self {
         Self { verdict, report: None, took: Duration::ZERO, instead: None }
     }
 }
 
-/// Every run of the program that the rung needs, read as one report and judged.
-pub(super) fn attempt(
-    run: &mut Run,
-    tool: Tool<'_>,
-    rung: &Rung,
-    turn: Turn,
-    context: &mut Context<'_>,
-) -> Result<Attempted, RunError> {
-    if let Some(plan) = &rung.plan {
-        run.files.folder(TOOL)?;
-        run.files.text("ncu/ncu-plan.yaml", &plan_yaml(&plan.chosen))?;
-        run.files.json("ncu/plan.json", plan)?;
+/// Every run of the program that the way needs, read as one report and judged.
+pub(super) fn attempt(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>) -> Result<Taken, RunError> {
+    if let Some(plan) = &way.plan {
+        session.files.folder(FOLDER)?;
+        session.files.text("ncu/ncu-plan.yaml", &plan_yaml(&plan.chosen))?;
+        session.files.json("ncu/plan.json", plan)?;
     }
-    let taken = match take(run, tool, rung, turn, context) {
-        Ok(taken) => taken,
-        Err(RunError::Supervise(error)) if !matches!(error, SuperviseError::Log { .. }) => {
-            let text = format!("ncu could not be started: {error}");
-            return Ok(Attempted::nothing(verdict(Outcome::Failed, Cause::NotStarted, text)));
+    let left = match take(climber, way, session) {
+        Ok(left) => left,
+        Err(error) => {
+            let text = format!("ncu could not be started: {}", not_started(error)?);
+            return Ok(Taken::nothing(Verdict::failed(TOOL, Cause::NotStarted, text)));
         }
-        Err(error) => return Err(error),
     };
-    if let (None, Some(why)) = (&taken.report, &taken.unreadable) {
+    if let (None, Some(why)) = (&left.report, &left.unreadable) {
         let text = format!("the report cannot be read: {why}");
-        return Ok(Attempted::nothing(verdict(Outcome::Failed, Cause::ReportUnreadable, text)));
+        return Ok(Taken::nothing(Verdict::failed(TOOL, Cause::ReportUnreadable, text)));
     }
-    let trace = run.inventory.as_ref().map(|inventory| &inventory.trace);
+    let trace = climber.scene.inventory.map(|inventory| &inventory.trace);
     let kernels = trace.map(|trace| trace.activities.kernels() as u64).filter(|kernels| *kernels > 0);
     let mut verdict = judge(&Case {
-        replay: rung.replay,
-        report: taken.report.as_ref(),
-        told: &told_by(&taken.log, &taken.printed),
-        ending: taken.ending,
-        planned: rung.planned,
-        chosen: rung.plan.as_ref().map_or(&[], |plan| &plan.chosen),
-        regions: &rung.regions,
+        replay: way.replay,
+        report: left.report.as_ref(),
+        clues: &clues(&left.log, &left.printed),
+        ending: left.ending,
+        planned: way.planned,
+        chosen: way.plan.as_ref().map_or(&[], |plan| &plan.chosen),
+        regions: &way.regions,
         kernels,
-        varies: varies(run),
-        error: unknown_error(&taken.log).map(str::to_owned),
-        any_thread: rung.any_thread,
-        log: last_lines(&taken.log),
+        varies: varies(climber.scene),
+        error: unknown_error(&left.log).map(str::to_owned),
+        any_thread: way.any_thread,
+        log: last_lines(&left.log),
     });
     let mut instead = None;
-    if verdict.cause == Some(Cause::BudgetSpent) && rung.replay == ReplayMode::Kernel {
-        let done = progress(&taken.log).done;
-        instead = taken.behind.map(|Behind { after, slowness }| Instead {
+    if verdict.cause == Some(Cause::BudgetSpent) && way.replay == ReplayMode::Kernel {
+        let done = progress(&left.log).done;
+        instead = left.behind.map(|Behind { after, slowness }| Instead {
             why: format!(
-                "{done} of {} after {:.0} s, {slowness:.1} times as slow as foreseen",
-                counted(rung.planned.unwrap_or_default(), "launch"),
+                "{done} of {} after {:.0} s, {slowness:.1} times as slow as predicted",
+                counted(way.planned.unwrap_or_default(), "launch"),
                 after.as_secs_f64(),
             ),
             allowance: Allowance {
-                budget: rung.budget.map(|budget| budget.saturating_sub(taken.took)),
+                budget: way.budget.map(|budget| budget.saturating_sub(left.took)),
                 pace: Pace::default().slower(slowness),
             },
         });
-        let enough = rung.planned.and_then(|planned| enough(taken.measuring, done, planned));
+        let enough = way.planned.and_then(|planned| enough(left.measuring, done, planned));
         if let Some(remedy) = enough.filter(|_| instead.is_none()) {
             verdict.remedy = Some(remedy);
         }
     }
-    Ok(Attempted { verdict, report: taken.report, took: taken.took, instead })
+    Ok(Taken { verdict, report: left.report, took: left.took, instead })
 }
 
 /// Whether two rehearsals, where there are two, launched a different number of kernels.
-fn varies(run: &Run) -> bool {
+fn varies(scene: Scene<'_>) -> bool {
     let kernels = |inventory: &Inventory| inventory.trace.activities.kernels();
-    let (first, second) = (run.inventory.as_ref(), run.second_rehearsal.as_ref());
-    first.zip(second).is_some_and(|(first, second)| kernels(first) != kernels(second))
+    scene.inventory.zip(scene.second).is_some_and(|(first, second)| kernels(first) != kernels(second))
 }
 
 /// What the runs of the program under ncu left.
 #[derive(Default)]
-struct Taken {
+struct Left {
     report: Option<Report>,
     unreadable: Option<String>,
     log: String,
@@ -160,57 +140,52 @@ struct Behind {
 }
 
 /// One run of the program after the other, as long as they end well.
-fn take(
-    run: &mut Run,
-    tool: Tool<'_>,
-    rung: &Rung,
-    turn: Turn,
-    context: &mut Context<'_>,
-) -> Result<Taken, RunError> {
-    let folder = run.files.folder(TOOL)?;
-    let mut taken = Taken::default();
-    let own = run.own_time();
-    let mut budget = rung.budget;
-    for (at, one) in rung.runs.iter().enumerate() {
-        let name = name(turn.number, at, rung.runs.len());
-        let first = rung.plan.as_ref().filter(|_| at == 0 && turn.may_give_up && worth_it(rung, own));
-        let milestone = first.and_then(|plan| milestone(plan, rung.budget?, own));
+fn take(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>) -> Result<Left, RunError> {
+    let folder = session.files.folder(FOLDER)?;
+    let mut left = Left::default();
+    let own = session.own_time();
+    let mut budget = way.budget;
+    let on_purpose = climber.scene.setting.resolved.config.capture.duration.is_some();
+    for (at, one) in way.runs.iter().enumerate() {
+        let name = name(climber.tried, at, way.runs.len());
+        let first = way.plan.as_ref().filter(|_| at == 0 && climber.may_give_up && worth_it(way, own));
+        let milestone = first.and_then(|plan| milestone(plan, way.budget?, own));
         let stop = budget.map(|budget| (budget.mul_f64(OVER_BUDGET) + own, milestone));
-        let finished = capture(run, tool, rung, one, &name, stop, context)?;
+        let finished = capture(climber, way, one, &name, stop, session)?;
         let log = text_of(&folder.join(format!("{name}.log")));
         let begun_at = finished.seen_after.unwrap_or(finished.wall);
         let since_first = finished.wall.saturating_sub(begun_at);
-        taken.ending = ended(run, &finished);
-        taken.behind = first.and_then(|plan| {
+        left.ending = Ending::of(&finished, on_purpose);
+        left.behind = first.and_then(|plan| {
             let after = finished.missed_after?.saturating_sub(begun_at);
             let Progress { begun, done, .. } = progress(&log);
             let slowness = plan.invocations.first()?.schedule.slowness(begun, done, after.as_secs_f64());
             Some(Behind { after, slowness })
         });
-        taken.log.push_str(&log);
-        taken.printed.push_str(&text_of(&logs_of(&folder, &name).join("stderr.log")));
+        left.log.push_str(&log);
+        left.printed.push_str(&text_of(&logs_of(&folder, &name).join("stderr.log")));
         // What is left of it is for the next run.
         let took = since_first.saturating_sub(own);
         budget = budget.map(|budget| budget.saturating_sub(took));
-        taken.took += since_first;
-        taken.measuring += took;
+        left.took += since_first;
+        left.measuring += took;
         let file = folder.join(format!("{name}.ncu-rep"));
         if file.is_file() {
             match counters::read_ncu_report(&file) {
-                Ok(more) => taken.report = Report::joined(taken.report.into_iter().chain([more])),
-                Err(error) => taken.unreadable = Some(error.to_string()),
+                Ok(more) => left.report = Report::joined(left.report.into_iter().chain([more])),
+                Err(error) => left.unreadable = Some(error.to_string()),
             }
         }
-        if taken.ending != Ending::Well {
+        if left.ending != Ending::Well {
             break;
         }
     }
-    Ok(taken)
+    Ok(left)
 }
 
 /// Whether another start of the program is not most of what is left.
-fn worth_it(rung: &Rung, own: Duration) -> bool {
-    rung.replay == ReplayMode::Kernel && rung.budget.is_some_and(|budget| own < budget.mul_f64(LONGEST_START))
+fn worth_it(way: &Way, own: Duration) -> bool {
+    way.replay == ReplayMode::Kernel && way.budget.is_some_and(|budget| own < budget.mul_f64(LONGEST_START))
 }
 
 /// What the first run of the program must have come to, for its share of the budget to suffice.
@@ -232,10 +207,7 @@ fn enough(measuring: Duration, done: u64, planned: u64) -> Option<String> {
     (done > 0 && done < planned).then(|| {
         let budget =
             if all > 120.0 { format!("{:.0}m", (all / 60.0).ceil()) } else { format!("{:.0}s", all.ceil()) };
-        format!(
-            "a launch took {each:.1} s here: all {planned} need about `ncu.budget={budget}`; or ask for less \
-             (`ncu.sections`, `ncu.top_kernels`)"
-        )
+        advice::enough_budget(each, planned, &budget)
     })
 }
 
@@ -253,32 +225,33 @@ fn name(rung: usize, at: usize, of: usize) -> String {
 
 /// Runs the workload under ncu.
 fn capture(
-    run: &mut Run,
-    Tool { ncu, wanted }: Tool<'_>,
-    rung: &Rung,
+    climber: &Nsight<'_>,
+    way: &Way,
     one: &OneRun,
     name: &str,
     stop: Option<(Duration, Option<Milestone>)>,
-    context: &mut Context<'_>,
+    session: &mut Session<'_>,
 ) -> Result<Finished, RunError> {
-    let folder = run.files.folder(&format!("workload/{TOOL}"))?;
-    let output = run.files.folder(TOOL)?;
-    let (tmpdir, link) = tmpdir(run.files.root())?;
-    let mut variables = run.workload.variables_with_helper(TOOL, &folder, &tmpdir, Purpose::Plain);
-    if rung.replay.of_ranges() {
+    let Nsight { scene, ncu, wanted, .. } = climber;
+    let (setting, workload) = (scene.setting, scene.workload);
+    let folder = session.files.folder(&format!("workload/{FOLDER}"))?;
+    let output = session.files.folder(FOLDER)?;
+    let (tmpdir, link) = tmpdir(session.folder())?;
+    let mut variables = workload.variables_with_helper(FOLDER, &folder, &tmpdir, Purpose::Plain);
+    if way.replay.of_ranges() {
         // For a workload that can: work that is still in flight when a range closes is not
         // replayed with it.
         variables.push(("RANGEFINDER_SYNC_RANGES".to_owned(), Some("1".to_owned())));
     }
-    let config = &run.resolved.config.ncu;
+    let config = &setting.resolved.config.ncu;
     let log = output.join(format!("{name}.log"));
     let followed = log.clone();
     let capture = Capture {
-        replay: rung.replay,
+        replay: way.replay,
         gate: one.gate.clone(),
         selection: one.selection.clone(),
         wanted,
-        any_thread: rung.any_thread,
+        any_thread: way.any_thread,
         children: config.target_processes == TargetProcesses::All,
         clock_control: match config.clock_control {
             ClockControl::None => "none",
@@ -288,21 +261,20 @@ fn capture(
         report: &output.join(format!("{name}.ncu-rep")),
         log: &log,
     };
-    let (argv, left_out) = command(&ncu.path, &ncu.probe.options, &capture, &run.workload.argv(&folder));
+    let (argv, left_out) = command(&ncu.path, &ncu.probe.options, &capture, &workload.argv(&folder));
     // Once the budget is spent, and what the program takes by itself, it is interrupted; ncu keeps
     // what it has. Sooner where the first launches show that all would take longer than that.
     let once = Some(Seen { file: log, text: FIRST_LAUNCH });
     let stop = stop.map(|(after, milestone)| Stop { after, once, milestone, by: StopBy::Int });
     for option in left_out {
-        run.warn(format!("ncu {} does not know {}", ncu.probe.version, shell_word(&option)), context);
+        session.warn(format!("ncu {} does not know {}", ncu.probe.version, shell_word(&option)));
     }
     let command_file =
         if name == "run" { COMMAND_FILE.to_owned() } else { format!("cmd{}.txt", &name["run".len()..]) };
     let logs = logs_of(&output, name);
     std::fs::create_dir_all(&logs).map_err(|error| WriteError::new(&logs, error))?;
     let order = Order {
-        name: TOOL,
-        pass: name.replacen("run", TOOL, 1),
+        pass: PassName { kind: PassKind::Ncu, suffix: name["run".len()..].to_owned() },
         command_file,
         argv,
         variables,
@@ -312,20 +284,8 @@ fn capture(
         stop,
         grace: LINGER,
     };
-    context.observer.see(&Event::Measuring { log: followed, planned: rung.planned });
-    carry_out(run, order, context)
-}
-
-fn ended(run: &Run, finished: &Finished) -> Ending {
-    match finished.ended_by_us {
-        Some(Reason::Interrupted) => Ending::Interrupted,
-        Some(Reason::Timeout) => Ending::TimedOut,
-        // What the configuration asked for.
-        Some(Reason::Stopped) if run.resolved.config.capture.duration.is_some() => Ending::Well,
-        Some(Reason::Stopped) => Ending::BudgetSpent,
-        None if finished.ending.success() => Ending::Well,
-        None => Ending::Failed(finished.ending.shell_code()),
-    }
+    session.observer.see(&Event::Measuring { log: followed, planned: way.planned });
+    carry_out(setting, workload, order, session)
 }
 
 /// What the workload says in each run of it: the first one's beside its report.

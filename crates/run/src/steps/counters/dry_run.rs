@@ -4,17 +4,17 @@ use std::path::Path;
 use std::time::Duration;
 
 use analysis::Region;
-use nsight::ncu::{Entry, Wanted};
+use nsight::ncu::{
+    Allowance, Choice, Entry, Given, Ncu, Outermost, Wanted, choose_launches, has_kernels, outermost,
+};
 
 use super::super::begin::RunError;
 use super::super::plan::WILL_BE_MISSING;
-use super::choice::{Allowance, Choice, Given, choose_launches, has_kernels};
-use super::outermost::{Outermost, outermost};
-use super::rungs::at_once;
+use super::plan_file::read_plan;
 use super::wanted::there;
-use super::{asked_for, settings_text};
+use super::ways::at_once;
+use super::{asked_for, located, settings_text};
 use crate::config::{Enable, NcuConfig, Resolved};
-use crate::ncu::{Ncu, read_plan};
 use crate::rehearsal::Inventory;
 
 /// `latest` is a rehearsal of the same workload, and what it took.
@@ -27,7 +27,7 @@ pub(in crate::steps) fn planned(
     if config.enable == Enable::False {
         return Ok("skipped: ncu.enable=false".to_owned());
     }
-    let ncu = match Ncu::of(config) {
+    let ncu = match located(resolved) {
         Ok(ncu) => ncu,
         Err(none) if asked_for(resolved) => return Ok(format!("{none}: {WILL_BE_MISSING}")),
         Err(none) => return Ok(format!("skipped: {none}")),
@@ -50,8 +50,8 @@ pub(in crate::steps) fn planned(
     }
     if let Some((inventory, wall)) = latest.filter(|(inventory, _)| has_kernels(&inventory.trace)) {
         let entries = config.plan.as_ref().map(|plan| read_plan(&here.join(&plan.0))).transpose()?;
-        let told = launches_text(config, &ncu, &wanted, entries.as_deref(), inventory, wall);
-        text.push_str(&format!("\n  choice   {told}"));
+        let choice = launches_text(config, &ncu, &wanted, entries.as_deref(), inventory, wall);
+        text.push_str(&format!("\n  choice   {choice}"));
     }
     Ok(text)
 }
@@ -78,8 +78,9 @@ fn launches_text(
     let outermost =
         if config.wishes().is_empty() { outermost(&inventory.regions) } else { Outermost::default() };
     let at_once = at_once(config.wishes());
+    let preferences = config.preferences();
     let choice = choose_launches(&Given {
-        config,
+        preferences: &preferences,
         trace: &inventory.trace,
         regions: &regions,
         at_once: &at_once,
@@ -90,7 +91,7 @@ fn launches_text(
         by_launch_shape: ncu.probe.options.counts_by_launch_shape(),
         wanted,
         wall,
-        allowance: Allowance::of(config),
+        allowance: Allowance::at_first(&preferences),
     });
     match choice {
         Ok(Choice::Planned { notes, .. }) => notes.join("; "),

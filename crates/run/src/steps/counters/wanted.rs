@@ -1,11 +1,10 @@
 //! Sections, sets and metrics by name, held against the ncu that is here.
 
-use nsight::ncu::{Unknown, Wanted, choose};
+use nsight::ncu::{Ncu, Unknown, Wanted, choose};
 
 use super::super::begin::RunError;
-use super::super::flow::Run;
-use crate::config::{Config, Resolved};
-use crate::ncu::Ncu;
+use super::located;
+use crate::config::{Config, Enable, Resolved};
 
 /// What will be measured, and what had to be left out.
 pub(super) struct Names {
@@ -13,9 +12,9 @@ pub(super) struct Names {
     pub(super) notes: Vec<String>,
 }
 
-pub(super) fn names(run: &Run, ncu: &Ncu) -> Result<Names, RunError> {
-    let (wanted, unknown) = there(&run.resolved, ncu);
-    let (own, notes) = sorted(&run.resolved, ncu, unknown);
+pub(super) fn names(resolved: &Resolved, ncu: &Ncu) -> Result<Names, RunError> {
+    let (wanted, unknown) = there(resolved, ncu);
+    let (own, notes) = sorted(resolved, ncu, unknown);
     match own.is_empty() {
         true => Ok(Names { wanted, notes }),
         false => Err(RunError::UnknownNames(own.join("\n"))),
@@ -26,11 +25,11 @@ pub(super) fn names(run: &Run, ncu: &Ncu) -> Result<Names, RunError> {
 /// is run even once.
 pub(in crate::steps) fn check_names(resolved: &Resolved) -> Result<(), RunError> {
     let by_user = ["ncu.set", "ncu.sections", "ncu.metrics"].iter().any(|key| resolved.set_by_user(key));
-    if !by_user || resolved.config.ncu.enable == crate::config::Enable::False {
+    if !by_user || resolved.config.ncu.enable == Enable::False {
         return Ok(());
     }
     // Without an ncu there is nobody to ask, and nothing to measure with.
-    let Ok(ncu) = Ncu::of(&resolved.config.ncu) else { return Ok(()) };
+    let Ok(ncu) = located(resolved) else { return Ok(()) };
     let (_, unknown) = there(resolved, &ncu);
     let (own, _) = sorted(resolved, &ncu, unknown);
     if own.is_empty() { Ok(()) } else { Err(RunError::UnknownNames(own.join("\n"))) }

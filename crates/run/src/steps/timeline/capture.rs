@@ -1,60 +1,64 @@
 //! One capture, from the command to the report.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use nsight::Proof;
-use nsight::nsys::{Capture, Gate, command, lost_its_agent, told_by};
-use nsight::verdict::{Cause, Verdict};
+use nsight::nsys::{
+    Capture, Export, ExportError, Gate, Importer, NoReport, Nsys, Unsealed, clues, command, export_failed,
+    import_failed, lost_its_agent, no_report,
+};
+use nsight::{Clue, last_lines};
+use process::Finished;
+use record::{Cause, PassKind, Verdict};
 use trace::Trace;
 
 use super::super::begin::RunError;
-use super::super::flow::{Context, Run};
 use super::super::pass::{COMMAND_FILE, Order, carry_out};
-use super::verdict::{held_against, no_report};
-use super::{Rung, TOOL};
-use crate::ask::last_lines;
+use super::super::scene::not_started;
+use super::super::session::Session;
+use super::TOOL;
+use super::climb::Nsight;
+use super::ways::Way;
 use crate::config::Sample;
-use crate::nsys::{Export, ExportError, Importer, Nsys, Unsealed};
-use crate::process::{Finished, SuperviseError};
 use crate::quote::shell_word;
+use crate::rundir::Files;
 use crate::workload::{Purpose, tmpdir};
 
 /// What nsys needs after the workload has ended: importing takes its time.
-const LINGER: std::time::Duration = std::time::Duration::from_secs(5);
+const LINGER: Duration = Duration::from_secs(5);
 /// An nsys that lost its agent is started again so often.
 const ATTEMPTS: usize = 2;
+const FOLDER: &str = TOOL.as_str();
 
-/// What came of a rung.
-pub(super) struct Attempted {
-    pub(super) verdict: Verdict,
-    pub(super) report: Option<Trace>,
+/// What came of a capture.
+pub(super) enum Left {
+    /// Nothing that could be read, and why.
+    Nothing(Verdict),
+    Report {
+        report: Box<Trace>,
+        finished: Box<Finished>,
+        clues: Vec<Clue>,
+    },
 }
 
-impl From<Verdict> for Attempted {
+impl From<Verdict> for Left {
     fn from(verdict: Verdict) -> Self {
-        Self { verdict, report: None }
+        Self::Nothing(verdict)
     }
 }
 
-pub(super) fn attempt(
-    run: &mut Run,
-    nsys: &Nsys,
-    importer: &Importer,
-    rung: &Rung,
-    proof: Option<&Proof>,
-    context: &mut Context<'_>,
-) -> Result<Attempted, RunError> {
-    let folder = run.files.folder(TOOL)?;
-    let own = logs(&run.files.path("workload/rehearsal"));
+pub(super) fn attempt(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>) -> Result<Left, RunError> {
+    let Nsight { nsys, importer, proof, .. } = climber;
+    let folder = session.files.folder(FOLDER)?;
+    let own = logs(&session.files.path("workload/rehearsal"));
     let mut attempts = 0;
     let (finished, mut log, resolved) = loop {
-        let finished = match capture(run, nsys, rung, context) {
+        let finished = match capture(climber, way, session) {
             Ok(finished) => finished,
-            Err(RunError::Supervise(error)) if !matches!(error, SuperviseError::Log { .. }) => {
-                let text = format!("nsys could not be started: {error}");
-                return Ok(Verdict::failed(Cause::NotStarted, text).into());
+            Err(error) => {
+                let text = format!("nsys could not be started: {}", not_started(error)?);
+                return Ok(Verdict::failed(TOOL, Cause::NotStarted, text).into());
             }
-            Err(error) => return Err(error),
         };
         let log = logs(&folder);
         attempts += 1;
@@ -66,79 +70,71 @@ pub(super) fn attempt(
         }
         if attempts == ATTEMPTS {
             let text = "nsys lost the connection to its own agent, twice";
-            return Ok(Verdict::failed(Cause::AgentLost, text).with_evidence([last_lines(&log)]).into());
+            let verdict = Verdict::failed(TOOL, Cause::AgentLost, text);
+            return Ok(verdict.with_evidence([last_lines(&log)]).into());
         }
-        run.warn("nsys lost its agent and is started again".to_owned(), context);
+        session.warn("nsys lost its agent and is started again".to_owned());
     };
-    let reports = match resolved {
+    let resolved = match resolved {
         Ok(resolved) if resolved.reports.is_empty() => {
-            let told = told_by(&log, &own);
-            return Ok(no_report(run, rung, &finished, &log, &told, proof).into());
+            return Ok(no_report(&NoReport {
+                gate: &way.gate,
+                finished: &finished,
+                log: &log,
+                clues: &clues(&log, &own),
+                proof: proof.as_ref(),
+                disk_is_full: disk_is_full(session.files, &finished),
+            })
+            .into());
         }
-        Ok(resolved) => {
-            log.push_str(&resolved.said);
-            resolved
-        }
+        Ok(resolved) => resolved,
         Err(why) => return Ok(import_failed(importer, &why, &log).into()),
     };
-    let unsealed = match export(run, nsys, importer, &reports.reports) {
+    log.push_str(&resolved.said);
+    let unsealed = match export(nsys, importer, &resolved.reports, session.files) {
         Ok(unsealed) => unsealed,
         Err(error) => return Ok(export_failed(&error, &log).into()),
     };
     // Before the secrets in it are marked: the rehearsal it is held against is not, either.
     let databases: Vec<PathBuf> = unsealed.iter().map(|export| export.path().to_owned()).collect();
     let read = trace::read_nsys_session(&databases);
-    if let Err(error) = unsealed.into_iter().try_for_each(|export| export.seal(&run.files.redactor).map(drop))
-    {
+    let redactor = &session.files.redactor;
+    if let Err(error) = unsealed.into_iter().try_for_each(|export| export.seal(redactor).map(drop)) {
         return Ok(export_failed(&error, &log).into());
     }
-    for stream in reports.streams {
+    for stream in resolved.streams {
         let _ = std::fs::remove_file(stream);
     }
-    match read {
+    Ok(match read {
         Ok(report) => {
-            let told = told_by(&log, &own);
-            let verdict = held_against(run, rung, &report, &finished, &told, proof, context)?;
-            Ok(Attempted { verdict, report: Some(report) })
+            let clues = clues(&log, &own);
+            Left::Report { report: Box::new(report), finished: Box::new(finished), clues }
         }
         Err(error) => {
             let text = format!("the export cannot be read: {error}");
-            Ok(Verdict::failed(Cause::ReportUnreadable, text).into())
+            Verdict::failed(TOOL, Cause::ReportUnreadable, text).into()
         }
-    }
+    })
 }
 
-fn import_failed(importer: &Importer, why: &str, log: &str) -> Verdict {
-    let full =
-        told_by(why, "").into_iter().chain(told_by(log, "")).find(|told| told.cause == Cause::DiskFull);
-    let cause = match (full, importer.path.is_none()) {
-        (Some(full), _) => full.cause,
-        (None, true) => Cause::ImporterNotFound,
-        (None, false) => Cause::ImporterBroken,
-    };
-    Verdict::failed(cause, why).with_evidence([last_lines(log)])
-}
-
-fn export_failed(error: &ExportError, log: &str) -> Verdict {
-    let why = error.to_string();
-    let full =
-        told_by(&why, "").into_iter().chain(told_by(log, "")).any(|told| told.cause == Cause::DiskFull);
-    let cause = match error {
-        _ if full => Cause::DiskFull,
-        ExportError::Failed(_) => Cause::ExportFailed,
-        ExportError::Unreadable(_) => Cause::ReportUnreadable,
-    };
-    Verdict::failed(cause, why)
+/// Then the log may be missing as well.
+fn disk_is_full(files: &Files, finished: &Finished) -> bool {
+    /// Less than this is none.
+    const ROOM: u64 = 128 << 10;
+    let left = rustix::fs::statvfs(files.root()).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
+    finished.stdout.disk_full || finished.stderr.disk_full || left.is_ok_and(|left| left < ROOM)
 }
 
 /// Runs the workload under nsys.
-fn capture(run: &mut Run, nsys: &Nsys, rung: &Rung, context: &mut Context<'_>) -> Result<Finished, RunError> {
-    let folder = run.files.folder(&format!("workload/{TOOL}"))?;
-    let output = run.files.folder(TOOL)?;
+fn capture(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>) -> Result<Finished, RunError> {
+    let Nsight { scene, nsys, .. } = climber;
+    let (setting, workload) = (scene.setting, scene.workload);
+    let folder = session.files.folder(&format!("workload/{FOLDER}"))?;
+    let output = session.files.folder(FOLDER)?;
     remove_old(&output);
-    let (tmpdir, link) = tmpdir(run.files.root())?;
-    let variables = run.workload.variables_with_helper(TOOL, &folder, &tmpdir, Purpose::Plain);
-    let config = &run.resolved.config;
+    let (tmpdir, link) = tmpdir(session.folder())?;
+    let variables = workload.variables_with_helper(FOLDER, &folder, &tmpdir, Purpose::Plain);
+    let config = &setting.resolved.config;
     let sample = match config.nsys.sample {
         Sample::None => None,
         Sample::Cpu => Some("cpu"),
@@ -148,28 +144,27 @@ fn capture(run: &mut Run, nsys: &Nsys, rung: &Rung, context: &mut Context<'_>) -
     let capture = Capture {
         trace: &config.nsys.trace,
         sample,
-        gate: rung.gate.clone(),
-        range_end: run.nsys_range_end(),
+        gate: way.gate.clone(),
+        range_end: setting.nsys_range_end(),
         domains_included: &config.nsys.nvtx_domain_include,
         domains_excluded: &config.nsys.nvtx_domain_exclude,
-        follow_forks: rung.follow_forks,
-        delay: config.capture.delay.map(|delay| delay.0).filter(|_| rung.gate == Gate::None),
+        follow_forks: way.follow_forks,
+        delay: config.capture.delay.map(|delay| delay.0).filter(|_| way.gate == Gate::None),
         extra: &config.nsys.extra_args,
         output: &output.join("run"),
     };
     let (argv, left_out) =
-        command(&nsys.installation.nsys, &nsys.probe.options, &capture, &run.workload.argv(&folder));
+        command(&nsys.installation.nsys, &nsys.probe.options, &capture, &workload.argv(&folder));
     for option in left_out {
-        run.warn(format!("nsys {} does not know {}", nsys.probe.version, shell_word(&option)), context);
+        session.warn(format!("nsys {} does not know {}", nsys.probe.version, shell_word(&option)));
     }
-    if run.resolved.config.capture.delay.is_some() && rung.gate != Gate::None {
+    if config.capture.delay.is_some() && way.gate != Gate::None {
         let text =
             "`capture.delay` has no effect with a gate: recording begins when the gate opens".to_owned();
-        run.warn(text, context);
+        session.warn(text);
     }
     let order = Order {
-        name: TOOL,
-        pass: TOOL.to_owned(),
+        pass: PassKind::Nsys.into(),
         command_file: COMMAND_FILE.to_owned(),
         argv,
         variables,
@@ -177,9 +172,9 @@ fn capture(run: &mut Run, nsys: &Nsys, rung: &Rung, context: &mut Context<'_>) -
         linger: LINGER,
         remove: link.into_iter().collect(),
         stop: None,
-        grace: std::time::Duration::ZERO,
+        grace: Duration::ZERO,
     };
-    carry_out(run, order, context)
+    carry_out(setting, workload, order, session)
 }
 
 /// What an earlier rung left.
@@ -226,12 +221,12 @@ fn resolve(nsys: &Nsys, importer: &Importer, folder: &Path) -> Result<Resolved, 
 
 /// `run.nsys-rep` → SQLite, each of its own.
 fn export(
-    run: &Run,
     nsys: &Nsys,
     importer: &Importer,
     reports: &[PathBuf],
+    files: &Files,
 ) -> Result<Vec<Unsealed>, ExportError> {
-    let private = run.files.path("tmp/nsys");
+    let private = files.path("tmp/nsys");
     let export = |report: &PathBuf| {
         let database = report.with_extension("sqlite");
         nsys.export(importer, &Export { report, database: &database, private: &private })

@@ -1,0 +1,43 @@
+//! Questions to the vendor tools and their programs.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use process::{Finished, Spec, SuperviseError, environment, supervise};
+
+pub(crate) fn finished(
+    argv: &[OsString],
+    libraries: &[PathBuf],
+    patience: Duration,
+) -> Result<Finished, SuperviseError> {
+    let mut variables = Vec::new();
+    if !libraries.is_empty() {
+        let ours = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        let all = libraries.iter().cloned().chain(std::env::split_paths(&ours));
+        let path = std::env::join_paths(all).unwrap_or_default();
+        variables.push(("LD_LIBRARY_PATH".to_owned(), Some(path.to_string_lossy().into_owned())));
+    }
+    supervise(&Spec::question(argv.to_vec(), environment(&variables), "/".into(), patience), None)
+}
+
+/// All that a program said, however it ended.
+pub(crate) fn said(argv: &[OsString], libraries: &[PathBuf], patience: Duration) -> Result<String, String> {
+    let finished = finished(argv, libraries, patience).map_err(|error| error.to_string())?;
+    if finished.ended_by_us.is_some() {
+        let program = argv[0].to_string_lossy();
+        return Err(format!("`{program}` did not answer within {} s", patience.as_secs()));
+    }
+    Ok(output_of(&finished))
+}
+
+pub(crate) fn output_of(finished: &Finished) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    text(&finished.stdout.captured) + &text(&finished.stderr.captured)
+}
+
+/// The end of what was said.
+pub fn last_lines(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines[lines.len().saturating_sub(3)..].join(" / ")
+}

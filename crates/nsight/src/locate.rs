@@ -1,0 +1,75 @@
+//! Where a vendor tool is, or why there is none.
+
+use std::path::{Path, PathBuf};
+
+use record::Cause;
+
+use crate::find::Places;
+
+/// Why there is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoTool {
+    Absent(String),
+    Broken(String),
+}
+
+impl NoTool {
+    pub fn cause(&self) -> Cause {
+        match self {
+            Self::Absent(_) => Cause::NotInstalled,
+            Self::Broken(_) => Cause::ToolBroken,
+        }
+    }
+}
+
+impl std::fmt::Display for NoTool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (Self::Absent(text) | Self::Broken(text)) = self;
+        f.write_str(text)
+    }
+}
+
+/// A tool by its name, and by what the user may name another with.
+pub(crate) struct Wanted<'a> {
+    pub(crate) program: &'static str,
+    /// `none` for none.
+    pub(crate) variable: &'static str,
+    pub(crate) key: &'static str,
+    /// What the configuration names, which alone counts then.
+    pub(crate) chosen: Option<&'a str>,
+    pub(crate) find: fn(&Places) -> Vec<PathBuf>,
+}
+
+impl Wanted<'_> {
+    /// Every one that answers, with its answer, in the order they were found.
+    pub(crate) fn answering<T>(
+        &self,
+        ask: impl Fn(&Path) -> Result<T, String>,
+    ) -> Result<Vec<(PathBuf, T)>, NoTool> {
+        let absent = || format!("{} is not installed", self.program);
+        let variable = std::env::var_os(self.variable).filter(|path| !path.is_empty()).map(PathBuf::from);
+        let (chosen, named_by) = match self.chosen {
+            Some(chosen) => (Some(PathBuf::from(chosen)), self.key),
+            None => (variable, self.variable),
+        };
+        if chosen.as_deref() == Some(Path::new("none")) {
+            return Err(NoTool::Absent(absent()));
+        }
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let places = Places { chosen, path: std::env::split_paths(&path).collect(), root: "/".into() };
+        let mut problem = NoTool::Absent(match &places.chosen {
+            Some(chosen) => {
+                format!("`{named_by}` names `{}`, and no {} is there", chosen.display(), self.program)
+            }
+            None => absent(),
+        });
+        let mut answering = Vec::new();
+        for path in (self.find)(&places) {
+            match ask(&path) {
+                Ok(answer) => answering.push((path, answer)),
+                Err(why) => problem = NoTool::Broken(why),
+            }
+        }
+        if answering.is_empty() { Err(problem) } else { Ok(answering) }
+    }
+}

@@ -1,0 +1,125 @@
+//! The importer: what makes a report of what nsys recorded. A program of its own, with
+//! libraries of its own that may be missing.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::installation::{Installation, find_library, missing_library, package_of};
+use super::installed::{IMPORT_PATIENCE, Nsys, PATIENCE};
+use crate::ask::{finished, last_lines, output_of, said};
+
+/// Libraries are missed one at a time.
+const MOST_LIBRARIES: usize = 16;
+/// Folders with libraries for the importer, and for nothing else.
+const LIBRARY_VARIABLE: &str = "RANGEFINDER_LIBRARY_PATH";
+
+/// What `env.json` and `doctor` say of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Importer {
+    pub path: Option<PathBuf>,
+    /// nsys finds it by itself.
+    pub in_place: bool,
+    /// It starts, if need be with the libraries of `library_path`.
+    pub starts: bool,
+    /// Libraries that are nowhere to be found.
+    pub missing: Vec<String>,
+    /// What to put on its `LD_LIBRARY_PATH`.
+    pub library_path: Vec<PathBuf>,
+    pub problem: Option<String>,
+}
+
+impl Importer {
+    /// Starts the importer until it starts, with one library more each time. Links to
+    /// libraries of another version go into `folder`.
+    pub fn of(installation: &Installation, folder: &Path) -> Self {
+        let mut importer = Self {
+            path: installation.importer(),
+            in_place: installation.importer_in_place,
+            starts: false,
+            missing: Vec::new(),
+            library_path: Vec::new(),
+            problem: None,
+        };
+        let Some(path) = importer.path.clone() else {
+            importer.problem = Some("its importer is not installed".to_owned());
+            return importer;
+        };
+        let given = std::env::var_os(LIBRARY_VARIABLE).unwrap_or_default();
+        let given: Vec<PathBuf> = std::env::split_paths(&given).filter(|path| path.is_dir()).collect();
+        let system = ["/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib"];
+        let folders: Vec<PathBuf> = given.iter().cloned().chain(system.map(PathBuf::from)).collect();
+        importer.library_path = given;
+        let mut linked: Vec<String> = Vec::new();
+        for _ in 0..MOST_LIBRARIES {
+            let text = match said(&[path.clone().into(), "--help".into()], &importer.library_path, PATIENCE) {
+                Ok(text) => text,
+                Err(problem) => {
+                    importer.problem = Some(problem);
+                    return importer;
+                }
+            };
+            let Some(library) = missing_library(&text).map(str::to_owned) else {
+                importer.starts = true;
+                return importer;
+            };
+            let found = find_library(&library, &folders).filter(|_| !linked.contains(&library));
+            if found.is_none_or(|found| link(&found, &library, folder).is_err()) {
+                importer.missing.push(library);
+                break;
+            }
+            linked.push(library);
+            if linked.len() == 1 {
+                importer.library_path.push(folder.to_owned());
+            }
+        }
+        let named: Vec<String> = importer.missing.iter().map(|library| needs(library)).collect();
+        importer.problem = Some(format!("its importer does not start: {}", named.join(", ")));
+        importer
+    }
+}
+
+impl Nsys {
+    pub fn importer(&self, folder: &Path) -> Importer {
+        Importer::of(&self.installation, folder)
+    }
+
+    /// `.qdstrm` → `.nsys-rep`. Returns what the importer said: it saves a report also when it lost most of it.
+    pub fn import(&self, importer: &Importer, stream: &Path, report: &Path) -> Result<String, String> {
+        let Some(path) = importer.path.as_ref().filter(|_| importer.starts) else {
+            return Err(importer.problem.clone().unwrap_or_else(|| "there is no importer".to_owned()));
+        };
+        let argv = [path.clone().into(), "-i".into(), stream.into(), "-o".into(), report.into()];
+        let once = || {
+            let finished = finished(&argv, &importer.library_path, IMPORT_PATIENCE)
+                .map_err(|error| error.to_string())?;
+            let text = output_of(&finished);
+            if finished.ending.success() && report.is_file() {
+                return Ok(text);
+            }
+            // A stub is no report.
+            let _ = std::fs::remove_file(report);
+            Err(format!("the importer ended with {}: {}", finished.ending, last_lines(&text)))
+        };
+        // Seen once in many hundred captures: it failed, and nothing else was out of order.
+        once().or_else(|_| once())
+    }
+}
+
+/// `libdw.so.1 (package libdw1)`
+fn needs(library: &str) -> String {
+    match package_of(library) {
+        Some(package) => format!("{library} is missing (Debian's package {package})"),
+        None => format!("{library} is missing"),
+    }
+}
+
+/// A link by the name that is looked for.
+fn link(found: &Path, name: &str, folder: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    let place = folder.join(name);
+    match std::os::unix::fs::symlink(found, &place) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+        result => result,
+    }
+}

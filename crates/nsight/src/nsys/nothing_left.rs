@@ -1,0 +1,138 @@
+//! Verdicts on captures that left no report, or one that cannot be used.
+
+use process::Finished;
+use record::{Cause, Reason, Tool, Verdict, advice};
+
+use super::command::Gate;
+use super::export::ExportError;
+use super::importer::Importer;
+use super::log::clues;
+use super::{Ending, RangeEnd};
+use crate::ask::last_lines;
+use crate::clue::Clue;
+use crate::proof::Proof;
+
+const TOOL: Tool = Tool::Nsys;
+/// SIGTERM, as a shell counts it.
+const TERMINATED: i32 = 143;
+
+/// How a pass under nsys ended, given what was to happen when its gate closed.
+pub fn ending(finished: &Finished, gate: &Gate, range_end: RangeEnd) -> Ending {
+    let shuts_down = matches!(range_end, RangeEnd::StopShutdown | RangeEnd::RepeatShutdown(_));
+    match finished.ended_by_us {
+        Some(Reason::Interrupted) => Ending::Interrupted,
+        Some(Reason::Timeout) => Ending::TimedOut,
+        Some(Reason::Stopped) => Ending::Stopped,
+        None if finished.ending.success() => Ending::Well,
+        None if shuts_down && *gate != Gate::None && finished.ending.shell_code() == TERMINATED => {
+            Ending::AfterRange
+        }
+        None if finished.ending.is_signal() => Ending::ToolKilled(finished.ending.to_string()),
+        None => Ending::WorkloadFailed(finished.ending.to_string()),
+    }
+}
+
+/// What is known of a capture that left nothing.
+#[derive(Debug)]
+pub struct NoReport<'a> {
+    pub gate: &'a Gate,
+    pub finished: &'a Finished,
+    pub log: &'a str,
+    pub clues: &'a [Clue],
+    /// Of the gate, where there was a rehearsal.
+    pub proof: Option<&'a Proof>,
+    /// Then the log may be missing as well.
+    pub disk_is_full: bool,
+}
+
+pub fn no_report(case: &NoReport<'_>) -> Verdict {
+    let finished = case.finished;
+    let code = finished.ending.shell_code();
+    let says = |cause: Cause| case.clues.iter().any(|clue| clue.cause == cause);
+    let failed = |cause: Cause, text: &str| Verdict::failed(TOOL, cause, text);
+    let evidence = [format!("nsys ended with {}", finished.ending), last_lines(case.log)];
+    let verdict = match (case.gate, finished.ended_by_us) {
+        (_, Some(Reason::Timeout)) => {
+            failed(Cause::TimedOut, "the capture ran past `workload.timeout` and left no report")
+        }
+        (_, Some(Reason::Interrupted)) => {
+            failed(Cause::Interrupted, "the capture was interrupted before it left a report")
+        }
+        (Gate::Range { .. }, Some(Reason::Stopped)) => never_opened(case),
+        (_, Some(Reason::Stopped)) => {
+            failed(Cause::NoReport, "the capture was stopped before it left a report")
+        }
+        (_, None) if says(Cause::DiskFull) || case.disk_is_full => {
+            failed(Cause::DiskFull, "the disk is full: there is no report")
+        }
+        (_, None) if says(Cause::Refused) => {
+            failed(Cause::Refused, "nsys refused the command, and did not run the workload")
+        }
+        (Gate::Range { .. }, None) if code == 0 => never_opened(case),
+        (Gate::ProfilerApi, None) if code == 0 => Verdict::missed(
+            TOOL,
+            Cause::GateNeverOpened,
+            "the program never called cudaProfilerStart, and nsys still ended with exit code 0",
+        )
+        .with_remedy(advice::CALL_THE_PROFILER_API),
+        (_, None) if code == 1 && !case.log.contains("Generated:") => {
+            failed(Cause::Refused, "nsys refused, and did not run the workload")
+        }
+        (_, None) if finished.ending.is_signal() => {
+            let text = format!("nsys itself was ended by {}, and left no report", finished.ending);
+            failed(Cause::ToolError, &text)
+        }
+        (_, None) if !finished.ending.success() => {
+            let text = format!("the workload ended with {} and there is no report", finished.ending);
+            failed(Cause::WorkloadFailed, &text)
+        }
+        (_, None) => failed(Cause::NoReport, "nsys left no report"),
+    };
+    verdict.with_evidence(evidence)
+}
+
+/// With a rehearsal the proof says why.
+fn never_opened(case: &NoReport<'_>) -> Verdict {
+    let still = "and nsys still ended with exit code 0";
+    // The proof is of the gate as it was typed, and may have corrected it since.
+    let is_typed = |proof: &Proof| match case.gate {
+        Gate::Range { name, register_only_off } => *name == proof.typed && !register_only_off,
+        Gate::None | Gate::ProfilerApi => false,
+    };
+    match case.proof.map(|proof| (proof, proof.nsys.problem.as_ref().filter(|_| is_typed(proof)))) {
+        Some((_, Some(problem))) => {
+            let text = format!("the gate never opened, {still}: {problem}");
+            Verdict::missed(TOOL, problem.nsys_cause(), text)
+        }
+        Some((proof, None)) => {
+            let seen = record::counted(proof.nsys.instances, "instance");
+            let text = format!("the gate never opened, {still}; the rehearsal saw {seen}");
+            Verdict::missed(TOOL, Cause::GateNeverOpened, text).with_remedy(advice::RECORD_WITHOUT_A_GATE)
+        }
+        None => Verdict::missed(TOOL, Cause::GateNeverOpened, format!("the gate never opened, {still}")),
+    }
+}
+
+/// The stream is there, and no report could be made of it.
+pub fn import_failed(importer: &Importer, why: &str, log: &str) -> Verdict {
+    let cause = match importer.path {
+        _ if says_disk_full(why, log) => Cause::DiskFull,
+        None => Cause::ImporterNotFound,
+        Some(_) => Cause::ImporterBroken,
+    };
+    Verdict::failed(TOOL, cause, why).with_evidence([last_lines(log)])
+}
+
+pub fn export_failed(error: &ExportError, log: &str) -> Verdict {
+    let why = error.to_string();
+    let cause = match error {
+        _ if says_disk_full(&why, log) => Cause::DiskFull,
+        ExportError::Failed(_) => Cause::ExportFailed,
+        ExportError::Unreadable(_) => Cause::ReportUnreadable,
+    };
+    Verdict::failed(TOOL, cause, why)
+}
+
+fn says_disk_full(why: &str, log: &str) -> bool {
+    clues(why, "").iter().chain(&clues(log, "")).any(|clue| clue.cause == Cause::DiskFull)
+}

@@ -1,0 +1,121 @@
+//! Why a gate matches nothing.
+
+use std::fmt;
+
+use record::Cause;
+
+/// Why a gate matches nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GateProblem {
+    NoSuchName {
+        nearest: Vec<String>,
+    },
+    OtherDomain {
+        name: String,
+        domains: Vec<String>,
+    },
+    /// ncu: without a slash a start/end range is meant.
+    IsPushPop {
+        path: String,
+    },
+    /// ncu: with a slash a push/pop range is meant.
+    IsStartEnd {
+        path: String,
+    },
+    /// ncu: `A,B`, and the two are never open at the same time.
+    NeverAtOnce,
+    Unregistered {
+        name: String,
+    },
+    Wide {
+        name: String,
+    },
+    /// ncu: a wide string that is not registered.
+    Unseen {
+        name: String,
+    },
+    /// A list that the tool takes for one name.
+    List {
+        parts: Vec<String>,
+    },
+    /// ncu: no expression that holds a `;` matches anything.
+    Semicolon,
+    /// A pattern that the tool takes for one name.
+    Glob,
+    /// A path as we write it, or the other tool does.
+    Notation,
+    /// Only opened where the tool does not look.
+    ForkedOnly {
+        name: String,
+    },
+    Refused {
+        why: String,
+    },
+}
+
+impl GateProblem {
+    /// Why a capture by nsys with such a gate fails.
+    pub fn nsys_cause(&self) -> Cause {
+        match self {
+            Self::NoSuchName { .. } => Cause::NoSuchRange,
+            Self::OtherDomain { .. } => Cause::WrongDomain,
+            Self::Unregistered { .. } => Cause::UnregisteredString,
+            Self::Refused { .. } => Cause::Refused,
+            Self::List { .. }
+            | Self::Semicolon
+            | Self::Glob
+            | Self::Notation
+            | Self::IsPushPop { .. }
+            | Self::IsStartEnd { .. }
+            | Self::NeverAtOnce
+            | Self::Wide { .. }
+            | Self::Unseen { .. }
+            | Self::ForkedOnly { .. } => Cause::GateCannotOpen,
+        }
+    }
+}
+
+impl fmt::Display for GateProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let quoted =
+            |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        match self {
+            Self::NoSuchName { nearest } if nearest.is_empty() => write!(f, "no range has this name"),
+            Self::NoSuchName { nearest } => {
+                write!(f, "no range has this name (nearest: {})", quoted(nearest))
+            }
+            Self::OtherDomain { name, domains } => match domains.as_slice() {
+                [domain] if domain.is_empty() => write!(f, "`{name}` exists only in the default domain"),
+                domains => write!(f, "`{name}` exists only in domain {}", quoted(domains)),
+            },
+            Self::IsPushPop { path } => {
+                write!(f, "without a slash it means a start/end range, and `{path}` is push/pop")
+            }
+            Self::IsStartEnd { path } => {
+                write!(f, "with a slash it means a push/pop range, and `{path}` is start/end")
+            }
+            Self::NeverAtOnce => {
+                write!(f, "with a comma it means start/end ranges that are open at once, and these never are")
+            }
+            Self::Unregistered { name } => {
+                write!(f, "`{name}` is not a registered string, and nsys looks only at those")
+            }
+            Self::Wide { name } => write!(f, "`{name}` is a wide string, which never opens a gate of nsys"),
+            Self::Unseen { name } => {
+                write!(f, "`{name}` is a wide string, which ncu sees only when it is registered")
+            }
+            Self::List { parts } => {
+                write!(f, "it takes the text for one name; there is no list ({} were meant)", quoted(parts))
+            }
+            Self::Semicolon => {
+                write!(f, "it matches no expression that holds a `;`, not even a name with one")
+            }
+            Self::Notation => write!(f, "this tool writes it differently"),
+            Self::Glob => write!(f, "it takes `*` for a part of the name; there are no patterns"),
+            Self::ForkedOnly { name } => {
+                write!(f, "`{name}` is opened only in a forked child, which nsys does not follow")
+            }
+            Self::Refused { why } => write!(f, "it refuses the expression: {why}"),
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Supervised processes: the one way another program is started.
+//!
+//! Between us and the child stands a *guardian*, our own binary started again.
+//! It is the subreaper of everything the child starts, so nothing can slip away
+//! by double-forking or opening a session of its own, and it holds one end of a
+//! socket whose other end is ours: when we die, however we die, it ends them all.
+
+mod compute;
+mod descendants;
+mod environment;
+mod guardian;
+mod input;
+mod janitor;
+mod private;
+mod protocol;
+mod pump;
+mod signals;
+mod spec;
+mod streams;
+mod supervise;
+mod terminal;
+mod watch;
+
+/// A length of time as `poll` takes it.
+fn timespec(time: std::time::Duration) -> rustix::event::Timespec {
+    rustix::event::Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() }
+}
+
+pub use compute::interruptible;
+pub use descendants::with_own_root;
+pub use environment::environment;
+pub use guardian::{GUARDIAN_ARGUMENT, guardian_main, remove};
+pub use input::is_used_up;
+pub use janitor::{JANITOR_ARGUMENT, PrivateFolder, janitor_main};
+pub use private::private_folder;
+pub use pump::{KnownHash, LogOutcome, is_full};
+pub use record::{Ending, Leftover, Reason, Usage};
+pub use signals::Signals;
+pub use spec::{Finished, Milestone, Output, Route, Seen, Spec, Stop, StopBy};
+pub use supervise::{SuperviseError, supervise};

@@ -1,0 +1,139 @@
+//! What to run under supervision, and what came of it.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use record::{Ending, Leftover, Reason, Usage};
+use secrets::Redactor;
+
+use super::pump::LogOutcome;
+
+/// The metrics of every chip that an ncu knows are 11 MB.
+const ANSWER_LIMIT: usize = 32 << 20;
+
+#[derive(Debug, Clone)]
+pub struct Spec {
+    /// Program and arguments. Never given to a shell.
+    pub argv: Vec<OsString>,
+    /// The whole environment of the child.
+    pub env: Vec<(OsString, OsString)>,
+    pub cwd: PathBuf,
+    pub output: Output,
+    /// Wall-clock limit: SIGTERM, `grace`, then SIGKILL for every descendant.
+    pub timeout: Option<Duration>,
+    /// End the child on purpose after a while (`capture.duration`).
+    pub stop: Option<Stop>,
+    /// Between SIGTERM and SIGKILL.
+    pub grace: Duration,
+    /// How long descendants may outlive the child before they are ended.
+    pub linger: Duration,
+    /// What the guardian removes at the end, however that comes: a link of ours (a short `TMPDIR`), the tracer.
+    pub remove: Vec<PathBuf>,
+}
+
+impl Spec {
+    /// A helper program asked a question: its answer is captured, nothing is shown.
+    pub fn question(
+        argv: Vec<OsString>,
+        env: Vec<(OsString, OsString)>,
+        cwd: PathBuf,
+        timeout: Duration,
+    ) -> Self {
+        Self {
+            argv,
+            env,
+            cwd,
+            output: Output::Captured { limit: ANSWER_LIMIT },
+            timeout: Some(timeout),
+            stop: None,
+            grace: Duration::from_millis(200),
+            linger: Duration::ZERO,
+            remove: Vec::new(),
+        }
+    }
+}
+
+/// Where the child's output goes.
+#[derive(Debug, Clone)]
+pub enum Output {
+    /// Shown live and written to these files; stdin is ours.
+    Teed {
+        stdout_log: PathBuf,
+        stderr_log: PathBuf,
+        route: Route,
+        /// Keeps secrets out of the log files.
+        redactor: Box<Redactor>,
+    },
+    /// Kept in memory up to `limit` bytes a stream; stdin is empty.
+    Captured { limit: usize },
+}
+
+/// Where the child's stdout is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Route {
+    /// On our stdout; stderr on ours.
+    Through,
+    /// Both on our stderr, because our stdout carries data.
+    ToStderr,
+}
+
+#[derive(Debug, Clone)]
+pub struct Stop {
+    pub after: Duration,
+    /// The clock begins when this is seen, not with the child.
+    pub once: Option<Seen>,
+    /// Sooner, unless it was seen often enough by then.
+    pub milestone: Option<Milestone>,
+    pub by: StopBy,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Milestone {
+    /// By the clock of the stop.
+    pub after: Duration,
+    pub times: usize,
+}
+
+/// A text in a file that grows.
+#[derive(Debug, Clone)]
+pub struct Seen {
+    pub file: PathBuf,
+    pub text: &'static str,
+}
+
+impl Seen {
+    pub(super) fn times(&self) -> usize {
+        let bytes = std::fs::read(&self.file).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).matches(self.text).count()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StopBy {
+    Term,
+    Int,
+    /// Run this; the child is expected to end by itself because of it.
+    Command(Vec<OsString>),
+}
+
+#[derive(Debug)]
+pub struct Finished {
+    pub pid: i32,
+    pub started: SystemTime,
+    pub wall: Duration,
+    pub ending: Ending,
+    pub usage: Usage,
+    pub ended_by_us: Option<Reason>,
+    /// When what starts the clock of a stop was seen.
+    pub seen_after: Option<Duration>,
+    /// When a milestone of the stop was missed.
+    pub missed_after: Option<Duration>,
+    /// It had to be killed: it ignored what it was sent.
+    pub killed: bool,
+    /// What went wrong with the command that was to stop it.
+    pub stop_problem: Option<String>,
+    pub leftovers: Vec<Leftover>,
+    pub stdout: LogOutcome,
+    pub stderr: LogOutcome,
+}

@@ -1,0 +1,164 @@
+//! Runs one child to its end.
+//!
+//! Policy:
+//! - stdin and stdout on a terminal: the child gets a pty as its own terminal
+//!   (prompts, colours, Ctrl-Z work) and a second one for stderr, so that the
+//!   two logs stay apart.
+//! - only some streams on a terminal: the child stays in our process group and
+//!   keeps the real terminal as stdin; output that goes to a terminal goes
+//!   through a pty, the rest through pipes.
+//! - no terminal: pipes, and a session of its own.
+//! - timeout: SIGTERM to the child (and its group, unless that is ours), grace, SIGKILL to every descendant.
+//! - `stop`: the chosen way to end it, grace, SIGKILL to every descendant.
+//! - the first interrupt is the child's, the second kills every descendant.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+use record::Reason;
+use rustix::process::{Pid, Signal};
+
+use super::descendants::{descendants, signal_all};
+use super::guardian::GUARDIAN_ARGUMENT;
+use super::protocol::{News, receive};
+use super::signals::Signals;
+use super::spec::{Finished, Spec};
+use super::streams::Streams;
+use super::watch::{Over, Watch};
+
+/// How long our own output may stay blocked after the user has killed the run.
+const PATIENCE_WHEN_KILLED: Duration = Duration::from_millis(500);
+
+#[derive(Debug, thiserror::Error)]
+pub enum SuperviseError {
+    #[error("cannot start `{program}`: {}", why_not(source))]
+    NotStarted { program: String, source: io::Error },
+    #[error("cannot start `{program}`: the working directory `{}` does not exist", cwd.display())]
+    NoDirectory { program: String, cwd: PathBuf },
+    #[error("cannot write `{}`: {source}", path.display())]
+    Log { path: PathBuf, source: io::Error },
+    #[error("cannot supervise `{program}`: {source}")]
+    Setup { program: String, source: io::Error },
+    #[error("`{program}` could not be killed: {who} (no permission, or stuck in the kernel)")]
+    Unkillable { program: String, who: String },
+    #[error("the guardian of `{program}` was killed from outside; all it had started was ended")]
+    GuardianLost { program: String },
+}
+
+/// The program itself was found before, so a missing file is one it needs.
+fn why_not(source: &io::Error) -> String {
+    match source.kind() {
+        io::ErrorKind::NotFound => "the interpreter or loader it names does not exist".to_owned(),
+        _ => source.to_string(),
+    }
+}
+
+/// Runs `spec` to its end. Without `signals` an interrupt is left to the caller.
+pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, SuperviseError> {
+    let program = spec.argv.first().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
+    if !spec.cwd.is_dir() {
+        return Err(SuperviseError::NoDirectory { program, cwd: spec.cwd.clone() });
+    }
+    let streams = Streams::open(spec, &program)?;
+    let session = streams.session;
+    let setup = |source| SuperviseError::Setup { program: program.clone(), source };
+    let (mut socket, guardian) = start_guardian().map_err(setup)?;
+    let started = SystemTime::now();
+    let clock = Instant::now();
+    let (inputs, mut child_side) = streams.split(spec, &mut socket, &program)?;
+    let pid = match receive::<News>(&mut socket) {
+        Ok(Some(News::Started { pid })) => pid,
+        Ok(Some(News::NotStarted { errno })) => {
+            let source = io::Error::from_raw_os_error(errno);
+            return Err(SuperviseError::NotStarted { program, source });
+        }
+        _ => return Err(guardian_lost(program)),
+    };
+    let mut watch = Watch {
+        spec,
+        session,
+        signals,
+        socket,
+        guardian: Pid::from_child(&guardian),
+        user: inputs,
+        clock,
+        ending: None,
+        ended_by_us: None,
+        seen_at: None,
+        on_time: false,
+        missed_at: None,
+        kill_at: None,
+        stop_command: None,
+        killed: false,
+        kill_ordered: None,
+        interrupts_before: signals.map_or(0, Signals::interrupts),
+    };
+    watch.take_terminal();
+    if let Err(source) = child_side.start() {
+        // The guardian ends everyone when its socket closes.
+        drop(watch);
+        wait_for(guardian);
+        return Err(SuperviseError::Setup { program, source });
+    }
+    let over = watch.run();
+    if over.is_none() {
+        // Before their output is waited for.
+        signal_all(&descendants(), Signal::KILL);
+    }
+    drop(watch.user.take());
+    let patience = (watch.ended_by_us == Some(Reason::Interrupted)).then_some(PATIENCE_WHEN_KILLED);
+    let (stdout, stderr) = child_side.finish(patience);
+    wait_for(guardian);
+    let Some(Over { ending, usage, leftovers }) = over else {
+        return Err(SuperviseError::GuardianLost { program });
+    };
+    let Some((wall, ending)) = ending else {
+        let who: Vec<String> =
+            leftovers.iter().map(|left| format!("{} (pid {})", left.name, left.pid)).collect();
+        return Err(SuperviseError::Unkillable { program, who: who.join(", ") });
+    };
+    let stop_problem = watch.stop_command.take().and_then(|command| command.join().ok().flatten());
+    Ok(Finished {
+        pid,
+        started,
+        wall,
+        ending,
+        usage,
+        ended_by_us: watch.ended_by_us,
+        seen_after: watch.seen_at.map(|at| at - clock),
+        missed_after: watch.missed_at.map(|at| at - clock),
+        killed: watch.killed,
+        stop_problem,
+        leftovers,
+        stdout,
+        stderr,
+    })
+}
+
+/// Should the guardian itself be killed, what it watched over falls to us.
+fn guardian_lost(program: String) -> SuperviseError {
+    signal_all(&descendants(), Signal::KILL);
+    SuperviseError::GuardianLost { program }
+}
+
+fn start_guardian() -> io::Result<(UnixStream, Child)> {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    let (ours, theirs) = UnixStream::pair()?;
+    let guardian = Command::new("/proc/self/exe")
+        .arg(GUARDIAN_ARGUMENT)
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    Ok((ours, guardian))
+}
+
+fn wait_for(mut guardian: Child) {
+    let _ = guardian.wait();
+}

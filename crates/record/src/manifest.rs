@@ -1,0 +1,121 @@
+//! `run.json`: what a run is, what has been done, what came of it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::cause::Cause;
+use crate::pass::{Pass, PassKind};
+use crate::step::{Step, StepName};
+use crate::tool::Tool;
+use crate::verdict::VerdictRecord;
+use crate::withheld::Withheld;
+
+pub const MANIFEST: &str = "run.json";
+/// Raised when a reader of an older manifest would misunderstand a newer one.
+pub const SCHEMA: u32 = 1;
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Manifest {
+    pub schema: u32,
+    /// The version that made the run.
+    pub rangefinder: String,
+    /// The directory's name.
+    pub id: String,
+    /// What runs of one kind share, for `run.keep`.
+    pub name: String,
+    pub created: String,
+    pub status: RunStatus,
+    pub exit_code: Option<u8>,
+    pub invocation: Invocation,
+    pub workload: WorkloadRecord,
+    pub steps: Vec<Step>,
+    pub passes: Vec<Pass>,
+    /// What each capture really was.
+    #[serde(default)]
+    pub verdicts: Vec<VerdictRecord>,
+    pub warnings: Vec<String>,
+    pub artifacts: Vec<Artifact>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    Running,
+    Finished,
+    Interrupted,
+    /// It broke off: a step could not be recorded or its files not written.
+    Failed,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Invocation {
+    pub argv: Vec<String>,
+    pub cwd: String,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct WorkloadRecord {
+    pub argv: Vec<String>,
+    /// What each `***` of `argv` stands for.
+    pub withheld: Vec<Withheld>,
+    pub cwd: String,
+    /// Secret variables that were set: a resumed run needs them again.
+    pub secret_variables: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Artifact {
+    /// Relative to the run.
+    pub path: String,
+    pub bytes: u64,
+    /// Absent for what is not a plain file (a link, a socket), cannot be read, is larger than 64 GiB or
+    /// mostly a hole.
+    pub blake3: Option<String>,
+    /// A vendor's raw report: it holds the environment and the command line of the workload,
+    /// and is not to be shared unseen.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub holds_environment: bool,
+}
+
+impl Manifest {
+    /// The pass that says how the workload itself ends: the one no tool disturbed.
+    pub fn workload_pass(&self) -> Option<&Pass> {
+        self.rehearsal().or_else(|| self.passes.last())
+    }
+
+    /// The undisturbed pass.
+    pub fn rehearsal(&self) -> Option<&Pass> {
+        self.passes.iter().find(|pass| pass.name.kind == PassKind::Rehearsal)
+    }
+
+    /// The workload, and not the tool, failed under the last rung of a capture.
+    pub fn workload_failed_in_a_capture(&self) -> bool {
+        let failed = |record: &VerdictRecord| record.verdict.cause == Some(Cause::WorkloadFailed);
+        Tool::ALL.into_iter().filter_map(|tool| self.last_verdict(tool)).any(failed)
+    }
+
+    /// The last word on what a tool left.
+    pub fn last_verdict(&self, tool: Tool) -> Option<&VerdictRecord> {
+        self.verdicts.iter().rfind(|record| record.tool == tool)
+    }
+
+    pub fn step(&self, name: StepName) -> &Step {
+        &self.steps[Self::place(name)]
+    }
+
+    pub fn step_mut(&mut self, name: StepName) -> &mut Step {
+        &mut self.steps[Self::place(name)]
+    }
+
+    fn place(name: StepName) -> usize {
+        StepName::ALL.iter().position(|other| *other == name).unwrap_or(0)
+    }
+
+    /// An older rangefinder had fewer steps: those it did not know are pending.
+    #[must_use]
+    pub fn with_every_step(mut self) -> Self {
+        let known = std::mem::take(&mut self.steps);
+        let named = |name: StepName| known.iter().find(|step| step.name == name).cloned();
+        self.steps = StepName::ALL.map(|name| named(name).unwrap_or_else(|| Step::pending(name))).to_vec();
+        self
+    }
+}

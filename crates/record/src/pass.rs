@@ -1,0 +1,119 @@
+//! One run of the workload under one tool.
+
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::ending::{Ending, Leftover, Reason, Usage};
+use crate::withheld::Withheld;
+
+/// Why the workload is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PassKind {
+    Rehearsal,
+    /// A second rehearsal, to see whether a count varies.
+    SecondRehearsal,
+    /// The workload as ncu is to run it, where that differs.
+    ChangedRehearsal,
+    Stage1,
+    Nsys,
+    Ncu,
+}
+
+impl PassKind {
+    /// The longer of two that begin alike comes first.
+    const ALL: [Self; 6] =
+        [Self::SecondRehearsal, Self::ChangedRehearsal, Self::Rehearsal, Self::Stage1, Self::Nsys, Self::Ncu];
+
+    /// The folder of its files in the run.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Rehearsal => "rehearsal",
+            Self::SecondRehearsal => "rehearsal-2",
+            Self::ChangedRehearsal => "rehearsal-ncu",
+            Self::Stage1 => "stage1",
+            Self::Nsys => "nsys",
+            Self::Ncu => "ncu",
+        }
+    }
+}
+
+/// `nsys`, or `ncu-2.1` for the first run of the second attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PassName {
+    pub kind: PassKind,
+    /// What follows where there are several.
+    pub suffix: String,
+}
+
+impl From<PassKind> for PassName {
+    fn from(kind: PassKind) -> Self {
+        Self { kind, suffix: String::new() }
+    }
+}
+
+impl std::fmt::Display for PassName {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{}", self.kind.as_str(), self.suffix)
+    }
+}
+
+impl Serialize for PassName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for PassName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let parsed = PassKind::ALL.into_iter().find_map(|kind| {
+            let suffix = text.strip_prefix(kind.as_str())?.to_owned();
+            Some(Self { kind, suffix })
+        });
+        parsed.ok_or_else(|| D::Error::custom(format!("`{text}` is not the name of a pass")))
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Pass {
+    pub name: PassName,
+    pub argv: Vec<String>,
+    pub withheld: Vec<Withheld>,
+    /// Variables set for this pass; null means unset.
+    pub env: Vec<(String, Option<String>)>,
+    pub pid: i32,
+    pub started: String,
+    pub wall_ms: u64,
+    pub ending: Ending,
+    pub usage: Usage,
+    pub ended_by_us: Option<Reason>,
+    /// How long after its start a tool began its work proper, where that was watched.
+    #[serde(default)]
+    pub began_after_ms: Option<u64>,
+    pub killed: bool,
+    pub leftovers: Vec<Leftover>,
+    pub stdout_bytes: u64,
+    pub stderr_bytes: u64,
+    pub log_errors: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_back() {
+        for (text, kind, suffix) in [
+            ("rehearsal", PassKind::Rehearsal, ""),
+            ("rehearsal-2", PassKind::SecondRehearsal, ""),
+            ("rehearsal-ncu", PassKind::ChangedRehearsal, ""),
+            ("ncu-2.1", PassKind::Ncu, "-2.1"),
+        ] {
+            let name = PassName { kind, suffix: suffix.to_owned() };
+            assert_eq!(name.to_string(), text);
+            let json = serde_json::to_string(&name).unwrap();
+            assert_eq!(serde_json::from_str::<PassName>(&json).unwrap(), name);
+        }
+        assert!(serde_json::from_str::<PassName>("\"other\"").is_err());
+    }
+}

@@ -1,0 +1,36 @@
+//! Who records a workload.
+
+use serde::{Deserialize, Serialize};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Tool {
+    /// Rangefinder's own.
+    Tracer,
+    /// NVIDIA Nsight Systems.
+    Nsys,
+    /// NVIDIA Nsight Compute.
+    Ncu,
+    /// PyTorch's profiler.
+    Torch,
+}
+
+impl Tool {
+    pub const ALL: [Self; 4] = [Self::Tracer, Self::Nsys, Self::Ncu, Self::Torch];
+
+    /// Its program, and its folder in a run.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Tracer => "tracer",
+            Self::Nsys => "nsys",
+            Self::Ncu => "ncu",
+            Self::Torch => "torch",
+        }
+    }
+}
+
+impl std::fmt::Display for Tool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

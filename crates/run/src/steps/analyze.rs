@@ -1,0 +1,259 @@
+//! Step 7: what the recordings say.
+
+use analysis::{Findings, Insight, Limit, Options, Overhead, analyse, insight, rates};
+use record::{Manifest, PassKind, StepName, StepStatus, Tool};
+use trace::Trace;
+
+use super::counters::{self, Counted};
+use super::report::Material;
+use super::session::{Made, Setting, StepResult};
+use super::{model, stage1};
+use crate::events::Event;
+use crate::gates::keep_gated;
+use crate::provenance::Provenance;
+use crate::rehearsal::Inventory;
+use crate::rundir::Files;
+
+/// What the passes left.
+pub(super) struct Recorded {
+    pub(super) inventory: Option<Inventory>,
+    /// By nsys.
+    pub(super) timeline: Option<Trace>,
+    /// By PyTorch's profiler.
+    pub(super) stage1: Option<Trace>,
+    pub(super) counted: Option<Counted>,
+}
+
+/// What was made of it, and what it was made of.
+pub(super) struct Analyzed {
+    inventory: Option<Inventory>,
+    /// What was analyzed, unless it is the rehearsal: its gate is applied.
+    captured: Option<Trace>,
+    counted: Option<Counted>,
+    findings: Option<Findings>,
+    /// What timeline and counters say together.
+    insight: Insight,
+}
+
+impl Analyzed {
+    /// There is nothing to analyze, or no time.
+    pub(super) fn without_findings(recorded: Recorded) -> Self {
+        let Recorded { inventory, counted, .. } = recorded;
+        Self { inventory, captured: None, counted, findings: None, insight: Insight::default() }
+    }
+
+    pub(super) fn material<'r>(
+        &'r self,
+        setting: &'r Setting,
+        provenance: Option<&'r Provenance>,
+        files: &'r Files,
+        manifest: &'r Manifest,
+    ) -> Material<'r> {
+        let analyzed = self.captured.as_ref().or_else(|| Some(&self.inventory.as_ref()?.trace));
+        Material {
+            files,
+            manifest,
+            resolved: &setting.resolved,
+            provenance,
+            inventory: self.inventory.as_ref(),
+            trace: analyzed.filter(|_| self.findings.is_some()),
+            findings: self.findings.as_ref(),
+            counters: self.counted.as_ref(),
+            insight: &self.insight,
+        }
+    }
+}
+
+/// Which recording the timeline is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Nsys,
+    Rehearsal,
+    Stage1,
+}
+
+impl std::fmt::Display for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Nsys => "nsys",
+            Self::Rehearsal => "rehearsal",
+            Self::Stage1 => "stage 1",
+        })
+    }
+}
+
+/// `events` is what the user is to hear.
+pub(super) fn step(
+    setting: &Setting,
+    provenance: Option<&Provenance>,
+    recorded: Recorded,
+    files: &mut Files,
+    manifest: &Manifest,
+    events: &mut Vec<Event>,
+) -> Made<Analyzed> {
+    let mut recorded = reread(setting, recorded, files, manifest, events);
+    let Some((source, captured)) = choose_timeline(setting, &mut recorded) else {
+        let insight = insight(None, recorded.counted.as_ref().map(|counted| &counted.report));
+        let why = "there is no timeline and no range to analyze".to_owned();
+        let analyzed = Analyzed { insight, ..Analyzed::without_findings(recorded) };
+        return Ok((StepResult::Skipped { why, asked_for: false }, analyzed));
+    };
+    let Named { inventory, captured, stage1 } =
+        with_marked_names(recorded.inventory, captured, recorded.stage1, files);
+    let Some(trace) = captured.as_ref().or_else(|| Some(&inventory.as_ref()?.trace)) else {
+        let recorded = Recorded { inventory, timeline: None, stage1, counted: recorded.counted };
+        let skipped = StepResult::Skipped { why: "there is nothing to analyze".to_owned(), asked_for: false };
+        return Ok((skipped, Analyzed::without_findings(recorded)));
+    };
+    let counted = recorded.counted.as_ref().map(|counted| &counted.report);
+    let options = Options::default();
+    let mut findings = analyse(trace, &options);
+    // Only PyTorch's profiler knows operators, and they are reported with their own source.
+    let profiled = stage1.as_ref().map(|trace| analyse(trace, &options));
+    files.text("operators.md", &report::operators_markdown(profiled.as_ref().unwrap_or(&findings)))?;
+    if let Some(profiled) = profiled {
+        findings.operators = profiled.operators;
+    }
+    let mut insight = insight(Some((trace, &findings)), counted);
+    match model::efficiency_of(setting, provenance, files, manifest, &findings, &insight) {
+        Ok(found) => {
+            rates(&mut findings.stages, &found);
+            insight.efficiency = found;
+        }
+        Err(why) => insight.no_efficiency = Some(why),
+    }
+    let profiled = captured.as_ref().filter(|_| source == Source::Nsys);
+    match overhead_of(manifest, inventory.as_ref(), profiled) {
+        Ok((found, unsteady)) => (insight.overhead, insight.unsteady) = (found, unsteady),
+        Err(why) => insight.no_overhead = Some(why),
+    }
+    files.json("analysis.json", &findings)?;
+    files.text("kernels.md", &report::kernels_markdown(&findings))?;
+    let note = format!("{source}: {}", summary(&findings));
+    let analyzed =
+        Analyzed { inventory, captured, counted: recorded.counted, findings: Some(findings), insight };
+    Ok((StepResult::Done(Some(note)), analyzed))
+}
+
+/// A run that is resumed has only the files of what was done before.
+fn reread(
+    setting: &Setting,
+    recorded: Recorded,
+    files: &Files,
+    manifest: &Manifest,
+    events: &mut Vec<Event>,
+) -> Recorded {
+    let is_done = |step: StepName| manifest.step(step).status == StepStatus::Done;
+    let Recorded { inventory, timeline, stage1, counted } = recorded;
+    let config = &setting.resolved.config.ncu;
+    let counted = counted.or_else(|| {
+        is_done(StepName::Counters).then(|| counters::reread(config, inventory.as_ref(), files)).flatten()
+    });
+    let stage1 = stage1.or_else(|| is_done(StepName::Stage1).then(|| stage1::reread(files)).flatten());
+    let timeline = timeline.or_else(|| {
+        let databases = trace::timeline_files(&files.path(Tool::Nsys.as_str()));
+        let last = manifest.last_verdict(Tool::Nsys);
+        if databases.is_empty() || !last.is_some_and(|record| record.verdict.outcome.is_usable()) {
+            return None;
+        }
+        trace::read_nsys_session(&databases)
+            .map_err(|error| events.push(Event::Warning { text: error.to_string() }))
+            .ok()
+    });
+    Recorded { inventory, timeline, stage1, counted }
+}
+
+/// The best there is: the capture by nsys with its gate applied, else the rehearsal, whose trace stays where it
+/// is, else what the operators started.
+fn choose_timeline(setting: &Setting, recorded: &mut Recorded) -> Option<(Source, Option<Trace>)> {
+    if let Some(mut trace) = recorded.timeline.take() {
+        if let Some(wish) = setting.nsys_wish() {
+            // What is not there cannot be applied; the verdict has said so.
+            keep_gated(&mut trace, wish, recorded.inventory.as_ref());
+        }
+        return Some((Source::Nsys, Some(trace)));
+    }
+    let has_something = |inventory: &Inventory| {
+        !inventory.is_empty() || !inventory.trace.calls.is_empty() || !inventory.trace.activities.is_empty()
+    };
+    if recorded.inventory.as_ref().is_some_and(has_something) {
+        return Some((Source::Rehearsal, None));
+    }
+    let operators = recorded.stage1.take()?;
+    Some((Source::Stage1, Some(operators)))
+}
+
+/// Recordings whose names may be written down.
+struct Named {
+    inventory: Option<Inventory>,
+    captured: Option<Trace>,
+    stage1: Option<Trace>,
+}
+
+/// From here on nothing is judged any more, and everything is written down.
+fn with_marked_names(
+    inventory: Option<Inventory>,
+    mut captured: Option<Trace>,
+    mut stage1: Option<Trace>,
+    files: &mut Files,
+) -> Named {
+    for trace in [&captured, &stage1].into_iter().flatten() {
+        files.redactor.learn_from(trace.names());
+    }
+    let redactor = &files.redactor;
+    let inventory = inventory.map(|inventory| inventory.renamed(|text| redactor.name(text)));
+    for trace in [&mut captured, &mut stage1].into_iter().flatten() {
+        trace.rename(|text| redactor.name(text));
+    }
+    Named { inventory, captured, stage1 }
+}
+
+/// What nsys cost: the program as a whole, and each region that both recordings have; and why that is doubtful.
+fn overhead_of(
+    manifest: &Manifest,
+    inventory: Option<&Inventory>,
+    profiled: Option<&Trace>,
+) -> Result<(Vec<Overhead>, Option<String>), String> {
+    let (Some(profiled), Some(inventory)) = (profiled, inventory) else {
+        return Err("the program was recorded only once".to_owned());
+    };
+    let wall = |kind: PassKind| {
+        let pass = manifest.passes.iter().rfind(|pass| pass.name.kind == kind)?;
+        i64::try_from(pass.wall_ms.checked_mul(1_000_000)?).ok().filter(|ns| *ns > 0)
+    };
+    let mut rows = Vec::new();
+    if let (Some(rehearsed_ns), Some(profiled_ns)) = (wall(PassKind::Rehearsal), wall(PassKind::Nsys)) {
+        let ratio = profiled_ns as f64 / rehearsed_ns as f64;
+        let region = "the whole pass under nsys".to_owned();
+        rows.push(Overhead { region, instances: 1, rehearsed_ns, profiled_ns, ratio });
+    }
+    let regions = analysis::overhead(&inventory.regions, &analysis::regions(profiled));
+    let unsteady = analysis::unsteady(&regions);
+    // The longest come first.
+    rows.extend(regions.into_iter().take(Limit::default().rows));
+    Ok((rows, unsteady))
+}
+
+/// The busiest device and what it waits for, or what there is instead.
+fn summary(findings: &Findings) -> String {
+    let kernels = findings.kernel_calls();
+    let busiest = findings
+        .idle
+        .iter()
+        .filter(|row| row.region.is_none())
+        .max_by(|a, b| a.busy_share.total_cmp(&b.busy_share));
+    match busiest {
+        Some(row) => {
+            let cause = row.cause_shares.first();
+            let waits =
+                cause.map(|(cause, share)| format!(", waiting for {cause} {}", report::percent(*share)));
+            format!(
+                "{kernels} kernels, GPU {} busy {}{}",
+                row.device,
+                report::percent(row.busy_share),
+                waits.unwrap_or_default()
+            )
+        }
+        None => format!("{} regions, no kernels", findings.region_count()),
+    }
+}

@@ -1,0 +1,146 @@
+//! ncu on its ladder. A way that turns out too slow is given up for fewer launches, once.
+
+use std::time::Duration;
+
+use counters::Report;
+use nsight::Proof;
+use nsight::ncu::{Ncu, Preferences, Wanted};
+use record::{Cause, Rung, Tool, Verdict};
+
+use super::super::begin::RunError;
+use super::super::ladder::{Attempt, Climb};
+use super::super::scene::Scene;
+use super::super::session::Session;
+use super::capture::{Instead, Taken, attempt};
+use super::keep::keep;
+use super::ways::{Way, with_fewer};
+use super::{Counted, TOOL};
+
+pub(super) struct Nsight<'a> {
+    pub(super) scene: Scene<'a>,
+    pub(super) ncu: &'a Ncu,
+    /// What is to be measured of each launch.
+    pub(super) wanted: &'a Wanted,
+    /// Of each gate, where there was a rehearsal.
+    pub(super) proofs: Vec<Proof>,
+    /// Which launches are to be measured.
+    pub(super) preferences: Preferences,
+    /// What was measured, if it can be used.
+    pub(super) counted: Option<Counted>,
+    /// Ways that were tried.
+    pub(super) tried: usize,
+    /// Whether a way may be given up for fewer launches: once.
+    pub(super) may_give_up: bool,
+    /// What the last way took, from its first launch on.
+    took: Duration,
+}
+
+impl<'a> Nsight<'a> {
+    pub(super) fn new(scene: Scene<'a>, ncu: &'a Ncu, wanted: &'a Wanted, proofs: Vec<Proof>) -> Self {
+        let preferences = scene.setting.resolved.config.ncu.preferences();
+        Self {
+            scene,
+            ncu,
+            wanted,
+            proofs,
+            preferences,
+            counted: None,
+            tried: 0,
+            may_give_up: true,
+            took: Duration::ZERO,
+        }
+    }
+
+    /// Keeps what was measured, with what a way that was given up had measured before it.
+    fn keep(&mut self, report: Report, is_more: bool, session: &Session<'_>) -> Result<(), RunError> {
+        let before = self.counted.take().filter(|_| is_more).map(|counted| counted.report);
+        let Some(report) = Report::joined(before.into_iter().chain([report])) else { return Ok(()) };
+        let config = &self.scene.setting.resolved.config.ncu;
+        self.counted = Some(keep(report, config, self.scene.inventory, session.files)?);
+        Ok(())
+    }
+
+    /// The way that follows one that was given up, if anything fits, and what to say about it; the
+    /// verdict says which it is.
+    fn fewer_instead(
+        &self,
+        way: &Way,
+        verdict: &mut Verdict,
+        Instead { why, allowance }: Instead,
+        session: &Session<'_>,
+    ) -> Result<Option<(Way, Vec<String>)>, RunError> {
+        let fewer = with_fewer(self, way, allowance, session)?;
+        verdict.text = match &fewer {
+            Some(_) => format!("given up: {why}, and at this pace not all fit `ncu.budget`"),
+            None => format!(
+                "{}; given up: {why}, and not one more fits the {:.0} s that are left",
+                verdict.text,
+                allowance.budget.unwrap_or_default().as_secs_f64()
+            ),
+        };
+        Ok(fewer)
+    }
+}
+
+impl Climb for Nsight<'_> {
+    type Way = Way;
+    const TOOL: Tool = TOOL;
+
+    fn rung(way: &Way) -> Rung {
+        way.rung
+    }
+
+    fn attempt(&mut self, way: &Way, session: &mut Session<'_>) -> Result<Attempt<Way>, RunError> {
+        self.tried += 1;
+        let after_giving_up = !self.may_give_up;
+        let Taken { mut verdict, report, took, instead } = match &way.foretold {
+            // The rehearsal has said that it cannot work: the program is not run for it.
+            Some(verdict) => Taken::nothing(verdict.clone()),
+            None => attempt(self, way, session)?,
+        };
+        self.took = took;
+        let given_up = match instead.filter(|_| !session.signals.interrupted()) {
+            Some(instead) => self.fewer_instead(way, &mut verdict, instead, session)?,
+            None => None,
+        };
+        if let Some(report) = report.filter(|_| verdict.outcome.is_usable()) {
+            self.keep(report, after_giving_up, session)?;
+        }
+        self.may_give_up &= given_up.is_none();
+        Ok(Attempt { verdict, instead: given_up })
+    }
+
+    /// It does not help against a missing permission.
+    fn another_way_may_help(cause: Option<Cause>) -> bool {
+        !matches!(
+            cause,
+            Some(
+                Cause::NotPermitted
+                    | Cause::DeviceBusy
+                    | Cause::NoGpu
+                    | Cause::UnsupportedChip
+                    | Cause::Refused
+                    | Cause::DiskFull
+                    | Cause::Interrupted
+                    | Cause::CuptiInUse
+                    | Cause::NotStarted
+                    | Cause::BudgetSpent
+                    | Cause::TimedOut
+            )
+        )
+    }
+
+    fn success(&self, way: &Way, verdict: &Verdict) -> String {
+        // What the replays took, against what they were allowed.
+        let took = way
+            .budget
+            .filter(|_| !self.took.is_zero())
+            .map(|budget| format!(", in {:.1} s of {:.0} s", self.took.as_secs_f64(), budget.as_secs_f64()));
+        let version = &self.ncu.probe.version;
+        format!("ncu {version}, {}: {}{}", way.rung, verdict.with_hint(), took.unwrap_or_default())
+    }
+
+    fn instead(&self) -> Option<String> {
+        None
+    }
+}

@@ -1,0 +1,90 @@
+//! `ncu-plan.yaml`: the kernels that are measured, written to be edited and given back.
+
+use std::path::Path;
+
+use nsight::ncu::{Chosen, Entry, check};
+use serde::Deserialize;
+
+use crate::config::{ConfigError, Source, read_yaml};
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PlanFile {
+    kernels: Vec<Entry>,
+}
+
+/// The entries of a plan that somebody wrote or edited.
+pub(in crate::steps) fn read_plan(path: &Path) -> Result<Vec<Entry>, ConfigError> {
+    let source = Source::File { path: path.to_owned(), line: 0 };
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| ConfigError::Unreadable { path: path.to_owned(), message: error.to_string() })?;
+    let plan: PlanFile = read_yaml(&text, &source)?;
+    let wrong = |message: String| ConfigError::Syntax { source: source.clone(), message };
+    check(&plan.kernels).map_err(wrong)?;
+    if plan.kernels.is_empty() {
+        return Err(wrong("the plan names no kernel".to_owned()));
+    }
+    Ok(plan.kernels)
+}
+
+/// A plan as it is written: every kernel with its share of the time.
+pub(super) fn plan_yaml(chosen: &[Chosen]) -> String {
+    let mut text = String::from(
+        "# The kernels that ncu measures, the most time first. Edit it, and give it back:\n\
+         #   rangefinder run --plan ncu-plan.yaml -- COMMAND\n\
+         # A kernel is told by its name, or by a `regex` that is searched for in it, by its launch shape\n\
+         # and by the region it is launched in; what is left out fits everything.\n\
+         kernels:\n",
+    );
+    for chosen in chosen {
+        let entry = Entry::of(chosen);
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        text.push_str(&format!(
+            "  - name: {}\n    # {:.1} % of the GPU's time, {} launches\n    grid: {:?}\n    block: {:?}\n",
+            quoted(&chosen.kernel),
+            chosen.share * 100.0,
+            chosen.launches,
+            chosen.grid,
+            chosen.block,
+        ));
+        if let Some(region) = &entry.region {
+            text.push_str(&format!("    region: {}\n", quoted(region)));
+        }
+        text.push_str(&format!("    samples: {}\n", chosen.samples));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_can_be_read() {
+        let chosen = Chosen {
+            kernel: "void a<\"x\", 1>(float*) # not a comment".to_owned(),
+            mangled: String::new(),
+            short_name: "a".to_owned(),
+            grid: [4, 1, 1],
+            block: [32, 2, 1],
+            region: Some("LLM:decode/st\\:ep".to_owned()),
+            launches: 12,
+            share: 0.5,
+            samples: 2,
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ncu-plan.yaml");
+        std::fs::write(&path, plan_yaml(std::slice::from_ref(&chosen))).unwrap();
+        assert_eq!(read_plan(&path).unwrap(), [Entry::of(&chosen)]);
+        for (text, said) in [
+            ("kernels: []", "names no kernel"),
+            ("kernels:\n  - {samples: 2}", "says nothing of itself"),
+            ("kernels:\n  - {nmae: x}", "nmae"),
+            ("kernels:\n  - {name: x, grid: wide}", "grid"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let error = read_plan(&path).unwrap_err().to_string();
+            assert!(error.contains(said), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,380 @@
+//! The ways to measure, in the order in which they are tried.
+//!
+//! Ranges: replayed in place (`range`), or by running the program once a pass (`app-range`) when
+//! that fits the budget and the program does the same every time; else kernel by kernel, inside
+//! the ranges, which are then added up. Kernels: inside the ranges that were named, with the
+//! gate as the rehearsal corrects it, or where no gate will do, without one.
+
+use std::path::Path;
+use std::time::Duration;
+
+use analysis::{Region, launch_groups, launches_in};
+use nsight::ncu::{
+    Allowance, Choice, Entry, Gate, Given, NameBase, Plan, ReplayMode, Selection, WantedRegion,
+    choose_launches, has_kernels, include_of, outermost,
+};
+use nsight::{Correction, wanted};
+use nvtx::{Kind, NcuGate, OpenRanges};
+use record::{Cause, Rung, Verdict};
+use trace::Trace;
+
+use super::super::begin::RunError;
+use super::super::scene::Scene;
+use super::super::session::Session;
+use super::TOOL;
+use super::by_range::{by_range, too_long};
+use super::climb::Nsight;
+use super::plan_file::read_plan;
+use crate::config::CaptureRange;
+
+/// Launches that are measured of each kernel when nothing is known of the program: of all
+/// together where ncu cannot count them by kernel.
+const FIRST_LAUNCHES: u64 = 50;
+
+/// One way to measure.
+pub(super) struct Way {
+    pub(super) rung: Rung,
+    pub(super) replay: ReplayMode,
+    /// Each is a run of the program.
+    pub(super) runs: Vec<OneRun>,
+    /// Results to expect.
+    pub(super) planned: Option<u64>,
+    /// The launches that were chosen, if they were.
+    pub(super) plan: Option<Plan>,
+    /// What the replays may take.
+    pub(super) budget: Option<Duration>,
+    /// Everywhere; what is in the ranges that were named is sorted out afterwards.
+    pub(super) open: bool,
+    pub(super) regions: Vec<WantedRegion>,
+    /// Ranges of other threads count as well.
+    pub(super) any_thread: bool,
+    /// Known before it is tried.
+    pub(super) foretold: Option<Verdict>,
+}
+
+/// What is measured in one run of the program.
+pub(super) struct OneRun {
+    pub(super) gate: Gate,
+    pub(super) selection: Selection,
+}
+
+/// All ways, or why there can be none.
+pub(super) fn ways(
+    climber: &Nsight<'_>,
+    session: &mut Session<'_>,
+) -> Result<Result<Vec<Way>, Verdict>, RunError> {
+    let Nsight { scene, ncu, wanted, .. } = climber;
+    let common = Common::of(climber, Allowance::at_first(&climber.preferences), session.own_time());
+    let mode = scene.setting.resolved.config.ncu.replay_mode;
+    let mut ways = Vec::new();
+    if mode == ReplayMode::Range {
+        ways.push(by_range(*scene, ncu, wanted, &common, ReplayMode::Range));
+        if scene.second.is_none() {
+            ways.push(by_range(*scene, ncu, wanted, &common, ReplayMode::AppRange));
+        }
+    }
+    if mode == ReplayMode::AppRange {
+        ways.push(by_range(*scene, ncu, wanted, &common, ReplayMode::AppRange));
+    }
+    let by_kernel = match kernels(climber, &common, session)? {
+        Ok(by_kernel) => by_kernel,
+        Err(why) if ways.is_empty() => return Ok(Err(why)),
+        Err(_) => return Ok(Ok(ways)),
+    };
+    by_kernel.notes.iter().for_each(|note| session.note(note.clone()));
+    if mode == ReplayMode::Application {
+        let mut way = by_kernel.way(ReplayMode::Application, &common, Rung::ApplicationReplay);
+        way.foretold = too_long(*scene, wanted, common.wall, 1);
+        ways.push(way);
+    }
+    ways.push(by_kernel.way(ReplayMode::Kernel, &common, Rung::KernelReplay));
+    // What is not in the ranges that were named is sorted out afterwards; where they are not
+    // known, nobody could.
+    let named = matches!(common.gate, Gate::Ranges(_)) && !common.regions.is_empty();
+    if by_kernel.gate.is_some() || named {
+        let open = common.opened();
+        if let Ok(ungated) = kernels(climber, &open, session)? {
+            ways.push(ungated.way(ReplayMode::Kernel, &open, Rung::KernelReplayWithoutGate));
+        }
+    }
+    Ok(Ok(ways))
+}
+
+/// After a way that was given up: the same with as many launches as are allowed now, and what to
+/// say about it; none if not one is.
+pub(super) fn with_fewer(
+    climber: &Nsight<'_>,
+    way: &Way,
+    allowance: Allowance,
+    session: &Session<'_>,
+) -> Result<Option<(Way, Vec<String>)>, RunError> {
+    let common = Common::of(climber, allowance, session.own_time());
+    let common = if way.open { common.opened() } else { common };
+    let Ok(by_kernel) = kernels(climber, &common, session)? else { return Ok(None) };
+    let fewer = by_kernel.way(ReplayMode::Kernel, &common, way.rung.with_fewer_launches());
+    Ok(Some((fewer, by_kernel.notes)))
+}
+
+/// What all ways have in common.
+pub(super) struct Common {
+    pub(super) gate: Gate,
+    /// Without a gate, whatever ranges there are.
+    pub(super) open: bool,
+    pub(super) regions: Vec<Region>,
+    pub(super) wanted: Vec<WantedRegion>,
+    pub(super) any_thread: bool,
+    pub(super) wall: Duration,
+    pub(super) allowance: Allowance,
+}
+
+impl Common {
+    fn of(climber: &Nsight<'_>, allowance: Allowance, wall: Duration) -> Self {
+        let Nsight { scene, ncu, .. } = climber;
+        let regions = meant(*scene);
+        let seen = scene.inventory.map(|inventory| &inventory.trace).filter(|trace| has_kernels(trace));
+        let launches = seen.map(|trace| (trace, launch_groups(trace)));
+        let count = |region: &Region, any_thread: bool| {
+            let (trace, launches) = launches.as_ref()?;
+            let inside = launches_in(trace, launches, region, any_thread);
+            Some(inside.into_iter().filter(|inside| *inside).count() as u64)
+        };
+        // Their own thread launches nothing in them, and others do meanwhile.
+        let elsewhere = |region: &Region| count(region, false) == Some(0) && count(region, true) > Some(0);
+        let any_thread = ncu.probe.options.has("nvtx-push-pop-scope") && regions.iter().any(elsewhere);
+        let wanted: Vec<WantedRegion> = regions
+            .iter()
+            .map(|region| WantedRegion {
+                path: region.path.clone(),
+                kind: region.kind,
+                instances: region.instances,
+                launches: count(region, any_thread),
+            })
+            .collect();
+        let capture_range = scene.setting.resolved.config.ncu.capture_range;
+        let gate = match capture_range == CaptureRange::CudaProfilerApi {
+            true => Gate::ProfilerApi,
+            false => includes(climber),
+        };
+        Self { gate, open: false, regions, wanted, any_thread, wall, allowance }
+    }
+
+    fn opened(self) -> Self {
+        Self { gate: Gate::None, open: true, ..self }
+    }
+}
+
+/// The regions that the gates mean.
+fn meant(scene: Scene<'_>) -> Vec<Region> {
+    let Some(inventory) = scene.inventory else { return Vec::new() };
+    let mut regions: Vec<Region> = Vec::new();
+    for wish in scene.setting.ncu_wishes() {
+        let meant = wanted(wish, &inventory.regions).into_iter().flat_map(|wanted| wanted.regions);
+        let meant: Vec<&Region> = meant.collect();
+        let meant = if meant.is_empty() { included(wish, &inventory.regions) } else { meant };
+        for region in meant {
+            if !regions.iter().any(|other| other.path == region.path && other.kind == region.kind) {
+                regions.push(region.clone());
+            }
+        }
+    }
+    regions
+}
+
+/// Gates that want several start/end ranges to be open at once: no region is what they mean.
+pub(super) fn at_once(wishes: &[String]) -> Vec<NcuGate> {
+    let gates = wishes.iter().filter_map(|wish| NcuGate::parse(wish).ok());
+    gates.filter(|gate| gate.started_names() > 1).collect()
+}
+
+/// `--nvtx-include`, as the rehearsal proves it, or as it was typed where there is none.
+fn includes(climber: &Nsight<'_>) -> Gate {
+    let Nsight { scene, proofs, .. } = climber;
+    let wishes = scene.setting.ncu_wishes();
+    if wishes.is_empty() {
+        return Gate::None;
+    }
+    if proofs.is_empty() {
+        return Gate::Ranges(wishes.to_vec());
+    }
+    let mut includes: Vec<String> = Vec::new();
+    for proof in proofs {
+        match &proof.ncu.correction {
+            Correction::AsTyped => includes.push(proof.typed.clone()),
+            // Each region by its whole path: a name alone may be in others as well.
+            Correction::Arguments { .. } => {
+                let meant =
+                    scene.inventory.iter().flat_map(|inventory| wanted(&proof.typed, &inventory.regions));
+                includes.extend(meant.flat_map(|wanted| wanted.regions).map(include_of));
+            }
+            // Where one wish cannot be expressed, all is measured and sorted afterwards.
+            Correction::Ungated { .. } | Correction::None => return Gate::None,
+        }
+    }
+    includes.sort();
+    includes.dedup();
+    Gate::Ranges(includes)
+}
+
+/// Kernel by kernel: what to select, and what to say about it.
+struct ByKernel {
+    selections: Vec<Selection>,
+    /// Instead of the setting's, which is none.
+    gate: Option<Gate>,
+    plan: Option<Plan>,
+    notes: Vec<String>,
+}
+
+impl ByKernel {
+    fn way(&self, replay: ReplayMode, common: &Common, rung: Rung) -> Way {
+        Way {
+            rung,
+            replay,
+            runs: self
+                .selections
+                .iter()
+                .map(|selection| OneRun {
+                    gate: self.gate.clone().unwrap_or_else(|| common.gate.clone()),
+                    selection: selection.clone(),
+                })
+                .collect(),
+            planned: self.plan.as_ref().map(|plan| plan.invocations.iter().map(|one| one.launches).sum()),
+            plan: self.plan.clone(),
+            budget: common.allowance.budget,
+            open: common.open,
+            regions: common.wanted.clone(),
+            any_thread: common.any_thread,
+            foretold: None,
+        }
+    }
+}
+
+fn kernels(
+    climber: &Nsight<'_>,
+    common: &Common,
+    session: &Session<'_>,
+) -> Result<Result<ByKernel, Verdict>, RunError> {
+    let Nsight { scene, ncu, wanted, preferences, .. } = climber;
+    let entries = entries(*scene, session)?;
+    let by_launch_shape = ncu.probe.options.counts_by_launch_shape();
+    let Some(trace) = timeline(*scene, common) else {
+        return Ok(without_timeline(climber, common, entries.as_deref(), by_launch_shape));
+    };
+    let regions: Vec<&Region> = common.regions.iter().collect();
+    let wishes = scene.setting.ncu_wishes();
+    let known = scene.inventory.filter(|_| !common.open && wishes.is_empty());
+    let outermost = known.map(|inventory| outermost(&inventory.regions)).unwrap_or_default();
+    let given = Given {
+        preferences,
+        trace,
+        regions: &regions,
+        at_once: &at_once(wishes),
+        gated: matches!(common.gate, Gate::Ranges(_)),
+        outermost: &outermost.regions,
+        any_thread: common.any_thread,
+        entries: entries.as_deref(),
+        by_launch_shape,
+        wanted,
+        wall: common.wall,
+        allowance: common.allowance,
+    };
+    let failed = |cause, text: String| Ok(Err(Verdict::failed(TOOL, cause, text)));
+    match choose_launches(&given) {
+        Ok(Choice::Planned { plan, notes, within }) => Ok(Ok(ByKernel {
+            selections: plan.invocations.iter().map(|invocation| invocation.selection.clone()).collect(),
+            gate: outermost.include.filter(|_| within).map(|include| Gate::Ranges(vec![include])),
+            plan: Some(plan),
+            notes,
+        })),
+        Ok(Choice::NoLaunches { notes, chosen: true }) => {
+            let mut text = "not started: no kernel that ran fits the names that were given".to_owned();
+            notes.iter().for_each(|note| text.push_str(&format!("; {note}")));
+            failed(Cause::NoSuchKernel, text)
+        }
+        Ok(Choice::NoLaunches { .. }) => {
+            let text = "not started: the timeline has no launch of what was asked for".to_owned();
+            failed(Cause::NoKernels, text)
+        }
+        Ok(Choice::NoTime(text)) => failed(Cause::BudgetSpent, format!("not started: {text}")),
+        Err(text) => failed(Cause::Refused, format!("not started: {text}")),
+    }
+}
+
+fn entries(scene: Scene<'_>, session: &Session<'_>) -> Result<Option<Vec<Entry>>, RunError> {
+    let Some(plan) = &scene.setting.resolved.config.ncu.plan else { return Ok(None) };
+    Ok(Some(read_plan(&Path::new(&session.manifest.invocation.cwd).join(&plan.0))?))
+}
+
+/// The rehearsal's trace is whole; that of nsys may be gated, and is then good for its gate.
+fn timeline<'r>(scene: Scene<'r>, common: &Common) -> Option<&'r Trace> {
+    // Where profiling begins and ends is not in a trace.
+    if common.gate == Gate::ProfilerApi {
+        return None;
+    }
+    let rehearsed = scene.inventory.map(|inventory| &inventory.trace);
+    let captured = scene.timeline.filter(|_| scene.setting.nsys_wish().is_none());
+    [rehearsed, captured].into_iter().flatten().find(|trace| has_kernels(trace))
+}
+
+/// Nobody knows the launches: the first few of each kernel.
+fn without_timeline(
+    climber: &Nsight<'_>,
+    common: &Common,
+    entries: Option<&[Entry]>,
+    by_launch_shape: bool,
+) -> Result<ByKernel, Verdict> {
+    let preferences = &climber.preferences;
+    let mut notes = Vec::new();
+    let mut names: Vec<String> = Vec::new();
+    for entry in entries.unwrap_or_default() {
+        match &entry.name {
+            Some(name) => names.push(function_of(name).to_owned()),
+            None => notes.push(
+                "a kernel of the plan without a `name` cannot be found without a timeline, and is left out"
+                    .to_owned(),
+            ),
+        }
+    }
+    if entries.is_some() && names.is_empty() {
+        let text =
+            "not started: without a timeline kernels are found by their `name` alone, and the plan has none";
+        return Err(Verdict::failed(TOOL, Cause::NoSuchKernel, text));
+    }
+    if !preferences.include.is_empty() || !preferences.exclude.is_empty() {
+        notes.push("`ncu.kernel_include` and `kernel_exclude` have no effect without a timeline".to_owned());
+    }
+    names.sort();
+    names.dedup();
+    let count: u64 =
+        if by_launch_shape { u64::from(preferences.launches_per_kernel.max(1)) } else { FIRST_LAUNCHES };
+    let of = if by_launch_shape { "of each launch shape" } else { "of all" };
+    let inside = match common.gate {
+        Gate::None => "",
+        Gate::Ranges(_) => " inside the ranges",
+        Gate::ProfilerApi => " after cudaProfilerStart",
+    };
+    let first = if count == 1 { "first launch".to_owned() } else { format!("first {count} launches") };
+    notes.push(format!("no timeline says which kernels matter: measured is the {first} {of}{inside}"));
+    let selection =
+        Selection::Launches { kernels: names, base: NameBase::Function, skip: 0, count, by_launch_shape };
+    Ok(ByKernel { selections: vec![selection], gate: None, plan: None, notes })
+}
+
+/// `void ns::gemm<1>(float*)` is `gemm` to ncu.
+fn function_of(name: &str) -> &str {
+    let bare = name.split(['<', '(']).next().unwrap_or(name);
+    bare.rsplit([' ', ':']).next().unwrap_or(bare)
+}
+
+/// Regions that an expression in ncu's own language lets in.
+fn included<'a>(wish: &str, regions: &'a [Region]) -> Vec<&'a Region> {
+    let Ok(gate) = NcuGate::parse(wish) else { return Vec::new() };
+    let open = |region: &Region| {
+        let ranges: Vec<(String, String)> =
+            region.path.names.iter().map(|name| (region.path.domain.clone(), name.clone())).collect();
+        match region.kind {
+            Kind::PushPop => OpenRanges { stack: ranges, started: Vec::new() },
+            Kind::StartEnd => OpenRanges { stack: Vec::new(), started: ranges },
+        }
+    };
+    regions.iter().filter(|region| gate.includes(&open(region))).collect()
+}

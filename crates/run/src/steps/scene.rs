@@ -1,0 +1,35 @@
+//! What a capture can build on: the results of earlier steps.
+
+use process::SuperviseError;
+use trace::Trace;
+
+use super::begin::RunError;
+use super::session::Setting;
+use crate::provenance::Provenance;
+use crate::rehearsal::Inventory;
+use crate::workload::Workload;
+
+#[derive(Clone, Copy)]
+pub(super) struct Scene<'a> {
+    pub(super) setting: &'a Setting,
+    /// As it is run in this capture.
+    pub(super) workload: &'a Workload,
+    pub(super) provenance: Option<&'a Provenance>,
+    /// What the rehearsal saw.
+    pub(super) inventory: Option<&'a Inventory>,
+    /// Our tracer could not be put into the workload.
+    pub(super) blind: bool,
+    /// A second look, where a capture counted differently.
+    pub(super) second: Option<&'a Inventory>,
+    /// What the timeline's capture left, if it can be used.
+    pub(super) timeline: Option<&'a Trace>,
+}
+
+/// Whether the workload, or the tool, could not be started at all. A log that cannot be written is an
+/// error of the run itself.
+pub(super) fn not_started(error: RunError) -> Result<SuperviseError, RunError> {
+    match error {
+        RunError::Supervise(error) if !matches!(error, SuperviseError::Log { .. }) => Ok(error),
+        other => Err(other),
+    }
+}

@@ -1,0 +1,68 @@
+//! The timeline of our own tracer: the rehearsal's trace, where it has the GPU's part.
+
+use record::{Cause, Outcome, Rung, Tool, Verdict, counted};
+use trace::Trace;
+
+use super::super::session::{Session, StepResult};
+use crate::rehearsal::Inventory;
+
+const TOOL: Tool = Tool::Tracer;
+
+/// None where the rehearsal has nothing of the GPU.
+pub(super) fn by_the_tracer(
+    inventory: Option<&Inventory>,
+    asked_for: bool,
+    session: &mut Session<'_>,
+) -> Option<StepResult> {
+    let verdict = judge(&inventory?.trace)?;
+    session.record(TOOL, Rung::Rehearsal, &verdict);
+    Some(match verdict.outcome {
+        Outcome::Captured => StepResult::Done(Some(format!("the tracer: {}", verdict.with_hint()))),
+        _ => StepResult::Failed { why: verdict.with_hint(), asked_for },
+    })
+}
+
+/// The user wants the tracer's timeline whatever there is in it.
+pub(super) fn only_the_tracer(
+    inventory: Option<&Inventory>,
+    asked_for: bool,
+    session: &mut Session<'_>,
+) -> StepResult {
+    let ranges = inventory.map_or(0, |inventory| inventory.trace.ranges.len());
+    by_the_tracer(inventory, asked_for, session).unwrap_or_else(|| match ranges {
+        0 => StepResult::Skipped {
+            why: "the tracer saw nothing: no range, no CUDA call, no kernel".to_owned(),
+            asked_for,
+        },
+        ranges => {
+            let ranges = counted(ranges as u64, "range");
+            StepResult::Done(Some(format!("the tracer: {ranges}, no GPU activity")))
+        }
+    })
+}
+
+fn judge(trace: &Trace) -> Option<Verdict> {
+    let lost: Vec<String> =
+        trace.diagnostics.iter().filter(|said| said.lost).map(|said| said.text.clone()).collect();
+    if trace.calls.is_empty() && trace.activities.is_empty() && lost.is_empty() {
+        return None;
+    }
+    let text = format!(
+        "{}, {}, {}",
+        counted(trace.activities.kernels() as u64, "kernel"),
+        counted(trace.calls.len() as u64, "CUDA call"),
+        counted(trace.ranges.len() as u64, "range")
+    );
+    let has_lost = |what: &str| lost.iter().any(|text| text == what);
+    let partial = |cause: Cause, text: String| Verdict::new(TOOL, Outcome::Partial, Some(cause), text);
+    let verdict = if lost.is_empty() {
+        Verdict::new(TOOL, Outcome::Captured, None, text)
+    } else if has_lost(trace::CUPTI_TAKEN) {
+        partial(Cause::CuptiInUse, format!("{text}: {}", trace::CUPTI_TAKEN))
+    } else if has_lost(trace::CUPTI_NOT_LOADED) {
+        partial(Cause::ToolBroken, text)
+    } else {
+        partial(Cause::RecordsLost, text)
+    };
+    Some(verdict.with_evidence(lost))
+}
