@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::tool::Tool;
+
 /// In the order in which they are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -43,6 +45,18 @@ impl StepName {
             Self::Counters => "counters",
             Self::Analyze => "analyze",
             Self::Report => "report",
+        }
+    }
+
+    /// The tools whose captures it judges.
+    pub fn tools(self) -> &'static [Tool] {
+        match self {
+            Self::Stage1 => &[Tool::Torch],
+            Self::Timeline => &[Tool::Nsys, Tool::Tracer],
+            Self::Counters => &[Tool::Ncu],
+            Self::Configure | Self::Doctor | Self::Rehearse | Self::Plan | Self::Analyze | Self::Report => {
+                &[]
+            }
         }
     }
 

@@ -28,7 +28,7 @@ pub use html::html;
 pub use insight::{bounds_text, recommendations_text, roofline_text};
 pub use json::{AsIs, Strings, json_line, write_json};
 pub use markdown::{cell, kernels_markdown, operators_markdown, sentence};
-pub use page::{Page, StepLine, VerdictLine};
+pub use page::Page;
 pub use perfetto::{PerfettoSummary, write_perfetto};
 pub use printable::{printable, printable_lines};
 pub use stakeholder::stakeholder_markdown;

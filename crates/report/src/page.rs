@@ -1,6 +1,7 @@
 //! What a run has to say, put together once for every form it is told in.
 
 use analysis::{CounterRegions, Findings, Insight};
+use record::{Step, StepName, StepStatus, VerdictRecord};
 use trace::Trace;
 
 /// Everything that a report may show. What a run does not have is absent, and said so.
@@ -10,8 +11,8 @@ pub struct Page<'a> {
     pub title: &'a str,
     /// The command, as one would type it.
     pub workload: &'a str,
-    pub verdicts: &'a [VerdictLine],
-    pub steps: &'a [StepLine],
+    pub verdicts: &'a [VerdictRecord],
+    pub steps: &'a [Step],
     pub findings: Option<&'a Findings>,
     /// For the timeline.
     pub trace: Option<&'a Trace>,
@@ -32,7 +33,16 @@ impl Page<'_> {
         why.unwrap_or("nothing says how many operations a stage needs (`model.config`)")
     }
 
-    /// What MFU and MBU are told from: of all stages, then of the region that is named.
+    /// The first of these steps that was not done, and has said why.
+    pub(crate) fn not_done(&self, names: &[StepName]) -> Option<(&Step, &str)> {
+        names.iter().find_map(|name| {
+            let step = self.steps.iter().find(|step| step.name == *name)?;
+            let note = step.note.as_deref().filter(|_| step.status != StepStatus::Done)?;
+            Some((step, note))
+        })
+    }
+
+    /// What MFU and MBU are based on: of all stages, then of the region that is named.
     pub(crate) fn assumptions(&self) -> Vec<(Option<&str>, &str)> {
         let rows = &self.insight.efficiency;
         let is_shared =
@@ -49,26 +59,4 @@ impl Page<'_> {
     pub(crate) fn no_overhead(&self) -> &str {
         self.insight.no_overhead.as_deref().unwrap_or("the program was recorded only once")
     }
-}
-
-/// What one capture was.
-#[derive(Debug, Clone)]
-pub struct VerdictLine {
-    pub tool: String,
-    pub rung: String,
-    /// `captured`, `partial`, `missed` or `failed`.
-    pub outcome: String,
-    pub cause: Option<String>,
-    pub text: String,
-    pub evidence: Vec<String>,
-    pub remedy: Option<String>,
-}
-
-#[derive(Debug, Clone)]
-pub struct StepLine {
-    pub name: String,
-    /// `done`, `skipped`, `failed` or `interrupted`.
-    pub status: String,
-    pub ms: Option<u64>,
-    pub note: String,
 }

@@ -1,5 +1,7 @@
 //! One page for somebody who decides: what was run, how long it took, what limits it.
 
+use record::{StepName, StepStatus, VerdictRecord};
+
 use crate::markdown::{cell, sentence};
 use crate::page::Page;
 use crate::units::{bytes, count, duration, fixed, operations, percent};
@@ -32,9 +34,8 @@ fn not_measured(text: &mut String, why: &str) {
 
 /// Why there is no timeline, or nothing in it.
 fn no_timeline(page: &Page<'_>) -> String {
-    let step = page.steps.iter().find(|step| step.name == "timeline" && step.status != "done");
-    match step {
-        Some(step) => format!("there is no timeline: {}", one_line(&step.note)),
+    match page.not_done(&[StepName::Timeline]) {
+        Some((_, note)) => format!("there is no timeline: {}", one_line(note)),
         None => "the program ran nothing of the kind".to_owned(),
     }
 }
@@ -139,11 +140,12 @@ fn operators(text: &mut String, page: &Page<'_>) {
     text.push_str("## Top Operators\n\n");
     let rows = page.findings.map_or(&[][..], |findings| &findings.operators);
     if rows.is_empty() {
-        let stage1 = page.steps.iter().find(|step| step.name == "stage1" && !step.note.is_empty());
+        let stage1 = page.steps.iter().find(|step| step.name == StepName::Stage1);
+        let stage1 = stage1.and_then(|step| Some((step.status, step.note.as_deref()?)));
         return not_measured(
             text,
             &match stage1 {
-                Some(step) => format!("{} of stage 1: {}", step.status, one_line(&step.note)),
+                Some((status, note)) => format!("stage 1 was {}: {}", status.as_str(), one_line(note)),
                 None => "no trace of a framework's profiler is part of this run".to_owned(),
             },
         );
@@ -217,11 +219,12 @@ fn overhead(text: &mut String, page: &Page<'_>) {
 
 fn takeaways(text: &mut String, page: &Page<'_>) {
     text.push_str("## Takeaways\n\n");
-    for verdict in page.verdicts {
-        text.push_str(&format!("- {}: {}, {}\n", verdict.tool, verdict.outcome, one_line(&verdict.text)));
+    for VerdictRecord { tool, verdict, .. } in page.verdicts {
+        text.push_str(&format!("- {tool}: {}, {}\n", verdict.outcome.as_str(), one_line(&verdict.text)));
     }
-    for step in page.steps.iter().filter(|step| step.status == "skipped") {
-        text.push_str(&format!("- {} was skipped: {}\n", step.name, one_line(&step.note)));
+    for step in page.steps.iter().filter(|step| step.status == StepStatus::Skipped) {
+        let note = step.note.as_deref().unwrap_or_default();
+        text.push_str(&format!("- {} was skipped: {}\n", step.name.as_str(), one_line(note)));
     }
     if let Some(first) = page.insight.recommendations.first() {
         text.push_str(&format!("- {}\n", sentence(&first.title)));

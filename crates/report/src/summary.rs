@@ -4,8 +4,9 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use analysis::{Findings, GpuRegion, IdleRow, Stage};
+use record::{Outcome, Step, StepName, StepStatus, VerdictRecord};
 
-use crate::page::{Page, StepLine};
+use crate::page::Page;
 use crate::printable::printable;
 use crate::stakeholder::limit;
 use crate::table::Align::{Left, Right};
@@ -68,31 +69,30 @@ fn fitted(before: &str, text: &str) -> String {
 fn captures(text: &mut String, page: &Page<'_>) {
     heading(text, "captures");
     let mut said = false;
-    for (at, verdict) in page.verdicts.iter().enumerate() {
+    for (at, VerdictRecord { tool, verdict, .. }) in page.verdicts.iter().enumerate() {
         // Of a ladder the last rung counts.
-        if page.verdicts[at + 1..].iter().any(|later| later.tool == verdict.tool) {
+        if page.verdicts[at + 1..].iter().any(|later| later.tool == *tool) {
             continue;
         }
         said = true;
-        let before = format!("  {:<9}  {:<9}  ", verdict.tool, verdict.outcome);
+        let before = format!("  {:<9}  {:<9}  ", tool.as_str(), verdict.outcome.as_str());
         wrapped(text, &before, &verdict.text);
-        if let Some(remedy) = verdict.remedy.as_ref().filter(|_| verdict.outcome != "captured") {
+        if let Some(remedy) = verdict.remedy.as_ref().filter(|_| verdict.outcome != Outcome::Captured) {
             wrapped(text, "             do: ", remedy);
         }
     }
-    let by_a_verdict =
-        |step: &StepLine| page.verdicts.iter().any(|verdict| step.note.contains(&verdict.text));
-    let is_told = |step: &&StepLine| match &*step.status {
+    let has_verdict = |step: &Step| page.verdicts.iter().any(|line| step.name.tools().contains(&line.tool));
+    let is_news = |step: &&Step| match step.status {
         // Most programs are not PyTorch's, and need not be told.
-        "skipped" => step.name != "stage1" && !by_a_verdict(step),
-        "failed" => !by_a_verdict(step),
-        "interrupted" => true,
-        _ => false,
+        StepStatus::Skipped => step.name != StepName::Stage1 && !has_verdict(step),
+        StepStatus::Failed => !has_verdict(step),
+        StepStatus::Interrupted => true,
+        StepStatus::Pending | StepStatus::Running | StepStatus::Done => false,
     };
-    for step in page.steps.iter().filter(is_told) {
+    for step in page.steps.iter().filter(is_news) {
         said = true;
-        let before = format!("  {:<9}  {:<9}  ", step.name, step.status);
-        wrapped(text, &before, step.note.lines().next().unwrap_or_default());
+        let before = format!("  {:<9}  {:<9}  ", step.name.as_str(), step.status.as_str());
+        wrapped(text, &before, step.note.iter().flat_map(|note| note.lines()).next().unwrap_or_default());
     }
     if !said {
         text.push_str("  none was tried\n");

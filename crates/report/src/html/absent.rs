@@ -3,6 +3,7 @@
 use super::{escape, summary};
 use crate::page::Page;
 use crate::units::{count, duration};
+use record::StepName;
 
 fn absent(text: &str) -> String {
     format!("<p class=\"absent\">{}</p>\n", escape::prose(text))
@@ -15,17 +16,17 @@ pub(super) fn timeline(page: &Page<'_>) -> String {
     };
     absent(&format!(
         "Not recorded, because {}.",
-        summary::missing(page, &["timeline", "rehearse"], otherwise)
+        summary::missing(page, &[StepName::Timeline, StepName::Rehearse], otherwise)
     ))
 }
 
 /// By the steps that would have brought it.
-fn not_measured(page: &Page<'_>, steps: &[&str], otherwise: &str) -> String {
+fn not_measured(page: &Page<'_>, steps: &[StepName], otherwise: &str) -> String {
     absent(&format!("Not measured, because {}.", summary::missing(page, steps, otherwise)))
 }
 
 fn findings(page: &Page<'_>) -> String {
-    not_measured(page, &["analyse", "timeline"], "nothing was analysed")
+    not_measured(page, &[StepName::Analyze, StepName::Timeline], "nothing was analyzed")
 }
 
 pub(super) fn regions(page: &Page<'_>) -> String {
@@ -40,7 +41,7 @@ pub(super) fn kernels(page: &Page<'_>) -> String {
     match page.findings {
         None => findings(page),
         Some(findings) if findings.kernels.is_empty() && findings.graphs == 0 => {
-            not_measured(page, &["timeline"], "no kernel is in the trace")
+            not_measured(page, &[StepName::Timeline], "no kernel is in the trace")
         }
         Some(findings) if findings.graphs > 0 => absent(&format!(
             "{} graph launches were recorded as a whole; nsys --cuda-graph-trace=node records their kernels.",
@@ -54,7 +55,7 @@ pub(super) fn idle(page: &Page<'_>) -> String {
     match page.findings {
         None => findings(page),
         Some(findings) if findings.idle.is_empty() => {
-            not_measured(page, &["timeline"], "nothing ran on a GPU in the trace")
+            not_measured(page, &[StepName::Timeline], "nothing ran on a GPU in the trace")
         }
         Some(_) => String::new(),
     }
@@ -68,7 +69,7 @@ pub(super) fn roofline(page: &Page<'_>) -> String {
         Some(_) => "the metrics that were taken count neither operations nor bytes",
         None => "no counters were taken",
     };
-    not_measured(page, &["counters"], otherwise)
+    not_measured(page, &[StepName::Counters], otherwise)
 }
 
 pub(super) fn counters(page: &Page<'_>) -> String {
@@ -79,7 +80,7 @@ pub(super) fn counters(page: &Page<'_>) -> String {
     if measured {
         return String::new();
     }
-    not_measured(page, &["counters"], "no counters were taken")
+    not_measured(page, &[StepName::Counters], "no counters were taken")
 }
 
 /// Kernels that no region has.

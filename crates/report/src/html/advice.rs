@@ -4,12 +4,16 @@ use super::escape::{prose, text};
 use super::summary::missing;
 use crate::page::Page;
 use crate::units::{fixed, percent};
+use record::StepName;
 
 pub(super) fn advice(page: &Page<'_>) -> String {
     if page.insight.recommendations.is_empty() {
         let why = match page.findings {
             Some(_) => "no number of this run calls for a change.".to_owned(),
-            None => format!("{}.", missing(page, &["analyse", "timeline"], "nothing was analysed")),
+            None => format!(
+                "{}.",
+                missing(page, &[StepName::Analyze, StepName::Timeline], "nothing was analyzed")
+            ),
         };
         return format!("<p class=\"absent\">None, because {}</p>\n", prose(&why));
     }

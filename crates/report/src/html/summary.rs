@@ -1,15 +1,17 @@
 //! What was captured and what was not: the first thing on the page.
 
+use record::{Outcome, Step, StepName, StepStatus, Tool, VerdictRecord};
+
 use super::escape::{prose, text};
 use super::headline::headlines;
-use crate::page::{Page, StepLine, VerdictLine};
+use crate::page::Page;
 use crate::units::duration;
 
 pub(super) fn summary(page: &Page<'_>) -> String {
     let mut html = headlines(page);
     if page.findings.is_none() {
-        let why = missing(page, &["analyse", "timeline"], "there is no timeline in this run");
-        html.push_str(&format!("<p class=\"absent\">Nothing was analysed, because {}.</p>\n", prose(&why)));
+        let why = missing(page, &[StepName::Analyze, StepName::Timeline], "there is no timeline in this run");
+        html.push_str(&format!("<p class=\"absent\">Nothing was analyzed, because {}.</p>\n", prose(&why)));
     }
     html.push_str(&format!(
         "<div class=\"captured\">\n<div>\n{}</div>\n{}</div>\n",
@@ -30,67 +32,70 @@ pub(super) fn summary(page: &Page<'_>) -> String {
 }
 
 /// Why something is not there: what a step that was not done says, or else a verdict.
-pub(super) fn missing(page: &Page<'_>, steps: &[&str], otherwise: &str) -> String {
-    let step = steps.iter().find_map(|name| {
-        page.steps.iter().find(|step| step.name == *name && step.status != "done" && !step.note.is_empty())
-    });
-    if let Some(StepLine { name, status, note, .. }) = step {
-        return format!("the step `{name}` {} ({})", was(status), note.trim_end_matches('.'));
+pub(super) fn missing(page: &Page<'_>, steps: &[StepName], otherwise: &str) -> String {
+    if let Some((step, note)) = page.not_done(steps) {
+        let was = match step.status {
+            StepStatus::Failed => "failed".to_owned(),
+            status => format!("was {}", status.as_str()),
+        };
+        return format!("the step `{}` {was} ({})", step.name.as_str(), note.trim_end_matches('.'));
     }
-    let tool = if steps.contains(&"counters") { "ncu" } else { "nsys" };
-    let verdict = page.verdicts.iter().find(|line| line.tool == tool && is_bad(&line.outcome));
-    verdict.map_or(otherwise.to_owned(), |line| {
-        format!("{tool} {}: {}", line.outcome, line.text.trim_end_matches('.'))
+    let tool = if steps.contains(&StepName::Counters) { Tool::Ncu } else { Tool::Nsys };
+    let is_bad = |line: &&VerdictRecord| line.tool == tool && !line.verdict.outcome.is_usable();
+    page.verdicts.iter().find(is_bad).map_or(otherwise.to_owned(), |line| {
+        format!("{tool} {}: {}", line.verdict.outcome.as_str(), line.verdict.text.trim_end_matches('.'))
     })
 }
 
-fn was(status: &str) -> String {
-    if status == "failed" { "has failed".to_owned() } else { format!("was {status}") }
-}
-
-fn is_bad(outcome: &str) -> bool {
-    matches!(outcome, "missed" | "failed")
-}
-
 /// A sign beside the word: colour alone says nothing to some.
-fn badge(word: &str) -> String {
-    let (class, sign) = match word {
-        "captured" | "done" => ("good", "✓"),
-        "partial" => ("part", "◐"),
-        "missed" | "interrupted" => ("miss", "○"),
-        "failed" => ("bad", "✕"),
-        _ => ("none", "–"),
-    };
-    format!("<span class=\"badge {class}\"><span aria-hidden=\"true\">{sign}</span> {}</span>", text(word))
+fn badge(class: &str, sign: &str, word: &str) -> String {
+    format!("<span class=\"badge {class}\"><span aria-hidden=\"true\">{sign}</span> {word}</span>")
 }
 
-fn verdicts(all: &[VerdictLine]) -> String {
+fn outcome_badge(outcome: Outcome) -> String {
+    let (class, sign) = match outcome {
+        Outcome::Captured => ("good", "✓"),
+        Outcome::Partial => ("part", "◐"),
+        Outcome::Missed => ("miss", "○"),
+        Outcome::Failed => ("bad", "✕"),
+    };
+    badge(class, sign, outcome.as_str())
+}
+
+fn status_badge(status: StepStatus) -> String {
+    let (class, sign) = match status {
+        StepStatus::Done => ("good", "✓"),
+        StepStatus::Interrupted => ("miss", "○"),
+        StepStatus::Failed => ("bad", "✕"),
+        StepStatus::Skipped | StepStatus::Pending | StepStatus::Running => ("none", "–"),
+    };
+    badge(class, sign, status.as_str())
+}
+
+fn verdicts(all: &[VerdictRecord]) -> String {
     let mut html = "<h3>What was captured</h3>\n".to_owned();
     if all.is_empty() {
         html.push_str("<p class=\"absent\">No tool was run: there is no verdict.</p>\n");
         return html;
     }
     html.push_str("<ul class=\"verdicts\">\n");
-    for line in all {
-        html.push_str(&format!("<li><div class=\"tool\"><b>{}</b>", text(&line.tool)));
-        if !line.rung.is_empty() {
-            html.push_str(&format!(" <span>{}</span>", text(&line.rung)));
-        }
+    for VerdictRecord { tool, rung, verdict } in all {
+        html.push_str(&format!("<li><div class=\"tool\"><b>{tool}</b> <span>{rung}</span>"));
         html.push_str(&format!(
             "</div><div>{}</div><div class=\"said\"><p>{}",
-            badge(&line.outcome),
-            prose(&line.text)
+            outcome_badge(verdict.outcome),
+            prose(&verdict.text)
         ));
-        if let Some(cause) = &line.cause {
-            html.push_str(&format!(" <code class=\"cause\">{}</code>", text(cause)));
+        if let Some(cause) = verdict.cause {
+            html.push_str(&format!(" <code class=\"cause\">{cause}</code>"));
         }
         html.push_str("</p>");
-        if let Some(remedy) = &line.remedy {
+        if let Some(remedy) = &verdict.remedy {
             html.push_str(&format!("<p class=\"remedy\"><b>hint:</b> {}</p>", prose(remedy)));
         }
-        if !line.evidence.is_empty() {
+        if !verdict.evidence.is_empty() {
             let lines: String =
-                line.evidence.iter().map(|line| format!("<li>{}</li>", prose(line))).collect();
+                verdict.evidence.iter().map(|line| format!("<li>{}</li>", prose(line))).collect();
             html.push_str(&format!("<ul class=\"evidence\">{lines}</ul>"));
         }
         html.push_str("</div></li>\n");
@@ -100,7 +105,7 @@ fn verdicts(all: &[VerdictLine]) -> String {
 }
 
 /// Every step, with what it has to say.
-fn steps(all: &[StepLine]) -> String {
+fn steps(all: &[Step]) -> String {
     if all.is_empty() {
         return String::new();
     }
@@ -112,10 +117,10 @@ fn steps(all: &[StepLine]) -> String {
     for step in all {
         html.push_str(&format!(
             "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"num\">{}</td><td>{}</td></tr>\n",
-            text(&step.name),
-            badge(&step.status),
-            step.ms.map(|ms| duration(ms as f64 * 1e6)).unwrap_or_default(),
-            prose(&step.note)
+            text(step.name.as_str()),
+            status_badge(step.status),
+            step.duration_ms.map(|ms| duration(ms as f64 * 1e6)).unwrap_or_default(),
+            prose(step.note.as_deref().unwrap_or_default())
         ));
     }
     html.push_str("</tbody>\n</table>\n</div>\n");

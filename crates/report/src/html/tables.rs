@@ -1,5 +1,6 @@
 //! Kernels, idle causes and the smaller tables of the findings.
 
+use record::StepName;
 use std::collections::HashMap;
 
 use analysis::{Causes, Confidence, Findings, IdleRow, Joined, JoinedKernel, KernelRow};
@@ -97,7 +98,7 @@ pub(super) fn no_counters(page: &Page<'_>) -> Option<String> {
         Some(_) => "there is no timeline to set the counters beside",
         None => "no counters were taken",
     };
-    let why = missing(page, &["counters"], otherwise);
+    let why = missing(page, &[StepName::Counters], otherwise);
     Some(format!("Bound, SM, DRAM and occupancy: not measured, because {why}."))
 }
 

@@ -4,7 +4,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use analysis::{Findings, Insight, KernelPatterns, Options, analyse, counter_regions, insight};
-use report::{Page, StepLine, VerdictLine};
+use record::{Cause, Outcome, Rung, Step, StepName, StepStatus, Tool, Verdict, VerdictRecord};
+use report::Page;
 use trace::{Activity, Call, Device, Launch, Process, Range, Thread, Trace};
 
 /// Everything a page borrows from.
@@ -12,8 +13,8 @@ use trace::{Activity, Call, Device, Launch, Process, Range, Thread, Trace};
 pub struct Told {
     pub title: String,
     pub workload: String,
-    pub verdicts: Vec<VerdictLine>,
-    pub steps: Vec<StepLine>,
+    pub verdicts: Vec<VerdictRecord>,
+    pub steps: Vec<Step>,
     pub trace: Option<Trace>,
     pub findings: Option<Findings>,
     pub counters: Option<analysis::CounterRegions>,
@@ -127,36 +128,33 @@ pub fn with_levels(mut told: Told) -> Told {
     told
 }
 
-fn verdicts(measured: bool) -> Vec<VerdictLine> {
-    let line = |tool: &str, rung: &str, outcome: &str, text: &str| VerdictLine {
-        tool: tool.to_owned(),
-        rung: rung.to_owned(),
-        outcome: outcome.to_owned(),
-        cause: None,
-        text: text.to_owned(),
-        evidence: Vec::new(),
-        remedy: None,
+fn verdicts(measured: bool) -> Vec<VerdictRecord> {
+    let line = |tool: Tool, rung: Rung, outcome: Outcome, cause: Option<Cause>, text: &str| VerdictRecord {
+        tool,
+        rung,
+        verdict: Verdict::new(tool, outcome, cause, text),
     };
-    let mut nsys = line("nsys", "nvtx gate", "captured", "48 of 48 `decode` ranges and their kernels");
-    nsys.evidence = vec!["rehearsal: 48 ranges, report: 48 ranges".to_owned()];
+    let text = "48 of 48 `decode` ranges and their kernels";
+    let mut nsys = line(Tool::Nsys, Rung::AsAsked, Outcome::Captured, None, text);
+    nsys.verdict.evidence = vec!["rehearsal: 48 ranges, report: 48 ranges".to_owned()];
     let ncu = if measured {
-        let mut ncu = line("ncu", "kernel replay", "partial", "36 of 40 chosen launches were measured");
-        ncu.cause = Some("launch-not-reached".to_owned());
-        ncu.evidence = vec![
+        let text = "36 of 40 chosen launches were measured";
+        let cause = Some(Cause::FewerMeasured);
+        let mut ncu = line(Tool::Ncu, Rung::KernelReplay, Outcome::Partial, cause, text);
+        ncu.verdict.evidence = vec![
             "planned: 40 launches in 3 regions".to_owned(),
             "the workload ended after launch 36".to_owned(),
         ];
-        ncu.remedy = Some("raise `ncu.budget`, or choose fewer launches with `ncu.launches=36`".to_owned());
         ncu
     } else {
-        let mut ncu = line("ncu", "kernel replay", "failed", "this user may not read the GPU's counters");
-        ncu.cause = Some("counter-permission".to_owned());
-        ncu.evidence = vec!["ERR_NVGPUCTRPERM".to_owned()];
-        ncu.remedy =
-            Some("load the driver with NVreg_RestrictProfilingToAdminUsers=0, or run as root".to_owned());
+        let cause = Some(Cause::NotPermitted);
+        let text = Cause::NotPermitted.meaning();
+        let mut ncu = line(Tool::Ncu, Rung::KernelReplay, Outcome::Failed, cause, text);
+        ncu.verdict.evidence = vec!["ERR_NVGPUCTRPERM".to_owned()];
         ncu
     };
-    vec![line("tracer", "rehearsal", "captured", "3 regions, 48 instances of the innermost"), nsys, ncu]
+    let text = "3 regions, 48 instances of the innermost";
+    vec![line(Tool::Tracer, Rung::Rehearsal, Outcome::Captured, None, text), nsys, ncu]
 }
 
 fn efficiency() -> Vec<analysis::Efficiency> {
@@ -176,26 +174,30 @@ fn efficiency() -> Vec<analysis::Efficiency> {
     }]
 }
 
-fn steps(measured: bool) -> Vec<StepLine> {
-    let step = |name: &str, status: &str, ms: u64, note: &str| StepLine {
-        name: name.to_owned(),
-        status: status.to_owned(),
-        ms: Some(ms),
-        note: note.to_owned(),
+fn steps(measured: bool) -> Vec<Step> {
+    let step = |name: StepName, status: StepStatus, ms: u64, note: &str| Step {
+        status,
+        duration_ms: Some(ms),
+        note: (!note.is_empty()).then(|| note.to_owned()),
+        ..Step::pending(name)
     };
+    let done = |name: StepName, ms: u64| step(name, StepStatus::Done, ms, "");
     let counters = match measured {
-        true => step("counters", "done", 41_230, "36 launches"),
-        false => step("counters", "skipped", 12, "this user may not read the GPU's counters"),
+        true => step(StepName::Counters, StepStatus::Done, 41_230, "36 launches"),
+        false => {
+            let note = Cause::NotPermitted.meaning();
+            step(StepName::Counters, StepStatus::Skipped, 12, note)
+        }
     };
     vec![
-        step("configure", "done", 3, ""),
-        step("doctor", "done", 214, ""),
-        step("rehearse", "done", 8_312, ""),
-        step("plan", "done", 5, ""),
-        step("timeline", "done", 11_904, ""),
+        done(StepName::Configure, 3),
+        done(StepName::Doctor, 214),
+        done(StepName::Rehearse, 8_312),
+        done(StepName::Plan, 5),
+        done(StepName::Timeline, 11_904),
         counters,
-        step("analyse", "done", 118, ""),
-        step("report", "done", 0, ""),
+        done(StepName::Analyze, 118),
+        done(StepName::Report, 0),
     ]
 }
 
@@ -350,15 +352,9 @@ pub fn hostile() -> Told {
     let mut told = of_trace(HOSTILE, trace);
     told.workload = HOSTILE.to_owned();
     for line in &mut told.verdicts {
-        *line = VerdictLine {
-            tool: HOSTILE.to_owned(),
-            rung: HOSTILE.to_owned(),
-            outcome: line.outcome.clone(),
-            cause: Some(HOSTILE.to_owned()),
-            text: HOSTILE.to_owned(),
-            evidence: vec![HOSTILE.to_owned()],
-            remedy: Some(HOSTILE.to_owned()),
-        };
+        line.verdict.text = HOSTILE.to_owned();
+        line.verdict.evidence = vec![HOSTILE.to_owned()];
+        line.verdict.remedy = Some(HOSTILE.to_owned());
     }
     told.environment = vec![(HOSTILE.to_owned(), HOSTILE.to_owned())];
     told.commands = vec![(HOSTILE.to_owned(), HOSTILE.to_owned())];

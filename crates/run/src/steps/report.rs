@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use analysis::{Findings, Insight, Region};
-use report::{CsvTable, Page, StepLine, VerdictLine, cell, sentence};
+use report::{CsvTable, Page, cell, sentence};
 use serde::Serialize;
 use serde_json::json;
 
@@ -109,41 +109,17 @@ fn perfetto(run: &Material<'_>) -> Result<(), WriteError> {
 /// All that the run has to say, for one form of telling it.
 fn with_page<T>(run: &Material<'_>, told: impl FnOnce(&Page<'_>) -> T) -> T {
     let manifest = run.manifest;
-    let verdicts: Vec<VerdictLine> = manifest
-        .verdicts
-        .iter()
-        .map(|record| {
-            let verdict = &record.verdict;
-            VerdictLine {
-                tool: record.tool.to_string(),
-                rung: record.rung.to_string(),
-                outcome: verdict.outcome.as_str().to_owned(),
-                cause: verdict.cause.map(|cause| cause.to_string()),
-                text: verdict.text.clone(),
-                evidence: verdict.evidence.clone(),
-                remedy: verdict.remedy.clone(),
-            }
-        })
-        .collect();
-    let steps: Vec<StepLine> = manifest
-        .steps
-        .iter()
-        .map(|step| StepLine {
-            name: step.name.as_str().to_owned(),
-            // This step is under way while its report is written.
-            status: if step.name == StepName::Report { StepStatus::Done } else { step.status }
-                .as_str()
-                .to_owned(),
-            ms: step.duration_ms,
-            note: step.note.clone().unwrap_or_default(),
-        })
-        .collect();
+    // This step is under way while its report is written.
+    let mut steps = manifest.steps.clone();
+    for step in steps.iter_mut().filter(|step| step.name == StepName::Report) {
+        step.status = StepStatus::Done;
+    }
     let commands: Vec<(String, String)> =
         manifest.passes.iter().map(|pass| (pass.name.to_string(), shell_line(&pass.argv))).collect();
     told(&Page {
         title: &manifest.id,
         workload: &shell_line(&manifest.workload.argv),
-        verdicts: &verdicts,
+        verdicts: &manifest.verdicts,
         steps: &steps,
         findings: run.findings,
         trace: run.trace,
