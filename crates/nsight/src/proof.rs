@@ -15,7 +15,9 @@ use trace::Trace;
 
 pub use problem::GateProblem;
 
-use crate::nsys::{Prediction, RangeEnd, Rehearsed, Setup, needs_register_only_off, predict};
+use crate::nsys::opening::needs_register_only_off;
+use crate::nsys::predict::{Prediction, Rehearsed, Setup, predict};
+use crate::nsys::range_end::RangeEnd;
 use crate::wish::{Wanted, wanted};
 
 /// What lies in so small a part of the run at its beginning or end is worth a word.

@@ -33,7 +33,7 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr, tcsetpgrp}
 
 use super::descendants::{Descendant, descendants, signal_all};
 use super::protocol::{Launch, News, Order, Session, receive, receive_launch, send};
-use super::timespec;
+use super::timespec::timespec;
 use record::{Ending, Leftover, Usage};
 
 /// The hidden first argument that makes our binary a guardian.

@@ -7,7 +7,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{FileType, SeekFrom, fstat, seek, tell};
 use rustix::stdio::stdin;
 
-use super::timespec;
+use super::timespec::timespec;
 
 /// What our input was before any pass could read it.
 #[derive(Debug, Clone, Copy)]

@@ -8,6 +8,7 @@
 mod compute;
 mod descendants;
 mod environment;
+mod error;
 mod guardian;
 mod input;
 mod janitor;
@@ -19,16 +20,13 @@ mod spec;
 mod streams;
 mod supervise;
 mod terminal;
+mod timespec;
 mod watch;
-
-/// A length of time as `poll` takes it.
-fn timespec(time: std::time::Duration) -> rustix::event::Timespec {
-    rustix::event::Timespec { tv_sec: time.as_secs() as i64, tv_nsec: time.subsec_nanos().into() }
-}
 
 pub use compute::interruptible;
 pub use descendants::with_own_root;
 pub use environment::environment;
+pub use error::SuperviseError;
 pub use guardian::{GUARDIAN_ARGUMENT, guardian_main, remove};
 pub use input::is_used_up;
 pub use janitor::{JANITOR_ARGUMENT, PrivateFolder, janitor_main};
@@ -37,4 +35,4 @@ pub use pump::{KnownHash, LogOutcome, is_full};
 pub use record::{Ending, Leftover, Reason, Usage};
 pub use signals::Signals;
 pub use spec::{Finished, Milestone, Output, Route, Seen, Spec, Stop, StopBy};
-pub use supervise::{SuperviseError, supervise};
+pub use supervise::supervise;

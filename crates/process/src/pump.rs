@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use secrets::StreamScrubber;
 use serde::Serialize;
 
-use super::timespec;
+use super::timespec::timespec;
 
 /// The hash of a file that was hashed while it was written.
 #[derive(Debug, Clone)]

@@ -8,12 +8,12 @@ use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
+use super::error::SuperviseError;
 use super::input::rewind;
 use super::protocol::{Launch, Session, send_launch};
 use super::pump::{HashedFile, Keep, LogOutcome, Pump};
 use super::signals::interrupts_are_ignored;
 use super::spec::{Output, Route, Spec, StopBy};
-use super::supervise::SuperviseError;
 use super::terminal::{Pty, UserTerminal, is_terminal};
 use secrets::{Masking, StreamScrubber};
 

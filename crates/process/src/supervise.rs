@@ -15,7 +15,6 @@
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -23,6 +22,7 @@ use record::Reason;
 use rustix::process::{Pid, Signal};
 
 use super::descendants::{descendants, signal_all};
+use super::error::SuperviseError;
 use super::guardian::GUARDIAN_ARGUMENT;
 use super::protocol::{News, receive};
 use super::signals::Signals;
@@ -32,30 +32,6 @@ use super::watch::{Over, Watch};
 
 /// How long our own output may stay blocked after the user has killed the run.
 const PATIENCE_WHEN_KILLED: Duration = Duration::from_millis(500);
-
-#[derive(Debug, thiserror::Error)]
-pub enum SuperviseError {
-    #[error("cannot start `{program}`: {}", why_not(source))]
-    NotStarted { program: String, source: io::Error },
-    #[error("cannot start `{program}`: the working directory `{}` does not exist", cwd.display())]
-    NoDirectory { program: String, cwd: PathBuf },
-    #[error("cannot write `{}`: {source}", path.display())]
-    Log { path: PathBuf, source: io::Error },
-    #[error("cannot supervise `{program}`: {source}")]
-    Setup { program: String, source: io::Error },
-    #[error("`{program}` could not be killed: {who} (no permission, or stuck in the kernel)")]
-    Unkillable { program: String, who: String },
-    #[error("the guardian of `{program}` was killed from outside; all it had started was ended")]
-    GuardianLost { program: String },
-}
-
-/// The program itself was found before, so a missing file is one it needs.
-fn why_not(source: &io::Error) -> String {
-    match source.kind() {
-        io::ErrorKind::NotFound => "the interpreter or loader it names does not exist".to_owned(),
-        _ => source.to_string(),
-    }
-}
 
 /// Runs `spec` to its end. Without `signals` an interrupt is left to the caller.
 pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, SuperviseError> {
@@ -92,6 +68,7 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
         on_time: false,
         missed_at: None,
         kill_at: None,
+        run_stop_command: problem_with,
         stop_command: None,
         killed: false,
         kill_ordered: None,
@@ -161,4 +138,19 @@ fn start_guardian() -> io::Result<(UnixStream, Child)> {
 
 fn wait_for(mut guardian: Child) {
     let _ = guardian.wait();
+}
+
+/// Runs the command that is to stop the child. What went wrong, if anything did.
+fn problem_with(stop_command: &Spec) -> Option<String> {
+    let name =
+        stop_command.argv.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
+    match supervise(stop_command, None) {
+        Ok(finished) if finished.ending.success() => None,
+        Ok(finished) => {
+            let said = String::from_utf8_lossy(&finished.stderr.captured).trim().to_owned();
+            let said = if said.is_empty() { "<stderr is empty>".to_owned() } else { said };
+            Some(format!("the stop command `{name}` ended with {}: {said}", finished.ending))
+        }
+        Err(error) => Some(format!("the stop command: {error}")),
+    }
 }

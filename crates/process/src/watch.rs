@@ -13,9 +13,8 @@ use super::protocol::{News, Order, Session, receive, send};
 use super::signals::{Received, Signals};
 use super::spec::{Milestone, Seen, Spec, StopBy};
 use super::streams::User;
-use super::supervise::supervise;
 use super::terminal::{resize, typed_interrupts};
-use super::timespec;
+use super::timespec::timespec;
 
 /// How often a job in the background looks whether it is in the foreground.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
@@ -28,21 +27,6 @@ const LOOK_AT_GUARDIAN: Duration = Duration::from_secs(1);
 const LAST_RESORT: Duration = Duration::from_secs(6);
 /// How long a stop command may take.
 const STOP_COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
-
-/// Runs the command that is to stop the child. What went wrong, if anything did.
-fn problem_with(stop_command: &Spec) -> Option<String> {
-    let name =
-        stop_command.argv.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
-    match supervise(stop_command, None) {
-        Ok(finished) if finished.ending.success() => None,
-        Ok(finished) => {
-            let said = String::from_utf8_lossy(&finished.stderr.captured).trim().to_owned();
-            let said = if said.is_empty() { "<stderr is empty>".to_owned() } else { said };
-            Some(format!("the stop command `{name}` ended with {}: {said}", finished.ending))
-        }
-        Err(error) => Some(format!("the stop command: {error}")),
-    }
-}
 
 /// What is known when everyone is gone.
 pub(super) struct Over {
@@ -69,6 +53,8 @@ pub(super) struct Watch<'a> {
     pub(super) on_time: bool,
     pub(super) missed_at: Option<Instant>,
     pub(super) kill_at: Option<Instant>,
+    /// Runs the command that is to stop the child. What went wrong, if anything did.
+    pub(super) run_stop_command: fn(&Spec) -> Option<String>,
     pub(super) stop_command: Option<std::thread::JoinHandle<Option<String>>>,
     pub(super) killed: bool,
     /// When the guardian was told to kill everyone.
@@ -256,7 +242,8 @@ impl Watch<'_> {
                     );
                     let asking = std::thread::Builder::new().name("stop".to_owned());
                     // The grace is over without it, too: then everyone is killed.
-                    self.stop_command = asking.spawn(move || problem_with(&question)).ok();
+                    let run = self.run_stop_command;
+                    self.stop_command = asking.spawn(move || run(&question)).ok();
                 }
             }
         }

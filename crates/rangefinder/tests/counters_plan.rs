@@ -52,7 +52,7 @@ trap 'kill $!; exit 130' INT; sleep 60 & wait"#;
     let told = |text: &str| assert!(ran.stderr.contains(text), "{text}: {}", ran.stderr);
     told("20 launches of 1 kind for 100 % of the kernels' time");
     told("ncu, kernel replay: partial: given up: 1 of 20 launches after 1");
-    told("times as slow as foreseen, and at this pace not all fit `ncu.budget`");
+    told("times as slow as predicted, and at this pace not all fit `ncu.budget`");
     told("next: kernel replay of fewer launches");
     told(" of each and not 20, for the budget");
     let plan = std::fs::read(sandbox.only_run().join("ncu/plan.json")).unwrap();

@@ -6,7 +6,8 @@ use std::sync::LazyLock;
 use record::{Withheld, WithheldFrom};
 use regex::Regex;
 
-use super::redactor::{MASK, Redactor, Secret, union};
+use super::marks::MASK;
+use super::redactor::{Redactor, Secret, union};
 use super::scan::{USERS, name_of_pair, value_at};
 
 /// The name of `name=value`, `name: value`, `"name": "value"` inside an argument.

@@ -1,6 +1,7 @@
 //! The forms that `docs/secrets.md` promises, each tried on text nobody told us anything about.
 
-use super::redactor::{MASK, Redactor};
+use super::marks::MASK;
+use super::redactor::Redactor;
 use super::shapes::SHAPES;
 use super::stream::{Masking, StreamScrubber};
 

@@ -17,8 +17,9 @@ mod writer;
 
 pub use argv::rebuild_argv;
 pub use in_place::{mark_chrome_trace, mark_export, mark_traces};
+pub use marks::MASK;
 pub use names::looks_secret_name;
-pub use redactor::{MASK, Redactor, of_environment};
+pub use redactor::{Redactor, of_environment};
 pub use scan::secret_spans;
 pub use stream::{Masking, StreamScrubber};
 pub use writer::MaskingWriter;

@@ -1,6 +1,9 @@
 //! What stands for a secret in a name: as long as it, the same for the same secret and
 //! another for another, so that names that differed still differ.
 
+/// Stands where a secret was.
+pub const MASK: &str = "***";
+
 const SHOWN: usize = 8;
 
 /// Made anew for every process and never written down: without it a mark says nothing,
@@ -35,7 +38,7 @@ impl MarkKey {
         let mut mark = vec![b'*'; secret.len()];
         let digest = blake3::keyed_hash(&self.0, secret);
         let letters = digest.as_bytes().iter().take(SHOWN).map(|byte| b'a' + byte % 26);
-        for (place, letter) in mark.iter_mut().skip(super::MASK.len()).zip(letters) {
+        for (place, letter) in mark.iter_mut().skip(MASK.len()).zip(letters) {
             *place = letter;
         }
         mark

@@ -8,12 +8,9 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use serde_json::Value;
 
 use super::encodings::encodings;
-use super::marks::MarkKey;
+use super::marks::{MASK, MarkKey};
 use super::names::looks_secret_name;
 use super::scan::{Found, Scanner, secret_spans};
-
-/// Stands where a secret was.
-pub const MASK: &str = "***";
 
 /// A value shorter than this is not searched for in other text: `KEY=a` must not
 /// mask every `a`. Where it stands under its own name it is masked all the same.

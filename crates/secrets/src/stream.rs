@@ -8,7 +8,8 @@
 use std::io::{self, Write};
 use std::ops::Range;
 
-use super::redactor::{MASK, Redactor};
+use super::marks::MASK;
+use super::redactor::Redactor;
 use super::scan::{continues, ends};
 
 /// A line longer than this is written in parts.

@@ -1,17 +1,14 @@
 //! ncu on this machine: found, and asked what it can do.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::Serialize;
 
 use super::find::find;
 use super::permission::{Permission, permission};
-use super::probe::{Probe, metrics, probe};
+use super::probe::{PATIENCE, Probe, metrics, probe};
 use crate::locate::{NoTool, Wanted};
 use crate::version::numbers;
-
-pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The reports of a run, those of the last rung that left any.
 pub fn reports(run: &Path) -> Vec<PathBuf> {

@@ -2,10 +2,10 @@
 
 use std::ffi::OsString;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::installed::PATIENCE;
 use super::options::Options;
 use crate::ask::{last_lines, said};
 use crate::cache;
@@ -106,6 +106,8 @@ fn columns(rule: &str) -> Vec<std::ops::Range<usize>> {
     columns
 }
 
+/// What an answer may take.
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 const SCHEMA: u32 = 1;
 
 /// Asked once: it takes a second to answer, and does not change.

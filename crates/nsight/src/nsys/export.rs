@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use secrets::{Redactor, mark_export};
 
-use super::importer::Importer;
-use super::installed::{IMPORT_PATIENCE, Nsys};
+use super::importer::{IMPORT_PATIENCE, Importer};
+use super::installed::Nsys;
 use crate::ask::{finished, last_lines, output_of};
 
 /// Why there is no SQLite file.
@@ -117,7 +117,7 @@ pub fn to_sqlite(raw: &Path, folder: &Path, redactor: &Redactor) -> Result<PathB
     let importer = nsys.importer(&folder.join("libraries"));
     let report = if raw.extension().is_some_and(|extension| extension == "qdstrm") {
         let report = folder.join("run.nsys-rep");
-        nsys.import(&importer, &raw, &report).map_err(|why| {
+        importer.import(&raw, &report).map_err(|why| {
             format!("`{}` cannot be imported with nsys {}: {why}", raw.display(), nsys.probe.version)
         })?;
         report

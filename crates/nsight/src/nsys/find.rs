@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::Places;
+use crate::find::Places;
 
 const PATTERNS: [&str; 8] = [
     "opt/nvidia/nsight-systems*/*/bin/nsys",

@@ -2,13 +2,16 @@
 //! libraries of its own that may be missing.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Serialize;
 
 use super::installation::{Installation, find_library, missing_library, package_of};
-use super::installed::{IMPORT_PATIENCE, Nsys, PATIENCE};
 use crate::ask::{finished, last_lines, output_of, said};
 
+/// What an answer may take, and an import.
+const PATIENCE: Duration = Duration::from_secs(15);
+pub(super) const IMPORT_PATIENCE: Duration = Duration::from_secs(1800);
 /// Libraries are missed one at a time.
 const MOST_LIBRARIES: usize = 16;
 /// Folders with libraries for the importer, and for nothing else.
@@ -79,20 +82,16 @@ impl Importer {
     }
 }
 
-impl Nsys {
-    pub fn importer(&self, folder: &Path) -> Importer {
-        Importer::of(&self.installation, folder)
-    }
-
+impl Importer {
     /// `.qdstrm` → `.nsys-rep`. Returns what the importer said: it saves a report also when it lost most of it.
-    pub fn import(&self, importer: &Importer, stream: &Path, report: &Path) -> Result<String, String> {
-        let Some(path) = importer.path.as_ref().filter(|_| importer.starts) else {
-            return Err(importer.problem.clone().unwrap_or_else(|| "there is no importer".to_owned()));
+    pub fn import(&self, stream: &Path, report: &Path) -> Result<String, String> {
+        let Some(path) = self.path.as_ref().filter(|_| self.starts) else {
+            return Err(self.problem.clone().unwrap_or_else(|| "there is no importer".to_owned()));
         };
         let argv = [path.clone().into(), "-i".into(), stream.into(), "-o".into(), report.into()];
         let once = || {
-            let finished = finished(&argv, &importer.library_path, IMPORT_PATIENCE)
-                .map_err(|error| error.to_string())?;
+            let finished =
+                finished(&argv, &self.library_path, IMPORT_PATIENCE).map_err(|error| error.to_string())?;
             let text = output_of(&finished);
             if finished.ending.success() && report.is_file() {
                 return Ok(text);

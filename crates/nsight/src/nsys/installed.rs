@@ -1,7 +1,6 @@
 //! nsys on this machine: found, asked what it can do, its importer looked after.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::Serialize;
 
@@ -9,12 +8,9 @@ use super::find::find;
 use super::fitness::{Fitness, fitness};
 use super::importer::Importer;
 use super::installation::Installation;
-use super::probe::{Probe, environment_findings, probe};
+use super::probe::{PATIENCE, Probe, environment_findings, probe};
 use crate::locate::{NoTool, Wanted};
 use crate::version::numbers;
-
-pub(super) const PATIENCE: Duration = Duration::from_secs(15);
-pub(super) const IMPORT_PATIENCE: Duration = Duration::from_secs(1800);
 
 /// An nsys that answers.
 #[derive(Debug, Clone)]
@@ -52,6 +48,10 @@ impl Nsys {
         let (fitness, path, probe) = answering.remove(0);
         let others = answering.into_iter().map(|(_, path, probe)| (path, probe.version)).collect();
         Ok(Self { installation: Installation::of(&path), probe, others, fit: fitness == Fitness::Fit })
+    }
+
+    pub fn importer(&self, folder: &Path) -> Importer {
+        Importer::of(&self.installation, folder)
     }
 
     /// For `env.json` and `doctor`.

@@ -5,6 +5,7 @@ use record::{Cause, Coverage, Outcome, Tool, Verdict, advice, counted};
 use trace::Trace;
 
 use crate::clue::Clue;
+use crate::wish::{listed, wanted};
 
 const TOOL: Tool = Tool::Nsys;
 
@@ -58,7 +59,7 @@ pub fn judge(case: &Case<'_>) -> Verdict {
     let seen = analysis::regions(case.report);
     let known = case.rehearsed.first().copied().unwrap_or_default();
     let regions = if known.is_empty() { &seen } else { known };
-    let parts = case.wish.map(|wish| crate::wanted(wish, regions)).unwrap_or_default();
+    let parts = case.wish.map(|wish| wanted(wish, regions)).unwrap_or_default();
     let wanted: Vec<&Region> = match case.wish {
         Some(_) => once_each(parts.iter().flat_map(|part| part.regions.iter().copied())),
         None => regions.iter().collect(),
@@ -133,7 +134,7 @@ fn once_each<'a>(regions: impl Iterator<Item = &'a Region>) -> Vec<&'a Region> {
 }
 
 fn no_such_range(wish: &str, seen: &[Region]) -> Verdict {
-    let there = (!seen.is_empty()).then(|| crate::listed(seen));
+    let there = (!seen.is_empty()).then(|| listed(seen));
     Verdict::missed(TOOL, Cause::NoSuchRange, format!("no range in the report is called `{wish}`"))
         .with_remedy(advice::ranges_in_report(there.as_deref()))
 }

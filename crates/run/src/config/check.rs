@@ -1,7 +1,7 @@
 //! Pairs of values that cannot both be meant.
 
 use super::error::{ConfigError, Setting};
-use super::resolve::Resolved;
+use super::resolved::Resolved;
 use super::schema::{CaptureRange, ReplayMode, StopWith};
 use super::values::Enable;
 

@@ -9,6 +9,7 @@ mod overrides;
 mod preset;
 mod print;
 mod resolve;
+mod resolved;
 mod schema;
 mod values;
 mod yaml;
@@ -18,7 +19,8 @@ pub use node::Source;
 pub use preset::{PresetInfo, available_presets};
 pub use print::masked_override;
 pub(crate) use resolve::read_yaml;
-pub use resolve::{Request, Resolved, resolve};
+pub use resolve::{Request, resolve};
+pub use resolved::Resolved;
 pub use schema::{
     Activity, CaptureConfig, CaptureRange, ClockControl, Config, Format, ModelConfig, NcuConfig, NsysConfig,
     RehearsalConfig, ReplayMode, ReportConfig, RunConfig, Sample, SecretsConfig, Share, Stage1Config,

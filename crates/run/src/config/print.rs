@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::node::{Node, Value};
 use super::overrides;
-use super::resolve::Resolved;
+use super::resolved::Resolved;
 use secrets::Redactor;
 
 impl Resolved {

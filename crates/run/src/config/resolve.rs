@@ -6,7 +6,7 @@ use super::check;
 use super::error::ConfigError;
 use super::node::{Node, Source, Value};
 use super::preset::{self, DEFAULTS};
-use super::schema::Config;
+use super::resolved::{Resolved, child};
 use super::{overrides, yaml};
 
 /// A map below which any key is allowed.
@@ -23,12 +23,6 @@ pub struct Request {
     /// The command after `--`.
     pub command: Vec<String>,
     pub cwd: PathBuf,
-}
-
-#[derive(Debug, Clone)]
-pub struct Resolved {
-    pub config: Config,
-    pub(super) tree: Node,
 }
 
 /// Reads all layers; later ones win.
@@ -62,30 +56,6 @@ pub fn resolve(request: &Request) -> Result<Resolved, ConfigError> {
     Ok(resolved)
 }
 
-impl Resolved {
-    /// Where the value of a dotted key was written.
-    pub fn source(&self, key: &str) -> Source {
-        match self.node(key) {
-            Some(node) => node.source.clone(),
-            None => self.tree.source.clone(),
-        }
-    }
-
-    /// The value of a dotted key as text.
-    pub fn shown(&self, key: &str) -> String {
-        self.node(key).map(Node::to_string).unwrap_or_default()
-    }
-
-    /// Whether a key was set in a layer that the user wrote.
-    pub fn set_by_user(&self, key: &str) -> bool {
-        self.source(key).by_user()
-    }
-
-    fn node(&self, key: &str) -> Option<&Node> {
-        key.split('.').try_fold(&self.tree, |node, part| child(node, part))
-    }
-}
-
 fn command_layer(command: &[String]) -> Node {
     let source = Source::CommandLine { what: "the command after `--`" };
     let items = command.iter().map(|text| Node::text(text.as_str(), source.clone())).collect();
@@ -96,13 +66,6 @@ fn command_layer(command: &[String]) -> Node {
 
 fn find_upwards(cwd: &Path) -> Option<PathBuf> {
     cwd.ancestors().map(|folder| folder.join(FILE_NAME)).find(|path| path.is_file())
-}
-
-fn child<'a>(node: &'a Node, key: &str) -> Option<&'a Node> {
-    match &node.value {
-        Value::Map(entries) => entries.iter().find(|(other, _)| other == key).map(|(_, node)| node),
-        _ => None,
-    }
 }
 
 /// Later wins: maps are merged key by key, everything else is replaced.

@@ -6,7 +6,11 @@ use std::thread::Scope;
 
 use serde::Serialize;
 
-use super::{Git, Gpus, Machine, Python, Tool};
+use super::git::Git;
+use super::gpu::Gpus;
+use super::machine::Machine;
+use super::python::Python;
+use super::tools::Tool;
 use crate::workload::Workload;
 use nsight::NoTool;
 use nsight::ncu::{Ncu, NcuRecord};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::ask;
+use super::ask::ask;
 use crate::workload::on_path;
 use process::environment;
 

@@ -4,8 +4,8 @@ use nvml_wrapper::Nvml;
 use nvml_wrapper::enum_wrappers::device::Clock;
 use serde::Serialize;
 
-use super::Visible;
-use super::visible::visible;
+use super::device::Gpu;
+use super::visible::{Visible, visible};
 use crate::workload::Workload;
 
 #[derive(Debug, Clone, Default, Serialize)]
@@ -20,22 +20,6 @@ pub struct Gpus {
     pub cuda_visible_devices: Option<String>,
     /// What that shows of the devices, as the workload numbers them.
     pub visible: Vec<Visible>,
-}
-
-/// What NVML does not tell is absent.
-#[derive(Debug, Clone, Default, Serialize)]
-pub struct Gpu {
-    pub index: u32,
-    pub name: Option<String>,
-    pub uuid: Option<String>,
-    pub memory_bytes: Option<u64>,
-    pub sm_clock_mhz: Option<u32>,
-    pub memory_clock_mhz: Option<u32>,
-    pub max_sm_clock_mhz: Option<u32>,
-    pub max_memory_clock_mhz: Option<u32>,
-    pub compute_capability: Option<String>,
-    pub ecc: Option<bool>,
-    pub mig: Option<bool>,
 }
 
 impl Gpus {
@@ -93,4 +77,30 @@ fn device(nvml: &Nvml, index: u32) -> Option<Gpu> {
         ecc: device.is_ecc_enabled().ok().map(|ecc| ecc.currently_enabled),
         mig: device.mig_mode().ok().map(|mig| mig.current != 0),
     })
+}
+
+impl Gpus {
+    /// That the workload sees none of the GPUs there are, and what to do about it.
+    pub(crate) fn hidden(&self) -> Option<(String, String)> {
+        let list = self.cuda_visible_devices.as_ref().filter(|_| self.visible.is_empty())?;
+        let (all, there) = match self.devices.len() {
+            0 => return None,
+            1 => ("the only GPU".to_owned(), "`0`".to_owned()),
+            count => (format!("all {count} GPUs"), format!("one of `0` to `{}`", count - 1)),
+        };
+        Some((
+            format!("`CUDA_VISIBLE_DEVICES={list}` hides {all} from the workload"),
+            format!("set it (`workload.device`) to {there}, or leave it unset"),
+        ))
+    }
+
+    /// `cuda:0` and what it is, where the variable decides.
+    pub(crate) fn visible_lines(&self) -> Vec<(String, String)> {
+        let Some(list) = &self.cuda_visible_devices else { return Vec::new() };
+        let seen = self
+            .visible
+            .iter()
+            .map(|seen| (format!("cuda:{}", seen.ordinal), format!("{seen} (CUDA_VISIBLE_DEVICES={list})")));
+        seen.chain(self.hidden().map(|(hidden, _)| ("cuda".to_owned(), hidden))).collect()
+    }
 }

@@ -1,5 +1,7 @@
 //! Where a run was made and from what: `env.json` and `inputs.yaml`.
 
+mod ask;
+mod device;
 mod environment;
 mod git;
 mod gpu;
@@ -9,38 +11,12 @@ mod python;
 mod tools;
 mod visible;
 
+pub use device::Gpu;
 pub use environment::{ChosenTools, Provenance, gather};
 pub use git::Git;
-pub use gpu::{Gpu, Gpus};
+pub use gpu::Gpus;
 pub use inputs::inputs_yaml;
 pub use machine::Machine;
 pub use python::Python;
 pub use tools::Tool;
 pub use visible::Visible;
-
-use std::ffi::OsString;
-use std::path::PathBuf;
-use std::time::Duration;
-
-use process::{Spec, supervise};
-
-/// Asks a program a question. Its stdout, or why there is no answer.
-fn ask(
-    argv: Vec<OsString>,
-    env: Vec<(OsString, OsString)>,
-    cwd: PathBuf,
-    timeout: Duration,
-) -> Result<String, String> {
-    let program = argv.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
-    let finished =
-        supervise(&Spec::question(argv, env, cwd, timeout), None).map_err(|error| error.to_string())?;
-    if finished.ended_by_us.is_some() {
-        return Err(format!("`{program}` did not answer within {} s", timeout.as_secs()));
-    }
-    if finished.ending.success() {
-        return Ok(String::from_utf8_lossy(&finished.stdout.captured).into_owned());
-    }
-    let stderr = String::from_utf8_lossy(&finished.stderr.captured).trim().to_owned();
-    let stderr = if stderr.is_empty() { "<stderr is empty>".to_owned() } else { stderr };
-    Err(format!("`{program}` ended with {}: {stderr}", finished.ending))
-}

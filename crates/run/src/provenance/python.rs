@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::ask;
+use super::ask::ask;
 use crate::workload::Workload;
 use process::environment;
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::{Gpu, Gpus};
+use super::device::Gpu;
 
 /// A device as the workload numbers it. What is not certain is absent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -100,34 +100,9 @@ fn counted_alike(devices: &[Gpu], order: Option<&str>) -> bool {
     others.is_empty() || !in_parts && (same || order == Some("PCI_BUS_ID"))
 }
 
-impl Gpus {
-    /// That the workload sees none of the GPUs there are, and what to do about it.
-    pub(crate) fn hidden(&self) -> Option<(String, String)> {
-        let list = self.cuda_visible_devices.as_ref().filter(|_| self.visible.is_empty())?;
-        let (all, there) = match self.devices.len() {
-            0 => return None,
-            1 => ("the only GPU".to_owned(), "`0`".to_owned()),
-            count => (format!("all {count} GPUs"), format!("one of `0` to `{}`", count - 1)),
-        };
-        Some((
-            format!("`CUDA_VISIBLE_DEVICES={list}` hides {all} from the workload"),
-            format!("set it (`workload.device`) to {there}, or leave it unset"),
-        ))
-    }
-
-    /// `cuda:0` and what it is, where the variable decides.
-    pub(crate) fn visible_lines(&self) -> Vec<(String, String)> {
-        let Some(list) = &self.cuda_visible_devices else { return Vec::new() };
-        let seen = self
-            .visible
-            .iter()
-            .map(|seen| (format!("cuda:{}", seen.ordinal), format!("{seen} (CUDA_VISIBLE_DEVICES={list})")));
-        seen.chain(self.hidden().map(|(hidden, _)| ("cuda".to_owned(), hidden))).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::gpu::Gpus;
     use super::*;
 
     const H: &str = "NVIDIA H200";

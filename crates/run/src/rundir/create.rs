@@ -86,6 +86,22 @@ pub(crate) fn safe_name(name: &str) -> String {
     if safe.is_empty() { "run".to_owned() } else { safe.to_owned() }
 }
 
+/// What an earlier attempt left stays, under another name.
+pub(crate) fn set_aside(folder: &Path) -> Result<(), WriteError> {
+    if !folder.exists() {
+        return Ok(());
+    }
+    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let free = (1..).map(|attempt| folder.with_file_name(format!("{name}.attempt-{attempt}")));
+    for path in free {
+        if !path.exists() {
+            std::fs::rename(folder, &path).map_err(|error| WriteError::new(&path, error))?;
+            break;
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -9,8 +9,8 @@ mod masked_json;
 mod whole;
 
 pub use artifacts::{KnownHashes, list_artifacts};
-pub(crate) use create::safe_name;
 pub use create::{Lock, create, lock};
+pub(crate) use create::{safe_name, set_aside};
 pub use files::{Files, WriteError};
 pub use keep::{Kept, remove_older};
 pub(crate) use manifest::{new_manifest, now, pass_record};

@@ -3,45 +3,17 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use process::{Route, SuperviseError};
+use process::Route;
 use record::{Invocation, Manifest, WorkloadRecord};
 use secrets::{Redactor, secret_spans};
 
 use super::counters::{check_names, read_plan};
+use super::error::RunError;
 use super::flow::Run;
 use super::session::Setting;
-use crate::config::{Config, ConfigError, Resolved, masked_override};
-use crate::rundir::{Files, WriteError, create, lock, new_manifest};
-use crate::workload::{Workload, WorkloadError};
-
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    #[error(transparent)]
-    Workload(#[from] WorkloadError),
-    #[error(transparent)]
-    Write(#[from] WriteError),
-    #[error(transparent)]
-    Supervise(#[from] SuperviseError),
-    #[error("{0}\nhint: `ncu --list-sections`, `--list-sets` and `--query-metrics` list what there is")]
-    UnknownNames(String),
-    #[error("{0}")]
-    NotARun(String),
-    #[error("`{}` is being worked on by another rangefinder", run.display())]
-    Busy { run: PathBuf },
-    #[error("cannot resume without what was kept out of the run:\n{}\nhint: {hint}", needs.iter().map(|need| format!("  - {need}")).collect::<Vec<_>>().join("\n"))]
-    Withheld { needs: Vec<String>, hint: String },
-    #[error("this is not the command of that run: argument {at} is `{given}`, and was `{expected}`")]
-    OtherCommand { at: usize, given: String, expected: String },
-}
-
-impl RunError {
-    /// Whether the user can mend it by asking differently.
-    pub fn is_usage(&self) -> bool {
-        !matches!(self, Self::Write(_) | Self::Supervise(_))
-    }
-}
+use crate::config::{Config, Resolved, masked_override};
+use crate::rundir::{Files, create, lock, new_manifest};
+use crate::workload::Workload;
 
 /// What `rangefinder run` was given.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use process::{Signals, interruptible};
 use record::{Manifest, RunStatus, Step, StepName, StepStatus};
 
 use super::analyze::{Analyzed, Recorded};
-use super::begin::RunError;
 use super::cut::Cut;
+use super::error::RunError;
 use super::rehearse::Rehearsal;
 use super::report::{DOCUMENT, SUMMARY};
 use super::scene::Scene;

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use record::{Cause, Outcome, Reason, Rung, Tool, Verdict};
 
-use super::begin::RunError;
+use super::error::RunError;
 use super::session::{Session, StepResult};
 
 /// What came of one way.

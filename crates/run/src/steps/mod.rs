@@ -1,10 +1,13 @@
 //! The steps of a run and the flow through them.
 
 mod analyze;
+mod asked;
 mod begin;
 mod counters;
 mod cut;
 mod doctor;
+mod dry_run;
+mod error;
 mod flow;
 mod ladder;
 mod model;
@@ -18,8 +21,9 @@ mod session;
 mod stage1;
 mod timeline;
 
-pub use begin::{RunError, Start, begin, redactor as config_redactor};
+pub use begin::{Start, begin, redactor as config_redactor};
+pub use dry_run::plan_text;
+pub use error::RunError;
 pub use flow::{Outcome, Run};
-pub use plan::plan_text;
 pub use report::{DOCUMENT, SUMMARY};
 pub use resume::{Resume, reopen};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use process::{Finished, Output, Spec, Stop, StopBy, environment, is_used_up, supervise};
 use record::{PassKind, PassName};
 
-use super::begin::RunError;
+use super::error::RunError;
 use super::session::{Session, Setting};
 use crate::config::{Config, StopWith};
 use crate::quote::{shell_line, shell_word};

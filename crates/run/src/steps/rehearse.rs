@@ -8,18 +8,17 @@ use record::{PassKind, Reason};
 use secrets::mark_traces;
 use tracefile::Note;
 
-use super::begin::RunError;
+use super::error::RunError;
 use super::pass::{Order, carry_out};
 use super::scene::not_started;
 use super::session::{Made, Session, Setting, StepResult};
-use super::stage1::purpose_of_rehearsal;
-use crate::config::Enable;
+use crate::config::{Config, Enable};
 use crate::provenance::Gpus;
 use crate::rehearsal::{Inventory, InventoryDocument, locate_cupti, read_and_trim, tracer_variables};
-use crate::rundir::WriteError;
+use crate::rundir::set_aside;
 use crate::tracer_place::{PlacedTracer, place_tracer};
 use crate::unseen::Watch;
-use crate::workload::{Workload, tmpdir};
+use crate::workload::{Purpose, Workload, tmpdir};
 
 /// How long processes may outlive the workload before they are ended.
 const LINGER: Duration = Duration::from_millis(500);
@@ -238,22 +237,6 @@ fn mark_rehearsal(pass: PassKind, session: &mut Session<'_>) {
     }
 }
 
-/// What an earlier attempt left stays, under another name.
-pub(super) fn set_aside(folder: &Path) -> Result<(), RunError> {
-    if !folder.exists() {
-        return Ok(());
-    }
-    let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let free = (1..).map(|attempt| folder.with_file_name(format!("{name}.attempt-{attempt}")));
-    for path in free {
-        if !path.exists() {
-            std::fs::rename(folder, &path).map_err(|error| WriteError::new(&path, error))?;
-            break;
-        }
-    }
-    Ok(())
-}
-
 fn note_oddities(finished: &Finished, session: &mut Session<'_>) {
     if !finished.leftovers.is_empty() {
         let names: Vec<String> = finished
@@ -314,5 +297,13 @@ fn judge(setting: &Setting, finished: &Finished, seen: Option<&Inventory>) -> St
             ))),
         },
         None => StepResult::Done(seen.map(Inventory::summary)),
+    }
+}
+
+/// Whether the program needs the profiler can be seen in its rehearsal, where the question comes up.
+fn purpose_of_rehearsal(config: &Config) -> Purpose {
+    match config.stage1.enable {
+        Enable::False => Purpose::Plain,
+        Enable::Auto | Enable::True => Purpose::Look,
     }
 }

@@ -9,7 +9,8 @@ use process::Route;
 use record::{Manifest, PassKind, Reason, StepName, StepStatus, Tool};
 use secrets::{MASK, looks_secret_name, mark_traces, rebuild_argv, secret_spans};
 
-use super::begin::{RunError, redactor};
+use super::begin::redactor;
+use super::error::RunError;
 use super::flow::Run;
 use super::session::Setting;
 use crate::config::{Request, Text, resolve};

@@ -3,7 +3,7 @@
 use process::SuperviseError;
 use trace::Trace;
 
-use super::begin::RunError;
+use super::error::RunError;
 use super::session::Setting;
 use crate::provenance::Provenance;
 use crate::rehearsal::Inventory;

@@ -7,7 +7,7 @@ use nsight::nsys::RangeEnd;
 use process::{Route, Signals};
 use record::{Manifest, Rung, StepName, StepStatus, Tool, Verdict, VerdictRecord};
 
-use super::begin::RunError;
+use super::error::RunError;
 use crate::config::Resolved;
 use crate::events::{Event, Observer};
 use crate::gates::range_end;

@@ -9,14 +9,13 @@ use record::{Cause, Outcome, PassKind, Reason, Rung, StepName, StepStatus, Tool,
 use serde_json::json;
 use trace::Trace;
 
-use super::begin::RunError;
+use super::error::RunError;
 use super::pass::{Order, carry_out};
-use super::rehearse::set_aside;
 use super::scene::not_started;
 use super::session::{Made, Session, Setting, StepResult};
-use crate::config::{Config, Enable, Stage1Config};
+use crate::config::{Enable, Stage1Config};
 use crate::provenance::Provenance;
-use crate::rundir::{Files, WriteError};
+use crate::rundir::{Files, WriteError, set_aside};
 use crate::workload::{Purpose, SEEN, tmpdir};
 
 const TOOL: Tool = Tool::Torch;
@@ -62,14 +61,6 @@ pub(super) fn step(
 pub(super) fn reread(files: &Files) -> Option<Trace> {
     let traces = kineto_files(&files.path(PASS));
     (!traces.is_empty()).then(|| trace::open(&traces).ok()).flatten()
-}
-
-/// Whether the program needs the profiler can be seen in its rehearsal, where the question comes up.
-pub(super) fn purpose_of_rehearsal(config: &Config) -> Purpose {
-    match config.stage1.enable {
-        Enable::False => Purpose::Plain,
-        Enable::Auto | Enable::True => Purpose::Look,
-    }
 }
 
 /// Why there is nothing to profile.

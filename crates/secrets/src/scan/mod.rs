@@ -9,6 +9,7 @@ mod named;
 mod needles;
 mod pem;
 mod scheme;
+mod seen;
 mod url;
 mod value;
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::class::Class;
-use super::needles::{Seen, is_word};
+use super::seen::{Seen, is_word};
 use super::value::{Quote, Value};
 
 const LONGEST_BEFORE: usize = 64;

@@ -5,9 +5,9 @@ use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use super::super::in_text::NameInText;
 use super::super::names::STEMS;
 use super::super::shapes::SHAPES;
+use super::seen::{Seen, is_word};
 use super::{named, pem, scheme, url};
 
 #[derive(Debug, Clone, Copy)]
@@ -34,38 +34,6 @@ pub(crate) struct Found {
     pub(crate) spans: Vec<Range<usize>>,
     /// The last one is a private key whose end is not in the text.
     pub(crate) goes_on: bool,
-}
-
-/// What was looked at already and need not be again.
-#[derive(Debug, Default)]
-pub(super) struct Seen {
-    /// Up to here it is masked.
-    pub(super) done: usize,
-    /// The end of the last name.
-    pub(super) name: usize,
-    /// Up to here there is no `@`.
-    pub(super) no_at: usize,
-    /// The latest names: a log has few, again and again.
-    names: Vec<(String, NameInText)>,
-    oldest: usize,
-}
-
-impl Seen {
-    const MOST_NAMES: usize = 16;
-
-    pub(super) fn name_in_text(&mut self, name: &str, extra: &[String]) -> &NameInText {
-        let at = self.names.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
-            let fresh = (name.to_owned(), NameInText::new(name, extra));
-            if self.names.len() < Self::MOST_NAMES {
-                self.names.push(fresh);
-                return self.names.len() - 1;
-            }
-            self.oldest = (self.oldest + 1) % Self::MOST_NAMES;
-            self.names[self.oldest] = fresh;
-            self.oldest
-        });
-        &self.names[at].1
-    }
 }
 
 /// Looks for secrets nobody has told it of.
@@ -174,10 +142,6 @@ fn web_token(text: &[u8], at: usize) -> Option<Range<usize>> {
         end += 1 + part(end + 1);
     }
     Some(at..end)
-}
-
-pub(super) fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 #[cfg(test)]

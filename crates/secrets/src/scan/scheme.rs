@@ -6,7 +6,7 @@ const SHORTEST: usize = 12;
 
 /// What follows `bearer ` or `basic `, if it is no word of a sentence.
 pub(super) fn credentials(text: &[u8], hit: Range<usize>) -> Option<Range<usize>> {
-    if hit.start > 0 && super::needles::is_word(text[hit.start - 1]) {
+    if hit.start > 0 && super::seen::is_word(text[hit.start - 1]) {
         return None;
     }
     let rest = &text[hit.end..];

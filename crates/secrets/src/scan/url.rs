@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::names::looks_random;
 use super::class::Class;
-use super::needles::Seen;
+use super::seen::Seen;
 
 /// No further than this is looked for the `@`.
 const LONGEST: usize = 512;

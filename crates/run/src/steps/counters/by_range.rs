@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use analysis::windows_within;
 use nsight::ncu::{Gate, Ncu, Pace, ReplayMode, Selection, Wanted, include_of, passes};
-use record::{Cause, Rung, Verdict, advice};
+use record::{Cause, Rung, Tool, Verdict, advice};
 use trace::{Trace, in_windows};
 
 use super::super::scene::Scene;
-use super::TOOL;
-use super::ways::{Common, OneRun, Way};
+use super::way::{Common, OneRun, Way};
+
+const TOOL: Tool = Tool::Ncu;
 
 pub(super) fn by_range(
     scene: Scene<'_>,

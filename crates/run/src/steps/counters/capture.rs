@@ -10,22 +10,24 @@ use nsight::ncu::{
     progress, unknown_error,
 };
 use process::{Finished, Milestone, Seen, Stop, StopBy};
-use record::{Cause, PassKind, PassName, Verdict, advice, counted};
+use record::{Cause, PassKind, PassName, Tool, Verdict, advice, counted};
 
-use super::super::begin::RunError;
+use super::super::error::RunError;
 use super::super::pass::{COMMAND_FILE, Order, carry_out};
 use super::super::scene::{Scene, not_started};
 use super::super::session::Session;
-use super::climb::Nsight;
+use super::nsight::Nsight;
 use super::plan_file::plan_yaml;
-use super::ways::{OneRun, Way};
-use super::{FOLDER, TOOL};
+use super::way::{OneRun, Way};
 use crate::config::{ClockControl, TargetProcesses};
 use crate::events::Event;
 use crate::quote::shell_word;
 use crate::rehearsal::Inventory;
 use crate::rundir::WriteError;
 use crate::workload::{Purpose, tmpdir};
+
+const TOOL: Tool = Tool::Ncu;
+const FOLDER: &str = TOOL.as_str();
 
 /// ncu writes its report after the workload has ended.
 const LINGER: Duration = Duration::from_secs(60);

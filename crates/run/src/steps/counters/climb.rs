@@ -1,56 +1,20 @@
 //! ncu on its ladder. A way that turns out too slow is given up for fewer launches, once.
 
-use std::time::Duration;
-
 use counters::Report;
-use nsight::Proof;
-use nsight::ncu::{Ncu, Preferences, Wanted};
 use record::{Cause, Rung, Tool, Verdict};
 
-use super::super::begin::RunError;
+use super::super::error::RunError;
 use super::super::ladder::{Attempt, Climb};
-use super::super::scene::Scene;
 use super::super::session::Session;
 use super::capture::{Instead, Taken, attempt};
 use super::keep::keep;
-use super::ways::{Way, with_fewer};
-use super::{Counted, TOOL};
+use super::nsight::Nsight;
+use super::way::Way;
+use super::ways::with_fewer;
 
-pub(super) struct Nsight<'a> {
-    pub(super) scene: Scene<'a>,
-    pub(super) ncu: &'a Ncu,
-    /// What is to be measured of each launch.
-    pub(super) wanted: &'a Wanted,
-    /// Of each gate, where there was a rehearsal.
-    pub(super) proofs: Vec<Proof>,
-    /// Which launches are to be measured.
-    pub(super) preferences: Preferences,
-    /// What was measured, if it can be used.
-    pub(super) counted: Option<Counted>,
-    /// Ways that were tried.
-    pub(super) tried: usize,
-    /// Whether a way may be given up for fewer launches: once.
-    pub(super) may_give_up: bool,
-    /// What the last way took, from its first launch on.
-    took: Duration,
-}
+const TOOL: Tool = Tool::Ncu;
 
-impl<'a> Nsight<'a> {
-    pub(super) fn new(scene: Scene<'a>, ncu: &'a Ncu, wanted: &'a Wanted, proofs: Vec<Proof>) -> Self {
-        let preferences = scene.setting.resolved.config.ncu.preferences();
-        Self {
-            scene,
-            ncu,
-            wanted,
-            proofs,
-            preferences,
-            counted: None,
-            tried: 0,
-            may_give_up: true,
-            took: Duration::ZERO,
-        }
-    }
-
+impl Nsight<'_> {
     /// Keeps what was measured, with what a way that was given up had measured before it.
     fn keep(&mut self, report: Report, is_more: bool, session: &Session<'_>) -> Result<(), RunError> {
         let before = self.counted.take().filter(|_| is_more).map(|counted| counted.report);

@@ -8,12 +8,12 @@ use nsight::ncu::{
     Allowance, Choice, Entry, Given, Ncu, Outermost, Wanted, choose_launches, has_kernels, outermost,
 };
 
-use super::super::begin::RunError;
-use super::super::plan::WILL_BE_MISSING;
+use super::super::asked::WILL_BE_MISSING;
+use super::super::error::RunError;
+use super::located::{asked_for, located, settings_text};
 use super::plan_file::read_plan;
 use super::wanted::there;
 use super::ways::at_once;
-use super::{asked_for, located, settings_text};
 use crate::config::{Enable, NcuConfig, Resolved};
 use crate::rehearsal::Inventory;
 

@@ -8,8 +8,8 @@ use nsight::ncu::reports;
 use nvtx::{Kind, RegionPath};
 use secrets::Redactor;
 
-use super::super::begin::RunError;
-use super::Counted;
+use super::super::error::RunError;
+use super::nsight::Counted;
 use crate::config::NcuConfig;
 use crate::rehearsal::Inventory;
 use crate::rundir::{Durable, Files, Readers, WriteError, write_whole};

@@ -2,8 +2,8 @@
 
 use nsight::ncu::{Ncu, Unknown, Wanted, choose};
 
-use super::super::begin::RunError;
-use super::located;
+use super::super::error::RunError;
+use super::located::located;
 use crate::config::{Config, Enable, Resolved};
 
 /// What will be measured, and what had to be left out.

@@ -15,48 +15,23 @@ use nsight::ncu::{
 };
 use nsight::{Correction, wanted};
 use nvtx::{Kind, NcuGate, OpenRanges};
-use record::{Cause, Rung, Verdict};
+use record::{Cause, Rung, Tool, Verdict};
 use trace::Trace;
 
-use super::super::begin::RunError;
+use super::super::error::RunError;
 use super::super::scene::Scene;
 use super::super::session::Session;
-use super::TOOL;
 use super::by_range::{by_range, too_long};
-use super::climb::Nsight;
+use super::nsight::Nsight;
 use super::plan_file::read_plan;
+use super::way::{Common, OneRun, Way};
 use crate::config::CaptureRange;
+
+const TOOL: Tool = Tool::Ncu;
 
 /// Launches that are measured of each kernel when nothing is known of the program: of all
 /// together where ncu cannot count them by kernel.
 const FIRST_LAUNCHES: u64 = 50;
-
-/// One way to measure.
-pub(super) struct Way {
-    pub(super) rung: Rung,
-    pub(super) replay: ReplayMode,
-    /// Each is a run of the program.
-    pub(super) runs: Vec<OneRun>,
-    /// Results to expect.
-    pub(super) planned: Option<u64>,
-    /// The launches that were chosen, if they were.
-    pub(super) plan: Option<Plan>,
-    /// What the replays may take.
-    pub(super) budget: Option<Duration>,
-    /// Everywhere; what is in the ranges that were named is sorted out afterwards.
-    pub(super) open: bool,
-    pub(super) regions: Vec<WantedRegion>,
-    /// Ranges of other threads count as well.
-    pub(super) any_thread: bool,
-    /// Known before it is tried.
-    pub(super) foretold: Option<Verdict>,
-}
-
-/// What is measured in one run of the program.
-pub(super) struct OneRun {
-    pub(super) gate: Gate,
-    pub(super) selection: Selection,
-}
 
 /// All ways, or why there can be none.
 pub(super) fn ways(
@@ -113,18 +88,6 @@ pub(super) fn with_fewer(
     let Ok(by_kernel) = kernels(climber, &common, session)? else { return Ok(None) };
     let fewer = by_kernel.way(ReplayMode::Kernel, &common, way.rung.with_fewer_launches());
     Ok(Some((fewer, by_kernel.notes)))
-}
-
-/// What all ways have in common.
-pub(super) struct Common {
-    pub(super) gate: Gate,
-    /// Without a gate, whatever ranges there are.
-    pub(super) open: bool,
-    pub(super) regions: Vec<Region>,
-    pub(super) wanted: Vec<WantedRegion>,
-    pub(super) any_thread: bool,
-    pub(super) wall: Duration,
-    pub(super) allowance: Allowance,
 }
 
 impl Common {

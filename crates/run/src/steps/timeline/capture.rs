@@ -9,20 +9,21 @@ use nsight::nsys::{
 };
 use nsight::{Clue, last_lines};
 use process::Finished;
-use record::{Cause, PassKind, Verdict};
+use record::{Cause, PassKind, Tool, Verdict};
 use trace::Trace;
 
-use super::super::begin::RunError;
+use super::super::error::RunError;
 use super::super::pass::{COMMAND_FILE, Order, carry_out};
 use super::super::scene::not_started;
 use super::super::session::Session;
-use super::TOOL;
-use super::climb::Nsight;
+use super::nsight::Nsight;
 use super::ways::Way;
 use crate::config::Sample;
 use crate::quote::shell_word;
 use crate::rundir::Files;
 use crate::workload::{Purpose, tmpdir};
+
+const TOOL: Tool = Tool::Nsys;
 
 /// What nsys needs after the workload has ended: importing takes its time.
 const LINGER: Duration = Duration::from_secs(5);
@@ -62,7 +63,7 @@ pub(super) fn attempt(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>
         };
         let log = logs(&folder);
         attempts += 1;
-        let resolved = resolve(nsys, importer, &folder);
+        let resolved = resolve(importer, &folder);
         // It then leaves nothing, or half of something.
         let is_usable = resolved.as_ref().is_ok_and(|resolved| !resolved.reports.is_empty());
         if is_usable || !lost_its_agent(&log, &own) || finished.ended_by_us.is_some() {
@@ -199,7 +200,7 @@ struct Resolved {
 }
 
 /// The reports, imported if need be. None when there is nothing.
-fn resolve(nsys: &Nsys, importer: &Importer, folder: &Path) -> Result<Resolved, String> {
+fn resolve(importer: &Importer, folder: &Path) -> Result<Resolved, String> {
     let left = left_by_nsys(folder);
     let (mut reports, mut streams, mut said) = (Vec::new(), Vec::new(), String::new());
     for path in &left {
@@ -211,7 +212,7 @@ fn resolve(nsys: &Nsys, importer: &Importer, folder: &Path) -> Result<Resolved, 
         // nsys leaves the stream beside a report that it could import.
         if !left.contains(&report) {
             said.push('\n');
-            said.push_str(&nsys.import(importer, path, &report)?);
+            said.push_str(&importer.import(path, &report)?);
             reports.push(report);
         }
         streams.push(path.clone());

@@ -1,35 +1,24 @@
 //! nsys on its ladder: each report is held against the rehearsal.
 
 use analysis::Region;
-use nsight::nsys::{Case, Ending, Gate, Importer, Nsys, RangeEnd, ending, judge};
-use nsight::{Clue, Proof};
+use nsight::Clue;
+use nsight::nsys::{Case, Ending, Gate, RangeEnd, ending, judge};
 use process::Finished;
 use record::{Cause, Rung, Tool, Verdict};
 use trace::Trace;
 
-use super::super::begin::RunError;
+use super::super::error::RunError;
 use super::super::ladder::{Attempt, Climb};
 use super::super::rehearse;
-use super::super::scene::Scene;
 use super::super::session::Session;
-use super::TOOL;
 use super::capture::{Left, attempt};
+use super::nsight::Nsight;
 use super::ways::Way;
 use crate::config::Config;
 use crate::gates::prove_in;
 use crate::rehearsal::Inventory;
 
-pub(super) struct Nsight<'a> {
-    pub(super) scene: Scene<'a>,
-    pub(super) nsys: &'a Nsys,
-    pub(super) importer: Importer,
-    /// Of the gate, where there was a rehearsal.
-    pub(super) proof: Option<Proof>,
-    /// A second look at the program, once a report has counted differently.
-    pub(super) second: Option<Inventory>,
-    /// What can be used of what was recorded.
-    pub(super) report: Option<Trace>,
-}
+const TOOL: Tool = Tool::Nsys;
 
 impl Climb for Nsight<'_> {
     type Way = Way;

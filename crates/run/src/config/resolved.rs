@@ -1,0 +1,41 @@
+//! The configuration of a run, and where each value of it was written.
+
+use super::node::{Node, Source, Value};
+use super::schema::Config;
+
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    pub config: Config,
+    pub(super) tree: Node,
+}
+
+impl Resolved {
+    /// Where the value of a dotted key was written.
+    pub fn source(&self, key: &str) -> Source {
+        match self.node(key) {
+            Some(node) => node.source.clone(),
+            None => self.tree.source.clone(),
+        }
+    }
+
+    /// The value of a dotted key as text.
+    pub fn shown(&self, key: &str) -> String {
+        self.node(key).map(Node::to_string).unwrap_or_default()
+    }
+
+    /// Whether a key was set in a layer that the user wrote.
+    pub fn set_by_user(&self, key: &str) -> bool {
+        self.source(key).by_user()
+    }
+
+    fn node(&self, key: &str) -> Option<&Node> {
+        key.split('.').try_fold(&self.tree, |node, part| child(node, part))
+    }
+}
+
+pub(super) fn child<'a>(node: &'a Node, key: &str) -> Option<&'a Node> {
+    match &node.value {
+        Value::Map(entries) => entries.iter().find(|(other, _)| other == key).map(|(_, node)| node),
+        _ => None,
+    }
+}

@@ -1,0 +1,53 @@
+//! An ncu that is to measure, and what is known before and after.
+
+use std::time::Duration;
+
+use analysis::CounterRegions;
+use counters::Report;
+use nsight::Proof;
+use nsight::ncu::{Ncu, Preferences, Wanted};
+
+use super::super::scene::Scene;
+
+/// What ncu measured, and what that is for each region.
+#[derive(Debug)]
+pub(in crate::steps) struct Counted {
+    pub(in crate::steps) report: Report,
+    pub(in crate::steps) regions: CounterRegions,
+}
+
+pub(super) struct Nsight<'a> {
+    pub(super) scene: Scene<'a>,
+    pub(super) ncu: &'a Ncu,
+    /// What is to be measured of each launch.
+    pub(super) wanted: &'a Wanted,
+    /// Of each gate, where there was a rehearsal.
+    pub(super) proofs: Vec<Proof>,
+    /// Which launches are to be measured.
+    pub(super) preferences: Preferences,
+    /// What was measured, if it can be used.
+    pub(super) counted: Option<Counted>,
+    /// Ways that were tried.
+    pub(super) tried: usize,
+    /// Whether a way may be given up for fewer launches: once.
+    pub(super) may_give_up: bool,
+    /// What the last way took, from its first launch on.
+    pub(super) took: Duration,
+}
+
+impl<'a> Nsight<'a> {
+    pub(super) fn new(scene: Scene<'a>, ncu: &'a Ncu, wanted: &'a Wanted, proofs: Vec<Proof>) -> Self {
+        let preferences = scene.setting.resolved.config.ncu.preferences();
+        Self {
+            scene,
+            ncu,
+            wanted,
+            proofs,
+            preferences,
+            counted: None,
+            tried: 0,
+            may_give_up: true,
+            took: Duration::ZERO,
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! One way to measure.
+
+use std::time::Duration;
+
+use analysis::Region;
+use nsight::ncu::{Allowance, Gate, Plan, ReplayMode, Selection, WantedRegion};
+use record::{Rung, Verdict};
+
+pub(super) struct Way {
+    pub(super) rung: Rung,
+    pub(super) replay: ReplayMode,
+    /// Each is a run of the program.
+    pub(super) runs: Vec<OneRun>,
+    /// Results to expect.
+    pub(super) planned: Option<u64>,
+    /// The launches that were chosen, if they were.
+    pub(super) plan: Option<Plan>,
+    /// What the replays may take.
+    pub(super) budget: Option<Duration>,
+    /// Everywhere; what is in the ranges that were named is sorted out afterwards.
+    pub(super) open: bool,
+    pub(super) regions: Vec<WantedRegion>,
+    /// Ranges of other threads count as well.
+    pub(super) any_thread: bool,
+    /// Known before it is tried.
+    pub(super) foretold: Option<Verdict>,
+}
+
+/// What is measured in one run of the program.
+pub(super) struct OneRun {
+    pub(super) gate: Gate,
+    pub(super) selection: Selection,
+}
+
+/// What all ways have in common.
+pub(super) struct Common {
+    pub(super) gate: Gate,
+    /// Without a gate, whatever ranges there are.
+    pub(super) open: bool,
+    pub(super) regions: Vec<Region>,
+    pub(super) wanted: Vec<WantedRegion>,
+    pub(super) any_thread: bool,
+    pub(super) wall: Duration,
+    pub(super) allowance: Allowance,
+}

@@ -1,0 +1,168 @@
+//! `--dry-run`: what would be run, in words.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use nsight::nsys::{Nsys, RangeEnd};
+use record::PassKind;
+
+use super::asked::WILL_BE_MISSING;
+use super::begin::{Start, check_counters, redactor, shown};
+use super::error::RunError;
+use super::plan::gates;
+use super::stage1::NO_TORCH;
+use super::{counters, timeline};
+use crate::config::{Config, Enable, Resolved, TimelineSource};
+use crate::gates::{proof_screen, prove_gate, range_end};
+use crate::provenance::Python;
+use crate::quote::shell_line;
+use crate::rehearsal::{Inventory, read_rehearsal};
+use crate::rundir::newest;
+use crate::workload::Workload;
+
+/// What `--dry-run` prints. Checks all that `begin` checks, and writes nothing.
+pub fn plan_text(start: &Start) -> Result<String, RunError> {
+    let config = &start.resolved.config;
+    let workload = Workload::new(config, &start.command, &start.here)?;
+    check_counters(start)?;
+    let redactor = redactor(config);
+    let folder = Path::new("RUN/workload/rehearsal");
+    let (argv, _) = redactor.argv(&workload.argv(folder));
+    let root = start.here.join(&config.run.dir.0);
+    let name = config.run.name.as_ref().map_or_else(|| workload.name(), |name| name.0.clone());
+    let mut text = format!(
+        "run        {}/<time>-{}, called RUN below\nworkload   {}\n  in       {}\n",
+        shown(&root, &start.here).display(),
+        crate::rundir::safe_name(&redactor.text(&name)),
+        shell_line(&argv),
+        workload.cwd.display(),
+    );
+    for (name, value) in workload.variables(PassKind::Rehearsal.as_str(), folder, Path::new("RUN/tmp")) {
+        match value {
+            Some(value) => text.push_str(&format!("  set      {name}={}\n", redactor.named(&name, &value))),
+            None => text.push_str(&format!("  unset    {name}\n")),
+        }
+    }
+    for name in workload.reserved_variables() {
+        text.push_str(&format!("  warning  {name} is set: another profiler may be attached already\n"));
+    }
+    text.push_str(&limits(config));
+    let recorded = redactor.argv(&workload.command_with_overrides()).0;
+    let latest = latest_rehearsal(&root, &recorded, &workload.cwd);
+    let seen = latest.as_ref().map(|latest| (&latest.inventory, Duration::from_millis(latest.wall_ms)));
+    text.push_str(&format!(
+        "rehearse   {}\nstage1     {}\ntimeline   {}\ncounters   {}\n",
+        rehearse(config),
+        stage1(config, &workload),
+        nsys(&start.resolved),
+        counters::planned(&start.resolved, &start.here, seen)?,
+    ));
+    text.push_str(&gates_text(&start.resolved, latest.as_ref()));
+    Ok(text)
+}
+
+/// The gates, held against the latest rehearsal of the same workload, if there is one.
+fn gates_text(resolved: &Resolved, latest: Option<&Latest>) -> String {
+    let gates = gates(resolved);
+    if gates.is_empty() {
+        return String::new();
+    }
+    let Some(Latest { run, inventory, exit_code, .. }) = latest else {
+        return "gates      not proven: this workload has not been rehearsed yet; the run does it first\n"
+            .to_owned();
+    };
+    let mut text = format!("gates      as rehearsed in {}\n", run.display());
+    for gate in gates {
+        let range_end = range_end(&resolved.config, RangeEnd::None);
+        let proof = prove_gate(&gate.wish, inventory, *exit_code, range_end);
+        text.push_str(&format!("\n{}: {}", gate.key, proof_screen(&proof, inventory)));
+    }
+    text
+}
+
+/// The latest rehearsal of a workload.
+struct Latest {
+    run: PathBuf,
+    inventory: Inventory,
+    exit_code: i32,
+    wall_ms: u64,
+}
+
+/// The newest run of this workload that has traces.
+fn latest_rehearsal(root: &Path, argv: &[String], cwd: &Path) -> Option<Latest> {
+    newest(root).find_map(|(run, manifest)| {
+        if manifest.workload.argv != argv || Path::new(&manifest.workload.cwd) != cwd {
+            return None;
+        }
+        let pass = manifest.workload_pass()?;
+        let (exit_code, wall_ms) = (pass.ending.shell_code(), pass.wall_ms);
+        let inventory = read_rehearsal(&run.join(PassKind::Rehearsal.as_str()))
+            .ok()
+            .filter(|inventory| !inventory.is_empty())?;
+        Some(Latest { run, inventory, exit_code, wall_ms })
+    })
+}
+
+fn limits(config: &Config) -> String {
+    let mut text = String::new();
+    if let Some(timeout) = config.workload.timeout {
+        text.push_str(&format!(
+            "  limit    {:?}, then SIGTERM, and SIGKILL {:?} later\n",
+            timeout.0, config.capture.grace.0
+        ));
+    }
+    if let Some(duration) = config.capture.duration {
+        let delay = config.capture.delay.map(|delay| delay.0).unwrap_or_default();
+        text.push_str(&format!("  stop     after {:?}\n", delay + duration.0));
+    }
+    text
+}
+
+fn rehearse(config: &Config) -> &'static str {
+    match config.rehearsal.enable {
+        Enable::False => "skipped: rehearsal.enable=false",
+        Enable::Auto | Enable::True => {
+            "the workload once, with only our tracer in it (NVTX_INJECTION64_PATH)"
+        }
+    }
+}
+
+fn stage1(config: &Config, workload: &Workload) -> String {
+    let lacks = match workload.python() {
+        None => Some("the workload is not a Python program"),
+        Some(_) if config.stage1.enable == Enable::False => None,
+        // One that does not answer may still have it.
+        Some(_) => Python::of_workload(workload)
+            .is_some_and(|python| python.is_ok_and(|python| !python.has_torch()))
+            .then_some(NO_TORCH),
+    };
+    match (config.stage1.enable, lacks) {
+        (Enable::False, _) => "skipped: stage1.enable=false".to_owned(),
+        (Enable::Auto, Some(lacks)) => format!("skipped: {lacks}"),
+        (Enable::True, Some(lacks)) => format!("{lacks}: {WILL_BE_MISSING}"),
+        (_, None) => "the workload once more, under PyTorch's profiler, if it imports torch".to_owned(),
+    }
+}
+
+fn nsys(resolved: &Resolved) -> String {
+    let config = &resolved.config;
+    let source = config.timeline.source;
+    let instead = match config.rehearsal.enable {
+        Enable::False => "skipped",
+        Enable::Auto | Enable::True => "that of the rehearsal",
+    };
+    if source == TimelineSource::Tracer {
+        return format!("{instead}: timeline.source=tracer");
+    }
+    if config.nsys.enable == Enable::False && source == TimelineSource::Auto {
+        return format!("{instead}: nsys.enable=false");
+    }
+    let chosen = config.nsys.path.as_ref().map(|path| path.0.as_str());
+    match Nsys::locate(chosen, None) {
+        Ok(nsys) => format!("the workload once more, under nsys {}", nsys.probe.version),
+        Err(none) if timeline::asked_for(resolved) => {
+            format!("{none}: {WILL_BE_MISSING}")
+        }
+        Err(none) => format!("{instead}: {none}"),
+    }
+}

@@ -1,0 +1,38 @@
+//! What takes a run down.
+
+use std::path::PathBuf;
+
+use process::SuperviseError;
+
+use crate::config::ConfigError;
+use crate::rundir::WriteError;
+use crate::workload::WorkloadError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    #[error(transparent)]
+    Supervise(#[from] SuperviseError),
+    #[error("{0}\nhint: `ncu --list-sections`, `--list-sets` and `--query-metrics` list what there is")]
+    UnknownNames(String),
+    #[error("{0}")]
+    NotARun(String),
+    #[error("`{}` is being worked on by another rangefinder", run.display())]
+    Busy { run: PathBuf },
+    #[error("cannot resume without what was kept out of the run:\n{}\nhint: {hint}", needs.iter().map(|need| format!("  - {need}")).collect::<Vec<_>>().join("\n"))]
+    Withheld { needs: Vec<String>, hint: String },
+    #[error("this is not the command of that run: argument {at} is `{given}`, and was `{expected}`")]
+    OtherCommand { at: usize, given: String, expected: String },
+}
+
+impl RunError {
+    /// Whether the user can mend it by asking differently.
+    pub fn is_usage(&self) -> bool {
+        !matches!(self, Self::Write(_) | Self::Supervise(_))
+    }
+}

@@ -1,0 +1,130 @@
+//! The timeline by nsys, judged by what is in the report, or else by our own tracer.
+
+use nsight::nsys::Nsys;
+use nsight::{NoTool, Proof};
+use record::{Cause, Rung, StepName, StepStatus, Tool, Verdict, advice};
+use trace::Trace;
+
+use super::super::ladder::climb_down;
+use super::super::scene::Scene;
+use super::super::session::{Made, Session, StepResult};
+use super::nsight::Nsight;
+use super::tracer::{by_the_tracer, only_the_tracer};
+use super::ways::ways;
+use crate::config::{CaptureRange, Enable, Resolved, TimelineSource};
+use crate::gates::{nothing_is_meant, prove_gate};
+use crate::rehearsal::Inventory;
+use crate::rundir::set_aside;
+
+const TOOL: Tool = Tool::Nsys;
+
+/// What this step made.
+#[derive(Debug, Default)]
+pub(in crate::steps) struct Timeline {
+    /// What nsys recorded, if it can be used.
+    pub(in crate::steps) report: Option<Trace>,
+    /// A second look at the program, where the two differed.
+    pub(in crate::steps) second_rehearsal: Option<Inventory>,
+}
+
+pub(in crate::steps) fn step(scene: Scene<'_>, session: &mut Session<'_>) -> Made<Timeline> {
+    session.forget_verdicts(&[TOOL, Tool::Tracer]);
+    let resolved = &scene.setting.resolved;
+    let source = resolved.config.timeline.source;
+    let nothing = |result: StepResult| Ok((result, Timeline::default()));
+    if source == TimelineSource::Tracer {
+        let asked_for = resolved.set_by_user("timeline.source");
+        return nothing(only_the_tracer(scene.inventory, asked_for, session));
+    }
+    if resolved.config.nsys.enable == Enable::False && source == TimelineSource::Auto {
+        let skipped = StepResult::Skipped { why: "`nsys.enable=false`".to_owned(), asked_for: false };
+        return nothing(by_the_tracer(scene.inventory, false, session).unwrap_or(skipped));
+    }
+    let asked_for = asked_for(resolved);
+    if session.status(StepName::Rehearse) == StepStatus::Failed && !asked_for {
+        let why = "the workload failed in its rehearsal".to_owned();
+        return nothing(StepResult::Skipped { why, asked_for });
+    }
+    let nsys = match located(scene) {
+        Ok(nsys) => nsys,
+        Err(none) => {
+            // Nobody asked for nsys itself: our own timeline does as well.
+            let instead = if asked_for { None } else { by_the_tracer(scene.inventory, false, session) };
+            return nothing(instead.unwrap_or_else(|| without_nsys(&none, asked_for, session)));
+        }
+    };
+    if !nsys.fit
+        && !asked_for
+        && let Some(instead) = by_the_tracer(scene.inventory, false, session)
+    {
+        return nothing(instead);
+    }
+    if !nsys.fit {
+        let version = &nsys.probe.version;
+        session.warn(format!(
+            "nsys {version} is older than the CUDA of the driver, and may silently lose most of what happens"
+        ));
+    }
+    let proof = gate_proof(scene, session);
+    if let Some(proof) = proof.as_ref().filter(|proof| nothing_is_meant(&proof.nsys)) {
+        return nothing(refused(proof, asked_for, session));
+    }
+    // What an earlier attempt could not read may be readable one day.
+    set_aside(&session.files.path(TOOL.as_str()))?;
+    let importer = nsys.importer(&session.files.path("tmp/nsys-libraries"));
+    let ways = ways(scene, proof.as_ref());
+    let mut climber = Nsight { scene, nsys: &nsys, importer, proof, second: None, report: None };
+    let result = climb_down(&mut climber, ways, asked_for, session)?;
+    Ok((result, Timeline { report: climber.report, second_rehearsal: climber.second }))
+}
+
+/// Set to `true`, or gated or named in a layer that the user wrote.
+pub(in crate::steps) fn asked_for(resolved: &Resolved) -> bool {
+    let config = &resolved.config.nsys;
+    config.enable == Enable::True
+        || config.nvtx_capture.is_some() && resolved.set_by_user("nsys.nvtx_capture")
+        || config.capture_range == CaptureRange::CudaProfilerApi && resolved.set_by_user("nsys.capture_range")
+        || resolved.config.timeline.source == TimelineSource::Nsys && resolved.set_by_user("timeline.source")
+}
+
+/// The nsys that this run uses.
+fn located(scene: Scene<'_>) -> Result<Nsys, NoTool> {
+    let chosen = scene.setting.resolved.config.nsys.path.as_ref().map(|path| path.0.as_str());
+    let cuda = scene.provenance.and_then(|provenance| provenance.gpus.cuda.as_deref());
+    Nsys::locate(chosen, cuda)
+}
+
+fn without_nsys(none: &NoTool, asked_for: bool, session: &mut Session<'_>) -> StepResult {
+    let verdict = Verdict::failed(TOOL, none.cause(), format!("{none}: no timeline by Nsight Systems"));
+    let remedy = verdict.remedy.clone().unwrap_or_default();
+    let why = format!("{}\nhint: {remedy}", verdict.text);
+    if asked_for {
+        session.record(TOOL, Rung::AsAsked, &verdict);
+    }
+    StepResult::Skipped { why, asked_for }
+}
+
+/// A gate that can match nothing is not tried: the workload is not run for it.
+fn refused(proof: &Proof, asked_for: bool, session: &mut Session<'_>) -> StepResult {
+    let problem = proof.nsys.problem.as_ref();
+    let text = format!(
+        "not started: its gate `{}` can match nothing, as the plan says{}",
+        proof.typed,
+        problem.map(|problem| format!(": {problem}")).unwrap_or_default()
+    );
+    // Neither is there a range for what is only written wrongly.
+    let cause = problem.map(|problem| problem.nsys_cause()).filter(|cause| *cause != Cause::GateCannotOpen);
+    let verdict = Verdict::missed(TOOL, cause.unwrap_or(Cause::NoSuchRange), text)
+        .with_remedy(advice::USE_A_LISTED_RANGE);
+    session.record(TOOL, Rung::AsAsked, &verdict);
+    StepResult::Failed { why: verdict.with_hint(), asked_for }
+}
+
+fn gate_proof(scene: Scene<'_>, session: &Session<'_>) -> Option<Proof> {
+    let wish = scene.setting.nsys_wish()?;
+    let inventory = scene.inventory?;
+    let range_end = scene.setting.planned_range_end();
+    let proof = prove_gate(wish, inventory, session.own_exit_code(), range_end);
+    // That nothing is meant is proven only by who has seen everything.
+    (inventory.is_complete() || !nothing_is_meant(&proof.nsys)).then_some(proof)
+}
