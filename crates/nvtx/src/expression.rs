@@ -1,6 +1,7 @@
 //! The expression that makes a tool record one region.
 
-use crate::{Kind, RegionPath};
+use crate::kind::Kind;
+use crate::region::RegionPath;
 
 /// What `nsys profile -c nvtx -p …` takes for a region.
 #[derive(Debug, Clone, PartialEq, Eq)]

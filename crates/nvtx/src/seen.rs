@@ -1,6 +1,6 @@
 //! What a gate is held against: ranges as they really were.
 
-use crate::Kind;
+use crate::kind::Kind;
 
 /// One range as the program opened it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

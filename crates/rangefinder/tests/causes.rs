@@ -303,7 +303,7 @@ fn importer_not_found() {
     let (_, _, scene) = scene.comes_to(&Expected {
         outcome: "failed",
         cause: "importer-not-found",
-        remedy: "`.qdstrm` is kept",
+        remedy: "`.qdstrm` was kept",
         code: 1,
     });
     assert!(scene.sandbox.only_run().join("nsys/run.qdstrm").is_file());
@@ -338,7 +338,7 @@ fn export_failed() {
     let (_, _, scene) = scene.comes_to(&Expected {
         outcome: "failed",
         cause: "export-failed",
-        remedy: "raw report is kept",
+        remedy: "raw report was kept",
         code: 1,
     });
     let run = scene.sandbox.only_run();
@@ -447,7 +447,7 @@ fn disk_full() {
     command.current_dir(scene.sandbox.path("")).stdin(std::process::Stdio::null());
     command.envs(scene.command.get_envs().filter_map(|(name, value)| Some((name, value?))));
     let scene = Scene { command, ..scene };
-    scene.comes_to(&Expected { outcome: "failed", cause: "disk-full", remedy: "make room", code: 1 });
+    scene.comes_to(&Expected { outcome: "failed", cause: "disk-full", remedy: "free some space", code: 1 });
 }
 
 /// Real nsys loses its agent now and then, when several run at once; not when it is asked to.
@@ -479,7 +479,7 @@ fn report_unreadable_by_a_fake() {
     scene.comes_to(&Expected {
         outcome: "failed",
         cause: "report-unreadable",
-        remedy: "raw report is kept",
+        remedy: "raw report was kept",
         code: 1,
     });
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::layout::header;
-use crate::{ReadError, StringEntry, TraceFile};
+use crate::read::{ReadError, StringEntry, TraceFile};
 
 /// The bytes of every text: names, domains, categories, names of threads, and what the
 /// header says of the process. Empty ones are left out.

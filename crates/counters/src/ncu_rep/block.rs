@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::budget::{Budget, Fault};
+use super::budget::Budget;
+use super::fault::Fault;
 use super::session::SessionParts;
 use super::wire::{Fields, Wire};
 use crate::model::Process;

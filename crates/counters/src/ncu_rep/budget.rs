@@ -1,22 +1,7 @@
 //! How much may be made of a file: a few bytes of it can stand for a lot of memory.
 
+use super::fault::Fault;
 use super::wire::Wire;
-
-/// Why a message is left out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
-    Broken,
-    TooMuch,
-}
-
-impl std::fmt::Display for Fault {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Broken => "is broken",
-            Self::TooMuch => "unfolds to far more than there is in the file",
-        })
-    }
-}
 
 /// Bytes that may still be allocated.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! `ProfileMetricResult` and the values in it.
 
-use super::budget::{Budget, Fault};
+use super::budget::Budget;
+use super::fault::Fault;
 use super::wire::Wire;
 use crate::model::{Metric, Value};
 use crate::names::MetricId;

@@ -19,6 +19,7 @@
 
 mod block;
 mod budget;
+mod fault;
 mod file;
 mod load;
 mod metrics;

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::budget::{Budget, Fault};
+use super::budget::Budget;
+use super::fault::Fault;
 use super::wire::{Fields, Wire};
 use crate::nvtx_state::{DEFAULT_DOMAIN, NvtxRange, NvtxState, NvtxThread, Payload};
 

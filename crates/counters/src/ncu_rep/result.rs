@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::block::Kind;
-use super::budget::{Budget, Fault};
+use super::budget::Budget;
+use super::fault::Fault;
 use super::metrics::metric;
 use super::nvtx;
 use super::rules::rule;

@@ -1,6 +1,7 @@
 //! `RuleResult`: what ncu's own rules said.
 
-use super::budget::{Budget, Fault};
+use super::budget::Budget;
+use super::fault::Fault;
 use super::wire::Wire;
 use crate::model::{FocusMetric, MessageKind, Rule, RuleMessage, Severity, Speedup, SpeedupKind};
 

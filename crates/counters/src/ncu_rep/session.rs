@@ -1,6 +1,7 @@
 //! `ReportSessionDetails`: each block may bring a part of it.
 
-use super::budget::{Budget, Fault};
+use super::budget::Budget;
+use super::fault::Fault;
 use super::metrics::value;
 use super::wire::Wire;
 use crate::model::{Device, Session};

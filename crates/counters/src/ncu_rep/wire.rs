@@ -3,7 +3,7 @@
 //! Only what is read has a name in this crate. Every other field is skipped by its
 //! size, whatever version of ncu added it.
 
-use super::budget::Fault;
+use super::fault::Fault;
 
 /// The value of a field as it is stored.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -92,7 +92,9 @@ pub(super) fn step(
     events: &mut Vec<Event>,
 ) -> Made<Analyzed> {
     let mut recorded = reread(setting, recorded, files, manifest, events);
-    let Some((source, captured)) = choose_timeline(setting, &mut recorded) else {
+    let Some((source, captured)) =
+        choose_timeline(setting, recorded.timeline.take(), recorded.inventory.as_ref(), &mut recorded.stage1)
+    else {
         let insight = insight(None, recorded.counted.as_ref().map(|counted| &counted.report));
         let why = "there is no timeline and no range to analyze".to_owned();
         let analyzed = Analyzed { insight, ..Analyzed::without_findings(recorded) };
@@ -165,22 +167,26 @@ fn reread(
 
 /// The best there is: the capture by nsys with its gate applied, else the rehearsal, whose trace stays where it
 /// is, else what the operators started.
-fn choose_timeline(setting: &Setting, recorded: &mut Recorded) -> Option<(Source, Option<Trace>)> {
-    if let Some(mut trace) = recorded.timeline.take() {
+fn choose_timeline(
+    setting: &Setting,
+    timeline: Option<Trace>,
+    inventory: Option<&Inventory>,
+    stage1: &mut Option<Trace>,
+) -> Option<(Source, Option<Trace>)> {
+    if let Some(mut trace) = timeline {
         if let Some(wish) = setting.nsys_wish() {
             // What is not there cannot be applied; the verdict has said so.
-            keep_gated(&mut trace, wish, recorded.inventory.as_ref());
+            keep_gated(&mut trace, wish, inventory);
         }
         return Some((Source::Nsys, Some(trace)));
     }
     let has_something = |inventory: &Inventory| {
         !inventory.is_empty() || !inventory.trace.calls.is_empty() || !inventory.trace.activities.is_empty()
     };
-    if recorded.inventory.as_ref().is_some_and(has_something) {
+    if inventory.is_some_and(has_something) {
         return Some((Source::Rehearsal, None));
     }
-    let operators = recorded.stage1.take()?;
-    Some((Source::Stage1, Some(operators)))
+    Some((Source::Stage1, Some(stage1.take()?)))
 }
 
 /// Recordings whose names may be written down.

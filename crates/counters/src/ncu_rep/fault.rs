@@ -1,0 +1,17 @@
+//! What can be wrong with a report.
+
+/// Why a message is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fault {
+    Broken,
+    TooMuch,
+}
+
+impl std::fmt::Display for Fault {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Broken => "is broken",
+            Self::TooMuch => "unfolds to far more than there is in the file",
+        })
+    }
+}
