@@ -1,4 +1,4 @@
-//! Step 7: what the timeline says.
+//! The step `analyse`: what the timeline says.
 
 use analysis::{Findings, Limit, Options, Overhead, analyse, insight, rates};
 use nsight::verdict::Outcome;

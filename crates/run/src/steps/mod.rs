@@ -1,4 +1,4 @@
-//! The eight steps of a run and the flow through them.
+//! The steps of a run and the flow through them.
 
 mod analyse;
 mod begin;

@@ -1,4 +1,4 @@
-//! Step 4: what will be run.
+//! The step `plan`: what will be run.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Step 8: what the run says, for people and for programs.
+//! The step `report`: what the run says, for people and for programs.
 
 use std::fmt::Write as _;
 

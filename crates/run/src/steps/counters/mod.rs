@@ -1,4 +1,4 @@
-//! Step 6: the hardware counters by ncu, judged by what is in the report, one rung after the
+//! The step `counters`: the hardware counters by ncu, judged by what is in the report, one rung after the
 //! other.
 
 mod by_range;

@@ -1,4 +1,4 @@
-//! Step 5: the timeline by nsys, judged by what is in the report, one rung after the other.
+//! The step `timeline`: the timeline by nsys, judged by what is in the report, one rung after the other.
 
 mod capture;
 mod verdict;
