@@ -84,8 +84,6 @@ pub enum Cause {
     NoSuchKernel,
     /// Fewer launches happened than were to be skipped.
     SkippedAll,
-    /// What was wanted happens in a child that was not followed.
-    ChildNotFollowed,
     /// A range opened before the program had a CUDA context.
     NoContext,
     /// A range holds a call that cannot be replayed.
@@ -172,7 +170,6 @@ impl Cause {
             Self::SkippedAll => {
                 "the program launched fewer kernels than in its rehearsal: run it again, or name the kernels (`--plan`)"
             }
-            Self::ChildNotFollowed => "follow the children: `ncu.target_processes=all`",
             Self::NoContext => {
                 "use the GPU once before the range opens (a warm-up), or measure kernel by kernel: `ncu.replay_mode=kernel`"
             }

@@ -217,7 +217,6 @@ fn why(cause: Cause) -> &'static str {
         Cause::NoSuchRange => "no range is called that",
         Cause::WrongDomain => "the range is in another domain",
         Cause::WrongKind => "the range is of the other kind",
-        Cause::ChildNotFollowed => "it happens in a child that was not followed",
         Cause::NoSuchKernel => "no kernel is called that",
         _ => "the gate let nothing in",
     }
