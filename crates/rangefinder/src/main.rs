@@ -42,10 +42,7 @@ fn main() -> ExitCode {
     };
     let exit = result.unwrap_or_else(|error| {
         commands::say(&format!("error: {error:#}"));
-        match error.downcast_ref::<run::steps::RunError>() {
-            Some(error) if !error.is_usage() => Exit::Missing,
-            _ => Exit::Usage,
-        }
+        if commands::is_usage(&error) { Exit::Usage } else { Exit::Missing }
     });
     ExitCode::from(exit.code())
 }

@@ -9,6 +9,7 @@ pub(crate) mod ranges;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
+mod usage;
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use crate::cli::Layers;
+pub(crate) use usage::{Usage, is_usage};
 
 const BUFFER: usize = 256 << 10;
 

@@ -1,4 +1,4 @@
-//! Step 1, configure: from a checked configuration to a run directory.
+//! The step `configure`: from a checked configuration to a run directory.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -35,9 +35,17 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Whether the user can mend it by asking differently.
+    /// Whether only another command line or configuration can mend it. A run that cannot be read, or
+    /// that somebody else works on, is no matter of what was typed.
     pub fn is_usage(&self) -> bool {
-        !matches!(self, Self::Write(_) | Self::Supervise(_))
+        match self {
+            Self::Config(_)
+            | Self::Workload(_)
+            | Self::UnknownNames(_)
+            | Self::Withheld { .. }
+            | Self::OtherCommand { .. } => true,
+            Self::Write(_) | Self::Supervise(_) | Self::NotARun(_) | Self::Busy { .. } => false,
+        }
     }
 }
 
