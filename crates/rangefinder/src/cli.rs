@@ -32,6 +32,7 @@ pub(crate) enum Command {
     Config(ConfigArguments),
     Doctor(DoctorArguments),
     Completions(CompletionsArguments),
+    Man(ManArguments),
 }
 
 /// Profile a program: everything about it ends up in one run directory.
@@ -266,6 +267,18 @@ Examples:
   rangefinder completions zsh > ~/.zfunc/_rangefinder")]
 pub(crate) struct CompletionsArguments {
     pub(crate) shell: clap_complete::Shell,
+}
+
+/// Print the manual page, or write the pages of all commands.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rangefinder man | man -l -
+  rangefinder man --out ~/.local/share/man/man1")]
+pub(crate) struct ManArguments {
+    /// Write a page for every command here
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// Where the configuration comes from; later layers win.

@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         cli::Command::Config(arguments) => commands::config::main(&arguments),
         cli::Command::Doctor(arguments) => commands::doctor::main(&arguments),
         cli::Command::Completions(arguments) => commands::completions::main(&arguments),
+        cli::Command::Man(arguments) => commands::man::main(&arguments),
     };
     let exit = result.unwrap_or_else(|error| {
         commands::say(&format!("error: {error:#}"));

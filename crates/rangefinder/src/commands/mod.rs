@@ -5,6 +5,7 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod man;
 pub(crate) mod ranges;
 pub(crate) mod report;
 pub(crate) mod resume;
