@@ -107,7 +107,7 @@ pub enum Remedy {
 pub fn prove(question: &Question<'_>) -> Proof {
     let Question { wish, regions, .. } = *question;
     let wanted = wanted(wish, regions);
-    let meant_gating = nsys_gating(&wanted, regions);
+    let meant_gating = nsys_gating(&wanted, regions, question.dialect);
     let remedy = match &meant_gating {
         Ok(gating) => selected(gating.arguments(), &meant(&wanted)),
         Err(remedy) => remedy.clone(),
@@ -197,7 +197,7 @@ fn nsys(
 }
 
 /// The one gate that selects all that is meant, or what to do without.
-fn nsys_gating(wanted: &[Wanted<'_>], all: &[Region]) -> Result<NsysGating, Remedy> {
+fn nsys_gating(wanted: &[Wanted<'_>], all: &[Region], dialect: NsysDialect) -> Result<NsysGating, Remedy> {
     let regions = meant(wanted);
     if regions.is_empty() {
         return Err(Remedy::None);
@@ -215,7 +215,7 @@ fn nsys_gating(wanted: &[Wanted<'_>], all: &[Region]) -> Result<NsysGating, Reme
     }
     let gates: BTreeSet<String> = regions
         .iter()
-        .filter_map(|region| match nsys_expression(&region.path, region.wide) {
+        .filter_map(|region| match nsys_expression(&region.path, region.wide, dialect) {
             NsysExpression::Gate(gate) => Some(gate),
             NsysExpression::None(_) => None,
         })

@@ -9,7 +9,7 @@ use crate::cache;
 use nsight::nsys::{Installation, Options, Probe, export_types, report_names};
 use nsight::version_in;
 
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
 /// Where its libraries are missing it says less than it could.
 pub(super) fn of(path: &Path) -> Result<Probe, String> {

@@ -14,7 +14,7 @@ use nsight::nsys::RangeEnd;
 use crate::config::Resolved;
 use crate::events::{Event, Observer};
 use crate::exit::Exit;
-use crate::gates::range_end;
+use crate::gates::{NsysTerms, range_end};
 use crate::process::{Route, Signals, interruptible};
 use crate::provenance::Provenance;
 use crate::rehearsal::Inventory;
@@ -296,6 +296,12 @@ impl Run {
     /// The same, for a proof.
     pub(super) fn planned_range_end(&self) -> RangeEnd {
         range_end(&self.resolved.config, RangeEnd::None)
+    }
+
+    /// And as the nsys of this run reads it.
+    pub(super) fn nsys_terms(&self) -> NsysTerms {
+        let nsys = self.provenance.as_ref().and_then(|provenance| provenance.nsys.as_ref());
+        NsysTerms::with(&self.resolved.config, RangeEnd::None, nsys.map(|nsys| &nsys.probe))
     }
 
     fn interrupted(&self) -> bool {

@@ -11,7 +11,7 @@ use super::flow::{Run, StepResult};
 use super::stage1::NO_TORCH;
 use super::{counters, timeline};
 use crate::config::{CaptureRange, Config, Enable, Resolved, TimelineSource};
-use crate::gates::{instances, nothing_is_meant, proof_screen, proofs_json, prove_gate, range_end};
+use crate::gates::{NsysTerms, instances, nothing_is_meant, proof_screen, proofs_json, prove_gate};
 use crate::nsys::Nsys;
 use crate::provenance::Python;
 use crate::quote::{shell_line, shell_word};
@@ -31,7 +31,7 @@ pub(super) fn step(run: &Run) -> Result<StepResult, RunError> {
         return Ok(StepResult::Done(Some(why)));
     };
     let exit_code = pass.ending.shell_code();
-    let prove = |gate: &Gate| prove_gate(&gate.wish, inventory, exit_code, run.planned_range_end());
+    let prove = |gate: &Gate| prove_gate(&gate.wish, inventory, exit_code, run.nsys_terms());
     let proofs: Vec<Proof> = gates.iter().map(prove).collect();
     run.files.json("plan.json", &proofs_json(&proofs))?;
     let config = &run.resolved.config;
@@ -167,8 +167,8 @@ fn gates_text(resolved: &Resolved, latest: Option<&Latest>) -> String {
     };
     let mut text = format!("gates      as rehearsed in {}\n", run.display());
     for gate in gates {
-        let range_end = range_end(&resolved.config, RangeEnd::None);
-        let proof = prove_gate(&gate.wish, inventory, *exit_code, range_end);
+        let terms = NsysTerms::here(&resolved.config, RangeEnd::None);
+        let proof = prove_gate(&gate.wish, inventory, *exit_code, terms);
         text.push_str(&format!("\n{}: {}", gate.key, proof_screen(&proof, inventory)));
     }
     text

@@ -180,7 +180,7 @@ fn proofs(run: &Run) -> Vec<Proof> {
     let exit_code = run.manifest.workload_pass().map_or(0, |pass| pass.ending.shell_code());
     run.ncu_wishes()
         .iter()
-        .map(|wish| prove_gate(wish, inventory, exit_code, run.planned_range_end()))
+        .map(|wish| prove_gate(wish, inventory, exit_code, run.nsys_terms()))
         // That nothing is meant is proven only by who has seen everything.
         .filter(|proof| inventory.is_complete() || !nothing_is_meant(&proof.ncu))
         .collect()

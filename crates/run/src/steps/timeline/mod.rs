@@ -237,7 +237,7 @@ fn gate_proof(run: &Run) -> Option<Proof> {
     let wish = run.nsys_wish()?;
     let inventory = run.inventory.as_ref()?;
     let exit_code = run.manifest.workload_pass().map_or(0, |pass| pass.ending.shell_code());
-    let proof = prove_gate(wish, inventory, exit_code, run.planned_range_end());
+    let proof = prove_gate(wish, inventory, exit_code, run.nsys_terms());
     // That nothing is meant is proven only by who has seen everything.
     (inventory.is_complete() || !nothing_is_meant(&proof.nsys)).then_some(proof)
 }
@@ -279,7 +279,7 @@ fn explain_the_miss(run: &mut Run, report: &trace::Trace) {
         |record: &VerdictRecord| record.tool == TOOL && record.verdict.cause == Some(Cause::GateNeverOpened);
     let Some(at) = run.manifest.verdicts.iter().position(is_unexplained) else { return };
     let regions = analysis::regions(report);
-    let proof = prove_in(&wish, report, &regions, 0, run.planned_range_end());
+    let proof = prove_in(&wish, report, &regions, 0, run.nsys_terms());
     if let Some(cause) = &proof.nsys.cause {
         let verdict = &mut run.manifest.verdicts[at].verdict;
         verdict.cause = Some(cause.of_nsys());
