@@ -108,12 +108,17 @@ fn try_out(program: &Path) -> Result<String> {
 
 /// All that the archive holds.
 fn fill(folder: &Path, program: &Path) -> Result<()> {
-    for part in ["completions", "man"] {
+    for part in ["completions", "docs", "man"] {
         fs_err::create_dir_all(folder.join(part))?;
     }
     fs_err::copy(program, folder.join("rangefinder"))?;
     for text in TEXTS {
         fs_err::copy(root().join(text), folder.join(text))?;
+    }
+    for entry in fs_err::read_dir(root().join("docs"))?.flatten() {
+        if entry.path().extension().is_some_and(|extension| extension == "md") {
+            fs_err::copy(entry.path(), folder.join("docs").join(entry.file_name()))?;
+        }
     }
     fs_err::write(folder.join("THIRD-PARTY-LICENSES"), third_party::licences("rangefinder", TRIPLE)?)?;
     quietly(Command::new(program).args(["man", "--out"]).arg(folder.join("man")))?;
