@@ -40,8 +40,8 @@ pub fn trace(input: &[u8]) {
         nsight::prove(&Question {
             wish: region.path.name(),
             regions: &regions,
-            rehearsed: Rehearsed { trace: &trace, exit_code: 0, ignores_term: false },
-            dialect: NsysDialect { escapes: true },
+            rehearsed: Rehearsed { trace: &trace, exit_code: 0 },
+            dialect: NsysDialect::NEWEST,
             range_end: RangeEnd::Repeat(None),
         });
     }
@@ -154,7 +154,7 @@ pub fn gates(input: &[u8]) {
     }
     if let Ok(path) = gate.parse::<RegionPath>() {
         assert_eq!(path.to_string().parse::<RegionPath>().as_ref(), Ok(&path), "{gate}");
-        nvtx::nsys_expression(&path, false);
+        nvtx::nsys_expression(&path, false, NsysDialect::NEWEST);
         nvtx::ncu_expression(&path, Kind::PushPop);
     }
 }

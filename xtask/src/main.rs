@@ -1,8 +1,9 @@
-//! Chores of the project: `cargo xtask test`, `gpu-test`, `bench`, `fuzz`, `tools`.
+//! Chores of the project: `cargo xtask test`, `gpu-test`, `bench`, `fuzz`, `dist`, `tools`.
 
 mod bench;
 mod chromium;
 mod debian;
+mod dist;
 mod fuzz;
 mod generate;
 mod python;
@@ -33,6 +34,10 @@ cargo xtask fuzz [--seconds N] [TARGET ...]
     Runs every fuzz target (or those named) for N seconds each, 60 by default, and
     prints executions and coverage. What breaks a parser is left in
     target/fuzz/TARGET/faults.
+cargo xtask dist
+    Builds the archive of a release in target/dist: the binary for glibc 2.17 and newer,
+    manual pages, completions, licences, checksums. Checks what the binary and the
+    tracer inside of it need, and runs the binary once.
 cargo xtask generate nsys KERNELS FILE [--regions REGIONS]
 cargo xtask generate kineto BYTES FILE
 cargo xtask generate ncu-rep KERNELS FILE
@@ -75,6 +80,7 @@ fn dispatch(words: &[&str]) -> Result<ExitCode> {
             Ok(if bench::measure_main(command)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         ["fuzz", rest @ ..] => fuzz::main(rest),
+        ["dist"] => dist::main(),
         ["generate", "nsys", kernels, path] => {
             generate::write_nsys(path.as_ref(), kernels.parse()?, None)?;
             Ok(ExitCode::SUCCESS)

@@ -41,14 +41,18 @@ const DEBIAN_PYTHON: [debian::Package; 12] = [
 
 /// Installs one set; returns quickly when it is there already.
 pub fn install(name: &str, requirements: &[&str]) -> Result<()> {
-    let folder = tools_folder().join("python").join(name);
+    install_into(&tools_folder().join("python").join(name), requirements)
+}
+
+/// The same, into a folder that holds nothing else.
+pub fn install_into(folder: &Path, requirements: &[&str]) -> Result<()> {
     let stamp = folder.join(".complete");
     let wanted = requirements.join("\n");
     if fs_err::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(());
     }
     if folder.exists() {
-        fs_err::remove_dir_all(&folder)?;
+        fs_err::remove_dir_all(folder)?;
     }
     let python = interpreter()?;
     quietly(
@@ -62,7 +66,7 @@ pub fn install(name: &str, requirements: &[&str]) -> Result<()> {
                 "--no-warn-script-location",
                 "--target",
             ])
-            .arg(&folder)
+            .arg(folder)
             .args(requirements),
     )?;
     fs_err::write(stamp, wanted)?;

@@ -109,7 +109,7 @@ pub enum Correction {
 pub fn prove(question: &Question<'_>) -> Proof {
     let Question { wish, regions, .. } = *question;
     let wanted = wanted(wish, regions);
-    let meant_gating = nsys_gating(&wanted, regions);
+    let meant_gating = nsys_gating(&wanted, regions, question.dialect);
     let correction = match &meant_gating {
         Ok(gating) => selected(gating.arguments(), &meant(&wanted)),
         Err(correction) => correction.clone(),
@@ -203,7 +203,11 @@ fn nsys(
 }
 
 /// The one gate that selects all that is meant, or what to do without.
-fn nsys_gating(wanted: &[Wanted<'_>], all: &[Region]) -> Result<NsysGating, Correction> {
+fn nsys_gating(
+    wanted: &[Wanted<'_>],
+    all: &[Region],
+    dialect: NsysDialect,
+) -> Result<NsysGating, Correction> {
     let regions = meant(wanted);
     if regions.is_empty() {
         return Err(Correction::None);
@@ -221,7 +225,7 @@ fn nsys_gating(wanted: &[Wanted<'_>], all: &[Region]) -> Result<NsysGating, Corr
     }
     let gates: BTreeSet<String> = regions
         .iter()
-        .filter_map(|region| match nsys_expression(&region.path, region.wide) {
+        .filter_map(|region| match nsys_expression(&region.path, region.wide, dialect) {
             NsysExpression::Gate(gate) => Some(gate),
             NsysExpression::None(_) => None,
         })

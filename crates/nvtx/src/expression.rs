@@ -1,6 +1,7 @@
 //! The expression that makes a tool record one region.
 
 use crate::kind::Kind;
+use crate::nsys::{DomainChoice, NsysDialect, NsysGate};
 use crate::region::RegionPath;
 
 /// What `nsys profile -c nvtx -p …` takes for a region.
@@ -14,7 +15,7 @@ pub enum NsysExpression {
 
 /// The gate for the innermost name of a region: nsys knows no nesting, so every
 /// range of that name in that domain opens it.
-pub fn nsys_expression(path: &RegionPath, wide: bool) -> NsysExpression {
+pub fn nsys_expression(path: &RegionPath, wide: bool, dialect: NsysDialect) -> NsysExpression {
     let name = path.name();
     if wide {
         return NsysExpression::None("its name is a wide string, which never opens a gate of nsys");
@@ -25,11 +26,15 @@ pub fn nsys_expression(path: &RegionPath, wide: bool) -> NsysExpression {
     if name.is_empty() {
         return NsysExpression::None("it has no name");
     }
-    NsysExpression::Gate(if path.domain.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{name}@{}", path.domain)
-    })
+    let (gate, domain) = match path.domain.as_str() {
+        "" => (name.to_owned(), DomainChoice::Default),
+        domain => (format!("{name}@{domain}"), DomainChoice::Named(domain.to_owned())),
+    };
+    // A backslash is an escape to some versions, and `*` is no name of a domain.
+    match NsysGate::parse(&gate, dialect) {
+        Ok(read) if read.name == name && read.domain == domain => NsysExpression::Gate(gate),
+        _ => NsysExpression::None("nsys reads a `\\` or a `*` in it differently"),
+    }
 }
 
 /// What `ncu --nvtx-include …` takes for a region.
@@ -96,11 +101,18 @@ mod tests {
 
     #[test]
     fn nsys() {
-        let gate = |domain, name: &str, wide| nsys_expression(&RegionPath::new(domain, [name]), wide);
+        let gate = |domain, name: &str, wide| {
+            nsys_expression(&RegionPath::new(domain, [name]), wide, NsysDialect::NEWEST)
+        };
         assert_eq!(gate("", "A", false), NsysExpression::Gate("A".to_owned()));
         assert_eq!(gate("LLM", "decode_all", false), NsysExpression::Gate("decode_all@LLM".to_owned()));
         assert!(matches!(gate("", "a@b", false), NsysExpression::None(_)));
         assert!(matches!(gate("", "A", true), NsysExpression::None(_)));
+        assert!(matches!(gate("", r"a\b", false), NsysExpression::None(_)));
+        assert!(matches!(gate("*", "A", false), NsysExpression::None(_)));
+        let old = NsysDialect { escapes: false };
+        let path = RegionPath::new("", [r"a\b"]);
+        assert_eq!(nsys_expression(&path, false, old), NsysExpression::Gate(r"a\b".to_owned()));
     }
 
     #[test]

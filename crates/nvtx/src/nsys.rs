@@ -19,6 +19,11 @@ pub struct NsysDialect {
     pub escapes: bool,
 }
 
+impl NsysDialect {
+    /// Of 2023.4.4 and everything since.
+    pub const NEWEST: Self = Self { escapes: true };
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NsysGate {
     pub name: String,

@@ -4,19 +4,18 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use run::Exit;
 
-const AFTER: &str = "\
-Exit codes, first that applies:
-  130  interrupted
-    2  the command line or the configuration is wrong; nothing was run
-    3  the workload failed
-    1  something that was asked for is missing
-    0  everything asked for is there";
+/// The table that ends `--help`.
+fn exit_codes() -> String {
+    let lines = Exit::OURS.map(|exit| format!("\n  {:>3}  {}", exit.code(), exit.meaning()));
+    format!("Exit codes, first that applies:{}", lines.concat())
+}
 
 /// Profiles GPU and LLM workloads by NVTX range, and never calls an empty
 /// capture a success.
 #[derive(Debug, Parser)]
-#[command(name = "rangefinder", version, after_help = AFTER, propagate_version = true)]
+#[command(name = "rangefinder", version, after_help = exit_codes(), propagate_version = true)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -33,6 +32,7 @@ pub(crate) enum Command {
     Config(ConfigArguments),
     Doctor(DoctorArguments),
     Completions(CompletionsArguments),
+    Man(ManArguments),
 }
 
 /// Profile a program: everything about it ends up in one run directory.
@@ -267,6 +267,18 @@ Examples:
   rangefinder completions zsh > ~/.zfunc/_rangefinder")]
 pub(crate) struct CompletionsArguments {
     pub(crate) shell: clap_complete::Shell,
+}
+
+/// Print the manual page, or write the pages of all commands.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rangefinder man | man -l -
+  rangefinder man --out ~/.local/share/man/man1")]
+pub(crate) struct ManArguments {
+    /// Write a page for every command here
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 /// Where the configuration comes from; later layers win.

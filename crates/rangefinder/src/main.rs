@@ -39,13 +39,11 @@ fn main() -> ExitCode {
         cli::Command::Config(arguments) => commands::config::main(&arguments),
         cli::Command::Doctor(arguments) => commands::doctor::main(&arguments),
         cli::Command::Completions(arguments) => commands::completions::main(&arguments),
+        cli::Command::Man(arguments) => commands::man::main(&arguments),
     };
     let exit = result.unwrap_or_else(|error| {
         commands::say(&format!("error: {error:#}"));
-        match error.downcast_ref::<run::steps::RunError>() {
-            Some(error) if !error.is_usage() => Exit::Missing,
-            _ => Exit::Usage,
-        }
+        if commands::is_usage(&error) { Exit::Usage } else { Exit::Missing }
     });
     ExitCode::from(exit.code())
 }

@@ -153,7 +153,7 @@ fn gate_cannot_open() {
         scene.comes_to(&Expected {
             outcome: "missed",
             cause: "gate-cannot-open",
-            remedy: "without a gate",
+            remedy: "record without one",
             code: 1,
         });
     }

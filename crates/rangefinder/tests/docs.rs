@@ -1,10 +1,15 @@
 //! The commands in the documentation do what it says.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
+#[path = "docs/architecture.rs"]
+mod architecture;
+#[path = "docs/reference.rs"]
+mod reference;
 mod support;
 
 use std::path::{Path, PathBuf};
 
+use reference::{causes, root};
 use support::{Sandbox, ncu_report};
 
 /// Every `$ rangefinder …` line of the `console` blocks, with its exit code.
@@ -27,7 +32,7 @@ fn commands(text: &str) -> Vec<(String, i32)> {
 
 #[test]
 fn documented_commands_run() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = root();
     let mut files = vec![root.join("README.md")];
     files.extend(std::fs::read_dir(root.join("docs")).unwrap().flatten().map(|entry| entry.path()));
     let mut ran = 0;
@@ -68,8 +73,7 @@ fn documented_commands_run() {
 
 #[test]
 fn the_readme_names_the_two_commands() {
-    let readme =
-        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap();
+    let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
     for command in ["cargo run --release -- demo", "cargo xtask test"] {
         assert!(readme.contains(command));
     }
@@ -141,7 +145,7 @@ fn is_printed(message: &str, lines: &[String]) -> bool {
 
 #[test]
 fn the_guide_quotes_what_is_printed() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = root();
     let guide = std::fs::read_to_string(root.join("docs/guide.md")).unwrap();
     let lines = printable_lines(&root);
     let troubles = troubles(&guide);
@@ -158,26 +162,11 @@ fn the_guide_quotes_what_is_printed() {
 
 #[test]
 fn the_guide_knows_every_cause() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let read = |name: &str| std::fs::read_to_string(root.join(name)).unwrap();
-    let named: Vec<String> =
-        troubles(&read("docs/guide.md")).into_iter().flat_map(|(_, causes)| causes).collect();
-    let mut documented = 0;
-    for document in ["docs/captures.md", "docs/counters.md"] {
-        let text = read(document);
-        let (_, table) = text.split_once("\n| cause | what happened |\n|---|---|\n").unwrap();
-        let rows = table.lines().map_while(|line| line.strip_prefix("| "));
-        for cause in rows.flat_map(|row| row.split(" | ").next().unwrap().split(", ")) {
-            assert!(named.iter().any(|name| name == cause), "the guide has no message of `{cause}`");
-            documented += 1;
-        }
-    }
-    assert!(documented >= 40, "only {documented} causes found");
-    // As `run.json` has them.
-    let verdict = read("crates/nsight/src/verdict.rs");
-    for name in &named {
-        let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
-        let variant: String = name.split('-').map(capital).collect();
-        assert!(verdict.contains(&format!("\n    {variant},\n")), "there is no cause `{name}`");
-    }
+    let guide = std::fs::read_to_string(root().join("docs/guide.md")).unwrap();
+    let named: Vec<String> = troubles(&guide).into_iter().flat_map(|(_, causes)| causes).collect();
+    let causes = causes();
+    let silent: Vec<_> = causes.iter().filter(|cause| !named.contains(cause)).collect();
+    assert!(silent.is_empty(), "the guide has no message of {silent:?}");
+    let unknown: Vec<_> = named.iter().filter(|name| !causes.contains(name)).collect();
+    assert!(unknown.is_empty(), "the guide names what is no cause: {unknown:?}");
 }

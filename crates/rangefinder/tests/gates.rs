@@ -146,7 +146,6 @@ print(db.execute(f'select count(*) from NVTX_EVENTS where eventType in (59, 60) 
 struct Rehearsal {
     trace: trace::Trace,
     exit_code: i32,
-    ignores_term: bool,
 }
 
 /// Every row's program, rehearsed once for all versions.
@@ -169,7 +168,6 @@ fn rehearse(row: &Row, emit: &str) -> Rehearsal {
     Rehearsal {
         trace: trace::read_tracer_files(&traces(&run), |_, _| ()).unwrap(),
         exit_code: exit_code as i32,
-        ignores_term: row.script.iter().any(|word| word == "ignoreterm"),
     }
 }
 
@@ -182,8 +180,13 @@ fn foresee(row: &Row, rehearsal: &Rehearsal, dialect: NsysDialect) -> Prediction
         register_only_off: row.register_only_off,
         follow_forks: row.follow_forks,
     };
-    let Rehearsal { trace, exit_code, ignores_term } = rehearsal;
-    predict(&row.gate, setup, Rehearsed { trace, exit_code: *exit_code, ignores_term: *ignores_term })
+    let Rehearsal { trace, exit_code } = rehearsal;
+    let mut foreseen = predict(&row.gate, setup, Rehearsed { trace, exit_code: *exit_code });
+    // Of a program that ignores SIGTERM the code alone is not foreseen: nsys ends with 0.
+    if row.script.iter().any(|word| word == "ignoreterm") && foreseen.exit_code == 143 {
+        foreseen.exit_code = 0;
+    }
+    foreseen
 }
 
 fn traces(run: &Path) -> Vec<PathBuf> {
@@ -230,6 +233,25 @@ fn the_truth_table_of_nsys_2022_4_2() {
 #[test]
 fn the_truth_table_of_nsys_2023_4_4() {
     hold_against("the_truth_table_of_nsys_2023_4_4", "2023.4.4", NsysDialect { escapes: true });
+}
+
+/// A gate is proven as the nsys of this machine reads it.
+#[test]
+fn a_backslash_is_what_this_nsys_takes_it_for() {
+    let test = "a_backslash_is_what_this_nsys_takes_it_for";
+    let Some(emit) = nvtx_program(test, "emit") else { return };
+    for (version, refused) in [("2022.4.2", false), ("2023.4.4", true)] {
+        let Some(nsys) = tool(test, &format!("nsys-{version}/usr/bin/nsys")) else { return };
+        let sandbox = Sandbox::new();
+        let output = sandbox
+            .rangefinder(&["ranges", "--gate", r"a\b", "--", &emit, r"push=a\b", "pop"])
+            .env("RANGEFINDER_NSYS", nsys)
+            .output()
+            .unwrap();
+        let screen = String::from_utf8_lossy(&output.stdout).into_owned();
+        let said = screen.contains("this nsys takes a backslash only before `@`");
+        assert_eq!(said, refused, "nsys {version}:\n{screen}{}", String::from_utf8_lossy(&output.stderr));
+    }
 }
 
 /// Recorded on a machine with a GPU by `programs/record_gates.py`; what nsys said is

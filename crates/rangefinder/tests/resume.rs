@@ -23,7 +23,7 @@ fn a_killed_run_is_finished_by_resume() {
     eventually("its word is kept", || std::fs::read_to_string(&log).is_ok_and(|text| text == "attempt\n"));
     let busy = sandbox.output(&["resume", run.to_str().unwrap()]);
     assert!(
-        busy.code == 2 && busy.stderr.contains("is being worked on by another rangefinder"),
+        busy.code == 1 && busy.stderr.contains("is being worked on by another rangefinder"),
         "{}",
         busy.stderr
     );
@@ -92,11 +92,11 @@ fn a_moved_run_and_what_is_not_a_run() {
         [("empty", "is not a run that can be resumed"), ("moved", "made by a newer rangefinder")]
     {
         let ran = sandbox.output(&["resume", folder]);
-        assert!(ran.code == 2 && ran.stderr.contains(message), "{}", ran.stderr);
+        assert!(ran.code == 1 && ran.stderr.contains(message), "{}", ran.stderr);
     }
     sandbox.write("moved/run.json", "{\"schema\": 1, \"id\":");
     let ran = sandbox.output(&["resume", "moved"]);
-    assert!(ran.code == 2 && ran.stderr.contains("is not a manifest"), "{}", ran.stderr);
+    assert!(ran.code == 1 && ran.stderr.contains("is not a manifest"), "{}", ran.stderr);
 }
 
 #[test]

@@ -48,6 +48,9 @@ fn a_failing_workload_leaves_a_complete_run() {
 #[test]
 fn exit_codes() {
     let sandbox = Sandbox::new();
+    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis/tests/data/torch.kineto.json.gz");
+    std::fs::copy(trace, sandbox.path("trace.json.gz")).unwrap();
+    sandbox.write("text", "neither a trace nor a report");
     for (arguments, code) in [
         (&["run", "--", "true"][..], 0),
         (&["run", "--exit-code=workload", "--", "sh", "-c", "exit 7"], 7),
@@ -61,7 +64,21 @@ fn exit_codes() {
         (&["run", "nonsense", "--", "true"], 2),
         (&["frobnicate"], 2),
         (&["--help"], 0),
-        (&["resume", "nowhere"], 2),
+        // What was typed is in order; a file is not.
+        (&["resume", "nowhere"], 1),
+        (&["report", "nowhere"], 1),
+        (&["analyze", "nowhere"], 1),
+        (&["analyze", "text"], 1),
+        (&["analyze", "--out", "/proc/nowhere", "trace.json.gz"], 1),
+        (&["analyze", "--within", "nowhere", "trace.json.gz"], 1),
+        (&["run", "run.dir=/proc/nowhere", "--", "true"], 1),
+        // And the other way round.
+        (&["analyze"], 2),
+        (&["analyze", "--include", "(", "nowhere"], 2),
+        (&["analyze", "--family", "gemm", "nowhere"], 2),
+        (&["analyze", "--tokens", "decode=x", "nowhere"], 2),
+        (&["run", "-c", "nowhere.yaml", "--", "true"], 2),
+        (&["run", "--", "no-such-program"], 2),
     ] {
         let ran = sandbox.output(arguments);
         assert_eq!(ran.code, code, "{arguments:?}\n{}", ran.stderr);
@@ -71,6 +88,8 @@ fn exit_codes() {
             assert_eq!(said, code.to_string(), "{arguments:?}\n{}", ran.stderr);
         }
     }
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    assert_eq!(sandbox.rangefinder(&["config"]).stdout(full).status().unwrap().code(), Some(1));
 }
 
 /// A machine that fails loses no manifest: the file is on the disk before it gets its name, and
@@ -422,7 +441,7 @@ fn the_demo_ends_with_its_report() {
 fn one_screen_about_a_run() {
     let sandbox = Sandbox::new();
     let none = sandbox.output(&["report"]);
-    assert_eq!(none.code, 2);
+    assert_eq!(none.code, 1);
     assert!(none.stderr.starts_with("error: there is no run in `"), "{}", none.stderr);
     let ran = sandbox.output(&["demo"]);
     let run = sandbox.only_run();
@@ -439,6 +458,6 @@ fn one_screen_about_a_run() {
     assert!(run.join("csv/stages.csv").is_file() && !run.join("csv/kernels.csv").exists());
     std::fs::remove_file(run.join("summary.txt")).unwrap();
     let lost = sandbox.output(&["report", run.to_str().unwrap()]);
-    assert_eq!(lost.code, 2);
+    assert_eq!(lost.code, 1);
     assert!(lost.stderr.contains("go on with it: rangefinder resume "), "{}", lost.stderr);
 }

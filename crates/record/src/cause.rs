@@ -68,7 +68,6 @@ causes! {
     WrongKind = "wrong-kind": "the range is of the other kind",
     NoSuchKernel = "no-such-kernel": "no kernel has that name",
     SkippedAll = "skipped-all": "fewer kernels were launched than were to be skipped",
-    ChildNotFollowed = "child-not-followed": "it happens in a child process that was not followed",
     NoContext = "no-context": "the range opened before the program had used the GPU, or never",
     UnsupportedCall = "unsupported-call": "the range makes a call that cannot be replayed",
     RangeNotClosed = "range-not-closed": "the range was still open when the program ended",

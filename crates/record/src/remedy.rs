@@ -149,7 +149,6 @@ fn anywhere(cause: Cause) -> Option<&'static str> {
         Cause::SkippedAll => {
             "the program launched fewer kernels than in its rehearsal: run it again, or name the kernels (`--plan`)"
         }
-        Cause::ChildNotFollowed => "follow child processes: `ncu.target_processes=all`",
         Cause::NoContext => {
             "use the GPU once before the range opens (a warm-up), or measure kernel by kernel: `ncu.replay_mode=kernel`"
         }

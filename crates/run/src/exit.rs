@@ -3,21 +3,21 @@
 /// How `rangefinder` ends. When several apply, the first of this list wins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// 130: the user, or a signal, ended the run.
     Interrupted,
-    /// 2: the command line or the configuration is wrong; nothing was run.
+    /// Nothing was run, and nothing will be until something else is typed.
     Usage,
-    /// 3: the workload failed, could not be started or ran past its limit.
     WorkloadFailed,
-    /// 1: something that was asked for is missing.
     Missing,
-    /// 0: everything asked for is there.
     Complete,
     /// `--exit-code=workload`: the workload's own code, 128 + n for signals.
     Workload(u8),
 }
 
 impl Exit {
+    /// Those that are ours, the first that applies first.
+    pub const OURS: [Self; 5] =
+        [Self::Interrupted, Self::Usage, Self::WorkloadFailed, Self::Missing, Self::Complete];
+
     pub fn code(self) -> u8 {
         match self {
             Self::Interrupted => 130,
@@ -26,6 +26,18 @@ impl Exit {
             Self::Missing => 1,
             Self::Complete => 0,
             Self::Workload(code) => code,
+        }
+    }
+
+    /// As `--help` and the documentation say it.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Interrupted => "interrupted",
+            Self::Usage => "the command line or the configuration is wrong; nothing was run",
+            Self::WorkloadFailed => "the workload failed, could not be started, or ran past its limit",
+            Self::Missing => "something that was asked for is missing, or a file cannot be read or written",
+            Self::Complete => "everything asked for is there",
+            Self::Workload(_) => "the workload's own code",
         }
     }
 }

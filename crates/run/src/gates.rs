@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use analysis::Region;
-use nsight::nsys::{Prediction, RangeEnd, Rehearsed, meant_by};
+use nsight::nsys::{Nsys, Prediction, Probe, RangeEnd, Rehearsed, meant_by};
 use nsight::{Correction, Proof, Question, ToolProof, When, prove, wanted};
 use nvtx::NsysDialect;
 use record::{PassKind, counted};
@@ -18,10 +18,32 @@ const SCHEMA: u32 = 1;
 /// So many regions are named when nothing else can be said.
 const MOST_NAMED: usize = 20;
 
-/// What both tools make of a gate, given how the workload ended and what happens when the
-/// gate closes.
-pub fn prove_gate(wish: &str, inventory: &Inventory, exit_code: i32, range_end: RangeEnd) -> Proof {
-    prove_in(wish, &inventory.trace, &inventory.regions, exit_code, range_end)
+/// How nsys is going to be used.
+#[derive(Debug, Clone, Copy)]
+pub struct NsysTerms {
+    /// What happens when the gate closes.
+    pub range_end: RangeEnd,
+    pub dialect: NsysDialect,
+}
+
+impl NsysTerms {
+    /// With the nsys that a run would use here.
+    pub fn here(config: &Config, otherwise: RangeEnd) -> Self {
+        let chosen = config.nsys.path.as_ref().map(|path| path.0.as_str());
+        let nsys = Nsys::locate(chosen, None).ok();
+        Self::with(config, otherwise, nsys.as_ref().map(|nsys| &nsys.probe))
+    }
+
+    /// The gate as this nsys reads it, or the newest where there is none.
+    pub(crate) fn with(config: &Config, otherwise: RangeEnd, nsys: Option<&Probe>) -> Self {
+        let dialect = nsys.map_or(NsysDialect::NEWEST, |probe| probe.options.dialect());
+        Self { range_end: range_end(config, otherwise), dialect }
+    }
+}
+
+/// What both tools make of a gate, given how the workload ended.
+pub fn prove_gate(wish: &str, inventory: &Inventory, exit_code: i32, terms: NsysTerms) -> Proof {
+    prove_in(wish, &inventory.trace, &inventory.regions, exit_code, terms)
 }
 
 /// The same, held against any trace and its regions.
@@ -30,15 +52,10 @@ pub(crate) fn prove_in(
     trace: &Trace,
     regions: &[Region],
     exit_code: i32,
-    range_end: RangeEnd,
+    terms: NsysTerms,
 ) -> Proof {
-    prove(&Question {
-        wish,
-        regions,
-        rehearsed: Rehearsed { trace, exit_code, ignores_term: false },
-        dialect: NsysDialect { escapes: true },
-        range_end,
-    })
+    let NsysTerms { range_end, dialect } = terms;
+    prove(&Question { wish, regions, rehearsed: Rehearsed { trace, exit_code }, dialect, range_end })
 }
 
 /// Keeps what happens in the ranges that a gate means, or all of it where there are none; says

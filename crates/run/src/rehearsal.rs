@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use analysis::{Region, RegionCalls, Times, region_calls, regions};
 use nsight::ncu::{Replay, range_replay};
 use nsight::nsys::needs_register_only_off;
-use nvtx::{Kind, NsysExpression, ncu_expression, nsys_expression};
+use nvtx::{Kind, NsysDialect, NsysExpression, ncu_expression, nsys_expression};
 use rustix::fs::{FallocateFlags, fallocate};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
@@ -162,7 +162,7 @@ impl Inventory {
     }
 
     fn region(&self, region: &Region, gpu: Option<&RegionCalls>) -> Value {
-        let nsys = match nsys_expression(&region.path, region.wide) {
+        let nsys = match nsys_expression(&region.path, region.wide, NsysDialect::NEWEST) {
             NsysExpression::Gate(gate) => {
                 json!({"gate": gate, "register_only_off": needs_register_only_off(region)})
             }

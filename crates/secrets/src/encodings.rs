@@ -2,6 +2,9 @@
 
 use std::fmt::Write as _;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::{GeneralPurpose, STANDARD, URL_SAFE};
+
 /// Shorter pieces of Base64 would be found in other text.
 const SHORTEST_PIECE: usize = 8;
 
@@ -31,7 +34,7 @@ pub(super) fn encodings(value: &str) -> Vec<String> {
             let _ = write!(hex, "{byte:02x}");
             hex
         }));
-        for alphabet in [b"+/", b"-_"] {
+        for alphabet in [&STANDARD, &URL_SAFE] {
             (0..3).for_each(|before| forms.push(in_base64(value.as_bytes(), before, alphabet)));
         }
     }
@@ -81,17 +84,12 @@ fn in_url(value: &str, encoded: impl Fn(u8) -> String) -> String {
 
 /// What of the Base64 of a text that holds `value` behind `before` other bytes (of three)
 /// depends on `value` alone.
-fn in_base64(value: &[u8], before: usize, last_two: &[u8; 2]) -> String {
-    const FIRST: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+fn in_base64(value: &[u8], before: usize, alphabet: &GeneralPurpose) -> String {
     let mut padded = vec![0; before];
     padded.extend_from_slice(value);
-    let digits = padded.chunks_exact(3).flat_map(|three| {
-        let word = u32::from(three[0]) << 16 | u32::from(three[1]) << 8 | u32::from(three[2]);
-        [18, 12, 6, 0].map(|shift| (word >> shift & 63) as usize)
-    });
-    let text: String =
-        digits.map(|digit| char::from(*FIRST.get(digit).unwrap_or_else(|| &last_two[digit - 62]))).collect();
-    // The first digits hold bits of what stands before.
+    // The last digits would hold bits of what follows, and the first hold bits of what stands before.
+    padded.truncate(padded.len() / 3 * 3);
+    let text = alphabet.encode(padded);
     text[text.len().min([0, 2, 3][before])..].to_owned()
 }
 

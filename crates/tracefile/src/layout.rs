@@ -1,7 +1,12 @@
 //! Where everything lies. Shared by the tracer, which writes, and the reader.
 
-/// First bytes of a file. The last one is the version of the format.
-pub const MAGIC: [u8; 8] = *b"RFTRACE\x01";
+/// The version of the format that is written. Raised when an older reader would misunderstand it.
+pub const VERSION: u8 = 1;
+/// The oldest version that is still read.
+pub const OLDEST_READ: u8 = 1;
+
+/// First bytes of a file. The last one is the version.
+pub const MAGIC: [u8; 8] = [b'R', b'F', b'T', b'R', b'A', b'C', b'E', VERSION];
 
 /// The header takes one page, so that chunks can be mapped.
 pub const PAGE: usize = 4096;

@@ -9,7 +9,7 @@ use crate::layout::{self, chunk, extra, flag, header, kind, note, string};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReadError {
     NotATrace,
-    NewerVersion { version: u8 },
+    OtherVersion { version: u8 },
     TooShort { bytes: usize },
 }
 
@@ -19,8 +19,14 @@ impl fmt::Display for ReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotATrace => write!(f, "not a trace file"),
-            Self::NewerVersion { version } => {
-                write!(f, "a trace file of version {version}, which is newer than this program")
+            Self::OtherVersion { version } => {
+                let newer = *version > layout::VERSION;
+                let from = if newer { "a newer" } else { "an older" };
+                write!(f, "a trace file of version {version}, from {from} rangefinder; this one reads ")?;
+                match layout::OLDEST_READ {
+                    layout::VERSION => write!(f, "version {}", layout::VERSION),
+                    oldest => write!(f, "versions {oldest} to {}", layout::VERSION),
+                }
             }
             Self::TooShort { bytes } => write!(f, "a trace file cut off inside its header ({bytes} bytes)"),
         }
@@ -171,8 +177,8 @@ impl<'a> TraceFile<'a> {
         if magic[..7] != layout::MAGIC[..7] {
             return Err(ReadError::NotATrace);
         }
-        if magic[7] != layout::MAGIC[7] {
-            return Err(ReadError::NewerVersion { version: magic[7] });
+        if !(layout::OLDEST_READ..=layout::VERSION).contains(&magic[7]) {
+            return Err(ReadError::OtherVersion { version: magic[7] });
         }
         let page = bytes.get(..layout::PAGE).ok_or(ReadError::TooShort { bytes: bytes.len() })?;
         let (chunks, lost_bytes, written) = chunks(bytes);
@@ -575,7 +581,14 @@ mod tests {
     fn what_is_no_trace() {
         assert_eq!(TraceFile::parse(b"").unwrap_err(), ReadError::NotATrace);
         assert_eq!(TraceFile::parse(b"SQLite format 3\0").unwrap_err(), ReadError::NotATrace);
-        assert_eq!(TraceFile::parse(b"RFTRACE\x09").unwrap_err(), ReadError::NewerVersion { version: 9 });
+        for (version, from) in [(9, "a newer"), (0, "an older")] {
+            let error = TraceFile::parse(&[&layout::MAGIC[..7], &[version]].concat()).unwrap_err();
+            assert_eq!(error, ReadError::OtherVersion { version });
+            let text = format!(
+                "a trace file of version {version}, from {from} rangefinder; this one reads version 1"
+            );
+            assert_eq!(error.to_string(), text);
+        }
         assert_eq!(TraceFile::parse(&layout::MAGIC).unwrap_err(), ReadError::TooShort { bytes: 8 });
     }
 

@@ -116,7 +116,7 @@ mod tests {
             ]
             .map(str::to_owned)
             .to_vec(),
-            graph_nodes: false,
+            ..Options::default()
         };
         let trace = ["cuda".to_owned(), "nvtx".to_owned()];
         let capture = Capture {

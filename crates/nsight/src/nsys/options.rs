@@ -1,5 +1,7 @@
 //! What a version of nsys can do, from what it says of itself.
 
+use nvtx::NsysDialect;
+
 use crate::help::options_in;
 
 /// Options of `nsys profile`.
@@ -9,6 +11,8 @@ pub struct Options {
     pub names: Vec<String>,
     /// `--cuda-graph-trace` takes `node`.
     pub graph_nodes: bool,
+    /// `--nvtx-capture` takes a backslash before an `@` of the name.
+    pub escaped_gates: bool,
 }
 
 impl Options {
@@ -18,8 +22,9 @@ impl Options {
         let mut options = Self::default();
         for (name, text) in options_in(help) {
             options.add(&name);
-            let nodes = text[1..].iter().any(|line| line.contains("node"));
-            options.graph_nodes |= name == "cuda-graph-trace" && nodes;
+            let says = |word: &str| text[1..].iter().any(|line| line.contains(word));
+            options.graph_nodes |= name == "cuda-graph-trace" && says("node");
+            options.escaped_gates |= name == "nvtx-capture" && says("can be escaped with backslash");
         }
         options
     }
@@ -32,6 +37,11 @@ impl Options {
             }
             None => self.names.push(name.to_owned()),
         }
+    }
+
+    /// How this version reads a gate.
+    pub fn dialect(&self) -> NsysDialect {
+        NsysDialect { escapes: self.escaped_gates }
     }
 
     pub fn has(&self, name: &str) -> bool {
@@ -49,5 +59,13 @@ mod tests {
         let options = Options::parse(help);
         assert!(options.graph_nodes && options.has("capture-range") && options.has("nvtx-domain-exclude"));
         assert!(!options.has("wait") && Options::parse("") == Options::default());
+    }
+
+    /// As 2022.4.2 and 2023.4.4 say it.
+    #[test]
+    fn dialects() {
+        let old = "\t-p, --nvtx-capture=\n\n\t   Possible values are: `range@domain'.\n";
+        let new = format!("{old}\t   '@' can be escaped with backslash '\\'.\n");
+        assert!(!Options::parse(old).dialect().escapes && Options::parse(&new).dialect().escapes);
     }
 }

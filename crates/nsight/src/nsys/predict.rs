@@ -32,8 +32,6 @@ pub struct Rehearsed<'a> {
     pub trace: &'a Trace,
     /// How the program ended, as a shell counts it.
     pub exit_code: i32,
-    /// The program ignores SIGTERM.
-    pub ignores_term: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,12 +82,8 @@ pub fn predict(gate: &str, setup: Setup, rehearsed: Rehearsed<'_>) -> Prediction
             (counts[..counts.len().min(most)].to_vec(), counts.len() >= most && all_closed(most))
         }
     };
-    let exit_code = match (cut_short, rehearsed.ignores_term) {
-        (true, false) => TERMINATED,
-        // nsys goes on without waiting for a program that does not end.
-        (true, true) => 0,
-        (false, _) => rehearsed.exit_code,
-    };
+    // A program that ignores SIGTERM is not waited for, and nsys ends with 0: no rehearsal shows that.
+    let exit_code = if cut_short { TERMINATED } else { rehearsed.exit_code };
     Prediction { files: files(instances.len()), instances, exit_code, refused: false }
 }
 

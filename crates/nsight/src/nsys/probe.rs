@@ -61,7 +61,7 @@ pub(super) fn environment_findings(text: &str) -> Vec<String> {
 
 /// What an answer may take.
 pub(super) const PATIENCE: Duration = Duration::from_secs(15);
-const SCHEMA: u32 = 2;
+const SCHEMA: u32 = 3;
 
 /// Asked once: it takes a second to answer, and does not change. Where its libraries are missing it says less than
 /// it could.

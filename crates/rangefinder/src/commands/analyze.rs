@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde_json::Value;
 use trace::{OpenError, Opened, Trace};
 
-use super::{print, print_json, say};
+use super::{Usage, print, print_json, say};
 use crate::cli::{AnalyzeArguments, GroupBy, ScopeOf};
 
 /// Of the document that holds counters alone.
@@ -39,6 +39,9 @@ pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
 }
 
 fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
+    // What is typed wrongly is said before anything is read.
+    options(arguments, 1)?;
+    KernelPatterns::new(&arguments.include, &arguments.exclude).map_err(Usage)?;
     let given = gather(&arguments.files);
     let mut left = LeftOut::of(&given);
     let mut redactor = of_environment().clone();
@@ -193,8 +196,7 @@ struct Counters {
 
 impl Counters {
     fn of(report: Report, arguments: &AnalyzeArguments) -> Result<Self> {
-        let patterns =
-            KernelPatterns::new(&arguments.include, &arguments.exclude).map_err(|text| anyhow!(text))?;
+        let patterns = KernelPatterns::new(&arguments.include, &arguments.exclude).map_err(Usage)?;
         let regions = counter_regions(&report, &[], &patterns);
         Ok(Self { report, regions })
     }
@@ -255,8 +257,7 @@ fn findings(
     redactor.learn_from(trace.names());
     trace.rename(|text| redactor.name(text));
     keep_within(&mut trace, &files, arguments.within.as_deref(), redactor)?;
-    analysis::keep_kernels(&mut trace, &arguments.include, &arguments.exclude)
-        .map_err(|text| anyhow!(text))?;
+    analysis::keep_kernels(&mut trace, &arguments.include, &arguments.exclude).map_err(Usage)?;
     let findings = analyse(&trace, &options(arguments, trace.recordings.len())?);
     Ok(Some((trace, findings)))
 }
@@ -371,9 +372,9 @@ fn options(arguments: &AnalyzeArguments, recordings: usize) -> Result<Options> {
         .iter()
         .map(|text| match text.split_once('=') {
             Some((name, pattern)) => Ok((name.to_owned(), pattern.to_owned())),
-            None => Err(anyhow!("`--family {text}` is not NAME=PATTERN")),
+            None => Err(Usage(format!("`--family {text}` is not NAME=PATTERN"))),
         })
-        .collect::<Result<_>>()?;
+        .collect::<Result<_, _>>()?;
     Ok(Options {
         scope: match arguments.scope.unwrap_or(told_apart) {
             ScopeOf::All => Scope::default(),
@@ -386,21 +387,21 @@ fn options(arguments: &AnalyzeArguments, recordings: usize) -> Result<Options> {
             GroupBy::Shape => Grouping::Shape,
             GroupBy::Family => Grouping::Family,
         },
-        families: Families::with(&own).map_err(|text| anyhow!(text))?,
+        families: Families::with(&own).map_err(Usage)?,
         stages: arguments.stage.clone(),
         tokens: tokens(&arguments.tokens)?,
         ..Options::default()
     })
 }
 
-fn tokens(given: &[String]) -> Result<Vec<(String, f64)>> {
+fn tokens(given: &[String]) -> Result<Vec<(String, f64)>, Usage> {
     let read = |text: &String| {
         let (stage, number) = text.split_once('=')?;
         Some((stage.to_owned(), number.parse().ok().filter(|number: &f64| number.is_finite())?))
     };
     given
         .iter()
-        .map(|text| read(text).with_context(|| format!("`--tokens {text}` is not STAGE=NUMBER")))
+        .map(|text| read(text).ok_or_else(|| Usage(format!("`--tokens {text}` is not STAGE=NUMBER"))))
         .collect()
 }
 

@@ -5,10 +5,12 @@ pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod doctor;
+pub(crate) mod man;
 pub(crate) mod ranges;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
+mod usage;
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -21,6 +23,7 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use crate::cli::Layers;
+pub(crate) use usage::{Usage, is_usage};
 
 const BUFFER: usize = 256 << 10;
 

@@ -3,9 +3,9 @@
 use analysis::{Region, Registered, Times};
 use anyhow::{Context, Result};
 use nsight::nsys::{RangeEnd, needs_register_only_off};
-use nvtx::{Kind, NsysExpression, ncu_expression, nsys_expression};
+use nvtx::{Kind, NsysDialect, NsysExpression, ncu_expression, nsys_expression};
 use process::{PrivateFolder, Route, Signals};
-use run::gates::{duration, nothing_is_meant, proof_screen, proofs_json, prove_gate, range_end};
+use run::gates::{NsysTerms, duration, nothing_is_meant, proof_screen, proofs_json, prove_gate};
 use run::steps::{Outcome, Start, begin};
 use run::{Event, Exit, Inventory, InventoryDocument, Observer, shell_word};
 use secrets::of_environment;
@@ -46,8 +46,8 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
     if !arguments.gate.is_empty() {
         let exit_code = outcome.workload_code.unwrap_or(0);
         // Whoever runs nsys by hand gets nsys's own choice.
-        let range_end = range_end(&config, RangeEnd::StopShutdown);
-        let prove = |gate: &String| prove_gate(gate, &inventory, exit_code, range_end);
+        let terms = NsysTerms::here(&config, RangeEnd::StopShutdown);
+        let prove = |gate: &String| prove_gate(gate, &inventory, exit_code, terms);
         let proofs: Vec<_> = arguments.gate.iter().map(prove).collect();
         if proofs.iter().any(|proof| nothing_is_meant(&proof.nsys) && nothing_is_meant(&proof.ncu))
             && exit == Exit::Complete
@@ -203,7 +203,7 @@ fn gpu(inventory: &Inventory, region: &Region) -> String {
 /// The expressions that select a region, to be pasted.
 fn gates(region: &Region) -> String {
     let indent = "  ".repeat(region.path.depth() + 2);
-    let nsys = match nsys_expression(&region.path, region.wide) {
+    let nsys = match nsys_expression(&region.path, region.wide, NsysDialect::NEWEST) {
         NsysExpression::Gate(gate) => {
             let off =
                 if needs_register_only_off(region) { " -e NSYS_NVTX_PROFILER_REGISTER_ONLY=0" } else { "" };

@@ -3,6 +3,10 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
+use base64::{Engine as _, alphabet};
+
 const FORMS: &str = include_str!("../data/secret-forms.tsv");
 const HARMLESS: &str = include_str!("../data/harmless-forms.txt");
 
@@ -95,24 +99,14 @@ fn gunzipped(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(plain)
 }
 
+/// As much of it as can be decoded: what looks like Base64 may be cut anywhere.
 fn from_base64(text: &[u8]) -> Vec<u8> {
-    let (mut bytes, mut bits, mut held) = (Vec::new(), 0u32, 0);
-    for byte in text.iter().take_while(|byte| **byte != b'=') {
-        let six = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' => 62,
-            _ => 63,
-        };
-        bits = (bits << 6 | u32::from(six)) & 0xffff;
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            bytes.push((bits >> held) as u8);
-        }
-    }
-    bytes
+    let lenient = GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true);
+    let text = text.split(|byte| *byte == b'=').next().unwrap_or_default();
+    let whole = text.len() - usize::from(text.len() % 4 == 1);
+    GeneralPurpose::new(&alphabet::STANDARD, lenient).decode(&text[..whole]).unwrap()
 }
 
 /// Processes that have this in their environment or argv.

@@ -1,5 +1,6 @@
 //! The keys and their types. Their built-in values and what each is for stand in
-//! `presets/default.yaml`; a test holds the two together.
+//! `presets/default.yaml`; a test holds the two together. Fields are not public where only this crate
+//! reads them: the compiler then finds a key that nobody reads.
 
 use std::collections::BTreeMap;
 
@@ -29,39 +30,39 @@ pub struct Config {
 #[serde(deny_unknown_fields)]
 pub struct WorkloadConfig {
     #[serde(deserialize_with = "argv")]
-    pub command: Vec<String>,
-    pub module: Option<Text>,
+    pub(crate) command: Vec<String>,
+    pub(crate) module: Option<Text>,
     #[serde(deserialize_with = "one_or_many")]
-    pub overrides: Vec<String>,
-    pub hydra: bool,
-    pub cwd: Option<Text>,
-    pub env: BTreeMap<String, Option<Text>>,
-    pub device: Option<Text>,
-    pub timeout: Option<Span>,
-    pub warmup: Option<u32>,
-    pub auto: bool,
+    pub(crate) overrides: Vec<String>,
+    pub(crate) hydra: bool,
+    pub(crate) cwd: Option<Text>,
+    pub(crate) env: BTreeMap<String, Option<Text>>,
+    pub(crate) device: Option<Text>,
+    pub(crate) timeout: Option<Span>,
+    pub(crate) warmup: Option<u32>,
+    pub(crate) auto: bool,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RehearsalConfig {
-    pub enable: Enable,
-    pub gpu: Enable,
-    pub all_calls: bool,
-    pub graph_nodes: bool,
+    pub(crate) enable: Enable,
+    pub(crate) gpu: Enable,
+    pub(crate) all_calls: bool,
+    pub(crate) graph_nodes: bool,
 }
 
 /// The operators, by PyTorch's own profiler.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stage1Config {
-    pub enable: Enable,
-    pub workload: BTreeMap<String, Text>,
+    pub(crate) enable: Enable,
+    pub(crate) workload: BTreeMap<String, Text>,
     #[serde(deserialize_with = "some_of")]
-    pub activities: Vec<Activity>,
-    pub record_shapes: bool,
-    pub with_stack: bool,
-    pub profile_memory: bool,
+    pub(crate) activities: Vec<Activity>,
+    pub(crate) record_shapes: bool,
+    pub(crate) with_stack: bool,
+    pub(crate) profile_memory: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
@@ -75,7 +76,7 @@ pub enum Activity {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimelineConfig {
-    pub source: TimelineSource,
+    pub(crate) source: TimelineSource,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -89,22 +90,22 @@ pub enum TimelineSource {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NsysConfig {
-    pub enable: Enable,
-    pub path: Option<Text>,
-    pub strict: bool,
-    pub gating_nvtx: bool,
+    pub(crate) enable: Enable,
+    pub(crate) path: Option<Text>,
+    pub(crate) strict: bool,
+    pub(crate) gating_nvtx: bool,
     #[serde(deserialize_with = "one_or_many")]
-    pub trace: Vec<String>,
-    pub sample: Sample,
-    pub capture_range: CaptureRange,
-    pub capture_range_end: Option<RangeEnd>,
-    pub nvtx_capture: Option<Text>,
+    pub(crate) trace: Vec<String>,
+    pub(crate) sample: Sample,
+    pub(crate) capture_range: CaptureRange,
+    pub(crate) capture_range_end: Option<RangeEnd>,
+    pub(crate) nvtx_capture: Option<Text>,
     #[serde(deserialize_with = "one_or_many")]
-    pub nvtx_domain_include: Vec<String>,
+    pub(crate) nvtx_domain_include: Vec<String>,
     #[serde(deserialize_with = "one_or_many")]
-    pub nvtx_domain_exclude: Vec<String>,
+    pub(crate) nvtx_domain_exclude: Vec<String>,
     #[serde(deserialize_with = "one_or_many")]
-    pub extra_args: Vec<String>,
+    pub(crate) extra_args: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -127,7 +128,7 @@ pub enum CaptureRange {
 /// `--capture-range-end`: checked here so that a typo costs nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Text")]
-pub struct RangeEnd(pub String);
+pub(crate) struct RangeEnd(pub(crate) String);
 
 impl TryFrom<Text> for RangeEnd {
     type Error = &'static str;
@@ -144,32 +145,32 @@ impl TryFrom<Text> for RangeEnd {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NcuConfig {
-    pub enable: Enable,
-    pub workload: BTreeMap<String, Text>,
-    pub path: Option<Text>,
-    pub gating_nvtx: bool,
-    pub capture_range: CaptureRange,
-    pub replay_mode: ReplayMode,
+    pub(crate) enable: Enable,
+    pub(crate) workload: BTreeMap<String, Text>,
+    pub(crate) path: Option<Text>,
+    pub(crate) gating_nvtx: bool,
+    pub(crate) capture_range: CaptureRange,
+    pub(crate) replay_mode: ReplayMode,
     #[serde(deserialize_with = "one_or_many")]
-    pub nvtx_include: Vec<String>,
-    pub set: Option<Text>,
+    pub(crate) nvtx_include: Vec<String>,
+    pub(crate) set: Option<Text>,
     #[serde(deserialize_with = "one_or_many")]
-    pub sections: Vec<String>,
+    pub(crate) sections: Vec<String>,
     #[serde(deserialize_with = "one_or_many")]
-    pub metrics: Vec<String>,
+    pub(crate) metrics: Vec<String>,
     #[serde(deserialize_with = "one_or_many")]
-    pub kernel_include: Vec<String>,
+    pub(crate) kernel_include: Vec<String>,
     #[serde(deserialize_with = "one_or_many")]
-    pub kernel_exclude: Vec<String>,
-    pub plan: Option<Text>,
-    pub coverage: Share,
-    pub top_kernels: Option<u32>,
-    pub launches_per_kernel: u32,
-    pub budget: Option<Span>,
-    pub clock_control: ClockControl,
-    pub target_processes: TargetProcesses,
+    pub(crate) kernel_exclude: Vec<String>,
+    pub(crate) plan: Option<Text>,
+    pub(crate) coverage: Share,
+    pub(crate) top_kernels: Option<u32>,
+    pub(crate) launches_per_kernel: u32,
+    pub(crate) budget: Option<Span>,
+    pub(crate) clock_control: ClockControl,
+    pub(crate) target_processes: TargetProcesses,
     #[serde(deserialize_with = "one_or_many")]
-    pub extra_args: Vec<String>,
+    pub(crate) extra_args: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -189,11 +190,11 @@ pub enum TargetProcesses {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelConfig {
-    pub config: Option<Text>,
-    pub batch: u32,
-    pub prompt_tokens: Option<u32>,
-    pub context_tokens: Option<u32>,
-    pub head_tokens: u32,
+    pub(crate) config: Option<Text>,
+    pub(crate) batch: u32,
+    pub(crate) prompt_tokens: Option<u32>,
+    pub(crate) context_tokens: Option<u32>,
+    pub(crate) head_tokens: u32,
 }
 
 impl NsysConfig {
@@ -241,12 +242,12 @@ impl TryFrom<Text> for Share {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CaptureConfig {
-    pub delay: Option<Span>,
-    pub duration: Option<Span>,
-    pub stop: StopWith,
+    pub(crate) delay: Option<Span>,
+    pub(crate) duration: Option<Span>,
+    pub(crate) stop: StopWith,
     #[serde(deserialize_with = "argv")]
-    pub stop_command: Vec<String>,
-    pub grace: Span,
+    pub(crate) stop_command: Vec<String>,
+    pub(crate) grace: Span,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -261,16 +262,16 @@ pub enum StopWith {
 #[serde(deny_unknown_fields)]
 pub struct RunConfig {
     pub dir: Text,
-    pub name: Option<Text>,
-    pub keep: Option<u32>,
+    pub(crate) name: Option<Text>,
+    pub(crate) keep: Option<u32>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ReportConfig {
     #[serde(deserialize_with = "some_of")]
-    pub formats: Vec<Format>,
-    pub top: u32,
+    pub(crate) formats: Vec<Format>,
+    pub(crate) top: u32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -287,5 +288,5 @@ pub enum Format {
 #[serde(deny_unknown_fields)]
 pub struct SecretsConfig {
     #[serde(deserialize_with = "one_or_many")]
-    pub names: Vec<String>,
+    pub(crate) names: Vec<String>,
 }

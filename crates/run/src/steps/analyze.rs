@@ -1,4 +1,4 @@
-//! Step 7: what the recordings say.
+//! The step `analyze`: what the recordings say.
 
 use analysis::{Findings, Insight, Limit, Options, Overhead, analyse, insight, rates};
 use record::{Manifest, PassKind, StepName, StepStatus, Tool};

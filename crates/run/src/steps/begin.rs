@@ -1,4 +1,4 @@
-//! Step 1, configure: from a checked configuration to a run directory.
+//! The step `configure`: from a checked configuration to a run directory.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

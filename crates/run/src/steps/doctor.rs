@@ -1,4 +1,4 @@
-//! Step 2: what is here, written down before the workload runs.
+//! The step `doctor`: what is here, written down before the workload runs.
 
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};

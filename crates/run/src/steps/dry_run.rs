@@ -13,7 +13,7 @@ use super::plan::gates;
 use super::stage1::NO_TORCH;
 use super::{counters, timeline};
 use crate::config::{Config, Enable, Resolved, TimelineSource};
-use crate::gates::{proof_screen, prove_gate, range_end};
+use crate::gates::{NsysTerms, proof_screen, prove_gate};
 use crate::provenance::Python;
 use crate::quote::shell_line;
 use crate::rehearsal::{Inventory, read_rehearsal};
@@ -73,8 +73,8 @@ fn gates_text(resolved: &Resolved, latest: Option<&Latest>) -> String {
     };
     let mut text = format!("gates      as rehearsed in {}\n", run.display());
     for gate in gates {
-        let range_end = range_end(&resolved.config, RangeEnd::None);
-        let proof = prove_gate(&gate.wish, inventory, *exit_code, range_end);
+        let terms = NsysTerms::here(&resolved.config, RangeEnd::None);
+        let proof = prove_gate(&gate.wish, inventory, *exit_code, terms);
         text.push_str(&format!("\n{}: {}", gate.key, proof_screen(&proof, inventory)));
     }
     text

@@ -31,8 +31,16 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// Whether the user can mend it by asking differently.
+    /// Whether only another command line or configuration can mend it. A run that cannot be read, or
+    /// that somebody else works on, is no matter of what was typed.
     pub fn is_usage(&self) -> bool {
-        !matches!(self, Self::Write(_) | Self::Supervise(_))
+        match self {
+            Self::Config(_)
+            | Self::Workload(_)
+            | Self::UnknownNames(_)
+            | Self::Withheld { .. }
+            | Self::OtherCommand { .. } => true,
+            Self::Write(_) | Self::Supervise(_) | Self::NotARun(_) | Self::Busy { .. } => false,
+        }
     }
 }

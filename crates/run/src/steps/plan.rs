@@ -1,4 +1,4 @@
-//! Step 4: what will be run.
+//! The step `plan`: what will be run.
 
 use nsight::nsys::expected_report_bytes;
 use nsight::{Correction, Proof, ToolProof};
@@ -27,9 +27,9 @@ fn planned(scene: Scene<'_>, session: &Session<'_>) -> Result<StepResult, RunErr
         let why = "the gates are not proven: the rehearsal saw nothing of the program's ranges".to_owned();
         return Ok(StepResult::Done(Some(why)));
     };
-    let (exit_code, range_end) = (session.own_exit_code(), scene.setting.planned_range_end());
+    let (exit_code, terms) = (session.own_exit_code(), scene.nsys_terms());
     let proofs: Vec<Proof> =
-        gates.iter().map(|gate| prove_gate(&gate.wish, inventory, exit_code, range_end)).collect();
+        gates.iter().map(|gate| prove_gate(&gate.wish, inventory, exit_code, terms)).collect();
     session.files.json("plan.json", &proofs_json(&proofs))?;
     let (mut done, mut failed, mut asked_for) = (Vec::new(), Vec::new(), false);
     for (gate, proof) in gates.iter().zip(&proofs) {

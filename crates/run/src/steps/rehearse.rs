@@ -1,4 +1,4 @@
-//! Step 3: the undisturbed pass.
+//! The step `rehearse`: the undisturbed pass.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Step 8: what the run says, for people and for programs.
+//! The step `report`: what the run says, for people and for programs.
 
 use std::fmt::Write as _;
 
@@ -33,8 +33,6 @@ const FILES: [(&str, &str); 6] = [
     ("csv/", "every table"),
 ];
 
-/// Rows of each table.
-const TOP: usize = 20;
 /// Regions of the rehearsal, for whoever reads all of it.
 const MOST_REGIONS: usize = 500;
 
@@ -169,19 +167,19 @@ impl<'r> Document<'r> {
 }
 
 fn markdown(run: &Material<'_>) -> String {
-    let manifest = run.manifest;
+    let (manifest, top) = (run.manifest, run.resolved.config.report.top as usize);
     let mut text = format!("# {}\n\n`{}`\n\n", manifest.id, shell_line(&manifest.workload.argv));
     for pass in &manifest.passes {
         pass_section(&mut text, pass);
     }
     verdicts_section(&mut text, run);
     if let Some(findings) = run.findings {
-        line(&mut text, &format!("## Timeline\n\n```text\n{}```\n", report::terminal(findings, TOP)));
+        line(&mut text, &format!("## Timeline\n\n```text\n{}```\n", report::terminal(findings, top)));
     }
-    insight_sections(&mut text, run);
-    overhead_section(&mut text, run);
+    insight_sections(&mut text, run, top);
+    overhead_section(&mut text, run, top);
     if let Some(counters) = run.counters {
-        let text_table = report::counters_terminal("ncu", &counters.regions, TOP);
+        let text_table = report::counters_terminal("ncu", &counters.regions, top);
         line(&mut text, &format!("## Counters\n\n```text\n{text_table}```\n"));
         text.push_str("Every metric by region: [ncu/regions/report.md](ncu/regions/report.md)\n\n");
     }
@@ -216,7 +214,7 @@ fn markdown(run: &Material<'_>) -> String {
 }
 
 /// What limits the program, and what to change.
-fn insight_sections(text: &mut String, run: &Material<'_>) {
+fn insight_sections(text: &mut String, run: &Material<'_>, top: usize) {
     if !run.insight.recommendations.is_empty() {
         let body = report::recommendations_text(&run.insight.recommendations);
         line(text, &format!("## What to change\n\n```text\n{body}```\n"));
@@ -224,23 +222,23 @@ fn insight_sections(text: &mut String, run: &Material<'_>) {
     if let Some(joined) = &run.insight.joined {
         line(
             text,
-            &format!("## What limits the kernels\n\n```text\n{}```\n", report::bounds_text(joined, TOP)),
+            &format!("## What limits the kernels\n\n```text\n{}```\n", report::bounds_text(joined, top)),
         );
     }
     if !run.insight.roofline.is_empty() {
-        let body = report::roofline_text(&run.insight.roofline, TOP);
+        let body = report::roofline_text(&run.insight.roofline, top);
         line(text, &format!("## Roofline\n\n```text\n{body}```\n"));
     }
 }
 
 /// What nsys did to the times above.
-fn overhead_section(text: &mut String, run: &Material<'_>) {
+fn overhead_section(text: &mut String, run: &Material<'_>, top: usize) {
     if run.insight.overhead.is_empty() {
         return;
     }
     text.push_str("## What profiling cost\n\nMedians of the instances after the first, with nsys and in the rehearsal.\n\n");
     text.push_str("| region | instances | rehearsed ms | profiled ms | ratio |\n|---|---:|---:|---:|---:|\n");
-    for row in run.insight.overhead.iter().take(TOP) {
+    for row in run.insight.overhead.iter().take(top) {
         let ms = |ns: i64| format!("{:.3}", ns as f64 / 1e6);
         let (alone, with) = (ms(row.rehearsed_ns), ms(row.profiled_ns));
         line(

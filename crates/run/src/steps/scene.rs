@@ -1,10 +1,12 @@
 //! What a capture can build on: the results of earlier steps.
 
+use nsight::nsys::RangeEnd;
 use process::SuperviseError;
 use trace::Trace;
 
 use super::error::RunError;
 use super::session::Setting;
+use crate::gates::NsysTerms;
 use crate::provenance::Provenance;
 use crate::rehearsal::Inventory;
 use crate::workload::Workload;
@@ -23,6 +25,14 @@ pub(super) struct Scene<'a> {
     pub(super) second: Option<&'a Inventory>,
     /// What the timeline's capture left, if it can be used.
     pub(super) timeline: Option<&'a Trace>,
+}
+
+impl Scene<'_> {
+    /// How the nsys of this run is used, and reads a gate.
+    pub(super) fn nsys_terms(&self) -> NsysTerms {
+        let nsys = self.provenance.and_then(|provenance| provenance.nsys.as_ref());
+        NsysTerms::with(&self.setting.resolved.config, RangeEnd::None, nsys.map(|nsys| &nsys.probe))
+    }
 }
 
 /// Whether the workload, or the tool, could not be started at all. A log that cannot be written is an

@@ -1,4 +1,4 @@
-//! Step 6: the hardware counters.
+//! The step `counters`.
 
 mod by_range;
 mod capture;

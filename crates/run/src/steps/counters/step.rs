@@ -128,10 +128,10 @@ fn refused(proof: &Proof) -> Verdict {
 /// What ncu makes of each gate, where a rehearsal can tell.
 fn proofs(scene: Scene<'_>, session: &Session<'_>) -> Vec<Proof> {
     let Some(inventory) = scene.inventory else { return Vec::new() };
-    let (exit_code, range_end) = (session.own_exit_code(), scene.setting.planned_range_end());
+    let (exit_code, terms) = (session.own_exit_code(), scene.nsys_terms());
     let wishes = scene.setting.ncu_wishes().iter();
     wishes
-        .map(|wish| prove_gate(wish, inventory, exit_code, range_end))
+        .map(|wish| prove_gate(wish, inventory, exit_code, terms))
         // That nothing is meant is proven only by who has seen everything.
         .filter(|proof| inventory.is_complete() || !nothing_is_meant(&proof.ncu))
         .collect()

@@ -153,7 +153,7 @@ impl Nsight<'_> {
             .iter_mut()
             .find(|record| record.tool == TOOL && record.verdict.cause == Some(Cause::GateNeverOpened));
         let Some(record) = unexplained else { return };
-        let proof = prove_in(wish, report, &analysis::regions(report), 0, setting.planned_range_end());
+        let proof = prove_in(wish, report, &analysis::regions(report), 0, self.scene.nsys_terms());
         if let Some(problem) = &proof.nsys.problem {
             let evidence = format!("the report that was recorded without the gate: {problem}");
             let explained = record.verdict.clone().because(TOOL, problem.nsys_cause());

@@ -1,4 +1,4 @@
-//! Step 5: the timeline.
+//! The step `timeline`.
 
 mod capture;
 mod climb;

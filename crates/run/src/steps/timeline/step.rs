@@ -123,8 +123,7 @@ fn refused(proof: &Proof, asked_for: bool, session: &mut Session<'_>) -> StepRes
 fn gate_proof(scene: Scene<'_>, session: &Session<'_>) -> Option<Proof> {
     let wish = scene.setting.nsys_wish()?;
     let inventory = scene.inventory?;
-    let range_end = scene.setting.planned_range_end();
-    let proof = prove_gate(wish, inventory, session.own_exit_code(), range_end);
+    let proof = prove_gate(wish, inventory, session.own_exit_code(), scene.nsys_terms());
     // That nothing is meant is proven only by who has seen everything.
     (inventory.is_complete() || !nothing_is_meant(&proof.nsys)).then_some(proof)
 }
