@@ -298,7 +298,7 @@ fn tables_are_written_and_patterns_leave_kernels_out() {
     }
     let bad = analyze(&sandbox, &["--include", "(", file.to_str().unwrap()]);
     assert_eq!(bad.code, 2);
-    // A run directory is analysed by what its rehearsal left.
+    // A run directory is analyzed by what its rehearsal left.
     let program = env!("CARGO_BIN_EXE_rangefinder");
     sandbox.output(&["run", "-q", "--", program, "demo", "--emit-only"]);
     let run = sandbox.only_run();

@@ -429,10 +429,10 @@ fn between_cuda_profiler_start_and_stop() {
     assert!(ran.stderr.contains("after cudaProfilerStart"), "{}", ran.stderr);
 }
 
-/// A run that has counters and no timeline can be analysed again, and so can a report alone.
+/// A run that has counters and no timeline can be analyzed again, and so can a report alone.
 #[test]
-fn counters_are_analysed_without_any_tool() {
-    let test = "counters_are_analysed_without_any_tool";
+fn counters_are_analyzed_without_any_tool() {
+    let test = "counters_are_analyzed_without_any_tool";
     let sandbox = Sandbox::new();
     ncu_report("kernel", &sandbox.path("x.ncu-rep"));
     let ran = sandbox.output(&["analyze", "x.ncu-rep"]);

@@ -56,7 +56,7 @@ fn analyze() {
 #[test]
 fn steps_of_a_run() {
     let Some(program) = nvtx_program("steps_of_a_run", "pairs") else { return };
-    for (name, with) in [("analyse", SIGTERM), ("report", SIGINT)] {
+    for (name, with) in [("analyze", SIGTERM), ("report", SIGINT)] {
         let sandbox = Sandbox::new();
         let mut live = Live::start(&mut sandbox.rangefinder(&["run", "--", &program, "1500000"]));
         let is_running = || {
