@@ -1,7 +1,7 @@
 //! The licences of what is built into the binary: most ask that their text goes with it.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -42,7 +42,7 @@ pub fn licences(package: &str, target: &str) -> Result<String> {
         let (name, version, licence) = (field("name"), field("version"), field("license"));
         write!(text, "\n{}\n{name} {version}: {licence}\n{}\n", "=".repeat(78), field("repository"))?;
         let folder = Path::new(field("manifest_path")).parent().context("a package without a folder")?;
-        for file in licence_files(folder)? {
+        for file in licence_files(folder, licence)? {
             write!(text, "\n{}\n", fs_err::read_to_string(file)?.trim())?;
         }
     }
@@ -55,8 +55,8 @@ fn name_and_version(line: &str) -> Option<(&str, &str)> {
     Some((words.next()?, words.next()?.strip_prefix('v')?))
 }
 
-/// Of a licence that may be chosen, the MIT licence will do.
-fn licence_files(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
+/// Where licences may be chosen from, the MIT licence will do.
+fn licence_files(folder: &Path, licence: &str) -> Result<Vec<PathBuf>> {
     let mut files: Vec<_> = fs_err::read_dir(folder)?
         .flatten()
         .map(|entry| entry.path())
@@ -69,7 +69,7 @@ fn licence_files(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
     files.sort();
     let mit: Vec<_> =
         files.iter().filter(|path| path.to_string_lossy().to_uppercase().ends_with("MIT")).cloned().collect();
-    Ok(if mit.is_empty() { files } else { mit })
+    Ok(if mit.is_empty() || licence.contains(" AND ") { files } else { mit })
 }
 
 #[cfg(test)]
