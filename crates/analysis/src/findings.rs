@@ -201,9 +201,13 @@ pub fn analyse(trace: &Trace, options: &Options) -> Findings {
 /// What the reader found, and what we cannot tell.
 fn diagnostics(trace: &Trace, attribution: &Attribution) -> Vec<DiagnosticRow> {
     let mut rows: Vec<DiagnosticRow> = trace
-        .told()
+        .distinct_diagnostics()
         .iter()
-        .map(|told| DiagnosticRow { text: told.to_string(), lost: told.diagnostic.lost, times: told.times })
+        .map(|distinct| DiagnosticRow {
+            text: distinct.to_string(),
+            lost: distinct.diagnostic.lost,
+            times: distinct.times,
+        })
         .collect();
     if attribution.left_out > 0 {
         let text = format!(

@@ -179,7 +179,7 @@ fn read_traces(
     match read_and_trim(&run.files.path(pass)) {
         Ok(mut inventory) => {
             inventory.add_unseen(unseen);
-            for told in inventory.trace.told().iter().filter(|told| told.diagnostic.lost) {
+            for told in inventory.trace.distinct_diagnostics().iter().filter(|told| told.diagnostic.lost) {
                 run.warn(told.to_string(), context);
             }
             run.files.redactor.learn_from(inventory.names());

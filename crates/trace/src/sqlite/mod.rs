@@ -8,6 +8,7 @@
 //! cannot be read is counted in [`Damage`] while the rest is read on.
 
 mod btree;
+mod columns;
 mod record;
 mod schema;
 mod unused;
@@ -16,7 +17,8 @@ use std::path::{Path, PathBuf};
 
 use input::{Input, InputError};
 
-pub(crate) use btree::{Leaves, Piece, scan, scan_places};
+pub(crate) use btree::{Leaves, Piece};
+pub(crate) use columns::{Finder, Integer, Real, Selection, Text};
 pub(crate) use record::Row;
 pub(crate) use schema::Table;
 

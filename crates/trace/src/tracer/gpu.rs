@@ -7,9 +7,9 @@ use tracefile::{GpuEvent, TraceFile};
 
 use super::Reader;
 use crate::model::{
-    ActivityKind, Device, Diagnostic, Direction, Launch, StringId, Transfer, correlation as correlation_of,
+    Activity, ActivityKind, Call, Device, Diagnostic, Direction, HostWait, Launch, StringId, Transfer,
+    correlation as correlation_of,
 };
-use crate::rows::{Activity, Call};
 
 /// CUPTI's nanoseconds → ours. CUPTI follows the clock of the day, which may be set; between
 /// two pairs of both clocks it is taken to go evenly.
@@ -169,11 +169,9 @@ impl Reader<'_> {
                 self.span(begin, end);
             }
             GpuEvent::Sync { correlation, begin, end } => {
-                let syncs = &mut self.trace.syncs;
-                syncs.begin.push(clock.time(begin));
-                syncs.end.push(clock.time(end));
-                syncs.process.push(self.process);
-                syncs.correlation.push(correlation_of(Some(correlation.into())));
+                let (begin, end) = (clock.time(begin), clock.time(end));
+                let correlation = correlation_of(Some(correlation.into()));
+                self.trace.syncs.push(HostWait { begin, end, process: self.process, correlation });
             }
             GpuEvent::Dropped { records } => remarks.dropped = remarks.dropped.saturating_add(records),
             GpuEvent::Stopped { why } => remarks.stopped = Some(why),

@@ -13,9 +13,8 @@ use input::{Input, InputError};
 use nvtx::Kind;
 use tracefile::{Event, Header, Payload, Segment, StringEntry, TraceFile};
 
-use crate::model::{Diagnostic, OPEN, Process, StringId, Thread, Trace};
+use crate::model::{Diagnostic, OPEN, Process, Range, StringId, Thread, Trace};
 use crate::nest::{DEEPEST, parent};
-use crate::rows::Range;
 
 /// A file of a process with half a billion ranges.
 const LARGEST: u64 = 16 << 30;
