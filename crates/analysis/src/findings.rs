@@ -3,34 +3,19 @@
 use serde::Serialize;
 use trace::{ActivityKind, Trace};
 
-use crate::attribute::{Attribution, attribute};
-use crate::families::Families;
-use crate::gpu_regions::{GpuRegion, MoreRegions, RegionTable};
-use crate::idle::{IdleRow, IdleTable};
-use crate::kernels::{Grouping, KernelRow, kernels};
+use crate::attribute::{Attribution, Unattributed, attribute};
+use crate::kernels::Families;
 use crate::limit::{Limit, MoreRows};
-use crate::operators::{MoreOperators, OperatorRow, operators};
+use crate::options::Options;
 use crate::origin::{Origin, RecordingRow, recordings};
 use crate::scope::Scope;
-use crate::stages::{Stage, stages};
-use crate::summaries::{ApiRow, Synchronisation, TransferRow, api, synchronisation, transfers};
-use crate::unattributed::Unattributed;
+use crate::time::{
+    ApiRow, GpuRegion, IdleRow, IdleTable, KernelRow, MoreOperators, MoreRegions, OperatorRow, RegionTable,
+    Stage, Synchronisation, TransferRow, api, kernels, operators, stages, synchronisation, transfers,
+};
 
 /// Raised when a reader of an older document would misunderstand a newer one.
 const SCHEMA: u32 = 1;
-
-#[derive(Debug, Default)]
-pub struct Options {
-    pub scope: Scope,
-    pub grouping: Grouping,
-    pub families: Families,
-    /// Names of regions that are stages; without any, what the program is made of.
-    pub stages: Vec<String>,
-    /// Tokens of each instance of a stage, where the ranges do not say it.
-    pub tokens: Vec<(String, f64)>,
-    /// Of each table.
-    pub limit: Limit,
-}
 
 #[derive(Debug, Serialize)]
 pub struct Findings {
