@@ -115,7 +115,7 @@ impl Findings {
 }
 
 /// Everything there is to say.
-pub fn analyse(trace: &Trace, options: &Options) -> Findings {
+pub fn analyze(trace: &Trace, options: &Options) -> Findings {
     let attribution = attribute(trace);
     // Independent of each other, and of about the same size.
     let ((kernels, api), mut regions, idle) = std::thread::scope(|scope| {

@@ -18,7 +18,7 @@ pub use attribute::{
     region_calls, region_label, region_labels, regions, times_at_once, windows_within,
 };
 pub use diagnose::{Recommendation, Whole, recommend};
-pub use findings::{Findings, analyse, every_idle_row, every_region};
+pub use findings::{Findings, analyze, every_idle_row, every_region};
 pub use insight::{Insight, insight};
 pub use kernels::{
     Achieved, AggregateRule, Aggregated, Bound, BoundKind, Ceiling, Confidence, Counted, CountedKernel,

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use analysis::{
-    Families, GpuRegion, Limit, Options, Scope, Whole, analyse, attribute, gpu_regions, idle, kernels,
+    Families, GpuRegion, Limit, Options, Scope, Whole, analyze, attribute, gpu_regions, idle, kernels,
 };
 use proptest::prelude::*;
 use trace::{
@@ -190,7 +190,7 @@ proptest! {
                 }
             }
         }
-        analyse(&trace, &Options::default());
+        analyze(&trace, &Options::default());
     }
 }
 
@@ -201,7 +201,7 @@ fn the_end_of_a_range_belongs_to_it() {
     let thread = |at: i64| (at as u32 % 2) * 2;
     let ranges: Vec<Range> = (0..20).map(|at| (thread(at), 0, 0, false, at * 100, 90)).collect();
     let activities: Vec<Activity> = (0..20).map(|at| (thread(at), at * 100, 1, 9, 0, 0, true)).collect();
-    let findings = analyse(&trace(&ranges, &activities), &Options::default());
+    let findings = analyze(&trace(&ranges, &activities), &Options::default());
     let device = findings.idle.iter().find(|row| row.region.is_none()).unwrap();
     assert_eq!(device.in_ranges_ns, Some(19 * 90 - 1 + 10));
     let advice: Vec<String> = analysis::recommend(&findings, None).into_iter().map(|one| one.title).collect();
@@ -219,7 +219,7 @@ fn time_in_ranges_is_counted_once() {
         (0, 0, 0, false, 300, 10),
     ];
     let activities = [(0, 0, 0, 10, 0, 0, true), (2, 20, 60, 10, 0, 0, true), (0, 300, 0, 10, 0, 0, true)];
-    let findings = analyse(&trace(&ranges, &activities), &Options::default());
+    let findings = analyze(&trace(&ranges, &activities), &Options::default());
     let device = findings.idle.iter().find(|row| row.region.is_none()).unwrap();
     assert_eq!((device.in_ranges_ns, device.busy_ns + device.idle_ns), (Some(100), 310));
     let advice = analysis::recommend(&findings, None);
@@ -234,7 +234,7 @@ fn ranges_with_much_of_the_work_are_what_matters() {
         let kernel = |begin: i64, known: bool| (0, begin, 0, 10, 0, 0, known);
         let mut activities = vec![kernel(1_000, true), kernel(0, false), kernel(1_040, true)];
         activities.extend((1..outside).map(|at| kernel(at * 20, false)));
-        let findings = analyse(&trace(&[(0, 0, 0, false, 1_000, 60)], &activities), &Options::default());
+        let findings = analyze(&trace(&[(0, 0, 0, false, 1_000, 60)], &activities), &Options::default());
         let advice = analysis::recommend(&findings, None);
         advice.iter().find(|advice| advice.region.is_some()).map(|advice| advice.of)
     };
@@ -264,7 +264,7 @@ fn what_a_program_is_made_of() {
         }
         trace.ranges.payload = (0..names.len() as u32).map(|range| (range, 7.0)).collect();
         trace.finish();
-        analyse(&trace, &Options::default()).stages
+        analyze(&trace, &Options::default()).stages
     };
     let stages = |names: &[&str], domain: &str| -> Vec<String> {
         found(names, domain).into_iter().map(|stage| stage.region).collect()
@@ -303,7 +303,7 @@ fn stages_and_operators_of_each_process() {
     }
     let found = |by_process: bool| {
         let scope = Scope { by_process, by_device: false };
-        analyse(&trace, &Options { scope, stages: vec!["a".to_owned()], ..Options::default() })
+        analyze(&trace, &Options { scope, stages: vec!["a".to_owned()], ..Options::default() })
     };
     let stages = |by_process: bool| -> Vec<(Option<u32>, u64, i64)> {
         let stages = found(by_process).stages;
@@ -334,9 +334,9 @@ proptest! {
     ) {
         let trace = trace(&ranges, &activities);
         let scope = Scope { by_process, by_device };
-        let all = analyse(&trace, &Options { scope, ..Options::default() });
+        let all = analyze(&trace, &Options { scope, ..Options::default() });
         let limit = Limit { rows, text_bytes };
-        let cut = analyse(&trace, &Options { scope, limit, ..Options::default() });
+        let cut = analyze(&trace, &Options { scope, limit, ..Options::default() });
         prop_assert!(all.more_regions.is_empty() && all.more_idle == 0 && all.more_kernels.is_none());
         prop_assert!(cut.regions.len() <= rows && cut.kernels.len() <= rows);
         prop_assert_eq!(cut.region_count(), all.region_count());

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use analysis::{Findings, Insight, KernelPatterns, Options, analyse, counter_regions, insight};
+use analysis::{Findings, Insight, KernelPatterns, Options, analyze, counter_regions, insight};
 use report::{Page, StepLine, VerdictLine};
 use trace::{Activity, Call, Device, Launch, Process, Range, Thread, Trace};
 
@@ -53,7 +53,7 @@ fn data(relative: &str) -> PathBuf {
 pub fn real(trace: &str, report: Option<&str>) -> Told {
     let trace = trace::open(&[data("analysis/tests/data").join(trace)]).unwrap();
     let options = Options::default();
-    let findings = analyse(&trace, &options);
+    let findings = analyze(&trace, &options);
     let report = report.map(|name| {
         let file = std::fs::File::open(data("counters/tests/data").join(name)).unwrap();
         let mut bytes = Vec::new();
@@ -320,7 +320,7 @@ impl Noise {
 
 pub fn of_trace(title: &str, trace: Trace) -> Told {
     let options = Options::default();
-    let findings = analyse(&trace, &options);
+    let findings = analyze(&trace, &options);
     let insight = insight(Some((&trace, &findings)), None);
     Told {
         title: title.to_owned(),

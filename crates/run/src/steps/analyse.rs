@@ -1,6 +1,6 @@
 //! Step 7: what the timeline says.
 
-use analysis::{Findings, Limit, Options, Overhead, analyse, insight, rates};
+use analysis::{Findings, Limit, Options, Overhead, analyze, insight, rates};
 use nsight::verdict::Outcome;
 
 use super::begin::RunError;
@@ -34,9 +34,9 @@ pub(super) fn step(run: &mut Run, said: &mut Vec<Event>) -> Result<StepResult, R
     };
     let counted = run.counters.as_ref().map(|counted| &counted.report);
     let options = Options::default();
-    let mut findings = analyse(trace, &options);
+    let mut findings = analyze(trace, &options);
     // Operators are known to PyTorch's profiler alone, and are told with their own source.
-    let profiled = run.stage1.as_ref().map(|trace| analyse(trace, &options));
+    let profiled = run.stage1.as_ref().map(|trace| analyze(trace, &options));
     run.files.text("operators.md", &report::operators_markdown(profiled.as_ref().unwrap_or(&findings)))?;
     if let Some(profiled) = profiled {
         findings.operators = profiled.operators;
