@@ -22,7 +22,7 @@ mod budget;
 mod file;
 mod load;
 mod metrics;
-mod nvtx;
+mod ranges;
 mod resolve;
 mod result;
 mod rules;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::block::Kind;
 use super::budget::{Budget, Fault};
 use super::metrics::metric;
-use super::nvtx;
+use super::ranges;
 use super::rules::rule;
 use super::wire::{Fields, Wire};
 use crate::kernel_name::without_casts;
@@ -64,7 +64,7 @@ pub(super) fn result(
                 budget.push(&mut measured.rules, rule)?;
             }
         } else if number == layout.nvtx {
-            measured.nvtx = nvtx::state(field, budget)?;
+            measured.nvtx = ranges::state(field, budget)?;
         } else if number == layout.context {
             measured.context = field.small();
         } else if Some(number) == layout.stream {

@@ -69,7 +69,7 @@ pub fn read_kineto_from(source: impl Read, path: &Path) -> Result<Trace, KinetoE
     let mut reader = Reader::default();
     let mut events = Events::new(source);
     loop {
-        match events.next(|text| reader.take(text)) {
+        match events.next(|text| reader.read_event(text)) {
             Ok(true) => {}
             Ok(false) => break,
             // A list of something else.
@@ -132,7 +132,7 @@ impl Reader {
         self.trace.diagnostics.push(Diagnostic { text, lost });
     }
 
-    fn take(&mut self, text: &[u8]) {
+    fn read_event(&mut self, text: &[u8]) {
         self.events += 1;
         let Some(event) = Event::parse(text) else {
             self.broken += 1;
@@ -182,7 +182,8 @@ impl Reader {
     fn operator(&mut self, event: &Event<'_>) {
         let Some(thread) = self.thread(event) else { return self.broken += 1 };
         let name = self.text(event.name);
-        self.trace.operators.push(Operator { begin: event.begin, end: event.end(), thread, name });
+        let (begin, end) = (event.begin, event.end());
+        self.trace.operators.push(Operator { begin, end, thread, name, ..Operator::default() });
     }
 
     /// `record_function`: a range of the default domain.
@@ -198,7 +199,7 @@ impl Reader {
         let name = self.text(event.name);
         self.hip_calls |= event.name.starts_with(b"hip");
         let (begin, end, correlation) = (event.begin, event.end(), correlation(event.correlation));
-        self.trace.calls.push(Call { begin, end, thread, name, correlation });
+        self.trace.calls.push(Call { begin, end, thread, name, correlation, ..Call::default() });
     }
 
     fn kernel(&mut self, event: &Event<'_>) {

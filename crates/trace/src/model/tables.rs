@@ -16,7 +16,7 @@ table! {
         thread: u32 as Thread,
         domain: StringId as Domain,
         name: StringId as Text,
-        kind: Kind = Kind::PushPop,
+        kind: Kind,
         registered: bool,
         wide: bool,
         begin: i64 as Time,

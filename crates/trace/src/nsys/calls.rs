@@ -57,7 +57,7 @@ impl CallPart {
         let thread = self.threads.number(row.integer(columns.thread).ok_or(Unusable)?);
         let name = StringId::provisional(self.names.number(row.integer(columns.name).unwrap_or(-1)));
         let correlation = correlation(row.integer(columns.correlation));
-        self.rows.push(Call { begin, end, thread, name, correlation });
+        self.rows.push(Call { begin, end, thread, name, correlation, ..Call::default() });
         Ok(())
     }
 }
@@ -86,7 +86,7 @@ impl WaitPart {
         let end = row.integer(columns.end).ok_or(Unusable)?;
         let process = self.processes.number(row.integer(columns.process).unwrap_or(0) >> 24);
         let correlation = correlation(row.integer(columns.correlation));
-        self.rows.push(HostWait { begin, end, process, correlation });
+        self.rows.push(HostWait { begin, end, process, correlation, ..HostWait::default() });
         Ok(())
     }
 }

@@ -50,7 +50,7 @@ pub fn read_nsys(path: &Path) -> Result<Trace, NsysError> {
 /// The same, of a file that has been looked at already.
 pub(crate) fn read_nsys_input(input: Input) -> Result<Trace, NsysError> {
     let path = input.path().to_owned();
-    read(&Database::of(input)?, &path)
+    read(&Database::from_input(input)?, &path)
 }
 
 /// Reads the bytes of an export; `path` is what errors call it.

@@ -95,7 +95,7 @@ mod tests {
         };
         let name = trace.strings.intern("cudaLaunchKernel");
         for (begin, end, thread, correlation) in calls.iter().copied() {
-            trace.calls.push(Call { begin, end, thread, name, correlation });
+            trace.calls.push(Call { begin, end, thread, name, correlation, ..Call::default() });
         }
         once(&mut trace);
         let calls = &trace.calls;

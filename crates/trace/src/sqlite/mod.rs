@@ -82,10 +82,10 @@ pub(crate) struct Database {
 
 impl Database {
     pub(crate) fn open(path: &Path) -> Result<Self, SqliteError> {
-        Self::of(Input::open(path)?)
+        Self::from_input(Input::open(path)?)
     }
 
-    pub(crate) fn of(input: Input) -> Result<Self, SqliteError> {
+    pub(crate) fn from_input(input: Input) -> Result<Self, SqliteError> {
         let (path, length) = (input.path().to_owned(), input.length());
         let wal = PathBuf::from(format!("{}-wal", path.display()));
         if wal.metadata().is_ok_and(|metadata| metadata.len() > 0) {

@@ -69,7 +69,7 @@ fn columns_of(sql: &str) -> Option<(Vec<String>, Option<usize>, Vec<usize>)> {
             "(" => depth += 1,
             ")" => depth -= 1,
             "," if depth == 1 => {
-                take(&mut definition, &mut columns, &mut integers, &mut texts, &mut rowid);
+                add_column(&mut definition, &mut columns, &mut integers, &mut texts, &mut rowid);
                 continue;
             }
             _ => {}
@@ -79,14 +79,14 @@ fn columns_of(sql: &str) -> Option<(Vec<String>, Option<usize>, Vec<usize>)> {
         }
         definition.push(token);
     }
-    take(&mut definition, &mut columns, &mut integers, &mut texts, &mut rowid);
+    add_column(&mut definition, &mut columns, &mut integers, &mut texts, &mut rowid);
     // Such a table is kept in another kind of tree.
     let without_rowid = rest.any(|token| token.eq_ignore_ascii_case("without"));
     (!without_rowid && !columns.is_empty()).then_some((columns, rowid, texts))
 }
 
 /// One column, unless it is a rule for the whole table.
-fn take(
+fn add_column(
     definition: &mut Vec<&str>,
     columns: &mut Vec<String>,
     integers: &mut Vec<usize>,
