@@ -86,16 +86,16 @@ fn is_none(count: &u64) -> bool {
 }
 
 impl Findings {
-    /// Kernels that ran, whether their names are told or not.
+    /// Kernels that ran, whether their names are shown or not.
     pub fn kernel_calls(&self) -> u64 {
-        let told = self.kernels.iter().map(|row| row.statistics.calls);
-        told.chain(self.more_kernels.map(|more| more.calls)).sum()
+        let shown = self.kernels.iter().map(|row| row.statistics.calls);
+        shown.chain(self.more_kernels.map(|more| more.calls)).sum()
     }
 
     /// The time of all of them.
     pub fn kernel_ns(&self) -> i64 {
-        let told = self.kernels.iter().map(|row| row.statistics.total_ns);
-        told.chain(self.more_kernels.map(|more| more.total_ns)).fold(0, i64::saturating_add)
+        let shown = self.kernels.iter().map(|row| row.statistics.total_ns);
+        shown.chain(self.more_kernels.map(|more| more.total_ns)).fold(0, i64::saturating_add)
     }
 
     /// Operators, with those that are left out.
@@ -124,8 +124,8 @@ pub fn analyze(trace: &Trace, options: &Options) -> Findings {
             (kernels, api(trace, options.scope))
         };
         let beside = std::thread::Builder::new().spawn_scoped(scope, tables);
-        let regions = RegionTable::of(trace, &attribution, options.scope);
-        let idle = IdleTable::of(trace, &attribution, &options.families);
+        let regions = RegionTable::new(trace, &attribution, options.scope);
+        let idle = IdleTable::new(trace, &attribution, &options.families);
         let tables = match beside {
             Ok(beside) => beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
             // No thread was to be had: one after the other.
@@ -134,8 +134,8 @@ pub fn analyze(trace: &Trace, options: &Options) -> Findings {
         (tables, regions, idle)
     });
     regions.limit(options.limit, &idle.times());
-    let told = regions.kept_nodes();
-    let (stages, more_stages) = stages(trace, &attribution, options, &told);
+    let shown = regions.kept_nodes();
+    let (stages, more_stages) = stages(trace, &attribution, options, &shown);
     let (operators, more_operators) = operators(trace, &attribution, options.scope, options.limit);
     let (kernels, more_kernels) = limited_kernels(kernels, options.limit);
     let synchronisation = synchronisation(trace, &api);
@@ -175,8 +175,8 @@ pub fn analyze(trace: &Trace, options: &Options) -> Findings {
         synchronisation,
         api,
         more_api,
-        idle: idle.rows(&told).collect(),
-        more_idle: idle.more(&told),
+        idle: idle.rows(&shown).collect(),
+        more_idle: idle.more(&shown),
         unattributed: regions.unattributed(&attribution),
         graphs: trace.activities.kind.iter().filter(|kind| **kind == ActivityKind::Graph).count() as u64,
         diagnostics: diagnostics(trace, &attribution),
@@ -211,7 +211,7 @@ pub fn every_region(
     see: impl FnMut(GpuRegion) -> std::io::Result<()>,
 ) -> std::io::Result<()> {
     let attribution = attribute(trace);
-    RegionTable::of(trace, &attribution, scope).each(see)
+    RegionTable::new(trace, &attribution, scope).for_each_row(see)
 }
 
 /// The same of [`idle`](crate::idle()).
@@ -221,18 +221,18 @@ pub fn every_idle_row(
     see: impl FnMut(IdleRow) -> std::io::Result<()>,
 ) -> std::io::Result<()> {
     let attribution = attribute(trace);
-    let told = vec![true; attribution.tree.nodes.len()];
-    IdleTable::of(trace, &attribution, families).rows(&told).try_for_each(see)
+    let shown = vec![true; attribution.tree.nodes.len()];
+    IdleTable::new(trace, &attribution, families).rows(&shown).try_for_each(see)
 }
 
 fn limited_kernels(mut rows: Vec<KernelRow>, limit: Limit) -> (Vec<KernelRow>, Option<MoreRows>) {
     let bytes =
         |row: &KernelRow| row.name.len() + row.short_name.len() + row.mangled.as_ref().map_or(0, String::len);
     let more = limit.cut(&mut rows, bytes);
-    (rows, MoreRows::of(more.iter().map(|row| (row.statistics.calls, row.statistics.total_ns))))
+    (rows, MoreRows::add_up(more.iter().map(|row| (row.statistics.calls, row.statistics.total_ns))))
 }
 
 fn limited_api(mut rows: Vec<ApiRow>, limit: Limit) -> (Vec<ApiRow>, Option<MoreRows>) {
     let more = limit.cut(&mut rows, |row| row.name.len());
-    (rows, MoreRows::of(more.iter().map(|row| (row.statistics.calls, row.statistics.total_ns))))
+    (rows, MoreRows::add_up(more.iter().map(|row| (row.statistics.calls, row.statistics.total_ns))))
 }

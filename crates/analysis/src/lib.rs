@@ -23,9 +23,10 @@ pub use insight::{Insight, insight};
 pub use kernels::{
     Achieved, AggregateRule, Aggregated, Bound, BoundKind, Ceiling, Confidence, Counted, CountedKernel,
     CountedLaunch, CounterRegion, CounterRegions, Decoder, DomainLaunches, Efficiency, Experts, Families,
-    Headline, Inference, Joined, JoinedKernel, JoinedRegion, KernelPatterns, Known, KnownRegion, Latent,
-    Level, MetricRow, NEAR_PEAK, OTHER_FAMILY, RooflinePoint, Traffic, WholeRange, aggregate_rule, bound,
-    ceilings, counted_efficiency, counter_regions, efficiency, hardest, join, keep_kernels, rates, roofline,
+    Family, Headline, Inference, Joined, JoinedKernel, JoinedRegion, KernelPatterns, Known, KnownRegion,
+    Latent, Level, MemoryLevel, MetricRow, NEAR_PEAK, Precision, Roof, RooflinePoint, Traffic, WholeRange,
+    aggregate_rule, bound, ceilings, counted_efficiency, counter_regions, efficiency, hardest, join,
+    keep_kernels, rates, roofline,
 };
 pub use limit::{Limit, MoreRows};
 pub use options::Options;
@@ -33,7 +34,7 @@ pub use origin::{Origin, RecordingRow};
 pub use scope::{Place, Scope};
 pub use statistics::Statistics;
 pub use time::{
-    ApiRow, Causes, GpuRegion, Grouping, IdleRow, KernelRow, MoreOperators, MoreRegions, OperatorRow,
-    Overhead, Overlap, Shape, Stage, Synchronisation, TopKernel, TransferRow, api, gpu_regions, idle,
-    kernels, overhead, transfers, unsteady,
+    ApiRow, Cause, Causes, GpuRegion, Grouping, IdleRow, KernelRow, ModelStage, MoreOperators, MoreRegions,
+    OperatorRow, Overhead, Overlap, Shape, Stage, Synchronisation, TopKernel, TransferRow, api, gpu_regions,
+    idle, kernels, overhead, transfers, unsteady,
 };

@@ -6,7 +6,8 @@ use analysis::{
 };
 use proptest::prelude::*;
 use trace::{
-    ActivityKind, Call, Device, Direction, Kind, Launch, NONE, OPEN, Process, Thread, Trace, Transfer,
+    ActivityKind, Call, Device, Direction, Kind, Launch, NONE, OPEN, Operator, Process, Thread, Trace,
+    Transfer,
 };
 
 /// `(thread, domain, name, kind, begin, length)`
@@ -126,7 +127,7 @@ proptest! {
         // Kernels are shared out among the regions of a domain and what is in none.
         for (domain, outside) in &outside.domains {
             let roots = || rows.iter().filter(|row| {
-                row.domain == *domain && row.parent.is_none() && row.kind == "push/pop"
+                row.domain == *domain && row.parent.is_none() && row.kind == Kind::PushPop
             });
             prop_assert_eq!(roots().map(|row| row.gpu_inclusive_ns).sum::<i64>() + outside.gpu_ns, total);
             prop_assert_eq!(roots().map(|row| row.kernels_inclusive).sum::<u64>() + outside.kernels, count);
@@ -137,7 +138,7 @@ proptest! {
             let below: i64 = children(&rows, row).map(|child| child.gpu_inclusive_ns).sum();
             let places: Vec<_> = rows.iter().filter(|child| child.parent.as_ref() == Some(&row.path)).collect();
             // A place that several share is not that of any one of them.
-            if places.iter().all(|child| child.place == row.place) && row.kind == "push/pop" {
+            if places.iter().all(|child| child.place == row.place) && row.kind == Kind::PushPop {
                 prop_assert_eq!(row.gpu_inclusive_ns, row.gpu_exclusive_ns + below, "{}", row.path);
             }
             prop_assert!(row.gpu_exclusive_ns >= 0 && row.gpu_exclusive_ns <= row.gpu_inclusive_ns);
@@ -155,7 +156,7 @@ proptest! {
         }
         // Two ways to say how long a region kept its devices busy.
         let times = idle(&trace, &attribution, &Families::default());
-        for row in rows.iter().filter(|row| row.kind == "push/pop") {
+        for row in rows.iter().filter(|row| row.kind == Kind::PushPop) {
             let here = times.iter().filter(|time| time.region.as_ref() == Some(&row.path));
             prop_assert_eq!(here.map(|time| time.busy_ns).sum::<i64>(), row.gpu_busy_ns, "{}", row.path);
         }
@@ -166,7 +167,7 @@ proptest! {
                 prop_assert!(overlap.communication_beside_kernels_ns <= overlap.communication_ns);
             }
         }
-        for row in rows.iter().filter(|row| row.kind == "start/end") {
+        for row in rows.iter().filter(|row| row.kind == Kind::StartEnd) {
             let (kernels, kernel_ns, busy_ns) = while_open(&trace, &attribution.call, row);
             prop_assert_eq!(
                 (row.kernels_inclusive, row.gpu_inclusive_ns, row.gpu_busy_ns),
@@ -296,10 +297,8 @@ fn stages_and_operators_of_each_process() {
         .collect();
     let mut trace = trace(&ranges, &[(0, 5, 1, 4, 0, 0, true), (2, 105, 1, 8, 0, 1, true)]);
     for (thread, begin, end) in [(0, 0, 10), (2, 100, 140)] {
-        trace.operators.begin.push(begin);
-        trace.operators.end.push(end);
-        trace.operators.thread.push(thread);
-        trace.operators.name.push(trace.ranges.name[0]);
+        let name = trace.ranges.name[0];
+        trace.operators.push(Operator { begin, end, thread, name });
     }
     let found = |by_process: bool| {
         let scope = Scope { by_process, by_device: false };

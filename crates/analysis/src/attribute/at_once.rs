@@ -87,7 +87,7 @@ mod tests {
         trace
     }
 
-    fn of(gate: &str, ranges: &[(&str, u32, i64, i64)]) -> Vec<(i64, i64)> {
+    fn stretches_of(gate: &str, ranges: &[(&str, u32, i64, i64)]) -> Vec<(i64, i64)> {
         let trace = trace(ranges);
         let gate = NcuGate::parse(gate).unwrap();
         assert_eq!(times_at_once(&trace, &gate), stretches(&trace, &gate).values().flatten().count() as u64);
@@ -97,20 +97,20 @@ mod tests {
     #[test]
     fn both_must_be_open() {
         let both = [("sx", 0, 0, 10), ("sy", 1, 5, 20)];
-        assert_eq!(of("sx,sy", &both), [(5, 10)]);
-        assert_eq!(of("sy,sx", &both), [(5, 10)]);
-        assert_eq!(of("sx", &both), [(0, 10)]);
-        assert_eq!(of("sx,sz", &both), []);
-        assert_eq!(of("regex:x$,y$", &both), [(5, 10)]);
+        assert_eq!(stretches_of("sx,sy", &both), [(5, 10)]);
+        assert_eq!(stretches_of("sy,sx", &both), [(5, 10)]);
+        assert_eq!(stretches_of("sx", &both), [(0, 10)]);
+        assert_eq!(stretches_of("sx,sz", &both), []);
+        assert_eq!(stretches_of("regex:x$,y$", &both), [(5, 10)]);
         // One after the other, and in two processes.
-        assert_eq!(of("sx,sy", &[("sx", 0, 0, 5), ("sy", 0, 5, 9)]), []);
-        assert_eq!(of("sx,sy", &[("sx", 0, 0, 5), ("sy", 2, 0, 9)]), []);
+        assert_eq!(stretches_of("sx,sy", &[("sx", 0, 0, 5), ("sy", 0, 5, 9)]), []);
+        assert_eq!(stretches_of("sx,sy", &[("sx", 0, 0, 5), ("sy", 2, 0, 9)]), []);
     }
 
     #[test]
     fn each_time_counts() {
         let again = [("sx", 0, 0, 30), ("sy", 0, 5, 10), ("sy", 0, 8, 12), ("sy", 0, 20, OPEN)];
-        assert_eq!(of("sx,sy", &again), [(5, 12), (20, 30)]);
-        assert_eq!(of("sx,sy/", &again), [], "that is a name of a push/pop range");
+        assert_eq!(stretches_of("sx,sy", &again), [(5, 12), (20, 30)]);
+        assert_eq!(stretches_of("sx,sy/", &again), [], "that is a name of a push/pop range");
     }
 }

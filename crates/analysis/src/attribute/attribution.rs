@@ -206,7 +206,7 @@ mod tests {
         }
         assert_eq!(looked_at(&trace, 40), domains);
         (0..4).for_each(|_| {
-            trace.calls.push(Call { begin: 0, end: 1, thread: 0, name: domains[0], correlation: 1 });
+            trace.calls.push(Call { end: 1, name: domains[0], correlation: 1, ..Call::default() });
         });
         assert_eq!(
             looked_at(&trace, 40),

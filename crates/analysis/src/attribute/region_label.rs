@@ -107,7 +107,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn of(path: &str) -> String {
+    fn label_of(path: &str) -> String {
         label(&path.parse().unwrap(), Kind::PushPop)
     }
 
@@ -126,9 +126,9 @@ mod tests {
 
     #[test]
     fn what_is_plain_stays() {
-        assert_eq!(of(":A"), "A");
-        assert_eq!(of(":A/A1"), "A.A1");
-        assert_eq!(of(":layer_0/self-attn"), "layer_0.self-attn");
+        assert_eq!(label_of(":A"), "A");
+        assert_eq!(label_of(":A/A1"), "A.A1");
+        assert_eq!(label_of(":layer_0/self-attn"), "layer_0.self-attn");
     }
 
     #[test]
@@ -148,7 +148,7 @@ mod tests {
             ":über",
             "LLM:decode_all",
         ];
-        let labels = labels.map(of);
+        let labels = labels.map(label_of);
         let readable = labels.each_ref().map(|label| &label[..label.len() - 9]);
         let expected = [
             "A_A1",

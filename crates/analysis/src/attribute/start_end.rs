@@ -25,7 +25,7 @@ pub(crate) struct Started {
 }
 
 impl Started {
-    pub(crate) fn of(trace: &Trace, attribution: &Attribution) -> Self {
+    pub(crate) fn find(trace: &Trace, attribution: &Attribution) -> Self {
         let mut by_process: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
         for range in (0..trace.ranges.len()).filter(|range| trace.ranges.kind[*range] == Kind::StartEnd) {
             let process = trace.process_of(trace.ranges.thread[range]);

@@ -32,7 +32,7 @@ fn number(report: &Report, kernel: &JoinedKernel, name: &str) -> Option<f64> {
     report.value(result, name).and_then(Value::as_f64)
 }
 
-fn called(kernel: &JoinedKernel) -> String {
+fn kernel_in_region(kernel: &JoinedKernel) -> String {
     match &kernel.region {
         Some(region) => format!("`{}` in `{region}`", kernel.short_name),
         None => format!("`{}`", kernel.short_name),
@@ -56,7 +56,7 @@ fn too_small(kernels: &[&JoinedKernel], report: &Report, whole: Time) -> Option<
     (!small.is_empty()).then(|| {
         let title = format!("{launches} launches of {} kinds have too few blocks to fill the GPU", small.len());
         let lines = small.iter().take(3).map(|(kernel, waves)| {
-            format!("{}: {:.2} of a wave, {} of the GPU's time", called(kernel), waves, percent(kernel.share))
+            format!("{}: {:.2} of a wave, {} of the GPU's time", kernel_in_region(kernel), waves, percent(kernel.share))
         });
         let advice = "give each launch more work: a larger batch, split the long dimension (split-K, flash decoding), \
                       or run independent ones at once on several streams or in a CUDA graph";
@@ -75,7 +75,7 @@ fn at_the_limit(kernels: &[&JoinedKernel], whole: Time) -> Option<Recommendation
             percent(ns as f64 / whole.ns),
             whole.of.as_str()
         );
-        let lines = bound.iter().take(3).map(|kernel| format!("{}: {}", called(kernel), kernel.why));
+        let lines = bound.iter().take(3).map(|kernel| format!("{}: {}", kernel_in_region(kernel), kernel.why));
         let advice = "move fewer bytes: smaller types (FP8, INT4 weights), fused kernels, larger batches for the same weights";
         Recommendation::new(title, advice, lines.collect(), ns as f64, whole)
     })
@@ -93,7 +93,7 @@ fn registers(kernel: &JoinedKernel, report: &Report, whole: Time) -> Option<Reco
         number(report, kernel, "launch__waves_per_multiprocessor").is_none_or(|waves| waves >= FULL_WAVE);
     (waits && enough).then(|| {
         let each = number(report, kernel, "launch__registers_per_thread").unwrap_or(0.0);
-        let title = format!("{} has {occupancy:.0} % of the warps that fit, because of its registers", called(kernel));
+        let title = format!("{} has {occupancy:.0} % of the warps that fit, because of its registers", kernel_in_region(kernel));
         let lines = vec![
             format!("{each:.0} registers a thread allow {by_registers:.0} blocks an SM, everything else {smallest_other:.0}"),
             kernel.why.clone(),
@@ -110,8 +110,10 @@ fn tail(kernel: &JoinedKernel, report: &Report, whole: Time) -> Option<Recommend
         return None;
     }
     let lost = 1.0 - waves / waves.ceil();
-    let title =
-        format!("{} runs in {waves:.2} waves of blocks: the last one is partly empty", called(kernel));
+    let title = format!(
+        "{} runs in {waves:.2} waves of blocks: the last one is partly empty",
+        kernel_in_region(kernel)
+    );
     let lines = vec![format!("{} of its time at most", percent(lost))];
     let advice = "choose a grid that is a whole number of waves, or let blocks fetch their work (persistent kernels, stream-K)";
     Some(
@@ -134,7 +136,7 @@ fn rule(kernel: &JoinedKernel, report: &Report, whole: Time) -> Option<Recommend
     if percent_promised < WORTH_OF_A_RULE {
         return None;
     }
-    let title = format!("{}: ncu's rule `{}`", called(kernel), rule.name);
+    let title = format!("{}: ncu's rule `{}`", kernel_in_region(kernel), rule.name);
     let text =
         rule.messages.iter().map(|message: &RuleMessage| plain(&message.text)).collect::<Vec<_>>().join(" ");
     let lines = vec![format!(

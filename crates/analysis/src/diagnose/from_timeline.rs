@@ -2,36 +2,36 @@
 
 use super::recommend::{Recommendation, Time, WORTH_A_WORD, Whole, percent};
 use crate::findings::Findings;
-use crate::time::{Causes, IdleRow};
+use crate::time::{Cause, IdleRow};
 
-/// A region that waits so much of its time is told.
+/// A region that waits so much of its time is worth a word.
 const WAITS: f64 = 0.15;
-/// When one region inside has so much of a wait, that one is told instead.
+/// When one region inside has so much of a wait, that one is reported instead.
 const MOSTLY_INSIDE: f64 = 0.8;
 /// A kernel shorter than this takes about as long to launch.
 const TINY_NS: f64 = 5_000.0;
 
 /// What a device waits for, what that is called, and what helps.
-const WAITS_FOR: [(&str, &str, &str); 4] = [
+const WAITS_FOR: [(Cause, &str, &str); 4] = [
     (
-        "host",
+        Cause::Host,
         "the host, which has not launched yet",
         "launch less often or earlier: CUDA graphs (`torch.compile(mode=\"reduce-overhead\")`, \
          `torch.cuda.graphs`), larger batches, fused kernels, less Python between launches",
     ),
     (
-        "sync",
+        Cause::Sync,
         "the host, which waits for the device itself",
         "wait later or not at all: no `.item()`, `.cpu()`, `print` of a tensor or `synchronize` between launches; \
          check results once at the end",
     ),
     (
-        "copy",
+        Cause::Copy,
         "copies that the host waits for",
         "use pinned memory and asynchronous copies (`non_blocking=True`) on a stream of their own, ahead of their use",
     ),
     (
-        "launch",
+        Cause::Launch,
         "the start of what was launched already",
         "fewer and larger kernels, or CUDA graphs, whose kernels start sooner after each other",
     ),
@@ -40,7 +40,7 @@ const WAITS_FOR: [(&str, &str, &str); 4] = [
 pub(super) fn advice(findings: &Findings) -> Vec<Recommendation> {
     let (run, matters) = (Time::of_run(findings), Time::that_matters(findings));
     let mut all: Vec<Recommendation> = WAITS_FOR
-        .iter()
+        .into_iter()
         .flat_map(|(cause, called, advice)| waiting(findings, (run, matters), cause, called, advice))
         .collect();
     all.extend(tiny(findings, run));
@@ -48,43 +48,38 @@ pub(super) fn advice(findings: &Findings) -> Vec<Recommendation> {
     all
 }
 
-fn cause_ns(row: &IdleRow, cause: &str) -> i64 {
-    let found = Causes::NAMES.iter().zip(row.causes.times()).find(|(name, _)| **name == cause);
-    found.map_or(0, |(_, ns)| ns)
-}
-
 /// The innermost regions that wait for this, or the device when no region does.
 fn waiting(
     findings: &Findings,
     (run, matters): (Time, Time),
-    cause: &str,
+    cause: Cause,
     called: &str,
     advice: &str,
 ) -> Vec<Recommendation> {
     let part =
-        |row: &IdleRow| cause_ns(row, cause) as f64 / row.busy_ns.saturating_add(row.idle_ns).max(1) as f64;
-    // Less is neither told nor enough to be told instead: of many thousand regions few are left.
+        |row: &IdleRow| row.causes.time(cause) as f64 / row.busy_ns.saturating_add(row.idle_ns).max(1) as f64;
+    // Less is neither reported nor enough to be reported instead: of many thousand regions few are left.
     let least = (MOSTLY_INSIDE * WORTH_A_WORD * matters.ns).max(1.0);
-    let waits = |row: &&IdleRow| cause_ns(row, cause) as f64 >= least && part(row) >= WAITS;
+    let waits = |row: &&IdleRow| row.causes.time(cause) as f64 >= least && part(row) >= WAITS;
     let rows: Vec<&IdleRow> = findings.idle.iter().filter(waits).collect();
     let inside = |outer: &IdleRow, inner: &IdleRow| match (&outer.region, &inner.region) {
         (None, Some(_)) => true,
         (Some(outer), Some(inner)) => inner.starts_with(&format!("{outer}/")),
         _ => false,
     };
-    let is_told_inside = |outer: &IdleRow| {
+    let is_reported_inside = |outer: &IdleRow| {
         let of_inner: i64 = rows
             .iter()
             .filter(|inner| inner.device == outer.device && inside(outer, inner))
-            .map(|inner| cause_ns(inner, cause))
+            .map(|inner| inner.causes.time(cause))
             .max()
             .unwrap_or(0);
         // Where much happens in ranges, any of them is more to the point than the device.
         let by_a_range = outer.region.is_none() && matters.of == Whole::Ranges && of_inner > 0;
-        by_a_range || of_inner as f64 >= MOSTLY_INSIDE * cause_ns(outer, cause) as f64
+        by_a_range || of_inner as f64 >= MOSTLY_INSIDE * outer.causes.time(cause) as f64
     };
     rows.iter()
-        .filter(|row| !is_told_inside(row))
+        .filter(|row| !is_reported_inside(row))
         .map(|row| {
             let name = match &row.region {
                 Some(region) => format!("`{region}` keeps the GPU busy"),
@@ -96,7 +91,7 @@ fn waiting(
                 percent(part(row)),
             );
             let whole = if row.region.is_some() { matters } else { run };
-            Recommendation::new(title, advice, evidence(findings, row), cause_ns(row, cause) as f64, whole)
+            Recommendation::new(title, advice, evidence(findings, row), row.causes.time(cause) as f64, whole)
                 .in_region(row.region.as_deref())
         })
         .collect()

@@ -23,7 +23,7 @@ pub struct Recommendation {
     pub title: String,
     /// What to do about it.
     pub advice: String,
-    /// What it is told from, a line each.
+    /// What it is based on, a line each.
     pub evidence: Vec<String>,
     /// The part of the time that is at stake, 0 to 1.
     pub share: f64,
@@ -88,7 +88,7 @@ fn in_own_ranges(findings: &Findings, all_ns: i64) -> i64 {
     let domains = findings.unattributed.domains.iter().filter(|(domain, _)| !is_library(domain));
     let push_pop = domains.map(|(_, outside)| all_ns.saturating_sub(outside.gpu_ns));
     let regions = findings.regions.iter();
-    let start_end = regions.filter(|row| row.kind == Kind::StartEnd.as_str() && !is_library(&row.domain));
+    let start_end = regions.filter(|row| row.kind == Kind::StartEnd && !is_library(&row.domain));
     push_pop.chain(start_end.map(|row| row.gpu_inclusive_ns)).max().unwrap_or(0)
 }
 

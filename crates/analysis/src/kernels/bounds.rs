@@ -67,7 +67,7 @@ impl BoundKind {
     }
 }
 
-/// What limits one result, and what that is told from.
+/// What limits one result, and what that is based on.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Bound {
     pub kind: BoundKind,
@@ -174,7 +174,7 @@ fn behind<'a>(levels: &'a [Level], highest: &'a Level) -> &'a Level {
     levels.iter().filter(comes_first).find(close).unwrap_or(highest)
 }
 
-/// Why nothing is near its peak, as far as the launch tells.
+/// Why nothing is near its peak, as far as the launch shows.
 fn latency(report: &Report, result: &Measured, highest: &Level) -> String {
     let number = |name: &str| report.value(result, name).and_then(Value::as_f64);
     let start = format!(

@@ -68,7 +68,7 @@ pub struct JoinedRegion {
 }
 
 pub fn join(launches: &LaunchGroups, report: &Report) -> Joined {
-    let index = Index::of(report);
+    let index = Index::new(report);
     let total = launches.total_ns().max(1) as f64;
     let kernels: Vec<JoinedKernel> =
         launches.groups.iter().map(|group| joined(group, report, &index, total)).collect();
@@ -93,7 +93,7 @@ struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
-    fn of(report: &'a Report) -> Self {
+    fn new(report: &'a Report) -> Self {
         let mut by_shape: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for (at, result) in report.results.iter().enumerate() {
             if let Subject::Kernel(kernel) = &result.subject {

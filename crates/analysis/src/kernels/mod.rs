@@ -7,6 +7,7 @@ mod families;
 mod filter;
 mod join;
 mod mfu;
+mod peaks;
 mod roofline;
 
 pub(crate) use bounds::FULL_WAVE;
@@ -15,9 +16,9 @@ pub use counted::{
     AggregateRule, Aggregated, Counted, CountedKernel, CountedLaunch, CounterRegion, CounterRegions,
     DomainLaunches, Headline, Known, KnownRegion, MetricRow, WholeRange, aggregate_rule, counter_regions,
 };
-pub(crate) use families::COMMUNICATION;
-pub use families::{Families, OTHER as OTHER_FAMILY};
+pub use families::{Families, Family};
 pub use filter::{KernelPatterns, keep_kernels};
 pub use join::{Confidence, Joined, JoinedKernel, JoinedRegion, join};
 pub use mfu::{Decoder, Efficiency, Experts, Inference, Latent, counted_efficiency, efficiency, rates};
+pub use peaks::{MemoryLevel, Precision, Roof};
 pub use roofline::{Achieved, Ceiling, RooflinePoint, Traffic, ceilings, hardest, roofline};

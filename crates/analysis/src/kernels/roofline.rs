@@ -8,11 +8,13 @@ use counters::{Measured, Report, Subject, Value};
 use serde::Serialize;
 
 use super::bounds::{BoundKind, bound};
+use super::peaks::{MemoryLevel, Precision, Roof};
 
 /// What a device can do at most, at the clocks of one result.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ceiling {
-    pub name: String,
+    #[serde(rename = "name")]
+    pub roof: Roof,
     /// FLOP/s or bytes/s.
     pub per_second: f64,
 }
@@ -33,8 +35,7 @@ pub struct RooflinePoint {
 /// Operations of one precision.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Achieved {
-    /// `FP32`, `FP64`, `FP16`, or what the tensor pipe worked on.
-    pub precision: String,
+    pub precision: Precision,
     pub flops_per_second: f64,
     pub peak_flops_per_second: Option<f64>,
     /// Of the peak.
@@ -44,8 +45,7 @@ pub struct Achieved {
 /// Bytes at one level of memory, and what all operations make of each.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Traffic {
-    /// `DRAM`, `L2`, `L1`.
-    pub level: &'static str,
+    pub level: MemoryLevel,
     pub bytes_per_second: f64,
     pub peak_bytes_per_second: Option<f64>,
     pub share: Option<f64>,
@@ -58,12 +58,13 @@ pub struct Traffic {
 }
 
 /// Plain precisions and the letter of their instructions.
-const PLAIN: [(&str, char); 3] = [("FP32", 'f'), ("FP64", 'd'), ("FP16", 'h')];
+const PLAIN: [(Precision, char); 3] =
+    [(Precision::Fp32, 'f'), (Precision::Fp64, 'd'), (Precision::Fp16, 'h')];
 /// Levels: bytes each second, the peak for each cycle, and the cycles.
-const MEMORY: [(&str, &str, &str); 3] = [
-    ("DRAM", "dram__bytes", "dram__cycles_elapsed"),
-    ("L2", "lts__t_bytes", "lts__cycles_elapsed"),
-    ("L1", "l1tex__t_bytes", "l1tex__cycles_elapsed"),
+const MEMORY: [(MemoryLevel, &str, &str); 3] = [
+    (MemoryLevel::Dram, "dram__bytes", "dram__cycles_elapsed"),
+    (MemoryLevel::L2, "lts__t_bytes", "lts__cycles_elapsed"),
+    (MemoryLevel::L1, "l1tex__t_bytes", "l1tex__cycles_elapsed"),
 ];
 const TENSOR: &str = "sm__ops_path_tensor_src_";
 const SPARSE: &str = "_sparsity_on";
@@ -99,7 +100,7 @@ fn point(report: &Report, at: usize, result: &Measured) -> Option<RooflinePoint>
 
 fn precisions(report: &Report, result: &Measured, number: &dyn Fn(&str) -> Option<f64>) -> Vec<Achieved> {
     let mut all = Vec::new();
-    for (name, letter) in PLAIN {
+    for (precision, letter) in PLAIN {
         let executed = |operation: &str| {
             number(&format!(
                 "smsp__sass_thread_inst_executed_op_{letter}{operation}_pred_on.sum.per_cycle_elapsed"
@@ -114,7 +115,7 @@ fn precisions(report: &Report, result: &Measured, number: &dyn Fn(&str) -> Optio
             number(&format!("sm__sass_thread_inst_executed_op_{letter}fma_pred_on.sum.peak_sustained"))
                 .zip(number("sm__cycles_elapsed.avg.per_second"))
                 .map(|(each_cycle, clock)| 2.0 * each_cycle * clock);
-        all.push(achieved(name.to_owned(), (plain + 2.0 * fused) * clock, peak));
+        all.push(achieved(precision, (plain + 2.0 * fused) * clock, peak));
     }
     all.extend(tensor(report, result, number));
     all
@@ -142,14 +143,17 @@ fn tensor(report: &Report, result: &Measured, number: &dyn Fn(&str) -> Option<f6
         // Without sparsity the device can do half of what the counter of both together has for its peak.
         let dense = highest_of(path, &format!("{DENSE}{PEAK}")).filter(|_| !sparse);
         let peak = dense.or_else(|| number(&format!("{TENSOR}{path}{PEAK}")));
-        let kind = together.split("_dst").next().unwrap_or(together).to_uppercase();
-        let sparse = if sparse { " sparse" } else { "" };
-        Some(achieved(format!("tensor {kind}{sparse}"), each_cycle * clock, peak.map(|peak| peak * clock)))
+        let source = together.split("_dst").next().unwrap_or(together).to_uppercase();
+        Some(achieved(
+            Precision::Tensor { source, sparse },
+            each_cycle * clock,
+            peak.map(|peak| peak * clock),
+        ))
     };
     names.iter().filter_map(achieved_on).collect()
 }
 
-fn achieved(precision: String, flops_per_second: f64, peak: Option<f64>) -> Achieved {
+fn achieved(precision: Precision, flops_per_second: f64, peak: Option<f64>) -> Achieved {
     let peak = peak.filter(|peak| *peak > 0.0);
     Achieved {
         precision,
@@ -176,7 +180,7 @@ fn traffic(precisions: &[Achieved], number: &dyn Fn(&str) -> Option<f64>) -> Vec
             let attainable =
                 intensity.zip(peak).zip(roof).map(|((intensity, peak), roof)| roof.min(intensity * peak));
             Some(Traffic {
-                level,
+                level: *level,
                 bytes_per_second,
                 peak_bytes_per_second: peak,
                 share: peak.map(|peak| bytes_per_second / peak),
@@ -196,19 +200,19 @@ pub fn hardest(precisions: &[Achieved]) -> Option<&Achieved> {
 /// What the devices of a report could do, each once: the highest that any result shows.
 pub fn ceilings(points: &[RooflinePoint]) -> Vec<Ceiling> {
     let mut all: Vec<Ceiling> = Vec::new();
-    let mut add = |name: String, per_second: Option<f64>| {
+    let mut add = |roof: Roof, per_second: Option<f64>| {
         let Some(per_second) = per_second else { return };
-        match all.iter_mut().find(|ceiling| ceiling.name == name) {
+        match all.iter_mut().find(|ceiling| ceiling.roof == roof) {
             Some(ceiling) => ceiling.per_second = ceiling.per_second.max(per_second),
-            None => all.push(Ceiling { name, per_second }),
+            None => all.push(Ceiling { roof, per_second }),
         }
     };
     for point in points {
         for achieved in &point.precisions {
-            add(achieved.precision.clone(), achieved.peak_flops_per_second);
+            add(Roof::Compute(achieved.precision.clone()), achieved.peak_flops_per_second);
         }
         for traffic in &point.traffic {
-            add(traffic.level.to_owned(), traffic.peak_bytes_per_second);
+            add(Roof::Memory(traffic.level), traffic.peak_bytes_per_second);
         }
     }
     all

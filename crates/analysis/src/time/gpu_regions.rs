@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use nvtx::Kind;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use trace::{StringId, Trace};
 
 use super::region_sums::{Row, Sums};
@@ -22,7 +22,8 @@ pub struct GpuRegion {
     pub path: String,
     pub domain: String,
     pub name: String,
-    pub kind: &'static str,
+    #[serde(serialize_with = "kind_as_text")]
+    pub kind: Kind,
     pub parent: Option<String>,
     pub depth: usize,
     #[serde(flatten)]
@@ -53,12 +54,13 @@ pub struct GpuRegion {
     pub top_kernels: Vec<TopKernel>,
 }
 
-/// Regions of one domain and kind that are left out of the table, added up: each is inside the ones that are told,
+/// Regions of one domain and kind that are left out of the table, added up: each is inside the ones that are shown,
 /// or in none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct MoreRegions {
     pub domain: String,
-    pub kind: &'static str,
+    #[serde(serialize_with = "kind_as_text")]
+    pub kind: Kind,
     pub regions: u64,
     pub instances: u64,
     pub open: u64,
@@ -74,7 +76,12 @@ pub struct MoreRegions {
     pub graph_ns: i64,
 }
 
-/// What all regions did, and which of them are told.
+/// What documents say is decided here, not where NVTX is described.
+fn kind_as_text<S: Serializer>(kind: &Kind, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(kind.as_str())
+}
+
+/// What all regions did, and which of them are shown.
 #[derive(Debug)]
 pub(crate) struct RegionTable<'t> {
     trace: &'t Trace,
@@ -89,15 +96,15 @@ pub(crate) struct RegionTable<'t> {
 
 /// Regions in the order of the tree, and what is in none.
 pub fn gpu_regions(trace: &Trace, attribution: &Attribution, scope: Scope) -> (Vec<GpuRegion>, Unattributed) {
-    let table = RegionTable::of(trace, attribution, scope);
+    let table = RegionTable::new(trace, attribution, scope);
     (table.rows(attribution), table.unattributed(attribution))
 }
 
 impl<'t> RegionTable<'t> {
-    pub(crate) fn of(trace: &'t Trace, attribution: &'t Attribution, scope: Scope) -> Self {
+    pub(crate) fn new(trace: &'t Trace, attribution: &'t Attribution, scope: Scope) -> Self {
         let tree = &attribution.tree;
-        let started = Started::of(trace, attribution);
-        let sums = Sums::of(trace, attribution, scope, &started);
+        let started = Started::find(trace, attribution);
+        let sums = Sums::new(trace, attribution, scope, &started);
         let mut place = vec![0u32; tree.nodes.len()];
         for (at, node) in tree.order(trace).into_iter().enumerate() {
             place[node as usize] = at as u32;
@@ -129,21 +136,24 @@ impl<'t> RegionTable<'t> {
         self.kept.as_ref().is_none_or(|kept| kept[row as usize])
     }
 
-    /// By region: whether any row of it is told.
+    /// By region: whether any row of it is shown.
     pub(crate) fn kept_nodes(&self) -> Vec<bool> {
-        self.sums.told_nodes(|row| self.is_kept(row))
+        self.sums.shown_nodes(|row| self.is_kept(row))
     }
 
     pub(crate) fn rows(&self, attribution: &Attribution) -> Vec<GpuRegion> {
-        let told = |row: u32| self.is_kept(row);
-        let mut kernels = top_kernels(self.trace, attribution, &self.started, &self.sums, told);
-        let rows = self.order.iter().filter(|row| told(**row));
+        let shown = |row: u32| self.is_kept(row);
+        let mut kernels = top_kernels(self.trace, attribution, &self.started, &self.sums, shown);
+        let rows = self.order.iter().filter(|row| shown(**row));
         rows.map(|row| region(self.trace, self.tree, &self.sums.all[*row as usize], kernels.remove(row)))
             .collect()
     }
 
     /// Every row, one after another, without its kernels.
-    pub(crate) fn each(&self, mut see: impl FnMut(GpuRegion) -> std::io::Result<()>) -> std::io::Result<()> {
+    pub(crate) fn for_each_row(
+        &self,
+        mut see: impl FnMut(GpuRegion) -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
         let rows = self.order.iter().map(|row| &self.sums.all[*row as usize]);
         rows.map(|row| region(self.trace, self.tree, row, None)).try_for_each(&mut see)
     }
@@ -160,7 +170,7 @@ impl<'t> RegionTable<'t> {
             let Node { domain, kind, .. } = self.tree.nodes[row.node as usize];
             let rest = more.entry((domain, kind)).or_insert_with(|| MoreRegions {
                 domain: self.trace.strings.text(domain).to_owned(),
-                kind: kind.as_str(),
+                kind,
                 ..MoreRegions::default()
             });
             // What lies inside one that is left out is left out itself, and in the sums of that one.
@@ -202,7 +212,7 @@ fn region(
     GpuRegion {
         domain: path.domain.clone(),
         name: path.name().to_owned(),
-        kind: kind.as_str(),
+        kind,
         parent: parent.map(|parent| tree.path(trace, parent).to_string()),
         depth: path.depth(),
         path: path.to_string(),

@@ -14,18 +14,16 @@
 //! - nothing says which call it was: *unknown*.
 
 use serde::Serialize;
-use trace::{ActivityKind, Device, NONE, Trace};
+use trace::{ActivityKind, Device, Trace};
 
+use super::causes::{Cause, Causes};
+use super::idle_walk::{ByNode, Sum, Walk};
 use super::overlap::{Overlap, overlap};
 use super::range_time::{times_of_ranges, within};
 use super::waits::Waits;
 use crate::attribute::{Attribution, Tree};
-use crate::kernels::{COMMUNICATION, Families};
+use crate::kernels::{Families, Family};
 use crate::origin::Origin;
-
-/// From kernel to kernel a device takes a microsecond or two; a queued one that takes
-/// longer than this waits for something.
-const LAUNCH_LATENCY_NS: i64 = 10_000;
 
 /// One device, in all or in one region.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -42,7 +40,7 @@ pub struct IdleRow {
     pub busy_share: f64,
     pub causes: Causes,
     /// Of busy and idle time, the largest cause first.
-    pub cause_shares: Vec<(&'static str, f64)>,
+    pub cause_shares: Vec<(Cause, f64)>,
     /// From call to start.
     #[serde(serialize_with = "crate::statistics::rounded")]
     pub queue_delay_mean_ns: f64,
@@ -69,89 +67,22 @@ impl IdleRow {
     }
 }
 
-/// What idle time was spent on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Causes {
-    pub host_ns: i64,
-    pub sync_ns: i64,
-    pub copy_ns: i64,
-    pub launch_ns: i64,
-    pub true_gap_ns: i64,
-    pub unknown_ns: i64,
-}
-
-impl Causes {
-    /// What they are called.
-    pub const NAMES: [&'static str; 6] = ["host", "sync", "copy", "launch", "true gap", "unknown"];
-
-    /// In the order of their names.
-    pub fn times(self) -> [i64; 6] {
-        [self.host_ns, self.sync_ns, self.copy_ns, self.launch_ns, self.true_gap_ns, self.unknown_ns]
-    }
-
-    fn total(self) -> i64 {
-        self.times().into_iter().fold(0, i64::saturating_add)
-    }
-
-    fn add(&mut self, other: Self) {
-        for (mine, theirs) in [
-            (&mut self.host_ns, other.host_ns),
-            (&mut self.sync_ns, other.sync_ns),
-            (&mut self.copy_ns, other.copy_ns),
-            (&mut self.launch_ns, other.launch_ns),
-            (&mut self.true_gap_ns, other.true_gap_ns),
-            (&mut self.unknown_ns, other.unknown_ns),
-        ] {
-            *mine = mine.saturating_add(theirs);
-        }
-    }
-
-    fn shares(self, whole: i64) -> Vec<(&'static str, f64)> {
-        let mut shares: Vec<(&'static str, f64)> = Self::NAMES
-            .into_iter()
-            .zip(self.times())
-            .filter(|(_, ns)| *ns > 0)
-            .map(|(name, ns)| (name, ns as f64 / whole.max(1) as f64))
-            .collect();
-        shares.sort_by(|a, b| b.1.total_cmp(&a.1));
-        shares
-    }
-}
-
-/// What adds up for a device or a region on it.
-#[derive(Debug, Clone, Copy, Default)]
-struct Sum {
-    /// The ends of its own work so far, and of its own kernels.
-    until: Option<i64>,
-    kernels_until: Option<i64>,
-    busy_ns: i64,
-    kernel_busy_ns: i64,
-    kernel_ns: i64,
-    causes: Causes,
-    delays: u64,
-    delay_ns: i64,
-    delay_max_ns: i64,
-    starts: u64,
-    ahead: u64,
-    ahead_max: u64,
-}
-
 /// Every device in all, then each of its regions that had work on it.
 pub fn idle(trace: &Trace, attribution: &Attribution, families: &Families) -> Vec<IdleRow> {
-    let told = vec![true; attribution.tree.nodes.len()];
-    IdleTable::of(trace, attribution, families).rows(&told).collect()
+    let shown = vec![true; attribution.tree.nodes.len()];
+    IdleTable::new(trace, attribution, families).rows(&shown).collect()
 }
 
-/// The same in numbers: names are for the rows that are told.
+/// The same in numbers: names are for the rows that are shown.
 #[derive(Debug)]
 pub(crate) struct IdleTable<'t> {
     trace: &'t Trace,
     tree: &'t Tree,
-    devices: Vec<OfDevice>,
+    devices: Vec<DeviceSums>,
 }
 
 #[derive(Debug)]
-struct OfDevice {
+struct DeviceSums {
     all: Sum,
     overlap: Overlap,
     in_ranges_ns: i64,
@@ -160,7 +91,7 @@ struct OfDevice {
 }
 
 impl<'t> IdleTable<'t> {
-    pub(crate) fn of(trace: &'t Trace, attribution: &'t Attribution, families: &Families) -> Self {
+    pub(crate) fn new(trace: &'t Trace, attribution: &'t Attribution, families: &Families) -> Self {
         let tree = &attribution.tree;
         let mut rank = vec![0u32; tree.nodes.len()];
         for (at, node) in tree.order(trace).into_iter().enumerate() {
@@ -176,13 +107,13 @@ impl<'t> IdleTable<'t> {
             }
         }
         let communicates: Vec<bool> = families
-            .indices_of_launches(trace)
+            .numbers_of_launches(trace)
             .into_iter()
-            .map(|at| families.name(at) == COMMUNICATION)
+            .map(|number| *families.family(number) == Family::Communication)
             .collect();
         let in_ranges = times_of_ranges(trace, attribution);
         let mut regions = ByNode::new(tree.nodes.len());
-        let of_device = |mut activities: Vec<u32>| {
+        let sums = |mut activities: Vec<u32>| {
             let begin = |activity: &u32| trace.activities.begin[*activity as usize];
             if !activities.is_sorted_by_key(begin) {
                 activities.sort_by_key(begin);
@@ -195,14 +126,14 @@ impl<'t> IdleTable<'t> {
             let span = activities.first().map(begin).zip(all.until);
             let mut regions = regions.take();
             regions.sort_unstable_by_key(|(node, _)| rank[*node as usize]);
-            OfDevice {
+            DeviceSums {
                 all,
                 overlap: overlap(trace, &activities, &communicates),
                 in_ranges_ns: span.map_or(0, |span| within(&in_ranges, span)),
                 regions,
             }
         };
-        Self { trace, tree, devices: by_device.into_iter().map(of_device).collect() }
+        Self { trace, tree, devices: by_device.into_iter().map(sums).collect() }
     }
 
     /// By region: the most time that a device was at it or waited in it.
@@ -215,16 +146,16 @@ impl<'t> IdleTable<'t> {
         times
     }
 
-    /// Of all devices, and of those regions that are told.
-    pub(crate) fn rows<'a>(&'a self, told: &'a [bool]) -> impl Iterator<Item = IdleRow> + 'a {
-        (0u16..).zip(&self.devices).zip(&self.trace.devices).flat_map(move |((number, of), device)| {
+    /// Of all devices, and of those regions that are shown.
+    pub(crate) fn rows<'a>(&'a self, shown: &'a [bool]) -> impl Iterator<Item = IdleRow> + 'a {
+        (0u16..).zip(&self.devices).zip(&self.trace.devices).flat_map(move |((number, sums), device)| {
             let origin = Origin::of_device(self.trace, number);
             let whole = IdleRow {
-                overlap: Some(of.overlap),
-                in_ranges_ns: Some(of.in_ranges_ns),
-                ..row(device, origin, None, &of.all)
+                overlap: Some(sums.overlap),
+                in_ranges_ns: Some(sums.in_ranges_ns),
+                ..row(device, origin, None, &sums.all)
             };
-            let regions = of.regions.iter().filter(move |(node, _)| told[*node as usize]);
+            let regions = sums.regions.iter().filter(move |(node, _)| shown[*node as usize]);
             let path = |node: u32| Some(self.tree.path(self.trace, node).to_string());
             std::iter::once(whole)
                 .chain(regions.map(move |(node, sum)| row(device, origin, path(*node), sum)))
@@ -232,9 +163,9 @@ impl<'t> IdleTable<'t> {
     }
 
     /// How many rows are left out.
-    pub(crate) fn more(&self, told: &[bool]) -> u64 {
+    pub(crate) fn more(&self, shown: &[bool]) -> u64 {
         let regions = self.devices.iter().flat_map(|device| &device.regions);
-        regions.filter(|(node, _)| !told[*node as usize]).count() as u64
+        regions.filter(|(node, _)| !shown[*node as usize]).count() as u64
     }
 }
 
@@ -258,172 +189,4 @@ fn row(device: &Device, origin: Origin, region: Option<String>, sum: &Sum) -> Id
         overlap: None,
         in_ranges_ns: None,
     }
-}
-
-struct Walk<'t> {
-    trace: &'t Trace,
-    attribution: &'t Attribution,
-    tree: &'t Tree,
-    waits: &'t Waits,
-    all: Sum,
-    regions: &'t mut ByNode,
-}
-
-/// Sums of those regions that had anything, of one device after another.
-struct ByNode {
-    /// By region: its place, or [`NONE`].
-    place: Vec<u32>,
-    sums: Vec<(u32, Sum)>,
-}
-
-impl ByNode {
-    fn new(nodes: usize) -> Self {
-        Self { place: vec![NONE; nodes], sums: Vec::new() }
-    }
-
-    fn sum(&mut self, node: u32) -> &mut Sum {
-        let place = &mut self.place[node as usize];
-        if *place == NONE {
-            *place = self.sums.len() as u32;
-            self.sums.push((node, Sum::default()));
-        }
-        &mut self.sums[*place as usize].1
-    }
-
-    /// Leaves nothing behind.
-    fn take(&mut self) -> Vec<(u32, Sum)> {
-        let sums = std::mem::take(&mut self.sums);
-        sums.iter().for_each(|(node, _)| self.place[*node as usize] = NONE);
-        sums
-    }
-}
-
-impl Sum {
-    /// One activity, and the gap before it.
-    fn take(&mut self, begin: i64, end: i64, is_kernel: bool, delay: Option<i64>, causes: Causes) {
-        self.causes.add(causes);
-        self.busy_ns = self.busy_ns.saturating_add(extend(&mut self.until, begin, end));
-        if is_kernel {
-            let fresh = extend(&mut self.kernels_until, begin, end);
-            self.kernel_busy_ns = self.kernel_busy_ns.saturating_add(fresh);
-            self.kernel_ns = self.kernel_ns.saturating_add(end.saturating_sub(begin));
-        }
-        if let Some(delay) = delay {
-            self.delays += 1;
-            self.delay_ns = self.delay_ns.saturating_add(delay);
-            self.delay_max_ns = self.delay_max_ns.max(delay);
-        }
-    }
-}
-
-impl Walk<'_> {
-    /// The device, and every push/pop region an activity lies in.
-    fn each(&mut self, activity: u32, mut what: impl FnMut(&mut Sum)) {
-        what(&mut self.all);
-        for plane in &self.attribution.planes {
-            let mut node = match plane.range[activity as usize] {
-                NONE => None,
-                range => Some(self.tree.node_of[range as usize]),
-            };
-            while let Some(here) = node {
-                what(self.regions.sum(here));
-                node = self.tree.nodes[here as usize].parent;
-            }
-        }
-    }
-
-    /// Through time once: busy stretches and the gaps between them.
-    fn gaps(&mut self, order: &[u32]) {
-        let activities = &self.trace.activities;
-        let ranges = &self.trace.ranges;
-        for activity in order {
-            let at = *activity as usize;
-            let (begin, end) = (activities.begin[at], activities.end[at].max(activities.begin[at]));
-            let recorded = recorded_since(&self.trace.windows, begin);
-            let gap = self.all.until.map(|until| until.max(recorded)).filter(|until| *until < begin);
-            let is_kernel = activities.kind[at] == ActivityKind::Kernel;
-            let call = self.attribution.call[at];
-            let delay =
-                (call != NONE).then(|| begin.saturating_sub(self.trace.calls.begin[call as usize]).max(0));
-            let causes = gap.map(|from| self.causes(*activity, from, begin)).unwrap_or_default();
-            self.all.take(begin, end, is_kernel, delay, causes);
-            for plane in &self.attribution.planes {
-                let mut range = Some(plane.range[at]).filter(|range| *range != NONE);
-                while let Some(here) = range {
-                    let node = self.tree.node_of[here as usize];
-                    range = ranges.parent[here as usize];
-                    let from =
-                        gap.map(|from| from.max(ranges.begin[here as usize])).filter(|from| *from < begin);
-                    let causes = from.map(|from| self.causes(*activity, from, begin)).unwrap_or_default();
-                    self.regions.sum(node).take(begin, end, is_kernel, delay, causes);
-                }
-            }
-        }
-    }
-
-    /// Why nothing ran from `from` to `to`, when `activity` began.
-    fn causes(&self, activity: u32, from: i64, to: i64) -> Causes {
-        let mut causes = Causes::default();
-        let gap = to.saturating_sub(from);
-        let call = self.attribution.call[activity as usize];
-        if call == NONE {
-            causes.unknown_ns = gap;
-            return causes;
-        }
-        let called = self.trace.calls.begin[call as usize];
-        if called <= from {
-            let place =
-                if gap <= LAUNCH_LATENCY_NS { &mut causes.launch_ns } else { &mut causes.true_gap_ns };
-            *place = gap;
-            return causes;
-        }
-        let called = called.min(to);
-        causes.launch_ns = to.saturating_sub(called);
-        let thread = self.trace.calls.thread[call as usize];
-        (causes.sync_ns, causes.copy_ns) = self.waits.within(thread, from, called);
-        causes.host_ns =
-            called.saturating_sub(from).saturating_sub(causes.sync_ns).saturating_sub(causes.copy_ns).max(0);
-        causes
-    }
-
-    /// How much was under way at each start.
-    fn ahead(&mut self, order: &[u32]) {
-        let activities = &self.trace.activities;
-        let called = |activity: &u32| match self.attribution.call[*activity as usize] {
-            NONE => None,
-            call => Some(self.trace.calls.begin[call as usize]),
-        };
-        let mut starts: Vec<(i64, u32)> =
-            order.iter().filter_map(|activity| Some((called(activity)?, *activity))).collect();
-        let mut ends: Vec<i64> =
-            starts.iter().map(|(_, activity)| activities.end[*activity as usize]).collect();
-        starts.sort_unstable();
-        ends.sort_unstable();
-        let mut ended = 0;
-        for (number, (time, activity)) in starts.iter().enumerate() {
-            while ends.get(ended).is_some_and(|end| end <= time) {
-                ended += 1;
-            }
-            let under_way = (number + 1).saturating_sub(ended) as u64;
-            self.each(*activity, |sum| {
-                sum.starts += 1;
-                sum.ahead += under_way;
-                sum.ahead_max = sum.ahead_max.max(under_way);
-            });
-        }
-    }
-}
-
-/// Since when all was recorded that happened up to `time`: nobody knows whether a device
-/// was idle when nobody looked.
-fn recorded_since(windows: &[(i64, i64)], time: i64) -> i64 {
-    let next = windows.partition_point(|(begin, _)| *begin <= time);
-    next.checked_sub(1).map_or(i64::MIN, |at| windows[at].0)
-}
-
-/// Adds an interval to a union that is walked in order of begins; returns what is new.
-fn extend(until: &mut Option<i64>, begin: i64, end: i64) -> i64 {
-    let fresh = end.saturating_sub(until.map_or(begin, |until| until.max(begin))).max(0);
-    *until = Some(until.map_or(end, |until| until.max(end)));
-    fresh
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 use trace::{Launch, StringId, Trace};
 
-use crate::kernels::Families;
+use crate::kernels::{Families, Family};
 use crate::scope::{Place, Places, Scope, Split};
 use crate::statistics::{Statistics, share};
 
@@ -27,7 +27,7 @@ pub struct KernelRow {
     /// As the compiler wrote it, where that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mangled: Option<String>,
-    pub family: String,
+    pub family: Family,
     #[serde(flatten)]
     pub place: Place,
     /// Grid and block, when grouped by shape.
@@ -56,7 +56,7 @@ struct Group {
 /// Longest total first.
 pub fn kernels(trace: &Trace, scope: Scope, grouping: Grouping, families: &Families) -> Vec<KernelRow> {
     let activities = &trace.activities;
-    let family_of = families.indices_of_launches(trace);
+    let family_of = families.numbers_of_launches(trace);
     // What a launch is counted under.
     let mut numbers: HashMap<Key, u32> = HashMap::new();
     let key_of: Vec<u32> = activities
@@ -103,10 +103,10 @@ pub fn kernels(trace: &Trace, scope: Scope, grouping: Grouping, families: &Famil
         .filter_map(|mut group| {
             let launch = activities.launches[group.example as usize];
             let statistics = Statistics::of(&mut group.durations)?;
-            let family = families.name(family_of[group.example as usize]).to_owned();
+            let family = families.family(family_of[group.example as usize]).clone();
             let text = |id| trace.strings.text(id).to_owned();
             let (name, short_name) = match grouping {
-                Grouping::Family => (family.clone(), family.clone()),
+                Grouping::Family => (family.to_string(), family.to_string()),
                 _ => (text(launch.name), text(launch.short_name)),
             };
             let shape = (grouping == Grouping::Shape).then(|| shape(&launch));

@@ -63,7 +63,7 @@ struct Sum {
     activities: u64,
 }
 
-/// A name, and its process where they are told apart.
+/// A name, and its process where they are split.
 type Key = (StringId, Split);
 
 /// By device time of their own, then by host time of their own.
@@ -155,12 +155,12 @@ pub(crate) fn operators(
     });
     let links = |links: &[(String, i64)]| links.iter().map(|(name, _)| name.len()).sum::<usize>();
     let more = limit.cut(&mut rows, |row| row.name.len() + links(&row.kernels) + links(&row.regions));
-    (rows, MoreOperators::of(&more))
+    (rows, MoreOperators::add_up(&more))
 }
 
 impl MoreOperators {
     /// None when there are none.
-    fn of(rows: &[OperatorRow]) -> Option<Self> {
+    fn add_up(rows: &[OperatorRow]) -> Option<Self> {
         let mut more = Self::default();
         for row in rows {
             more.operators += 1;

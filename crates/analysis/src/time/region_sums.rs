@@ -1,4 +1,4 @@
-//! What every region adds up to, in numbers alone: names are for the rows that are told.
+//! What every region adds up to, in numbers alone: names are for the rows that are shown.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -48,7 +48,7 @@ impl Until {
     }
 }
 
-/// A region, or a part of it where processes or devices are told apart.
+/// A region, or a part of it where processes or devices are split.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) node: u32,
@@ -60,14 +60,14 @@ pub(crate) struct Row {
 pub(crate) struct Sums<'t> {
     tree: &'t Tree,
     scope: Scope,
-    /// By region: its row where nothing is told apart, or [`NONE`].
+    /// By region: its row where nothing is split, or [`NONE`].
     whole: Vec<u32>,
     parts: HashMap<(u32, Split), u32>,
     pub(crate) all: Vec<Row>,
 }
 
 impl<'t> Sums<'t> {
-    pub(crate) fn of(trace: &Trace, attribution: &'t Attribution, scope: Scope, started: &Started) -> Self {
+    pub(crate) fn new(trace: &Trace, attribution: &'t Attribution, scope: Scope, started: &Started) -> Self {
         let tree = &attribution.tree;
         let whole = vec![NONE; tree.nodes.len()];
         let mut sums = Self { tree, scope, whole, parts: HashMap::new(), all: Vec::new() };
@@ -115,11 +115,11 @@ impl<'t> Sums<'t> {
         self.find(node, self.scope.split(process, device))
     }
 
-    /// By region: whether any of its rows is told.
-    pub(crate) fn told_nodes(&self, told: impl Fn(u32) -> bool) -> Vec<bool> {
+    /// By region: whether any of its rows is shown.
+    pub(crate) fn shown_nodes(&self, shown: impl Fn(u32) -> bool) -> Vec<bool> {
         let mut nodes = vec![false; self.tree.nodes.len()];
         for (row, Row { node, .. }) in self.all.iter().enumerate() {
-            nodes[*node as usize] |= told(row as u32);
+            nodes[*node as usize] |= shown(row as u32);
         }
         nodes
     }
@@ -166,7 +166,7 @@ impl<'t> Sums<'t> {
         let row = self.row(node, self.scope.split(process, device));
         let sum = &mut self.all[row].sum;
         sum.places.add(process, device);
-        sum.exclusive.add(Work::of(trace, activity, launch));
+        sum.exclusive.add(Work::of_activity(trace, activity, launch));
     }
 
     /// Region by region: what was started while it was open, and how long a device was at it.

@@ -12,9 +12,27 @@ use crate::origin::Origin;
 use crate::scope::{Places, Split};
 
 /// What a session of a language model is made of.
-pub(crate) const PREFILL: &str = "prefill";
-pub(crate) const DECODE: &str = "decode";
-const USUAL: [&str; 2] = [PREFILL, DECODE];
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModelStage {
+    Prefill,
+    Decode,
+}
+
+impl ModelStage {
+    const ALL: [Self; 2] = [Self::Prefill, Self::Decode];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Prefill => "prefill",
+            Self::Decode => "decode",
+        }
+    }
+
+    fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|stage| stage.as_str() == name)
+    }
+}
+
 /// More outermost regions than this are not what a program is made of.
 const MOST_OUTERMOST: usize = 12;
 
@@ -43,30 +61,35 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Of a language model's, by its name.
+    /// Which of a language model's it is, by its name.
+    pub fn model_stage(&self) -> Option<ModelStage> {
+        ModelStage::named(&self.name)
+    }
+
+    /// Of a language model's.
     pub fn is_usual(&self) -> bool {
-        USUAL.contains(&self.name.as_str())
+        self.model_stage().is_some()
     }
 }
 
 /// Regions called as one of the names that are given, or, where there are none, those that a program is made
-/// of. `told`: by region, whether tables have it.
+/// of. `shown`: by region, whether tables have it.
 pub(crate) fn stages(
     trace: &Trace,
     attribution: &Attribution,
     options: &Options,
-    told: &[bool],
+    shown: &[bool],
 ) -> (Vec<Stage>, Option<MoreRows>) {
     let (members, more) = members(trace, &attribution.tree, options);
     let mut rows = Vec::new();
     for Member { nodes, name, ranges } in members {
         let path = |node: &u32| attribution.tree.path(trace, *node).to_string();
         let first = nodes.first().map(path).unwrap_or_default();
-        let regions: Vec<String> = nodes.iter().filter(|node| told[**node as usize]).map(path).collect();
+        let regions: Vec<String> = nodes.iter().filter(|node| shown[**node as usize]).map(path).collect();
         let tokens = Tokens {
             given: options.tokens.iter().find(|(stage, _)| stage == name).map(|(_, tokens)| *tokens),
             // Elsewhere a payload is anything.
-            as_payload: !options.stages.is_empty() || USUAL.contains(&name),
+            as_payload: !options.stages.is_empty() || ModelStage::named(name).is_some(),
         };
         let stage =
             |ranges| Stage { region: first.clone(), ..stage(trace, name, regions.clone(), ranges, tokens) };
@@ -75,7 +98,7 @@ pub(crate) fn stages(
     (rows, more)
 }
 
-/// Where the number of tokens is told.
+/// Where the number of tokens comes from.
 #[derive(Clone, Copy)]
 struct Tokens {
     given: Option<f64>,
@@ -86,7 +109,7 @@ struct Tokens {
 struct Member<'a> {
     nodes: Vec<u32>,
     name: &'a str,
-    /// Of each process, where they are told apart.
+    /// Of each process, where they are split.
     ranges: BTreeMap<Split, Vec<u32>>,
 }
 
@@ -94,7 +117,7 @@ struct Member<'a> {
 fn members<'a>(trace: &'a Trace, tree: &Tree, options: &'a Options) -> (Vec<Member<'a>>, Option<MoreRows>) {
     let wanted = match options.stages.as_slice() {
         [] => made_of(trace, tree),
-        names => called(trace, tree, &names.iter().map(String::as_str).collect::<Vec<_>>()),
+        names => stages_by_name(trace, tree, &names.iter().map(String::as_str).collect::<Vec<_>>()),
     };
     // `decode 1 tokens` and `decode 2 tokens` are one stage.
     let mut members: Vec<(Member<'a>, Weight, u64)> = Vec::new();
@@ -121,8 +144,8 @@ fn members<'a>(trace: &'a Trace, tree: &Tree, options: &'a Options) -> (Vec<Memb
         }
     }
     let weights: Vec<Weight> = members.iter().map(|(_, weight, _)| *weight).collect();
-    let kept = options.limit.kept(&weights);
-    let is_kept = |place: usize| kept.as_ref().is_none_or(|kept| kept[place]);
+    let mask = options.limit.kept(&weights);
+    let is_kept = |place: usize| mask.as_ref().is_none_or(|mask| mask[place]);
     for range in 0..tree.node_of.len() {
         if let Some(place) = stage_of(range).filter(|place| is_kept(*place)) {
             let split = options.scope.host_split(process_of(trace, range as u32));
@@ -130,14 +153,14 @@ fn members<'a>(trace: &'a Trace, tree: &Tree, options: &'a Options) -> (Vec<Memb
         }
     }
     let mut left_out = Vec::new();
-    let mut told = Vec::new();
+    let mut kept = Vec::new();
     for (place, (member, weight, ended)) in members.into_iter().enumerate() {
         match is_kept(place) {
-            true => told.push(member),
+            true => kept.push(member),
             false => left_out.push((ended, weight.ns)),
         }
     }
-    (told, MoreRows::of(left_out.into_iter()))
+    (kept, MoreRows::add_up(left_out.into_iter()))
 }
 
 /// None when it never ended.
@@ -147,7 +170,7 @@ fn duration(trace: &Trace, range: u32) -> Option<i64> {
 }
 
 /// Which stage each node is of, by its name.
-fn called<'a>(trace: &Trace, tree: &Tree, names: &[&'a str]) -> Vec<Option<&'a str>> {
+fn stages_by_name<'a>(trace: &Trace, tree: &Tree, names: &[&'a str]) -> Vec<Option<&'a str>> {
     let stage_of = |node: &Node| {
         let text = trace.strings.text(node.name);
         names.iter().copied().find(|name| text.eq_ignore_ascii_case(name) || is_numbered(text, name))
@@ -157,7 +180,7 @@ fn called<'a>(trace: &Trace, tree: &Tree, names: &[&'a str]) -> Vec<Option<&'a s
 
 /// Where nobody says what the stages are: those of a language model, or else what is outermost.
 fn made_of<'a>(trace: &'a Trace, tree: &Tree) -> Vec<Option<&'a str>> {
-    let usual = called(trace, tree, &USUAL);
+    let usual = stages_by_name(trace, tree, &ModelStage::ALL.map(ModelStage::as_str));
     if usual.iter().any(Option::is_some) {
         return usual;
     }
@@ -172,13 +195,13 @@ fn process_of(trace: &Trace, range: u32) -> u32 {
     trace.process_of(trace.ranges.thread[range as usize])
 }
 
-fn stage(trace: &Trace, name: &str, regions: Vec<String>, mut ranges: Vec<u32>, told: Tokens) -> Stage {
+fn stage(trace: &Trace, name: &str, regions: Vec<String>, mut ranges: Vec<u32>, source: Tokens) -> Stage {
     ranges.sort_by_key(|range| trace.ranges.begin[*range as usize]);
     let duration = |range: &u32| duration(trace, *range);
     let durations: Vec<i64> = ranges.iter().filter_map(duration).collect();
     let times = Times::of(&durations);
-    let tokens = tokens(trace, &ranges, told.as_payload)
-        .or_else(|| told.given.map(|tokens| tokens * durations.len() as f64));
+    let tokens = tokens(trace, &ranges, source.as_payload)
+        .or_else(|| source.given.map(|tokens| tokens * durations.len() as f64));
     let seconds = times.map_or(0.0, |times| times.total_ns as f64 / 1e9);
     // Every process warms up for itself.
     let (mut warm, mut places) = (HashSet::new(), Places::default());

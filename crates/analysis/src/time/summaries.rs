@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
-use trace::{ActivityKind, StringId, Trace};
+use serde::{Serialize, Serializer};
+use trace::{ActivityKind, Direction, StringId, Trace};
 
 use crate::attribute::synchronises;
 use crate::scope::{Place, Places, Scope, Split};
@@ -11,7 +11,8 @@ use crate::statistics::{Statistics, share};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TransferRow {
-    pub direction: &'static str,
+    #[serde(serialize_with = "direction_as_text")]
+    pub direction: Direction,
     #[serde(flatten)]
     pub place: Place,
     pub bytes: u64,
@@ -19,6 +20,11 @@ pub struct TransferRow {
     pub bytes_per_second: Option<f64>,
     #[serde(flatten)]
     pub statistics: Statistics,
+}
+
+/// What documents say is decided here, not where traces are read.
+fn direction_as_text<S: Serializer>(direction: &Direction, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(direction.as_str())
 }
 
 /// Copies, fills and migrations of unified memory, the longest first.
@@ -43,7 +49,7 @@ pub fn transfers(trace: &Trace, scope: Scope) -> Vec<TransferRow> {
             let seconds = statistics.total_ns as f64 / 1e9;
             let bytes_per_second = (seconds > 0.0).then(|| bytes as f64 / seconds);
             let place = places.place(trace);
-            Some(TransferRow { direction: direction.as_str(), place, bytes, bytes_per_second, statistics })
+            Some(TransferRow { direction, place, bytes, bytes_per_second, statistics })
         })
         .collect();
     share(&mut rows, |row| &mut row.statistics);

@@ -1,4 +1,4 @@
-//! The longest kernels of each region that is told.
+//! The longest kernels of each region that is shown.
 
 use std::collections::HashMap;
 
@@ -21,17 +21,17 @@ pub struct TopKernel {
 /// Calls and time.
 type Time = (u64, i64);
 
-/// By row, of those that are told. What the others started is in the one around them.
+/// By row, of those that are shown. What the others started is in the one around them.
 pub(crate) fn top_kernels(
     trace: &Trace,
     attribution: &Attribution,
     started: &Started,
     sums: &Sums<'_>,
-    told: impl Fn(u32) -> bool,
+    shown: impl Fn(u32) -> bool,
 ) -> HashMap<u32, Vec<TopKernel>> {
-    let kernels = Kernels::of(trace);
-    let mut found = kernels.of_push_pop(attribution, sums, &told);
-    kernels.of_start_end(started, sums, &told, &mut found);
+    let kernels = Kernels::numbered(trace);
+    let mut found = kernels.of_push_pop(attribution, sums, &shown);
+    kernels.of_start_end(started, sums, &shown, &mut found);
     found
 }
 
@@ -44,7 +44,7 @@ struct Kernels<'t> {
 }
 
 impl<'t> Kernels<'t> {
-    fn of(trace: &'t Trace) -> Self {
+    fn numbered(trace: &'t Trace) -> Self {
         let (mut names, mut known) = (Vec::new(), HashMap::new());
         let number = |launch: &trace::Launch| {
             *known.entry(launch.name).or_insert_with(|| {
@@ -68,22 +68,22 @@ impl<'t> Kernels<'t> {
         &self,
         attribution: &Attribution,
         sums: &Sums<'_>,
-        told: impl Fn(u32) -> bool,
+        shown: impl Fn(u32) -> bool,
     ) -> HashMap<u32, Vec<TopKernel>> {
-        let tellers = tellers(sums, told);
+        let shown_in = shown_in(sums, shown);
         let mut times: HashMap<u32, HashMap<u32, Time>> = HashMap::new();
         for plane in &attribution.planes {
             for (activity, range) in plane.range.iter().enumerate().filter(|(_, range)| **range != NONE) {
                 let Some((kernel, time)) = self.kernel(activity) else { continue };
                 let node = attribution.tree.node_of[*range as usize];
                 let row = sums.row_of(self.trace, node, activity);
-                if let Some(teller) = row.map(|row| tellers[row as usize]).filter(|row| *row != NONE) {
-                    grow(times.entry(teller).or_default().entry(kernel).or_default(), time);
+                if let Some(row) = row.map(|row| shown_in[row as usize]).filter(|row| *row != NONE) {
+                    grow(times.entry(row).or_default().entry(kernel).or_default(), time);
                 }
             }
         }
         let mut rows: Vec<u32> =
-            (0..sums.all.len() as u32).filter(|row| tellers[*row as usize] == *row).collect();
+            (0..sums.all.len() as u32).filter(|row| shown_in[*row as usize] == *row).collect();
         // Regions inside come behind: each is complete before it goes to the one around it.
         rows.sort_unstable_by_key(|row| std::cmp::Reverse(sums.all[*row as usize].node));
         let mut found = HashMap::new();
@@ -106,12 +106,12 @@ impl<'t> Kernels<'t> {
         &self,
         started: &Started,
         sums: &Sums<'_>,
-        told: impl Fn(u32) -> bool,
+        shown: impl Fn(u32) -> bool,
         found: &mut HashMap<u32, Vec<TopKernel>>,
     ) {
-        let is_told = sums.told_nodes(&told);
+        let is_shown = sums.shown_nodes(&shown);
         let mut tallies: Vec<Tally> = Vec::new();
-        for node in started.regions().filter(|node| is_told[*node as usize]) {
+        for node in started.regions().filter(|node| is_shown[*node as usize]) {
             let mut rows: Vec<u32> = Vec::new();
             for activity in started.activities(node) {
                 let Some((kernel, time)) = self.kernel(activity as usize) else { continue };
@@ -127,7 +127,7 @@ impl<'t> Kernels<'t> {
             }
             for (row, tally) in rows.into_iter().zip(&mut tallies) {
                 let times = tally.take();
-                if told(row) {
+                if shown(row) {
                     found.insert(row, self.longest(times.into_iter()));
                 }
             }
@@ -145,26 +145,26 @@ impl<'t> Kernels<'t> {
                 top.truncate(TOP);
             }
         }
-        let told = |(kernel, (calls, total_ns)): (u32, Time)| TopKernel {
+        let named = |(kernel, (calls, total_ns)): (u32, Time)| TopKernel {
             name: text(kernel).to_owned(),
             calls,
             total_ns,
         };
-        top.into_iter().map(told).collect()
+        top.into_iter().map(named).collect()
     }
 }
 
-/// By row: the nearest one that is told, itself or around it, or [`NONE`].
-fn tellers(sums: &Sums<'_>, told: impl Fn(u32) -> bool) -> Vec<u32> {
+/// By row: the nearest one that is shown, itself or around it, or [`NONE`].
+fn shown_in(sums: &Sums<'_>, shown: impl Fn(u32) -> bool) -> Vec<u32> {
     let mut order: Vec<u32> = (0..sums.all.len() as u32).collect();
     order.sort_unstable_by_key(|row| sums.all[*row as usize].node);
-    let mut tellers = vec![NONE; sums.all.len()];
+    let mut shown_in = vec![NONE; sums.all.len()];
     // Regions inside come behind.
     for row in order {
-        let around = || sums.parent(&sums.all[row as usize]).map_or(NONE, |parent| tellers[parent as usize]);
-        tellers[row as usize] = if told(row) { row } else { around() };
+        let around = || sums.parent(&sums.all[row as usize]).map_or(NONE, |parent| shown_in[parent as usize]);
+        shown_in[row as usize] = if shown(row) { row } else { around() };
     }
-    tellers
+    shown_in
 }
 
 fn grow(sum: &mut Time, time: Time) {

@@ -29,8 +29,7 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Of one activity.
-    pub(crate) fn of(trace: &Trace, activity: usize, launch: bool) -> Self {
+    pub(crate) fn of_activity(trace: &Trace, activity: usize, launch: bool) -> Self {
         let activities = &trace.activities;
         let duration = activities.duration(activity);
         let mut work = Self { launches: u64::from(launch), ..Self::default() };
@@ -80,7 +79,7 @@ impl Meter {
         let (from, to) = (trace.activities.begin[activity], trace.activities.end[activity]);
         self.busy_ns = self.busy_ns.saturating_add(to.saturating_sub(from.max(self.until)).max(0));
         self.until = to.max(self.until);
-        self.work.add(Work::of(trace, activity, launch));
+        self.work.add(Work::of_activity(trace, activity, launch));
     }
 
     /// Leaves the meter at nothing.

@@ -108,7 +108,7 @@ pub fn real(trace: &str, report: Option<&str>) -> Told {
 pub fn with_levels(mut told: Told) -> Told {
     for point in &mut told.insight.roofline {
         let Some(dram) = point.traffic.first().cloned() else { continue };
-        for (level, factor) in [("L2", 1.7), ("L1", 4.0)] {
+        for (level, factor) in [(analysis::MemoryLevel::L2, 1.7), (analysis::MemoryLevel::L1, 4.0)] {
             point.traffic.push(analysis::Traffic {
                 level,
                 bytes_per_second: dram.bytes_per_second * factor * 3.0,
@@ -118,7 +118,7 @@ pub fn with_levels(mut told: Told) -> Told {
             });
         }
         point.precisions.push(analysis::Achieved {
-            precision: "tensor BF16".to_owned(),
+            precision: analysis::Precision::Tensor { source: "BF16".to_owned(), sparse: false },
             flops_per_second: 0.0,
             peak_flops_per_second: Some(989e12),
             share: Some(0.0),
@@ -301,7 +301,7 @@ fn close(trace: &mut Trace, open: &mut Vec<(usize, usize)>, depth: usize, end: i
 }
 
 fn call(trace: &mut Trace, begin: i64, end: i64, name: trace::StringId, correlation: u32) {
-    trace.calls.push(Call { begin, end, thread: 0, name, correlation });
+    trace.calls.push(Call { begin, end, name, correlation, ..Call::default() });
 }
 
 fn activity(trace: &mut Trace, begin: i64, end: i64, detail: u32, correlation: u32, stream: u32) {

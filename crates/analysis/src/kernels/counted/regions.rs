@@ -178,7 +178,7 @@ pub fn counter_regions(report: &Report, known: &[KnownRegion], select: &KernelPa
         places.add_known(region);
     }
     for (result, measured) in report.results.iter().enumerate() {
-        match Launched::of(&measured.subject) {
+        match Launched::from_subject(&measured.subject) {
             None => places.add_range(result, measured),
             Some(launched) => places.add_launch(result, measured, select.keep(launched.name)),
         }
@@ -232,7 +232,7 @@ struct Launched<'a> {
 
 impl<'a> Launched<'a> {
     /// None for a range.
-    fn of(subject: &'a Subject) -> Option<Self> {
+    fn from_subject(subject: &'a Subject) -> Option<Self> {
         let (name, short_name, shape) = match subject {
             Subject::Kernel(kernel) => {
                 (kernel.name.as_str(), kernel.short_name.as_str(), Some([kernel.grid, kernel.block]))
@@ -281,7 +281,7 @@ impl<'a> Reader<'a> {
     }
 
     fn launched(&self, result: usize) -> Option<Launched<'a>> {
-        Launched::of(&self.report.results[result].subject)
+        Launched::from_subject(&self.report.results[result].subject)
     }
 
     fn kernels(&self, results: &[usize], total: Option<f64>) -> Vec<CountedKernel> {

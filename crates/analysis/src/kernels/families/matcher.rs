@@ -7,13 +7,10 @@ use regex::bytes::{Regex, RegexBuilder};
 use trace::Trace;
 
 use super::bare_name::bare_name;
+use super::family::Family;
 use super::rules::{Part, Rule, parse};
 
 const RULES: &str = include_str!("rules.txt");
-/// Kernels that no rule fits.
-pub const OTHER: &str = "other";
-/// Kernels that wait for other GPUs; whether they run beside others is told apart.
-pub(crate) const COMMUNICATION: &str = "communication";
 
 /// Rules and the families they tell. Letters of either case.
 ///
@@ -22,7 +19,7 @@ pub(crate) const COMMUNICATION: &str = "communication";
 #[derive(Debug, Clone)]
 pub struct Families {
     rules: Vec<Matcher>,
-    families: Vec<String>,
+    families: Vec<Family>,
 }
 
 /// A rule that looks at small letters.
@@ -94,19 +91,20 @@ impl Families {
 
     fn append(&mut self, others: Self) {
         for rule in others.rules {
-            let family = self.number(&others.families[rule.family]);
+            let family = self.number(others.families[rule.family].as_str());
             self.rules.push(Matcher { family, ..rule });
         }
     }
 
     fn number(&mut self, family: &str) -> usize {
-        self.families.iter().position(|known| known == family).unwrap_or_else(|| {
-            self.families.push(family.to_owned());
+        self.families.iter().position(|known| known.as_str() == family).unwrap_or_else(|| {
+            self.families.push(Family::named(family));
             self.families.len() - 1
         })
     }
 
-    pub(crate) fn index_of(&self, kernel: &str) -> usize {
+    /// The number of a kernel's family.
+    fn number_of(&self, kernel: &str) -> usize {
         // Own patterns take letters of either case, ours are small.
         let name = bare_name(kernel).to_ascii_lowercase();
         let text = kernel.to_ascii_lowercase();
@@ -117,22 +115,22 @@ impl Families {
         self.rules.iter().find(fits).map_or(self.families.len(), |rule| rule.family)
     }
 
-    pub(crate) fn name(&self, index: usize) -> &str {
-        self.families.get(index).map_or(OTHER, String::as_str)
+    pub(crate) fn family(&self, number: usize) -> &Family {
+        self.families.get(number).unwrap_or(&Family::Other)
     }
 
     /// Which family a kernel belongs to.
-    pub fn of(&self, kernel: &str) -> &str {
-        self.name(self.index_of(kernel))
+    pub fn family_of(&self, kernel: &str) -> &Family {
+        self.family(self.number_of(kernel))
     }
 
-    /// By launch. A kernel is launched in many shapes, and its name is looked at once.
-    pub(crate) fn indices_of_launches(&self, trace: &Trace) -> Vec<usize> {
+    /// By launch: the number of its family. A kernel is launched in many shapes, and its name is looked at once.
+    pub(crate) fn numbers_of_launches(&self, trace: &Trace) -> Vec<usize> {
         let mut known = HashMap::new();
         let launches = trace.activities.launches.iter();
         launches
             .map(|launch| {
-                *known.entry(launch.name).or_insert_with(|| self.index_of(trace.strings.text(launch.name)))
+                *known.entry(launch.name).or_insert_with(|| self.number_of(trace.strings.text(launch.name)))
             })
             .collect()
     }
@@ -147,9 +145,9 @@ mod tests {
         let rules = parse("a name ^x !y\nb text y\na text z").unwrap();
         let families = Families::of_rules(&rules).unwrap();
         for (kernel, family) in [("X", "a"), ("void x<y>", "a"), ("xy", "b"), ("k<Z>", "a"), ("k", "other")] {
-            assert_eq!(families.of(kernel), family, "{kernel}");
+            assert_eq!(families.family_of(kernel).as_str(), family, "{kernel}");
         }
-        assert_eq!(families.index_of("x"), families.index_of("k<z>"));
+        assert_eq!(families.number_of("x"), families.number_of("k<z>"));
     }
 
     #[test]
@@ -160,18 +158,18 @@ mod tests {
             let large = patterns.flat_map(str::chars).find(char::is_ascii_uppercase);
             assert_eq!(large, None, "names are looked at in small letters: {rule:?}");
         }
-        assert!(families.families.iter().any(|family| family == COMMUNICATION));
-        assert_eq!(families.of("nothing known"), OTHER);
+        assert!(families.families.contains(&Family::Communication));
+        assert_eq!(*families.family_of("nothing known"), Family::Other);
     }
 
     #[test]
     fn ones_own_come_first() {
         let own = |name: &str, pattern: &str| Families::with(&[(name.to_owned(), pattern.to_owned())]);
         let families = own("mine", "^my_").unwrap();
-        assert_eq!(families.of("my_gemm(float*)"), "mine");
-        assert_eq!(families.of("gemm(float*)"), "gemm");
-        assert_eq!(own("gemm", "^my_").unwrap().of("my_kernel"), "gemm");
-        assert_eq!(own("mine", "^My_K").unwrap().of("mY_kernel"), "mine");
+        assert_eq!(families.family_of("my_gemm(float*)").as_str(), "mine");
+        assert_eq!(families.family_of("gemm(float*)").as_str(), "gemm");
+        assert_eq!(own("gemm", "^my_").unwrap().family_of("my_kernel").as_str(), "gemm");
+        assert_eq!(own("mine", "^My_K").unwrap().family_of("mY_kernel").as_str(), "mine");
         assert!(own("bad", "(").unwrap_err().starts_with("family `bad`: "));
     }
 }

@@ -1,7 +1,7 @@
 //! Operations and bytes as ncu counted them, where nothing says what the model is.
 
 use super::efficiency::{Efficiency, seconds};
-use crate::kernels::{Joined, JoinedKernel, RooflinePoint};
+use crate::kernels::{Joined, JoinedKernel, MemoryLevel, RooflinePoint};
 use crate::time::{GpuRegion, Stage};
 
 /// Less than this of a stage's GPU time measured says nothing of the whole.
@@ -14,8 +14,8 @@ pub fn counted_efficiency(
     joined: &Joined,
     roofline: &[RooflinePoint],
 ) -> Vec<Efficiency> {
-    let of_stage = |stage| of_stage(stage, seconds(stage, regions)?, joined, roofline);
-    stages.iter().filter_map(of_stage).collect()
+    let efficiency = |stage| counted(stage, seconds(stage, regions)?, joined, roofline);
+    stages.iter().filter_map(efficiency).collect()
 }
 
 /// What the launches of a stage did, each kernel as its measured ones do on average.
@@ -31,9 +31,9 @@ struct Sums {
     all_ns: i64,
 }
 
-fn of_stage(
+fn counted(
     stage: &Stage,
-    (seconds, told): (f64, String),
+    (seconds, how): (f64, String),
     joined: &Joined,
     roofline: &[RooflinePoint],
 ) -> Option<Efficiency> {
@@ -47,7 +47,7 @@ fn of_stage(
         let points: Vec<&RooflinePoint> =
             roofline.iter().filter(|point| kernel.results.contains(&point.result)).collect();
         // One without a roofline was measured for something else.
-        if points.iter().any(|point| point.traffic.iter().any(|traffic| traffic.level == "DRAM")) {
+        if points.iter().any(|point| point.traffic.iter().any(|traffic| traffic.level == MemoryLevel::Dram)) {
             sums.measured_ns += kernel.gpu_ns;
             points.iter().for_each(|point| sums.add(point, kernel.launches as f64 / points.len() as f64));
         }
@@ -79,7 +79,7 @@ fn of_stage(
                 covered * 100.0
             ),
             executed(stage),
-            told,
+            how,
             "peaks: each precision's and DRAM's as ncu counted them".to_owned(),
         ],
     })
@@ -104,7 +104,7 @@ impl Sums {
                 self.at_peak += achieved.flops_per_second * seconds / peak;
             }
         }
-        for traffic in point.traffic.iter().filter(|traffic| traffic.level == "DRAM") {
+        for traffic in point.traffic.iter().filter(|traffic| traffic.level == MemoryLevel::Dram) {
             if let Some(peak) = traffic.peak_bytes_per_second.filter(|peak| *peak > 0.0) {
                 self.bytes += traffic.bytes_per_second * seconds;
                 self.bytes_at_peak += traffic.bytes_per_second * seconds / peak;

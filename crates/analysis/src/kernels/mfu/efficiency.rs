@@ -6,8 +6,8 @@ use serde::Serialize;
 use super::chips;
 use super::model::Decoder;
 
-use crate::kernels::Ceiling;
-use crate::time::{DECODE, GpuRegion, PREFILL, Stage};
+use crate::kernels::{Ceiling, MemoryLevel, Roof};
+use crate::time::{GpuRegion, ModelStage, Stage};
 
 /// What is known of the model and its input.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,7 +44,7 @@ pub struct Efficiency {
     pub assumptions: Vec<String>,
 }
 
-/// What one instance of a stage takes, and how that is told: on the host, or on the GPU where
+/// What one instance of a stage takes, and how that is known: on the host, or on the GPU where
 /// its work goes on after the range has closed.
 pub(super) fn seconds(stage: &Stage, regions: &[GpuRegion]) -> Option<(f64, String)> {
     let times = stage.steady.or(stage.times).filter(|times| times.mean_ns > 0)?;
@@ -60,7 +60,7 @@ pub(super) fn seconds(stage: &Stage, regions: &[GpuRegion]) -> Option<(f64, Stri
     })
 }
 
-/// The stages called as those of an LLM are, where their operations can be told.
+/// The stages called as those of an LLM are, where their operations are known.
 pub fn efficiency(
     stages: &[Stage],
     regions: &[GpuRegion],
@@ -70,19 +70,20 @@ pub fn efficiency(
 ) -> Result<Vec<Efficiency>, String> {
     let (peak_flops, peak_bytes, peak_source) = peaks(device, ceilings)?;
     let found = stages.iter().filter_map(|stage| {
-        let (seconds, told) = seconds(stage, regions)?;
+        let (seconds, how) = seconds(stage, regions)?;
         let Inference { model, batch, prompt_tokens, context_tokens, head_tokens, source } = inference;
-        let (tokens, flops, bytes, shape) = if stage.name == PREFILL {
+        let (tokens, flops, bytes, shape) = match stage.model_stage()? {
+            ModelStage::Prefill => {
             let flops = model.prefill_flops(*prompt_tokens, *batch, *head_tokens);
             let shape = format!("a batch of {batch}, prompts of {prompt_tokens} tokens, {head_tokens} of each through the head");
             (batch * prompt_tokens, flops, None, shape)
-        } else if stage.name == DECODE {
+            }
+            ModelStage::Decode => {
             let flops = model.decode_flops(*context_tokens, *batch);
             let bytes = model.decode_bytes(*context_tokens, *batch);
             let shape = format!("a batch of {batch}, one token each after {context_tokens} on average");
             (*batch, flops, Some(bytes), shape)
-        } else {
-            return None;
+            }
         };
         Some(Efficiency {
             stage: stage.name.clone(),
@@ -99,7 +100,7 @@ pub fn efficiency(
             assumptions: vec![
                 format!("operations from {source}: 2 for each weight and token, 4 for each head, dimension and token looked at"),
                 shape,
-                told,
+                how,
                 format!("peaks: {peak_source}"),
             ],
         })
@@ -117,16 +118,17 @@ pub fn rates(stages: &mut [Stage], known: &[Efficiency]) {
     }
 }
 
-/// From the counters where they tell, from the data sheet otherwise.
+/// From the counters where they have them, from the data sheet otherwise.
 fn peaks(device: Option<&str>, ceilings: &[Ceiling]) -> Result<(f64, Option<f64>, String), String> {
-    let counted = |test: &dyn Fn(&str) -> bool| {
-        let fitting = ceilings.iter().filter(|ceiling| test(&ceiling.name));
+    let counted = |fits: &dyn Fn(&Roof) -> bool| {
+        let fitting = ceilings.iter().filter(|ceiling| fits(&ceiling.roof));
         fitting
             .map(|ceiling| ceiling.per_second)
             .fold(None, |most: Option<f64>, next| Some(most.map_or(next, |most| most.max(next))))
     };
     let sheet = device.and_then(chips::data_sheet);
-    let half = |name: &str| name == "tensor BF16" || name == "tensor FP16";
+    let half = |roof: &Roof| matches!(roof, Roof::Compute(precision) if precision.is_dense_half());
+    let dram = |roof: &Roof| *roof == Roof::Memory(MemoryLevel::Dram);
     let (flops, flops_source) = match (counted(&half), sheet) {
         (Some(flops), _) => (flops, "tensor peak as ncu counted it"),
         (None, Some((flops, _))) => (flops, "dense BF16 of the data sheet"),
@@ -137,7 +139,7 @@ fn peaks(device: Option<&str>, ceilings: &[Ceiling]) -> Result<(f64, Option<f64>
             ));
         }
     };
-    let (bytes, bytes_source) = match (counted(&|name| name == "DRAM"), sheet) {
+    let (bytes, bytes_source) = match (counted(&dram), sheet) {
         (Some(bytes), _) => (Some(bytes), "DRAM peak as ncu counted it"),
         (None, Some((_, bytes))) => (Some(bytes), "DRAM of the data sheet"),
         (None, None) => (None, "DRAM unknown"),
@@ -149,6 +151,7 @@ fn peaks(device: Option<&str>, ceilings: &[Ceiling]) -> Result<(f64, Option<f64>
 mod tests {
     use super::*;
     use crate::attribute::Times;
+    use crate::kernels::Precision;
 
     #[test]
     fn numbers_with_their_sources() {
@@ -196,7 +199,8 @@ mod tests {
         // Decoding reads all weights but the embedding table: 15 GB in 5 ms.
         assert!((found[1].mbu.unwrap() - 15.3e9 / 0.005 / 4.8e12).abs() < 0.03, "{:?}", found[1].mbu);
         assert!(found[1].peak_source.contains("data sheet"));
-        let counted = [Ceiling { name: "tensor BF16".to_owned(), per_second: 900e12 }];
+        let bf16 = Precision::Tensor { source: "BF16".to_owned(), sparse: false };
+        let counted = [Ceiling { roof: Roof::Compute(bf16), per_second: 900e12 }];
         let found = efficiency(&stages, &[], &inference, Some("NVIDIA H200"), &counted).unwrap();
         assert!(found[0].peak_flops == 900e12 && found[0].peak_source.contains("as ncu counted"));
         assert!(efficiency(&stages, &[], &inference, Some("Frobnicator"), &[]).is_err());
