@@ -91,11 +91,11 @@ pub fn kineto(input: &[u8]) {
 
 /// However damaged a trace is, every kernel is somewhere once.
 fn conserved(trace: &::trace::Trace) {
-    let findings = analysis::analyse(trace, &Options { stages: vec!["a".to_owned()], ..Options::default() });
+    let findings = analysis::analyze(trace, &Options { stages: vec!["a".to_owned()], ..Options::default() });
     let kernels: u64 = findings.kernels.iter().map(|row| row.statistics.calls).sum();
     for (domain, outside) in &findings.unattributed.domains {
         let roots = findings.regions.iter().filter(|row| {
-            row.domain == *domain && row.parent.is_none() && row.kind == Kind::PushPop.as_str()
+            row.domain == *domain && row.parent.is_none() && row.kind == Kind::PushPop
         });
         let inside: u64 = roots.map(|row| row.kernels_inclusive).sum();
         assert_eq!(inside + outside.kernels, kernels, "domain {domain}");

@@ -3,34 +3,19 @@
 use serde::Serialize;
 use trace::{ActivityKind, Trace};
 
-use crate::attribute::{Attribution, attribute};
-use crate::families::Families;
-use crate::gpu_regions::{GpuRegion, MoreRegions, RegionTable};
-use crate::idle::{IdleRow, IdleTable};
-use crate::kernels::{Grouping, KernelRow, kernels};
+use crate::attribute::{Attribution, Unattributed, attribute};
+use crate::kernels::Families;
 use crate::limit::{Limit, MoreRows};
-use crate::operators::{MoreOperators, OperatorRow, operators};
+use crate::options::Options;
 use crate::origin::{Origin, RecordingRow, recordings};
 use crate::scope::Scope;
-use crate::stages::{Stage, stages};
-use crate::summaries::{ApiRow, Synchronisation, TransferRow, api, synchronisation, transfers};
-use crate::unattributed::Unattributed;
+use crate::time::{
+    ApiRow, GpuRegion, IdleRow, IdleTable, KernelRow, MoreOperators, MoreRegions, OperatorRow, RegionTable,
+    Stage, Synchronisation, TransferRow, api, kernels, operators, stages, synchronisation, transfers,
+};
 
 /// Raised when a reader of an older document would misunderstand a newer one.
 const SCHEMA: u32 = 1;
-
-#[derive(Debug, Default)]
-pub struct Options {
-    pub scope: Scope,
-    pub grouping: Grouping,
-    pub families: Families,
-    /// Names of regions that are stages; without any, what the program is made of.
-    pub stages: Vec<String>,
-    /// Tokens of each instance of a stage, where the ranges do not say it.
-    pub tokens: Vec<(String, f64)>,
-    /// Of each table.
-    pub limit: Limit,
-}
 
 #[derive(Debug, Serialize)]
 pub struct Findings {
@@ -101,16 +86,16 @@ fn is_none(count: &u64) -> bool {
 }
 
 impl Findings {
-    /// Kernels that ran, whether their names are told or not.
+    /// Kernels that ran, whether their names are shown or not.
     pub fn kernel_calls(&self) -> u64 {
-        let told = self.kernels.iter().map(|row| row.statistics.calls);
-        told.chain(self.more_kernels.map(|more| more.calls)).sum()
+        let shown = self.kernels.iter().map(|row| row.statistics.calls);
+        shown.chain(self.more_kernels.map(|more| more.calls)).sum()
     }
 
     /// The time of all of them.
     pub fn kernel_ns(&self) -> i64 {
-        let told = self.kernels.iter().map(|row| row.statistics.total_ns);
-        told.chain(self.more_kernels.map(|more| more.total_ns)).fold(0, i64::saturating_add)
+        let shown = self.kernels.iter().map(|row| row.statistics.total_ns);
+        shown.chain(self.more_kernels.map(|more| more.total_ns)).fold(0, i64::saturating_add)
     }
 
     /// Operators, with those that are left out.
@@ -130,7 +115,7 @@ impl Findings {
 }
 
 /// Everything there is to say.
-pub fn analyse(trace: &Trace, options: &Options) -> Findings {
+pub fn analyze(trace: &Trace, options: &Options) -> Findings {
     let attribution = attribute(trace);
     // Independent of each other, and of about the same size.
     let ((kernels, api), mut regions, idle) = std::thread::scope(|scope| {
@@ -139,8 +124,8 @@ pub fn analyse(trace: &Trace, options: &Options) -> Findings {
             (kernels, api(trace, options.scope))
         };
         let beside = std::thread::Builder::new().spawn_scoped(scope, tables);
-        let regions = RegionTable::of(trace, &attribution, options.scope);
-        let idle = IdleTable::of(trace, &attribution, &options.families);
+        let regions = RegionTable::new(trace, &attribution, options.scope);
+        let idle = IdleTable::new(trace, &attribution, &options.families);
         let tables = match beside {
             Ok(beside) => beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
             // No thread was to be had: one after the other.
@@ -149,8 +134,8 @@ pub fn analyse(trace: &Trace, options: &Options) -> Findings {
         (tables, regions, idle)
     });
     regions.limit(options.limit, &idle.times());
-    let told = regions.kept_nodes();
-    let (stages, more_stages) = stages(trace, &attribution, options, &told);
+    let shown = regions.kept_nodes();
+    let (stages, more_stages) = stages(trace, &attribution, options, &shown);
     let (operators, more_operators) = operators(trace, &attribution, options.scope, options.limit);
     let (kernels, more_kernels) = limited_kernels(kernels, options.limit);
     let synchronisation = synchronisation(trace, &api);
@@ -190,8 +175,8 @@ pub fn analyse(trace: &Trace, options: &Options) -> Findings {
         synchronisation,
         api,
         more_api,
-        idle: idle.rows(&told).collect(),
-        more_idle: idle.more(&told),
+        idle: idle.rows(&shown).collect(),
+        more_idle: idle.more(&shown),
         unattributed: regions.unattributed(&attribution),
         graphs: trace.activities.kind.iter().filter(|kind| **kind == ActivityKind::Graph).count() as u64,
         diagnostics: diagnostics(trace, &attribution),
@@ -201,9 +186,13 @@ pub fn analyse(trace: &Trace, options: &Options) -> Findings {
 /// What the reader found, and what we cannot tell.
 fn diagnostics(trace: &Trace, attribution: &Attribution) -> Vec<DiagnosticRow> {
     let mut rows: Vec<DiagnosticRow> = trace
-        .told()
+        .distinct_diagnostics()
         .iter()
-        .map(|told| DiagnosticRow { text: told.to_string(), lost: told.diagnostic.lost, times: told.times })
+        .map(|distinct| DiagnosticRow {
+            text: distinct.to_string(),
+            lost: distinct.diagnostic.lost,
+            times: distinct.times,
+        })
         .collect();
     if attribution.left_out > 0 {
         let text = format!(
@@ -222,7 +211,7 @@ pub fn every_region(
     see: impl FnMut(GpuRegion) -> std::io::Result<()>,
 ) -> std::io::Result<()> {
     let attribution = attribute(trace);
-    RegionTable::of(trace, &attribution, scope).each(see)
+    RegionTable::new(trace, &attribution, scope).for_each_row(see)
 }
 
 /// The same of [`idle`](crate::idle()).
@@ -232,18 +221,18 @@ pub fn every_idle_row(
     see: impl FnMut(IdleRow) -> std::io::Result<()>,
 ) -> std::io::Result<()> {
     let attribution = attribute(trace);
-    let told = vec![true; attribution.tree.nodes.len()];
-    IdleTable::of(trace, &attribution, families).rows(&told).try_for_each(see)
+    let shown = vec![true; attribution.tree.nodes.len()];
+    IdleTable::new(trace, &attribution, families).rows(&shown).try_for_each(see)
 }
 
 fn limited_kernels(mut rows: Vec<KernelRow>, limit: Limit) -> (Vec<KernelRow>, Option<MoreRows>) {
     let bytes =
         |row: &KernelRow| row.name.len() + row.short_name.len() + row.mangled.as_ref().map_or(0, String::len);
     let more = limit.cut(&mut rows, bytes);
-    (rows, MoreRows::of(more.iter().map(|row| (row.statistics.calls, row.statistics.total_ns))))
+    (rows, MoreRows::add_up(more.iter().map(|row| (row.statistics.calls, row.statistics.total_ns))))
 }
 
 fn limited_api(mut rows: Vec<ApiRow>, limit: Limit) -> (Vec<ApiRow>, Option<MoreRows>) {
     let more = limit.cut(&mut rows, |row| row.name.len());
-    (rows, MoreRows::of(more.iter().map(|row| (row.statistics.calls, row.statistics.total_ns))))
+    (rows, MoreRows::add_up(more.iter().map(|row| (row.statistics.calls, row.statistics.total_ns))))
 }

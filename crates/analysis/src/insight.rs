@@ -4,13 +4,11 @@ use counters::Report;
 use serde::Serialize;
 use trace::Trace;
 
+use crate::attribute::launch_groups;
+use crate::diagnose::{Recommendation, recommend};
 use crate::findings::Findings;
-use crate::join::{Joined, join};
-use crate::launch_groups::launch_groups;
-use crate::mfu::Efficiency;
-use crate::overhead::Overhead;
-use crate::recommend::{Recommendation, recommend};
-use crate::roofline::{RooflinePoint, roofline};
+use crate::kernels::{Efficiency, Joined, RooflinePoint, join, roofline};
+use crate::time::Overhead;
 
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Insight {

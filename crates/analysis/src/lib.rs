@@ -1,82 +1,40 @@
-//! What a trace and counters say: small, pure functions, one topic a file.
+//! What a trace and counters say: small, pure functions, in folders by the question they answer.
 
-mod at_once;
 mod attribute;
-mod bounds;
-mod counter_aggregate;
-mod counter_forest;
-mod counter_places;
-mod counter_regions;
-mod counter_rules;
-mod families;
-mod filter;
+mod diagnose;
 mod findings;
-mod gpu_regions;
-mod idle;
 mod insight;
-mod join;
 mod kernels;
-mod launch_groups;
 mod limit;
-mod mfu;
-mod operators;
+mod options;
 mod origin;
-mod overhead;
-mod overlap;
-mod range_time;
-mod recommend;
-mod region_calls;
-mod region_label;
-mod region_sums;
-mod regions;
-mod roofline;
 mod scope;
-mod stages;
-mod start_end;
 mod statistics;
-mod summaries;
-mod sweep;
-mod top_kernels;
-mod tree;
-mod unattributed;
-mod waits;
-mod within;
-mod work;
+mod time;
 
-pub use at_once::{launches_at_once, times_at_once};
-pub use attribute::{Attribution, Plane, attribute};
-pub use bounds::{Bound, BoundKind, Level, NEAR_PEAK, bound};
-pub use counter_aggregate::{Aggregated, MetricRow};
-pub use counter_regions::{
-    Counted, CountedKernel, CountedLaunch, CounterRegion, CounterRegions, DomainLaunches, Headline, Known,
-    KnownRegion, WholeRange, counter_regions,
+pub use attribute::{
+    Attribution, LaunchGroup, LaunchGroups, Node, Plane, Region, RegionCalls, Registered, Times, Tree,
+    Unattributed, attribute, is_library, keep_within, launch_groups, launches_at_once, launches_in,
+    region_calls, region_label, region_labels, regions, times_at_once, windows_within,
 };
-pub use counter_rules::{AggregateRule, aggregate_rule};
-pub use families::{Families, OTHER as OTHER_FAMILY};
-pub use filter::{KernelPatterns, keep_kernels};
-pub use findings::{Findings, Options, analyse, every_idle_row, every_region};
-pub use gpu_regions::{GpuRegion, MoreRegions, gpu_regions};
-pub use idle::{Causes, IdleRow, idle};
+pub use diagnose::{Recommendation, Whole, recommend};
+pub use findings::{Findings, analyze, every_idle_row, every_region};
 pub use insight::{Insight, insight};
-pub use join::{Confidence, Joined, JoinedKernel, JoinedRegion, join};
-pub use kernels::{Grouping, KernelRow, Shape, kernels};
-pub use launch_groups::{LaunchGroup, LaunchGroups, launch_groups, launches_in};
+pub use kernels::{
+    Achieved, AggregateRule, Aggregated, Bound, BoundKind, Ceiling, Confidence, Counted, CountedKernel,
+    CountedLaunch, CounterRegion, CounterRegions, Decoder, DomainLaunches, Efficiency, Experts, Families,
+    Family, Headline, Inference, Joined, JoinedKernel, JoinedRegion, KernelPatterns, Known, KnownRegion,
+    Latent, Level, MemoryLevel, MetricRow, NEAR_PEAK, Precision, Roof, RooflinePoint, Traffic, WholeRange,
+    aggregate_rule, bound, ceilings, counted_efficiency, counter_regions, efficiency, hardest, join,
+    keep_kernels, rates, roofline,
+};
 pub use limit::{Limit, MoreRows};
-pub use mfu::{Decoder, Efficiency, Experts, Inference, Latent, counted_efficiency, efficiency, rates};
-pub use operators::{MoreOperators, OperatorRow};
+pub use options::Options;
 pub use origin::{Origin, RecordingRow};
-pub use overhead::{Overhead, overhead, unsteady};
-pub use overlap::Overlap;
-pub use recommend::{Recommendation, Whole, recommend};
-pub use region_calls::{RegionCalls, region_calls};
-pub use region_label::{label as region_label, labels as region_labels};
-pub use regions::{Region, Registered, Times, is_library, regions};
-pub use roofline::{Achieved, Ceiling, RooflinePoint, Traffic, ceilings, hardest, roofline};
 pub use scope::{Place, Scope};
-pub use stages::Stage;
 pub use statistics::Statistics;
-pub use summaries::{ApiRow, Synchronisation, TransferRow, api, transfers};
-pub use top_kernels::TopKernel;
-pub use tree::{Node, Tree};
-pub use unattributed::Unattributed;
-pub use within::{keep_within, windows_within};
+pub use time::{
+    ApiRow, Cause, Causes, GpuRegion, Grouping, IdleRow, KernelRow, ModelStage, MoreOperators, MoreRegions,
+    OperatorRow, Overhead, Overlap, Shape, Stage, Synchronisation, TopKernel, TransferRow, api, gpu_regions,
+    idle, kernels, overhead, transfers, unsteady,
+};

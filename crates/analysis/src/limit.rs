@@ -1,9 +1,9 @@
 //! How long a table gets: a program may name every range anew, and nobody reads a million rows. Those that
-//! matter most are told one by one, the others are added up.
+//! matter most are shown one by one, the others are added up.
 
 use serde::Serialize;
 
-/// How much of a table is told one by one.
+/// How much of a table is shown one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
     pub rows: usize,
@@ -27,7 +27,7 @@ pub struct MoreRows {
 
 impl MoreRows {
     /// Calls and time of each; none when there are none.
-    pub(crate) fn of(rows: impl Iterator<Item = (u64, i64)>) -> Option<Self> {
+    pub(crate) fn add_up(rows: impl Iterator<Item = (u64, i64)>) -> Option<Self> {
         let mut more = Self::default();
         for (calls, ns) in rows {
             more.rows += 1;
@@ -48,7 +48,7 @@ pub(crate) struct Weight {
 }
 
 impl Limit {
-    /// Whether each row is told: the most time first, each with all that it lies in. None when all are.
+    /// Whether each row is shown: the most time first, each with all that it lies in. None when all are.
     pub(crate) fn kept(self, weights: &[Weight]) -> Option<Vec<bool>> {
         let all_bytes = weights.iter().fold(0usize, |sum, weight| sum.saturating_add(weight.text_bytes));
         if weights.len() <= self.rows && all_bytes <= self.text_bytes {

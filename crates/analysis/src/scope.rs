@@ -22,7 +22,7 @@ pub struct Place {
     pub origin: Origin,
 }
 
-/// What tells the rows of one name apart: indexes, or none where they are added up.
+/// What separates the rows of one name: indexes, or none where they are added up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub(crate) struct Split {
     pub(crate) process: Option<u32>,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
 
-use analysis::{Bound, BoundKind, bound, ceilings, roofline};
+use analysis::{Bound, BoundKind, MemoryLevel, Precision, bound, ceilings, roofline};
 use counters::{Report, Subject};
 
 const ELAPSED: &str = ".avg.pct_of_peak_sustained_elapsed";
@@ -236,21 +236,21 @@ fn the_roofline() {
     assert_eq!(points.len(), 36);
     let of = |wanted: &str| points.iter().find(|point| point.kernel == wanted).unwrap();
     let copy = of("copy_kernel");
-    let dram = copy.traffic.iter().find(|traffic| traffic.level == "DRAM").unwrap();
+    let dram = copy.traffic.iter().find(|traffic| traffic.level == MemoryLevel::Dram).unwrap();
     // 16,777,216 x 16 bytes read and as many written in 123.36 us, less what stays in L2.
     assert!((dram.bytes_per_second / 4.153_76e12 - 1.0).abs() < 0.01, "{dram:?}");
     assert!((dram.peak_bytes_per_second.unwrap() / (1504.0 * 3.198_72e9) - 1.0).abs() < 0.01, "{dram:?}");
     assert!((dram.share.unwrap() - 0.8634).abs() < 0.0087, "as gpu__dram_throughput says: {dram:?}");
     let fma = of("fma_kernel");
-    let single = fma.precisions.iter().find(|achieved| achieved.precision == "FP32").unwrap();
+    let single = fma.precisions.iter().find(|achieved| achieved.precision == Precision::Fp32).unwrap();
     // 1056 x 256 threads, each 20,000 rounds of two fused operations and a multiplication.
     let by_hand = 1056.0 * 256.0 * 20_000.0 * (2.0 * 2.0 + 1.0) / (fma.time_ns / 1e9);
     assert!((single.flops_per_second / by_hand - 1.0).abs() < 0.01, "{single:?} {by_hand:e}");
-    let double = fma.precisions.iter().find(|achieved| achieved.precision == "FP64").unwrap();
+    let double = fma.precisions.iter().find(|achieved| achieved.precision == Precision::Fp64).unwrap();
     assert!(double.flops_per_second == 0.0 && double.peak_flops_per_second > Some(3e13), "{double:?}");
     // 2 x 16896 x 1.98 GHz.
     let peaks = ceilings(&points);
-    let peak = |name: &str| peaks.iter().find(|ceiling| ceiling.name == name).unwrap().per_second;
+    let peak = |name: &str| peaks.iter().find(|ceiling| ceiling.roof.to_string() == name).unwrap().per_second;
     assert!((peak("FP32") / 66.9e12 - 1.0).abs() < 0.01, "{peaks:?}");
     assert!((peak("DRAM") / 4.81e12 - 1.0).abs() < 0.01, "{peaks:?}");
 }
@@ -280,7 +280,10 @@ fn the_tensor_peak_is_that_without_sparsity() {
         let text = format!("\"ID\",\"Kernel Name\"{names}\n\"0\",\"kernel\"{numbers}\n");
         let report = counters::read_ncu_csv_bytes(text.as_bytes(), Path::new("tensor.csv")).unwrap();
         let shares = roofline(&report)[0].precisions.clone();
-        shares.into_iter().map(|achieved| (achieved.precision, achieved.share.unwrap())).collect::<Vec<_>>()
+        shares
+            .into_iter()
+            .map(|achieved| (achieved.precision.to_string(), achieved.share.unwrap()))
+            .collect::<Vec<_>>()
     };
     let dense = measured(0.0);
     let names: Vec<&str> = dense.iter().map(|(name, _)| name.as_str()).collect();

@@ -45,11 +45,11 @@ fn public_kernel_names_get_the_family_of_what_they_do() {
     for (part, seen, at_least) in [("seen", true, SEEN_AT_LEAST), ("unseen", false, UNSEEN_AT_LEAST)] {
         let names: Vec<&Known> = known.iter().filter(|known| known.seen() == seen).collect();
         let wrong: Vec<&&Known> =
-            names.iter().filter(|known| families.of(known.kernel) != known.family).collect();
+            names.iter().filter(|known| families.family_of(known.kernel).as_str() != known.family).collect();
         let right = (names.len() - wrong.len()) as f64 / names.len() as f64;
         println!("{part}: {} of {} names, {:.1} %", names.len() - wrong.len(), names.len(), right * 100.0);
         for known in &wrong {
-            let told = families.of(known.kernel);
+            let told = families.family_of(known.kernel);
             println!("  {told}, not {}: {} ({})", known.family, known.kernel, known.source);
         }
         assert!(right >= at_least, "{part}: {:.1} % right", right * 100.0);

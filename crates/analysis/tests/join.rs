@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use analysis::{
-    BoundKind, Confidence, Options, analyse, counted_efficiency, join, launch_groups, recommend, roofline,
+    BoundKind, Confidence, Options, analyze, counted_efficiency, join, launch_groups, recommend, roofline,
 };
 use counters::{Report, Subject};
 
@@ -77,7 +77,7 @@ fn a_result_is_listed_once() {
 fn efficiency_from_counters() {
     let trace = trace::read_nsys(&data("toy-2025.3.1.sqlite")).unwrap();
     let stages = ["B", "A", "empty"].map(str::to_owned).to_vec();
-    let findings = analyse(&trace, &Options { stages, ..Options::default() });
+    let findings = analyze(&trace, &Options { stages, ..Options::default() });
     let report = counted();
     let joined = join(&launch_groups(&trace), &report);
     let points = roofline(&report);
@@ -101,7 +101,7 @@ fn efficiency_from_counters() {
 #[test]
 fn every_advice_has_its_numbers() {
     let trace = trace::read_nsys(&data("toy-2025.3.1.sqlite")).unwrap();
-    let findings = analyse(&trace, &Options::default());
+    let findings = analyze(&trace, &Options::default());
     let report = counted();
     let joined = join(&launch_groups(&trace), &report);
     let all = recommend(&findings, Some((&joined, &report)));
@@ -123,7 +123,7 @@ fn every_advice_has_its_numbers() {
 #[test]
 fn what_waits_for_the_host_is_said() {
     let trace = trace::read_nsys(&data("torch-nodes-2025.3.1.sqlite")).unwrap();
-    let findings = analyse(&trace, &Options::default());
+    let findings = analyze(&trace, &Options::default());
     let all = recommend(&findings, None);
     insta::assert_snapshot!(
         all.iter()

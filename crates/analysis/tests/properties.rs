@@ -2,11 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use analysis::{
-    Families, GpuRegion, Limit, Options, Scope, Whole, analyse, attribute, gpu_regions, idle, kernels,
+    Families, GpuRegion, Limit, Options, Scope, Whole, analyze, attribute, gpu_regions, idle, kernels,
 };
 use proptest::prelude::*;
 use trace::{
-    ActivityKind, Call, Device, Direction, Kind, Launch, NONE, OPEN, Process, Thread, Trace, Transfer,
+    ActivityKind, Call, Device, Direction, Kind, Launch, NONE, OPEN, Operator, Process, Thread, Trace,
+    Transfer,
 };
 
 /// `(thread, domain, name, kind, begin, length)`
@@ -126,7 +127,7 @@ proptest! {
         // Kernels are shared out among the regions of a domain and what is in none.
         for (domain, outside) in &outside.domains {
             let roots = || rows.iter().filter(|row| {
-                row.domain == *domain && row.parent.is_none() && row.kind == "push/pop"
+                row.domain == *domain && row.parent.is_none() && row.kind == Kind::PushPop
             });
             prop_assert_eq!(roots().map(|row| row.gpu_inclusive_ns).sum::<i64>() + outside.gpu_ns, total);
             prop_assert_eq!(roots().map(|row| row.kernels_inclusive).sum::<u64>() + outside.kernels, count);
@@ -137,7 +138,7 @@ proptest! {
             let below: i64 = children(&rows, row).map(|child| child.gpu_inclusive_ns).sum();
             let places: Vec<_> = rows.iter().filter(|child| child.parent.as_ref() == Some(&row.path)).collect();
             // A place that several share is not that of any one of them.
-            if places.iter().all(|child| child.place == row.place) && row.kind == "push/pop" {
+            if places.iter().all(|child| child.place == row.place) && row.kind == Kind::PushPop {
                 prop_assert_eq!(row.gpu_inclusive_ns, row.gpu_exclusive_ns + below, "{}", row.path);
             }
             prop_assert!(row.gpu_exclusive_ns >= 0 && row.gpu_exclusive_ns <= row.gpu_inclusive_ns);
@@ -155,7 +156,7 @@ proptest! {
         }
         // Two ways to say how long a region kept its devices busy.
         let times = idle(&trace, &attribution, &Families::default());
-        for row in rows.iter().filter(|row| row.kind == "push/pop") {
+        for row in rows.iter().filter(|row| row.kind == Kind::PushPop) {
             let here = times.iter().filter(|time| time.region.as_ref() == Some(&row.path));
             prop_assert_eq!(here.map(|time| time.busy_ns).sum::<i64>(), row.gpu_busy_ns, "{}", row.path);
         }
@@ -166,7 +167,7 @@ proptest! {
                 prop_assert!(overlap.communication_beside_kernels_ns <= overlap.communication_ns);
             }
         }
-        for row in rows.iter().filter(|row| row.kind == "start/end") {
+        for row in rows.iter().filter(|row| row.kind == Kind::StartEnd) {
             let (kernels, kernel_ns, busy_ns) = while_open(&trace, &attribution.call, row);
             prop_assert_eq!(
                 (row.kernels_inclusive, row.gpu_inclusive_ns, row.gpu_busy_ns),
@@ -190,7 +191,7 @@ proptest! {
                 }
             }
         }
-        analyse(&trace, &Options::default());
+        analyze(&trace, &Options::default());
     }
 }
 
@@ -201,7 +202,7 @@ fn the_end_of_a_range_belongs_to_it() {
     let thread = |at: i64| (at as u32 % 2) * 2;
     let ranges: Vec<Range> = (0..20).map(|at| (thread(at), 0, 0, false, at * 100, 90)).collect();
     let activities: Vec<Activity> = (0..20).map(|at| (thread(at), at * 100, 1, 9, 0, 0, true)).collect();
-    let findings = analyse(&trace(&ranges, &activities), &Options::default());
+    let findings = analyze(&trace(&ranges, &activities), &Options::default());
     let device = findings.idle.iter().find(|row| row.region.is_none()).unwrap();
     assert_eq!(device.in_ranges_ns, Some(19 * 90 - 1 + 10));
     let advice: Vec<String> = analysis::recommend(&findings, None).into_iter().map(|one| one.title).collect();
@@ -219,7 +220,7 @@ fn time_in_ranges_is_counted_once() {
         (0, 0, 0, false, 300, 10),
     ];
     let activities = [(0, 0, 0, 10, 0, 0, true), (2, 20, 60, 10, 0, 0, true), (0, 300, 0, 10, 0, 0, true)];
-    let findings = analyse(&trace(&ranges, &activities), &Options::default());
+    let findings = analyze(&trace(&ranges, &activities), &Options::default());
     let device = findings.idle.iter().find(|row| row.region.is_none()).unwrap();
     assert_eq!((device.in_ranges_ns, device.busy_ns + device.idle_ns), (Some(100), 310));
     let advice = analysis::recommend(&findings, None);
@@ -234,7 +235,7 @@ fn ranges_with_much_of_the_work_are_what_matters() {
         let kernel = |begin: i64, known: bool| (0, begin, 0, 10, 0, 0, known);
         let mut activities = vec![kernel(1_000, true), kernel(0, false), kernel(1_040, true)];
         activities.extend((1..outside).map(|at| kernel(at * 20, false)));
-        let findings = analyse(&trace(&[(0, 0, 0, false, 1_000, 60)], &activities), &Options::default());
+        let findings = analyze(&trace(&[(0, 0, 0, false, 1_000, 60)], &activities), &Options::default());
         let advice = analysis::recommend(&findings, None);
         advice.iter().find(|advice| advice.region.is_some()).map(|advice| advice.of)
     };
@@ -264,7 +265,7 @@ fn what_a_program_is_made_of() {
         }
         trace.ranges.payload = (0..names.len() as u32).map(|range| (range, 7.0)).collect();
         trace.finish();
-        analyse(&trace, &Options::default()).stages
+        analyze(&trace, &Options::default()).stages
     };
     let stages = |names: &[&str], domain: &str| -> Vec<String> {
         found(names, domain).into_iter().map(|stage| stage.region).collect()
@@ -296,14 +297,12 @@ fn stages_and_operators_of_each_process() {
         .collect();
     let mut trace = trace(&ranges, &[(0, 5, 1, 4, 0, 0, true), (2, 105, 1, 8, 0, 1, true)]);
     for (thread, begin, end) in [(0, 0, 10), (2, 100, 140)] {
-        trace.operators.begin.push(begin);
-        trace.operators.end.push(end);
-        trace.operators.thread.push(thread);
-        trace.operators.name.push(trace.ranges.name[0]);
+        let name = trace.ranges.name[0];
+        trace.operators.push(Operator { begin, end, thread, name });
     }
     let found = |by_process: bool| {
         let scope = Scope { by_process, by_device: false };
-        analyse(&trace, &Options { scope, stages: vec!["a".to_owned()], ..Options::default() })
+        analyze(&trace, &Options { scope, stages: vec!["a".to_owned()], ..Options::default() })
     };
     let stages = |by_process: bool| -> Vec<(Option<u32>, u64, i64)> {
         let stages = found(by_process).stages;
@@ -334,9 +333,9 @@ proptest! {
     ) {
         let trace = trace(&ranges, &activities);
         let scope = Scope { by_process, by_device };
-        let all = analyse(&trace, &Options { scope, ..Options::default() });
+        let all = analyze(&trace, &Options { scope, ..Options::default() });
         let limit = Limit { rows, text_bytes };
-        let cut = analyse(&trace, &Options { scope, limit, ..Options::default() });
+        let cut = analyze(&trace, &Options { scope, limit, ..Options::default() });
         prop_assert!(all.more_regions.is_empty() && all.more_idle == 0 && all.more_kernels.is_none());
         prop_assert!(cut.regions.len() <= rows && cut.kernels.len() <= rows);
         prop_assert_eq!(cut.region_count(), all.region_count());

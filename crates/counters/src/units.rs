@@ -5,7 +5,7 @@
 //! that names a thing is the thing counted.
 
 /// The base unit of a metric; empty where there is none or it is not known.
-pub(crate) fn of(name: &str) -> String {
+pub(crate) fn unit_of(name: &str) -> String {
     // `breakdown:` and `pmsampling:` say how a metric was had, not what it is.
     let name = name.rsplit(':').next().unwrap_or_default();
     let from = name.find("__").map_or(0, |at| at + 2);
@@ -168,7 +168,7 @@ fn launch(quantity: &str) -> &'static str {
 
 #[cfg(test)]
 mod tests {
-    use super::of;
+    use super::unit_of;
 
     #[test]
     fn units_from_names() {
@@ -198,7 +198,7 @@ mod tests {
             ("é__.", ""),
             ("", ""),
         ] {
-            assert_eq!(of(name), unit, "{name}");
+            assert_eq!(unit_of(name), unit, "{name}");
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The two kinds of ranges.
 
 /// How a range was opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
     /// `nvtxRangePush` and `nvtxRangePop`: a stack on each thread.
+    #[default]
     PushPop,
     /// `nvtxRangeStart` and `nvtxRangeEnd`: may overlap anything and end anywhere.
     StartEnd,

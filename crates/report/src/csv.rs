@@ -264,7 +264,7 @@ fn kernel_cells(row: &KernelRow) -> [Cell; 17] {
     [
         Cell::text(&row.name),
         Cell::text(&row.short_name),
-        Cell::text(&row.family),
+        Cell::text(row.family.as_str()),
         Cell::optional(row.shape.map(|shape| three(shape.grid))),
         Cell::optional(row.shape.map(|shape| three(shape.block))),
         Cell::optional(row.place.process),
@@ -320,7 +320,7 @@ fn regions(page: &Page<'_>, out: &mut dyn Write) -> io::Result<()> {
 fn region_cells(row: &GpuRegion) -> [Cell; 22] {
     [
         Cell::text(&row.path),
-        Cell::text(row.kind),
+        Cell::text(row.kind.as_str()),
         Cell::text(row.parent.as_deref().unwrap_or_default()),
         Cell::number(row.depth),
         Cell::optional(row.place.process),

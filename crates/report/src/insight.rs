@@ -1,6 +1,6 @@
 //! What limits the program and what to change, as text.
 
-use analysis::{BoundKind, Confidence, Joined, Recommendation, RooflinePoint, hardest};
+use analysis::{BoundKind, Confidence, Joined, MemoryLevel, Recommendation, RooflinePoint, hardest};
 
 use crate::printable::printable;
 use crate::table::Align::{Left, Right};
@@ -90,13 +90,13 @@ pub fn roofline_text(points: &[RooflinePoint], top: usize) -> String {
         .take(top)
         .map(|point| {
             let hardest = hardest(&point.precisions);
-            let dram = point.traffic.iter().find(|traffic| traffic.level == "DRAM");
+            let dram = point.traffic.iter().find(|traffic| traffic.level == MemoryLevel::Dram);
             let share = |share: Option<f64>| share.map(percent).unwrap_or_default();
             vec![
                 point.result.to_string(),
                 shortened(&point.kernel, WIDEST_NAME),
                 duration(point.time_ns),
-                hardest.map(|achieved| achieved.precision.clone()).unwrap_or_default(),
+                hardest.map(|achieved| achieved.precision.to_string()).unwrap_or_default(),
                 hardest.map(|achieved| fixed(achieved.flops_per_second / 1e12, 2)).unwrap_or_default(),
                 share(hardest.and_then(|achieved| achieved.share)),
                 dram.map(|dram| fixed(dram.bytes_per_second / 1e9, 0)).unwrap_or_default(),

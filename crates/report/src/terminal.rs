@@ -186,7 +186,7 @@ fn left_out(more: &MoreRegions) -> String {
     format!(
         "note: {} {} {regions}{domain} {are} left out: {} on the host and {} of kernels in all",
         count(more.regions),
-        more.kind,
+        more.kind.as_str(),
         duration(more.wall_ns as f64),
         duration(more.gpu_ns as f64)
     )
@@ -222,7 +222,7 @@ fn kernels(text: &mut String, findings: &Findings, top: usize) {
             ];
             cells.extend(places(&row.place, split));
             cells.extend(row.shape.map(|shape| shown_shape(&shape)));
-            cells.extend([row.family.clone(), shortened(&row.name, WIDEST_NAME)]);
+            cells.extend([row.family.to_string(), shortened(&row.name, WIDEST_NAME)]);
             cells
         })
         .collect();
@@ -338,7 +338,7 @@ fn copies(text: &mut String, findings: &Findings) {
         .iter()
         .map(|row| {
             let rate = row.bytes_per_second.map(|rate| format!("{}/s", bytes(rate))).unwrap_or_default();
-            let mut cells = vec![row.direction.to_owned()];
+            let mut cells = vec![row.direction.as_str().to_owned()];
             cells.extend(places(&row.place, split));
             cells.extend([
                 row.statistics.calls.to_string(),

@@ -9,7 +9,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use analysis::{Options, analyse, insight};
+use analysis::{Options, analyze, insight};
 use report::Page;
 use run::rundir::Files;
 use secrets::Redactor;
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let clock = Instant::now();
     let trace = part(&folder, "read", || trace::open(&[input]))?;
     let options = Options::default();
-    let findings = part(&folder, "analyse", || analyse(&trace, &options));
+    let findings = part(&folder, "analyse", || analyze(&trace, &options));
     let insight = part(&folder, "insight", || insight(Some((&trace, &findings)), None));
     let page = Page {
         title: "bench",

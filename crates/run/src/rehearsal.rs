@@ -230,7 +230,7 @@ impl Serialize for InventoryDocument<'_> {
                 "name": process.name, "label": process.label,
             })
         });
-        let told = trace.told();
+        let told = trace.distinct_diagnostics();
         let diagnostics = told
             .iter()
             .map(|told| json!({"text": told.to_string(), "lost": told.diagnostic.lost, "times": told.times}));

@@ -1,9 +1,9 @@
 //! Two traces as one: every number of the second is moved behind those of the first.
 
-use crate::model::{ActivityKind, OPEN, StringId, Trace};
+use crate::model::{Launch, Numbers, OPEN, StringId, Trace};
 
-/// What the numbers of the second trace are in the first.
-struct Numbers {
+/// What the numbers of the second trace's processes, threads and devices are in the first.
+struct Known {
     processes: Vec<u32>,
     threads: Vec<u32>,
     devices: Vec<u16>,
@@ -31,7 +31,7 @@ impl Trace {
 
     fn append_unfinished(&mut self, mut other: Trace) {
         other.shift(self.begin.saturating_sub(other.begin));
-        let numbers = Numbers {
+        let known = Known {
             processes: (0..other.processes.len()).map(|at| (self.processes.len() + at) as u32).collect(),
             threads: (0..other.threads.len()).map(|at| (self.threads.len() + at) as u32).collect(),
             devices: (0..other.devices.len()).map(|at| device_number(self.devices.len() + at)).collect(),
@@ -47,11 +47,11 @@ impl Trace {
         }
         self.processes.append(&mut other.processes);
         self.threads.extend(other.threads.drain(..).map(|mut thread| {
-            thread.process = numbers.processes[thread.process as usize];
+            thread.process = known.processes[thread.process as usize];
             thread
         }));
         self.devices.append(&mut other.devices);
-        self.take(other, &numbers);
+        self.append_events(other, &known);
     }
 
     /// The same processes, recorded once more: ids mean the same in both, and the times are
@@ -69,9 +69,9 @@ impl Trace {
         for time in other.times().filter(|time| **time != OPEN) {
             window = (window.0.min(*time), window.1.max(*time));
         }
-        let numbers = self.same(&other);
+        let known = self.same(&other);
         self.nothing = self.nothing.take().filter(|_| other.nothing.is_some());
-        self.take(other, &numbers);
+        self.append_events(other, &known);
         self.finish();
         if window.0 <= window.1 {
             self.windows.push(window);
@@ -81,7 +81,7 @@ impl Trace {
 
     /// Finds the other's processes, threads and devices here by their ids, and adds those
     /// that are not.
-    fn same(&mut self, other: &Trace) -> Numbers {
+    fn same(&mut self, other: &Trace) -> Known {
         let processes: Vec<u32> = other
             .processes
             .iter()
@@ -117,72 +117,39 @@ impl Trace {
                 }))
             })
             .collect();
-        Numbers { processes, threads, devices }
+        Known { processes, threads, devices }
     }
 
     /// Everything that happens, under the numbers it has here.
-    fn take(&mut self, other: Trace, numbers: &Numbers) {
+    fn append_events(&mut self, mut other: Trace, known: &Known) {
         let strings = &mut self.strings;
         let texts: Vec<StringId> = other.strings.iter().map(|text| strings.intern(text)).collect();
-        let text = |id: &StringId| texts[id.index()];
-        let thread = |number: &u32| numbers.threads[*number as usize];
-        let process = |number: &u32| numbers.processes[*number as usize];
-        let first_range = self.ranges.begin.len() as u32;
-        let ranges = &mut self.ranges;
-        ranges.thread.extend(other.ranges.thread.iter().map(thread));
-        ranges.domain.extend(other.ranges.domain.iter().map(text));
-        ranges.name.extend(other.ranges.name.iter().map(text));
-        ranges.kind.extend(other.ranges.kind);
-        ranges.registered.extend(other.ranges.registered);
-        ranges.wide.extend(other.ranges.wide);
-        ranges.begin.extend(other.ranges.begin);
-        ranges.end.extend(other.ranges.end);
-        ranges
-            .payload
-            .extend(other.ranges.payload.iter().map(|(range, value)| (range + first_range, *value)));
-        let calls = &mut self.calls;
-        calls.begin.extend(other.calls.begin);
-        calls.end.extend(other.calls.end);
-        calls.thread.extend(other.calls.thread.iter().map(thread));
-        calls.name.extend(other.calls.name.iter().map(text));
-        calls.correlation.extend(other.calls.correlation);
-        let activities = &mut self.activities;
-        let (launches, transfers) = (activities.launches.len() as u32, activities.transfers.len() as u32);
-        activities.launches.extend(other.activities.launches.iter().map(|launch| {
-            let mut launch = *launch;
-            (launch.name, launch.short_name) = (text(&launch.name), text(&launch.short_name));
-            launch.mangled = text(&launch.mangled);
-            launch
-        }));
-        activities.transfers.extend(other.activities.transfers);
-        activities.detail.extend(other.activities.detail.iter().zip(&other.activities.kind).map(
-            |(detail, kind)| match kind {
-                ActivityKind::Kernel => detail + launches,
-                ActivityKind::Copy | ActivityKind::Fill | ActivityKind::Migration => detail + transfers,
-                ActivityKind::Graph => *detail,
-            },
-        ));
-        activities.kind.extend(other.activities.kind);
-        activities.begin.extend(other.activities.begin);
-        activities.end.extend(other.activities.end);
-        activities.process.extend(other.activities.process.iter().map(process));
-        let device = |number: &u16| numbers.devices[usize::from(*number)];
-        activities.device.extend(other.activities.device.iter().map(device));
-        activities.stream.extend(other.activities.stream);
-        activities.correlation.extend(other.activities.correlation);
-        activities.in_graph.extend(other.activities.in_graph);
-        let syncs = &mut self.syncs;
-        syncs.begin.extend(other.syncs.begin);
-        syncs.end.extend(other.syncs.end);
-        syncs.process.extend(other.syncs.process.iter().map(process));
-        syncs.correlation.extend(other.syncs.correlation);
-        let operators = &mut self.operators;
-        operators.begin.extend(other.operators.begin);
-        operators.end.extend(other.operators.end);
-        operators.thread.extend(other.operators.thread.iter().map(thread));
-        operators.name.extend(other.operators.name.iter().map(text));
+        let text = |id: StringId| texts[id.index()];
+        let first_launch = self.activities.launches.len();
+        let launches: Vec<u32> =
+            (0..other.activities.launches.len()).map(|at| (first_launch + at) as u32).collect();
+        let renamed = |launch: Launch| Launch {
+            name: text(launch.name),
+            short_name: text(launch.short_name),
+            mangled: text(launch.mangled),
+            ..launch
+        };
+        self.activities.launches.extend(other.activities.launches.drain(..).map(renamed));
+        let numbers = Numbers {
+            texts: &texts,
+            domains: &texts,
+            threads: &known.threads,
+            processes: &known.processes,
+            devices: &known.devices,
+            launches: &launches,
+        };
+        self.ranges.append_rows(other.ranges, &numbers);
+        self.calls.append_rows(other.calls, &numbers);
+        self.activities.append(other.activities, &numbers);
+        self.syncs.append_rows(other.syncs, &numbers);
+        self.operators.append_rows(other.operators, &numbers);
         for ((domain, name), count) in other.marks {
-            *self.marks.entry((text(&domain), text(&name))).or_default() += count;
+            *self.marks.entry((text(domain), text(name))).or_default() += count;
         }
         self.gpu_annotations += other.gpu_annotations;
         self.diagnostics.extend(other.diagnostics);
@@ -200,19 +167,8 @@ impl Trace {
     }
 
     fn times(&mut self) -> impl Iterator<Item = &mut i64> {
-        let columns = [
-            &mut self.ranges.begin,
-            &mut self.ranges.end,
-            &mut self.calls.begin,
-            &mut self.calls.end,
-            &mut self.activities.begin,
-            &mut self.activities.end,
-            &mut self.syncs.begin,
-            &mut self.syncs.end,
-            &mut self.operators.begin,
-            &mut self.operators.end,
-        ];
-        columns.into_iter().flatten()
+        let on_the_host = self.ranges.times().chain(self.calls.times()).chain(self.syncs.times());
+        on_the_host.chain(self.activities.times()).chain(self.operators.times())
     }
 }
 

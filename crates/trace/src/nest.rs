@@ -51,25 +51,5 @@ fn order(ranges: &mut Ranges) {
     }
     let mut order: Vec<u32> = (0..count as u32).collect();
     order.sort_by_key(|range| key(*range as usize));
-    fn reorder<T: Copy>(column: &mut Vec<T>, order: &[u32]) {
-        *column = order.iter().map(|range| column[*range as usize]).collect();
-    }
-    reorder(&mut ranges.thread, &order);
-    reorder(&mut ranges.domain, &order);
-    reorder(&mut ranges.name, &order);
-    reorder(&mut ranges.kind, &order);
-    reorder(&mut ranges.registered, &order);
-    reorder(&mut ranges.wide, &order);
-    reorder(&mut ranges.begin, &order);
-    reorder(&mut ranges.end, &order);
-    if !ranges.payload.is_empty() {
-        let mut place = vec![0u32; count];
-        for (now, before) in order.iter().enumerate() {
-            place[*before as usize] = now as u32;
-        }
-        for (range, _) in &mut ranges.payload {
-            *range = place[*range as usize];
-        }
-        ranges.payload.sort_by_key(|(range, _)| *range);
-    }
+    ranges.reorder_rows(&order);
 }

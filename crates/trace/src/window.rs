@@ -10,34 +10,11 @@ impl Trace {
     pub fn keep_windows(&mut self, windows: Vec<(i64, i64)>) {
         let inside = |time: i64| in_windows(&windows, time);
         let keep = self.kept_activities(&inside);
-        let activities = &mut self.activities;
-        retain(&mut activities.begin, &keep);
-        retain(&mut activities.end, &keep);
-        retain(&mut activities.kind, &keep);
-        retain(&mut activities.process, &keep);
-        retain(&mut activities.device, &keep);
-        retain(&mut activities.stream, &keep);
-        retain(&mut activities.correlation, &keep);
-        retain(&mut activities.detail, &keep);
-        retain(&mut activities.in_graph, &keep);
-        let keep = mask(&self.calls.begin, &inside);
-        let calls = &mut self.calls;
-        retain(&mut calls.begin, &keep);
-        retain(&mut calls.end, &keep);
-        retain(&mut calls.thread, &keep);
-        retain(&mut calls.name, &keep);
-        retain(&mut calls.correlation, &keep);
-        self.keep_ranges(&inside);
-        let keep = mask(&self.syncs.begin, &inside);
-        retain(&mut self.syncs.begin, &keep);
-        retain(&mut self.syncs.end, &keep);
-        retain(&mut self.syncs.process, &keep);
-        retain(&mut self.syncs.correlation, &keep);
-        let keep = mask(&self.operators.begin, &inside);
-        retain(&mut self.operators.begin, &keep);
-        retain(&mut self.operators.end, &keep);
-        retain(&mut self.operators.thread, &keep);
-        retain(&mut self.operators.name, &keep);
+        self.activities.retain_rows(&keep);
+        self.calls.retain_rows(&mask(&self.calls.begin, &inside));
+        self.ranges.retain_rows(&mask(&self.ranges.begin, &inside));
+        self.syncs.retain_rows(&mask(&self.syncs.begin, &inside));
+        self.operators.retain_rows(&mask(&self.operators.begin, &inside));
         self.windows = windows;
         self.finish();
     }
@@ -57,31 +34,6 @@ impl Trace {
                 kept.get(&key).copied().unwrap_or_else(|| inside(activities.begin[activity]))
             })
             .collect()
-    }
-
-    fn keep_ranges(&mut self, inside: &dyn Fn(i64) -> bool) {
-        let keep = mask(&self.ranges.begin, inside);
-        let mut number = 0;
-        let numbers: Vec<u32> = keep
-            .iter()
-            .map(|keep| {
-                number += u32::from(*keep);
-                number.wrapping_sub(1)
-            })
-            .collect();
-        let ranges = &mut self.ranges;
-        ranges.payload.retain(|(range, _)| keep[*range as usize]);
-        for (range, _) in &mut ranges.payload {
-            *range = numbers[*range as usize];
-        }
-        retain(&mut ranges.thread, &keep);
-        retain(&mut ranges.domain, &keep);
-        retain(&mut ranges.name, &keep);
-        retain(&mut ranges.kind, &keep);
-        retain(&mut ranges.registered, &keep);
-        retain(&mut ranges.wide, &keep);
-        retain(&mut ranges.begin, &keep);
-        retain(&mut ranges.end, &keep);
     }
 
     /// Stretches that lie apart, from any that do or do not.
@@ -106,9 +58,4 @@ pub fn in_windows(windows: &[(i64, i64)], time: i64) -> bool {
 
 fn mask(times: &[i64], inside: &dyn Fn(i64) -> bool) -> Vec<bool> {
     times.iter().map(|time| *time != OPEN && inside(*time)).collect()
-}
-
-fn retain<T: Copy>(column: &mut Vec<T>, keep: &[bool]) {
-    let mut keep = keep.iter();
-    column.retain(|_| *keep.next().unwrap_or(&false));
 }

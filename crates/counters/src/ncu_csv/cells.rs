@@ -14,7 +14,7 @@ pub(super) struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    pub(super) fn of(text: &'a str) -> Self {
+    pub(super) fn new(text: &'a str) -> Self {
         Self { rest: text, length: text.len(), ended: text.ends_with('\n'), line: 0, start: 0, next_line: 1 }
     }
 
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn quoted_cells() {
         let text = "a program's words, \"ID\"\n==PROF== log\n\"ID\",\"a \"\"b\"\", c\"\r\n==PROF== more\n1,\"two\nlines\",\n\"open";
-        let mut records = Records::of(text);
+        let mut records = Records::new(text);
         assert!(records.find("\"ID\","));
         let mut all = Vec::new();
         let mut cells = Vec::new();
@@ -118,6 +118,6 @@ mod tests {
             assert_eq!(cells, &expected);
         }
         assert_eq!(all.len(), 3);
-        assert!(!Records::of("nothing\nhere").find("\"ID\","));
+        assert!(!Records::new("nothing\nhere").find("\"ID\","));
     }
 }

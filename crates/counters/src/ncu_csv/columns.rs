@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::nvtx;
+use super::ranges;
 use crate::kernel_name::{bare, without_casts};
 use crate::model::{Kernel, Measured, Process, Subject};
 
@@ -102,7 +102,7 @@ impl Header {
             }),
         };
         let mut measured = Measured::new(subject, last.clone());
-        (measured.nvtx, measured.thread) = nvtx::state(at(self.pushed), at(self.started));
+        (measured.nvtx, measured.thread) = ranges::state(at(self.pushed), at(self.started));
         measured.context = cell("Context").parse().ok();
         measured.device = cell("Device").parse().ok().filter(|device| *device != NO_DEVICE);
         measured.compute_capability = cell("CC")

@@ -3,7 +3,7 @@
 
 mod cells;
 mod columns;
-mod nvtx;
+mod ranges;
 mod read;
 mod scale;
 mod value;

@@ -39,7 +39,7 @@ pub fn read_ncu_csv_bytes(bytes: &[u8], path: &Path) -> Result<Report, CountersE
         return Err(CountersError::Empty { path: path.to_owned() });
     }
     let text = String::from_utf8_lossy(bytes);
-    let mut records = Records::of(&text);
+    let mut records = Records::new(&text);
     if !records.find(START) {
         return Err(no_csv(format!("no line of it begins with `{START}`")));
     }
@@ -89,7 +89,7 @@ impl Reader {
         }
         let mut metrics: Vec<(usize, MetricId, f64)> = columns
             .iter()
-            .map(|(at, name)| (*at, self.report.metric_names.intern(name, units::of), 1.0))
+            .map(|(at, name)| (*at, self.report.metric_names.intern(name, units::unit_of), 1.0))
             .collect();
         let mut cells: Vec<Cow<'a, str>> = Vec::new();
         while let Some(whole) = records.next(&mut cells) {

@@ -14,7 +14,7 @@ const MULTIPLE: usize = 8;
 const LEAST: usize = 1 << 20;
 
 impl Budget {
-    pub(super) fn of(file: &[u8]) -> Self {
+    pub(super) fn for_file(file: &[u8]) -> Self {
         Self { left: file.len().saturating_mul(MULTIPLE).saturating_add(LEAST) }
     }
 

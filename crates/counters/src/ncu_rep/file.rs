@@ -28,7 +28,7 @@ pub fn read_ncu_report_bytes(bytes: &[u8], path: &Path) -> Result<Report, Counte
     let mut file = ReportFile {
         bytes,
         at: MAGIC.len(),
-        budget: Budget::of(bytes),
+        budget: Budget::for_file(bytes),
         shared: Shared::default(),
         nameless: Arc::default(),
         results: Vec::new(),

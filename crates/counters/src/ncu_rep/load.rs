@@ -70,7 +70,7 @@ impl Load<'_> {
         while self.at < self.bytes.len() {
             let Some(header) = self.message()? else { return Ok(None) };
             let header = &self.bytes[header];
-            let (mut shared, mut budget) = (Shared::default(), Budget::of(header));
+            let (mut shared, mut budget) = (Shared::default(), Budget::for_file(header));
             let Ok(header) = BlockHeader::parse(header, &mut shared, &mut budget) else { return Ok(None) };
             let end = self.at.saturating_add(header.payload as usize).min(self.bytes.len());
             for _ in 0..header.sources {

@@ -23,7 +23,7 @@ mod fault;
 mod file;
 mod load;
 mod metrics;
-mod nvtx;
+mod ranges;
 mod resolve;
 mod result;
 mod rules;

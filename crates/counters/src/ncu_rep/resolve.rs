@@ -15,7 +15,7 @@ pub(super) fn resolve(results: &mut [Measured], strings: &[&[u8]], notes: &mut V
                 nameless += 1;
                 return false;
             };
-            let intern = || names.intern(&String::from_utf8_lossy(string), units::of);
+            let intern = || names.intern(&String::from_utf8_lossy(string), units::unit_of);
             metric.name = *id.get_or_insert_with(intern);
             true
         });

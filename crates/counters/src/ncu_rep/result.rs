@@ -6,7 +6,7 @@ use super::block::Kind;
 use super::budget::Budget;
 use super::fault::Fault;
 use super::metrics::metric;
-use super::nvtx;
+use super::ranges;
 use super::rules::rule;
 use super::wire::{Fields, Wire};
 use crate::kernel_name::without_casts;
@@ -65,7 +65,7 @@ pub(super) fn result(
                 budget.push(&mut measured.rules, rule)?;
             }
         } else if number == layout.nvtx {
-            measured.nvtx = nvtx::state(field, budget)?;
+            measured.nvtx = ranges::state(field, budget)?;
         } else if number == layout.context {
             measured.context = field.small();
         } else if Some(number) == layout.stream {

@@ -324,7 +324,8 @@ mod tests {
         for number in 0..start_up + 100 {
             let begin = (number as i64 - start_up as i64) * 1_000;
             let (name, correlation) = (trace.strings.intern("cudaLaunchKernel"), number as u32 + 1);
-            trace.calls.push(trace::Call { begin, end: begin + 1, thread: 0, name, correlation });
+            let end = begin + 1;
+            trace.calls.push(trace::Call { begin, end, name, correlation, ..trace::Call::default() });
             let end = begin + start_up_ns.get(number).unwrap_or(&each_ns);
             let detail = number.min(start_up) as u32;
             let row = trace::Activity { begin, end, correlation, detail, ..trace::Activity::default() };

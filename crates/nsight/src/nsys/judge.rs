@@ -206,9 +206,9 @@ fn all(captured: u64, expected: u64, case: &Case<'_>, seen: &[Region]) -> String
 
 /// What the log, the report and the end of the pass say to the counts.
 fn explained(mut verdict: Verdict, case: &Case<'_>) -> Verdict {
-    let told = case.report.told();
+    let diagnostics = case.report.distinct_diagnostics();
     let lost: Vec<String> =
-        told.iter().filter(|told| told.diagnostic.lost).map(ToString::to_string).collect();
+        diagnostics.iter().filter(|distinct| distinct.diagnostic.lost).map(ToString::to_string).collect();
     let says = |cause: Cause| case.clues.iter().find(|clue| clue.cause == cause);
     let complete = verdict.outcome == Outcome::Captured;
     let saw_none = case.blind || case.rehearsed.first().is_some_and(|regions| regions.is_empty());

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use analysis::{
     CounterRegions, Families, Findings, Grouping, Insight, Joined, KernelPatterns, Options, Recommendation,
-    RooflinePoint, Scope, analyse, counter_regions, insight,
+    RooflinePoint, Scope, analyze, counter_regions, insight,
 };
 use anyhow::{Context, Result, anyhow};
 use counters::Report;
@@ -258,7 +258,7 @@ fn findings(
     trace.rename(|text| redactor.name(text));
     keep_within(&mut trace, &files, arguments.within.as_deref(), redactor)?;
     analysis::keep_kernels(&mut trace, &arguments.include, &arguments.exclude).map_err(Usage)?;
-    let findings = analyse(&trace, &options(arguments, trace.recordings.len())?);
+    let findings = analyze(&trace, &options(arguments, trace.recordings.len())?);
     Ok(Some((trace, findings)))
 }
 

@@ -145,8 +145,8 @@ fn screen(inventory: &Inventory) -> String {
         text.push_str(&gates(region));
         text.push_str(&gpu(inventory, region));
     }
-    for told in inventory.trace.told() {
-        text.push_str(&format!("note: {told}\n"));
+    for diagnostic in inventory.trace.distinct_diagnostics() {
+        text.push_str(&format!("note: {diagnostic}\n"));
     }
     text
 }

@@ -1,12 +1,12 @@
 //! The numbers that a run is remembered by.
 
-use analysis::{Causes, Findings, IdleRow};
+use analysis::{Cause, Causes, Findings, IdleRow};
 
 use super::escape;
 use crate::page::Page;
 use crate::units::{count, duration, fixed, percent};
 
-/// Busy time, then that of each of [`Causes::NAMES`].
+/// Busy time, then that of each of [`Cause::ALL`].
 pub(super) type Stack = [i64; 7];
 
 pub(super) fn stack(busy_ns: i64, causes: &Causes) -> Stack {
@@ -119,7 +119,8 @@ fn device_headlines(stack: &Stack, devices: usize) -> Vec<Headline> {
         devices => format!("of the time of {devices} devices"),
     };
     let busy = Headline { label: "GPU busy", value: percent(stack[0] as f64 / whole), of };
-    let largest = Causes::NAMES.iter().zip(&stack[1..]).max_by_key(|(_, ns)| **ns).filter(|(_, ns)| **ns > 0);
+    let largest =
+        Cause::ALL.into_iter().zip(&stack[1..]).max_by_key(|(_, ns)| **ns).filter(|(_, ns)| **ns > 0);
     let idle = match largest {
         Some((cause, ns)) => Headline {
             label: "Largest idle cause",
@@ -136,13 +137,13 @@ fn device_headlines(stack: &Stack, devices: usize) -> Vec<Headline> {
 }
 
 /// What a device waits for, in a few words.
-pub(super) fn meaning(cause: &str) -> &'static str {
+pub(super) fn meaning(cause: Cause) -> &'static str {
     match cause {
-        "host" => "the host had not asked for work yet",
-        "sync" => "the host waited for the device first",
-        "copy" => "the host waited for a copy first",
-        "launch" => "the way from the call to the device",
-        "true gap" => "queued, but waiting for an event or another stream",
-        _ => "nothing says which call it came from",
+        Cause::Host => "the host had not asked for work yet",
+        Cause::Sync => "the host waited for the device first",
+        Cause::Copy => "the host waited for a copy first",
+        Cause::Launch => "the way from the call to the device",
+        Cause::TrueGap => "queued, but waiting for an event or another stream",
+        Cause::Unknown => "nothing says which call it came from",
     }
 }

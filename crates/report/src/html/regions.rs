@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use analysis::{Causes, Findings, GpuRegion, IdleRow, Joined, MoreRegions};
+use analysis::{Cause, Findings, GpuRegion, IdleRow, Joined, MoreRegions};
 use serde_json::{Value, json};
 
 use super::headline::{Stack, stacked, whole};
@@ -32,7 +32,7 @@ pub(super) fn regions(page: &Page<'_>, findings: &Findings, texts: &mut Texts) -
     let number = |number: Option<u32>| number.map(f64::from);
     let cause = |row: &Row<'_>| {
         let stack = row.stack?;
-        let (cause, ns) = Causes::NAMES.iter().zip(&stack[1..]).max_by_key(|(_, ns)| **ns)?;
+        let (cause, ns) = Cause::ALL.into_iter().zip(&stack[1..]).max_by_key(|(_, ns)| **ns)?;
         (*ns > 0).then(|| format!("{cause} {}", percent(*ns as f64 / whole(&stack) as f64)))
     };
     let busy = |row: &Row<'_>| row.stack.map(|stack| stack[0] as f64 / whole(&stack).max(1) as f64);
@@ -139,7 +139,7 @@ fn rows(findings: &Findings) -> Vec<Row<'_>> {
 
 /// Rows come after those of their parents; where rows are split, after the one of the same place.
 fn parents(all: &[GpuRegion]) -> Vec<Option<usize>> {
-    let mut last: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
+    let mut last: HashMap<(&str, nvtx::Kind), Vec<usize>> = HashMap::new();
     let mut parents = Vec::with_capacity(all.len());
     for (at, region) in all.iter().enumerate() {
         let known = region.parent.as_deref().and_then(|parent| last.get(&(parent, region.kind)));
@@ -158,7 +158,7 @@ fn tree(rows: &[Row<'_>], note: Option<&str>, texts: &mut Texts) -> Value {
     };
     let names: Vec<u32> = rows.iter().map(|row| texts.id(&name(row))).collect();
     let paths: Vec<u32> = rows.iter().map(|row| texts.id(&row.region.path)).collect();
-    let kinds: Vec<bool> = rows.iter().map(|row| row.region.kind != nvtx::Kind::PushPop.as_str()).collect();
+    let kinds: Vec<bool> = rows.iter().map(|row| row.region.kind != nvtx::Kind::PushPop).collect();
     json!({
         "name": names,
         "path": paths,

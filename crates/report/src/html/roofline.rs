@@ -1,12 +1,10 @@
 //! Points and roofs for the plot, and the table below it.
 
-use analysis::{Achieved, RooflinePoint, Traffic, ceilings};
+use analysis::{Achieved, MemoryLevel, Roof, RooflinePoint, Traffic, ceilings};
 use serde_json::{Value, json};
 
 use super::table::{Kind, Table};
 use super::texts::Texts;
-
-const LEVELS: [&str; 3] = ["DRAM", "L2", "L1"];
 
 /// What the plot draws.
 pub(super) fn plot(points: &[RooflinePoint], texts: &mut Texts) -> Value {
@@ -14,8 +12,8 @@ pub(super) fn plot(points: &[RooflinePoint], texts: &mut Texts) -> Value {
     let roofs: Vec<Value> = ceilings(points)
         .iter()
         .map(|roof| {
-            let memory = LEVELS.contains(&roof.name.as_str());
-            json!({ "name": roof.name, "memory": memory, "peak": round(roof.per_second) })
+            let memory = matches!(roof.roof, Roof::Memory(_));
+            json!({ "name": roof.roof, "memory": memory, "peak": round(roof.per_second) })
         })
         .collect();
     let points: Vec<Value> = points
@@ -57,7 +55,7 @@ fn worked(point: &RooflinePoint) -> impl Iterator<Item = &Achieved> {
 pub(super) fn table(points: &[RooflinePoint], texts: &mut Texts) -> (String, Value) {
     let mut rows: Vec<&RooflinePoint> = points.iter().collect();
     rows.sort_by(|a, b| b.time_ns.total_cmp(&a.time_ns));
-    let level = |row: &RooflinePoint, name: &str| -> Option<Traffic> {
+    let level = |row: &RooflinePoint, name: MemoryLevel| -> Option<Traffic> {
         row.traffic.iter().find(|traffic| traffic.level == name).cloned()
     };
     let hardest = |row: &RooflinePoint| {
@@ -77,9 +75,12 @@ pub(super) fn table(points: &[RooflinePoint], texts: &mut Texts) -> (String, Val
         .number("FLOP/s", Kind::Speed, "of all precisions", |row| {
             Some(flops(row)).filter(|flops| *flops > 0.0)
         })
-        .text("mostly", texts, |row| hardest(row).map(|hardest| hardest.precision).unwrap_or_default())
+        .text("mostly", texts, |row| {
+            hardest(row).map(|hardest| hardest.precision.to_string()).unwrap_or_default()
+        })
         .number("of peak", Kind::Part, "of that precision", |row| hardest(row)?.share);
-    for name in LEVELS.iter().filter(|name| rows.iter().any(|row| level(row, name).is_some())) {
+    for name in MemoryLevel::ALL.into_iter().filter(|name| rows.iter().any(|row| level(row, *name).is_some()))
+    {
         table = table
             .number(&format!("{name} B/s"), Kind::Rate, "", |row| Some(level(row, name)?.bytes_per_second))
             .number(&format!("{name} of peak"), Kind::Part, "", |row| level(row, name)?.share)

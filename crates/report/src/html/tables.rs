@@ -3,7 +3,7 @@
 use record::StepName;
 use std::collections::HashMap;
 
-use analysis::{Causes, Confidence, Findings, IdleRow, Joined, JoinedKernel, KernelRow};
+use analysis::{Cause, Confidence, Findings, IdleRow, Joined, JoinedKernel, KernelRow};
 use serde_json::Value;
 
 use super::headline::stack;
@@ -126,7 +126,7 @@ pub(super) fn kernels(page: &Page<'_>, findings: &Findings, texts: &mut Texts) -
         .number("median", Kind::Time, "", |row| Some(row.statistics.median_ns))
         .number("min", Kind::Time, "", |row| Some(row.statistics.min_ns as f64))
         .number("max", Kind::Time, "", |row| Some(row.statistics.max_ns as f64))
-        .text("family", texts, |row| row.family.clone());
+        .text("family", texts, |row| row.family.to_string());
     if page.insight.joined.is_some() {
         table = counter_columns(table, texts, |row| {
             let shape = row.shape.map(|shape| (shape.grid, shape.block));
@@ -215,8 +215,9 @@ pub(super) fn idle(findings: &Findings, texts: &mut Texts) -> (String, Value) {
         })
         .number("time", Kind::Time, "busy and idle", |row| Some(time(row) as f64))
         .number("busy", Kind::Part, "", |row| Some(row.busy_share));
-    for (at, name) in Causes::NAMES.iter().enumerate() {
-        table = table.number(name, Kind::Part, super::headline::meaning(name), |row| cause(row, at + 1));
+    for (at, name) in Cause::ALL.into_iter().enumerate() {
+        table =
+            table.number(name.as_str(), Kind::Part, super::headline::meaning(name), |row| cause(row, at + 1));
     }
     table
         .number("queued", Kind::Time, "from call to start, mean", |row| Some(row.queue_delay_mean_ns))
@@ -280,7 +281,7 @@ pub(super) fn operators(findings: &Findings, texts: &mut Texts) -> (String, Valu
 
 pub(super) fn copies(findings: &Findings, texts: &mut Texts) -> (String, Value) {
     Table::of("copies", "Copies and fills", &findings.memcpy)
-        .text("direction", texts, |row| row.direction.to_owned())
+        .text("direction", texts, |row| row.direction.as_str().to_owned())
         .number("share", Kind::Share, "of the time of all copies and fills", |row| Some(row.statistics.share))
         .number("total", Kind::Time, "", |row| Some(row.statistics.total_ns as f64))
         .number("calls", Kind::Count, "", |row| Some(row.statistics.calls as f64))

@@ -39,11 +39,11 @@ fn recording(packets: &mut Packets<'_>, trace: &Trace, times: Times) -> io::Resu
         annotations.number(Key::SessionStart, start);
     }
     let notes: Vec<u64> = trace
-        .told()
+        .distinct_diagnostics()
         .iter()
-        .map(|told| {
-            let kind = if told.diagnostic.lost { "lost" } else { "note" };
-            packets.value(&format!("{kind}: {told}"))
+        .map(|distinct| {
+            let kind = if distinct.diagnostic.lost { "lost" } else { "note" };
+            packets.value(&format!("{kind}: {distinct}"))
         })
         .collect();
     annotations.texts(Key::Notes, &notes);

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use analysis::{Findings, Insight, KernelPatterns, Options, analyse, counter_regions, insight};
+use analysis::{Findings, Insight, KernelPatterns, Options, analyze, counter_regions, insight};
 use record::{Cause, Outcome, Rung, Step, StepName, StepStatus, Tool, Verdict, VerdictRecord};
 use report::Page;
 use trace::{Activity, Call, Device, Launch, Process, Range, Thread, Trace};
@@ -54,7 +54,7 @@ fn data(relative: &str) -> PathBuf {
 pub fn real(trace: &str, report: Option<&str>) -> Told {
     let trace = trace::open(&[data("analysis/tests/data").join(trace)]).unwrap();
     let options = Options::default();
-    let findings = analyse(&trace, &options);
+    let findings = analyze(&trace, &options);
     let report = report.map(|name| {
         let file = std::fs::File::open(data("counters/tests/data").join(name)).unwrap();
         let mut bytes = Vec::new();
@@ -109,7 +109,7 @@ pub fn real(trace: &str, report: Option<&str>) -> Told {
 pub fn with_levels(mut told: Told) -> Told {
     for point in &mut told.insight.roofline {
         let Some(dram) = point.traffic.first().cloned() else { continue };
-        for (level, factor) in [("L2", 1.7), ("L1", 4.0)] {
+        for (level, factor) in [(analysis::MemoryLevel::L2, 1.7), (analysis::MemoryLevel::L1, 4.0)] {
             point.traffic.push(analysis::Traffic {
                 level,
                 bytes_per_second: dram.bytes_per_second * factor * 3.0,
@@ -119,7 +119,7 @@ pub fn with_levels(mut told: Told) -> Told {
             });
         }
         point.precisions.push(analysis::Achieved {
-            precision: "tensor BF16".to_owned(),
+            precision: analysis::Precision::Tensor { source: "BF16".to_owned(), sparse: false },
             flops_per_second: 0.0,
             peak_flops_per_second: Some(989e12),
             share: Some(0.0),
@@ -303,7 +303,7 @@ fn close(trace: &mut Trace, open: &mut Vec<(usize, usize)>, depth: usize, end: i
 }
 
 fn call(trace: &mut Trace, begin: i64, end: i64, name: trace::StringId, correlation: u32) {
-    trace.calls.push(Call { begin, end, thread: 0, name, correlation });
+    trace.calls.push(Call { begin, end, name, correlation, ..Call::default() });
 }
 
 fn activity(trace: &mut Trace, begin: i64, end: i64, detail: u32, correlation: u32, stream: u32) {
@@ -322,7 +322,7 @@ impl Noise {
 
 pub fn of_trace(title: &str, trace: Trace) -> Told {
     let options = Options::default();
-    let findings = analyse(&trace, &options);
+    let findings = analyze(&trace, &options);
     let insight = insight(Some((&trace, &findings)), None);
     Told {
         title: title.to_owned(),

@@ -1,6 +1,6 @@
 //! The step `analyze`: what the recordings say.
 
-use analysis::{Findings, Insight, Limit, Options, Overhead, analyse, insight, rates};
+use analysis::{Findings, Insight, Limit, Options, Overhead, analyze, insight, rates};
 use record::{Manifest, PassKind, StepName, StepStatus, Tool};
 use trace::Trace;
 
@@ -109,9 +109,9 @@ pub(super) fn step(
     };
     let counted = recorded.counted.as_ref().map(|counted| &counted.report);
     let options = Options::default();
-    let mut findings = analyse(trace, &options);
+    let mut findings = analyze(trace, &options);
     // Only PyTorch's profiler knows operators, and they are reported with their own source.
-    let profiled = stage1.as_ref().map(|trace| analyse(trace, &options));
+    let profiled = stage1.as_ref().map(|trace| analyze(trace, &options));
     files.text("operators.md", &report::operators_markdown(profiled.as_ref().unwrap_or(&findings)))?;
     if let Some(profiled) = profiled {
         findings.operators = profiled.operators;

@@ -212,7 +212,7 @@ fn read_traces(
     match read_and_trim(&session.files.path(pass.as_str())) {
         Ok(mut inventory) => {
             inventory.add_unseen(unseen);
-            for told in inventory.trace.told().iter().filter(|told| told.diagnostic.lost) {
+            for told in inventory.trace.distinct_diagnostics().iter().filter(|told| told.diagnostic.lost) {
                 session.warn(told.to_string());
             }
             session.files.redactor.learn_from(inventory.names());

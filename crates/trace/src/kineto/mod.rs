@@ -19,10 +19,9 @@ use input::{Input, InputError, Text};
 use json::{Events, JsonError};
 
 use crate::model::{
-    ActivityKind, Device, Diagnostic, Direction, Launch, Process, StringId, Thread, Trace, Transfer,
-    correlation, small,
+    Activity, ActivityKind, Call, Device, Diagnostic, Direction, Launch, Operator, Process, Range, StringId,
+    Thread, Trace, Transfer, correlation, small,
 };
-use crate::rows::{Activity, Call, Range};
 
 #[derive(Debug, thiserror::Error)]
 pub enum KinetoError {
@@ -70,7 +69,7 @@ pub fn read_kineto_from(source: impl Read, path: &Path) -> Result<Trace, KinetoE
     let mut reader = Reader::default();
     let mut events = Events::new(source);
     loop {
-        match events.next(|text| reader.take(text)) {
+        match events.next(|text| reader.read_event(text)) {
             Ok(true) => {}
             Ok(false) => break,
             // A list of something else.
@@ -133,7 +132,7 @@ impl Reader {
         self.trace.diagnostics.push(Diagnostic { text, lost });
     }
 
-    fn take(&mut self, text: &[u8]) {
+    fn read_event(&mut self, text: &[u8]) {
         self.events += 1;
         let Some(event) = Event::parse(text) else {
             self.broken += 1;
@@ -183,11 +182,8 @@ impl Reader {
     fn operator(&mut self, event: &Event<'_>) {
         let Some(thread) = self.thread(event) else { return self.broken += 1 };
         let name = self.text(event.name);
-        let operators = &mut self.trace.operators;
-        operators.begin.push(event.begin);
-        operators.end.push(event.end());
-        operators.thread.push(thread);
-        operators.name.push(name);
+        let (begin, end) = (event.begin, event.end());
+        self.trace.operators.push(Operator { begin, end, thread, name, ..Operator::default() });
     }
 
     /// `record_function`: a range of the default domain.
@@ -202,8 +198,8 @@ impl Reader {
         let Some(thread) = self.thread(event) else { return self.broken += 1 };
         let name = self.text(event.name);
         self.hip_calls |= event.name.starts_with(b"hip");
-        let (begin, end) = (event.begin, event.end());
-        self.trace.calls.push(Call { begin, end, thread, name, correlation: correlation(event.correlation) });
+        let (begin, end, correlation) = (event.begin, event.end(), correlation(event.correlation));
+        self.trace.calls.push(Call { begin, end, thread, name, correlation, ..Call::default() });
     }
 
     fn kernel(&mut self, event: &Event<'_>) {
@@ -257,13 +253,13 @@ impl Reader {
             begin: event.begin,
             end: event.end(),
             kind,
-            // Put right in `finish`: the calls may come later in the file.
-            process: 0,
             device,
             stream: small(event.stream),
             correlation: correlation(event.correlation),
             detail,
             in_graph: event.graph_node.is_some_and(|node| node != 0),
+            // The process is put right in `finish`: the calls may come later in the file.
+            ..Activity::default()
         });
     }
 
@@ -364,16 +360,12 @@ impl Reader {
 /// By their begin, longer ones first.
 fn order_operators(trace: &mut Trace) {
     let operators = &mut trace.operators;
-    let mut order: Vec<u32> = (0..operators.begin.len() as u32).collect();
+    let mut order: Vec<u32> = (0..operators.len() as u32).collect();
     order.sort_by_key(|at| {
         let at = *at as usize;
         (operators.begin[at], std::cmp::Reverse(operators.end[at]))
     });
-    let reorder = |column: &mut Vec<i64>| *column = order.iter().map(|at| column[*at as usize]).collect();
-    reorder(&mut operators.begin);
-    reorder(&mut operators.end);
-    operators.thread = order.iter().map(|at| operators.thread[*at as usize]).collect();
-    operators.name = order.iter().map(|at| operators.name[*at as usize]).collect();
+    operators.reorder_rows(&order);
 }
 
 /// `Memcpy HtoD (Pageable -> Device)`

@@ -1,8 +1,8 @@
 //! What nsys itself found worth saying, and whether it lost anything that is read here.
 
-use super::tables::{each, text_of};
+use super::tables::each;
 use crate::model::{Diagnostic, Trace};
-use crate::sqlite::Database;
+use crate::sqlite::{Database, Finder};
 
 const WARNING: i64 = 2;
 const ERROR: i64 = 3;
@@ -28,9 +28,10 @@ const NOT_READ: [&str; 16] = [
 ];
 
 pub(super) fn read(database: &Database, trace: &mut Trace) {
-    each(database, "DIAGNOSTIC_EVENT", &["severity", "text"], |row| {
-        let severity = row.integer(0).unwrap_or(0);
-        if let (WARNING | ERROR, Some(text)) = (severity, text_of(row, 1)) {
+    let columns = |find: &mut Finder<'_>| (find.integer("severity"), find.text("text"));
+    each(database, "DIAGNOSTIC_EVENT", columns, |row, (severity, text)| {
+        let severity = row.integer(*severity).unwrap_or(0);
+        if let (WARNING | ERROR, Some(text)) = (severity, row.string(*text)) {
             let lost = says_lost(severity, &text);
             trace.diagnostics.push(Diagnostic { text: format!("nsys: {}", text.trim_end()), lost });
         }

@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::NsysError;
-use crate::sqlite::{Database, Leaves, Piece, scan_places};
+use crate::sqlite::{Database, Piece, Selection, Text};
 
 /// The bytes of the file that are values of environment variables, and those that belong to
 /// no row, where old copies of them lie. Names are not among them.
@@ -22,12 +22,14 @@ pub fn environment_values(path: &Path) -> Result<Vec<Range<u64>>, NsysError> {
         ("META_DATA_CAPTURE", Some("name"), values_of_command),
     ] {
         let Some(table) = database.table(table) else { continue };
-        let columns = [column.and_then(|column| table.column(column)), table.column("value")];
-        let leaves = Leaves::of(&database, table.root);
-        scan_places(&database, table, &leaves.pages, &columns, |row, pieces| {
-            let Some(text) = row.text(1) else { return };
-            let start = row.offset(1);
-            for value in values(row.text(0).unwrap_or_default(), text) {
+        let selection = Selection::new(&database, table, |find| {
+            (column.map(|column| find.text(column)), find.text("value"))
+        });
+        selection.scan_places(&selection.leaves().pages, |row, (name, value), pieces| {
+            let Some(text) = row.text(*value) else { return };
+            let start = row.offset(*value);
+            let name = name.and_then(|name| row.text(name)).unwrap_or_default();
+            for value in values(name, text) {
                 found.extend(in_file(pieces, start + value.start..start + value.end));
             }
         });
@@ -44,16 +46,17 @@ pub fn texts_to_change(
     let database = Database::open(path)?;
     let mut found = Vec::new();
     for table in database.tables() {
-        let leaves = Leaves::of(&database, table.root);
-        for columns in table.texts.chunks(COLUMNS_AT_ONCE) {
-            let columns: Vec<Option<usize>> = columns.iter().copied().map(Some).collect();
-            scan_places(&database, table, &leaves.pages, &columns, |row, pieces| {
-                for place in 0..columns.len() {
-                    let Some(text) = row.text(place) else { continue };
+        for places in table.texts.chunks(COLUMNS_AT_ONCE) {
+            let selection = Selection::new(&database, table, |find| {
+                places.iter().map(|place| find.text_at(*place)).collect::<Vec<Text>>()
+            });
+            selection.scan_places(&selection.leaves().pages, |row, columns, pieces| {
+                for column in columns {
+                    let Some(text) = row.text(*column) else { continue };
                     let Some(text) = changed(text).filter(|other| other.len() == text.len()) else {
                         continue;
                     };
-                    let start = row.offset(place);
+                    let start = row.offset(*column);
                     let mut rest = text.as_slice();
                     for part in in_file(pieces, start..start + text.len()) {
                         let (here, behind) = rest.split_at((part.end - part.start) as usize);

@@ -1,7 +1,7 @@
 //! What an export says of the machine it was recorded on.
 
-use super::tables::{self, text_of};
-use crate::sqlite::Database;
+use super::tables::each;
+use crate::sqlite::{Database, Finder};
 
 /// Rows of `TARGET_INFO_SYSTEM_ENV` that say something to people, and what they are called.
 const FACTS: [(&str, &str); 6] = [
@@ -16,10 +16,11 @@ const FACTS: [(&str, &str); 6] = [
 /// Names and values, in the order of [`FACTS`], then the GPUs.
 pub(super) fn machine(database: &Database) -> Vec<(String, String)> {
     let mut found: [Option<String>; FACTS.len()] = Default::default();
-    tables::each(database, "TARGET_INFO_SYSTEM_ENV", &["name", "value"], |row| {
-        let name = text_of(row, 0).unwrap_or_default();
+    let columns = |find: &mut Finder<'_>| (find.text("name"), find.text("value"));
+    each(database, "TARGET_INFO_SYSTEM_ENV", columns, |row, (name, value)| {
+        let name = row.string(*name).unwrap_or_default();
         if let Some(at) = FACTS.iter().position(|(fact, _)| *fact == name) {
-            found[at] = found[at].take().or_else(|| text_of(row, 1).filter(|value| !value.is_empty()));
+            found[at] = found[at].take().or_else(|| row.string(*value).filter(|value| !value.is_empty()));
         }
     });
     let mut machine: Vec<(String, String)> = FACTS
@@ -31,15 +32,24 @@ pub(super) fn machine(database: &Database) -> Vec<(String, String)> {
             Some(((*called).to_owned(), value))
         })
         .collect();
-    tables::each(database, "TARGET_INFO_GPU", &["id", "name", "totalMemory", "smCount"], |row| {
-        let Some(name) = text_of(row, 1) else { return };
-        let memory = row.integer(2).filter(|bytes| *bytes > 0);
-        let memory = memory.map(|bytes| format!(", {:.1} GiB", bytes as f64 / f64::from(1 << 30)));
-        let sms = row.integer(3).filter(|count| *count > 0).map(|count| format!(", {count} SMs"));
-        let value = format!("{name}{}{}", memory.unwrap_or_default(), sms.unwrap_or_default());
-        machine.push((format!("GPU {}", row.integer(0).unwrap_or(0)), value));
-    });
+    machine.extend(gpus(database));
     machine
+}
+
+fn gpus(database: &Database) -> Vec<(String, String)> {
+    let mut gpus = Vec::new();
+    let columns = |find: &mut Finder<'_>| {
+        (find.integer("id"), find.text("name"), find.integer("totalMemory"), find.integer("smCount"))
+    };
+    each(database, "TARGET_INFO_GPU", columns, |row, (id, name, memory, sms)| {
+        let Some(name) = row.string(*name) else { return };
+        let memory = row.integer(*memory).filter(|bytes| *bytes > 0);
+        let memory = memory.map(|bytes| format!(", {:.1} GiB", bytes as f64 / f64::from(1 << 30)));
+        let sms = row.integer(*sms).filter(|count| *count > 0).map(|count| format!(", {count} SMs"));
+        let value = format!("{name}{}{}", memory.unwrap_or_default(), sms.unwrap_or_default());
+        gpus.push((format!("GPU {}", row.integer(*id).unwrap_or(0)), value));
+    });
+    gpus
 }
 
 /// 12040 → 12.4

@@ -3,14 +3,17 @@
 use std::collections::HashMap;
 
 use super::Loss;
-use super::activities::{ActivityPart, CallPart, Part, RawLaunch, SyncPart};
+use super::activities::ActivityPart;
+use super::calls::{CallPart, WaitPart};
 use super::nvtx_events::{Name, NvtxPart};
-use super::tables::{Numbering, Texts, each, text_of};
-use crate::model::{Device, Diagnostic, Launch, Process, StringId, Thread, Trace};
-use crate::sqlite::Database;
+use super::parts::{Part, RawLaunch};
+use super::tables::{Numbering, Read, Texts, each};
+use crate::model::{Device, Diagnostic, Launch, Numbers, Process, StringId, Thread, Trace};
+use crate::sqlite::{Database, Finder};
 
 #[derive(Default)]
 pub(super) struct Merge {
+    /// Domains of its ranges are numbers of `domains` until all of them have their names.
     pub(super) trace: Trace,
     pub(super) losses: Vec<(String, Loss)>,
     /// By their serialised ids.
@@ -18,82 +21,53 @@ pub(super) struct Merge {
     threads: Numbering<i64>,
     devices: Numbering<i64>,
     launches: Numbering<Launch>,
-    /// What each domain is called, by process and number.
-    domains: HashMap<(i64, i64), StringId>,
-    /// Ranges of parts whose domains may still get a name: range → process and number.
-    unnamed: Vec<(i64, i64)>,
-    marks: Vec<((i64, i64), StringId)>,
+    /// By process and number.
+    domains: Numbering<(i64, i64)>,
+    domain_names: HashMap<(i64, i64), StringId>,
+    marks: Vec<(u32, StringId)>,
 }
 
 impl Merge {
-    pub(super) fn add(&mut self, part: Part, texts: &Texts) {
-        match part {
+    pub(super) fn add(&mut self, read: Read<Part>, texts: &Texts) {
+        self.losses.push((read.table.to_owned(), read.loss));
+        match read.part {
             Part::Activities(part) => self.activities(part, texts),
             Part::Calls(part) => self.calls(part, texts),
-            Part::Syncs(part) => self.syncs(part),
+            Part::Waits(part) => self.waits(part),
             Part::Nvtx(part) => self.nvtx(part, texts),
         }
     }
 
     fn activities(&mut self, part: ActivityPart, texts: &Texts) {
-        self.losses.push((part.table.to_owned(), part.loss));
         let processes = renumber(&part.processes, &mut self.processes);
-        let devices = renumber(&part.devices, &mut self.devices);
+        let devices: Vec<u16> =
+            renumber(&part.devices, &mut self.devices).into_iter().map(|device| device as u16).collect();
         let lost = self.trace.strings.lost();
         let launches: Vec<u32> =
             part.launches.keys.iter().map(|raw| self.launches.number(launch(raw, texts, lost))).collect();
-        let activities = &mut self.trace.activities;
-        let transfers = activities.transfers.len() as u32;
-        activities.transfers.extend(part.transfers);
-        let Some(kind) = part.kind else { return };
-        activities.detail.extend(part.detail.iter().map(|detail| match kind {
-            crate::ActivityKind::Kernel => launches[*detail as usize],
-            crate::ActivityKind::Copy | crate::ActivityKind::Fill | crate::ActivityKind::Migration => {
-                transfers + detail
-            }
-            crate::ActivityKind::Graph => *detail,
-        }));
-        let first = activities.kind.len();
-        activities.kind.extend(std::iter::repeat_n(kind, part.begin.len()));
-        for row in part.migrations {
-            activities.kind[first + row as usize] = crate::ActivityKind::Migration;
-        }
-        activities.process.extend(part.process.iter().map(|process| processes[*process as usize]));
-        activities.device.extend(part.device.iter().map(|device| devices[*device as usize] as u16));
-        extend(&mut activities.begin, part.begin);
-        extend(&mut activities.end, part.end);
-        extend(&mut activities.stream, part.stream);
-        extend(&mut activities.correlation, part.correlation);
-        extend(&mut activities.in_graph, part.in_graph);
+        let (processes, devices, launches) = (&processes, &devices, &launches);
+        let numbers = Numbers { processes, devices, launches, ..Numbers::default() };
+        self.trace.activities.append(part.rows, &numbers);
     }
 
     fn calls(&mut self, part: CallPart, texts: &Texts) {
-        self.losses.push((part.table.to_owned(), part.loss));
         let threads = renumber(&part.threads, &mut self.threads);
         let lost = self.trace.strings.lost();
         let names: Vec<StringId> =
             part.names.keys.iter().map(|name| texts.get(*name).unwrap_or(lost)).collect();
-        let calls = &mut self.trace.calls;
-        calls.thread.extend(part.thread.iter().map(|thread| threads[*thread as usize]));
-        calls.name.extend(part.name.iter().map(|name| names[*name as usize]));
-        extend(&mut calls.begin, part.begin);
-        extend(&mut calls.end, part.end);
-        extend(&mut calls.correlation, part.correlation);
+        let numbers = Numbers { threads: &threads, texts: &names, ..Numbers::default() };
+        self.trace.calls.append_rows(part.rows, &numbers);
     }
 
-    fn syncs(&mut self, part: SyncPart) {
-        self.losses.push((part.table.to_owned(), part.loss));
+    fn waits(&mut self, part: WaitPart) {
         let processes = renumber(&part.processes, &mut self.processes);
-        let syncs = &mut self.trace.syncs;
-        syncs.process.extend(part.process.iter().map(|process| processes[*process as usize]));
-        extend(&mut syncs.begin, part.begin);
-        extend(&mut syncs.end, part.end);
-        extend(&mut syncs.correlation, part.correlation);
+        let numbers = Numbers { processes: &processes, ..Numbers::default() };
+        self.trace.syncs.append_rows(part.rows, &numbers);
     }
 
     fn nvtx(&mut self, part: NvtxPart, texts: &Texts) {
-        self.losses.push((part.table.to_owned(), part.loss));
         let threads = renumber(&part.threads, &mut self.threads);
+        let domains = renumber(&part.domains, &mut self.domains);
         let strings = &mut self.trace.strings;
         let mut text = |name: &Name| match name {
             Name::Registered(id) => texts.get(*id).unwrap_or_else(|| strings.lost()),
@@ -101,24 +75,13 @@ impl Merge {
         };
         let names: Vec<StringId> = part.names.keys.iter().map(&mut text).collect();
         for (domain, name) in &part.created {
-            self.domains.insert(*domain, text(name));
+            self.domain_names.insert(*domain, text(name));
         }
-        let registered: Vec<bool> =
-            part.names.keys.iter().map(|name| matches!(name, Name::Registered(_))).collect();
-        let ranges = &mut self.trace.ranges;
-        let first = ranges.begin.len() as u32;
-        ranges.thread.extend(part.thread.iter().map(|thread| threads[*thread as usize]));
-        ranges.name.extend(part.name.iter().map(|name| names[*name as usize]));
-        ranges.registered.extend(part.name.iter().map(|name| registered[*name as usize]));
-        ranges.wide.extend(std::iter::repeat_n(false, part.begin.len()));
-        ranges.payload.extend(part.payload.into_iter().map(|(range, payload)| (first + range, payload)));
-        extend(&mut ranges.begin, part.begin);
-        extend(&mut ranges.end, part.end);
-        extend(&mut ranges.kind, part.kind);
-        self.unnamed.extend(part.domain.iter().map(|domain| part.domains.keys[*domain as usize]));
-        for (domain, name) in part.marks {
-            self.marks.push((part.domains.keys[domain as usize], names[name as usize]));
-        }
+        let marks = part.marks.iter();
+        self.marks.extend(marks.map(|(domain, name)| (domains[*domain as usize], names[*name as usize])));
+        let domains: Vec<StringId> = domains.into_iter().map(StringId::provisional).collect();
+        let numbers = Numbers { threads: &threads, texts: &names, domains: &domains, ..Numbers::default() };
+        self.trace.ranges.append_rows(part.rows, &numbers);
     }
 
     /// Processes, threads and devices by name.
@@ -127,14 +90,18 @@ impl Merge {
             self.processes.number(self.threads.keys[thread] >> 24);
         }
         let mut process_names = HashMap::new();
-        each(database, "PROCESSES", &["globalPid", "name"], |row| {
-            if let (Some(id), Some(name)) = (row.integer(0), text_of(row, 1)) {
+        let columns = |find: &mut Finder<'_>| (find.integer("globalPid"), find.text("name"));
+        each(database, "PROCESSES", columns, |row, (id, name)| {
+            if let (Some(id), Some(name)) = (row.integer(*id), row.string(*name)) {
                 process_names.insert(id >> 24, name);
             }
         });
         let mut thread_names = HashMap::new();
-        each(database, "ThreadNames", &["globalTid", "nameId"], |row| {
-            if let (Some(id), Some(name)) = (row.integer(0), row.integer(1).and_then(|id| texts.get(id))) {
+        let columns = |find: &mut Finder<'_>| (find.integer("globalTid"), find.integer("nameId"));
+        each(database, "ThreadNames", columns, |row, (id, name)| {
+            if let (Some(id), Some(name)) =
+                (row.integer(*id), row.integer(*name).and_then(|id| texts.get(id)))
+            {
                 thread_names.insert(id, self.trace.strings.text(name).to_owned());
             }
         });
@@ -170,17 +137,19 @@ impl Merge {
     pub(super) fn finish(mut self) -> Trace {
         let trace = &mut self.trace;
         // A domain that nobody named keeps its number, so that it stays apart from others.
-        let mut domains = self.domains;
-        domains.retain(|domain, _| domain.1 != 0);
-        for domain in self.unnamed.iter().chain(self.marks.iter().map(|(domain, _)| domain)) {
-            if !domains.contains_key(domain) {
-                let name = if domain.1 == 0 { String::new() } else { format!("domain {}", domain.1) };
-                domains.insert(*domain, trace.strings.intern(&name));
-            }
+        let mut domains = Vec::with_capacity(self.domains.keys.len());
+        for domain in &self.domains.keys {
+            let name = self.domain_names.get(domain).copied().filter(|_| domain.1 != 0);
+            domains.push(name.unwrap_or_else(|| match domain.1 {
+                0 => StringId::default(),
+                number => trace.strings.intern(&format!("domain {number}")),
+            }));
         }
-        trace.ranges.domain = self.unnamed.iter().map(|domain| domains[domain]).collect();
+        for domain in &mut trace.ranges.domain {
+            *domain = domains[domain.index()];
+        }
         for (domain, mark) in &self.marks {
-            *trace.marks.entry((domains[domain], *mark)).or_default() += 1;
+            *trace.marks.entry((domains[*domain as usize], *mark)).or_default() += 1;
         }
         trace.activities.launches = self.launches.keys;
         if self.devices.keys.len() > usize::from(u16::MAX) {
@@ -222,27 +191,17 @@ fn renumber<K: Copy + Eq + std::hash::Hash>(part: &Numbering<K>, all: &mut Numbe
     part.keys.iter().map(|key| all.number(*key)).collect()
 }
 
-/// Without a copy where there is nothing yet.
-fn extend<T>(all: &mut Vec<T>, mut part: Vec<T>) {
-    if all.is_empty() {
-        *all = part;
-    } else {
-        all.append(&mut part);
-    }
-}
-
 fn launch(raw: &RawLaunch, texts: &Texts, lost: StringId) -> Launch {
-    let [gx, gy, gz, bx, by, bz, registers, static_shared, dynamic_shared] = raw.numbers;
     let name = texts.get(raw.name).or_else(|| texts.get(raw.short_name)).unwrap_or(lost);
     Launch {
         name,
         short_name: texts.get(raw.short_name).unwrap_or(name),
         mangled: texts.get(raw.mangled).unwrap_or_default(),
-        grid: [gx, gy, gz],
-        block: [bx, by, bz],
-        registers,
-        static_shared,
-        dynamic_shared,
+        grid: raw.grid,
+        block: raw.block,
+        registers: raw.registers,
+        static_shared: raw.static_shared,
+        dynamic_shared: raw.dynamic_shared,
         hidden: false,
     }
 }
@@ -251,14 +210,16 @@ fn launch(raw: &RawLaunch, texts: &Texts, lost: StringId) -> Launch {
 /// which is which. None where two processes mean different ones.
 fn device_names(database: &Database) -> HashMap<i64, Option<String>> {
     let mut gpus: HashMap<i64, Option<String>> = HashMap::new();
-    each(database, "TARGET_INFO_GPU", &["id", "name"], |row| {
-        if let Some(id) = row.integer(0) {
-            gpus.insert(id, text_of(row, 1));
+    let columns = |find: &mut Finder<'_>| (find.integer("id"), find.text("name"));
+    each(database, "TARGET_INFO_GPU", columns, |row, (id, name)| {
+        if let Some(id) = row.integer(*id) {
+            gpus.insert(id, row.string(*name));
         }
     });
     let mut names: HashMap<i64, Option<String>> = HashMap::new();
-    each(database, "TARGET_INFO_CUDA_DEVICE", &["cudaId", "gpuId"], |row| {
-        if let (Some(device), Some(gpu)) = (row.integer(0), row.integer(1)) {
+    let columns = |find: &mut Finder<'_>| (find.integer("cudaId"), find.integer("gpuId"));
+    each(database, "TARGET_INFO_CUDA_DEVICE", columns, |row, (device, gpu)| {
+        if let (Some(device), Some(gpu)) = (row.integer(*device), row.integer(*gpu)) {
             let name = gpus.get(&gpu).cloned().flatten();
             let known = names.entry(device).or_insert_with(|| name.clone());
             if *known != name {

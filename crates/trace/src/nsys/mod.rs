@@ -5,12 +5,14 @@
 //! of 3.0.0 (nsys 2022.4). Others are read the same way, and a diagnostic says so.
 
 mod activities;
+mod calls;
 mod diagnostics;
 mod environment;
 mod machine;
 mod merge;
 mod nvtx_events;
 mod parallel;
+mod parts;
 mod session;
 mod tables;
 mod twice;
@@ -22,9 +24,9 @@ use input::Input;
 pub use session::read_nsys_session;
 
 use crate::model::{Diagnostic, Trace};
-use crate::sqlite::{Damage, Database, SqliteError};
+use crate::sqlite::{Damage, Database, Finder, SqliteError};
 use merge::Merge;
-use tables::{Texts, text_of};
+use tables::Texts;
 
 const TESTED: [&str; 3] = ["3.0.", "3.7.", "3.20."];
 /// One of these is in every export.
@@ -48,7 +50,7 @@ pub fn read_nsys(path: &Path) -> Result<Trace, NsysError> {
 /// The same, of a file that has been looked at already.
 pub(crate) fn read_nsys_input(input: Input) -> Result<Trace, NsysError> {
     let path = input.path().to_owned();
-    read(&Database::of(input)?, &path)
+    read(&Database::from_input(input)?, &path)
 }
 
 /// Reads the bytes of an export; `path` is what errors call it.
@@ -67,9 +69,8 @@ fn read(database: &Database, path: &Path) -> Result<Trace, NsysError> {
         let text = format!("the file is cut short: its last {} pages are missing", database.missing);
         merge.trace.diagnostics.push(Diagnostic { text, lost: true });
     }
-    let parts = parallel::run(activities::jobs(database).chain(nvtx_events::jobs(database)));
-    for part in parts {
-        merge.add(part, &texts);
+    for read in parallel::run(parts::jobs(database)) {
+        merge.add(read, &texts);
     }
     merge.names(database, &texts);
     merge.trace.session_start = session_start(database);
@@ -94,11 +95,12 @@ const NOTHING: &str = "nsys recorded no NVTX range, no CUDA call, and no kernel\
 fn version(database: &Database, trace: &mut Trace) {
     let (mut product, mut schema) = (String::new(), String::new());
     for table in ["META_DATA_EXPORT", "EXPORT_META_DATA"] {
-        tables::each(database, table, &["name", "value"], |row| {
-            let (name, value) = (text_of(row, 0), text_of(row, 1));
-            match name.as_deref() {
-                Some("EXPORT_PRODUCT_VERSION") => product = value.unwrap_or_default(),
-                Some("EXPORT_SCHEMA_VERSION") => schema = value.unwrap_or_default(),
+        let columns = |find: &mut Finder<'_>| (find.text("name"), find.text("value"));
+        tables::each(database, table, columns, |row, (name, value)| {
+            let value = || row.string(*value).unwrap_or_default();
+            match row.text(*name) {
+                Some(b"EXPORT_PRODUCT_VERSION") => product = value(),
+                Some(b"EXPORT_SCHEMA_VERSION") => schema = value(),
                 _ => {}
             }
         });
@@ -117,7 +119,8 @@ fn version(database: &Database, trace: &mut Trace) {
 /// What the times of an export count from, in nanoseconds since 1970.
 fn session_start(database: &Database) -> Option<i64> {
     let mut start = None;
-    tables::each(database, "TARGET_INFO_SESSION_START_TIME", &["utcEpochNs"], |row| start = row.integer(0));
+    let columns = |find: &mut Finder<'_>| find.integer("utcEpochNs");
+    tables::each(database, "TARGET_INFO_SESSION_START_TIME", columns, |row, utc| start = row.integer(*utc));
     start
 }
 

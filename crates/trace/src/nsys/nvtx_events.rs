@@ -1,29 +1,43 @@
 //! Ranges, marks and the names of domains.
 
-use super::Loss;
-use super::activities::Part;
-use super::parallel::Job;
-use super::tables::{Columns, Numbering, jobs as parts};
-use crate::model::{OPEN, Strings};
-use crate::sqlite::{Damage, Database};
 use nvtx::Kind;
 
+use super::parallel::Job;
+use super::parts::Part;
+use super::tables::{Numbering, Read, Unusable, jobs as parts};
+use crate::model::{OPEN, Range, Ranges, StringId, Strings};
+use crate::sqlite::{Database, Finder, Integer, Real, Row, Text};
+
 const TABLE: &str = "NVTX_EVENTS";
-const COLUMNS: [&str; 13] = [
-    "start",
-    "end",
-    "eventType",
-    "globalTid",
-    "text",
-    "textId",
-    "domainId",
-    "uint64Value",
-    "int64Value",
-    "uint32Value",
-    "int32Value",
-    "doubleValue",
-    "floatValue",
-];
+
+struct Columns {
+    begin: Integer,
+    end: Integer,
+    kind: Integer,
+    thread: Integer,
+    text: Text,
+    text_id: Integer,
+    domain: Integer,
+    /// One for each type that a payload may have; at most one of them has a value.
+    payloads: [Real; 6],
+}
+
+impl Columns {
+    fn find(find: &mut Finder<'_>) -> Self {
+        let payloads =
+            ["uint64Value", "int64Value", "uint32Value", "int32Value", "doubleValue", "floatValue"];
+        Self {
+            begin: find.integer("start"),
+            end: find.integer("end"),
+            kind: find.integer("eventType"),
+            thread: find.integer("globalTid"),
+            text: find.text("text"),
+            text_id: find.integer("textId"),
+            domain: find.integer("domainId"),
+            payloads: payloads.map(|name| find.real(name)),
+        }
+    }
+}
 
 const MARK: i64 = 34;
 const PUSH_POP: i64 = 59;
@@ -37,22 +51,14 @@ const DOMAIN: i64 = 75;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Name {
     Registered(i64),
-    Own(crate::model::StringId),
+    Own(StringId),
 }
 
 #[derive(Default)]
 pub(super) struct NvtxPart {
-    pub(super) table: &'static str,
-    pub(super) loss: Loss,
     /// The texts that are [`Name::Own`].
     pub(super) strings: Strings,
-    pub(super) begin: Vec<i64>,
-    pub(super) end: Vec<i64>,
-    pub(super) kind: Vec<Kind>,
-    pub(super) thread: Vec<u32>,
-    pub(super) name: Vec<u32>,
-    pub(super) domain: Vec<u32>,
-    pub(super) payload: Vec<(u32, f64)>,
+    pub(super) rows: Ranges,
     pub(super) threads: Numbering<i64>,
     pub(super) names: Numbering<Name>,
     pub(super) domains: Numbering<(i64, i64)>,
@@ -62,53 +68,50 @@ pub(super) struct NvtxPart {
     pub(super) marks: Vec<(u32, u32)>,
 }
 
-pub(super) fn jobs<'a>(database: &'a Database) -> impl Iterator<Item = Job<'a, Part>> {
-    parts(database, TABLE, &COLUMNS, |columns, leaves, damage| Part::Nvtx(events(columns, leaves, damage)))
-        .into_iter()
+pub(super) fn events<'a>(database: &'a Database) -> Vec<Job<'a, Read<Part>>> {
+    parts(database, TABLE, Columns::find, NvtxPart::event, Part::Nvtx)
 }
 
-fn events(columns: &Columns<'_>, leaves: &[u32], damage: Damage) -> NvtxPart {
-    let mut part = NvtxPart { table: TABLE, ..NvtxPart::default() };
-    part.loss.damage = damage;
-    let lost = columns.scan(leaves, |row| {
-        let kind = row.integer(2);
+impl NvtxPart {
+    fn event(&mut self, row: &Row<'_>, columns: &Columns) -> Result<(), Unusable> {
+        let kind = row.integer(columns.kind);
         if !matches!(kind, Some(MARK | PUSH_POP | START_END | TEXT_PUSH_POP | TEXT_START_END | DOMAIN)) {
-            return;
+            return Ok(());
         }
-        let thread = row.integer(3).unwrap_or(0);
+        let thread = row.integer(columns.thread).unwrap_or(0);
         let process = thread >> 24;
-        let name = match (row.text(4), row.integer(5)) {
-            (Some(text), _) => Name::Own(part.strings.intern(&String::from_utf8_lossy(text))),
+        let name = match (row.text(columns.text), row.integer(columns.text_id)) {
+            (Some(text), _) => Name::Own(self.strings.intern(&String::from_utf8_lossy(text))),
             (None, Some(id)) => Name::Registered(id),
-            (None, None) => Name::Own(part.strings.intern("")),
+            (None, None) => Name::Own(self.strings.intern("")),
         };
-        let domain = (process, row.integer(6).unwrap_or(0));
+        let domain = (process, row.integer(columns.domain).unwrap_or(0));
         let kind = match kind {
             Some(DOMAIN) => {
-                part.created.push((domain, name));
-                return;
+                self.created.push((domain, name));
+                return Ok(());
             }
             Some(MARK) => {
-                part.marks.push((part.domains.number(domain), part.names.number(name)));
-                return;
+                self.marks.push((self.domains.number(domain), self.names.number(name)));
+                return Ok(());
             }
             Some(START_END | TEXT_START_END) => Kind::StartEnd,
             _ => Kind::PushPop,
         };
-        let Some(begin) = row.integer(0) else {
-            part.loss.unusable += 1;
-            return;
-        };
-        if let Some(payload) = (7..13).find_map(|place| row.real(place)) {
-            part.payload.push((part.begin.len() as u32, payload));
+        let begin = row.integer(columns.begin).ok_or(Unusable)?;
+        if let Some(payload) = columns.payloads.iter().find_map(|column| row.real(*column)) {
+            self.rows.payload.push((self.rows.len() as u32, payload));
         }
-        part.begin.push(begin);
-        part.end.push(row.integer(1).unwrap_or(OPEN));
-        part.kind.push(kind);
-        part.thread.push(part.threads.number(thread));
-        part.domain.push(part.domains.number(domain));
-        part.name.push(part.names.number(name));
-    });
-    part.loss.damage.add(lost);
-    part
+        self.rows.push(Range {
+            thread: self.threads.number(thread),
+            domain: StringId::provisional(self.domains.number(domain)),
+            name: StringId::provisional(self.names.number(name)),
+            kind,
+            registered: matches!(name, Name::Registered(_)),
+            begin,
+            end: row.integer(columns.end).unwrap_or(OPEN),
+            ..Range::default()
+        });
+        Ok(())
+    }
 }

@@ -2,73 +2,72 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
 
 use super::Loss;
 use super::parallel::Job;
 use crate::model::{StringId, Strings};
-use crate::sqlite::{Damage, Database, Leaves, Row, Table, scan};
+use crate::sqlite::{Database, Finder, Leaves, Row, Selection};
 
 /// A part of a table is so many pages: 8 MiB of the usual ones.
 const PART: usize = 2048;
 
-/// A table, its columns by the names that are wanted, and where its rows lie.
-pub(super) struct Columns<'a> {
-    database: &'a Database,
-    table: &'a Table,
-    columns: Vec<Option<usize>>,
+/// What one job read of a table. Numbers of processes, threads and the like are the part's own.
+pub(super) struct Read<Part> {
+    pub(super) table: &'static str,
+    pub(super) loss: Loss,
+    pub(super) part: Part,
 }
 
-impl<'a> Columns<'a> {
-    /// None when the export has no such table.
-    pub(super) fn find(database: &'a Database, table: &str, names: &[&str]) -> Option<Self> {
-        let table = database.table(table)?;
-        let columns = names.iter().map(|name| table.column(name)).collect();
-        Some(Self { database, table, columns })
-    }
+/// A row that is of no use, for want of a time or a thread.
+pub(super) struct Unusable;
 
-    pub(super) fn scan(&self, leaves: &[u32], found: impl FnMut(&Row<'_>)) -> Damage {
-        scan(self.database, self.table, leaves, &self.columns, found)
-    }
-
-    pub(super) fn leaves(&self) -> Leaves {
-        Leaves::of(self.database, self.table.root)
-    }
-}
-
-/// Jobs that each read a part of a table.
-pub(super) fn jobs<'a, T: Send + 'a>(
+/// Jobs that each read a part of a table; none when the export has no such table. `row` reads one row.
+pub(super) fn jobs<'a, Columns: Send + Sync + 'a, Part: Default + 'a, T: Send + 'a>(
     database: &'a Database,
-    table: &str,
-    names: &[&str],
-    read: impl Fn(&Columns<'a>, &[u32], Damage) -> T + Send + Sync + Copy + 'a,
-) -> Vec<Job<'a, T>> {
-    let Some(columns) = Columns::find(database, table, names) else { return Vec::new() };
-    let Leaves { pages, damage } = columns.leaves();
-    let columns = std::sync::Arc::new(columns);
-    let mut jobs: Vec<Job<'a, T>> = Vec::new();
+    table: &'static str,
+    find: impl FnOnce(&mut Finder<'_>) -> Columns,
+    row: impl Fn(&mut Part, &Row<'_>, &Columns) -> Result<(), Unusable> + Send + Sync + Copy + 'a,
+    done: impl Fn(Part) -> T + Send + Copy + 'a,
+) -> Vec<Job<'a, Read<T>>> {
+    let Some(found) = database.table(table) else { return Vec::new() };
+    let selection = Arc::new(Selection::new(database, found, find));
+    let Leaves { pages, damage } = selection.leaves();
+    let mut jobs: Vec<Job<'a, Read<T>>> = Vec::new();
     let mut damage = Some(damage);
     let parts: Vec<Vec<u32>> =
         if pages.is_empty() { vec![Vec::new()] } else { pages.chunks(PART).map(<[u32]>::to_vec).collect() };
-    for part in parts {
-        let columns = columns.clone();
+    for leaves in parts {
+        let selection = selection.clone();
         // What the tree has lost is counted once.
-        let damage = damage.take().unwrap_or_default();
-        jobs.push(Box::new(move || read(&columns, &part, damage)));
+        let mut loss = Loss { damage: damage.take().unwrap_or_default(), unusable: 0 };
+        jobs.push(Box::new(move || {
+            let mut part = Part::default();
+            let lost = selection.scan(&leaves, |values, columns| {
+                if row(&mut part, values, columns).is_err() {
+                    loss.unusable += 1;
+                }
+            });
+            loss.damage.add(lost);
+            Read { table, loss, part: done(part) }
+        }));
     }
     jobs
 }
 
 /// All rows of a small table.
-pub(super) fn each(database: &Database, table: &str, names: &[&str], found: impl FnMut(&Row<'_>)) -> Loss {
-    let Some(columns) = Columns::find(database, table, names) else { return Loss::default() };
-    let leaves = columns.leaves();
-    let mut damage = columns.scan(&leaves.pages, found);
+pub(super) fn each<Columns>(
+    database: &Database,
+    table: &str,
+    find: impl FnOnce(&mut Finder<'_>) -> Columns,
+    found: impl FnMut(&Row<'_>, &Columns),
+) -> Loss {
+    let Some(table) = database.table(table) else { return Loss::default() };
+    let selection = Selection::new(database, table, find);
+    let leaves = selection.leaves();
+    let mut damage = selection.scan(&leaves.pages, found);
     damage.add(leaves.damage);
     Loss { damage, unusable: 0 }
-}
-
-pub(super) fn text_of(row: &Row<'_>, place: usize) -> Option<String> {
-    row.text(place).map(|text| String::from_utf8_lossy(text).into_owned())
 }
 
 /// `StringIds`: what a number stands for.
@@ -81,8 +80,9 @@ pub(super) struct Texts {
 impl Texts {
     pub(super) fn read(database: &Database, strings: &mut Strings, losses: &mut Vec<(String, Loss)>) -> Self {
         let mut texts = Self::default();
-        let loss = each(database, "StringIds", &["id", "value"], |row| {
-            if let (Some(id), Some(value)) = (row.integer(0), row.text(1)) {
+        let columns = |find: &mut Finder<'_>| (find.integer("id"), find.text("value"));
+        let loss = each(database, "StringIds", columns, |row, (id, value)| {
+            if let (Some(id), Some(value)) = (row.integer(*id), row.text(*value)) {
                 texts.insert(id, strings.intern(&String::from_utf8_lossy(value)));
             }
         });

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::model::{Calls, NONE, Trace};
+use crate::model::{NONE, Trace};
 
 /// Leaves out every call that lies within another of the same thread and correlation.
 pub(super) fn once(trace: &mut Trace) {
@@ -35,7 +35,8 @@ pub(super) fn once(trace: &mut Trace) {
         }
     }
     if !inner.is_empty() {
-        leave_out(&mut trace.calls, &inner);
+        let keep: Vec<bool> = (0..trace.calls.len()).map(|call| !inner.contains(&call)).collect();
+        trace.calls.retain_rows(&keep);
     }
 }
 
@@ -79,26 +80,10 @@ impl Seen {
     }
 }
 
-fn leave_out(calls: &mut Calls, rows: &HashSet<usize>) {
-    fn kept<T: Copy>(column: &mut Vec<T>, rows: &HashSet<usize>) {
-        let mut row = 0;
-        column.retain(|_| {
-            row += 1;
-            !rows.contains(&(row - 1))
-        });
-    }
-    kept(&mut calls.begin, rows);
-    kept(&mut calls.end, rows);
-    kept(&mut calls.thread, rows);
-    kept(&mut calls.name, rows);
-    kept(&mut calls.correlation, rows);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Process, Thread};
-    use crate::rows::Call;
+    use crate::model::{Call, Process, Thread};
 
     /// Begin, end, thread, correlation.
     fn left(calls: &[(i64, i64, u32, u32)]) -> Vec<(i64, i64, u32, u32)> {
@@ -110,7 +95,7 @@ mod tests {
         };
         let name = trace.strings.intern("cudaLaunchKernel");
         for (begin, end, thread, correlation) in calls.iter().copied() {
-            trace.calls.push(Call { begin, end, thread, name, correlation });
+            trace.calls.push(Call { begin, end, thread, name, correlation, ..Call::default() });
         }
         once(&mut trace);
         let calls = &trace.calls;

@@ -18,7 +18,7 @@ pub(crate) struct Leaves {
 }
 
 impl Leaves {
-    pub(crate) fn of(database: &Database, root: u32) -> Self {
+    pub(super) fn below(database: &Database, root: u32) -> Self {
         let mut leaves = Self::default();
         let mut seen = Seen::new(database.pages);
         let mut page = vec![0; database.page_size];
@@ -113,32 +113,22 @@ fn cells(
     })
 }
 
-/// Gives every row of these leaves to `found`, with the wanted columns in the order
-/// of `columns`; a column that the table does not have is None and reads as NULL.
-pub(crate) fn scan(
+/// Gives every row of these leaves to `found`, with the columns at `places` of the table in that order, and
+/// where in the file its bytes lie: one piece after the other. A place that is None reads as NULL.
+pub(super) fn scan(
     database: &Database,
     table: &Table,
     leaves: &[u32],
-    columns: &[Option<usize>],
-    mut found: impl FnMut(&Row<'_>),
-) -> Damage {
-    scan_places(database, table, leaves, columns, |row, _| found(row))
-}
-
-/// The same, and where in the file the row's bytes lie: one piece after the other.
-pub(crate) fn scan_places(
-    database: &Database,
-    table: &Table,
-    leaves: &[u32],
-    columns: &[Option<usize>],
+    places: &[Option<usize>],
     mut found: impl FnMut(&Row<'_>, &[Piece]),
 ) -> Damage {
     let mut damage = Damage::default();
-    if columns.len() > MOST_COLUMNS {
+    debug_assert!(places.len() <= MOST_COLUMNS, "more columns than a row holds");
+    if places.len() > MOST_COLUMNS {
         damage.pages += leaves.len() as u64;
         return damage;
     }
-    let plan = Plan::new(columns, table.rowid_column);
+    let plan = Plan::new(places, table.rowid_column);
     let mut buffer = vec![0; RUN * database.page_size];
     // Together no longer than the file: who follows chains in circles runs out.
     let mut overflow = Overflow {

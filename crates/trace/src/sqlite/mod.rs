@@ -8,6 +8,7 @@
 //! cannot be read is counted in [`Damage`] while the rest is read on.
 
 mod btree;
+mod columns;
 mod record;
 mod schema;
 mod unused;
@@ -16,7 +17,8 @@ use std::path::{Path, PathBuf};
 
 use input::{Input, InputError};
 
-pub(crate) use btree::{Leaves, Piece, scan, scan_places};
+pub(crate) use btree::{Leaves, Piece};
+pub(crate) use columns::{Finder, Integer, Real, Selection, Text};
 pub(crate) use record::Row;
 pub(crate) use schema::Table;
 
@@ -80,10 +82,10 @@ pub(crate) struct Database {
 
 impl Database {
     pub(crate) fn open(path: &Path) -> Result<Self, SqliteError> {
-        Self::of(Input::open(path)?)
+        Self::from_input(Input::open(path)?)
     }
 
-    pub(crate) fn of(input: Input) -> Result<Self, SqliteError> {
+    pub(crate) fn from_input(input: Input) -> Result<Self, SqliteError> {
         let (path, length) = (input.path().to_owned(), input.length());
         let wal = PathBuf::from(format!("{}-wal", path.display()));
         if wal.metadata().is_ok_and(|metadata| metadata.len() > 0) {

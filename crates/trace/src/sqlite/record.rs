@@ -1,5 +1,7 @@
 //! One row: a header of types, then the values.
 
+use super::columns::{Integer, Real, Text};
+
 /// A value of at most 9 bytes, seven bits each but for the last.
 pub(super) fn varint(bytes: &[u8], at: usize) -> Option<(u64, usize)> {
     let first = *bytes.get(at)?;
@@ -94,8 +96,13 @@ impl<'a> Row<'a> {
 
     /// A whole number, or None for NULL and for anything else.
     #[inline]
-    pub(crate) fn integer(&self, place: usize) -> Option<i64> {
-        let (kind, at) = self.values[place];
+    pub(crate) fn integer(&self, column: Integer) -> Option<i64> {
+        self.whole_number(column.0)
+    }
+
+    #[inline]
+    fn whole_number(&self, handle: u8) -> Option<i64> {
+        let (kind, at) = self.values[usize::from(handle)];
         let bytes = |count: usize| &self.payload[at..at + count];
         Some(match kind {
             8 => 0,
@@ -118,29 +125,34 @@ impl<'a> Row<'a> {
     }
 
     /// A number of either kind.
-    pub(crate) fn real(&self, place: usize) -> Option<f64> {
-        let (kind, at) = self.values[place];
+    pub(crate) fn real(&self, column: Real) -> Option<f64> {
+        let (kind, at) = self.values[usize::from(column.0)];
         match kind {
             7 => Some(f64::from_be_bytes(self.payload[at..at + 8].try_into().ok()?)),
-            _ => self.integer(place).map(|value| value as f64),
+            _ => self.whole_number(column.0).map(|value| value as f64),
         }
     }
 
     /// Where a text begins in the payload.
-    pub(crate) fn offset(&self, place: usize) -> usize {
-        self.values[place].1
+    pub(crate) fn offset(&self, column: Text) -> usize {
+        self.values[usize::from(column.0)].1
     }
 
-    pub(crate) fn text(&self, place: usize) -> Option<&'a [u8]> {
-        let (kind, at) = self.values[place];
+    pub(crate) fn text(&self, column: Text) -> Option<&'a [u8]> {
+        let (kind, at) = self.values[usize::from(column.0)];
         (kind >= 13 && kind % 2 == 1 && kind != ROWID).then(|| {
             let length = ((kind - 13) / 2) as usize;
             &self.payload[at..at + length]
         })
     }
 
-    pub(crate) fn is_null(&self, place: usize) -> bool {
-        self.values[place].0 == 0
+    /// The same as an owned text.
+    pub(crate) fn string(&self, column: Text) -> Option<String> {
+        self.text(column).map(|text| String::from_utf8_lossy(text).into_owned())
+    }
+
+    pub(crate) fn is_null(&self, column: Integer) -> bool {
+        self.values[usize::from(column.0)].0 == 0
     }
 }
 

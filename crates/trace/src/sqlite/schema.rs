@@ -1,7 +1,7 @@
 //! The table of contents: which tables there are, and what their columns are called.
 
-use super::btree::{Leaves, scan};
-use super::{Database, Row};
+use super::Database;
+use super::columns::Selection;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Table {
@@ -20,25 +20,30 @@ impl Table {
     }
 }
 
-/// `sqlite_schema` is itself a table: type, name, tbl_name, rootpage, sql.
-pub(super) fn tables(database: &Database) -> Result<Vec<Table>, String> {
-    let contents = Table {
+/// `sqlite_schema` is itself a table, and the one that describes itself nowhere.
+pub(super) fn contents() -> Table {
+    Table {
         name: "sqlite_schema".to_owned(),
         root: 1,
-        columns: Vec::new(),
+        columns: ["type", "name", "tbl_name", "rootpage", "sql"].map(str::to_owned).to_vec(),
         texts: Vec::new(),
         rowid_column: None,
-    };
-    let leaves = Leaves::of(database, 1);
+    }
+}
+
+pub(super) fn tables(database: &Database) -> Result<Vec<Table>, String> {
+    let contents = contents();
+    let selection = Selection::new(database, &contents, |find| {
+        (find.text("type"), find.text("name"), find.integer("rootpage"), find.text("sql"))
+    });
+    let leaves = selection.leaves();
     let mut tables = Vec::new();
-    let columns = [Some(0), Some(1), Some(3), Some(4)];
-    let damage = scan(database, &contents, &leaves.pages, &columns, |row: &Row<'_>| {
-        let text = |place| row.text(place).map(|text| String::from_utf8_lossy(text).into_owned());
-        if row.text(0) != Some(b"table") {
+    let damage = selection.scan(&leaves.pages, |row, (kind, name, root, sql)| {
+        if row.text(*kind) != Some(b"table") {
             return;
         }
-        if let (Some(name), Some(root), Some(sql)) =
-            (text(1), row.integer(2).and_then(|root| u32::try_from(root).ok()), text(3))
+        let root = row.integer(*root).and_then(|root| u32::try_from(root).ok());
+        if let (Some(name), Some(root), Some(sql)) = (row.string(*name), root, row.string(*sql))
             && let Some((columns, rowid_column, texts)) = columns_of(&sql)
         {
             tables.push(Table { name, root, columns, texts, rowid_column });
@@ -64,7 +69,7 @@ fn columns_of(sql: &str) -> Option<(Vec<String>, Option<usize>, Vec<usize>)> {
             "(" => depth += 1,
             ")" => depth -= 1,
             "," if depth == 1 => {
-                take(&mut definition, &mut columns, &mut integers, &mut texts, &mut rowid);
+                add_column(&mut definition, &mut columns, &mut integers, &mut texts, &mut rowid);
                 continue;
             }
             _ => {}
@@ -74,14 +79,14 @@ fn columns_of(sql: &str) -> Option<(Vec<String>, Option<usize>, Vec<usize>)> {
         }
         definition.push(token);
     }
-    take(&mut definition, &mut columns, &mut integers, &mut texts, &mut rowid);
+    add_column(&mut definition, &mut columns, &mut integers, &mut texts, &mut rowid);
     // Such a table is kept in another kind of tree.
     let without_rowid = rest.any(|token| token.eq_ignore_ascii_case("without"));
     (!without_rowid && !columns.is_empty()).then_some((columns, rowid, texts))
 }
 
 /// One column, unless it is a rule for the whole table.
-fn take(
+fn add_column(
     definition: &mut Vec<&str>,
     columns: &mut Vec<String>,
     integers: &mut Vec<usize>,

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::btree::{Leaves, scan_places};
+use super::columns::Selection;
 use super::{Database, HEADER};
 
 const FREE_TRUNK_AT: usize = 32;
@@ -58,8 +58,8 @@ impl Database {
     fn overflow_tails(&self, unused: &mut Vec<Range<u64>>) {
         // Tables of numbers, and long ones: their rows fit.
         for table in self.tables.iter().filter(|table| !table.name.starts_with("CUPTI_")) {
-            let leaves = Leaves::of(self, table.root);
-            scan_places(self, table, &leaves.pages, &[], |_, pieces| {
+            let nothing = Selection::new(self, table, |_| ());
+            nothing.scan_places(&nothing.leaves().pages, |_, (), pieces| {
                 if let [_, .., last] = pieces {
                     let end = last.offset + last.length as u64;
                     let page_end =

@@ -7,9 +7,9 @@ use tracefile::{GpuEvent, TraceFile};
 
 use super::Reader;
 use crate::model::{
-    ActivityKind, Device, Diagnostic, Direction, Launch, StringId, Transfer, correlation as correlation_of,
+    Activity, ActivityKind, Call, Device, Diagnostic, Direction, HostWait, Launch, StringId, Transfer,
+    correlation as correlation_of,
 };
-use crate::rows::{Activity, Call};
 
 /// CUPTI's nanoseconds → ours. CUPTI follows the clock of the day, which may be set; between
 /// two pairs of both clocks it is taken to go evenly.
@@ -62,7 +62,7 @@ impl Reader<'_> {
         if !any {
             return broken;
         }
-        let clock = GpuClock::of(pairs);
+        let clock = GpuClock::through(pairs);
         file.gpu_events(|event| self.gpu_event(event, &clock, &mut known, &mut remarks));
         self.remark(&remarks, &clock);
         broken
@@ -133,8 +133,10 @@ impl Reader<'_> {
                 // A launch that is not described is a damaged file's.
                 let Some(detail) = known.launches.get(&u64::from(launch)).copied() else { return };
                 let device = self.device(device, None, &mut known.devices);
-                let times = (clock.time(begin), clock.time(end));
-                self.activity(ActivityKind::Kernel, detail, correlation, times, device, stream, in_graph);
+                let kind = ActivityKind::Kernel;
+                let row =
+                    Activity { kind, detail, correlation, device, stream, in_graph, ..Activity::default() };
+                self.activity(row, clock, (begin, end));
             }
             GpuEvent::Transfer {
                 fill,
@@ -152,28 +154,30 @@ impl Reader<'_> {
                 let detail = self.trace.activities.transfers.len() as u32;
                 self.trace.activities.transfers.push(Transfer { direction, bytes });
                 let kind = if fill { ActivityKind::Fill } else { ActivityKind::Copy };
-                let times = (clock.time(begin), clock.time(end));
-                self.activity(kind, detail, correlation, times, device, stream, in_graph);
+                let row =
+                    Activity { kind, detail, correlation, device, stream, in_graph, ..Activity::default() };
+                self.activity(row, clock, (begin, end));
             }
             GpuEvent::Graph { correlation, begin, end, graph, device, stream } => {
                 let device = self.device(device, None, &mut known.devices);
-                let times = (clock.time(begin), clock.time(end));
-                self.activity(ActivityKind::Graph, graph, correlation, times, device, stream, true);
+                let (kind, detail, in_graph) = (ActivityKind::Graph, graph, true);
+                let row =
+                    Activity { kind, detail, correlation, device, stream, in_graph, ..Activity::default() };
+                self.activity(row, clock, (begin, end));
             }
             GpuEvent::Call { correlation, begin, end, name, thread, .. } => {
                 let thread = self.thread(thread);
                 let name = *known.calls.entry(name).or_insert_with(|| self.call_name(name));
                 let (begin, end) = (clock.time(begin), clock.time(end));
                 let correlation = correlation_of(Some(correlation.into()));
-                self.trace.calls.push(Call { begin, end, thread, name, correlation });
+                self.trace.calls.push(Call { begin, end, thread, name, correlation, ..Call::default() });
                 self.span(begin, end);
             }
             GpuEvent::Sync { correlation, begin, end } => {
-                let syncs = &mut self.trace.syncs;
-                syncs.begin.push(clock.time(begin));
-                syncs.end.push(clock.time(end));
-                syncs.process.push(self.process);
-                syncs.correlation.push(correlation_of(Some(correlation.into())));
+                let (begin, end) = (clock.time(begin), clock.time(end));
+                let correlation = correlation_of(Some(correlation.into()));
+                let process = self.process;
+                self.trace.syncs.push(HostWait { begin, end, process, correlation, ..HostWait::default() });
             }
             GpuEvent::Dropped { records } => remarks.dropped = remarks.dropped.saturating_add(records),
             GpuEvent::Stopped { why } => remarks.stopped = Some(why),
@@ -184,21 +188,12 @@ impl Reader<'_> {
         }
     }
 
-    #[allow(clippy::too_many_arguments, reason = "a row has that many columns")]
-    fn activity(
-        &mut self,
-        kind: ActivityKind,
-        detail: u32,
-        correlation: u32,
-        (begin, end): (i64, i64),
-        device: u16,
-        stream: u32,
-        in_graph: bool,
-    ) {
-        let correlation = correlation_of(Some(correlation.into()));
+    /// A row with CUPTI's times and correlation, in ours.
+    fn activity(&mut self, row: Activity, clock: &GpuClock, (begin, end): (u64, u64)) {
+        let (begin, end) = (clock.time(begin), clock.time(end));
         let (process, end) = (self.process, end.max(begin));
-        let row = Activity { begin, end, kind, process, device, stream, correlation, detail, in_graph };
-        self.trace.activities.push(row);
+        let correlation = correlation_of(Some(row.correlation.into()));
+        self.trace.activities.push(Activity { begin, end, process, correlation, ..row });
         self.span(begin, end);
     }
 
@@ -265,7 +260,7 @@ const MOST_DRIFT_NS: i64 = 20_000;
 const LOST_DRIFT_NS: i64 = 1_000_000;
 
 impl GpuClock {
-    fn of(mut pairs: Vec<(u64, i64)>) -> Self {
+    fn through(mut pairs: Vec<(u64, i64)>) -> Self {
         pairs.sort_unstable();
         let line = match (pairs.first(), pairs.last()) {
             (Some(first), Some(last)) => vec![*first, *last],

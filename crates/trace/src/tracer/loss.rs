@@ -4,39 +4,39 @@ use tracefile::layout::{halted, note};
 use tracefile::{Halted, Header, Note};
 
 /// What is missing from a process's recording, a sentence each.
-pub(super) fn told(header: &Header) -> Vec<String> {
+pub(super) fn sentences(header: &Header) -> Vec<String> {
     let process = process(&header.name, header.pid);
-    let mut told = Vec::new();
+    let mut sentences = Vec::new();
     match header.halted {
-        Some(halted) => told.push(format!(
+        Some(halted) => sentences.push(format!(
             "recording of {process} stopped before it ended: {}; {}",
             because(halted),
             not_recorded(header.dropped)
         )),
-        None if header.dropped > 0 => told.push(format!("{process}: {}", not_recorded(header.dropped))),
+        None if header.dropped > 0 => sentences.push(format!("{process}: {}", not_recorded(header.dropped))),
         None => {}
     }
     if header.interrupted > 0 {
-        told.push(format!(
+        sentences.push(format!(
             "{process}: {} that a signal handler opened or closed while the tracer was at work in the same \
              thread",
             not_recorded(header.interrupted)
         ));
     }
     if header.unnamed > 0 {
-        told.push(format!(
+        sentences.push(format!(
             "{process}: there are too many different range names; {} recorded as \
              `<too many different names>`",
             were(header.unnamed, "name", "names")
         ));
     }
     if header.lost_domains > 0 {
-        told.push(format!(
+        sentences.push(format!(
             "{process}: there are too many NVTX domains; {} recorded as `<too many domains>`",
             were(header.lost_domains, "domain", "domains")
         ));
     }
-    told
+    sentences
 }
 
 /// Processes that could not be recorded at all: a sentence for each reason, with the programs.

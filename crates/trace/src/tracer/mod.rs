@@ -13,9 +13,8 @@ use input::{Input, InputError};
 use nvtx::Kind;
 use tracefile::{Event, Header, Payload, Segment, StringEntry, TraceFile};
 
-use crate::model::{Diagnostic, OPEN, Process, StringId, Thread, Trace};
+use crate::model::{Diagnostic, Process, Range, StringId, Thread, Trace};
 use crate::nest::{DEEPEST, parent};
-use crate::rows::Range;
 
 /// A file of a process with half a billion ranges.
 const LARGEST: u64 = 16 << 30;
@@ -116,9 +115,9 @@ fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<usize, tracefile
     trace.say_too_deep(too_deep);
     let shown = path.file_name().unwrap_or_default().to_string_lossy();
     let mut say = |text: String, lost| trace.diagnostics.push(Diagnostic { text, lost });
-    let told = loss::told(&file.header);
-    let missing = !told.is_empty() || damage != tracefile::Damage::default();
-    for text in told {
+    let losses = loss::sentences(&file.header);
+    let missing = !losses.is_empty() || damage != tracefile::Damage::default();
+    for text in losses {
         say(text, true);
     }
     if damage.broken_chunks > 0 {
@@ -279,7 +278,7 @@ impl Reader<'_> {
         let domain = self.domain(domain);
         let Name { text: name, registered, wide } = self.name(name);
         let ranges = &mut self.trace.ranges;
-        ranges.push(Range { thread, domain, name, kind, registered, wide, begin, end: OPEN });
+        ranges.push(Range { thread, domain, name, kind, registered, wide, begin, ..Range::default() });
         ranges.parent.push(parent);
     }
 

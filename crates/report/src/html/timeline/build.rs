@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use analysis::{Attribution, Families, Findings, Node, OTHER_FAMILY, attribute};
+use analysis::{Attribution, Families, Family, Findings, Node, attribute};
 use nvtx::Kind;
 use trace::{ActivityKind, NONE, OPEN, StringId, Trace};
 
@@ -48,7 +48,7 @@ struct Build<'a, 't> {
     planes: Planes<'a>,
     legend: Legend,
     /// By launch.
-    families: Vec<String>,
+    families: Vec<Family>,
     /// By region and by launch: its number in the legend, or [`NONE`] while nothing of it is shown.
     regions: Vec<u32>,
     launches: Vec<u32>,
@@ -128,7 +128,8 @@ impl Build<'_, '_> {
         let known = &mut self.launches[number as usize];
         if *known == NONE {
             let launch = &self.trace.activities.launches[number as usize];
-            *known = self.legend.kernel(self.texts, self.trace, launch, &self.families[number as usize]);
+            *known =
+                self.legend.kernel(self.texts, self.trace, launch, self.families[number as usize].as_str());
         }
         *known
     }
@@ -165,32 +166,33 @@ impl Build<'_, '_> {
     /// By launch. The families with the most time get a colour of their own.
     fn families(&mut self, findings: Option<&Findings>) {
         let activities = &self.trace.activities;
-        let known: HashMap<&str, &str> = findings
+        let known: HashMap<&str, &Family> = findings
             .into_iter()
             .flat_map(|findings| &findings.kernels)
-            .map(|row| (row.name.as_str(), row.family.as_str()))
+            .map(|row| (row.name.as_str(), &row.family))
             .collect();
         let ours = Families::default();
-        let mut of_names: HashMap<StringId, &str> = HashMap::new();
+        let mut of_names: HashMap<StringId, &Family> = HashMap::new();
         let mut of = |name: StringId| {
             *of_names.entry(name).or_insert_with(|| {
                 let name = self.trace.strings.text(name);
-                known.get(name).copied().unwrap_or_else(|| ours.of(name))
+                known.get(name).copied().unwrap_or_else(|| ours.family_of(name))
             })
         };
-        let families: Vec<String> =
-            activities.launches.iter().map(|launch| of(launch.name).to_owned()).collect();
-        let mut times: BTreeMap<&str, i64> = BTreeMap::new();
+        let families: Vec<Family> =
+            activities.launches.iter().map(|launch| of(launch.name).clone()).collect();
+        let mut times: BTreeMap<&Family, i64> = BTreeMap::new();
         for activity in 0..activities.len() {
             if activities.kind[activity] == ActivityKind::Kernel {
                 let time = times.entry(&families[activities.detail[activity] as usize]).or_default();
                 *time = time.saturating_add(activities.duration(activity));
             }
         }
-        let mut ranked: Vec<(&str, i64)> =
-            times.into_iter().filter(|(name, _)| *name != OTHER_FAMILY).collect();
+        let mut ranked: Vec<(&Family, i64)> =
+            times.into_iter().filter(|(family, _)| **family != Family::Other).collect();
         ranked.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
-        self.legend.families = ranked.iter().take(FAMILIES).map(|(name, _)| self.texts.id(name)).collect();
+        self.legend.families =
+            ranked.iter().take(FAMILIES).map(|(family, _)| self.texts.id(family.as_str())).collect();
         self.families = families;
     }
 

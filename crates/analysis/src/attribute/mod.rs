@@ -1,0 +1,29 @@
+//! Whose is it: which range started what a device did, and what ranges, regions and launches there are.
+
+mod at_once;
+mod attribution;
+mod call_kinds;
+mod launch_groups;
+mod region_calls;
+mod region_label;
+mod regions;
+mod start_end;
+mod sweep;
+mod tree;
+mod unattributed;
+mod within;
+
+pub use at_once::{launches_at_once, times_at_once};
+pub(crate) use attribution::by_thread;
+pub use attribution::{Attribution, Plane, attribute};
+pub(crate) use call_kinds::{copies, synchronises};
+pub use launch_groups::{LaunchGroup, LaunchGroups, launch_groups, launches_in};
+pub use region_calls::{RegionCalls, region_calls};
+pub use region_label::{label as region_label, labels as region_labels};
+pub use regions::{Region, Registered, Times, is_library, regions};
+pub(crate) use start_end::Started;
+pub(crate) use sweep::innermost;
+pub use tree::{Node, Tree};
+pub use unattributed::Unattributed;
+pub(crate) use unattributed::unattributed;
+pub use within::{keep_within, windows_within};

@@ -1,0 +1,186 @@
+//! The timeline's kernels with what ncu measured on some of them.
+//!
+//! A kind of launch (a kernel in a shape, started in a region) is described by the results of
+//! the same kind; where there are none, by results of the same kernel and shape in other
+//! regions, which is said. Times are the timeline's: what was replayed is slower and colder.
+
+use std::collections::BTreeMap;
+
+use counters::{Measured, Report, Subject, Value};
+use serde::Serialize;
+
+use super::bounds::{BoundKind, bound};
+use crate::attribute::{LaunchGroup, LaunchGroups};
+
+/// How well the counters of a kind are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Confidence {
+    /// Measured in this region.
+    Measured,
+    /// Measured on the same kernel and shape in another region.
+    OtherRegion,
+    None,
+}
+
+/// All kinds of launches, and what is known of them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Joined {
+    /// The most time first.
+    pub kernels: Vec<JoinedKernel>,
+    /// Regions by their innermost path; null for what is in none. The most time first.
+    pub regions: Vec<JoinedRegion>,
+    /// Parts of the GPU's time.
+    pub measured_share: f64,
+    pub other_region_share: f64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JoinedKernel {
+    pub name: String,
+    pub short_name: String,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub region: Option<String>,
+    pub launches: u64,
+    pub gpu_ns: i64,
+    /// Of the GPU's time.
+    pub share: f64,
+    pub confidence: Confidence,
+    /// Numbers of the results in the report.
+    pub results: Vec<usize>,
+    pub bound: BoundKind,
+    pub why: String,
+    /// Means over the results; absent where they were not measured.
+    pub sm_percent: Option<f64>,
+    pub dram_percent: Option<f64>,
+    pub occupancy_percent: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct JoinedRegion {
+    pub region: Option<String>,
+    pub gpu_ns: i64,
+    /// The part of its time whose kernels' counters are known.
+    pub covered: f64,
+    /// Parts of its time by what limits it, the largest first; what is not known is `unknown`.
+    pub bounds: Vec<(BoundKind, f64)>,
+}
+
+pub fn join(launches: &LaunchGroups, report: &Report) -> Joined {
+    let index = Index::new(report);
+    let total = launches.total_ns().max(1) as f64;
+    let kernels: Vec<JoinedKernel> =
+        launches.groups.iter().map(|group| joined(group, report, &index, total)).collect();
+    let share = |wanted: Confidence| {
+        kernels.iter().filter(|kernel| kernel.confidence == wanted).map(|kernel| kernel.share).sum()
+    };
+    Joined {
+        measured_share: share(Confidence::Measured),
+        other_region_share: share(Confidence::OtherRegion),
+        regions: regions(&kernels),
+        kernels,
+    }
+}
+
+/// A name, a grid and a block.
+type Shaped<'a> = (&'a str, [u64; 3], [u64; 3]);
+
+/// Results by mangled name, or by the function's where that is not known, and shape.
+struct Index<'a> {
+    by_shape: BTreeMap<Shaped<'a>, Vec<usize>>,
+    regions: Vec<Option<String>>,
+}
+
+impl<'a> Index<'a> {
+    fn new(report: &'a Report) -> Self {
+        let mut by_shape: BTreeMap<_, Vec<usize>> = BTreeMap::new();
+        for (at, result) in report.results.iter().enumerate() {
+            if let Subject::Kernel(kernel) = &result.subject {
+                // A function of C is called the same in both: it is one name, not two.
+                let same = kernel.mangled == kernel.short_name;
+                let short_name = if same { "" } else { kernel.short_name.as_str() };
+                for name in [kernel.mangled.as_str(), short_name] {
+                    if !name.is_empty() {
+                        by_shape.entry((name, kernel.grid, kernel.block)).or_default().push(at);
+                    }
+                }
+            }
+        }
+        let region = |result: &Measured| result.region_paths().first().map(ToString::to_string);
+        Self { by_shape, regions: report.results.iter().map(region).collect() }
+    }
+
+    /// Results of a kind, and how well they fit.
+    fn find(&self, group: &LaunchGroup) -> (Confidence, Vec<usize>) {
+        let (grid, block) = (group.grid.map(u64::from), group.block.map(u64::from));
+        let named = [group.mangled.as_str(), group.short_name.as_str()];
+        let found = named
+            .iter()
+            .filter(|name| !name.is_empty())
+            .find_map(|name| self.by_shape.get(&(*name, grid, block)));
+        let Some(found) = found else { return (Confidence::None, Vec::new()) };
+        let region = group.region.as_ref().map(ToString::to_string);
+        let here: Vec<usize> = found.iter().copied().filter(|at| self.regions[*at] == region).collect();
+        match here.is_empty() {
+            false => (Confidence::Measured, here),
+            true => (Confidence::OtherRegion, found.clone()),
+        }
+    }
+}
+
+fn joined(group: &LaunchGroup, report: &Report, index: &Index<'_>, total: f64) -> JoinedKernel {
+    let (confidence, results) = index.find(group);
+    let bound = results.first().map(|at| bound(report, &report.results[*at]));
+    let mean = |names: &[&str]| {
+        let of = |at: &usize| {
+            names.iter().find_map(|name| report.value(&report.results[*at], name).and_then(Value::as_f64))
+        };
+        let values: Vec<f64> = results.iter().filter_map(of).collect();
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+    };
+    JoinedKernel {
+        name: group.name.clone(),
+        short_name: group.short_name.clone(),
+        grid: group.grid,
+        block: group.block,
+        region: group.region.as_ref().map(ToString::to_string),
+        launches: group.launches,
+        gpu_ns: group.gpu_ns,
+        share: group.gpu_ns as f64 / total,
+        confidence,
+        bound: bound.as_ref().map_or(BoundKind::Unknown, |bound| bound.kind),
+        why: bound.map_or_else(|| "no launch of it was measured".to_owned(), |bound| bound.why),
+        sm_percent: mean(&["sm__throughput.avg.pct_of_peak_sustained_elapsed"]),
+        dram_percent: mean(&[
+            "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",
+            "dram__throughput.avg.pct_of_peak_sustained_elapsed",
+        ]),
+        occupancy_percent: mean(&["sm__warps_active.avg.pct_of_peak_sustained_active"]),
+        results,
+    }
+}
+
+fn regions(kernels: &[JoinedKernel]) -> Vec<JoinedRegion> {
+    let mut sums: BTreeMap<Option<String>, (i64, i64, BTreeMap<BoundKind, i64>)> = BTreeMap::new();
+    for kernel in kernels {
+        let (all, covered, bounds) = sums.entry(kernel.region.clone()).or_default();
+        *all += kernel.gpu_ns;
+        if kernel.confidence != Confidence::None {
+            *covered += kernel.gpu_ns;
+        }
+        *bounds.entry(kernel.bound).or_default() += kernel.gpu_ns;
+    }
+    let mut regions: Vec<JoinedRegion> = sums
+        .into_iter()
+        .map(|(region, (gpu_ns, covered, bounds))| {
+            let part = |ns: i64| ns as f64 / gpu_ns.max(1) as f64;
+            let mut bounds: Vec<(BoundKind, f64)> =
+                bounds.into_iter().map(|(kind, ns)| (kind, part(ns))).collect();
+            bounds.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            JoinedRegion { region, gpu_ns, covered: part(covered), bounds }
+        })
+        .collect();
+    regions.sort_by_key(|region| std::cmp::Reverse(region.gpu_ns));
+    regions
+}

@@ -1,0 +1,19 @@
+//! What an analysis is asked for.
+
+use crate::kernels::Families;
+use crate::limit::Limit;
+use crate::scope::Scope;
+use crate::time::Grouping;
+
+#[derive(Debug, Default)]
+pub struct Options {
+    pub scope: Scope,
+    pub grouping: Grouping,
+    pub families: Families,
+    /// Names of regions that are stages; without any, what the program is made of.
+    pub stages: Vec<String>,
+    /// Tokens of each instance of a stage, where the ranges do not say it.
+    pub tokens: Vec<(String, f64)>,
+    /// Of each table.
+    pub limit: Limit,
+}

@@ -1,0 +1,102 @@
+//! What an idle device waits for.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// Why a device is idle; [`idle`](crate::idle()) says how each is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Cause {
+    Host,
+    Sync,
+    Copy,
+    Launch,
+    TrueGap,
+    Unknown,
+}
+
+impl Cause {
+    pub const ALL: [Self; 6] =
+        [Self::Host, Self::Sync, Self::Copy, Self::Launch, Self::TrueGap, Self::Unknown];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Sync => "sync",
+            Self::Copy => "copy",
+            Self::Launch => "launch",
+            Self::TrueGap => "true gap",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(self.as_str())
+    }
+}
+
+impl Serialize for Cause {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// What idle time was spent on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Causes {
+    pub host_ns: i64,
+    pub sync_ns: i64,
+    pub copy_ns: i64,
+    pub launch_ns: i64,
+    pub true_gap_ns: i64,
+    pub unknown_ns: i64,
+}
+
+impl Causes {
+    pub fn time(self, cause: Cause) -> i64 {
+        match cause {
+            Cause::Host => self.host_ns,
+            Cause::Sync => self.sync_ns,
+            Cause::Copy => self.copy_ns,
+            Cause::Launch => self.launch_ns,
+            Cause::TrueGap => self.true_gap_ns,
+            Cause::Unknown => self.unknown_ns,
+        }
+    }
+
+    /// In the order of [`Cause::ALL`].
+    pub fn times(self) -> [i64; 6] {
+        Cause::ALL.map(|cause| self.time(cause))
+    }
+
+    pub(super) fn total(self) -> i64 {
+        self.times().into_iter().fold(0, i64::saturating_add)
+    }
+
+    pub(super) fn add(&mut self, other: Self) {
+        for (mine, theirs) in [
+            (&mut self.host_ns, other.host_ns),
+            (&mut self.sync_ns, other.sync_ns),
+            (&mut self.copy_ns, other.copy_ns),
+            (&mut self.launch_ns, other.launch_ns),
+            (&mut self.true_gap_ns, other.true_gap_ns),
+            (&mut self.unknown_ns, other.unknown_ns),
+        ] {
+            *mine = mine.saturating_add(theirs);
+        }
+    }
+
+    /// Of a whole time, the largest first; what has none is left out.
+    pub(super) fn shares(self, whole: i64) -> Vec<(Cause, f64)> {
+        let mut shares: Vec<(Cause, f64)> = Cause::ALL
+            .into_iter()
+            .map(|cause| (cause, self.time(cause)))
+            .filter(|(_, ns)| *ns > 0)
+            .map(|(cause, ns)| (cause, ns as f64 / whole.max(1) as f64))
+            .collect();
+        shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+        shares
+    }
+}

@@ -1,0 +1,34 @@
+//! Where does the time go: on devices and on the host, by kernel, call, region, stage and operator, and what
+//! idle devices wait for.
+
+mod causes;
+mod gpu_regions;
+mod idle;
+mod idle_walk;
+mod kernel_table;
+mod operators;
+mod overhead;
+mod overlap;
+mod range_time;
+mod region_sums;
+mod stages;
+mod summaries;
+mod top_kernels;
+mod waits;
+mod work;
+
+pub use causes::{Cause, Causes};
+pub(crate) use gpu_regions::RegionTable;
+pub use gpu_regions::{GpuRegion, MoreRegions, gpu_regions};
+pub(crate) use idle::IdleTable;
+pub use idle::{IdleRow, idle};
+pub use kernel_table::{Grouping, KernelRow, Shape, kernels};
+pub(crate) use operators::operators;
+pub use operators::{MoreOperators, OperatorRow};
+pub use overhead::{Overhead, overhead, unsteady};
+pub use overlap::Overlap;
+pub(crate) use stages::stages;
+pub use stages::{ModelStage, Stage};
+pub(crate) use summaries::synchronisation;
+pub use summaries::{ApiRow, Synchronisation, TransferRow, api, transfers};
+pub use top_kernels::TopKernel;

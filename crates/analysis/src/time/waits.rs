@@ -1,0 +1,52 @@
+//! When threads waited for a device, or for a copy.
+
+use std::collections::HashMap;
+
+use trace::{StringId, Trace};
+
+use crate::attribute::{copies, synchronises};
+
+/// Calls that wait, by thread, in order of time.
+pub(crate) struct Waits {
+    threads: HashMap<u32, Vec<(i64, i64, bool)>>,
+}
+
+impl Waits {
+    pub(crate) fn of(trace: &Trace) -> Self {
+        let mut kinds: HashMap<StringId, (bool, bool)> = HashMap::new();
+        let mut threads: HashMap<u32, Vec<(i64, i64, bool)>> = HashMap::new();
+        for call in 0..trace.calls.len() {
+            let name = trace.calls.name[call];
+            let (syncs, copies) = *kinds.entry(name).or_insert_with(|| {
+                let name = trace.strings.text(name);
+                (synchronises(name), copies(name))
+            });
+            if syncs || copies {
+                let wait = (trace.calls.begin[call], trace.calls.end[call], syncs);
+                threads.entry(trace.calls.thread[call]).or_default().push(wait);
+            }
+        }
+        for waits in threads.values_mut() {
+            waits.sort_unstable();
+        }
+        Self { threads }
+    }
+
+    /// Time that a thread waited for the device, and for copies.
+    pub(crate) fn within(&self, thread: u32, from: i64, to: i64) -> (i64, i64) {
+        let (mut syncs, mut copies) = (0, 0);
+        let Some(waits) = self.threads.get(&thread) else { return (0, 0) };
+        // Calls of one thread do not overlap, so only the one before may reach in.
+        let first = waits.partition_point(|(begin, _, _)| *begin < from).saturating_sub(1);
+        let mut done = from;
+        for (begin, end, sync) in &waits[first..] {
+            if *begin >= to {
+                break;
+            }
+            let part = (*end).min(to).saturating_sub((*begin).max(done)).max(0);
+            done = done.max((*end).min(to));
+            *(if *sync { &mut syncs } else { &mut copies }) += part;
+        }
+        (syncs, copies)
+    }
+}

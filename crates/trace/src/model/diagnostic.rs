@@ -1,0 +1,44 @@
+//! What a reader has to say about a file.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use super::trace::Trace;
+
+/// Something the reader found wrong or worth saying.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Diagnostic {
+    pub text: String,
+    /// Events are missing because of it.
+    pub lost: bool,
+}
+
+/// A diagnostic, and how often it was said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DistinctDiagnostic<'a> {
+    pub diagnostic: &'a Diagnostic,
+    pub times: u64,
+}
+
+impl fmt::Display for DistinctDiagnostic<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.diagnostic.text)?;
+        if self.times > 1 { write!(out, " ({} times)", self.times) } else { Ok(()) }
+    }
+}
+
+impl Trace {
+    /// Each diagnostic once, with how often it was said.
+    pub fn distinct_diagnostics(&self) -> Vec<DistinctDiagnostic<'_>> {
+        let mut distinct: Vec<DistinctDiagnostic<'_>> = Vec::new();
+        let mut known: HashMap<&Diagnostic, usize> = HashMap::new();
+        for diagnostic in &self.diagnostics {
+            let at = *known.entry(diagnostic).or_insert(distinct.len());
+            match distinct.get_mut(at) {
+                Some(before) => before.times += 1,
+                None => distinct.push(DistinctDiagnostic { diagnostic, times: 1 }),
+            }
+        }
+        distinct
+    }
+}

@@ -1,0 +1,83 @@
+//! Ranges, calls, waits and operators: what happens on the host.
+
+use nvtx::Kind;
+
+use super::columns::table;
+use super::strings::StringId;
+use super::trace::{NONE, OPEN};
+
+table! {
+    /// One row a range.
+    table Ranges;
+    /// A row of [`Ranges`]. By default a push/pop range of the first thread that never ends.
+    row Range;
+    columns {
+        /// Index into [`crate::Trace::threads`]: where it began.
+        thread: u32 as Thread,
+        domain: StringId as Domain,
+        name: StringId as Text,
+        kind: Kind,
+        registered: bool,
+        wide: bool,
+        begin: i64 as Time,
+        /// [`OPEN`] when it never ended.
+        end: i64 as Time = OPEN,
+    }
+    sparse {
+        /// Numbers that came with a range: the range, in order, and its number.
+        payload: f64,
+    }
+    derived {
+        /// The range of the same domain and thread it lies in (push/pop only).
+        parent: Option<u32>,
+    }
+}
+
+table! {
+    /// Calls of the CUDA runtime and driver. One row a call.
+    table Calls;
+    /// A row of [`Calls`].
+    row Call;
+    columns {
+        begin: i64 as Time,
+        end: i64 as Time,
+        /// Index into [`crate::Trace::threads`].
+        thread: u32 as Thread,
+        name: StringId as Text,
+        /// What ties it to the work it starts, within its process.
+        correlation: u32 = NONE,
+    }
+}
+
+table! {
+    /// Waits of the host for a device.
+    table Syncs;
+    /// A row of [`Syncs`].
+    row HostWait;
+    columns {
+        begin: i64 as Time,
+        end: i64 as Time,
+        /// Index into [`crate::Trace::processes`].
+        process: u32 as Process,
+        correlation: u32 = NONE,
+    }
+}
+
+table! {
+    /// Operators of a framework. One row each.
+    table Operators;
+    /// A row of [`Operators`].
+    row Operator;
+    columns {
+        begin: i64 as Time,
+        end: i64 as Time,
+        /// Index into [`crate::Trace::threads`].
+        thread: u32 as Thread,
+        name: StringId as Text,
+    }
+}
+
+/// CUPTI counts correlations in 32 bits, and never gives out the first.
+pub(crate) fn correlation(value: Option<i64>) -> u32 {
+    value.and_then(|value| u32::try_from(value).ok()).filter(|value| *value != 0).unwrap_or(NONE)
+}

@@ -1,0 +1,138 @@
+//! All of a trace, and whose it is: processes, threads, devices.
+
+use std::collections::HashMap;
+
+use input::Input;
+
+use super::activities::Activities;
+use super::diagnostic::Diagnostic;
+use super::strings::{StringId, Strings};
+use super::tables::{Calls, Operators, Ranges, Syncs};
+use crate::nest::{DEEPEST, nest};
+use crate::recording::Recording;
+
+/// The end of a range that was still open when the recording ended.
+pub const OPEN: i64 = i64::MAX;
+
+/// No call, no range, no node.
+pub const NONE: u32 = u32::MAX;
+
+#[derive(Debug, Clone, Default)]
+pub struct Trace {
+    /// What it was read from, for people: `nsys 2025.3.2.0, schema 3.20.3`.
+    pub source: String,
+    pub strings: Strings,
+    pub processes: Vec<Process>,
+    pub threads: Vec<Thread>,
+    pub devices: Vec<Device>,
+    pub ranges: Ranges,
+    pub calls: Calls,
+    pub activities: Activities,
+    pub syncs: Syncs,
+    pub operators: Operators,
+    /// Annotations that the profiler has put on a device's timeline itself.
+    pub gpu_annotations: u64,
+    /// Marks, by how many there were: name and count.
+    pub marks: HashMap<(StringId, StringId), u64>,
+    pub diagnostics: Vec<Diagnostic>,
+    /// Ranges are known to be missing: a diagnostic says why.
+    pub ranges_missing: bool,
+    /// Why there is nothing in it to analyze, and what to do; of a trace that has nothing.
+    pub nothing: Option<String>,
+    /// What it says of the machine it was recorded on: names and values, for people.
+    pub machine: Vec<(String, String)>,
+    /// The files it was read from, where it was read from files: whose processes are whose.
+    pub recordings: Vec<Recording>,
+    /// When the recording of the first process began and the last event was seen.
+    pub begin: i64,
+    pub end: i64,
+    /// What the times count from, in nanoseconds since 1970, where that is known.
+    pub session_start: Option<i64>,
+    /// Stretches of time that were recorded, in order and apart; none when all of it was.
+    pub windows: Vec<(i64, i64)>,
+}
+
+impl Trace {
+    /// What every reader does last: ranges in order, each below the one around it, and
+    /// when it all began and ended.
+    pub fn finish(&mut self) {
+        let too_deep = nest(&mut self.ranges);
+        self.say_too_deep(too_deep);
+        self.measure();
+    }
+
+    /// The index of a thread's process.
+    pub fn process_of(&self, thread: u32) -> u32 {
+        self.threads[thread as usize].process
+    }
+
+    /// No range, no work of a device, no call and no operator.
+    pub fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+            && self.calls.is_empty()
+            && self.activities.is_empty()
+            && self.operators.is_empty()
+    }
+
+    /// Half of a file may be older than the other half.
+    pub(crate) fn say_when_changed(&mut self, input: &Input) {
+        if input.has_changed() {
+            let text = format!(
+                "`{}` changed while it was read: read it again once nobody writes to it",
+                input.path().display()
+            );
+            self.diagnostics.push(Diagnostic { text, lost: true });
+        }
+    }
+
+    pub(crate) fn say_too_deep(&mut self, ranges: u64) {
+        if ranges > 0 {
+            let text = format!(
+                "{ranges} ranges are nested more than {DEEPEST} deep: is something pushed and never popped?"
+            );
+            self.diagnostics.push(Diagnostic { text, lost: false });
+        }
+    }
+
+    fn measure(&mut self) {
+        let begins = self.ranges.begin.iter().chain(&self.calls.begin).chain(&self.activities.begin);
+        let begins = begins.chain(&self.operators.begin);
+        let ends = self.ranges.end.iter().filter(|end| **end != OPEN);
+        let ends = ends.chain(&self.calls.end).chain(&self.activities.end).chain(&self.operators.end);
+        self.begin = begins.copied().min().unwrap_or(0);
+        self.end = ends.chain(&self.ranges.begin).copied().max().unwrap_or(0).max(self.begin);
+    }
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Process {
+    pub pid: u32,
+    pub parent: u32,
+    /// It came from a fork without an exec.
+    pub forked: bool,
+    pub name: String,
+    /// `rank 3`, where it said so.
+    pub label: String,
+}
+
+impl Process {
+    /// The number in `rank 3`.
+    pub fn rank(&self) -> Option<u32> {
+        self.label.strip_prefix("rank ")?.parse().ok()
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Thread {
+    /// Index into [`Trace::processes`].
+    pub process: u32,
+    pub id: u32,
+    pub name: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Device {
+    /// As the tools count it.
+    pub id: u32,
+    pub name: Option<String>,
+}
