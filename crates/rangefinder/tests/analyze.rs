@@ -293,7 +293,7 @@ fn tables_are_written_and_patterns_leave_kernels_out() {
         .map(|row| row["short_name"].as_str().unwrap())
         .collect();
     assert_eq!(names, ["copy_kernel", "tiny_kernel", "templ_kernel", "templ_kernel"]);
-    for name in ["analysis.json", "kernels.md", "operators.md", "kernels.csv", "regions.csv"] {
+    for name in ["analysis.json", "kernels.md", "operators.md", "csv/kernels.csv", "csv/regions.csv"] {
         assert!(sandbox.path("tables").join(name).is_file(), "{name}");
     }
     let bad = analyze(&sandbox, &["--include", "(", file.to_str().unwrap()]);

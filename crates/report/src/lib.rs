@@ -6,18 +6,16 @@ mod json;
 mod page;
 mod perfetto;
 mod printable;
+mod tables;
 mod units;
 
 pub use documents::{
-    bounds_text, counter_region_json, counter_region_markdown, counter_regions_json,
-    counter_regions_markdown, counters_terminal, html, kernels_markdown, operators_markdown,
-    recommendations_text, roofline_text, stakeholder_markdown, summary, terminal, write_counter_regions,
-    write_counters_csv,
+    AnalysisDocument, Body, Document, FILES, Format, counter_region_json, counter_region_markdown,
+    counter_regions_json, counter_regions_markdown, documents, html, kernels_markdown, operators_markdown,
+    report_markdown, screen, stakeholder_markdown, summary, write_counter_regions, write_counters_csv,
 };
-pub use form::csv::{CsvTable, csv_tables};
-pub use form::markdown::{cell, sentence};
 pub use json::{AsIs, Strings, json_line, write_json};
-pub use page::{Page, StepLine, VerdictLine};
+pub use page::{Page, PassLine, Rehearsal, StepLine, VerdictLine};
 pub use perfetto::{PerfettoSummary, write_perfetto};
 pub use printable::{printable, printable_lines};
 pub use units::{bytes, duration, percent};

@@ -32,8 +32,11 @@ fn one_page() {
 fn tables() {
     let told = toy();
     let page = told.page();
-    let tables: Vec<(&str, String)> =
-        report::csv_tables(&page).iter().map(|table| (table.name, written(table))).collect();
+    let documents = report::documents(&page, &[report::Format::Csv]);
+    let tables: Vec<(&str, String)> = documents
+        .iter()
+        .filter_map(|document| Some((document.name.strip_prefix("csv/")?, written(document))))
+        .collect();
     let findings = told.findings.as_ref().unwrap();
     let rows = |name: &str| {
         let (_, text) =
@@ -59,9 +62,10 @@ fn tables() {
     insta::assert_snapshot!("headers", headers.join("\n"));
 }
 
-fn written(table: &report::CsvTable<'_>) -> String {
+fn written(document: &report::Document<'_>) -> String {
     let mut out = Vec::new();
-    table.write(&mut out).unwrap();
+    let report::Body::Stream(write) = &document.body else { panic!("{document:?} is no table") };
+    write(&mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 
 use counters::{Measured, MetricId, Report, Subject, Value};
 
-use crate::form::csv::{Cell, line};
+use crate::form::csv::line;
+use crate::tables::Cell;
 
 const HEADING: [&str; 12] = [
     "ID",
@@ -26,12 +27,12 @@ const HEADING: [&str; 12] = [
 pub fn write_counters_csv(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     let mut names: Vec<(MetricId, &str, &str)> = report.metric_names.iter().collect();
     names.sort_by_key(|(_, name, _)| *name);
-    let own = HEADING.iter().map(|text| Cell::text(text));
-    line(&own.chain(names.iter().map(|(_, name, _)| Cell::text(name))).collect::<Vec<_>>(), out)?;
-    let own = HEADING.iter().map(|_| Cell::text(""));
-    line(&own.chain(names.iter().map(|(_, _, unit)| Cell::text(unit))).collect::<Vec<_>>(), out)?;
+    let own = HEADING.iter().map(|text| Cell::from(*text));
+    line(&own.chain(names.iter().map(|(_, name, _)| Cell::from(*name))).collect::<Vec<_>>(), out)?;
+    let own = HEADING.iter().map(|_| Cell::None);
+    line(&own.chain(names.iter().map(|(_, _, unit)| Cell::from(*unit))).collect::<Vec<_>>(), out)?;
     for (id, result) in report.results.iter().enumerate() {
-        let about = about(id, result).into_iter().map(Cell::Text);
+        let about = about(id, result).into_iter().map(Cell::from);
         line(&about.chain(names.iter().map(|(id, _, _)| value(result, *id))).collect::<Vec<_>>(), out)?;
     }
     Ok(())
@@ -69,14 +70,14 @@ fn about(id: usize, result: &Measured) -> Vec<String> {
     ]
 }
 
-fn value(result: &Measured, id: MetricId) -> Cell {
+fn value(result: &Measured, id: MetricId) -> Cell<'_> {
     let Ok(at) = result.metrics.binary_search_by_key(&id, |metric| metric.name) else {
-        return Cell::text("");
+        return Cell::None;
     };
     match &result.metrics[at].value {
-        Some(Value::Text(text)) => Cell::text(text),
-        Some(Value::Float(number)) => Cell::float(*number),
-        Some(Value::Integer(number)) => Cell::number(number),
-        None => Cell::text(""),
+        Some(Value::Text(text)) => (**text).into(),
+        Some(Value::Float(number)) => (*number).into(),
+        Some(Value::Integer(number)) => (*number).into(),
+        None => Cell::None,
     }
 }

@@ -1,8 +1,11 @@
 //! One page for somebody who decides: what was run, how long it took, what limits it.
 
-use crate::form::markdown::{cell, sentence};
+use crate::form::markdown::{Markdown, cell, code, sentence};
+use crate::form::shown::Digits;
+use crate::form::terminal::Names;
 use crate::page::Page;
-use crate::units::{bytes, count, duration, fixed, operations, percent};
+use crate::tables::{self, View, facts};
+use crate::units::{count, duration, percent};
 
 /// Rows of each table.
 const TOP: usize = 10;
@@ -24,6 +27,10 @@ pub fn stakeholder_markdown(page: &Page<'_>) -> String {
     takeaways(&mut text, page);
     recommendations(&mut text, page);
     text
+}
+
+fn form(rows: usize) -> Markdown {
+    Markdown { view: View::Stakeholder, rows, names: Names::Short, digits: Digits::Grouped, absent: "-" }
 }
 
 fn not_measured(text: &mut String, why: &str) {
@@ -48,10 +55,7 @@ fn environment(text: &mut String, page: &Page<'_>) {
     if page.environment.is_empty() {
         return not_measured(text, "the machine was not asked");
     }
-    text.push_str("| | |\n|---|---|\n");
-    for (name, value) in page.environment {
-        text.push_str(&format!("| {} | {} |\n", cell(name), cell(value)));
-    }
+    text.push_str(&form(usize::MAX).table(&facts(page.environment)));
     text.push('\n');
 }
 
@@ -60,23 +64,19 @@ fn aggregates(text: &mut String, page: &Page<'_>) {
     let Some(findings) = page.findings else {
         return not_measured(text, &no_timeline(page));
     };
-    text.push_str("| | |\n|---|---|\n");
-    text.push_str(&format!("| time recorded | {} |\n", duration(findings.span_ns as f64)));
-    text.push_str(&format!(
-        "| kernels | {} |\n| regions | {} |\n",
-        count(findings.kernel_calls()),
-        findings.region_count()
-    ));
+    let mut rows = vec![
+        ("time recorded".to_owned(), duration(findings.span_ns as f64)),
+        ("kernels".to_owned(), count(findings.kernel_calls())),
+        ("regions".to_owned(), findings.region_count().to_string()),
+    ];
     for row in findings.idle.iter().filter(|row| row.region.is_none()) {
         let causes: Vec<String> =
             row.cause_shares.iter().map(|(cause, share)| format!("{cause} {}", percent(*share))).collect();
         let causes = if causes.is_empty() { "nothing".to_owned() } else { causes.join(", ") };
-        text.push_str(&format!(
-            "| GPU {} busy | {}; waits for {causes} |\n",
-            row.device,
-            percent(row.busy_share)
-        ));
+        let busy = format!("{}; waits for {causes}", percent(row.busy_share));
+        rows.push((format!("GPU {} busy", row.device), busy));
     }
+    text.push_str(&form(usize::MAX).table(&facts(&rows)));
     text.push('\n');
 }
 
@@ -86,24 +86,7 @@ fn stages(text: &mut String, page: &Page<'_>) {
     if findings.stages.is_empty() {
         return not_measured(text, NO_STAGE);
     }
-    text.push_str("| stage | instances | total | first | then mean | p95 | tokens/s |\n|---|---:|---:|---:|---:|---:|---:|\n");
-    for stage in findings.stages.iter().take(MOST_STAGES) {
-        let time = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), |ns| duration(ns as f64));
-        text.push_str(&format!(
-            "| {} | {} | {} | {} | {} | {} | {} |\n",
-            cell(&stage.region),
-            stage.times.map_or(0, |times| times.count),
-            time(stage.times.map(|times| times.total_ns)),
-            time(stage.first_ns),
-            time(stage.steady.map(|times| times.mean_ns)),
-            time(stage.steady.map(|times| times.p95_ns)),
-            stage.tokens_per_second.map_or_else(|| "-".to_owned(), |rate| fixed(rate, 1)),
-        ));
-    }
-    let all = findings.stages.len() as u64 + findings.more_stages.map_or(0, |more| more.rows);
-    if all > MOST_STAGES as u64 {
-        text.push_str(&format!("\nand {} more\n", count(all - MOST_STAGES as u64)));
-    }
+    text.push_str(&form(MOST_STAGES).counted(&tables::stages(findings)));
     text.push('\n');
 }
 
@@ -112,24 +95,10 @@ fn efficiency(text: &mut String, page: &Page<'_>) {
     if page.insight.efficiency.is_empty() {
         return not_measured(text, page.no_efficiency());
     }
-    text.push_str(
-        "| stage | one instance | operations | MFU | bytes | MBU |\n|---|---:|---:|---:|---:|---:|\n",
-    );
-    let or_dash = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
-    for row in &page.insight.efficiency {
-        text.push_str(&format!(
-            "| {} | {} | {} | {} | {} | {} |\n",
-            cell(&row.region),
-            duration(row.seconds * 1e9),
-            operations(row.flops),
-            percent(row.mfu),
-            or_dash(row.bytes.map(bytes)),
-            or_dash(row.mbu.map(percent)),
-        ));
-    }
+    text.push_str(&form(usize::MAX).table(&tables::efficiency(&page.insight.efficiency)));
     text.push('\n');
     for (stage, line) in page.assumptions() {
-        let stage = stage.map(|stage| format!("{}: ", cell(stage))).unwrap_or_default();
+        let stage = stage.map(|stage| format!("{}: ", code(stage))).unwrap_or_default();
         text.push_str(&format!("- {stage}{}\n", sentence(line)));
     }
     text.push('\n');
@@ -137,8 +106,7 @@ fn efficiency(text: &mut String, page: &Page<'_>) {
 
 fn operators(text: &mut String, page: &Page<'_>) {
     text.push_str("## Top Operators\n\n");
-    let rows = page.findings.map_or(&[][..], |findings| &findings.operators);
-    if rows.is_empty() {
+    let Some(findings) = page.findings.filter(|findings| !findings.operators.is_empty()) else {
         let stage1 = page.steps.iter().find(|step| step.name == "stage1" && !step.note.is_empty());
         return not_measured(
             text,
@@ -147,48 +115,18 @@ fn operators(text: &mut String, page: &Page<'_>) {
                 None => "no trace of a framework's profiler is part of this run".to_owned(),
             },
         );
-    }
-    text.push_str("| operator | calls | own time on the host | on the GPU |\n|---|---:|---:|---:|\n");
-    for row in rows.iter().take(TOP) {
-        text.push_str(&format!(
-            "| `{}` | {} | {} | {} |\n",
-            cell(&row.name),
-            count(row.calls),
-            duration(row.host_self_ns as f64),
-            duration(row.device_total_ns as f64)
-        ));
-    }
+    };
+    text.push_str(&form(TOP).table(&tables::operators(findings)));
     text.push('\n');
 }
 
 fn kernels(text: &mut String, page: &Page<'_>) {
     text.push_str("## Top Kernels\n\n");
-    let rows = page.findings.map_or(&[][..], |findings| &findings.kernels);
-    if rows.is_empty() {
+    let Some(findings) = page.findings.filter(|findings| !findings.kernels.is_empty()) else {
         return not_measured(text, &no_timeline(page));
-    }
-    text.push_str("| kernel | calls | total | mean | share | limited by |\n|---|---:|---:|---:|---:|---|\n");
-    for row in rows.iter().take(TOP) {
-        let statistics = row.statistics;
-        text.push_str(&format!(
-            "| `{}` | {} | {} | {} | {} | {} |\n",
-            cell(&row.short_name),
-            count(statistics.calls),
-            duration(statistics.total_ns as f64),
-            duration(statistics.mean_ns),
-            percent(statistics.share),
-            limit(page, &row.name),
-        ));
-    }
+    };
+    text.push_str(&form(TOP).table(&tables::kernels(page, findings)));
     text.push('\n');
-}
-
-/// What limits most of a kernel's time.
-pub(crate) fn limit(page: &Page<'_>, name: &str) -> String {
-    let kinds =
-        page.insight.joined.iter().flat_map(|joined| &joined.kernels).filter(|kernel| kernel.name == name);
-    let known = kinds.filter(|kernel| !kernel.results.is_empty()).max_by_key(|kernel| kernel.gpu_ns);
-    known.map_or("not measured".to_owned(), |kernel| kernel.bound.as_str().to_owned())
 }
 
 fn overhead(text: &mut String, page: &Page<'_>) {
@@ -196,17 +134,7 @@ fn overhead(text: &mut String, page: &Page<'_>) {
     if page.insight.overhead.is_empty() {
         return not_measured(text, page.no_overhead());
     }
-    text.push_str("| region | instances | rehearsed | profiled | ratio |\n|---|---:|---:|---:|---:|\n");
-    for row in page.insight.overhead.iter().take(TOP) {
-        text.push_str(&format!(
-            "| {} | {} | {} | {} | {} |\n",
-            cell(&row.region),
-            row.instances,
-            duration(row.rehearsed_ns as f64),
-            duration(row.profiled_ns as f64),
-            fixed(row.ratio, 2),
-        ));
-    }
+    text.push_str(&form(TOP).table(&tables::overhead(&page.insight.overhead)));
     text.push_str(
         "\nMedians of the instances after the first. In the rehearsal only the tracer is in the program.\n\n",
     );
@@ -251,16 +179,5 @@ fn recommendations(text: &mut String, page: &Page<'_>) {
         text.push_str(&format!("None: {why}.\n"));
         return;
     }
-    text.push_str("| | what | at stake | at most | do |\n|---:|---|---:|---:|---|\n");
-    for (at, advice) in page.insight.recommendations.iter().enumerate() {
-        text.push_str(&format!(
-            "| {} | {} | {} of {} | {}x | {} |\n",
-            at + 1,
-            sentence(&advice.title),
-            percent(advice.share),
-            advice.of.as_str(),
-            fixed(advice.gain, 2),
-            sentence(&advice.advice)
-        ));
-    }
+    text.push_str(&form(usize::MAX).table(&tables::recommendations(&page.insight.recommendations)));
 }

@@ -1,15 +1,11 @@
 //! One screen: what was captured, where the time goes, what to change.
 
-use std::cmp::Reverse;
-use std::collections::HashSet;
+use analysis::{Findings, IdleRow};
 
-use analysis::{Findings, GpuRegion, IdleRow, Stage};
-
-use super::stakeholder::limit;
-use crate::form::terminal::Align::{Left, Right};
-use crate::form::terminal::{shortened, table};
+use crate::form::terminal::{Names, Terminal, shortened};
 use crate::page::{Page, StepLine};
 use crate::printable::printable;
+use crate::tables::{self, Tabular, View, longest};
 use crate::units::{duration, fixed, percent};
 
 const WIDEST: usize = 100;
@@ -125,69 +121,10 @@ fn time(text: &mut String, findings: &Findings) {
 
 /// The stages of a language model, then the longest of the other regions.
 fn regions(text: &mut String, page: &Page<'_>, findings: &Findings) {
-    let columns = [
-        ("region", Left),
-        ("instances", Right),
-        ("total", Right),
-        ("mean", Right),
-        ("p50", Right),
-        ("p95", Right),
-        ("GPU busy", Right),
-        ("tokens/s", Right),
-        ("MFU", Right),
-        ("MBU", Right),
-    ];
-    let busy = |path: &str| {
-        let row = findings.idle.iter().find(|row| row.region.as_deref() == Some(path));
-        row.map(|row| percent(row.busy_share)).unwrap_or_default()
-    };
-    let stage_cells = |stage: &Stage| {
-        let times = stage.times?;
-        let steady = stage.steady.unwrap_or(times);
-        let efficiency = page.insight.efficiency.iter().find(|row| row.region == stage.region);
-        Some([
-            shortened(&stage.region, WIDEST_NAME),
-            times.count.to_string(),
-            duration(times.total_ns as f64),
-            String::new(),
-            duration(steady.p50_ns as f64),
-            duration(steady.p95_ns as f64),
-            busy(&stage.region),
-            stage.tokens_per_second.map(|rate| fixed(rate, 1)).unwrap_or_default(),
-            efficiency.map(|row| percent(row.mfu)).unwrap_or_default(),
-            efficiency.and_then(|row| row.mbu).map(percent).unwrap_or_default(),
-        ])
-    };
-    let region_cells = |row: &GpuRegion| {
-        let mut cells = [const { String::new() }; 10];
-        cells[0] = shortened(&row.path, WIDEST_NAME);
-        cells[1] = row.instances.to_string();
-        cells[2] = duration(row.wall_ns as f64);
-        cells[3] = duration(row.wall_ns as f64 / row.instances.max(1) as f64);
-        cells[6] = busy(&row.path);
-        cells
-    };
-    let stages = findings.stages.iter().filter_map(|stage| {
-        let order = (!stage.is_usual(), Reverse(stage.times?.total_ns));
-        Some((order, stage_cells(stage)?))
-    });
-    let ended = findings.stages.iter().filter(|stage| stage.times.is_some());
-    let of_stages: HashSet<&String> = ended.flat_map(|stage| &stage.regions).collect();
-    let others = findings.regions.iter().filter(|row| !of_stages.contains(&row.path));
-    let others = others.map(|row| ((true, Reverse(row.wall_ns)), region_cells(row)));
-    let mut rows: Vec<_> = stages.chain(others).collect();
-    rows.sort_by_key(|(order, _)| *order);
-    rows.truncate(REGIONS);
-    let rows: Vec<_> = rows.into_iter().map(|(_, cells)| cells).collect();
-    // What was not measured takes no room.
-    let kept: Vec<bool> = (0..columns.len()).map(|at| rows.iter().any(|row| !row[at].is_empty())).collect();
-    let keep = |at: &usize| kept[*at];
-    let columns: Vec<_> = (0..columns.len()).filter(keep).map(|at| columns[at]).collect();
-    let rows: Vec<Vec<String>> =
-        rows.iter().map(|row| (0..row.len()).filter(keep).map(|at| row[at].clone()).collect()).collect();
-    if !rows.is_empty() {
+    let table = longest(page, findings);
+    if table.len() > 0 {
         text.push('\n');
-        indented(text, &table(&columns, &rows));
+        indented(text, &form(REGIONS).filled(&table));
     }
 }
 
@@ -195,28 +132,15 @@ fn kernels(text: &mut String, page: &Page<'_>, findings: &Findings) {
     if findings.kernels.is_empty() {
         return;
     }
-    let rows: Vec<Vec<String>> = findings
-        .kernels
-        .iter()
-        .take(KERNELS)
-        .map(|row| {
-            let statistics = row.statistics;
-            vec![
-                percent(statistics.share),
-                duration(statistics.total_ns as f64),
-                statistics.calls.to_string(),
-                limit(page, &row.name),
-                shortened(&row.short_name, WIDEST_NAME),
-            ]
-        })
-        .collect();
-    let columns =
-        [("share", Right), ("total", Right), ("calls", Right), ("limited by", Left), ("kernel", Left)];
     text.push('\n');
-    indented(text, &table(&columns, &rows));
+    indented(text, &form(KERNELS).filled(&tables::kernels(page, findings)));
     if findings.kernels.len() > KERNELS {
         text.push_str(&format!("  and {} kernels more\n", findings.kernels.len() - KERNELS));
     }
+}
+
+fn form(rows: usize) -> Terminal {
+    Terminal { view: View::Summary, rows, widest_name: WIDEST_NAME, names: Names::Short, absent: None }
 }
 
 fn indented(text: &mut String, table: &str) {

@@ -1,32 +1,83 @@
-//! Columns of text that line up.
+//! Tables for a terminal: columns of text that line up.
 
+use super::shown::{Digits, shown};
 use crate::printable::printable;
+use crate::tables::{Cell, Kind, Tabular, View};
 
-/// How a column is set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Align {
-    Left,
-    Right,
+/// How much of a table is shown, and how.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terminal {
+    pub(crate) view: View,
+    /// The first so many.
+    pub(crate) rows: usize,
+    /// A longer name is cut.
+    pub(crate) widest_name: usize,
+    pub(crate) names: Names,
+    /// What stands where a value is none, whatever the column has to say of that.
+    pub(crate) absent: Option<&'static str>,
 }
 
-/// Rows under a heading, each column as wide as it needs.
-pub(crate) fn table(columns: &[(&str, Align)], rows: &[Vec<String>]) -> String {
-    let rows: Vec<Vec<String>> =
-        rows.iter().map(|row| row.iter().map(|cell| printable(cell)).collect()).collect();
-    let mut widths: Vec<usize> = columns.iter().map(|(name, _)| name.chars().count()).collect();
-    for row in &rows {
-        for (width, cell) in widths.iter_mut().zip(row) {
-            *width = (*width).max(cell.chars().count());
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Names {
+    Whole,
+    Short,
+}
+
+impl Terminal {
+    /// The table, and how many rows it has besides.
+    pub(crate) fn text(&self, table: &dyn Tabular) -> String {
+        let columns = table.columns(self.view);
+        let mut text = self.lines(table, &columns);
+        let more = table.all_rows().saturating_sub(self.rows.min(table.len()) as u64);
+        if more > 0 {
+            text.push_str(&format!("and {more} more\n"));
         }
+        text
     }
-    let heading: Vec<String> = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
+
+    /// The table without the columns that nothing was measured for: they take room.
+    pub(crate) fn filled(&self, table: &dyn Tabular) -> String {
+        let rows = self.rows.min(table.len());
+        let has_value = |column: &usize| (0..rows).any(|row| table.cell(row, *column) != Cell::None);
+        let columns: Vec<usize> = table.columns(self.view).into_iter().filter(has_value).collect();
+        self.lines(table, &columns)
+    }
+
+    /// Rows under a heading, each column as wide as it needs.
+    fn lines(&self, table: &dyn Tabular, columns: &[usize]) -> String {
+        let heads = table.heads();
+        let titles = columns.iter().map(|at| heads[*at].short_title().to_owned()).collect();
+        let mut lines: Vec<Vec<String>> = vec![titles];
+        for row in 0..self.rows.min(table.len()) {
+            let cell = |at: &usize| {
+                let shown = self.cell(heads[*at].kind, &table.cell(row, *at));
+                shown.unwrap_or_else(|| self.absent.or(heads[*at].absent).unwrap_or_default().to_owned())
+            };
+            lines.push(columns.iter().map(cell).collect());
+        }
+        let is_text: Vec<bool> = columns.iter().map(|at| heads[*at].kind.is_text()).collect();
+        aligned(&lines, &is_text)
+    }
+
+    fn cell(&self, kind: Kind, cell: &Cell<'_>) -> Option<String> {
+        let text = match cell {
+            Cell::Name { short, .. } if self.names == Names::Short => short.clone().into_owned(),
+            cell => shown(kind, cell, Digits::Plain)?,
+        };
+        Some(printable(&if kind == Kind::Name { shortened(&text, self.widest_name) } else { text }))
+    }
+}
+
+fn aligned(lines: &[Vec<String>], is_text: &[bool]) -> String {
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..is_text.len()).map(width).collect();
     let mut text = String::new();
-    for row in std::iter::once(&heading).chain(&rows) {
+    for cells in lines {
         let mut line = String::new();
-        for ((cell, width), (_, align)) in row.iter().zip(&widths).zip(columns) {
-            match align {
-                Align::Left => line.push_str(&format!("{cell:<width$}  ")),
-                Align::Right => line.push_str(&format!("{cell:>width$}  ")),
+        for ((cell, width), is_text) in cells.iter().zip(&widths).zip(is_text) {
+            match is_text {
+                true => line.push_str(&format!("{cell:<width$}  ")),
+                false => line.push_str(&format!("{cell:>width$}  ")),
             }
         }
         text.push_str(line.trim_end());

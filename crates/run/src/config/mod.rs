@@ -18,7 +18,7 @@ pub use node::Source;
 pub use preset::{PresetInfo, available_presets};
 pub use print::masked_override;
 pub(crate) use resolve::read_yaml;
-pub use resolve::{Request, Resolved, resolve};
+pub use resolve::{Request, Resolved, resolve, resolve_with};
 pub use schema::{
     Activity, CaptureConfig, CaptureRange, ClockControl, Config, Format, ModelConfig, NcuConfig, NsysConfig,
     RehearsalConfig, ReplayMode, ReportConfig, RunConfig, Sample, SecretsConfig, Share, Stage1Config,

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 pub use nsight::ncu::ReplayMode;
+pub use report::Format;
 use serde::{Deserialize, Serialize};
 
 use super::values::{Enable, Span, Text, argv, one_or_many, some_of};
@@ -258,16 +259,6 @@ pub struct ReportConfig {
     #[serde(deserialize_with = "some_of")]
     pub formats: Vec<Format>,
     pub top: u32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Format {
-    Md,
-    Json,
-    Html,
-    Perfetto,
-    Csv,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -1,18 +1,24 @@
 //! Step 7: what the timeline says.
 
-use analysis::{Findings, Limit, Options, Overhead, analyse, insight, rates};
+use std::path::Path;
+
+use analysis::{Findings, Limit, Options, Overhead, analyse, insight};
 use nsight::verdict::Outcome;
 
 use super::begin::RunError;
 use super::counters;
 use super::flow::{Run, StepResult};
-use super::{model, stage1};
+use super::stage1;
 use crate::events::Event;
 use crate::gates::keep_gated;
+use crate::model::ModelSource;
 use crate::rehearsal::Inventory;
 use crate::rundir::{StepName, StepStatus, VerdictRecord};
 
 const STAGE1: &str = "stage 1";
+/// Why MFU and MBU are not known, and what to do.
+const NO_MODEL: &str = "nothing says how many operations a stage needs: name the model's config.json \
+    (`model.config`), or have the kernels of the stages counted with their rooflines (`-p ncu.default`)";
 
 /// `said` is what the user is to hear.
 pub(super) fn step(run: &mut Run, said: &mut Vec<Event>) -> Result<StepResult, RunError> {
@@ -37,26 +43,30 @@ pub(super) fn step(run: &mut Run, said: &mut Vec<Event>) -> Result<StepResult, R
     let mut findings = analyse(trace, &options);
     // Operators are known to PyTorch's profiler alone, and are told with their own source.
     let profiled = run.stage1.as_ref().map(|trace| analyse(trace, &options));
-    run.files.text("operators.md", &report::operators_markdown(profiled.as_ref().unwrap_or(&findings)))?;
+    let mut operators_source = None;
     if let Some(profiled) = profiled {
-        findings.operators = profiled.operators;
+        operators_source = Some(profiled.source);
+        (findings.operators, findings.more_operators) = (profiled.operators, profiled.more_operators);
     }
     let mut insight = insight(Some((trace, &findings)), counted);
-    match model::efficiency_of(run, &findings, &insight) {
-        Ok(found) => {
-            rates(&mut findings.stages, &found);
-            insight.efficiency = found;
-        }
-        Err(why) => insight.no_efficiency = Some(why),
+    let seen = run.provenance.as_ref().map(|provenance| &provenance.gpus.visible);
+    let model = ModelSource {
+        config: &run.resolved.config.model,
+        cwd: Path::new(&run.manifest.invocation.cwd),
+        workload: Some(&run.files.path("workload/rehearsal")),
+        devices: &seen.into_iter().flatten().map(|gpu| gpu.name.clone()).collect::<Vec<_>>(),
+    };
+    model.tell(&mut findings, &mut insight);
+    if insight.efficiency.is_empty() {
+        insight.no_efficiency.get_or_insert_with(|| NO_MODEL.to_owned());
     }
     match overhead_of(run, source) {
         Ok((found, unsteady)) => (insight.overhead, insight.unsteady) = (found, unsteady),
         Err(why) => insight.no_overhead = Some(why),
     }
-    run.files.json("analysis.json", &findings)?;
-    run.files.text("kernels.md", &report::kernels_markdown(&findings))?;
     let note = format!("{source}: {}", summary(&findings));
     run.insight = insight;
+    run.operators_source = operators_source;
     run.findings = Some(findings);
     Ok(StepResult::Done(Some(note)))
 }

@@ -90,6 +90,7 @@ pub fn begin(start: Start) -> Result<Run, RunError> {
         timeline: None,
         counters: None,
         findings: None,
+        operators_source: None,
         captured: None,
         insight: Default::default(),
         _lock: lock,

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use super::begin::RunError;
 use super::cut::Cut;
-use super::report::{DOCUMENT, SUMMARY};
 use super::{analyse, counters, doctor, plan, rehearse, report, stage1, timeline};
 use analysis::{CounterRegions, Findings, Insight};
 use nsight::nsys::RangeEnd;
 
 use crate::config::Resolved;
+use crate::documents::{DOCUMENT, SUMMARY};
 use crate::events::{Event, Observer};
 use crate::exit::Exit;
 use crate::gates::range_end;
@@ -47,6 +47,8 @@ pub struct Run {
     /// What the counters' capture left, if it can be used.
     pub(super) counters: Option<Counted>,
     pub(super) findings: Option<Findings>,
+    /// Where their operators come from, if not from where the rest does.
+    pub(super) operators_source: Option<String>,
     /// The timeline's capture with its gate applied, once it is analysed.
     pub(super) captured: Option<trace::Trace>,
     /// What timeline and counters say together.

@@ -97,6 +97,7 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
         timeline: None,
         counters: None,
         findings: None,
+        operators_source: None,
         captured: None,
         insight: Default::default(),
         _lock: Some(lock),

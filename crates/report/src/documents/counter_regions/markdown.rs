@@ -2,11 +2,22 @@
 
 use std::collections::BTreeSet;
 
-use analysis::{AggregateRule, Counted, CounterRegion, CounterRegions, Headline, MetricRow, WholeRange};
-use nvtx::{Kind, RegionPath};
+use analysis::{AggregateRule, Counted, CounterRegion, CounterRegions};
+use nvtx::RegionPath;
 
-use crate::form::markdown::{cell, sentence};
-use crate::units::{count, duration, percent};
+use crate::form::markdown::{Markdown, code, sentence};
+use crate::form::shown::Digits;
+use crate::form::terminal::Names;
+use crate::tables::{self, Tabular, View, counter_kernels, counter_ranges, covered, rules, titled};
+use crate::units::{count, duration};
+
+pub(super) const FORM: Markdown = Markdown {
+    view: View::Sheet,
+    rows: usize::MAX,
+    names: Names::Whole,
+    digits: Digits::Grouped,
+    absent: "–",
+};
 
 /// Kernels of each region.
 const TOP: usize = 5;
@@ -15,12 +26,12 @@ pub fn counter_regions_markdown(regions: &CounterRegions) -> String {
     let mut text = "# Counters by region\n\n".to_owned();
     text.push_str(&summary(regions));
     overview(&mut text, regions);
-    whole_ranges(&mut text, &all_ranges(regions), &regions.headlines);
+    whole_ranges(&mut text, &counter_ranges(regions));
     if !is_empty(regions) {
         footnotes(&mut text, regions);
     }
     for region in &regions.regions {
-        text.push_str(&format!("\n## {}\n\n", title(region)));
+        text.push_str(&format!("\n## {}\n\n", sentence(&titled(region))));
         text.push_str(&format!("{} More: [{1}/region.md]({1}/region.md).\n", said(region), region.label));
         kernels(&mut text, &region.counted, TOP);
     }
@@ -31,22 +42,15 @@ pub fn counter_regions_markdown(regions: &CounterRegions) -> String {
     text
 }
 
-/// With the names of their regions.
-fn all_ranges(regions: &CounterRegions) -> Vec<(String, &WholeRange)> {
-    let of_regions = regions.regions.iter().flat_map(|region| {
-        region.measured_on_the_whole_range.iter().map(move |range| (title(region), range))
-    });
-    let of_none = regions.measured_on_the_whole_range.iter().map(|range| ("in no region".to_owned(), range));
-    of_regions.chain(of_none).collect()
-}
-
 fn summary(regions: &CounterRegions) -> String {
     let mut text = format!("{} counted", plural(regions.launches, "launch", "launches"));
     let in_none = regions.outside.launches_inclusive;
     if in_none > 0 && in_none < regions.launches {
         text.push_str(&format!(", {} of them in no region", count(in_none)));
     }
-    let ranges: BTreeSet<usize> = all_ranges(regions).iter().map(|(_, range)| range.result).collect();
+    let of_regions = regions.regions.iter().flat_map(|region| &region.measured_on_the_whole_range);
+    let ranges = of_regions.chain(&regions.measured_on_the_whole_range).map(|range| range.result);
+    let ranges: BTreeSet<usize> = ranges.collect();
     let ranges = ranges.len() as u64;
     if ranges > 0 {
         text.push_str(&format!(", {} measured as a whole", plural(ranges, "range", "ranges")));
@@ -75,57 +79,10 @@ fn is_empty(regions: &CounterRegions) -> bool {
 }
 
 fn overview(text: &mut String, regions: &CounterRegions) {
-    if is_empty(regions) {
-        text.push_str("There is no region and no launch in it.\n");
-        return;
+    match is_empty(regions) {
+        true => text.push_str("There is no region and no launch in it.\n"),
+        false => text.push_str(&FORM.table(&tables::counter_regions(regions))),
     }
-    let headlines = of_launches(regions);
-    let titles = headlines.iter().map(|headline| headline.title);
-    heading(text, ["region", "launches", "own", "GPU time"].into_iter().chain(titles), 1);
-    for region in &regions.regions {
-        let name = format!("{}{}", "· ".repeat(region.path.depth()), title(region));
-        let of = region.known.and_then(|known| known.launches);
-        overview_row(text, &name, &region.counted, of, &headlines);
-    }
-    if regions.outside.launches_inclusive > 0 {
-        overview_row(text, "in no region", &regions.outside, None, &headlines);
-    }
-}
-
-/// Those that a launch has, not only a range.
-fn of_launches(regions: &CounterRegions) -> Vec<Headline> {
-    let rules = |headline: &&Headline| !rules(regions, headline).is_empty();
-    regions.headlines.iter().filter(rules).copied().collect()
-}
-
-fn rules(regions: &CounterRegions, headline: &Headline) -> BTreeSet<AggregateRule> {
-    let all = regions.regions.iter().map(|region| &region.counted).chain([&regions.outside]);
-    let rows = all.filter_map(|counted| metric(counted, headline));
-    rows.filter(|row| row.inclusive.launches > 0).map(|row| row.rule).collect()
-}
-
-fn metric<'a>(counted: &'a Counted, headline: &Headline) -> Option<&'a MetricRow> {
-    let at = counted.metrics.binary_search_by_key(&headline.metric, |row| row.name.as_str()).ok()?;
-    Some(&counted.metrics[at])
-}
-
-fn overview_row(text: &mut String, name: &str, counted: &Counted, of: Option<u64>, headlines: &[Headline]) {
-    let values =
-        headlines.iter().map(|headline| metric(counted, headline)?.inclusive.value.as_ref()?.as_f64());
-    let mut cells = vec![
-        name.to_owned(),
-        covered(counted, of),
-        count(counted.launches_exclusive),
-        time(counted.time_inclusive_ns),
-    ];
-    cells.extend(values.map(share));
-    row(text, &cells);
-}
-
-/// `12 of 3,400`
-fn covered(counted: &Counted, of: Option<u64>) -> String {
-    let of = of.map(|of| format!(" of {}", count(of))).unwrap_or_default();
-    format!("{}{of}", count(counted.launches_inclusive))
 }
 
 /// How each number came to be.
@@ -146,17 +103,8 @@ fn explained(rule: AggregateRule) -> &'static str {
     }
 }
 
-pub(super) fn title(region: &CounterRegion) -> String {
-    let kind = if region.kind == Kind::StartEnd { " (start/end)" } else { "" };
-    format!("{}{kind}", path(&region.path))
-}
-
-pub(super) fn path(path: &RegionPath) -> String {
+fn path(path: &RegionPath) -> String {
     code(&path.to_string())
-}
-
-pub(super) fn code(text: &str) -> String {
-    format!("`{}`", cell(text))
 }
 
 /// What was counted of a region, and of how much.
@@ -206,72 +154,22 @@ fn launches(counted: &Counted, of: Option<u64>) -> String {
     text
 }
 
-pub(super) fn kernels(text: &mut String, counted: &Counted, top: usize) {
-    if counted.kernels.is_empty() {
-        return;
-    }
-    text.push_str(
-        "\n| share | GPU time | launches | grid | block | kernel |\n|---:|---:|---:|---:|---:|---|\n",
-    );
-    for kernel in counted.kernels.iter().take(top) {
-        let shape = |at: usize| {
-            kernel.shape.map(|shape| shape[at].map(|size| size.to_string()).join("x")).unwrap_or_default()
-        };
-        let cells = [
-            kernel.share.map(percent).unwrap_or_default(),
-            time(kernel.time_ns),
-            count(kernel.launches),
-            shape(0),
-            shape(1),
-            code(&kernel.name),
-        ];
-        row(text, &cells);
-    }
-    let more = counted.kernels.len().saturating_sub(top);
-    if more > 0 {
-        text.push_str(&format!("\nand {} more\n", count(more as u64)));
+pub(super) fn kernels(text: &mut String, counted: &Counted, rows: usize) {
+    if !counted.kernels.is_empty() {
+        text.push_str(&format!("\n{}", Markdown { rows, ..FORM }.counted(&counter_kernels(counted))));
     }
 }
 
-/// Each with the name it goes by.
-pub(super) fn whole_ranges(text: &mut String, ranges: &[(String, &WholeRange)], headlines: &[Headline]) {
-    if ranges.is_empty() {
-        return;
-    }
-    text.push_str("\n## Measured on the whole range\n\n");
-    text.push_str("Each row is one range, measured as one piece; it is in no sum and no mean.\n\n");
-    let ambiguous = ranges.iter().any(|(_, range)| !range.also_open.is_empty());
-    let titles = headlines.iter().map(|headline| headline.title);
-    let last = ambiguous.then_some("or measured on");
-    heading(text, ["region", "ID", "GPU time"].into_iter().chain(titles).chain(last), 1);
-    for (name, range) in ranges {
-        let mut cells = vec![name.clone(), range.result.to_string(), time(range.time_ns)];
-        cells.extend(range.headlines.iter().map(|value| share(*value)));
-        if ambiguous {
-            cells.push(range.also_open.iter().map(path).collect::<Vec<_>>().join(", "));
-        }
-        row(text, &cells);
+pub(super) fn whole_ranges(text: &mut String, ranges: &dyn Tabular) {
+    if ranges.len() > 0 {
+        text.push_str("\n## Measured on the whole range\n\n");
+        text.push_str("Each row is one range, measured as one piece; it is in no sum and no mean.\n\n");
+        text.push_str(&FORM.table(ranges));
     }
 }
 
-/// The first columns are text, the others numbers.
-pub(super) fn heading<'a>(text: &mut String, columns: impl IntoIterator<Item = &'a str>, left: usize) {
-    let columns: Vec<String> = columns.into_iter().map(str::to_owned).collect();
-    row(text, &columns);
-    let rule: Vec<&str> = (0..columns.len()).map(|at| if at < left { "---" } else { "---:" }).collect();
-    text.push_str(&format!("|{}|\n", rule.join("|")));
-}
-
-pub(super) fn row(text: &mut String, cells: &[String]) {
-    text.push_str(&format!("| {} |\n", cells.join(" | ")));
-}
-
-pub(super) fn time(ns: Option<f64>) -> String {
+fn time(ns: Option<f64>) -> String {
     ns.map_or_else(|| "–".to_owned(), duration)
-}
-
-pub(super) fn share(percentage: Option<f64>) -> String {
-    percentage.map_or_else(|| "–".to_owned(), |value| percent(value / 100.0))
 }
 
 pub(super) fn plural(number: u64, one: &str, many: &str) -> String {

@@ -3,8 +3,9 @@
 use analysis::{AggregateRule, Aggregated, CounterRegion, Headline, MetricRow, WholeRange, aggregate_rule};
 use counters::Value;
 
-use super::markdown::{code, heading, kernels, plural, row, said, share, time, title, whole_ranges};
-use crate::form::markdown::cell;
+use super::markdown::{FORM, kernels, plural, said, whole_ranges};
+use crate::form::markdown::{Markdown, cell, code, sentence};
+use crate::tables::{launches_of, ranges_of, titled};
 use crate::units::{count, quantity};
 
 /// Single launches, and single ranges beside each other; `region.json` has them all.
@@ -12,12 +13,11 @@ const MOST_LAUNCHES: usize = 100;
 const MOST_RANGES: usize = 8;
 
 pub fn counter_region_markdown(region: &CounterRegion, headlines: &[Headline]) -> String {
-    let mut text = format!("# {}\n\n{}\n", title(region), said(region));
+    let mut text = format!("# {}\n\n{}\n", sentence(&titled(region)), said(region));
     kernels(&mut text, &region.counted, usize::MAX);
     launches(&mut text, region, headlines);
     let ranges = &region.measured_on_the_whole_range;
-    let named: Vec<(String, &WholeRange)> = ranges.iter().map(|range| (title(region), range)).collect();
-    whole_ranges(&mut text, &named, headlines);
+    whole_ranges(&mut text, &ranges_of(region, headlines));
     range_metrics(&mut text, ranges);
     let (measured, settings): (Vec<&MetricRow>, Vec<&MetricRow>) =
         region.counted.metrics.iter().partition(|row| row.rule.is_measured());
@@ -33,23 +33,9 @@ pub fn counter_region_markdown(region: &CounterRegion, headlines: &[Headline]) -
 }
 
 fn launches(text: &mut String, region: &CounterRegion, headlines: &[Headline]) {
-    let launches = &region.counted.launches;
-    if launches.is_empty() {
-        return;
-    }
-    text.push_str("\n## Launches\n\n");
-    let titles = headlines.iter().map(|headline| headline.title);
-    heading(text, ["kernel", "own", "ID", "GPU time"].into_iter().chain(titles), 2);
-    for launch in launches.iter().take(MOST_LAUNCHES) {
-        let own = if launch.own { "yes" } else { "" };
-        let mut cells =
-            vec![code(&launch.short_name), own.to_owned(), launch.result.to_string(), time(launch.time_ns)];
-        cells.extend(launch.headlines.iter().map(|value| share(*value)));
-        row(text, &cells);
-    }
-    let more = launches.len().saturating_sub(MOST_LAUNCHES);
-    if more > 0 {
-        text.push_str(&format!("\nand {} more\n", count(more as u64)));
+    if !region.counted.launches.is_empty() {
+        let form = Markdown { rows: MOST_LAUNCHES, ..FORM };
+        text.push_str(&format!("\n## Launches\n\n{}", form.counted(&launches_of(region, headlines))));
     }
 }
 
@@ -116,4 +102,16 @@ fn range_metrics(text: &mut String, ranges: &[WholeRange]) {
     if more > 0 {
         text.push_str(&format!("\nand {} more ranges\n", count(more as u64)));
     }
+}
+
+/// The first columns are text, the others numbers.
+fn heading<'a>(text: &mut String, columns: impl IntoIterator<Item = &'a str>, left: usize) {
+    let columns: Vec<String> = columns.into_iter().map(str::to_owned).collect();
+    row(text, &columns);
+    let rule: Vec<&str> = (0..columns.len()).map(|at| if at < left { "---" } else { "---:" }).collect();
+    text.push_str(&format!("|{}|\n", rule.join("|")));
+}
+
+fn row(text: &mut String, cells: &[String]) {
+    text.push_str(&format!("| {} |\n", cells.join(" | ")));
 }

@@ -83,6 +83,19 @@ pub(super) fn counters(page: &Page<'_>) -> String {
     not_measured(page, &["counters"], "no counters were taken")
 }
 
+/// Why there are no counters beside the timeline, as a note under a table.
+pub(super) fn beside_timeline(page: &Page<'_>) -> Option<String> {
+    if page.insight.joined.is_some() {
+        return None;
+    }
+    let otherwise = match page.counters {
+        Some(_) => "there is no timeline to set the counters beside",
+        None => "no counters were taken",
+    };
+    let why = summary::missing(page, &["counters"], otherwise);
+    Some(format!("Bound, SM, DRAM and occupancy: not measured, because {why}."))
+}
+
 /// Kernels that no region has.
 pub(super) fn unattributed(page: &Page<'_>) -> String {
     let Some(findings) = page.findings else { return String::new() };

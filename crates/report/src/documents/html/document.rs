@@ -4,10 +4,12 @@ use serde_json::{Map, Value, json};
 
 use super::script::{PAGE, SCRIPT, STYLE};
 use super::timeline::{Timeline, timeline};
-use super::{absent, advice, counted, digest, efficiency, provenance, regions, roofline, summary, tables};
+use super::{absent, advice, digest, efficiency, provenance, regions, roofline, summary};
 use crate::form::escape;
+use crate::form::page::page_table;
 use crate::form::texts::Texts;
 use crate::page::Page;
+use crate::tables::{self, Tabular};
 
 /// The whole report as one file.
 pub fn html(page: &Page<'_>) -> String {
@@ -70,33 +72,45 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
     filled
 }
 
-/// What the page draws: tables by their names, and the points of the roofline.
+/// What the page draws: tables by their places in it, and the points of the roofline.
 fn tables(page: &Page<'_>, texts: &mut Texts) -> (Map<String, Value>, Value) {
-    let mut all = Map::new();
-    let mut add = |(name, table): (String, Value)| {
-        if table["rows"] != 0 {
-            all.insert(name, table);
-        }
-    };
+    let mut drawn = Drawn { all: Map::new(), texts };
     if let Some(findings) = page.findings {
-        add(tables::kernels(page, findings, texts));
-        regions::regions(page, findings, texts).into_iter().for_each(&mut add);
-        add(tables::idle(findings, texts));
-        add(tables::stages(findings, texts));
-        add(tables::operators(findings, texts));
-        add(tables::copies(findings, texts));
-        add(tables::calls(findings, texts));
+        let no_counters = absent::beside_timeline(page);
+        let left_out = regions::left_out(findings);
+        drawn.add("kernels", &tables::kernels(page, findings).note(no_counters.clone()));
+        let tree = regions::tree(&tables::region_rows(page, findings), left_out.as_deref(), drawn.texts);
+        drawn.add("regions", &tables::regions(page, findings).note(left_out).note(no_counters));
+        drawn.all.insert("tree".to_owned(), tree);
+        drawn.add("idle", &tables::idle(page, findings));
+        drawn.add("stages", &tables::stages(findings));
+        drawn.add("operators", &tables::operators(findings));
+        drawn.add("copies", &tables::copies(findings));
+        drawn.add("calls", &tables::calls(findings));
     }
     if let Some(joined) = &page.insight.joined {
-        add(tables::launches(joined, texts));
+        drawn.add("launches", &tables::bounds(joined));
     }
     if let Some(counters) = page.counters {
-        add(counted::counters(counters, texts));
-        add(counted::whole_ranges(counters, texts));
+        drawn.add("counters", &tables::counted_regions(counters, true));
+        drawn.add("ranges", &tables::counter_ranges(counters));
     }
-    add(roofline::table(&page.insight.roofline, texts));
-    let plot = roofline::plot(&page.insight.roofline, texts);
-    (all, plot)
+    drawn.add("roofline", &tables::roofline(&page.insight.roofline));
+    let plot = roofline::plot(&page.insight.roofline, drawn.texts);
+    (drawn.all, plot)
+}
+
+struct Drawn<'t> {
+    all: Map<String, Value>,
+    texts: &'t mut Texts,
+}
+
+impl Drawn<'_> {
+    fn add(&mut self, place: &str, table: &dyn Tabular) {
+        if table.len() > 0 {
+            self.all.insert(place.to_owned(), page_table(table, self.texts));
+        }
+    }
 }
 
 fn data((tables, plot): (Map<String, Value>, Value), shown: Option<Timeline>, mut texts: Texts) -> String {

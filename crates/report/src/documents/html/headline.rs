@@ -4,26 +4,8 @@ use analysis::{Causes, Findings, IdleRow};
 
 use crate::form::escape;
 use crate::page::Page;
+use crate::tables::{Stack, meaning, stacked, whole};
 use crate::units::{count, duration, fixed, percent};
-
-/// Busy time, then that of each of [`Causes::NAMES`].
-pub(super) type Stack = [i64; 7];
-
-pub(super) fn stack(busy_ns: i64, causes: &Causes) -> Stack {
-    let [host, sync, copy, launch, true_gap, unknown] = causes.times();
-    [busy_ns, host, sync, copy, launch, true_gap, unknown]
-}
-
-/// Busy and idle time together; a damaged trace may hold any times at all.
-pub(super) fn whole(stack: &Stack) -> i64 {
-    stack.iter().fold(0, |sum, ns| sum.saturating_add(*ns))
-}
-
-/// All of several rows.
-pub(super) fn stacked<'a>(rows: impl Iterator<Item = &'a IdleRow>) -> Option<Stack> {
-    let stacks = rows.map(|row| stack(row.busy_ns, &row.causes));
-    stacks.reduce(|sum, row| std::array::from_fn(|at| sum[at].saturating_add(row[at])))
-}
 
 /// A label, a number, and what it is of.
 struct Headline {
@@ -133,16 +115,4 @@ fn device_headlines(stack: &Stack, devices: usize) -> Vec<Headline> {
         },
     };
     vec![busy, idle]
-}
-
-/// What a device waits for, in a few words.
-pub(super) fn meaning(cause: &str) -> &'static str {
-    match cause {
-        "host" => "the host had not asked for work yet",
-        "sync" => "the host waited for the device first",
-        "copy" => "the host waited for a copy first",
-        "launch" => "the way from the call to the device",
-        "true gap" => "queued, but waiting for an event or another stream",
-        _ => "nothing says which call it came from",
-    }
 }

@@ -3,7 +3,6 @@
 
 mod absent;
 mod advice;
-mod counted;
 mod digest;
 mod document;
 mod efficiency;
@@ -13,8 +12,6 @@ mod regions;
 mod roofline;
 mod script;
 mod summary;
-mod table;
-mod tables;
 mod timeline;
 
 pub use document::html;

@@ -1,8 +1,9 @@
 //! Where it all comes from: machine, commands, and what is doubtful.
 
 use crate::form::escape::{prose, text};
+use crate::form::html::html_table;
 use crate::page::Page;
-use crate::units::{duration, fixed};
+use crate::tables;
 
 /// Regions shown with their cost; the rest is in `overhead.csv`.
 const MOST: usize = 50;
@@ -16,23 +17,12 @@ fn overhead(page: &Page<'_>) -> String {
     if page.insight.overhead.is_empty() {
         return format!("<p class=\"absent\">Not measured, because {}.</p>\n", text(page.no_overhead()));
     }
-    let rows = page.insight.overhead.iter().take(MOST).map(|row| {
-        format!(
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-            text(&row.region),
-            text(&duration(row.rehearsed_ns as f64)),
-            text(&duration(row.profiled_ns as f64)),
-            fixed(row.ratio, 2)
-        )
-    });
     let doubt = page.insight.unsteady.as_ref().map(|doubt| format!(" Doubtful: {}.", prose(doubt)));
     let more = page.insight.overhead.len().saturating_sub(MOST);
     let more = if more > 0 { format!(" {more} regions more are in overhead.csv.") } else { String::new() };
+    let table = html_table(&tables::overhead(&page.insight.overhead), " facts", MOST, &|_, _| None);
     format!(
-        "<table class=\"plain facts\">\n<thead><tr><th scope=\"col\">region</th><th scope=\"col\">rehearsed</th>\
-         <th scope=\"col\">profiled</th><th scope=\"col\">ratio</th></tr></thead>\n<tbody>\n{}</tbody>\n</table>\n\
-         <p class=\"note\">Medians of the instances after the first.{more}{}</p>\n",
-        rows.collect::<String>(),
+        "{table}<p class=\"note\">Medians of the instances after the first.{more}{}</p>\n",
         doubt.unwrap_or_default()
     )
 }
@@ -41,10 +31,7 @@ fn machine(page: &Page<'_>) -> String {
     if page.environment.is_empty() {
         return "<p class=\"absent\">Nothing is known about the machine.</p>\n".to_owned();
     }
-    let rows = page.environment.iter().map(|(name, value)| {
-        format!("<tr><th scope=\"row\">{}</th><td>{}</td></tr>\n", text(name), text(value))
-    });
-    format!("<table class=\"plain facts\">\n<tbody>\n{}</tbody>\n</table>\n", rows.collect::<String>())
+    html_table(&tables::facts(page.environment), " facts", usize::MAX, &|_, _| None)
 }
 
 pub(super) fn commands(page: &Page<'_>) -> String {

@@ -2,8 +2,9 @@
 
 use super::headline::headlines;
 use crate::form::escape::{prose, text};
+use crate::form::html::html_table;
 use crate::page::{Page, StepLine, VerdictLine};
-use crate::units::duration;
+use crate::tables::{self, Cell, Head};
 
 pub(super) fn summary(page: &Page<'_>) -> String {
     let mut html = headlines(page);
@@ -104,20 +105,10 @@ fn steps(all: &[StepLine]) -> String {
     if all.is_empty() {
         return String::new();
     }
-    let mut html =
-        "<div>\n<h3>Steps</h3>\n<table class=\"plain steps\">\n<thead><tr><th scope=\"col\">step</th>\
-                    <th scope=\"col\">status</th><th scope=\"col\" class=\"num\">time</th>\
-                    <th scope=\"col\">note</th></tr></thead>\n<tbody>\n"
-            .to_owned();
-    for step in all {
-        html.push_str(&format!(
-            "<tr><th scope=\"row\">{}</th><td>{}</td><td class=\"num\">{}</td><td>{}</td></tr>\n",
-            text(&step.name),
-            badge(&step.status),
-            step.ms.map(|ms| duration(ms as f64 * 1e6)).unwrap_or_default(),
-            prose(&step.note)
-        ));
-    }
-    html.push_str("</tbody>\n</table>\n</div>\n");
-    html
+    let badged =
+        |head: &Head, cell: &Cell<'_>| (head.key == "status").then(|| badge(cell.text().unwrap_or_default()));
+    format!(
+        "<div>\n<h3>Steps</h3>\n{}</div>\n",
+        html_table(&tables::steps(all), " steps", usize::MAX, &badged)
+    )
 }
