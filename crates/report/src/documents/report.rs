@@ -1,6 +1,6 @@
 //! `report.md`: everything, as text.
 
-use crate::form::markdown::{Markdown, cell, sentence};
+use crate::form::markdown::{Markdown, cell, code, sentence};
 use crate::form::shown::Digits;
 use crate::form::terminal::Names;
 use crate::page::Page;
@@ -15,7 +15,7 @@ const TOP: usize = 20;
 pub fn report_markdown(page: &Page<'_>) -> String {
     let mut text = format!("# {}\n\n", cell(page.title));
     if !page.workload.is_empty() {
-        text.push_str(&format!("`{}`\n\n", cell(page.workload)));
+        text.push_str(&format!("{}\n\n", code(page.workload)));
     }
     table(&mut text, "Passes", &passes(page.passes));
     table(&mut text, "Captures", &captures(page.verdicts));

@@ -16,7 +16,10 @@ const NO_STAGE: &str = "no range is called `prefill` or `decode`, and what is ou
 
 /// Every section is there; one without data says why.
 pub fn stakeholder_markdown(page: &Page<'_>) -> String {
-    let mut text = format!("# Summary of {}\n\n`{}`\n\n", cell(page.title), cell(page.workload));
+    let mut text = format!("# Summary of {}\n\n", cell(page.title));
+    if !page.workload.is_empty() {
+        text.push_str(&format!("{}\n\n", code(page.workload)));
+    }
     environment(&mut text, page);
     aggregates(&mut text, page);
     stages(&mut text, page);

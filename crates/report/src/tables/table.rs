@@ -166,7 +166,12 @@ pub(crate) trait Tabular {
         let heads = self.heads();
         match self.about().views.iter().find(|(other, _)| *other == view) {
             Some((_, Keys(keys))) => {
-                keys.iter().filter_map(|key| heads.iter().position(|head| head.key == *key)).collect()
+                let place = |key: &Cow<'static, str>| {
+                    let place = heads.iter().position(|head| head.key == *key);
+                    debug_assert!(place.is_some(), "`{}` has no column `{key}`", self.about().id);
+                    place
+                };
+                keys.iter().filter_map(place).collect()
             }
             None => (0..heads.len()).filter(|at| heads[*at].for_programs).collect(),
         }
