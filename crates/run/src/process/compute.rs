@@ -54,7 +54,7 @@ fn wait(signals: &Signals, done: &impl AsFd, interrupted: impl FnOnce()) {
         signals.drain();
         if signals.interrupts() > before {
             interrupted();
-            remove_unfinished();
+            let _nothing_is_begun = remove_unfinished();
             #[allow(clippy::exit, reason = "the thread that works is not asked")]
             std::process::exit(i32::from(Exit::Interrupted.code()));
         }
