@@ -8,6 +8,7 @@ use super::{
     AnalysisDocument, html, kernels_markdown, operators_markdown, report_markdown, stakeholder_markdown,
 };
 use crate::form::csv::write_csv;
+use crate::form::ndjson::write_ndjson;
 use crate::json::{Strings, write_json};
 use crate::page::Page;
 use crate::perfetto::write_perfetto;
@@ -22,16 +23,18 @@ pub enum Format {
     Html,
     Perfetto,
     Csv,
+    Ndjson,
 }
 
 /// What there is for people, in the order in which they would open it, and what is in it.
-pub const FILES: [(&str, &str); 6] = [
+pub const FILES: [(&str, &str); 7] = [
     ("report.html", "everything, for a browser"),
     ("report.md", "everything, as text"),
     ("stakeholder_summary.md", "one page"),
     ("trace.perfetto", "for ui.perfetto.dev"),
     ("report.json", "for programs"),
     ("csv/", "every table"),
+    ("ndjson/", "every table, a JSON object a row"),
 ];
 
 type Stream<'p> = Box<dyn Fn(&mut dyn Write) -> io::Result<()> + 'p>;
@@ -122,6 +125,10 @@ fn add<'p>(all: &mut Vec<Document<'p>>, page: &'p Page<'p>, format: Format) {
         })),
         Format::Csv => {
             all.extend(of_programs(page).into_iter().map(|table| Document::rows(table, "csv", write_csv)));
+        }
+        Format::Ndjson => {
+            let document = |table| Document::rows(table, "ndjson", write_ndjson);
+            all.extend(of_programs(page).into_iter().map(document));
         }
     }
 }

@@ -4,6 +4,7 @@ pub(crate) mod csv;
 pub(crate) mod escape;
 pub(crate) mod html;
 pub(crate) mod markdown;
+pub(crate) mod ndjson;
 pub(crate) mod page;
 pub(crate) mod shown;
 pub(crate) mod terminal;

@@ -338,7 +338,7 @@ mod tests {
             ),
             (
                 "report.formats=[md,pdf]",
-                "`report.formats` is `[md, pdf]`, but it takes `md`, `json`, `html`, `perfetto` or `csv`",
+                "`report.formats` is `[md, pdf]`, but it takes `md`, `json`, `html`, `perfetto`, `csv` or `ndjson`",
             ),
             ("run.name=[a]", "`run.name` is `[a]`, but it takes text"),
         ] {
