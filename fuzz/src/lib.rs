@@ -94,9 +94,10 @@ fn conserved(trace: &::trace::Trace) {
     let findings = analysis::analyze(trace, &Options { stages: vec!["a".to_owned()], ..Options::default() });
     let kernels: u64 = findings.kernels.iter().map(|row| row.statistics.calls).sum();
     for (domain, outside) in &findings.unattributed.domains {
-        let roots = findings.regions.iter().filter(|row| {
-            row.domain == *domain && row.parent.is_none() && row.kind == Kind::PushPop
-        });
+        let roots = findings
+            .regions
+            .iter()
+            .filter(|row| row.domain == *domain && row.parent.is_none() && row.kind == Kind::PushPop);
         let inside: u64 = roots.map(|row| row.kernels_inclusive).sum();
         assert_eq!(inside + outside.kernels, kernels, "domain {domain}");
     }

@@ -34,7 +34,7 @@ pub use origin::{Origin, RecordingRow};
 pub use scope::{Place, Scope};
 pub use statistics::Statistics;
 pub use time::{
-    ApiRow, Cause, Causes, GpuRegion, Grouping, IdleRow, KernelRow, ModelStage, MoreOperators, MoreRegions,
-    OperatorRow, Overhead, Overlap, Shape, Stage, Synchronisation, TopKernel, TransferRow, api, gpu_regions,
-    idle, kernels, overhead, transfers, unsteady,
+    ApiRow, Causes, GpuRegion, Grouping, IdleCause, IdleRow, KernelRow, ModelStage, MoreOperators,
+    MoreRegions, OperatorRow, Overhead, Overlap, Shape, Stage, Synchronisation, TopKernel, TransferRow, api,
+    gpu_regions, idle, kernels, overhead, transfers, unsteady,
 };

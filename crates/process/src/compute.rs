@@ -19,11 +19,12 @@ const INTERRUPTED: i32 = 130;
 /// As much as the first thread of a process has.
 const STACK: usize = 8 << 20;
 
-/// Does the work, unless a signal comes first: then `interrupted` has the last word, and the process ends with 130.
-pub fn interruptible<T: Send>(
+/// Does the work, unless a signal comes first: then `interrupted` has the last word, what it returns is held, and the
+/// process ends with 130.
+pub fn interruptible<T: Send, G>(
     signals: &Signals,
     work: impl FnOnce() -> T + Send,
-    interrupted: impl FnOnce(),
+    interrupted: impl FnOnce() -> G,
 ) -> T {
     // Without a pipe or a thread the work is done all the same, and signals wait for its end.
     let Ok((done, doing)) = pipe_with(PipeFlags::CLOEXEC) else { return work() };
@@ -48,12 +49,12 @@ pub fn interruptible<T: Send>(
 }
 
 /// Until the work is done. Does not come back when a signal comes first.
-fn wait(signals: &Signals, done: &impl AsFd, interrupted: impl FnOnce()) {
+fn wait<G>(signals: &Signals, done: &impl AsFd, interrupted: impl FnOnce() -> G) {
     let before = signals.interrupts();
     loop {
         signals.drain();
         if signals.interrupts() > before {
-            interrupted();
+            let _held_to_the_end = interrupted();
             #[allow(clippy::exit, reason = "the thread that works is not asked")]
             std::process::exit(INTERRUPTED);
         }

@@ -119,10 +119,11 @@ Examples:
   rangefinder analyze report.ncu-rep
   rangefinder analyze --scope process --group family rank0.sqlite rank1.sqlite
   rangefinder analyze --exclude 'memset|fill' --out tables report.sqlite
+  rangefinder analyze report.sqlite model.config=config.json model.prompt_tokens=2048
   rangefinder analyze runs/20260102-030405-infer.py")]
 pub(crate) struct AnalyzeArguments {
-    /// Traces, counters, or folders that hold them
-    #[arg(required = true, value_name = "FILE")]
+    /// Traces, counters, or folders that hold them; `model.*=...` for MFU and MBU, `report.formats=...`
+    #[arg(required = true, value_name = "FILE|KEY=VALUE")]
     pub(crate) files: Vec<PathBuf>,
     /// One JSON document on stdout
     #[arg(long)]
@@ -154,7 +155,7 @@ pub(crate) struct AnalyzeArguments {
     /// Rows of each table on the terminal
     #[arg(long, default_value_t = 15, value_name = "ROWS")]
     pub(crate) top: usize,
-    /// Also write report.html, trace.perfetto, analysis.json and the tables here
+    /// Also write the documents of a run here: report.html, report.md, analysis.json, csv/ and the others
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
 }

@@ -293,7 +293,7 @@ fn tables_are_written_and_patterns_leave_kernels_out() {
         .map(|row| row["short_name"].as_str().unwrap())
         .collect();
     assert_eq!(names, ["copy_kernel", "tiny_kernel", "templ_kernel", "templ_kernel"]);
-    for name in ["analysis.json", "kernels.md", "operators.md", "kernels.csv", "regions.csv"] {
+    for name in ["analysis.json", "kernels.md", "operators.md", "csv/kernels.csv", "csv/regions.csv"] {
         assert!(sandbox.path("tables").join(name).is_file(), "{name}");
     }
     let bad = analyze(&sandbox, &["--include", "(", file.to_str().unwrap()]);
@@ -306,4 +306,47 @@ fn tables_are_written_and_patterns_leave_kernels_out() {
     let paths: Vec<&str> =
         document["regions"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap()).collect();
     assert!(paths.contains(&":decode/step"), "{paths:?}");
+}
+
+/// `--out` leaves what a run would, and `model.*` tells MFU as in a run.
+#[test]
+fn the_documents_of_a_run() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "config.json",
+        r#"{"hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8, "num_hidden_layers": 32,
+            "intermediate_size": 14336, "vocab_size": 128256, "tie_word_embeddings": false}"#,
+    );
+    let file = data("demo-2025.3.1.sqlite");
+    let model = ["model.config=config.json", "model.prompt_tokens=64"];
+    let document = findings(&sandbox, &file, &[&["--out", "out"], &model[..]].concat());
+    let row = &document["efficiency"][0];
+    assert_eq!((&row["stage"], &row["tokens"]), (&"prefill".into(), &64.0.into()));
+    assert!((row["mfu"].as_f64().unwrap() - 0.0711).abs() < 1e-4, "{row}");
+    assert!(document["stages"][0]["tokens_per_second"].as_f64().is_some());
+    for name in [
+        "summary.txt",
+        "report.md",
+        "stakeholder_summary.md",
+        "report.html",
+        "analysis.json",
+        "kernels.md",
+        "operators.md",
+        "trace.perfetto",
+        "csv/efficiency.csv",
+        "csv/stages.csv",
+    ] {
+        assert!(sandbox.path("out").join(name).is_file(), "{name}");
+    }
+    let read = |name: &str| std::fs::read_to_string(sandbox.path("out").join(name)).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(&read("analysis.json")).unwrap(), document);
+    assert!(read("summary.txt").contains(" MFU ") && read("report.md").contains("## Timeline"));
+    assert!(read("stakeholder_summary.md").contains("| `:prefill` | 12.74 ms | 895.5 GFLOP | 7.1 % |"));
+    // Without a model nothing is said of it, and what is not asked for is not written.
+    let plain = findings(&sandbox, &file, &["--out", "few", "report.formats=[csv]"]);
+    assert!(plain.get("efficiency").is_none());
+    assert!(sandbox.path("few/csv/kernels.csv").is_file() && !sandbox.path("few/report.html").exists());
+    let refused = analyze(&sandbox, &[file.to_str().unwrap(), "ncu.budget=5s"]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("`ncu.budget` says nothing to `analyze`"), "{}", refused.stderr);
 }

@@ -49,11 +49,11 @@ fn many_regions_take_little() {
     assert_eq!(sum(regions, "instances") + sum(more, "instances"), KERNELS as i64);
 
     // The tables for programs have every region.
-    let all = std::fs::read_to_string(sandbox.path("out/regions.csv")).unwrap();
+    let all = std::fs::read_to_string(sandbox.path("out/csv/regions.csv")).unwrap();
     let mut lines = all.lines();
     let at = lines.next().unwrap().split(',').position(|name| name == "gpu_exclusive_ns").unwrap();
     let times: Vec<i64> = lines.map(|line| line.split(',').nth(at).unwrap().parse().unwrap()).collect();
     assert_eq!((times.len() as u64, times.iter().sum::<i64>()), (REGIONS, kernels.1));
-    let idle = std::fs::read_to_string(sandbox.path("out/idle.csv")).unwrap();
+    let idle = std::fs::read_to_string(sandbox.path("out/csv/idle.csv")).unwrap();
     assert_eq!(idle.lines().count() as u64, 1 + 1 + REGIONS, "a heading, a device, every region");
 }

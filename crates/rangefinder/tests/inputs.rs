@@ -154,7 +154,7 @@ fn a_folder_of_ranks() {
             assert!(of.count() > 0, "{table}: {rows:?}");
         }
     }
-    let csv = std::fs::read_to_string(sandbox.path("out/regions.csv")).unwrap();
+    let csv = std::fs::read_to_string(sandbox.path("out/csv/regions.csv")).unwrap();
     let ends: Vec<&str> = csv.lines().map(|line| &line[line.len() - 4..]).collect();
     assert_eq!(ends, ["ding", ",0,0", ",1,1"], "{csv}");
     let page = std::fs::read_to_string(sandbox.path("out/report.html")).unwrap();

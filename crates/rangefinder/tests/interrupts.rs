@@ -45,7 +45,7 @@ fn analyze() {
         assert_eq!(live.wait(), 130, "{trigger:?}");
         assert_eq!(unfinished(&folder), Vec::<String>::new());
         assert_eq!(folder.join("analysis.json").exists(), trigger.is_some());
-        assert!(!folder.join("calls.csv").exists(), "the last file");
+        assert!(!folder.join("csv/calls.csv").exists(), "the last file");
         if trigger.is_some() {
             let whole = std::fs::read(folder.join("analysis.json")).unwrap();
             serde_json::from_slice::<serde_json::Value>(&whole).unwrap();

@@ -32,7 +32,7 @@ impl Strings for AsIs {
 /// written as an escape.
 pub fn write_json(
     document: &(impl Serialize + ?Sized),
-    strings: &impl Strings,
+    strings: &(impl Strings + ?Sized),
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let indented = PrettyFormatter::new();
@@ -76,7 +76,7 @@ fn write_text(text: &str, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
 }
 
 /// Holds one string at a time: they come in parts.
-struct Document<'s, S> {
+struct Document<'s, S: ?Sized> {
     indented: PrettyFormatter<'static>,
     strings: &'s S,
     /// The name of the field whose value is written.
@@ -86,7 +86,7 @@ struct Document<'s, S> {
     text: String,
 }
 
-impl<S: Strings> Formatter for Document<'_, S> {
+impl<S: Strings + ?Sized> Formatter for Document<'_, S> {
     fn write_char_escape<W: ?Sized + Write>(&mut self, _: &mut W, escape: CharEscape) -> io::Result<()> {
         self.text.push(match escape {
             CharEscape::Quote => '"',

@@ -1,7 +1,7 @@
 //! What a run has to say, put together once for every form it is told in.
 
-use analysis::{CounterRegions, Findings, Insight};
-use record::{Step, StepName, StepStatus, VerdictRecord};
+use analysis::{CounterRegions, Findings, Insight, Region};
+use record::{Pass, Step, StepName, StepStatus, VerdictRecord};
 use trace::Trace;
 
 /// Everything that a report may show. What a run does not have is absent, and said so.
@@ -14,16 +14,27 @@ pub struct Page<'a> {
     pub verdicts: &'a [VerdictRecord],
     pub steps: &'a [Step],
     pub findings: Option<&'a Findings>,
+    /// Where the operators of the findings come from, if not from where the rest does.
+    pub operators_source: Option<&'a str>,
     /// For the timeline.
     pub trace: Option<&'a Trace>,
+    /// What ncu measured, and what that is for each region.
+    pub measured: Option<&'a counters::Report>,
     pub counters: Option<&'a CounterRegions>,
+    /// The folder with every metric by region, beside the documents.
+    pub counters_at: &'a str,
     /// What limits it, what to change, how well it uses the device, what profiling cost.
     pub insight: &'a Insight,
     /// Names and values: machine, GPU, tools, versions.
     pub environment: &'a [(String, String)],
+    pub passes: &'a [Pass],
     /// Passes and the exact command of each.
     pub commands: &'a [(String, String)],
+    /// What the rehearsal saw.
+    pub rehearsal: Option<Rehearsal<'a>>,
     pub warnings: &'a [String],
+    /// Rows of a table in `report.md`.
+    pub top: usize,
 }
 
 impl Page<'_> {
@@ -59,4 +70,11 @@ impl Page<'_> {
     pub(crate) fn no_overhead(&self) -> &str {
         self.insight.no_overhead.as_deref().unwrap_or("the program was recorded only once")
     }
+}
+
+/// The regions of the rehearsal, and one sentence about them.
+#[derive(Debug, Clone, Copy)]
+pub struct Rehearsal<'a> {
+    pub said: &'a str,
+    pub regions: &'a [Region],
 }

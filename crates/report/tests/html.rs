@@ -62,7 +62,7 @@ fn a_whole_run() {
     assert_eq!(data["roofline"]["points"].as_array().unwrap().len(), 36);
     let text = |value: &Value| data["texts"][value.as_u64().unwrap() as usize].as_str().unwrap().to_owned();
     let names: Vec<String> = column(&data, "kernels", "kernel").iter().map(text).collect();
-    let bounds: Vec<String> = column(&data, "kernels", "bound").iter().map(text).collect();
+    let bounds: Vec<String> = column(&data, "kernels", "limited by").iter().map(text).collect();
     let bound = |kernel: &str| bounds[names.iter().position(|name| name == kernel).unwrap()].as_str();
     assert_eq!(
         [bound("fma_kernel"), bound("copy_kernel"), bound("tiny_kernel")],

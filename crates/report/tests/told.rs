@@ -32,8 +32,11 @@ fn one_page() {
 fn tables() {
     let told = toy();
     let page = told.page();
-    let tables: Vec<(&str, String)> =
-        report::csv_tables(&page).iter().map(|table| (table.name, written(table))).collect();
+    let documents = report::documents(&page, &[report::Format::Csv]);
+    let tables: Vec<(&str, String)> = documents
+        .iter()
+        .filter_map(|document| Some((document.name.strip_prefix("csv/")?, written(document))))
+        .collect();
     let findings = told.findings.as_ref().unwrap();
     let rows = |name: &str| {
         let (_, text) =
@@ -59,9 +62,56 @@ fn tables() {
     insta::assert_snapshot!("headers", headers.join("\n"));
 }
 
-fn written(table: &report::CsvTable<'_>) -> String {
+/// A row of NDJSON says what the row of the CSV says: the same columns, numbers as numbers, and null where the cell
+/// is empty.
+#[test]
+fn rows_as_objects() {
+    for told in [toy(), pages::hostile(), pages::of_trace("unlike", pages::unlike(6_000))] {
+        let page = told.page();
+        let tables = report::documents(&page, &[report::Format::Csv]);
+        let objects = report::documents(&page, &[report::Format::Ndjson]);
+        let is_table = |document: &&report::Document<'_>| document.name.contains('/');
+        let (tables, objects): (Vec<_>, Vec<_>) =
+            (tables.iter().filter(is_table).collect(), objects.iter().filter(is_table).collect());
+        assert!(tables.len() > 4 && tables.len() == objects.len());
+        for (table, document) in tables.into_iter().zip(objects) {
+            let name = table.name.replace("csv", "ndjson");
+            assert_eq!(document.name, name);
+            let mut rows = csv_rows(&written(table));
+            let header = rows.remove(0);
+            let text = written(document);
+            assert_eq!(text.lines().count(), rows.len(), "{name}");
+            for (row, line) in rows.iter().zip(text.lines()) {
+                let object: serde_json::Value = serde_json::from_str(line).unwrap();
+                let object = object.as_object().unwrap();
+                assert_eq!(object.keys().collect::<Vec<_>>(), header.iter().collect::<Vec<_>>(), "{name}");
+                for (cell, (key, value)) in row.iter().zip(object) {
+                    assert!(is_same(cell, value), "{name}: {key}: {cell} is not {value}");
+                }
+            }
+        }
+    }
+}
+
+fn is_same(cell: &str, value: &serde_json::Value) -> bool {
+    match value {
+        serde_json::Value::Null => cell.is_empty(),
+        // The reader of JSON is right but for the last bit.
+        serde_json::Value::Number(number) => {
+            let (cell, number) = (cell.parse::<f64>().unwrap(), number.as_f64().unwrap());
+            (cell - number).abs() <= cell.abs() * f64::EPSILON
+        }
+        // No formula to a spreadsheet, no command to a terminal.
+        serde_json::Value::String(text) => cell.strip_prefix('\'').unwrap_or(cell) == report::printable(text),
+        serde_json::Value::Bool(truth) => cell == truth.to_string(),
+        list => serde_json::from_str::<serde_json::Value>(cell).ok().as_ref() == Some(list),
+    }
+}
+
+fn written(document: &report::Document<'_>) -> String {
     let mut out = Vec::new();
-    table.write(&mut out).unwrap();
+    let report::Body::Stream(write) = &document.body else { panic!("{document:?} is no table") };
+    write(&mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

@@ -10,12 +10,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use analysis::{Options, analyze, insight};
-use report::Page;
+use report::{Format, Page, documents};
 use run::rundir::Files;
+use run::write_document;
 use secrets::Redactor;
-
-/// Rows of each table, as in `report.md`.
-const TOP: usize = 20;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
@@ -23,12 +21,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = arguments.next().ok_or("the folder to write to is missing")?;
     // Files are written as a run writes them: masked, and all at once.
     let files = Files::new(folder.clone(), Redactor::new(std::iter::empty(), &[]));
-    files.folder("csv")?;
 
     let clock = Instant::now();
     let trace = part(&folder, "read", || trace::open(&[input]))?;
     let options = Options::default();
-    let findings = part(&folder, "analyse", || analyze(&trace, &options));
+    let findings = part(&folder, "analyze", || analyze(&trace, &options));
     let insight = part(&folder, "insight", || insight(Some((&trace, &findings)), None));
     let page = Page {
         title: "bench",
@@ -36,34 +33,26 @@ fn main() -> Result<(), Box<dyn Error>> {
         verdicts: &[],
         steps: &[],
         findings: Some(&findings),
+        operators_source: None,
         trace: Some(&trace),
+        measured: None,
         counters: None,
+        counters_at: "",
         insight: &insight,
         environment: &[],
+        passes: &[],
         commands: &[],
+        rehearsal: None,
         warnings: &[],
+        top: 20,
     };
-    part(&folder, "trace.perfetto", || {
-        files.unmasked("trace.perfetto", |out| report::write_perfetto(&trace, out).map(drop))
-    })?;
-    type Told<'a> = &'a dyn Fn() -> String;
-    let texts: [(&str, Told<'_>); 5] = [
-        ("report.html", &|| report::html(&page)),
-        ("stakeholder_summary.md", &|| report::stakeholder_markdown(&page)),
-        ("report.md", &|| report::terminal(&findings, TOP)),
-        ("kernels.md", &|| report::kernels_markdown(&findings)),
-        ("operators.md", &|| report::operators_markdown(&findings)),
-    ];
-    for (name, told) in texts {
-        part(&folder, name, || files.text(name, &told()))?;
+    let formats = [Format::Perfetto, Format::Html, Format::Md, Format::Csv];
+    let (tables, documents): (Vec<_>, Vec<_>) =
+        documents(&page, &formats).into_iter().partition(|document| document.name.starts_with("csv/"));
+    for document in documents {
+        part(&folder, &document.name, || write_document(&files, &document))?;
     }
-    part(&folder, "analysis.json", || files.json("analysis.json", &findings))?;
-    part(&folder, "csv", || {
-        let write = |table: &report::CsvTable<'_>| {
-            files.stream(&format!("csv/{}", table.name), |out| table.write(out))
-        };
-        report::csv_tables(&page).iter().try_for_each(write)
-    })?;
+    part(&folder, "csv", || tables.iter().try_for_each(|table| write_document(&files, table)))?;
     println!("everything {} {}", clock.elapsed().as_secs_f64(), peak_bytes()?);
     Ok(())
 }

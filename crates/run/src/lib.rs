@@ -2,11 +2,13 @@
 
 pub mod config;
 mod confine;
+mod documents;
 mod events;
 mod exit;
 pub mod gates;
 pub mod gather;
 mod helper;
+mod model;
 pub mod provenance;
 mod quote;
 mod rehearsal;
@@ -17,7 +19,9 @@ mod unseen;
 pub mod workload;
 
 pub use confine::confine;
+pub use documents::{DOCUMENT, SUMMARY, write_document, write_documents};
 pub use events::{Event, Observer};
 pub use exit::Exit;
+pub use model::ModelSource;
 pub use quote::shell_word;
 pub use rehearsal::{Inventory, InventoryDocument};

@@ -38,7 +38,7 @@ pub(super) fn rows(program: &Path, folder: &Path) -> Result<(Vec<Row>, String)> 
             measured.megabytes,
             size("report.html"),
             size("analysis.json"),
-            size("regions.csv"),
+            size("csv/regions.csv"),
             size("trace.perfetto")
         ));
         fs_err::remove_file(&file)?;

@@ -2,7 +2,7 @@
 
 use super::recommend::{Recommendation, Time, WORTH_A_WORD, Whole, percent};
 use crate::findings::Findings;
-use crate::time::{Cause, IdleRow};
+use crate::time::{IdleCause, IdleRow};
 
 /// A region that waits so much of its time is worth a word.
 const WAITS: f64 = 0.15;
@@ -12,26 +12,26 @@ const MOSTLY_INSIDE: f64 = 0.8;
 const TINY_NS: f64 = 5_000.0;
 
 /// What a device waits for, what that is called, and what helps.
-const WAITS_FOR: [(Cause, &str, &str); 4] = [
+const WAITS_FOR: [(IdleCause, &str, &str); 4] = [
     (
-        Cause::Host,
+        IdleCause::Host,
         "the host, which has not launched yet",
         "launch less often or earlier: CUDA graphs (`torch.compile(mode=\"reduce-overhead\")`, \
          `torch.cuda.graphs`), larger batches, fused kernels, less Python between launches",
     ),
     (
-        Cause::Sync,
+        IdleCause::Sync,
         "the host, which waits for the device itself",
         "wait later or not at all: no `.item()`, `.cpu()`, `print` of a tensor or `synchronize` between launches; \
          check results once at the end",
     ),
     (
-        Cause::Copy,
+        IdleCause::Copy,
         "copies that the host waits for",
         "use pinned memory and asynchronous copies (`non_blocking=True`) on a stream of their own, ahead of their use",
     ),
     (
-        Cause::Launch,
+        IdleCause::Launch,
         "the start of what was launched already",
         "fewer and larger kernels, or CUDA graphs, whose kernels start sooner after each other",
     ),
@@ -52,7 +52,7 @@ pub(super) fn advice(findings: &Findings) -> Vec<Recommendation> {
 fn waiting(
     findings: &Findings,
     (run, matters): (Time, Time),
-    cause: Cause,
+    cause: IdleCause,
     called: &str,
     advice: &str,
 ) -> Vec<Recommendation> {

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 /// Why a device is idle; [`idle`](crate::idle()) says how each is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Cause {
+pub enum IdleCause {
     Host,
     Sync,
     Copy,
@@ -15,7 +15,7 @@ pub enum Cause {
     Unknown,
 }
 
-impl Cause {
+impl IdleCause {
     pub const ALL: [Self; 6] =
         [Self::Host, Self::Sync, Self::Copy, Self::Launch, Self::TrueGap, Self::Unknown];
 
@@ -31,13 +31,13 @@ impl Cause {
     }
 }
 
-impl fmt::Display for Cause {
+impl fmt::Display for IdleCause {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.pad(self.as_str())
     }
 }
 
-impl Serialize for Cause {
+impl Serialize for IdleCause {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
     }
@@ -55,20 +55,20 @@ pub struct Causes {
 }
 
 impl Causes {
-    pub fn time(self, cause: Cause) -> i64 {
+    pub fn time(self, cause: IdleCause) -> i64 {
         match cause {
-            Cause::Host => self.host_ns,
-            Cause::Sync => self.sync_ns,
-            Cause::Copy => self.copy_ns,
-            Cause::Launch => self.launch_ns,
-            Cause::TrueGap => self.true_gap_ns,
-            Cause::Unknown => self.unknown_ns,
+            IdleCause::Host => self.host_ns,
+            IdleCause::Sync => self.sync_ns,
+            IdleCause::Copy => self.copy_ns,
+            IdleCause::Launch => self.launch_ns,
+            IdleCause::TrueGap => self.true_gap_ns,
+            IdleCause::Unknown => self.unknown_ns,
         }
     }
 
-    /// In the order of [`Cause::ALL`].
+    /// In the order of [`IdleCause::ALL`].
     pub fn times(self) -> [i64; 6] {
-        Cause::ALL.map(|cause| self.time(cause))
+        IdleCause::ALL.map(|cause| self.time(cause))
     }
 
     pub(super) fn total(self) -> i64 {
@@ -89,8 +89,8 @@ impl Causes {
     }
 
     /// Of a whole time, the largest first; what has none is left out.
-    pub(super) fn shares(self, whole: i64) -> Vec<(Cause, f64)> {
-        let mut shares: Vec<(Cause, f64)> = Cause::ALL
+    pub(super) fn shares(self, whole: i64) -> Vec<(IdleCause, f64)> {
+        let mut shares: Vec<(IdleCause, f64)> = IdleCause::ALL
             .into_iter()
             .map(|cause| (cause, self.time(cause)))
             .filter(|(_, ns)| *ns > 0)

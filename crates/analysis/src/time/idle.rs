@@ -16,7 +16,7 @@
 use serde::Serialize;
 use trace::{ActivityKind, Device, Trace};
 
-use super::causes::{Cause, Causes};
+use super::causes::{Causes, IdleCause};
 use super::idle_walk::{ByNode, Sum, Walk};
 use super::overlap::{Overlap, overlap};
 use super::range_time::{times_of_ranges, within};
@@ -40,7 +40,7 @@ pub struct IdleRow {
     pub busy_share: f64,
     pub causes: Causes,
     /// Of busy and idle time, the largest cause first.
-    pub cause_shares: Vec<(Cause, f64)>,
+    pub cause_shares: Vec<(IdleCause, f64)>,
     /// From call to start.
     #[serde(serialize_with = "crate::statistics::rounded")]
     pub queue_delay_mean_ns: f64,

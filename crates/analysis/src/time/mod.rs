@@ -17,7 +17,7 @@ mod top_kernels;
 mod waits;
 mod work;
 
-pub use causes::{Cause, Causes};
+pub use causes::{Causes, IdleCause};
 pub(crate) use gpu_regions::RegionTable;
 pub use gpu_regions::{GpuRegion, MoreRegions, gpu_regions};
 pub(crate) use idle::IdleTable;

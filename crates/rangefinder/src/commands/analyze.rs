@@ -3,27 +3,26 @@
 use std::path::{Path, PathBuf};
 
 use analysis::{
-    CounterRegions, Families, Findings, Grouping, Insight, Joined, KernelPatterns, Options, Recommendation,
-    RooflinePoint, Scope, analyze, counter_regions, insight,
+    CounterRegions, Families, Findings, Grouping, KernelPatterns, Options, Scope, analyze, counter_regions,
+    insight,
 };
 use anyhow::{Context, Result, anyhow};
 use counters::Report;
 use process::{PrivateFolder, Signals, interruptible};
-use report::Page;
-use run::Exit;
+use report::{AnalysisDocument, Format, Page};
 use run::gates::{gate_of_run, keep_gated};
 use run::gather::{Gathered, Given, gather};
 use run::rundir::{Durable, Files, Readers, remove_unfinished, write_whole};
+use run::{Exit, write_documents};
 use secrets::{Redactor, of_environment};
-use serde::Serialize;
-use serde_json::Value;
 use trace::{OpenError, Opened, Trace};
 
+use super::analyze_settings::{Settings, split};
 use super::{Usage, print, print_json, say};
 use crate::cli::{AnalyzeArguments, GroupBy, ScopeOf};
 
-/// Of the document that holds counters alone.
-const SCHEMA: u32 = 1;
+/// The folder with every metric by region.
+const COUNTER_REGIONS: &str = "counter-regions";
 
 pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
     // Before any thread is started: threads inherit the signal mask.
@@ -33,16 +32,22 @@ pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
         || analyzed(&arguments),
         || {
             say("interrupted");
-            remove_unfinished();
+            remove_unfinished()
         },
     )
 }
 
 fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
-    // What is typed wrongly is said before anything is read.
+    let (paths, overrides) = split(&arguments.files);
+    if paths.is_empty() {
+        let hint = format!("rangefinder analyze FILE {}", overrides.join(" "));
+        return Err(Usage(format!("no file to analyze is named\nhint: {hint}")).into());
+    }
+    // Typing errors are reported before anything is read.
     options(arguments, 1)?;
     KernelPatterns::new(&arguments.include, &arguments.exclude).map_err(Usage)?;
-    let given = gather(&arguments.files);
+    let settings = Settings::of(&paths, &overrides)?;
+    let given = gather(&paths);
     let mut left = LeftOut::of(&given);
     let mut redactor = of_environment().clone();
     let (sources, folder) = exported(&given.traced, &redactor, &mut left)?;
@@ -55,27 +60,45 @@ fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
     }
     let counters = counters.map(|report| Counters::of(report, arguments)).transpose()?;
     let counted = counters.is_some() || !empty.is_empty();
-    let traced = findings(&given.traced, &sources, arguments, &mut redactor, &mut left, counted)?;
+    let mut traced = findings(&paths, &given.traced, &sources, arguments, &mut redactor, &mut left, counted)?;
     drop(folder);
     let nothing: Vec<Nothing> = empty.into_iter().chain(without_anything(traced.as_ref(), &given)).collect();
     let found = traced.as_ref().map(|(trace, findings)| (trace, findings));
-    let insight = insight(found, counters.as_ref().map(|counters| &counters.report));
+    let mut insight = insight(found, counters.as_ref().map(|counters| &counters.report));
+    if let Some((_, findings)) = &mut traced {
+        settings.model().tell(findings, &mut insight);
+    }
     let (trace, findings) = traced.unzip();
     left.tell();
+    let names = paths.iter().filter_map(|file| file.file_name()).map(|name| name.to_string_lossy());
+    let page = Page {
+        title: &names.collect::<Vec<_>>().join(", "),
+        workload: "",
+        verdicts: &[],
+        steps: &[],
+        findings: findings.as_ref(),
+        operators_source: None,
+        trace: trace.as_ref(),
+        measured: counters.as_ref().map(|counters| &counters.report),
+        counters: counters.as_ref().map(|counters| &counters.regions),
+        counters_at: COUNTER_REGIONS,
+        insight: &insight,
+        environment: &environment(trace.as_ref(), findings.as_ref()),
+        passes: &[],
+        commands: &[],
+        rehearsal: None,
+        warnings: &[],
+        top: settings.top(),
+    };
     if let Some(folder) = &arguments.out {
         let out = Files::in_the_open(folder.clone(), redactor);
-        let written =
-            write(&out, &arguments.files, trace.as_ref(), findings.as_ref(), counters.as_ref(), &insight);
+        let written = write(&out, &page, settings.formats());
         written.with_context(|| format!("`{}` cannot be written", folder.display()))?;
     }
     if arguments.json {
-        print_json(&Document::of(findings.as_ref(), counters.as_ref(), &insight))?;
+        print_json(&AnalysisDocument::of(&page))?;
     } else {
-        let mut screens = Vec::new();
-        screens.extend(findings.as_ref().map(|findings| report::terminal(findings, arguments.top)));
-        screens.extend(counters.as_ref().map(|counters| counters.terminal(arguments.top)));
-        screens.extend(told(&insight, arguments.top));
-        print(&screens.join("\n"))?;
+        print(&report::screen(&page, arguments.top))?;
     }
     let something = counters.is_some() || trace.is_some_and(|trace| !trace.is_empty());
     Ok(exit(&nothing, something))
@@ -173,21 +196,6 @@ impl LeftOut {
     }
 }
 
-/// What limits the program, and what to change, where that is known.
-fn told(insight: &Insight, top: usize) -> Vec<String> {
-    let mut screens = Vec::new();
-    if let Some(joined) = &insight.joined {
-        screens.push(format!("what limits the kernels: {}", report::bounds_text(joined, top)));
-    }
-    if !insight.roofline.is_empty() {
-        screens.push(format!("roofline\n{}", report::roofline_text(&insight.roofline, top)));
-    }
-    if !insight.recommendations.is_empty() {
-        screens.push(format!("what to change\n{}", report::recommendations_text(&insight.recommendations)));
-    }
-    screens
-}
-
 /// What ncu measured, and what that is for each region.
 struct Counters {
     report: Report,
@@ -199,12 +207,6 @@ impl Counters {
         let patterns = KernelPatterns::new(&arguments.include, &arguments.exclude).map_err(Usage)?;
         let regions = counter_regions(&report, &[], &patterns);
         Ok(Self { report, regions })
-    }
-
-    fn terminal(&self, top: usize) -> String {
-        let version = self.report.session.ncu_version.as_deref();
-        let source = version.map_or("ncu".to_owned(), |version| format!("ncu {version}"));
-        report::counters_terminal(&source, &self.regions, top)
     }
 }
 
@@ -221,6 +223,7 @@ fn confined(out: Option<&Path>) -> Result<()> {
 
 /// None where there is no trace; a run may have counters and no timeline.
 fn findings(
+    paths: &[PathBuf],
     given: &[Given],
     sources: &[Source],
     arguments: &AnalyzeArguments,
@@ -229,7 +232,7 @@ fn findings(
     counted: bool,
 ) -> Result<Option<(Trace, Findings)>> {
     if given.is_empty() {
-        return match arguments.files.iter().find(|path| path.is_dir()) {
+        return match paths.iter().find(|path| path.is_dir()) {
             Some(path) if !counted => Err(OpenError::EmptyFolder { path: path.clone() }.into()),
             _ => Ok(None),
         };
@@ -288,48 +291,6 @@ fn keep_within(trace: &mut Trace, files: &[PathBuf], named: Option<&str>, redact
         (None, None) => {}
     }
     Ok(())
-}
-
-/// The findings, with the counters beside them, or the counters alone.
-#[derive(Serialize)]
-struct Document<'f> {
-    /// The findings have one of their own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    schema: Option<u32>,
-    #[serde(flatten)]
-    findings: Option<&'f Findings>,
-    recommendations: &'f [Recommendation],
-    #[serde(flatten)]
-    counted: Option<CountedDocument<'f>>,
-}
-
-#[derive(Serialize)]
-struct CountedDocument<'f> {
-    joined: &'f Option<Joined>,
-    roofline: &'f [RooflinePoint],
-    counters: counters::Rows<'f>,
-    counter_session: &'f counters::Session,
-    counter_regions: Value,
-    counter_notes: &'f [String],
-}
-
-impl<'f> Document<'f> {
-    fn of(findings: Option<&'f Findings>, counters: Option<&'f Counters>, insight: &'f Insight) -> Self {
-        let counted = |Counters { report, regions }: &'f Counters| CountedDocument {
-            joined: &insight.joined,
-            roofline: &insight.roofline,
-            counters: counters::Rows(report),
-            counter_session: &report.session,
-            counter_regions: report::counter_regions_json(regions),
-            counter_notes: &report.notes,
-        };
-        Self {
-            schema: findings.is_none().then_some(SCHEMA),
-            findings,
-            recommendations: &insight.recommendations,
-            counted: counters.map(counted),
-        }
-    }
 }
 
 /// A file to read, and what it was when it was given.
@@ -415,49 +376,18 @@ fn environment(trace: Option<&Trace>, findings: Option<&Findings>) -> Vec<(Strin
     lines
 }
 
-/// All that a run would leave of it.
-fn write(
-    out: &Files,
-    files: &[PathBuf],
-    trace: Option<&Trace>,
-    findings: Option<&Findings>,
-    counters: Option<&Counters>,
-    insight: &Insight,
-) -> Result<()> {
-    let folder = out.root();
-    std::fs::create_dir_all(folder)?;
-    out.json("analysis.json", &Document::of(findings, counters, insight))?;
-    if let Some(findings) = findings {
-        out.text("kernels.md", &report::kernels_markdown(findings))?;
-        out.text("operators.md", &report::operators_markdown(findings))?;
-    }
-    if let Some(counters) = counters {
-        out.stream("counters.csv", |out| report::write_counters_csv(&counters.report, out))?;
+/// All that a run would leave of it, and every metric that was counted.
+fn write(out: &Files, page: &Page<'_>, formats: &[Format]) -> Result<()> {
+    std::fs::create_dir_all(out.root())?;
+    if let Some((report, regions)) = page.measured.zip(page.counters) {
+        out.stream("counters.csv", |out| report::write_counters_csv(report, out))?;
         let bytes = |path: &Path, bytes: &[u8]| {
             write_whole(path, Readers::Usual, Durable::No, |out| out.write_all(bytes))
         };
-        report::write_counter_regions(&folder.join("counter-regions"), &counters.regions, bytes)?;
+        report::write_counter_regions(&out.root().join(COUNTER_REGIONS), regions, bytes)?;
     }
-    if let Some(trace) = trace {
-        out.unmasked("trace.perfetto", |out| report::write_perfetto(trace, out).map(drop))?;
+    match write_documents(out, page, formats, Vec::new()).into_iter().next() {
+        Some(failed) => Err(failed.into()),
+        None => Ok(()),
     }
-    let names = files.iter().filter_map(|file| file.file_name()).map(|name| name.to_string_lossy());
-    let page = Page {
-        title: &names.collect::<Vec<_>>().join(", "),
-        workload: "",
-        verdicts: &[],
-        steps: &[],
-        findings,
-        trace,
-        counters: counters.map(|counters| &counters.regions),
-        insight,
-        environment: &environment(trace, findings),
-        commands: &[],
-        warnings: &[],
-    };
-    out.text("report.html", &report::html(&page))?;
-    for table in report::csv_tables(&page) {
-        out.stream(table.name, |out| table.write(out))?;
-    }
-    Ok(())
 }

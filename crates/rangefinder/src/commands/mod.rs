@@ -1,6 +1,7 @@
 //! One file a subcommand.
 
 pub(crate) mod analyze;
+mod analyze_settings;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use run::Exit;
 use run::config::{Request, resolve};
 use run::rundir::{newest, read_manifest};
-use run::steps::{DOCUMENT, SUMMARY};
+use run::{DOCUMENT, Exit, SUMMARY};
 
 use super::{here, print, print_as_is};
 use crate::cli::ReportArguments;

@@ -6,8 +6,8 @@ use trace::{StringId, Strings};
 
 use super::fields::interned::{IID, TEXT};
 use super::proto::Message;
+use crate::form::terminal::shortened;
 use crate::printable::printable;
-use crate::table::shortened;
 
 /// Longer than any name a person reads.
 pub(crate) const LONGEST_NAME: usize = 1_000;

@@ -229,7 +229,7 @@ fn numbers_as_elsewhere() {
         7.125e12,
         3.0e15,
     ];
-    let script = include_str!("../../src/html/units.js");
+    let script = include_str!("../../src/documents/html/units.js");
     for (function, ours) in [
         ("duration", report::duration as fn(f64) -> String),
         ("bytes", report::bytes),

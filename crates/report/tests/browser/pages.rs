@@ -17,6 +17,7 @@ pub struct Told {
     pub steps: Vec<Step>,
     pub trace: Option<Trace>,
     pub findings: Option<Findings>,
+    pub measured: Option<counters::Report>,
     pub counters: Option<analysis::CounterRegions>,
     pub insight: Insight,
     pub environment: Vec<(String, String)>,
@@ -36,12 +37,18 @@ impl Told {
             verdicts: &self.verdicts,
             steps: &self.steps,
             findings: self.findings.as_ref(),
+            operators_source: None,
             trace: self.trace.as_ref(),
+            measured: self.measured.as_ref(),
             counters: self.counters.as_ref(),
+            counters_at: "ncu/regions",
             insight: &self.insight,
             environment: &self.environment,
+            passes: &[],
             commands: &self.commands,
+            rehearsal: None,
             warnings: &self.warnings,
+            top: 20,
         }
     }
 }
@@ -82,6 +89,7 @@ pub fn real(trace: &str, report: Option<&str>) -> Told {
         steps: steps(measured),
         trace: Some(trace),
         findings: Some(findings),
+        measured: report,
         counters,
         insight,
         environment: [

@@ -19,7 +19,7 @@ pub use node::Source;
 pub use preset::{PresetInfo, available_presets};
 pub use print::masked_override;
 pub(crate) use resolve::read_yaml;
-pub use resolve::{Request, resolve};
+pub use resolve::{Request, resolve, resolve_with};
 pub use resolved::Resolved;
 pub use schema::{
     Activity, CaptureConfig, CaptureRange, ClockControl, Config, Format, ModelConfig, NcuConfig, NsysConfig,

@@ -27,7 +27,6 @@ pub struct Request {
 
 /// Reads all layers; later ones win.
 pub fn resolve(request: &Request) -> Result<Resolved, ConfigError> {
-    let defaults = yaml::parse(DEFAULTS, &Source::Default { line: 0 })?;
     let mut layers = Vec::new();
     for name in &request.presets {
         layers.push(preset::load(name)?);
@@ -35,18 +34,38 @@ pub fn resolve(request: &Request) -> Result<Resolved, ConfigError> {
     if let Some(path) = request.file.clone().or_else(|| find_upwards(&request.cwd)) {
         layers.push(preset::load_file(path)?);
     }
-    for text in &request.overrides {
-        let given = overrides::parse(text)?;
-        layers.push(given.path.iter().rev().fold(given.node, |node, key| {
-            let source = node.source.clone();
-            Node { value: Value::Map(vec![(key.clone(), node)]), source }
-        }));
-    }
+    layers.extend(override_layers(&request.overrides)?);
     if !request.command.is_empty() {
         layers.push(command_layer(&request.command));
     }
+    merged(&layers)
+}
+
+/// The built-in values with this file, if any, and these overrides; nothing else is looked for.
+pub fn resolve_with(file: Option<&Path>, overrides: &[String]) -> Result<Resolved, ConfigError> {
+    let mut layers = Vec::new();
+    if let Some(file) = file {
+        layers.push(preset::load_file(file.to_owned())?);
+    }
+    layers.extend(override_layers(overrides)?);
+    merged(&layers)
+}
+
+fn override_layers(texts: &[String]) -> Result<Vec<Node>, ConfigError> {
+    let layer = |text: &String| {
+        let given = overrides::parse(text)?;
+        Ok(given.path.iter().rev().fold(given.node, |node, key| {
+            let source = node.source.clone();
+            Node { value: Value::Map(vec![(key.clone(), node)]), source }
+        }))
+    };
+    texts.iter().map(layer).collect()
+}
+
+fn merged(layers: &[Node]) -> Result<Resolved, ConfigError> {
+    let defaults = yaml::parse(DEFAULTS, &Source::Default { line: 0 })?;
     let mut tree = defaults.clone();
-    for layer in &layers {
+    for layer in layers {
         check_keys(layer, &defaults, &mut Vec::new())?;
         merge(&mut tree, layer);
     }
@@ -282,7 +301,7 @@ mod tests {
             ),
             (
                 "report.formats=[md,pdf]",
-                "`report.formats` is `[md, pdf]`, but it takes `md`, `json`, `html`, `perfetto` or `csv`",
+                "`report.formats` is `[md, pdf]`, but it takes `md`, `json`, `html`, `perfetto`, `csv` or `ndjson`",
             ),
             ("run.name=[a]", "`run.name` is `[a]`, but it takes text"),
         ] {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use nsight::ncu::Preferences;
 pub use nsight::ncu::ReplayMode;
+pub use report::Format;
 use serde::{Deserialize, Serialize};
 
 use super::values::{Enable, Span, Text, argv, one_or_many, some_of};
@@ -270,18 +271,8 @@ pub struct RunConfig {
 #[serde(deny_unknown_fields)]
 pub struct ReportConfig {
     #[serde(deserialize_with = "some_of")]
-    pub(crate) formats: Vec<Format>,
-    pub(crate) top: u32,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Format {
-    Md,
-    Json,
-    Html,
-    Perfetto,
-    Csv,
+    pub formats: Vec<Format>,
+    pub top: u32,
 }
 
 #[derive(Debug, Clone, Deserialize)]

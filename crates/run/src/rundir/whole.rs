@@ -7,6 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use tempfile::NamedTempFile;
+
 /// What a file is called until it is whole.
 const PREFIX: &str = ".writing-";
 const BUFFER: usize = 256 << 10;
@@ -47,8 +49,8 @@ pub fn write_whole(
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mode = if readers == Readers::Owner { 0o600 } else { 0o666 };
     let mut builder = tempfile::Builder::new();
-    let file = builder.prefix(PREFIX).permissions(Permissions::from_mode(mode)).tempfile_in(folder)?;
-    let _listed = Listed::add(file.path());
+    builder.prefix(PREFIX).permissions(Permissions::from_mode(mode));
+    let (file, _listed) = Listed::create(&builder, folder)?;
     let mut out = BufWriter::with_capacity(BUFFER, file);
     write(&mut out)?;
     let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -70,20 +72,27 @@ fn unless_unsupported(error: io::Error) -> io::Result<()> {
     }
 }
 
-/// Removes what is half written, right before the end of the process.
-pub fn remove_unfinished() {
-    for path in unfinished().iter() {
+/// Removes what is half written, right before the end of the process. Nobody begins another file while this is held.
+#[must_use = "a file may be begun as soon as this is gone"]
+pub fn remove_unfinished() -> impl Sized {
+    let held = unfinished();
+    for path in held.iter() {
         let _ = std::fs::remove_file(path);
     }
+    held
 }
 
 #[derive(Debug)]
 struct Listed(PathBuf);
 
 impl Listed {
-    fn add(path: &Path) -> Self {
-        unfinished().insert(path.to_owned());
-        Self(path.to_owned())
+    /// A file and its entry in the list, at once for whoever looks there.
+    fn create(builder: &tempfile::Builder<'_, '_>, folder: &Path) -> io::Result<(NamedTempFile, Self)> {
+        let mut held = unfinished();
+        let file = builder.tempfile_in(folder)?;
+        let path = file.path().to_owned();
+        held.insert(path.clone());
+        Ok((file, Self(path)))
     }
 }
 
@@ -117,7 +126,7 @@ mod tests {
         let path = folder.path().join("a");
         let _ = write_whole(&path, Readers::Owner, Durable::No, |out| {
             out.write_all(b"half")?;
-            remove_unfinished();
+            drop(remove_unfinished());
             assert_eq!(std::fs::read_dir(folder.path())?.count(), 0);
             Err(io::ErrorKind::Interrupted.into())
         });

@@ -1,18 +1,25 @@
 //! The step `analyze`: what the recordings say.
 
-use analysis::{Findings, Insight, Limit, Options, Overhead, analyze, insight, rates};
+use std::path::Path;
+
+use analysis::{Findings, Insight, Limit, Options, Overhead, analyze, insight};
 use record::{Manifest, PassKind, StepName, StepStatus, Tool};
 use trace::Trace;
 
 use super::counters::{self, Counted};
 use super::report::Material;
 use super::session::{Made, Setting, StepResult};
-use super::{model, stage1};
+use super::stage1;
 use crate::events::Event;
 use crate::gates::keep_gated;
+use crate::model::ModelSource;
 use crate::provenance::Provenance;
 use crate::rehearsal::Inventory;
 use crate::rundir::Files;
+
+/// Why MFU and MBU are not known, and what to do.
+const NO_MODEL: &str = "nothing says how many operations a stage needs: name the model's config.json \
+    (`model.config`), or have the kernels of the stages counted with their rooflines (`-p ncu.default`)";
 
 /// What the passes left.
 pub(super) struct Recorded {
@@ -31,6 +38,8 @@ pub(super) struct Analyzed {
     captured: Option<Trace>,
     counted: Option<Counted>,
     findings: Option<Findings>,
+    /// Where their operators come from, if not from where the rest does.
+    operators_source: Option<String>,
     /// What timeline and counters say together.
     insight: Insight,
 }
@@ -39,7 +48,14 @@ impl Analyzed {
     /// There is nothing to analyze, or no time.
     pub(super) fn without_findings(recorded: Recorded) -> Self {
         let Recorded { inventory, counted, .. } = recorded;
-        Self { inventory, captured: None, counted, findings: None, insight: Insight::default() }
+        Self {
+            inventory,
+            captured: None,
+            counted,
+            findings: None,
+            operators_source: None,
+            insight: Insight::default(),
+        }
     }
 
     pub(super) fn material<'r>(
@@ -58,6 +74,7 @@ impl Analyzed {
             inventory: self.inventory.as_ref(),
             trace: analyzed.filter(|_| self.findings.is_some()),
             findings: self.findings.as_ref(),
+            operators_source: self.operators_source.as_deref(),
             counters: self.counted.as_ref(),
             insight: &self.insight,
         }
@@ -111,29 +128,37 @@ pub(super) fn step(
     let options = Options::default();
     let mut findings = analyze(trace, &options);
     // Only PyTorch's profiler knows operators, and they are reported with their own source.
-    let profiled = stage1.as_ref().map(|trace| analyze(trace, &options));
-    files.text("operators.md", &report::operators_markdown(profiled.as_ref().unwrap_or(&findings)))?;
-    if let Some(profiled) = profiled {
-        findings.operators = profiled.operators;
+    let mut operators_source = None;
+    if let Some(profiled) = stage1.as_ref().map(|trace| analyze(trace, &options)) {
+        operators_source = Some(profiled.source);
+        (findings.operators, findings.more_operators) = (profiled.operators, profiled.more_operators);
     }
     let mut insight = insight(Some((trace, &findings)), counted);
-    match model::efficiency_of(setting, provenance, files, manifest, &findings, &insight) {
-        Ok(found) => {
-            rates(&mut findings.stages, &found);
-            insight.efficiency = found;
-        }
-        Err(why) => insight.no_efficiency = Some(why),
+    let visible = provenance.iter().flat_map(|provenance| &provenance.gpus.visible);
+    let model = ModelSource {
+        config: &setting.resolved.config.model,
+        cwd: Path::new(&manifest.invocation.cwd),
+        workload: Some(&files.path("workload/rehearsal")),
+        devices: &visible.map(|gpu| gpu.name.clone()).collect::<Vec<_>>(),
+    };
+    model.tell(&mut findings, &mut insight);
+    if insight.efficiency.is_empty() {
+        insight.no_efficiency.get_or_insert_with(|| NO_MODEL.to_owned());
     }
     let profiled = captured.as_ref().filter(|_| source == Source::Nsys);
     match overhead_of(manifest, inventory.as_ref(), profiled) {
         Ok((found, unsteady)) => (insight.overhead, insight.unsteady) = (found, unsteady),
         Err(why) => insight.no_overhead = Some(why),
     }
-    files.json("analysis.json", &findings)?;
-    files.text("kernels.md", &report::kernels_markdown(&findings))?;
     let note = format!("{source}: {}", summary(&findings));
-    let analyzed =
-        Analyzed { inventory, captured, counted: recorded.counted, findings: Some(findings), insight };
+    let analyzed = Analyzed {
+        inventory,
+        captured,
+        counted: recorded.counted,
+        findings: Some(findings),
+        operators_source,
+        insight,
+    };
     Ok((StepResult::Done(Some(note)), analyzed))
 }
 

@@ -37,7 +37,7 @@ impl Cut {
     }
 
     /// What was finished is kept, and `resume` goes on with the rest.
-    pub(super) fn close(mut self, observer: &mut dyn Observer) {
+    pub(super) fn close(mut self, observer: &mut dyn Observer) -> impl Sized + use<> {
         let duration_ms = self.clock.elapsed().as_millis() as u64;
         let step = self.manifest.step_mut(self.step);
         let status = step.status;
@@ -61,6 +61,6 @@ impl Cut {
             workload_code: last.map(|pass| pass.ending.shell_code()),
             exit_code: Exit::Interrupted.code(),
         });
-        remove_unfinished();
+        remove_unfinished()
     }
 }

@@ -1,0 +1,108 @@
+//! What `analyze` takes of the configuration of a run: `model.*` and `report.*`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use report::Format;
+use run::ModelSource;
+use run::config::{ModelConfig, resolve_with};
+use run::rundir::read_manifest;
+
+use super::{Usage, here};
+
+/// What a run leaves its configuration in.
+const CONFIG: &str = "config.yaml";
+
+/// Files, and overrides: `key.of.a.group=value` that no file is called.
+pub(super) fn split(words: &[PathBuf]) -> (Vec<PathBuf>, Vec<String>) {
+    let (mut files, mut overrides) = (Vec::new(), Vec::new());
+    for word in words {
+        match word.to_str().filter(|text| is_override(text) && !word.exists()) {
+            Some(text) => overrides.push(text.to_owned()),
+            None => files.push(word.clone()),
+        }
+    }
+    (files, overrides)
+}
+
+fn is_override(text: &str) -> bool {
+    let is_part =
+        |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    text.split_once('=').is_some_and(|(key, _)| key.contains('.') && key.split('.').all(is_part))
+}
+
+#[derive(Debug)]
+pub(super) struct Settings {
+    model: ModelConfig,
+    formats: Vec<Format>,
+    /// Rows of a table in `report.md`.
+    top: usize,
+    /// What `model.config` is relative to.
+    cwd: PathBuf,
+    /// What the workload of a run left.
+    workload: Option<PathBuf>,
+}
+
+impl Settings {
+    /// Those of the run, where one is analyzed, then what was typed.
+    pub(super) fn of(paths: &[PathBuf], overrides: &[String]) -> Result<Self> {
+        for text in overrides {
+            let key = text.split('=').next().unwrap_or_default();
+            if !key.starts_with("model.") && !key.starts_with("report.") {
+                let text =
+                    format!("`{key}` has no effect on `analyze`, which takes `model.*` and `report.*`");
+                return Err(Usage(text).into());
+            }
+        }
+        let run = match paths {
+            [run] if run.join(CONFIG).is_file() => read_manifest(run).ok().map(|manifest| (run, manifest)),
+            _ => None,
+        };
+        let typed = resolve_with(None, overrides)?.config;
+        // What a run was asked to write says nothing of what is wanted now.
+        let (formats, top) = (typed.report.formats, typed.report.top as usize);
+        let here = here()?;
+        let Some((run, manifest)) = run else {
+            return Ok(Self { model: typed.model, formats, top, cwd: here, workload: None });
+        };
+        // A file that was typed is here, one of the run where that was started. Without its configuration a run
+        // can still be analyzed.
+        let is_typed = overrides.iter().any(|text| text.starts_with("model.config="));
+        let cwd = if is_typed { here } else { PathBuf::from(&manifest.invocation.cwd) };
+        let of_run = resolve_with(Some(&run.join(CONFIG)), overrides);
+        let model = of_run.map_or(typed.model, |resolved| resolved.config.model);
+        Ok(Self { model, formats, top, cwd, workload: Some(run.join("workload/rehearsal")) })
+    }
+
+    pub(super) fn model(&self) -> ModelSource<'_> {
+        ModelSource {
+            config: &self.model,
+            cwd: &self.cwd,
+            workload: self.workload.as_deref().filter(|folder: &&Path| folder.is_dir()),
+            devices: &[],
+        }
+    }
+
+    pub(super) fn top(&self) -> usize {
+        self.top
+    }
+
+    pub(super) fn formats(&self) -> &[Format] {
+        &self.formats
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_overrides() {
+        let words = ["a.sqlite", "model.config=c.json", "x=y", "runs/a.b=c", "report.formats=[csv]"];
+        let (files, overrides) = split(&words.map(PathBuf::from));
+        assert_eq!(files, ["a.sqlite", "x=y", "runs/a.b=c"].map(PathBuf::from));
+        assert_eq!(overrides, ["model.config=c.json", "report.formats=[csv]"]);
+        let refused = Settings::of(&files, &["ncu.budget=5s".to_owned()]).map_err(|error| error.to_string());
+        assert!(refused.is_err_and(|why| why.starts_with("`ncu.budget` has no effect on `analyze`")));
+    }
+}

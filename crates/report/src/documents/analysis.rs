@@ -1,0 +1,59 @@
+//! `analysis.json`, and what `analyze --json` prints.
+
+use analysis::{Efficiency, Findings, Joined, Recommendation, RooflinePoint};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::counter_regions::counter_regions_json;
+use crate::page::Page;
+
+/// Of the document that holds counters alone.
+const SCHEMA: u32 = 1;
+
+/// The findings, with the counters beside them, or the counters alone.
+#[derive(Debug, Serialize)]
+pub struct AnalysisDocument<'a> {
+    /// The findings have one of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema: Option<u32>,
+    #[serde(flatten)]
+    findings: Option<&'a Findings>,
+    recommendations: &'a [Recommendation],
+    /// Where the model is known; what counters alone tell of it follows from them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    efficiency: Option<&'a [Efficiency]>,
+    #[serde(flatten)]
+    counted: Option<Counted<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Counted<'a> {
+    joined: &'a Option<Joined>,
+    roofline: &'a [RooflinePoint],
+    counters: counters::Rows<'a>,
+    counter_session: &'a counters::Session,
+    counter_regions: Value,
+    counter_notes: &'a [String],
+}
+
+impl<'a> AnalysisDocument<'a> {
+    pub fn of(page: &Page<'a>) -> Self {
+        let insight = page.insight;
+        let counted = page.measured.zip(page.counters).map(|(report, regions)| Counted {
+            joined: &insight.joined,
+            roofline: &insight.roofline,
+            counters: counters::Rows(report),
+            counter_session: &report.session,
+            counter_regions: counter_regions_json(regions),
+            counter_notes: &report.notes,
+        });
+        let by_model = insight.efficiency.iter().any(|row| row.tokens.is_some());
+        Self {
+            schema: page.findings.is_none().then_some(SCHEMA),
+            findings: page.findings,
+            recommendations: &insight.recommendations,
+            efficiency: by_model.then_some(&insight.efficiency),
+            counted,
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Counters on the terminal: the regions, then the launches, the longest first.
+
+use analysis::CounterRegions;
+
+use crate::form::terminal::{Names, Terminal};
+use crate::printable::printable;
+use crate::tables::{Tabular, View, counted_regions, counter_launches, ranges_of_regions};
+use crate::units::count;
+
+const WIDEST_NAME: usize = 56;
+
+/// One screen, `top` rows of each table.
+pub(crate) fn counters_terminal(source: &str, regions: &CounterRegions, top: usize) -> String {
+    let ranges = regions.regions.iter().map(|region| region.measured_on_the_whole_range.len()).sum::<usize>()
+        + regions.measured_on_the_whole_range.len();
+    let mut text = printable(source);
+    text.push_str(&match (regions.launches, ranges) {
+        (0, 0) => ": nothing was measured".to_owned(),
+        (launches, 0) => format!(": {} launches", count(launches)),
+        (0, ranges) => format!(": {ranges} ranges, each measured as a whole"),
+        (launches, ranges) => format!(": {} launches, {ranges} ranges measured as a whole", count(launches)),
+    });
+    text.push('\n');
+    for note in &regions.notes {
+        text.push_str(&format!("note: {}\n", printable(note)));
+    }
+    section(&mut text, "regions, with what lies inside them", &counted_regions(regions, false), top);
+    section(&mut text, "ranges, each measured as a whole", &ranges_of_regions(regions), top);
+    section(&mut text, "launches", &counter_launches(regions), top);
+    text
+}
+
+fn section(text: &mut String, title: &str, table: &dyn Tabular, rows: usize) {
+    let form = Terminal {
+        view: View::Screen,
+        rows,
+        widest_name: WIDEST_NAME,
+        names: Names::Whole,
+        absent: Some("-"),
+    };
+    if table.len() > 0 {
+        text.push_str(&format!("\n{title}\n{}", form.text(table)));
+    }
+}

@@ -1,0 +1,121 @@
+//! The page put together.
+
+use serde_json::{Map, Value, json};
+
+use super::script::{PAGE, SCRIPT, STYLE};
+use super::timeline::{Timeline, timeline};
+use super::{absent, advice, digest, efficiency, provenance, regions, roofline, summary};
+use crate::form::escape;
+use crate::form::page::page_table;
+use crate::form::texts::Texts;
+use crate::page::Page;
+use crate::tables::{self, Tabular};
+
+/// The whole report as one file.
+pub fn html(page: &Page<'_>) -> String {
+    let mut texts = Texts::default();
+    // Before the timeline: where names are too many for a page, the tables have theirs.
+    let tables = tables(page, &mut texts);
+    let shown = page.trace.map(|trace| timeline(trace, page.findings, &mut texts));
+    let shown = shown.filter(|shown| !shown.is_empty());
+    let (label, tracks, no_timeline) = match &shown {
+        Some(shown) => (shown.label(), shown.tracks(), String::new()),
+        None => (String::new(), String::new(), absent::timeline(page)),
+    };
+    let data = data(tables, shown, texts);
+    let policy = format!(
+        "default-src 'none'; script-src {}; style-src {}; img-src data:; base-uri 'none'; form-action 'none'",
+        digest::source(SCRIPT),
+        digest::source(STYLE)
+    );
+    fill(
+        PAGE,
+        &[
+            ("policy", &policy),
+            ("style", STYLE),
+            ("title", &escape::text(page.title)),
+            ("workload", &escape::text(page.workload)),
+            ("source", &escape::text(page.findings.map_or("", |findings| &findings.source))),
+            ("summary", &summary::summary(page)),
+            ("advice", &advice::advice(page)),
+            ("timeline-label", &escape::text(&label)),
+            ("timeline-absent", &no_timeline),
+            ("timeline-tracks", &tracks),
+            ("absent-regions", &absent::regions(page)),
+            ("absent-kernels", &absent::kernels(page)),
+            ("absent-idle", &absent::idle(page)),
+            ("absent-roofline", &absent::roofline(page)),
+            ("absent-counters", &absent::counters(page)),
+            ("efficiency", &efficiency::efficiency(page)),
+            ("unattributed", &absent::unattributed(page)),
+            ("environment", &provenance::environment(page)),
+            ("commands", &provenance::commands(page)),
+            ("warnings", &provenance::warnings(page)),
+            ("data", &data),
+            ("script", SCRIPT),
+        ],
+    )
+}
+
+/// `{{name}}` by its text. What was put in is not looked at again: a kernel may be called so.
+fn fill(template: &str, values: &[(&str, &str)]) -> String {
+    let mut filled =
+        String::with_capacity(template.len() + values.iter().map(|(_, text)| text.len()).sum::<usize>());
+    let mut parts = template.split("{{");
+    filled.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        let (name, rest) = part.split_once("}}").unwrap_or((part, ""));
+        let value = values.iter().find(|(other, _)| *other == name);
+        filled.push_str(value.map_or("", |(_, text)| text));
+        filled.push_str(rest);
+    }
+    filled
+}
+
+/// What the page draws: tables by their places in it, and the points of the roofline.
+fn tables(page: &Page<'_>, texts: &mut Texts) -> (Map<String, Value>, Value) {
+    let mut drawn = Drawn { all: Map::new(), texts };
+    if let Some(findings) = page.findings {
+        let no_counters = absent::beside_timeline(page);
+        let left_out = regions::left_out(findings);
+        drawn.add("kernels", &tables::kernels(page, findings).note(no_counters.clone()));
+        let tree = regions::tree(&tables::region_rows(page, findings), left_out.as_deref(), drawn.texts);
+        drawn.add("regions", &tables::regions(page, findings).note(left_out).note(no_counters));
+        drawn.all.insert("tree".to_owned(), tree);
+        drawn.add("idle", &tables::idle(page, findings));
+        drawn.add("stages", &tables::stages(findings));
+        drawn.add("operators", &tables::operators(findings));
+        drawn.add("copies", &tables::copies(findings));
+        drawn.add("calls", &tables::calls(findings));
+    }
+    if let Some(joined) = &page.insight.joined {
+        drawn.add("launches", &tables::bounds(joined));
+    }
+    if let Some(counters) = page.counters {
+        drawn.add("counters", &tables::counted_regions(counters, true));
+        drawn.add("ranges", &tables::counter_ranges(counters));
+    }
+    drawn.add("roofline", &tables::roofline(&page.insight.roofline));
+    let plot = roofline::plot(&page.insight.roofline, drawn.texts);
+    (drawn.all, plot)
+}
+
+struct Drawn<'t> {
+    all: Map<String, Value>,
+    texts: &'t mut Texts,
+}
+
+impl Drawn<'_> {
+    fn add(&mut self, place: &str, table: &dyn Tabular) {
+        if table.len() > 0 {
+            self.all.insert(place.to_owned(), page_table(table, self.texts));
+        }
+    }
+}
+
+fn data((tables, plot): (Map<String, Value>, Value), shown: Option<Timeline>, mut texts: Texts) -> String {
+    let shown = shown.map(|shown| shown.into_json(&mut texts));
+    escape::json(
+        &json!({ "tables": tables, "roofline": plot, "timeline": shown, "texts": texts.into_json() }),
+    )
+}

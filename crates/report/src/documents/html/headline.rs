@@ -1,0 +1,119 @@
+//! The numbers that a run is remembered by.
+
+use analysis::{Findings, IdleCause, IdleRow};
+
+use crate::form::escape;
+use crate::page::Page;
+use crate::tables::{Stack, meaning, stacked, whole};
+use crate::units::{count, duration, fixed, percent};
+
+/// A label, a number, and what it is of.
+struct Headline {
+    label: &'static str,
+    value: String,
+    of: String,
+}
+
+pub(super) fn headlines(page: &Page<'_>) -> String {
+    let all = match page.findings {
+        Some(findings) => of(findings, page),
+        None => return String::new(),
+    };
+    let mut html = "<dl class=\"headlines\">\n".to_owned();
+    for Headline { label, value, of } in all {
+        html.push_str(&format!(
+            "<div><dt>{label}</dt><dd><b>{}</b><span>{}</span></dd></div>\n",
+            escape::text(&value),
+            escape::text(&of)
+        ));
+    }
+    html.push_str("</dl>\n");
+    html
+}
+
+/// So many have a headline of their own.
+const MOST_STAGES: usize = 12;
+
+fn of(findings: &Findings, page: &Page<'_>) -> Vec<Headline> {
+    let mut all = vec![Headline {
+        label: "Span",
+        value: duration(findings.span_ns as f64),
+        of: "from the first event to the last".to_owned(),
+    }];
+    let devices: Vec<&IdleRow> = findings.idle.iter().filter(|row| row.region.is_none()).collect();
+    match stacked(devices.iter().copied()) {
+        None => all.push(Headline {
+            label: "GPU busy",
+            value: "not measured".to_owned(),
+            of: "nothing ran on a GPU in this trace".to_owned(),
+        }),
+        Some(stack) => all.extend(device_headlines(&stack, devices.len())),
+    }
+    let calls = findings.kernel_calls();
+    if calls > 0 {
+        let time = findings.kernel_ns();
+        all.push(Headline {
+            label: "Kernels",
+            value: count(calls),
+            of: format!("{} different, {} in all", count(findings.kernel_count()), duration(time as f64)),
+        });
+    }
+    let rates = findings.stages.iter().filter_map(|stage| Some((stage, stage.tokens_per_second?)));
+    all.extend(rates.take(MOST_STAGES).map(|(stage, rate)| Headline {
+        label: "Tokens a second",
+        value: fixed(rate, 1),
+        of: stage.region.clone(),
+    }));
+    for row in page.insight.efficiency.iter().take(MOST_STAGES) {
+        let stage = &row.stage;
+        all.push(match row.mbu {
+            // A step of decoding reads more than it computes.
+            Some(mbu) if mbu > row.mfu => Headline {
+                label: "MBU",
+                value: percent(mbu),
+                of: format!("{stage}, with an MFU of {}", percent(row.mfu)),
+            },
+            Some(mbu) => Headline {
+                label: "MFU",
+                value: percent(row.mfu),
+                of: format!("{stage}, with an MBU of {}", percent(mbu)),
+            },
+            None => Headline { label: "MFU", value: percent(row.mfu), of: stage.clone() },
+        });
+    }
+    if let Some(joined) = &page.insight.joined {
+        all.push(Headline {
+            label: "Counters cover",
+            value: percent(joined.measured_share + joined.other_region_share),
+            of: match joined.other_region_share > 0.0 {
+                true => format!("of the GPU's time, {} by other regions", percent(joined.other_region_share)),
+                false => "of the GPU's time".to_owned(),
+            },
+        });
+    }
+    all
+}
+
+fn device_headlines(stack: &Stack, devices: usize) -> Vec<Headline> {
+    let whole = whole(stack).max(1) as f64;
+    let of = match devices {
+        1 => "of the time from its first work to its last".to_owned(),
+        devices => format!("of the time of {devices} devices"),
+    };
+    let busy = Headline { label: "GPU busy", value: percent(stack[0] as f64 / whole), of };
+    let largest =
+        IdleCause::ALL.into_iter().zip(&stack[1..]).max_by_key(|(_, ns)| **ns).filter(|(_, ns)| **ns > 0);
+    let idle = match largest {
+        Some((cause, ns)) => Headline {
+            label: "Largest idle cause",
+            value: format!("{cause} {}", percent(*ns as f64 / whole)),
+            of: format!("{}: {}", duration(*ns as f64), meaning(cause)),
+        },
+        None => Headline {
+            label: "Largest idle cause",
+            value: "none".to_owned(),
+            of: "the GPU was never idle".to_owned(),
+        },
+    };
+    vec![busy, idle]
+}

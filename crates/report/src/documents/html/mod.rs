@@ -1,0 +1,17 @@
+//! `report.html`: one file that opens from disk, asks nothing of the network and takes every
+//! name for text.
+
+mod absent;
+mod advice;
+mod digest;
+mod document;
+mod efficiency;
+mod headline;
+mod provenance;
+mod regions;
+mod roofline;
+mod script;
+mod summary;
+mod timeline;
+
+pub use document::html;

@@ -1,0 +1,66 @@
+//! Where it all comes from: machine, commands, and what is doubtful.
+
+use crate::form::escape::{prose, text};
+use crate::form::html::html_table;
+use crate::page::Page;
+use crate::tables;
+
+/// Regions shown with their cost; the rest is in `overhead.csv`.
+const MOST: usize = 50;
+
+pub(super) fn environment(page: &Page<'_>) -> String {
+    format!("{}<h3>What profiling cost</h3>\n{}", machine(page), overhead(page))
+}
+
+/// Regions with the profiler and with only the tracer.
+fn overhead(page: &Page<'_>) -> String {
+    if page.insight.overhead.is_empty() {
+        return format!("<p class=\"absent\">Not measured, because {}.</p>\n", text(page.no_overhead()));
+    }
+    let doubt = page.insight.unsteady.as_ref().map(|doubt| format!(" Doubtful: {}.", prose(doubt)));
+    let more = page.insight.overhead.len().saturating_sub(MOST);
+    let more = if more > 0 { format!(" {more} regions more are in overhead.csv.") } else { String::new() };
+    let table = html_table(&tables::overhead(&page.insight.overhead), " facts", MOST, &|_, _| None);
+    format!(
+        "{table}<p class=\"note\">Medians of the instances after the first.{more}{}</p>\n",
+        doubt.unwrap_or_default()
+    )
+}
+
+fn machine(page: &Page<'_>) -> String {
+    if page.environment.is_empty() {
+        return "<p class=\"absent\">Nothing is known about the machine.</p>\n".to_owned();
+    }
+    html_table(&tables::facts(page.environment), " facts", usize::MAX, &|_, _| None)
+}
+
+pub(super) fn commands(page: &Page<'_>) -> String {
+    if page.commands.is_empty() {
+        return "<p class=\"absent\">No command was recorded.</p>\n".to_owned();
+    }
+    let one = |(pass, command): &(String, String)| {
+        format!(
+            "<li><h3>{pass}</h3><div class=\"command\"><pre tabindex=\"0\"><code>{}</code></pre>\
+             <button type=\"button\" data-copy aria-label=\"copy the command of {pass}\">copy</button></div></li>\n",
+            text(command),
+            pass = text(pass)
+        )
+    };
+    format!("<ul class=\"commands\">\n{}</ul>\n", page.commands.iter().map(one).collect::<String>())
+}
+
+/// Warnings of the run, then what the trace and the counters say of themselves.
+pub(super) fn warnings(page: &Page<'_>) -> String {
+    let mut all: Vec<(&str, &str)> = page.warnings.iter().map(|line| ("warning", line.as_str())).collect();
+    for row in page.findings.into_iter().flat_map(|findings| &findings.diagnostics) {
+        all.push((if row.lost { "lost" } else { "note" }, &row.text));
+    }
+    all.extend(
+        page.counters.into_iter().flat_map(|counters| &counters.notes).map(|note| ("note", note.as_str())),
+    );
+    if all.is_empty() {
+        return "<p class=\"absent\">None.</p>\n".to_owned();
+    }
+    let line = |(kind, line): (&str, &str)| format!("<li><b>{kind}:</b> {}</li>\n", prose(line));
+    format!("<ul class=\"warnings\">\n{}</ul>\n", all.into_iter().map(line).collect::<String>())
+}

@@ -1,0 +1,56 @@
+//! The timeline for those who do not see it.
+
+use super::track::Timeline;
+use crate::form::escape;
+use crate::units::{count, duration, percent};
+
+impl Timeline {
+    /// What one hears instead of seeing the timeline.
+    pub(in crate::documents::html) fn label(&self) -> String {
+        format!(
+            "Timeline of {}: {} events in {} groups. The table below it says what each track holds.",
+            duration(self.span_ns as f64),
+            count(self.events),
+            self.groups.len()
+        )
+    }
+
+    /// Every track as a row, and what is not self.
+    pub(in crate::documents::html) fn tracks(&self) -> String {
+        let mut html: String =
+            self.notes.iter().map(|note| format!("<p class=\"note\">{}</p>\n", escape::text(note))).collect();
+        html.push_str(
+            "<details class=\"more\"><summary>The tracks as a table</summary>\n<div class=\"wide\" tabindex=\"0\" \
+             role=\"region\" aria-label=\"tracks of the timeline\">\n<table class=\"plain\">\n<thead><tr>\
+             <th scope=\"col\">track</th><th scope=\"col\" class=\"num\">events</th>\
+             <th scope=\"col\" class=\"num\">time</th><th scope=\"col\" class=\"num\">of the span</th>\
+             <th scope=\"col\" class=\"num\">left out</th><th scope=\"col\" class=\"num\">longest</th>\
+             <th scope=\"col\">which is</th></tr></thead>\n",
+        );
+        for group in &self.groups {
+            html.push_str(&format!(
+                "<tbody>\n<tr><th scope=\"rowgroup\" colspan=\"7\">{}</th></tr>\n",
+                escape::text(&group.title)
+            ));
+            for track in &group.tracks {
+                let share = track.time_ns as f64 / self.span_ns.max(1) as f64;
+                let (name, longest) = track.longest.clone().unwrap_or_default();
+                html.push_str(&format!(
+                    "<tr><th scope=\"row\">{}</th><td class=\"num\">{}</td><td class=\"num\">{}</td>\
+                     <td class=\"num\">{}</td><td class=\"num\">{}</td><td class=\"num\">{}</td>\
+                     <td class=\"name\">{}</td></tr>\n",
+                    escape::text(&track.title),
+                    count(track.events),
+                    duration(track.time_ns as f64),
+                    percent(share),
+                    count(track.left_out),
+                    duration(longest as f64),
+                    escape::text(&name)
+                ));
+            }
+            html.push_str("</tbody>\n");
+        }
+        html.push_str("</table>\n</div>\n</details>\n");
+        html
+    }
+}

@@ -1,0 +1,311 @@
+//! From a trace to groups, tracks and lanes.
+
+use std::collections::{BTreeMap, HashMap};
+
+use analysis::{Attribution, Families, Family, Findings, Node, attribute};
+use nvtx::Kind;
+use trace::{ActivityKind, NONE, OPEN, StringId, Trace};
+
+use super::legend::{FAMILIES, Legend, graph_name};
+use super::pack::{Events, Packed, Raw, pack};
+use super::track::{Rows, Span, Timeline, TrackKind};
+use crate::form::texts::Texts;
+
+/// Families are the findings' where they know a kernel.
+pub(in crate::documents::html) fn timeline(
+    trace: &Trace,
+    findings: Option<&Findings>,
+    texts: &mut Texts,
+) -> Timeline {
+    let attribution = attribute(trace);
+    let mut build = Build {
+        trace,
+        planes: Planes::of(trace, &attribution),
+        attribution: &attribution,
+        legend: Legend::default(),
+        families: Vec::new(),
+        regions: vec![NONE; attribution.tree.nodes.len()],
+        launches: vec![NONE; trace.activities.launches.len()],
+        named: HashMap::new(),
+        texts,
+    };
+    build.families(findings);
+    // Devices first: below many threads they would be out of sight.
+    let mut raw = build.devices();
+    raw.extend(build.threads());
+    let Packed { groups, events, mut notes } = pack(raw, &mut build);
+    if build.texts.is_full() {
+        notes.push(
+            "There are too many different names for one page: some events are shown without theirs."
+                .to_owned(),
+        );
+    }
+    let windows = trace.windows.iter().map(|(begin, end)| (build.since(*begin), build.since(*end)));
+    let windows = windows.collect();
+    let span_ns = trace.end.saturating_sub(trace.begin);
+    Timeline { legend: build.legend, groups, span_ns, windows, events, notes }
+}
+
+struct Build<'a, 't> {
+    trace: &'a Trace,
+    attribution: &'a Attribution,
+    planes: Planes<'a>,
+    legend: Legend,
+    /// By launch.
+    families: Vec<Family>,
+    /// By region and by launch: its number in the legend, or [`NONE`] while nothing of it is shown.
+    regions: Vec<u32>,
+    launches: Vec<u32>,
+    /// Operators and calls by name.
+    named: HashMap<(StringId, TrackKind), u32>,
+    texts: &'t mut Texts,
+}
+
+impl Events for Build<'_, '_> {
+    fn extent(&self, rows: Rows, event: u32) -> (i64, i64) {
+        let (trace, at) = (self.trace, event as usize);
+        let (begin, end) = match rows {
+            Rows::Activities => (trace.activities.begin[at], trace.activities.end[at]),
+            Rows::Ranges => (trace.ranges.begin[at], trace.ranges.end[at]),
+            Rows::Operators => (trace.operators.begin[at], trace.operators.end[at]),
+            Rows::Calls => (trace.calls.begin[at], trace.calls.end[at]),
+        };
+        let begin = self.since(begin);
+        (begin, self.since(if end == OPEN { trace.end } else { end }).max(begin))
+    }
+
+    fn name(&self, rows: Rows, event: u32) -> String {
+        let (trace, at) = (self.trace, event as usize);
+        let text = |name: StringId| trace.strings.text(name).to_owned();
+        match rows {
+            Rows::Ranges => self.path(self.attribution.tree.node_of[at]),
+            Rows::Operators => text(trace.operators.name[at]),
+            Rows::Calls => text(trace.calls.name[at]),
+            Rows::Activities => match (trace.activities.kind[at], trace.activities.detail[at]) {
+                (ActivityKind::Kernel, launch) => text(trace.activities.launches[launch as usize].name),
+                (ActivityKind::Graph, id) => graph_name(id),
+                (_, transfer) => trace.activities.transfers[transfer as usize].direction.as_str().to_owned(),
+            },
+        }
+    }
+
+    fn span(&mut self, rows: Rows, event: u32) -> Span {
+        let (trace, at) = (self.trace, event as usize);
+        let (begin, end) = self.extent(rows, event);
+        let span = |what| Span { begin, end, what, region: None, lead: None, open: false };
+        match rows {
+            Rows::Activities => self.activity(at, span(0)),
+            Rows::Ranges => Span {
+                open: trace.ranges.end[at] == OPEN,
+                ..span(self.region(self.attribution.tree.node_of[at]))
+            },
+            Rows::Operators => span(self.named(trace.operators.name[at], TrackKind::Operators)),
+            Rows::Calls => span(self.named(trace.calls.name[at], TrackKind::Calls)),
+        }
+    }
+}
+
+impl Build<'_, '_> {
+    fn since(&self, time: i64) -> i64 {
+        time.saturating_sub(self.trace.begin).max(0)
+    }
+
+    fn path(&self, node: u32) -> String {
+        self.attribution.tree.path(self.trace, node).to_string()
+    }
+
+    /// A region's number in the legend.
+    fn region(&mut self, node: u32) -> u32 {
+        if self.regions[node as usize] == NONE {
+            let trace = self.trace;
+            let Node { name, kind, .. } = self.attribution.tree.nodes[node as usize];
+            let detail = if kind == Kind::StartEnd { "start/end range" } else { "" };
+            let path = self.path(node);
+            self.regions[node as usize] =
+                self.legend.region(self.texts, trace.strings.text(name), &path, detail);
+        }
+        self.regions[node as usize]
+    }
+
+    /// The number of a kernel and its shape.
+    fn launch(&mut self, number: u32) -> u32 {
+        let known = &mut self.launches[number as usize];
+        if *known == NONE {
+            let launch = &self.trace.activities.launches[number as usize];
+            *known =
+                self.legend.kernel(self.texts, self.trace, launch, self.families[number as usize].as_str());
+        }
+        *known
+    }
+
+    /// The number of an operator or a call.
+    fn named(&mut self, name: StringId, kind: TrackKind) -> u32 {
+        *self.named.entry((name, kind)).or_insert_with(|| {
+            let name = self.trace.strings.text(name);
+            match kind {
+                TrackKind::Operators => self.legend.operator(self.texts, name),
+                _ => self.legend.call(self.texts, name),
+            }
+        })
+    }
+
+    /// What a device did, for whom, and how long after its call.
+    fn activity(&mut self, at: usize, span: Span) -> Span {
+        let (trace, activities) = (self.trace, &self.trace.activities);
+        let detail = activities.detail[at];
+        let what = match activities.kind[at] {
+            ActivityKind::Kernel => self.launch(detail),
+            ActivityKind::Graph => self.legend.graph(self.texts, &graph_name(detail)),
+            kind => self.legend.transfer(self.texts, &activities.transfers[detail as usize], kind),
+        };
+        let lead = match self.attribution.call[at] {
+            NONE => None,
+            call => u64::try_from(activities.begin[at].saturating_sub(trace.calls.begin[call as usize])).ok(),
+        };
+        let range = self.planes.range(at);
+        let region = range.map(|range| self.region(self.attribution.tree.node_of[range as usize]));
+        Span { what, region, lead, ..span }
+    }
+
+    /// By launch. The families with the most time get a colour of their own.
+    fn families(&mut self, findings: Option<&Findings>) {
+        let activities = &self.trace.activities;
+        let known: HashMap<&str, &Family> = findings
+            .into_iter()
+            .flat_map(|findings| &findings.kernels)
+            .map(|row| (row.name.as_str(), &row.family))
+            .collect();
+        let ours = Families::default();
+        let mut of_names: HashMap<StringId, &Family> = HashMap::new();
+        let mut of = |name: StringId| {
+            *of_names.entry(name).or_insert_with(|| {
+                let name = self.trace.strings.text(name);
+                known.get(name).copied().unwrap_or_else(|| ours.family_of(name))
+            })
+        };
+        let families: Vec<Family> =
+            activities.launches.iter().map(|launch| of(launch.name).clone()).collect();
+        let mut times: BTreeMap<&Family, i64> = BTreeMap::new();
+        for activity in 0..activities.len() {
+            if activities.kind[activity] == ActivityKind::Kernel {
+                let time = times.entry(&families[activities.detail[activity] as usize]).or_default();
+                *time = time.saturating_add(activities.duration(activity));
+            }
+        }
+        let mut ranked: Vec<(&Family, i64)> =
+            times.into_iter().filter(|(family, _)| **family != Family::Other).collect();
+        ranked.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+        self.legend.families =
+            ranked.iter().take(FAMILIES).map(|(family, _)| self.texts.id(family.as_str())).collect();
+        self.families = families;
+    }
+
+    fn devices(&self) -> Vec<(String, Vec<Raw>)> {
+        let (trace, activities) = (self.trace, &self.trace.activities);
+        let mut streams: BTreeMap<(u16, u32, u32), Vec<u32>> = BTreeMap::new();
+        for at in 0..activities.len() {
+            let place = (activities.device[at], activities.process[at], activities.stream[at]);
+            streams.entry(place).or_default().push(at as u32);
+        }
+        let several = trace.processes.len() > 1;
+        let mut groups: Vec<(String, Vec<Raw>)> = Vec::new();
+        let mut last = None;
+        for ((device, process, stream), events) in streams {
+            if last != Some(device) {
+                let device = &trace.devices[usize::from(device)];
+                let name = device.name.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
+                groups.push((format!("GPU {}{name}", device.id), Vec::new()));
+            }
+            last = Some(device);
+            let pid = trace.processes.get(process as usize).filter(|_| several);
+            let title = format!(
+                "{}stream {stream}",
+                pid.map(|process| format!("process {}, ", process.pid)).unwrap_or_default()
+            );
+            if let Some((_, tracks)) = groups.last_mut() {
+                tracks.push(Raw { title, kind: TrackKind::Gpu, rows: Rows::Activities, events });
+            }
+        }
+        groups
+    }
+
+    /// Threads of one process together, in each the one that did most first.
+    fn threads(&self) -> Vec<(String, Vec<Raw>)> {
+        let trace = self.trace;
+        // What of a thread: the domain's place, or behind all domains.
+        let mut tracks: BTreeMap<(u32, Row), Vec<u32>> = BTreeMap::new();
+        let ranges = &trace.ranges;
+        for range in 0..ranges.len() {
+            let row = match ranges.kind[range] {
+                Kind::StartEnd => Row::StartEnd,
+                Kind::PushPop => Row::Domain(ranges.domain[range]),
+            };
+            tracks.entry((ranges.thread[range], row)).or_default().push(range as u32);
+        }
+        for (row, threads) in [(Row::Operators, &trace.operators.thread), (Row::Calls, &trace.calls.thread)] {
+            for (event, thread) in threads.iter().enumerate() {
+                tracks.entry((*thread, row)).or_default().push(event as u32);
+            }
+        }
+        let mut threads: BTreeMap<u32, (usize, Vec<Raw>)> = BTreeMap::new();
+        for ((thread, row), events) in tracks {
+            let (title, kind, rows) = match row {
+                Row::Domain(domain) => {
+                    (domain_title(trace.strings.text(domain)), TrackKind::Regions, Rows::Ranges)
+                }
+                Row::StartEnd => ("start/end ranges".to_owned(), TrackKind::Regions, Rows::Ranges),
+                Row::Operators => ("operators".to_owned(), TrackKind::Operators, Rows::Operators),
+                Row::Calls => ("CUDA calls".to_owned(), TrackKind::Calls, Rows::Calls),
+            };
+            let (all, list) = threads.entry(thread).or_default();
+            *all += events.len();
+            list.push(Raw { title, kind, rows, events });
+        }
+        let mut threads: Vec<(u32, (usize, Vec<Raw>))> = threads.into_iter().collect();
+        threads.sort_by_key(|(thread, (events, _))| (trace.process_of(*thread), std::cmp::Reverse(*events)));
+        threads.into_iter().map(|(thread, (_, tracks))| (self.thread_title(thread), tracks)).collect()
+    }
+
+    fn thread_title(&self, thread: u32) -> String {
+        let thread = &self.trace.threads[thread as usize];
+        let process = &self.trace.processes[thread.process as usize];
+        let base = process.name.rsplit('/').next().unwrap_or(&process.name);
+        let label = [&process.label, base].into_iter().find(|text| !text.is_empty()).unwrap_or("process");
+        // Some tools put the number into the name.
+        let number = thread.id.to_string();
+        let name = match thread.name.as_deref().unwrap_or_default() {
+            name if name.contains(&number) => name.to_owned(),
+            name => format!("thread {number} {name}"),
+        };
+        format!("{label} {}, {}", process.pid, name.trim_end())
+    }
+}
+
+/// The tracks of a thread from top to bottom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Row {
+    Domain(StringId),
+    StartEnd,
+    Operators,
+    Calls,
+}
+
+fn domain_title(domain: &str) -> String {
+    if domain.is_empty() { "regions".to_owned() } else { format!("regions of {domain}") }
+}
+
+/// The region that counts for an activity: of the default domain, or else of the first that
+/// has one.
+struct Planes<'a>(Vec<&'a [u32]>);
+
+impl<'a> Planes<'a> {
+    fn of(trace: &Trace, attribution: &'a Attribution) -> Self {
+        let mut planes: Vec<_> = attribution.planes.iter().collect();
+        planes.sort_by_key(|plane| !trace.strings.text(plane.domain).is_empty());
+        Self(planes.into_iter().map(|plane| plane.range.as_slice()).collect())
+    }
+
+    fn range(&self, activity: usize) -> Option<u32> {
+        self.0.iter().map(|plane| plane[activity]).find(|range| *range != NONE)
+    }
+}

@@ -1,0 +1,31 @@
+//! Which tables and sentences make which document.
+
+mod analysis;
+mod counter_regions;
+mod counters_csv;
+mod counters_screen;
+pub(crate) mod html;
+mod insight;
+mod list;
+mod report;
+mod screen;
+mod sheets;
+mod stakeholder;
+mod summary;
+
+pub use analysis::AnalysisDocument;
+pub use counter_regions::{
+    counter_region_json, counter_region_markdown, counter_regions_json, counter_regions_markdown,
+    write_counter_regions,
+};
+pub use counters_csv::write_counters_csv;
+pub(crate) use counters_screen::counters_terminal;
+pub use html::html;
+pub(crate) use insight::{bounds_text, recommendations_text, roofline_text};
+pub use list::{Body, Document, FILES, Format, documents};
+pub use report::report_markdown;
+pub use screen::screen;
+pub(crate) use screen::terminal;
+pub use sheets::{kernels_markdown, operators_markdown};
+pub use stakeholder::stakeholder_markdown;
+pub use summary::summary;

@@ -1,0 +1,147 @@
+//! What `analyze` prints: the answer first, then the tables it comes from.
+
+use analysis::{Findings, MoreRegions};
+
+use super::{bounds_text, counters_terminal, recommendations_text, roofline_text};
+use crate::form::terminal::{Names, Terminal};
+use crate::page::Page;
+use crate::printable::printable;
+use crate::tables::{
+    Tabular, View, calls, copies, ended_stages, idle, kernels, operators, process_called, regions,
+};
+use crate::units::{count, duration};
+
+const WIDEST_NAME: usize = 56;
+/// So many names in a sentence.
+const MOST_NAMED: usize = 8;
+
+/// The timeline, then the counters, then what limits the program and what to change; of each what there is.
+pub fn screen(page: &Page<'_>, top: usize) -> String {
+    let mut screens = Vec::new();
+    screens.extend(page.findings.map(|_| terminal(page, top)));
+    if let Some(counters) = page.counters {
+        let version = page.measured.and_then(|report| report.session.ncu_version.as_deref());
+        let source = version.map_or("ncu".to_owned(), |version| format!("ncu {version}"));
+        screens.push(counters_terminal(&source, counters, top));
+    }
+    let insight = page.insight;
+    if let Some(joined) = &insight.joined {
+        screens.push(format!("what limits the kernels: {}", bounds_text(joined, top)));
+    }
+    if !insight.roofline.is_empty() {
+        screens.push(format!("roofline\n{}", roofline_text(&insight.roofline, top)));
+    }
+    if !insight.recommendations.is_empty() {
+        screens.push(format!("what to change\n{}", recommendations_text(&insight.recommendations)));
+    }
+    screens.join("\n")
+}
+
+/// Every table of the timeline, its first `top` rows; nothing where there are no findings.
+pub(crate) fn terminal(page: &Page<'_>, top: usize) -> String {
+    let Some(findings) = page.findings else { return String::new() };
+    let mut text = format!("{}, {}\n", printable(&findings.source), duration(findings.span_ns as f64));
+    recordings(&mut text, findings);
+    for diagnostic in &findings.diagnostics {
+        let kind = if diagnostic.lost { "lost" } else { "note" };
+        text.push_str(&format!("{kind}: {}\n", printable(&diagnostic.text)));
+    }
+    let devices = findings.idle.iter().filter(|row| row.region.is_none()).count();
+    section(&mut text, "where the time goes", &idle(page, findings), devices + top);
+    section(&mut text, "regions", &regions(page, findings), top);
+    beside_regions(&mut text, findings);
+    section(&mut text, "kernels", &kernels(page, findings), top);
+    graphs(&mut text, findings);
+    section(&mut text, "stages, host time", &ended_stages(findings), top);
+    section(&mut text, "operators", &operators(findings), top);
+    section(&mut text, "copies and fills", &copies(findings), usize::MAX);
+    section(&mut text, "calls", &calls(findings), top);
+    unattributed(&mut text, findings);
+    let nothing = findings.kernels.is_empty() && findings.regions.is_empty() && findings.operators.is_empty();
+    if nothing && findings.idle.is_empty() {
+        text.push_str("\nthere is no range, no kernel and no operator in it\n");
+    }
+    text
+}
+
+/// Which file is meant by a number, where there are several.
+fn recordings(text: &mut String, findings: &Findings) {
+    for row in &findings.recordings {
+        let rank = row.rank.map(|rank| format!(" (rank {rank})")).unwrap_or_default();
+        text.push_str(&format!("recording {}{rank}: {}\n", row.recording, printable(&row.file)));
+    }
+}
+
+fn section(text: &mut String, title: &str, table: &dyn Tabular, rows: usize) {
+    let form =
+        Terminal { view: View::Screen, rows, widest_name: WIDEST_NAME, names: Names::Whole, absent: None };
+    if table.len() > 0 {
+        text.push_str(&format!("\n{title}\n{}", form.text(table)));
+    }
+}
+
+/// What the table of regions leaves out, and regions that no device worked for.
+fn beside_regions(text: &mut String, findings: &Findings) {
+    findings.more_regions.iter().for_each(|more| text.push_str(&format!("{}\n", left_out(more))));
+    let has_kernels = !findings.kernels.is_empty();
+    let idle = findings.regions.iter().filter(|row| has_kernels && row.launches == 0);
+    let idle: Vec<&str> = idle.map(|row| row.path.as_str()).collect();
+    if !idle.is_empty() {
+        let more = if idle.len() > MOST_NAMED {
+            format!(" and {} more", idle.len() - MOST_NAMED)
+        } else {
+            String::new()
+        };
+        let named = idle[..idle.len().min(MOST_NAMED)].join(", ");
+        text.push_str(&format!("note: no GPU work was started in {}{more}\n", printable(&named)));
+    }
+}
+
+/// `note: 3 regions with the least time are not told one by one: …`
+fn left_out(more: &MoreRegions) -> String {
+    let (regions, are) = if more.regions == 1 { ("region", "is") } else { ("regions", "are") };
+    let domain =
+        if more.domain.is_empty() { String::new() } else { format!(" of {}", printable(&more.domain)) };
+    format!(
+        "note: {} {} {regions}{domain} {are} left out: {} on the host and {} of kernels in all",
+        count(more.regions),
+        more.kind.as_str(),
+        duration(more.wall_ns as f64),
+        duration(more.gpu_ns as f64)
+    )
+}
+
+fn graphs(text: &mut String, findings: &Findings) {
+    if findings.graphs > 0 {
+        text.push_str(&format!(
+            "\nnote: {} graph launches were recorded as a whole; nsys --cuda-graph-trace=node records their kernels\n",
+            findings.graphs
+        ));
+    }
+}
+
+fn unattributed(text: &mut String, findings: &Findings) {
+    let outside = &findings.unattributed;
+    if outside.kernels == 0 || findings.regions.is_empty() {
+        return;
+    }
+    text.push_str(&format!(
+        "\nin no range: {} kernels, {}",
+        outside.kernels,
+        duration(outside.gpu_ns as f64)
+    ));
+    if outside.without_call > 0 {
+        text.push_str(&format!(", {} of them with no call that started them", outside.without_call));
+    }
+    text.push('\n');
+    for thread in &outside.threads {
+        let name = thread.name.as_deref().map(|name| format!(" ({})", printable(name))).unwrap_or_default();
+        text.push_str(&format!(
+            "  process {} thread {}{name}: {} kernels, {}\n",
+            process_called(Some(thread.process), thread.origin).unwrap_or_default(),
+            thread.thread,
+            thread.kernels,
+            duration(thread.gpu_ns as f64)
+        ));
+    }
+}

@@ -1,0 +1,31 @@
+//! `kernels.md` and `operators.md`: one table each, with all that is known of a row.
+
+use crate::form::markdown::{Markdown, cell};
+use crate::form::shown::Digits;
+use crate::form::terminal::Names;
+use crate::page::Page;
+use crate::tables::{Tabular, View, kernels, operators};
+
+const FORM: Markdown =
+    Markdown { view: View::Sheet, rows: usize::MAX, names: Names::Whole, digits: Digits::Plain, absent: "" };
+
+/// Nothing where there are no findings.
+pub fn kernels_markdown(page: &Page<'_>) -> String {
+    let Some(findings) = page.findings else { return String::new() };
+    format!("# Kernels\n\n{}\n\n{}", cell(&findings.source), FORM.table(&kernels(page, findings)))
+}
+
+/// The same of operators, which may come from another recording.
+pub fn operators_markdown(page: &Page<'_>) -> String {
+    let Some(findings) = page.findings else { return String::new() };
+    let source = page.operators_source.unwrap_or(&findings.source);
+    let mut text = format!("# Operators\n\n{}\n\n", cell(source));
+    let table = operators(findings);
+    if table.len() == 0 {
+        text.push_str("The trace holds no operators of a framework.\n");
+        return text;
+    }
+    text.push_str("Total includes the operators and CUDA calls that an operator makes, self does not.\n\n");
+    text.push_str(&FORM.table(&table));
+    text
+}

@@ -1,0 +1,189 @@
+//! One page for somebody who decides: what was run, how long it took, what limits it.
+
+use record::{StepName, StepStatus, VerdictRecord};
+
+use crate::form::markdown::{Markdown, cell, code, sentence};
+use crate::form::shown::Digits;
+use crate::form::terminal::Names;
+use crate::page::Page;
+use crate::tables::{self, View, facts};
+use crate::units::{count, duration, percent};
+
+/// Rows of each table.
+const TOP: usize = 10;
+/// One page has room for so many.
+const MOST_STAGES: usize = 30;
+const NO_STAGE: &str = "no range is called `prefill` or `decode`, and what is outermost is nothing or too much to \
+    be stages; `rangefinder analyze --stage NAME` takes other names";
+
+/// Every section is there; one without data says why.
+pub fn stakeholder_markdown(page: &Page<'_>) -> String {
+    let mut text = format!("# Summary of {}\n\n", cell(page.title));
+    if !page.workload.is_empty() {
+        text.push_str(&format!("{}\n\n", code(page.workload)));
+    }
+    environment(&mut text, page);
+    aggregates(&mut text, page);
+    stages(&mut text, page);
+    efficiency(&mut text, page);
+    operators(&mut text, page);
+    kernels(&mut text, page);
+    overhead(&mut text, page);
+    takeaways(&mut text, page);
+    recommendations(&mut text, page);
+    text
+}
+
+fn form(rows: usize) -> Markdown {
+    Markdown { view: View::Stakeholder, rows, names: Names::Short, digits: Digits::Grouped, absent: "-" }
+}
+
+fn not_measured(text: &mut String, why: &str) {
+    text.push_str(&format!("Not measured, because {why}.\n\n"));
+}
+
+/// Why there is no timeline, or nothing in it.
+fn no_timeline(page: &Page<'_>) -> String {
+    match page.not_done(&[StepName::Timeline]) {
+        Some((_, note)) => format!("there is no timeline: {}", one_line(note)),
+        None => "the program ran nothing of the kind".to_owned(),
+    }
+}
+
+fn one_line(text: &str) -> String {
+    sentence(text.lines().next().unwrap_or_default())
+}
+
+fn environment(text: &mut String, page: &Page<'_>) {
+    text.push_str("## Environment\n\n");
+    if page.environment.is_empty() {
+        return not_measured(text, "the machine was not asked");
+    }
+    text.push_str(&form(usize::MAX).table(&facts(page.environment)));
+    text.push('\n');
+}
+
+fn aggregates(text: &mut String, page: &Page<'_>) {
+    text.push_str("## Aggregates\n\n");
+    let Some(findings) = page.findings else {
+        return not_measured(text, &no_timeline(page));
+    };
+    let mut rows = vec![
+        ("time recorded".to_owned(), duration(findings.span_ns as f64)),
+        ("kernels".to_owned(), count(findings.kernel_calls())),
+        ("regions".to_owned(), findings.region_count().to_string()),
+    ];
+    for row in findings.idle.iter().filter(|row| row.region.is_none()) {
+        let causes: Vec<String> =
+            row.cause_shares.iter().map(|(cause, share)| format!("{cause} {}", percent(*share))).collect();
+        let causes = if causes.is_empty() { "nothing".to_owned() } else { causes.join(", ") };
+        let busy = format!("{}; waits for {causes}", percent(row.busy_share));
+        rows.push((format!("GPU {} busy", row.device), busy));
+    }
+    text.push_str(&form(usize::MAX).table(&facts(&rows)));
+    text.push('\n');
+}
+
+fn stages(text: &mut String, page: &Page<'_>) {
+    text.push_str("## Per-Stage Timings\n\n");
+    let Some(findings) = page.findings else { return not_measured(text, &no_timeline(page)) };
+    if findings.stages.is_empty() {
+        return not_measured(text, NO_STAGE);
+    }
+    text.push_str(&form(MOST_STAGES).counted(&tables::stages(findings)));
+    text.push('\n');
+}
+
+fn efficiency(text: &mut String, page: &Page<'_>) {
+    text.push_str("## MFU\n\n");
+    if page.insight.efficiency.is_empty() {
+        return not_measured(text, page.no_efficiency());
+    }
+    text.push_str(&form(usize::MAX).table(&tables::efficiency(&page.insight.efficiency)));
+    text.push('\n');
+    for (stage, line) in page.assumptions() {
+        let stage = stage.map(|stage| format!("{}: ", code(stage))).unwrap_or_default();
+        text.push_str(&format!("- {stage}{}\n", sentence(line)));
+    }
+    text.push('\n');
+}
+
+fn operators(text: &mut String, page: &Page<'_>) {
+    text.push_str("## Top Operators\n\n");
+    let Some(findings) = page.findings.filter(|findings| !findings.operators.is_empty()) else {
+        let stage1 = page.steps.iter().find(|step| step.name == StepName::Stage1);
+        let stage1 = stage1.and_then(|step| Some((step.status, step.note.as_deref()?)));
+        return not_measured(
+            text,
+            &match stage1 {
+                Some((status, note)) => format!("stage 1 was {}: {}", status.as_str(), one_line(note)),
+                None => "no trace of a framework's profiler is part of this run".to_owned(),
+            },
+        );
+    };
+    text.push_str(&form(TOP).table(&tables::operators(findings)));
+    text.push('\n');
+}
+
+fn kernels(text: &mut String, page: &Page<'_>) {
+    text.push_str("## Top Kernels\n\n");
+    let Some(findings) = page.findings.filter(|findings| !findings.kernels.is_empty()) else {
+        return not_measured(text, &no_timeline(page));
+    };
+    text.push_str(&form(TOP).table(&tables::kernels(page, findings)));
+    text.push('\n');
+}
+
+fn overhead(text: &mut String, page: &Page<'_>) {
+    text.push_str("## Profiling Overhead\n\n");
+    if page.insight.overhead.is_empty() {
+        return not_measured(text, page.no_overhead());
+    }
+    text.push_str(&form(TOP).table(&tables::overhead(&page.insight.overhead)));
+    text.push_str(
+        "\nMedians of the instances after the first. In the rehearsal only the tracer is in the program.\n\n",
+    );
+    if let Some(doubt) = &page.insight.unsteady {
+        text.push_str(&format!("Doubtful: {}.\n\n", sentence(doubt)));
+    }
+}
+
+fn takeaways(text: &mut String, page: &Page<'_>) {
+    text.push_str("## Takeaways\n\n");
+    for VerdictRecord { tool, verdict, .. } in page.verdicts {
+        text.push_str(&format!("- {tool}: {}, {}\n", verdict.outcome.as_str(), one_line(&verdict.text)));
+    }
+    for step in page.steps.iter().filter(|step| step.status == StepStatus::Skipped) {
+        let note = step.note.as_deref().unwrap_or_default();
+        text.push_str(&format!("- {} was skipped: {}\n", step.name.as_str(), one_line(note)));
+    }
+    if let Some(first) = page.insight.recommendations.first() {
+        text.push_str(&format!("- {}\n", sentence(&first.title)));
+    }
+    if let Some(joined) = &page.insight.joined {
+        for region in joined.regions.iter().take(3) {
+            let name = region.region.as_deref().unwrap_or("outside all regions");
+            let bounds: Vec<String> = region
+                .bounds
+                .iter()
+                .take(3)
+                .map(|(kind, part)| format!("{} {}", kind.as_str(), percent(*part)))
+                .collect();
+            text.push_str(&format!("- kernels of `{}` are limited by {}\n", cell(name), bounds.join(", ")));
+        }
+    }
+    text.push('\n');
+}
+
+fn recommendations(text: &mut String, page: &Page<'_>) {
+    text.push_str("## Recommendations\n\n");
+    if page.insight.recommendations.is_empty() {
+        let why = match page.findings {
+            Some(_) => "nothing that was measured takes enough time to be worth a change".to_owned(),
+            None => no_timeline(page),
+        };
+        text.push_str(&format!("None: {why}.\n"));
+        return;
+    }
+    text.push_str(&form(usize::MAX).table(&tables::recommendations(&page.insight.recommendations)));
+}

@@ -1,0 +1,186 @@
+//! One screen: what was captured, where the time goes, what to change.
+
+use analysis::{Findings, IdleRow};
+use record::{Outcome, Step, StepName, StepStatus, VerdictRecord};
+
+use crate::form::terminal::{Names, Terminal, shortened};
+use crate::page::Page;
+use crate::printable::printable;
+use crate::tables::{self, Tabular, View, longest};
+use crate::units::{duration, fixed, percent};
+
+const WIDEST: usize = 100;
+const WIDEST_NAME: usize = 44;
+const KERNELS: usize = 5;
+const REGIONS: usize = 5;
+const ADVICE: usize = 3;
+/// Devices, idle causes and costs in a sentence.
+const MOST_NAMED: usize = 4;
+
+/// The screen; `files` are those that were written, as they are to be opened.
+pub fn summary(page: &Page<'_>, files: &[String]) -> String {
+    let mut text = format!("{}\n{}\n", printable(page.title), fitted("", page.workload));
+    captures(&mut text, page);
+    if let Some(findings) = page.findings {
+        time(&mut text, findings);
+        regions(&mut text, page, findings);
+        kernels(&mut text, page, findings);
+    }
+    advice(&mut text, page);
+    cost(&mut text, page);
+    if !files.is_empty() {
+        heading(&mut text, "files");
+        files.iter().for_each(|file| text.push_str(&format!("  {}\n", printable(file))));
+    }
+    text
+}
+
+fn heading(text: &mut String, title: &str) {
+    text.push_str(&format!("\n{title}\n"));
+}
+
+/// As many lines as it needs, the first after `before`.
+fn wrapped(text: &mut String, before: &str, words: &str) {
+    let indent = before.chars().count();
+    let mut line = before.to_owned();
+    for word in printable(&words.replace('\n', " ")).split_whitespace() {
+        let wide = line.chars().count() + word.chars().count() > WIDEST;
+        if wide && line.chars().count() > indent {
+            text.push_str(&format!("{}\n", line.trim_end()));
+            line = " ".repeat(indent);
+        }
+        line.push_str(word);
+        line.push(' ');
+    }
+    text.push_str(&format!("{}\n", line.trim_end()));
+}
+
+/// One line, not wider than the screen.
+fn fitted(before: &str, text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    format!("{before}{}", shortened(&printable(line), WIDEST - before.chars().count()))
+}
+
+/// What each tool ended with, and what to do where it is not all; then what was not tried.
+fn captures(text: &mut String, page: &Page<'_>) {
+    heading(text, "captures");
+    let mut said = false;
+    for (at, VerdictRecord { tool, verdict, .. }) in page.verdicts.iter().enumerate() {
+        // Of a ladder the last rung counts.
+        if page.verdicts[at + 1..].iter().any(|later| later.tool == *tool) {
+            continue;
+        }
+        said = true;
+        let before = format!("  {:<9}  {:<9}  ", tool.as_str(), verdict.outcome.as_str());
+        wrapped(text, &before, &verdict.text);
+        if let Some(remedy) = verdict.remedy.as_ref().filter(|_| verdict.outcome != Outcome::Captured) {
+            wrapped(text, "             do: ", remedy);
+        }
+    }
+    let has_verdict = |step: &Step| page.verdicts.iter().any(|line| step.name.tools().contains(&line.tool));
+    let is_news = |step: &&Step| match step.status {
+        // Most programs are not PyTorch's, and need not be told.
+        StepStatus::Skipped => step.name != StepName::Stage1 && !has_verdict(step),
+        StepStatus::Failed => !has_verdict(step),
+        StepStatus::Interrupted => true,
+        StepStatus::Pending | StepStatus::Running | StepStatus::Done => false,
+    };
+    for step in page.steps.iter().filter(is_news) {
+        said = true;
+        let before = format!("  {:<9}  {:<9}  ", step.name.as_str(), step.status.as_str());
+        wrapped(text, &before, step.note.iter().flat_map(|note| note.lines()).next().unwrap_or_default());
+    }
+    if !said {
+        text.push_str("  none was tried\n");
+    }
+}
+
+fn time(text: &mut String, findings: &Findings) {
+    heading(text, "where the time goes");
+    text.push_str(&format!(
+        "  {} recorded: {}\n",
+        duration(findings.span_ns as f64),
+        printable(&findings.source)
+    ));
+    let devices: Vec<&IdleRow> = findings.idle.iter().filter(|row| row.region.is_none()).collect();
+    for row in devices.iter().take(MOST_NAMED) {
+        let causes: Vec<String> = row
+            .cause_shares
+            .iter()
+            .take(MOST_NAMED)
+            .map(|(cause, share)| format!("{cause} {}", percent(*share)))
+            .collect();
+        let waits =
+            if causes.is_empty() { String::new() } else { format!(", waits for {}", causes.join(", ")) };
+        text.push_str(&format!("  GPU {} busy {}{waits}\n", row.device, percent(row.busy_share)));
+    }
+    if devices.len() > MOST_NAMED {
+        text.push_str(&format!("  and {} devices more\n", devices.len() - MOST_NAMED));
+    }
+}
+
+/// The stages of a language model, then the longest of the other regions.
+fn regions(text: &mut String, page: &Page<'_>, findings: &Findings) {
+    let table = longest(page, findings);
+    if table.len() > 0 {
+        text.push('\n');
+        indented(text, &form(REGIONS).filled(&table));
+    }
+}
+
+fn kernels(text: &mut String, page: &Page<'_>, findings: &Findings) {
+    if findings.kernels.is_empty() {
+        return;
+    }
+    text.push('\n');
+    indented(text, &form(KERNELS).filled(&tables::kernels(page, findings)));
+    if findings.kernels.len() > KERNELS {
+        text.push_str(&format!("  and {} kernels more\n", findings.kernels.len() - KERNELS));
+    }
+}
+
+fn form(rows: usize) -> Terminal {
+    Terminal { view: View::Summary, rows, widest_name: WIDEST_NAME, names: Names::Short, absent: None }
+}
+
+fn indented(text: &mut String, table: &str) {
+    table.lines().for_each(|line| text.push_str(&format!("  {line}\n")));
+}
+
+fn advice(text: &mut String, page: &Page<'_>) {
+    if page.insight.recommendations.is_empty() {
+        return;
+    }
+    heading(text, "what to change");
+    for (at, advice) in page.insight.recommendations.iter().take(ADVICE).enumerate() {
+        let stake = format!(
+            "{} of {} at stake, at most {}x",
+            percent(advice.share),
+            advice.of.as_str(),
+            fixed(advice.gain, 2)
+        );
+        wrapped(text, &format!("  {}. ", at + 1), &format!("{}: {stake}", advice.title));
+        wrapped(text, "     do: ", &advice.advice);
+    }
+    if page.insight.recommendations.len() > ADVICE {
+        text.push_str(&format!("  and {} more\n", page.insight.recommendations.len() - ADVICE));
+    }
+}
+
+/// What the profiler did to the times above.
+fn cost(text: &mut String, page: &Page<'_>) {
+    let costs: Vec<String> = page
+        .insight
+        .overhead
+        .iter()
+        .take(MOST_NAMED)
+        .map(|row| format!("{} {}x", shortened(&row.region, WIDEST_NAME), fixed(row.ratio, 2)))
+        .collect();
+    if !costs.is_empty() {
+        heading(text, "what profiling cost");
+        wrapped(text, "  against the rehearsal: ", &costs.join(", "));
+        if let Some(doubt) = &page.insight.unsteady {
+            wrapped(text, "  doubtful: ", doubt);
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Kernels and ranges are called whatever a program calls them: in the page that stays text.
+
+use serde_json::Value;
+
+use super::terminal::code_spans;
+use crate::printable::printable;
+
+/// For text between tags and for attributes in double quotes.
+pub(crate) fn text(raw: &str) -> String {
+    let mut escaped = String::with_capacity(raw.len());
+    for c in printable(raw).chars() {
+        match c {
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// Sentences of ours: what stands between backticks is code, and a hint has a line of its own.
+pub(crate) fn prose(raw: &str) -> String {
+    raw.lines().map(prose_line).collect::<Vec<_>>().join("<br>")
+}
+
+fn prose_line(raw: &str) -> String {
+    let escaped = text(raw);
+    let Some(parts) = code_spans(&escaped) else { return escaped };
+    let part = |(is_code, part): (bool, &str)| {
+        if is_code { format!("<code>{part}</code>") } else { part.to_owned() }
+    };
+    parts.map(part).collect()
+}
+
+/// For the inside of a script element: nothing in it can end the element or begin a comment,
+/// and a reader that takes it for JavaScript finds no line break inside a string.
+pub(crate) fn json(value: &Value) -> String {
+    let plain = value.to_string();
+    if !plain.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+        return plain;
+    }
+    // Outside of strings JSON has none of these.
+    let mut escaped = String::with_capacity(plain.len() + plain.len() / 16);
+    for c in plain.chars() {
+        match c {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stays_text() {
+        let hostile = "</script><img src=x onerror=alert(1)>\u{2028}&\"'\u{0}";
+        let shown = text(hostile);
+        assert!(!shown.contains(['<', '>', '"', '\'', '\u{0}']), "{shown}");
+        assert_eq!(prose("set `a<b` and `c`"), "set <code>a&lt;b</code> and <code>c</code>");
+        assert_eq!(prose("a ` alone"), "a ` alone");
+        assert_eq!(prose("no `x`\nhint: set `y`"), "no <code>x</code><br>hint: set <code>y</code>");
+        let value = Value::from(hostile);
+        let written = json(&value);
+        assert!(!written.contains(['<', '>', '&', '\u{2028}']), "{written}");
+        assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), value);
+    }
+}

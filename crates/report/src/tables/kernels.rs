@@ -1,0 +1,127 @@
+//! Kernels, all launches of a name together.
+
+use std::borrow::Cow;
+
+use analysis::{Findings, KernelRow, Shape};
+
+use super::cell::Cell;
+use super::column::{self, Kind};
+use super::known::{COUNTERS, Known, NOT_MEASURED, by_kernel, counter_columns};
+use super::place::{is_split, process_called, three};
+use super::table::{Keys, More, Table, View};
+use crate::page::Page;
+use crate::units::{count, duration};
+
+type Column<'p> = column::Column<'p, Row<'p>>;
+
+/// A kernel, and what counters say of it.
+#[derive(Debug)]
+pub(crate) struct Row<'p> {
+    kernel: &'p KernelRow,
+    known: Option<Known>,
+}
+
+pub(crate) fn kernels<'p>(page: &Page<'p>, findings: &'p Findings) -> Table<'p, Row<'p>> {
+    let joined = page.insight.joined.as_ref();
+    let known = joined.map(by_kernel).unwrap_or_default();
+    let row = |kernel: &'p KernelRow| {
+        let shape = kernel.shape.map(|shape| (shape.grid, shape.block));
+        Row { kernel, known: known.get(&(kernel.name.as_str(), shape)).cloned() }
+    };
+    let rows: Vec<Row<'p>> = findings.kernels.iter().map(row).collect();
+    let (split, shaped) = (is_split(findings), findings.kernels.iter().any(|row| row.shape.is_some()));
+    Table::new("kernels", "Kernels, all launches of a name together", rows, columns())
+        .absent(NOT_MEASURED)
+        .sorted("total_ns")
+        .more(more(findings))
+        .view(
+            View::Page,
+            Keys::of(["name", "share", "total_ns", "calls", "mean_ns", "median_ns", "min_ns", "max_ns"])
+                .and(["family"])
+                .when(joined.is_some(), COUNTERS)
+                .when(shaped, ["shape"])
+                .when(findings.scope.by_process, ["process"])
+                .when(!findings.recordings.is_empty(), ["origin"])
+                .when(findings.scope.by_device, ["device"]),
+        )
+        .view(
+            View::Screen,
+            Keys::of(["share", "total_ns", "calls", "mean_ns", "median_ns"])
+                .when(split, ["process_called", "device"])
+                .when(shaped, ["launch"])
+                .and(["family", "name"]),
+        )
+        .view(
+            View::Sheet,
+            Keys::of(["share", "total_ns", "calls", "mean_ns", "median_ns", "min_ns", "max_ns", "std_ns"])
+                .and(["process", "device", "family", "name"]),
+        )
+        .view(View::Summary, Keys::of(["share", "total_ns", "calls", "limited_by", "name"]))
+        .view(View::Stakeholder, Keys::of(["name", "calls", "total_ns", "mean_ns", "share", "limited_by"]))
+}
+
+fn columns<'p>() -> Vec<Column<'p>> {
+    let mut columns = vec![
+        Column::new(Kind::Name, "name", "kernel", |row| Cell::name(short(row.kernel), &row.kernel.name))
+            .found(),
+        Column::new(Kind::Name, "short_name", "short name", |row| (&row.kernel.short_name).into()),
+        Column::new(Kind::Text, "family", "family", |row| row.kernel.family.as_str().into()),
+        Column::new(Kind::Text, "grid", "grid", |row| row.kernel.shape.map(|shape| three(shape.grid)).into()),
+        Column::new(Kind::Text, "block", "block", |row| {
+            row.kernel.shape.map(|shape| three(shape.block)).into()
+        }),
+        Column::new(Kind::Id, "process", "process", |row| row.kernel.place.process.into()),
+        Column::new(Kind::Id, "device", "GPU", |row| row.kernel.place.device.into()),
+        Column::new(Kind::Count, "calls", "calls", |row| row.kernel.statistics.calls.into()),
+        Column::new(Kind::Time, "total_ns", "total", |row| row.kernel.statistics.total_ns.into()),
+        Column::new(Kind::Time, "mean_ns", "mean", |row| Cell::Nanoseconds(row.kernel.statistics.mean_ns)),
+        Column::new(Kind::Time, "median_ns", "median", |row| {
+            Cell::Nanoseconds(row.kernel.statistics.median_ns)
+        }),
+        Column::new(Kind::Time, "min_ns", "min", |row| row.kernel.statistics.min_ns.into()),
+        Column::new(Kind::Time, "max_ns", "max", |row| row.kernel.statistics.max_ns.into()),
+        Column::new(Kind::Time, "std_ns", "std", |row| Cell::Nanoseconds(row.kernel.statistics.std_ns)),
+        Column::new(Kind::Share, "share", "share", |row| row.kernel.statistics.share.into())
+            .help("of the time of all kernels"),
+        Column::new(Kind::Id, "rank", "rank", |row| row.kernel.place.origin.rank.into()),
+        Column::new(Kind::Id, "recording", "recording", |row| row.kernel.place.origin.recording.into()),
+        Column::new(Kind::Text, "origin", "recording", |row| row.kernel.place.origin.called().into())
+            .for_people(),
+        Column::new(Kind::Id, "process_called", "process", |row| {
+            process_called(row.kernel.place.process, row.kernel.place.origin).into()
+        })
+        .for_people(),
+        Column::new(Kind::Text, "shape", "grid / block", |row| {
+            row.kernel.shape.map(|shape| format!("{} / {}", three(shape.grid), three(shape.block))).into()
+        })
+        .for_people(),
+        Column::new(Kind::Text, "launch", "grid x block", |row| row.kernel.shape.as_ref().map(launch).into())
+            .for_people(),
+    ];
+    columns.extend(counter_columns(|row: &Row<'p>| row.known.as_ref()));
+    columns
+}
+
+fn short(kernel: &KernelRow) -> Cow<'_, str> {
+    if kernel.short_name.is_empty() { &kernel.name } else { &kernel.short_name }.into()
+}
+
+/// `(64,1,1) x (256,1,1)`
+fn launch(shape: &Shape) -> String {
+    let three = |numbers: [u32; 3]| format!("({})", numbers.map(|number| number.to_string()).join(","));
+    format!("{} x {}", three(shape.grid), three(shape.block))
+}
+
+fn more(findings: &Findings) -> Option<More> {
+    findings.more_kernels.map(|more| More {
+        rows: more.rows,
+        of: "kernels",
+        named: "name",
+        sums: vec![
+            ("calls", more.calls.into()),
+            ("total_ns", more.total_ns.into()),
+            ("share", (more.total_ns as f64 / findings.kernel_ns().max(1) as f64).into()),
+        ],
+        told: format!(": {} calls, {}", count(more.calls), duration(more.total_ns as f64)),
+    })
+}

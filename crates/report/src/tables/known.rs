@@ -1,0 +1,134 @@
+//! What the counters say of several kinds of launches together, by their time.
+
+use std::collections::HashMap;
+
+use analysis::{Confidence, Joined, JoinedKernel};
+
+use super::column::{Column, Kind};
+use crate::units::percent;
+
+pub(crate) const NOT_MEASURED: &str = "not measured";
+
+#[derive(Debug, Clone, Default)]
+pub(super) struct Known {
+    all_ns: i64,
+    known_ns: i64,
+    other_region: bool,
+    bounds: Vec<(&'static str, i64)>,
+    /// SM, DRAM, occupancy: the sum of percent times time, and the time.
+    percents: [(f64, f64); 3],
+}
+
+impl Known {
+    fn add(&mut self, kernel: &JoinedKernel) {
+        self.all_ns = self.all_ns.saturating_add(kernel.gpu_ns);
+        if kernel.confidence == Confidence::None {
+            return;
+        }
+        self.known_ns = self.known_ns.saturating_add(kernel.gpu_ns);
+        self.other_region |= kernel.confidence == Confidence::OtherRegion;
+        let bound = kernel.bound.as_str();
+        match self.bounds.iter_mut().find(|(other, _)| *other == bound) {
+            Some((_, time)) => *time = time.saturating_add(kernel.gpu_ns),
+            None => self.bounds.push((bound, kernel.gpu_ns)),
+        }
+        // A kernel too short for the clock still has its numbers.
+        let time = kernel.gpu_ns.max(1) as f64;
+        let values = [kernel.sm_percent, kernel.dram_percent, kernel.occupancy_percent];
+        for (sum, value) in self.percents.iter_mut().zip(values) {
+            if let Some(value) = value {
+                *sum = (sum.0 + value * time, sum.1 + time);
+            }
+        }
+    }
+
+    /// The one with the most time.
+    fn bound(&self) -> &'static str {
+        let most = self.bounds.iter().max_by_key(|(_, time)| *time);
+        most.map_or(NOT_MEASURED, |(bound, _)| bound)
+    }
+
+    fn percent(&self, at: usize) -> Option<f64> {
+        let (sum, time) = self.percents[at];
+        (time > 0.0).then(|| sum / time)
+    }
+
+    fn source(&self) -> String {
+        let part = self.known_ns as f64 / self.all_ns.max(1) as f64;
+        match (self.bounds.is_empty(), self.other_region) {
+            (true, _) => NOT_MEASURED.to_owned(),
+            (false, false) => format!("{} of its time", percent(part)),
+            (false, true) => format!("{} of its time, in part by other regions", percent(part)),
+        }
+    }
+}
+
+/// A kernel, or one launch shape of it.
+type KernelKey<'a> = (&'a str, Option<([u32; 3], [u32; 3])>);
+
+/// By name, and by name and shape.
+pub(super) fn by_kernel(joined: &Joined) -> HashMap<KernelKey<'_>, Known> {
+    let mut known: HashMap<KernelKey<'_>, Known> = HashMap::new();
+    for kernel in &joined.kernels {
+        for shape in [None, Some((kernel.grid, kernel.block))] {
+            known.entry((kernel.name.as_str(), shape)).or_default().add(kernel);
+        }
+    }
+    known
+}
+
+/// Of the kernels that a region started itself.
+pub(super) fn by_region(joined: &Joined) -> HashMap<&str, Known> {
+    let mut known: HashMap<&str, Known> = HashMap::new();
+    for kernel in &joined.kernels {
+        if let Some(region) = &kernel.region {
+            known.entry(region).or_default().add(kernel);
+        }
+    }
+    known
+}
+
+const OF_PEAK: &str = "of its peak, over the whole time of a launch";
+const WARPS: &str = "warps active, of those that fit";
+
+/// Keys of [`counter_columns`].
+pub(super) const COUNTERS: [&str; 5] =
+    ["limited_by", "sm_percent", "dram_percent", "occupancy_percent", "counters_for"];
+
+/// Columns that every table with counters beside it has; programs find them in `bounds`.
+pub(super) fn counter_columns<'p, R: 'p>(known: fn(&R) -> Option<&Known>) -> [Column<'p, R>; 5] {
+    let [limited_by, sm, dram, occupancy, counters_for] = COUNTERS;
+    let percent = move |key, title, help, at: usize| {
+        Column::new(Kind::Percent, key, title, move |row| {
+            known(row).and_then(|known| known.percent(at)).into()
+        })
+        .help(help)
+        .for_people()
+    };
+    [
+        Column::new(Kind::Text, limited_by, "limited by", move |row| {
+            known(row).map_or(NOT_MEASURED, Known::bound).into()
+        })
+        .for_people(),
+        percent(sm, "SM", OF_PEAK, 0),
+        percent(dram, "DRAM", OF_PEAK, 1),
+        percent(occupancy, "occupancy", WARPS, 2),
+        Column::new(Kind::Text, counters_for, "counters for", move |row| {
+            known(row).map_or(NOT_MEASURED.into(), |known| known.source().into())
+        })
+        .for_people(),
+    ]
+}
+
+/// The same of one kind of launch.
+pub(super) fn own_counter_columns<'p>() -> [Column<'p, &'p JoinedKernel>; 3] {
+    let percent = |key, title, help, of: fn(&JoinedKernel) -> Option<f64>| {
+        Column::new(Kind::Percent, key, title, move |row: &&'p JoinedKernel| of(row).into()).help(help)
+    };
+    let [_, sm, dram, occupancy, _] = COUNTERS;
+    [
+        percent(sm, "SM", OF_PEAK, |row| row.sm_percent),
+        percent(dram, "DRAM", OF_PEAK, |row| row.dram_percent),
+        percent(occupancy, "occupancy", WARPS, |row| row.occupancy_percent),
+    ]
+}

@@ -1,0 +1,90 @@
+//! The stages of a language model, then the longest of the other regions, with all that is known of each.
+
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
+use analysis::{Efficiency, Findings, GpuRegion, Stage};
+
+use super::column::{self, Kind};
+use super::table::Table;
+use crate::page::Page;
+
+type Column<'p> = column::Column<'p, Row<'p>>;
+
+#[derive(Debug)]
+pub(crate) struct Row<'p> {
+    region: &'p str,
+    instances: u64,
+    total_ns: i64,
+    mean_ns: Option<f64>,
+    p50_ns: Option<i64>,
+    p95_ns: Option<i64>,
+    busy: Option<f64>,
+    tokens_per_second: Option<f64>,
+    efficiency: Option<&'p Efficiency>,
+}
+
+pub(crate) fn longest<'p>(page: &Page<'p>, findings: &'p Findings) -> Table<'p, Row<'p>> {
+    let stages = findings.stages.iter().filter_map(|stage| {
+        let order = (!stage.is_usual(), Reverse(stage.times?.total_ns));
+        Some((order, of_stage(page, findings, stage)?))
+    });
+    let ended = findings.stages.iter().filter(|stage| stage.times.is_some());
+    let of_stages: HashSet<&String> = ended.flat_map(|stage| &stage.regions).collect();
+    let others = findings.regions.iter().filter(|row| !of_stages.contains(&row.path));
+    let others = others.map(|row| ((true, Reverse(row.wall_ns)), of_region(findings, row)));
+    let mut rows: Vec<_> = stages.chain(others).collect();
+    rows.sort_by_key(|(order, _)| *order);
+    let rows = rows.into_iter().map(|(_, row)| row).collect();
+    Table::new("longest", "Stages and the longest of the other regions", rows, columns())
+}
+
+fn columns<'p>() -> Vec<Column<'p>> {
+    vec![
+        Column::new(Kind::Name, "region", "region", |row| row.region.into()),
+        Column::new(Kind::Count, "instances", "instances", |row| row.instances.into()),
+        Column::new(Kind::Time, "total_ns", "total", |row| row.total_ns.into()),
+        Column::new(Kind::Time, "mean_ns", "mean", |row| row.mean_ns.into()),
+        Column::new(Kind::Time, "p50_ns", "p50", |row| row.p50_ns.into()),
+        Column::new(Kind::Time, "p95_ns", "p95", |row| row.p95_ns.into()),
+        Column::new(Kind::Part, "busy", "GPU busy", |row| row.busy.into()),
+        Column::new(Kind::Number(1), "tokens_per_second", "tokens/s", |row| row.tokens_per_second.into()),
+        Column::new(Kind::Part, "mfu", "MFU", |row| row.efficiency.map(|row| row.mfu).into()),
+        Column::new(Kind::Part, "mbu", "MBU", |row| row.efficiency.and_then(|row| row.mbu).into()),
+    ]
+}
+
+fn busy(findings: &Findings, path: &str) -> Option<f64> {
+    let row = findings.idle.iter().find(|row| row.region.as_deref() == Some(path));
+    row.map(|row| row.busy_share)
+}
+
+fn of_stage<'p>(page: &Page<'p>, findings: &Findings, stage: &'p Stage) -> Option<Row<'p>> {
+    let times = stage.times?;
+    let steady = stage.steady.unwrap_or(times);
+    Some(Row {
+        region: &stage.region,
+        instances: times.count,
+        total_ns: times.total_ns,
+        mean_ns: None,
+        p50_ns: Some(steady.p50_ns),
+        p95_ns: Some(steady.p95_ns),
+        busy: busy(findings, &stage.region),
+        tokens_per_second: stage.tokens_per_second,
+        efficiency: page.insight.efficiency.iter().find(|row| row.region == stage.region),
+    })
+}
+
+fn of_region<'p>(findings: &Findings, row: &'p GpuRegion) -> Row<'p> {
+    Row {
+        region: &row.path,
+        instances: row.instances,
+        total_ns: row.wall_ns,
+        mean_ns: Some(row.wall_ns as f64 / row.instances.max(1) as f64),
+        p50_ns: None,
+        p95_ns: None,
+        busy: busy(findings, &row.path),
+        tokens_per_second: None,
+        efficiency: None,
+    }
+}

@@ -1,0 +1,23 @@
+//! Which process, device and recording a row is of.
+
+use analysis::{Findings, Origin};
+
+/// Whether rows of one name stand for different processes or devices.
+pub(super) fn is_split(findings: &Findings) -> bool {
+    findings.scope.by_process || findings.scope.by_device
+}
+
+/// A process as a reader knows it: `rank 3`, `recording 1, 4711`, `4711`.
+pub(crate) fn process_called(process: Option<u32>, origin: Origin) -> Option<String> {
+    let process = process.map(|process| process.to_string());
+    match (origin.called(), process) {
+        (Some(rank), _) if origin.rank.is_some() => Some(rank),
+        (Some(recording), Some(process)) => Some(format!("{recording}, {process}")),
+        (origin, process) => origin.or(process),
+    }
+}
+
+/// `64x1x1`
+pub(super) fn three(numbers: [u32; 3]) -> String {
+    numbers.map(|number| number.to_string()).join("x")
+}

@@ -1,0 +1,41 @@
+//! The one way in which the documents of a run are written, whether it was one or `analyze` makes them.
+
+use report::{Body, Document, FILES, Format, Page, documents};
+
+use crate::rundir::{Files, Masked, WriteError};
+
+/// One screen.
+pub const SUMMARY: &str = "summary.txt";
+/// Everything, for programs.
+pub const DOCUMENT: &str = "report.json";
+
+/// Writes all that a page has to say, and `own`, what only the caller knows. The one that cannot be written does
+/// not take the others with it.
+pub fn write_documents(
+    files: &Files,
+    page: &Page<'_>,
+    formats: &[Format],
+    own: Vec<Document<'_>>,
+) -> Vec<WriteError> {
+    let all = documents(page, formats).into_iter().chain(own);
+    let mut failed: Vec<WriteError> =
+        all.filter_map(|document| write_document(files, &document).err()).collect();
+    let there = FILES.iter().filter(|(name, _)| files.path(name).exists());
+    let there: Vec<String> = there.map(|(name, what)| format!("{name:<24}{what}")).collect();
+    failed.extend(files.text(SUMMARY, &report::summary(page, &there)).err());
+    failed
+}
+
+/// Secrets are masked, and a reader sees all of it or nothing.
+pub fn write_document(files: &Files, document: &Document<'_>) -> Result<(), WriteError> {
+    let name = document.name.as_str();
+    if let Some((folder, _)) = name.rsplit_once('/') {
+        files.folder(folder)?;
+    }
+    match &document.body {
+        Body::Text(make) => files.text(name, &make()),
+        Body::Stream(write) => files.stream(name, write),
+        Body::Binary(write) => files.unmasked(name, write),
+        Body::Json(write) => files.unmasked(name, |out| write(&Masked(&files.redactor), out)),
+    }
+}

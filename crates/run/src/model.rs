@@ -1,0 +1,131 @@
+//! MFU and MBU: from what the configuration or the workload itself says of the model, or from
+//! what ncu counted.
+
+use std::path::Path;
+
+use analysis::{
+    Decoder, Efficiency, Findings, Inference, Insight, ceilings, counted_efficiency, efficiency, rates,
+};
+use input::Input;
+use serde::Deserialize;
+
+use crate::config::ModelConfig;
+
+/// What a workload leaves in its folder may be anything; a model's configuration is small.
+const LARGEST: u64 = 16 << 20;
+
+/// What says which model it is, and which device.
+#[derive(Debug, Clone, Copy)]
+pub struct ModelSource<'a> {
+    pub config: &'a ModelConfig,
+    /// What `model.config` is relative to.
+    pub cwd: &'a Path,
+    /// What the workload of a run may have left.
+    pub workload: Option<&'a Path>,
+    /// The names of the GPUs that the program sees, in its order, where the trace does not tell them.
+    pub devices: &'a [Option<String>],
+}
+
+impl ModelSource<'_> {
+    /// MFU and MBU: stages get their rates, or it is said why a model that was named does not tell them.
+    pub fn tell(&self, findings: &mut Findings, insight: &mut Insight) {
+        match self.efficiency(findings, insight) {
+            Ok(found) => {
+                rates(&mut findings.stages, &found);
+                insight.efficiency = found;
+            }
+            Err(why) => insight.no_efficiency = Some(why),
+        }
+    }
+
+    /// Of every stage, or why not; of none where nothing says what the model is.
+    fn efficiency(&self, findings: &Findings, insight: &Insight) -> Result<Vec<Efficiency>, String> {
+        let told_by_the_workload = || self.workload.and_then(told_by_the_workload).map(Ok);
+        let Some(inference) = self.configured().or_else(told_by_the_workload).transpose()? else {
+            return Ok(counted(findings, insight));
+        };
+        let device = findings.devices.iter().find_map(|device| device.name.clone());
+        let device = device.or_else(|| {
+            let ordinal = findings.devices.first().map_or(0, |device| device.device as usize);
+            self.devices.get(ordinal)?.clone()
+        });
+        let ceilings = ceilings(&insight.roofline);
+        let found =
+            efficiency(&findings.stages, &findings.regions, &inference, device.as_deref(), &ceilings)?;
+        if found.is_empty() {
+            return Err(
+                "no range is called as the stages of a language model are (prefill, decode)".to_owned()
+            );
+        }
+        Ok(found)
+    }
+
+    /// What `model.*` says; None where no model is named.
+    fn configured(&self) -> Option<Result<Inference, String>> {
+        let model = self.config;
+        let file = model.config.as_ref()?;
+        let Some(prompt_tokens) = model.prompt_tokens.map(u64::from) else {
+            return Some(Err("nothing says how long the prompts are (`model.prompt_tokens`)".to_owned()));
+        };
+        Some(decoder(&self.cwd.join(&file.0)).map(|decoder| Inference {
+            model: decoder,
+            source: file.0.clone(),
+            batch: u64::from(model.batch),
+            prompt_tokens,
+            context_tokens: model.context_tokens.map_or(prompt_tokens, u64::from),
+            head_tokens: u64::from(model.head_tokens),
+        }))
+    }
+}
+
+/// From the operations that ncu counted; none where it counted none.
+fn counted(findings: &Findings, insight: &Insight) -> Vec<Efficiency> {
+    let joined = insight.joined.as_ref();
+    joined
+        .map(|joined| counted_efficiency(&findings.stages, &findings.regions, joined, &insight.roofline))
+        .unwrap_or_default()
+}
+
+/// A workload may leave its model's `config.json` and a `session.json` in the folder of its
+/// pass, as `python/workloads` do.
+#[derive(Deserialize)]
+struct Session {
+    options: SessionOptions,
+    #[serde(default = "one")]
+    head_tokens: u64,
+}
+
+#[derive(Deserialize)]
+struct SessionOptions {
+    prompt_tokens: u64,
+    max_new_tokens: u64,
+    #[serde(default = "one")]
+    batch: u64,
+}
+
+fn one() -> u64 {
+    1
+}
+
+fn told_by_the_workload(folder: &Path) -> Option<Inference> {
+    let session = Input::open(&folder.join("session.json")).ok()?.whole(LARGEST).ok()?;
+    let Session { options, head_tokens } = serde_json::from_slice(&session).ok()?;
+    let decoder = decoder(&folder.join("config.json")).ok()?;
+    Some(Inference {
+        model: decoder,
+        source: "the workload's config.json and session.json".to_owned(),
+        batch: options.batch,
+        prompt_tokens: options.prompt_tokens,
+        // From the prompt's end to the last token but one.
+        context_tokens: options.prompt_tokens + options.max_new_tokens / 2,
+        head_tokens,
+    })
+}
+
+fn decoder(path: &Path) -> Result<Decoder, String> {
+    let text = Input::open(path).and_then(|input| input.whole(LARGEST));
+    let text = text.map_err(|error| error.with_cause())?;
+    let config =
+        serde_json::from_slice(&text).map_err(|error| format!("`{}` is no JSON: {error}", path.display()))?;
+    Decoder::of_config(&config).map_err(|why| format!("`{}` describes no decoder: {why}", path.display()))
+}
