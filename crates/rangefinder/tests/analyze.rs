@@ -348,5 +348,5 @@ fn the_documents_of_a_run() {
     assert!(sandbox.path("few/csv/kernels.csv").is_file() && !sandbox.path("few/report.html").exists());
     let refused = analyze(&sandbox, &[file.to_str().unwrap(), "ncu.budget=5s"]);
     assert_eq!(refused.code, 2);
-    assert!(refused.stderr.contains("`ncu.budget` says nothing to `analyze`"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("`ncu.budget` has no effect on `analyze`"), "{}", refused.stderr);
 }

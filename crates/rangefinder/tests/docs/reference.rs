@@ -34,7 +34,7 @@ pub(super) fn names<T: DeserializeOwned>(unknown: Value) -> Vec<String> {
 }
 
 pub(super) fn causes() -> Vec<String> {
-    names::<Cause>(json!("?"))
+    Cause::ALL.iter().map(|cause| cause.as_str().to_owned()).collect()
 }
 
 /// The first column of the first table below a heading.
@@ -52,15 +52,14 @@ fn every_name_is_listed() {
     for (heading, names) in [
         ("Commands", subcommands()),
         ("Exit codes", Exit::OURS.map(|exit| exit.code().to_string()).to_vec()),
-        ("Steps", names::<StepName>(json!("?"))),
-        ("Status of a step", names::<StepStatus>(json!("?"))),
+        ("Steps", StepName::ALL.map(|step| step.as_str().to_owned()).to_vec()),
+        ("Status of a step", StepStatus::ALL.map(|status| status.as_str().to_owned()).to_vec()),
         ("Status of a run", names::<RunStatus>(json!("?"))),
-        ("Verdicts", names::<Outcome>(json!("?"))),
+        ("Verdicts", Outcome::ALL.map(|outcome| outcome.as_str().to_owned()).to_vec()),
         ("Events", names::<Event>(json!({"event": "?"}))),
     ] {
         assert_eq!(listed(&reference, heading), names, "docs/reference.md: {heading}");
     }
-    assert_eq!(names::<StepName>(json!("?")).len(), StepName::ALL.len());
 }
 
 #[test]
