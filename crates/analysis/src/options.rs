@@ -1,9 +1,9 @@
 //! What an analysis is asked for.
 
-use crate::kernels::Families;
+use crate::kernels::families::Families;
 use crate::limit::Limit;
 use crate::scope::Scope;
-use crate::time::Grouping;
+use crate::time::kernel_table::Grouping;
 
 #[derive(Debug, Default)]
 pub struct Options {

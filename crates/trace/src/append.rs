@@ -1,6 +1,6 @@
 //! Two traces as one: every number of the second is moved behind those of the first.
 
-use crate::model::{Launch, Numbers, OPEN, StringId, Trace};
+use crate::model::{Launch, Numbers, OPEN, StringId, Thread, Trace};
 
 /// What the numbers of the second trace's processes, threads and devices are in the first.
 struct Known {
@@ -98,10 +98,10 @@ impl Trace {
             .iter()
             .map(|thread| {
                 let process = processes[thread.process as usize];
-                let same = |mine: &crate::Thread| mine.process == process && mine.id == thread.id;
+                let same = |mine: &Thread| mine.process == process && mine.id == thread.id;
                 let known = self.threads.iter().position(same);
                 known.unwrap_or_else(|| {
-                    self.threads.push(crate::Thread { process, ..thread.clone() });
+                    self.threads.push(Thread { process, ..thread.clone() });
                     self.threads.len() - 1
                 }) as u32
             })

@@ -21,15 +21,14 @@ mod window;
 pub use kineto::{KinetoError, read_kineto, read_kineto_from};
 pub use model::{
     Activities, Activity, ActivityKind, Call, Calls, Device, Diagnostic, Direction, DistinctDiagnostic,
-    HostWait, Launch, NONE, OPEN, Operator, Operators, Process, Range, Ranges, StringId, Strings, Syncs,
-    Thread, Trace, Transfer,
+    HostWait, Launch, NONE, OPEN, Operator, Operators, Process, Range, Ranges, Recording, StringId, Strings,
+    Syncs, Thread, Trace, Transfer,
 };
 pub use nsys::{
     NsysError, environment_values, read_nsys, read_nsys_bytes, read_nsys_session, texts_to_change,
 };
 pub use nvtx::Kind;
 pub use open::{OpenError, Opened, capture_files, is_trace, is_unexported, open, open_each, timeline_files};
-pub use recording::Recording;
 pub use sqlite::SqliteError;
 pub use tracer::{CUPTI_NOT_LOADED, CUPTI_TAKEN, ReadError, read_tracer_bytes, read_tracer_files, unseen};
 pub use window::in_windows;

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::model::{Ranges, StringId};
 use nvtx::Kind;
+
+use crate::model::strings::StringId;
+use crate::model::tables::Ranges;
 
 /// Deeper than any program means to nest: such ranges are pushed and never popped.
 pub(crate) const DEEPEST: usize = 128;

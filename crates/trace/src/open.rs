@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use input::{Compression, Input, InputError, Text};
 
 use crate::kineto::{KinetoError, read_kineto_text};
-use crate::model::Trace;
+use crate::model::{Recording, Trace};
 use crate::nsys::{NsysError, read_nsys_input, read_nsys_session};
-use crate::recording::Recording;
 use crate::tracer::{ReadError, read_tracer_files};
 
 #[derive(Debug, thiserror::Error)]

@@ -1,23 +1,6 @@
-//! The files that a trace was read from: whose processes and devices are whose.
+//! Which recording a process or a device of a trace is in.
 
-use std::ops::Range;
-
-use crate::model::Trace;
-
-/// One file, or the files of one capture.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recording {
-    /// As it was given.
-    pub file: String,
-    /// What it is, for people.
-    pub source: String,
-    /// Its places in [`Trace::processes`].
-    pub processes: Range<u32>,
-    /// Its places in [`Trace::devices`].
-    pub devices: Range<u16>,
-    /// Why there is nothing in it to analyze, and what to do.
-    pub nothing: Option<String>,
-}
+use crate::model::{Recording, Trace};
 
 impl Recording {
     /// All of a trace.
@@ -29,14 +12,6 @@ impl Recording {
             devices: 0..u16::try_from(trace.devices.len()).unwrap_or(u16::MAX),
             nothing: trace.nothing.clone(),
         }
-    }
-
-    /// Behind others.
-    pub(crate) fn moved(mut self, processes: u32, devices: u16) -> Self {
-        self.processes = self.processes.start + processes..self.processes.end + processes;
-        let device = |number: u16| number.saturating_add(devices);
-        self.devices = device(self.devices.start)..device(self.devices.end);
-        self
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use nvtx::{Kind, RegionPath};
 use trace::{ActivityKind, NONE, Trace, in_windows};
 
-use super::attribution::{Attribution, attribute};
+use super::attribution::{Attribution, Plane, attribute};
 use super::regions::Region;
 
 /// All launches of one kernel in one shape and region.
@@ -114,7 +114,7 @@ fn by_time(mut all: LaunchGroups) -> LaunchGroups {
 /// The node of the innermost range, or [`NONE`]. The default domain's name is empty, and counts
 /// first.
 fn region_of(trace: &Trace, attribution: &Attribution, activity: usize) -> u32 {
-    let mut planes: Vec<&crate::Plane> =
+    let mut planes: Vec<&Plane> =
         attribution.planes.iter().filter(|plane| plane.range[activity] != NONE).collect();
     planes.sort_by_key(|plane| !trace.strings.text(plane.domain).is_empty());
     planes.first().map_or(NONE, |plane| attribution.tree.node_of[plane.range[activity] as usize])
@@ -164,7 +164,7 @@ pub fn launches_in(trace: &Trace, launches: &LaunchGroups, region: &Region, any_
         below[node] =
             is_it(node as u32) || tree.nodes[node].parent.is_some_and(|parent| below[parent as usize]);
     }
-    let planes: Vec<&crate::Plane> = attribution
+    let planes: Vec<&Plane> = attribution
         .planes
         .iter()
         .filter(|plane| trace.strings.text(plane.domain) == region.path.domain)

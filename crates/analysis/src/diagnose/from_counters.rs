@@ -2,7 +2,8 @@
 
 use counters::{Report, RuleMessage, SpeedupKind, Value};
 
-use super::recommend::{Recommendation, Time, Whole, percent};
+use super::recommendation::{Recommendation, percent};
+use super::whole::{Time, Whole};
 use crate::findings::Findings;
 use crate::kernels::{BoundKind, FULL_WAVE, Joined, JoinedKernel};
 

@@ -1,6 +1,7 @@
 //! Advice from the timeline: what the device waits for.
 
-use super::recommend::{Recommendation, Time, WORTH_A_WORD, Whole, percent};
+use super::recommendation::{Recommendation, WORTH_A_WORD, percent};
+use super::whole::{Time, Whole};
 use crate::findings::Findings;
 use crate::time::{IdleCause, IdleRow};
 

@@ -3,5 +3,9 @@
 mod from_counters;
 mod from_timeline;
 mod recommend;
+mod recommendation;
+mod whole;
 
-pub use recommend::{Recommendation, Whole, recommend};
+pub use recommend::recommend;
+pub use recommendation::Recommendation;
+pub use whole::Whole;

@@ -3,7 +3,7 @@
 
 mod bounds;
 mod counted;
-mod families;
+pub(crate) mod families;
 mod filter;
 mod join;
 mod mfu;

@@ -22,7 +22,7 @@ use super::overlap::{Overlap, overlap};
 use super::range_time::{times_of_ranges, within};
 use super::waits::Waits;
 use crate::attribute::{Attribution, Tree};
-use crate::kernels::{Families, Family};
+use crate::kernels::families::{Families, Family};
 use crate::origin::Origin;
 
 /// One device, in all or in one region.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 use trace::{Launch, StringId, Trace};
 
-use crate::kernels::{Families, Family};
+use crate::kernels::families::{Families, Family};
 use crate::scope::{Place, Places, Scope, Split};
 use crate::statistics::{Statistics, share};
 

@@ -5,7 +5,7 @@ mod causes;
 mod gpu_regions;
 mod idle;
 mod idle_walk;
-mod kernel_table;
+pub(crate) mod kernel_table;
 mod operators;
 mod overhead;
 mod overlap;

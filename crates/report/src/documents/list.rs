@@ -4,9 +4,11 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    AnalysisDocument, html, kernels_markdown, operators_markdown, report_markdown, stakeholder_markdown,
-};
+use super::analysis::AnalysisDocument;
+use super::html::html;
+use super::report::report_markdown;
+use super::sheets::{kernels_markdown, operators_markdown};
+use super::stakeholder::stakeholder_markdown;
 use crate::form::csv::write_csv;
 use crate::form::ndjson::write_ndjson;
 use crate::json::{Strings, write_json};

@@ -19,13 +19,10 @@ pub use counter_regions::{
     write_counter_regions,
 };
 pub use counters_csv::write_counters_csv;
-pub(crate) use counters_screen::counters_terminal;
 pub use html::html;
-pub(crate) use insight::{bounds_text, recommendations_text, roofline_text};
 pub use list::{Body, Document, FILES, Format, documents};
 pub use report::report_markdown;
 pub use screen::screen;
-pub(crate) use screen::terminal;
 pub use sheets::{kernels_markdown, operators_markdown};
 pub use stakeholder::stakeholder_markdown;
 pub use summary::summary;

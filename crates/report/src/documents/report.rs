@@ -6,7 +6,9 @@ use crate::form::terminal::Names;
 use crate::page::Page;
 use crate::tables::{Tabular, View, captures, facts, overhead, passes, rehearsed, steps};
 
-use super::{bounds_text, counters_terminal, recommendations_text, roofline_text, terminal};
+use super::counters_screen::counters_terminal;
+use super::insight::{bounds_text, recommendations_text, roofline_text};
+use super::screen::terminal;
 
 /// A section that has nothing to say is left out.
 pub fn report_markdown(page: &Page<'_>) -> String {

@@ -2,7 +2,8 @@
 
 use analysis::{Findings, MoreRegions};
 
-use super::{bounds_text, counters_terminal, recommendations_text, roofline_text};
+use super::counters_screen::counters_terminal;
+use super::insight::{bounds_text, recommendations_text, roofline_text};
 use crate::form::terminal::{Names, Terminal};
 use crate::page::Page;
 use crate::printable::printable;

@@ -1,8 +1,9 @@
 //! What devices do.
 
-use super::columns::{Numbers, table};
+use super::absent::NONE;
+use super::columns::table;
+use super::role::Numbers;
 use super::strings::StringId;
-use super::trace::NONE;
 
 /// What a device does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

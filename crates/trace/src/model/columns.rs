@@ -4,96 +4,6 @@
 //! treats every column alike: push, append, retain, reorder, shift of times. A column that is a number of
 //! something else (a thread, a text) says so by its role, and is renumbered when rows move to another trace.
 
-use super::strings::StringId;
-
-/// What the numbers of rows that are appended are in the table they are appended to. By old number; a
-/// table needs only those that its columns have.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Numbers<'a> {
-    pub(crate) texts: &'a [StringId],
-    /// Apart from other texts: nsys numbers domains for themselves.
-    pub(crate) domains: &'a [StringId],
-    pub(crate) threads: &'a [u32],
-    pub(crate) processes: &'a [u32],
-    pub(crate) devices: &'a [u16],
-    pub(crate) launches: &'a [u32],
-}
-
-/// What the values of a column stand for.
-pub(crate) trait Role<T> {
-    fn append(column: &mut Vec<T>, more: Vec<T>, _numbers: &Numbers<'_>) {
-        append_as_is(column, more);
-    }
-
-    /// The values, if they are times.
-    fn times(_column: &mut [T]) -> &mut [i64] {
-        &mut []
-    }
-}
-
-/// The roles that [`table!`] knows. A column without one is a plain [`role::Value`].
-pub(crate) mod role {
-    use super::{Numbers, Role, StringId, append_renumbered};
-
-    pub(crate) struct Value;
-
-    impl<T> Role<T> for Value {}
-
-    /// Nanoseconds; shifted with the trace, unless [`crate::OPEN`].
-    pub(crate) struct Time;
-
-    impl Role<i64> for Time {
-        fn times(column: &mut [i64]) -> &mut [i64] {
-            column
-        }
-    }
-
-    macro_rules! numbers {
-        ($($(#[$meta:meta])* $Role:ident: $Number:ty => $numbers:ident by $index:expr;)+) => {
-            $(
-                $(#[$meta])*
-                pub(crate) struct $Role;
-
-                impl Role<$Number> for $Role {
-                    fn append(column: &mut Vec<$Number>, more: Vec<$Number>, numbers: &Numbers<'_>) {
-                        append_renumbered(column, more, |number: $Number| numbers.$numbers[$index(number)]);
-                    }
-                }
-            )+
-        };
-    }
-
-    numbers! {
-        Text: StringId => texts by StringId::index;
-        /// The name of an NVTX domain.
-        Domain: StringId => domains by StringId::index;
-        /// Index into [`crate::Trace::threads`].
-        Thread: u32 => threads by |number| number as usize;
-        /// Index into [`crate::Trace::processes`].
-        Process: u32 => processes by |number| number as usize;
-        /// Index into [`crate::Trace::devices`].
-        Device: u16 => devices by usize::from;
-    }
-}
-
-/// Without a copy where there is nothing yet.
-fn append_as_is<T>(column: &mut Vec<T>, mut more: Vec<T>) {
-    if column.is_empty() {
-        *column = more;
-    } else {
-        column.append(&mut more);
-    }
-}
-
-fn append_renumbered<T: Copy>(column: &mut Vec<T>, mut more: Vec<T>, renumbered: impl Fn(T) -> T) {
-    if column.is_empty() {
-        more.iter_mut().for_each(|number| *number = renumbered(*number));
-        *column = more;
-    } else {
-        column.extend(more.iter().map(|number| renumbered(*number)));
-    }
-}
-
 pub(crate) fn retain<T>(column: &mut Vec<T>, keep: &[bool]) {
     let mut keep = keep.iter();
     column.retain(|_| *keep.next().unwrap_or(&false));
@@ -199,14 +109,14 @@ macro_rules! table {
             }
 
             /// Puts the rows of another table behind these, under the numbers they have here.
-            pub(crate) fn append_rows(&mut self, other: Self, numbers: &$crate::model::columns::Numbers<'_>) {
+            pub(crate) fn append_rows(&mut self, other: Self, numbers: &$crate::model::role::Numbers<'_>) {
                 $($(
                     let first = self.len();
                     $crate::model::columns::sparse::append(&mut self.$sparse, other.$sparse, first);
                 )+)?
                 $($(self.$derived.clear();)+)?
                 $(
-                    <$crate::model::columns::table!(@role $($Role)?) as $crate::model::columns::Role<$Type>>
+                    <$crate::model::columns::table!(@role $($Role)?) as $crate::model::role::Role<$Type>>
                         ::append(&mut self.$column, other.$column, numbers);
                 )+
             }
@@ -230,7 +140,7 @@ macro_rules! table {
             /// Every time in it.
             pub(crate) fn times(&mut self) -> impl Iterator<Item = &mut i64> {
                 [$(
-                    <$crate::model::columns::table!(@role $($Role)?) as $crate::model::columns::Role<$Type>>
+                    <$crate::model::columns::table!(@role $($Role)?) as $crate::model::role::Role<$Type>>
                         ::times(&mut self.$column)
                 ),+].into_iter().flatten()
             }
@@ -242,8 +152,8 @@ macro_rules! table {
             }
         }
     };
-    (@role) => { $crate::model::columns::role::Value };
-    (@role $Role:ident) => { $crate::model::columns::role::$Role };
+    (@role) => { $crate::model::role::Value };
+    (@role $Role:ident) => { $crate::model::role::$Role };
     (@default $Type:ty) => { <$Type as Default>::default() };
     (@default $Type:ty, $default:expr) => { $default };
 }
@@ -252,9 +162,8 @@ pub(crate) use table;
 #[cfg(test)]
 #[allow(unreachable_pub, dead_code, reason = "the sample table is public as real ones are")]
 mod tests {
-    use super::*;
-    use crate::OPEN;
-    use crate::model::{Activities, Calls, Operators, Ranges, Strings, Syncs};
+    use crate::model::role::Numbers;
+    use crate::model::{Activities, Calls, OPEN, Operators, Ranges, StringId, Strings, Syncs};
 
     table! {
         /// A column of every role.

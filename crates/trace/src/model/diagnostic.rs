@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use super::trace::Trace;
-
 /// Something the reader found wrong or worth saying.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Diagnostic {
@@ -27,18 +25,16 @@ impl fmt::Display for DistinctDiagnostic<'_> {
     }
 }
 
-impl Trace {
-    /// Each diagnostic once, with how often it was said.
-    pub fn distinct_diagnostics(&self) -> Vec<DistinctDiagnostic<'_>> {
-        let mut distinct: Vec<DistinctDiagnostic<'_>> = Vec::new();
-        let mut known: HashMap<&Diagnostic, usize> = HashMap::new();
-        for diagnostic in &self.diagnostics {
-            let at = *known.entry(diagnostic).or_insert(distinct.len());
-            match distinct.get_mut(at) {
-                Some(before) => before.times += 1,
-                None => distinct.push(DistinctDiagnostic { diagnostic, times: 1 }),
-            }
+/// Each once, in the order in which they were first said.
+pub(super) fn distinct(all: &[Diagnostic]) -> Vec<DistinctDiagnostic<'_>> {
+    let mut distinct: Vec<DistinctDiagnostic<'_>> = Vec::new();
+    let mut known: HashMap<&Diagnostic, usize> = HashMap::new();
+    for diagnostic in all {
+        let at = *known.entry(diagnostic).or_insert(distinct.len());
+        match distinct.get_mut(at) {
+            Some(before) => before.times += 1,
+            None => distinct.push(DistinctDiagnostic { diagnostic, times: 1 }),
         }
-        distinct
     }
+    distinct
 }

@@ -1,17 +1,22 @@
 //! The trace: columns, interned strings, times as nanoseconds.
 
+mod absent;
 mod activities;
 pub(crate) mod columns;
 mod diagnostic;
-mod strings;
-mod tables;
+mod recording;
+pub(crate) mod role;
+pub(crate) mod strings;
+pub(crate) mod tables;
 mod trace;
 
+pub use absent::{NONE, OPEN};
 pub(crate) use activities::small;
 pub use activities::{Activities, Activity, ActivityKind, Direction, Launch, Transfer};
-pub(crate) use columns::Numbers;
 pub use diagnostic::{Diagnostic, DistinctDiagnostic};
+pub use recording::Recording;
+pub(crate) use role::Numbers;
 pub use strings::{StringId, Strings};
 pub(crate) use tables::correlation;
 pub use tables::{Call, Calls, HostWait, Operator, Operators, Range, Ranges, Syncs};
-pub use trace::{Device, NONE, OPEN, Process, Thread, Trace};
+pub use trace::{Device, Process, Thread, Trace};

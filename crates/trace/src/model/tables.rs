@@ -2,9 +2,9 @@
 
 use nvtx::Kind;
 
+use super::absent::{NONE, OPEN};
 use super::columns::table;
 use super::strings::StringId;
-use super::trace::{NONE, OPEN};
 
 table! {
     /// One row a range.

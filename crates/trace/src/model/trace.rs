@@ -4,18 +4,13 @@ use std::collections::HashMap;
 
 use input::Input;
 
+use super::absent::OPEN;
 use super::activities::Activities;
-use super::diagnostic::Diagnostic;
+use super::diagnostic::{Diagnostic, DistinctDiagnostic, distinct};
+use super::recording::Recording;
 use super::strings::{StringId, Strings};
 use super::tables::{Calls, Operators, Ranges, Syncs};
 use crate::nest::{DEEPEST, nest};
-use crate::recording::Recording;
-
-/// The end of a range that was still open when the recording ended.
-pub const OPEN: i64 = i64::MAX;
-
-/// No call, no range, no node.
-pub const NONE: u32 = u32::MAX;
 
 #[derive(Debug, Clone, Default)]
 pub struct Trace {
@@ -72,6 +67,11 @@ impl Trace {
             && self.calls.is_empty()
             && self.activities.is_empty()
             && self.operators.is_empty()
+    }
+
+    /// Each diagnostic once, with how often it was said.
+    pub fn distinct_diagnostics(&self) -> Vec<DistinctDiagnostic<'_>> {
+        distinct(&self.diagnostics)
     }
 
     /// Half of a file may be older than the other half.

@@ -1,18 +1,10 @@
 //! Kernels, copies, fills and whole graphs: a part of a table each.
 
 use super::parallel::Job;
-use super::parts::{Part, RawLaunch};
-use super::tables::{Numbering, Read, Unusable, jobs as parts};
-use crate::model::{Activities, Activity, ActivityKind, Direction, Transfer, correlation, small};
+use super::parts::{ActivityPart, Part, RawLaunch};
+use super::tables::{Read, Unusable, jobs as parts};
+use crate::model::{Activity, ActivityKind, Direction, Transfer, correlation, small};
 use crate::sqlite::{Database, Finder, Integer, Row};
-
-#[derive(Default)]
-pub(super) struct ActivityPart {
-    pub(super) rows: Activities,
-    pub(super) processes: Numbering<i64>,
-    pub(super) devices: Numbering<i64>,
-    pub(super) launches: Numbering<RawLaunch>,
-}
 
 pub(super) fn kernels<'a>(database: &'a Database) -> Vec<Job<'a, Read<Part>>> {
     parts(database, KERNEL, KernelColumns::find, ActivityPart::kernel, Part::Activities)

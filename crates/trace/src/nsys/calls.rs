@@ -1,26 +1,13 @@
 //! Calls of CUDA, and waits of the host for a device.
 
 use super::parallel::Job;
-use super::parts::Part;
-use super::tables::{Numbering, Read, Unusable, jobs as parts};
-use crate::model::{Call, Calls, HostWait, StringId, Syncs, correlation};
+use super::parts::{CallPart, Part, WaitPart};
+use super::tables::{Read, Unusable, jobs as parts};
+use crate::model::{Call, HostWait, StringId, correlation};
 use crate::sqlite::{Database, Finder, Integer, Row};
 
 const RUNTIME: &str = "CUPTI_ACTIVITY_KIND_RUNTIME";
 const SYNC: &str = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
-
-#[derive(Default)]
-pub(super) struct CallPart {
-    pub(super) rows: Calls,
-    pub(super) threads: Numbering<i64>,
-    pub(super) names: Numbering<i64>,
-}
-
-#[derive(Default)]
-pub(super) struct WaitPart {
-    pub(super) rows: Syncs,
-    pub(super) processes: Numbering<i64>,
-}
 
 pub(super) fn calls<'a>(database: &'a Database) -> Vec<Job<'a, Read<Part>>> {
     parts(database, RUNTIME, CallColumns::find, CallPart::call, Part::Calls)

@@ -8,8 +8,8 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::NsysError;
-use crate::sqlite::{Database, Piece, Selection, Text};
+use super::error::NsysError;
+use crate::sqlite::{Database, Piece, Text};
 
 /// The bytes of the file that are values of environment variables, and those that belong to
 /// no row, where old copies of them lie. Names are not among them.
@@ -22,9 +22,8 @@ pub fn environment_values(path: &Path) -> Result<Vec<Range<u64>>, NsysError> {
         ("META_DATA_CAPTURE", Some("name"), values_of_command),
     ] {
         let Some(table) = database.table(table) else { continue };
-        let selection = Selection::new(&database, table, |find| {
-            (column.map(|column| find.text(column)), find.text("value"))
-        });
+        let selection =
+            database.select(table, |find| (column.map(|column| find.text(column)), find.text("value")));
         selection.scan_places(&selection.leaves().pages, |row, (name, value), pieces| {
             let Some(text) = row.text(*value) else { return };
             let start = row.offset(*value);
@@ -47,9 +46,8 @@ pub fn texts_to_change(
     let mut found = Vec::new();
     for table in database.tables() {
         for places in table.texts.chunks(COLUMNS_AT_ONCE) {
-            let selection = Selection::new(&database, table, |find| {
-                places.iter().map(|place| find.text_at(*place)).collect::<Vec<Text>>()
-            });
+            let selection = database
+                .select(table, |find| places.iter().map(|place| find.text_at(*place)).collect::<Vec<Text>>());
             selection.scan_places(&selection.leaves().pages, |row, columns, pieces| {
                 for column in columns {
                     let Some(text) = row.text(*column) else { continue };

@@ -2,11 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::Loss;
-use super::activities::ActivityPart;
-use super::calls::{CallPart, WaitPart};
-use super::nvtx_events::{Name, NvtxPart};
-use super::parts::{Part, RawLaunch};
+use super::loss::Loss;
+use super::parts::{ActivityPart, CallPart, Name, NvtxPart, Part, RawLaunch, WaitPart};
 use super::tables::{Numbering, Read, Texts, each};
 use crate::model::{Device, Diagnostic, Launch, Numbers, Process, StringId, Thread, Trace};
 use crate::sqlite::{Database, Finder};

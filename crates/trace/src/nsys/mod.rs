@@ -8,126 +8,21 @@ mod activities;
 mod calls;
 mod diagnostics;
 mod environment;
+mod error;
+mod jobs;
+mod loss;
 mod machine;
 mod merge;
 mod nvtx_events;
 mod parallel;
 mod parts;
+mod read;
 mod session;
 mod tables;
 mod twice;
 
-use std::path::Path;
-
 pub use environment::{environment_values, texts_to_change};
-use input::Input;
+pub use error::NsysError;
+pub(crate) use read::read_nsys_input;
+pub use read::{read_nsys, read_nsys_bytes};
 pub use session::read_nsys_session;
-
-use crate::model::{Diagnostic, Trace};
-use crate::sqlite::{Damage, Database, Finder, SqliteError};
-use merge::Merge;
-use tables::Texts;
-
-const TESTED: [&str; 3] = ["3.0.", "3.7.", "3.20."];
-/// One of these is in every export.
-const SIGNS: [&str; 5] =
-    ["META_DATA_EXPORT", "EXPORT_META_DATA", "StringIds", "NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_KERNEL"];
-
-/// Why an export cannot be read.
-#[derive(Debug, thiserror::Error)]
-pub enum NsysError {
-    #[error(transparent)]
-    Sqlite(#[from] SqliteError),
-    #[error("`{path}` is a SQLite file, but no export of nsys: it has none of its tables")]
-    NotNsys { path: String },
-}
-
-/// Reads an export.
-pub fn read_nsys(path: &Path) -> Result<Trace, NsysError> {
-    read(&Database::open(path)?, path)
-}
-
-/// The same, of a file that has been looked at already.
-pub(crate) fn read_nsys_input(input: Input) -> Result<Trace, NsysError> {
-    let path = input.path().to_owned();
-    read(&Database::from_input(input)?, &path)
-}
-
-/// Reads the bytes of an export; `path` is what errors call it.
-pub fn read_nsys_bytes(bytes: Vec<u8>, path: &Path) -> Result<Trace, NsysError> {
-    read(&Database::from_bytes(bytes, path)?, path)
-}
-
-fn read(database: &Database, path: &Path) -> Result<Trace, NsysError> {
-    if !SIGNS.iter().any(|name| database.table(name).is_some()) {
-        return Err(NsysError::NotNsys { path: path.display().to_string() });
-    }
-    let mut merge = Merge::default();
-    let texts = Texts::read(database, &mut merge.trace.strings, &mut merge.losses);
-    version(database, &mut merge.trace);
-    if database.missing > 0 {
-        let text = format!("the file is cut short: its last {} pages are missing", database.missing);
-        merge.trace.diagnostics.push(Diagnostic { text, lost: true });
-    }
-    for read in parallel::run(parts::jobs(database)) {
-        merge.add(read, &texts);
-    }
-    merge.names(database, &texts);
-    merge.trace.session_start = session_start(database);
-    diagnostics::read(database, &mut merge.trace);
-    merge.trace.machine = machine::machine(database);
-    let mut trace = merge.finish();
-    if let Some(input) = database.input() {
-        trace.say_when_changed(input);
-    }
-    if trace.is_empty() {
-        trace.nothing = Some(NOTHING.to_owned());
-    }
-    Ok(trace)
-}
-
-/// Why an export has nothing to analyze, and what to do.
-const NOTHING: &str = "nsys recorded no NVTX range, no CUDA call, and no kernel\n\
-    hint: record the program with `nsys profile --trace=cuda,nvtx`; if a gate was set (`--capture-range`), it never \
-    opened, and if the program starts others, those may be the ones that use the GPU";
-
-/// Which nsys wrote it, and whether we have seen its schema.
-fn version(database: &Database, trace: &mut Trace) {
-    let (mut product, mut schema) = (String::new(), String::new());
-    for table in ["META_DATA_EXPORT", "EXPORT_META_DATA"] {
-        let columns = |find: &mut Finder<'_>| (find.text("name"), find.text("value"));
-        tables::each(database, table, columns, |row, (name, value)| {
-            let value = || row.string(*value).unwrap_or_default();
-            match row.text(*name) {
-                Some(b"EXPORT_PRODUCT_VERSION") => product = value(),
-                Some(b"EXPORT_SCHEMA_VERSION") => schema = value(),
-                _ => {}
-            }
-        });
-    }
-    trace.source = match (product.as_str(), schema.as_str()) {
-        ("", "") => "nsys, version unknown".to_owned(),
-        (product, schema) => format!("nsys {product}, schema {schema}"),
-    };
-    if !TESTED.iter().any(|tested| schema.starts_with(tested)) {
-        let schema = if schema.is_empty() { "without a version" } else { &schema };
-        let text = format!("schema {schema} is not one that was tested; it is read by its column names");
-        trace.diagnostics.push(Diagnostic { text, lost: false });
-    }
-}
-
-/// What the times of an export count from, in nanoseconds since 1970.
-fn session_start(database: &Database) -> Option<i64> {
-    let mut start = None;
-    let columns = |find: &mut Finder<'_>| find.integer("utcEpochNs");
-    tables::each(database, "TARGET_INFO_SESSION_START_TIME", columns, |row, utc| start = row.integer(*utc));
-    start
-}
-
-/// Rows of a table that were left out, and why.
-#[derive(Debug, Clone, Copy, Default)]
-struct Loss {
-    damage: Damage,
-    /// Without times, or with values of the wrong kind.
-    unusable: u64,
-}

@@ -3,9 +3,9 @@
 use nvtx::Kind;
 
 use super::parallel::Job;
-use super::parts::Part;
-use super::tables::{Numbering, Read, Unusable, jobs as parts};
-use crate::model::{OPEN, Range, Ranges, StringId, Strings};
+use super::parts::{Name, NvtxPart, Part};
+use super::tables::{Read, Unusable, jobs as parts};
+use crate::model::{OPEN, Range, StringId};
 use crate::sqlite::{Database, Finder, Integer, Real, Row, Text};
 
 const TABLE: &str = "NVTX_EVENTS";
@@ -46,27 +46,6 @@ const START_END: i64 = 60;
 const TEXT_PUSH_POP: i64 = 70;
 const TEXT_START_END: i64 = 71;
 const DOMAIN: i64 = 75;
-
-/// A name: a number of `StringIds`, or a text of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Name {
-    Registered(i64),
-    Own(StringId),
-}
-
-#[derive(Default)]
-pub(super) struct NvtxPart {
-    /// The texts that are [`Name::Own`].
-    pub(super) strings: Strings,
-    pub(super) rows: Ranges,
-    pub(super) threads: Numbering<i64>,
-    pub(super) names: Numbering<Name>,
-    pub(super) domains: Numbering<(i64, i64)>,
-    /// Process and number of a domain, and what it is called.
-    pub(super) created: Vec<((i64, i64), Name)>,
-    /// Domain and name.
-    pub(super) marks: Vec<(u32, u32)>,
-}
 
 pub(super) fn events<'a>(database: &'a Database) -> Vec<Job<'a, Read<Part>>> {
     parts(database, TABLE, Columns::find, NvtxPart::event, Part::Nvtx)

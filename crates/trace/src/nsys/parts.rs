@@ -1,11 +1,7 @@
 //! What jobs read: parts of tables, whose numbers of processes, threads, names and launches are their own.
 
-use super::activities::{self, ActivityPart};
-use super::calls::{self, CallPart, WaitPart};
-use super::nvtx_events::{self, NvtxPart};
-use super::parallel::Job;
-use super::tables::Read;
-use crate::sqlite::Database;
+use super::tables::Numbering;
+use crate::model::{Activities, Calls, Ranges, StringId, Strings, Syncs};
 
 pub(super) enum Part {
     Activities(ActivityPart),
@@ -14,20 +10,12 @@ pub(super) enum Part {
     Nvtx(NvtxPart),
 }
 
-/// Jobs for every table that is read in parts, the largest first. Processes and devices are numbered in
-/// this order.
-pub(super) fn jobs<'a>(database: &'a Database) -> impl Iterator<Item = Job<'a, Read<Part>>> {
-    [
-        activities::kernels(database),
-        calls::calls(database),
-        activities::copies(database),
-        activities::fills(database),
-        activities::graphs(database),
-        calls::waits(database),
-        nvtx_events::events(database),
-    ]
-    .into_iter()
-    .flatten()
+#[derive(Default)]
+pub(super) struct ActivityPart {
+    pub(super) rows: Activities,
+    pub(super) processes: Numbering<i64>,
+    pub(super) devices: Numbering<i64>,
+    pub(super) launches: Numbering<RawLaunch>,
 }
 
 /// A launch whose names are still numbers of `StringIds`.
@@ -41,4 +29,38 @@ pub(super) struct RawLaunch {
     pub(super) registers: u32,
     pub(super) static_shared: u32,
     pub(super) dynamic_shared: u32,
+}
+
+#[derive(Default)]
+pub(super) struct CallPart {
+    pub(super) rows: Calls,
+    pub(super) threads: Numbering<i64>,
+    pub(super) names: Numbering<i64>,
+}
+
+#[derive(Default)]
+pub(super) struct WaitPart {
+    pub(super) rows: Syncs,
+    pub(super) processes: Numbering<i64>,
+}
+
+/// A name: a number of `StringIds`, or a text of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Name {
+    Registered(i64),
+    Own(StringId),
+}
+
+#[derive(Default)]
+pub(super) struct NvtxPart {
+    /// The texts that are [`Name::Own`].
+    pub(super) strings: Strings,
+    pub(super) rows: Ranges,
+    pub(super) threads: Numbering<i64>,
+    pub(super) names: Numbering<Name>,
+    pub(super) domains: Numbering<(i64, i64)>,
+    /// Process and number of a domain, and what it is called.
+    pub(super) created: Vec<((i64, i64), Name)>,
+    /// Domain and name.
+    pub(super) marks: Vec<(u32, u32)>,
 }

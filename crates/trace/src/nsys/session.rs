@@ -3,7 +3,8 @@
 
 use std::path::PathBuf;
 
-use super::{NsysError, read_nsys};
+use super::error::NsysError;
+use super::read::read_nsys;
 use crate::model::Trace;
 
 /// Reads the exports of one run, in order, as one trace with a window for each. One export

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
-use super::Loss;
+use super::loss::Loss;
 use super::parallel::Job;
 use crate::model::{StringId, Strings};
-use crate::sqlite::{Database, Finder, Leaves, Row, Selection};
+use crate::sqlite::{Database, Finder, Leaves, Row};
 
 /// A part of a table is so many pages: 8 MiB of the usual ones.
 const PART: usize = 2048;
@@ -31,7 +31,7 @@ pub(super) fn jobs<'a, Columns: Send + Sync + 'a, Part: Default + 'a, T: Send + 
     done: impl Fn(Part) -> T + Send + Copy + 'a,
 ) -> Vec<Job<'a, Read<T>>> {
     let Some(found) = database.table(table) else { return Vec::new() };
-    let selection = Arc::new(Selection::new(database, found, find));
+    let selection = Arc::new(database.select(found, find));
     let Leaves { pages, damage } = selection.leaves();
     let mut jobs: Vec<Job<'a, Read<T>>> = Vec::new();
     let mut damage = Some(damage);
@@ -63,7 +63,7 @@ pub(super) fn each<Columns>(
     found: impl FnMut(&Row<'_>, &Columns),
 ) -> Loss {
     let Some(table) = database.table(table) else { return Loss::default() };
-    let selection = Selection::new(database, table, find);
+    let selection = database.select(table, find);
     let leaves = selection.leaves();
     let mut damage = selection.scan(&leaves.pages, found);
     damage.add(leaves.damage);

@@ -1,7 +1,9 @@
 //! Pages of a table: interior pages lead to leaves, leaves hold the rows.
 
+use super::damage::Damage;
+use super::pages::{HEADER, Pages};
 use super::record::{MOST_COLUMNS, Plan, Row, varint};
-use super::{Damage, Database, HEADER, Table};
+use super::table::Table;
 
 const LEAF: u8 = 13;
 const INTERIOR: u8 = 5;
@@ -18,17 +20,17 @@ pub(crate) struct Leaves {
 }
 
 impl Leaves {
-    pub(super) fn below(database: &Database, root: u32) -> Self {
+    pub(super) fn below(pages: &Pages, root: u32) -> Self {
         let mut leaves = Self::default();
-        let mut seen = Seen::new(database.pages);
-        let mut page = vec![0; database.page_size];
-        leaves.descend(database, root, 0, &mut seen, &mut page);
+        let mut seen = Seen::new(pages.count);
+        let mut page = vec![0; pages.page_size];
+        leaves.descend(pages, root, 0, &mut seen, &mut page);
         leaves
     }
 
-    fn descend(&mut self, database: &Database, number: u32, depth: usize, seen: &mut Seen, page: &mut [u8]) {
+    fn descend(&mut self, pages: &Pages, number: u32, depth: usize, seen: &mut Seen, page: &mut [u8]) {
         // A page is in one place of one tree: twice is a circle or a mistake.
-        if depth > DEEPEST || !seen.first_time(number) || !database.read_pages(number, page) {
+        if depth > DEEPEST || !seen.first_time(number) || !pages.read(number, page) {
             self.damage.pages += 1;
             return;
         }
@@ -36,14 +38,14 @@ impl Leaves {
         match page[start] {
             LEAF => self.pages.push(number),
             INTERIOR => {
-                let children = children(page, start, database.usable, &mut self.damage);
-                if above_leaves(database, &children, page) {
+                let children = children(page, start, pages.usable, &mut self.damage);
+                if above_leaves(pages, &children, page) {
                     let before = self.pages.len();
                     self.pages.extend(children.iter().copied().filter(|child| seen.first_time(*child)));
                     self.damage.pages += (children.len() - (self.pages.len() - before)) as u64;
                 } else {
                     for child in children {
-                        self.descend(database, child, depth + 1, seen, page);
+                        self.descend(pages, child, depth + 1, seen, page);
                     }
                 }
             }
@@ -54,10 +56,10 @@ impl Leaves {
 
 /// Trees are balanced: when the first child is a leaf, all are, and need not be read to
 /// know them. `scan` looks at each when it gets there.
-fn above_leaves(database: &Database, children: &[u32], page: &mut [u8]) -> bool {
-    children.first().is_some_and(|first| {
-        (2..=database.pages).contains(first) && database.read_pages(*first, page) && page[0] == LEAF
-    })
+fn above_leaves(pages: &Pages, children: &[u32], page: &mut [u8]) -> bool {
+    children
+        .first()
+        .is_some_and(|first| (2..=pages.count).contains(first) && pages.read(*first, page) && page[0] == LEAF)
 }
 
 /// Pages that were visited, one bit each.
@@ -116,7 +118,7 @@ fn cells(
 /// Gives every row of these leaves to `found`, with the columns at `places` of the table in that order, and
 /// where in the file its bytes lie: one piece after the other. A place that is None reads as NULL.
 pub(super) fn scan(
-    database: &Database,
+    pages: &Pages,
     table: &Table,
     leaves: &[u32],
     places: &[Option<usize>],
@@ -129,30 +131,30 @@ pub(super) fn scan(
         return damage;
     }
     let plan = Plan::new(places, table.rowid_column);
-    let mut buffer = vec![0; RUN * database.page_size];
+    let mut buffer = vec![0; RUN * pages.page_size];
     // Together no longer than the file: who follows chains in circles runs out.
     let mut overflow = Overflow {
         bytes: Vec::new(),
         pieces: Vec::new(),
-        left: u64::from(database.pages) * database.page_size as u64,
+        left: u64::from(pages.count) * pages.page_size as u64,
     };
     let mut at = 0;
     while at < leaves.len() {
         let run = run_length(&leaves[at..]);
-        let bytes = &mut buffer[..run * database.page_size];
-        if !database.read_pages(leaves[at], bytes) {
+        let bytes = &mut buffer[..run * pages.page_size];
+        if !pages.read(leaves[at], bytes) {
             damage.pages += run as u64;
             at += run;
             continue;
         }
-        for (number, page) in leaves[at..].iter().zip(bytes.chunks(database.page_size)) {
+        for (number, page) in leaves[at..].iter().zip(bytes.chunks(pages.page_size)) {
             let start = if *number == 1 { HEADER } else { 0 };
             if page[start] != LEAF {
                 damage.pages += 1;
                 continue;
             }
-            for cell in cells(page, start, 8, database.usable) {
-                let row = cell.and_then(|cell| payload(database, *number, page, cell, &mut overflow));
+            for cell in cells(page, start, 8, pages.usable) {
+                let row = cell.and_then(|cell| payload(pages, *number, page, cell, &mut overflow));
                 let parsed = row.and_then(|(payload, rowid)| {
                     Row::parse(payload.unwrap_or(&overflow.bytes), rowid, &plan)
                 });
@@ -191,39 +193,39 @@ fn run_length(pages: &[u32]) -> usize {
 /// The payload of a cell and its row number; None in place of the payload when it was
 /// put together in `overflow`.
 fn payload<'p>(
-    database: &Database,
+    pages: &Pages,
     number: u32,
     page: &'p [u8],
     cell: usize,
     overflow: &mut Overflow,
 ) -> Option<(Option<&'p [u8]>, i64)> {
-    let page = &page[..database.usable];
+    let page = &page[..pages.usable];
     let (length, at) = varint(page, cell)?;
     let (rowid, at) = varint(page, at)?;
     let length = usize::try_from(length).ok()?;
-    let most = database.usable - 35;
+    let most = pages.usable - 35;
     overflow.pieces.clear();
     if length <= most {
-        overflow.pieces.push(Piece { offset: database.offset(number) + at as u64, length });
+        overflow.pieces.push(Piece { offset: pages.offset(number) + at as u64, length });
         return Some((Some(page.get(at..at.checked_add(length)?)?), rowid as i64));
     }
-    let least = (database.usable - 12) * 32 / 255 - 23;
-    let local = least + (length - least) % (database.usable - 4);
+    let least = (pages.usable - 12) * 32 / 255 - 23;
+    let local = least + (length - least) % (pages.usable - 4);
     let local = if local <= most { local } else { least };
     overflow.left = overflow.left.checked_sub(length as u64)?;
-    overflow.pieces.push(Piece { offset: database.offset(number) + at as u64, length: local });
+    overflow.pieces.push(Piece { offset: pages.offset(number) + at as u64, length: local });
     let whole = &mut overflow.bytes;
     whole.clear();
     whole.extend_from_slice(page.get(at..at + local)?);
     let mut next = u32_at(page, at + local)?;
-    let mut bytes = vec![0; database.page_size];
+    let mut bytes = vec![0; pages.page_size];
     while whole.len() < length {
-        if next == 0 || next > database.pages || !database.read_pages(next, &mut bytes) {
+        if next == 0 || next > pages.count || !pages.read(next, &mut bytes) {
             return None;
         }
-        let part = (length - whole.len()).min(database.usable - 4);
+        let part = (length - whole.len()).min(pages.usable - 4);
         whole.extend_from_slice(&bytes[4..4 + part]);
-        overflow.pieces.push(Piece { offset: database.offset(next) + 4, length: part });
+        overflow.pieces.push(Piece { offset: pages.offset(next) + 4, length: part });
         next = u32_at(&bytes, 0)?;
     }
     Some((None, rowid as i64))

@@ -6,20 +6,11 @@
 //! any column, and what a row is worth without the value is the reader's to say.
 
 use super::btree::{Leaves, Piece, scan};
+use super::damage::Damage;
+use super::handles::{Integer, Real, Text};
+use super::pages::Pages;
 use super::record::Row;
-use super::{Damage, Database, Table};
-
-/// A column of whole numbers.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Integer(pub(super) u8);
-
-/// A column of numbers of either kind.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Real(pub(super) u8);
-
-/// A column of texts.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Text(pub(super) u8);
+use super::table::Table;
 
 /// Gives out handles of the columns of a table.
 #[derive(Debug)]
@@ -61,25 +52,25 @@ impl Finder<'_> {
 /// A table, and the handles of what is wanted of it.
 #[derive(Debug)]
 pub(crate) struct Selection<'a, Columns> {
-    database: &'a Database,
+    pages: &'a Pages,
     table: &'a Table,
     places: Vec<Option<usize>>,
     columns: Columns,
 }
 
 impl<'a, Columns> Selection<'a, Columns> {
-    pub(crate) fn new(
-        database: &'a Database,
+    pub(super) fn new(
+        pages: &'a Pages,
         table: &'a Table,
         find: impl FnOnce(&mut Finder<'_>) -> Columns,
     ) -> Self {
         let mut finder = Finder { table, places: Vec::new() };
         let columns = find(&mut finder);
-        Self { database, table, places: finder.places, columns }
+        Self { pages, table, places: finder.places, columns }
     }
 
     pub(crate) fn leaves(&self) -> Leaves {
-        Leaves::below(self.database, self.table.root)
+        Leaves::below(self.pages, self.table.root)
     }
 
     /// Gives every row of these leaves to `found`.
@@ -94,7 +85,7 @@ impl<'a, Columns> Selection<'a, Columns> {
         mut found: impl FnMut(&Row<'_>, &Columns, &[Piece]),
     ) -> Damage {
         let columns = &self.columns;
-        scan(self.database, self.table, leaves, &self.places, |row, pieces| found(row, columns, pieces))
+        scan(self.pages, self.table, leaves, &self.places, |row, pieces| found(row, columns, pieces))
     }
 }
 

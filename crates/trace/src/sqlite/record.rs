@@ -1,6 +1,6 @@
 //! One row: a header of types, then the values.
 
-use super::columns::{Integer, Real, Text};
+use super::handles::{Integer, Real, Text};
 
 /// A value of at most 9 bytes, seven bits each but for the last.
 pub(super) fn varint(bytes: &[u8], at: usize) -> Option<(u64, usize)> {

@@ -1,24 +1,8 @@
 //! The table of contents: which tables there are, and what their columns are called.
 
-use super::Database;
 use super::columns::Selection;
-
-#[derive(Debug, Clone)]
-pub(crate) struct Table {
-    pub(crate) name: String,
-    pub(crate) root: u32,
-    columns: Vec<String>,
-    /// Columns that may hold texts.
-    pub(crate) texts: Vec<usize>,
-    /// `INTEGER PRIMARY KEY`: not stored, it is the row's own number.
-    pub(crate) rowid_column: Option<usize>,
-}
-
-impl Table {
-    pub(crate) fn column(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|column| column.eq_ignore_ascii_case(name))
-    }
-}
+use super::pages::Pages;
+use super::table::Table;
 
 /// `sqlite_schema` is itself a table, and the one that describes itself nowhere.
 pub(super) fn contents() -> Table {
@@ -31,9 +15,9 @@ pub(super) fn contents() -> Table {
     }
 }
 
-pub(super) fn tables(database: &Database) -> Result<Vec<Table>, String> {
+pub(super) fn tables(pages: &Pages) -> Result<Vec<Table>, String> {
     let contents = contents();
-    let selection = Selection::new(database, &contents, |find| {
+    let selection = Selection::new(pages, &contents, |find| {
         (find.text("type"), find.text("name"), find.integer("rootpage"), find.text("sql"))
     });
     let leaves = selection.leaves();

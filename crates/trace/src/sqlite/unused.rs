@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use super::columns::Selection;
-use super::{Database, HEADER};
+use super::database::Database;
+use super::pages::HEADER;
 
 const FREE_TRUNK_AT: usize = 32;
 
@@ -13,18 +13,18 @@ impl Database {
     pub(crate) fn unused(&self) -> Vec<Range<u64>> {
         let mut unused = Vec::new();
         let free = self.free_pages(&mut unused);
-        let mut page = vec![0; self.page_size];
-        for number in 1..=self.pages {
-            if free.contains(&number) || !self.read_pages(number, &mut page) {
+        let mut page = vec![0; self.pages.page_size];
+        for number in 1..=self.pages.count {
+            if free.contains(&number) || !self.pages.read(number, &mut page) {
                 continue;
             }
             let start = if number == 1 { HEADER } else { 0 };
             let here = |range: Range<usize>| {
-                self.offset(number) + range.start as u64..self.offset(number) + range.end as u64
+                self.pages.offset(number) + range.start as u64..self.pages.offset(number) + range.end as u64
             };
             // Pages of overflow begin with a number that is never that large.
             if matches!(page[start], 2 | 5 | 10 | 13) {
-                unused.extend(gaps(&page, start, self.usable).into_iter().map(here));
+                unused.extend(gaps(&page, start, self.pages.usable).into_iter().map(here));
             }
         }
         self.overflow_tails(&mut unused);
@@ -34,19 +34,26 @@ impl Database {
     /// Pages that are free as a whole, told by the list that the header leads to.
     fn free_pages(&self, unused: &mut Vec<Range<u64>>) -> std::collections::HashSet<u32> {
         let mut free = std::collections::HashSet::new();
-        let mut page = vec![0; self.page_size];
+        let mut page = vec![0; self.pages.page_size];
         let number_at =
             |page: &[u8], at: usize| u32::from_be_bytes([page[at], page[at + 1], page[at + 2], page[at + 3]]);
-        if !self.read_pages(1, &mut page) {
+        if !self.pages.read(1, &mut page) {
             return free;
         }
         let mut trunk = number_at(&page, FREE_TRUNK_AT);
-        while (2..=self.pages).contains(&trunk) && free.insert(trunk) && self.read_pages(trunk, &mut page) {
-            let leaves = (number_at(&page, 4) as usize).min(self.usable / 4 - 2);
-            unused.push(self.offset(trunk) + 8 + 4 * leaves as u64..self.offset(trunk) + self.usable as u64);
+        while (2..=self.pages.count).contains(&trunk)
+            && free.insert(trunk)
+            && self.pages.read(trunk, &mut page)
+        {
+            let leaves = (number_at(&page, 4) as usize).min(self.pages.usable / 4 - 2);
+            unused.push(
+                self.pages.offset(trunk) + 8 + 4 * leaves as u64
+                    ..self.pages.offset(trunk) + self.pages.usable as u64,
+            );
             for leaf in (0..leaves).map(|leaf| number_at(&page, 8 + 4 * leaf)) {
-                if (2..=self.pages).contains(&leaf) && free.insert(leaf) {
-                    unused.push(self.offset(leaf)..self.offset(leaf) + self.page_size as u64);
+                if (2..=self.pages.count).contains(&leaf) && free.insert(leaf) {
+                    unused
+                        .push(self.pages.offset(leaf)..self.pages.offset(leaf) + self.pages.page_size as u64);
                 }
             }
             trunk = number_at(&page, 0);
@@ -58,12 +65,12 @@ impl Database {
     fn overflow_tails(&self, unused: &mut Vec<Range<u64>>) {
         // Tables of numbers, and long ones: their rows fit.
         for table in self.tables.iter().filter(|table| !table.name.starts_with("CUPTI_")) {
-            let nothing = Selection::new(self, table, |_| ());
+            let nothing = self.select(table, |_| ());
             nothing.scan_places(&nothing.leaves().pages, |_, (), pieces| {
                 if let [_, .., last] = pieces {
                     let end = last.offset + last.length as u64;
-                    let page_end =
-                        (end - 1) / self.page_size as u64 * self.page_size as u64 + self.usable as u64;
+                    let page_end = (end - 1) / self.pages.page_size as u64 * self.pages.page_size as u64
+                        + self.pages.usable as u64;
                     unused.push(end..page_end);
                 }
             });

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tracefile::layout::stopped;
 use tracefile::{GpuEvent, TraceFile};
 
-use super::Reader;
+use super::reader::Reader;
 use crate::model::{
     Activity, ActivityKind, Call, Device, Diagnostic, Direction, HostWait, Launch, StringId, Transfer,
     correlation as correlation_of,

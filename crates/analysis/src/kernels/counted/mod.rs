@@ -3,13 +3,15 @@
 
 mod aggregate;
 mod forest;
+mod known;
 mod regions;
 mod results;
 mod rules;
 
 pub use aggregate::{Aggregated, MetricRow};
+pub use known::{Known, KnownRegion};
 pub use regions::{
-    Counted, CountedKernel, CountedLaunch, CounterRegion, CounterRegions, DomainLaunches, Headline, Known,
-    KnownRegion, WholeRange, counter_regions,
+    Counted, CountedKernel, CountedLaunch, CounterRegion, CounterRegions, DomainLaunches, Headline,
+    WholeRange, counter_regions,
 };
 pub use rules::{AggregateRule, aggregate_rule};

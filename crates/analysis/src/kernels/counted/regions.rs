@@ -11,26 +11,10 @@ use counters::{Metric, Report, Subject, Value};
 use nvtx::{Kind, RegionPath};
 
 use super::aggregate::{MetricRow, metrics, time_ns};
+use super::known::{Known, KnownRegion};
 use super::results::{RegionResults, ResultsByRegion};
 use crate::attribute::region_labels;
-use crate::kernels::KernelPatterns;
-
-/// A region that a rehearsal or a timeline saw. One that comes twice adds up.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KnownRegion {
-    pub path: RegionPath,
-    pub kind: Kind,
-    pub instances: u64,
-    /// With those of the regions inside it; None where nobody counted them.
-    pub launches: Option<u64>,
-}
-
-/// What the program had of a region.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Known {
-    pub instances: u64,
-    pub launches: Option<u64>,
-}
+use crate::kernels::filter::KernelPatterns;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct CounterRegions {

@@ -6,7 +6,7 @@ use counters::Measured;
 use nvtx::{Kind, RegionPath};
 
 use super::forest::Forest;
-use super::regions::{Known, KnownRegion};
+use super::known::{Known, KnownRegion};
 
 #[derive(Debug, Default)]
 pub(crate) struct ResultsByRegion {

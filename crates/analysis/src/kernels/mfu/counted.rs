@@ -1,7 +1,9 @@
 //! Operations and bytes as ncu counted them, where nothing says what the model is.
 
 use super::efficiency::{Efficiency, seconds};
-use crate::kernels::{Joined, JoinedKernel, MemoryLevel, RooflinePoint};
+use crate::kernels::join::{Joined, JoinedKernel};
+use crate::kernels::peaks::MemoryLevel;
+use crate::kernels::roofline::RooflinePoint;
 use crate::time::{GpuRegion, Stage};
 
 /// Less than this of a stage's GPU time measured says nothing of the whole.

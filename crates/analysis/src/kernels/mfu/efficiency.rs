@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::chips;
 use super::model::Decoder;
-
-use crate::kernels::{Ceiling, MemoryLevel, Roof};
+use crate::kernels::peaks::{MemoryLevel, Roof};
+use crate::kernels::roofline::Ceiling;
 use crate::time::{GpuRegion, ModelStage, Stage};
 
 /// What is known of the model and its input.

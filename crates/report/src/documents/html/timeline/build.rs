@@ -8,7 +8,8 @@ use trace::{ActivityKind, NONE, OPEN, StringId, Trace};
 
 use super::legend::{FAMILIES, Legend, graph_name};
 use super::pack::{Events, Packed, Raw, pack};
-use super::track::{Rows, Span, Timeline, TrackKind};
+use super::span::Span;
+use super::track::{Rows, Timeline, TrackKind};
 use crate::form::texts::Texts;
 
 /// Families are the findings' where they know a kernel.

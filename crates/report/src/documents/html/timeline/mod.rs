@@ -6,6 +6,7 @@ mod column;
 mod lanes;
 mod legend;
 mod pack;
+mod span;
 mod thin;
 mod track;
 mod write;

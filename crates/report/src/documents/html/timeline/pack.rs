@@ -1,8 +1,9 @@
 //! Events of tracks into lanes that a page can hold.
 
 use super::lanes::lanes;
+use super::span::Span;
 use super::thin::{MOST_EVENTS, Piece, bucket, longest_lane, thin};
-use super::track::{Group, Rows, Span, Track, TrackKind};
+use super::track::{Group, Rows, Track, TrackKind};
 use crate::units::count;
 
 /// Nobody scrolls through more; each has lanes of its own.

@@ -1,7 +1,7 @@
 //! Long lanes with fewer pieces: of every few events the longest stays, and what lies between
 //! two that stay becomes one piece that says how many it stands for.
 
-use super::track::Span;
+use super::span::Span;
 
 /// A page with more is slow to open.
 pub(super) const MOST_EVENTS: usize = 250_000;

@@ -1,0 +1,28 @@
+//! The files that a trace was read from: whose processes and devices are whose.
+
+use std::ops::Range;
+
+/// One file, or the files of one capture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recording {
+    /// As it was given.
+    pub file: String,
+    /// What it is, for people.
+    pub source: String,
+    /// Its places in [`crate::Trace::processes`].
+    pub processes: Range<u32>,
+    /// Its places in [`crate::Trace::devices`].
+    pub devices: Range<u16>,
+    /// Why there is nothing in it to analyze, and what to do.
+    pub nothing: Option<String>,
+}
+
+impl Recording {
+    /// Behind others.
+    pub(crate) fn moved(mut self, processes: u32, devices: u16) -> Self {
+        self.processes = self.processes.start + processes..self.processes.end + processes;
+        let device = |number: u16| number.saturating_add(devices);
+        self.devices = device(self.devices.start)..device(self.devices.end);
+        self
+    }
+}

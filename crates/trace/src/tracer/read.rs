@@ -1,0 +1,114 @@
+//! Files → one trace, with what is missing of it.
+
+use std::path::{Path, PathBuf};
+
+use input::{Input, InputError};
+use tracefile::TraceFile;
+
+use super::clock::Clock;
+use super::loss;
+use super::reader::Reader;
+use crate::model::{Diagnostic, Process, Trace};
+
+/// A file of a process with half a billion ranges.
+const LARGEST: u64 = 16 << 30;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error(transparent)]
+    Input(#[from] InputError),
+    #[error("`{}` is {source}", path.display())]
+    File { path: PathBuf, source: tracefile::ReadError },
+}
+
+/// Reads every file into one trace. One that is damaged is read as far as it goes, and one that
+/// cannot be read at all is left out: a diagnostic says so. When none can be read, that is an error.
+/// `written` is told how much of each file holds anything.
+pub fn read_tracer_files(paths: &[PathBuf], mut written: impl FnMut(&Path, u64)) -> Result<Trace, ReadError> {
+    let mut trace = empty();
+    for path in paths {
+        match read_file(path, &mut trace) {
+            Ok(used) => written(path, used as u64),
+            Err(error) if paths.len() == 1 => return Err(error),
+            Err(error) => {
+                trace.diagnostics.push(Diagnostic { text: error.to_string(), lost: true });
+                trace.ranges_missing = true;
+            }
+        }
+    }
+    Ok(finished(trace))
+}
+
+fn read_file(path: &Path, trace: &mut Trace) -> Result<usize, ReadError> {
+    let bytes = Input::open(path)?.whole(LARGEST)?;
+    read(&bytes, path, trace).map_err(|source| ReadError::File { path: path.to_owned(), source })
+}
+
+/// Reads the bytes of one file; `path` is what diagnostics call it.
+pub fn read_tracer_bytes(bytes: &[u8], path: &Path) -> Result<Trace, tracefile::ReadError> {
+    let mut trace = empty();
+    read(bytes, path, &mut trace)?;
+    Ok(finished(trace))
+}
+
+fn empty() -> Trace {
+    Trace { source: "rangefinder's tracer".to_owned(), begin: i64::MAX, end: i64::MIN, ..Trace::default() }
+}
+
+fn finished(mut trace: Trace) -> Trace {
+    if trace.begin > trace.end {
+        (trace.begin, trace.end) = (0, 0);
+    }
+    if trace.is_empty() {
+        trace.nothing = Some(NOTHING.to_owned());
+    }
+    trace
+}
+
+/// Why a trace has nothing to analyze, and what to do.
+const NOTHING: &str = "the program opened no NVTX range, and nothing of the GPU was recorded\n\
+    hint: open ranges in it (`torch.cuda.nvtx.range(\"name\")`, or `rangefinder run --auto`), or record it where \
+    there is a GPU";
+
+fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<usize, tracefile::ReadError> {
+    let file = TraceFile::parse(bytes)?;
+    let process = trace.processes.len() as u32;
+    trace.processes.push(Process {
+        pid: file.header.pid,
+        parent: file.header.parent,
+        forked: file.header.forked,
+        name: file.header.name.clone(),
+        label: file.header.label.clone(),
+    });
+    let mut reader = Reader::new(Clock::of(&file), process, trace);
+    let mut damage = reader.strings(&file);
+    let (segments, broken) = file.segments();
+    damage.broken_chunks += broken;
+    for segment in &segments {
+        reader.segment(segment);
+    }
+    reader.finish();
+    damage.broken_chunks += reader.gpu(&file);
+    let (unbalanced, too_deep) = (reader.unbalanced, reader.too_deep);
+    trace.say_too_deep(too_deep);
+    let shown = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut say = |text: String, lost| trace.diagnostics.push(Diagnostic { text, lost });
+    let losses = loss::sentences(&file.header);
+    let missing = !losses.is_empty() || damage != tracefile::Damage::default();
+    for text in losses {
+        say(text, true);
+    }
+    if damage.broken_chunks > 0 {
+        say(format!("{shown}: {} chunks break off in the middle", damage.broken_chunks), true);
+    }
+    if damage.lost_bytes > 0 {
+        say(format!("{shown}: the last {} bytes cannot be read", damage.lost_bytes), true);
+    }
+    if unbalanced > 0 {
+        say(format!("{shown}: {unbalanced} pops had no push before them"), false);
+    }
+    trace.ranges_missing |= missing;
+    Ok(file.written())
+}
