@@ -104,7 +104,7 @@ fn level_columns<'p>(name: MemoryLevel) -> [Column<'p>; 4] {
     ]
 }
 
-fn level<'r>(row: &'r RooflinePoint, name: MemoryLevel) -> Option<&'r Traffic> {
+fn level(row: &RooflinePoint, name: MemoryLevel) -> Option<&Traffic> {
     row.traffic.iter().find(|traffic| traffic.level == name)
 }
 
