@@ -128,6 +128,8 @@ pub fn redacted(text: &str, sandbox: &Sandbox) -> String {
         (r"\d+\.\d\d s", "<n> s"),
         (r"after \d+\.\d s", "after <n> s"),
         (r"pid \d+", "pid <n>"),
+        // A step with nothing to say is mentioned only when it took long.
+        (r"(?m)^(configure|doctor|plan|report) +done +<n> s\n", ""),
     ] {
         text = regex::Regex::new(pattern).unwrap().replace_all(&text, replacement).into_owned();
     }
