@@ -87,6 +87,12 @@ pub struct ToolProof {
 }
 
 impl ToolProof {
+    /// Why the tool is not started with a gate that can match nothing.
+    pub fn refusal(&self, typed: &str) -> String {
+        let why = self.problem.as_ref().map(|problem| format!(": {problem}")).unwrap_or_default();
+        format!("not started: its gate `{typed}` can match nothing, as the plan says{why}")
+    }
+
     fn refused(error: &dyn std::error::Error, correction: Correction) -> Self {
         Self { instances: 0, problem: Some(GateProblem::Refused { why: error.to_string() }), correction }
     }

@@ -111,9 +111,17 @@ impl Verdict {
 
     /// `captured: 6 of 6 instances`, with the evidence and the remedy where something is missing.
     pub fn with_hint(&self) -> String {
-        let remedy = self.remedy.as_ref().filter(|_| self.outcome != Outcome::Captured);
-        let remedy = remedy.map(|remedy| format!("\nhint: {remedy}")).unwrap_or_default();
-        format!("{}{remedy}", self.with_evidence_quoted())
+        let hint = if self.outcome == Outcome::Captured { String::new() } else { self.hint() };
+        format!("{}{hint}", self.with_evidence_quoted())
+    }
+
+    /// The sentence and the remedy, for what was not tried.
+    pub fn text_with_hint(&self) -> String {
+        format!("{}{}", self.text, self.hint())
+    }
+
+    fn hint(&self) -> String {
+        self.remedy.as_ref().map(|remedy| format!("\nhint: {remedy}")).unwrap_or_default()
     }
 
     /// The same without the remedy.

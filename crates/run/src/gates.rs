@@ -95,7 +95,7 @@ pub fn gate_of_run(run: &Path) -> Option<(String, Option<Inventory>)> {
 }
 
 /// What happens when the gate closes: as the configuration says, or else this.
-pub fn range_end(config: &Config, otherwise: RangeEnd) -> RangeEnd {
+fn range_end(config: &Config, otherwise: RangeEnd) -> RangeEnd {
     let chosen = config.nsys.capture_range_end.as_ref();
     chosen.and_then(|text| RangeEnd::parse(&text.0)).unwrap_or(otherwise)
 }

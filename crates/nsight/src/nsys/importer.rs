@@ -10,7 +10,7 @@ use super::installation::{Installation, find_library, missing_library, package_o
 use crate::ask::{finished, last_lines, output_of, said};
 
 /// What an answer may take, and an import.
-const PATIENCE: Duration = Duration::from_secs(15);
+pub(super) const PATIENCE: Duration = Duration::from_secs(15);
 pub(super) const IMPORT_PATIENCE: Duration = Duration::from_secs(1800);
 /// Libraries are missed one at a time.
 const MOST_LIBRARIES: usize = 16;

@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::find::find;
 use super::fitness::{Fitness, fitness};
-use super::importer::Importer;
+use super::importer::{Importer, PATIENCE};
 use super::installation::Installation;
-use super::probe::{PATIENCE, Probe, environment_findings, probe};
+use super::probe::{Probe, environment_findings, probe};
 use crate::locate::{NoTool, Wanted};
 use crate::version::numbers;
 

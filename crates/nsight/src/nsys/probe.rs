@@ -2,12 +2,11 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use process::private_folder;
 use serde::{Deserialize, Serialize};
 
-use super::importer::Importer;
+use super::importer::{Importer, PATIENCE};
 use super::installation::Installation;
 use super::options::Options;
 use crate::ask::{last_lines, said};
@@ -59,8 +58,6 @@ pub(super) fn environment_findings(text: &str) -> Vec<String> {
     text.lines().map(str::trim).filter(bad).filter(matters).map(str::to_owned).collect()
 }
 
-/// What an answer may take.
-pub(super) const PATIENCE: Duration = Duration::from_secs(15);
 const SCHEMA: u32 = 3;
 
 /// Asked once: it takes a second to answer, and does not change. Where its libraries are missing it says less than

@@ -72,8 +72,8 @@ fn gates_text(resolved: &Resolved, latest: Option<&Latest>) -> String {
             .to_owned();
     };
     let mut text = format!("gates      as rehearsed in {}\n", run.display());
+    let terms = NsysTerms::here(&resolved.config, RangeEnd::None);
     for gate in gates {
-        let terms = NsysTerms::here(&resolved.config, RangeEnd::None);
         let proof = prove_gate(&gate.wish, inventory, *exit_code, terms);
         text.push_str(&format!("\n{}: {}", gate.key, proof_screen(&proof, inventory)));
     }

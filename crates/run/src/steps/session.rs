@@ -3,14 +3,12 @@
 use std::path::Path;
 use std::time::Duration;
 
-use nsight::nsys::RangeEnd;
 use process::{Route, Signals};
 use record::{Manifest, Rung, StepName, StepStatus, Tool, Verdict, VerdictRecord};
 
 use super::error::RunError;
 use crate::config::Resolved;
 use crate::events::{Event, Observer};
-use crate::gates::range_end;
 use crate::rundir::{Files, KnownHashes};
 use crate::workload::Workload;
 
@@ -38,11 +36,6 @@ impl Setting {
     /// What happens when the gate closes. nsys's own default would end the workload.
     pub(super) fn nsys_range_end(&self) -> &str {
         self.resolved.config.nsys.capture_range_end.as_ref().map_or("none", |end| end.0.as_str())
-    }
-
-    /// The same, for a proof.
-    pub(super) fn planned_range_end(&self) -> RangeEnd {
-        range_end(&self.resolved.config, RangeEnd::None)
     }
 }
 

@@ -111,17 +111,11 @@ fn not_started(verdict: &Verdict, asked_for: bool, session: &mut Session<'_>) ->
         session.record(TOOL, Rung::AsAsked, verdict);
         return StepResult::Failed { why: verdict.with_hint(), asked_for };
     }
-    let hint = verdict.remedy.as_ref().map(|remedy| format!("\nhint: {remedy}")).unwrap_or_default();
-    StepResult::Skipped { why: format!("{}{hint}", verdict.text), asked_for }
+    StepResult::Skipped { why: verdict.text_with_hint(), asked_for }
 }
 
 fn refused(proof: &Proof) -> Verdict {
-    let problem = proof.ncu.problem.as_ref();
-    let text = format!(
-        "not started: its gate `{}` can match nothing, as the plan says{}",
-        proof.typed,
-        problem.map(|problem| format!(": {problem}")).unwrap_or_default()
-    );
+    let text = proof.ncu.refusal(&proof.typed);
     Verdict::missed(TOOL, Cause::NoSuchRange, text).with_remedy(advice::USE_A_LISTED_RANGE)
 }
 

@@ -78,7 +78,7 @@ impl Nsight<'_> {
         clues: &[Clue],
         session: &mut Session<'_>,
     ) -> Result<Verdict, RunError> {
-        let ending = ending(finished, &way.gate, self.scene.setting.planned_range_end());
+        let ending = ending(finished, &way.gate, self.scene.nsys_terms().range_end);
         let verdict = self.judged(way, report, clues, ending.clone());
         let may_vary = match verdict.cause {
             Some(Cause::RecordsLost | Cause::PathNotTaken) => verdict.evidence.is_empty(),
@@ -122,7 +122,7 @@ impl Nsight<'_> {
             })
             .collect();
         let rehearsed: Vec<&[Region]> = rehearsals.iter().map(Vec::as_slice).collect();
-        let stops_early = setting.planned_range_end() != RangeEnd::None;
+        let stops_early = self.scene.nsys_terms().range_end != RangeEnd::None;
         let limit = self
             .proof
             .as_ref()

@@ -96,26 +96,20 @@ fn located(scene: Scene<'_>) -> Result<Nsys, NoTool> {
 
 fn without_nsys(none: &NoTool, asked_for: bool, session: &mut Session<'_>) -> StepResult {
     let verdict = Verdict::failed(TOOL, none.cause(), format!("{none}: no timeline by Nsight Systems"));
-    let remedy = verdict.remedy.clone().unwrap_or_default();
-    let why = format!("{}\nhint: {remedy}", verdict.text);
     if asked_for {
         session.record(TOOL, Rung::AsAsked, &verdict);
     }
-    StepResult::Skipped { why, asked_for }
+    StepResult::Skipped { why: verdict.text_with_hint(), asked_for }
 }
 
 /// A gate that can match nothing is not tried: the workload is not run for it.
 fn refused(proof: &Proof, asked_for: bool, session: &mut Session<'_>) -> StepResult {
-    let problem = proof.nsys.problem.as_ref();
-    let text = format!(
-        "not started: its gate `{}` can match nothing, as the plan says{}",
-        proof.typed,
-        problem.map(|problem| format!(": {problem}")).unwrap_or_default()
-    );
     // Neither is there a range for what is only written wrongly.
+    let problem = proof.nsys.problem.as_ref();
     let cause = problem.map(|problem| problem.nsys_cause()).filter(|cause| *cause != Cause::GateCannotOpen);
-    let verdict = Verdict::missed(TOOL, cause.unwrap_or(Cause::NoSuchRange), text)
-        .with_remedy(advice::USE_A_LISTED_RANGE);
+    let verdict =
+        Verdict::missed(TOOL, cause.unwrap_or(Cause::NoSuchRange), proof.nsys.refusal(&proof.typed))
+            .with_remedy(advice::USE_A_LISTED_RANGE);
     session.record(TOOL, Rung::AsAsked, &verdict);
     StepResult::Failed { why: verdict.with_hint(), asked_for }
 }
