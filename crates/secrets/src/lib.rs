@@ -12,6 +12,7 @@ mod names;
 mod redactor;
 mod scan;
 mod shapes;
+mod sieve;
 mod stream;
 mod writer;
 

@@ -4,13 +4,13 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use serde_json::Value;
 
 use super::encodings::encodings;
 use super::marks::{MASK, MarkKey};
 use super::names::looks_secret_name;
 use super::scan::{Found, Scanner, secret_spans};
+use super::sieve::Sieve;
 
 /// A value shorter than this is not searched for in other text: `KEY=a` must not
 /// mask every `a`. Where it stands under its own name it is masked all the same.
@@ -26,9 +26,6 @@ pub fn of_environment() -> &'static Redactor {
     });
     &REDACTOR
 }
-
-/// Bytes of patterns.
-const LARGEST_DFA: usize = 16 << 10;
 
 /// Names that all hold another secret are masked one by one and no more learned.
 const MOST_LEARNED: usize = 500;
@@ -46,7 +43,7 @@ pub struct Redactor {
 /// Finds known values in every form.
 #[derive(Debug, Clone)]
 struct Known {
-    finder: AhoCorasick,
+    sieve: Sieve,
     /// Of each pattern, the value it is a form of; the values themselves come first.
     values: Vec<usize>,
     longest: usize,
@@ -220,7 +217,7 @@ impl Redactor {
 
     fn known<'s>(&'s self, bytes: &[u8]) -> impl Iterator<Item = Secret<'s>> {
         let hits = self.finder.iter().flat_map(move |known| {
-            known.finder.find_iter(bytes).map(move |hit| (hit.range(), hit.pattern().as_usize(), known))
+            known.sieve.find_iter(bytes).map(move |hit| (hit.range(), hit.pattern().as_usize(), known))
         });
         // A number is no part of a longer one.
         let is_apart = |span: &Range<usize>| {
@@ -261,12 +258,7 @@ impl Known {
             }
         }
         let longest = patterns.iter().map(String::len).max()?;
-        // The fastest kind takes memory for every byte of every pattern.
-        let total: usize = patterns.iter().map(String::len).sum();
-        let kind = (total < LARGEST_DFA).then_some(AhoCorasickKind::DFA);
-        let builder = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).kind(kind).clone();
-        let finder = builder.build(&patterns).ok()?;
-        Some(Self { finder, values, longest })
+        Some(Self { sieve: Sieve::new(&patterns, false).ok()?, values, longest })
     }
 }
 

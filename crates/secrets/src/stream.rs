@@ -59,27 +59,49 @@ impl StreamScrubber {
         }
     }
 
-    pub fn write(&mut self, bytes: &[u8], to: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    pub fn write(&mut self, mut bytes: &[u8], to: &mut (impl Write + ?Sized)) -> io::Result<()> {
+        // A known value with lines in it may go on in the next line.
+        if !self.redactor.knows_lines() {
+            if !self.held.is_empty()
+                && let Some(end) = bytes.iter().position(ends_a_line)
+            {
+                let (line, rest) = bytes.split_at(end + 1);
+                self.hold(line, to)?;
+                bytes = rest;
+            }
+            // Nothing stands before it: whole lines need not be copied.
+            if self.held.is_empty()
+                && let Some(last) = bytes.iter().rposition(ends_a_line)
+            {
+                let done = self.emit(bytes, last + 1, true, to)?;
+                bytes = &bytes[done..];
+            }
+        }
+        self.hold(bytes, to)
+    }
+
+    /// Takes more of what is held, and writes what need not be held any longer.
+    fn hold(&mut self, bytes: &[u8], to: &mut (impl Write + ?Sized)) -> io::Result<()> {
         self.held.extend_from_slice(bytes);
         let safe = match self.redactor.knows_lines() {
             true => self.held.len().saturating_sub(self.redactor.longest_known()),
             false => self.held.len(),
         };
         let fresh = self.searched.min(safe)..safe;
-        let line = self.held[fresh.clone()].iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
+        let line = self.held[fresh.clone()].iter().rposition(ends_a_line);
         self.searched = safe;
         if let Some(line) = line {
-            return self.emit(fresh.start + line + 1, true, to);
+            return self.emit_held(fresh.start + line + 1, true, to);
         }
         let back = HELD_BACK.max(self.redactor.longest_known());
         if self.held.len() - self.written > LONGEST_LINE + back {
-            return self.emit(self.held.len() - back, false, to);
+            return self.emit_held(self.held.len() - back, false, to);
         }
         Ok(())
     }
 
     pub fn finish(&mut self, to: &mut (impl Write + ?Sized)) -> io::Result<()> {
-        self.emit(self.held.len(), true, to)
+        self.emit_held(self.held.len(), true, to)
     }
 
     /// How many secrets were masked so far.
@@ -87,9 +109,23 @@ impl StreamScrubber {
         self.masked
     }
 
-    /// Writes what is held up to `cut`, where a line ends or which lies inside of one.
-    fn emit(&mut self, cut: usize, at_line: bool, to: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    fn emit_held(&mut self, cut: usize, at_line: bool, to: &mut (impl Write + ?Sized)) -> io::Result<()> {
         let mut held = std::mem::take(&mut self.held);
+        let done = self.emit(&held, cut, at_line, to)?;
+        held.drain(..done);
+        self.held = held;
+        Ok(())
+    }
+
+    /// Writes `held` up to `cut`, which is the end of a line or inside one. Returns how much of it
+    /// is no longer needed.
+    fn emit(
+        &mut self,
+        held: &[u8],
+        cut: usize,
+        at_line: bool,
+        to: &mut (impl Write + ?Sized),
+    ) -> io::Result<usize> {
         let mut done = self.written;
         if std::mem::take(&mut self.in_secret) {
             done += self.rest_of_secret(&held[done..]);
@@ -98,14 +134,14 @@ impl StreamScrubber {
             done = self.rest_of_key(&held[..cut], done, to)?;
         }
         let lines = if at_line { cut } else { held.len() };
-        let found = self.redactor.find_in_lines(&held, lines);
+        let found = self.redactor.find_in_lines(held, lines);
         for span in found.spans {
             let span = span.start.max(done)..span.end;
             if span.start >= cut || span.is_empty() {
                 continue;
             }
             to.write_all(&held[done..span.start])?;
-            self.write_mask(&held, span.clone(), to)?;
+            self.write_mask(held, span.clone(), to)?;
             done = span.end;
             self.masked += 1;
             self.in_secret = !at_line && span.end == held.len();
@@ -116,11 +152,9 @@ impl StreamScrubber {
         }
         self.in_key |= found.goes_on && at_line && done >= lines;
         let keep = if at_line && done == cut { done } else { done.saturating_sub(CONTEXT) };
-        held.drain(..keep);
         self.written = done - keep;
         self.searched = self.written;
-        self.held = held;
-        Ok(())
+        Ok(keep)
     }
 
     fn write_mask(&self, held: &[u8], span: Range<usize>, to: &mut (impl Write + ?Sized)) -> io::Result<()> {
@@ -160,6 +194,10 @@ impl StreamScrubber {
         }
         Ok(done)
     }
+}
+
+fn ends_a_line(byte: &u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
 }
 
 /// `"password": 1234`, in whose place stars would be no JSON.

@@ -3,10 +3,9 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-
 use super::super::names::STEMS;
 use super::super::shapes::SHAPES;
+use super::super::sieve::Sieve;
 use super::seen::{Seen, is_word};
 use super::{named, pem, scheme, url};
 
@@ -39,7 +38,7 @@ pub(crate) struct Found {
 /// Looks for secrets nobody has told it of.
 #[derive(Debug, Clone)]
 pub(crate) struct Scanner {
-    finder: AhoCorasick,
+    sieve: Sieve,
     needles: Vec<Needle>,
     extra_names: Vec<String>,
 }
@@ -71,19 +70,14 @@ impl Scanner {
         USERS.iter().for_each(|text| add(text, Needle::User));
         STEMS.iter().for_each(|stem| add(stem, Needle::Name));
         extra_names.iter().filter(|name| !name.is_empty()).for_each(|name| add(name, Needle::Name));
-        let finder = AhoCorasick::builder()
-            .kind(Some(AhoCorasickKind::DFA))
-            .match_kind(MatchKind::LeftmostLongest)
-            .ascii_case_insensitive(true)
-            .build(&texts)
-            .expect("few and short needles fit");
-        Self { finder, needles, extra_names: extra_names.to_vec() }
+        let sieve = Sieve::new(&texts, true).expect("few and short needles fit");
+        Self { sieve, needles, extra_names: extra_names.to_vec() }
     }
 
     pub(crate) fn scan(&self, text: &[u8]) -> Found {
         let mut found = Found::default();
         let mut seen = Seen::default();
-        for hit in self.finder.find_iter(text) {
+        for hit in self.sieve.find_iter(text) {
             if hit.start() < seen.done {
                 continue;
             }
