@@ -49,9 +49,9 @@ impl Report {
         }
         let ncu = self.session.ncu_version.as_deref().map_or(String::new(), |version| format!(" {version}"));
         Some(format!(
-            "ncu{ncu} measured no kernel and no range\n\
+            "ncu{ncu} measured no kernels or ranges\n\
              hint: the program launched nothing that ncu was told to measure (--kernel-name, --nvtx-include, \
-             --launch-skip), or ncu was not allowed to measure (ERR_NVGPUCTRPERM): `rangefinder doctor` tells"
+             --launch-skip), or ncu was not allowed to measure (ERR_NVGPUCTRPERM): run `rangefinder doctor`"
         ))
     }
 

@@ -13,15 +13,15 @@ use crate::tracer::{ReadError, read_tracer_files};
 pub enum OpenError {
     #[error(transparent)]
     Input(#[from] InputError),
-    #[error("`{}` is an unexported report of nsys\nhint: nsys export --type sqlite -o report.sqlite {}", path.display(), path.display())]
+    #[error("`{}` is an nsys report that has not been exported\nhint: nsys export --type sqlite -o report.sqlite {}", path.display(), path.display())]
     Unexported { path: PathBuf },
     #[error("`{}` is empty", path.display())]
     Empty { path: PathBuf },
-    #[error("`{}` is neither an SQLite export of nsys, nor a PyTorch trace, nor a report or CSV of ncu, nor a trace of ours", path.display())]
+    #[error("`{}` is neither an nsys SQLite export, a PyTorch trace, an ncu report or CSV, nor a Rangefinder trace", path.display())]
     Unknown { path: PathBuf },
-    #[error("`{}` is compressed, and only PyTorch traces are read that way\nhint: {command} {}", path.display(), path.display())]
+    #[error("`{}` is compressed, and only PyTorch traces can be read that way\nhint: {command} {}", path.display(), path.display())]
     Compressed { path: PathBuf, command: &'static str },
-    #[error("`{}` is a folder without a trace in it", path.display())]
+    #[error("`{}` is a folder without traces", path.display())]
     EmptyFolder { path: PathBuf },
     #[error(transparent)]
     Nsys(#[from] NsysError),

@@ -22,13 +22,13 @@ impl fmt::Display for ReadError {
             Self::OtherVersion { version } => {
                 let newer = *version > layout::VERSION;
                 let from = if newer { "a newer" } else { "an older" };
-                write!(f, "a trace file of version {version}, from {from} rangefinder; this one reads ")?;
+                write!(f, "a version {version} trace file from {from} rangefinder; this one reads ")?;
                 match layout::OLDEST_READ {
                     layout::VERSION => write!(f, "version {}", layout::VERSION),
                     oldest => write!(f, "versions {oldest} to {}", layout::VERSION),
                 }
             }
-            Self::TooShort { bytes } => write!(f, "a trace file cut off inside its header ({bytes} bytes)"),
+            Self::TooShort { bytes } => write!(f, "a trace file that ends in its header (after {bytes} bytes)"),
         }
     }
 }
@@ -585,7 +585,7 @@ mod tests {
             let error = TraceFile::parse(&[&layout::MAGIC[..7], &[version]].concat()).unwrap_err();
             assert_eq!(error, ReadError::OtherVersion { version });
             let text = format!(
-                "a trace file of version {version}, from {from} rangefinder; this one reads version 1"
+                "a version {version} trace file from {from} rangefinder; this one reads version 1"
             );
             assert_eq!(error.to_string(), text);
         }

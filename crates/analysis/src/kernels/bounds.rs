@@ -136,7 +136,7 @@ pub fn bound(report: &Report, result: &Measured) -> Bound {
         let missing = if compute { "memory" } else { "compute" };
         let why = match levels.is_empty() {
             true => "no throughput was measured".to_owned(),
-            false => format!("no throughput of {missing} was measured"),
+            false => format!("no {missing} throughput was measured"),
         };
         return Bound { kind: BoundKind::Unknown, why, levels };
     };
@@ -178,7 +178,7 @@ fn behind<'a>(levels: &'a [Level], highest: &'a Level) -> &'a Level {
 fn latency(report: &Report, result: &Measured, highest: &Level) -> String {
     let number = |name: &str| report.value(result, name).and_then(Value::as_f64);
     let start = format!(
-        "nothing is near its peak, the highest is {} at {:.1} %",
+        "nothing is near its peak; the highest is {} at {:.1} %",
         highest.kind.as_str(),
         highest.percent
     );
@@ -186,12 +186,14 @@ fn latency(report: &Report, result: &Measured, highest: &Level) -> String {
     let occupancy = number("sm__warps_active.avg.pct_of_peak_sustained_active");
     match (waves, number("launch__grid_size"), occupancy) {
         (Some(waves), Some(blocks), _) => {
-            format!("{start}: {blocks:.0} blocks are {waves:.2} of a wave, and the SMs have too little to do")
+            format!(
+                "{start}; a grid of {blocks:.0} is only {waves:.2} of a wave, too little work for the SMs"
+            )
         }
         (_, _, Some(occupancy)) if occupancy < 30.0 => {
-            format!("{start}, with {occupancy:.0} % of the warps that fit: too few to hide the waiting")
+            format!("{start}; occupancy is {occupancy:.0} %, too low to hide latency")
         }
-        _ => format!("{start}: its warps wait for each other or for memory"),
+        _ => format!("{start}; its warps wait for each other or for memory"),
     }
 }
 
@@ -214,13 +216,13 @@ fn latency_without_sm(
     let busy = of(BoundKind::Issue).filter(|issue| fills || issue.percent >= UNSEEN_PIPE);
     if let Some(issue) = busy {
         let why = format!(
-            "nothing that was measured is near its peak, but a pipe that was not may be: issue slots are at {:.1} %",
+            "nothing that was measured is near its peak, but an unmeasured pipe may be: issue slots are at {:.1} %",
             issue.percent
         );
         return (BoundKind::Unknown, why);
     }
     let names: Vec<String> = levels.iter().map(|level| format!("`{}`", level.name())).collect();
-    let why = format!("{}; told from {} alone", latency(report, result, highest), names.join(", "));
+    let why = format!("{}; based only on {}", latency(report, result, highest), names.join(", "));
     (BoundKind::Latency, why)
 }
 

@@ -150,7 +150,7 @@ fn joined(group: &LaunchGroup, report: &Report, index: &Index<'_>, total: f64) -
         share: group.gpu_ns as f64 / total,
         confidence,
         bound: bound.as_ref().map_or(BoundKind::Unknown, |bound| bound.kind),
-        why: bound.map_or_else(|| "no launch of it was measured".to_owned(), |bound| bound.why),
+        why: bound.map_or_else(|| "none of its launches was measured".to_owned(), |bound| bound.why),
         sm_percent: mean(&["sm__throughput.avg.pct_of_peak_sustained_elapsed"]),
         dram_percent: mean(&[
             "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",

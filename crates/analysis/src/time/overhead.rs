@@ -63,8 +63,8 @@ pub fn unsteady(rows: &[Overhead]) -> Option<String> {
     let faster = rows.iter().filter(telling).filter(|row| row.ratio < FASTER);
     let row = faster.min_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
     Some(format!(
-        "`{}` took {:.2} times as long as in the rehearsal, where the profiler was not there: the machine was not \
-         equally fast in both passes, and times on the host are as uncertain",
+        "`{}` took {:.2} times as long as in the rehearsal, which ran without the profiler: the machine was not \
+         equally fast in both passes, so host times are just as uncertain",
         row.region, row.ratio
     ))
 }

@@ -61,15 +61,15 @@ impl Foreign {
                 category => format!("{count} `{category}`"),
             })
             .collect();
-        let more = if all.len() > NAMED {
-            format!(" and {} more categories", all.len() - NAMED)
-        } else {
-            String::new()
+        let more = match all.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            1 => " and 1 more category".to_owned(),
+            more => format!(" and {more} more categories"),
         };
         format!("{}{more}", shown.join(", "))
     }
 
-    /// Whose work they are, where that is a device we know by name only.
+    /// The device they ran on, if we know its name.
     pub(super) fn device(&self) -> Option<&'static str> {
         let of = |(category, _): &(String, u64)| {
             DEVICES.iter().find(|(start, _)| category.starts_with(start)).map(|(_, device)| *device)
@@ -77,7 +77,7 @@ impl Foreign {
         self.sorted().iter().find_map(of)
     }
 
-    /// What is said of a trace that holds other events as well.
+    /// The note for a trace that has other events too.
     pub(super) fn note(&self) -> Option<String> {
         let (events, they) = match self.counts.values().sum::<u64>() {
             0 => return None,
@@ -88,9 +88,9 @@ impl Foreign {
         Some(match self.device() {
             Some(device) => format!(
                 "{events} not analyzed ({named}): {they} the work of {device}. Rangefinder analyzes NVIDIA and AMD \
-                 GPUs; of this program it shows the host's side only"
+                 GPUs; of this program it shows only the CPU side"
             ),
-            None => format!("{events} not analyzed, because the category is not known: {named}"),
+            None => format!("{events} not analyzed, because the category is unknown: {named}"),
         })
     }
 }

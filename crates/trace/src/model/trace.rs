@@ -10,6 +10,7 @@ use super::diagnostic::{Diagnostic, DistinctDiagnostic, distinct};
 use super::recording::Recording;
 use super::strings::{StringId, Strings};
 use super::tables::{Calls, Operators, Ranges, Syncs};
+use crate::count::counted;
 use crate::nest::{DEEPEST, nest};
 
 #[derive(Debug, Clone, Default)]
@@ -78,7 +79,7 @@ impl Trace {
     pub(crate) fn say_when_changed(&mut self, input: &Input) {
         if input.has_changed() {
             let text = format!(
-                "`{}` changed while it was read: read it again once nobody writes to it",
+                "`{}` changed while it was being read: try again when nothing writes to it any more",
                 input.path().display()
             );
             self.diagnostics.push(Diagnostic { text, lost: true });
@@ -88,7 +89,8 @@ impl Trace {
     pub(crate) fn say_too_deep(&mut self, ranges: u64) {
         if ranges > 0 {
             let text = format!(
-                "{ranges} ranges are nested more than {DEEPEST} deep: is something pushed and never popped?"
+                "{} nested more than {DEEPEST} deep: is something pushed and never popped?",
+                counted(ranges, "range")
             );
             self.diagnostics.push(Diagnostic { text, lost: false });
         }

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::loss::Loss;
 use super::parts::{ActivityPart, CallPart, Name, NvtxPart, Part, RawLaunch, WaitPart};
 use super::tables::{Numbering, Read, Texts, each};
+use crate::count::counted;
 use crate::model::{Device, Diagnostic, Launch, Numbers, Process, StringId, Thread, Trace};
 use crate::sqlite::{Database, Finder};
 
@@ -175,10 +176,11 @@ fn losses(losses: Vec<(String, Loss)>, diagnostics: &mut Vec<Diagnostic>) {
     for (table, loss) in by_table {
         let mut say = |text: String| diagnostics.push(Diagnostic { text, lost: true });
         if !loss.damage.is_none() {
-            say(format!("{table}: {} pages and {} rows cannot be read", loss.damage.pages, loss.damage.rows));
+            let (pages, rows) = (counted(loss.damage.pages, "page"), counted(loss.damage.rows, "row"));
+            say(format!("{table}: {pages} and {rows} cannot be read"));
         }
         if loss.unusable > 0 {
-            say(format!("{table}: {} rows have no usable times and were left out", loss.unusable));
+            say(format!("{table}: left out {} without usable times", counted(loss.unusable, "row")));
         }
     }
 }
