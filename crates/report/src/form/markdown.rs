@@ -4,7 +4,7 @@ use super::shown::{Digits, shown};
 use super::terminal::{Names, code_spans};
 use crate::printable::printable;
 use crate::tables::{Cell, Kind, Tabular, View};
-use crate::units::count;
+use crate::units::{count, counted};
 
 /// How much of a table is shown, and how.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +35,7 @@ impl Markdown {
             text.push_str(&row(columns.iter().map(cell)));
         }
         if let Some(more) = table.about().more.as_ref().filter(|_| table.len() <= self.rows) {
-            let cells = table.more_cells(&columns, &format!("{} more {}", count(more.rows), more.of));
+            let cells = table.more_cells(&columns, &counted(more.rows, &format!("more {}", more.of)));
             let shown = |(at, cell): (&usize, Cell<'_>)| shown(heads[*at].kind, &cell, self.digits);
             text.push_str(&row(columns.iter().zip(cells).map(|pair| shown(pair).unwrap_or_default())));
         }

@@ -214,7 +214,11 @@ impl Reader<'_> {
     fn remark(&mut self, remarks: &Remarks, clock: &GpuClock) {
         let mut say = |text: String, lost| self.trace.diagnostics.push(Diagnostic { text, lost });
         if remarks.dropped > 0 {
-            say(format!("CUPTI had no room for {}", counted(remarks.dropped, "record")), true);
+            let text = match remarks.dropped {
+                1 => "CUPTI had no room for 1 record".to_owned(),
+                dropped => format!("CUPTI had no room for {dropped} records"),
+            };
+            say(text, true);
         }
         if remarks.untimed > 0 {
             let text = format!(

@@ -14,7 +14,7 @@
 //! | `launch__…` (also `launch__waves_per_multiprocessor`), `device__attribute_…`, `nvlink__…`, `numa__…`, `profiler__…` | same | settings |
 //! | `derived__…` | same | sums, rates and peaks, and the name does not say which |
 //! | `inst_executed`, `memory_l2_…`, `smsp__pcsamp_warps_…`: counts by line of source | sum | samples only where all were taken at one interval |
-//! | `gpu__time_start…`, `gpu__time_end…` | none | moments |
+//! | `gpu__time_start…`, `gpu__time_end…` | none | timestamps |
 //! | `…occupancy_per_…`, `breakdown:…`, `pmsampling:…` | none | the value of a whole curve or list |
 //! | anything else, and every text | same | |
 

@@ -71,7 +71,7 @@ fn counted(
         bytes: has_bytes.then_some(sums.bytes / instances),
         peak_flops: sums.flops / sums.at_peak,
         peak_bytes: has_bytes.then(|| sums.bytes / sums.bytes_at_peak),
-        peak_source: "counted by ncu".to_owned(),
+        peak_source: "ncu counters".to_owned(),
         mfu: sums.at_peak / wall,
         mbu: has_bytes.then_some(sums.bytes_at_peak / wall),
         assumptions: vec![
@@ -82,7 +82,7 @@ fn counted(
             ),
             executed(stage),
             how,
-            "peaks: of each precision and of DRAM, counted by ncu".to_owned(),
+            "peaks: of each precision and of DRAM, from ncu counters".to_owned(),
         ],
     })
 }

@@ -137,8 +137,8 @@ fn peaks(device: Option<&str>, ceilings: &[Ceiling]) -> Result<(f64, Option<f64>
     let half = |roof: &Roof| matches!(roof, Roof::Compute(precision) if precision.is_dense_half());
     let dram = |roof: &Roof| *roof == Roof::Memory(MemoryLevel::Dram);
     let (flops, flops_source) = match (counted(&half), sheet) {
-        (Some(flops), _) => (flops, "tensor peak counted by ncu"),
-        (None, Some((flops, _))) => (flops, "dense BF16 peak from the data sheet"),
+        (Some(flops), _) => (flops, "tensor from ncu counters"),
+        (None, Some((flops, _))) => (flops, "dense BF16 from the data sheet"),
         (None, None) => {
             let device = device.unwrap_or("an unknown device");
             return Err(format!(
@@ -147,9 +147,9 @@ fn peaks(device: Option<&str>, ceilings: &[Ceiling]) -> Result<(f64, Option<f64>
         }
     };
     let (bytes, bytes_source) = match (counted(&dram), sheet) {
-        (Some(bytes), _) => (Some(bytes), "DRAM peak counted by ncu"),
-        (None, Some((_, bytes))) => (Some(bytes), "DRAM peak from the data sheet"),
-        (None, None) => (None, "DRAM peak unknown"),
+        (Some(bytes), _) => (Some(bytes), "DRAM from ncu counters"),
+        (None, Some((_, bytes))) => (Some(bytes), "DRAM from the data sheet"),
+        (None, None) => (None, "DRAM unknown"),
     };
     Ok((flops, bytes, format!("{flops_source} ({:.0} TFLOP/s), {bytes_source}", flops / 1e12)))
 }
@@ -209,7 +209,7 @@ mod tests {
         let bf16 = Precision::Tensor { source: "BF16".to_owned(), sparse: false };
         let counted = [Ceiling { roof: Roof::Compute(bf16), per_second: 900e12 }];
         let found = efficiency(&stages, &[], &inference, Some("NVIDIA H200"), &counted).unwrap();
-        assert!(found[0].peak_flops == 900e12 && found[0].peak_source.contains("counted by ncu"));
+        assert!(found[0].peak_flops == 900e12 && found[0].peak_source.contains("from ncu counters"));
         assert!(efficiency(&stages, &[], &inference, Some("Frobnicator"), &[]).is_err());
         stages[1].tokens = Some(24.0);
         rates(&mut stages, &found);
