@@ -114,7 +114,7 @@ impl Findings {
     }
 }
 
-/// Everything there is to say.
+/// The whole analysis.
 pub fn analyze(trace: &Trace, options: &Options) -> Findings {
     let attribution = attribute(trace);
     // Independent of each other, and of about the same size.

@@ -126,10 +126,7 @@ fn without_metrics_it_is_unknown() {
     let copy = (1..report.results.len()).find(|at| name(&report, *at) == "copy_kernel").unwrap();
     report.results[copy].metrics.retain(|metric| metric.name == dram);
     let found = bound(&report, &report.results[copy]);
-    assert_eq!(
-        (found.kind, found.why.as_str()),
-        (BoundKind::Unknown, "no compute throughput was measured")
-    );
+    assert_eq!((found.kind, found.why.as_str()), (BoundKind::Unknown, "no compute throughput was measured"));
 }
 
 /// Without the throughput of an SM, and with a part of that of L2.

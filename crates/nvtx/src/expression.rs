@@ -30,7 +30,7 @@ pub fn nsys_expression(path: &RegionPath, wide: bool, dialect: NsysDialect) -> N
         "" => (name.to_owned(), DomainChoice::Default),
         domain => (format!("{name}@{domain}"), DomainChoice::Named(domain.to_owned())),
     };
-    // A backslash is an escape to some versions, and `*` is no name of a domain.
+    // A backslash is an escape to some versions, and `*` is not a domain name.
     match NsysGate::parse(&gate, dialect) {
         Ok(read) if read.name == name && read.domain == domain => NsysExpression::Gate(gate),
         _ => NsysExpression::None("nsys does not take its `\\` or `*` literally"),
@@ -88,8 +88,8 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// All of the name as a regular expression, of which only letters, digits and the
-/// dot are sure to mean to ncu what they mean to us.
+/// The whole name as a regular expression that uses only letters, digits and dots,
+/// because only those are sure to mean the same to ncu.
 fn pattern(text: &str) -> String {
     let body: String = text.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '.' }).collect();
     format!("^{body}$")

@@ -20,7 +20,7 @@ pub struct NsysDialect {
 }
 
 impl NsysDialect {
-    /// Of 2023.4.4 and everything since.
+    /// 2023.4.4 and later.
     pub const NEWEST: Self = Self { escapes: true };
 }
 

@@ -1,4 +1,4 @@
-//! What a recording should have and has not.
+//! What is missing from a recording.
 
 use crate::model::{ActivityKind, Diagnostic, Trace};
 

@@ -1,4 +1,4 @@
-//! Any file that holds a trace, told by what is in it.
+//! Opens any trace file; the format is recognized from the content.
 
 use std::path::{Path, PathBuf};
 
@@ -49,7 +49,7 @@ enum Format {
     Tracer,
 }
 
-/// What came of several files.
+/// The result of reading several files.
 #[derive(Debug)]
 pub struct Opened {
     /// All that could be read, as one.
@@ -76,7 +76,7 @@ pub fn open_each(paths: &[PathBuf]) -> Opened {
             Err(error) => failed.push((path.clone(), error)),
         }
     }
-    // Of one machine, with one clock: they belong together.
+    // They are from one machine with one clock, so they belong together.
     if let [first, ..] = ours.as_slice() {
         let named = match (paths, ours.as_slice()) {
             ([path], _) | (_, [path]) => path.clone(),
@@ -180,7 +180,7 @@ pub fn capture_files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     files.into_iter().map(|(_, path)| path).collect()
 }
 
-/// Traces of ours in a run directory or any other folder.
+/// Rangefinder traces in a run directory or any other folder.
 fn folder(path: &Path) -> Result<Vec<PathBuf>, OpenError> {
     for folder in [path.join("rehearsal"), path.to_owned()] {
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();

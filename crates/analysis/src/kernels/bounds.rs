@@ -10,19 +10,19 @@
 //! compute or memory was not measured the bound is unknown.
 //!
 //! The throughput of an SM is the highest of all its pipes. Without it single pipes can still
-//! be seen at their limit, and the metric is named. That nothing is takes all other levels, too few
-//! instructions for most pipes that were not measured, and too few blocks to fill the device.
+//! be seen at their limit, and the metric is named. To conclude that nothing is at its limit, all other
+//! levels must be measured, with too few instructions for most unmeasured pipes and too few blocks to fill the device.
 
 use counters::{Measured, Report, Value};
 use serde::Serialize;
 
 /// A level is a limit from here on, in percent of its peak.
 pub const NEAR_PEAK: f64 = 60.0;
-/// So many points a level may be below the one that its traffic passes through.
+/// How many points a level may be below the one that its traffic passes through.
 const PASSES_THROUGH: f64 = 15.0;
 /// The highest of all that an SM does.
 const SM: &str = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
-/// Percent of the issue slots that a pipe nobody measured needs to be near its peak: special functions
+/// Percent of the issue slots that an unmeasured pipe needs to be near its peak: special functions
 /// at 95 % of theirs took 24 on an H200, FP64 at 99 % took 50.
 const UNSEEN_PIPE: f64 = 15.0;
 /// A launch whose blocks are less of a wave than this leaves SMs without work.
@@ -86,7 +86,7 @@ pub struct Level {
 }
 
 impl Level {
-    /// The metric, without what all of them end in.
+    /// The metric, without the common suffix.
     fn name(&self) -> &str {
         self.metric.trim_end_matches(ELAPSED)
     }
@@ -156,7 +156,7 @@ pub fn bound(report: &Report, result: &Measured) -> Bound {
     Bound { kind: first.kind, why, levels }
 }
 
-/// What the highest level's traffic comes from, if that is near its peak as well.
+/// Where the highest level's traffic comes from, if that is also near its peak.
 fn behind<'a>(levels: &'a [Level], highest: &'a Level) -> &'a Level {
     let close =
         |level: &&Level| level.percent >= NEAR_PEAK && level.percent + PASSES_THROUGH >= highest.percent;
@@ -260,8 +260,8 @@ fn levels(report: &Report, result: &Measured) -> Vec<Level> {
 
 type Fits = fn(&str) -> bool;
 
-/// A throughput is the highest of its parts, and stands for them. That of L1 is often told of the
-/// active time alone, and those of L2 and an SM take many passes.
+/// A throughput is the highest of its parts, and stands for them. That of L1 is often measured over
+/// active time only, and those of L2 and an SM take many passes.
 const PARTS: [(BoundKind, Fits); 3] = [
     (BoundKind::L2, |name| name.starts_with("lts__") && !name.starts_with("lts__cycles_active")),
     (BoundKind::L1, |name| name.starts_with("l1tex__")),

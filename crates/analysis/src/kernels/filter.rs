@@ -34,8 +34,8 @@ impl KernelPatterns {
     }
 }
 
-/// Hides kernels that the patterns leave out and says how many that were. They stay where
-/// they ran: a device is not idle because somebody does not want to look.
+/// Hides kernels that the patterns leave out and says how many. They still count as busy time:
+/// a device is not idle because a kernel is hidden.
 pub fn keep_kernels(trace: &mut Trace, include: &[String], exclude: &[String]) -> Result<(), String> {
     let patterns = KernelPatterns::new(include, exclude)?;
     if patterns.is_empty() {

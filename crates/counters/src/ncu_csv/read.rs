@@ -80,7 +80,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// A row a result; the second row holds the units.
+    /// One row per result; the second row holds the units.
     fn wide<'a>(&mut self, header: &Header, records: &mut Records<'a>) {
         let (columns, unknown) = header.metrics();
         if let [first, more @ ..] = unknown.as_slice() {
@@ -116,7 +116,7 @@ impl Reader {
         }
     }
 
-    /// A row a metric, or what a rule said; rows of one result follow each other.
+    /// One row per metric or rule message; rows of one result follow each other.
     fn long<'a>(&mut self, header: &Header, [name, value]: [usize; 2], records: &mut Records<'a>) {
         let mut cells: Vec<Cow<'a, str>> = Vec::new();
         let mut last = None;

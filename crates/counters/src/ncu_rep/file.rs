@@ -13,7 +13,7 @@ use crate::model::{Damage, Measured, Process, Report};
 
 pub(crate) const MAGIC: &[u8; 4] = b"NVR\0";
 
-/// More than this is said once.
+/// Further damage is only counted.
 const MOST_DAMAGE: usize = 8;
 
 /// Reads from memory; `path` is what errors call it.
@@ -50,7 +50,7 @@ struct ReportFile<'a> {
     at: usize,
     budget: Budget,
     shared: Shared<'a>,
-    /// Of blocks that name none.
+    /// For blocks that name none.
     nameless: Arc<Process>,
     results: Vec<Measured>,
     damage: Vec<Damage>,
@@ -81,7 +81,7 @@ impl<'a> ReportFile<'a> {
         }
     }
 
-    /// What stands in a block. Kinds of messages that later versions added come last.
+    /// The messages of a block. Kinds of messages that later versions added come last.
     fn messages(&mut self, block: usize, header: &BlockHeader, end: usize) {
         let whole = end <= self.bytes.len();
         let end = end.min(self.bytes.len());

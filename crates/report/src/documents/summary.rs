@@ -169,7 +169,7 @@ fn advice(text: &mut String, page: &Page<'_>) {
     }
 }
 
-/// What the profiler did to the times above.
+/// How much the profiler changed the times above.
 fn cost(text: &mut String, page: &Page<'_>) {
     let costs: Vec<String> = page
         .insight

@@ -14,7 +14,7 @@ use crate::units::{counted, duration};
 
 type Column<'p> = column::Column<'p, Row<'p>>;
 
-/// A kernel, and what counters say of it.
+/// A kernel, and what counters say about it.
 #[derive(Debug)]
 pub(crate) struct Row<'p> {
     kernel: &'p KernelRow,

@@ -1,8 +1,8 @@
-//! Events that are read by nobody here, by the category their program gave them.
+//! Events that are not analyzed, by their category.
 
 use std::collections::HashMap;
 
-/// More categories than this are no categories.
+/// Nobody has more categories than this.
 const MOST: usize = 256;
 /// So many of them are named.
 const NAMED: usize = 5;
@@ -12,7 +12,7 @@ const NAMED: usize = 5;
 const KNOWN: [&[u8]; 6] =
     [b"python_function", b"overhead", b"Trace", b"cpu_instant_event", b"cuda_sync", b"cuda_event"];
 
-/// What begins the categories of a device that is neither NVIDIA's nor AMD's.
+/// Category prefixes of devices that are neither NVIDIA's nor AMD's.
 const DEVICES: [(&str, &str); 5] = [
     ("mtia_", "an MTIA accelerator"),
     ("xpu_", "an Intel GPU (XPU)"),
@@ -27,7 +27,7 @@ pub(super) struct Foreign {
 }
 
 impl Foreign {
-    /// Of an event that takes time.
+    /// An event with a duration.
     pub(super) fn add(&mut self, category: &[u8]) {
         if KNOWN.contains(&category) {
             return;

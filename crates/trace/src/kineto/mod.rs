@@ -46,7 +46,7 @@ pub(crate) fn read_kineto_text(text: Text<'_>, input: &Input) -> Result<Trace, K
     Ok(trace)
 }
 
-/// What a file of JSON is that is no Chrome trace.
+/// What a JSON file is that is not a Chrome trace.
 fn other_json(start: &[u8]) -> &'static str {
     let has = |key: &str| memchr::memmem::find(start, key.as_bytes()).is_some();
     match () {
@@ -83,7 +83,7 @@ pub fn read_kineto_from(source: impl Read, path: &Path) -> Result<Trace, KinetoE
             Err(JsonError::Io(source)) if reader.events == 0 => {
                 return Err(KinetoError::Io { path: path.to_owned(), source });
             }
-            // What came before is worth having.
+            // Keep what came before.
             Err(JsonError::Io(error)) => {
                 reader.say(format!("the file ends early: {error}"), true);
                 break;
@@ -124,7 +124,7 @@ struct Reader {
     launches: HashMap<Launch, u32>,
     process_names: HashMap<i64, String>,
     thread_names: HashMap<(i64, i64), String>,
-    /// The process whose calls are recorded: Kineto writes one file a process.
+    /// The process whose calls are recorded: Kineto writes one file per process.
     process: Option<u32>,
 }
 
@@ -308,7 +308,7 @@ impl Reader {
         self.trace
     }
 
-    /// Whose trace it is, and what of it is left out.
+    /// Whose trace it is, and what is left out.
     fn say_what_it_is(&mut self) {
         let trace = &self.trace;
         let empty = trace.is_empty();

@@ -1,4 +1,4 @@
-//! All of a trace, and whose it is: processes, threads, devices.
+//! A whole trace, with its processes, threads and devices.
 
 use std::collections::HashMap;
 
@@ -33,11 +33,11 @@ pub struct Trace {
     pub diagnostics: Vec<Diagnostic>,
     /// Ranges are known to be missing: a diagnostic says why.
     pub ranges_missing: bool,
-    /// Why there is nothing in it to analyze, and what to do; of a trace that has nothing.
+    /// Why there is nothing to analyze, and what to do; for an empty trace.
     pub nothing: Option<String>,
-    /// What it says of the machine it was recorded on: names and values, for people.
+    /// The machine it was recorded on: names and values, for people.
     pub machine: Vec<(String, String)>,
-    /// The files it was read from, where it was read from files: whose processes are whose.
+    /// The files it was read from, if any, with their processes.
     pub recordings: Vec<Recording>,
     /// When the recording of the first process began and the last event was seen.
     pub begin: i64,
@@ -70,7 +70,7 @@ impl Trace {
             && self.operators.is_empty()
     }
 
-    /// Each diagnostic once, with how often it was said.
+    /// Each diagnostic once, with how often it occurred.
     pub fn distinct_diagnostics(&self) -> Vec<DistinctDiagnostic<'_>> {
         distinct(&self.diagnostics)
     }

@@ -134,7 +134,7 @@ impl Merge {
 
     pub(super) fn finish(mut self) -> Trace {
         let trace = &mut self.trace;
-        // A domain that nobody named keeps its number, so that it stays apart from others.
+        // An unnamed domain keeps its number, so that it stays separate from others.
         let mut domains = Vec::with_capacity(self.domains.keys.len());
         for domain in &self.domains.keys {
             let name = self.domain_names.get(domain).copied().filter(|_| domain.1 != 0);
@@ -161,7 +161,7 @@ impl Merge {
     }
 }
 
-/// One sentence for each table of which something is missing.
+/// One sentence for each table with missing data.
 fn losses(losses: Vec<(String, Loss)>, diagnostics: &mut Vec<Diagnostic>) {
     let mut by_table: Vec<(String, Loss)> = Vec::new();
     for (table, loss) in losses {
@@ -206,7 +206,7 @@ fn launch(raw: &RawLaunch, texts: &Texts, lost: StringId) -> Launch {
 }
 
 /// The names of devices as the program counts them, which is not how nsys counts GPUs: newer reports say
-/// which is which. None where two processes mean different ones.
+/// which is which. None if two processes disagree.
 fn device_names(database: &Database) -> HashMap<i64, Option<String>> {
     let mut gpus: HashMap<i64, Option<String>> = HashMap::new();
     let columns = |find: &mut Finder<'_>| (find.integer("id"), find.text("name"));

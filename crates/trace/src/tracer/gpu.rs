@@ -1,4 +1,4 @@
-//! What the tracer has from CUPTI: calls, and what the devices did.
+//! The tracer's CUPTI records: calls and device activities.
 
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ struct Known {
     calls: HashMap<u32, StringId>,
 }
 
-/// What was said beside the events.
+/// Remarks beside the events.
 #[derive(Default)]
 struct Remarks {
     dropped: u64,
@@ -47,7 +47,7 @@ impl Reader<'_> {
         let mut known = Known::default();
         let mut remarks = Remarks::default();
         let mut any = false;
-        // Definitions first: they may stand behind what uses them.
+        // Definitions first: they may come after their use.
         let broken = file.gpu_events(|event| {
             any = true;
             match event {
@@ -119,7 +119,7 @@ impl Reader<'_> {
 
     fn gpu_event(&mut self, event: GpuEvent, clock: &GpuClock, known: &mut Known, remarks: &mut Remarks) {
         match event {
-            // A context that broke down takes the times of what it did with it.
+            // A context that failed loses the times of its work.
             GpuEvent::Kernel { begin: 0, .. }
             | GpuEvent::Kernel { end: 0, .. }
             | GpuEvent::Transfer { begin: 0, .. }

@@ -3,7 +3,7 @@
 use tracefile::layout::{halted, note};
 use tracefile::{Halted, Header, Note};
 
-/// What is missing from a process's recording, a sentence each.
+/// What is missing from a process's recording, one sentence each.
 pub(super) fn sentences(header: &Header) -> Vec<String> {
     let process = process(&header.name, header.pid);
     let mut sentences = Vec::new();

@@ -1,4 +1,4 @@
-//! Files → one trace, with what is missing of it.
+//! Files → one trace, with diagnostics about what is missing.
 
 use std::path::{Path, PathBuf};
 

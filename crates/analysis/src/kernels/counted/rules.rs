@@ -24,7 +24,7 @@ pub enum AggregateRule {
     Sum,
     /// Weighted by `gpu__time_duration`.
     TimeWeightedMean,
-    /// In the place of the weighted one where the time of a launch is not known.
+    /// Instead of the weighted mean if the time of a launch is unknown.
     Mean,
     Max,
     Min,
@@ -52,7 +52,7 @@ impl AggregateRule {
     }
 }
 
-/// Metrics that say how a launch, a device or a replay was set up, or nobody knows what.
+/// Metrics that describe the setup of a launch, a device or a replay, or are undocumented.
 const SETTINGS: [&str; 8] = [
     "launch__",
     "device__attribute_",

@@ -1,4 +1,4 @@
-//! Operations and bytes as ncu counted them, where nothing says what the model is.
+//! Operations and bytes as counted by ncu, for when the model is unknown.
 
 use super::efficiency::{Efficiency, seconds};
 use crate::kernels::join::{Joined, JoinedKernel};
@@ -6,10 +6,10 @@ use crate::kernels::peaks::MemoryLevel;
 use crate::kernels::roofline::RooflinePoint;
 use crate::time::{GpuRegion, Stage};
 
-/// Less than this of a stage's GPU time measured says nothing of the whole.
+/// If less of a stage's GPU time was measured, it says nothing about the whole.
 const LEAST_COVERED: f64 = 0.5;
 
-/// Of every stage whose kernels were counted.
+/// For every stage whose kernels were measured.
 pub fn counted_efficiency(
     stages: &[Stage],
     regions: &[GpuRegion],

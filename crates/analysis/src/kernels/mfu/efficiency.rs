@@ -1,5 +1,5 @@
-//! How much of what the device could do a stage makes use of: MFU and MBU, never without
-//! saying where each number comes from.
+//! How much of the device's peak a stage uses: MFU and MBU, always with the source of
+//! each number.
 
 use serde::Serialize;
 use trace::counted;
@@ -10,7 +10,7 @@ use crate::kernels::peaks::{MemoryLevel, Roof};
 use crate::kernels::roofline::Ceiling;
 use crate::time::{GpuRegion, ModelStage, Stage};
 
-/// What is known of the model and its input.
+/// What is known about the model and its input.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inference {
     pub model: Decoder,
@@ -45,8 +45,8 @@ pub struct Efficiency {
     pub assumptions: Vec<String>,
 }
 
-/// What one instance of a stage takes, and how that is known: on the host, or on the GPU where
-/// its work goes on after the range has closed.
+/// The time of one instance of a stage, and its source: the host, or the GPU if the work
+/// continues after the range has closed.
 pub(super) fn seconds(stage: &Stage, regions: &[GpuRegion]) -> Option<(f64, String)> {
     let times = stage.steady.or(stage.times).filter(|times| times.mean_ns > 0)?;
     let host = times.mean_ns as f64 / 1e9;
@@ -67,7 +67,7 @@ pub(super) fn seconds(stage: &Stage, regions: &[GpuRegion]) -> Option<(f64, Stri
     })
 }
 
-/// The stages called as those of an LLM are, where their operations are known.
+/// The stages named like those of an LLM, if their operations are known.
 pub fn efficiency(
     stages: &[Stage],
     regions: &[GpuRegion],
@@ -115,7 +115,7 @@ pub fn efficiency(
     Ok(found.collect())
 }
 
-/// Tokens a second, in the steady state, of stages whose ranges do not say how many they were.
+/// Steady-state tokens per second of stages whose ranges do not give a token count.
 pub fn rates(stages: &mut [Stage], known: &[Efficiency]) {
     for stage in stages.iter_mut().filter(|stage| stage.tokens.is_none()) {
         let row = known.iter().find(|row| row.region == stage.region);
@@ -125,7 +125,7 @@ pub fn rates(stages: &mut [Stage], known: &[Efficiency]) {
     }
 }
 
-/// From the counters where they have them, from the data sheet otherwise.
+/// From the counters if they have them, otherwise from the data sheet.
 fn peaks(device: Option<&str>, ceilings: &[Ceiling]) -> Result<(f64, Option<f64>, String), String> {
     let counted = |fits: &dyn Fn(&Roof) -> bool| {
         let fitting = ceilings.iter().filter(|ceiling| fits(&ceiling.roof));

@@ -1,4 +1,4 @@
-//! What to change, the most at stake first.
+//! What to change, with the most at stake first.
 
 use super::summary::missing;
 use crate::form::escape::{prose, text};

@@ -63,7 +63,7 @@ function stackText(stack) {
   return parts.map(([cause, share]) => `${cause} ${percent(share)}`).join(', ');
 }
 
-/** What the colours of the bars mean, for those that occur. */
+/** What the colors of the bars mean, for those that occur. */
 function stackLegend(stacks) {
   const list = element('ul', { class: 'legend' });
   causes.forEach((cause, at) => {

@@ -1,4 +1,4 @@
-// The timeline's columns, read back from their digits, and what can be asked of them.
+// The timeline's columns, decoded from their digits, and queries on them.
 
 const digits = new Uint8Array(128);
 [...'0123456789abcdefghijklmnopqrstuvwxyzXYZWV!#$%()*+,:;=?@[]^{|}~>`'].forEach((digit, value) => {
@@ -110,7 +110,7 @@ function regionAt(group, time) {
   return -1;
 }
 
-/** What is known of one piece: pairs of a name and a text. */
+/** The facts about one piece: pairs of a name and a text. */
 function describe(timeline, lane, at) {
   const { what } = timeline;
   const long = lane.end[at] - lane.begin[at];

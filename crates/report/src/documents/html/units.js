@@ -1,6 +1,6 @@
 // Numbers for people: the twin of units.rs.
 
-/** With `places` digits behind the point. Of a tie JavaScript takes the larger, Rust the even one. */
+/** With `places` decimals. JavaScript rounds ties up, Rust to even. */
 function fixed(value, places) {
   const rounded = value.toFixed(places);
   const [whole, rest] = value.toFixed(places + 20).split('.');
