@@ -1,7 +1,7 @@
-//! All that a trace says, as one document.
+//! Everything a trace shows, as one document.
 
 use serde::Serialize;
-use trace::{ActivityKind, Trace};
+use trace::{ActivityKind, Trace, counted};
 
 use crate::attribute::{Attribution, Unattributed, attribute};
 use crate::kernels::Families;
@@ -25,7 +25,7 @@ pub struct Findings {
     pub clock: &'static str,
     pub scope: Scope,
     pub span_ns: i64,
-    /// The files, where there are several: rows say which they are of.
+    /// The files, if there are several; each row says which file it is from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub recordings: Vec<RecordingRow>,
     pub processes: Vec<ProcessRow>,
@@ -75,7 +75,7 @@ pub struct DeviceRow {
 
 #[derive(Debug, Serialize)]
 pub struct DiagnosticRow {
-    /// For people: how often it was said is part of it.
+    /// For people; includes how often it occurred.
     pub text: String,
     pub lost: bool,
     pub times: u64,
@@ -98,23 +98,23 @@ impl Findings {
         shown.chain(self.more_kernels.map(|more| more.total_ns)).fold(0, i64::saturating_add)
     }
 
-    /// Operators, with those that are left out.
+    /// Operators, including those left out.
     pub fn operator_count(&self) -> u64 {
         self.operators.len() as u64 + self.more_operators.map_or(0, |more| more.operators)
     }
 
-    /// Kernels that differ in name, or as they are put together, with those that are left out.
+    /// Distinct kernels, by name or by however rows are grouped, including those left out.
     pub fn kernel_count(&self) -> u64 {
         self.kernels.len() as u64 + self.more_kernels.map_or(0, |more| more.rows)
     }
 
-    /// Rows of regions, with those that are left out.
+    /// Rows of regions, including those left out.
     pub fn region_count(&self) -> u64 {
         self.regions.len() as u64 + self.more_regions.iter().map(|more| more.regions).sum::<u64>()
     }
 }
 
-/// Everything there is to say.
+/// The whole analysis.
 pub fn analyze(trace: &Trace, options: &Options) -> Findings {
     let attribution = attribute(trace);
     // Independent of each other, and of about the same size.
@@ -128,7 +128,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Findings {
         let idle = IdleTable::new(trace, &attribution, &options.families);
         let tables = match beside {
             Ok(beside) => beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            // No thread was to be had: one after the other.
+            // No thread could be started: do it here.
             Err(_) => tables(),
         };
         (tables, regions, idle)
@@ -183,7 +183,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Findings {
     }
 }
 
-/// What the reader found, and what we cannot tell.
+/// What the reader reported, and what we cannot tell.
 fn diagnostics(trace: &Trace, attribution: &Attribution) -> Vec<DiagnosticRow> {
     let mut rows: Vec<DiagnosticRow> = trace
         .distinct_diagnostics()
@@ -196,15 +196,15 @@ fn diagnostics(trace: &Trace, attribution: &Attribution) -> Vec<DiagnosticRow> {
         .collect();
     if attribution.left_out > 0 {
         let text = format!(
-            "there are too many NVTX domains to say what each made the devices do: {} with few ranges are left out",
-            attribution.left_out
+            "there are too many NVTX domains to attribute GPU work to all of them; left out: {} with few ranges",
+            counted(attribution.left_out as u64, "domain")
         );
         rows.push(DiagnosticRow { text, lost: false, times: 1 });
     }
     rows
 }
 
-/// Every region, also those that a table leaves out, one after another.
+/// Every region, including those that a table leaves out, one after another.
 pub fn every_region(
     trace: &Trace,
     scope: Scope,
@@ -214,7 +214,7 @@ pub fn every_region(
     RegionTable::new(trace, &attribution, scope).for_each_row(see)
 }
 
-/// The same of [`idle`](crate::idle()).
+/// The same for [`idle`](crate::idle()).
 pub fn every_idle_row(
     trace: &Trace,
     families: &Families,

@@ -16,17 +16,17 @@ pub struct Insight {
     pub joined: Option<Joined>,
     pub roofline: Vec<RooflinePoint>,
     pub recommendations: Vec<Recommendation>,
-    /// MFU and MBU of stages, or why they are not known.
+    /// MFU and MBU of stages, or why they are unknown.
     pub efficiency: Vec<Efficiency>,
     pub no_efficiency: Option<String>,
-    /// What the profiler cost, by region, or why that is not known.
+    /// Profiling overhead by region, or why it is unknown.
     pub overhead: Vec<Overhead>,
     pub no_overhead: Option<String>,
-    /// Why what it cost is doubtful.
+    /// Why the overhead is doubtful.
     pub unsteady: Option<String>,
 }
 
-/// Whatever there is of both.
+/// From the timeline, the counters, or both.
 pub fn insight(timeline: Option<(&Trace, &Findings)>, report: Option<&Report>) -> Insight {
     let joined = timeline
         .zip(report)

@@ -1,4 +1,4 @@
-//! What a trace and counters say: small, pure functions, in folders by the question they answer.
+//! What a trace and counters show: small, pure functions, in folders by the question they answer.
 
 mod attribute;
 mod diagnose;

@@ -1,9 +1,9 @@
-//! How long a table gets: a program may name every range anew, and nobody reads a million rows. Those that
-//! matter most are shown one by one, the others are added up.
+//! How long a table gets: a program may give every range a new name, and nobody reads a million rows. Those that
+//! matter most are shown individually, the others are added up.
 
 use serde::Serialize;
 
-/// How much of a table is shown one by one.
+/// How much of a table is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limit {
     pub rows: usize,
@@ -38,17 +38,17 @@ impl MoreRows {
     }
 }
 
-/// What decides about a row.
+/// What decides whether a row is kept.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Weight {
     pub(crate) ns: i64,
     pub(crate) text_bytes: usize,
-    /// The row that it lies in.
+    /// The enclosing row.
     pub(crate) parent: Option<u32>,
 }
 
 impl Limit {
-    /// Whether each row is shown: the most time first, each with all that it lies in. None when all are.
+    /// Whether each row is shown: those with the most time, each with its enclosing rows. None if all are shown.
     pub(crate) fn kept(self, weights: &[Weight]) -> Option<Vec<bool>> {
         let all_bytes = weights.iter().fold(0usize, |sum, weight| sum.saturating_add(weight.text_bytes));
         if weights.len() <= self.rows && all_bytes <= self.text_bytes {

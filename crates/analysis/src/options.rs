@@ -1,4 +1,4 @@
-//! What an analysis is asked for.
+//! Options of an analysis.
 
 use crate::kernels::families::Families;
 use crate::limit::Limit;
@@ -10,7 +10,7 @@ pub struct Options {
     pub scope: Scope,
     pub grouping: Grouping,
     pub families: Families,
-    /// Names of regions that are stages; without any, what the program is made of.
+    /// Names of regions that are stages; if empty, they are found.
     pub stages: Vec<String>,
     /// Tokens of each instance of a stage, where the ranges do not say it.
     pub tokens: Vec<(String, f64)>,

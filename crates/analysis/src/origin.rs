@@ -1,9 +1,9 @@
-//! Which recording a row is of, where there are several: two ranks have the same regions.
+//! Which recording a row comes from, if there are several: two ranks have the same regions.
 
 use serde::Serialize;
 use trace::Trace;
 
-/// Absent from the document where it is not known, or where there is one recording only.
+/// Absent from the document if unknown or if there is only one recording.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub struct Origin {
     /// Of a distributed program.

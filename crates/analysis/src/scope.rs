@@ -1,4 +1,4 @@
-//! Over what a table adds up.
+//! What the rows of a table are summed over.
 
 use serde::Serialize;
 use trace::Trace;
@@ -34,7 +34,7 @@ impl Scope {
         Split { device: self.by_device.then_some(device), ..self.host_split(process) }
     }
 
-    /// Of what no device is known.
+    /// For host events, which have no device.
     pub(crate) fn host_split(self, process: u32) -> Split {
         Split { process: self.by_process.then_some(process), device: None }
     }

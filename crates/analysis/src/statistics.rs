@@ -61,7 +61,7 @@ fn deviation(durations: &[i64]) -> f64 {
     }
 }
 
-/// Between the two in the middle where there is no one there.
+/// Between the two in the middle if the number is even.
 fn median(durations: &mut [i64]) -> f64 {
     let (middle, is_even) = (durations.len() / 2, durations.len().is_multiple_of(2));
     let (below, upper, _) = durations.select_nth_unstable(middle);

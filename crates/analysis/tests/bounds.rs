@@ -126,10 +126,7 @@ fn without_metrics_it_is_unknown() {
     let copy = (1..report.results.len()).find(|at| name(&report, *at) == "copy_kernel").unwrap();
     report.results[copy].metrics.retain(|metric| metric.name == dram);
     let found = bound(&report, &report.results[copy]);
-    assert_eq!(
-        (found.kind, found.why.as_str()),
-        (BoundKind::Unknown, "no throughput of compute was measured")
-    );
+    assert_eq!((found.kind, found.why.as_str()), (BoundKind::Unknown, "no compute throughput was measured"));
 }
 
 /// Without the throughput of an SM, and with a part of that of L2.
@@ -142,7 +139,7 @@ fn every_kernel_by_the_quick_preset() {
     for kernel in ["tiny_kernel", "templ_kernel"] {
         let Bound { kind, why, .. } = &found[kernel];
         assert_eq!(*kind, BoundKind::Latency, "{why}");
-        assert!(why.contains("of a wave") && why.contains("; told from `"), "{why}");
+        assert!(why.contains("of a wave") && why.contains("; based only on `"), "{why}");
     }
 }
 
@@ -163,7 +160,7 @@ fn what_the_quick_preset_did_not_measure_is_not_claimed() {
     retain(&mut report, |name| !name.starts_with("sm__inst_executed"));
     for (kernel, found) in bounds_by_kernel(&report) {
         assert_eq!(found.kind, BoundKind::Unknown, "{kernel}");
-        assert_eq!(found.why, "no throughput of compute was measured", "{kernel}");
+        assert_eq!(found.why, "no compute throughput was measured", "{kernel}");
     }
     // An integrated GPU has no counters of DRAM.
     let mut report = quick();

@@ -90,7 +90,7 @@ fn efficiency_from_counters() {
     assert!((b.flops / by_hand - 1.0).abs() < 0.02, "{:e} {by_hand:e}", b.flops);
     assert!((b.mfu - b.flops / b.seconds / b.peak_flops).abs() < 1e-9, "{b:#?}");
     // The host does not wait for it; the kernel has most of the FP32 pipe, and of the time.
-    assert!(b.assumptions.iter().any(|line| line.contains("of the GPU, for the range closes")), "{b:#?}");
+    assert!(b.assumptions.iter().any(|line| line.contains("on the GPU, because the range closes")), "{b:#?}");
     assert!((0.3..=1.0).contains(&b.mfu), "{b:#?}");
     // A holds A1: its kernels are the stage's as well.
     assert!(of("A").flops > 0.0, "{:#?}", of("A"));
@@ -113,7 +113,7 @@ fn every_advice_has_its_numbers() {
     }
     let told: Vec<i64> = all
         .iter()
-        .filter(|one| !one.title.contains("belongs to no range"))
+        .filter(|one| !one.title.contains("is outside all ranges"))
         .map(|one| one.at_stake_ns)
         .collect();
     assert!(told.is_sorted_by(|a, b| a >= b), "{all:#?}");

@@ -206,8 +206,8 @@ fn the_end_of_a_range_belongs_to_it() {
     let device = findings.idle.iter().find(|row| row.region.is_none()).unwrap();
     assert_eq!(device.in_ranges_ns, Some(19 * 90 - 1 + 10));
     let advice: Vec<String> = analysis::recommend(&findings, None).into_iter().map(|one| one.title).collect();
-    assert!(advice[0].contains("waits for the host"), "{advice:?}");
-    assert!(advice.iter().all(|title| !title.contains("belongs to no range")), "{advice:?}");
+    assert!(advice[0].contains("waits for the CPU"), "{advice:?}");
+    assert!(advice.iter().all(|title| !title.contains("is outside all ranges")), "{advice:?}");
 }
 
 /// Ranges of two domains around the same are counted once, and work that goes on after they have closed belongs to them.
@@ -224,7 +224,7 @@ fn time_in_ranges_is_counted_once() {
     let device = findings.idle.iter().find(|row| row.region.is_none()).unwrap();
     assert_eq!((device.in_ranges_ns, device.busy_ns + device.idle_ns), (Some(100), 310));
     let advice = analysis::recommend(&findings, None);
-    let outside = advice.iter().find(|one| one.title.contains("belongs to no range")).unwrap();
+    let outside = advice.iter().find(|one| one.title.contains("is outside all ranges")).unwrap();
     assert_eq!((outside.at_stake_ns, outside.of), (210, Whole::Run));
 }
 

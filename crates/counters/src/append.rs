@@ -3,7 +3,7 @@
 use crate::model::Report;
 
 impl Report {
-    /// All of them as one, in their order; None where there is none.
+    /// All of them as one, in their order; None if there are none.
     pub fn joined(reports: impl IntoIterator<Item = Self>) -> Option<Self> {
         reports.into_iter().reduce(|mut all, next| {
             all.append(next);

@@ -10,13 +10,13 @@ pub enum CountersError {
     Input(#[from] InputError),
     #[error("`{}` is empty: ncu ended before it wrote anything", path.display())]
     Empty { path: PathBuf },
-    #[error("`{}` is no report of ncu: it does not begin with `NVR`", path.display())]
+    #[error("`{}` is not an ncu report: it does not start with `NVR`", path.display())]
     NotAReport { path: PathBuf },
-    #[error("`{}` is no CSV of ncu: {what}\nhint: ncu --import report.ncu-rep --csv --page raw --print-units base", path.display())]
+    #[error("`{}` is not a CSV from ncu: {what}\nhint: ncu --import report.ncu-rep --csv --page raw --print-units base", path.display())]
     NotACsv { path: PathBuf, what: String },
-    #[error("`{}` holds no counters: it is neither a report of ncu nor a CSV printed by it\nhint: give a `.ncu-rep`, or what ncu --import report.ncu-rep --csv --page raw prints", path.display())]
+    #[error("`{}` has no counters: it is neither an ncu report nor a CSV from ncu\nhint: pass a `.ncu-rep`, or the output of ncu --import report.ncu-rep --csv --page raw", path.display())]
     Unknown { path: PathBuf },
     /// Not a single result could be read.
-    #[error("`{}` is broken at byte {at}: {what}, and no result comes before\nhint: capture it again, or copy it again from where it was captured", path.display())]
+    #[error("`{}` is broken at byte {at}: {what}, and no result comes before that\nhint: capture it again, or copy it again from where it was captured", path.display())]
     Broken { path: PathBuf, at: u64, what: String },
 }

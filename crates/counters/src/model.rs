@@ -35,27 +35,27 @@ impl fmt::Display for Damage {
 }
 
 impl Report {
-    /// None where the metric was not measured or has no value.
+    /// None if the metric was not measured or has no value.
     pub fn value<'a>(&self, result: &'a Measured, name: &str) -> Option<&'a Value> {
         let id = self.metric_names.id(name)?;
         let at = result.metrics.binary_search_by_key(&id, |metric| metric.name).ok()?;
         result.metrics[at].value.as_ref()
     }
 
-    /// Why there is nothing in it to analyze, and what to do; None where there is something.
+    /// Why there is nothing in it to analyze, and what to do; None if there is something.
     pub fn nothing_measured(&self) -> Option<String> {
         if !self.results.is_empty() {
             return None;
         }
         let ncu = self.session.ncu_version.as_deref().map_or(String::new(), |version| format!(" {version}"));
         Some(format!(
-            "ncu{ncu} measured no kernel and no range\n\
+            "ncu{ncu} measured no kernels or ranges\n\
              hint: the program launched nothing that ncu was told to measure (--kernel-name, --nvtx-include, \
-             --launch-skip), or ncu was not allowed to measure (ERR_NVGPUCTRPERM): `rangefinder doctor` tells"
+             --launch-skip), or ncu was not allowed to measure (ERR_NVGPUCTRPERM): run `rangefinder doctor`"
         ))
     }
 
-    /// What the values of a metric count; empty where that is nothing or not known.
+    /// What the values of a metric count; empty if it counts nothing or that is unknown.
     pub fn unit(&self, name: &str) -> &str {
         self.metric_names.id(name).map_or("", |id| self.metric_names.unit(id))
     }
@@ -174,7 +174,7 @@ pub struct Kernel {
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Process {
-    /// 0 where it is not known.
+    /// 0 if unknown.
     pub id: u32,
     /// Without its folder.
     pub name: String,
@@ -212,7 +212,7 @@ pub struct Section {
     pub name: String,
 }
 
-/// What one of ncu's rules made of the counters.
+/// The result of one of ncu's rules.
 #[derive(Debug, Clone, Serialize)]
 pub struct Rule {
     pub identifier: String,

@@ -37,7 +37,7 @@ impl Names {
         self.entries.get(id.0 as usize).map_or("", |entry| &entry.name)
     }
 
-    /// Empty where a metric counts nothing in particular or that is not known.
+    /// Empty if a metric has no unit or it is unknown.
     pub fn unit(&self, id: MetricId) -> &str {
         self.entries.get(id.0 as usize).map_or("", |entry| &entry.unit)
     }

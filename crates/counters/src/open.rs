@@ -1,4 +1,4 @@
-//! Any file that holds counters, told by what is in it.
+//! Opens any file with counters; the format is recognized from the content.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Other names in place of some, everywhere in a report.
+//! Replaces names everywhere in a report.
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ use crate::nvtx_state::{NvtxRange, Payload};
 #[derive(Debug, Serialize)]
 pub struct Row<'a> {
     pub kind: &'static str,
-    /// What is not known of a result, or does not apply to it, is null.
+    /// Anything unknown or not applicable is null.
     pub kernel: Option<&'a str>,
     pub short_name: Option<&'a str>,
     pub mangled: Option<&'a str>,
@@ -136,7 +136,7 @@ impl Serialize for Metrics<'_> {
     }
 }
 
-/// A number where it is one; JSON has no word for those that are not finite.
+/// A number if it is finite; JSON has no others.
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
@@ -158,7 +158,7 @@ impl Serialize for Payload {
     }
 }
 
-/// What is no finite number is none.
+/// None if it is not a finite number.
 fn float<S: Serializer>(value: f64, serializer: S) -> Result<S::Ok, S::Error> {
     Some(value).filter(|value| value.is_finite()).serialize(serializer)
 }

@@ -1,12 +1,12 @@
-//! What a metric counts, from its name: reports do not say, ncu works it out as well.
+//! What a metric counts, from its name: reports do not say, and ncu derives it too.
 //!
 //! `smsp__inst_executed_pipe_alu.sum.per_second` is a quantity of a unit of the GPU, a
 //! roll-up over its instances and what is asked of it. The first word of the quantity
 //! that names a thing is the thing counted.
 
-/// The base unit of a metric; empty where there is none or it is not known.
+/// The base unit of a metric; empty if there is none or it is unknown.
 pub(crate) fn unit_of(name: &str) -> String {
-    // `breakdown:` and `pmsampling:` say how a metric was had, not what it is.
+    // `breakdown:` and `pmsampling:` say how a metric was obtained, not what it is.
     let name = name.rsplit(':').next().unwrap_or_default();
     let from = name.find("__").map_or(0, |at| at + 2);
     let (base, suffix) = match name[from..].find('.') {
@@ -91,7 +91,7 @@ fn rolled_up(base: &str, quantity: &str, suffix: &str) -> String {
     }
 }
 
-/// Counted anew in every cycle: so many at once, on average.
+/// Counted in every cycle: how many at once, on average.
 fn in_flight(unit: &str, quantity: &str) -> bool {
     let counted = match unit {
         "warp" | "block" => ["active", "eligible", "stalled"].as_slice(),

@@ -57,7 +57,7 @@ fn a_report_that_changes_while_it_is_read() {
             }
         });
         let noted = (0..200).filter(|_| match read_ncu_report(&path) {
-            Ok(report) => report.notes.iter().any(|note| note.contains("changed while it was read")),
+            Ok(report) => report.notes.iter().any(|note| note.contains("changed while it was being read")),
             Err(_) => false,
         });
         let noted = noted.count();

@@ -77,7 +77,10 @@ fn names_that_were_cut_off() {
     let last_block = blocks(&bytes).iter().rev().nth(1).unwrap().0;
     let report = read(&bytes[..last_block]).unwrap();
     assert_eq!(report.results.len(), 11);
-    assert_eq!(report.notes, ["55 metrics are left out: the part of the file that names them is missing"]);
+    assert_eq!(
+        report.notes,
+        ["metrics left out because the part of the file with their names is missing: 55"]
+    );
     assert_eq!(report.results[0].metrics.len(), 493);
 }
 
@@ -131,12 +134,12 @@ fn turned_bits() {
 fn what_is_no_report() {
     for (bytes, says) in [
         (Vec::new(), "is empty"),
-        (vec![0; 4096], "is no report of ncu"),
-        (b"SQLite format 3\0".to_vec(), "is no report of ncu"),
+        (vec![0; 4096], "is not an ncu report"),
+        (b"SQLite format 3\0".to_vec(), "is not an ncu report"),
         (b"NVR\0".to_vec(), "broken at byte 4: its header is broken"),
         ([b"NVR\0".as_slice(), &[0xff; 400]].concat(), "broken at byte 4"),
         ([beginning(), vec![0; 64]].concat(), "broken at byte 10: a block has no header"),
-        ([beginning(), vec![0xff; 64]].concat(), "broken at byte 10: the file breaks off"),
+        ([beginning(), vec![0xff; 64]].concat(), "broken at byte 10: the file ends in the middle"),
     ] {
         let error = read(&bytes).unwrap_err().to_string();
         assert!(error.starts_with("`broken.ncu-rep`") && error.contains(says), "{error}");
@@ -154,7 +157,7 @@ fn a_broken_result_among_others() {
     let report = read(&report(&[block])).unwrap();
     assert_eq!(report.results.len(), 2);
     assert_eq!(report.notes.len(), 2);
-    assert!(report.notes[0].ends_with("a result is broken and is left out"), "{:?}", report.notes);
+    assert!(report.notes[0].ends_with("a result is broken and was left out"), "{:?}", report.notes);
 }
 
 /// Counts and sizes of gigabytes in a small file.
@@ -192,7 +195,7 @@ fn what_unfolds_to_too_much() {
     block.ranges = vec![range(7, &[]), range(7, &[]).message(10, &nvtx)];
     let report = read(&report(&[block])).unwrap();
     assert_eq!(report.results.len(), 1);
-    assert!(report.notes[0].contains("unfolds to far more"), "{:?}", report.notes);
+    assert!(report.notes[0].contains("expands to far more"), "{:?}", report.notes);
 }
 
 /// Groups within groups, and messages within messages, without end.

@@ -21,7 +21,7 @@ pub fn nsys_expression(path: &RegionPath, wide: bool, dialect: NsysDialect) -> N
         return NsysExpression::None("its name is a wide string, which never opens a gate of nsys");
     }
     if name.contains('@') || path.domain.contains('@') {
-        return NsysExpression::None("its name holds an `@`, which nsys takes for the domain");
+        return NsysExpression::None("its name contains an `@`, which nsys reads as the start of a domain");
     }
     if name.is_empty() {
         return NsysExpression::None("it has no name");
@@ -30,10 +30,10 @@ pub fn nsys_expression(path: &RegionPath, wide: bool, dialect: NsysDialect) -> N
         "" => (name.to_owned(), DomainChoice::Default),
         domain => (format!("{name}@{domain}"), DomainChoice::Named(domain.to_owned())),
     };
-    // A backslash is an escape to some versions, and `*` is no name of a domain.
+    // A backslash is an escape to some versions, and `*` is not a domain name.
     match NsysGate::parse(&gate, dialect) {
         Ok(read) if read.name == name && read.domain == domain => NsysExpression::Gate(gate),
-        _ => NsysExpression::None("nsys reads a `\\` or a `*` in it differently"),
+        _ => NsysExpression::None("nsys does not take its `\\` or `*` literally"),
     }
 }
 
@@ -68,9 +68,9 @@ pub fn ncu_expression(path: &RegionPath, kind: Kind) -> NcuInclude {
     NcuInclude {
         text: format!("{}{domain}{}{end}", if as_pattern { "regex:" } else { "" }, names.join("/")),
         note: if repeated {
-            Some("ncu counts a name that is open twice only once, so this selects the outer range as well")
+            Some("ncu counts nested ranges of one name only once, so this also selects the outer range")
         } else if as_pattern {
-            Some("ncu cannot be told `;` or `\\` in a name; the dot stands for any character")
+            Some("ncu cannot match `;` or `\\` in a name; the dot matches any character")
         } else {
             None
         },
@@ -88,8 +88,8 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// All of the name as a regular expression, of which only letters, digits and the
-/// dot are sure to mean to ncu what they mean to us.
+/// The whole name as a regular expression that uses only letters, digits and dots,
+/// because only those are sure to mean the same to ncu.
 fn pattern(text: &str) -> String {
     let body: String = text.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '.' }).collect();
     format!("^{body}$")

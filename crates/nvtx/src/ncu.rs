@@ -99,7 +99,7 @@ impl fmt::Display for NcuGateError {
         match self {
             Self::Empty => write!(f, "the expression names no range"),
             Self::NoDomain => write!(f, "there is no domain before the `@`"),
-            Self::WildcardFirst => write!(f, "it may not begin with a wildcard"),
+            Self::WildcardFirst => write!(f, "it cannot start with a wildcard"),
             Self::BadRegex { text } => write!(f, "`{text}` is not a regular expression"),
         }
     }

@@ -20,7 +20,7 @@ pub struct NsysDialect {
 }
 
 impl NsysDialect {
-    /// Of 2023.4.4 and everything since.
+    /// 2023.4.4 and later.
     pub const NEWEST: Self = Self { escapes: true };
 }
 
@@ -53,10 +53,10 @@ impl fmt::Display for NsysGateError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoDomain => {
-                write!(f, "no domain follows the `@`; leave the `@` out for the default domain")
+                write!(f, "no domain follows the `@`; leave out the `@` for the default domain")
             }
-            Self::Empty => write!(f, "a gate has a name"),
-            Self::BadEscape => write!(f, "this nsys takes a backslash only before `@`"),
+            Self::Empty => write!(f, "a gate needs a name"),
+            Self::BadEscape => write!(f, "this nsys accepts a backslash only before `@`"),
         }
     }
 }

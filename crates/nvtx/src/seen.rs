@@ -1,4 +1,4 @@
-//! What a gate is held against: ranges as they really were.
+//! What a gate is checked against: the ranges that really occurred.
 
 use crate::kind::Kind;
 

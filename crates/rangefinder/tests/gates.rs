@@ -249,7 +249,7 @@ fn a_backslash_is_what_this_nsys_takes_it_for() {
             .output()
             .unwrap();
         let screen = String::from_utf8_lossy(&output.stdout).into_owned();
-        let said = screen.contains("this nsys takes a backslash only before `@`");
+        let said = screen.contains("this nsys accepts a backslash only before `@`");
         assert_eq!(said, refused, "nsys {version}:\n{screen}{}", String::from_utf8_lossy(&output.stderr));
     }
 }

@@ -70,7 +70,7 @@ fn every_kind_of_range_of_a_c_program() {
     assert_eq!(table(&document), expected);
     assert_eq!((document["marks"].as_u64(), document["threads"].as_u64()), (Some(1), Some(2)));
     let notes = document["diagnostics"].to_string();
-    assert!(notes.contains("1 pops had no push before them"), "{notes}");
+    assert!(notes.contains("1 pop without a matching push"), "{notes}");
 }
 
 #[test]
@@ -189,7 +189,7 @@ fn a_tracer_that_cannot_write_gets_out_of_the_way_and_it_is_told() {
         .current_dir(sandbox.path(""))
         .output();
     let ran = Ran::from(output.unwrap());
-    let told = "stopped before it ended: the disk is nearly full, and the tracer leaves the last 5 % of it";
+    let told = "stopped before it ended: the disk is nearly full, and the tracer leaves its last 5 %";
     assert!(ran.stderr.contains(told), "{}", ran.stderr);
     assert!(ran.stderr.contains("workload: exit code 0"), "{}", ran.stderr);
 }

@@ -1,4 +1,4 @@
-//! Findings → what people and other programs read.
+//! Findings → documents for people and programs.
 
 mod documents;
 mod form;

@@ -1,10 +1,10 @@
-//! What a run has to say, put together once for every form it is told in.
+//! Everything about a run, put together once for all documents.
 
 use analysis::{CounterRegions, Findings, Insight, Region};
 use record::{Pass, Step, StepName, StepStatus, VerdictRecord};
 use trace::Trace;
 
-/// Everything that a report may show. What a run does not have is absent, and said so.
+/// Everything that a report may show. If a run does not have something, the report says so.
 #[derive(Debug, Clone, Copy)]
 pub struct Page<'a> {
     /// The run's name.
@@ -14,11 +14,11 @@ pub struct Page<'a> {
     pub verdicts: &'a [VerdictRecord],
     pub steps: &'a [Step],
     pub findings: Option<&'a Findings>,
-    /// Where the operators of the findings come from, if not from where the rest does.
+    /// Where the findings' operators come from, if not from the same source as the rest.
     pub operators_source: Option<&'a str>,
     /// For the timeline.
     pub trace: Option<&'a Trace>,
-    /// What ncu measured, and what that is for each region.
+    /// What ncu measured, and the same by region.
     pub measured: Option<&'a counters::Report>,
     pub counters: Option<&'a CounterRegions>,
     /// The folder with every metric by region, beside the documents.
@@ -38,13 +38,13 @@ pub struct Page<'a> {
 }
 
 impl Page<'_> {
-    /// Why MFU and MBU are not known, where they are not.
+    /// Why MFU and MBU are unknown, if they are.
     pub(crate) fn no_efficiency(&self) -> &str {
         let why = self.insight.no_efficiency.as_deref();
-        why.unwrap_or("nothing says how many operations a stage needs (`model.config`)")
+        why.unwrap_or("the number of operations per stage is unknown (set `model.config`)")
     }
 
-    /// The first of these steps that was not done, and has said why.
+    /// The first of these steps that was not done and says why.
     pub(crate) fn not_done(&self, names: &[StepName]) -> Option<(&Step, &str)> {
         names.iter().find_map(|name| {
             let step = self.steps.iter().find(|step| step.name == *name)?;
@@ -53,7 +53,7 @@ impl Page<'_> {
         })
     }
 
-    /// What MFU and MBU are based on: of all stages, then of the region that is named.
+    /// What MFU and MBU are based on: lines for all stages, then lines for the named region.
     pub(crate) fn assumptions(&self) -> Vec<(Option<&str>, &str)> {
         let rows = &self.insight.efficiency;
         let is_shared =
@@ -66,7 +66,7 @@ impl Page<'_> {
         shared.map(|line| (None, line.as_str())).chain(own).collect()
     }
 
-    /// Why it is not known what profiling cost.
+    /// Why the profiling overhead is unknown.
     pub(crate) fn no_overhead(&self) -> &str {
         self.insight.no_overhead.as_deref().unwrap_or("the program was recorded only once")
     }

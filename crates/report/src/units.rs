@@ -1,19 +1,19 @@
 //! Numbers for people.
 
-/// What stands for a number that is none: 0/0 in a counter, say.
+/// Shown for what is not a number, such as 0/0 in a counter.
 const NO_NUMBER: &str = "n/a";
 
-/// With so many digits behind its point.
+/// With this many decimals.
 pub(crate) fn fixed(number: f64, places: usize) -> String {
     if number.is_finite() { format!("{number:.places$}") } else { NO_NUMBER.to_owned() }
 }
 
-/// A number that is of a hundred already.
+/// A number that is a percentage already.
 pub(crate) fn percentage(percent: f64) -> String {
     if percent.is_finite() { format!("{percent:.1} %") } else { NO_NUMBER.to_owned() }
 }
 
-/// In the unit that leaves up to three digits before the point.
+/// In the unit that leaves at most three digits before the decimal point.
 pub fn duration(ns: f64) -> String {
     if !ns.is_finite() {
         return NO_NUMBER.to_owned();
@@ -31,7 +31,7 @@ pub fn bytes(bytes: f64) -> String {
     scaled(bytes, "B")
 }
 
-/// Of floating point.
+/// Floating-point operations.
 pub(crate) fn operations(count: f64) -> String {
     scaled(count, "FLOP")
 }
@@ -50,12 +50,12 @@ fn scaled(number: f64, unit: &str) -> String {
     format!("{value:.1} {prefix}{unit}")
 }
 
-/// A share; what is there but small is not shown as nothing.
+/// A share; a small one is not shown as zero.
 pub fn percent(share: f64) -> String {
     match share * 100.0 {
         percent if !percent.is_finite() => NO_NUMBER.to_owned(),
         percent if percent > 0.0 && percent < 0.1 => "<0.1 %".to_owned(),
-        // Never minus nothing.
+        // Never minus zero.
         percent => format!("{:.1} %", if percent.abs() < 0.05 { 0.0 } else { percent }),
     }
 }
@@ -73,7 +73,12 @@ pub(crate) fn count(number: u64) -> String {
     text
 }
 
-/// A number of any size, with three digits behind its point at most.
+/// `1 launch`, `3,400 launches`. The plural is regular.
+pub(crate) fn counted(number: u64, what: &str) -> String {
+    record::counted(number, what).replacen(&number.to_string(), &count(number), 1)
+}
+
+/// A number of any size, with at most three decimals.
 pub(crate) fn number(value: f64) -> String {
     let size = value.abs();
     if !value.is_finite() {
@@ -96,7 +101,7 @@ pub(crate) fn number(value: f64) -> String {
     format!("{sign}{whole}{point}{rest}")
 }
 
-/// With the unit that ncu gives.
+/// With ncu's unit.
 pub(crate) fn quantity(value: f64, unit: &str) -> String {
     match unit {
         _ if !value.is_finite() => NO_NUMBER.to_owned(),
@@ -134,6 +139,7 @@ mod tests {
         let shown = [0.0, 3_400.0, 1_234_567.89, -12.345, 0.01234, 1e-7, 2e18, 123.456].map(number);
         assert_eq!(shown, ["0", "3,400", "1,234,568", "-12.35", "0.012", "1.00e-7", "2.00e18", "123.5"]);
         assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([1, 1_000].map(|number| counted(number, "launch")), ["1 launch", "1,000 launches"]);
         assert_eq!(quantity(4.15e12, "byte/s"), "4.2 TB/s");
         assert_eq!(quantity(1.98e9, "hz"), "1.98 GHz");
         assert_eq!(quantity(86.34, "%"), "86.3 %");

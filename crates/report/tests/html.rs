@@ -127,12 +127,12 @@ fn reasons_where_there_is_no_data() {
     }
     // A step that was skipped says why, wherever its numbers are missing.
     let html = pages::real("demo-2025.3.1.sqlite", None).html();
-    let why = "not measured, because the step <code>counters</code> was skipped (this user may not read";
+    let why = "not measured: the step <code>counters</code> was skipped (this user may not read";
     assert!(section(&html, "roofline").to_lowercase().contains(why), "{}", section(&html, "roofline"));
     assert!(section(&html, "counters").to_lowercase().contains(why));
     let data = data(&html);
     let note = data["tables"]["kernels"]["notes"][0].as_str().unwrap();
-    assert!(note.starts_with("Bound, SM, DRAM and occupancy: not measured, because"), "{note}");
+    assert!(note.starts_with("Limit, SM, DRAM and occupancy are not measured:"), "{note}");
 }
 
 #[test]

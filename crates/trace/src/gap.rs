@@ -1,4 +1,4 @@
-//! What a recording should have and has not.
+//! What is missing from a recording.
 
 use crate::model::{ActivityKind, Diagnostic, Trace};
 
@@ -26,10 +26,10 @@ impl Trace {
             count => format!("{count} launches were"),
         };
         let text = format!(
-            "{calls} recorded, but not a single kernel: the GPU's half of the recording is missing, so no GPU time \
-             is known. The profiler was not allowed to record it, another profiler held the GPU, or the program \
-             was killed before it was written. Record it again with one profiler, CUDA tracing on, and a program \
-             that ends by itself"
+            "{calls} recorded, but no kernel: GPU activity is missing from the recording, so GPU times are unknown. \
+             Either the profiler was not allowed to record it, another profiler was using the GPU, or the program \
+             was killed before it was written. Record again with one profiler and CUDA tracing on, and let the \
+             program end by itself"
         );
         self.diagnostics.push(Diagnostic { text, lost: true });
     }

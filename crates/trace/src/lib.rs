@@ -5,6 +5,7 @@
 )]
 
 mod append;
+mod count;
 mod gap;
 mod kineto;
 mod model;
@@ -18,6 +19,7 @@ mod sqlite;
 mod tracer;
 mod window;
 
+pub use count::counted;
 pub use kineto::{KinetoError, read_kineto, read_kineto_from};
 pub use model::{
     Activities, Activity, ActivityKind, Call, Calls, Device, Diagnostic, Direction, DistinctDiagnostic,

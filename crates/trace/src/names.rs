@@ -1,6 +1,6 @@
 //! Names of kernels and calls, as people know them.
 
-/// `_Z11scal_kernelIfEvPf` → `void scal_kernel<float>(float*)`; what is no mangled name stays.
+/// `_Z11scal_kernelIfEvPf` → `void scal_kernel<float>(float*)`; other names stay as they are.
 pub fn demangled(name: &str) -> String {
     if !name.starts_with("_Z") {
         return name.to_owned();
@@ -28,7 +28,7 @@ impl cpp_demangle::DemangleWrite for Limited {
     }
 }
 
-/// Longer than this nobody reads.
+/// Nobody reads longer names.
 const LONGEST: usize = 64 << 10;
 
 /// The bare name of a function: without return type, namespaces, template arguments and parameters.

@@ -1,4 +1,4 @@
-//! Any file that holds a trace, told by what is in it.
+//! Opens any trace file; the format is recognized from the content.
 
 use std::path::{Path, PathBuf};
 
@@ -13,15 +13,15 @@ use crate::tracer::{ReadError, read_tracer_files};
 pub enum OpenError {
     #[error(transparent)]
     Input(#[from] InputError),
-    #[error("`{}` is an unexported report of nsys\nhint: nsys export --type sqlite -o report.sqlite {}", path.display(), path.display())]
+    #[error("`{}` is an nsys report that has not been exported\nhint: nsys export --type sqlite -o report.sqlite {}", path.display(), path.display())]
     Unexported { path: PathBuf },
     #[error("`{}` is empty", path.display())]
     Empty { path: PathBuf },
-    #[error("`{}` is neither an SQLite export of nsys, nor a PyTorch trace, nor a report or CSV of ncu, nor a trace of ours", path.display())]
+    #[error("`{}` is neither an nsys SQLite export, a PyTorch trace, an ncu report or CSV, nor a Rangefinder trace", path.display())]
     Unknown { path: PathBuf },
-    #[error("`{}` is compressed, and only PyTorch traces are read that way\nhint: {command} {}", path.display(), path.display())]
+    #[error("`{}` is compressed, and only PyTorch traces can be read that way\nhint: {command} {}", path.display(), path.display())]
     Compressed { path: PathBuf, command: &'static str },
-    #[error("`{}` is a folder without a trace in it", path.display())]
+    #[error("`{}` is a folder without traces", path.display())]
     EmptyFolder { path: PathBuf },
     #[error(transparent)]
     Nsys(#[from] NsysError),
@@ -49,7 +49,7 @@ enum Format {
     Tracer,
 }
 
-/// What came of several files.
+/// The result of reading several files.
 #[derive(Debug)]
 pub struct Opened {
     /// All that could be read, as one.
@@ -76,7 +76,7 @@ pub fn open_each(paths: &[PathBuf]) -> Opened {
             Err(error) => failed.push((path.clone(), error)),
         }
     }
-    // Of one machine, with one clock: they belong together.
+    // They are from one machine with one clock, so they belong together.
     if let [first, ..] = ours.as_slice() {
         let named = match (paths, ours.as_slice()) {
             ([path], _) | (_, [path]) => path.clone(),
@@ -180,7 +180,7 @@ pub fn capture_files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     files.into_iter().map(|(_, path)| path).collect()
 }
 
-/// Traces of ours in a run directory or any other folder.
+/// Rangefinder traces in a run directory or any other folder.
 fn folder(path: &Path) -> Result<Vec<PathBuf>, OpenError> {
     for folder in [path.join("rehearsal"), path.to_owned()] {
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();

@@ -16,7 +16,7 @@ impl Recording {
 }
 
 impl Trace {
-    /// Which of several recordings a process is in; None where there is one only.
+    /// Which of several recordings a process is in; None if there is only one.
     pub fn recording_of_process(&self, process: u32) -> Option<u32> {
         self.recording(|recording| recording.processes.contains(&process))
     }

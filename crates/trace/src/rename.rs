@@ -1,4 +1,4 @@
-//! Other names in place of some, everywhere in a trace.
+//! Replaces names everywhere in a trace.
 
 use crate::model::Trace;
 

@@ -1,4 +1,4 @@
-//! What CUPTI told, read back.
+//! CUPTI's records, read back.
 
 use crate::layout::{self, chunk, gpu};
 use crate::read::{Broken, Records, TraceFile};

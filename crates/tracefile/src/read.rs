@@ -1,5 +1,5 @@
 //! The reader. A file may be cut anywhere, still growing, or not ours at all:
-//! what can be read is read, what cannot is counted and said.
+//! what can be read is read, the rest is counted and reported.
 
 use std::fmt;
 
@@ -22,13 +22,15 @@ impl fmt::Display for ReadError {
             Self::OtherVersion { version } => {
                 let newer = *version > layout::VERSION;
                 let from = if newer { "a newer" } else { "an older" };
-                write!(f, "a trace file of version {version}, from {from} rangefinder; this one reads ")?;
+                write!(f, "a version {version} trace file from {from} rangefinder; this one reads ")?;
                 match layout::OLDEST_READ {
                     layout::VERSION => write!(f, "version {}", layout::VERSION),
                     oldest => write!(f, "versions {oldest} to {}", layout::VERSION),
                 }
             }
-            Self::TooShort { bytes } => write!(f, "a trace file cut off inside its header ({bytes} bytes)"),
+            Self::TooShort { bytes } => {
+                write!(f, "a trace file that ends in its header (after {bytes} bytes)")
+            }
         }
     }
 }
@@ -36,9 +38,9 @@ impl fmt::Display for ReadError {
 /// What is wrong with a file that could be read in part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Damage {
-    /// Bytes at the end that are no chunk.
+    /// Bytes at the end that do not form a chunk.
     pub lost_bytes: u64,
-    /// Chunks that break off in the middle of a record, or hold one that makes no sense.
+    /// Chunks that end in the middle of a record, or contain an invalid one.
     pub broken_chunks: u64,
 }
 
@@ -66,7 +68,7 @@ pub struct Header {
     pub lost_domains: u64,
     /// The program.
     pub name: String,
-    /// What tells it from its siblings, e.g. `rank 3`.
+    /// Tells it apart from its siblings, e.g. `rank 3`.
     pub label: String,
 }
 
@@ -78,7 +80,7 @@ pub struct Halted {
     pub errno: i32,
 }
 
-/// What a process says that cannot be recorded at all.
+/// From a process that cannot be recorded at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     pub pid: u32,
@@ -88,7 +90,7 @@ pub struct Note {
 }
 
 impl Note {
-    /// A datagram; None when it is none of ours.
+    /// A datagram; None if it is not ours.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let name = bytes.get(note::NAME..).filter(|_| u32_at(bytes, 0) == note::MAGIC)?;
         let why = Halted { why: u32_at(bytes, 8), errno: u32_at(bytes, 12) as i32 };
@@ -584,9 +586,8 @@ mod tests {
         for (version, from) in [(9, "a newer"), (0, "an older")] {
             let error = TraceFile::parse(&[&layout::MAGIC[..7], &[version]].concat()).unwrap_err();
             assert_eq!(error, ReadError::OtherVersion { version });
-            let text = format!(
-                "a trace file of version {version}, from {from} rangefinder; this one reads version 1"
-            );
+            let text =
+                format!("a version {version} trace file from {from} rangefinder; this one reads version 1");
             assert_eq!(error.to_string(), text);
         }
         assert_eq!(TraceFile::parse(&layout::MAGIC).unwrap_err(), ReadError::TooShort { bytes: 8 });

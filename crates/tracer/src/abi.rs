@@ -47,5 +47,5 @@ pub(crate) const MESSAGE_ASCII: i32 = 1;
 pub(crate) const MESSAGE_WIDE: i32 = 2;
 pub(crate) const MESSAGE_REGISTERED: i32 = 3;
 
-/// What push and pop return when nobody keeps count of the depth, as without us.
+/// What push and pop return if nobody tracks the depth, as without the tracer.
 pub(crate) const NO_PUSH_POP_TRACKING: c_int = -2;

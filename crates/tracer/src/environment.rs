@@ -45,7 +45,7 @@ impl Kept {
     }
 }
 
-/// Where the traces of this process and its forked children go, and who is told of those that have none.
+/// Where the traces of this process and its forked children go, and who is notified of processes without one.
 pub(crate) static TRACE_FOLDER: Kept = Kept::new(b"RANGEFINDER_TRACE_DIR");
 pub(crate) static NOTES: Kept = Kept::new(b"RANGEFINDER_NOTES");
 

@@ -440,7 +440,7 @@ pub(crate) fn program_name(into: &mut [u8; header::NAME_LENGTH]) -> usize {
     used
 }
 
-/// What tells one rank of a parallel job from another.
+/// Distinguishes the ranks of a parallel job.
 fn rank() -> Option<&'static [u8]> {
     let variables: [&[u8]; 5] =
         [b"RANK", b"OMPI_COMM_WORLD_RANK", b"PMI_RANK", b"SLURM_PROCID", b"LOCAL_RANK"];

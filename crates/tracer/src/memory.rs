@@ -27,7 +27,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// A piece of that size, all zero; None when there is no memory to be had.
+    /// A piece of that size, all zero; None if no memory is available.
     pub(crate) fn take(&mut self, bytes: usize, after_fork: AfterFork) -> Option<*mut u8> {
         let bytes = bytes.checked_next_multiple_of(ALIGNMENT)?;
         if self.end - self.next < bytes {

@@ -24,7 +24,7 @@ const MOST_LABELS: u32 = 1 << 16;
 
 /// There is no file yet, as in the child of a fork at first.
 const NO_EPOCH: u32 = 0;
-/// Of a handle that stands for what found no memory: it is never looked up.
+/// A handle for names that found no memory: it is never looked up.
 const LOST_EPOCH: u32 = u32::MAX;
 
 /// A flag of ours: the text is a domain, numbered apart from names.
@@ -47,7 +47,7 @@ pub(crate) struct Writing {
     bytes: usize,
 }
 
-/// What tells one text from another. Of a long one only the beginning is kept, and a hash of all.
+/// What tells one text from another. Of a long text, only the beginning and a hash of the whole are kept.
 #[derive(Clone, Copy)]
 struct Key<'a> {
     hash: u64,

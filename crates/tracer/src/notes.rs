@@ -1,4 +1,4 @@
-//! A word to whoever started the rehearsal, from a process that cannot be recorded.
+//! A message to the rehearsal from a process that cannot be recorded.
 //!
 //! Such a process can usually write no file either: it has no right to, or its root directory is
 //! another. So the word is a datagram to a socket without a place in the file system.

@@ -1,4 +1,4 @@
-//! The functions NVTX calls in our place of its own.
+//! The functions that NVTX calls instead of its own.
 //!
 //! Every one returns what it would return with nobody listening, except where
 //! the program needs a handle or an id of ours.
@@ -88,7 +88,7 @@ pub(crate) unsafe fn attach(get_export_table: GetExportTable) -> bool {
     filled
 }
 
-/// What an event says of itself.
+/// The attributes of an event.
 #[derive(Clone, Copy)]
 struct About {
     message: Message,
@@ -135,7 +135,7 @@ impl About {
         }
     }
 
-    /// The number of its name, if that is quickly told.
+    /// The number of its name, if it can be found quickly.
     #[inline(always)]
     fn known_name(&self, thread: &mut Thread) -> Option<u32> {
         // SAFETY: NVTX's contract, as above.
@@ -163,7 +163,7 @@ impl About {
 }
 
 /// # Safety
-/// Null, or a handle of ours.
+/// Null, or one of our handles.
 #[inline(always)]
 unsafe fn registered(handle: *const c_void) -> u32 {
     // SAFETY: as stated.

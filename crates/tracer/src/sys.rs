@@ -335,7 +335,7 @@ pub(crate) fn thread_id() -> u32 {
 
 /// Whether a thread of this process is gone.
 pub(crate) fn thread_is_gone(thread: u32) -> bool {
-    // SAFETY: signal 0 is none.
+    // SAFETY: signal 0 sends nothing.
     let asked = unsafe { call(number::TGKILL, [process_id() as usize, thread as usize, 0, 0, 0, 0]) };
     asked == Err(ESRCH)
 }

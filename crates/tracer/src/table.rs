@@ -53,7 +53,7 @@ impl<T: Hashed + 'static> Table<T> {
         }
     }
 
-    /// Adds an entry that is not there yet; None when there is no memory. One thread at a time.
+    /// Adds an entry that is not there yet; None if there is no memory. One thread at a time.
     pub(crate) fn insert(&self, pool: &mut Pool, entry: *mut T) -> Option<()> {
         let count = self.len();
         let mut slots = self.slots.load(Ordering::Relaxed);

@@ -1,4 +1,4 @@
-//! When several start/end ranges are open at once, as `--nvtx-include A,B` of ncu wants it.
+//! When several start/end ranges are open at once, as ncu's `--nvtx-include A,B` requires.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,7 +7,7 @@ use trace::{StringId, Trace, in_windows};
 
 use super::launch_groups::LaunchGroups;
 
-/// By process: the stretches of time in which all that the gate names are open. Start/end ranges
+/// By process: the times when all ranges named by the gate are open. Start/end ranges
 /// count for the whole process, whichever thread began them.
 fn stretches(trace: &Trace, gate: &NcuGate) -> BTreeMap<u32, Vec<(i64, i64)>> {
     let ranges = &trace.ranges;
@@ -29,9 +29,9 @@ fn stretches(trace: &Trace, gate: &NcuGate) -> BTreeMap<u32, Vec<(i64, i64)>> {
     changes.into_iter().map(|(process, changes)| (process, all_open(changes, gate.started_names()))).collect()
 }
 
-/// When, how the number of open ranges of a name changes, and of which name.
+/// A time, the change in the number of open ranges of a name, and the name.
 fn all_open(mut changes: Vec<(i64, i8, usize)>, names: usize) -> Vec<(i64, i64)> {
-    // What ends comes before what begins at the same time.
+    // At the same time, ends come before begins.
     changes.sort_unstable();
     let mut open = vec![0_i64; names];
     let (mut since, mut stretches) = (None, Vec::new());
@@ -49,7 +49,7 @@ fn all_open(mut changes: Vec<(i64, i8, usize)>, names: usize) -> Vec<(i64, i64)>
     stretches
 }
 
-/// How often all that such a gate names come to be open.
+/// How often all ranges of such a gate are open at once.
 pub fn times_at_once(trace: &Trace, gate: &NcuGate) -> u64 {
     stretches(trace, gate).values().map(|of| of.len() as u64).sum()
 }

@@ -27,7 +27,7 @@ pub struct Attribution {
     pub call: Vec<u32>,
     /// One for each domain that has push/pop ranges.
     pub planes: Vec<Plane>,
-    /// Domains with ranges that have none: there are too many.
+    /// Domains with ranges that have no plane, because there are too many.
     pub left_out: usize,
     /// The regions of the trace.
     pub tree: Tree,
@@ -77,7 +77,7 @@ fn domains(trace: &Trace) -> Vec<(StringId, usize)> {
     domains
 }
 
-/// Those whose ranges are looked at: all, unless there are too many. Then those with the most ranges.
+/// The domains analyzed: all, or if there are too many, those with the most ranges.
 fn looked_at(trace: &Trace, most_numbers: usize) -> Vec<StringId> {
     let domains = domains(trace);
     let most = most_numbers / (trace.calls.len() + trace.activities.len()).max(1);
@@ -130,7 +130,7 @@ fn calls_of(trace: &Trace) -> Vec<u32> {
         }
     }
     for (process, table) in tables.iter_mut().enumerate() {
-        // Almost without gaps, as a rule; a damaged file may jump.
+        // Usually almost without gaps; a damaged file may jump.
         let most = counts[process].saturating_mul(8).saturating_add(1 << 16);
         if (largest[process] as usize) < most {
             table.dense = vec![NONE; largest[process] as usize + 1];
@@ -158,7 +158,7 @@ struct Correlations {
 }
 
 impl Correlations {
-    /// Of two calls with one number, the earlier: the outer one of a runtime call and
+    /// The earlier of two calls with one number: the outer one of a runtime call and
     /// the driver's call inside it.
     fn insert(&mut self, correlation: u32, call: u32, begins: &[i64]) {
         let place = match self.dense.get_mut(correlation as usize) {

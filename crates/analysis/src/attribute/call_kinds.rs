@@ -1,4 +1,4 @@
-//! What a call of CUDA does, told by its name.
+//! What a CUDA call does, judged by its name.
 
 /// It waits for a device: `cudaStreamSynchronize_v3020`, `cuCtxSynchronize`, and the like.
 pub(crate) fn synchronises(call: &str) -> bool {

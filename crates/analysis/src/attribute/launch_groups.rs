@@ -14,13 +14,13 @@ pub struct LaunchGroup {
     /// With template arguments and parameters.
     pub name: String,
     pub short_name: String,
-    /// Empty where that is not known.
+    /// Empty if unknown.
     pub mangled: String,
     pub grid: [u32; 3],
     pub block: [u32; 3],
     /// Shared memory of a block, static and dynamic.
     pub shared: u32,
-    /// The innermost region it was started in: of the default domain, or else of the first
+    /// The innermost region it was launched in: of the default domain, otherwise of the first
     /// that has one.
     pub region: Option<RegionPath>,
     pub launches: u64,

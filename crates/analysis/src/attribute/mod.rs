@@ -1,4 +1,4 @@
-//! Whose is it: which range started what a device did, and what ranges, regions and launches there are.
+//! Attribution: which range launched which device work, and which ranges, regions and launches there are.
 
 mod at_once;
 mod attribution;

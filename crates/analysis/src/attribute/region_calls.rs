@@ -9,7 +9,7 @@ use trace::{NONE, OPEN, StringId, Trace};
 use super::attribution::{Attribution, attribute_by, ranges_of_calls};
 use super::call_kinds::synchronises;
 
-/// A push/pop region, with all that lies below it.
+/// A push/pop region, including its inner regions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RegionCalls {
     pub path: RegionPath,
@@ -90,7 +90,7 @@ pub fn region_calls(trace: &Trace) -> Vec<RegionCalls> {
     rows
 }
 
-/// What does not depend on single instances.
+/// Everything that does not depend on single instances.
 fn row(trace: &Trace, path: RegionPath, sum: &Sum) -> RegionCalls {
     let calls = sum.calls.iter().map(|(name, count)| (trace.strings.text(*name).to_owned(), *count));
     RegionCalls {
@@ -139,7 +139,7 @@ fn work(trace: &Trace, attribution: &Attribution, sums: &mut [Sum]) -> Work {
     work
 }
 
-/// A range and all that it lies in.
+/// A range and all ranges around it.
 fn upwards(trace: &Trace, range: u32) -> impl Iterator<Item = usize> {
     let parent = |range: &usize| trace.ranges.parent[*range].map(|parent| parent as usize);
     std::iter::successors(Some(range as usize), parent)

@@ -11,10 +11,10 @@ use nvtx::{Kind, RegionPath};
 /// Of a label without its hash, in bytes.
 const LONGEST: usize = 64;
 
-/// What Windows takes for a device, with any extension.
+/// Device names on Windows, with any extension.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
-/// What lies beside the folders.
+/// Names of files beside the folders.
 const TAKEN: [&str; 2] = ["report.json", "report.md"];
 
 /// A name that is safe for a folder anywhere: letters, digits, `-`, `_` and `.`, the same

@@ -3,7 +3,7 @@
 use trace::NONE;
 
 /// Walks the calls and the intervals of one thread side by side, both in the order of their
-/// begins, and tells of each call the innermost interval open when it began, or [`NONE`].
+/// begins, and finds for each call the innermost interval open when it began, or [`NONE`].
 pub(crate) fn innermost(
     calls: &[u32],
     call_begins: &[i64],

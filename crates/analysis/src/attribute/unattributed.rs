@@ -1,4 +1,4 @@
-//! Kernels that no range started.
+//! Kernels launched outside all ranges.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub struct Unattributed {
     /// In no push/pop range of any domain and in no start/end range.
     pub kernels: u64,
     pub gpu_ns: i64,
-    /// Of those, with no call that started them.
+    /// Those among them without a recorded launch.
     pub without_call: u64,
     /// In no push/pop range of a domain.
     pub domains: BTreeMap<String, Outside>,

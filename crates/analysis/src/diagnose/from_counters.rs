@@ -1,15 +1,16 @@
 //! Advice from the counters: what limits the kernels that take the time.
 
 use counters::{Report, RuleMessage, SpeedupKind, Value};
+use trace::counted;
 
 use super::recommendation::{Recommendation, percent};
 use super::whole::{Time, Whole};
 use crate::findings::Findings;
 use crate::kernels::{BoundKind, FULL_WAVE, Joined, JoinedKernel};
 
-/// A rule of ncu that promises less is left to ncu's own report.
+/// ncu rules that promise less, in percent, are left to ncu's own report.
 const WORTH_OF_A_RULE: f64 = 10.0;
-/// Waves of blocks from which on the last, partly filled one does not matter.
+/// With this many waves of blocks, a partly full last wave does not matter.
 const MANY_WAVES: f64 = 6.0;
 const LOW_OCCUPANCY: f64 = 50.0;
 
@@ -40,7 +41,7 @@ fn kernel_in_region(kernel: &JoinedKernel) -> String {
     }
 }
 
-/// Launches that cannot fill the device, whatever they do.
+/// Launches too small to fill the device.
 fn too_small(kernels: &[&JoinedKernel], report: &Report, whole: Time) -> Option<Recommendation> {
     let small: Vec<(&JoinedKernel, f64)> = kernels
         .iter()
@@ -51,38 +52,39 @@ fn too_small(kernels: &[&JoinedKernel], report: &Report, whole: Time) -> Option<
             (waves < FULL_WAVE).then_some((kernel, waves))
         })
         .collect();
-    // What a full wave would not need.
+    // The time that a full wave would save.
     let ns: f64 = small.iter().map(|(kernel, waves)| kernel.gpu_ns as f64 * (1.0 - waves)).sum();
     let launches: u64 = small.iter().map(|(kernel, _)| kernel.launches).sum();
     (!small.is_empty()).then(|| {
-        let title = format!("{launches} launches of {} kinds have too few blocks to fill the GPU", small.len());
+        let launches = counted(launches, "launch");
+        let title = format!("too few blocks to fill the GPU: {launches}, {} distinct", small.len());
         let lines = small.iter().take(3).map(|(kernel, waves)| {
-            format!("{}: {:.2} of a wave, {} of the GPU's time", kernel_in_region(kernel), waves, percent(kernel.share))
+            format!("{}: {:.2} of a wave, {} of GPU time", kernel_in_region(kernel), waves, percent(kernel.share))
         });
         let advice = "give each launch more work: a larger batch, split the long dimension (split-K, flash decoding), \
-                      or run independent ones at once on several streams or in a CUDA graph";
+                      or run independent launches concurrently on several streams or in a CUDA graph";
         Recommendation::new(title, advice, lines.collect(), ns, whole)
     })
 }
 
-/// What is near the peak of DRAM gets faster only with fewer bytes.
+/// A kernel near the DRAM peak gets faster only by moving fewer bytes.
 fn at_the_limit(kernels: &[&JoinedKernel], whole: Time) -> Option<Recommendation> {
     let bound: Vec<&JoinedKernel> =
         kernels.iter().copied().filter(|kernel| kernel.bound == BoundKind::Dram).collect();
     let ns: i64 = bound.iter().map(|kernel| kernel.gpu_ns).sum();
     (!bound.is_empty()).then(|| {
         let title = format!(
-            "{} of {} is spent in kernels that are limited by DRAM",
+            "kernels limited by DRAM bandwidth take {} of {}",
             percent(ns as f64 / whole.ns),
             whole.of.as_str()
         );
         let lines = bound.iter().take(3).map(|kernel| format!("{}: {}", kernel_in_region(kernel), kernel.why));
-        let advice = "move fewer bytes: smaller types (FP8, INT4 weights), fused kernels, larger batches for the same weights";
+        let advice = "move fewer bytes: smaller types (FP8, INT4 weights), fused kernels, or larger batches, which reuse the weights";
         Recommendation::new(title, advice, lines.collect(), ns as f64, whole)
     })
 }
 
-/// Few warps because each thread takes many registers.
+/// Low occupancy because each thread takes many registers.
 fn registers(kernel: &JoinedKernel, report: &Report, whole: Time) -> Option<Recommendation> {
     let occupancy = kernel.occupancy_percent.filter(|occupancy| *occupancy < LOW_OCCUPANCY)?;
     let limit = |name: &str| number(report, kernel, &format!("launch__occupancy_limit_{name}"));
@@ -94,12 +96,12 @@ fn registers(kernel: &JoinedKernel, report: &Report, whole: Time) -> Option<Reco
         number(report, kernel, "launch__waves_per_multiprocessor").is_none_or(|waves| waves >= FULL_WAVE);
     (waits && enough).then(|| {
         let each = number(report, kernel, "launch__registers_per_thread").unwrap_or(0.0);
-        let title = format!("{} has {occupancy:.0} % of the warps that fit, because of its registers", kernel_in_region(kernel));
+        let title = format!("{} has an occupancy of {occupancy:.0} %, limited by its registers", kernel_in_region(kernel));
         let lines = vec![
-            format!("{each:.0} registers a thread allow {by_registers:.0} blocks an SM, everything else {smallest_other:.0}"),
+            format!("blocks per SM: {by_registers:.0} with {each:.0} registers per thread, {smallest_other:.0} by every other limit"),
             kernel.why.clone(),
         ];
-        let advice = "smaller tiles, `__launch_bounds__`, or fewer live values; more warps hide the waiting";
+        let advice = "use smaller tiles, `__launch_bounds__` or fewer live values; more warps hide more latency";
         Recommendation::new(title, advice, lines, kernel.gpu_ns as f64, whole).in_region(kernel.region.as_deref()).of_kernel(&kernel.name)
     })
 }
@@ -112,10 +114,10 @@ fn tail(kernel: &JoinedKernel, report: &Report, whole: Time) -> Option<Recommend
     }
     let lost = 1.0 - waves / waves.ceil();
     let title = format!(
-        "{} runs in {waves:.2} waves of blocks: the last one is partly empty",
+        "{} runs in {waves:.2} waves of blocks; the last wave is only partly full",
         kernel_in_region(kernel)
     );
-    let lines = vec![format!("{} of its time at most", percent(lost))];
+    let lines = vec![format!("costs at most {} of its time", percent(lost))];
     let advice = "choose a grid that is a whole number of waves, or let blocks fetch their work (persistent kernels, stream-K)";
     Some(
         Recommendation::new(title, advice, lines, kernel.gpu_ns as f64 * lost, whole)
@@ -137,11 +139,11 @@ fn rule(kernel: &JoinedKernel, report: &Report, whole: Time) -> Option<Recommend
     if percent_promised < WORTH_OF_A_RULE {
         return None;
     }
-    let title = format!("{}: ncu's rule `{}`", kernel_in_region(kernel), rule.name);
+    let title = format!("{}: ncu rule `{}`", kernel_in_region(kernel), rule.name);
     let text =
         rule.messages.iter().map(|message: &RuleMessage| plain(&message.text)).collect::<Vec<_>>().join(" ");
     let lines = vec![format!(
-        "estimated speedup of the kernel {percent_promised:.0} %, which takes {} of {}",
+        "ncu estimates a speedup of {percent_promised:.0} % for this kernel, which takes {} of {}",
         percent(kernel.gpu_ns as f64 / whole.ns),
         whole.of.as_str()
     )];

@@ -1,4 +1,4 @@
-//! What to change, and what that could bring.
+//! What to change, and what it could gain.
 
 mod from_counters;
 mod from_timeline;

@@ -1,4 +1,4 @@
-//! All advice, and which of it is worth a word.
+//! All advice, ranked, without what is too small to matter.
 
 use counters::Report;
 
@@ -7,10 +7,10 @@ use super::{from_counters, from_timeline};
 use crate::findings::Findings;
 use crate::kernels::Joined;
 
-/// More advice than anybody follows.
+/// Nobody follows more advice than this.
 const MOST: usize = 12;
 
-/// The most that could be gained first, what has no range last.
+/// The largest gain first; time outside all ranges last.
 pub fn recommend(findings: &Findings, counters: Option<(&Joined, &Report)>) -> Vec<Recommendation> {
     let mut all = from_timeline::advice(findings);
     if let Some((joined, report)) = counters {
@@ -19,7 +19,7 @@ pub fn recommend(findings: &Findings, counters: Option<(&Joined, &Report)>) -> V
     all.retain(|advice| advice.share >= WORTH_A_WORD);
     all.sort_by(|a, b| b.at_stake_ns.cmp(&a.at_stake_ns).then_with(|| a.title.cmp(&b.title)));
     all.truncate(MOST);
-    // Whatever its size, it is not what was asked about.
+    // However large, it is not what the user asked about.
     all.extend(from_timeline::outside(findings));
     all
 }

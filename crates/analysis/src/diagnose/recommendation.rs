@@ -1,16 +1,16 @@
-//! What to change, and what that could bring at most: every advice with its numbers.
+//! A piece of advice: what to change, how much it could gain at most, and the numbers behind it.
 
 use serde::Serialize;
 
 use super::whole::{Time, Whole};
 
-/// What is less of the run's time than this is not worth a word.
+/// Advice about a smaller share of the time is not shown.
 pub(super) const WORTH_A_WORD: f64 = 0.03;
 
-/// One advice.
+/// One piece of advice.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Recommendation {
-    /// What is wrong, with its number: `decode waits for the host 71 % of its time`.
+    /// What is wrong, with its number: `the GPU is busy 14 % of decode; …`.
     pub title: String,
     /// What to do about it.
     pub advice: String,
@@ -18,17 +18,17 @@ pub struct Recommendation {
     pub evidence: Vec<String>,
     /// The part of the time that is at stake, 0 to 1.
     pub share: f64,
-    /// Of which time that is a part.
+    /// The time that `share` is a share of.
     pub of: Whole,
     pub at_stake_ns: i64,
-    /// How many times as fast that time could pass if all of it went away.
+    /// The speedup of that time if all that is at stake went away.
     pub gain: f64,
     pub region: Option<String>,
     pub kernel: Option<String>,
 }
 
 impl Recommendation {
-    /// By Amdahl: what is not at stake stays.
+    /// Amdahl's law: what is not at stake stays.
     pub(super) fn new(
         title: String,
         advice: &str,

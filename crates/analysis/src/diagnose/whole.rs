@@ -9,13 +9,13 @@ use crate::findings::Findings;
 /// Ranges that hold less of the work than this are not what the program is about.
 const MUCH_OF_THE_WORK: f64 = 0.3;
 
-/// What a part is a part of.
+/// What a share is a share of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Whole {
     /// From the first to the last work of the devices.
     Run,
-    /// The part of that in which any range is open or has work going on, where they hold much of the work.
+    /// The part of the run in which a range is open or its work is running, if ranges hold much of the work.
     Ranges,
 }
 
@@ -43,7 +43,7 @@ impl Time {
         Self { of: Whole::Run, ns: ns.max(1) as f64 }
     }
 
-    /// Of the ranges where they hold much of the work: what is outside, as start-up and warm-up, says little about it.
+    /// The time in ranges if they hold much of the work: start-up and warm-up outside them say little about it.
     pub(super) fn that_matters(findings: &Findings) -> Self {
         let all = findings.kernel_ns();
         let inside: i64 =
@@ -56,7 +56,7 @@ impl Time {
     }
 }
 
-/// Of all kernels' time, what the ranges of a domain or a start/end region have that no library opened.
+/// The most kernel time that one domain or start/end region holds, libraries' own ranges aside.
 fn in_own_ranges(findings: &Findings, all_ns: i64) -> i64 {
     let domains = findings.unattributed.domains.iter().filter(|(domain, _)| !is_library(domain));
     let push_pop = domains.map(|(_, outside)| all_ns.saturating_sub(outside.gpu_ns));

@@ -10,19 +10,19 @@
 //! compute or memory was not measured the bound is unknown.
 //!
 //! The throughput of an SM is the highest of all its pipes. Without it single pipes can still
-//! be seen at their limit, and the metric is named. That nothing is takes all other levels, too few
-//! instructions for most pipes that were not measured, and too few blocks to fill the device.
+//! be seen at their limit, and the metric is named. To conclude that nothing is at its limit, all other
+//! levels must be measured, with too few instructions for most unmeasured pipes and too few blocks to fill the device.
 
 use counters::{Measured, Report, Value};
 use serde::Serialize;
 
 /// A level is a limit from here on, in percent of its peak.
 pub const NEAR_PEAK: f64 = 60.0;
-/// So many points a level may be below the one that its traffic passes through.
+/// How many points a level may be below the one that its traffic passes through.
 const PASSES_THROUGH: f64 = 15.0;
 /// The highest of all that an SM does.
 const SM: &str = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
-/// Percent of the issue slots that a pipe nobody measured needs to be near its peak: special functions
+/// Percent of the issue slots that an unmeasured pipe needs to be near its peak: special functions
 /// at 95 % of theirs took 24 on an H200, FP64 at 99 % took 50.
 const UNSEEN_PIPE: f64 = 15.0;
 /// A launch whose blocks are less of a wave than this leaves SMs without work.
@@ -86,7 +86,7 @@ pub struct Level {
 }
 
 impl Level {
-    /// The metric, without what all of them end in.
+    /// The metric, without the common suffix.
     fn name(&self) -> &str {
         self.metric.trim_end_matches(ELAPSED)
     }
@@ -136,7 +136,7 @@ pub fn bound(report: &Report, result: &Measured) -> Bound {
         let missing = if compute { "memory" } else { "compute" };
         let why = match levels.is_empty() {
             true => "no throughput was measured".to_owned(),
-            false => format!("no throughput of {missing} was measured"),
+            false => format!("no {missing} throughput was measured"),
         };
         return Bound { kind: BoundKind::Unknown, why, levels };
     };
@@ -156,7 +156,7 @@ pub fn bound(report: &Report, result: &Measured) -> Bound {
     Bound { kind: first.kind, why, levels }
 }
 
-/// What the highest level's traffic comes from, if that is near its peak as well.
+/// Where the highest level's traffic comes from, if that is also near its peak.
 fn behind<'a>(levels: &'a [Level], highest: &'a Level) -> &'a Level {
     let close =
         |level: &&Level| level.percent >= NEAR_PEAK && level.percent + PASSES_THROUGH >= highest.percent;
@@ -178,7 +178,7 @@ fn behind<'a>(levels: &'a [Level], highest: &'a Level) -> &'a Level {
 fn latency(report: &Report, result: &Measured, highest: &Level) -> String {
     let number = |name: &str| report.value(result, name).and_then(Value::as_f64);
     let start = format!(
-        "nothing is near its peak, the highest is {} at {:.1} %",
+        "nothing is near its peak; the highest is {} at {:.1} %",
         highest.kind.as_str(),
         highest.percent
     );
@@ -186,12 +186,14 @@ fn latency(report: &Report, result: &Measured, highest: &Level) -> String {
     let occupancy = number("sm__warps_active.avg.pct_of_peak_sustained_active");
     match (waves, number("launch__grid_size"), occupancy) {
         (Some(waves), Some(blocks), _) => {
-            format!("{start}: {blocks:.0} blocks are {waves:.2} of a wave, and the SMs have too little to do")
+            format!(
+                "{start}; a grid of {blocks:.0} is only {waves:.2} of a wave, too little work for the SMs"
+            )
         }
         (_, _, Some(occupancy)) if occupancy < 30.0 => {
-            format!("{start}, with {occupancy:.0} % of the warps that fit: too few to hide the waiting")
+            format!("{start}; occupancy is {occupancy:.0} %, too low to hide latency")
         }
-        _ => format!("{start}: its warps wait for each other or for memory"),
+        _ => format!("{start}; its warps wait for each other or for memory"),
     }
 }
 
@@ -214,13 +216,13 @@ fn latency_without_sm(
     let busy = of(BoundKind::Issue).filter(|issue| fills || issue.percent >= UNSEEN_PIPE);
     if let Some(issue) = busy {
         let why = format!(
-            "nothing that was measured is near its peak, but a pipe that was not may be: issue slots are at {:.1} %",
+            "nothing that was measured is near its peak, but an unmeasured pipe may be: issue slots are at {:.1} %",
             issue.percent
         );
         return (BoundKind::Unknown, why);
     }
     let names: Vec<String> = levels.iter().map(|level| format!("`{}`", level.name())).collect();
-    let why = format!("{}; told from {} alone", latency(report, result, highest), names.join(", "));
+    let why = format!("{}; based only on {}", latency(report, result, highest), names.join(", "));
     (BoundKind::Latency, why)
 }
 
@@ -258,8 +260,8 @@ fn levels(report: &Report, result: &Measured) -> Vec<Level> {
 
 type Fits = fn(&str) -> bool;
 
-/// A throughput is the highest of its parts, and stands for them. That of L1 is often told of the
-/// active time alone, and those of L2 and an SM take many passes.
+/// A throughput is the highest of its parts, and stands for them. That of L1 is often measured over
+/// active time only, and those of L2 and an SM take many passes.
 const PARTS: [(BoundKind, Fits); 3] = [
     (BoundKind::L2, |name| name.starts_with("lts__") && !name.starts_with("lts__cycles_active")),
     (BoundKind::L1, |name| name.starts_with("l1tex__")),

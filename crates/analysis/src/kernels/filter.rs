@@ -1,7 +1,7 @@
 //! Only some of the kernels.
 
 use regex::RegexSet;
-use trace::{Diagnostic, Trace};
+use trace::{Diagnostic, Trace, counted};
 
 /// Which kernels to look at: those whose names fit one of the patterns to include (all do
 /// when there is none) and none of those to exclude.
@@ -34,8 +34,8 @@ impl KernelPatterns {
     }
 }
 
-/// Hides kernels that the patterns leave out and says how many that were. They stay where
-/// they ran: a device is not idle because somebody does not want to look.
+/// Hides kernels that the patterns leave out and says how many. They still count as busy time:
+/// a device is not idle because a kernel is hidden.
 pub fn keep_kernels(trace: &mut Trace, include: &[String], exclude: &[String]) -> Result<(), String> {
     let patterns = KernelPatterns::new(include, exclude)?;
     if patterns.is_empty() {
@@ -47,7 +47,8 @@ pub fn keep_kernels(trace: &mut Trace, include: &[String], exclude: &[String]) -
     let activities = &trace.activities;
     let kernels = activities.kernels();
     let shown = (0..activities.len()).filter(|activity| activities.is_shown_kernel(*activity)).count();
-    let text = format!("{} kernels are left out of the tables by the patterns", kernels - shown);
+    let left_out = counted((kernels - shown) as u64, "kernel");
+    let text = format!("the patterns leave {left_out} out of the tables");
     trace.diagnostics.push(Diagnostic { text, lost: false });
     Ok(())
 }

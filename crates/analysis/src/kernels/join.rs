@@ -2,7 +2,7 @@
 //!
 //! A kind of launch (a kernel in a shape, started in a region) is described by the results of
 //! the same kind; where there are none, by results of the same kernel and shape in other
-//! regions, which is said. Times are the timeline's: what was replayed is slower and colder.
+//! regions, which is reported. Times come from the timeline: replayed kernels are slower and run with cold caches.
 
 use std::collections::BTreeMap;
 
@@ -23,12 +23,12 @@ pub enum Confidence {
     None,
 }
 
-/// All kinds of launches, and what is known of them.
+/// All kinds of launches, and what is known about them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Joined {
     /// The most time first.
     pub kernels: Vec<JoinedKernel>,
-    /// Regions by their innermost path; null for what is in none. The most time first.
+    /// Regions by their innermost path, null for kernels outside all regions. The most time first.
     pub regions: Vec<JoinedRegion>,
     /// Parts of the GPU's time.
     pub measured_share: f64,
@@ -97,7 +97,7 @@ impl<'a> Index<'a> {
         let mut by_shape: BTreeMap<_, Vec<usize>> = BTreeMap::new();
         for (at, result) in report.results.iter().enumerate() {
             if let Subject::Kernel(kernel) = &result.subject {
-                // A function of C is called the same in both: it is one name, not two.
+                // A C function has the same name in both: it counts once.
                 let same = kernel.mangled == kernel.short_name;
                 let short_name = if same { "" } else { kernel.short_name.as_str() };
                 for name in [kernel.mangled.as_str(), short_name] {
@@ -150,7 +150,7 @@ fn joined(group: &LaunchGroup, report: &Report, index: &Index<'_>, total: f64) -
         share: group.gpu_ns as f64 / total,
         confidence,
         bound: bound.as_ref().map_or(BoundKind::Unknown, |bound| bound.kind),
-        why: bound.map_or_else(|| "no launch of it was measured".to_owned(), |bound| bound.why),
+        why: bound.map_or_else(|| "none of its launches was measured".to_owned(), |bound| bound.why),
         sm_percent: mean(&["sm__throughput.avg.pct_of_peak_sustained_elapsed"]),
         dram_percent: mean(&[
             "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed",

@@ -1,5 +1,5 @@
-//! What limits kernels: what kind of work they do, what counters say of them, and how near they are to what the
-//! device can do.
+//! What limits kernels: what kind of work they do, what counters say about them, and how near they are to the
+//! device's peaks.
 
 mod bounds;
 mod counted;

@@ -192,7 +192,7 @@ fn traffic(precisions: &[Achieved], number: &dyn Fn(&str) -> Option<f64>) -> Vec
         .collect()
 }
 
-/// The precision that did the most; the first where none did anything.
+/// The precision with the most operations; the first if none has any.
 pub fn hardest(precisions: &[Achieved]) -> Option<&Achieved> {
     precisions.iter().rev().max_by(|a, b| a.flops_per_second.total_cmp(&b.flops_per_second))
 }

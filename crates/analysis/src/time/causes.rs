@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// Why a device is idle; [`idle`](crate::idle()) says how each is told.
+/// Why a device is idle; [`idle`](crate::idle()) says how each is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum IdleCause {
     Host,

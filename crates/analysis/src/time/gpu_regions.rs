@@ -1,4 +1,4 @@
-//! What each region made the devices do.
+//! The device work of each region.
 //!
 //! Push/pop regions of one domain share out every activity: a parent includes its
 //! children, and what lies in no region of the domain is unattributed. Start/end
@@ -36,7 +36,7 @@ pub struct GpuRegion {
     /// Of kernels.
     pub gpu_inclusive_ns: i64,
     pub gpu_exclusive_ns: i64,
-    /// When a device was at it with kernels, copies, fills or graphs; what overlaps
+    /// Time in which a device ran its kernels, copies, fills or graphs; what overlaps
     /// counts once for each device.
     pub gpu_busy_ns: i64,
     /// From the first activity of an instance to its last, all instances together. None

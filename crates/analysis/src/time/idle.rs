@@ -25,14 +25,14 @@ use crate::attribute::{Attribution, Tree};
 use crate::kernels::families::{Families, Family};
 use crate::origin::Origin;
 
-/// One device, in all or in one region.
+/// One device, in total or in one region.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct IdleRow {
     pub device: u32,
     #[serde(flatten)]
     pub origin: Origin,
     pub device_name: Option<String>,
-    /// None for all there is on the device.
+    /// None for the whole device.
     pub region: Option<String>,
     pub busy_ns: i64,
     pub idle_ns: i64,
@@ -45,12 +45,12 @@ pub struct IdleRow {
     #[serde(serialize_with = "crate::statistics::rounded")]
     pub queue_delay_mean_ns: f64,
     pub queue_delay_max_ns: i64,
-    /// Activities that were started and not finished, counted at each start.
+    /// Activities launched but not finished, counted at each launch.
     pub launch_ahead_mean: f64,
     pub launch_ahead_max: u64,
-    /// Kernels running at once while any did; none when none was recorded.
+    /// Mean number of kernels running while any runs; None without kernels.
     pub concurrency: Option<f64>,
-    /// What ran beside what; of a whole device only.
+    /// What overlapped with what; for a whole device only.
     pub overlap: Option<Overlap>,
     /// Time from its first to its last work in which any range is open, or the work of one goes on; of a whole
     /// device only.
@@ -58,7 +58,7 @@ pub struct IdleRow {
 }
 
 impl IdleRow {
-    /// `GPU 0`, and whose where there are several.
+    /// `GPU 0`, with its rank or recording if there are several.
     pub fn device_called(&self) -> String {
         match self.origin.called() {
             None => format!("GPU {}", self.device),
@@ -67,7 +67,7 @@ impl IdleRow {
     }
 }
 
-/// Every device in all, then each of its regions that had work on it.
+/// Every device in total, then each of its regions that had work on it.
 pub fn idle(trace: &Trace, attribution: &Attribution, families: &Families) -> Vec<IdleRow> {
     let shown = vec![true; attribution.tree.nodes.len()];
     IdleTable::new(trace, attribution, families).rows(&shown).collect()

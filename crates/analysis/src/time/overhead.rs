@@ -1,4 +1,4 @@
-//! What a profiler cost: how long ranges took with it, and with only the tracer.
+//! Profiling overhead: how long ranges took under the profiler, and with only the tracer.
 
 use std::collections::HashMap;
 
@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use crate::attribute::{Region, Times};
 
-/// A region that takes less of its time than this under a profiler was not slowed down by it alone.
+/// A ratio below this means that the machine was not equally fast in both passes.
 const FASTER: f64 = 0.9;
 /// The median of fewer instances may be any of them.
 const FEWEST: u64 = 8;
-/// The part of the longest region's time from which on a region says something about the machine.
+/// A region with a smaller share of the longest region's time says nothing about the machine.
 const LONG_ENOUGH: f64 = 0.1;
 
 /// One region, recorded twice.
@@ -53,9 +53,9 @@ pub fn overhead(rehearsed: &[Region], profiled: &[Region]) -> Vec<Overhead> {
         .collect()
 }
 
-/// Of regions: nsys is no lighter than the tracer with all that it records. Where it seems so, the machine was not
-/// equally fast in both passes, and the other ratios are no better known. A region of a few microseconds tells of
-/// nothing but itself.
+/// nsys costs at least as much as the tracer. If a region seems faster under nsys, the machine was not equally fast
+/// in both passes, and the other ratios are just as uncertain. A region of a few microseconds says nothing about the
+/// machine.
 pub fn unsteady(rows: &[Overhead]) -> Option<String> {
     let total = |row: &Overhead| row.rehearsed_ns as f64 * row.instances as f64;
     let longest = rows.iter().map(total).fold(0.0, f64::max);
@@ -63,8 +63,8 @@ pub fn unsteady(rows: &[Overhead]) -> Option<String> {
     let faster = rows.iter().filter(telling).filter(|row| row.ratio < FASTER);
     let row = faster.min_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
     Some(format!(
-        "`{}` took {:.2} times as long as in the rehearsal, where the profiler was not there: the machine was not \
-         equally fast in both passes, and times on the host are as uncertain",
+        "`{}` took {:.2} times as long as in the rehearsal, which ran without the profiler: the machine was not \
+         equally fast in both passes, so host times are just as uncertain",
         row.region, row.ratio
     ))
 }

@@ -1,4 +1,4 @@
-//! What runs beside what on a device.
+//! What overlaps with what on a device.
 
 use serde::Serialize;
 use trace::{ActivityKind, Trace};
@@ -14,7 +14,7 @@ pub struct Overlap {
     pub communication_beside_kernels_ns: i64,
 }
 
-/// Walks every begin and end on a device and adds up what runs beside what.
+/// Walks every begin and end on a device and adds up overlaps.
 pub(crate) fn overlap(trace: &Trace, order: &[u32], communicates: &[bool]) -> Overlap {
     let activities = &trace.activities;
     let alone = |activity: &u32| {

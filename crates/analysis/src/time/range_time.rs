@@ -1,4 +1,4 @@
-//! The time that belongs to ranges, whatever there are around the same.
+//! The time covered by ranges, where overlaps count once.
 
 use trace::{NONE, OPEN, Trace};
 

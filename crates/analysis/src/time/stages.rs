@@ -1,4 +1,4 @@
-//! Stages: the regions a session is made of, the first time apart from the rest.
+//! Stages: the regions a session is made of, with the first instance separate.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -178,7 +178,7 @@ fn stages_by_name<'a>(trace: &Trace, tree: &Tree, names: &[&'a str]) -> Vec<Opti
     tree.nodes.iter().map(stage_of).collect()
 }
 
-/// Where nobody says what the stages are: those of a language model, or else what is outermost.
+/// If the user names no stages: those of a language model, otherwise the outermost regions.
 fn made_of<'a>(trace: &'a Trace, tree: &Tree) -> Vec<Option<&'a str>> {
     let usual = stages_by_name(trace, tree, &ModelStage::ALL.map(ModelStage::as_str));
     if usual.iter().any(Option::is_some) {

@@ -1,4 +1,4 @@
-//! What a region makes the devices do, added up.
+//! The device work of a region, added up.
 
 use trace::{ActivityKind, Trace};
 

@@ -23,11 +23,11 @@ const FIXED: [&str; 12] = [
     "Device",
     "CC",
 ];
-/// The two that hold NVTX ranges have their layout in their names.
+/// The names of the two columns with NVTX ranges describe their layout.
 const PUSHED: &str = "thread Domain:";
 const STARTED: &str = "Id:Domain:";
 
-/// What ncu prints for a device that it does not know.
+/// Printed by ncu for an unknown device.
 const NO_DEVICE: u32 = 255;
 
 pub(super) struct Header {

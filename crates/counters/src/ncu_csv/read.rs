@@ -41,11 +41,11 @@ pub fn read_ncu_csv_bytes(bytes: &[u8], path: &Path) -> Result<Report, CountersE
     let text = String::from_utf8_lossy(bytes);
     let mut records = Records::new(&text);
     if !records.find(START) {
-        return Err(no_csv(format!("no line of it begins with `{START}`")));
+        return Err(no_csv(format!("no line starts with `{START}`")));
     }
     let mut cells = Vec::new();
     if records.next(&mut cells) != Some(true) || records.broken_off() {
-        return Err(no_csv("its header breaks off".to_owned()));
+        return Err(no_csv("its header is truncated".to_owned()));
     }
     let header = Header::new(&cells);
     let mut reader = Reader { report: Report::default(), process: Arc::default(), broken: 0 };
@@ -61,7 +61,7 @@ pub fn read_ncu_csv_bytes(bytes: &[u8], path: &Path) -> Result<Report, CountersE
         report.notes.push(damage.to_string());
     }
     if broken > 1 {
-        report.notes.push(format!("{} more rows are broken and left out", broken - 1));
+        report.notes.push(format!("broken rows also left out: {}", broken - 1));
     }
     for result in &mut report.results {
         // The last one counts.
@@ -80,12 +80,12 @@ struct Reader {
 }
 
 impl Reader {
-    /// A row a result; the second row holds the units.
+    /// One row per result; the second row holds the units.
     fn wide<'a>(&mut self, header: &Header, records: &mut Records<'a>) {
         let (columns, unknown) = header.metrics();
         if let [first, more @ ..] = unknown.as_slice() {
             let more = if more.is_empty() { String::new() } else { format!(" (and {} more)", more.len()) };
-            self.report.notes.push(format!("the column `{first}`{more} is not known and left out"));
+            self.report.notes.push(format!("unknown column `{first}`{more} left out"));
         }
         let mut metrics: Vec<(usize, MetricId, f64)> = columns
             .iter()
@@ -116,7 +116,7 @@ impl Reader {
         }
     }
 
-    /// A row a metric, or what a rule said; rows of one result follow each other.
+    /// One row per metric or rule message; rows of one result follow each other.
     fn long<'a>(&mut self, header: &Header, [name, value]: [usize; 2], records: &mut Records<'a>) {
         let mut cells: Vec<Cow<'a, str>> = Vec::new();
         let mut last = None;
@@ -154,9 +154,9 @@ impl Reader {
         self.broken += 1;
         let line = records.line;
         let what = if whole {
-            format!("line {line} has {cells} cells instead of {wanted} and is left out")
+            format!("line {line} has {cells} cells instead of {wanted} and was left out")
         } else {
-            format!("the file breaks off in line {line}, which is left out")
+            format!("the file ends in the middle of line {line}, which was left out")
         };
         self.report.damage.get_or_insert(Damage { at: records.start as u64, what });
     }
@@ -222,8 +222,8 @@ mod tests {
         assert_eq!(
             report.notes,
             [
-                "the column `Odd One` is not known and left out",
-                "broken at byte 233: the file breaks off in line 7, which is left out",
+                "unknown column `Odd One` left out",
+                "broken at byte 233: the file ends in the middle of line 7, which was left out",
             ]
         );
     }
@@ -231,8 +231,8 @@ mod tests {
     #[test]
     fn what_is_no_csv() {
         for (text, what) in [
-            ("a,b\n1,2\n", "no line of it begins with"),
-            ("\"ID\",\"Process", "its header breaks off"),
+            ("a,b\n1,2\n", "no line starts with"),
+            ("\"ID\",\"Process", "its header is truncated"),
             ("\"ID\",\"Metric Name\",\"Maximum\"\n", "it is a summary"),
             ("", "is empty"),
         ] {

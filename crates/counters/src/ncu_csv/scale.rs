@@ -1,6 +1,6 @@
 //! From the unit a CSV is printed in to the base unit, as the newest ncu calls it.
 
-/// The base unit of `printed`, and what a value is multiplied with.
+/// The base unit of `printed`, and the factor for a value.
 pub(super) fn base(printed: &str) -> (String, f64) {
     let (above, below) = printed.split_once('/').map_or((printed, None), |(a, b)| (a, Some(b)));
     let (above, mut factor) = match time(above) {

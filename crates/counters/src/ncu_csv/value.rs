@@ -1,4 +1,4 @@
-//! What stands in a cell: a number as ncu prints it, a text, or nothing.
+//! The content of a cell: a number as ncu prints it, a text, or nothing.
 
 use crate::model::Value;
 
@@ -30,7 +30,7 @@ fn number(text: &str, factor: f64) -> Option<Value> {
     plain.parse::<f64>().ok().map(|value| Value::Float(value * factor))
 }
 
-/// Without separators of thousands, which stand where they must; None for what is no number.
+/// Without separators of thousands, which stand where they must; None if it is not a number.
 fn ungrouped(text: &str) -> Option<String> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     if matches!(digits, "nan" | "inf") {

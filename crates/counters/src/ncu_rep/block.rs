@@ -1,4 +1,4 @@
-//! What stands before the messages of a block.
+//! The header before the messages of a block.
 
 use std::sync::Arc;
 

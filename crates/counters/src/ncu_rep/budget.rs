@@ -1,4 +1,4 @@
-//! How much may be made of a file: a few bytes of it can stand for a lot of memory.
+//! Limits the memory that a file can use: a few bytes can expand to a lot.
 
 use super::fault::Fault;
 use super::wire::Wire;
@@ -23,7 +23,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Text that is no UTF-8 is shown with marks in the places that are not.
+    /// Invalid UTF-8 is shown with replacement characters.
     pub(super) fn text(&mut self, value: Wire<'_>) -> Result<String, Fault> {
         let bytes = value.bytes().unwrap_or_default();
         self.spend(bytes.len())?;

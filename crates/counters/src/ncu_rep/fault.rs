@@ -11,7 +11,7 @@ impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Broken => "is broken",
-            Self::TooMuch => "unfolds to far more than there is in the file",
+            Self::TooMuch => "expands to far more data than the file holds",
         })
     }
 }

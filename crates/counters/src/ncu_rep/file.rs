@@ -13,7 +13,7 @@ use crate::model::{Damage, Measured, Process, Report};
 
 pub(crate) const MAGIC: &[u8; 4] = b"NVR\0";
 
-/// More than this is said once.
+/// Further damage is only counted.
 const MOST_DAMAGE: usize = 8;
 
 /// Reads from memory; `path` is what errors call it.
@@ -50,7 +50,7 @@ struct ReportFile<'a> {
     at: usize,
     budget: Budget,
     shared: Shared<'a>,
-    /// Of blocks that name none.
+    /// For blocks that name none.
     nameless: Arc<Process>,
     results: Vec<Measured>,
     damage: Vec<Damage>,
@@ -65,7 +65,7 @@ impl<'a> ReportFile<'a> {
         while self.at < self.bytes.len() {
             let start = self.at;
             let Some(header) = self.sized(self.bytes.len()) else {
-                return self.damaged(start, "the file breaks off within the header of a block".to_owned());
+                return self.damaged(start, "the file ends in the middle of a block header".to_owned());
             };
             // All fields are optional, but ncu never writes none: these are zeros.
             if header.is_empty() {
@@ -73,7 +73,7 @@ impl<'a> ReportFile<'a> {
             }
             let header = match BlockHeader::parse(header, &mut self.shared, &mut self.budget) {
                 Ok(header) => header,
-                Err(fault) => return self.damaged(start, format!("the header of a block {fault}")),
+                Err(fault) => return self.damaged(start, format!("a block header {fault}")),
             };
             let end = self.at.saturating_add(header.payload as usize);
             self.messages(start, &header, end);
@@ -81,7 +81,7 @@ impl<'a> ReportFile<'a> {
         }
     }
 
-    /// What stands in a block. Kinds of messages that later versions added come last.
+    /// The messages of a block. Kinds of messages that later versions added come last.
     fn messages(&mut self, block: usize, header: &BlockHeader, end: usize) {
         let whole = end <= self.bytes.len();
         let end = end.min(self.bytes.len());
@@ -95,7 +95,7 @@ impl<'a> ReportFile<'a> {
             missing -= 1;
             match result(message, kind, &process, &mut self.budget) {
                 Ok(measured) => self.results.push(measured),
-                Err(fault) => self.damaged(start, format!("a result {fault} and is left out")),
+                Err(fault) => self.damaged(start, format!("a result {fault} and was left out")),
             }
         }
         let results = match missing {
@@ -105,12 +105,9 @@ impl<'a> ReportFile<'a> {
         };
         if !whole {
             let at = self.bytes.len();
-            self.damaged(
-                at,
-                format!("the file breaks off within the block that begins at byte {block}{results}"),
-            );
+            self.damaged(at, format!("the file ends in the middle of the block at byte {block}{results}"));
         } else if missing > 0 || (self.at < end && !header.more) {
-            self.damaged(self.at, format!("the block that begins at byte {block} is broken{results}"));
+            self.damaged(self.at, format!("the block at byte {block} is broken{results}"));
         }
     }
 
@@ -142,7 +139,7 @@ impl<'a> ReportFile<'a> {
         }
         let mut notes: Vec<String> = self.damage.iter().map(Damage::to_string).collect();
         if self.more_damage > 0 {
-            notes.push(format!("{} more places are broken", self.more_damage));
+            notes.push(format!("damaged places not listed: {}", self.more_damage));
         }
         let metric_names = resolve(&mut self.results, &self.shared.strings, &mut notes);
         let damage = self.damage.into_iter().next();

@@ -31,7 +31,7 @@ pub(crate) fn read_ncu_report_input(input: &Input) -> Result<Report, CountersErr
     let mut report = read_ncu_report_bytes(&loaded(input)?, path)?;
     if input.has_changed() {
         report.notes.push(format!(
-            "`{}` changed while it was read: read it again once nobody writes to it",
+            "`{}` changed while it was being read: try again when nothing writes to it any more",
             path.display()
         ));
     }

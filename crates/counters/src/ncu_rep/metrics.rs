@@ -22,7 +22,7 @@ pub(super) fn metric(message: Wire<'_>, budget: &mut Budget) -> Result<Metric, F
     Ok(Metric { name, value: metric_value, instances })
 }
 
-/// `ProfileMetricValue`: one field a type, of which one is there.
+/// `ProfileMetricValue`: one field per type, only one of which is set.
 pub(super) fn value(message: Wire<'_>, budget: &mut Budget) -> Result<Option<Value>, Fault> {
     let mut found = None;
     let mut fields = message.message();

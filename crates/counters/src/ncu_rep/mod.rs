@@ -13,7 +13,7 @@
 //! changed since 2022.3. The names of metrics are in one table for the whole file, which
 //! every block may add to, and a block may use a name that a later one brings.
 //!
-//! The input is hostile. What cannot be read is left out and said in [`Report::notes`].
+//! The input is hostile. What cannot be read is left out and reported in [`Report::notes`].
 //!
 //! [`Report::notes`]: crate::Report::notes
 

@@ -27,7 +27,7 @@ pub(super) fn resolve(results: &mut [Measured], strings: &[&[u8]], notes: &mut V
     }
     if nameless > 0 {
         notes.push(format!(
-            "{nameless} metrics are left out: the part of the file that names them is missing"
+            "metrics left out because the part of the file with their names is missing: {nameless}"
         ));
     }
     let whole = |result: &Measured, name: &str| {

@@ -76,7 +76,7 @@ pub(super) fn result(
             command_list = budget.text(field)?;
         }
     }
-    // Every kind must say which thread it belongs to: zeros are no result.
+    // Every kind must say which thread it belongs to: zeros are not a result.
     if measured.thread.is_none() {
         return Err(Fault::Broken);
     }

@@ -7,19 +7,19 @@ use serde_json::Value;
 use super::counter_regions::counter_regions_json;
 use crate::page::Page;
 
-/// Of the document that holds counters alone.
+/// For the document with counters only.
 const SCHEMA: u32 = 1;
 
-/// The findings, with the counters beside them, or the counters alone.
+/// The findings and the counters, or the counters alone.
 #[derive(Debug, Serialize)]
 pub struct AnalysisDocument<'a> {
-    /// The findings have one of their own.
+    /// The findings have their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     schema: Option<u32>,
     #[serde(flatten)]
     findings: Option<&'a Findings>,
     recommendations: &'a [Recommendation],
-    /// Where the model is known; what counters alone tell of it follows from them.
+    /// Only if the model is known; otherwise it follows from the counters.
     #[serde(skip_serializing_if = "Option::is_none")]
     efficiency: Option<&'a [Efficiency]>,
     #[serde(flatten)]

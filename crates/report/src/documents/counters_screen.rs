@@ -5,27 +5,29 @@ use analysis::CounterRegions;
 use crate::form::terminal::{Names, Terminal};
 use crate::printable::printable;
 use crate::tables::{Tabular, View, counted_regions, counter_launches, ranges_of_regions};
-use crate::units::count;
+use crate::units::counted;
 
 const WIDEST_NAME: usize = 56;
 
 /// One screen, `top` rows of each table.
 pub(crate) fn counters_terminal(source: &str, regions: &CounterRegions, top: usize) -> String {
-    let ranges = regions.regions.iter().map(|region| region.measured_on_the_whole_range.len()).sum::<usize>()
-        + regions.measured_on_the_whole_range.len();
+    let of_regions = regions.regions.iter().map(|region| region.measured_on_the_whole_range.len());
+    let ranges = (of_regions.sum::<usize>() + regions.measured_on_the_whole_range.len()) as u64;
     let mut text = printable(source);
     text.push_str(&match (regions.launches, ranges) {
         (0, 0) => ": nothing was measured".to_owned(),
-        (launches, 0) => format!(": {} launches", count(launches)),
-        (0, ranges) => format!(": {ranges} ranges, each measured as a whole"),
-        (launches, ranges) => format!(": {} launches, {ranges} ranges measured as a whole", count(launches)),
+        (launches, 0) => format!(": {}", counted(launches, "launch")),
+        (0, ranges) => format!(": {} measured as a whole", counted(ranges, "range")),
+        (launches, ranges) => {
+            format!(": {}, {} measured as a whole", counted(launches, "launch"), counted(ranges, "range"))
+        }
     });
     text.push('\n');
     for note in &regions.notes {
         text.push_str(&format!("note: {}\n", printable(note)));
     }
-    section(&mut text, "regions, with what lies inside them", &counted_regions(regions, false), top);
-    section(&mut text, "ranges, each measured as a whole", &ranges_of_regions(regions), top);
+    section(&mut text, "regions, including the regions inside them", &counted_regions(regions, false), top);
+    section(&mut text, "ranges measured as a whole", &ranges_of_regions(regions), top);
     section(&mut text, "launches", &counter_launches(regions), top);
     text
 }

@@ -9,12 +9,12 @@ use crate::units::{fixed, percent};
 
 const WIDEST_NAME: usize = 48;
 
-/// Numbered, with what each is told from.
+/// Numbered, with the evidence for each.
 pub(crate) fn recommendations_text(all: &[Recommendation]) -> String {
     let mut text = String::new();
     for (at, advice) in all.iter().enumerate() {
         text.push_str(&format!(
-            "{}. {}\n   at stake {} of {}, at most {} times as fast\n",
+            "{}. {}\n   at stake: {} of {}; speedup: at most {}x\n",
             at + 1,
             printable(&advice.title),
             percent(advice.share),
@@ -32,7 +32,7 @@ pub(crate) fn recommendations_text(all: &[Recommendation]) -> String {
 /// Kernels with what limits them, the first `top`.
 pub(crate) fn bounds_text(joined: &Joined, top: usize) -> String {
     let mut text = format!(
-        "counters stand for {} of the GPU's time, and for {} more by the same kernels in other regions\n\n",
+        "counters cover {} of GPU time, and {} more through the same kernels in other regions\n\n",
         percent(joined.measured_share),
         percent(joined.other_region_share),
     );

@@ -28,7 +28,7 @@ pub enum Format {
     Ndjson,
 }
 
-/// What there is for people, in the order in which they would open it, and what is in it.
+/// Files for people, in the order in which they would open them, and what is in each.
 pub const FILES: [(&str, &str); 7] = [
     ("report.html", "everything, for a browser"),
     ("report.md", "everything, as text"),
@@ -36,20 +36,20 @@ pub const FILES: [(&str, &str); 7] = [
     ("trace.perfetto", "for ui.perfetto.dev"),
     ("report.json", "for programs"),
     ("csv/", "every table"),
-    ("ndjson/", "every table, a JSON object a row"),
+    ("ndjson/", "every table, one JSON object per row"),
 ];
 
 type Stream<'p> = Box<dyn Fn(&mut dyn Write) -> io::Result<()> + 'p>;
 
 type Json<'p> = Box<dyn Fn(&dyn Strings, &mut dyn Write) -> io::Result<()> + 'p>;
 
-/// How a document comes to be; whoever writes it masks what must be masked.
+/// How a document is made; whoever writes it masks secrets.
 pub enum Body<'p> {
     /// Made whole.
     Text(Box<dyn Fn() -> String + 'p>),
     /// Text that is written as it is made.
     Stream(Stream<'p>),
-    /// The same, of what is no text.
+    /// The same for binary data.
     Binary(Stream<'p>),
     Json(Json<'p>),
 }
@@ -118,7 +118,7 @@ fn add<'p>(all: &mut Vec<Document<'p>>, page: &'p Page<'p>, format: Format) {
             all.push(Document::text("report.md", || report_markdown(page)));
             all.push(Document::text("stakeholder_summary.md", || stakeholder_markdown(page)));
         }
-        // What only a run knows, it adds itself.
+        // The run adds what only it knows.
         Format::Json => {}
         Format::Html => all.push(Document::text("report.html", || html(page))),
         Format::Perfetto => all.extend(page.trace.map(|trace| {

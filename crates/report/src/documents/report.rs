@@ -30,7 +30,7 @@ pub fn report_markdown(page: &Page<'_>) -> String {
     }
     if let Some(rehearsal) = page.rehearsal {
         heading(&mut text, "Regions");
-        text.push_str(&format!("{}. Host times, from the rehearsal.\n\n", sentence(rehearsal.said)));
+        text.push_str(&format!("{}. Host times from the rehearsal.\n\n", sentence(rehearsal.said)));
         body(&mut text, &rehearsed(rehearsal.regions), usize::MAX);
     }
     table(&mut text, "Steps", &steps(page.steps));
@@ -80,13 +80,13 @@ fn insight(text: &mut String, page: &Page<'_>) {
     }
 }
 
-/// What nsys did to the times above.
+/// How much nsys changed the times above.
 fn cost(text: &mut String, page: &Page<'_>) {
     if page.insight.overhead.is_empty() {
         return;
     }
     heading(text, "What profiling cost");
-    text.push_str("Medians of the instances after the first, with nsys and in the rehearsal.\n\n");
+    text.push_str("Medians over all instances but the first, with nsys and in the rehearsal.\n\n");
     body(text, &overhead(&page.insight.overhead), page.top);
     if let Some(doubt) = &page.insight.unsteady {
         text.push_str(&format!("Doubtful: {}.\n\n", sentence(doubt)));

@@ -1,4 +1,4 @@
-//! What `analyze` prints: the answer first, then the tables it comes from.
+//! What `analyze` prints: the tables of the timeline and the counters, then the conclusions.
 
 use analysis::{Findings, MoreRegions};
 
@@ -10,13 +10,13 @@ use crate::printable::printable;
 use crate::tables::{
     Tabular, View, calls, copies, ended_stages, idle, kernels, operators, process_called, regions,
 };
-use crate::units::{count, duration};
+use crate::units::{count, counted, duration};
 
 const WIDEST_NAME: usize = 56;
-/// So many names in a sentence.
+/// At most this many names in a sentence.
 const MOST_NAMED: usize = 8;
 
-/// The timeline, then the counters, then what limits the program and what to change; of each what there is.
+/// The timeline, then the counters, then what limits the program and what to change, as far as there is any.
 pub fn screen(page: &Page<'_>, top: usize) -> String {
     let mut screens = Vec::new();
     screens.extend(page.findings.map(|_| terminal(page, top)));
@@ -60,7 +60,7 @@ pub(crate) fn terminal(page: &Page<'_>, top: usize) -> String {
     unattributed(&mut text, findings);
     let nothing = findings.kernels.is_empty() && findings.regions.is_empty() && findings.operators.is_empty();
     if nothing && findings.idle.is_empty() {
-        text.push_str("\nthere is no range, no kernel and no operator in it\n");
+        text.push_str("\nit has no ranges, kernels or operators\n");
     }
     text
 }
@@ -81,7 +81,7 @@ fn section(text: &mut String, title: &str, table: &dyn Tabular, rows: usize) {
     }
 }
 
-/// What the table of regions leaves out, and regions that no device worked for.
+/// What the table of regions leaves out, and regions without GPU work.
 fn beside_regions(text: &mut String, findings: &Findings) {
     findings.more_regions.iter().for_each(|more| text.push_str(&format!("{}\n", left_out(more))));
     let has_kernels = !findings.kernels.is_empty();
@@ -94,19 +94,18 @@ fn beside_regions(text: &mut String, findings: &Findings) {
             String::new()
         };
         let named = idle[..idle.len().min(MOST_NAMED)].join(", ");
-        text.push_str(&format!("note: no GPU work was started in {}{more}\n", printable(&named)));
+        text.push_str(&format!("note: no GPU work was launched in {}{more}\n", printable(&named)));
     }
 }
 
-/// `note: 3 regions with the least time are not told one by one: …`
+/// `note: 3 push/pop regions are left out: …`
 fn left_out(more: &MoreRegions) -> String {
-    let (regions, are) = if more.regions == 1 { ("region", "is") } else { ("regions", "are") };
+    let are = if more.regions == 1 { "is" } else { "are" };
     let domain =
         if more.domain.is_empty() { String::new() } else { format!(" of {}", printable(&more.domain)) };
     format!(
-        "note: {} {} {regions}{domain} {are} left out: {} on the host and {} of kernels in all",
-        count(more.regions),
-        more.kind.as_str(),
+        "note: {}{domain} {are} left out, in total {} on the host and {} of kernels",
+        counted(more.regions, &format!("{} region", more.kind.as_str())),
         duration(more.wall_ns as f64),
         duration(more.gpu_ns as f64)
     )
@@ -114,11 +113,17 @@ fn left_out(more: &MoreRegions) -> String {
 
 fn graphs(text: &mut String, findings: &Findings) {
     if findings.graphs > 0 {
-        text.push_str(&format!(
-            "\nnote: {} graph launches were recorded as a whole; nsys --cuda-graph-trace=node records their kernels\n",
-            findings.graphs
-        ));
+        text.push_str(&format!("\nnote: {}\n", whole_graphs(findings.graphs)));
     }
+}
+
+/// Why the kernels of CUDA graphs are missing.
+pub(in crate::documents) fn whole_graphs(launches: u64) -> String {
+    let recorded = match launches {
+        1 => "1 graph launch was recorded as a whole".to_owned(),
+        launches => format!("{} graph launches were recorded as a whole", count(launches)),
+    };
+    format!("{recorded}; nsys --cuda-graph-trace=node records their kernels")
 }
 
 fn unattributed(text: &mut String, findings: &Findings) {
@@ -127,21 +132,21 @@ fn unattributed(text: &mut String, findings: &Findings) {
         return;
     }
     text.push_str(&format!(
-        "\nin no range: {} kernels, {}",
-        outside.kernels,
+        "\noutside all ranges: {}, {}",
+        counted(outside.kernels, "kernel"),
         duration(outside.gpu_ns as f64)
     ));
     if outside.without_call > 0 {
-        text.push_str(&format!(", {} of them with no call that started them", outside.without_call));
+        text.push_str(&format!(", {} of them without a recorded launch", outside.without_call));
     }
     text.push('\n');
     for thread in &outside.threads {
         let name = thread.name.as_deref().map(|name| format!(" ({})", printable(name))).unwrap_or_default();
         text.push_str(&format!(
-            "  process {} thread {}{name}: {} kernels, {}\n",
+            "  process {} thread {}{name}: {}, {}\n",
             process_called(Some(thread.process), thread.origin).unwrap_or_default(),
             thread.thread,
-            thread.kernels,
+            counted(thread.kernels, "kernel"),
             duration(thread.gpu_ns as f64)
         ));
     }

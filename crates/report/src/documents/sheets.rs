@@ -1,4 +1,4 @@
-//! `kernels.md` and `operators.md`: one table each, with all that is known of a row.
+//! `kernels.md` and `operators.md`: one table each, with everything known about a row.
 
 use crate::form::markdown::{Markdown, cell};
 use crate::form::shown::Digits;
@@ -15,17 +15,17 @@ pub fn kernels_markdown(page: &Page<'_>) -> String {
     format!("# Kernels\n\n{}\n\n{}", cell(&findings.source), FORM.table(&kernels(page, findings)))
 }
 
-/// The same of operators, which may come from another recording.
+/// The same for operators, which may come from another recording.
 pub fn operators_markdown(page: &Page<'_>) -> String {
     let Some(findings) = page.findings else { return String::new() };
     let source = page.operators_source.unwrap_or(&findings.source);
     let mut text = format!("# Operators\n\n{}\n\n", cell(source));
     let table = operators(findings);
     if table.len() == 0 {
-        text.push_str("The trace holds no operators of a framework.\n");
+        text.push_str("The trace has no framework operators.\n");
         return text;
     }
-    text.push_str("Total includes the operators and CUDA calls that an operator makes, self does not.\n\n");
+    text.push_str("Total includes the operators and CUDA calls that an operator makes; self does not.\n\n");
     text.push_str(&FORM.table(&table));
     text
 }

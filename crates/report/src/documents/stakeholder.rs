@@ -1,4 +1,4 @@
-//! One page for somebody who decides: what was run, how long it took, what limits it.
+//! One page for decision makers: what was run, how long it took, what limits it.
 
 use record::{StepName, StepStatus, VerdictRecord};
 
@@ -11,10 +11,10 @@ use crate::units::{count, duration, percent};
 
 /// Rows of each table.
 const TOP: usize = 10;
-/// One page has room for so many.
+/// All that fits on one page.
 const MOST_STAGES: usize = 30;
-const NO_STAGE: &str = "no range is called `prefill` or `decode`, and what is outermost is nothing or too much to \
-    be stages; `rangefinder analyze --stage NAME` takes other names";
+const NO_STAGE: &str = "no range is named `prefill` or `decode`, and there are no outermost regions or too many \
+    to be stages; name your stages with `rangefinder analyze --stage NAME`";
 
 /// Every section is there; one without data says why.
 pub fn stakeholder_markdown(page: &Page<'_>) -> String {
@@ -39,14 +39,14 @@ fn form(rows: usize) -> Markdown {
 }
 
 fn not_measured(text: &mut String, why: &str) {
-    text.push_str(&format!("Not measured, because {why}.\n\n"));
+    text.push_str(&format!("Not measured: {why}.\n\n"));
 }
 
 /// Why there is no timeline, or nothing in it.
 fn no_timeline(page: &Page<'_>) -> String {
     match page.not_done(&[StepName::Timeline]) {
         Some((_, note)) => format!("there is no timeline: {}", one_line(note)),
-        None => "the program ran nothing of the kind".to_owned(),
+        None => "the program ran nothing of this kind".to_owned(),
     }
 }
 
@@ -57,7 +57,7 @@ fn one_line(text: &str) -> String {
 fn environment(text: &mut String, page: &Page<'_>) {
     text.push_str("## Environment\n\n");
     if page.environment.is_empty() {
-        return not_measured(text, "the machine was not asked");
+        return not_measured(text, "the machine was not queried");
     }
     text.push_str(&form(usize::MAX).table(&facts(page.environment)));
     text.push('\n');
@@ -76,8 +76,8 @@ fn aggregates(text: &mut String, page: &Page<'_>) {
     for row in findings.idle.iter().filter(|row| row.region.is_none()) {
         let causes: Vec<String> =
             row.cause_shares.iter().map(|(cause, share)| format!("{cause} {}", percent(*share))).collect();
-        let causes = if causes.is_empty() { "nothing".to_owned() } else { causes.join(", ") };
-        let busy = format!("{}; waits for {causes}", percent(row.busy_share));
+        let idle = if causes.is_empty() { "none".to_owned() } else { causes.join(", ") };
+        let busy = format!("{}; idle: {idle}", percent(row.busy_share));
         rows.push((format!("GPU {} busy", row.device), busy));
     }
     text.push_str(&form(usize::MAX).table(&facts(&rows)));
@@ -116,8 +116,9 @@ fn operators(text: &mut String, page: &Page<'_>) {
         return not_measured(
             text,
             &match stage1 {
-                Some((status, note)) => format!("stage 1 was {}: {}", status.as_str(), one_line(note)),
-                None => "no trace of a framework's profiler is part of this run".to_owned(),
+                Some((StepStatus::Skipped, note)) => one_line(note),
+                Some((status, note)) => format!("stage 1: {}, {}", status.as_str(), one_line(note)),
+                None => "this run has no trace from a framework's profiler".to_owned(),
             },
         );
     };
@@ -141,7 +142,7 @@ fn overhead(text: &mut String, page: &Page<'_>) {
     }
     text.push_str(&form(TOP).table(&tables::overhead(&page.insight.overhead)));
     text.push_str(
-        "\nMedians of the instances after the first. In the rehearsal only the tracer is in the program.\n\n",
+        "\nMedians over all instances but the first. In the rehearsal, only the tracer runs in the program.\n\n",
     );
     if let Some(doubt) = &page.insight.unsteady {
         text.push_str(&format!("Doubtful: {}.\n\n", sentence(doubt)));
@@ -162,14 +163,17 @@ fn takeaways(text: &mut String, page: &Page<'_>) {
     }
     if let Some(joined) = &page.insight.joined {
         for region in joined.regions.iter().take(3) {
-            let name = region.region.as_deref().unwrap_or("outside all regions");
+            let name = match region.region.as_deref() {
+                Some(region) => format!("in `{}`", cell(region)),
+                None => "outside all regions".to_owned(),
+            };
             let bounds: Vec<String> = region
                 .bounds
                 .iter()
                 .take(3)
-                .map(|(kind, part)| format!("{} {}", kind.as_str(), percent(*part)))
+                .map(|(kind, part)| format!("{} ({})", kind.as_str(), percent(*part)))
                 .collect();
-            text.push_str(&format!("- kernels of `{}` are limited by {}\n", cell(name), bounds.join(", ")));
+            text.push_str(&format!("- kernels {name} are limited by {}\n", bounds.join(", ")));
         }
     }
     text.push('\n');
@@ -179,7 +183,7 @@ fn recommendations(text: &mut String, page: &Page<'_>) {
     text.push_str("## Recommendations\n\n");
     if page.insight.recommendations.is_empty() {
         let why = match page.findings {
-            Some(_) => "nothing that was measured takes enough time to be worth a change".to_owned(),
+            Some(_) => "nothing measured takes enough time to be worth changing".to_owned(),
             None => no_timeline(page),
         };
         text.push_str(&format!("None: {why}.\n"));

@@ -7,7 +7,7 @@ use crate::form::terminal::{Names, Terminal, shortened};
 use crate::page::Page;
 use crate::printable::printable;
 use crate::tables::{self, Tabular, View, longest};
-use crate::units::{duration, fixed, percent};
+use crate::units::{counted, duration, fixed, percent};
 
 const WIDEST: usize = 100;
 const WIDEST_NAME: usize = 44;
@@ -17,7 +17,7 @@ const ADVICE: usize = 3;
 /// Devices, idle causes and costs in a sentence.
 const MOST_NAMED: usize = 4;
 
-/// The screen; `files` are those that were written, as they are to be opened.
+/// The screen; `files` are the files written, as the user opens them.
 pub fn summary(page: &Page<'_>, files: &[String]) -> String {
     let mut text = format!("{}\n{}\n", printable(page.title), fitted("", page.workload));
     captures(&mut text, page);
@@ -61,12 +61,12 @@ fn fitted(before: &str, text: &str) -> String {
     format!("{before}{}", shortened(&printable(line), WIDEST - before.chars().count()))
 }
 
-/// What each tool ended with, and what to do where it is not all; then what was not tried.
+/// The last verdict of each tool, with what to do if it is not `captured`; then steps without a verdict.
 fn captures(text: &mut String, page: &Page<'_>) {
     heading(text, "captures");
     let mut said = false;
     for (at, VerdictRecord { tool, verdict, .. }) in page.verdicts.iter().enumerate() {
-        // Of a ladder the last rung counts.
+        // Only the last rung of a ladder counts.
         if page.verdicts[at + 1..].iter().any(|later| later.tool == *tool) {
             continue;
         }
@@ -79,7 +79,7 @@ fn captures(text: &mut String, page: &Page<'_>) {
     }
     let has_verdict = |step: &Step| page.verdicts.iter().any(|line| step.name.tools().contains(&line.tool));
     let is_news = |step: &&Step| match step.status {
-        // Most programs are not PyTorch's, and need not be told.
+        // Most programs do not use PyTorch, and that is no news.
         StepStatus::Skipped => step.name != StepName::Stage1 && !has_verdict(step),
         StepStatus::Failed => !has_verdict(step),
         StepStatus::Interrupted => true,
@@ -91,7 +91,7 @@ fn captures(text: &mut String, page: &Page<'_>) {
         wrapped(text, &before, step.note.iter().flat_map(|note| note.lines()).next().unwrap_or_default());
     }
     if !said {
-        text.push_str("  none was tried\n");
+        text.push_str("  none\n");
     }
 }
 
@@ -110,12 +110,11 @@ fn time(text: &mut String, findings: &Findings) {
             .take(MOST_NAMED)
             .map(|(cause, share)| format!("{cause} {}", percent(*share)))
             .collect();
-        let waits =
-            if causes.is_empty() { String::new() } else { format!(", waits for {}", causes.join(", ")) };
+        let waits = if causes.is_empty() { String::new() } else { format!("; idle: {}", causes.join(", ")) };
         text.push_str(&format!("  GPU {} busy {}{waits}\n", row.device, percent(row.busy_share)));
     }
     if devices.len() > MOST_NAMED {
-        text.push_str(&format!("  and {} devices more\n", devices.len() - MOST_NAMED));
+        text.push_str(&format!("  and {}\n", counted((devices.len() - MOST_NAMED) as u64, "more device")));
     }
 }
 
@@ -135,7 +134,10 @@ fn kernels(text: &mut String, page: &Page<'_>, findings: &Findings) {
     text.push('\n');
     indented(text, &form(KERNELS).filled(&tables::kernels(page, findings)));
     if findings.kernels.len() > KERNELS {
-        text.push_str(&format!("  and {} kernels more\n", findings.kernels.len() - KERNELS));
+        text.push_str(&format!(
+            "  and {}\n",
+            counted((findings.kernels.len() - KERNELS) as u64, "more kernel")
+        ));
     }
 }
 
@@ -154,7 +156,7 @@ fn advice(text: &mut String, page: &Page<'_>) {
     heading(text, "what to change");
     for (at, advice) in page.insight.recommendations.iter().take(ADVICE).enumerate() {
         let stake = format!(
-            "{} of {} at stake, at most {}x",
+            "{} of {} at stake, speedup at most {}x",
             percent(advice.share),
             advice.of.as_str(),
             fixed(advice.gain, 2)
@@ -167,7 +169,7 @@ fn advice(text: &mut String, page: &Page<'_>) {
     }
 }
 
-/// What the profiler did to the times above.
+/// How much the profiler changed the times above.
 fn cost(text: &mut String, page: &Page<'_>) {
     let costs: Vec<String> = page
         .insight
@@ -178,7 +180,7 @@ fn cost(text: &mut String, page: &Page<'_>) {
         .collect();
     if !costs.is_empty() {
         heading(text, "what profiling cost");
-        wrapped(text, "  against the rehearsal: ", &costs.join(", "));
+        wrapped(text, "  compared with the rehearsal: ", &costs.join(", "));
         if let Some(doubt) = &page.insight.unsteady {
             wrapped(text, "  doubtful: ", doubt);
         }

@@ -33,7 +33,7 @@ fn write(cell: &Cell<'_>, out: &mut dyn Write) -> io::Result<()> {
         Cell::Truth(truth) => write!(out, "{truth}"),
         Cell::Nanoseconds(ns) if ns.is_finite() => write!(out, "{}", ns.round() as i64),
         Cell::Real(number) if number.is_finite() => write!(out, "{number}"),
-        // What is no finite number is none.
+        // Not a finite number: empty.
         Cell::Nanoseconds(_) | Cell::Real(_) => Ok(()),
         Cell::Text(text) | Cell::Name { whole: text, .. } => quoted(&harmless(text), out),
         // Begins with a bracket.

@@ -21,7 +21,7 @@ pub(crate) fn text(raw: &str) -> String {
     escaped
 }
 
-/// Sentences of ours: what stands between backticks is code, and a hint has a line of its own.
+/// Our own sentences: text between backticks is code, and a hint gets its own line.
 pub(crate) fn prose(raw: &str) -> String {
     raw.lines().map(prose_line).collect::<Vec<_>>().join("<br>")
 }

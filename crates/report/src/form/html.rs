@@ -1,4 +1,4 @@
-//! Tables that stand in the page as they are, for readers without a script as well.
+//! Static tables in the page, also for readers without JavaScript.
 
 use super::escape::{prose, text};
 use super::shown::{Digits, shown};

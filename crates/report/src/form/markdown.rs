@@ -4,22 +4,22 @@ use super::shown::{Digits, shown};
 use super::terminal::{Names, code_spans};
 use crate::printable::printable;
 use crate::tables::{Cell, Kind, Tabular, View};
-use crate::units::count;
+use crate::units::{count, counted};
 
 /// How much of a table is shown, and how.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Markdown {
     pub(crate) view: View,
-    /// The first so many.
+    /// How many rows.
     pub(crate) rows: usize,
     pub(crate) names: Names,
     pub(crate) digits: Digits,
-    /// What stands where a value is none.
+    /// Shown if there is no value.
     pub(crate) absent: &'static str,
 }
 
 impl Markdown {
-    /// The table; where all rows are shown, what the table leaves out comes last, added up.
+    /// The table; if all rows are shown, the sum of what it leaves out comes last.
     pub(crate) fn table(&self, table: &dyn Tabular) -> String {
         let (columns, heads) = (table.columns(self.view), table.heads());
         let titles = columns.iter().map(|at| heads[*at].title.to_string());
@@ -35,14 +35,14 @@ impl Markdown {
             text.push_str(&row(columns.iter().map(cell)));
         }
         if let Some(more) = table.about().more.as_ref().filter(|_| table.len() <= self.rows) {
-            let cells = table.more_cells(&columns, &format!("{} more {}", count(more.rows), more.of));
+            let cells = table.more_cells(&columns, &counted(more.rows, &format!("more {}", more.of)));
             let shown = |(at, cell): (&usize, Cell<'_>)| shown(heads[*at].kind, &cell, self.digits);
             text.push_str(&row(columns.iter().zip(cells).map(|pair| shown(pair).unwrap_or_default())));
         }
         text
     }
 
-    /// The same, and how many rows there are besides.
+    /// The same, and how many more rows there are.
     pub(crate) fn counted(&self, table: &dyn Tabular) -> String {
         let mut text = self.table(table);
         let more = table.all_rows().saturating_sub(self.rows as u64);
@@ -79,7 +79,7 @@ pub(crate) fn cell(text: &str) -> String {
     printable(text).replace('|', "\\|").replace('`', "'")
 }
 
-/// A sentence of ours in one line: what stands between backticks is code, and nothing is HTML.
+/// One of our sentences in one line: text between backticks is code, and nothing is HTML.
 pub(crate) fn sentence(text: &str) -> String {
     let line = printable(&text.replace('\n', " ")).replace('|', "\\|");
     let Some(parts) = code_spans(&line) else { return line.replace('`', "'").replace('<', "\\<") };

@@ -1,4 +1,4 @@
-//! The forms that any table can be told in.
+//! The forms that any table can be shown in.
 
 pub(crate) mod csv;
 pub(crate) mod escape;

@@ -1,5 +1,5 @@
-//! Tables for programs that read line by line: one JSON object a row, whose fields are the columns. Times are
-//! nanoseconds, numbers are numbers, and what there is not is `null`.
+//! Tables for programs that read line by line: one JSON object per row, whose fields are the columns. Times are
+//! nanoseconds, numbers are numbers, and missing values are `null`.
 
 use std::io::{self, Write};
 

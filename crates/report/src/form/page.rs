@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::texts::Texts;
 use crate::tables::{Cell, Head, Kind, Tabular, View};
-use crate::units::count;
+use crate::units::{count, counted};
 
 /// More rows make a page slow to open; the other files have them all.
 const MOST_ROWS: usize = 10_000;
@@ -29,12 +29,12 @@ pub(crate) fn page_table(table: &dyn Tabular, texts: &mut Texts) -> Value {
 fn notes(table: &dyn Tabular, rows: usize) -> Vec<String> {
     let about = table.about();
     let more = about.more.as_ref().filter(|more| !more.told.is_empty());
-    let more = more.map(|more| format!("{} more rows are left out{}.", count(more.rows), more.told));
+    let more = more.map(|more| format!("Left out: {}{}.", counted(more.rows, "more row"), more.told));
     let said: Vec<String> = about.notes.iter().cloned().chain(more).collect();
     let mut notes: Vec<String> = (!said.is_empty()).then(|| said.join(" ")).into_iter().collect();
     if table.len() > rows {
         notes.push(format!(
-            "The first {} of {} rows; `analysis.json` has more.",
+            "The first {} of {} rows are shown; `analysis.json` has more.",
             count(rows as u64),
             count(table.len() as u64)
         ));

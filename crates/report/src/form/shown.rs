@@ -12,7 +12,7 @@ pub(crate) enum Digits {
     Grouped,
 }
 
-/// None where there is no value. A name is told whole.
+/// None if there is no value. Names are not shortened.
 pub(crate) fn shown(kind: Kind, cell: &Cell<'_>, digits: Digits) -> Option<String> {
     let number = match cell {
         Cell::None | Cell::Stack(_) => return None,

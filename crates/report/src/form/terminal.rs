@@ -8,12 +8,12 @@ use crate::tables::{Cell, Kind, Tabular, View};
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terminal {
     pub(crate) view: View,
-    /// The first so many.
+    /// How many rows.
     pub(crate) rows: usize,
     /// A longer name is cut.
     pub(crate) widest_name: usize,
     pub(crate) names: Names,
-    /// What stands where a value is none, whatever the column has to say of that.
+    /// Shown if there is no value, overriding the column.
     pub(crate) absent: Option<&'static str>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) enum Names {
 }
 
 impl Terminal {
-    /// The table, and how many rows it has besides.
+    /// The table, and how many more rows it has.
     pub(crate) fn text(&self, table: &dyn Tabular) -> String {
         let columns = table.columns(self.view);
         let mut text = self.lines(table, &columns);

@@ -1,4 +1,4 @@
-//! Texts that are written once, and meant by their number from then on.
+//! Texts that are written once and then referred to by number.
 
 use std::collections::HashMap;
 

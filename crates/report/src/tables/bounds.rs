@@ -1,4 +1,4 @@
-//! Every kind of launch, a kernel in a shape started in a region, and what limits it.
+//! Every combination of kernel, launch shape and region, and what limits it.
 
 use analysis::{Confidence, Joined, JoinedKernel};
 
@@ -35,12 +35,12 @@ fn columns<'p>() -> Vec<Column<'p>> {
         Column::new(Kind::List, "grid", "grid", |row| Cell::list(&row.grid)),
         Column::new(Kind::List, "block", "block", |row| Cell::list(&row.block)),
         Column::new(Kind::Name, "region", "region", |row| row.region.as_deref().into())
-            .absent("in no region")
+            .absent("outside all regions")
             .found(),
         Column::new(Kind::Count, "launches", "launches", |row| row.launches.into()),
         Column::new(Kind::Time, "gpu_ns", "time", |row| row.gpu_ns.into())
-            .help("in the timeline, not replayed"),
-        Column::new(Kind::Share, "share", "share", |row| row.share.into()).help("of the GPU's time"),
+            .help("from the timeline, not from replay"),
+        Column::new(Kind::Share, "share", "share", |row| row.share.into()).help("of GPU time"),
         Column::new(Kind::Text, "confidence", "confidence", |row| Cell::code(&row.confidence)),
         Column::new(Kind::List, "results", "results", |row| Cell::list(&row.results)),
         Column::new(Kind::Text, "bound", "bound", |row| Cell::code(&row.bound)),

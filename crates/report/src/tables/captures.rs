@@ -1,4 +1,4 @@
-//! What each capture really was.
+//! The verdict on each capture.
 
 use record::VerdictRecord;
 
@@ -17,7 +17,7 @@ pub(crate) fn captures(rows: &[VerdictRecord]) -> Table<'_, Row<'_>> {
             let remedy = verdict.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();
             format!("{}: {}{remedy}", verdict.outcome.as_str(), verdict.text).into()
         }),
-        Column::new(Kind::Prose, "evidence", "based on", |row| row.verdict.evidence.join("; ").into()),
+        Column::new(Kind::Prose, "evidence", "evidence", |row| row.verdict.evidence.join("; ").into()),
     ];
-    Table::new("captures", "What each capture was", rows.iter().collect(), columns)
+    Table::new("captures", "Verdict on each capture", rows.iter().collect(), columns)
 }

@@ -1,4 +1,4 @@
-//! What stands in a row of a table under one column.
+//! The value in one row and column of a table.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ pub(crate) enum Cell<'r> {
     Real(f64),
     Truth(bool),
     Text(Cow<'r, str>),
-    /// A name as short as it can be told, and the whole of it.
+    /// A short name and the full name.
     Name {
         short: Cow<'r, str>,
         whole: Cow<'r, str>,
@@ -57,7 +57,7 @@ impl<'r> Cell<'r> {
         Some(number)
     }
 
-    /// As it was written; a name is told whole.
+    /// As it was written; names are not shortened.
     pub(crate) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) | Self::Name { whole: text, .. } => Some(text),

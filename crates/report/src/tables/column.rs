@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::cell::Cell;
 
-/// What a value is, from which every form tells how to show it.
+/// What a value is; every form decides from it how to show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Count,
@@ -17,22 +17,22 @@ pub(crate) enum Kind {
     /// Of a hundred.
     Percent,
     Bytes,
-    /// Bytes a second.
+    /// Bytes per second.
     Rate,
-    /// Operations of floating point.
+    /// Floating-point operations.
     Operations,
-    /// Operations a second.
+    /// Operations per second.
     Speed,
-    /// Any other number, with so many digits behind its point.
+    /// Any other number, with this many decimals.
     Number(usize),
-    /// So many times as much.
+    /// A factor.
     Times,
-    /// What names something and is mostly a number: a process, a GPU, a result.
+    /// An identifier, mostly a number: a process, a GPU, a result.
     Id,
     Text,
-    /// What a program chose.
+    /// A name chosen by the program.
     Name,
-    /// A sentence of ours: what stands between backticks is code.
+    /// One of our sentences; text between backticks is code.
     Prose,
     /// JSON.
     List,
@@ -57,13 +57,13 @@ pub(crate) struct Head {
     /// The same on a terminal, where there is little room.
     pub(crate) short: Option<&'static str>,
     pub(crate) kind: Kind,
-    /// What it is, where the title alone does not say it.
+    /// What it is, if the title alone does not say it.
     pub(crate) help: Cow<'static, str>,
-    /// What people read where there is no value.
+    /// Shown to people if there is no value.
     pub(crate) absent: Option<&'static str>,
-    /// Whether programs get it; what is told from other columns is for people alone.
+    /// Whether programs get it; columns derived from others are for people only.
     pub(crate) for_programs: bool,
-    /// Whether the timeline of the page may have what it names.
+    /// Whether what it names may be in the page's timeline.
     pub(crate) found: bool,
 }
 

@@ -43,7 +43,7 @@ fn columns<'p>() -> Vec<Column<'p>> {
         Column::new(Kind::Time, "max_ns", "max", |row| row.statistics.max_ns.into()),
         Column::new(Kind::Time, "std_ns", "std", |row| Cell::Nanoseconds(row.statistics.std_ns)),
         Column::new(Kind::Share, "share", "share", |row| row.statistics.share.into())
-            .help("of the time of all copies and fills"),
+            .help("of total copy and fill time"),
         Column::new(Kind::Id, "rank", "rank", |row| row.place.origin.rank.into()),
         Column::new(Kind::Id, "recording", "recording", |row| row.place.origin.recording.into()),
         Column::new(Kind::Id, "process_called", "process", |row| {

@@ -10,7 +10,7 @@ type Row<'p> = &'p CountedKernel;
 type Column<'p> = column::Column<'p, Row<'p>>;
 
 pub(crate) fn counter_kernels(counted: &Counted) -> Table<'_, Row<'_>> {
-    Table::new("counter_kernels", "Kernels that ncu measured", counted.kernels.iter().collect(), columns())
+    Table::new("counter_kernels", "Kernels measured by ncu", counted.kernels.iter().collect(), columns())
         .view(View::Sheet, Keys::of(["share", "time_ns", "launches", "grid", "block", "name"]))
 }
 

@@ -41,14 +41,14 @@ pub(crate) fn launches_of<'p>(region: &'p CounterRegion, headlines: &'p [Headlin
 
 fn of<'p>(rows: Vec<Row<'p>>, headlines: &'p [Headline]) -> Table<'p, Row<'p>> {
     let metrics = || headlines.iter().map(|headline| headline.metric);
-    Table::new("counter_launches", "Launches that ncu measured", rows, columns(headlines))
+    Table::new("counter_launches", "Launches measured by ncu", rows, columns(headlines))
         .view(View::Screen, Keys::of(["id", "kernel", "places", "time_ns"]).and(metrics()))
         .view(View::Sheet, Keys::of(["kernel", "own", "id", "time_ns"]).and(metrics()))
 }
 
 fn columns<'p>(headlines: &'p [Headline]) -> Vec<Column<'p>> {
     let mut columns = vec![
-        Column::new(Kind::Id, "id", "ID", |row| row.launch.result.into()).help("its number in the report"),
+        Column::new(Kind::Id, "id", "ID", |row| row.launch.result.into()).help("number in the report"),
         Column::new(Kind::Name, "kernel", "kernel", |row| (&row.launch.short_name).into()),
         Column::new(Kind::List, "regions", "regions", |row| Cell::list(&row.regions)),
         Column::new(Kind::Time, "time_ns", "GPU time", |row| row.launch.time_ns.into()).short("time"),

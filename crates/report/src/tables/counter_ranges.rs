@@ -1,4 +1,4 @@
-//! Ranges that ncu measured as a whole.
+//! Ranges measured by ncu as a whole.
 
 use analysis::{CounterRegion, CounterRegions, Headline, WholeRange};
 
@@ -7,11 +7,11 @@ use super::counter_regions::titled;
 use super::known::NOT_MEASURED;
 use super::table::{Keys, Table, View};
 
-/// A range, and the region that it is of, where one can be named.
+/// A range and its region, if known.
 pub(crate) type Row<'p> = (Option<&'p CounterRegion>, &'p WholeRange);
 type Column<'p> = column::Column<'p, Row<'p>>;
 
-/// Of all regions, then those of none.
+/// Those of all regions, then those whose region is unknown.
 pub(crate) fn counter_ranges(all: &CounterRegions) -> Table<'_, Row<'_>> {
     let mut rows: Vec<Row<'_>> = of_regions(all).collect();
     rows.extend(all.measured_on_the_whole_range.iter().map(|range| (None, range)));
@@ -37,7 +37,7 @@ fn of_regions(all: &CounterRegions) -> impl Iterator<Item = Row<'_>> {
 fn of<'p>(rows: Vec<Row<'p>>, headlines: &'p [Headline]) -> Table<'p, Row<'p>> {
     let ambiguous = rows.iter().any(|(_, range)| !range.also_open.is_empty());
     let metrics = || headlines.iter().map(|headline| headline.metric);
-    Table::new("counter_ranges", "Ranges that ncu measured as a whole", rows, columns(headlines))
+    Table::new("counter_ranges", "Ranges measured by ncu as a whole", rows, columns(headlines))
         .absent(NOT_MEASURED)
         .view(View::Page, Keys::of(["region", "id", "time_ns"]).and(metrics()))
         .view(View::Screen, Keys::of(["id", "region", "time_ns"]).and(metrics()))
@@ -49,15 +49,15 @@ fn of<'p>(rows: Vec<Row<'p>>, headlines: &'p [Headline]) -> Table<'p, Row<'p>> {
 
 fn columns<'p>(headlines: &'p [Headline]) -> Vec<Column<'p>> {
     let mut columns = vec![
-        Column::new(Kind::Id, "id", "ID", |(_, range)| range.result.into()).help("its number in the report"),
+        Column::new(Kind::Id, "id", "ID", |(_, range)| range.result.into()).help("number in the report"),
         Column::new(Kind::Name, "region", "region", |(region, _)| {
             region.map(|region| region.path.to_string()).into()
         })
-        .absent("no region can be named")
+        .absent("region unknown")
         .found(),
         Column::new(Kind::Time, "time_ns", "GPU time", |(_, range)| range.time_ns.into())
             .short("time")
-            .help("replayed, as ncu measured it"),
+            .help("measured by ncu during replay"),
     ];
     columns.extend(headlines.iter().enumerate().map(|(at, headline)| {
         Column::new(Kind::Percent, headline.metric, headline.title, move |(_, range)| {
@@ -68,7 +68,7 @@ fn columns<'p>(headlines: &'p [Headline]) -> Vec<Column<'p>> {
     columns.extend(
         [
             Column::new(Kind::Prose, "titled", "region", |(region, _)| region.map(titled).into())
-                .absent("in no region"),
+                .absent("region unknown"),
             Column::new(Kind::Prose, "or_measured_on", "or measured on", |(_, range)| {
                 let path = |path: &nvtx::RegionPath| format!("`{}`", path.to_string().replace('`', "'"));
                 range.also_open.iter().map(path).collect::<Vec<_>>().join(", ").into()

@@ -1,4 +1,4 @@
-//! Launches that ncu measured, by region.
+//! Launches measured by ncu, by region.
 
 use std::collections::BTreeSet;
 
@@ -12,21 +12,21 @@ use crate::units::count;
 
 type Column<'p> = column::Column<'p, Row<'p>>;
 
-/// What is counted for a region, or for none.
+/// What is counted for a region, or outside all regions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row<'p> {
     region: Option<&'p CounterRegion>,
     counted: &'p Counted,
 }
 
-const NOWHERE: &str = "in no region";
+const NOWHERE: &str = "outside all regions";
 
-/// Every region, and what is in none.
+/// Every region, and what is outside them.
 pub(crate) fn counter_regions(all: &CounterRegions) -> Table<'_, Row<'_>> {
     of(all, |_| true, true)
 }
 
-/// Regions with launches that were measured; `outside` with what is in none.
+/// Regions with measured launches; `outside` adds launches outside all regions.
 pub(crate) fn counted_regions(all: &CounterRegions, outside: bool) -> Table<'_, Row<'_>> {
     of(all, |region| region.counted.launches_inclusive > 0, outside)
 }
@@ -39,7 +39,7 @@ fn of(all: &CounterRegions, wanted: fn(&CounterRegion) -> bool, outside: bool) -
     }
     let metrics = || all.headlines.iter().map(|headline| headline.metric);
     let of_launches = all.headlines.iter().filter(|headline| !rules(all, headline).is_empty());
-    Table::new("counter_regions", "Launches that ncu measured, by region", rows, columns(&all.headlines))
+    Table::new("counter_regions", "Launches measured by ncu, by region", rows, columns(&all.headlines))
         .absent(NOT_MEASURED)
         .view(View::Page, Keys::of(["region", "launches", "kernels", "time_ns"]).and(metrics()))
         .view(View::Screen, Keys::of(["region", "launches", "kernels", "time_ns"]).and(metrics()))
@@ -60,12 +60,12 @@ fn columns<'p>(headlines: &'p [Headline]) -> Vec<Column<'p>> {
         Column::new(Kind::Text, "kind", "kind", |row| row.region.map(|region| region.kind.as_str()).into()),
         Column::new(Kind::Count, "launches", "launches", |row| row.counted.launches_inclusive.into()),
         Column::new(Kind::Count, "launches_exclusive", "own", |row| row.counted.launches_exclusive.into()),
-        Column::new(Kind::Count, "launches_known", "launches of the program", |row| known(row).into()),
+        Column::new(Kind::Count, "launches_known", "launches in the program", |row| known(row).into()),
         Column::new(Kind::Count, "kernels", "kernels", |row| row.counted.distinct_kernels.into())
-            .help("different ones"),
+            .help("distinct"),
         Column::new(Kind::Time, "time_ns", "GPU time", |row| row.counted.time_inclusive_ns.into())
             .short("time")
-            .help("replayed, as ncu measured it"),
+            .help("measured by ncu during replay"),
     ];
     columns.extend(headlines.iter().map(|headline| {
         let value = |row: &Row<'p>| metric(row.counted, headline)?.inclusive.value.as_ref()?.as_f64();
@@ -97,7 +97,7 @@ pub(crate) fn covered(counted: &Counted, of: Option<u64>) -> String {
     format!("{}{of}", count(counted.launches_inclusive))
 }
 
-/// The path as code, with its kind where that is not the usual one.
+/// The path as code, with its kind if it is not push/pop.
 pub(crate) fn titled(region: &CounterRegion) -> String {
     let kind = if region.kind == RangeKind::StartEnd { " (start/end)" } else { "" };
     format!("`{}`{kind}", region.path.to_string().replace('`', "'"))
@@ -108,7 +108,7 @@ pub(crate) fn metric<'a>(counted: &'a Counted, headline: &Headline) -> Option<&'
     Some(&counted.metrics[at])
 }
 
-/// How a headline was put together where it was; none where only ranges have it.
+/// How a headline was aggregated; empty if only whole ranges have it.
 pub(crate) fn rules(regions: &CounterRegions, headline: &Headline) -> BTreeSet<AggregateRule> {
     let all = regions.regions.iter().map(|region| &region.counted).chain([&regions.outside]);
     let rows = all.filter_map(|counted| metric(counted, headline));

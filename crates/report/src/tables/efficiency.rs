@@ -31,6 +31,7 @@ fn columns<'p>() -> Vec<Column<'p>> {
         Column::new(Kind::Part, "mfu", "MFU", |row| row.mfu.into()),
         Column::new(Kind::Part, "mbu", "MBU", |row| row.mbu.into()),
         Column::new(Kind::List, "assumptions", "assumptions", |row| Cell::list(&row.assumptions)),
-        Column::new(Kind::Time, "time_ns", "one instance", |row| (row.seconds * 1e9).into()).for_people(),
+        Column::new(Kind::Time, "time_ns", "time per instance", |row| (row.seconds * 1e9).into())
+            .for_people(),
     ]
 }

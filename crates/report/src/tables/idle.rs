@@ -1,4 +1,4 @@
-//! Busy and idle time of devices, in all and by region.
+//! Busy and idle time of devices, in total and by region.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -14,7 +14,7 @@ use crate::units::percent;
 type Row<'p> = Cow<'p, IdleRow>;
 type Column<'p> = column::Column<'p, Row<'p>>;
 
-/// People get devices first, then regions by their time; programs all rows in the order of the trace.
+/// People get devices first, then regions by time; programs get all rows in the order of the trace.
 pub(crate) fn idle<'p>(page: &Page<'p>, findings: &'p Findings) -> Table<'p, Row<'p>> {
     let (mut rows, mut regions): (Vec<&IdleRow>, Vec<&IdleRow>) =
         findings.idle.iter().partition(|row| row.region.is_none());
@@ -23,20 +23,20 @@ pub(crate) fn idle<'p>(page: &Page<'p>, findings: &'p Findings) -> Table<'p, Row
     let rows = rows.into_iter().map(Cow::Borrowed).collect();
     let more = (findings.more_idle > 0).then(|| More {
         rows: findings.more_idle,
-        of: "rows",
+        of: "row",
         named: "region",
         sums: Vec::new(),
         told: "; `idle.csv` has them".to_owned(),
     });
     let beside = ["queue_delay_mean_ns", "launch_ahead_mean", "concurrency"];
     let trace = page.trace.filter(|_| findings.more_idle > 0);
-    Table::new("idle", "Busy and idle time of devices, in all and by region", rows, columns())
+    Table::new("idle", "Busy and idle time of GPUs, in total and by region", rows, columns())
         .more(more)
         .every(move |see| {
             let mut held = findings.idle.iter();
             let Some(trace) = trace else { return held.try_for_each(|row| see(&Cow::Borrowed(row))) };
             held.filter(|row| row.region.is_none()).try_for_each(|row| see(&Cow::Borrowed(row)))?;
-            // Which kernels communicate tells of devices alone.
+            // Which kernels communicate matters for devices only.
             every_idle_row(trace, &Families::default(), |row| match row.region {
                 Some(_) => see(&Cow::Owned(row)),
                 None => Ok(()),
@@ -73,20 +73,22 @@ fn columns<'p>() -> Vec<Column<'p>> {
             Cell::Nanoseconds(row.queue_delay_mean_ns)
         })
         .help("from call to start, mean"),
-        Column::new(Kind::Time, "queue_delay_max_ns", "queued at most", |row| row.queue_delay_max_ns.into()),
+        Column::new(Kind::Time, "queue_delay_max_ns", "max queued", |row| row.queue_delay_max_ns.into()),
         Column::new(Kind::Number(1), "launch_ahead_mean", "ahead", |row| row.launch_ahead_mean.into())
-            .help("activities started and not finished at each start, mean"),
-        Column::new(Kind::Count, "launch_ahead_max", "ahead at most", |row| row.launch_ahead_max.into()),
+            .help("activities launched but not finished at each launch, mean"),
+        Column::new(Kind::Count, "launch_ahead_max", "max ahead", |row| row.launch_ahead_max.into()),
         Column::new(Kind::Number(2), "concurrency", "at once", |row| row.concurrency.into())
-            .help("kernels running at once while any did"),
+            .help("kernels running at once while any runs, mean"),
         overlap("overlap.copy_ns", "copies", |overlap| overlap.copy_ns),
-        overlap("overlap.copy_beside_kernels_ns", "copies beside kernels", |overlap| {
+        overlap("overlap.copy_beside_kernels_ns", "copies overlapped with kernels", |overlap| {
             overlap.copy_beside_kernels_ns
         }),
         overlap("overlap.communication_ns", "communication", |overlap| overlap.communication_ns),
-        overlap("overlap.communication_beside_kernels_ns", "communication beside kernels", |overlap| {
-            overlap.communication_beside_kernels_ns
-        }),
+        overlap(
+            "overlap.communication_beside_kernels_ns",
+            "communication overlapped with kernels",
+            |overlap| overlap.communication_beside_kernels_ns,
+        ),
         Column::new(Kind::Time, "in_ranges_ns", "in ranges", |row| row.in_ranges_ns.into()),
         Column::new(Kind::Id, "rank", "rank", |row| row.origin.rank.into()),
         Column::new(Kind::Id, "recording", "recording", |row| row.origin.recording.into()),
@@ -94,10 +96,12 @@ fn columns<'p>() -> Vec<Column<'p>> {
         Column::new(Kind::Stack, "stack", "where the time goes", |row| {
             Cell::Stack(stack(row.busy_ns, &row.causes))
         })
-        .help("busy, then what the device waited for")
+        .help("busy time, then idle time by cause")
         .for_people(),
-        Column::new(Kind::Time, "time_ns", "time", |row| time(row).into()).help("busy and idle").for_people(),
-        Column::new(Kind::Text, "waits", "idle: waiting for", |row| waits(row).into()).for_people(),
+        Column::new(Kind::Time, "time_ns", "time", |row| time(row).into())
+            .help("busy plus idle")
+            .for_people(),
+        Column::new(Kind::Text, "waits", "idle causes", |row| waits(row).into()).for_people(),
     ];
     // Parts of the time, where `causes` are nanoseconds.
     columns.extend(IdleCause::ALL.into_iter().enumerate().map(|(at, cause)| {
@@ -149,11 +153,11 @@ fn waits(row: &IdleRow) -> String {
 /// What a device waits for, in a few words.
 pub(crate) fn meaning(cause: IdleCause) -> &'static str {
     match cause {
-        IdleCause::Host => "the host had not asked for work yet",
-        IdleCause::Sync => "the host waited for the device first",
-        IdleCause::Copy => "the host waited for a copy first",
-        IdleCause::Launch => "the way from the call to the device",
-        IdleCause::TrueGap => "queued, but waiting for an event or another stream",
-        IdleCause::Unknown => "nothing says which call it came from",
+        IdleCause::Host => "the CPU had not launched work yet",
+        IdleCause::Sync => "the CPU was blocked in a synchronization",
+        IdleCause::Copy => "the CPU was blocked in a copy",
+        IdleCause::Launch => "launch latency: from the call to the start on the GPU",
+        IdleCause::TrueGap => "work was queued, but waited for an event or another stream",
+        IdleCause::Unknown => "the launching call is unknown",
     }
 }

@@ -10,11 +10,11 @@ use super::known::{COUNTERS, Known, NOT_MEASURED, by_kernel, counter_columns};
 use super::place::{is_split, process_called, three};
 use super::table::{Keys, More, Table, View};
 use crate::page::Page;
-use crate::units::{count, duration};
+use crate::units::{counted, duration};
 
 type Column<'p> = column::Column<'p, Row<'p>>;
 
-/// A kernel, and what counters say of it.
+/// A kernel, and what counters say about it.
 #[derive(Debug)]
 pub(crate) struct Row<'p> {
     kernel: &'p KernelRow,
@@ -30,7 +30,7 @@ pub(crate) fn kernels<'p>(page: &Page<'p>, findings: &'p Findings) -> Table<'p, 
     };
     let rows: Vec<Row<'p>> = findings.kernels.iter().map(row).collect();
     let (split, shaped) = (is_split(findings), findings.kernels.iter().any(|row| row.shape.is_some()));
-    Table::new("kernels", "Kernels, all launches of a name together", rows, columns())
+    Table::new("kernels", "Kernels by name", rows, columns())
         .absent(NOT_MEASURED)
         .sorted("total_ns")
         .more(more(findings))
@@ -82,7 +82,7 @@ fn columns<'p>() -> Vec<Column<'p>> {
         Column::new(Kind::Time, "max_ns", "max", |row| row.kernel.statistics.max_ns.into()),
         Column::new(Kind::Time, "std_ns", "std", |row| Cell::Nanoseconds(row.kernel.statistics.std_ns)),
         Column::new(Kind::Share, "share", "share", |row| row.kernel.statistics.share.into())
-            .help("of the time of all kernels"),
+            .help("of total kernel time"),
         Column::new(Kind::Id, "rank", "rank", |row| row.kernel.place.origin.rank.into()),
         Column::new(Kind::Id, "recording", "recording", |row| row.kernel.place.origin.recording.into()),
         Column::new(Kind::Text, "origin", "recording", |row| row.kernel.place.origin.called().into())
@@ -115,13 +115,13 @@ fn launch(shape: &Shape) -> String {
 fn more(findings: &Findings) -> Option<More> {
     findings.more_kernels.map(|more| More {
         rows: more.rows,
-        of: "kernels",
+        of: "kernel",
         named: "name",
         sums: vec![
             ("calls", more.calls.into()),
             ("total_ns", more.total_ns.into()),
             ("share", (more.total_ns as f64 / findings.kernel_ns().max(1) as f64).into()),
         ],
-        told: format!(": {} calls, {}", count(more.calls), duration(more.total_ns as f64)),
+        told: format!(": {}, {}", counted(more.calls, "call"), duration(more.total_ns as f64)),
     })
 }

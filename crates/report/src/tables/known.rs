@@ -1,4 +1,4 @@
-//! What the counters say of several kinds of launches together, by their time.
+//! Counters of several kinds of launches together, weighted by time.
 
 use std::collections::HashMap;
 
@@ -58,7 +58,7 @@ impl Known {
         match (self.bounds.is_empty(), self.other_region) {
             (true, _) => NOT_MEASURED.to_owned(),
             (false, false) => format!("{} of its time", percent(part)),
-            (false, true) => format!("{} of its time, in part by other regions", percent(part)),
+            (false, true) => format!("{} of its time, partly from other regions", percent(part)),
         }
     }
 }
@@ -88,8 +88,8 @@ pub(super) fn by_region(joined: &Joined) -> HashMap<&str, Known> {
     known
 }
 
-const OF_PEAK: &str = "of its peak, over the whole time of a launch";
-const WARPS: &str = "warps active, of those that fit";
+const OF_PEAK: &str = "of its peak, over the duration of the launch";
+const WARPS: &str = "active warps, of the maximum";
 
 /// Keys of [`counter_columns`].
 pub(super) const COUNTERS: [&str; 5] =
@@ -113,14 +113,14 @@ pub(super) fn counter_columns<'p, R: 'p>(known: fn(&R) -> Option<&Known>) -> [Co
         percent(sm, "SM", OF_PEAK, 0),
         percent(dram, "DRAM", OF_PEAK, 1),
         percent(occupancy, "occupancy", WARPS, 2),
-        Column::new(Kind::Text, counters_for, "counters for", move |row| {
+        Column::new(Kind::Text, counters_for, "counters cover", move |row| {
             known(row).map_or(NOT_MEASURED.into(), |known| known.source().into())
         })
         .for_people(),
     ]
 }
 
-/// The same of one kind of launch.
+/// The same for one kind of launch.
 pub(super) fn own_counter_columns<'p>() -> [Column<'p, &'p JoinedKernel>; 3] {
     let percent = |key, title, help, of: fn(&JoinedKernel) -> Option<f64>| {
         Column::new(Kind::Percent, key, title, move |row: &&'p JoinedKernel| of(row).into()).help(help)

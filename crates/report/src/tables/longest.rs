@@ -36,7 +36,7 @@ pub(crate) fn longest<'p>(page: &Page<'p>, findings: &'p Findings) -> Table<'p, 
     let mut rows: Vec<_> = stages.chain(others).collect();
     rows.sort_by_key(|(order, _)| *order);
     let rows = rows.into_iter().map(|(_, row)| row).collect();
-    Table::new("longest", "Stages and the longest of the other regions", rows, columns())
+    Table::new("longest", "Stages, then the longest other regions", rows, columns())
 }
 
 fn columns<'p>() -> Vec<Column<'p>> {

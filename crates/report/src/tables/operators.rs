@@ -7,7 +7,7 @@ use super::column::{self, Kind};
 use super::place::process_called;
 use super::table::{Keys, More, Table, View};
 use crate::printable::printable;
-use crate::units::{count, duration};
+use crate::units::{counted, duration};
 
 type Row<'p> = &'p OperatorRow;
 type Column<'p> = column::Column<'p, Row<'p>>;
@@ -15,7 +15,7 @@ type Column<'p> = column::Column<'p, Row<'p>>;
 pub(crate) fn operators(findings: &Findings) -> Table<'_, Row<'_>> {
     let more = findings.more_operators.map(|more| More {
         rows: more.operators,
-        of: "operators",
+        of: "operator",
         named: "name",
         sums: vec![
             ("calls", more.calls.into()),
@@ -23,10 +23,10 @@ pub(crate) fn operators(findings: &Findings) -> Table<'_, Row<'_>> {
             ("device_self_ns", more.device_self_ns.into()),
             ("activities", more.activities.into()),
         ],
-        told: format!(": {} calls, {} on devices", count(more.calls), duration(more.device_self_ns as f64)),
+        told: format!(": {}, {} on GPUs", counted(more.calls, "call"), duration(more.device_self_ns as f64)),
     });
     let times = ["host_self_ns", "host_total_ns", "host_mean_ns", "device_self_ns", "device_total_ns"];
-    Table::new("operators", "Operators of the framework", findings.operators.iter().collect(), columns())
+    Table::new("operators", "Framework operators", findings.operators.iter().collect(), columns())
         .more(more)
         .view(
             View::Page,
@@ -75,8 +75,9 @@ fn columns<'p>() -> Vec<Column<'p>> {
             process_called(row.process, row.origin).into()
         })
         .for_people(),
-        Column::new(Kind::Prose, "longest", "longest", |row| named(&row.kernels, bare).into()).for_people(),
-        Column::new(Kind::Prose, "in_regions", "in", |row| named(&row.regions, |path| path).into())
+        Column::new(Kind::Prose, "longest", "longest kernels", |row| named(&row.kernels, bare).into())
+            .for_people(),
+        Column::new(Kind::Prose, "in_regions", "in regions", |row| named(&row.regions, |path| path).into())
             .for_people(),
     ]
 }

@@ -1,4 +1,4 @@
-//! Every time that the workload was run.
+//! Every run of the workload.
 
 use record::Pass;
 
@@ -18,11 +18,12 @@ pub(crate) fn passes(rows: &[Pass]) -> Table<'_, Row<'_>> {
             .help("of all processes"),
         Column::new(Kind::Time, "system_ns", "system time", move |row| ns(row.usage.system_ms).into())
             .help("of all processes"),
-        Column::new(Kind::Bytes, "max_rss_bytes", "largest process", |row| {
+        Column::new(Kind::Bytes, "max_rss_bytes", "peak memory", |row| {
             (row.usage.max_rss_kb as f64 * 1024.0).into()
-        }),
+        })
+        .help("of the largest process"),
         Column::new(Kind::Bytes, "stdout_bytes", "stdout", |row| row.stdout_bytes.into()),
         Column::new(Kind::Bytes, "stderr_bytes", "stderr", |row| row.stderr_bytes.into()),
     ];
-    Table::new("passes", "Every time the workload was run", rows.iter().collect(), columns)
+    Table::new("passes", "Every run of the workload", rows.iter().collect(), columns)
 }

@@ -1,4 +1,4 @@
-//! What to change, the most at stake first.
+//! What to change, with the most at stake first.
 
 use analysis::Recommendation;
 
@@ -18,13 +18,13 @@ pub(crate) fn recommendations(all: &[Recommendation]) -> Table<'_, Row<'_>> {
 
 fn columns<'p>() -> Vec<Column<'p>> {
     vec![
-        Column::new(Kind::Prose, "title", "what", |(_, row)| (&row.title).into()),
-        Column::new(Kind::Prose, "advice", "do", |(_, row)| (&row.advice).into()),
+        Column::new(Kind::Prose, "title", "finding", |(_, row)| (&row.title).into()),
+        Column::new(Kind::Prose, "advice", "what to do", |(_, row)| (&row.advice).into()),
         Column::new(Kind::List, "evidence", "evidence", |(_, row)| Cell::list(&row.evidence)),
         Column::new(Kind::Part, "share", "share", |(_, row)| row.share.into()),
         Column::new(Kind::Text, "of", "of", |(_, row)| Cell::code(&row.of)),
         Column::new(Kind::Time, "at_stake_ns", "time at stake", |(_, row)| row.at_stake_ns.into()),
-        Column::new(Kind::Times, "gain", "at most", |(_, row)| row.gain.into()),
+        Column::new(Kind::Times, "gain", "max speedup", |(_, row)| row.gain.into()),
         Column::new(Kind::Name, "region", "region", |(_, row)| row.region.as_deref().into()),
         Column::new(Kind::Name, "kernel", "kernel", |(_, row)| row.kernel.as_deref().into()),
         Column::new(Kind::Id, "number", "", |(number, _)| (*number).into()).for_people(),

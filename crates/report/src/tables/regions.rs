@@ -1,4 +1,4 @@
-//! Regions: all ranges with one path together.
+//! Regions: all ranges with the same path.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,20 +16,20 @@ use crate::units::percent;
 
 type Column<'p> = column::Column<'p, Row<'p>>;
 
-/// A region and what the devices did for it.
+/// A region and its work on the devices.
 #[derive(Debug)]
 pub(crate) struct Row<'p> {
     pub(crate) region: Cow<'p, GpuRegion>,
     pub(crate) stack: Option<Stack>,
-    /// Of the regions shown, the one around it.
+    /// The enclosing region among those shown.
     pub(crate) parent: Option<usize>,
-    /// On the host, without the regions inside it.
+    /// Host time without inner regions.
     pub(crate) own_wall_ns: i64,
     known: Option<Known>,
 }
 
 impl<'p> Row<'p> {
-    /// For a table in which it has nothing around it.
+    /// For a table without enclosing regions.
     fn alone(region: Cow<'p, GpuRegion>) -> Self {
         Self { own_wall_ns: region.wall_ns, region, stack: None, parent: None, known: None }
     }
@@ -46,13 +46,13 @@ impl<'p> Row<'p> {
     }
 }
 
-/// Programs get all of them, also those that people do not: those are worked out again, since nothing holds them.
+/// Programs get all of them; those not shown to people are computed again, because they are not kept.
 pub(crate) fn regions<'p>(page: &Page<'p>, findings: &'p Findings) -> Table<'p, Row<'p>> {
     let joined = page.insight.joined.as_ref();
     let (gpu, scope) = (!findings.kernels.is_empty(), findings.scope);
     let table = Table::new(
         "regions",
-        "Regions: all ranges with one path together",
+        "Regions: all ranges with the same path",
         region_rows(page, findings),
         columns(),
     )
@@ -95,14 +95,14 @@ fn columns<'p>() -> Vec<Column<'p>> {
         Column::new(Kind::Count, "instances", "instances", |row| row.region.instances.into()),
         Column::new(Kind::Count, "open", "never ended", |row| row.region.open.into()),
         Column::new(Kind::Time, "wall_ns", "host", |row| row.region.wall_ns.into())
-            .help("all instances together"),
+            .help("total of all instances"),
         Column::new(Kind::Time, "gpu_inclusive_ns", "GPU time", |row| row.region.gpu_inclusive_ns.into())
-            .help("of kernels, with those of the regions inside"),
+            .help("kernels, including those of inner regions"),
         Column::new(Kind::Time, "gpu_exclusive_ns", "own GPU", |row| row.region.gpu_exclusive_ns.into())
             .short("own")
-            .help("of kernels it started itself"),
+            .help("kernels launched in the region itself"),
         Column::new(Kind::Time, "gpu_busy_ns", "GPU busy", |row| row.region.gpu_busy_ns.into())
-            .help("kernels, copies, fills and graphs; what overlaps counts once"),
+            .help("kernels, copies, fills and graphs; overlaps count once"),
         Column::new(Kind::Time, "gpu_span_ns", "GPU span", |row| row.region.gpu_span_ns.into()),
         Column::new(Kind::Count, "kernels_inclusive", "kernels", |row| row.region.kernels_inclusive.into()),
         Column::new(Kind::Count, "kernels_exclusive", "own kernels", |row| {
@@ -128,7 +128,7 @@ fn columns_for_people<'p>() -> [Column<'p>; 7] {
             format!("{}{}", "  ".repeat(row.region.depth), row.region.path).into()
         }),
         Column::new(Kind::Time, "own_wall_ns", "own host", |row| row.own_wall_ns.into())
-            .help("without the regions inside"),
+            .help("without inner regions"),
         Column::new(Kind::Share, "busy", "busy", |row| row.busy().into()).help("of busy and idle time"),
         Column::new(Kind::Text, "largest_cause", "largest idle cause", |row| row.largest_cause().into()),
         Column::new(Kind::Name, "longest_kernel", "longest kernel", |row| {
@@ -149,18 +149,18 @@ fn more(findings: &Findings) -> Option<More> {
     };
     (!findings.more_regions.is_empty()).then(|| More {
         rows: findings.more_regions.iter().map(|more| more.regions).sum(),
-        of: "regions",
+        of: "region",
         named: "path",
         sums: vec![
             ("wall_ns", sum(|more| more.wall_ns).into()),
             ("gpu_inclusive_ns", sum(|more| more.gpu_ns).into()),
         ],
-        // Each document says it in its own words.
+        // Each document has its own wording.
         told: String::new(),
     })
 }
 
-/// Regions with what is around them and what their devices did.
+/// Regions with their enclosing regions and their device time.
 pub(crate) fn region_rows<'p>(page: &Page<'p>, findings: &'p Findings) -> Vec<Row<'p>> {
     let all = &findings.regions;
     let parents = parents(all);
@@ -192,7 +192,7 @@ pub(crate) fn region_rows<'p>(page: &Page<'p>, findings: &'p Findings) -> Vec<Ro
     all.iter().enumerate().map(row).collect()
 }
 
-/// Rows come after those of their parents; where rows are split, after the one of the same place.
+/// Rows come after their parents; if rows are split, after the parent of the same place.
 fn parents(all: &[GpuRegion]) -> Vec<Option<usize>> {
     let mut last: HashMap<(&str, nvtx::Kind), Vec<usize>> = HashMap::new();
     let mut parents = Vec::with_capacity(all.len());

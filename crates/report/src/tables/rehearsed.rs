@@ -1,4 +1,4 @@
-//! What each region took on the host in the rehearsal, the first instance apart.
+//! Host time of each region in the rehearsal, with the first instance separate.
 
 use std::cmp::Reverse;
 
@@ -8,7 +8,7 @@ use super::cell::Cell;
 use super::column::{self, Kind};
 use super::table::{Keys, More, Table, View};
 
-/// For whoever reads all of it.
+/// Nobody reads more rows.
 const MOST: usize = 500;
 
 type Row<'p> = &'p Region;
@@ -24,7 +24,7 @@ pub(crate) fn rehearsed(regions: &[Region]) -> Table<'_, Row<'_>> {
     let instances: u64 = left_out.iter().map(|at| regions[*at].instances).sum();
     let more = (!left_out.is_empty()).then(|| More {
         rows: left_out.len() as u64,
-        of: "regions (their times overlap where they are nested)",
+        of: "possibly overlapping region",
         named: "region",
         sums: vec![
             ("instances", instances.into()),
@@ -34,7 +34,7 @@ pub(crate) fn rehearsed(regions: &[Region]) -> Table<'_, Row<'_>> {
     });
     let rows: Vec<Row<'_>> = by_time.iter().map(|at| &regions[*at]).collect();
     let open = rows.iter().any(|region| region.open > 0);
-    Table::new("rehearsed", "Regions of the rehearsal, host time", rows, columns()).more(more).view(
+    Table::new("rehearsed", "Regions in the rehearsal, host time", rows, columns()).more(more).view(
         View::Sheet,
         Keys::of(["region", "kind", "instances"]).when(open, ["open"]).and([
             "total_ns",
@@ -60,7 +60,7 @@ fn columns<'p>() -> Vec<Column<'p>> {
         Column::new(Kind::Count, "open", "never ended", |row| row.open.into()),
         Column::new(Kind::Time, "total_ns", "total", |row| row.times.map(|times| times.total_ns).into()),
         Column::new(Kind::Time, "first_ns", "first", |row| row.first_ns.into()),
-        steady("steady.mean_ns", "then mean", |times| times.mean_ns),
+        steady("steady.mean_ns", "steady mean", |times| times.mean_ns),
         steady("steady.std_ns", "std", |times| times.std_ns),
         steady("steady.p50_ns", "p50", |times| times.p50_ns),
         steady("steady.p95_ns", "p95", |times| times.p95_ns),

@@ -19,7 +19,7 @@ pub(crate) fn roofline(points: &[RooflinePoint]) -> Table<'_, Row<'_>> {
     let page = Keys::of(["kernel", "region", "result", "time_ns", "limited_by", "flops_per_second"])
         .and(["precision", "share"])
         .and(of_levels);
-    Table::new("roofline", "Measured launches against the device's peaks", rows, columns())
+    Table::new("roofline", "Measured launches compared with the device's peaks", rows, columns())
         .absent("–")
         .sorted("time_ns")
         .every(|see| points.iter().try_for_each(|point| see(&point)))
@@ -40,11 +40,11 @@ const LEVEL_KEYS: [&str; 4] = ["bytes_per_second", "share", "intensity", "headro
 
 fn columns<'p>() -> Vec<Column<'p>> {
     let mut columns = vec![
-        Column::new(Kind::Id, "result", "ID", |row| row.result.into()).help("its number in the report"),
+        Column::new(Kind::Id, "result", "ID", |row| row.result.into()).help("number in the report"),
         Column::new(Kind::Name, "kernel", "kernel", |row| (&row.kernel).into()).found(),
         Column::new(Kind::Name, "region", "region", |row| row.region.as_deref().into()).found(),
         Column::new(Kind::Time, "time_ns", "time", |row| row.time_ns.into())
-            .help("replayed, as ncu measured it"),
+            .help("measured by ncu during replay"),
         Column::new(Kind::Text, "bound", "bound", |row| Cell::code(&row.bound)),
         Column::new(Kind::List, "precisions", "precisions", |row| Cell::list(&row.precisions)),
         Column::new(Kind::List, "traffic", "traffic", |row| Cell::list(&row.traffic)),
@@ -55,19 +55,19 @@ fn columns<'p>() -> Vec<Column<'p>> {
             Column::new(Kind::Speed, "flops_per_second", "FLOP/s", |row| {
                 Some(flops(row)).filter(|flops| *flops > 0.0).into()
             })
-            .help("of all precisions"),
+            .help("all precisions"),
             Column::new(Kind::Text, "precision", "precision", |row| {
                 hardest(&row.precisions).map(|hardest| hardest.precision.to_string()).into()
             })
-            .help("the one that did the most"),
+            .help("the one with the most operations"),
             Column::new(Kind::Number(2), "tera_flops", "TFLOP/s", |row| {
                 hardest(&row.precisions).map(|hardest| hardest.flops_per_second / 1e12).into()
             })
-            .help("of that precision"),
+            .help("for that precision"),
             Column::new(Kind::Part, "share", "of peak", |row| {
                 hardest(&row.precisions).and_then(|hardest| hardest.share).into()
             })
-            .help("of that precision"),
+            .help("for that precision"),
             Column::new(Kind::Number(0), "dram_giga_bytes", "DRAM GB/s", |row| {
                 level(row, MemoryLevel::Dram).map(|dram| dram.bytes_per_second / 1e9).into()
             }),
@@ -96,11 +96,11 @@ fn level_columns<'p>(name: MemoryLevel) -> [Column<'p>; 4] {
             of(row, |level| level.intensity).into()
         })
         .short("FLOP/byte")
-        .help("operations for each byte"),
+        .help("operations per byte"),
         Column::new(Kind::Times, headroom, format!("{name} headroom"), move |row| {
             of(row, |level| level.headroom).into()
         })
-        .help("how many times as fast under this roof"),
+        .help("possible speedup under this roof"),
     ]
 }
 

@@ -8,7 +8,7 @@ use super::cell::Cell;
 use super::column::{self, Kind};
 use super::place::process_called;
 use super::table::{Keys, More, Table, View};
-use crate::units::{count, duration};
+use crate::units::{counted, duration};
 
 type Row<'p> = Cow<'p, Stage>;
 type Column<'p> = column::Column<'p, Row<'p>>;
@@ -18,7 +18,7 @@ pub(crate) fn stages(findings: &Findings) -> Table<'_, Row<'_>> {
     of(findings, findings.stages.iter().map(Cow::Borrowed).collect())
 }
 
-/// Those that ended. Of a stage that ran once, this one instance stands for the others.
+/// Those that ended. For a stage that ran once, that one instance counts as steady.
 pub(crate) fn ended_stages(findings: &Findings) -> Table<'_, Row<'_>> {
     let ended = findings.stages.iter().filter(|stage| stage.times.is_some());
     let steady = |stage: &'_ Stage| Stage { steady: stage.steady.or(stage.times), ..stage.clone() };
@@ -28,10 +28,10 @@ pub(crate) fn ended_stages(findings: &Findings) -> Table<'_, Row<'_>> {
 fn of<'p>(findings: &'p Findings, rows: Vec<Row<'p>>) -> Table<'p, Row<'p>> {
     let more = findings.more_stages.map(|more| More {
         rows: more.rows,
-        of: "stages",
+        of: "stage",
         named: "region",
         sums: vec![("times.count", more.calls.into()), ("times.total_ns", more.total_ns.into())],
-        told: format!(": {} calls, {}", count(more.calls), duration(more.total_ns as f64)),
+        told: format!(": {}, {}", counted(more.calls, "call"), duration(more.total_ns as f64)),
     });
     let steady = ["first_ns", "steady.mean_ns", "steady.std_ns", "steady.p50_ns", "steady.p95_ns"];
     Table::new("stages", "Stages, host time", rows, columns())
@@ -71,26 +71,26 @@ fn columns<'p>() -> Vec<Column<'p>> {
         Column::new(Kind::Count, "times.count", "instances", |row| row.times.map(|times| times.count).into()),
         all("times.total_ns", "total", |times| times.total_ns.into()),
         all("times.mean_ns", "mean", |times| times.mean_ns.into()),
-        all("times.std_ns", "std of all", |times| times.std_ns.into()),
+        all("times.std_ns", "std (all)", |times| times.std_ns.into()),
         all("times.min_ns", "min", |times| times.min_ns.into()),
-        all("times.p50_ns", "p50 of all", |times| times.p50_ns.into()),
-        all("times.p95_ns", "p95 of all", |times| times.p95_ns.into()),
+        all("times.p50_ns", "p50 (all)", |times| times.p50_ns.into()),
+        all("times.p95_ns", "p95 (all)", |times| times.p95_ns.into()),
         all("times.max_ns", "max", |times| times.max_ns.into()),
         Column::new(Kind::Time, "first_ns", "first", |row| row.first_ns.into()).help("the first instance"),
-        Column::new(Kind::Count, "steady.count", "instances after the first", |row| {
+        Column::new(Kind::Count, "steady.count", "steady instances", |row| {
             row.steady.map(|times| times.count).into()
         }),
-        steady("steady.total_ns", "then total", |times| times.total_ns.into()),
-        steady("steady.mean_ns", "then mean", |times| times.mean_ns.into())
-            .help("without the first of each process"),
+        steady("steady.total_ns", "steady total", |times| times.total_ns.into()),
+        steady("steady.mean_ns", "steady mean", |times| times.mean_ns.into())
+            .help("without the first instance of each process"),
         steady("steady.std_ns", "std", |times| times.std_ns.into()),
-        steady("steady.min_ns", "then min", |times| times.min_ns.into()),
+        steady("steady.min_ns", "steady min", |times| times.min_ns.into()),
         steady("steady.p50_ns", "p50", |times| times.p50_ns.into()),
         steady("steady.p95_ns", "p95", |times| times.p95_ns.into()),
-        steady("steady.max_ns", "then max", |times| times.max_ns.into()),
+        steady("steady.max_ns", "steady max", |times| times.max_ns.into()),
         Column::new(Kind::Count, "tokens", "tokens", |row| row.tokens.into()),
         Column::new(Kind::Number(1), "tokens_per_second", "tokens/s", |row| row.tokens_per_second.into())
-            .help("by the time of all instances together"),
+            .help("over the total time of all instances"),
         Column::new(Kind::Id, "rank", "rank", |row| row.origin.rank.into()),
         Column::new(Kind::Id, "recording", "recording", |row| row.origin.recording.into()),
         Column::new(Kind::Text, "origin", "recording", |row| row.origin.called().into()).for_people(),
@@ -101,7 +101,7 @@ fn columns<'p>() -> Vec<Column<'p>> {
     ]
 }
 
-/// Of all instances, or of those after the first.
+/// Over all instances, or over those after the first.
 fn time_column<'p>(
     key: &'static str,
     title: &'static str,

@@ -6,7 +6,7 @@ use std::io;
 use super::cell::Cell;
 use super::column::{Column, Head};
 
-/// For whom columns are chosen. Programs get all of theirs, in the order of the declaration.
+/// The reader that columns are chosen for. Programs get all of theirs, in the order of declaration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum View {
     Programs,
@@ -49,12 +49,12 @@ impl Keys {
 #[derive(Debug, Clone)]
 pub(crate) struct More {
     pub(crate) rows: u64,
-    /// What a row is, of many.
+    /// What a row is, in the singular.
     pub(crate) of: &'static str,
     /// The column that says how many they are, in place of a name.
     pub(crate) named: &'static str,
     pub(crate) sums: Vec<(&'static str, Cell<'static>)>,
-    /// The sums in words, after `5 more rows are left out`.
+    /// The sums in words, after `Left out: 5 more rows`.
     pub(crate) told: String,
 }
 
@@ -72,7 +72,7 @@ impl More {
 /// Sees the cells of one row after another.
 pub(crate) type See<'s> = &'s mut dyn FnMut(&[Cell<'_>]) -> io::Result<()>;
 
-/// Hands one row after another to whoever asks; for tables whose rows nothing holds.
+/// Hands over one row after another; for tables whose rows are not held in memory.
 type Every<'p, R> = Box<dyn Fn(&mut dyn FnMut(&R) -> io::Result<()>) -> io::Result<()> + 'p>;
 
 pub(crate) struct Table<'p, R> {
@@ -82,19 +82,19 @@ pub(crate) struct Table<'p, R> {
     every: Option<Every<'p, R>>,
 }
 
-/// All of a table that is not in its rows.
+/// Everything about a table but its rows.
 #[derive(Debug, Clone)]
 pub(crate) struct About {
     /// What its files are called.
     pub(crate) id: &'static str,
     /// What a row is.
     pub(crate) caption: &'static str,
-    /// What stands in the page where a value is none.
+    /// Shown in the page if there is no value.
     pub(crate) absent: &'static str,
     /// The column by which rows come in order, the largest first.
     pub(crate) sorted: Option<&'static str>,
     pub(crate) more: Option<More>,
-    /// What is to be said below it.
+    /// Shown below it.
     pub(crate) notes: Vec<String>,
     views: Vec<(View, Keys)>,
 }
@@ -142,7 +142,7 @@ impl<'p, R> Table<'p, R> {
         self
     }
 
-    /// Programs get these rows in place of those that are held: all of them, worked out again one by one.
+    /// Programs get these rows instead of those in memory: all of them, computed again one by one.
     pub(crate) fn every(
         mut self,
         every: impl Fn(&mut dyn FnMut(&R) -> io::Result<()>) -> io::Result<()> + 'p,
@@ -217,7 +217,7 @@ impl<R> Tabular for Table<'_, R> {
             None => self.rows.iter().try_for_each(seen)?,
         }
         match &self.about.more {
-            // What is worked out again leaves nothing out.
+            // Rows that are computed again are complete.
             Some(more) if self.every.is_none() => {
                 see(&self.more_cells(columns, &format!("({} more)", more.rows)))
             }

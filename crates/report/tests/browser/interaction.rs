@@ -79,7 +79,7 @@ fn sorts_and_filters() {
     typed(&mut browser, "no such kernel");
     assert_eq!(
         browser.text("document.querySelector('#table-kernels tbody').textContent"),
-        "no row fits the filter"
+        "no rows match the filter"
     );
     typed(&mut browser, "");
     assert_eq!(column(&mut browser, 0).len(), 15);
@@ -173,7 +173,7 @@ fn turns_pages() {
     assert_eq!(browser.text(&shown), "1–15 of 3,002");
     browser.evaluate(&format!(
         "{{ const size = {table}.querySelector('select'); size.value = '1000'; size.dispatchEvent(new Event('change'));
-           for (let page = 0; page < 3; page += 1) {table}.querySelector('[aria-label=\"rows after\"]').click(); }}"
+           for (let page = 0; page < 3; page += 1) {table}.querySelector('[aria-label=\"next rows\"]').click(); }}"
     ));
     assert_eq!(browser.text(&shown), "3,001–3,002 of 3,002");
     assert_eq!(browser.number(&format!("{table}.querySelectorAll('tbody tr').length")), 2.0);

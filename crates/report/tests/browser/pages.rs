@@ -175,10 +175,10 @@ fn efficiency() -> Vec<analysis::Efficiency> {
         bytes: None,
         peak_flops: 989e12,
         peak_bytes: Some(4.8e12),
-        peak_source: "dense BF16 of the data sheet".to_owned(),
+        peak_source: "dense BF16 from the data sheet".to_owned(),
         mfu: 0.397_6,
         mbu: None,
-        assumptions: vec!["peaks: dense BF16 of the data sheet (989 TFLOP/s)".to_owned()],
+        assumptions: vec!["peaks: dense BF16 from the data sheet (989 TFLOP/s)".to_owned()],
     }]
 }
 

@@ -1,4 +1,4 @@
-//! What stands beside the events: the devices, the versions, the place in a distributed program.
+//! Data beside the events: devices, versions, the place in a distributed program.
 
 use super::event::{Cursor, Scalar};
 
@@ -12,7 +12,7 @@ pub(super) struct Beside {
     pub(super) platform: Option<Platform>,
 }
 
-/// Whose GPUs were recorded, where it is not NVIDIA's.
+/// The GPU vendor, if it is not NVIDIA.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Platform {
     Rocm { hip: Option<String> },

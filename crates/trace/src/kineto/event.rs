@@ -1,4 +1,4 @@
-//! The fields of one event that say anything to us, found in its text.
+//! The fields of one event that we use, found in its text.
 
 use crate::model::small;
 
@@ -35,7 +35,7 @@ pub(super) struct Event<'a> {
 }
 
 impl<'a> Event<'a> {
-    /// None when the text is no object.
+    /// None if the text is not an object.
     pub(super) fn parse(text: &'a [u8]) -> Option<Self> {
         let mut event = Self::default();
         let mut cursor = Cursor { text, at: 0 };

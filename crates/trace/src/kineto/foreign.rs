@@ -1,8 +1,8 @@
-//! Events that are read by nobody here, by the category their program gave them.
+//! Events that are not analyzed, by their category.
 
 use std::collections::HashMap;
 
-/// More categories than this are no categories.
+/// Nobody has more categories than this.
 const MOST: usize = 256;
 /// So many of them are named.
 const NAMED: usize = 5;
@@ -12,7 +12,7 @@ const NAMED: usize = 5;
 const KNOWN: [&[u8]; 6] =
     [b"python_function", b"overhead", b"Trace", b"cpu_instant_event", b"cuda_sync", b"cuda_event"];
 
-/// What begins the categories of a device that is neither NVIDIA's nor AMD's.
+/// Category prefixes of devices that are neither NVIDIA's nor AMD's.
 const DEVICES: [(&str, &str); 5] = [
     ("mtia_", "an MTIA accelerator"),
     ("xpu_", "an Intel GPU (XPU)"),
@@ -27,7 +27,7 @@ pub(super) struct Foreign {
 }
 
 impl Foreign {
-    /// Of an event that takes time.
+    /// An event with a duration.
     pub(super) fn add(&mut self, category: &[u8]) {
         if KNOWN.contains(&category) {
             return;
@@ -61,15 +61,15 @@ impl Foreign {
                 category => format!("{count} `{category}`"),
             })
             .collect();
-        let more = if all.len() > NAMED {
-            format!(" and {} more categories", all.len() - NAMED)
-        } else {
-            String::new()
+        let more = match all.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            1 => " and 1 more category".to_owned(),
+            more => format!(" and {more} more categories"),
         };
         format!("{}{more}", shown.join(", "))
     }
 
-    /// Whose work they are, where that is a device we know by name only.
+    /// The device they ran on, if we know its name.
     pub(super) fn device(&self) -> Option<&'static str> {
         let of = |(category, _): &(String, u64)| {
             DEVICES.iter().find(|(start, _)| category.starts_with(start)).map(|(_, device)| *device)
@@ -77,7 +77,7 @@ impl Foreign {
         self.sorted().iter().find_map(of)
     }
 
-    /// What is said of a trace that holds other events as well.
+    /// The note for a trace that has other events too.
     pub(super) fn note(&self) -> Option<String> {
         let (events, they) = match self.counts.values().sum::<u64>() {
             0 => return None,
@@ -88,9 +88,9 @@ impl Foreign {
         Some(match self.device() {
             Some(device) => format!(
                 "{events} not analyzed ({named}): {they} the work of {device}. Rangefinder analyzes NVIDIA and AMD \
-                 GPUs; of this program it shows the host's side only"
+                 GPUs; of this program it shows only the CPU side"
             ),
-            None => format!("{events} not analyzed, because the category is not known: {named}"),
+            None => format!("{events} not analyzed, because the category is unknown: {named}"),
         })
     }
 }

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 const CHUNK: usize = 1 << 20;
-/// An event larger than this is none.
+/// Nothing larger than this is an event.
 const LARGEST: usize = 64 << 20;
 /// What follows the events is a few properties.
 const LARGEST_TAIL: usize = 1 << 20;
@@ -15,7 +15,7 @@ pub(super) enum JsonError {
     BrokenOff,
     /// Between two events.
     Unclosed,
-    /// Something between two events that is none: the file is damaged from there on.
+    /// Something that is not an event between two events: the file is damaged from there on.
     NoEvent,
     Io(std::io::Error),
 }
@@ -47,7 +47,7 @@ impl<R: Read> Events<R> {
         &self.buffer[..self.end.min(SHOWN)]
     }
 
-    /// What comes behind the events, once they have all been read.
+    /// What follows the events, once all of them have been read.
     pub(super) fn tail(&mut self) -> Vec<u8> {
         while self.end - self.at < LARGEST_TAIL && matches!(self.more(), Ok(true)) {}
         self.buffer[self.at..self.end].to_vec()
@@ -68,7 +68,7 @@ impl<R: Read> Events<R> {
                     return Ok(true);
                 }
                 Some(b']') => return Ok(false),
-                // A file may unfold to gigabytes of blanks; nobody writes more than a few.
+                // A file may decompress to gigabytes of blanks; nobody writes more than a few.
                 Some(b' ' | b'\n' | b'\r' | b'\t' | b',') if blank < CHUNK => {
                     self.at += 1;
                     blank += 1;

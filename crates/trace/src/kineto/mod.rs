@@ -18,6 +18,7 @@ use foreign::Foreign;
 use input::{Input, InputError, Text};
 use json::{Events, JsonError};
 
+use crate::count::counted;
 use crate::model::{
     Activity, ActivityKind, Call, Device, Diagnostic, Direction, Launch, Operator, Process, Range, StringId,
     Thread, Trace, Transfer, correlation, small,
@@ -45,21 +46,21 @@ pub(crate) fn read_kineto_text(text: Text<'_>, input: &Input) -> Result<Trace, K
     Ok(trace)
 }
 
-/// What a file of JSON is that is no Chrome trace.
+/// What a JSON file is that is not a Chrome trace.
 fn other_json(start: &[u8]) -> &'static str {
     let has = |key: &str| memchr::memmem::find(start, key.as_bytes()).is_some();
     match () {
         () if has("\"rocprofiler-sdk-tool\"") => {
             "JSON of AMD's rocprofv3, which Rangefinder does not read\n\
-             hint: record the program with torch.profiler, and give the trace that it exports"
+             hint: record the program with torch.profiler, and pass the trace it exports"
         }
         () if has("\"schema\"") && has("\"nodes\"") => {
             "a PyTorch execution trace: it holds operators and shapes, but no times\n\
-             hint: give the trace of torch.profiler (export_chrome_trace)"
+             hint: pass a trace from torch.profiler (export_chrome_trace)"
         }
         () => {
-            "JSON, but no Chrome trace: it has no `traceEvents`\n\
-             hint: give the trace that torch.profiler exports (export_chrome_trace)"
+            "JSON, but not a Chrome trace: it has no `traceEvents`\n\
+             hint: pass a trace from torch.profiler (export_chrome_trace)"
         }
     }
 }
@@ -82,13 +83,13 @@ pub fn read_kineto_from(source: impl Read, path: &Path) -> Result<Trace, KinetoE
             Err(JsonError::Io(source)) if reader.events == 0 => {
                 return Err(KinetoError::Io { path: path.to_owned(), source });
             }
-            // What came before is worth having.
+            // Keep what came before.
             Err(JsonError::Io(error)) => {
-                reader.say(format!("the file breaks off: {error}"), true);
+                reader.say(format!("the file ends early: {error}"), true);
                 break;
             }
             Err(JsonError::BrokenOff) => {
-                reader.say("the file breaks off in the middle of an event".to_owned(), true);
+                reader.say("the file ends in the middle of an event".to_owned(), true);
                 break;
             }
             Err(JsonError::Unclosed) => {
@@ -96,8 +97,8 @@ pub fn read_kineto_from(source: impl Read, path: &Path) -> Result<Trace, KinetoE
                 break;
             }
             Err(JsonError::NoEvent) => {
-                let text =
-                    format!("after {} events the file is damaged: what follows is no event", reader.events);
+                let events = counted(reader.events, "event");
+                let text = format!("the file is damaged after {events}: what follows is not an event");
                 reader.say(text, true);
                 break;
             }
@@ -123,7 +124,7 @@ struct Reader {
     launches: HashMap<Launch, u32>,
     process_names: HashMap<i64, String>,
     thread_names: HashMap<(i64, i64), String>,
-    /// The process whose calls are recorded: Kineto writes one file a process.
+    /// The process whose calls are recorded: Kineto writes one file per process.
     process: Option<u32>,
 }
 
@@ -276,7 +277,7 @@ impl Reader {
     fn finish(mut self) -> Trace {
         self.say_what_it_is();
         if self.broken > 0 {
-            let text = format!("{} of {} events cannot be read", self.broken, self.events);
+            let text = format!("{} of {} cannot be read", self.broken, counted(self.events, "event"));
             self.say(text, true);
         }
         let process = match self.process {
@@ -307,7 +308,7 @@ impl Reader {
         self.trace
     }
 
-    /// Whose trace it is, and what of it is left out.
+    /// Whose trace it is, and what is left out.
     fn say_what_it_is(&mut self) {
         let trace = &self.trace;
         let empty = trace.is_empty();
@@ -325,7 +326,7 @@ impl Reader {
         };
         if self.beside.platform.is_some() && !empty {
             let text = "recorded on an AMD GPU: kernels, copies, calls, and operators are analyzed as on any GPU; \
-                        nsys, ncu, and the peak rates that Rangefinder knows are NVIDIA's";
+                        nsys, ncu, and the peak rates Rangefinder knows are for NVIDIA GPUs only";
             self.say(text.to_owned(), false);
         }
         match self.foreign.note() {
@@ -340,18 +341,18 @@ impl Reader {
         let named = self.foreign.named();
         match (kineto, self.foreign.device()) {
             (_, Some(device)) => format!(
-                "all of it is the work of {device} ({named}); Rangefinder analyzes NVIDIA and AMD GPUs\n\
-                 hint: record the host as well: `activities=[ProfilerActivity.CPU, ...]`"
+                "all of its events are work of {device} ({named}); Rangefinder analyzes NVIDIA and AMD GPUs\n\
+                 hint: record the CPU as well: `activities=[ProfilerActivity.CPU, ...]`"
             ),
-            (true, None) => "PyTorch's profiler recorded no operator, no annotation, no call, and no kernel\n\
+            (true, None) => "PyTorch's profiler recorded no operators, annotations, calls, or kernels\n\
                  hint: let the program reach the active steps of the profiler's schedule (prof.step()), and export \
                  the trace after them"
                 .to_owned(),
-            (false, None) if named.is_empty() => "it is a Chrome trace without an event that takes time".to_owned(),
+            (false, None) if named.is_empty() => "it is a Chrome trace without any event that has a duration".to_owned(),
             (false, None) => format!(
-                "it is a Chrome trace of another program: it has no event of PyTorch's profiler, but {named}\n\
-                 hint: give the recording it was made from (a report or SQLite export of nsys, a report of ncu), or a \
-                 trace that torch.profiler exports"
+                "it is a Chrome trace from another program: it has no event from PyTorch's profiler, but {named}\n\
+                 hint: pass the recording it was made from (an nsys report or SQLite export, an ncu report), or a \
+                 trace exported by torch.profiler"
             ),
         }
     }

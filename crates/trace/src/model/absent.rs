@@ -1,4 +1,4 @@
-//! Values that stand for what is not there.
+//! Values that mean absent.
 
 /// The end of a range that was still open when the recording ended.
 pub const OPEN: i64 = i64::MAX;

@@ -87,7 +87,7 @@ pub struct Launch {
     pub name: StringId,
     /// The bare function name.
     pub short_name: StringId,
-    /// As the compiler wrote it, by which tools can agree; empty where that is not known.
+    /// As the compiler wrote it, by which tools can agree; empty if unknown.
     pub mangled: StringId,
     pub grid: [u32; 3],
     pub block: [u32; 3],
@@ -142,7 +142,7 @@ impl Direction {
     }
 }
 
-/// A count or size; what is none is zero.
+/// A count or size; anything invalid is zero.
 pub(crate) fn small(value: Option<i64>) -> u32 {
     value.and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
 }

@@ -1,9 +1,9 @@
-//! What a reader has to say about a file.
+//! What a reader reports about a file.
 
 use std::collections::HashMap;
 use std::fmt;
 
-/// Something the reader found wrong or worth saying.
+/// A problem or note from the reader.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Diagnostic {
     pub text: String,
@@ -11,7 +11,7 @@ pub struct Diagnostic {
     pub lost: bool,
 }
 
-/// A diagnostic, and how often it was said.
+/// A diagnostic, and how often it occurred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DistinctDiagnostic<'a> {
     pub diagnostic: &'a Diagnostic,
@@ -25,7 +25,7 @@ impl fmt::Display for DistinctDiagnostic<'_> {
     }
 }
 
-/// Each once, in the order in which they were first said.
+/// Each once, in order of first occurrence.
 pub(super) fn distinct(all: &[Diagnostic]) -> Vec<DistinctDiagnostic<'_>> {
     let mut distinct: Vec<DistinctDiagnostic<'_>> = Vec::new();
     let mut known: HashMap<&Diagnostic, usize> = HashMap::new();

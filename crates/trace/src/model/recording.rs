@@ -1,4 +1,4 @@
-//! The files that a trace was read from: whose processes and devices are whose.
+//! The files that a trace was read from, with their processes and devices.
 
 use std::ops::Range;
 

@@ -61,7 +61,7 @@ impl Strings {
         }
     }
 
-    /// What stands for a text that is missing.
+    /// Replaces a missing text.
     pub(crate) fn lost(&mut self) -> StringId {
         self.intern("<name lost>")
     }

@@ -1,4 +1,4 @@
-//! All of a trace, and whose it is: processes, threads, devices.
+//! A whole trace, with its processes, threads and devices.
 
 use std::collections::HashMap;
 
@@ -10,6 +10,7 @@ use super::diagnostic::{Diagnostic, DistinctDiagnostic, distinct};
 use super::recording::Recording;
 use super::strings::{StringId, Strings};
 use super::tables::{Calls, Operators, Ranges, Syncs};
+use crate::count::counted;
 use crate::nest::{DEEPEST, nest};
 
 #[derive(Debug, Clone, Default)]
@@ -32,11 +33,11 @@ pub struct Trace {
     pub diagnostics: Vec<Diagnostic>,
     /// Ranges are known to be missing: a diagnostic says why.
     pub ranges_missing: bool,
-    /// Why there is nothing in it to analyze, and what to do; of a trace that has nothing.
+    /// Why there is nothing to analyze, and what to do; for an empty trace.
     pub nothing: Option<String>,
-    /// What it says of the machine it was recorded on: names and values, for people.
+    /// The machine it was recorded on: names and values, for people.
     pub machine: Vec<(String, String)>,
-    /// The files it was read from, where it was read from files: whose processes are whose.
+    /// The files it was read from, if any, with their processes.
     pub recordings: Vec<Recording>,
     /// When the recording of the first process began and the last event was seen.
     pub begin: i64,
@@ -69,7 +70,7 @@ impl Trace {
             && self.operators.is_empty()
     }
 
-    /// Each diagnostic once, with how often it was said.
+    /// Each diagnostic once, with how often it occurred.
     pub fn distinct_diagnostics(&self) -> Vec<DistinctDiagnostic<'_>> {
         distinct(&self.diagnostics)
     }
@@ -78,7 +79,7 @@ impl Trace {
     pub(crate) fn say_when_changed(&mut self, input: &Input) {
         if input.has_changed() {
             let text = format!(
-                "`{}` changed while it was read: read it again once nobody writes to it",
+                "`{}` changed while it was being read: try again when nothing writes to it any more",
                 input.path().display()
             );
             self.diagnostics.push(Diagnostic { text, lost: true });
@@ -88,7 +89,8 @@ impl Trace {
     pub(crate) fn say_too_deep(&mut self, ranges: u64) {
         if ranges > 0 {
             let text = format!(
-                "{ranges} ranges are nested more than {DEEPEST} deep: is something pushed and never popped?"
+                "{} nested more than {DEEPEST} deep: is something pushed and never popped?",
+                counted(ranges, "range")
             );
             self.diagnostics.push(Diagnostic { text, lost: false });
         }

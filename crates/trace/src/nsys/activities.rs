@@ -119,7 +119,7 @@ impl GraphColumns {
 }
 
 impl ActivityPart {
-    /// What all tables have of a row.
+    /// The fields that rows of all tables have.
     #[inline]
     fn activity(&mut self, row: &Row<'_>, columns: &SharedColumns) -> Result<Activity, Unusable> {
         Ok(Activity {
@@ -155,7 +155,7 @@ impl ActivityPart {
     fn copy(&mut self, row: &Row<'_>, columns: &CopyColumns) -> Result<(), Unusable> {
         let activity = self.activity(row, &columns.shared)?;
         let direction = direction(row.integer(columns.kind));
-        // Among the copies stand migrations, which are none.
+        // The table of copies also has migrations, which are not copies.
         let kind = if direction.is_migration() { ActivityKind::Migration } else { ActivityKind::Copy };
         self.transfer(Activity { kind, ..activity }, direction, row.integer(columns.bytes));
         Ok(())

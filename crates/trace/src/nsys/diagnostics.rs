@@ -1,4 +1,4 @@
-//! What nsys itself found worth saying, and whether it lost anything that is read here.
+//! nsys's own diagnostics, and whether it lost anything that is read here.
 
 use super::tables::each;
 use crate::model::{Diagnostic, Trace};
@@ -7,7 +7,7 @@ use crate::sqlite::{Database, Finder};
 const WARNING: i64 = 2;
 const ERROR: i64 = 3;
 
-/// What nsys collects and nobody reads here: without it nothing is missing.
+/// Data that nsys collects but is not read here: losing it does not matter.
 const NOT_READ: [&str; 16] = [
     "sampl",
     "backtrace",

@@ -6,6 +6,6 @@ use crate::sqlite::SqliteError;
 pub enum NsysError {
     #[error(transparent)]
     Sqlite(#[from] SqliteError),
-    #[error("`{path}` is a SQLite file, but no export of nsys: it has none of its tables")]
+    #[error("`{path}` is an SQLite file, but not an nsys export: it has none of its tables")]
     NotNsys { path: String },
 }

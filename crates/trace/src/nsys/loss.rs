@@ -1,4 +1,4 @@
-//! What is lost of a table.
+//! What is lost from a table.
 
 use crate::sqlite::Damage;
 

@@ -1,9 +1,9 @@
-//! What an export says of the machine it was recorded on.
+//! What an export says about the machine it was recorded on.
 
 use super::tables::each;
 use crate::sqlite::{Database, Finder};
 
-/// Rows of `TARGET_INFO_SYSTEM_ENV` that say something to people, and what they are called.
+/// Rows of `TARGET_INFO_SYSTEM_ENV` that matter to people, and their titles.
 const FACTS: [(&str, &str); 6] = [
     ("Hostname", "host"),
     ("CpuDescription", "processor"),

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::loss::Loss;
 use super::parts::{ActivityPart, CallPart, Name, NvtxPart, Part, RawLaunch, WaitPart};
 use super::tables::{Numbering, Read, Texts, each};
+use crate::count::counted;
 use crate::model::{Device, Diagnostic, Launch, Numbers, Process, StringId, Thread, Trace};
 use crate::sqlite::{Database, Finder};
 
@@ -133,7 +134,7 @@ impl Merge {
 
     pub(super) fn finish(mut self) -> Trace {
         let trace = &mut self.trace;
-        // A domain that nobody named keeps its number, so that it stays apart from others.
+        // An unnamed domain keeps its number, so that it stays separate from others.
         let mut domains = Vec::with_capacity(self.domains.keys.len());
         for domain in &self.domains.keys {
             let name = self.domain_names.get(domain).copied().filter(|_| domain.1 != 0);
@@ -160,7 +161,7 @@ impl Merge {
     }
 }
 
-/// One sentence for each table of which something is missing.
+/// One sentence for each table with missing data.
 fn losses(losses: Vec<(String, Loss)>, diagnostics: &mut Vec<Diagnostic>) {
     let mut by_table: Vec<(String, Loss)> = Vec::new();
     for (table, loss) in losses {
@@ -175,10 +176,11 @@ fn losses(losses: Vec<(String, Loss)>, diagnostics: &mut Vec<Diagnostic>) {
     for (table, loss) in by_table {
         let mut say = |text: String| diagnostics.push(Diagnostic { text, lost: true });
         if !loss.damage.is_none() {
-            say(format!("{table}: {} pages and {} rows cannot be read", loss.damage.pages, loss.damage.rows));
+            let (pages, rows) = (counted(loss.damage.pages, "page"), counted(loss.damage.rows, "row"));
+            say(format!("{table}: {pages} and {rows} cannot be read"));
         }
         if loss.unusable > 0 {
-            say(format!("{table}: {} rows have no usable times and were left out", loss.unusable));
+            say(format!("{table}: left out {} without usable times", counted(loss.unusable, "row")));
         }
     }
 }
@@ -204,7 +206,7 @@ fn launch(raw: &RawLaunch, texts: &Texts, lost: StringId) -> Launch {
 }
 
 /// The names of devices as the program counts them, which is not how nsys counts GPUs: newer reports say
-/// which is which. None where two processes mean different ones.
+/// which is which. None if two processes disagree.
 fn device_names(database: &Database) -> HashMap<i64, Option<String>> {
     let mut gpus: HashMap<i64, Option<String>> = HashMap::new();
     let columns = |find: &mut Finder<'_>| (find.integer("id"), find.text("name"));

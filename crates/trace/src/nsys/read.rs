@@ -8,6 +8,7 @@ use super::error::NsysError;
 use super::merge::Merge;
 use super::tables::{Texts, each};
 use super::{diagnostics, jobs, machine, parallel};
+use crate::count::counted;
 use crate::model::{Diagnostic, Trace};
 use crate::sqlite::{Database, Finder};
 
@@ -40,7 +41,8 @@ fn read(database: &Database, path: &Path) -> Result<Trace, NsysError> {
     let texts = Texts::read(database, &mut merge.trace.strings, &mut merge.losses);
     version(database, &mut merge.trace);
     if database.missing() > 0 {
-        let text = format!("the file is cut short: its last {} pages are missing", database.missing());
+        let pages = counted(u64::from(database.missing()), "page");
+        let text = format!("the file is truncated: {pages} missing at its end");
         merge.trace.diagnostics.push(Diagnostic { text, lost: true });
     }
     for read in parallel::run(jobs::jobs(database)) {
@@ -61,9 +63,9 @@ fn read(database: &Database, path: &Path) -> Result<Trace, NsysError> {
 }
 
 /// Why an export has nothing to analyze, and what to do.
-const NOTHING: &str = "nsys recorded no NVTX range, no CUDA call, and no kernel\n\
+const NOTHING: &str = "nsys recorded no NVTX ranges, CUDA calls, or kernels\n\
     hint: record the program with `nsys profile --trace=cuda,nvtx`; if a gate was set (`--capture-range`), it never \
-    opened, and if the program starts others, those may be the ones that use the GPU";
+    opened; if the program starts other processes, those may be the ones that use the GPU";
 
 /// Which nsys wrote it, and whether we have seen its schema.
 fn version(database: &Database, trace: &mut Trace) {
@@ -85,7 +87,7 @@ fn version(database: &Database, trace: &mut Trace) {
     };
     if !TESTED.iter().any(|tested| schema.starts_with(tested)) {
         let schema = if schema.is_empty() { "without a version" } else { &schema };
-        let text = format!("schema {schema} is not one that was tested; it is read by its column names");
+        let text = format!("schema {schema} has not been tested; tables are read by their column names");
         trace.diagnostics.push(Diagnostic { text, lost: false });
     }
 }

@@ -9,7 +9,7 @@ use super::parallel::Job;
 use crate::model::{StringId, Strings};
 use crate::sqlite::{Database, Finder, Leaves, Row};
 
-/// A part of a table is so many pages: 8 MiB of the usual ones.
+/// Pages in a part of a table: 8 MiB with the usual page size.
 const PART: usize = 2048;
 
 /// What one job read of a table. Numbers of processes, threads and the like are the part's own.
@@ -39,7 +39,7 @@ pub(super) fn jobs<'a, Columns: Send + Sync + 'a, Part: Default + 'a, T: Send + 
         if pages.is_empty() { vec![Vec::new()] } else { pages.chunks(PART).map(<[u32]>::to_vec).collect() };
     for leaves in parts {
         let selection = selection.clone();
-        // What the tree has lost is counted once.
+        // Damage to the tree is counted once.
         let mut loss = Loss { damage: damage.take().unwrap_or_default(), unusable: 0 };
         jobs.push(Box::new(move || {
             let mut part = Part::default();

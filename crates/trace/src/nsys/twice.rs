@@ -1,7 +1,7 @@
 //! Calls that were recorded twice.
 //!
 //! Older versions of nsys export a call of the runtime and the driver's call inside it with one
-//! correlation, or one call in two rows. They are one call: the outer one, which is what the program made.
+//! correlation, or one call in two rows. They are one call: the outer one, which the program made.
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! What is lost of a file that is read nevertheless.
+//! What could not be read from a damaged file.
 
 /// What could not be read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

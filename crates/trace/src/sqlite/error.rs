@@ -9,14 +9,14 @@ use input::InputError;
 pub enum SqliteError {
     #[error(transparent)]
     Input(#[from] InputError),
-    #[error("`{}` is no SQLite file", path.display())]
+    #[error("`{}` is not an SQLite file", path.display())]
     NotSqlite { path: PathBuf },
-    #[error("`{}` is empty: the export broke off before it wrote anything", path.display())]
+    #[error("`{}` is empty: the export stopped before it wrote anything", path.display())]
     Empty { path: PathBuf },
     #[error("`{}` has a broken header: {what}", path.display())]
     Header { path: PathBuf, what: String },
-    #[error("`{}` has changes that are not merged into it yet\nhint: keep its `-wal` file beside it and open it once with sqlite3", path.display())]
+    #[error("`{}` has changes that have not been merged into it yet\nhint: keep its `-wal` file beside it and open it once with sqlite3", path.display())]
     WriteAheadLog { path: PathBuf },
-    #[error("`{}` has a broken table of contents: {what}", path.display())]
+    #[error("`{}` has a broken schema: {what}", path.display())]
     Schema { path: PathBuf, what: String },
 }

@@ -1,4 +1,4 @@
-//! What columns of a row are read by. Each is of one type: a text cannot be read as a number by mistake.
+//! Handles for reading the columns of a row. Each has one type: a text cannot be read as a number by mistake.
 
 /// A column of whole numbers.
 #[derive(Debug, Clone, Copy)]

@@ -50,15 +50,18 @@ impl Pages {
             size => usize::from(size),
         };
         if !(512..=65536).contains(&page_size) || !page_size.is_power_of_two() {
-            return Err(SqliteError::Header { path, what: format!("pages of {page_size} bytes") });
+            return Err(SqliteError::Header { path, what: format!("its page size is {page_size} bytes") });
         }
         let usable = page_size - usize::from(header[20]);
         if usable < 480 {
-            return Err(SqliteError::Header { path, what: format!("{usable} bytes used of a page") });
+            return Err(SqliteError::Header {
+                path,
+                what: format!("only {usable} bytes of a page are usable"),
+            });
         }
         let encoding = u32::from_be_bytes([header[56], header[57], header[58], header[59]]);
         if encoding > 1 {
-            return Err(SqliteError::Header { path, what: "its texts are not UTF-8".to_owned() });
+            return Err(SqliteError::Header { path, what: "its text encoding is not UTF-8".to_owned() });
         }
         // The last page may be torn off; it is then read as damage.
         let count = u32::try_from(length.div_ceil(page_size as u64)).unwrap_or(u32::MAX);

@@ -62,7 +62,7 @@ pub(crate) struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// None when the payload is no record.
+    /// None if the payload is not a record.
     pub(super) fn parse(payload: &'a [u8], rowid: i64, plan: &Plan) -> Option<Self> {
         let mut row = Self { payload, values: [(0, 0); MOST_COLUMNS] };
         let (header_length, mut at) = varint(payload, 0)?;

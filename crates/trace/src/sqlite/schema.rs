@@ -1,4 +1,4 @@
-//! The table of contents: which tables there are, and what their columns are called.
+//! The schema: tables and the names of their columns.
 
 use super::columns::Selection;
 use super::pages::Pages;
@@ -40,7 +40,7 @@ pub(super) fn tables(pages: &Pages) -> Result<Vec<Table>, String> {
 }
 
 /// The names between the outer parentheses of `CREATE TABLE`, and which of them is the
-/// row's number, and which may hold texts. None for what is no plain table.
+/// row's number, and which may hold texts. None if it is not a plain table.
 fn columns_of(sql: &str) -> Option<(Vec<String>, Option<usize>, Vec<usize>)> {
     let tokens = tokens(sql);
     let open = tokens.iter().position(|token| token == "(")?;

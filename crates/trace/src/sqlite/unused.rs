@@ -31,7 +31,7 @@ impl Database {
         unused
     }
 
-    /// Pages that are free as a whole, told by the list that the header leads to.
+    /// Pages that are entirely free, from the list that the header points to.
     fn free_pages(&self, unused: &mut Vec<Range<u64>>) -> std::collections::HashSet<u32> {
         let mut free = std::collections::HashSet::new();
         let mut page = vec![0; self.pages.page_size];

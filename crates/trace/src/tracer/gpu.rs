@@ -1,4 +1,4 @@
-//! What the tracer has from CUPTI: calls, and what the devices did.
+//! The tracer's CUPTI records: calls and device activities.
 
 use std::collections::HashMap;
 
@@ -6,6 +6,7 @@ use tracefile::layout::stopped;
 use tracefile::{GpuEvent, TraceFile};
 
 use super::reader::Reader;
+use crate::count::counted;
 use crate::model::{
     Activity, ActivityKind, Call, Device, Diagnostic, Direction, HostWait, Launch, StringId, Transfer,
     correlation as correlation_of,
@@ -29,7 +30,7 @@ struct Known {
     calls: HashMap<u32, StringId>,
 }
 
-/// What was said beside the events.
+/// Remarks beside the events.
 #[derive(Default)]
 struct Remarks {
     dropped: u64,
@@ -46,7 +47,7 @@ impl Reader<'_> {
         let mut known = Known::default();
         let mut remarks = Remarks::default();
         let mut any = false;
-        // Definitions first: they may stand behind what uses them.
+        // Definitions first: they may come after their use.
         let broken = file.gpu_events(|event| {
             any = true;
             match event {
@@ -118,7 +119,7 @@ impl Reader<'_> {
 
     fn gpu_event(&mut self, event: GpuEvent, clock: &GpuClock, known: &mut Known, remarks: &mut Remarks) {
         match event {
-            // A context that broke down takes the times of what it did with it.
+            // A context that failed loses the times of its work.
             GpuEvent::Kernel { begin: 0, .. }
             | GpuEvent::Kernel { end: 0, .. }
             | GpuEvent::Transfer { begin: 0, .. }
@@ -213,12 +214,16 @@ impl Reader<'_> {
     fn remark(&mut self, remarks: &Remarks, clock: &GpuClock) {
         let mut say = |text: String, lost| self.trace.diagnostics.push(Diagnostic { text, lost });
         if remarks.dropped > 0 {
-            say(format!("CUPTI had no room for {} records", remarks.dropped), true);
+            let text = match remarks.dropped {
+                1 => "CUPTI had no room for 1 record".to_owned(),
+                dropped => format!("CUPTI had no room for {dropped} records"),
+            };
+            say(text, true);
         }
         if remarks.untimed > 0 {
             let text = format!(
-                "{} records have no times: what they tell of never ended, or its context broke down",
-                remarks.untimed
+                "{} without times: the work never ended, or its CUDA context failed",
+                counted(remarks.untimed, "record")
             );
             say(text, true);
         }
@@ -228,33 +233,34 @@ impl Reader<'_> {
             }
             Some(stopped::NO_LIBRARY) => say(CUPTI_NOT_LOADED.to_owned(), true),
             Some(stopped::NO_WAY_OUT) => {
-                let text = "the tracer could not make room for another profiler here, and recorded nothing of the GPU";
+                let text =
+                    "the tracer cannot make room for another profiler here, so it recorded no GPU activity";
                 say(text.to_owned(), true);
             }
-            Some(_) => say("CUPTI refused to record: nothing of the GPU was recorded".to_owned(), true),
+            Some(_) => say("CUPTI refused to record: no GPU activity was recorded".to_owned(), true),
             None => {}
         }
         if clock.drift_ns > MOST_DRIFT_NS {
             let text = format!(
-                "CUPTI's clock strays from the host's by up to {} us; it was followed from flush to flush",
+                "CUPTI's clock drifts from the host's by up to {} us; the drift was corrected at every flush",
                 clock.drift_ns / 1000
             );
             say(text, clock.drift_ns > LOST_DRIFT_NS);
         }
         let own = remarks.overhead_ns;
         if own > 0 {
-            say(format!("CUPTI and the driver spent {:.1} ms on themselves", own as f64 / 1e6), false);
+            say(format!("CUPTI and driver overhead: {:.1} ms", own as f64 / 1e6), false);
         }
     }
 }
 
-/// What a trace says that another client of CUPTI has cut short.
+/// In a trace that another CUPTI client has cut short.
 pub const CUPTI_TAKEN: &str =
-    "another profiler in the workload took CUPTI over: what the GPU did from then on is missing";
-/// What a trace says that was written beside a libcupti that is none.
+    "another profiler in the workload took CUPTI over: GPU activity after that is missing";
+/// In a trace written with an unusable libcupti.
 pub const CUPTI_NOT_LOADED: &str =
-    "libcupti could not be loaded in the workload: nothing of the GPU was recorded";
-/// Less is not worth a word.
+    "libcupti could not be loaded in the workload: no GPU activity was recorded";
+/// Smaller drift is not reported.
 const MOST_DRIFT_NS: i64 = 20_000;
 /// After this a launch may be counted under the wrong region.
 const LOST_DRIFT_NS: i64 = 1_000_000;

@@ -3,7 +3,7 @@
 use tracefile::layout::{halted, note};
 use tracefile::{Halted, Header, Note};
 
-/// What is missing from a process's recording, a sentence each.
+/// What is missing from a process's recording, one sentence each.
 pub(super) fn sentences(header: &Header) -> Vec<String> {
     let process = process(&header.name, header.pid);
     let mut sentences = Vec::new();
@@ -18,8 +18,7 @@ pub(super) fn sentences(header: &Header) -> Vec<String> {
     }
     if header.interrupted > 0 {
         sentences.push(format!(
-            "{process}: {} that a signal handler opened or closed while the tracer was at work in the same \
-             thread",
+            "{process}: {}; a signal handler interrupted the tracer in the same thread",
             not_recorded(header.interrupted)
         ));
     }
@@ -55,7 +54,7 @@ pub fn unseen(notes: &[Note]) -> Vec<String> {
             names.push(format!("{} more", those.len() - NAMED));
         }
         let count = match those.len() {
-            1 => "one process was not recorded".to_owned(),
+            1 => "1 process was not recorded".to_owned(),
             count => format!("{count} processes were not recorded"),
         };
         format!("{count} ({}): {}", names.join(", "), because(why))
@@ -69,7 +68,7 @@ fn process(name: &str, pid: u32) -> String {
 
 fn not_recorded(events: u64) -> String {
     match events {
-        0 => "as far as is known, no event was lost".to_owned(),
+        0 => "no event is known to be lost".to_owned(),
         1 => "1 NVTX event was not recorded".to_owned(),
         events => format!("{events} NVTX events were not recorded"),
     }
@@ -83,30 +82,30 @@ fn because(halted: Halted) -> String {
     let error = || std::io::Error::from_raw_os_error(halted.errno);
     match halted.why {
         halted::DISK_FLOOR => {
-            "the disk is nearly full, and the tracer leaves the last 5 % of it (at most 1 GiB) free".to_owned()
+            "the disk is nearly full, and the tracer leaves its last 5 % (at most 1 GiB) free".to_owned()
         }
         halted::DISK_FULL => format!("the disk is full ({})", error()),
-        halted::FILE_SIZE => "the process may not write larger files (`ulimit -f`)".to_owned(),
-        halted::MEMORY => "the system gave the tracer no memory".to_owned(),
+        halted::FILE_SIZE => "the process cannot write larger files (`ulimit -f`)".to_owned(),
+        halted::MEMORY => "the tracer could not allocate memory".to_owned(),
         halted::ADDRESS_SPACE => {
-            "the process has less than 16 MiB of address space left (`ulimit -v`), and that is its own".to_owned()
+            "the process has less than 16 MiB of address space left (`ulimit -v`), which the tracer leaves to it".to_owned()
         }
-        halted::DESCRIPTORS => "the process had no file descriptor left (`ulimit -n`)".to_owned(),
+        halted::DESCRIPTORS => "the process had no file descriptors left (`ulimit -n`)".to_owned(),
         halted::FILE_GONE => {
-            "the run directory is not where it was for this process: was it moved, or did the process change \
+            "the process no longer finds the run directory: was it moved, or did the process change \
              its root directory?"
                 .to_owned()
         }
         halted::NOT_PERMITTED => {
-            "the process may not write to the run directory: it runs as another user".to_owned()
+            "the process cannot write to the run directory: it runs as another user".to_owned()
         }
         note::FOREIGN_RIGHTS => {
-            "it runs with more rights than who started it (setuid, setgid or file capabilities), and the tracer \
-             stays out of such programs"
+            "it runs with elevated privileges (setuid, setgid or file capabilities), and the tracer stays out of \
+             such programs"
                 .to_owned()
         }
         note::OTHER_ROOT => {
-            "it changed its root directory or its mounts before its first range, and cannot reach the tracer there"
+            "it changed its root directory or its mounts before its first range, so it cannot reach the tracer"
                 .to_owned()
         }
         _ => error().to_string(),
@@ -135,9 +134,9 @@ mod tests {
             unseen(&notes),
             [
                 "4 processes were not recorded (`worker` (pid 4), `worker` (pid 5), `worker` (pid 6), 1 more): \
-                 the process may not write to the run directory: it runs as another user",
-                "one process was not recorded (`worker` (pid 7)): it runs with more rights than who started it \
-                 (setuid, setgid or file capabilities), and the tracer stays out of such programs",
+                 the process cannot write to the run directory: it runs as another user",
+                "1 process was not recorded (`worker` (pid 7)): it runs with elevated privileges (setuid, setgid or \
+                 file capabilities), and the tracer stays out of such programs",
             ]
         );
         assert_eq!(unseen(&[]), Vec::<String>::new());

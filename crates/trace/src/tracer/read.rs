@@ -1,4 +1,4 @@
-//! Files → one trace, with what is missing of it.
+//! Files → one trace, with diagnostics about what is missing.
 
 use std::path::{Path, PathBuf};
 
@@ -8,6 +8,7 @@ use tracefile::TraceFile;
 use super::clock::Clock;
 use super::loss;
 use super::reader::Reader;
+use crate::count::counted;
 use crate::model::{Diagnostic, Process, Trace};
 
 /// A file of a process with half a billion ranges.
@@ -68,9 +69,9 @@ fn finished(mut trace: Trace) -> Trace {
 }
 
 /// Why a trace has nothing to analyze, and what to do.
-const NOTHING: &str = "the program opened no NVTX range, and nothing of the GPU was recorded\n\
-    hint: open ranges in it (`torch.cuda.nvtx.range(\"name\")`, or `rangefinder run --auto`), or record it where \
-    there is a GPU";
+const NOTHING: &str = "the program opened no NVTX ranges, and no GPU activity was recorded\n\
+    hint: open ranges in it (`torch.cuda.nvtx.range(\"name\")`, or `rangefinder run --auto`), or record it on a \
+    machine with a GPU";
 
 fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<usize, tracefile::ReadError> {
     let file = TraceFile::parse(bytes)?;
@@ -101,13 +102,13 @@ fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<usize, tracefile
         say(text, true);
     }
     if damage.broken_chunks > 0 {
-        say(format!("{shown}: {} chunks break off in the middle", damage.broken_chunks), true);
+        say(format!("{shown}: {} truncated", counted(damage.broken_chunks, "chunk")), true);
     }
     if damage.lost_bytes > 0 {
-        say(format!("{shown}: the last {} bytes cannot be read", damage.lost_bytes), true);
+        say(format!("{shown}: {} at the end cannot be read", counted(damage.lost_bytes, "byte")), true);
     }
     if unbalanced > 0 {
-        say(format!("{shown}: {unbalanced} pops had no push before them"), false);
+        say(format!("{shown}: {} without a matching push", counted(unbalanced, "pop")), false);
     }
     trace.ranges_missing |= missing;
     Ok(file.written())

@@ -16,7 +16,7 @@ pub(super) struct Name {
     wide: bool,
 }
 
-/// What is known of one process while its file is read.
+/// State of one process while its file is read.
 pub(super) struct Reader<'t> {
     pub(super) clock: Clock,
     pub(super) process: u32,

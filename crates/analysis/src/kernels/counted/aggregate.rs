@@ -20,14 +20,14 @@ pub struct MetricRow {
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Aggregated {
-    /// None where no launch has one, or theirs make none together.
+    /// None if no launch has a value, or if the values cannot be combined.
     pub value: Option<Value>,
     /// Launches that have one.
     pub launches: u64,
 }
 
 impl Aggregated {
-    /// Launches have values, but they make none together.
+    /// Launches have values, but they cannot be combined.
     pub fn varies(&self) -> bool {
         self.value.is_none() && self.launches > 0
     }
@@ -66,7 +66,7 @@ fn drop_samples(rows: &mut [MetricRow]) {
     }
 }
 
-/// What the values of each metric come to, by [`MetricId`].
+/// The aggregate of each metric, by [`MetricId`].
 fn gather<'a>(report: &'a Report, launches: &[usize]) -> Vec<Sums<'a>> {
     let mut sums = vec![Sums::default(); report.metric_names.len()];
     for launch in launches {
@@ -118,7 +118,7 @@ struct Sums<'a> {
 impl<'a> Sums<'a> {
     fn add(&mut self, value: Option<&'a Value>, time: Option<f64>) {
         self.listed = true;
-        // Not a number is no value.
+        // NaN does not count as a value.
         let Some(value) = value.filter(|value| value.as_f64().is_none_or(f64::is_finite)) else { return };
         self.launches += 1;
         self.differ |= self.first.is_some_and(|first| !is_same(first, value));
@@ -152,7 +152,7 @@ impl<'a> Sums<'a> {
         }
     }
 
-    /// What can be done with these values of a metric with that rule.
+    /// The rule that these values allow.
     fn rule(&self, rule: AggregateRule) -> AggregateRule {
         match rule {
             AggregateRule::None => rule,

@@ -1,4 +1,4 @@
-//! What is known of regions beside what counters say.
+//! What is known about regions from other sources than counters.
 
 use nvtx::{Kind, RegionPath};
 
@@ -8,11 +8,11 @@ pub struct KnownRegion {
     pub path: RegionPath,
     pub kind: Kind,
     pub instances: u64,
-    /// With those of the regions inside it; None where nobody counted them.
+    /// Including inner regions; None if not counted.
     pub launches: Option<u64>,
 }
 
-/// What the program had of a region.
+/// How often the program used a region.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Known {
     pub instances: u64,

@@ -29,9 +29,9 @@ pub struct CounterRegions {
     pub left_out: u64,
     pub include: Vec<String>,
     pub exclude: Vec<String>,
-    /// What an engineer reads first, of that what was measured.
+    /// The measured ones among the metrics that an engineer reads first.
     pub headlines: Vec<Headline>,
-    /// Measured on a whole range that no region can be named for.
+    /// Measured on a whole range whose region is unknown.
     pub measured_on_the_whole_range: Vec<WholeRange>,
     /// What is missing or doubtful in the report.
     pub notes: Vec<String>,
@@ -39,7 +39,7 @@ pub struct CounterRegions {
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct CounterRegion {
-    /// For a folder: safe, and like that of no other region.
+    /// For a folder: safe and unique.
     pub label: String,
     pub path: RegionPath,
     pub kind: Kind,
@@ -76,7 +76,7 @@ pub struct Counted {
 pub struct CountedKernel {
     pub name: String,
     pub short_name: String,
-    /// Grid and block; None for what is no kernel.
+    /// Grid and block; None if it is not a kernel.
     pub shape: Option<[[u64; 3]; 2]>,
     pub launches: u64,
     pub time_ns: Option<f64>,
@@ -155,7 +155,7 @@ const HEADLINES: [(&str, &[&str]); 6] = [
     ),
 ];
 
-/// `known` are shown with what the program had there, also where nothing was counted.
+/// `known` regions are shown even if nothing was measured in them.
 pub fn counter_regions(report: &Report, known: &[KnownRegion], select: &KernelPatterns) -> CounterRegions {
     let mut places = ResultsByRegion::default();
     for region in known {

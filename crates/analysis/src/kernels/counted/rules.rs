@@ -14,7 +14,7 @@
 //! | `launch__…` (also `launch__waves_per_multiprocessor`), `device__attribute_…`, `nvlink__…`, `numa__…`, `profiler__…` | same | settings |
 //! | `derived__…` | same | sums, rates and peaks, and the name does not say which |
 //! | `inst_executed`, `memory_l2_…`, `smsp__pcsamp_warps_…`: counts by line of source | sum | samples only where all were taken at one interval |
-//! | `gpu__time_start…`, `gpu__time_end…` | none | moments |
+//! | `gpu__time_start…`, `gpu__time_end…` | none | timestamps |
 //! | `…occupancy_per_…`, `breakdown:…`, `pmsampling:…` | none | the value of a whole curve or list |
 //! | anything else, and every text | same | |
 
@@ -24,7 +24,7 @@ pub enum AggregateRule {
     Sum,
     /// Weighted by `gpu__time_duration`.
     TimeWeightedMean,
-    /// In the place of the weighted one where the time of a launch is not known.
+    /// Instead of the weighted mean if the time of a launch is unknown.
     Mean,
     Max,
     Min,
@@ -52,7 +52,7 @@ impl AggregateRule {
     }
 }
 
-/// Metrics that say how a launch, a device or a replay was set up, or nobody knows what.
+/// Metrics that describe the setup of a launch, a device or a replay, or are undocumented.
 const SETTINGS: [&str; 8] = [
     "launch__",
     "device__attribute_",

@@ -5,13 +5,13 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// The rules, and users, name families as they like; those that the analysis asks about are told apart here.
+/// Rules and users may name families freely; those that the analysis needs have variants.
 /// In the order of their names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Family {
     /// Kernels that wait for other GPUs.
     Communication,
-    /// Kernels that no rule fits.
+    /// Kernels that match no rule.
     Other,
     /// Never the name of one of the above: [`Family::named`] sees to that.
     Named(String),

@@ -1,4 +1,4 @@
-//! Which family a kernel is of: the first rule that fits.
+//! Which family a kernel belongs to: the first rule that matches.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -12,9 +12,9 @@ use super::rules::{Part, Rule, parse};
 
 const RULES: &str = include_str!("rules.txt");
 
-/// Rules and the families they tell. Letters of either case.
+/// Rules and their families. Case does not matter.
 ///
-/// Rules are tried one after the other: most names are told by one of the first, and a set of all
+/// Rules are tried one after the other: most names match one of the first, and a set of all
 /// patterns, which share words and overlap, was twenty times as slow.
 #[derive(Debug, Clone)]
 pub struct Families {
@@ -22,7 +22,7 @@ pub struct Families {
     families: Vec<Family>,
 }
 
-/// A rule that looks at small letters.
+/// A rule for lowercase names.
 #[derive(Debug, Clone)]
 struct Matcher {
     family: usize,
@@ -48,7 +48,7 @@ impl Default for Families {
 }
 
 impl Families {
-    /// Families of one's own, which come before ours: name and regular expression.
+    /// The user's families, which come before ours: name and regular expression.
     pub fn with(own: &[(String, String)]) -> Result<Self, String> {
         let mut families = Self::none();
         for (family, wanted) in own {
@@ -105,7 +105,7 @@ impl Families {
 
     /// The number of a kernel's family.
     fn number_of(&self, kernel: &str) -> usize {
-        // Own patterns take letters of either case, ours are small.
+        // The user's patterns ignore case, ours are lowercase.
         let name = bare_name(kernel).to_ascii_lowercase();
         let text = kernel.to_ascii_lowercase();
         let fits = |rule: &&Matcher| match rule.part {

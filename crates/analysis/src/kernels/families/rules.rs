@@ -24,7 +24,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Rule<'_>>, String> {
         .enumerate()
         .map(|(at, line)| (at + 1, line.trim()))
         .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
-        .map(|(number, line)| rule(line).ok_or_else(|| format!("line {number} is no rule: `{line}`")))
+        .map(|(number, line)| rule(line).ok_or_else(|| format!("line {number} is not a rule: `{line}`")))
         .collect()
 }
 
@@ -55,7 +55,7 @@ mod tests {
         assert_eq!(rules[0].unwanted, Some("quant"));
         assert_eq!((rules[1].part, rules[1].unwanted), (Part::Text, None));
         for wrong in ["norm", "norm name", "norm all x", "norm name x y", "norm name x !y z"] {
-            assert_eq!(parse(wrong).unwrap_err(), format!("line 1 is no rule: `{wrong}`"));
+            assert_eq!(parse(wrong).unwrap_err(), format!("line 1 is not a rule: `{wrong}`"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Dense peaks of known devices, for where no counter has told them: a labelled fallback.
+//! Dense peaks of known devices: a labeled fallback if no counter gives them.
 
 /// A part of the device's name, dense BF16 on the tensor pipes in FLOP/s, and DRAM in bytes/s, as
 /// their data sheets state them.
@@ -19,7 +19,7 @@ const CHIPS: [(&str, f64, f64); 14] = [
     ("A10", 125e12, 600e9),
 ];
 
-/// What a data sheet says of a device.
+/// The data sheet's peaks of a device.
 pub(super) fn data_sheet(device: &str) -> Option<(f64, f64)> {
     let known = CHIPS.iter().find(|(name, _, _)| device.contains(name));
     known.map(|(_, flops, bytes)| (*flops, *bytes))

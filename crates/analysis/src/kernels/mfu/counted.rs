@@ -1,4 +1,4 @@
-//! Operations and bytes as ncu counted them, where nothing says what the model is.
+//! Operations and bytes as counted by ncu, for when the model is unknown.
 
 use super::efficiency::{Efficiency, seconds};
 use crate::kernels::join::{Joined, JoinedKernel};
@@ -6,10 +6,10 @@ use crate::kernels::peaks::MemoryLevel;
 use crate::kernels::roofline::RooflinePoint;
 use crate::time::{GpuRegion, Stage};
 
-/// Less than this of a stage's GPU time measured says nothing of the whole.
+/// If less of a stage's GPU time was measured, it says nothing about the whole.
 const LEAST_COVERED: f64 = 0.5;
 
-/// Of every stage whose kernels were counted.
+/// For every stage whose kernels were measured.
 pub fn counted_efficiency(
     stages: &[Stage],
     regions: &[GpuRegion],
@@ -71,27 +71,27 @@ fn counted(
         bytes: has_bytes.then_some(sums.bytes / instances),
         peak_flops: sums.flops / sums.at_peak,
         peak_bytes: has_bytes.then(|| sums.bytes / sums.bytes_at_peak),
-        peak_source: "as ncu counted them".to_owned(),
+        peak_source: "ncu counters".to_owned(),
         mfu: sums.at_peak / wall,
         mbu: has_bytes.then_some(sums.bytes_at_peak / wall),
         assumptions: vec![
             format!(
-                "operations and DRAM bytes counted by ncu on kernels with {:.0} % of the stage's GPU time; each \
-                 launch as the measured ones of its kernel, shape and region, or of another region; the rest as none",
+                "operations and DRAM bytes: counted by ncu on kernels with {:.0} % of the stage's GPU time; an \
+                 unmeasured launch counts like a measured one of the same kernel and shape, or as zero",
                 covered * 100.0
             ),
             executed(stage),
             how,
-            "peaks: each precision's and DRAM's as ncu counted them".to_owned(),
+            "peaks: of each precision and of DRAM, from ncu counters".to_owned(),
         ],
     })
 }
 
 fn executed(stage: &Stage) -> String {
-    let mut text = "operations are those that were executed: tiles that are filled up count whole".to_owned();
+    let mut text = "operations are those executed, including the padding of partly filled tiles".to_owned();
     if stage.is_usual() {
         text.push_str(
-            ", which for a step of decoding may be many times what the model needs (`model.config` tells that)",
+            "; when decoding, that may be many times what the model needs (which `model.config` tells)",
         );
     }
     text

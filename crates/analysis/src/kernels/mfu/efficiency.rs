@@ -1,7 +1,8 @@
-//! How much of what the device could do a stage makes use of: MFU and MBU, never without
-//! saying where each number comes from.
+//! How much of the device's peak a stage uses: MFU and MBU, always with the source of
+//! each number.
 
 use serde::Serialize;
+use trace::counted;
 
 use super::chips;
 use super::model::Decoder;
@@ -9,7 +10,7 @@ use crate::kernels::peaks::{MemoryLevel, Roof};
 use crate::kernels::roofline::Ceiling;
 use crate::time::{GpuRegion, ModelStage, Stage};
 
-/// What is known of the model and its input.
+/// What is known about the model and its input.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inference {
     pub model: Decoder,
@@ -44,8 +45,8 @@ pub struct Efficiency {
     pub assumptions: Vec<String>,
 }
 
-/// What one instance of a stage takes, and how that is known: on the host, or on the GPU where
-/// its work goes on after the range has closed.
+/// The time of one instance of a stage, and its source: the host, or the GPU if the work
+/// continues after the range has closed.
 pub(super) fn seconds(stage: &Stage, regions: &[GpuRegion]) -> Option<(f64, String)> {
     let times = stage.steady.or(stage.times).filter(|times| times.mean_ns > 0)?;
     let host = times.mean_ns as f64 / 1e9;
@@ -54,13 +55,19 @@ pub(super) fn seconds(stage: &Stage, regions: &[GpuRegion]) -> Option<(f64, Stri
     Some(match busy > host {
         true => (
             busy,
-            format!("time: {:.3} ms of the GPU, for the range closes before its work is done", busy * 1e3),
+            format!(
+                "time: {:.3} ms on the GPU, because the range closes before its work is done",
+                busy * 1e3
+            ),
         ),
-        false => (host, format!("time: mean of {} instances on the host, {:.3} ms", times.count, host * 1e3)),
+        false => (
+            host,
+            format!("time: {:.3} ms on the host, mean of {}", host * 1e3, counted(times.count, "instance")),
+        ),
     })
 }
 
-/// The stages called as those of an LLM are, where their operations are known.
+/// The stages named like those of an LLM, if their operations are known.
 pub fn efficiency(
     stages: &[Stage],
     regions: &[GpuRegion],
@@ -75,13 +82,13 @@ pub fn efficiency(
         let (tokens, flops, bytes, shape) = match stage.model_stage()? {
             ModelStage::Prefill => {
             let flops = model.prefill_flops(*prompt_tokens, *batch, *head_tokens);
-            let shape = format!("a batch of {batch}, prompts of {prompt_tokens} tokens, {head_tokens} of each through the head");
+            let shape = format!("batch size {batch}, prompt length {prompt_tokens}, {} per prompt through the head", counted(*head_tokens, "token"));
             (batch * prompt_tokens, flops, None, shape)
             }
             ModelStage::Decode => {
             let flops = model.decode_flops(*context_tokens, *batch);
             let bytes = model.decode_bytes(*context_tokens, *batch);
-            let shape = format!("a batch of {batch}, one token each after {context_tokens} on average");
+            let shape = format!("batch size {batch}, one token per sequence, mean context length {context_tokens}");
             (*batch, flops, Some(bytes), shape)
             }
         };
@@ -98,7 +105,7 @@ pub fn efficiency(
             mfu: flops / seconds / peak_flops,
             mbu: bytes.zip(peak_bytes).map(|(bytes, peak)| bytes / seconds / peak),
             assumptions: vec![
-                format!("operations from {source}: 2 for each weight and token, 4 for each head, dimension and token looked at"),
+                format!("operations from {source}: 2 per weight and token, 4 per head, dimension and attended token"),
                 shape,
                 how,
                 format!("peaks: {peak_source}"),
@@ -108,7 +115,7 @@ pub fn efficiency(
     Ok(found.collect())
 }
 
-/// Tokens a second, in the steady state, of stages whose ranges do not say how many they were.
+/// Steady-state tokens per second of stages whose ranges do not give a token count.
 pub fn rates(stages: &mut [Stage], known: &[Efficiency]) {
     for stage in stages.iter_mut().filter(|stage| stage.tokens.is_none()) {
         let row = known.iter().find(|row| row.region == stage.region);
@@ -118,7 +125,7 @@ pub fn rates(stages: &mut [Stage], known: &[Efficiency]) {
     }
 }
 
-/// From the counters where they have them, from the data sheet otherwise.
+/// From the counters if they have them, otherwise from the data sheet.
 fn peaks(device: Option<&str>, ceilings: &[Ceiling]) -> Result<(f64, Option<f64>, String), String> {
     let counted = |fits: &dyn Fn(&Roof) -> bool| {
         let fitting = ceilings.iter().filter(|ceiling| fits(&ceiling.roof));
@@ -130,18 +137,18 @@ fn peaks(device: Option<&str>, ceilings: &[Ceiling]) -> Result<(f64, Option<f64>
     let half = |roof: &Roof| matches!(roof, Roof::Compute(precision) if precision.is_dense_half());
     let dram = |roof: &Roof| *roof == Roof::Memory(MemoryLevel::Dram);
     let (flops, flops_source) = match (counted(&half), sheet) {
-        (Some(flops), _) => (flops, "tensor peak as ncu counted it"),
-        (None, Some((flops, _))) => (flops, "dense BF16 of the data sheet"),
+        (Some(flops), _) => (flops, "tensor from ncu counters"),
+        (None, Some((flops, _))) => (flops, "dense BF16 from the data sheet"),
         (None, None) => {
             let device = device.unwrap_or("an unknown device");
             return Err(format!(
-                "the peak of {device} is not known: neither counters nor a data sheet tell it"
+                "the peak of {device} is unknown: neither counters nor a data sheet give it"
             ));
         }
     };
     let (bytes, bytes_source) = match (counted(&dram), sheet) {
-        (Some(bytes), _) => (Some(bytes), "DRAM peak as ncu counted it"),
-        (None, Some((_, bytes))) => (Some(bytes), "DRAM of the data sheet"),
+        (Some(bytes), _) => (Some(bytes), "DRAM from ncu counters"),
+        (None, Some((_, bytes))) => (Some(bytes), "DRAM from the data sheet"),
         (None, None) => (None, "DRAM unknown"),
     };
     Ok((flops, bytes, format!("{flops_source} ({:.0} TFLOP/s), {bytes_source}", flops / 1e12)))
@@ -202,7 +209,7 @@ mod tests {
         let bf16 = Precision::Tensor { source: "BF16".to_owned(), sparse: false };
         let counted = [Ceiling { roof: Roof::Compute(bf16), per_second: 900e12 }];
         let found = efficiency(&stages, &[], &inference, Some("NVIDIA H200"), &counted).unwrap();
-        assert!(found[0].peak_flops == 900e12 && found[0].peak_source.contains("as ncu counted"));
+        assert!(found[0].peak_flops == 900e12 && found[0].peak_source.contains("from ncu counters"));
         assert!(efficiency(&stages, &[], &inference, Some("Frobnicator"), &[]).is_err());
         stages[1].tokens = Some(24.0);
         rates(&mut stages, &found);

@@ -1,4 +1,4 @@
-//! How much of what the device could do a stage makes use of, from the model's numbers or as ncu counted.
+//! How much of the device's peak a stage uses, from the model's numbers or ncu's counters.
 
 mod chips;
 mod counted;

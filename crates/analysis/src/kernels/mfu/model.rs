@@ -49,7 +49,7 @@ pub struct Latent {
 }
 
 impl Decoder {
-    /// From a `config.json` of Hugging Face, or why that cannot be.
+    /// From a Hugging Face `config.json`, or why that is not possible.
     pub fn of_config(config: &Value) -> Result<Self, String> {
         // A vision-language model has its decoder inside.
         let config = config.get("text_config").filter(|text| text.is_object()).unwrap_or(config);
@@ -130,7 +130,7 @@ impl Decoder {
         2.0 * (self.hidden * self.vocabulary) as f64
     }
 
-    /// Of scores and values, for one token that looks back on so many.
+    /// Scores and values of one token that attends to this many.
     fn attention_flops(&self, looked_at: f64) -> f64 {
         let dims = match &self.latent {
             None => 2 * self.head_dim,
@@ -147,7 +147,7 @@ impl Decoder {
         each * batch as f64
     }
 
-    /// One step of decoding, with so many tokens before.
+    /// One decoding step after this many tokens.
     pub fn decode_flops(&self, context: u64, batch: u64) -> f64 {
         let each =
             2.0 * self.active_weights() as f64 + self.attention_flops(context as f64) + self.head_flops();

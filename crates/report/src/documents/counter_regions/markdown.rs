@@ -9,7 +9,7 @@ use crate::form::markdown::{Markdown, code, sentence};
 use crate::form::shown::Digits;
 use crate::form::terminal::Names;
 use crate::tables::{self, Tabular, View, counter_kernels, counter_ranges, covered, rules, titled};
-use crate::units::{count, duration};
+use crate::units::{self, count, counted, duration};
 
 pub(super) const FORM: Markdown = Markdown {
     view: View::Sheet,
@@ -36,34 +36,34 @@ pub fn counter_regions_markdown(regions: &CounterRegions) -> String {
         kernels(&mut text, &region.counted, TOP);
     }
     if regions.outside.launches_inclusive > 0 {
-        text.push_str(&format!("\n## In no region\n\n{}.\n", launches(&regions.outside, None)));
+        text.push_str(&format!("\n## Outside all regions\n\n{}.\n", launches(&regions.outside, None)));
         kernels(&mut text, &regions.outside, TOP);
     }
     text
 }
 
 fn summary(regions: &CounterRegions) -> String {
-    let mut text = format!("{} counted", plural(regions.launches, "launch", "launches"));
+    let mut text = format!("{} measured", counted(regions.launches, "launch"));
     let in_none = regions.outside.launches_inclusive;
     if in_none > 0 && in_none < regions.launches {
-        text.push_str(&format!(", {} of them in no region", count(in_none)));
+        text.push_str(&format!(", {} of them outside all regions", count(in_none)));
     }
     let of_regions = regions.regions.iter().flat_map(|region| &region.measured_on_the_whole_range);
     let ranges = of_regions.chain(&regions.measured_on_the_whole_range).map(|range| range.result);
     let ranges: BTreeSet<usize> = ranges.collect();
     let ranges = ranges.len() as u64;
     if ranges > 0 {
-        text.push_str(&format!(", {} measured as a whole", plural(ranges, "range", "ranges")));
+        text.push_str(&format!(", {} measured as a whole", counted(ranges, "range")));
     }
-    text.push_str(". Values are of what was counted alone, as ncu ran it: compare them with each other, and take the time of the program from a timeline.\n\n");
+    text.push_str(". Values cover only what ncu measured, as ncu ran it: compare them with each other, but take times from a timeline.\n\n");
     if regions.left_out > 0 {
         let patterns = |word: &str, patterns: &[String]| {
             let quoted: Vec<String> = patterns.iter().map(|pattern| code(pattern)).collect();
             if quoted.is_empty() { String::new() } else { format!("; {word} {}", quoted.join(", ")) }
         };
         text.push_str(&format!(
-            "{} left out by the patterns{}{}.\n\n",
-            plural(regions.left_out, "launch is", "launches are"),
+            "Left out by the patterns: {}{}{}.\n\n",
+            counted(regions.left_out, "launch"),
             patterns("include", &regions.include),
             patterns("exclude", &regions.exclude),
         ));
@@ -80,17 +80,19 @@ fn is_empty(regions: &CounterRegions) -> bool {
 
 fn overview(text: &mut String, regions: &CounterRegions) {
     match is_empty(regions) {
-        true => text.push_str("There is no region and no launch in it.\n"),
+        true => text.push_str("There are no regions and no launches.\n"),
         false => text.push_str(&FORM.table(&tables::counter_regions(regions))),
     }
 }
 
-/// How each number came to be.
+/// How each number was computed.
 fn footnotes(text: &mut String, regions: &CounterRegions) {
-    text.push_str("\n- launches: counted, of those the program made where that is known; own: not in a region inside it.\n");
+    text.push_str(
+        "\n- launches: those measured, of those the program made if known; own: not in an inner region.\n",
+    );
     for headline in &regions.headlines {
         let rules: Vec<&str> = rules(regions, headline).into_iter().map(explained).collect();
-        let rules = if rules.is_empty() { "of whole ranges only".to_owned() } else { rules.join("; ") };
+        let rules = if rules.is_empty() { "for whole ranges only".to_owned() } else { rules.join("; ") };
         text.push_str(&format!("- {}: {}, {rules}.\n", headline.title, code(headline.metric)));
     }
 }
@@ -98,7 +100,7 @@ fn footnotes(text: &mut String, regions: &CounterRegions) {
 fn explained(rule: AggregateRule) -> &'static str {
     match rule {
         AggregateRule::TimeWeightedMean => "mean of the launches, weighted by their GPU time",
-        AggregateRule::Mean => "plain mean where a launch has no GPU time",
+        AggregateRule::Mean => "plain mean if a launch has no GPU time",
         rule => rule.as_str(),
     }
 }
@@ -107,16 +109,16 @@ fn path(path: &RegionPath) -> String {
     code(&path.to_string())
 }
 
-/// What was counted of a region, and of how much.
+/// How much of a region was measured.
 pub(super) fn said(region: &CounterRegion) -> String {
     let (counted, known) = (&region.counted, region.known.and_then(|known| known.launches));
     let mut text =
         region.parent.as_ref().map(|parent| format!("Inside {}. ", path(parent))).unwrap_or_default();
     match (counted.launches_inclusive, known) {
-        (0, None) => text.push_str("No launch of it was counted"),
-        (0, Some(0)) => text.push_str("No launch of it was counted; the program made none"),
+        (0, None) => text.push_str("None of its launches was measured"),
+        (0, Some(0)) => text.push_str("None of its launches was measured; the program made none"),
         (0, Some(known)) => {
-            text.push_str(&format!("No launch of it was counted; the program made {}", count(known)));
+            text.push_str(&format!("None of its launches was measured; the program made {}", count(known)));
         }
         _ => text.push_str(&launches(counted, known)),
     }
@@ -126,7 +128,7 @@ pub(super) fn said(region: &CounterRegion) -> String {
     text.push('.');
     let ranges = region.measured_on_the_whole_range.len() as u64;
     if ranges > 0 {
-        text.push_str(&format!(" Measured as a whole: {}.", plural(ranges, "range", "ranges")));
+        text.push_str(&format!(" Measured as a whole: {}.", units::counted(ranges, "range")));
     }
     match region.known.map(|known| known.instances) {
         Some(1) => text.push_str(" The program opened it once."),
@@ -140,13 +142,13 @@ fn launches(counted: &Counted, of: Option<u64>) -> String {
     let all_own = counted.launches_exclusive == counted.launches_inclusive;
     let own = |part: String| if all_own { String::new() } else { format!(", {part} own") };
     let mut text = format!(
-        "{} {} counted{}; {} on the GPU{}; {}",
+        "{} {} measured{}; {} on the GPU{}; {}",
         covered(counted, of),
         if of.unwrap_or(counted.launches_inclusive) == 1 { "launch" } else { "launches" },
         own(count(counted.launches_exclusive)),
         time(counted.time_inclusive_ns),
         own(time(counted.time_exclusive_ns)),
-        plural(counted.distinct_kernels, "kernel", "kernels"),
+        units::counted(counted.distinct_kernels, "kernel"),
     );
     if counted.untimed > 0 {
         text.push_str(&format!("; {} without a time", count(counted.untimed)));
@@ -163,15 +165,11 @@ pub(super) fn kernels(text: &mut String, counted: &Counted, rows: usize) {
 pub(super) fn whole_ranges(text: &mut String, ranges: &dyn Tabular) {
     if ranges.len() > 0 {
         text.push_str("\n## Measured on the whole range\n\n");
-        text.push_str("Each row is one range, measured as one piece; it is in no sum and no mean.\n\n");
+        text.push_str("Each row is one range, measured as a whole; it is not part of any sum or mean.\n\n");
         text.push_str(&FORM.table(ranges));
     }
 }
 
 fn time(ns: Option<f64>) -> String {
     ns.map_or_else(|| "–".to_owned(), duration)
-}
-
-pub(super) fn plural(number: u64, one: &str, many: &str) -> String {
-    format!("{} {}", count(number), if number == 1 { one } else { many })
 }

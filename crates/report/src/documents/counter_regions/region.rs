@@ -3,10 +3,10 @@
 use analysis::{AggregateRule, Aggregated, CounterRegion, Headline, MetricRow, WholeRange, aggregate_rule};
 use counters::Value;
 
-use super::markdown::{FORM, kernels, plural, said, whole_ranges};
+use super::markdown::{FORM, kernels, said, whole_ranges};
 use crate::form::markdown::{Markdown, cell, code, sentence};
 use crate::tables::{launches_of, ranges_of, titled};
-use crate::units::{count, quantity};
+use crate::units::{count, counted, quantity};
 
 /// Single launches, and single ranges beside each other; `region.json` has them all.
 const MOST_LAUNCHES: usize = 100;
@@ -26,8 +26,8 @@ pub fn counter_region_markdown(region: &CounterRegion, headlines: &[Headline]) -
         settings.iter().partition(|row| row.rule == AggregateRule::Same);
     metrics(&mut text, "Settings", &settings);
     if !lists.is_empty() {
-        let number = plural(lists.len() as u64, "metric", "metrics");
-        text.push_str(&format!("\nLeft out as lists, curves or moments: {number}.\n"));
+        let number = counted(lists.len() as u64, "metric");
+        text.push_str(&format!("\nLeft out because they are lists, curves or timestamps: {number}.\n"));
     }
     text
 }
@@ -44,7 +44,7 @@ fn metrics(text: &mut String, title: &str, rows: &[&MetricRow]) {
         return;
     }
     text.push_str(&format!("\n## {title}\n\n"));
-    heading(text, ["metric", "put together as", "inclusive", "exclusive", "launches that have it"], 2);
+    heading(text, ["metric", "combined as", "inclusive", "exclusive", "launches with it"], 2);
     for metric in rows {
         let cells = [
             code(&metric.name),
@@ -100,7 +100,7 @@ fn range_metrics(text: &mut String, ranges: &[WholeRange]) {
     }
     let more = ranges.len() - shown_ranges.len();
     if more > 0 {
-        text.push_str(&format!("\nand {} more ranges\n", count(more as u64)));
+        text.push_str(&format!("\nand {}\n", counted(more as u64, "more range")));
     }
 }
 

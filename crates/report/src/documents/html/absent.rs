@@ -1,9 +1,10 @@
-//! What stands in a section that has nothing to show: the reason why.
+//! What an empty section shows: the reason why it is empty.
 
 use super::summary;
+use crate::documents::screen::whole_graphs;
 use crate::form::escape;
 use crate::page::Page;
-use crate::units::{count, duration};
+use crate::units::{count, counted, duration};
 use record::StepName;
 
 fn absent(text: &str) -> String {
@@ -12,18 +13,18 @@ fn absent(text: &str) -> String {
 
 pub(super) fn timeline(page: &Page<'_>) -> String {
     let otherwise = match page.trace {
-        Some(_) => "the trace of this run holds no event",
-        None => "there is no trace of this run",
+        Some(_) => "the trace of this run has no events",
+        None => "this run has no trace",
     };
     absent(&format!(
-        "Not recorded, because {}.",
+        "Not recorded: {}.",
         summary::missing(page, &[StepName::Timeline, StepName::Rehearse], otherwise)
     ))
 }
 
-/// By the steps that would have brought it.
+/// The reason comes from the steps that would have measured it.
 fn not_measured(page: &Page<'_>, steps: &[StepName], otherwise: &str) -> String {
-    absent(&format!("Not measured, because {}.", summary::missing(page, steps, otherwise)))
+    absent(&format!("Not measured: {}.", summary::missing(page, steps, otherwise)))
 }
 
 fn findings(page: &Page<'_>) -> String {
@@ -33,7 +34,7 @@ fn findings(page: &Page<'_>) -> String {
 pub(super) fn regions(page: &Page<'_>) -> String {
     match page.findings {
         None => findings(page),
-        Some(findings) if findings.regions.is_empty() => absent("The workload emitted no NVTX range."),
+        Some(findings) if findings.regions.is_empty() => absent("The workload opened no NVTX range."),
         Some(_) => String::new(),
     }
 }
@@ -42,12 +43,9 @@ pub(super) fn kernels(page: &Page<'_>) -> String {
     match page.findings {
         None => findings(page),
         Some(findings) if findings.kernels.is_empty() && findings.graphs == 0 => {
-            not_measured(page, &[StepName::Timeline], "no kernel is in the trace")
+            not_measured(page, &[StepName::Timeline], "the trace has no kernels")
         }
-        Some(findings) if findings.graphs > 0 => absent(&format!(
-            "{} graph launches were recorded as a whole; nsys --cuda-graph-trace=node records their kernels.",
-            count(findings.graphs)
-        )),
+        Some(findings) if findings.graphs > 0 => absent(&format!("{}.", whole_graphs(findings.graphs))),
         Some(_) => String::new(),
     }
 }
@@ -56,7 +54,7 @@ pub(super) fn idle(page: &Page<'_>) -> String {
     match page.findings {
         None => findings(page),
         Some(findings) if findings.idle.is_empty() => {
-            not_measured(page, &[StepName::Timeline], "nothing ran on a GPU in the trace")
+            not_measured(page, &[StepName::Timeline], "the trace has no GPU work")
         }
         Some(_) => String::new(),
     }
@@ -67,8 +65,8 @@ pub(super) fn roofline(page: &Page<'_>) -> String {
         return String::new();
     }
     let otherwise = match page.counters {
-        Some(_) => "the metrics that were taken count neither operations nor bytes",
-        None => "no counters were taken",
+        Some(_) => "the metrics collected include neither operations nor bytes",
+        None => "no counters were collected",
     };
     not_measured(page, &[StepName::Counters], otherwise)
 }
@@ -81,7 +79,7 @@ pub(super) fn counters(page: &Page<'_>) -> String {
     if measured {
         return String::new();
     }
-    not_measured(page, &[StepName::Counters], "no counters were taken")
+    not_measured(page, &[StepName::Counters], "no counters were collected")
 }
 
 /// Why there are no counters beside the timeline, as a note under a table.
@@ -90,14 +88,14 @@ pub(super) fn beside_timeline(page: &Page<'_>) -> Option<String> {
         return None;
     }
     let otherwise = match page.counters {
-        Some(_) => "there is no timeline to set the counters beside",
-        None => "no counters were taken",
+        Some(_) => "there is no timeline to match the counters with",
+        None => "no counters were collected",
     };
     let why = summary::missing(page, &[StepName::Counters], otherwise);
-    Some(format!("Bound, SM, DRAM and occupancy: not measured, because {why}."))
+    Some(format!("Limit, SM, DRAM and occupancy are not measured: {why}."))
 }
 
-/// Kernels that no region has.
+/// Kernels outside all regions.
 pub(super) fn unattributed(page: &Page<'_>) -> String {
     let Some(findings) = page.findings else { return String::new() };
     let outside = &findings.unattributed;
@@ -106,11 +104,11 @@ pub(super) fn unattributed(page: &Page<'_>) -> String {
     }
     let without_call = match outside.without_call {
         0 => String::new(),
-        without => format!(", {} of them with no call that started them", count(without)),
+        without => format!(", {} of them without a recorded launch", count(without)),
     };
     format!(
-        "<p class=\"note\">In no range: {} kernels, {}{without_call}.</p>\n",
-        count(outside.kernels),
+        "<p class=\"note\">Outside all ranges: {}, {}{without_call}.</p>\n",
+        counted(outside.kernels, "kernel"),
         duration(outside.gpu_ns as f64)
     )
 }

@@ -1,4 +1,4 @@
-//! What to change, the most at stake first.
+//! What to change, with the most at stake first.
 
 use super::summary::missing;
 use crate::form::escape::{prose, text};
@@ -9,13 +9,13 @@ use record::StepName;
 pub(super) fn advice(page: &Page<'_>) -> String {
     if page.insight.recommendations.is_empty() {
         let why = match page.findings {
-            Some(_) => "no number of this run calls for a change.".to_owned(),
+            Some(_) => "nothing measured takes enough time to be worth changing.".to_owned(),
             None => format!(
                 "{}.",
                 missing(page, &[StepName::Analyze, StepName::Timeline], "nothing was analyzed")
             ),
         };
-        return format!("<p class=\"absent\">None, because {}</p>\n", prose(&why));
+        return format!("<p class=\"absent\">None: {}</p>\n", prose(&why));
     }
     let mut html = "<ol class=\"advice\">\n".to_owned();
     for one in &page.insight.recommendations {
@@ -24,7 +24,7 @@ pub(super) fn advice(page: &Page<'_>) -> String {
             "<li><h3>{}</h3>\n<p class=\"stake\"><svg class=\"bar\" viewBox=\"0 0 100 6\" \
              preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"back\" width=\"100\" height=\"6\"/>\
              <rect class=\"fill\" width=\"{:.2}\" height=\"6\"/></svg><span><b>{}</b> of {} at stake</span>\
-             <span>at most <b>{}</b> times as fast</span></p>\n",
+             <span>speedup at most <b>{}x</b></span></p>\n",
             prose(&one.title),
             share * 100.0,
             percent(share),

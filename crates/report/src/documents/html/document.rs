@@ -14,7 +14,7 @@ use crate::tables::{self, Tabular};
 /// The whole report as one file.
 pub fn html(page: &Page<'_>) -> String {
     let mut texts = Texts::default();
-    // Before the timeline: where names are too many for a page, the tables have theirs.
+    // Before the timeline: if a page has too many names, the tables keep theirs.
     let tables = tables(page, &mut texts);
     let shown = page.trace.map(|trace| timeline(trace, page.findings, &mut texts));
     let shown = shown.filter(|shown| !shown.is_empty());
@@ -57,7 +57,7 @@ pub fn html(page: &Page<'_>) -> String {
     )
 }
 
-/// `{{name}}` by its text. What was put in is not looked at again: a kernel may be called so.
+/// Replaces `{{name}}` with its text. Inserted text is not scanned again: a kernel may have such a name.
 fn fill(template: &str, values: &[(&str, &str)]) -> String {
     let mut filled =
         String::with_capacity(template.len() + values.iter().map(|(_, text)| text.len()).sum::<usize>());

@@ -1,4 +1,4 @@
-//! MFU and MBU of stages, with what they are told from.
+//! MFU and MBU of stages, with the assumptions behind them.
 
 use crate::form::escape::{prose, text};
 use crate::form::html::html_table;
@@ -9,7 +9,7 @@ pub(super) fn efficiency(page: &Page<'_>) -> String {
     let mut html = "<div class=\"efficiency\">\n<h3>MFU and MBU of stages</h3>\n".to_owned();
     if page.insight.efficiency.is_empty() {
         let why = page.no_efficiency().trim_end_matches('.');
-        html.push_str(&format!("<p class=\"absent\">Not measured, because {}.</p>\n</div>\n", prose(why)));
+        html.push_str(&format!("<p class=\"absent\">Not measured: {}.</p>\n</div>\n", prose(why)));
         return html;
     }
     let table = html_table(&tables::efficiency(&page.insight.efficiency), "", usize::MAX, &|_, _| None);

@@ -1,4 +1,4 @@
-//! The numbers that a run is remembered by.
+//! The headline numbers of a run.
 
 use analysis::{Findings, IdleCause, IdleRow};
 
@@ -31,7 +31,7 @@ pub(super) fn headlines(page: &Page<'_>) -> String {
     html
 }
 
-/// So many have a headline of their own.
+/// At most this many stages get a headline.
 const MOST_STAGES: usize = 12;
 
 fn of(findings: &Findings, page: &Page<'_>) -> Vec<Headline> {
@@ -45,7 +45,7 @@ fn of(findings: &Findings, page: &Page<'_>) -> Vec<Headline> {
         None => all.push(Headline {
             label: "GPU busy",
             value: "not measured".to_owned(),
-            of: "nothing ran on a GPU in this trace".to_owned(),
+            of: "the trace has no GPU work".to_owned(),
         }),
         Some(stack) => all.extend(device_headlines(&stack, devices.len())),
     }
@@ -55,19 +55,19 @@ fn of(findings: &Findings, page: &Page<'_>) -> Vec<Headline> {
         all.push(Headline {
             label: "Kernels",
             value: count(calls),
-            of: format!("{} different, {} in all", count(findings.kernel_count()), duration(time as f64)),
+            of: format!("{} distinct, {} in total", count(findings.kernel_count()), duration(time as f64)),
         });
     }
     let rates = findings.stages.iter().filter_map(|stage| Some((stage, stage.tokens_per_second?)));
     all.extend(rates.take(MOST_STAGES).map(|(stage, rate)| Headline {
-        label: "Tokens a second",
+        label: "Tokens per second",
         value: fixed(rate, 1),
         of: stage.region.clone(),
     }));
     for row in page.insight.efficiency.iter().take(MOST_STAGES) {
         let stage = &row.stage;
         all.push(match row.mbu {
-            // A step of decoding reads more than it computes.
+            // Decoding is limited by reads, not by arithmetic.
             Some(mbu) if mbu > row.mfu => Headline {
                 label: "MBU",
                 value: percent(mbu),
@@ -86,8 +86,8 @@ fn of(findings: &Findings, page: &Page<'_>) -> Vec<Headline> {
             label: "Counters cover",
             value: percent(joined.measured_share + joined.other_region_share),
             of: match joined.other_region_share > 0.0 {
-                true => format!("of the GPU's time, {} by other regions", percent(joined.other_region_share)),
-                false => "of the GPU's time".to_owned(),
+                true => format!("of GPU time, {} through other regions", percent(joined.other_region_share)),
+                false => "of GPU time".to_owned(),
             },
         });
     }
@@ -97,8 +97,8 @@ fn of(findings: &Findings, page: &Page<'_>) -> Vec<Headline> {
 fn device_headlines(stack: &Stack, devices: usize) -> Vec<Headline> {
     let whole = whole(stack).max(1) as f64;
     let of = match devices {
-        1 => "of the time from its first work to its last".to_owned(),
-        devices => format!("of the time of {devices} devices"),
+        1 => "of the time from its first to its last activity".to_owned(),
+        devices => format!("of the time of all {devices} GPUs"),
     };
     let busy = Headline { label: "GPU busy", value: percent(stack[0] as f64 / whole), of };
     let largest =

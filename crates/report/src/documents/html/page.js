@@ -1,10 +1,10 @@
-// What all parts of the page share: the data, elements, colours, what is said aloud.
+// Shared by all parts of the page: the data, elements, colors, screen-reader announcements.
 
 const data = JSON.parse(document.getElementById('data').textContent);
 /** Every text of the page; the rest of the data refers to it by number. */
 const texts = data.texts;
 
-/** An element. Children that are no elements become text, whatever they hold. */
+/** An element. Children that are not elements become text, whatever they contain. */
 function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -16,7 +16,7 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
-/** Sentences of ours: what stands between backticks is code. */
+/** Our own sentences: text between backticks is code. */
 function prose(text) {
   const parts = text.split('`');
   return parts.length % 2 ? parts.map((part, at) => (at % 2 ? element('code', {}, part) : part)) : [text];
@@ -34,12 +34,12 @@ function signButton(sign, label, act) {
   return element('button', { type: 'button', 'aria-label': label, title: label, onclick: act }, sign);
 }
 
-/** For those who hear the page. */
+/** For screen readers. */
 function say(text) {
   document.getElementById('said').textContent = text;
 }
 
-/** Busy time and what a device waits for, in the order in which the data has them. */
+/** Busy time and idle causes, in the order of the data. */
 const causes = ['busy', 'host', 'sync', 'copy', 'launch', 'true gap', 'unknown'];
 const causeClass = (at) => `cause-${causes[at].replace(' ', '-')}`;
 
@@ -48,7 +48,7 @@ function stackBar(stack, scale, label) {
   const bar = element('span', { class: 'stack', role: 'img', 'aria-label': label, title: label });
   stack.forEach((ns, at) => {
     if (ns <= 0) return;
-    // A part that has room says what it is.
+    // A part with enough room shows its name.
     const part = element('i', { class: causeClass(at) }, ns / scale >= 0.1 ? element('span', {}, causes[at]) : '');
     part.style.width = `${(ns / scale) * 100}%`;
     bar.append(part);
@@ -63,7 +63,7 @@ function stackText(stack) {
   return parts.map(([cause, share]) => `${cause} ${percent(share)}`).join(', ');
 }
 
-/** What the colours of the bars mean, for those that occur. */
+/** What the colors of the bars mean, for those that occur. */
 function stackLegend(stacks) {
   const list = element('ul', { class: 'legend' });
   causes.forEach((cause, at) => {
@@ -74,7 +74,7 @@ function stackLegend(stacks) {
   return list;
 }
 
-/** Runs `work` once before the next picture, however often it is asked for. */
+/** Runs `work` once before the next frame, however often it is requested. */
 function soon(work) {
   let waiting = false;
   return () => {
@@ -87,7 +87,7 @@ function soon(work) {
   };
 }
 
-/** Who wants to know when the colours change. */
+/** Called when the colors change. */
 const themed = [];
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
@@ -104,14 +104,14 @@ function theme(wanted) {
   themed.forEach((tell) => tell());
 }
 
-/** A colour of the style as it is now, for a canvas. */
+/** A color of the current style, for a canvas. */
 function colourNow(name) {
   const probe = document.getElementById('vector');
   probe.style.color = `var(${name})`;
   return getComputedStyle(probe).color;
 }
 
-/** The clipboard where it is to be had; a page from disk may have to ask the old way. */
+/** The clipboard if available; a page from disk may have to use the old API. */
 async function copy(text) {
   try {
     await navigator.clipboard.writeText(text);

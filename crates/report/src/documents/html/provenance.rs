@@ -1,11 +1,12 @@
-//! Where it all comes from: machine, commands, and what is doubtful.
+//! Provenance: machine, commands, overhead and warnings.
 
 use crate::form::escape::{prose, text};
 use crate::form::html::html_table;
 use crate::page::Page;
 use crate::tables;
+use crate::units::counted;
 
-/// Regions shown with their cost; the rest is in `overhead.csv`.
+/// Regions shown with their overhead; the rest is in `overhead.csv`.
 const MOST: usize = 50;
 
 pub(super) fn environment(page: &Page<'_>) -> String {
@@ -15,21 +16,25 @@ pub(super) fn environment(page: &Page<'_>) -> String {
 /// Regions with the profiler and with only the tracer.
 fn overhead(page: &Page<'_>) -> String {
     if page.insight.overhead.is_empty() {
-        return format!("<p class=\"absent\">Not measured, because {}.</p>\n", text(page.no_overhead()));
+        return format!("<p class=\"absent\">Not measured: {}.</p>\n", text(page.no_overhead()));
     }
     let doubt = page.insight.unsteady.as_ref().map(|doubt| format!(" Doubtful: {}.", prose(doubt)));
     let more = page.insight.overhead.len().saturating_sub(MOST);
-    let more = if more > 0 { format!(" {more} regions more are in overhead.csv.") } else { String::new() };
+    let more = if more > 0 {
+        format!(" For {}, see overhead.csv.", counted(more as u64, "more region"))
+    } else {
+        String::new()
+    };
     let table = html_table(&tables::overhead(&page.insight.overhead), " facts", MOST, &|_, _| None);
     format!(
-        "{table}<p class=\"note\">Medians of the instances after the first.{more}{}</p>\n",
+        "{table}<p class=\"note\">Medians over all instances but the first.{more}{}</p>\n",
         doubt.unwrap_or_default()
     )
 }
 
 fn machine(page: &Page<'_>) -> String {
     if page.environment.is_empty() {
-        return "<p class=\"absent\">Nothing is known about the machine.</p>\n".to_owned();
+        return "<p class=\"absent\">No information about the machine.</p>\n".to_owned();
     }
     html_table(&tables::facts(page.environment), " facts", usize::MAX, &|_, _| None)
 }
@@ -41,7 +46,7 @@ pub(super) fn commands(page: &Page<'_>) -> String {
     let one = |(pass, command): &(String, String)| {
         format!(
             "<li><h3>{pass}</h3><div class=\"command\"><pre tabindex=\"0\"><code>{}</code></pre>\
-             <button type=\"button\" data-copy aria-label=\"copy the command of {pass}\">copy</button></div></li>\n",
+             <button type=\"button\" data-copy aria-label=\"copy the command for {pass}\">copy</button></div></li>\n",
             text(command),
             pass = text(pass)
         )
@@ -49,7 +54,7 @@ pub(super) fn commands(page: &Page<'_>) -> String {
     format!("<ul class=\"commands\">\n{}</ul>\n", page.commands.iter().map(one).collect::<String>())
 }
 
-/// Warnings of the run, then what the trace and the counters say of themselves.
+/// Warnings of the run, then diagnostics of the trace and notes on the counters.
 pub(super) fn warnings(page: &Page<'_>) -> String {
     let mut all: Vec<(&str, &str)> = page.warnings.iter().map(|line| ("warning", line.as_str())).collect();
     for row in page.findings.into_iter().flat_map(|findings| &findings.diagnostics) {

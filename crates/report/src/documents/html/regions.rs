@@ -13,7 +13,7 @@ pub(super) fn left_out(findings: &Findings) -> Option<String> {
     let sum = |of: fn(&MoreRegions) -> i64| more.iter().map(of).fold(0, i64::saturating_add) as f64;
     (!more.is_empty()).then(|| {
         format!(
-            "The {} regions with the most time; {} more, with {} on the host and {} of kernels, are in `regions.csv`.",
+            "The {} regions with the most time are shown; {} more, with {} on the host and {} of kernels, are in `regions.csv`.",
             count(findings.regions.len() as u64),
             count(more.iter().map(|more| more.regions).sum()),
             duration(sum(|more| more.wall_ns)),

@@ -1,5 +1,5 @@
-// The roofline: speed over intensity, both logarithmic, under the device's roofs. What makes
-// no operations has no intensity; it stands on a line of its own by its share of the bandwidth.
+// The roofline: speed over intensity, both logarithmic, under the device's roofs. Launches without
+// operations have no intensity; they are on a separate line, by their share of the bandwidth.
 
 const boundClasses = {
   'tensor pipe': 'b0',
@@ -15,10 +15,10 @@ const boundClasses = {
 };
 const mostNames = 12;
 
-/** What a point says about itself. */
+/** The facts about a point. */
 function pointFacts(point) {
   const facts = [
-    `${duration(point.time)}, bound by ${point.bound === 'unknown' ? 'what is not known' : point.bound}`,
+    `${duration(point.time)}, limited by: ${point.bound}`,
   ];
   if (texts[point.region]) facts.push(`region: ${texts[point.region]}`);
   const ofPeak = (share) => (share === null ? '' : `, ${percent(share)} of its peak`);
@@ -63,7 +63,7 @@ class RooflineView {
     return 3.5 + 11 * Math.sqrt(point.time / this.longest);
   }
 
-  /** A circle; `taken` learns where it is. */
+  /** A circle; its place is added to `taken`. */
   mark(plot, taken, point, x, y) {
     const r = this.radius(point);
     const made = drawn('circle', { class: `point ${boundClasses[point.bound] ?? 'b9'}`, cx: x, cy: y, r });
@@ -76,7 +76,7 @@ class RooflineView {
     plot.append(made);
   }
 
-  /** A kernel's name beside its largest circle, where nothing else is. */
+  /** A kernel's name beside its largest circle, if there is room. */
   name(plot, taken, point, x, y, right) {
     const kernel = texts[point.kernel].slice(0, 28);
     const names = taken.filter((other) => other.kernel);
@@ -94,7 +94,7 @@ class RooflineView {
     const frame = rooflineFrame(Math.max(320, Math.floor(this.place.clientWidth)), this.level, this.raw);
     const { width, height, right, x, y, intensity, working, moving } = frame;
     const plot = drawn('svg', { class: 'roofline', viewBox: `0 0 ${width} ${height}`, width, height, role: 'group' });
-    const label = `Roofline at ${this.level}: ${working.length} launches with operations, ${moving.length} without.`;
+    const label = `Roofline at ${this.level}: launches with operations: ${working.length}, without: ${moving.length}.`;
     plot.setAttribute('aria-label', `${label} The table below has every number.`);
     drawAxes(plot, frame);
     drawRoofs(plot, frame);
@@ -106,12 +106,12 @@ class RooflineView {
     this.stage.replaceChildren(plot, this.tip);
   }
 
-  /** What only moves bytes. */
+  /** Launches that only move bytes. */
   strip(plot, taken, { left, right, height, rate, moving }) {
     const base = height - 26;
     const across = (share) => left + Math.min(1, share) * (right - left);
     plot.append(drawn('line', { class: 'grid', x1: left, x2: right, y1: base, y2: base }));
-    const title = `no operations: part of the ${this.level} bandwidth`;
+    const title = `no operations: share of the ${this.level} bandwidth`;
     plot.append(drawn('text', { class: 'axis', x: left, y: base - 18 }, title));
     for (const share of [0, 0.25, 0.5, 0.75, 1]) {
       const anchor = share === 1 ? 'end' : 'middle';
@@ -123,10 +123,10 @@ class RooflineView {
     for (const point of moving) this.name(plot, taken, ...place(point), right);
   }
 
-  /** Which level's bytes count. */
+  /** Selects the level whose bytes count. */
   tools() {
     const tools = element('div', { class: 'tools' });
-    const choice = element('span', { class: 'buttons', role: 'group', 'aria-label': 'level of memory' });
+    const choice = element('span', { class: 'buttons', role: 'group', 'aria-label': 'memory level' });
     for (const level of this.levels) {
       const button = element('button', { type: 'button', 'aria-pressed': String(level === this.level) }, level);
       button.addEventListener('click', () => {
@@ -138,7 +138,7 @@ class RooflineView {
     }
     const several = this.levels.length > 1;
     tools.append(element('span', {}, `bytes counted at ${several ? '' : this.level}`), several ? choice : '');
-    tools.append(element('span', { class: 'none' }, 'a larger circle took more time'));
+    tools.append(element('span', { class: 'none' }, 'larger circles took more time'));
     return tools;
   }
 }

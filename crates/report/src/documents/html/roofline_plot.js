@@ -83,7 +83,7 @@ function drawAxes(plot, { left, right, top, floor, x, y, x0, x1, y0, y1, level }
     plot.append(drawn('line', { class: 'grid', x1: left, x2: right, y1: up, y2: up }));
     text(power(10 ** at), { class: 'tick', x: left - 6, y: up + 4, 'text-anchor': 'end' });
   }
-  text(`FLOP for each byte at ${level}`, {
+  text(`FLOP per byte at ${level}`, {
     class: 'axis',
     x: (left + right) / 2,
     y: floor + 34,

@@ -2,7 +2,7 @@
 
 pub(super) const STYLE: &str = concat!(include_str!("page.css"), include_str!("print.css"));
 
-/// In one scope of its own.
+/// In its own scope.
 pub(super) const SCRIPT: &str = concat!(
     "(() => {\n'use strict';\n",
     include_str!("units.js"),

@@ -11,8 +11,8 @@ use crate::tables::{self, Cell, Head};
 pub(super) fn summary(page: &Page<'_>) -> String {
     let mut html = headlines(page);
     if page.findings.is_none() {
-        let why = missing(page, &[StepName::Analyze, StepName::Timeline], "there is no timeline in this run");
-        html.push_str(&format!("<p class=\"absent\">Nothing was analyzed, because {}.</p>\n", prose(&why)));
+        let why = missing(page, &[StepName::Analyze, StepName::Timeline], "this run has no timeline");
+        html.push_str(&format!("<p class=\"absent\">Nothing was analyzed: {}.</p>\n", prose(&why)));
     }
     html.push_str(&format!(
         "<div class=\"captured\">\n<div>\n{}</div>\n{}</div>\n",
@@ -32,7 +32,7 @@ pub(super) fn summary(page: &Page<'_>) -> String {
     html
 }
 
-/// Why something is not there: what a step that was not done says, or else a verdict.
+/// Why something is missing, according to a step that was not done, or else to a verdict.
 pub(super) fn missing(page: &Page<'_>, steps: &[StepName], otherwise: &str) -> String {
     if let Some((step, note)) = page.not_done(steps) {
         let was = match step.status {
@@ -48,7 +48,7 @@ pub(super) fn missing(page: &Page<'_>, steps: &[StepName], otherwise: &str) -> S
     })
 }
 
-/// A sign beside the word: colour alone says nothing to some.
+/// A sign beside the word, because not everybody can tell colors apart.
 fn badge(class: &str, sign: &str, word: &str) -> String {
     format!("<span class=\"badge {class}\"><span aria-hidden=\"true\">{sign}</span> {word}</span>")
 }
@@ -76,7 +76,7 @@ fn status_badge(status: StepStatus) -> String {
 fn verdicts(all: &[VerdictRecord]) -> String {
     let mut html = "<h3>What was captured</h3>\n".to_owned();
     if all.is_empty() {
-        html.push_str("<p class=\"absent\">No tool was run: there is no verdict.</p>\n");
+        html.push_str("<p class=\"absent\">No profiler was run.</p>\n");
         return html;
     }
     html.push_str("<ul class=\"verdicts\">\n");
@@ -105,7 +105,7 @@ fn verdicts(all: &[VerdictRecord]) -> String {
     html
 }
 
-/// Every step, with what it has to say.
+/// Every step, with its note.
 fn steps(all: &[Step]) -> String {
     if all.is_empty() {
         return String::new();

@@ -1,4 +1,4 @@
-// Tables that sort, filter and turn pages. A column says how it is shown; nothing here knows
+// Tables with sorting, filtering and paging. A column says how it is shown; nothing here knows
 // what a table is about.
 
 const kinds = {
@@ -24,7 +24,7 @@ function sortValue(column, row) {
   return value;
 }
 
-/** Rows in the order of a column; what has no value comes last, whichever way. */
+/** Rows sorted by a column; rows without a value always come last. */
 function ordered(rows, column, descending) {
   const way = descending ? -1 : 1;
   const keyed = rows.map((row) => [sortValue(column, row), row]);
@@ -35,7 +35,7 @@ function ordered(rows, column, descending) {
   return keyed.map(([, row]) => row);
 }
 
-/** A circle with a cross: where it is. Letters of that look are not in every font. */
+/** A crosshair: shows where something is. Not every font has such a character. */
 function findButton(name, what) {
   const sign = drawn('svg', { viewBox: '0 0 12 12', width: 12, height: 12, 'aria-hidden': 'true' });
   sign.append(drawn('circle', { cx: 6, cy: 6, r: 3.5 }), drawn('path', { d: 'M6 0v4M6 8v4M0 6h4M8 6h4' }));
@@ -49,7 +49,7 @@ function cell(column, row, absent, largest) {
   if (column.kind === 'name') {
     const full = texts[(column.full ?? column.values)[row]];
     const short = element('span', { class: 'short', title: full }, texts[value]);
-    // Names that several rows have are told apart by what follows them.
+    // Equal short names are told apart by what follows them.
     const rest = column.twice.has(value) ? full.slice(full.indexOf(texts[value]) + texts[value].length) : '';
     if (rest) short.append(element('span', { class: 'rest' }, rest));
     const made = [short];
@@ -78,7 +78,7 @@ function cell(column, row, absent, largest) {
   return made;
 }
 
-/** A section's table with its tools around it. */
+/** A section's table with its controls. */
 function tableView(id, table) {
   const { columns } = table;
   for (const column of columns) {
@@ -100,7 +100,7 @@ function tableView(id, table) {
   const heads = columns.map((column, at) => {
     const button = element('button', { type: 'button', title: column.help }, column.title);
     button.addEventListener('click', () => {
-      // Numbers from the largest, names from the first.
+      // Numbers start with the largest, names with the first.
       state.descending = state.sorted === at ? !state.descending : !isText(column);
       state.sorted = at;
       state.page = 0;
@@ -137,8 +137,8 @@ function tableView(id, table) {
     });
     return button;
   };
-  const [back, on] = [step(-1, '‹', 'rows before'), step(1, '›', 'rows after')];
-  const size = element('select', { 'aria-label': 'rows at a time' });
+  const [back, on] = [step(-1, '‹', 'previous rows'), step(1, '›', 'next rows')];
+  const size = element('select', { 'aria-label': 'rows per page' });
   for (const rows of sizes)
     if (rows === sizes[0] || rows < table.rows * 10) size.append(element('option', {}, String(rows)));
   size.addEventListener('change', () => {
@@ -151,7 +151,7 @@ function tableView(id, table) {
   if (columns.some((column) => column.kind === 'name')) {
     const wrap = element('input', { type: 'checkbox' });
     wrap.addEventListener('change', () => sheet.classList.toggle('whole', wrap.checked));
-    tools.append(element('label', {}, wrap, ' whole names'));
+    tools.append(element('label', {}, wrap, ' full names'));
   }
   if (table.rows > sizes[0])
     tools.append(element('span', { class: 'pager' }, shown, back, on, element('label', {}, size, ' rows')));
@@ -181,7 +181,7 @@ function tableView(id, table) {
     );
     if (!rows.length)
       body.append(
-        element('tr', {}, element('td', { colspan: columns.length, class: 'none' }, 'no row fits the filter')),
+        element('tr', {}, element('td', { colspan: columns.length, class: 'none' }, 'no rows match the filter')),
       );
     const to = from + rows.length;
     shown.textContent = `${rows.length ? count(from + 1) : 0}–${count(to)} of ${count(state.rows.length)}`;

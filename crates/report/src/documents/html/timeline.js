@@ -1,6 +1,6 @@
-// The timeline in the page: its parts, what is in sight of it, what is selected.
+// The timeline in the page: its parts, what is in view, what is selected.
 
-/** Nobody looks closer than this, in nanoseconds. */
+/** The smallest view, in nanoseconds. */
 const shortest = 100;
 const wholeHeight = 30;
 const kindNames = { gpu: 'GPU', regions: 'regions', operators: 'operators', calls: 'CUDA calls' };
@@ -33,7 +33,7 @@ class TimelineView {
     return this.timeline.groups.some((group) => group.tracks.some((track) => track.kind === kind));
   }
 
-  /** Places for everything, when the window, the colours or what is shown have changed. */
+  /** Lays out everything after the window, the colors or the selection of tracks changed. */
   arrange() {
     const { canvas, place, scroller, timeline, whole } = this;
     this.outer = Math.floor(place.clientWidth);
@@ -88,7 +88,7 @@ class TimelineView {
     this.drawWhole();
   }
 
-  /** The whole span, and what part of it is in sight. */
+  /** The whole span, and the part in view. */
   drawWhole() {
     const { colours, left, timeline, view, width } = this;
     const context = this.whole.getContext('2d', { alpha: false });
@@ -158,13 +158,13 @@ class TimelineView {
     this.show(0, this.timeline.span);
   }
 
-  /** A piece with some room around it. */
+  /** Shows a piece with some room around it. */
   showPiece({ lane, at }, room) {
     const [begin, end] = [lane.begin[at], lane.end[at]];
     this.show(begin - (end - begin) * room, end + (end - begin) * room);
   }
 
-  /** Brings a piece into sight. */
+  /** Scrolls a piece into view. */
   reveal(piece) {
     const { lane, at } = piece;
     const row = this.rows.find((candidate) => candidate.lane === lane);
@@ -184,7 +184,7 @@ class TimelineView {
     this.details.replaceChildren();
     this.redraw();
     if (!piece) {
-      const help = 'Click an event, or step through them with [ and ], to see what it is.';
+      const help = 'Click an event, or step through events with [ and ], to see its details.';
       this.details.append(element('p', { class: 'none' }, help));
       return;
     }
@@ -198,7 +198,7 @@ class TimelineView {
     this.details.append(list);
   }
 
-  /** The next event of the lane, or the first in sight. */
+  /** The next event of the lane, or the first in view. */
   stepThrough(by) {
     const row = this.rows.find((candidate) => candidate.lane);
     if (!row) return;
@@ -208,7 +208,7 @@ class TimelineView {
     this.reveal(next);
   }
 
-  /** What is at a point of the picture. */
+  /** What is at a point of the canvas. */
   pieceUnder(x, y) {
     if (x < this.left || y < axisHeight) return null;
     const level = y - axisHeight + this.scroller.scrollTop;
@@ -226,7 +226,7 @@ function timelineLegend({ families, others, what }) {
   if (others) entry(families.length ? 'other kernels' : 'kernels', 'k6');
   const used = new Set(what.colour);
   const rest = { copy: 'copies', fill: 'fills', graph: 'graphs', 'call-launch': 'launch calls' };
-  Object.assign(rest, { 'call-sync': 'waiting calls', 'call-copy': 'copy calls' });
+  Object.assign(rest, { 'call-sync': 'synchronizing calls', 'call-copy': 'copy calls' });
   for (const [colour, name] of Object.entries(rest)) {
     if (used.has(colourNames.indexOf(colour))) entry(name, colour);
   }

@@ -1,4 +1,4 @@
-// The timeline's columns, read back from their digits, and what can be asked of them.
+// The timeline's columns, decoded from their digits, and queries on them.
 
 const digits = new Uint8Array(128);
 [...'0123456789abcdefghijklmnopqrstuvwxyzXYZWV!#$%()*+,:;=?@[]^{|}~>`'].forEach((digit, value) => {
@@ -110,14 +110,14 @@ function regionAt(group, time) {
   return -1;
 }
 
-/** What is known of one piece: pairs of a name and a text. */
+/** The facts about one piece: pairs of a name and a text. */
 function describe(timeline, lane, at) {
   const { what } = timeline;
   const long = lane.end[at] - lane.begin[at];
   const place = `${lane.track.group.title}, ${lane.track.title}`;
   if (lane.what[at] < 0) {
     return {
-      title: `${count(lane.count[at])} events that are not shown one by one`,
+      title: `${counted(lane.count[at], 'event')} not shown individually`,
       full: '',
       facts: [
         ['together', `${duration(lane.busy[at])} in ${duration(long)}`],
@@ -127,11 +127,11 @@ function describe(timeline, lane, at) {
     };
   }
   const id = lane.what[at];
-  const facts = [['takes', lane.open.has(at) ? `${duration(long)}, and did not end` : duration(long)]];
+  const facts = [['takes', lane.open.has(at) ? `${duration(long)}, did not end` : duration(long)]];
   const region =
     lane.track.kind === 'regions' ? -1 : lane.region ? lane.region[at] : regionAt(lane.track.group, lane.begin[at]);
   if (region >= 0) facts.push(['region', texts[what.full[region]]]);
-  else if (lane.track.kind === 'gpu') facts.push(['region', 'in no range']);
+  else if (lane.track.kind === 'gpu') facts.push(['region', 'outside all ranges']);
   if (lane.lead && lane.lead[at] >= 0) facts.push(['launched', `${duration(lane.lead[at])} before`]);
   facts.push(['begins', duration(lane.begin[at])]);
   if (what.detail[id]) facts.push(['is', texts[what.detail[id]]]);

@@ -1,6 +1,5 @@
-// The picture of the timeline. Only what is in sight is walked through, and what is narrower
-// than a pixel is put together: the colour is that of the longest, the paleness says how much
-// of the pixel is empty.
+// Draws the timeline. Only what is in view is visited, and events narrower than a pixel are
+// merged: the color is that of the longest, the paleness shows how much of the pixel is empty.
 
 const laneHeight = 18;
 const barHeight = 15;
@@ -65,7 +64,7 @@ function tickStep(span, room) {
   return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least);
 }
 
-/** In the unit of the last one, with the digits that tell neighbours apart. */
+/** In the unit of the last one, with the digits that tell neighbors apart. */
 function tickText(time, step, last) {
   const [unit, name] = last >= 1e9 ? [1e9, 's'] : last >= 1e6 ? [1e6, 'ms'] : last >= 1e3 ? [1e3, 'us'] : [1, 'ns'];
   return `${(time / unit).toFixed(Math.max(0, Math.ceil(Math.log10(unit / step))))} ${name}`;
@@ -86,7 +85,7 @@ function drawLane(context, picture, lane, y) {
   const scale = width / (view.to - view.from);
   const offset = left - view.from * scale;
   const right = left + width;
-  // What is too narrow gathers here: its pixel, how much of it is covered, by what mostly.
+  // Events that are too narrow gather here: their pixel, how much of it is covered, mostly by what.
   let [pixel, covered, longest, fill] = [-1, 0, 0, ''];
   // Pixels of the same look become one rectangle.
   let [run, runTo, runFill, runLevel] = [-1, -1, '', 0];
@@ -137,7 +136,7 @@ function drawLane(context, picture, lane, y) {
     const place = Math.max(left, x) | 0;
     if (place !== pixel) gather();
     const part = id < 0 ? (busy[at] / (end[at] - begin[at] || 1)) * (to - x) : to - x;
-    // A match is never lost among what lies beside it.
+    // A match stays visible among its neighbors.
     const weight = matched && id >= 0 && matched[id] ? part + 4 : part;
     if (pixel < 0 || weight > longest) [longest, fill] = [weight, tone];
     pixel = place;
@@ -256,7 +255,7 @@ function drawTimeline(context, picture) {
   context.restore();
 }
 
-/** How busy the devices are, or else the threads, over the whole span: one number a pixel. */
+/** How busy the devices are, or else the threads, over the whole span: one number per pixel. */
 function overview(timeline, pixels) {
   const gpu = timeline.lanes.filter((lane) => lane.track.kind === 'gpu');
   const lanes = gpu.length ? gpu : timeline.lanes.filter((lane) => lane.track.lanes[0] === lane);

@@ -57,6 +57,6 @@ function searchTools(it) {
   search.addEventListener('keydown', (event) => {
     if (event.key === 'Enter') next(event.shiftKey ? -1 : 1);
   });
-  const steps = [signButton('‹', 'match before', () => next(-1)), signButton('›', 'match after', () => next(1))];
+  const steps = [signButton('‹', 'previous match', () => next(-1)), signButton('›', 'next match', () => next(1))];
   return [element('span', { class: 'search' }, search, ...steps), found];
 }

@@ -21,7 +21,7 @@ function placeIn(canvas, event) {
   return { x: event.clientX - box.left, y: event.clientY - box.top };
 }
 
-/** What is under the mouse tells its name; without a place nothing does. */
+/** Shows the name of what is under the mouse; without a place, hides it. */
 function hovering(it, tip) {
   return (x, y) => {
     const piece = x === undefined ? null : it.pieceUnder(x, y);

@@ -48,7 +48,7 @@ function treeView(place, tree) {
         { type: 'button', class: 'fold', 'aria-expanded': String(open) },
         open ? '▾' : '▸',
       );
-      button.setAttribute('aria-label', `regions inside ${name}`);
+      button.setAttribute('aria-label', `inner regions of ${name}`);
       button.addEventListener('click', () => toggle(row));
       head.append(button);
     } else {
@@ -98,13 +98,13 @@ function treeView(place, tree) {
 
   const title = (text, number, help) =>
     element('th', { scope: 'col', class: number ? 'num' : null, title: help }, text);
-  const titles = [title('region'), title('instances', true), title('host', true, 'all instances together')];
-  if (gpu) titles.push(title('GPU', true, 'kernels, with those of the regions inside'));
+  const titles = [title('region'), title('instances', true), title('host', true, 'total of all instances')];
+  if (gpu) titles.push(title('GPU', true, 'kernels, including those of inner regions'));
   titles.push(
-    title('own', true, 'without the regions inside'),
-    title(gpu ? 'GPU time: own and inside' : 'host time: own and inside'),
+    title('own', true, 'without inner regions'),
+    title(gpu ? 'GPU time: own and inner' : 'host time: own and inner'),
   );
-  if (gpu) titles.push(title('device time: busy and idle'), title('busy', true, 'of busy and idle time'));
+  if (gpu) titles.push(title('GPU: busy and idle'), title('busy', true, 'of busy and idle time'));
   const all = (open) => () => {
     closed.clear();
     if (!open)
@@ -125,9 +125,9 @@ function treeView(place, tree) {
     { class: 'legend' },
     element('li', {}, gpu ? 'GPU time:' : 'host time:'),
     element('li', {}, element('i', { class: 'swatch time-own' }), 'own'),
-    element('li', {}, element('i', { class: 'swatch time-inclusive' }), 'in the regions inside'),
+    element('li', {}, element('i', { class: 'swatch time-inclusive' }), 'inner regions'),
   );
-  if (gpu) legend.append(element('li', {}, 'device time:'), ...stackLegend(tree.stack).children);
+  if (gpu) legend.append(element('li', {}, 'GPU:'), ...stackLegend(tree.stack).children);
   place.append(
     element(
       'div',

@@ -1,6 +1,6 @@
 // Numbers for people: the twin of units.rs.
 
-/** With `places` digits behind the point. Of a tie JavaScript takes the larger, Rust the even one. */
+/** With `places` decimals. JavaScript rounds ties up, Rust to even. */
 function fixed(value, places) {
   const rounded = value.toFixed(places);
   const [whole, rest] = value.toFixed(places + 20).split('.');
@@ -9,7 +9,7 @@ function fixed(value, places) {
   return places ? `${whole}.${rest.slice(0, places)}` : whole;
 }
 
-/** In the unit that leaves up to three digits before the point. */
+/** In the unit that leaves at most three digits before the decimal point. */
 function duration(ns) {
   const size = Math.abs(ns);
   if (size < 1e3) return `${fixed(ns, 0)} ns`;
@@ -27,7 +27,7 @@ function bytes(value, unit = 'B') {
   return `${fixed(value / 1e12, 1)} T${unit}`;
 }
 
-/** A share; what is there but small is not shown as nothing. */
+/** A share; a small one is not shown as zero. */
 function percent(share) {
   const value = share * 100;
   return value > 0 && value < 0.1 ? '<0.1 %' : `${fixed(value, 1)} %`;
@@ -38,7 +38,12 @@ function count(value) {
   return String(Math.round(value)).replace(/\B(?=(\d{3})+(?!\d))/g, ',');
 }
 
-/** A number of any size, with three digits behind its point at most. */
+/** `1 event`, `3,400 events`. */
+function counted(value, what) {
+  return `${count(value)} ${what}${value === 1 ? '' : 's'}`;
+}
+
+/** A number of any size, with at most three decimals. */
 function number(value) {
   const size = Math.abs(value);
   if (value !== 0 && (size < 1e-3 || size >= 1e15)) return value.toExponential(2).replace('e+', 'e');

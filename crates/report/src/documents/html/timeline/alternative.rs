@@ -1,31 +1,31 @@
-//! The timeline for those who do not see it.
+//! The timeline for screen readers.
 
 use super::track::Timeline;
 use crate::form::escape;
-use crate::units::{count, duration, percent};
+use crate::units::{count, counted, duration, percent};
 
 impl Timeline {
-    /// What one hears instead of seeing the timeline.
+    /// What a screen reader says.
     pub(in crate::documents::html) fn label(&self) -> String {
         format!(
-            "Timeline of {}: {} events in {} groups. The table below it says what each track holds.",
+            "Timeline of {}: {} in {}. The table below it lists what each track holds.",
             duration(self.span_ns as f64),
-            count(self.events),
-            self.groups.len()
+            counted(self.events, "event"),
+            counted(self.groups.len() as u64, "group")
         )
     }
 
-    /// Every track as a row, and what is not self.
+    /// Notes on what is not shown, and every track as a row.
     pub(in crate::documents::html) fn tracks(&self) -> String {
         let mut html: String =
             self.notes.iter().map(|note| format!("<p class=\"note\">{}</p>\n", escape::text(note))).collect();
         html.push_str(
-            "<details class=\"more\"><summary>The tracks as a table</summary>\n<div class=\"wide\" tabindex=\"0\" \
+            "<details class=\"more\"><summary>Tracks as a table</summary>\n<div class=\"wide\" tabindex=\"0\" \
              role=\"region\" aria-label=\"tracks of the timeline\">\n<table class=\"plain\">\n<thead><tr>\
              <th scope=\"col\">track</th><th scope=\"col\" class=\"num\">events</th>\
-             <th scope=\"col\" class=\"num\">time</th><th scope=\"col\" class=\"num\">of the span</th>\
-             <th scope=\"col\" class=\"num\">left out</th><th scope=\"col\" class=\"num\">longest</th>\
-             <th scope=\"col\">which is</th></tr></thead>\n",
+             <th scope=\"col\" class=\"num\">time</th><th scope=\"col\" class=\"num\">share of span</th>\
+             <th scope=\"col\" class=\"num\">left out</th><th scope=\"col\" class=\"num\">longest time</th>\
+             <th scope=\"col\">longest event</th></tr></thead>\n",
         );
         for group in &self.groups {
             html.push_str(&format!(

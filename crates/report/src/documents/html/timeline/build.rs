@@ -12,7 +12,7 @@ use super::span::Span;
 use super::track::{Rows, Timeline, TrackKind};
 use crate::form::texts::Texts;
 
-/// Families are the findings' where they know a kernel.
+/// Families come from the findings if they know a kernel.
 pub(in crate::documents::html) fn timeline(
     trace: &Trace,
     findings: Option<&Findings>,
@@ -31,13 +31,13 @@ pub(in crate::documents::html) fn timeline(
         texts,
     };
     build.families(findings);
-    // Devices first: below many threads they would be out of sight.
+    // Devices first: below many threads, they would be out of view.
     let mut raw = build.devices();
     raw.extend(build.threads());
     let Packed { groups, events, mut notes } = pack(raw, &mut build);
     if build.texts.is_full() {
         notes.push(
-            "There are too many different names for one page: some events are shown without theirs."
+            "There are too many different names for one page: some events are shown without a name."
                 .to_owned(),
         );
     }
@@ -168,7 +168,7 @@ impl Build<'_, '_> {
         Span { what, region, lead, ..span }
     }
 
-    /// By launch. The families with the most time get a colour of their own.
+    /// By launch. The families with the most time get their own colors.
     fn families(&mut self, findings: Option<&Findings>) {
         let activities = &self.trace.activities;
         let known: HashMap<&str, &Family> = findings
@@ -233,7 +233,7 @@ impl Build<'_, '_> {
     /// Threads of one process together, in each the one that did most first.
     fn threads(&self) -> Vec<(String, Vec<Raw>)> {
         let trace = self.trace;
-        // What of a thread: the domain's place, or behind all domains.
+        // By thread and row: each domain, then the other rows.
         let mut tracks: BTreeMap<(u32, Row), Vec<u32>> = BTreeMap::new();
         let ranges = &trace.ranges;
         for range in 0..ranges.len() {

@@ -1,4 +1,4 @@
-//! Events that overlap in lanes of their own: what is nested comes out by its depth.
+//! Puts overlapping events into separate lanes: nested events end up ordered by depth.
 
 /// Deeper than this a timeline is a wall.
 const MOST_LANES: usize = 64;
@@ -6,7 +6,7 @@ const MOST_LANES: usize = 64;
 /// Lanes of events, each in order and without overlap, and how many events found no place. `extent` tells when one
 /// begins and ends.
 pub(super) fn lanes(mut events: Vec<u32>, extent: impl Fn(u32) -> (i64, i64)) -> (Vec<Vec<u32>>, u64) {
-    // The outer one first where two begin together.
+    // The outer one first if two begin together.
     let order = |event: &u32| {
         let (begin, end) = extent(*event);
         (begin, std::cmp::Reverse(end))

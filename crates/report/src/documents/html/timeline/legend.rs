@@ -1,4 +1,4 @@
-//! What the events of a timeline are: names, details and colours, each kind once.
+//! What the events of a timeline are: names, details and colors, each kind once.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use trace::{ActivityKind, Launch, Trace, Transfer};
 use crate::form::texts::Texts;
 use crate::units::{bytes, count};
 
-/// Colours, in the order in which `timeline_draw.js` has them.
+/// Colors, in the order of `timeline_draw.js`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Colour {
     /// The families with the most time, and the last for all others.
@@ -23,7 +23,7 @@ pub(super) enum Colour {
     Call,
 }
 
-/// Families that have a colour of their own.
+/// Families that have their own color.
 pub(super) const FAMILIES: usize = 6;
 const OTHER_FAMILY: u8 = FAMILIES as u8;
 const REGION_SHADES: u32 = 4;
@@ -62,7 +62,7 @@ pub(super) struct Legend {
     pub(super) full: Vec<u32>,
     pub(super) detail: Vec<u32>,
     pub(super) colour: Vec<u8>,
-    /// Families that have a colour of their own, the most time first.
+    /// Families that have their own color, the most time first.
     pub(super) families: Vec<u32>,
     /// Whether kernels of other families occur.
     pub(super) others: bool,

@@ -4,12 +4,12 @@ use super::lanes::lanes;
 use super::span::Span;
 use super::thin::{MOST_EVENTS, Piece, bucket, longest_lane, thin};
 use super::track::{Group, Rows, Track, TrackKind};
-use crate::units::count;
+use crate::units::{count, counted};
 
-/// Nobody scrolls through more; each has lanes of its own.
+/// Nobody scrolls through more; each has its own lanes.
 const MOST_TRACKS: usize = 500;
 
-/// Every event of a track to be, as a row of the trace.
+/// Every event of a future track, as a row of the trace.
 #[derive(Debug)]
 pub(super) struct Raw {
     pub(super) title: String,
@@ -72,16 +72,16 @@ pub(super) fn pack(mut raw: Vec<(String, Vec<Raw>)>, of: &mut impl Events) -> Pa
     let mut notes = Vec::new();
     if let Some(widest) = buckets.iter().max() {
         notes.push(format!(
-            "{} events are too many for one page: {} are shown one by one. In the {} fullest lanes these are the \
-             longest of up to {widest} in a row, and the others are drawn as thin grey blocks that say how many \
-             they stand for.",
+            "{} events are too many for one page: {} are shown individually. In the fullest lanes ({}), only the \
+             longest of up to {widest} events in a row is; the others are drawn as thin gray blocks that say how \
+             many events they stand for.",
             count(events),
             count(shown),
             count(buckets.len() as u64)
         ));
     }
     if deep > 0 {
-        notes.push(format!("{} events overlap too deep to be shown.", count(deep)));
+        notes.push(format!("Not shown, because they overlap too deeply: {}.", counted(deep, "event")));
     }
     notes.extend(left_out);
     Packed { groups, events, notes }
@@ -94,7 +94,7 @@ fn leave_out(raw: &mut Vec<(String, Vec<Raw>)>) -> Option<String> {
     let too_many = lengths.len().checked_sub(MOST_TRACKS).filter(|too_many| *too_many > 0)?;
     lengths.sort_unstable();
     let least = lengths[too_many];
-    // Of those that are as long as the shortest that stays, the first stay.
+    // Among tracks as long as the shortest one kept, keep the first.
     let mut room = MOST_TRACKS - lengths.iter().filter(|length| **length > least).count();
     let mut events = 0u64;
     for (_, tracks) in raw.iter_mut() {
@@ -107,10 +107,10 @@ fn leave_out(raw: &mut Vec<(String, Vec<Raw>)>) -> Option<String> {
     }
     raw.retain(|(_, tracks)| !tracks.is_empty());
     Some(format!(
-        "The {} tracks with the most events are shown; {} more, with {} events, are in `trace.perfetto`.",
+        "The {} tracks with the most events are shown; {} more, with {}, are in `trace.perfetto`.",
         count(MOST_TRACKS as u64),
         count(too_many as u64),
-        count(events)
+        counted(events, "event")
     ))
 }
 
@@ -121,7 +121,7 @@ fn measured(Raw { title, kind, rows, events }: Raw, of: &impl Events) -> (Track,
         end - begin
     };
     let time_ns = events.iter().fold(0i64, |sum, event| sum.saturating_add(duration(event)));
-    // Of equals the first.
+    // The first of equals.
     let longest = events.iter().rev().max_by_key(|event| duration(event));
     let longest = longest.map(|event| (of.name(rows, *event), duration(event)));
     let count = events.len() as u64;

@@ -24,7 +24,7 @@ pub(super) struct Many {
 }
 
 impl<One> Piece<One> {
-    /// The same with something else for each that stands for itself.
+    /// The same, with each single event replaced.
     pub(super) fn map<Other>(self, of: impl FnOnce(One) -> Other) -> Piece<Other> {
         match self {
             Self::One(one) => Piece::One(of(one)),
@@ -73,7 +73,7 @@ pub(super) fn thin(lane: Vec<u32>, longest: usize, extent: impl Fn(u32) -> (i64,
     let mut rest: Option<Many> = None;
     let duration = |(begin, end): (i64, i64)| end.saturating_sub(begin);
     for events in lane.chunks(bucket) {
-        // Of equals the first.
+        // The first of equals.
         let longest = (0..events.len()).rev().max_by_key(|at| duration(extent(events[*at])));
         for (at, event) in events.iter().enumerate() {
             if Some(at) == longest {
