@@ -335,7 +335,7 @@ def reports(bench):
         document = json.load(file)
     advice = [row["title"] for row in document["insight"]["recommendations"] if row["region"] == ":decode"]
     evidence = [row["evidence"] for row in document["insight"]["recommendations"] if row["region"] == ":decode"]
-    check(any("waits for the host" in title for title in advice), f"decode: {advice[:2]} {evidence[:1]}")
+    check(any("waits for the CPU" in title for title in advice), f"decode: {advice[:2]} {evidence[:1]}")
     rows = {row["stage"]: row for row in document["insight"]["efficiency"]}
     # 16 layers of 2048: queries and output 2 x 2048^2, keys and values 2 x 2048 x 512, 3 x 2048 x 8192 of the MLP; the head
     # of 128256 for the last token; attention 4 x 2048 for each pair below the diagonal.
