@@ -75,6 +75,8 @@ impl fmt::Display for Source {
         match self {
             Self::Default { .. } => write!(f, "default"),
             Self::Preset { name, line } => write!(f, "preset {name}:{line}"),
+            // The file as a whole.
+            Self::File { path, line: 0 } => write!(f, "{}", path.display()),
             Self::File { path, line } => write!(f, "{}:{line}", path.display()),
             Self::Override { text } => write!(f, "override `{text}`"),
             Self::CommandLine { what } => write!(f, "{what}"),

@@ -16,7 +16,7 @@ struct PlanFile {
 
 /// The entries of a plan that a user wrote or edited.
 pub(in crate::steps) fn read_plan(path: &Path) -> Result<Vec<Entry>, ConfigError> {
-    let source = Source::File { path: path.to_owned(), line: 1 };
+    let source = Source::File { path: path.to_owned(), line: 0 };
     let text = std::fs::read_to_string(path)
         .map_err(|error| ConfigError::Unreadable { path: path.to_owned(), message: error.to_string() })?;
     let plan: PlanFile = read_yaml(&text, &source)?;
