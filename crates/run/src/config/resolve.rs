@@ -178,12 +178,12 @@ fn typed<T: serde::de::DeserializeOwned>(tree: &Node) -> Result<T, ConfigError> 
     serde_path_to_error::deserialize::<_, T>(tree).map_err(|error| {
         let path: Vec<String> = error.path().iter().map(ToString::to_string).collect();
         let (key, node) = deepest(tree, &path);
-        ConfigError::WrongValue {
-            key,
-            value: node.to_string(),
-            source: node.source.clone(),
-            accepted: error.into_inner().to_string(),
+        let (source, accepted) = (node.source.clone(), error.into_inner().to_string());
+        // serde's own words about a field, not what a value may be.
+        if accepted.starts_with("unknown field") || accepted.starts_with("missing field") {
+            return ConfigError::Syntax { source, message: accepted };
         }
+        ConfigError::WrongValue { key, value: node.to_string(), source, accepted }
     })
 }
 
