@@ -296,7 +296,7 @@ def pace(bench):
     passes = [entry for entry in manifest["passes"] if entry["name"].split("-")[0] == "ncu"]
     replays = [(entry["wall_ms"] - entry["began_after_ms"]) / 1e3 for entry in passes]
     expected = [("kernel replay", "partial", "budget-spent"), ("kernel replay of fewer launches", "captured", None)]
-    told = [line for line in text.splitlines() if "of the kernels' time" in line or "given up" in line or "which stand for" in line]
+    told = [line for line in text.splitlines() if "of the kernels' time" in line or "stopped: " in line or "representing" in line]
     check(code == 0 and rows == expected, f"{rows}, {replays} s from the first launch on")
     print("\n".join(f"        {line}" for line in told))
     if code:

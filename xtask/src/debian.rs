@@ -45,7 +45,7 @@ impl Package {
         if !sum.starts_with(pinned.sha256) {
             fs_err::remove_file(file)?;
             bail!(
-                "`{}` is not the file it should be: SHA-256 {}",
+                "`{}` has the wrong SHA-256: {}",
                 file.display(),
                 sum.split(' ').next().unwrap_or_default()
             );
@@ -101,7 +101,7 @@ impl Apt {
             format!("Dir::Etc::sourcelist={}", list.display()),
             "Dir::Etc::sourceparts=-".to_owned(),
             format!("Dir::State::lists={}", folder.join("lists").display()),
-            // What is installed here, perhaps newer than the suite, is no candidate.
+            // Installed packages, perhaps newer than the suite, are not candidates.
             "Dir::State::status=/dev/null".to_owned(),
             format!("Dir::Cache={}", folder.join("cache").display()),
             format!("APT::Sandbox::User={}", user.trim()),
@@ -119,7 +119,7 @@ impl Apt {
     }
 
     fn update(&self) -> Result<()> {
-        quietly(self.command("apt-get").arg("update")).context("the package lists cannot be fetched")?;
+        quietly(self.command("apt-get").arg("update")).context("cannot fetch the package lists")?;
         Ok(())
     }
 
@@ -165,7 +165,8 @@ impl Source {
         if !system.lines().any(|line| line == "ID=debian") {
             bail!(
                 "this machine's package archive is not Debian's\n\
-                 hint: name a Debian mirror with RANGEFINDER_DEBIAN_MIRROR and its keyring with RANGEFINDER_DEBIAN_KEYRING"
+                 hint: name a Debian mirror with RANGEFINDER_DEBIAN_MIRROR and its keyring with \
+                 RANGEFINDER_DEBIAN_KEYRING"
             );
         }
         let mut files = vec![PathBuf::from("/etc/apt/sources.list")];
@@ -235,9 +236,11 @@ mod tests {
         let expected =
             Some(Source { address: "http://a/debian".to_owned(), keyring: Some("/k.gpg".to_owned()) });
         let stanzas = "Types: deb\nURIs: http://s/debian\nSuites: x-security\nComponents: main\n\n\
-                       Types: deb\n# c\nURIs: http://a/debian\nSuites: x x-updates\nComponents: main\nSigned-By: /k.gpg\n";
+                       Types: deb\n# c\nURIs: http://a/debian\nSuites: x x-updates\nComponents: \
+                       main\nSigned-By: /k.gpg\n";
         assert_eq!(Source::from_stanzas(stanzas), expected);
-        let lines = "# c\ndeb http://s/debian x-security main\ndeb [arch=amd64 signed-by=/k.gpg] http://a/debian x main contrib\n";
+        let lines = "# c\ndeb http://s/debian x-security main\ndeb [arch=amd64 signed-by=/k.gpg] \
+        http://a/debian x main contrib\n";
         assert_eq!(Source::from_lines(lines), expected);
         assert_eq!(Source::from_lines("deb http://a/ x tools\n"), None);
     }

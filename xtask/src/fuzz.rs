@@ -11,7 +11,7 @@ use crate::shell::{cargo, quietly, root, tools_folder};
 const VERSION: &str = "0.13.2";
 const DEFAULT_SECONDS: u64 = 60;
 
-/// What one target came to.
+/// The result of one target.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tally {
     executions: u64,
@@ -37,7 +37,7 @@ pub fn main(words: &[&str]) -> Result<ExitCode> {
     }
     let targets = targets()?;
     if let Some(unknown) = wanted.iter().find(|name| !targets.iter().any(|target| target == *name)) {
-        bail!("there is no target `{unknown}`\nhint: {}", targets.join(", "));
+        bail!("unknown target `{unknown}`\nhint: targets: {}", targets.join(", "));
     }
     let program = cargo_fuzz()?;
     let mut clean = true;
@@ -85,7 +85,7 @@ fn fuzz(program: &Path, target: &str, seconds: u64) -> Result<(Tally, bool)> {
     fs_err::create_dir_all(&faults)?;
     let mut child = Command::new(program)
         .current_dir(root())
-        // The stable compiler knows how; it only wants to be asked.
+        // The stable compiler can do this, but has to be told.
         .env("RUSTC_BOOTSTRAP", "1")
         // Safe code needs no address sanitizer, and is faster without.
         .args(["fuzz", "run", "--sanitizer", "none", "--target-dir", "target/fuzz/build", target])

@@ -1,4 +1,4 @@
-//! Chores of the project: `cargo xtask test`, `gpu-test`, `bench`, `fuzz`, `dist`, `tools`.
+//! Project tasks: `cargo xtask test`, `gpu-test`, `bench`, `fuzz`, `dist`, `tools`.
 
 mod bench;
 mod chromium;
@@ -21,10 +21,10 @@ cargo xtask test [--allow-missing] [-- CARGO TEST ARGUMENTS]
     test. A tool that cannot be fetched fails the run unless --allow-missing is given.
     The last line says how many tests passed, failed and were skipped.
 cargo xtask gpu-test [SECTION ...]
-    What only a GPU can show (xtask/gpu/run.py): needs an NVIDIA GPU, nvcc and a
+    Tests that need a GPU (xtask/gpu/run.py): requires an NVIDIA GPU, nvcc and a
     Python with PyTorch and transformers. No test of `cargo xtask test` needs a GPU.
 cargo xtask tools
-    Only fetches these tools, into target/tools.
+    Only fetches the tools, into target/tools.
 cargo xtask bench [counters | reports | bounds]
     Measures the release build, as ratios against other programs in the same
     run, and prints the table of docs/benchmarks.md. `counters` is reading
@@ -32,16 +32,16 @@ cargo xtask bench [counters | reports | bounds]
     `bounds` is memory and sizes against the number of regions.
 cargo xtask fuzz [--seconds N] [TARGET ...]
     Runs every fuzz target (or those named) for N seconds each, 60 by default, and
-    prints executions and coverage. What breaks a parser is left in
+    prints executions and coverage. Inputs that break a parser are kept in
     target/fuzz/TARGET/faults.
 cargo xtask dist
-    Builds the archive of a release in target/dist: the binary for glibc 2.17 and newer,
+    Builds the release archive in target/dist: the binary for glibc 2.17 and newer,
     manual pages, completions, licences, checksums. Checks what the binary and the
-    tracer inside of it need, and runs the binary once.
+    tracer inside it need, and runs the binary once.
 cargo xtask generate nsys KERNELS FILE [--regions REGIONS]
 cargo xtask generate kineto BYTES FILE
 cargo xtask generate ncu-rep KERNELS FILE
-    Writes a made-up trace or report of that size.
+    Writes a synthetic trace or report of that size.
 ";
 
 fn main() -> ExitCode {

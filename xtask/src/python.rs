@@ -73,8 +73,8 @@ pub fn install_into(folder: &Path, requirements: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// A Python 3.11 that has pip, the one version that every set has wheels for: the machine's, or one unpacked for us. It is linked
-/// as `target/tools/bin/python3`, where the tests find it.
+/// A Python 3.11 that has pip, the one version that every set has wheels for: the machine's, or one
+/// unpacked for us. It is linked as `target/tools/bin/python3`, where the tests find it.
 pub fn interpreter() -> Result<PathBuf> {
     let bin = tools_folder().join("bin");
     let ours = bin.join("python3");
@@ -86,7 +86,7 @@ pub fn interpreter() -> Result<PathBuf> {
         Some(python) => (python, String::new()),
         None => {
             let folder = tools_folder().join("debian-python");
-            debian::unpack("bookworm", &DEBIAN_PYTHON, &folder).context("Python cannot be fetched")?;
+            debian::unpack("bookworm", &DEBIAN_PYTHON, &folder).context("cannot fetch Python")?;
             let usr = folder.join("usr");
             let settings = format!(
                 "PYTHONHOME='{0}' PYTHONPATH=\"'{0}/lib/python3/dist-packages'${{PYTHONPATH:+:$PYTHONPATH}}\" \

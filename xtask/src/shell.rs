@@ -16,8 +16,8 @@ pub fn tools_folder() -> PathBuf {
     root().join("target/tools")
 }
 
-/// It heeds SIGINT, which a script's background job ignores, and SIGHUP, which `nohup` does: the
-/// tests send both to what they start.
+/// Restores SIGINT, which a script's background job ignores, and SIGHUP, which `nohup` ignores: the tests
+/// send both.
 pub fn cargo() -> Command {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(&cargo);

@@ -1,4 +1,4 @@
-//! `cargo xtask test`: all there is to check, and how many tests that were.
+//! `cargo xtask test`: runs every check and counts the tests.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -20,7 +20,7 @@ struct Counts {
 pub fn main(allow_missing: bool, extra: &[&str]) -> Result<ExitCode> {
     let missing = tools::fetch_all()?;
     if !missing.is_empty() && !allow_missing {
-        eprintln!("missing tools: {} (give --allow-missing to test without them)", missing.join(", "));
+        eprintln!("missing tools: {} (use --allow-missing to test without them)", missing.join(", "));
         println!("tests: 0 passed, 1 failed, 0 skipped");
         return Ok(ExitCode::FAILURE);
     }
@@ -57,7 +57,7 @@ pub fn main(allow_missing: bool, extra: &[&str]) -> Result<ExitCode> {
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-/// A made-up export, for what the real tools say of it.
+/// A synthetic export, to compare with what the real tools report.
 fn generate() -> Result<()> {
     let folder = tools_folder().join("generated");
     fs_err::create_dir_all(&folder)?;
@@ -76,7 +76,7 @@ fn check(what: &str, arguments: &[&str]) -> Result<bool> {
     Ok(status.success())
 }
 
-/// Every test; what they print is passed on, their results are added up.
+/// Every test; their output is passed through, their results are summed.
 fn run_tests(extra: &[&str]) -> Result<(Counts, bool)> {
     let skips = root().join("target/test-skips");
     if skips.exists() {
@@ -127,7 +127,7 @@ fn count(line: &str, counts: &mut Counts) {
     }
 }
 
-/// Tests that found they cannot run here say so in a file each.
+/// Tests that cannot run on this machine record that in a file each.
 fn skipped(folder: &Path) -> u64 {
     let mut number = 0;
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -150,7 +150,8 @@ mod tests {
             &mut counts,
         );
         count(
-            "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 1.5s",
+            "test result: FAILED. 1 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in \
+            1.5s",
             &mut counts,
         );
         count("test something ... ok", &mut counts);

@@ -16,7 +16,7 @@ struct Tool {
     name: &'static str,
     suite: &'static str,
     packages: &'static [Package],
-    /// What is made of the unpacked packages.
+    /// What is built from the unpacked packages.
     finish: fn(&Path) -> Result<()>,
     /// Must be there in the end.
     program: &'static str,
@@ -86,7 +86,7 @@ const TOOLS: [Tool; 4] = [
     },
 ];
 
-/// What nsys's importer needs beside itself and Debian's layout keeps from it.
+/// What nsys's importer needs but does not find in Debian's layout.
 const IMPORTER_LIBRARIES: [Package; 7] = [
     any("libssh-4"),
     any("libgssapi-krb5-2"),
@@ -97,7 +97,7 @@ const IMPORTER_LIBRARIES: [Package; 7] = [
     any("libkeyutils1"),
 ];
 
-/// Fetches everything that is not there yet. Returns what could not be had.
+/// Fetches everything that is missing. Returns what could not be fetched.
 pub fn fetch_all() -> Result<Vec<String>> {
     fs_err::create_dir_all(tools_folder())?;
     let mut missing = Vec::new();
@@ -122,7 +122,7 @@ fn report(name: &str, result: Result<Option<f64>>, missing: &mut Vec<String>) {
     }
 }
 
-/// How long it took, or None when it was there already.
+/// How long it took, or None if it was already there.
 fn fetch(tool: &Tool) -> Result<Option<f64>> {
     let folder = tools_folder().join(tool.name);
     let stamp = folder.join(".complete");
@@ -166,7 +166,7 @@ fn fetch_libraries() -> Result<Option<f64>> {
     Ok(Some(clock.elapsed().as_secs_f64()))
 }
 
-/// What a complete folder was made from.
+/// What a complete folder was built from.
 fn contents(tool: &Tool) -> String {
     // Raised when what is made of the packages changes.
     let version = std::iter::once("2");

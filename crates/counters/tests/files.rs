@@ -77,5 +77,5 @@ fn a_terabyte_with_a_report_at_its_beginning() {
     assert_eq!(report.results.len(), 12);
     file.write_all_at(b"x", 1 << 39).unwrap();
     let error = open(&path).unwrap_err().to_string();
-    assert!(error.ends_with("is too large to be read: 512 GB, at most 16 GB are"), "{error}");
+    assert!(error.ends_with("is too large: 512 GB (the limit is 16 GB)"), "{error}");
 }

@@ -8,14 +8,15 @@ pub enum InputError {
     Io { path: PathBuf, source: std::io::Error },
     #[error("`{}` is {kind}, not a file{}", path.display(), hint(kind))]
     NotAFile { path: PathBuf, kind: &'static str },
-    #[error("`{}` is too large to be read: {} GB, at most {} GB are", path.display(), bytes >> 30, most >> 30)]
+    #[error("`{}` is too large: {} GB (the limit is {} GB)", path.display(), bytes >> 30, most >> 30)]
     TooLarge { path: PathBuf, bytes: u64, most: u64 },
-    #[error("`{}` is UTF-16 text; only UTF-8 is read\nhint: iconv -f UTF-16 -t UTF-8 {} > utf8.json", path.display(), path.display())]
+    #[error("`{}` is UTF-16 text; only UTF-8 is supported\nhint: iconv -f UTF-16 -t UTF-8 {} > \
+    utf8.json", path.display(), path.display())]
     Utf16 { path: PathBuf },
 }
 
 impl InputError {
-    /// With what the system says, on one line.
+    /// With the system's error, on one line.
     pub fn with_cause(&self) -> String {
         match self {
             Self::Io { source, .. } => format!("{self}: {source}"),
@@ -26,7 +27,7 @@ impl InputError {
 
 fn hint(kind: &str) -> &'static str {
     match kind {
-        PIPE => "\nhint: write what comes through it to a file first, and give that file",
+        PIPE => "\nhint: write its output to a file first, and analyze that file",
         _ => "",
     }
 }

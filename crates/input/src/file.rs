@@ -18,12 +18,12 @@ pub struct Input {
     opened: Version,
 }
 
-/// What changes when somebody writes to a file.
+/// What changes when a file is written to.
 type Version = (u64, i64, i64);
 
 impl Input {
-    /// Looks first and opens then: opening a pipe waits, and opening a device may do something.
-    /// Looks again afterwards, since another file may have taken the name in between.
+    /// Checks before opening: opening a pipe blocks, and opening a device may have side effects. Checks
+    /// again afterwards, since the file may have been replaced in between.
     pub fn open(path: &Path) -> Result<Self, InputError> {
         let io = |source| InputError::Io { path: path.to_owned(), source };
         must_be_file(path, &std::fs::metadata(path).map_err(io)?)?;
@@ -39,18 +39,18 @@ impl Input {
         &self.path
     }
 
-    /// What it was when it was opened: what is appended later is not read.
+    /// The size when it was opened: data appended later is not read.
     pub fn length(&self) -> u64 {
         self.length
     }
 
-    /// Whether somebody has written to the file since it was opened. Replacing it by another
-    /// does not count: what was opened is still whole.
+    /// Whether the file was written to since it was opened. Replacing it does not count: the opened file is
+    /// still intact.
     pub fn has_changed(&self) -> bool {
         self.file.metadata().is_ok_and(|metadata| version(&metadata) != self.opened)
     }
 
-    /// What the file begins with, at most `most` bytes.
+    /// The start of the file, at most `most` bytes.
     pub fn start(&self, most: usize) -> Result<Vec<u8>, InputError> {
         let mut start = Vec::new();
         self.reader().take(most as u64).read_to_end(&mut start).map_err(|source| self.io(source))?;
@@ -62,7 +62,7 @@ impl Input {
         Reader { input: self, at: 0 }
     }
 
-    /// Fills `buffer` as far as the file goes, and says how far that was.
+    /// Fills `buffer` as far as the file goes, and returns how many bytes that is.
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let within = usize::try_from(self.length.saturating_sub(offset)).unwrap_or(usize::MAX);
         let wanted = buffer.len().min(within);
@@ -78,8 +78,8 @@ impl Input {
         Ok(filled)
     }
 
-    /// Everything that was ever written to the file. The hole that ends a sparse file is not
-    /// read: a tracer takes space ahead, and a terabyte of nothing needs no memory.
+    /// All data in the file. The hole at the end of a sparse file is not read: the tracer preallocates
+    /// space, and a terabyte of zeros needs no memory.
     pub fn whole(&self, most: u64) -> Result<Vec<u8>, InputError> {
         let end = self.written_end();
         if end > most {
@@ -90,9 +90,9 @@ impl Input {
         Ok(bytes)
     }
 
-    /// Where the last byte that was ever written ends.
+    /// The end of the last written byte.
     pub fn written_end(&self) -> u64 {
-        // Without holes: the usual file.
+        // No holes: the usual case.
         let allocated =
             self.file.metadata().map_or(u64::MAX, |metadata| metadata.blocks().saturating_mul(512));
         if allocated >= self.length {
@@ -101,14 +101,14 @@ impl Input {
         self.after_last_data().unwrap_or(self.length)
     }
 
-    /// Whether hundreds of megabytes of it were never written.
+    /// Whether it has holes of hundreds of megabytes.
     pub fn has_large_hole(&self) -> bool {
         const LARGE: u64 = 256 << 20;
         let written = self.file.metadata().map_or(u64::MAX, |metadata| metadata.blocks().saturating_mul(512));
         self.length.saturating_sub(written) > LARGE
     }
 
-    /// None where the file system cannot say.
+    /// None if the file system cannot tell.
     fn after_last_data(&self) -> Option<u64> {
         let mut end = 0;
         loop {
@@ -126,7 +126,7 @@ impl Input {
     }
 }
 
-/// Goes through a file by itself: the file's own position is nobody's.
+/// Reads a file with its own position: the file's own one is not used.
 #[derive(Debug)]
 pub struct Reader<'a> {
     input: &'a Input,
@@ -152,7 +152,7 @@ fn must_be_file(path: &Path, metadata: &Metadata) -> Result<(), InputError> {
     }
 }
 
-/// What it is when it is no plain file.
+/// What it is if it is not a plain file.
 fn other_kind(kind: FileType) -> Option<&'static str> {
     match () {
         () if kind.is_file() => None,
@@ -187,7 +187,7 @@ mod tests {
         std::os::unix::fs::symlink(at("loop"), at("loop")).unwrap();
         assert_eq!(
             said(&at("pipe")),
-            "`/f/pipe` is a pipe, not a file\nhint: write what comes through it to a file first, and give that file"
+            "`/f/pipe` is a pipe, not a file\nhint: write its output to a file first, and analyze that file"
         );
         assert_eq!(said(&at("socket")), "`/f/socket` is a socket, not a file");
         assert_eq!(said(&at("folder.json")), "`/f/folder.json` is a folder, not a file");
@@ -232,6 +232,6 @@ mod tests {
         assert!(whole.starts_with(b"begin") && whole.len() <= 1 << 20, "{}", whole.len());
         file.write_all_at(b"end", 1 << 39).unwrap();
         let error = Input::open(&path).unwrap().whole(1 << 30).unwrap_err();
-        assert!(error.to_string().ends_with("is too large to be read: 512 GB, at most 1 GB are"), "{error}");
+        assert!(error.to_string().ends_with("is too large: 512 GB (the limit is 1 GB)"), "{error}");
     }
 }

@@ -1,25 +1,25 @@
-//! What lies in a folder.
+//! The contents of a folder.
 
 use std::path::{Path, PathBuf};
 
-/// Deeper than anybody puts traces.
+/// Deeper than traces are ever stored.
 const DEEPEST: usize = 6;
-/// A folder with more is not a folder of traces.
+/// A folder with more files is not a folder of traces.
 const MOST: usize = 100_000;
 
 /// The plain files of a folder.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// In the order of their names.
+    /// Sorted by name.
     pub files: Vec<PathBuf>,
-    /// Pipes, sockets, devices and links that lead nowhere.
+    /// Pipes, sockets, devices and broken links.
     pub others: u64,
-    /// There is more than what was looked at.
+    /// Not everything was searched.
     pub cut_short: bool,
 }
 
-/// All files in a folder and the folders in it, but for hidden ones and those that `enter`
-/// refuses. Links to files are followed, links to folders are not: they may lead in circles.
+/// All files in a folder and its subfolders, except hidden ones and those that `enter` rejects. Links to
+/// files are followed, links to folders are not: they may form loops.
 pub fn files_in(folder: &Path, enter: impl Fn(&Path) -> bool) -> Found {
     let mut found = Found::default();
     walk(folder, 0, &enter, &mut found);

@@ -1,10 +1,9 @@
-//! Files of other people: judged before they are opened, and read as what they are.
-//!
-//! What is given to `analyze`, and what lies in a run folder, may be anything: a pipe nobody
-//! writes to, a device, a link to itself, a file of a terabyte with nothing in it, one that
-//! another program is writing, cutting or replacing right now. None of these may hang us or
-//! take all memory. Files are therefore read, never mapped: a file that is cut short while it
-//! is mapped kills whoever looks at it (SIGBUS), one that is read merely ends.
+//! Files from others: checked before they are opened, and read by their actual format.
+//! The files given to `analyze` or found in a run folder may be anything: a pipe without a writer, a
+//! device, a link to itself, an empty sparse file of a terabyte, one that another program is writing,
+//! truncating or replacing right now. None of these may hang us or exhaust memory. Files are therefore
+//! read, never mapped: truncating a mapped file kills its reader (SIGBUS), truncating one that is read
+//! merely ends it.
 
 mod error;
 mod file;

@@ -1,4 +1,4 @@
-//! A file of text, whatever it is packed in.
+//! A text file, compressed or not.
 
 use std::io::{self, BufReader, Chain, Cursor, Read};
 
@@ -9,7 +9,7 @@ use crate::zstd::{self, Frames};
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const UTF_8_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 const UTF_16_MARKS: [[u8; 2]; 2] = [[0xff, 0xfe], [0xfe, 0xff]];
-/// What is looked at to tell formats apart.
+/// How much is read to recognize the format.
 const START: usize = 64;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Compression {
 
 /// The text of a file, unpacked as it is read and without a byte-order mark.
 pub struct Text<'a> {
-    /// What the text begins with.
+    /// The start of the text.
     pub start: Vec<u8>,
     pub compression: Option<Compression>,
     rest: Chain<Cursor<Vec<u8>>, Box<dyn Read + 'a>>,
@@ -78,7 +78,7 @@ impl Read for Text<'_> {
     }
 }
 
-/// By its mark, or by the zero beside the bracket that begins JSON.
+/// By its byte-order mark, or by the zero next to the bracket that starts JSON.
 fn is_utf_16(start: &[u8]) -> bool {
     let first = start.first_chunk().copied().unwrap_or_default();
     UTF_16_MARKS.contains(&first) || [*b"{\0", *b"[\0", *b"\0{", *b"\0["].contains(&first)
@@ -128,7 +128,10 @@ mod tests {
     fn utf_16_is_called_so() {
         for bytes in [&b"\xff\xfe{\0}\0"[..], b"\xfe\xff\0{\0}", b"{\0}\0", b"\0[\0]"] {
             let error = read(bytes).unwrap_err();
-            assert!(error.contains("is UTF-16 text; only UTF-8 is read\nhint: iconv -f UTF-16"), "{error}");
+            assert!(
+                error.contains("is UTF-16 text; only UTF-8 is supported\nhint: iconv -f UTF-16"),
+                "{error}"
+            );
         }
     }
 }

@@ -1,15 +1,15 @@
-//! A zstd file as a stream: one frame after the other.
+//! A zstd file as a stream of frames.
 
 use std::io::{self, Read};
 
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// What a frame begins with.
+/// The start of a frame.
 pub(crate) const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// Decodes as it is read. Memory is a frame's window; the decoder refuses those above 128 MiB,
-/// which is also what `zstd` accepts unless it is told otherwise.
+/// Decodes while reading. Needs memory for one frame's window; the decoder rejects those above 128 MiB,
+/// which is also the default limit of `zstd`.
 pub(crate) struct Frames<R> {
     source: R,
     decoder: FrameDecoder,
@@ -21,7 +21,7 @@ impl<R: Read> Frames<R> {
         Self { source, decoder: FrameDecoder::new(), within: false }
     }
 
-    /// False where the file ends. Steps over frames that hold nothing for a decoder.
+    /// False at the end of the file. Skips frames without data.
     fn begin_frame(&mut self) -> io::Result<bool> {
         loop {
             let mut first = [0];
@@ -50,9 +50,9 @@ impl<R: Read> Frames<R> {
     }
 }
 
-/// The decoder's own words are for those who write decoders.
+/// The decoder's own messages are for authors of decoders.
 fn damaged() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, "what is compressed in it is cut short or damaged")
+    io::Error::new(io::ErrorKind::InvalidData, "the compressed data is truncated or damaged")
 }
 
 impl<R: Read> Read for Frames<R> {

@@ -1,4 +1,4 @@
-//! Questions to the vendor tools and their programs.
+//! Queries to the vendor tools and their programs.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -21,12 +21,12 @@ pub(crate) fn finished(
     supervise(&Spec::question(argv.to_vec(), environment(&variables), "/".into(), patience), None)
 }
 
-/// All that a program said, however it ended.
+/// Everything a program printed, however it ended.
 pub(crate) fn said(argv: &[OsString], libraries: &[PathBuf], patience: Duration) -> Result<String, String> {
     let finished = finished(argv, libraries, patience).map_err(|error| error.to_string())?;
     if finished.ended_by_us.is_some() {
         let program = argv[0].to_string_lossy();
-        return Err(format!("`{program}` did not answer within {} s", patience.as_secs()));
+        return Err(format!("`{program}` did not respond within {} s", patience.as_secs()));
     }
     Ok(output_of(&finished))
 }
@@ -36,7 +36,7 @@ pub(crate) fn output_of(finished: &Finished) -> String {
     text(&finished.stdout.captured) + &text(&finished.stderr.captured)
 }
 
-/// The end of what was said.
+/// The end of the output.
 pub fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(3)..].join(" / ")

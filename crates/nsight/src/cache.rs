@@ -1,4 +1,4 @@
-//! Answers that do not change as long as the program does not.
+//! Answers that do not change unless the program does.
 
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -6,7 +6,7 @@ use std::time::UNIX_EPOCH;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// An answer, and whose it is.
+/// An answer, and the program it is from.
 #[derive(Debug, Serialize, Deserialize)]
 struct Kept<T> {
     schema: u32,
@@ -16,8 +16,8 @@ struct Kept<T> {
     answer: T,
 }
 
-/// What a program answered the last time, if it has not changed since, or else what it answers
-/// now, which is kept when it is `whole`. `schema` says how the answer is read.
+/// The program's cached answer, if the program has not changed since, or else a new one, which is cached if
+/// it is `whole`. `schema` is the version of the parser.
 pub(crate) fn answer<T: Serialize + DeserializeOwned>(
     tool: &str,
     schema: u32,
@@ -42,12 +42,12 @@ pub(crate) fn answer<T: Serialize + DeserializeOwned>(
     let answer = ask()?;
     let Some(place) = place.filter(|_| whole(&answer)) else { return Ok(answer) };
     let kept = Kept { schema, path: path.to_owned(), modified_ns, length: metadata.len(), answer };
-    // Without a cache it is asked again.
+    // Without a cache the program is queried again.
     let _ = keep(&place, &kept);
     Ok(kept.answer)
 }
 
-/// Written whole or not at all: others may read it at the same time.
+/// Written atomically: others may read it at the same time.
 fn keep<T: Serialize>(place: &Path, kept: &Kept<T>) -> std::io::Result<()> {
     let folder = place.parent().unwrap_or(Path::new("/"));
     std::fs::create_dir_all(folder)?;

@@ -1,4 +1,4 @@
-//! What a tool's log says about why a capture is what it is.
+//! What a tool's log says about the result of a capture.
 
 use record::Cause;
 
@@ -10,7 +10,7 @@ pub struct Clue {
 }
 
 impl Clue {
-    /// Every cause that lines name, once each, in their order.
+    /// Every cause in these lines, once each, in order.
     pub(crate) fn in_lines<'l>(
         lines: impl Iterator<Item = &'l str>,
         cause_of: impl Fn(&str) -> Option<Cause>,

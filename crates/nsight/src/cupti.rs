@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 
 use crate::expand::expand;
 
-/// What names a place.
+/// What may point to it.
 #[derive(Debug, Clone, Default)]
 pub struct CuptiPlaces {
-    /// The workload's Python, whose packages bring one: PyTorch then uses the same.
+    /// The workload's Python, whose packages include one: PyTorch then uses the same.
     pub python: Option<PathBuf>,
-    /// `/`, or where a test has put another.
+    /// `/`, or a test's own root.
     pub root: PathBuf,
 }
 
-/// Folders below a Python's prefix that hold packages.
+/// Package folders below a Python's prefix.
 const PACKAGES: [&str; 4] = [
     "lib/python3*/site-packages",
     "lib64/python3*/site-packages",
@@ -28,8 +28,8 @@ const IN_SYSTEM: [&str; 4] = [
     "usr/lib/x86_64-linux-gnu",
 ];
 
-/// The library that fits the driver, whose newest CUDA is `cuda` (`13.0`): of its major version, or
-/// the newest older one. Those of the workload's own packages come first.
+/// The library that fits the driver, whose newest CUDA is `cuda` (`13.0`): the same major version, or the
+/// newest older one. The workload's own packages come first.
 pub fn find_cupti(places: &CuptiPlaces, cuda: &str) -> Option<PathBuf> {
     let driver: u32 = cuda.split('.').next()?.parse().ok()?;
     let (mut own, mut system) = (Vec::new(), Vec::new());
@@ -46,7 +46,7 @@ pub fn find_cupti(places: &CuptiPlaces, cuda: &str) -> Option<PathBuf> {
         found.sort();
         system.extend(found.into_iter().rev());
     }
-    // An older one of the workload's own is better than a second one beside it.
+    // An older one of the workload's own is better than loading a second one.
     newest(&own, driver).or_else(|| newest(&system, driver))
 }
 

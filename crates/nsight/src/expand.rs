@@ -1,8 +1,8 @@
-//! Paths by a pattern.
+//! Paths that match a pattern.
 
 use std::path::{Path, PathBuf};
 
-/// Paths below `root` that fit a pattern whose parts may end in `*` or be one.
+/// Paths below `root` that match a pattern whose parts may be or end in `*`.
 pub(crate) fn expand(root: &Path, pattern: &str) -> Vec<PathBuf> {
     let mut paths = vec![root.to_owned()];
     for part in pattern.split('/') {

@@ -4,20 +4,20 @@ use std::path::{Path, PathBuf};
 
 use crate::expand::expand;
 
-/// What names a place, in the order in which places count.
+/// What may point to it, by priority.
 #[derive(Debug, Clone, Default)]
 pub struct Places {
-    /// Named by the environment or the configuration: the user's own choice, and the only one.
+    /// Set in the environment or the configuration: the user's choice, and then the only one.
     pub chosen: Option<PathBuf>,
     /// The folders of `PATH`.
     pub path: Vec<PathBuf>,
-    /// `/`, or where a test has put another.
+    /// `/`, or a test's own root.
     pub root: PathBuf,
 }
 
 impl Places {
-    /// Every `program` there is, the user's choice alone if there is one. Real paths, each
-    /// once: from the `PATH`, then where `patterns` say.
+    /// Every installed `program`, or only the user's choice if there is one. Real paths, each once: from
+    /// the `PATH`, then from `patterns`.
     pub(crate) fn find(&self, program: &str, patterns: &[&str]) -> Vec<PathBuf> {
         let mut found: Vec<PathBuf> = Vec::new();
         let mut add = |path: &Path| {
@@ -35,7 +35,7 @@ impl Places {
         self.path.iter().for_each(|folder| add(&folder.join(program)));
         for pattern in patterns {
             let mut matches = expand(&self.root, pattern);
-            // Newest names last in the order of text, so backwards.
+            // The newest names sort last, so iterate backwards.
             matches.sort();
             matches.iter().rev().for_each(|path| add(path));
         }

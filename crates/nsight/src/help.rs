@@ -1,6 +1,6 @@
 //! Options in the text of a tool's `--help`.
 
-/// Every option by its long name, and what stands beside and below it, a line each.
+/// Every option by its long name, with the text beside and below it, one line each.
 pub(crate) fn options_in(help: &str) -> Vec<(String, Vec<&str>)> {
     let mut options: Vec<(String, Vec<&str>)> = Vec::new();
     for line in help.lines().map(str::trim) {

@@ -1,5 +1,4 @@
-//! The vendor tools: find them, know what each version can do, build its command, judge
-//! what comes out.
+//! The vendor tools: find them, know what each version can do, build its command, judge the result.
 
 mod ask;
 mod cache;

@@ -29,19 +29,19 @@ impl std::fmt::Display for NoTool {
     }
 }
 
-/// A tool by its name, and by what the user may name another with.
+/// A tool's name, and the settings that select another installation.
 pub(crate) struct Wanted<'a> {
     pub(crate) program: &'static str,
     /// `none` for none.
     pub(crate) variable: &'static str,
     pub(crate) key: &'static str,
-    /// What the configuration names, which alone counts then.
+    /// The path from the configuration; then nothing else is considered.
     pub(crate) chosen: Option<&'a str>,
     pub(crate) find: fn(&Places) -> Vec<PathBuf>,
 }
 
 impl Wanted<'_> {
-    /// Every one that answers, with its answer, in the order they were found.
+    /// Every installation that responds, with its answer, in the order found.
     pub(crate) fn answering<T>(
         &self,
         ask: impl Fn(&Path) -> Result<T, String>,
@@ -59,7 +59,12 @@ impl Wanted<'_> {
         let places = Places { chosen, path: std::env::split_paths(&path).collect(), root: "/".into() };
         let mut problem = NoTool::Absent(match &places.chosen {
             Some(chosen) => {
-                format!("`{named_by}` names `{}`, and no {} is there", chosen.display(), self.program)
+                format!(
+                    "`{named_by}` points to `{}`, but there is no {} \
+                there",
+                    chosen.display(),
+                    self.program
+                )
             }
             None => absent(),
         });

@@ -1,5 +1,5 @@
-//! A gate proven before it is used: what each tool makes of it as typed, why that
-//! is nothing if it is nothing, and the expression that does what was meant.
+//! A gate checked before it is used: what it matches in each tool as typed, why if that is nothing, and the
+//! expression that does what was meant.
 
 mod problem;
 
@@ -20,10 +20,10 @@ use crate::nsys::predict::{Prediction, Rehearsed, Setup, predict};
 use crate::nsys::range_end::RangeEnd;
 use crate::wish::{Wanted, wanted};
 
-/// What lies in so small a part of the run at its beginning or end is worth a word.
+/// A gate confined to so small a part at the beginning or end of the run deserves a note.
 const EDGE: f64 = 0.1;
 
-/// A wish and what it is held against.
+/// A gate and what it is compared with.
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
     pub wish: &'a str,
@@ -33,21 +33,21 @@ pub struct Question<'a> {
     pub range_end: RangeEnd,
 }
 
-/// What both tools make of a gate.
+/// What a gate matches in both tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proof {
     pub typed: String,
     pub nsys: ToolProof,
     pub ncu: ToolProof,
-    /// The gate that nsys is to be given, where one will do.
+    /// The gate to give to nsys, if one is enough.
     pub gating: Option<NsysGating>,
-    /// What nsys will leave, given that.
+    /// What nsys will record with it.
     pub prediction: Option<Prediction>,
-    /// All that is meant happens at one end of the run.
+    /// Everything it matches happens at one end of the run.
     pub when: Option<When>,
 }
 
-/// A gate of nsys and what it takes to open it.
+/// An nsys gate and what it takes to open it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NsysGating {
     pub gate: String,
@@ -71,15 +71,15 @@ impl NsysGating {
 /// Where in the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// In the first so many per cent.
+    /// In the first so many percent.
     First(u32),
-    /// In the last so many per cent.
+    /// In the last so many percent.
     Last(u32),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolProof {
-    /// Ranges that the text matches when the tool gets it as it is.
+    /// Ranges that the text matches if passed to the tool unchanged.
     pub instances: u64,
     /// Why it matches nothing, or not all that was meant.
     pub problem: Option<GateProblem>,
@@ -87,10 +87,10 @@ pub struct ToolProof {
 }
 
 impl ToolProof {
-    /// Why the tool is not started with a gate that can match nothing.
+    /// Why the tool is not started with a gate that matches nothing.
     pub fn refusal(&self, typed: &str) -> String {
         let why = self.problem.as_ref().map(|problem| format!(": {problem}")).unwrap_or_default();
-        format!("not started: its gate `{typed}` can match nothing, as the plan says{why}")
+        format!("not started: the gate `{typed}` matches nothing{why}")
     }
 
     fn refused(error: &dyn std::error::Error, correction: Correction) -> Self {
@@ -101,17 +101,17 @@ impl ToolProof {
 /// What to give the tool instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Correction {
-    /// It is right as typed.
+    /// It is correct as typed.
     AsTyped,
     /// These arguments select these many ranges.
     Arguments { arguments: Vec<String>, instances: u64, first_begin_ns: i64, threads: u32 },
-    /// nsys takes one gate: record all, and apply the gate afterwards.
+    /// nsys accepts one gate: record everything, and apply the gate afterwards.
     Ungated { why: String },
     /// There is nothing to select.
     None,
 }
 
-/// Holds a wish against what a rehearsal saw.
+/// Compares a gate with what a rehearsal saw.
 pub fn prove(question: &Question<'_>) -> Proof {
     let Question { wish, regions, .. } = *question;
     let wanted = wanted(wish, regions);
@@ -141,7 +141,7 @@ pub fn prove(question: &Question<'_>) -> Proof {
     }
 }
 
-/// What such a gate leaves.
+/// What such a gate records.
 fn prediction(question: &Question<'_>, gating: &NsysGating) -> Prediction {
     let NsysGating { gate, register_only_off, follow_forks } = gating;
     let setup = Setup {
@@ -208,7 +208,7 @@ fn nsys(
     ToolProof { instances, problem: Some(problem), correction }
 }
 
-/// The one gate that selects all that is meant, or what to do without.
+/// The one gate that selects everything that is meant, or what to do without.
 fn nsys_gating(
     wanted: &[Wanted<'_>],
     all: &[Region],
@@ -219,12 +219,13 @@ fn nsys_gating(
         return Err(Correction::None);
     }
     if wanted.len() > 1 {
-        let why = "nsys takes one gate; record without one and apply the ranges afterwards";
+        let why = "nsys accepts only one gate; record without one and select the ranges afterwards";
         return Err(Correction::Ungated { why: why.to_owned() });
     }
     if let Some(other) = namesake(&regions, all) {
         let why = format!(
-            "nsys knows a range by its name alone, and `{}` has the same; record without a gate and apply the path afterwards",
+            "nsys selects ranges by name only, and `{}` has the same name; record without a gate and \
+            select the path afterwards",
             other.path
         );
         return Err(Correction::Ungated { why });
@@ -244,8 +245,8 @@ fn nsys_gating(
             follow_forks: regions.iter().any(|region| region.forked > 0),
         }),
         (Some(_), Some(_)) => {
-            let why =
-                "several domains have it, and nsys takes one gate; name the domain, or record without a gate";
+            let why = "several domains have it, but nsys accepts only one gate; name the domain, or record \
+                without a gate";
             Err(Correction::Ungated { why: why.to_owned() })
         }
         (None, _) => Err(Correction::Ungated {
@@ -254,7 +255,7 @@ fn nsys_gating(
     }
 }
 
-/// One that is not meant and that a name alone does not tell from those that are.
+/// A range that is not meant but has the same name as one that is.
 fn namesake<'a>(meant: &[&Region], all: &'a [Region]) -> Option<&'a Region> {
     all.iter().find(|other| {
         let called_alike = |region: &&Region| {
@@ -273,7 +274,7 @@ fn ncu(wish: &str, regions: &[Region], wanted: &[Wanted<'_>], trace: &Trace) -> 
     };
     let several = gate.started_names() > 1;
     let instances = match several {
-        // No region by itself tells when others are open beside it.
+        // A single region does not tell when others are open at the same time.
         true => times_at_once(trace, &gate),
         false => let_in_by(std::slice::from_ref(&gate), regions),
     };
@@ -308,7 +309,7 @@ fn all_are_there(gate: &NcuGate, regions: &[Region]) -> bool {
     named.len() == gate.started_names()
 }
 
-/// A range counts where it, and not already the one around it, lets kernels in.
+/// A range counts if it admits kernels that the range around it does not already admit.
 fn let_in_by(gates: &[NcuGate], regions: &[Region]) -> u64 {
     let opens = regions.iter().filter(|region| {
         let includes = |names: &[String]| gates.iter().any(|gate| gate.includes(&open(region, names)));
@@ -331,7 +332,7 @@ fn ncu_remedy(wanted: &[Wanted<'_>], all: &[Region]) -> Correction {
     regions.retain(|region| !unseen_by_ncu(region));
     if regions.is_empty() {
         return Correction::Ungated {
-            why: "ncu cannot select it by range; register the string, or choose kernels by name".to_owned(),
+            why: "ncu cannot select it by range; register the string, or select kernels by name".to_owned(),
         };
     }
     // A name alone selects it at any depth.
@@ -343,7 +344,7 @@ fn ncu_remedy(wanted: &[Wanted<'_>], all: &[Region]) -> Correction {
             ncu_expression(if by_name { &name } else { &region.path }, region.kind).text
         })
         .collect();
-    // A path is not anchored: it may let in more than is meant.
+    // A path is not anchored: it may match more than is meant.
     let gates: Result<Vec<NcuGate>, _> = includes.iter().map(|include| NcuGate::parse(include)).collect();
     let mut arguments = vec!["--nvtx".to_owned()];
     for include in includes {
@@ -356,7 +357,7 @@ fn ncu_remedy(wanted: &[Wanted<'_>], all: &[Region]) -> Correction {
     correction
 }
 
-/// All regions that any part of a wish can mean.
+/// All regions that any part of a gate can mean.
 fn meant<'a>(wanted: &[Wanted<'a>]) -> Vec<&'a Region> {
     wanted.iter().flat_map(|wanted| wanted.regions.iter().copied()).collect()
 }
@@ -370,7 +371,7 @@ fn selected(arguments: Vec<String>, regions: &[&Region]) -> Correction {
     }
 }
 
-/// No range is called that: a list, a pattern, or a name that is not there.
+/// No range has that name: a list, a pattern, or a name that does not exist.
 fn unknown(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> GateProblem {
     if wanted.len() > 1 {
         return GateProblem::List { parts: wanted.iter().map(|wanted| wanted.text.clone()).collect() };

@@ -12,7 +12,7 @@ pub fn version_in(text: &str) -> Option<String> {
     years.next().map(str::to_owned)
 }
 
-/// `2022.4.2.1-df9881f` in the order of versions.
+/// Orders `2022.4.2.1-df9881f` by version.
 pub fn numbers(version: &str) -> Vec<u32> {
     version.split(['.', '-']).map_while(|part| part.parse().ok()).collect()
 }
@@ -25,7 +25,8 @@ mod tests {
     fn versions() {
         let nsys = "NVIDIA Nsight Systems version 2022.4.2.1-df9881f\n";
         assert_eq!(version_in(nsys).as_deref(), Some("2022.4.2.1-df9881f"));
-        let ncu = "NVIDIA (R) Nsight Compute Command Line Profiler\nCopyright (c) 2018-2022 NVIDIA Corporation\nVersion 2022.3.0.0 (build 31729285) (public-release)\n";
+        let ncu = "NVIDIA (R) Nsight Compute Command Line Profiler\nCopyright (c) 2018-2022 NVIDIA \
+        Corporation\nVersion 2022.3.0.0 (build 31729285) (public-release)\n";
         assert_eq!(version_in(ncu).as_deref(), Some("2022.3.0.0"));
         assert_eq!(version_in("no version here 2022"), None);
     }

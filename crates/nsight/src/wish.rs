@@ -1,8 +1,8 @@
-//! What a user means by a few words, held against the regions that exist.
+//! What a user means by a gate, compared with the regions that exist.
 
 use analysis::Region;
 
-/// One part of a wish and the regions it can mean.
+/// One part of a gate and the regions it can mean.
 #[derive(Debug, Clone)]
 pub struct Wanted<'a> {
     pub text: String,
@@ -11,13 +11,13 @@ pub struct Wanted<'a> {
 
 const MOST_LISTED: usize = 8;
 
-/// A wish is one or several names between `;`. Each may be a name, a region path
+/// A gate is one or several names separated by `;`. Each may be a name, a region path
 /// (`LLM:decode/step`), or a tool's own form: `decode@LLM`, `LLM@decode/`, `decode/`.
 pub fn wanted<'a>(wish: &str, regions: &'a [Region]) -> Vec<Wanted<'a>> {
     let exact = |text: &str| -> Vec<&'a Region> {
         regions.iter().filter(|region| region.path.name() == text).collect()
     };
-    // A name may hold a semicolon of its own.
+    // A name may itself contain a semicolon.
     if !exact(wish).is_empty() {
         return vec![Wanted { text: wish.to_owned(), regions: exact(wish) }];
     }
@@ -25,7 +25,7 @@ pub fn wanted<'a>(wish: &str, regions: &'a [Region]) -> Vec<Wanted<'a>> {
     parts.map(|part| Wanted { text: part.to_owned(), regions: meant(part, regions) }).collect()
 }
 
-/// The first few of what could have been meant.
+/// The first few candidates.
 pub fn listed(regions: &[Region]) -> String {
     let mut paths: Vec<String> =
         regions.iter().take(MOST_LISTED).map(|region| region.path.to_string()).collect();

@@ -1,9 +1,8 @@
-//! Work of our own that may take long: reading, analyzing, writing.
-//!
-//! Policy: nobody else's program runs meanwhile, so the first SIGINT, SIGTERM or SIGHUP is ours, and it ends the
-//! process within the moment. The work is done on a thread of its own and is not asked whether it minds: no loop of
-//! ours has to look for signals, and none can forget to. That is safe because files are written under other names
-//! until they are whole.
+//! Our own work that may take long: reading, analyzing, writing.
+//! Policy: no other program runs meanwhile, so the first SIGINT, SIGTERM or SIGHUP is ours and ends the
+//! process at once. The work runs on its own thread and is not consulted: no loop of ours has to check for
+//! signals, and none can forget to. That is safe because files are written under other names until they are
+//! complete.
 
 use std::os::fd::AsFd;
 use std::panic::resume_unwind;
@@ -14,19 +13,19 @@ use rustix::pipe::{PipeFlags, pipe_with};
 
 use super::signals::Signals;
 
-/// What a shell calls the end by an interrupt.
+/// The exit code that shells use for an interrupt.
 const INTERRUPTED: i32 = 130;
-/// As much as the first thread of a process has.
+/// As much as the main thread of a process has.
 const STACK: usize = 8 << 20;
 
-/// Does the work, unless a signal comes first: then `interrupted` has the last word, what it returns is held, and the
-/// process ends with 130.
+/// Does the work, unless a signal comes first: then `interrupted` is called, its result is kept alive, and
+/// the process ends with 130.
 pub fn interruptible<T: Send, G>(
     signals: &Signals,
     work: impl FnOnce() -> T + Send,
     interrupted: impl FnOnce() -> G,
 ) -> T {
-    // Without a pipe or a thread the work is done all the same, and signals wait for its end.
+    // Without a pipe or a thread the work is still done, and signals wait for its end.
     let Ok((done, doing)) = pipe_with(PipeFlags::CLOEXEC) else { return work() };
     let mut work = Some(work);
     let slot = &mut work;
@@ -48,7 +47,7 @@ pub fn interruptible<T: Send, G>(
     }
 }
 
-/// Until the work is done. Does not come back when a signal comes first.
+/// Waits until the work is done. Does not return if a signal comes first.
 fn wait<G>(signals: &Signals, done: &impl AsFd, interrupted: impl FnOnce() -> G) {
     let before = signals.interrupts();
     loop {
@@ -63,7 +62,7 @@ fn wait<G>(signals: &Signals, done: &impl AsFd, interrupted: impl FnOnce() -> G)
             // Hung up when the other end is closed.
             PollFd::new(done, PollFlags::IN),
         ];
-        // What interrupts the poll is seen in the next round.
+        // An interrupted poll is handled in the next round.
         let _ = poll(&mut watched, None);
         if !watched[1].revents().is_empty() {
             return;

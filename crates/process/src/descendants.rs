@@ -13,8 +13,7 @@ pub(super) struct Descendant {
     pub(super) name: String,
 }
 
-/// All living descendants of this process. Zombies are left out: they wait for
-/// their parent, not for a signal.
+/// All living descendants of this process, without zombies: those wait for their parent, not for a signal.
 pub(super) fn descendants() -> Vec<Descendant> {
     let mut children: HashMap<i32, Vec<Descendant>> = HashMap::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
@@ -36,8 +35,8 @@ pub(super) fn descendants() -> Vec<Descendant> {
     found
 }
 
-/// Descendants whose root directory or mounts are not ours, with their names. Cheap enough to be
-/// asked often: only descendants are looked at.
+/// Descendants whose root directory or mounts differ from ours, with their names. Cheap enough to call
+/// often: only descendants are checked.
 pub fn with_own_root() -> Vec<(u32, String)> {
     let world = |pid: u32| {
         let link = |name: &str| fs::read_link(format!("/proc/{pid}/{name}")).ok();
@@ -67,13 +66,13 @@ fn numbers(list: &str) -> Vec<u32> {
 pub(super) fn signal_all(found: &[Descendant], signal: Signal) {
     for descendant in found {
         if let Some(pid) = Pid::from_raw(descendant.pid) {
-            // It may have ended meanwhile; that is what we wanted.
+            // It may have ended already, which is what we want.
             let _ = kill_process(pid, signal);
         }
     }
 }
 
-/// `pid (name) state ppid ...`; the name may itself hold blanks and brackets.
+/// `pid (name) state ppid ...`; the name may contain blanks and brackets.
 fn parse_stat(pid: i32, stat: &[u8]) -> Option<(i32, Descendant)> {
     let stat = String::from_utf8_lossy(stat);
     let (open, close) = (stat.find('(')?, stat.rfind(')')?);

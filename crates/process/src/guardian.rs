@@ -1,12 +1,11 @@
-//! The process that stands between rangefinder and a child.
+//! The process between rangefinder and a child.
 //!
 //! Policy, in the order it is applied:
-//!
-//! 1. The child runs until it ends by itself or an order ends it.
-//! 2. What it leaves behind may linger for a moment, then gets SIGTERM and, a
+//! 1. The child runs until it ends by itself or is told to end.
+//! 2. Processes it leaves behind may linger for a moment, then get SIGTERM and, a
 //!    second later, SIGKILL. Those processes are named in the report.
-//! 3. When the child ends because it was told to, what it leaves behind has the
-//!    rest of the grace: its own group was told as well, the others are now.
+//! 3. If the child ends because it was told to, the processes it leaves behind have the
+//!    rest of the grace period: its own group was signaled as well, the others are now.
 //! 4. When the socket to rangefinder closes, everyone gets SIGTERM and, half a
 //!    second later, SIGKILL; the user's terminal is put back as it was.
 //!
@@ -50,7 +49,7 @@ const KILL_PATIENCE: Duration = Duration::from_secs(3);
 pub fn guardian_main() -> i32 {
     match guard() {
         Ok(()) => 0,
-        // Nobody is left to tell: rangefinder sees the socket close.
+        // There is no one to report to: rangefinder sees the socket close.
         Err(_) => 1,
     }
 }
@@ -114,7 +113,7 @@ fn start(launch: &Launch, descriptors: Vec<OwnedFd>) -> io::Result<Pid> {
             command.process_group(0);
         }
         Session::Shared(group) => {
-            // Out of the group ourselves, so that a signal to the group spares us.
+            // Leave the group ourselves, so that a signal to the group does not reach us.
             setpgid(None, None)?;
             command.process_group(group);
         }
@@ -130,7 +129,7 @@ fn libc_ebadf() -> i32 {
 }
 
 /// What the child does before it becomes the program: it asks to be killed with us, unblocks
-/// the signals that we block, heeds SIGINT again if that is how it will be stopped, and
+/// the signals that we block, restores SIGINT if that is how it will be stopped, and
 /// takes the foreground of its new terminal if it has one.
 ///
 /// It has a process group of its own below our session, and is not in ours,
@@ -147,7 +146,7 @@ fn before_exec(command: &mut Command, take_foreground: bool, heed_interrupt: boo
             // SAFETY: the default action runs no code of ours.
             unsafe { signal(NixSignal::SIGINT, SigHandler::SigDfl) }?;
         }
-        // Should we be killed together with rangefinder, nobody else would end it.
+        // If we are killed together with rangefinder, nothing else would end it.
         set_parent_process_death_signal(Some(Signal::KILL))?;
         SigSet::empty().thread_set_mask()?;
         Ok(())
@@ -208,7 +207,7 @@ impl Guardian {
         self.finish(socket)
     }
 
-    /// Collects everyone who ended. True when nobody is left.
+    /// Reaps all ended children. True if none is left.
     fn reap(&mut self, socket: &mut UnixStream) -> bool {
         loop {
             match wait(WaitOptions::NOHANG | WaitOptions::UNTRACED) {
@@ -349,7 +348,7 @@ impl Guardian {
     }
 
     fn finish(mut self, socket: &mut UnixStream) -> io::Result<()> {
-        // Rangefinder may have died without our having read it yet.
+        // Rangefinder may have died before we noticed.
         self.terminal.restore();
         remove(&self.launch.remove);
         for survivor in descendants() {
@@ -367,7 +366,7 @@ impl Guardian {
     }
 }
 
-/// Files, and folders that are empty then.
+/// Files, and folders that are then empty.
 pub fn remove(paths: &[PathBuf]) {
     for path in paths {
         let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir(path));

@@ -1,4 +1,4 @@
-//! The input of the workload, which every pass is to find as the first one did.
+//! The workload's stdin, which every pass should find as the first one did.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use rustix::stdio::stdin;
 
 use super::timespec::timespec;
 
-/// What our input was before any pass could read it.
+/// The state of our stdin before any pass read it.
 #[derive(Debug, Clone, Copy)]
 enum Began {
     /// From here on.
@@ -39,12 +39,12 @@ pub(super) fn rewind() {
     }
 }
 
-/// A pipe that had something to say, and has been read.
+/// A pipe that had data and has been read.
 pub fn is_used_up() -> bool {
     matches!(began(), Began::Pipe { ended: false }) && has_ended()
 }
 
-/// Nothing is left in the pipe, and nobody can write to it.
+/// The pipe is empty and has no writer.
 fn has_ended() -> bool {
     let mut pipe = [PollFd::from_borrowed_fd(stdin(), PollFlags::IN)];
     let polled = poll(&mut pipe, Some(&timespec(Duration::ZERO))).is_ok();

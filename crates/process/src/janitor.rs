@@ -1,6 +1,5 @@
-//! A folder of our own that goes when we do, however we end.
-//!
-//! A process beside us, our own binary started again, makes it and holds one end of a pipe
+//! A private folder that is removed when we end, however we end.
+//! A helper process, our own binary started again, creates it and holds one end of a pipe
 //! whose other end is ours. When that closes it removes the folder, if it is still there.
 
 use std::ffi::OsStr;
@@ -18,7 +17,7 @@ use crate::private::{FOLDER_PREFIX, private_folder};
 /// The hidden first argument that makes our binary a janitor.
 pub const JANITOR_ARGUMENT: &str = "__janitor";
 
-/// What still writes there when we end is itself ended within that time.
+/// Processes that still write there when we end are terminated within this time.
 const TRIES: usize = 100;
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -33,7 +32,7 @@ impl PrivateFolder {
     pub fn new() -> io::Result<Self> {
         match made_by_a_janitor() {
             Ok((path, janitor)) => Ok(Self { path, janitor: Some(janitor) }),
-            // It then stays when we are killed, and is still nobody else's.
+            // It then stays if we are killed, but is still private.
             Err(_) => Ok(Self { path: private_folder()?.keep(), janitor: None }),
         }
     }
@@ -76,19 +75,19 @@ fn made_by_a_janitor() -> io::Result<(PathBuf, Child)> {
     }
     drop(janitor.stdin.take());
     let _ = janitor.wait();
-    Err(io::Error::other("no folder was made"))
+    Err(io::Error::other("no folder was created"))
 }
 
-/// Makes a folder, says where, waits until whoever started us is gone, and removes it.
+/// Creates a folder, prints its path, waits until the parent is gone, and removes it.
 /// Returns the exit code.
 pub fn janitor_main() -> i32 {
-    // Nothing but the end of the pipe ends us before our work is done.
+    // Only the end of the pipe may end us.
     let _ = SigSet::all().thread_block();
     let Ok(folder) = private_folder() else { return 1 };
     let path = folder.keep();
     let mut line = path.as_os_str().as_bytes().to_vec();
     line.push(b'\n');
-    // Whoever is gone already reads nothing, and closes the pipe.
+    // If the parent is already gone, the pipe is closed.
     let _ = io::stdout().write_all(&line).and_then(|()| io::stdout().flush());
     let _ = io::stdin().read(&mut [0]);
     for _ in 0..TRIES {

@@ -1,8 +1,7 @@
-//! Supervised processes: the one way another program is started.
-//!
-//! Between us and the child stands a *guardian*, our own binary started again.
-//! It is the subreaper of everything the child starts, so nothing can slip away
-//! by double-forking or opening a session of its own, and it holds one end of a
+//! Supervised processes: the only way we start another program.
+//! Between us and the child is a *guardian*, our own binary started again.
+//! It is the subreaper of everything the child starts, so nothing can escape
+//! by double-forking or starting its own session, and it holds one end of a
 //! socket whose other end is ours: when we die, however we die, it ends them all.
 
 mod compute;

@@ -1,4 +1,4 @@
-//! Folders for what is only needed for a while.
+//! Temporary private folders.
 
 use std::fs::Permissions;
 use std::io;
@@ -8,8 +8,7 @@ use tempfile::TempDir;
 
 pub(super) const FOLDER_PREFIX: &str = "rangefinder-";
 
-/// For this user's eyes only, whatever the umask: exports hold the environment of a program. Gone
-/// when it is dropped.
+/// Readable only by this user, whatever the umask: exports contain a program's environment. Removed on drop.
 pub fn private_folder() -> io::Result<TempDir> {
     tempfile::Builder::new().prefix(FOLDER_PREFIX).permissions(Permissions::from_mode(0o700)).tempdir()
 }

@@ -1,4 +1,4 @@
-//! What rangefinder and its guardian say to each other.
+//! The protocol between rangefinder and its guardian.
 //!
 //! Frames of a little-endian `u32` length and JSON over a Unix stream socket.
 //! The first frame carries the child's descriptors beside it.
@@ -32,17 +32,17 @@ pub(super) struct Launch {
     pub(super) env: Vec<(OsString, OsString)>,
     pub(super) cwd: PathBuf,
     pub(super) session: Session,
-    /// SIGINT ends the child even where whoever started us ignores it.
+    /// SIGINT ends the child even if our parent ignores it.
     pub(super) heeds_interrupt: bool,
-    /// How long descendants may outlive the child before they are ended.
+    /// How long descendants may outlive the child before they are terminated.
     pub(super) linger_ms: u64,
-    /// How long everyone may take to end once the child was told to.
+    /// How long everything may take to end once the child was told to.
     pub(super) grace_ms: u64,
     /// Removed when everything is over, however it ends.
     pub(super) remove: Vec<PathBuf>,
 }
 
-/// Where the child stands towards terminals and job control.
+/// How the child relates to terminals and job control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Session {
     /// A session of its own whose controlling terminal is a pty of ours.

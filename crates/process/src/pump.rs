@@ -1,7 +1,6 @@
-//! Moves one output stream of a child to where it is shown and into its log.
-//!
-//! Reading never stops before the child does: when nobody reads our own stdout
-//! any more, or the log's disk is full, the rest still flows.
+//! Copies one output stream of a child to the terminal and into its log.
+//! Reading never stops before the child does: if our own stdout is closed, or the log's disk is full, the
+//! rest still flows.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -35,16 +34,16 @@ pub fn is_full(error: &io::Error) -> bool {
 }
 
 const BUFFER: usize = 256 << 10;
-/// How long a stream is drained after every process of the child is gone. Only
-/// someone outside its family can still hold it open then.
+/// How long a stream is drained after every process of the child is gone. Only an unrelated process can
+/// still hold it open then.
 const DRAIN: Duration = Duration::from_millis(300);
 
-/// What became of one stream.
+/// The result of one stream.
 #[derive(Debug, Default, Serialize)]
 pub struct LogOutcome {
     /// Bytes the child wrote.
     pub bytes: u64,
-    /// Why the log holds less than that, if it does.
+    /// Why the log has less than that, if it does.
     pub log_error: Option<String>,
     /// The log's size, time of change and hash.
     #[serde(skip)]
@@ -63,8 +62,8 @@ pub(super) enum Keep {
     Memory { limit: usize },
 }
 
-/// A file that is hashed while it is written, by a thread of its own: nobody has
-/// to read it again, and the writer does not wait.
+/// A file that is hashed by a separate thread while it is written: it need not be read again, and the
+/// writer does not wait.
 #[derive(Debug)]
 pub(super) struct HashedFile {
     file: File,
@@ -107,7 +106,7 @@ impl Write for HashedFile {
             let mut copy = self.spare.try_recv().unwrap_or_default();
             copy.clear();
             copy.extend_from_slice(&bytes[..written]);
-            // A hasher that is gone shows as an absent hash.
+            // If the hasher is gone, the hash is absent.
             let _ = to_hasher.send(copy);
         }
         Ok(written)
@@ -227,7 +226,7 @@ fn note(written: io::Result<()>, path: &Path, outcome: &mut LogOutcome) {
     }
 }
 
-/// Writes everything, also to a descriptor that someone made non-blocking.
+/// Writes everything, even if the descriptor was made non-blocking.
 fn write_all(sink: &OwnedFd, mut bytes: &[u8]) -> rustix::io::Result<()> {
     while !bytes.is_empty() {
         match rustix::io::write(sink, bytes) {

@@ -21,7 +21,7 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 /// `si_code` of a signal that a terminal sent: the whole foreground group has it.
 const FROM_KERNEL: i32 = 0x80;
 
-/// The same signal again within this time is the same wish.
+/// The same signal again within this time counts once.
 const ONE_WISH: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl Signals {
         }
         set.add(Signal::SIGWINCH);
         set.add(Signal::SIGCONT);
-        // Blocked, a file that may not grow is an error of the write and no more.
+        // If SIGXFSZ is blocked, a file that may not grow is merely a write error.
         set.add(Signal::SIGXFSZ);
         set.thread_block()?;
         let descriptor = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
@@ -63,7 +63,7 @@ impl Signals {
         self.interrupts.get() > 0
     }
 
-    /// Takes note of all that has come.
+    /// Reads all pending signals.
     pub(super) fn drain(&self) {
         while self.next().is_some() {}
     }
@@ -75,7 +75,7 @@ impl Signals {
             Ok(Signal::SIGWINCH) => Received::Resized,
             Ok(Signal::SIGCONT) => Received::Continued,
             Ok(Signal::SIGXFSZ) => return self.next(),
-            // `timeout` tells us and our group; that is one wish, not two.
+            // `timeout` signals us and our group; that counts once, not twice.
             _ if self.repeated(signal) => return self.next(),
             _ => {
                 self.count_interrupt();
@@ -106,7 +106,7 @@ impl AsFd for Signals {
     }
 }
 
-/// As of a script's background job.
+/// As in a script's background job.
 pub(super) fn interrupts_are_ignored() -> bool {
     ignored_at_start() & mask(Signal::SIGINT) != 0
 }

@@ -1,4 +1,4 @@
-//! What to run under supervision, and what came of it.
+//! What to run under supervision, and the result.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ const ANSWER_LIMIT: usize = 32 << 20;
 
 #[derive(Debug, Clone)]
 pub struct Spec {
-    /// Program and arguments. Never given to a shell.
+    /// Program and arguments. Never passed to a shell.
     pub argv: Vec<OsString>,
     /// The whole environment of the child.
     pub env: Vec<(OsString, OsString)>,
@@ -26,14 +26,14 @@ pub struct Spec {
     pub stop: Option<Stop>,
     /// Between SIGTERM and SIGKILL.
     pub grace: Duration,
-    /// How long descendants may outlive the child before they are ended.
+    /// How long descendants may outlive the child before they are terminated.
     pub linger: Duration,
-    /// What the guardian removes at the end, however that comes: a link of ours (a short `TMPDIR`), the tracer.
+    /// What the guardian removes at the end, however it ends: our link (a short `TMPDIR`), the tracer.
     pub remove: Vec<PathBuf>,
 }
 
 impl Spec {
-    /// A helper program asked a question: its answer is captured, nothing is shown.
+    /// A query to a helper program: its output is captured, nothing is shown.
     pub fn question(
         argv: Vec<OsString>,
         env: Vec<(OsString, OsString)>,
@@ -65,7 +65,7 @@ pub enum Output {
         /// Keeps secrets out of the log files.
         redactor: Box<Redactor>,
     },
-    /// Kept in memory up to `limit` bytes a stream; stdin is empty.
+    /// Kept in memory, up to `limit` bytes per stream; stdin is empty.
     Captured { limit: usize },
 }
 
@@ -83,19 +83,19 @@ pub struct Stop {
     pub after: Duration,
     /// The clock begins when this is seen, not with the child.
     pub once: Option<Seen>,
-    /// Sooner, unless it was seen often enough by then.
+    /// Stop sooner, unless it was seen often enough by then.
     pub milestone: Option<Milestone>,
     pub by: StopBy,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub struct Milestone {
-    /// By the clock of the stop.
+    /// Measured from the same start.
     pub after: Duration,
     pub times: usize,
 }
 
-/// A text in a file that grows.
+/// A text in a growing file.
 #[derive(Debug, Clone)]
 pub struct Seen {
     pub file: PathBuf,
@@ -125,13 +125,13 @@ pub struct Finished {
     pub ending: Ending,
     pub usage: Usage,
     pub ended_by_us: Option<Reason>,
-    /// When what starts the clock of a stop was seen.
+    /// When the text that starts the stop's clock was seen.
     pub seen_after: Option<Duration>,
     /// When a milestone of the stop was missed.
     pub missed_after: Option<Duration>,
-    /// It had to be killed: it ignored what it was sent.
+    /// It had to be killed: it ignored the signal.
     pub killed: bool,
-    /// What went wrong with the command that was to stop it.
+    /// What went wrong with the stop command.
     pub stop_problem: Option<String>,
     pub leftovers: Vec<Leftover>,
     pub stdout: LogOutcome,

@@ -1,4 +1,4 @@
-//! A child's streams: pipes or ptys to us, and the threads that move what comes.
+//! A child's streams: pipes or ptys to us, and the threads that copy the data.
 
 use std::fs::File;
 use std::io;
@@ -31,12 +31,12 @@ pub(super) struct Streams {
     pub(super) over: OwnedFd,
 }
 
-/// The user's terminal and our ends of the ptys that stand in for it.
+/// The user's terminal and our ends of the ptys that replace it.
 pub(super) struct User {
     pub(super) terminal: UserTerminal,
     pub(super) keyboard: Option<OwnedFd>,
     pub(super) ptys: Vec<OwnedFd>,
-    /// Typed, and not yet taken by the child.
+    /// Typed, but not yet read by the child.
     pub(super) pending: Vec<u8>,
 }
 
@@ -50,7 +50,7 @@ struct Channel {
 impl Channel {
     fn pipe() -> io::Result<Self> {
         let (ours, childs) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-        // Larger pipes are a kindness, not a need.
+        // Larger pipes are an optimization.
         let _ = rustix::pipe::fcntl_setpipe_size(&ours, PIPE);
         rustix::io::ioctl_fionbio(&ours, true)?;
         Ok(Self { childs, ours, is_pty: false })
@@ -76,7 +76,7 @@ fn stopped_by_interrupt(spec: &Spec) -> bool {
 
 impl Streams {
     pub(super) fn open(spec: &Spec, program: &str) -> Result<Self, SuperviseError> {
-        let setup = |source| SuperviseError::Setup { program: program.to_owned(), source };
+        let setup = |error| SuperviseError::Setup { program: program.to_owned(), error };
         let (stdout_keep, stderr_keep, sinks) = keeps(&spec.output)?;
         Self::wire(spec, stdout_keep, stderr_keep, sinks).map_err(setup)
     }
@@ -97,7 +97,7 @@ impl Streams {
         let stdout = Channel::shown_on(stdout_sink.as_ref())?;
         let stderr = Channel::shown_on(stderr_sink.as_ref())?;
         let interactive = !captured && is_terminal(&stdin);
-        // A Ctrl-C that is not for us is not for what we stop by the same signal, either.
+        // A Ctrl-C that is not for us is not for a child that we stop with SIGINT, either.
         let apart = stopped_by_interrupt(spec) && interrupts_are_ignored();
         let session = match (interactive && stdout.is_pty, interactive || stdout.is_pty || stderr.is_pty) {
             (true, _) => Session::Terminal,
@@ -157,7 +157,7 @@ impl Streams {
             descriptors.push(user.terminal.terminal().as_fd());
         }
         send_launch(socket, &launch, &descriptors)
-            .map_err(|source| SuperviseError::Setup { program: program.to_owned(), source })?;
+            .map_err(|error| SuperviseError::Setup { program: program.to_owned(), error })?;
         let side = ChildSide { pumps: self.pumps, over: Some(self.over), outcomes: Vec::new() };
         Ok((self.user, side))
     }
@@ -172,14 +172,14 @@ fn keeps(output: &Output) -> Result<(Keep, Keep, [Option<OwnedFd>; 2]), Supervis
         Output::Teed { stdout_log, stderr_log, route, redactor } => {
             let log = |path: &PathBuf| {
                 let file = HashedFile::create(path)
-                    .map_err(|source| SuperviseError::Log { path: path.clone(), source })?;
+                    .map_err(|error| SuperviseError::Log { path: path.clone(), error })?;
                 Ok(Keep::Log {
                     path: path.clone(),
                     file: Box::new(file),
                     scrubber: Box::new(StreamScrubber::new((**redactor).clone(), Masking::Stars)),
                 })
             };
-            // A stream closed by whoever started us is simply not shown.
+            // A stream that our parent closed is simply not shown.
             let clone = |stream: BorrowedFd<'_>| stream.try_clone_to_owned().ok();
             let stderr = clone(rustix::stdio::stderr());
             let stdout = match route {
@@ -199,7 +199,7 @@ pub(super) struct ChildSide {
 }
 
 impl ChildSide {
-    /// An error when there is no thread to be had: then nobody reads what the child says.
+    /// An error if no thread can be started: then nothing reads the child's output.
     pub(super) fn start(&mut self) -> std::io::Result<()> {
         for pump in self.pumps.drain(..) {
             let (sender, receiver) = channel();
@@ -219,7 +219,7 @@ impl ChildSide {
                 Some(patience) => outcome.recv_timeout(patience).ok(),
             };
             received.unwrap_or_else(|| LogOutcome {
-                log_error: Some("abandoned while its reader was blocked".to_owned()),
+                log_error: Some("abandoned because its reader was blocked".to_owned()),
                 ..LogOutcome::default()
             })
         });

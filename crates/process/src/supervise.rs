@@ -2,7 +2,7 @@
 //!
 //! Policy:
 //! - stdin and stdout on a terminal: the child gets a pty as its own terminal
-//!   (prompts, colours, Ctrl-Z work) and a second one for stderr, so that the
+//!   (prompts, colors, Ctrl-Z work) and a second one for stderr, so that the
 //!   two logs stay apart.
 //! - only some streams on a terminal: the child stays in our process group and
 //!   keeps the real terminal as stdin; output that goes to a terminal goes
@@ -41,7 +41,7 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
     }
     let streams = Streams::open(spec, &program)?;
     let session = streams.session;
-    let setup = |source| SuperviseError::Setup { program: program.clone(), source };
+    let setup = |error| SuperviseError::Setup { program: program.clone(), error };
     let (mut socket, guardian) = start_guardian().map_err(setup)?;
     let started = SystemTime::now();
     let clock = Instant::now();
@@ -49,8 +49,8 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
     let pid = match receive::<News>(&mut socket) {
         Ok(Some(News::Started { pid })) => pid,
         Ok(Some(News::NotStarted { errno })) => {
-            let source = io::Error::from_raw_os_error(errno);
-            return Err(SuperviseError::NotStarted { program, source });
+            let error = io::Error::from_raw_os_error(errno);
+            return Err(SuperviseError::NotStarted { program, error });
         }
         _ => return Err(guardian_lost(program)),
     };
@@ -75,15 +75,15 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
         interrupts_before: signals.map_or(0, Signals::interrupts),
     };
     watch.take_terminal();
-    if let Err(source) = child_side.start() {
-        // The guardian ends everyone when its socket closes.
+    if let Err(error) = child_side.start() {
+        // The guardian ends everything when its socket closes.
         drop(watch);
         wait_for(guardian);
-        return Err(SuperviseError::Setup { program, source });
+        return Err(SuperviseError::Setup { program, error });
     }
     let over = watch.run();
     if over.is_none() {
-        // Before their output is waited for.
+        // Before waiting for their output.
         signal_all(&descendants(), Signal::KILL);
     }
     drop(watch.user.take());
@@ -116,7 +116,7 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
     })
 }
 
-/// Should the guardian itself be killed, what it watched over falls to us.
+/// If the guardian itself is killed, we take over its processes.
 fn guardian_lost(program: String) -> SuperviseError {
     signal_all(&descendants(), Signal::KILL);
     SuperviseError::GuardianLost { program }
@@ -140,7 +140,7 @@ fn wait_for(mut guardian: Child) {
     let _ = guardian.wait();
 }
 
-/// Runs the command that is to stop the child. What went wrong, if anything did.
+/// Runs the stop command. Returns what went wrong, if anything.
 fn problem_with(stop_command: &Spec) -> Option<String> {
     let name =
         stop_command.argv.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();

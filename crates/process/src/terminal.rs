@@ -1,4 +1,4 @@
-//! The user's terminal, and the ptys a child gets in its place.
+//! The user's terminal, and the ptys a child gets instead.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

@@ -1,4 +1,4 @@
-//! Lengths of time as the kernel takes them.
+//! Durations as the kernel takes them.
 
 use std::time::Duration;
 

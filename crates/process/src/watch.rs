@@ -1,4 +1,4 @@
-//! The watch over a running child: news, signals, keys and the clock.
+//! Watches a running child: messages, signals, keys and the clock.
 
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -16,21 +16,21 @@ use super::streams::User;
 use super::terminal::{resize, typed_interrupts};
 use super::timespec::timespec;
 
-/// How often a job in the background looks whether it is in the foreground.
+/// How often a background job checks whether it is in the foreground.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 /// Long enough for a stop signal to reach every thread of ours.
 const STOPPING: Duration = Duration::from_millis(20);
-/// How often it is seen whether the guardian itself was stopped.
+/// How often we check whether the guardian itself was stopped.
 const LOOK_AT_GUARDIAN: Duration = Duration::from_secs(1);
-/// A guardian that was told to kill everyone and has not said that it is done after this long
-/// does not do it: more than it takes itself to give a process up as unkillable.
+/// A guardian that was told to kill everything and has not confirmed it after this long never will: it is
+/// longer than the guardian takes to give up on an unkillable process.
 const LAST_RESORT: Duration = Duration::from_secs(6);
 /// How long a stop command may take.
 const STOP_COMMAND_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// What is known when everyone is gone.
+/// What is known when every process is gone.
 pub(super) struct Over {
-    /// None when the child itself could not be killed.
+    /// None if the child itself could not be killed.
     pub(super) ending: Option<(Duration, Ending)>,
     pub(super) usage: Usage,
     pub(super) leftovers: Vec<Leftover>,
@@ -47,17 +47,17 @@ pub(super) struct Watch<'a> {
     pub(super) clock: Instant,
     pub(super) ending: Option<(Duration, Ending)>,
     pub(super) ended_by_us: Option<Reason>,
-    /// What starts the clock of the stop was seen.
+    /// The text that starts the stop's clock was seen.
     pub(super) seen_at: Option<Instant>,
-    /// The milestone of the stop is behind us.
+    /// The milestone of the stop was reached.
     pub(super) on_time: bool,
     pub(super) missed_at: Option<Instant>,
     pub(super) kill_at: Option<Instant>,
-    /// Runs the command that is to stop the child. What went wrong, if anything did.
+    /// Runs the stop command. Returns what went wrong, if anything.
     pub(super) run_stop_command: fn(&Spec) -> Option<String>,
     pub(super) stop_command: Option<std::thread::JoinHandle<Option<String>>>,
     pub(super) killed: bool,
-    /// When the guardian was told to kill everyone.
+    /// When the guardian was told to kill everything.
     pub(super) kill_ordered: Option<Instant>,
     pub(super) interrupts_before: u32,
 }
@@ -103,7 +103,7 @@ impl Watch<'_> {
             if woken.hung_up {
                 self.terminal_gone();
             }
-            // We may have come to the foreground: with SIGCONT, or without a word.
+            // We may have come to the foreground, with or without SIGCONT.
             self.take_terminal();
             if woken.keyboard {
                 self.read_keyboard();
@@ -116,8 +116,8 @@ impl Watch<'_> {
         }
     }
 
-    /// What is done to the guardian must not disable the clock and the interrupts: one that was
-    /// stopped goes on, one that does not obey is ended, and what it watched over falls to us.
+    /// Whatever happens to the guardian, timeouts and interrupts must work: a stopped guardian is
+    /// continued, one that does not respond is killed, and we take over its processes.
     fn look_at_guardian(&mut self) {
         if is_stopped(self.guardian) {
             let _ = kill_process(self.guardian, Signal::CONT);
@@ -140,7 +140,7 @@ impl Watch<'_> {
             && let Some(keyboard) = &user.keyboard
         {
             in_background = !user.terminal.is_raw();
-            // Asked for nothing, it still tells when the terminal goes away.
+            // Even with no events requested, it reports when the terminal goes away.
             terminal_at = Some(watched.len());
             watched.push(PollFd::from_borrowed_fd(keyboard.as_fd(), PollFlags::empty()));
             if user.terminal.is_raw() && user.pending.is_empty() {
@@ -152,7 +152,7 @@ impl Watch<'_> {
                 watched.push(PollFd::from_borrowed_fd(user.ptys[0].as_fd(), PollFlags::OUT));
             }
         }
-        // A job brought to the foreground is not told so when it was running.
+        // A running job is not notified when it comes to the foreground.
         let look_again = (in_background || self.awaited().is_some()).then(|| Instant::now() + LOOK_AGAIN);
         let look_at_guardian = Instant::now() + LOOK_AT_GUARDIAN;
         let next = self.next_deadline().into_iter().chain(look_again).min();
@@ -178,7 +178,7 @@ impl Watch<'_> {
         if self.kill_at.is_some() {
             return self.kill_at;
         }
-        // An interrupt is the child's to answer, but not for ever.
+        // The child handles the interrupt, but not forever.
         if self.ended_by_us.is_some_and(|reason| reason != Reason::Interrupted) || self.killed {
             return None;
         }
@@ -204,7 +204,7 @@ impl Watch<'_> {
         due.zip(seen).is_some_and(|(milestone, seen)| seen.times() >= milestone.times)
     }
 
-    /// What is still to be seen before the clock of the stop begins.
+    /// What must be seen before the stop's clock starts.
     fn awaited(&self) -> Option<&Seen> {
         let once = self.spec.stop.as_ref()?.once.as_ref();
         once.filter(|_| self.seen_at.is_none() && self.ending.is_none())
@@ -241,7 +241,7 @@ impl Watch<'_> {
                         STOP_COMMAND_TIMEOUT,
                     );
                     let asking = std::thread::Builder::new().name("stop".to_owned());
-                    // The grace is over without it, too: then everyone is killed.
+                    // When the grace period is over, everything is killed anyway.
                     let run = self.run_stop_command;
                     self.stop_command = asking.spawn(move || run(&question)).ok();
                 }
@@ -260,7 +260,7 @@ impl Watch<'_> {
                 }
                 Received::Continued => {}
                 Received::Interrupt { signal, from_terminal } => {
-                    // In a shared process group the terminal has told the child already.
+                    // In a shared process group the terminal has already signaled the child.
                     let told = from_terminal && matches!(self.session, Session::Shared(_));
                     self.interrupt((!told).then_some(signal));
                 }
@@ -285,7 +285,7 @@ impl Watch<'_> {
         self.order(&Order::Kill);
     }
 
-    /// Nobody can answer or interrupt the child any more.
+    /// The terminal is gone: no one can answer or interrupt the child any more.
     fn terminal_gone(&mut self) {
         if let Some(user) = &mut self.user {
             user.keyboard = None;
@@ -344,7 +344,7 @@ impl Watch<'_> {
     }
 
     fn order(&mut self, order: &Order) {
-        // A guardian that is gone is noticed when its news are read.
+        // A dead guardian is noticed when its messages are read.
         let _ = send(&mut self.socket, order);
     }
 }

@@ -35,7 +35,7 @@ pub(crate) enum Command {
     Man(ManArguments),
 }
 
-/// Profile a program: everything about it ends up in one run directory.
+/// Profile a program and put everything about the run into one directory.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -51,30 +51,30 @@ pub(crate) struct RunArguments {
     pub(crate) layers: Layers,
     #[command(flatten)]
     pub(crate) talk: Talk,
-    /// The kernels that ncu measures, as a run writes them to ncu/ncu-plan.yaml
+    /// Measure the kernels listed in this plan; each run writes one to ncu/ncu-plan.yaml
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
-    /// Ranges around prefill and decode of transformers, without a change of the program
+    /// Add ranges around prefill and decode of Hugging Face transformers, without changing the program
     #[arg(long)]
     pub(crate) auto: bool,
-    /// Print what would be run, and run nothing
+    /// Print what would run, without running it
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Whose exit code to end with
+    /// Which exit code to return
     #[arg(long, value_enum, default_value_t = ExitCodeOf::Rangefinder, value_name = "WHOSE")]
     pub(crate) exit_code: ExitCodeOf,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExitCodeOf {
-    /// As listed by `rangefinder --help`
+    /// Rangefinder's own, listed in `rangefinder --help`
     Rangefinder,
-    /// The workload's own; 128 + n for signals
+    /// The workload's; 128 + n if signal n ended it
     Workload,
 }
 
 impl ExitCodeOf {
-    /// The code to end with, of ours and that of a workload that was run.
+    /// The code to return: ours, or that of the workload if it ran.
     pub(crate) fn code(self, own: u8, workload: Option<i32>) -> u8 {
         match (self, workload) {
             (Self::Workload, Some(code)) => u8::try_from(code).unwrap_or(u8::MAX),
@@ -83,7 +83,7 @@ impl ExitCodeOf {
     }
 }
 
-/// List the NVTX ranges a program really opens, and how to select each one.
+/// List the NVTX ranges a program opens, and how to select each one.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -95,22 +95,21 @@ Examples:
 pub(crate) struct RangesArguments {
     #[command(flatten)]
     pub(crate) layers: Layers,
-    /// Say what nsys and ncu would make of this gate, instead of the table
+    /// Explain what this gate matches in nsys and ncu, instead of printing the table
     #[arg(long, value_name = "EXPRESSION")]
     pub(crate) gate: Vec<String>,
-    /// One JSON document on stdout; the program's output goes to stderr
+    /// Print one JSON document to stdout; the program's output goes to stderr
     #[arg(long)]
     pub(crate) json: bool,
-    /// Only the names, as a tree
+    /// Print only the names, as a tree
     #[arg(long, conflicts_with_all = ["gate", "json"])]
     pub(crate) tree: bool,
 }
 
-/// Say what a trace says: kernels, regions, stages, operators, where the time goes.
+/// Analyze existing traces: kernels, regions, stages, operators, where the time goes.
 ///
-/// Reads SQLite exports of nsys, reports of ncu (.ncu-rep, or the CSV of its raw and details
-/// pages), PyTorch profiler traces (also gzipped), trace files of
-/// a rehearsal, and run directories. Needs no other program.
+/// Reads nsys SQLite exports, ncu reports (.ncu-rep, or the CSV of the raw and details pages), PyTorch
+/// profiler traces (also gzipped), rehearsal traces, and run directories. No other program is needed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -122,40 +121,40 @@ Examples:
   rangefinder analyze report.sqlite model.config=config.json model.prompt_tokens=2048
   rangefinder analyze runs/20260102-030405-infer.py")]
 pub(crate) struct AnalyzeArguments {
-    /// Traces, counters, or folders that hold them; `model.*=...` for MFU and MBU, `report.formats=...`
+    /// Traces, ncu reports, or folders of them; also `model.*=...` for MFU and MBU, and `report.formats=...`
     #[arg(required = true, value_name = "FILE|KEY=VALUE")]
     pub(crate) files: Vec<PathBuf>,
-    /// One JSON document on stdout
+    /// Print one JSON document to stdout
     #[arg(long)]
     pub(crate) json: bool,
-    /// Whether processes and devices are added up [default: all, or process for several recordings]
+    /// Whether to combine processes and devices [default: all; process if there are several recordings]
     #[arg(long, value_enum)]
     pub(crate) scope: Option<ScopeOf>,
-    /// By what kernels are put together
+    /// How to group kernels
     #[arg(long, value_enum, default_value_t = GroupBy::Name)]
     pub(crate) group: GroupBy,
-    /// Only what happens in these ranges, as in `nsys.nvtx_capture` [default: of a run, its own gate]
+    /// Only count what happens inside these ranges, as in `nsys.nvtx_capture` [default: the run's own gate]
     #[arg(long, value_name = "RANGE")]
     pub(crate) within: Option<String>,
-    /// Only kernels whose names fit this regular expression
+    /// Include only kernels whose names match this regular expression
     #[arg(long, value_name = "PATTERN")]
     pub(crate) include: Vec<String>,
-    /// No kernels whose names fit this regular expression; wins over --include
+    /// Exclude kernels whose names match this regular expression; wins over --include
     #[arg(long, value_name = "PATTERN")]
     pub(crate) exclude: Vec<String>,
-    /// A region that is a stage [default: prefill and decode, or else the outermost ones]
+    /// Treat this region as a stage [default: prefill and decode, or else the outermost regions]
     #[arg(long, value_name = "NAME")]
     pub(crate) stage: Vec<String>,
-    /// Tokens of each instance of a stage, for tokens/s
+    /// Tokens per instance of a stage, to report tokens/s
     #[arg(long, value_name = "STAGE=NUMBER")]
     pub(crate) tokens: Vec<String>,
-    /// A family of kernels of your own, before the known ones
+    /// Add a kernel family; it is matched before the built-in ones
     #[arg(long, value_name = "NAME=PATTERN")]
     pub(crate) family: Vec<String>,
-    /// Rows of each table on the terminal
+    /// Rows per table on the terminal
     #[arg(long, default_value_t = 15, value_name = "ROWS")]
     pub(crate) top: usize,
-    /// Also write the documents of a run here: report.html, report.md, analysis.json, csv/ and the others
+    /// Also write report.html, report.md, analysis.json, csv/ and the other documents to this folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -165,7 +164,7 @@ pub(crate) enum ScopeOf {
     All,
     Process,
     Device,
-    /// Rows for each process on each device
+    /// One row per process and device
     Both,
 }
 
@@ -178,14 +177,14 @@ pub(crate) enum GroupBy {
     Family,
 }
 
-/// Profile a small built-in workload, to see what comes out.
+/// Profile a small built-in workload, to see what a run produces.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   rangefinder demo
-  rangefinder demo --emit-only      # only the workload, to be profiled by hand")]
+  rangefinder demo --emit-only      # only run the workload, to profile it by hand")]
 pub(crate) struct DemoArguments {
-    /// Only run the workload itself
+    /// Run the workload without profiling it
     #[arg(long)]
     pub(crate) emit_only: bool,
     /// Configuration overrides
@@ -195,11 +194,11 @@ pub(crate) struct DemoArguments {
     pub(crate) talk: Talk,
 }
 
-/// Go on with a run from its first unfinished step.
+/// Resume a run from its first unfinished step.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Secrets are not written into a run. Set the variables it needs again; give a
-command that held a secret again after `--`.
+Secrets are not stored in a run. Set the variables it needs again; if the command
+contained a secret, repeat it after `--`.
 
 Examples:
   rangefinder resume runs/20260102-030405-infer.py
@@ -208,17 +207,17 @@ Examples:
 pub(crate) struct ResumeArguments {
     /// The run directory
     pub(crate) run: PathBuf,
-    /// A secret variable that is not needed after all
+    /// Resume without this secret variable
     #[arg(long, value_name = "NAME")]
     pub(crate) without: Vec<String>,
     #[command(flatten)]
     pub(crate) talk: Talk,
-    /// The command, as it was
+    /// The original command, if it contained a secret
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<OsString>,
 }
 
-/// Print one screen about a run: what was captured, where the time goes, what to change.
+/// Print a summary of a run: what was captured, where the time goes, what to change.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -226,9 +225,9 @@ Examples:
   rangefinder report runs/20260102-030405-infer.py
   rangefinder report --json | jq .insight.recommendations")]
 pub(crate) struct ReportArguments {
-    /// The run directory [default: the newest one]
+    /// The run directory [default: the newest]
     pub(crate) run: Option<PathBuf>,
-    /// Everything, as the run's report.json has it
+    /// Print the run's report.json
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -239,11 +238,11 @@ pub(crate) struct ReportArguments {
 Examples:
   rangefinder config
   rangefinder config --preset off ncu.budget=90s
-  rangefinder config > template.yaml      # every key, to be copied from")]
+  rangefinder config > template.yaml      # every key, as a template")]
 pub(crate) struct ConfigArguments {
     #[command(flatten)]
     pub(crate) layers: Layers,
-    /// One JSON document: {key: {value, source}}
+    /// Print one JSON document: {key: {value, source}}
     #[arg(long)]
     pub(crate) json: bool,
     /// List the presets instead
@@ -251,11 +250,11 @@ pub(crate) struct ConfigArguments {
     pub(crate) list_presets: bool,
 }
 
-/// Show which tools and GPUs are here, and what a missing one costs.
+/// Check which tools and GPUs are available, and what is lost without each.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  rangefinder doctor\n  rangefinder doctor --json")]
 pub(crate) struct DoctorArguments {
-    /// One JSON document
+    /// Print one JSON document
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -270,14 +269,14 @@ pub(crate) struct CompletionsArguments {
     pub(crate) shell: clap_complete::Shell,
 }
 
-/// Print the manual page, or write the pages of all commands.
+/// Print the manual page, or write one page per command.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   rangefinder man | man -l -
   rangefinder man --out ~/.local/share/man/man1")]
 pub(crate) struct ManArguments {
-    /// Write a page for every command here
+    /// Write one page per command to this folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
 }
@@ -288,7 +287,7 @@ pub(crate) struct Layers {
     /// A preset, by name or path; may be repeated
     #[arg(short, long, value_name = "NAME")]
     pub(crate) preset: Vec<String>,
-    /// The configuration file [default: rangefinder.yaml here or above]
+    /// The configuration file [default: rangefinder.yaml in this folder or a parent]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Configuration overrides, e.g. nsys.nvtx_capture=decode
@@ -299,16 +298,16 @@ pub(crate) struct Layers {
     pub(crate) command: Vec<OsString>,
 }
 
-/// How much is said.
+/// How much to print.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Talk {
-    /// Events as JSON lines on stdout; the workload's output goes to stderr
+    /// Print events to stdout as JSON lines; the workload's output goes to stderr
     #[arg(long)]
     pub(crate) json: bool,
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// Say more
+    /// Print more detail
     #[arg(short, long, conflicts_with = "quiet")]
     pub(crate) verbose: bool,
 }

@@ -6,7 +6,7 @@ mod commands;
 mod demo;
 mod progress;
 
-/// The library that is put into a workload.
+/// The library that is injected into a workload.
 static TRACER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/tracer.so"));
 
 use std::process::ExitCode;
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
-            // Help and version come this way, too, and are no error.
+            // Help and version also come this way and are not errors.
             let _ = error.print();
             return ExitCode::from(if error.use_stderr() { Exit::Usage.code() } else { 0 });
         }

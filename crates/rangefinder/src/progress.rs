@@ -1,4 +1,4 @@
-//! Says how a run is getting on: lines on stderr, or JSON on stdout.
+//! Reports the progress of a run: lines on stderr, or JSON on stdout.
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -39,10 +39,10 @@ impl Progress {
         self.say_painted(&printable_lines(text));
     }
 
-    /// With colors of ours: what comes from elsewhere is made harmless first.
+    /// With our own colors: text from elsewhere is sanitized first.
     fn say_painted(&self, text: &str) {
         if !self.talk.quiet && !self.talk.json {
-            // Nobody is there to hear when stderr is closed.
+            // Nothing to do if stderr is closed.
             let _ = writeln!(std::io::stderr(), "{text}");
         }
     }
@@ -72,12 +72,12 @@ impl Progress {
     ) {
         self.clock = None;
         if asked_for || status == StepStatus::Failed {
-            // Said also when nothing else is.
+            // Printed even with --quiet.
             say(&format!("error: {}: {}", step.as_str(), note.unwrap_or("failed")));
             return;
         }
         let nothing_to_say = note.is_none() && duration_ms < 100 && status == StepStatus::Done
-            // Most programs are not PyTorch's.
+            // Most programs do not use PyTorch.
             || step == StepName::Stage1 && status == StepStatus::Skipped;
         if nothing_to_say && step != StepName::Rehearse && !self.talk.verbose {
             return;
@@ -132,15 +132,15 @@ impl Observer for Progress {
                 match report {
                     Some(report) => self.say(&format!("report     {}", self.shown(report))),
                     None if *exit_code == Exit::Interrupted.code() => {
-                        self.say(&format!("interrupted; to go on: rangefinder resume {run_word}"));
+                        self.say(&format!("interrupted; to continue: rangefinder resume {run_word}"));
                     }
-                    None => self.say(&format!("run        {} (no report was asked for)", self.shown(run))),
+                    None => self.say(&format!("run        {} (no report requested)", self.shown(run))),
                 }
                 let workload = workload.as_deref().unwrap_or("not run");
                 let code = self.whose.code(*exit_code, *workload_code);
                 let own = match code == *exit_code {
                     true => String::new(),
-                    false => format!(" (the workload's, as asked for; its own would be {exit_code})"),
+                    false => format!(" (the workload's, as requested; its own would be {exit_code})"),
                 };
                 self.say(&format!("workload: {workload}; rangefinder: exit code {code}{own}"));
             }
@@ -156,7 +156,7 @@ struct Clock {
     followed: Followed,
 }
 
-/// A log of ncu's, and how many results it is to come to.
+/// ncu's log, and how many results it is expected to reach.
 type Followed = Arc<Mutex<Option<(PathBuf, Option<u64>, Instant)>>>;
 
 impl Clock {
@@ -165,7 +165,7 @@ impl Clock {
         let followed = Followed::default();
         let log = Arc::clone(&followed);
         let alone = program_ms.filter(|ms| *ms >= 1000);
-        let alone = alone.map(|ms| format!(", the program alone took {} s", ms / 1000)).unwrap_or_default();
+        let alone = alone.map(|ms| format!(", {} s without a profiler", ms / 1000)).unwrap_or_default();
         let thread = std::thread::Builder::new().name("clock".to_owned()).spawn(move || {
             let started = Instant::now();
             let mut wait = CLOCK_AFTER;
@@ -194,19 +194,19 @@ impl Clock {
     }
 }
 
-/// `, 7 of 36 measured, about 12 s left`; what the program takes `alone` where nothing is counted.
+/// `, 7 of 36 measured, about 12 s left`; or the time the program takes `alone` if nothing is counted.
 fn how_far(followed: &Followed, alone: &str) -> String {
     let Ok(mut followed) = followed.lock() else { return String::new() };
     let Some((log, planned, since)) = followed.as_mut() else { return alone.to_owned() };
     let counted = nsight::ncu::progress(&std::fs::read_to_string(log).unwrap_or_default());
     let (begun, done) = (counted.begun, counted.done);
     if begun == 0 {
-        // The replays have a clock of their own.
+        // The replays have their own clock.
         *since = Instant::now();
     }
     match planned {
-        _ if begun == 0 => ", looking for the first launch".to_owned(),
-        _ if done == 0 => ", at the first launch".to_owned(),
+        _ if begun == 0 => ", waiting for the first launch".to_owned(),
+        _ if done == 0 => ", measuring the first launch".to_owned(),
         Some(planned) if *planned > done => {
             let left = since.elapsed().as_secs_f64() / done as f64 * (*planned - done) as f64;
             format!(", {done} of {planned} measured, about {left:.0} s left")
@@ -242,8 +242,8 @@ mod tests {
             std::fs::write(&log, &text).unwrap();
             how_far(&followed, "")
         };
-        assert_eq!(told(""), ", looking for the first launch");
-        assert_eq!(told("==PROF== Profiling \"gemm\" - 0: 0%...."), ", at the first launch");
+        assert_eq!(told(""), ", waiting for the first launch");
+        assert_eq!(told("==PROF== Profiling \"gemm\" - 0: 0%...."), ", measuring the first launch");
         let far = told("50%....100% - 18 passes\n");
         let left: f64 = far
             .strip_prefix(", 1 of 9 measured, about ")

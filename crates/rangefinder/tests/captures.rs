@@ -72,7 +72,7 @@ fn the_gate_is_applied_again() {
     assert!(inner.contains(":in") && !inner.contains(":A"), "{inner}");
     for wish in ["nowhere", "in;nowhere"] {
         let none = scene.sandbox.output(&["analyze", "--within", wish, run.to_str().unwrap()]);
-        assert!(none.stderr.contains("no range in the trace is called `nowhere`"), "{}", none.stderr);
+        assert!(none.stderr.contains("no range named `nowhere` in the trace"), "{}", none.stderr);
     }
 }
 
@@ -143,9 +143,9 @@ fn a_list_with_a_name_that_is_not_there() {
     let Some(scene) = Scene::new("a_list_with_a_name_that_is_not_there", &arguments) else { return };
     let (ran, manifest, _) =
         scene.comes_to(&Expected { outcome: "partial", cause: "no-such-range", remedy: "", code: 1 });
-    assert!(ran.stderr.contains("no range is called `decod`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("no range named `decod`"), "{}", ran.stderr);
     let foretold = step(&manifest, "plan")["note"].as_str().unwrap();
-    assert!(foretold.contains("no range is called `decod`"), "{foretold}");
+    assert!(foretold.contains("no range named `decod`"), "{foretold}");
 }
 
 /// What nsys was told to leave out is not lost.

@@ -54,7 +54,7 @@ fn user_presets_come_from_a_folder_and_win() {
     };
     let list = with_folder(&["config", "--list-presets"]);
     assert!(
-        list.contains("mine       What I always want.") && list.contains("off        My own off."),
+        list.contains("mine         What I always want.") && list.contains("off          My own off."),
         "{list}"
     );
     let config = with_folder(&["config", "-p", "mine"]);

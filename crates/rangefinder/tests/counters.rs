@@ -24,7 +24,7 @@ fn no_gpu_is_told_before_the_workload_runs_again() {
     let manifest = sandbox.manifest();
     let verdict = &manifest["verdicts"][0]["verdict"];
     assert_eq!((&verdict["outcome"], &verdict["cause"]), (&"failed".into(), &"no-gpu".into()));
-    assert!(verdict["text"].as_str().unwrap().contains("there is no GPU to count on"), "{verdict}");
+    assert!(verdict["text"].as_str().unwrap().contains("not started: no GPU"), "{verdict}");
     assert!(manifest["passes"].as_array().unwrap().iter().all(|pass| pass["name"] != "ncu"));
     // Nobody asked: no failure.
     let Some((sandbox, ran)) = without_gpu(TEST, &["run", "--", "true"]) else { return };
@@ -43,9 +43,9 @@ fn no_gpu_is_told_before_the_workload_runs_again() {
 fn names_that_this_ncu_does_not_have() {
     const TEST: &str = "names_that_this_ncu_does_not_have";
     for (wanted, said) in [
-        ("ncu.sections=[SpeedOfLigth]", "no section `SpeedOfLigth`; the nearest: `SpeedOfLight`"),
-        ("ncu.set=rooflin", "no set `rooflin`; the nearest: `roofline`"),
-        ("ncu.metrics=[dram__byts.sum]", "no metric `dram__byts`; the nearest: `dram__bytes`"),
+        ("ncu.sections=[SpeedOfLigth]", "no section `SpeedOfLigth`; nearest: `SpeedOfLight`"),
+        ("ncu.set=rooflin", "no set `rooflin`; nearest: `roofline`"),
+        ("ncu.metrics=[dram__byts.sum]", "no metric `dram__byts`; nearest: `dram__bytes`"),
     ] {
         let Some((sandbox, ran)) = without_gpu(TEST, &["run", wanted, "--", "true"]) else { return };
         assert_eq!(ran.code, 2, "{}", ran.stderr);
@@ -120,7 +120,7 @@ fn every_pass_has_the_input() {
         }
         let (sandbox, ran, _) = scene.run();
         assert_eq!(std::fs::read_to_string(sandbox.path("got")).unwrap(), got, "{}", ran.stderr);
-        let warned = ran.stderr.matches("warning: the workload's input is a pipe").count();
+        let warned = ran.stderr.matches("warning: the workload's stdin is a pipe").count();
         assert_eq!(warned, usize::from(pipe), "{}", ran.stderr);
     }
 }
@@ -133,9 +133,8 @@ fn counters_without_nsys() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(verdicts(&manifest), [row("kernel replay", "captured", "")]);
     assert!(
-        ran.stderr.contains(
-            "no timeline says which kernels matter: measured is the first launch of each launch shape"
-        ),
+        ran.stderr
+            .contains("no timeline to select kernels from: measuring the first launch of each launch shape"),
         "{}",
         ran.stderr
     );

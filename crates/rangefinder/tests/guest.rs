@@ -226,7 +226,7 @@ fn counted(guest: &Guest, run: &Path) -> Result<(), String> {
             complain(&format!("{opened} ranges were opened, {events} events are accounted for"))
         }
         // Nobody can say that it opened none.
-        Some(0) if status["note"] == "no NVTX range was opened" => {
+        Some(0) if status["note"] == "no NVTX ranges were opened" => {
             complain("the status says nothing of what it could not see")
         }
         _ => Ok(()),

@@ -277,7 +277,7 @@ fn pipes_devices_loops_and_terabytes() {
     let ran = limited(&sandbox, "mixed");
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("2 pipes, sockets, devices, or broken links in `mixed` left out"),
+        ran.stderr.contains("skipped 2 pipes, sockets, devices, or broken links in `mixed`"),
         "{}",
         ran.stderr
     );

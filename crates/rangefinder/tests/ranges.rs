@@ -205,7 +205,7 @@ fn the_screen() {
     let screen = times.replace_all(&ran.stdout, " <n>").into_owned();
     insta::assert_snapshot!(told.replace_all(&screen, "in <n>").into_owned());
     let ran = sandbox.output(&["ranges", "--", "true"]);
-    assert!(ran.code == 0 && ran.stdout.starts_with("no NVTX call was seen\nhint: "), "{}", ran.stdout);
+    assert!(ran.code == 0 && ran.stdout.starts_with("no NVTX calls were seen\nhint: "), "{}", ran.stdout);
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn a_run_proves_its_gates() {
     };
     let gates = ["nsys.nvtx_capture=decode", "ncu.nvtx_include=[prefill]"];
     let before = run(&gates, &["--dry-run"]);
-    assert!(before.stdout.contains("gates      not proven"), "{}", before.stdout);
+    assert!(before.stdout.contains("gates      not checked yet"), "{}", before.stdout);
     run(&gates, &[]);
     let manifest = sandbox.manifest();
     let plan = step(&manifest, "plan");
@@ -300,11 +300,11 @@ fn a_run_proves_its_gates() {
     );
     assert!(sandbox.only_run().join("plan.json").is_file());
     let after = run(&gates, &["--dry-run"]);
-    assert!(after.stdout.contains("gates      as rehearsed in "), "{}", after.stdout);
+    assert!(after.stdout.contains("gates      checked against the rehearsal in "), "{}", after.stdout);
     assert!(after.stdout.contains("use: --nvtx --nvtx-include prefill/\n"), "{}", after.stdout);
     let missing = run(&["nsys.nvtx_capture=decod"], &["run.name=again"]);
     assert_eq!(missing.code, 1, "{}", missing.stderr);
-    for line in ["`nsys.nvtx_capture` can match nothing", "no range has this name (nearest: `:decode`)"] {
+    for line in ["`nsys.nvtx_capture` matches nothing", "no range has this name (nearest: `:decode`)"] {
         assert!(missing.stderr.contains(line), "{}", missing.stderr);
     }
 }

@@ -22,11 +22,7 @@ fn a_killed_run_is_finished_by_resume() {
     let log = run.join("workload/rehearsal/stdout.log");
     eventually("its word is kept", || std::fs::read_to_string(&log).is_ok_and(|text| text == "attempt\n"));
     let busy = sandbox.output(&["resume", run.to_str().unwrap()]);
-    assert!(
-        busy.code == 1 && busy.stderr.contains("is being worked on by another rangefinder"),
-        "{}",
-        busy.stderr
-    );
+    assert!(busy.code == 1 && busy.stderr.contains("is in use by another rangefinder"), "{}", busy.stderr);
     child.kill().unwrap();
     child.wait().unwrap();
     sandbox.write("go", "");
@@ -88,9 +84,7 @@ fn a_moved_run_and_what_is_not_a_run() {
     assert_eq!(sandbox.output(&["resume", "moved"]).code, 3);
     std::fs::create_dir(sandbox.path("empty")).unwrap();
     sandbox.write("moved/run.json", "{\"schema\": 99}");
-    for (folder, message) in
-        [("empty", "is not a run that can be resumed"), ("moved", "made by a newer rangefinder")]
-    {
+    for (folder, message) in [("empty", "cannot resume `"), ("moved", "written by a newer rangefinder")] {
         let ran = sandbox.output(&["resume", folder]);
         assert!(ran.code == 1 && ran.stderr.contains(message), "{}", ran.stderr);
     }

@@ -225,7 +225,7 @@ fn keep_removes_only_older_finished_runs_of_the_same_name() {
     std::fs::create_dir(sandbox.path("runs/20200101-000000-mine")).unwrap();
     std::fs::write(sandbox.path("runs/20200101-000000-mine/notes.txt"), "not a run").unwrap();
     let said = run("mine", "1");
-    assert!(said.contains("holds files that are not rangefinder's"), "{said}");
+    assert!(said.contains("contains files that Rangefinder did not write"), "{said}");
     assert_eq!(std::fs::read_to_string(mine[0].join("notes.txt")).unwrap(), "precious");
     assert!(!mine[0].join("workload").exists(), "what the manifest lists is gone");
     assert!(!mine[1].exists());
@@ -238,7 +238,7 @@ fn keep_also_frees_what_a_workload_left_in_its_tmpdir() {
     let sandbox = Sandbox::new();
     for _ in 0..3 {
         let ran = sandbox.output(&["run", "run.keep=1", "--", "sh", "-c", "echo x > $TMPDIR/cache"]);
-        assert!(ran.code == 0 && !ran.stderr.contains("not rangefinder's"), "{}", ran.stderr);
+        assert!(ran.code == 0 && !ran.stderr.contains("Rangefinder did not write"), "{}", ran.stderr);
     }
     sandbox.only_run();
 }
@@ -442,7 +442,7 @@ fn one_screen_about_a_run() {
     let sandbox = Sandbox::new();
     let none = sandbox.output(&["report"]);
     assert_eq!(none.code, 1);
-    assert!(none.stderr.starts_with("error: there is no run in `"), "{}", none.stderr);
+    assert!(none.stderr.starts_with("error: no runs in `"), "{}", none.stderr);
     let ran = sandbox.output(&["demo"]);
     let run = sandbox.only_run();
     let newest = sandbox.output(&["report"]);
@@ -459,5 +459,5 @@ fn one_screen_about_a_run() {
     std::fs::remove_file(run.join("summary.txt")).unwrap();
     let lost = sandbox.output(&["report", run.to_str().unwrap()]);
     assert_eq!(lost.code, 1);
-    assert!(lost.stderr.contains("go on with it: rangefinder resume "), "{}", lost.stderr);
+    assert!(lost.stderr.contains("hint: rangefinder resume "), "{}", lost.stderr);
 }

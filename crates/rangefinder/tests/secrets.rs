@@ -159,7 +159,7 @@ fn resume_takes_secrets_from_its_own_argv() {
         vec!["resume", run, "--", "sh", "-c", argv[2].as_str(), "sh", "--passwort", "only-here"];
     let ran = support::Ran::from(with_secrets(&sandbox, &arguments).output().unwrap());
     assert!(
-        ran.code == 2 && ran.stderr.contains("argument 4 is `--passwort`, and was `--password`"),
+        ran.code == 2 && ran.stderr.contains("argument 4 is `--passwort`, but was `--password`"),
         "{}",
         ran.stderr
     );

@@ -51,7 +51,7 @@ fn killing_the_guardian_leaves_nobody_behind_either() {
     signal(children.trim().parse().unwrap(), Signal::SIGKILL);
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("the guardian of"), "{said}");
+    assert!(said.contains("the process that supervised"), "{said}");
     assert_eq!(output.status.code(), Some(3));
     eventually("all are gone", || !pids(&file).iter().any(|pid| alive(*pid)));
 }
@@ -87,7 +87,8 @@ fn what_a_workload_leaves_behind_is_ended_and_named() {
         assert_eq!(ran.code, 0, "{way}: {}", ran.stderr);
         assert!(!pids(&file).iter().any(|pid| alive(*pid)), "{way}");
         assert!(
-            ran.stderr.contains("warning: processes that the workload left behind were ended: escape (pid"),
+            ran.stderr
+                .contains("warning: processes that the workload left behind were terminated: escape (pid"),
             "{}",
             ran.stderr
         );
@@ -244,7 +245,7 @@ fn a_workload_that_cannot_be_executed_is_reported() {
     let ran = sandbox.output(&["run", "--", "./broken"]);
     assert_eq!(ran.code, 3, "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("cannot start `./broken`: the interpreter or loader it names does not exist"),
+        ran.stderr.contains("cannot start `./broken`: its interpreter or loader does not exist"),
         "{}",
         ran.stderr
     );

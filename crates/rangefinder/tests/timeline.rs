@@ -129,7 +129,7 @@ fn a_gate_that_can_match_nothing_is_not_tried() {
             let (ran, manifest) = nsys.run(&sandbox, &["nsys.capture_range=nvtx", gate], &workload);
             assert_eq!(ran.code, 1, "{}", ran.stderr);
             assert_eq!(manifest["passes"].as_array().unwrap().len(), 1, "only the rehearsal ran");
-            assert!(ran.stderr.contains("the ranges there are:\n  :A  (1 instance)"), "{}", ran.stderr);
+            assert!(ran.stderr.contains("ranges in the program:\n  :A  (1 instance)"), "{}", ran.stderr);
             assert_eq!(step(&manifest, "timeline")["status"], "failed");
         }
     }
@@ -152,7 +152,7 @@ fn a_client_that_nsys_cannot_see_is_named() {
         assert_eq!(verdicts(&manifest), [("missed".to_owned(), "client-not-seen".to_owned())], "{version}");
         let note = step(&manifest, "timeline")["note"].as_str().unwrap().to_owned();
         assert!(note.contains("hint: use a newer nsys"), "{note}");
-        assert!(note.contains("the rehearsal is the timeline: 5 ranges"), "{note}");
+        assert!(note.contains("using the timeline of Rangefinder's tracer: 5 ranges"), "{note}");
         // The ladder ends in something to look at.
         let analysis = std::fs::read_to_string(sandbox.only_run().join("analysis.json")).unwrap();
         assert!(analysis.contains("\":decode\""), "{analysis}");
@@ -218,7 +218,7 @@ fn without_nsys_the_run_goes_on() {
     let timeline = step(&manifest, "timeline");
     assert_eq!(timeline["status"], "skipped");
     assert!(
-        timeline["note"].as_str().unwrap().starts_with("nsys is not installed: no timeline"),
+        timeline["note"].as_str().unwrap().starts_with("nsys is not installed: no Nsight Systems"),
         "{timeline}"
     );
     let asked = sandbox.output(&["run", "run.name=asked", "nsys.enable=true", "--", "true"]);

@@ -47,6 +47,6 @@ fn a_tool_that_hangs_costs_its_patience_and_no_more() {
     let document = doctor(&sandbox, &[&sandbox.path(""), "/usr/bin".as_ref(), "/bin".as_ref()]);
     let problems: Vec<&str> =
         document["tools"].as_array().unwrap().iter().map(|tool| tool["problem"].as_str().unwrap()).collect();
-    assert!(problems[0].ends_with("did not answer within 15 s"), "{problems:?}");
+    assert!(problems[0].ends_with("did not respond within 15 s"), "{problems:?}");
     assert!(problems[1].ends_with("prints no version: broken"), "{problems:?}");
 }

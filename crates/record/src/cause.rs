@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Declares the causes once: the variant, and what it means in a few words.
+/// Declares each cause once: the variant, and its meaning in a few words.
 macro_rules! causes {
     ($($(#[$doc:meta])* $cause:ident = $name:literal: $meaning:literal,)+) => {
-        /// Why a capture is what it is. With [`Captured`](crate::Outcome::Captured) it explains what looks odd.
+        /// Why a capture is what it is. With [`Captured`](crate::Outcome::Captured) it explains what looks
+        /// odd.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
         pub enum Cause {
             $($(#[$doc])* #[serde(rename = $name)] $cause,)+
@@ -14,7 +15,7 @@ macro_rules! causes {
         impl Cause {
             pub const ALL: &[Self] = &[$(Self::$cause,)+];
 
-            /// As it stands in `run.json`.
+            /// As written in `run.json`.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$cause => $name,)+ }
             }
@@ -29,54 +30,54 @@ macro_rules! causes {
 
 causes! {
     NotInstalled = "not-installed": "the tool is not installed",
-    /// There is one, and it does not answer.
-    ToolBroken = "tool-broken": "the tool does not answer",
+    /// It is installed but does not respond.
+    ToolBroken = "tool-broken": "the tool does not respond",
     NotStarted = "not-started": "the tool could not be started",
-    Refused = "refused": "the tool did not accept the command",
+    Refused = "refused": "the tool rejected the command",
     NoSuchRange = "no-such-range": "no range has that name",
     WrongDomain = "wrong-domain": "the range is in another domain",
-    /// And nsys was not told to look at such names.
+    /// And nsys was not told to look at unregistered names.
     UnregisteredString = "unregistered-string": "the range's name is not a registered string",
-    /// The range is one that no gate of nsys opens for, or only in a child that it does not follow.
+    /// No nsys gate opens for such a range, or it opens only in a child that nsys does not follow.
     GateCannotOpen = "gate-cannot-open": "the gate can never open for this range",
     GateNeverOpened = "gate-never-opened": "the gate did not open",
     PathNotTaken = "path-not-taken": "the program did not reach the range this time",
-    ClientNotSeen = "client-not-seen": "this nsys sees nothing of this NVTX client",
+    ClientNotSeen = "client-not-seen": "this nsys does not see this NVTX client",
     RecordsLost = "records-lost": "records were lost",
-    CountVaries = "count-varies": "the program opens more or fewer ranges from run to run",
+    CountVaries = "count-varies": "the number of ranges varies from run to run",
     FewerMeasured = "fewer-measured": "fewer launches were measured than planned",
     RehearsalWasBlind = "rehearsal-was-blind": "the rehearsal could not see any range",
     NothingRecorded = "nothing-recorded": "nothing was recorded",
-    ImporterNotFound = "importer-not-found": "the importer of nsys is missing",
-    ImporterBroken = "importer-broken": "the importer of nsys does not work",
+    ImporterNotFound = "importer-not-found": "nsys's importer is missing",
+    ImporterBroken = "importer-broken": "nsys's importer does not work",
     AgentLost = "agent-lost": "nsys lost the connection to its own agent",
     ExportFailed = "export-failed": "the report could not be exported",
     ReportUnreadable = "report-unreadable": "the report cannot be read",
     CuptiInUse = "cupti-in-use": "another profiler in the workload uses CUPTI",
-    NotPermitted = "not-permitted": "this user may not read the GPU's counters",
+    NotPermitted = "not-permitted": "this user has no permission to read the GPU's counters",
     UnsupportedDriver = "unsupported-driver": "the tool does not support the driver",
     WorkloadFailed = "workload-failed": "the workload failed",
-    /// As it was told to.
+    /// As requested.
     EndedAfterRange = "ended-after-range": "nsys ended the workload when the range closed",
     Interrupted = "interrupted": "it was interrupted",
-    TimedOut = "timed-out": "it ran out of time",
+    TimedOut = "timed-out": "it timed out",
     DiskFull = "disk-full": "the disk is full",
     NoReport = "no-report": "the tool left no report",
-    NoGpu = "no-gpu": "there is no GPU, or no driver for it",
-    NoKernels = "no-kernels": "no kernel is launched there",
-    /// With a slash ncu looks for push/pop ranges, without for start/end ranges.
-    WrongKind = "wrong-kind": "the range is of the other kind",
+    NoGpu = "no-gpu": "no GPU or no driver",
+    NoKernels = "no-kernels": "no kernel is launched in the range",
+    /// ncu looks for push/pop ranges with a slash, for start/end ranges without one.
+    WrongKind = "wrong-kind": "the range is of the other kind (push/pop or start/end)",
     NoSuchKernel = "no-such-kernel": "no kernel has that name",
-    SkippedAll = "skipped-all": "fewer kernels were launched than were to be skipped",
-    NoContext = "no-context": "the range opened before the program had used the GPU, or never",
+    SkippedAll = "skipped-all": "the program launched fewer kernels than the plan skips",
+    NoContext = "no-context": "the range opened before the program used the GPU, or not at all",
     UnsupportedCall = "unsupported-call": "the range makes a call that cannot be replayed",
     RangeNotClosed = "range-not-closed": "the range was still open when the program ended",
-    DeviceBusy = "device-busy": "another program holds the GPU's counters",
-    ReplayDiverged = "replay-diverged": "the program did something else when it was run again",
-    OutOfMemory = "out-of-memory": "there was not enough memory to save what the kernels write",
-    UnsupportedChip = "unsupported-chip": "the tool does not know this GPU",
+    DeviceBusy = "device-busy": "another program is using the GPU's counters",
+    ReplayDiverged = "replay-diverged": "the program behaved differently when it was run again",
+    OutOfMemory = "out-of-memory": "not enough memory to save what the kernels write",
+    UnsupportedChip = "unsupported-chip": "the tool does not support this GPU",
     BudgetSpent = "budget-spent": "the time budget was used up",
-    NotSupported = "not-supported": "this version of the tool cannot do that",
+    NotSupported = "not-supported": "this version of the tool does not support that",
     ToolError = "tool-error": "the tool itself failed",
 }
 

@@ -1,4 +1,4 @@
-//! Counts whose words agree with them.
+//! Counts with a noun that agrees.
 
 /// `1 launch`, `2 launches`. The plural is regular.
 pub fn counted(count: u64, what: &str) -> String {

@@ -49,7 +49,7 @@ pub enum Reason {
     Interrupted,
 }
 
-/// What the child and all descendants that were reaped used together.
+/// What the child and all reaped descendants used in total.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub struct Usage {
     pub user_ms: u64,
@@ -60,11 +60,11 @@ pub struct Usage {
     pub involuntary_switches: u64,
 }
 
-/// A descendant that outlived the child and was ended by us.
+/// A descendant that outlived the child and that we terminated.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Leftover {
     pub pid: i32,
     pub name: String,
-    /// It is still there: it could not be killed.
+    /// Still running: it could not be killed.
     pub survived: bool,
 }

@@ -1,4 +1,4 @@
-//! What a run has to say about itself, as types: the interface between the rooms that run things and
+//! What a run records about itself, as types: the interface between the rooms that run things and
 //! the rooms that report them. Nothing here starts a program, reads a file or formats a document.
 //!
 //! Outcomes, causes and statuses are compared as values. Their names appear in `run.json`, and only

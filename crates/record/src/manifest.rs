@@ -42,7 +42,7 @@ pub enum RunStatus {
     Running,
     Finished,
     Interrupted,
-    /// It broke off: a step could not be recorded or its files not written.
+    /// Aborted: a step could not be recorded, or its files could not be written.
     Failed,
 }
 
@@ -67,17 +67,17 @@ pub struct Artifact {
     /// Relative to the run.
     pub path: String,
     pub bytes: u64,
-    /// Absent for what is not a plain file (a link, a socket), cannot be read, is larger than 64 GiB or
-    /// mostly a hole.
+    /// Absent if it is not a plain file (a link, a socket), is unreadable, larger than 64 GiB, or mostly a
+    /// hole.
     pub blake3: Option<String>,
-    /// A vendor's raw report: it holds the environment and the command line of the workload,
-    /// and is not to be shared unseen.
+    /// A vendor's raw report: it contains the workload's environment and command line; do not share it
+    /// unchecked.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub holds_environment: bool,
 }
 
 impl Manifest {
-    /// The pass that says how the workload itself ends: the one no tool disturbed.
+    /// The pass that shows how the workload itself ends: the one without a profiler.
     pub fn workload_pass(&self) -> Option<&Pass> {
         self.rehearsal().or_else(|| self.passes.last())
     }
@@ -87,13 +87,13 @@ impl Manifest {
         self.passes.iter().find(|pass| pass.name.kind == PassKind::Rehearsal)
     }
 
-    /// The workload, and not the tool, failed under the last rung of a capture.
+    /// The workload, not the tool, failed in the last rung of a capture.
     pub fn workload_failed_in_a_capture(&self) -> bool {
         let failed = |record: &VerdictRecord| record.verdict.cause == Some(Cause::WorkloadFailed);
         Tool::ALL.into_iter().filter_map(|tool| self.last_verdict(tool)).any(failed)
     }
 
-    /// The last word on what a tool left.
+    /// The final verdict on a tool's capture.
     pub fn last_verdict(&self, tool: Tool) -> Option<&VerdictRecord> {
         self.verdicts.iter().rfind(|record| record.tool == tool)
     }

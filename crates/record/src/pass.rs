@@ -20,7 +20,7 @@ pub enum PassKind {
 }
 
 impl PassKind {
-    /// The longer of two that begin alike comes first.
+    /// If one is a prefix of another, the longer comes first.
     const ALL: [Self; 6] =
         [Self::SecondRehearsal, Self::ChangedRehearsal, Self::Rehearsal, Self::Stage1, Self::Nsys, Self::Ncu];
 
@@ -41,7 +41,7 @@ impl PassKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassName {
     pub kind: PassKind,
-    /// What follows where there are several.
+    /// The suffix if there are several.
     pub suffix: String,
 }
 
@@ -87,7 +87,7 @@ pub struct Pass {
     pub ending: Ending,
     pub usage: Usage,
     pub ended_by_us: Option<Reason>,
-    /// How long after its start a tool began its work proper, where that was watched.
+    /// How long after its start the tool began measuring, if we watched for that.
     #[serde(default)]
     pub began_after_ms: Option<u64>,
     pub killed: bool,

@@ -1,4 +1,4 @@
-//! The ways to capture, in the order in which they are tried.
+//! The ways to capture, in the order they are tried.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -8,10 +8,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub enum Rung {
     /// The trace of the rehearsal.
     Rehearsal,
-    /// A run of the workload for this tool alone.
+    /// A separate run of the workload for this tool.
     OwnPass,
     AsAsked,
-    /// With the gate as the rehearsal corrects it.
+    /// With the gate as corrected by the rehearsal.
     CorrectedGate,
     /// The gate is applied to the report afterwards.
     WithoutGate,
@@ -60,7 +60,7 @@ impl Rung {
         }
     }
 
-    /// The same way with fewer launches, where there is such a way.
+    /// The same way with fewer launches, if there is one.
     pub fn with_fewer_launches(self) -> Self {
         match self {
             Self::KernelReplay => Self::KernelReplayFewer,

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::tool::Tool;
 
-/// In the order in which they are taken.
+/// In the order they run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum StepName {
@@ -92,7 +92,7 @@ impl StepStatus {
         }
     }
 
-    /// `resume` does not do it again.
+    /// `resume` does not repeat it.
     pub fn is_finished(self) -> bool {
         matches!(self, Self::Done | Self::Skipped)
     }
@@ -106,7 +106,7 @@ pub struct Step {
     pub duration_ms: Option<u64>,
     /// Why it was skipped, what failed, or what it found.
     pub note: Option<String>,
-    /// The user asked for what this step failed to give.
+    /// The user asked for something that this step failed to provide.
     #[serde(default)]
     pub asked_for: bool,
 }

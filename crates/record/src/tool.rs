@@ -1,4 +1,4 @@
-//! Who records a workload.
+//! The tools that record a workload.
 
 use serde::{Deserialize, Serialize};
 

@@ -12,9 +12,9 @@ use crate::tool::Tool;
 pub enum Outcome {
     /// What was wanted is there.
     Captured,
-    /// A part of it is.
+    /// Part of it is.
     Partial,
-    /// The tool ran, or need not have, and nothing that was wanted is there.
+    /// The tool ran, or was not needed, and nothing that was wanted is there.
     Missed,
     /// There is no usable report.
     Failed,
@@ -69,7 +69,7 @@ pub struct VerdictRecord {
 }
 
 impl Verdict {
-    /// The remedy is the one that [`remedy`] knows for this tool and cause.
+    /// The remedy comes from [`remedy`], by tool and cause.
     pub fn new(tool: Tool, outcome: Outcome, cause: Option<Cause>, text: impl Into<String>) -> Self {
         Self {
             outcome,
@@ -89,7 +89,7 @@ impl Verdict {
         Self::new(tool, Outcome::Missed, Some(cause), text)
     }
 
-    /// The same, for another reason than was thought.
+    /// The same, with a different cause.
     #[must_use]
     pub fn because(mut self, tool: Tool, cause: Cause) -> Self {
         self.cause = Some(cause);

@@ -17,8 +17,8 @@ pub enum WithheldFrom {
     Environment(String),
     /// A secret in the argument itself.
     Argument,
-    /// The argument really had `***` there.
+    /// The argument itself contained `***`.
     Literal,
-    /// The argument is not UTF-8 and cannot be written down as it is.
+    /// The argument is not UTF-8 and cannot be written as it is.
     NotUtf8,
 }

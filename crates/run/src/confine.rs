@@ -1,10 +1,9 @@
-//! Gives up what reading files does not need.
-//!
-//! Traces and reports come from anywhere, and are read by a million lines of parsers, ours and
-//! others'. Whatever a file makes of them, from here on this thread and those it starts may read
-//! files, write below the folders that are named, and no more: start no program, open no
+//! Gives up rights that reading files does not need.
+//! Traces and reports come from anywhere and are read by a lot of parser code, ours and
+//! others'. Whatever a file makes a parser do, from here on this thread and those it starts may read
+//! files and write below the given folders, and nothing else: start no program, open no
 //! connection, gain no privilege. Where the system cannot do this (Landlock, Linux 5.13 and later)
-//! nothing is given up, and nothing is said: it is a second wall, not the first.
+//! nothing is given up, silently: it is a second line of defense, not the first.
 
 use std::path::Path;
 
@@ -13,7 +12,7 @@ use landlock::{
     RulesetCreatedAttr, RulesetError,
 };
 
-/// The newest of which all is known; older systems do the part they can.
+/// The newest version we know; older kernels enforce what they support.
 const NEWEST: ABI = ABI::V5;
 
 /// Keeps the calling thread from everything but reading, and writing below `writable`.

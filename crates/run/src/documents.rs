@@ -1,4 +1,4 @@
-//! The one way in which the documents of a run are written, whether it was one or `analyze` makes them.
+//! The only place that writes documents, for a run and for `analyze`.
 
 use report::{Body, Document, FILES, Format, Page, documents};
 
@@ -9,8 +9,8 @@ pub const SUMMARY: &str = "summary.txt";
 /// Everything, for programs.
 pub const DOCUMENT: &str = "report.json";
 
-/// Writes all that a page has to say, and `own`, what only the caller knows. The one that cannot be written does
-/// not take the others with it.
+/// Writes every document of a page, and `own`, which only the caller knows. If one fails, the others are
+/// still written.
 pub fn write_documents(
     files: &Files,
     page: &Page<'_>,
@@ -26,7 +26,7 @@ pub fn write_documents(
     failed
 }
 
-/// Secrets are masked, and a reader sees all of it or nothing.
+/// Secrets are masked, and readers see the whole file or none.
 pub fn write_document(files: &Files, document: &Document<'_>) -> Result<(), WriteError> {
     let name = document.name.as_str();
     if let Some((folder, _)) = name.rsplit_once('/') {

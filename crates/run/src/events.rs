@@ -1,4 +1,4 @@
-//! What a run tells whoever watches it.
+//! The events of a run.
 
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ pub enum Event {
     },
     StepStarted {
         step: StepName,
-        /// What the program took in its rehearsal, where the step runs it again.
+        /// How long the program took in the rehearsal, if the step runs it again.
         program_ms: Option<u64>,
     },
     StepFinished {
@@ -29,11 +29,11 @@ pub enum Event {
     Warning {
         text: String,
     },
-    /// What is going to be done, and why.
+    /// What will be done, and why.
     Note {
         text: String,
     },
-    /// ncu is at work, and says in `log` how far it is.
+    /// ncu is running; `log` shows its progress.
     Measuring {
         log: PathBuf,
         /// Launches or ranges, where that is known.
@@ -42,7 +42,7 @@ pub enum Event {
     RunFinished {
         run: PathBuf,
         report: Option<PathBuf>,
-        /// One screen about it.
+        /// A one-screen summary.
         summary: Option<PathBuf>,
         workload: Option<String>,
         /// As a shell would say it.

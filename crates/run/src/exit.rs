@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     Interrupted,
-    /// Nothing was run, and nothing will be until something else is typed.
+    /// Nothing was run, and nothing will be until the command line changes.
     Usage,
     WorkloadFailed,
     Missing,
@@ -14,7 +14,7 @@ pub enum Exit {
 }
 
 impl Exit {
-    /// Those that are ours, the first that applies first.
+    /// Our own codes; the first that applies wins.
     pub const OURS: [Self; 5] =
         [Self::Interrupted, Self::Usage, Self::WorkloadFailed, Self::Missing, Self::Complete];
 

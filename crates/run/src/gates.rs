@@ -1,4 +1,4 @@
-//! Gates held against a rehearsal, and told in one screen each.
+//! Gates compared with a rehearsal, each explained on one screen.
 
 use std::path::Path;
 
@@ -15,10 +15,10 @@ use crate::quote::shell_word;
 use crate::rehearsal::{Inventory, read_rehearsal};
 
 const SCHEMA: u32 = 1;
-/// So many regions are named when nothing else can be said.
+/// How many regions to list when there is nothing else to suggest.
 const MOST_NAMED: usize = 20;
 
-/// How nsys is going to be used.
+/// How nsys will be used.
 #[derive(Debug, Clone, Copy)]
 pub struct NsysTerms {
     /// What happens when the gate closes.
@@ -27,14 +27,14 @@ pub struct NsysTerms {
 }
 
 impl NsysTerms {
-    /// With the nsys that a run would use here.
+    /// With the nsys that a run would use on this machine.
     pub fn here(config: &Config, otherwise: RangeEnd) -> Self {
         let chosen = config.nsys.path.as_ref().map(|path| path.0.as_str());
         let nsys = Nsys::locate(chosen, None).ok();
         Self::with(config, otherwise, nsys.as_ref().map(|nsys| &nsys.probe))
     }
 
-    /// The gate as this nsys reads it, or the newest where there is none.
+    /// The gate as this nsys reads it, or the newest if none is installed.
     pub(crate) fn with(config: &Config, otherwise: RangeEnd, nsys: Option<&Probe>) -> Self {
         let dialect = nsys.map_or(NsysDialect::NEWEST, |probe| probe.options.dialect());
         Self { range_end: range_end(config, otherwise), dialect }
@@ -46,7 +46,7 @@ pub fn prove_gate(wish: &str, inventory: &Inventory, exit_code: i32, terms: Nsys
     prove_in(wish, &inventory.trace, &inventory.regions, exit_code, terms)
 }
 
-/// The same, held against any trace and its regions.
+/// The same, for any trace and its regions.
 pub(crate) fn prove_in(
     wish: &str,
     trace: &Trace,
@@ -58,9 +58,9 @@ pub(crate) fn prove_in(
     prove(&Question { wish, regions, rehearsed: Rehearsed { trace, exit_code }, dialect, range_end })
 }
 
-/// Keeps what happens in the ranges that a gate means, or all of it where there are none; says
-/// which parts of the gate mean nothing here. A gated report has no range around its gate, and
-/// paths begin with it: those of a rehearsal are whole.
+/// Keeps what happens inside the ranges that a gate matches, or everything if it matches none; returns the
+/// parts of the gate that match nothing. In a gated report, paths begin at the gate, since the ranges
+/// around it are missing; in a rehearsal they are complete.
 pub fn keep_gated(trace: &mut Trace, wish: &str, rehearsed: Option<&Inventory>) -> Vec<String> {
     let regions = analysis::regions(trace);
     let known = rehearsed.map_or(&regions, |inventory| &inventory.regions);
@@ -94,13 +94,13 @@ pub fn gate_of_run(run: &Path) -> Option<(String, Option<Inventory>)> {
     ))
 }
 
-/// What happens when the gate closes: as the configuration says, or else this.
+/// What happens when the gate closes: as configured, or else this.
 fn range_end(config: &Config, otherwise: RangeEnd) -> RangeEnd {
     let chosen = config.nsys.capture_range_end.as_ref();
     chosen.and_then(|text| RangeEnd::parse(&text.0)).unwrap_or(otherwise)
 }
 
-/// One screen: what each tool makes of a gate as typed, and what to give it.
+/// One screen: what the gate matches in each tool as typed, and what to use instead.
 pub fn proof_screen(proof: &Proof, inventory: &Inventory) -> String {
     let mut text = format!("gate `{}`\n", proof.typed);
     text.push_str(&tool_screen("nsys", "-p", &proof.typed, &proof.nsys));
@@ -124,9 +124,9 @@ pub fn nothing_is_meant(proof: &ToolProof) -> bool {
 
 fn regions_there_are(inventory: &Inventory) -> String {
     if inventory.is_empty() {
-        return "\nthe program opens no NVTX range at all\n".to_owned();
+        return "\nthe program opens no NVTX ranges\n".to_owned();
     }
-    let mut text = "\nthe ranges there are:\n".to_owned();
+    let mut text = "\nranges in the program:\n".to_owned();
     for region in inventory.regions.iter().take(MOST_NAMED) {
         text.push_str(&format!("  {}  ({})\n", region.path, instances(region.instances)));
     }
@@ -159,7 +159,7 @@ fn tool_screen(tool: &str, option: &str, typed: &str, proof: &ToolProof) -> Stri
     text
 }
 
-/// What nsys will leave, and why not all of it.
+/// What nsys will record, and why not all of it.
 fn foretold(prediction: &Prediction, proof: &ToolProof) -> String {
     let all = match &proof.correction {
         Correction::Arguments { instances, .. } => *instances,
@@ -173,24 +173,24 @@ fn foretold(prediction: &Prediction, proof: &ToolProof) -> String {
     let terminated = prediction.exit_code == 143;
     let why = match (terminated, recorded < all) {
         (true, true) => {
-            ": it ends the program with the first; --capture-range-end=none records all and lets it finish"
+            ": nsys ends the program after the first; --capture-range-end=none records all and lets it finish"
         }
         (true, false) => {
-            ": it ends the program when the range closes; --capture-range-end=none lets it finish"
+            ": nsys ends the program when the range closes; --capture-range-end=none lets it finish"
         }
-        (false, true) => ": the range end that was chosen leaves out the rest",
+        (false, true) => ": the chosen --capture-range-end leaves out the rest",
         (false, false) => "",
     };
-    format!("leaves {files} with {recorded} of {}, exit code {}{why}", instances(all), prediction.exit_code)
+    format!("produces {files} with {recorded} of {}, exit code {}{why}", instances(all), prediction.exit_code)
 }
 
 fn at_the_edge(when: When) -> String {
     match when {
         When::First(percent) => {
-            format!("all of it lies in the first {percent} % of the run: warm-up, or the work itself?")
+            format!("all of it is in the first {percent} % of the run: is it warm-up or the real work?")
         }
         When::Last(percent) => {
-            format!("all of it lies in the last {percent} % of the run: a delay or a limit may miss it")
+            format!("all of it is in the last {percent} % of the run: a delay or time limit may miss it")
         }
     }
 }
@@ -242,7 +242,7 @@ pub fn instances(count: u64) -> String {
     counted(count, "instance")
 }
 
-/// In the unit that leaves three digits.
+/// In the unit that gives about three digits.
 pub fn duration(ns: i64) -> String {
     let value = ns as f64;
     match ns {

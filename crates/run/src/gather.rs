@@ -10,22 +10,22 @@ use record::MANIFEST;
 
 #[derive(Debug, Default)]
 pub struct Gathered {
-    /// Files, and run directories: those stand for their capture.
+    /// Files, and run directories, which stand for their capture.
     pub traced: Vec<Given>,
     pub counted: Vec<Given>,
-    /// What was left out, and why.
+    /// What was skipped, and why.
     pub notes: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Given {
     pub path: PathBuf,
-    /// By the user; otherwise it was found in a folder.
+    /// Named by the user; otherwise it was found in a folder.
     pub named: bool,
 }
 
 /// A folder stands for every trace and report in it and in its folders. A run directory stands
-/// for its last capture: its traces are several recordings of one and the same program.
+/// for its last capture: its traces are several recordings of the same program.
 pub fn gather(paths: &[PathBuf]) -> Gathered {
     let mut gathered = Gathered::default();
     for path in paths {
@@ -94,14 +94,17 @@ impl Gathered {
         let shown = folder.display();
         if others > 0 {
             self.notes
-                .push(format!("{} in `{shown}` left out: no trace, no report", counted(others, "file")));
+                .push(format!("skipped {} in `{shown}`: neither trace nor report", counted(others, "file")));
         }
         if found.others > 0 {
             let what = counted(found.others, "pipe, socket, device, or broken link");
-            self.notes.push(format!("{what} in `{shown}` left out"));
+            self.notes.push(format!("skipped {what} in `{shown}`"));
         }
         if found.cut_short {
-            self.notes.push(format!("`{shown}` holds more files, or deeper folders, than were looked at"));
+            self.notes.push(format!(
+                "`{shown}` has too many files or too deeply nested folders: not all \
+            were searched"
+            ));
         }
     }
 }
@@ -115,8 +118,8 @@ fn counted(count: u64, what: &str) -> String {
     }
 }
 
-/// Whether the same recording lies beside it in a form that is read with less effort: the export
-/// of a report, the plain text of what is compressed.
+/// Whether the same recording is next to it in a form that is easier to read: the export of a report, or an
+/// uncompressed copy.
 fn is_copy(path: &Path, all: &BTreeSet<&PathBuf>) -> bool {
     let there = |path: PathBuf| all.contains(&path);
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
@@ -164,7 +167,7 @@ mod tests {
         );
         assert_eq!(paths(&gathered.counted), ["c.ncu-rep", "d.csv"].map(at));
         assert!(gathered.traced.iter().all(|given| !given.named));
-        let note = format!("1 file in `{}` left out: no trace, no report", folder.path().display());
+        let note = format!("skipped 1 file in `{}`: neither trace nor report", folder.path().display());
         assert_eq!(gathered.notes, [note]);
     }
 }

@@ -1,5 +1,5 @@
-//! The Python helper, carried along: put into a run, so that nothing needs installing. It stays
-//! there, so that the command of a pass can be run again.
+//! The embedded Python helper: written into each run, so that nothing needs installing. It stays there, so
+//! that the command of a pass can be run again.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,8 +30,8 @@ pub(crate) fn place(folder: &Path) -> io::Result<()> {
     FILES.iter().try_for_each(|(name, text)| std::fs::write(package.join(name), text))
 }
 
-/// `PYTHONPATH` with the helper on it: last, so that an installed one wins; and first what
-/// Python runs at its start, where the program is to be prepared.
+/// `PYTHONPATH` with the helper appended, so that an installed one wins; and prepended, the code that
+/// Python runs at startup, if the program is to be instrumented.
 pub(crate) fn python_path(folder: &Path, before: Option<&str>, prepared: bool) -> String {
     let text = |path: PathBuf| path.to_string_lossy().into_owned();
     let site = prepared.then(|| text(package(folder).join("site")));

@@ -1,5 +1,4 @@
-//! MFU and MBU: from what the configuration or the workload itself says of the model, or from
-//! what ncu counted.
+//! MFU and MBU: from the model as described by the configuration or the workload, or from ncu's counters.
 
 use std::path::Path;
 
@@ -11,23 +10,23 @@ use serde::Deserialize;
 
 use crate::config::ModelConfig;
 
-/// What a workload leaves in its folder may be anything; a model's configuration is small.
+/// A workload may write anything to its folder; a model's configuration is small.
 const LARGEST: u64 = 16 << 20;
 
-/// What says which model it is, and which device.
+/// Where the model and the device are described.
 #[derive(Debug, Clone, Copy)]
 pub struct ModelSource<'a> {
     pub config: &'a ModelConfig,
     /// What `model.config` is relative to.
     pub cwd: &'a Path,
-    /// What the workload of a run may have left.
+    /// What the workload of a run may have written.
     pub workload: Option<&'a Path>,
-    /// The names of the GPUs that the program sees, in its order, where the trace does not tell them.
+    /// The names of the GPUs that the program sees, in its order, if the trace does not have them.
     pub devices: &'a [Option<String>],
 }
 
 impl ModelSource<'_> {
-    /// MFU and MBU: stages get their rates, or it is said why a model that was named does not tell them.
+    /// MFU and MBU of each stage, or why the given model does not yield them.
     pub fn tell(&self, findings: &mut Findings, insight: &mut Insight) {
         match self.efficiency(findings, insight) {
             Ok(found) => {
@@ -38,7 +37,7 @@ impl ModelSource<'_> {
         }
     }
 
-    /// Of every stage, or why not; of none where nothing says what the model is.
+    /// For every stage, or why not; for none if no model is known.
     fn efficiency(&self, findings: &Findings, insight: &Insight) -> Result<Vec<Efficiency>, String> {
         let told_by_the_workload = || self.workload.and_then(told_by_the_workload).map(Ok);
         let Some(inference) = self.configured().or_else(told_by_the_workload).transpose()? else {
@@ -53,19 +52,17 @@ impl ModelSource<'_> {
         let found =
             efficiency(&findings.stages, &findings.regions, &inference, device.as_deref(), &ceilings)?;
         if found.is_empty() {
-            return Err(
-                "no range is called as the stages of a language model are (prefill, decode)".to_owned()
-            );
+            return Err("no range is named like a stage of a language model (prefill, decode)".to_owned());
         }
         Ok(found)
     }
 
-    /// What `model.*` says; None where no model is named.
+    /// From `model.*`; None if no model is given.
     fn configured(&self) -> Option<Result<Inference, String>> {
         let model = self.config;
         let file = model.config.as_ref()?;
         let Some(prompt_tokens) = model.prompt_tokens.map(u64::from) else {
-            return Some(Err("nothing says how long the prompts are (`model.prompt_tokens`)".to_owned()));
+            return Some(Err("the prompt length is unknown (set `model.prompt_tokens`)".to_owned()));
         };
         Some(decoder(&self.cwd.join(&file.0)).map(|decoder| Inference {
             model: decoder,
@@ -78,7 +75,7 @@ impl ModelSource<'_> {
     }
 }
 
-/// From the operations that ncu counted; none where it counted none.
+/// From the operations that ncu counted; none if it counted none.
 fn counted(findings: &Findings, insight: &Insight) -> Vec<Efficiency> {
     let joined = insight.joined.as_ref();
     joined
@@ -125,7 +122,18 @@ fn told_by_the_workload(folder: &Path) -> Option<Inference> {
 fn decoder(path: &Path) -> Result<Decoder, String> {
     let text = Input::open(path).and_then(|input| input.whole(LARGEST));
     let text = text.map_err(|error| error.with_cause())?;
-    let config =
-        serde_json::from_slice(&text).map_err(|error| format!("`{}` is no JSON: {error}", path.display()))?;
-    Decoder::of_config(&config).map_err(|why| format!("`{}` describes no decoder: {why}", path.display()))
+    let config = serde_json::from_slice(&text).map_err(|error| {
+        format!(
+            "`{}` is not valid JSON: \
+        {error}",
+            path.display()
+        )
+    })?;
+    Decoder::of_config(&config).map_err(|why| {
+        format!(
+            "`{}` does not describe a decoder model: \
+    {why}",
+            path.display()
+        )
+    })
 }

@@ -23,12 +23,11 @@ const SCHEMA: u32 = 1;
 pub struct Inventory {
     pub trace: Trace,
     pub regions: Vec<Region>,
-    /// What push/pop regions ask of CUDA; none where the GPU was not recorded.
+    /// The CUDA calls of push/pop regions; none if the GPU was not recorded.
     pub gpu: Vec<RegionCalls>,
 }
 
-/// The variables that bring the tracer into a pass; its GPU half, too, when a libcupti is
-/// given.
+/// The variables that load the tracer in a pass, with its GPU half if a libcupti is given.
 pub(crate) fn tracer_variables(
     library: &Path,
     folder: &Path,
@@ -46,7 +45,7 @@ pub(crate) fn tracer_variables(
     variables
 }
 
-/// The libcupti for the workload, where there is a driver.
+/// The libcupti for the workload, if there is a driver.
 pub(crate) fn locate_cupti(python: Option<PathBuf>, cuda: Option<&str>) -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("RANGEFINDER_CUPTI").filter(|path| !path.is_empty()) {
         return Some(named.into()).filter(|path: &PathBuf| path.is_file());
@@ -54,19 +53,19 @@ pub(crate) fn locate_cupti(python: Option<PathBuf>, cuda: Option<&str>) -> Optio
     nsight::find_cupti(&nsight::CuptiPlaces { python, root: "/".into() }, cuda?)
 }
 
-/// Reads what the tracer left in `folder`.
+/// Reads what the tracer wrote to `folder`.
 pub(crate) fn read_rehearsal(folder: &Path) -> Result<Inventory, trace::ReadError> {
     read(folder, |_, _| ())
 }
 
-/// The same, and gives back the space that the tracer had taken ahead in each file.
+/// The same, and frees the space that the tracer preallocated in each file.
 pub(crate) fn read_and_trim(folder: &Path) -> Result<Inventory, trace::ReadError> {
     read(folder, |path, written| {
         if path.metadata().is_ok_and(|metadata| metadata.len() > written)
             && let Ok(file) = std::fs::OpenOptions::new().write(true).open(path)
         {
-            // Never cut: whoever still has it mapped, out of our reach, would die of that. Only space is
-            // lost when this fails.
+            // Never truncated: a process that still has it mapped would crash. If this fails, only disk
+            // space is lost.
             let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
             let length = file.metadata().map_or(0, |metadata| metadata.len());
             let _ = fallocate(&file, hole, written, length.saturating_sub(written));
@@ -90,12 +89,12 @@ impl Inventory {
         Self { regions: regions(&trace), gpu: region_calls(&trace), trace }
     }
 
-    /// Every text of the program's own: names of ranges, domains, kernels.
+    /// Every name that comes from the program: ranges, domains, kernels.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.trace.names()
     }
 
-    /// As it may be written down, which is as it is where no name holds a secret.
+    /// As it may be written to disk: unchanged if no name contains a secret.
     pub(crate) fn shown(&self, redactor: &Redactor) -> Cow<'_, Self> {
         match self.names().any(|name| redactor.name(name).is_some()) {
             true => Cow::Owned(self.clone().renamed(|text| redactor.name(text))),
@@ -103,7 +102,7 @@ impl Inventory {
         }
     }
 
-    /// The same with other names in place of some.
+    /// The same, with some names replaced.
     pub fn renamed(mut self, renamed: impl FnMut(&str) -> Option<String>) -> Self {
         self.trace.rename(renamed);
         Self::of(self.trace)
@@ -113,13 +112,13 @@ impl Inventory {
         self.trace.ranges.is_empty()
     }
 
-    /// Whether no range is known to be missing, so that what is not there did not happen.
+    /// Whether no range is known to be missing, so that an absent range did not happen.
     pub fn is_complete(&self) -> bool {
         !self.trace.ranges_missing
     }
 
-    /// Adds what is known of processes that were not recorded. One that was recorded until it changed
-    /// its root has said so itself; a note is sent only by a program that was not.
+    /// Adds what is known about processes that were not recorded. One that was recorded until it changed
+    /// its root has reported that itself; only unrecorded processes send a note.
     pub(crate) fn add_unseen(&mut self, notes: Vec<Note>) {
         let recorded = |note: &Note| {
             note.why.why == layout::note::OTHER_ROOT
@@ -141,17 +140,17 @@ impl Inventory {
         if self.is_empty() {
             let lost = self.trace.diagnostics.iter().find(|diagnostic| diagnostic.lost);
             return match lost.filter(|_| !self.is_complete()) {
-                // Who never calls NVTX does not load the tracer, nor does who cannot.
-                None if self.trace.processes.is_empty() => "no NVTX call was seen".to_owned(),
-                None => "no NVTX range was opened".to_owned(),
-                Some(lost) => format!("no NVTX range was recorded, but not all could be seen: {}", lost.text),
+                // A program that never calls NVTX, or cannot load the tracer, leaves no process.
+                None if self.trace.processes.is_empty() => "no NVTX calls were seen".to_owned(),
+                None => "no NVTX ranges were opened".to_owned(),
+                Some(lost) => format!("no NVTX ranges were recorded, but some may be missing: {}", lost.text),
             };
         }
         let plural =
             |count: usize, one: &str, many: &str| format!("{count} {}", if count == 1 { one } else { many });
         let gpu = match self.trace.activities.len() {
             0 => String::new(),
-            count => format!(", {}", plural(count, "activity of the GPU", "activities of the GPU")),
+            count => format!(", {}", plural(count, "GPU activity", "GPU activities")),
         };
         format!(
             "{} in {}, {}{gpu}",
@@ -199,7 +198,7 @@ impl Inventory {
         })
     }
 
-    /// What a push/pop region asks of CUDA.
+    /// The CUDA calls of a push/pop region.
     pub fn gpu_of(&self, region: &Region) -> Option<&RegionCalls> {
         self.gpu.iter().find(|gpu| region.kind == Kind::PushPop && gpu.path == region.path)
     }
@@ -209,7 +208,7 @@ impl Inventory {
         range_replay(gpu, self.span_ns() as f64 / 1e9)
     }
 
-    /// Of the span of the recording; above 1 when threads overlap.
+    /// Share of the recording; above 1 if threads overlap.
     pub fn share(&self, times: &Times) -> f64 {
         let span = self.span_ns();
         if span > 0 { times.total_ns as f64 / span as f64 } else { 0.0 }

@@ -1,4 +1,4 @@
-//! Where the tracer is put: where programs can load it from.
+//! Where the tracer is placed so that programs can load it.
 
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -14,12 +14,12 @@ const NAME: &str = "rangefinder-tracer.so";
 #[derive(Debug)]
 pub(crate) struct PlacedTracer {
     pub(crate) library: PathBuf,
-    /// The folder, where it is one of our own.
+    /// The folder, if it is ours.
     folder: Option<PathBuf>,
 }
 
 impl PlacedTracer {
-    /// What there is to remove, in this order.
+    /// What to remove, in this order.
     pub(crate) fn paths(&self) -> Vec<PathBuf> {
         [Some(&self.library), self.folder.as_ref()].into_iter().flatten().cloned().collect()
     }
@@ -31,13 +31,13 @@ impl Drop for PlacedTracer {
     }
 }
 
-/// Why no place will do.
+/// Why there is no suitable place.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoPlace {
-    #[error("the tracer is written for x86-64, and this program was built for another processor")]
+    #[error("the tracer supports only x86-64")]
     NoTracer,
     #[error(
-        "no folder was found whose files may be executed (tried {tried}): the tracer cannot be loaded\n\
+        "the tracer cannot be loaded: no folder allows executable files (tried {tried})\n\
          hint: set TMPDIR to a folder on a file system that is not mounted `noexec`"
     )]
     NotExecutable { tried: String },
@@ -45,8 +45,8 @@ pub(crate) enum NoPlace {
     Write(#[from] WriteError),
 }
 
-/// Writes the library to the run's own `tmp`, or to another folder where that is mounted `noexec`
-/// or closed to processes of other users.
+/// Writes the library to the run's own `tmp`, or to another folder if that is mounted `noexec` or closed to
+/// other users.
 pub(crate) fn place_tracer(tmp: &Path, library: &[u8]) -> Result<PlacedTracer, NoPlace> {
     if library.is_empty() {
         return Err(NoPlace::NoTracer);
@@ -59,7 +59,7 @@ pub(crate) fn place_tracer(tmp: &Path, library: &[u8]) -> Result<PlacedTracer, N
     if executable(tmp) && open_to_all(tmp) {
         return Ok(PlacedTracer { library: write(tmp, library)?, folder: None });
     }
-    // Others may load it, and only we may write there.
+    // Others may load it, but only we may write there.
     let made = elsewhere
         .iter()
         .filter(|folder| executable(folder) && open_to_all(folder))
@@ -81,7 +81,7 @@ pub(crate) fn place_tracer(tmp: &Path, library: &[u8]) -> Result<PlacedTracer, N
     Err(NoPlace::NotExecutable { tried: tried.join(", ") })
 }
 
-/// Whether any user may go through the folder and those above it.
+/// Whether any user may enter the folder and its parents.
 fn open_to_all(folder: &Path) -> bool {
     let Ok(folder) = folder.canonicalize() else { return false };
     folder.ancestors().all(|folder| folder.metadata().is_ok_and(|metadata| metadata.mode() & 0o001 != 0))
@@ -96,14 +96,14 @@ fn own_folder(parent: &Path) -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Whatever the umask says: a process that became another user must be able to load it.
+/// Regardless of the umask: a process that switched users must be able to load it.
 fn open_for_all(path: &Path) {
     let _ = std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(0o755));
 }
 
 fn write(folder: &Path, library: &[u8]) -> Result<PathBuf, WriteError> {
     let path = folder.join(NAME);
-    // A library that a process has mapped is never written to: what is there is replaced.
+    // Never write to a library that a process has mapped: replace the file instead.
     let _ = std::fs::remove_file(&path);
     let made = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o755).open(&path);
     made.and_then(|mut file| std::io::Write::write_all(&mut file, library))

@@ -1,10 +1,8 @@
-//! Processes of a rehearsal that the tracer could not record, so that "no range was opened" is
-//! never said of a program nobody could look into.
-//!
-//! Two ways to know of them. The tracer, loaded into a process that it cannot record, sends a
-//! datagram to an abstract socket: that takes no file and no right. And a process that changed
-//! its root directory before its first range, so that the tracer cannot even be loaded, is seen
-//! from here while it runs.
+//! Processes of a rehearsal that the tracer could not record, so that we never say "no ranges were opened"
+//! about a program we could not see into. There are two ways to find them. The tracer, loaded into a
+//! process that it cannot record, sends a datagram to an abstract socket, which needs no file and no
+//! permission. And a process that changed its root directory before its first range, so that the tracer
+//! cannot even be loaded, is noticed from here while it runs.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::MetadataExt;
@@ -25,17 +23,17 @@ const MOST: usize = 10_000;
 const FIRST_LOOK: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
 
-/// Listens and looks until it is dropped or asked.
+/// Listens and watches until it is dropped or queried.
 #[derive(Debug)]
 pub(crate) struct Watch {
-    /// What the tracer is to call.
+    /// The socket that the tracer sends to.
     pub(crate) socket: String,
     done: Arc<AtomicBool>,
     thread: Option<JoinHandle<Vec<Note>>>,
 }
 
 impl Watch {
-    /// None where there are no such sockets or no thread: then less is known, and nothing fails.
+    /// None if the socket or thread cannot be created: then less is known, but nothing fails.
     pub(crate) fn begin(library: &Path) -> Option<Self> {
         let name = format!("rangefinder-{}", random_name()?);
         let address = SocketAddr::from_abstract_name(&name).ok()?;
@@ -48,7 +46,7 @@ impl Watch {
         Some(Self { socket: name, done, thread: Some(thread) })
     }
 
-    /// All that were noticed.
+    /// All that were found.
     pub(crate) fn end(mut self) -> Vec<Note> {
         self.done.store(true, Ordering::Release);
         self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
@@ -72,7 +70,7 @@ fn watch(socket: &UnixDatagram, library: &Path, done: &AtomicBool) -> Vec<Note> 
     let mut pause = FIRST_LOOK;
     loop {
         let last = done.load(Ordering::Acquire);
-        // A program that never changes its root is looked at ever more seldom.
+        // A program that never changes its root is checked less and less often.
         let _ = socket.set_read_timeout(Some(if last { Duration::from_millis(1) } else { pause }));
         pause = (pause * 3 / 2).min(LONGEST_PAUSE);
         let mut message = [0; note::LONGEST];
@@ -99,7 +97,7 @@ fn reaches(pid: u32, library: &Path) -> bool {
     theirs.push(library.strip_prefix("/").unwrap_or(library));
     match (std::fs::metadata(&theirs), std::fs::metadata(library)) {
         (Ok(theirs), Ok(ours)) => (theirs.dev(), theirs.ino()) == (ours.dev(), ours.ino()),
-        // Ended meanwhile, or not ours to look into: nothing is known.
+        // It has ended, or we may not inspect it: nothing is known.
         (Err(error), _) => error.kind() != std::io::ErrorKind::NotFound || !exists(pid),
         _ => true,
     }

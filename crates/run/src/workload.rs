@@ -1,4 +1,4 @@
-//! The workload as it is started in one pass: argv, directory, environment.
+//! The workload as started in one pass: argv, directory, environment.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -19,21 +19,21 @@ const LONGEST_TMPDIR: usize = 64;
 
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
-    #[error("there is no workload\nhint: put it after `--`, as in `rangefinder run -- python infer.py`")]
+    #[error("no workload given\nhint: put it after `--`, as in `rangefinder run -- python infer.py`")]
     None,
-    #[error("there is no program `{program}` on the PATH")]
+    #[error("program `{program}` not found on the PATH")]
     NotOnPath { program: String },
-    #[error("there is no program `{program}`")]
+    #[error("program `{program}` not found")]
     NoSuchFile { program: String },
     #[error("`{program}` is not executable\nhint: start it through its interpreter, or `chmod +x {program}`")]
     NotExecutable { program: String },
-    #[error("`workload.module` needs `python` or `python3` on the PATH, and neither is there")]
+    #[error("`workload.module` needs `python` or `python3` on the PATH, but neither was found")]
     NoPython,
-    #[error("`workload.env`: `{name}` cannot be a variable: {why}")]
+    #[error("`workload.env`: invalid variable `{name}`: {why}")]
     Variable { name: String, why: &'static str },
     #[error("`capture.stop_command`: {0}")]
     StopCommand(Box<WorkloadError>),
-    #[error("`workload.cwd`: there is no directory `{}`", cwd.display())]
+    #[error("`workload.cwd`: directory `{}` not found", cwd.display())]
     NoDirectory { cwd: PathBuf },
 }
 
@@ -44,15 +44,15 @@ pub struct Workload {
     hydra: bool,
     overrides: Vec<String>,
     pub cwd: PathBuf,
-    /// Ranges around what frameworks do, without a change of the program.
+    /// Ranges around what frameworks do, without changing the program.
     auto: bool,
     /// Variables to set (or unset) in every pass.
     variables: Vec<(String, Option<String>)>,
 }
 
 impl Workload {
-    /// Checks everything that can be wrong before anything is run. `command` is
-    /// the argv of the command line, where it stood there.
+    /// Checks everything that can be checked before anything runs. `command` is the argv from the command
+    /// line, if any.
     pub fn new(config: &Config, command: &[OsString], here: &Path) -> Result<Self, WorkloadError> {
         let workload = &config.workload;
         let cwd = match &workload.cwd {
@@ -102,7 +102,7 @@ impl Workload {
         })
     }
 
-    /// What the run is called after: the program, or the script it interprets.
+    /// The name of the run: the program, or the script it interprets.
     pub fn name(&self) -> String {
         let file = |text: &OsString| {
             Path::new(text).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
@@ -128,7 +128,7 @@ impl Workload {
         self.argv.iter().cloned().chain(self.overrides.iter().map(OsString::from)).collect()
     }
 
-    /// The interpreter, when the workload is a Python program.
+    /// The interpreter, if the workload is a Python program.
     pub fn python(&self) -> Option<PathBuf> {
         let program = self.argv.first()?;
         let name = Path::new(program).file_name()?.to_string_lossy().into_owned();
@@ -140,7 +140,7 @@ impl Workload {
         shebang_python(&path)
     }
 
-    /// Where that interpreter lies. A link is not followed: a virtual environment is one.
+    /// The path of that interpreter. Links are not followed: a virtual environment is one.
     pub(crate) fn python_path(&self) -> Option<PathBuf> {
         let python = self.python()?;
         if python.as_os_str().as_bytes().contains(&b'/') {
@@ -153,15 +153,14 @@ impl Workload {
         }
     }
 
-    /// The same workload with some of its own settings changed: they stand last, and win.
+    /// The same workload with some of its settings changed: they come last, and win.
     pub(crate) fn changed(&self, settings: &BTreeMap<String, Text>) -> Self {
         let mut changed = self.clone();
         changed.overrides.extend(words_of(settings));
         changed
     }
 
-    /// The argv of one pass. Our own Hydra settings stand before the user's
-    /// overrides, which therefore win.
+    /// The argv of one pass. Our own Hydra settings come before the user's overrides, which therefore win.
     pub fn argv(&self, pass_folder: &Path) -> Vec<OsString> {
         let mut argv = self.argv.clone();
         if self.hydra {
@@ -190,8 +189,8 @@ impl Workload {
         variables
     }
 
-    /// The same with the helper within a Python program's reach. `stage1` are the settings of
-    /// PyTorch's profiler in the pass that has it.
+    /// The same, with the helper importable by a Python program. `stage1` are the settings of the PyTorch
+    /// profiler, in the pass that uses it.
     pub(crate) fn variables_with_helper(
         &self,
         pass: &str,
@@ -200,7 +199,7 @@ impl Workload {
         purpose: Purpose,
     ) -> Vec<(String, Option<String>)> {
         let mut variables = self.variables(pass, pass_folder, tmpdir);
-        // Beside `workload/`, where it stays: the command of a pass can be run again.
+        // Next to `workload/`, where it stays, so that the command of a pass can be run again.
         let Some(folder) = pass_folder.ancestors().nth(2).map(|run| run.join(helper::FOLDER)) else {
             return variables;
         };
@@ -209,14 +208,14 @@ impl Workload {
             Purpose::Look => (true, None),
             Purpose::Profile(settings) => (false, Some(settings)),
         };
-        // Without it the program runs all the same.
+        // The program also runs without it.
         if self.python().is_none() || helper::place(&folder).is_err() {
             return variables;
         }
         let set = self.variables.iter().rev().find(|(name, _)| name == "PYTHONPATH");
         let before = match set {
             Some((_, value)) => value.clone(),
-            // Never at the price of what the program needs.
+            // Never at the expense of what the program needs.
             None if std::env::var_os("PYTHONPATH").is_some_and(|path| path.to_str().is_none()) => {
                 return variables;
             }
@@ -232,7 +231,7 @@ impl Workload {
             ("RANGEFINDER_STAGE1", on(stage1.is_some())),
             ("RANGEFINDER_STAGE1_SETTINGS", stage1),
         ];
-        // What is off needs a word only where somebody else has set it.
+        // A setting that is off needs a variable only if the environment turns it on.
         let told =
             switches.into_iter().filter(|(name, value)| value.is_some() || std::env::var_os(name).is_some());
         variables.extend(told.map(|(name, value)| (name.to_owned(), value)));
@@ -267,7 +266,7 @@ pub(crate) fn words_of(settings: &BTreeMap<String, Text>) -> impl Iterator<Item 
     settings.iter().map(|(key, value)| format!("{key}={}", value.0))
 }
 
-/// What the helper does in a Python program, beyond being there.
+/// What the helper does in a Python program, besides being importable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Plain,
@@ -280,8 +279,8 @@ pub(crate) enum Purpose {
 /// In the folder of a pass: empty, and `torch` once that was imported.
 pub(crate) const SEEN: &str = "imported.txt";
 
-/// The `TMPDIR` of a run, inside it. Where that path is too long for a socket, a
-/// short link to it that must be removed afterwards.
+/// The `TMPDIR` of a run, inside it. If that path is too long for a socket, a short link to it that must be
+/// removed afterwards.
 pub fn tmpdir(run: &Path) -> Result<(PathBuf, Option<PathBuf>), WriteError> {
     let inside = run.join("tmp");
     std::fs::create_dir_all(&inside).map_err(|error| WriteError::new(&inside, error))?;
@@ -300,9 +299,9 @@ pub fn tmpdir(run: &Path) -> Result<(PathBuf, Option<PathBuf>), WriteError> {
 fn check_variables(variables: &BTreeMap<String, Option<Text>>) -> Result<(), WorkloadError> {
     for (name, value) in variables {
         let why = if name.is_empty() || name.contains('=') {
-            "a name has no `=` and is not empty"
+            "a name must not be empty or contain `=`"
         } else if name.contains('\0') || value.as_ref().is_some_and(|value| value.0.contains('\0')) {
-            "it holds a NUL character"
+            "it contains a NUL character"
         } else {
             continue;
         };
@@ -323,7 +322,7 @@ fn check_program(program: &OsStr, cwd: &Path, path: Option<&OsStr>) -> Result<()
     if executable(&path) { Ok(()) } else { Err(WorkloadError::NotExecutable { program: shown }) }
 }
 
-/// The file a program name stands for.
+/// The file that a program name refers to.
 pub(crate) fn on_path(program: &OsStr) -> Option<PathBuf> {
     found_in(program, std::env::var_os("PATH").as_deref())
 }

@@ -9,7 +9,7 @@ use super::Row;
 use crate::generate::{write_kineto, write_nsys};
 use crate::shell::tools_folder;
 
-/// The reports that together say a part of what `analyze` says.
+/// The reports that together cover part of what `analyze` reports.
 const REPORTS: [&str; 3] = ["gpukernsum", "kernexecsum", "nvtxkernsum"];
 const GIGABYTE: u64 = 1_000_000_000;
 
@@ -79,7 +79,7 @@ fn against_nsys(ours: &Measured, file: &Path) -> Result<Vec<Row>> {
     ])
 }
 
-/// No worse than n log n from the smallest to the largest.
+/// At most n log n from the smallest to the largest.
 fn growth(curve: &[(f64, f64)]) -> Row {
     let shown: Vec<String> =
         curve.iter().map(|(kernels, seconds)| format!("{kernels:.0}: {seconds:.2} s")).collect();
@@ -128,8 +128,8 @@ fn analyze(program: &Path, file: &Path, times: usize) -> Result<Measured> {
     Ok(best)
 }
 
-/// Runs a command below a process of our own, which has no other child: what is said
-/// of its children is said of this one.
+/// Runs a command below a process of our own that has no other child, so that the usage of its children is
+/// that of the command.
 pub(super) fn measure(command: &[String], variables: &[(&str, &str)]) -> Result<Measured> {
     let output = Command::new(std::env::current_exe()?)
         .arg("measure")
@@ -149,7 +149,7 @@ pub(super) fn measure(command: &[String], variables: &[(&str, &str)]) -> Result<
 
 /// The other half of [`measure`].
 pub fn measure_main(command: &[&str]) -> Result<bool> {
-    let (program, arguments) = command.split_first().context("there is nothing to measure")?;
+    let (program, arguments) = command.split_first().context("nothing to measure")?;
     let clock = std::time::Instant::now();
     let status = Command::new(program).args(arguments).stdout(Stdio::null()).status()?;
     let seconds = clock.elapsed().as_secs_f64();

@@ -249,7 +249,7 @@ fn compile_flood(folder: &Path) -> Result<PathBuf> {
 }
 
 fn time(command: &mut Command) -> Result<Duration> {
-    // What an earlier measurement left to be written must not slow this one.
+    // Pending writes of an earlier measurement must not slow this one.
     quietly(&mut Command::new("sync"))?;
     let clock = Instant::now();
     let status = command

@@ -85,7 +85,7 @@ fn best(program: &Path, folder: &Path, kernels: u64) -> Result<Vec<Part>> {
 }
 
 fn parts(program: &Path, file: &Path, out: &Path) -> Result<Vec<Part>> {
-    // What was written before must not slow what is measured.
+    // Pending writes must not slow the measurement.
     quietly(&mut Command::new("sync"))?;
     let text = quietly(Command::new(program).args([file, out]))?;
     let part = |line: &str| {
@@ -93,5 +93,5 @@ fn parts(program: &Path, file: &Path, out: &Path) -> Result<Vec<Part>> {
         let name = words.next()?.to_owned();
         Some(Part { name, seconds: words.next()?.parse().ok()?, bytes: words.next()?.parse().ok()? })
     };
-    text.lines().map(|line| part(line).with_context(|| format!("`{line}` is no part"))).collect()
+    text.lines().map(|line| part(line).with_context(|| format!("`{line}` is not a part"))).collect()
 }

@@ -20,11 +20,11 @@ pub struct Needs {
 impl Needs {
     /// Of a 64-bit little-endian file; more may follow it.
     pub fn of(elf: &[u8]) -> Result<Self> {
-        ensure!(elf.starts_with(MAGIC), "this is no 64-bit ELF file");
+        ensure!(elf.starts_with(MAGIC), "not a 64-bit ELF file");
         let mut needs = Self::default();
         let sections = sections(elf)?;
         for section in &sections {
-            let names = || sections.get(section.link as usize).context("a table of names is missing");
+            let names = || sections.get(section.link as usize).context("missing string table");
             match section.kind {
                 DYNAMIC => {
                     for entry in section.bytes(elf)?.chunks_exact(16) {
@@ -55,7 +55,7 @@ impl Needs {
     pub fn at_most(&self, most: (u32, u32)) -> Result<()> {
         match self.glibc()? {
             Some(newest) if newest > most => {
-                bail!("glibc {}.{} is needed, and {}.{} is promised", newest.0, newest.1, most.0, most.1)
+                bail!("needs glibc {}.{}, but {}.{} is promised", newest.0, newest.1, most.0, most.1)
             }
             _ => Ok(()),
         }
@@ -73,8 +73,8 @@ pub fn embedded(program: &[u8]) -> Result<&[u8]> {
     let starts = program.windows(MAGIC.len()).enumerate().skip(1).filter(|(_, bytes)| *bytes == MAGIC);
     // The bytes of the magic may stand in the code that looks for it.
     let mut found = starts.map(|(at, _)| &program[at..]).filter(|elf| sections(elf).is_ok());
-    let elf = found.next().context("there is no library in the program")?;
-    ensure!(found.next().is_none(), "there are several libraries in the program");
+    let elf = found.next().context("the program contains no library")?;
+    ensure!(found.next().is_none(), "the program contains several libraries");
     Ok(elf)
 }
 
@@ -103,10 +103,10 @@ impl Section {
 
 fn sections(elf: &[u8]) -> Result<Vec<Section>> {
     let (table, size, count) = (u64_at(elf, 40)? as usize, u16_at(elf, 58)?, u16_at(elf, 60)?);
-    ensure!(size == 64 && count > 0, "there are no section headers");
+    ensure!(size == 64 && count > 0, "no section headers");
     (0..usize::from(count))
         .map(|number| {
-            let at = table.checked_add(number * 64).context("there are no section headers")?;
+            let at = table.checked_add(number * 64).context("no section headers")?;
             Ok(Section {
                 kind: u32_at(elf, at + 4)?,
                 offset: u64_at(elf, at + 24)? as usize,
@@ -163,7 +163,7 @@ mod tests {
         assert_eq!(needs.glibc().unwrap(), Some((2, 17)));
         assert!(needs.at_most((2, 17)).is_ok());
         let error = needs.at_most((2, 16)).unwrap_err().to_string();
-        assert_eq!(error, "glibc 2.17 is needed, and 2.16 is promised");
+        assert_eq!(error, "needs glibc 2.17, but 2.16 is promised");
         assert!(needing(&["GLIBC_PRIVATE"]).at_most((2, 17)).is_err());
         assert_eq!(needing(&[]).glibc().unwrap(), None);
     }

@@ -52,7 +52,7 @@ pub fn main() -> Result<ExitCode> {
 /// A stripped release build that is linked against an old glibc.
 fn build() -> Result<PathBuf> {
     let tools = root().join("target/dist-tools");
-    python::install_into(&tools, &LINKER).context("the linker cannot be fetched")?;
+    python::install_into(&tools, &LINKER).context("cannot fetch the linker")?;
     let (major, minor) = GLIBC;
     let status = Command::new(tools.join("bin/cargo-zigbuild"))
         .current_dir(root())
@@ -74,10 +74,10 @@ fn check(program: &Path) -> Result<()> {
     let bytes = fs_err::read(program)?;
     let needs = Needs::of(&bytes).context("the program")?;
     needs.at_most(GLIBC).context("the program")?;
-    let (major, minor) = needs.glibc()?.context("the program needs no glibc, which cannot be")?;
+    let (major, minor) = needs.glibc()?.context("the program needs no glibc, which is impossible")?;
     println!("the program needs glibc {major}.{minor}: {}", listed(&needs.libraries));
     let tracer = Needs::of(elf::embedded(&bytes)?).context("the tracer")?;
-    ensure!(tracer == Needs::default(), "the tracer needs {tracer:?}, and is to need nothing");
+    ensure!(tracer == Needs::default(), "the tracer needs {tracer:?}, but must need nothing");
     println!("the tracer needs no library and no version of any symbol");
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The licences of what is built into the binary: most ask that their text goes with it.
+//! The licenses of the crates in the binary: most require that their text is included.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ fn name_and_version(line: &str) -> Option<(&str, &str)> {
     Some((words.next()?, words.next()?.strip_prefix('v')?))
 }
 
-/// Where licences may be chosen from, the MIT licence will do.
+/// If there is a choice of licenses, MIT is used.
 fn licence_files(folder: &Path, licence: &str) -> Result<Vec<PathBuf>> {
     let mut files: Vec<_> = fs_err::read_dir(folder)?
         .flatten()

@@ -1,4 +1,4 @@
-//! Which launches are measured: chosen from the timeline, or named in a plan.
+//! Which launches are measured: selected from the timeline, or listed in a plan.
 
 use std::time::Duration;
 
@@ -12,13 +12,13 @@ use super::entry::{Entry, named, samples};
 use super::pace::Pace;
 use super::plan::{Demand, Part, Plan, plan};
 
-/// Passes that a launch takes, roughly: ncu tells when it has begun.
+/// Roughly how many passes a launch takes: ncu only reports it once it runs.
 const PASSES_OF_A_SET: [(&str, u32); 5] =
     [("basic", 10), ("default", 10), ("roofline", 17), ("detailed", 30), ("full", 40)];
 /// The throughput of an SM is the highest of many: it takes nine passes on an H200, and the seven
 /// other sections of the defaults nine together.
 const PASSES_OF_A_THROUGHPUT: u32 = 9;
-/// Counted at once on an H200: those of `ncu.quick`. Of others some four are.
+/// Collected in one pass on an H200: those of `ncu.quick`. Of others, about four are.
 const AT_ONCE: [&str; 10] = [
     "gpu__time_duration",
     "dram__throughput",
@@ -33,50 +33,50 @@ const AT_ONCE: [&str; 10] = [
 ];
 const METRICS_OF_A_PASS: usize = 4;
 
-/// What the ranges of the program have is measured there, if so much less of the wanted share is no loss: a start-up
-/// has kernels of its own.
+/// Kernels are measured inside the program's ranges if that covers at most this much less of the wanted
+/// share: a start-up has kernels of its own.
 const LOST_OUTSIDE: f64 = 0.1;
 
-/// What the user wants to be measured of the kernels there are.
+/// Which kernels the user wants to measure.
 #[derive(Debug, Clone, Default)]
 pub struct Preferences {
-    /// Patterns of names that are wanted; none for all.
+    /// Patterns of wanted names; empty for all.
     pub include: Vec<String>,
     pub exclude: Vec<String>,
-    /// The part of the kernels' time that the choice is to stand for.
+    /// The share of kernel time that the selection must represent.
     pub coverage: f64,
-    /// At most so many kernels.
+    /// Maximum number of kernels.
     pub most: Option<u32>,
     pub launches_per_kernel: u32,
-    /// What the replays may take.
+    /// Time limit for the replays.
     pub budget: Option<Duration>,
 }
 
-/// What the choice is made from.
+/// The input of the selection.
 #[derive(Debug)]
 pub struct Given<'a> {
     pub preferences: &'a Preferences,
     pub trace: &'a Trace,
-    /// The regions that were named, each to be covered; none for the whole program.
+    /// The named regions, each to be covered; empty for the whole program.
     pub regions: &'a [&'a Region],
     /// Gates that name several start/end ranges: ncu sees only what is launched while all of one are open.
     pub at_once: &'a [NcuGate],
     /// Whether ncu sees only what is launched in them.
     pub gated: bool,
-    /// Where none is named: regions that it may be kept to if they have what matters, so that a warm-up
-    /// outside of them is not what is measured.
+    /// If none is named: regions to restrict the measurement to if they contain what matters, so that a
+    /// warm-up outside of them is not measured.
     pub outermost: &'a [&'a Region],
     /// Whatever thread it is launched by.
     pub any_thread: bool,
     pub entries: Option<&'a [Entry]>,
     pub by_launch_shape: bool,
     pub wanted: &'a Wanted,
-    /// What the program takes without a profiler.
+    /// How long the program takes without a profiler.
     pub wall: Duration,
     pub allowance: Allowance,
 }
 
-/// What ncu may take, and how fast it is.
+/// How much time ncu may take, and how fast it is.
 #[derive(Debug, Clone, Copy)]
 pub struct Allowance {
     pub budget: Option<Duration>,
@@ -90,16 +90,16 @@ impl Allowance {
     }
 }
 
-/// A plan, or a word on why there is none.
+/// A plan, or why there is none.
 #[derive(Debug)]
 pub enum Choice {
     Planned {
         plan: Plan,
         notes: Vec<String>,
-        /// Whether ncu is to be kept to the outermost regions.
+        /// Whether ncu is restricted to the outermost regions.
         within: bool,
     },
-    /// The timeline has no kernel where one is wanted; `chosen` by names or patterns.
+    /// The timeline has no wanted kernel; `chosen` if by names or patterns.
     NoLaunches { notes: Vec<String>, chosen: bool },
     /// Not one fits the budget.
     NoTime(String),
@@ -128,10 +128,10 @@ pub fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
         let (found, idle) = named(entries, &launches)?;
         for entry in idle {
             let what = entry.name.or(entry.regex).or(entry.region).unwrap_or_default();
-            notes.push(format!("no launch fits `{what}` of the plan"));
+            notes.push(format!("no launch matches `{what}` of the plan"));
         }
         launches = found;
-        // What a plan names is wanted whole.
+        // Everything a plan lists is wanted.
         (wanted_share, most) = (1.0, None);
         count = samples(entries).unwrap_or(count);
     }
@@ -143,7 +143,7 @@ pub fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
         .regions
         .iter()
         .map(|region| Part { name: region.path.to_string(), inside: inside(&launches, region) })
-        // Nothing can be measured where nothing is launched; the verdict says so.
+        // Nothing can be measured if nothing is launched; the verdict says so.
         .filter(|part| part.inside.contains(&true))
         .collect();
     if parts.is_empty() {
@@ -165,7 +165,7 @@ pub fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
             visible,
         })
     };
-    // Rather a few launches of each kernel than many of some.
+    // Prefer a few launches of each kernel to many of some.
     let planned = |visible: &[bool]| {
         let mut best = (count, planned_of(count, visible));
         let mut samples = count / 2;
@@ -186,7 +186,7 @@ pub fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
         let visible: Vec<bool> =
             (0..launches.sequence.len()).map(|launch| members.iter().any(|member| member[launch])).collect();
         let (fewer, kept) = planned(&visible);
-        // Who names kernels or wants them all gets them.
+        // A user who names kernels or wants all of them gets them.
         let least = match given.preferences.include.is_empty() {
             true => plan.covered.min(wanted_share) * (1.0 - (1.0 - wanted_share).min(LOST_OUTSIDE)),
             false => plan.covered,
@@ -203,28 +203,28 @@ pub fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
     notes.extend(graphs(given.trace));
     let mut text = summary(&plan);
     if gate_share < 0.995 {
-        text.push_str(&format!("; the ranges have {:.0} % of the GPU's time", gate_share * 100.0));
+        text.push_str(&format!("; the ranges take {:.0} % of the GPU's time", gate_share * 100.0));
     }
     if samples < count {
-        text.push_str(&format!(", {samples} of each and not {count}, for the budget"));
+        text.push_str(&format!(", {samples} of each instead of {count}, to fit the budget"));
     }
     if let Some(anywhere) = within {
         let names: Vec<String> = given.outermost.iter().map(|region| format!("`{}`", region.path)).collect();
         text.push_str(&format!(", inside {}", names.join(", ")));
         if anywhere > plan.covered + 0.005 {
-            text.push_str(&format!(" ({:.0} % with what runs only outside)", anywhere * 100.0));
+            text.push_str(&format!(" ({:.0} % including kernels that run only outside)", anywhere * 100.0));
         }
     }
     notes.push(text);
     Ok(Choice::Planned { plan, notes, within: within.is_some() })
 }
 
-/// The part of the time of all kernels that some of them take.
+/// The share of all kernel time that some kernels take.
 fn share(some: &LaunchGroups, all: &LaunchGroups) -> f64 {
     some.total_ns() as f64 / all.total_ns().max(1) as f64
 }
 
-/// Graphs that were recorded as a whole hide their kernels from the choice.
+/// Graphs that were recorded as a whole hide their kernels from the selection.
 fn graphs(trace: &Trace) -> Option<String> {
     let activities = &trace.activities;
     let time = |wanted: ActivityKind| -> i64 {
@@ -235,14 +235,14 @@ fn graphs(trace: &Trace) -> Option<String> {
     let share = graphs as f64 / (graphs + kernels).max(1) as f64;
     (share > 0.03).then(|| {
         format!(
-            "CUDA graphs take {:.0} % of the GPU's time, and their kernels were not seen one by one; \
-             `rehearsal.graph_nodes=true` lets them be chosen",
+            "CUDA graphs take {:.0} % of the GPU's time, and their kernels were not recorded individually; \
+            set `rehearsal.graph_nodes=true` to select them",
             share * 100.0
         )
     })
 }
 
-/// How often a launch is replayed, as far as that can be said before.
+/// How often a launch is replayed, as far as that can be predicted.
 pub fn passes(wanted: &Wanted) -> u32 {
     let of_set = wanted
         .set
@@ -262,17 +262,18 @@ pub fn passes(wanted: &Wanted) -> u32 {
     (of_set.unwrap_or(0) + throughput + sections + metrics).max(1)
 }
 
-/// Whether a trace knows of kernels.
+/// Whether a trace has kernels.
 pub fn has_kernels(trace: &Trace) -> bool {
     trace.activities.kind.contains(&ActivityKind::Kernel)
 }
 
-/// One line: what will be measured, what it stands for, what it takes.
+/// One line: what will be measured, what it represents, how long it takes.
 fn summary(plan: &Plan) -> String {
     let launches: u64 = plan.invocations.iter().map(|invocation| invocation.launches).sum();
     let (launches, kinds) = (counted(launches, "launch"), counted(plan.chosen.len() as u64, "kind"));
     let mut text = format!(
-        "{launches} of {kinds} for {:.0} % of the kernels' time, about {:.0} s beside the program's own",
+        "{launches} of {kinds} for {:.0} % of the kernels' time, about {:.0} s on top of the program's own \
+        time",
         plan.covered * 100.0,
         plan.seconds.ceil(),
     );
@@ -389,7 +390,7 @@ mod tests {
         let (plan, _, told) = chosen(&trace, &preferences(|_| ()), &[gate]);
         let Selection::Launches { skip, count, .. } = plan.invocations[0].selection else { panic!() };
         assert!(skip + count <= 11, "11 of 100 launches lie in both: {skip} are skipped, {count} measured");
-        assert!(told.contains("the ranges have 11 % of the GPU's time"), "{told}");
+        assert!(told.contains("the ranges take 11 % of the GPU's time"), "{told}");
     }
 
     #[test]
@@ -403,7 +404,10 @@ mod tests {
         };
         let usual = session(&[130], 10);
         let (is_within, told) = within(&usual, &preferences(|_| ()));
-        assert!(is_within && told.contains("inside `:decode` (100 % with what runs only outside)"), "{told}");
+        assert!(
+            is_within && told.contains("inside `:decode` (100 % including kernels that run only outside)"),
+            "{told}"
+        );
         let (is_within, told) = within(&usual, &preferences(|wanted| wanted.coverage = 1.0));
         assert!(!is_within && !told.contains("inside"), "all of it was asked for: {told}");
         assert!(within(&usual, &named(&["gemm"])).0);

@@ -1,4 +1,4 @@
-//! What is to be measured, held against what this ncu has.
+//! What to measure, checked against what this ncu has.
 
 use super::probe::Probe;
 
@@ -25,19 +25,19 @@ impl std::fmt::Display for Unknown {
         let quoted: Vec<String> = self.nearest.iter().map(|name| format!("`{name}`")).collect();
         match quoted.as_slice() {
             [] => Ok(()),
-            names => write!(f, "; the nearest: {}", names.join(", ")),
+            names => write!(f, "; nearest: {}", names.join(", ")),
         }
     }
 }
 
-/// What there is of it, and what there is not. `metrics` are the names that the chip has;
-/// nothing is said of metrics when that is not known.
+/// What this ncu has of it, and what it does not. `metrics` are the chip's metric names; metrics are not
+/// checked if those are unknown.
 pub fn choose(wanted: &Wanted, probe: &Probe, metrics: Option<&[String]>) -> (Wanted, Vec<Unknown>) {
     let mut unknown = Vec::new();
     let sections: Vec<&str> = probe.sections.iter().map(|section| section.id.as_str()).collect();
     let sets: Vec<&str> = probe.sets.iter().map(|set| set.id.as_str()).collect();
     let mut there = |what: &'static str, name: &str, known: &[&str]| {
-        // A probe that says nothing refuses nothing.
+        // An empty probe rejects nothing.
         let fits = known.is_empty() || known.contains(&name) || fits_some(name, known);
         if !fits {
             unknown.push(Unknown { what, name: name.to_owned(), nearest: nearest(name, known) });
@@ -71,7 +71,7 @@ fn base(metric: &str) -> &str {
     metric.split('.').next().unwrap_or(metric)
 }
 
-/// What no list of counters holds: groups, patterns, and what is known of every launch.
+/// Names that are in no list of counters: groups, patterns, and launch properties.
 fn free(metric: &str) -> bool {
     const STARTS: [&str; 14] = [
         "regex:",
@@ -99,7 +99,7 @@ fn nearest(name: &str, known: &[&str]) -> Vec<String> {
         .map(|known| {
             let other = known.to_lowercase();
             let apart = strsim::damerau_levenshtein(&lower, &other);
-            // Half a name is a name as well.
+            // A partial name is accepted as well.
             let part = !lower.is_empty() && (other.starts_with(&lower) || lower.starts_with(&other));
             (if part { apart.min(1) } else { apart }, *known)
         })
@@ -140,9 +140,9 @@ mod tests {
             told,
             [
                 "no set `basic`",
-                "no section `SpeedOfLigth`; the nearest: `SpeedOfLight`",
-                "no section `occupancy`; the nearest: `Occupancy`",
-                "no metric `dram_bytes`; the nearest: `dram__bytes`",
+                "no section `SpeedOfLigth`; nearest: `SpeedOfLight`",
+                "no section `occupancy`; nearest: `Occupancy`",
+                "no metric `dram_bytes`; nearest: `dram__bytes`",
             ]
         );
         // Where nothing is known of a chip, ncu itself has the last word.

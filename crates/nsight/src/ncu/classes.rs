@@ -1,4 +1,4 @@
-//! What ncu can tell apart: names, which it is given, and launch configurations, which it counts by.
+//! What ncu can distinguish: names, which we pass to it, and launch configurations, which it counts by.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -7,7 +7,7 @@ use nvtx::RegionPath;
 
 use super::command::NameBase;
 
-/// The longest list of names in one argument, in bytes; the system takes 128 KiB.
+/// The longest list of names in one argument, in bytes; the system allows 128 KiB.
 const LONGEST_NAMES: usize = 32 * 1024;
 
 /// A kernel with a grid, a block and its shared memory: what `--filter-mode per-launch-config`
@@ -23,7 +23,7 @@ pub(super) struct Classes {
     /// By class: its launches, in all regions, and its first kind.
     launches: Vec<u64>,
     first: Vec<u32>,
-    /// By kind: the first of its class whose region is called the same but for the numbers.
+    /// By kind: the first of its class whose region has the same name except for numbers.
     folded: Vec<u32>,
 }
 
@@ -57,7 +57,7 @@ impl Classes {
         Self { class, names, texts, launches: counts, first, folded }
     }
 
-    /// Launches of this kernel and shape, wherever.
+    /// Launches of this kernel and shape, in any region.
     pub(super) fn launches(&self, kind: u32) -> u64 {
         self.launches[self.class[kind as usize] as usize]
     }
@@ -67,14 +67,14 @@ impl Classes {
         self.first[self.class[kind as usize] as usize]
     }
 
-    /// The first kind of the same kernel and shape in a region that is called the same but for the numbers:
-    /// what `Layer 3` of `Train step 7` does is what `Layer 4` of `Train step 8` does.
+    /// The first kind of the same kernel and shape in a region with the same name except for numbers:
+    /// `Layer 3` of `Train step 7` does what `Layer 4` of `Train step 8` does.
     pub(super) fn folded(&self, kind: u32) -> u32 {
         self.folded[kind as usize]
     }
 
-    /// The names of these kinds, and which kinds fit them. Mangled names tell template instances
-    /// apart; they are used where they are known and not too long together.
+    /// The names of these kinds, and which kinds match them. Mangled names distinguish template instances;
+    /// they are used if known and not too long in total.
     pub(super) fn names(
         &self,
         wanted: impl Iterator<Item = u32> + Clone,
@@ -98,7 +98,7 @@ impl Classes {
     }
 }
 
-/// A region's path with every number in it as one sign.
+/// A region's path with every number replaced by one character.
 fn without_numbers(region: &RegionPath) -> RegionPath {
     let fold = |name: &String| {
         let mut folded = String::with_capacity(name.len());

@@ -16,17 +16,17 @@ pub enum Gate {
     ProfilerApi,
 }
 
-/// Which of the launches that the gate lets through.
+/// Which of the launches that the gate admits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Selection {
     All,
     Launches {
-        /// One of these names, whole; any when empty.
+        /// One of these full names; any if empty.
         kernels: Vec<String>,
         base: NameBase,
         skip: u64,
         count: u64,
-        /// Skip and count hold for each kernel and shape by itself.
+        /// Skip and count apply to each kernel and shape separately.
         by_launch_shape: bool,
     },
 }
@@ -64,25 +64,25 @@ impl ReplayMode {
     }
 }
 
-/// What is asked of ncu.
+/// The ncu capture to run.
 #[derive(Debug, Clone)]
 pub struct Capture<'a> {
     pub replay: ReplayMode,
     pub gate: Gate,
     pub selection: Selection,
     pub wanted: &'a Wanted,
-    /// Ranges of other threads count as well.
+    /// Ranges on other threads count as well.
     pub any_thread: bool,
     pub children: bool,
     pub clock_control: &'a str,
     pub extra: &'a [String],
     /// With its extension.
     pub report: &'a Path,
-    /// What ncu itself says: the workload's output stays its own.
+    /// ncu's own output, separate from the workload's.
     pub log: &'a Path,
 }
 
-/// `ncu … COMMAND`. What this version does not know is left out and named.
+/// `ncu … COMMAND`. Options that this version does not have are left out and returned.
 pub fn command(
     ncu: &Path,
     options: &Options,
@@ -96,15 +96,15 @@ pub fn command(
     words.text("target-processes", if capture.children { "all" } else { "application-only" });
     words.text("replay-mode", capture.replay.as_str());
     words.text("clock-control", capture.clock_control);
-    // Every result then says in which ranges it was launched.
+    // Every result then includes the ranges it was launched in.
     words.add("nvtx", None);
     match &capture.gate {
         Gate::None => {}
         Gate::Ranges(includes) => includes.iter().for_each(|include| words.text("nvtx-include", include)),
         Gate::ProfilerApi => words.text("profile-from-start", "off"),
     }
-    // A program that calls cudaProfilerStop would be measured no further, whatever the plan says.
-    // Replaying ranges, ncu does not take that (measured: it ends with an error).
+    // Otherwise a program that calls cudaProfilerStop would not be measured after that.
+    // In range replay, ncu does not accept this (measured: it ends with an error).
     if capture.gate != Gate::ProfilerApi && !capture.replay.of_ranges() {
         words.add("disable-profiler-start-stop", None);
     }
@@ -155,7 +155,7 @@ impl Words<'_> {
         self.add(name, Some(value.into()));
     }
 
-    /// Two words: ncu takes values with an equals sign, but not for every option.
+    /// Two words: ncu accepts values with an equals sign, but not for every option.
     fn add(&mut self, name: &str, value: Option<OsString>) {
         if self.options.has(name) {
             self.argv.push(format!("--{name}").into());
@@ -223,7 +223,8 @@ mod tests {
         let shown: Vec<String> = argv.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         assert_eq!(
             shown.join(" "),
-            "/n/ncu --export r/ncu/run.ncu-rep --force-overwrite --log-file r/ncu/ncu.log --target-processes all \
+            "/n/ncu --export r/ncu/run.ncu-rep --force-overwrite --log-file r/ncu/ncu.log \
+            --target-processes all \
              --replay-mode kernel --clock-control none --nvtx --nvtx-include prefill/ --nvtx-include LLM@decode_all/ \
              --disable-profiler-start-stop --kernel-name regex:^(_Z1aPf|_Z1b\\.x)$ --kernel-name-base mangled --filter-mode per-launch-config \
              --launch-skip 12 --launch-count 1 --section SpeedOfLight --section Occupancy \

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::plan::Chosen;
 
-/// One line of `ncu-plan.yaml`. What is not said fits everything.
+/// One entry of `ncu-plan.yaml`. Missing fields match everything.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
@@ -60,7 +60,7 @@ impl Entry {
     }
 }
 
-/// The launches that a plan names, and the entries that name none.
+/// The launches that a plan selects, and the entries that match none.
 pub fn named(entries: &[Entry], all: &LaunchGroups) -> Result<(LaunchGroups, Vec<Entry>), String> {
     let patterns: Vec<Option<Regex>> = entries.iter().map(Entry::pattern).collect::<Result<_, _>>()?;
     let mut used = vec![false; entries.len()];
@@ -78,24 +78,24 @@ pub fn named(entries: &[Entry], all: &LaunchGroups) -> Result<(LaunchGroups, Vec
     Ok((all.only(|launch| keep[all.sequence[launch] as usize]), idle))
 }
 
-/// Launches of each kernel that are measured: the most that any entry asks for.
+/// Launches measured per kernel: the most that any entry asks for.
 pub fn samples(entries: &[Entry]) -> Option<u64> {
     entries.iter().filter_map(|entry| entry.samples).max().map(u64::from)
 }
 
-/// Whether an entry can be read, before anything is run.
+/// Checks the entries before anything runs.
 pub fn check(entries: &[Entry]) -> Result<(), String> {
     for (at, entry) in entries.iter().enumerate() {
         entry.pattern()?;
         let empty = Entry { samples: None, ..entry.clone() } == Entry::default();
         if empty {
             return Err(format!(
-                "kernel {} of the plan says nothing of itself: name, regex, grid, block or region",
+                "kernel {} of the plan is empty: give a name, regex, grid, block or region",
                 at + 1
             ));
         }
         if entry.samples == Some(0) {
-            return Err(format!("kernel {} of the plan has 0 samples; leave it out instead", at + 1));
+            return Err(format!("kernel {} of the plan has 0 samples; remove it instead", at + 1));
         }
     }
     Ok(())

@@ -12,7 +12,7 @@ const PATTERNS: [&str; 5] = [
     "usr/lib/x86_64-linux-gnu/nsight-compute/target/*/ncu",
 ];
 
-/// Every ncu there is, the user's choice alone if there is one.
+/// Every installed ncu, or only the user's choice if there is one.
 pub(super) fn find(places: &Places) -> Vec<PathBuf> {
     places.find("ncu", &PATTERNS)
 }

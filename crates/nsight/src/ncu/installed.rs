@@ -1,4 +1,4 @@
-//! ncu on this machine: found, and asked what it can do.
+//! ncu on this machine: found, and queried for its capabilities.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::probe::{PATIENCE, Probe, metrics, probe};
 use crate::locate::{NoTool, Wanted};
 use crate::version::numbers;
 
-/// The reports of a run, those of the last rung that left any.
+/// The reports of a run, from the last rung that produced any.
 pub fn reports(run: &Path) -> Vec<PathBuf> {
     // `run.ncu-rep`, `run-2.ncu-rep` of a second rung, `run-2.1.ncu-rep` of its first run.
     let rung = |path: &Path| -> Option<(u32, u32)> {
@@ -28,16 +28,16 @@ pub fn reports(run: &Path) -> Vec<PathBuf> {
     found.into_iter().filter(|((rung, _), _)| Some(*rung) == last).map(|(_, path)| path).collect()
 }
 
-/// An ncu that answers.
+/// An ncu that works.
 #[derive(Debug, Clone)]
 pub struct Ncu {
     pub path: PathBuf,
     pub probe: Probe,
-    /// Others that answer as well, with their versions.
+    /// Other working installations, with their versions.
     pub others: Vec<(PathBuf, String)>,
 }
 
-/// What `env.json` says of it.
+/// Its entry in `env.json`.
 #[derive(Debug, Clone, Serialize)]
 pub struct NcuRecord {
     pub path: PathBuf,
@@ -47,11 +47,11 @@ pub struct NcuRecord {
 }
 
 impl Ncu {
-    /// The newest that answers. `chosen` is what the configuration names, which alone counts then.
+    /// The newest that works. `chosen` is the path from the configuration; then nothing else is considered.
     pub fn locate(chosen: Option<&str>) -> Result<Self, NoTool> {
         let wanted = Wanted { program: "ncu", variable: "RANGEFINDER_NCU", key: "ncu.path", chosen, find };
         let mut answering = wanted.answering(probe)?;
-        // Stable: of equals the one that was found first.
+        // Stable: among equals, the first one found.
         answering.sort_by_key(|(_, probe)| std::cmp::Reverse(numbers(&probe.version)));
         let (path, probe) = answering.remove(0);
         let others = answering.into_iter().map(|(path, probe)| (path, probe.version)).collect();
@@ -68,8 +68,8 @@ impl Ncu {
         }
     }
 
-    /// The metrics of the GPUs that are here; of every chip that this ncu knows when there is
-    /// no driver to ask. None when it does not say.
+    /// The metrics of the GPUs in this machine, or of every chip that this ncu supports if there is no
+    /// driver. None if ncu does not list them.
     pub fn metrics(&self) -> Option<Vec<String>> {
         let ask = |words: &[&str]| {
             let argv: Vec<std::ffi::OsString> =

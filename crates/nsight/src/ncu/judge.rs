@@ -1,4 +1,4 @@
-//! What a capture really was: the report held against what was planned.
+//! What a capture really was: the report compared with the plan.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::clue::Clue;
 
 const TOOL: Tool = Tool::Ncu;
 
-/// So many kinds are named that are missing.
+/// How many missing kinds are listed.
 const MOST_NAMED: usize = 3;
 
 /// A region that was to be measured.
@@ -24,7 +24,7 @@ pub struct WantedRegion {
     pub kind: Kind,
     /// As the rehearsal counted.
     pub instances: u64,
-    /// Kernels that were launched in it, where that is known.
+    /// Kernels launched in it, if known.
     pub launches: Option<u64>,
 }
 
@@ -36,12 +36,12 @@ pub enum Ending {
     Failed(i32),
     Interrupted,
     TimedOut,
-    /// We ended it when the budget was spent.
+    /// We ended it when the budget was used up.
     BudgetSpent,
 }
 
 impl Ending {
-    /// `on_purpose`: the configuration asked for it to be stopped, and not the budget.
+    /// `on_purpose`: it was stopped by the configuration, not by the budget.
     pub fn of(finished: &Finished, on_purpose: bool) -> Self {
         match finished.ended_by_us {
             Some(Reason::Interrupted) => Self::Interrupted,
@@ -54,26 +54,26 @@ impl Ending {
     }
 }
 
-/// What there is to judge by.
+/// The basis of the verdict.
 #[derive(Debug)]
 pub struct Case<'a> {
     pub replay: ReplayMode,
-    /// None when there is no file, or none that can be read.
+    /// None if there is no readable file.
     pub report: Option<&'a Report>,
     pub clues: &'a [Clue],
     pub ending: Ending,
-    /// Results that the plan foresaw.
+    /// Results that the plan expects.
     pub planned: Option<u64>,
-    /// Kinds of launches that it chose.
+    /// Kinds of launches that it selected.
     pub chosen: &'a [Chosen],
     pub regions: &'a [WantedRegion],
-    /// Kernels in the whole program, where that is known.
+    /// Kernels in the whole program, if known.
     pub kernels: Option<u64>,
     /// Its rehearsals differ.
     pub varies: bool,
-    /// An error of ncu's own that no cause is known for.
+    /// An ncu error with no known cause.
     pub error: Option<String>,
-    /// Ranges of other threads counted as well.
+    /// Ranges on other threads counted as well.
     pub any_thread: bool,
     /// The last lines of ncu's log.
     pub log: String,
@@ -103,22 +103,22 @@ pub fn judge(case: &Case<'_>) -> Verdict {
         text.push_str(&format!(", {}", counted(kernels.len() as u64, "kernel")));
     }
     if !empty.is_empty() {
-        text.push_str(&format!(", nothing of {}", empty.join(", ")));
+        text.push_str(&format!(", nothing from {}", empty.join(", ")));
     }
     let (there, missing): (Vec<&Chosen>, Vec<&Chosen>) = case
         .chosen
         .iter()
         .partition(|kind| fitting.iter().any(|result| is_of(result, kind, case.any_thread)));
     if !case.chosen.is_empty() {
-        // Of none, the sum is minus nothing.
+        // The sum of an empty iterator is -0.0.
         let share = there.iter().map(|kind| kind.share).sum::<f64>() + 0.0;
-        text.push_str(&format!(", which stand for {:.0} % of the GPU's time", share * 100.0));
+        text.push_str(&format!(", representing {:.0} % of the GPU's time", share * 100.0));
     }
     let fewer =
         case.planned.is_some_and(|planned| count < planned) || !empty.is_empty() || !missing.is_empty();
     let cause = cause_of_few(case, fewer);
     let damaged = case.report.is_some_and(|report| report.damage.is_some());
-    // Without a plan nobody knows what a capture that broke off would still have brought.
+    // Without a plan, nobody knows what an aborted capture would still have measured.
     let complete = case.planned.is_some() && case.ending == Ending::Well;
     let whole = !fewer && !damaged && (cause.is_none() || complete);
     let outcome = if whole { Outcome::Captured } else { Outcome::Partial };
@@ -139,7 +139,7 @@ pub fn judge(case: &Case<'_>) -> Verdict {
     verdict.with_evidence(case.report.iter().flat_map(|report| report.notes.iter().cloned()))
 }
 
-/// Why there is less than was planned, or what was odd.
+/// Why there is less than planned, or what was unusual.
 fn cause_of_few(case: &Case<'_>, fewer: bool) -> Option<Cause> {
     match case.ending {
         Ending::Interrupted => return Some(Cause::Interrupted),
@@ -153,7 +153,7 @@ fn cause_of_few(case: &Case<'_>, fewer: bool) -> Option<Cause> {
     if let Ending::Failed(_) = case.ending {
         return Some(if case.error.is_some() { Cause::ToolError } else { Cause::WorkloadFailed });
     }
-    // Two rehearsals that differ say that the program does; else nobody knows who counted otherwise.
+    // If two rehearsals differ, the program varies; otherwise the cause is unknown.
     fewer.then_some(if case.varies { Cause::CountVaries } else { Cause::FewerMeasured })
 }
 
@@ -173,12 +173,12 @@ fn nothing(case: &Case<'_>) -> Verdict {
         }
         (Some(clue), _) => (Outcome::Failed, clue.cause, reported(clue, what)),
         (None, Ending::TimedOut) => {
-            (Outcome::Failed, Cause::TimedOut, format!("time was up before a {what} was measured"))
+            (Outcome::Failed, Cause::TimedOut, format!("it timed out before a {what} was measured"))
         }
         (None, Ending::BudgetSpent) => (
             Outcome::Failed,
             Cause::BudgetSpent,
-            format!("the budget was spent before a {what} was measured"),
+            format!("the time budget was used up before a {what} was measured"),
         ),
         (None, Ending::Failed(_)) if case.error.is_some() => {
             let error = case.error.as_deref().unwrap_or_default();
@@ -191,13 +191,13 @@ fn nothing(case: &Case<'_>) -> Verdict {
         ),
         (None, Ending::Well) => {
             let cause = silent(case);
-            (Outcome::Missed, cause, format!("ncu ran, and no {what} was measured: {}", cause.meaning()))
+            (Outcome::Missed, cause, format!("ncu ran, but no {what} was measured: {}", cause.meaning()))
         }
     };
     Verdict::new(TOOL, outcome, Some(cause), text).with_evidence(evidence())
 }
 
-/// ncu says nothing but that nothing was profiled.
+/// ncu only reports that nothing was profiled.
 fn silent(case: &Case<'_>) -> Cause {
     match case.kernels {
         Some(0) => Cause::NoKernels,
@@ -229,7 +229,7 @@ fn covered(region: &WantedRegion, results: &[&Measured], case: &Case<'_>) -> Cov
     Coverage { region: region.path.to_string(), captured, expected, expected_most: expected.max(captured) }
 }
 
-/// Whether a result was launched in a region or in one below it, or is of the region as a whole.
+/// Whether a result was launched in a region or one below it, or covers the whole region.
 fn lies_in(result: &Measured, region: &WantedRegion, case: &Case<'_>) -> bool {
     let fits = |path: &RegionPath| match case.replay.of_ranges() {
         true => *path == region.path,
@@ -241,7 +241,7 @@ fn lies_in(result: &Measured, region: &WantedRegion, case: &Case<'_>) -> bool {
     }
 }
 
-/// The regions a launch lies in: of its own thread, or of all.
+/// The regions around a launch: on its own thread, or on all.
 fn paths(result: &Measured, any_thread: bool) -> Vec<RegionPath> {
     if !any_thread {
         return result.region_paths();
@@ -249,8 +249,8 @@ fn paths(result: &Measured, any_thread: bool) -> Vec<RegionPath> {
     result.nvtx.threads.iter().flat_map(|thread| result.nvtx.stacks_of(thread.id)).collect()
 }
 
-/// Whether a result is of a kind. The tools agree in mangled names; where one does not know
-/// them, in the function's and the shape.
+/// Whether a result is of a kind. The tools agree on mangled names; if one does not have them, on the
+/// function name and the shape.
 fn is_of(result: &Measured, kind: &Chosen, any_thread: bool) -> bool {
     let Subject::Kernel(kernel) = &result.subject else { return false };
     let same = |a: [u64; 3], b: [u32; 3]| a == b.map(u64::from);
@@ -340,10 +340,7 @@ mod tests {
         let both = || vec![kernel("gemm", 8, "decode"), kernel("norm", 4, "decode")];
         let verdict = judged(both(), &plan, &[], Ending::Well);
         assert_eq!((verdict.outcome, verdict.cause), (Outcome::Captured, None));
-        assert_eq!(
-            verdict.text,
-            "2 launches of 2 planned, 2 kernels, which stand for 90 % of the GPU's time"
-        );
+        assert_eq!(verdict.text, "2 launches of 2 planned, 2 kernels, representing 90 % of the GPU's time");
         // As many, and not the same.
         let other = vec![kernel("gemm", 8, "decode"), kernel("norm", 16, "decode")];
         let verdict = judged(other, &plan, &[], Ending::Well);

@@ -1,11 +1,10 @@
-//! What ncu says in passing, and what it means.
+//! ncu's log messages, and what they mean.
 
 use record::Cause;
 
 use crate::clue::Clue;
 
-/// What stands in a line, and what that means. The texts are ncu's own, and PyTorch's for a
-/// second user of CUPTI.
+/// Texts in a log line, and what they mean. The texts are ncu's own, and PyTorch's for a second CUPTI client.
 const SIGNS: [(&str, Cause); 27] = [
     ("ERR_NVGPUCTRPERM", Cause::NotPermitted),
     ("does not have permission to access NVIDIA GPU Performance Counters", Cause::NotPermitted),
@@ -36,40 +35,40 @@ const SIGNS: [(&str, Cause); 27] = [
     ("unrecognised option", Cause::Refused),
 ];
 
-/// Every cause that ncu names, once each, in its order: in its own log, or in what was printed,
-/// where the workload's words stand as well, and only marked lines count.
+/// Every cause that ncu reports, once each, in order: from its own log, or from the output, which also has
+/// the workload's lines, so that only marked lines count.
 pub fn clues(log: &str, printed: &str) -> Vec<Clue> {
     let marked = |line: &&str| {
         let by_ncu = line.starts_with("==ERROR==") || line.starts_with("==WARNING==");
-        // What it does not understand it says before it has begun, and PyTorch speaks for CUPTI.
+        // Option errors come before ncu marks its lines, and CUPTI errors come from PyTorch.
         by_ncu || line.starts_with("unrecognised option") || line.contains("CUPTI_ERROR_MULTIPLE_SUBSCRIBERS")
     };
     let lines = log.lines().map(str::trim).chain(printed.lines().map(str::trim).filter(marked));
     Clue::in_lines(lines, |line| SIGNS.iter().find(|(sign, _)| line.contains(sign)).map(|(_, cause)| *cause))
 }
 
-/// An error of ncu's own that no cause is known for.
+/// An ncu error with no known cause.
 pub fn unknown_error(log: &str) -> Option<&str> {
     let mut errors = log.lines().map(str::trim).filter_map(|line| line.strip_prefix("==ERROR=="));
     errors.find(|error| !error.contains("The application returned an error code")).map(str::trim)
 }
 
-/// What ncu says when it has found the first launch to measure.
+/// What ncu prints when it has found the first launch to measure.
 pub const FIRST_LAUNCH: &str = "==PROF== Profiling ";
 
-/// The call that could not be replayed, from a line that says so.
+/// The call that could not be replayed, from ncu's message.
 pub fn unsupported_call(line: &str) -> Option<&str> {
     let (_, rest) = line.split_once("during capture (")?;
     rest.split(')').next().filter(|name| !name.is_empty())
 }
 
-/// What ncu counts while it works: `==PROF== Profiling "gemm" - 3: 0%....50%....100% - 10 passes`
+/// ncu's progress: `==PROF== Profiling "gemm" - 3: 0%....50%....100% - 10 passes`
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Launches or ranges that were begun.
+    /// Launches or ranges that were started.
     pub begun: u64,
     pub done: u64,
-    /// Of the last one.
+    /// Passes of the last one.
     pub passes: Option<u32>,
 }
 
@@ -94,12 +93,15 @@ mod tests {
     #[test]
     fn read_from_what_was_printed() {
         let causes = |log: &str| clues(log, "").into_iter().map(|clue| clue.cause).collect::<Vec<_>>();
-        let log = "==PROF== Connected to process 12 (/usr/bin/python3)\n==ERROR== Unsupported API during capture (cuKernelSetAttribute)\n==ERROR== An error was reported by the driver\n";
+        let log = "==PROF== Connected to process 12 (/usr/bin/python3)\n==ERROR== Unsupported API during \
+        capture (cuKernelSetAttribute)\n==ERROR== An error was reported by the driver\n";
         assert_eq!(causes(log), [Cause::UnsupportedCall]);
         assert_eq!(unsupported_call(&clues(log, "")[0].line), Some("cuKernelSetAttribute"));
-        let log = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters on the target device 0.";
+        let log = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU \
+        Performance Counters on the target device 0.";
         assert_eq!(causes(log), [Cause::NotPermitted]);
-        let log = "==ERROR== Profiling failed because a driver resource was unavailable. Ensure that no other tool (like DCGM) is concurrently collecting profiling data.";
+        let log = "==ERROR== Profiling failed because a driver resource was unavailable. Ensure that no \
+        other tool (like DCGM) is concurrently collecting profiling data.";
         assert_eq!(causes(log), [Cause::DeviceBusy]);
         assert_eq!(causes("==WARNING== No kernels were profiled.\n"), []);
         let log = "==WARNING== Note that specified NVTX include expressions match only start/end ranges.";
@@ -115,7 +117,8 @@ mod tests {
 
     #[test]
     fn how_far_it_is() {
-        let log = "==PROF== Connected to process 9\n==PROF== Profiling \"a - b\" - 0: 0%....50%....100% - 10 passes\n==PROF== Profiling \"c\" - 1: 0%....50%";
+        let log = "==PROF== Connected to process 9\n==PROF== Profiling \"a - b\" - 0: 0%....50%....100% - \
+        10 passes\n==PROF== Profiling \"c\" - 1: 0%....50%";
         assert_eq!(progress(log), Progress { begun: 2, done: 1, passes: Some(10) });
     }
 }

@@ -1,4 +1,4 @@
-//! What a version of ncu can do, from what it says of itself.
+//! What a version of ncu can do, from its own help.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,7 +29,7 @@ impl Options {
         options
     }
 
-    /// When it says nothing of itself, everything is tried.
+    /// If there is no help text, everything is assumed to work.
     pub fn has(&self, name: &str) -> bool {
         self.names.is_empty() || self.names.iter().any(|other| other == name)
     }
@@ -38,19 +38,19 @@ impl Options {
         self.replay_modes.is_empty() || self.replay_modes.iter().any(|other| other == mode)
     }
 
-    /// Whether launches can be counted for each kernel and launch shape by itself.
+    /// Whether launches can be counted separately for each kernel and launch shape.
     pub fn counts_by_launch_shape(&self) -> bool {
         self.filter_modes.iter().any(|mode| mode == BY_LAUNCH_SHAPE)
     }
 }
 
-/// The filter mode that counts launches for each kernel and launch shape by itself.
+/// The filter mode that counts launches separately for each kernel and launch shape.
 pub(super) const BY_LAUNCH_SHAPE: &str = "per-launch-config";
 
 const REPLAY_MODES: [&str; 4] = ["kernel", "application", "range", "app-range"];
 const FILTER_MODES: [&str; 3] = ["global", "per-gpu", BY_LAUNCH_SHAPE];
 
-/// Choices are listed one a line, each at its start.
+/// Choices are listed one per line, each at its start.
 fn choices(text: &[&str], known: &[&str]) -> Vec<String> {
     let listed =
         |choice: &&&str| text[1..].iter().any(|line| line.split([' ', ':', ',']).next() == Some(choice));
@@ -63,7 +63,9 @@ mod tests {
 
     #[test]
     fn of_help() {
-        let help = "  -h [ --help ]      Print this help message.\n  --replay-mode arg (=kernel) Mechanism used:\n    kernel (default)\n    (Replay)\n    range\n   app-range\n  --filter-mode arg (=global)   Set the filter mode.\n    global (default): Apply\n    per-launch-config: Apply\n";
+        let help = "  -h [ --help ]      Print this help message.\n  --replay-mode arg (=kernel) Mechanism \
+        used:\n    kernel (default)\n    (Replay)\n    range\n   app-range\n  --filter-mode arg (=global)  \
+         Set the filter mode.\n    global (default): Apply\n    per-launch-config: Apply\n";
         let options = Options::parse(help);
         assert_eq!(options.names, ["help", "replay-mode", "filter-mode"]);
         assert_eq!(options.replay_modes, ["kernel", "range", "app-range"]);

@@ -1,23 +1,21 @@
-//! The gate that keeps ncu to the program's own ranges where none was named, so that a warm-up outside of
-//! them is not what is measured.
-//!
-//! It is one expression or none, also where every step of the program has a name of its own:
-//! ncu counts what it lets in as one sequence (measured, also for several expressions).
+//! The gate that restricts ncu to the program's own ranges if none was named, so that a warm-up outside of
+//! them is not measured. It is one expression or none, even if every step of the program has its own name:
+//! ncu counts what the gate admits as one sequence (measured, also for several expressions).
 
 use analysis::{Region, Registered, is_library};
 use nvtx::{Kind, ncu_expression};
 
-/// So many ranges in one expression.
+/// The most ranges in one expression.
 const MOST_NAMED: usize = 16;
 
-/// Regions that are in no other, and the expression that lets in what is launched in any of them.
+/// Outermost regions, and the expression that admits what is launched in any of them.
 #[derive(Debug, Default, PartialEq)]
 pub struct Outermost<'a> {
     pub regions: Vec<&'a Region>,
     pub include: Option<String>,
 }
 
-/// None where there are too many, or one expression cannot say it.
+/// None if there are too many, or one expression cannot describe them.
 pub fn outermost(regions: &[Region]) -> Outermost<'_> {
     let is_outer = |region: &&Region| region.path.names.len() == 1 && !is_library(&region.path.domain);
     let outer: Vec<&Region> = regions.iter().filter(is_outer).collect();
@@ -27,7 +25,7 @@ pub fn outermost(regions: &[Region]) -> Outermost<'_> {
     }
 }
 
-/// The region alone, wherever else its name is used.
+/// Only this region, wherever else its name is used.
 pub fn include_of(region: &Region) -> String {
     ncu_expression(&region.path, region.kind).text
 }
@@ -58,7 +56,7 @@ fn include_of_any(regions: &[&Region]) -> Option<String> {
     }
 }
 
-/// Nothing in it means something to ncu, or is written differently in its regular expressions.
+/// Whether it has no character that is special to ncu or to its regular expressions.
 fn is_plain(name: &str) -> bool {
     !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "_ .".contains(letter))
 }

@@ -1,8 +1,8 @@
-//! What a replay costs.
+//! How long a replay takes.
 
 use serde::Serialize;
 
-/// How long ncu takes. The defaults were measured on an H200 with ncu 2025.3 on programs of PyTorch: a
+/// How long ncu takes. The defaults were measured on an H200 with ncu 2025.3 and PyTorch programs: a
 /// launch takes 0.05 s in one pass and 0.5 to 0.7 s in 18; one that is not measured takes 0.3 to 0.7 ms
 /// more than without ncu, whatever is asked for (docs/acceptance/counters.md).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -20,7 +20,7 @@ impl Default for Pace {
 }
 
 impl Pace {
-    /// With replays so many times as slow: to watch costs the same.
+    /// With replays this many times as slow; watching costs the same.
     #[must_use]
     pub fn slower(&self, times: f64) -> Self {
         Self { launch_s: self.launch_s * times, pass_s: self.pass_s * times, ..*self }
@@ -32,7 +32,7 @@ impl Pace {
         self.launch_s + passes * (self.pass_s + gpu_ns as f64 / 1e9)
     }
 
-    /// What ncu adds to a program of so many launches before it measures a single one.
+    /// What ncu adds to a program with this many launches before it measures a single one.
     pub fn watching(&self, launches: usize) -> f64 {
         self.seen_s * launches as f64
     }

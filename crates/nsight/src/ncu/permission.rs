@@ -7,15 +7,15 @@ const PARAMETERS: &str = "/proc/driver/nvidia/params";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Permission {
-    /// Everybody may, or we are root.
+    /// Everyone may, or we are root.
     Allowed,
-    /// Only administrators may, and we are none.
+    /// Only administrators may, and we are not one.
     AdminOnly,
-    /// The driver does not say: there is none, or it is elsewhere.
+    /// Unknown: there is no driver, or it is elsewhere.
     Unknown,
 }
 
-/// As the driver was loaded. Somebody who is not root may still have CAP_SYS_ADMIN.
+/// As the driver was loaded. A user who is not root may still have CAP_SYS_ADMIN.
 pub fn permission() -> Permission {
     let parameters = std::fs::read_to_string(PARAMETERS).ok();
     as_loaded(parameters.as_deref(), is_administrator())
@@ -32,7 +32,7 @@ fn as_loaded(parameters: Option<&str>, administrator: bool) -> Permission {
     }
 }
 
-/// CAP_SYS_ADMIN, which root has as a rule, and a container's root often has not.
+/// CAP_SYS_ADMIN, which root usually has, but a container's root often does not.
 fn is_administrator() -> bool {
     const CAP_SYS_ADMIN: u32 = 21;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -1,17 +1,14 @@
 //! Which launches are worth replaying.
-//!
-//! ncu replays a launch once for every pass, half a second a launch: an LLM has a hundred
-//! thousand launches and a few dozen kernels and shapes. Measured are a few launches of each of
-//! those that make up most of the GPU's time, in the whole program or in each of the regions
-//! that were named. A kind is a kernel in a shape, started in a region: where the budget has room
-//! for another run of the program, a kernel is measured in every region that starts it; else
-//! what was measured in one stands for the others. Regions that differ in numbers alone, as every step
-//! and layer of some programs, are one in this: each has a few launches, and they do the same.
-//!
-//! What ncu can be told in one invocation is one list of names, one number of launches to skip
-//! and one to measure: for each kernel, grid, block and shared memory by itself
-//! (`--filter-mode per-launch-config`, in newer versions), or for all together. Both are tried,
-//! and the cheaper one is taken.
+//! ncu replays a launch once for every pass, about half a second per launch: an LLM has a hundred thousand
+//! launches and a few dozen kernels and shapes. We measure a few launches of each kernel that makes up most
+//! of the GPU's time, in the whole program or in each named region. A kind is a kernel with a shape,
+//! launched in a region: if the budget has room for another run of the program, a kernel is measured in
+//! every region that launches it; else the result from one region represents the others. Regions whose
+//! names differ only in numbers, such as the steps and layers of some programs, count as one: each has a
+//! few launches that do the same. One invocation of ncu takes one list of names, one number of launches to
+//! skip and one to measure: separately for each kernel, grid, block and shared memory (`--filter-mode
+//! per-launch-config`, in newer versions), or for all together. Both are tried, and the cheaper one is
+//! used.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,43 +21,43 @@ use super::pace::Pace;
 use super::schedule::Schedule;
 use super::window::{each, narrowest};
 
-/// So many invocations at most: each runs the whole program.
+/// Maximum number of invocations: each runs the whole program.
 const MOST_INVOCATIONS: usize = 3;
-/// A kernel that is launched so many times as often as it is measured has a steady state.
+/// A kernel that is launched this many times as often as it is measured has a steady state.
 const STEADY: u64 = 4;
 
-/// What is wished for, and what it is chosen from.
+/// What is wanted, and what to select from.
 #[derive(Debug, Clone)]
 pub struct Demand<'a> {
     pub launches: &'a LaunchGroups,
-    /// What is to be covered, each for itself.
+    /// What to cover, each separately.
     pub parts: &'a [Part],
-    /// The part of each part's time that is to be covered, 0 to 1.
+    /// The share of each part's time to cover, 0 to 1.
     pub share: f64,
-    /// At most so many kernels and shapes.
+    /// Maximum number of kernels and shapes.
     pub most: Option<u32>,
     /// Launches measured of each.
     pub samples: u64,
-    /// Whether ncu can count launches for each shape by itself.
+    /// Whether ncu can count launches separately for each shape.
     pub by_launch_shape: bool,
     pub passes: u32,
     pub pace: Pace,
-    /// Seconds that the replays may take, what the program takes by itself not counted.
+    /// Seconds that the replays may take, without the program's own time.
     pub budget_s: Option<f64>,
-    /// What the program takes by itself.
+    /// The program's own time.
     pub wall_s: f64,
-    /// All launches of the program, also those that are not to be chosen from.
+    /// All launches of the program, including those that cannot be selected.
     pub seen: usize,
-    /// By launch: whether a gate lets ncu see it; empty without a gate. What is not seen is
-    /// stood for by the same kernel and shape where it is.
+    /// By launch: whether a gate lets ncu see it; empty without a gate. A hidden launch is represented by a
+    /// visible one of the same kernel and shape.
     pub visible: &'a [bool],
 }
 
-/// The whole program, or a region that was named.
+/// The whole program, or a named region.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
     pub name: String,
-    /// By launch: whether it lies in it.
+    /// By launch: whether it is in this part.
     pub inside: Vec<bool>,
 }
 
@@ -70,11 +67,11 @@ pub struct Plan {
     /// Kinds that will be measured.
     pub chosen: Vec<Chosen>,
     pub parts: Vec<Covered>,
-    /// The part of the GPU's time that these kinds stand for.
+    /// The share of the GPU's time that these kinds represent.
     pub covered: f64,
-    /// The same, had there been no budget.
+    /// The same, without a budget.
     pub covered_without_budget: f64,
-    /// What ncu adds, replays and all.
+    /// What ncu adds in total, including replays.
     pub seconds: f64,
 }
 
@@ -90,16 +87,15 @@ pub struct Covered {
 pub struct Invocation {
     #[serde(skip)]
     pub selection: Selection,
-    /// Results that it will leave.
+    /// Results that it will produce.
     pub launches: u64,
     pub seconds: f64,
     #[serde(skip)]
     pub schedule: Schedule,
 }
 
-/// One kind, how many of its launches are measured, and how many launches and how much of the
-/// GPU's time it stands for: its own, and those of its kernel and shape in regions in which it is
-/// not measured.
+/// One kind, how many of its launches are measured, and how many launches and how much of the GPU's time it
+/// represents: its own, and those of its kernel and shape in regions where it is not measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Chosen {
     pub kernel: String,
@@ -114,15 +110,15 @@ pub struct Chosen {
     pub samples: u64,
 }
 
-/// In a part: the first kind of its kernel and shape, or of those in regions that are called alike.
+/// In a part: the first kind of its kernel and shape, or of those in regions with similar names.
 type Key = (usize, u32);
 
-/// What is told apart.
+/// How finely kinds are distinguished.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Grain {
     /// Kernels and shapes.
     Class,
-    /// And the regions that start them, but for numbers in their names.
+    /// And the regions that launch them, ignoring numbers in their names.
     Kind,
 }
 
@@ -150,7 +146,7 @@ struct Planner<'a> {
     classes: Classes,
     /// By part: the time of each kind in it.
     times: Vec<BTreeMap<u32, f64>>,
-    /// What has a launch that ncu sees, as both are told apart.
+    /// The kinds with a launch that ncu sees, at both levels of detail.
     reachable: [BTreeSet<u32>; 2],
 }
 
@@ -200,14 +196,14 @@ impl<'a> Planner<'a> {
         (all, picks)
     }
 
-    /// The next invocation: fewer kinds until it fits into what is left.
+    /// The next invocation: fewer kinds until it fits the remaining time.
     fn next(
         &self,
         done: &BTreeSet<Key>,
         left: Option<f64>,
         grain: Grain,
     ) -> Option<(Invocation, Vec<usize>)> {
-        // One kernel that is launched once would have all measured at their first launch.
+        // A kernel that is launched only once would force all others to be measured at their first launch.
         let steady = |kind: u32| self.classes.launches(kind) >= STEADY * self.demand.samples;
         let (mut wanted, met) = self.wanted(done, grain, steady);
         if !met {
@@ -227,7 +223,7 @@ impl<'a> Planner<'a> {
         if fits(&all) {
             return Some(all);
         }
-        // The most kinds that fit, nearly: more kinds do not always take longer.
+        // Approximately the most kinds that fit: more kinds do not always take longer.
         let (mut fitting, mut too_many, mut best) = (0, wanted.len(), None);
         while too_many - fitting > 1 {
             let count = usize::midpoint(fitting, too_many);
@@ -251,13 +247,13 @@ impl<'a> Planner<'a> {
             let reachable = |unit: &u32| self.reachable[grain as usize].contains(unit);
             let share = match grain {
                 Grain::Class => self.demand.share,
-                // What a gate hides is measured by its class, or not at all.
+                // A hidden kind is measured through its class, or not at all.
                 Grain::Kind => {
                     let seen = times.iter().filter(|(unit, _)| reachable(unit));
                     self.demand.share * seen.map(|(_, time)| time).sum::<f64>()
                 }
             };
-            // Shares are sums of many small ones.
+            // Shares are sums of many small numbers.
             let is_met = |covered: f64| covered + 1e-9 >= share;
             let mut reached: f64 =
                 times.iter().filter(|(unit, _)| done.contains(&(part, **unit))).map(|(_, time)| time).sum();
@@ -281,7 +277,7 @@ impl<'a> Planner<'a> {
         (self.capped(wanted), met)
     }
 
-    /// No more kernels and shapes than are allowed.
+    /// At most the allowed number of kernels and shapes.
     fn capped(&self, wanted: Vec<(f64, Key)>) -> Vec<Key> {
         let mut kernels = BTreeSet::new();
         let most = self.demand.most.map_or(usize::MAX, |most| most as usize);
@@ -323,7 +319,7 @@ impl<'a> Planner<'a> {
         (Selection::Launches { kernels, base, skip, count, by_launch_shape }, picks)
     }
 
-    /// What a kind is told apart as.
+    /// The identity of a kind at this level of detail.
     fn unit(&self, grain: Grain, kind: u32) -> u32 {
         match grain {
             Grain::Class => self.classes.first(kind),
@@ -331,19 +327,19 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// What a launch measures, once for every part it lies in.
+    /// What a launch measures, once for every part it is in.
     fn parts_of(&self, launch: usize, grain: Grain) -> impl Iterator<Item = Key> {
         let unit = self.unit(grain, self.demand.launches.sequence[launch]);
         let parts = self.demand.parts.iter().enumerate();
         parts.filter(move |(_, part)| part.inside[launch]).map(move |(part, _)| (part, unit))
     }
 
-    /// What these launches measure, in every part they lie in.
+    /// What these launches measure, in every part they are in.
     fn keys_of(&self, picks: &[usize], grain: Grain) -> BTreeSet<Key> {
         picks.iter().flat_map(|launch| self.parts_of(*launch, grain)).collect()
     }
 
-    /// The kinds that are measured, each with the unmeasured ones that it stands for.
+    /// The measured kinds, each with the unmeasured ones that it represents.
     fn chosen(&self, picks: &[usize]) -> Vec<Chosen> {
         let launches = self.demand.launches;
         let mut samples: BTreeMap<u32, u64> = BTreeMap::new();
@@ -391,7 +387,7 @@ impl<'a> Planner<'a> {
 
     fn schedule(&self, picks: &[usize]) -> Schedule {
         let Demand { pace, launches, seen, .. } = self.demand;
-        // Launches that are not chosen from lie between the others, evenly.
+        // Launches that cannot be selected are assumed to be evenly spread between the others.
         let each = pace.watching(*seen) / launches.sequence.len().max(1) as f64;
         let mut picks = picks.to_vec();
         picks.sort_unstable();

@@ -1,4 +1,4 @@
-//! What an ncu says of itself, read as tolerantly as it is written.
+//! What an ncu reports about itself, parsed tolerantly.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::version::version_in;
 pub struct Probe {
     pub version: String,
     pub options: Options,
-    /// Empty when it does not say.
+    /// Empty if it does not list them.
     pub sections: Vec<Section>,
     pub sets: Vec<Set>,
 }
@@ -106,11 +106,11 @@ fn columns(rule: &str) -> Vec<std::ops::Range<usize>> {
     columns
 }
 
-/// What an answer may take.
+/// Time limit for an answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 const SCHEMA: u32 = 1;
 
-/// Asked once: it takes a second to answer, and does not change.
+/// Queried once: it takes a second, and does not change.
 pub(super) fn probe(path: &Path) -> Result<Probe, String> {
     cache::answer("ncu", SCHEMA, path, || ask(path), |probe| !probe.sections.is_empty())
 }
@@ -137,12 +137,18 @@ mod tests {
 
     #[test]
     fn tables() {
-        let text = "---------- ------------------------- ------- -----------------\nIdentifier Sections                  Enabled Estimated Metrics\n---------- ------------------------- ------- -----------------\ndefault    LaunchStats, Occupancy    yes     45               \ndetailed   ComputeWorkloadAnalysis,  no      212              \n           MemoryWorkloadAnaly                                 \n           sis, Occupancy                                      \n";
+        let text = "---------- ------------------------- ------- -----------------\nIdentifier Sections    \
+                      Enabled Estimated Metrics\n---------- ------------------------- ------- \
+                      -----------------\ndefault    LaunchStats, Occupancy    yes     45               \
+                      \ndetailed   ComputeWorkloadAnalysis,  no      212              \n           \
+                      MemoryWorkloadAnaly                                 \n           sis, Occupancy      \
+                                                      \n";
         let found = sets(text);
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].metrics, Some(45));
         assert_eq!(found[1].sections, ["ComputeWorkloadAnalysis", "MemoryWorkloadAnalysis", "Occupancy"]);
-        let text = "--------- ----------------- ------- -----\nIdentifier Display\n--------- ----------------- ------- -----\nOccupancy Occupancy of SMs  yes     ...x\n";
+        let text = "--------- ----------------- ------- -----\nIdentifier Display\n--------- \
+        ----------------- ------- -----\nOccupancy Occupancy of SMs  yes     ...x\n";
         assert_eq!(sections(text), [Section { id: "Occupancy".into(), name: "Occupancy of SMs".into() }]);
         assert_eq!(sections("==ERROR== nothing"), []);
         let text =

@@ -1,16 +1,16 @@
-//! Whether ncu can replay a range, told from the calls that are made in it.
-//!
-//! ncu captures the driver's calls of a range and replays them. It knows a part of the
+//! Whether ncu can replay a range, judged by the calls in it.
+//! ncu captures the driver calls of a range and replays them. It supports only some of the
 //! driver's functions (Profiling Guide, "Range Replay", "Supported APIs": compared 2022.3 and
-//! 2025.3, which differ in the functions of libraries); one other call, and it gives up with
+//! 2025.3, which differ in the library functions); at any other call it aborts with
 //! exit code 9 and kills the program.
 
 use analysis::RegionCalls;
+use record::counted;
 use serde::Serialize;
 
 use super::pace::Pace;
 
-/// Functions, or beginnings of their names where a star stands, that range replay takes.
+/// Functions that range replay supports; a star stands for the rest of the name.
 const TAKEN: [&str; 70] = [
     // Errors, versions, entry points
     "cuGetErrorName",
@@ -84,14 +84,14 @@ const TAKEN: [&str; 70] = [
     "cuOccupancy*",
     "cuTexObject*",
     "cuSurfObject*",
-    // What frames a capture
+    // Capture start and end
     "cuProfilerStart",
     "cuProfilerStop",
     "cuGreenCtx*",
     "cuFuncGetParamInfo",
 ];
 
-/// Taken since CUDA 12's libraries, but for these.
+/// Supported since CUDA 12's libraries, except these.
 const LIBRARIES: [&str; 2] = ["cuLibrary", "cuKernel"];
 const LIBRARIES_REFUSED: [&str; 2] = ["cuKernelSetAttribute", "cuKernelSetCacheConfig"];
 
@@ -103,7 +103,7 @@ pub struct Replay {
     /// Why not, and what to know if it can; a sentence each.
     pub notes: Vec<String>,
     pub refused: Vec<Refused>,
-    /// What each replay mode would take, for a few metrics (`--set basic`).
+    /// How long each replay mode would take, for a few metrics (`--set basic`).
     pub costs: Vec<Cost>,
 }
 
@@ -137,23 +137,25 @@ pub fn range_replay(region: &RegionCalls, wall_s: f64) -> Replay {
     let mut notes: Vec<String> = refused
         .iter()
         .map(|refused| {
-            format!("{} is called {} in it, which range replay refuses", refused.call, times(refused.count))
+            format!("it calls {} {}, which range replay does not support", refused.call, times(refused.count))
         })
         .collect();
     let mut possible = refused.is_empty();
     if graphs > 0 && refused.is_empty() {
         possible = false;
-        notes.push(format!("it works with CUDA graphs ({}), which range replay refuses", times(graphs)));
+        notes.push(format!("it uses CUDA graphs ({}), which range replay does not support", times(graphs)));
     }
     if region.first_call {
         possible = false;
         notes.push(
-            "the first CUDA call of the program is in it: there is no context yet when it opens".to_owned(),
+            "it contains the program's first CUDA call: there is no context yet when it opens".to_owned(),
         );
     }
     if region.launches == 0 {
         notes.push(
-            "its own thread launches nothing in it; ncu counts what other threads do meanwhile".to_owned(),
+            "its own thread launches nothing in it; ncu measures what other threads launch \
+            meanwhile"
+                .to_owned(),
         );
     }
     let allocations: u64 = region
@@ -164,7 +166,7 @@ pub fn range_replay(region: &RegionCalls, wall_s: f64) -> Replay {
         .map(|(_, count)| count)
         .sum();
     if allocations > 0 {
-        notes.push(format!("memory is allocated {} in it: each replay allocates again", times(allocations)));
+        notes.push(format!("it allocates memory {}: each replay allocates again", times(allocations)));
     }
     let callbacks: u64 = region
         .calls
@@ -173,13 +175,13 @@ pub fn range_replay(region: &RegionCalls, wall_s: f64) -> Replay {
         .map(|(_, count)| count)
         .sum();
     if callbacks > 0 {
-        notes
-            .push(format!("the device calls the host {} in it: each replay does so again", times(callbacks)));
+        notes.push(format!("the GPU calls the host {} in it: each replay does so again", times(callbacks)));
     }
     if region.in_flight > 0 {
         notes.push(format!(
-            "work is still running when {} of {} instances close: it belongs to the range all the same",
-            region.in_flight, region.instances
+            "work is still running when {} of {} end: it still counts as part of the range",
+            region.in_flight,
+            counted(region.instances, "instance")
         ));
     }
     Replay { possible, notes, refused, costs: costs(region, wall_s) }
@@ -201,7 +203,7 @@ fn times(count: u64) -> String {
     if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
-/// Whether range replay takes a function of the driver.
+/// Whether range replay supports a driver function.
 fn taken(call: &str) -> bool {
     let plain = call.trim_end_matches("_ptsz");
     let fits = |pattern: &&str| match pattern.strip_suffix('*') {
@@ -243,7 +245,7 @@ mod tests {
         ];
         let replay = range_replay(&region(&fine), 10.0);
         assert!(replay.possible && replay.refused.is_empty(), "{replay:?}");
-        assert_eq!(replay.notes, ["memory is allocated 2 times in it: each replay allocates again"]);
+        assert_eq!(replay.notes, ["it allocates memory 2 times: each replay allocates again"]);
         assert_eq!(replay.costs[0].seconds, 10.0 + 100.0 * Pace::default().seconds(18, 0));
         let replay = range_replay(&region(&[("cuKernelSetAttribute", 3)]), 10.0);
         assert!(!replay.possible);

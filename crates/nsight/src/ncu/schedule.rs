@@ -1,24 +1,24 @@
-//! Whether the replays are as fast as was foreseen, told by the first of them.
+//! Whether the replays are as fast as predicted, judged by the first ones.
 
-/// A look at how far it is comes after this part of the time that is allowed, and not at once:
-/// the first replays take longer than the others.
+/// Progress is checked after this fraction of the allowed time, not at once: the first replays take longer
+/// than the others.
 const PART: f64 = 0.25;
 const SOONEST_S: f64 = 10.0;
-/// No later than this part: what is left must be worth a second start.
+/// No later than this fraction: the rest must be worth a second start.
 const LATEST: f64 = 0.5;
-/// To be a little late is no reason to begin again.
+/// Being slightly late is no reason to start again.
 const MARGIN: f64 = 1.3;
 
-/// The launches of an invocation, in the order in which the program makes them.
+/// The launches of an invocation, in program order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Schedule(Vec<Due>);
 
 /// Seconds, all of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Due {
-    /// When the program makes it, the first at nothing, if nothing is replayed.
+    /// When the program makes it, counted from the first, without replays.
     made: f64,
-    /// What the replays of those before it take.
+    /// How long the replays before it take.
     before: f64,
     replays: f64,
 }
@@ -29,11 +29,10 @@ impl Due {
     }
 }
 
-/// So many launches must have been begun by then, or all of them take more than the time that is
-/// allowed.
+/// This many launches must have started by then, or all of them together take more than the allowed time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Milestone {
-    /// After the first was begun.
+    /// After the first one started.
     pub after_s: f64,
     pub begun: u64,
 }
@@ -50,23 +49,23 @@ impl Schedule {
         Self(due.collect())
     }
 
-    /// None where so few are planned, or in so little time, that nothing can be told before it is over.
+    /// None if too few are planned, or in too little time, to tell anything before it is over.
     pub fn milestone(&self, allowed_s: f64) -> Option<Milestone> {
         let last = self.0.last()?;
         let fitting = (allowed_s - last.made) / (last.before + last.replays);
         let slowest = fitting.max(1.0) * MARGIN;
         let after_s = (allowed_s * PART).max(SOONEST_S);
         let begun = self.0.iter().filter(|due| due.begun(slowest) <= after_s).count() as u64;
-        // The first tells nothing: the clock begins with it.
+        // The first one tells nothing: the clock starts with it.
         (after_s <= allowed_s * LATEST && begun > 1).then_some(Milestone { after_s, begun })
     }
 
-    /// How many times as long as foreseen the replays take, if so many launches are begun and so
-    /// many done after so long.
+    /// How many times as long as predicted the replays take, from how many launches have started and
+    /// finished after how long.
     pub fn slowness(&self, begun: u64, done: u64, after_s: f64) -> f64 {
         let due = |number: u64| self.0.get(number as usize).or(self.0.last());
         let (Some(latest), Some(next)) = (due(begun.saturating_sub(1)), due(done)) else { return 1.0 };
-        // Nobody knows how far the one under way is.
+        // The progress of the current one is unknown.
         let replayed = next.before + if done < begun { next.replays / 2.0 } else { 0.0 };
         if replayed > 0.0 { ((after_s - latest.made) / replayed).max(1.0) } else { 1.0 }
     }

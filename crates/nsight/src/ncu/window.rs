@@ -7,12 +7,11 @@ use super::classes::Class;
 
 /// Counts to try, in samples.
 const COUNTS: [u64; 11] = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64];
-/// Places to try around the middle: a round of the program has fewer launches of one kernel.
+/// Positions to try around the middle: one iteration has fewer launches of one kernel.
 const PLACES: u64 = 32;
 
-/// How many launches of each class to skip and to measure, and which those are: the fewest that
-/// measure all that is wanted, in the steady state; where that cannot be, as much as one
-/// launch of each can.
+/// How many launches of each class to skip and to measure, and which ones: the fewest that measure
+/// everything wanted, in the steady state; if that is impossible, as much as one launch of each can.
 pub(super) fn each<Key: Ord + Copy>(
     matched: &[usize],
     class_of: impl Fn(usize) -> Class,
@@ -37,7 +36,7 @@ pub(super) fn each<Key: Ord + Copy>(
     for count in COUNTS.map(|times| times * samples) {
         for skip in places(most.saturating_sub(count) / 2) {
             let hit = hits(&picks(skip, count));
-            // Of equals the first: the fewest, and nearest to the middle.
+            // Among equals the first: the fewest, and nearest to the middle.
             if best.is_none_or(|(most, _, _)| hit > most) && (count == samples || hit == wanted.len()) {
                 best = Some((hit, skip, count));
             }
@@ -52,15 +51,15 @@ pub(super) fn each<Key: Ord + Copy>(
     (skip, count, picks)
 }
 
-/// The middle, the places before it, and ever earlier ones.
+/// The middle, then earlier and earlier positions.
 fn places(middle: u64) -> impl Iterator<Item = u64> {
     let near = (0..PLACES).map_while(move |back| middle.checked_sub(back));
     let early = std::iter::successors(Some(middle / 2), |place| (*place > 0).then(|| place / 2));
     near.chain(early)
 }
 
-/// The shortest stretch of the matched launches that has `samples` of everything that is wanted,
-/// or all there are; of equals the one nearest to the middle.
+/// The shortest stretch of the matched launches that has `samples` of everything wanted, or all there are;
+/// among equals, the one nearest to the middle.
 pub(super) fn narrowest<Key: Copy + Eq + std::hash::Hash, Keys: Iterator<Item = Key>>(
     matched: &[usize],
     wanted: &[Key],

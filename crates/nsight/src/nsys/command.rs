@@ -19,7 +19,7 @@ pub enum Gate {
     ProfilerApi,
 }
 
-/// What is asked of nsys.
+/// The nsys capture to run.
 #[derive(Debug, Clone)]
 pub struct Capture<'a> {
     pub trace: &'a [String],
@@ -31,14 +31,14 @@ pub struct Capture<'a> {
     pub domains_included: &'a [String],
     pub domains_excluded: &'a [String],
     pub follow_forks: bool,
-    /// Recording begins so long after the start.
+    /// How long after the start recording begins.
     pub delay: Option<Duration>,
     pub extra: &'a [String],
     /// Without an extension.
     pub output: &'a Path,
 }
 
-/// `nsys profile … COMMAND`. What this version does not know is left out and named.
+/// `nsys profile … COMMAND`. Options that this version does not have are left out and returned.
 pub fn command(
     nsys: &Path,
     options: &Options,
@@ -84,7 +84,7 @@ pub fn command(
         add("trace-fork-before-exec", "true");
     }
     if let Some(delay) = capture.delay {
-        // Whole seconds are all it takes.
+        // It accepts only whole seconds.
         add("delay", &delay.as_secs_f64().round().to_string());
     }
     if options.graph_nodes && capture.trace.iter().any(|trace| trace == "cuda") {

@@ -1,4 +1,4 @@
-//! From a report to an SQLite file that may be kept.
+//! From a report to an SQLite file that is safe to keep.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::ask::{finished, last_lines, output_of};
 pub enum ExportError {
     #[error("{0}")]
     Failed(String),
-    /// There is one, and it cannot be read.
+    /// There is one, but it cannot be read.
     #[error("the export cannot be read: {0}")]
     Unreadable(String),
 }
@@ -30,11 +30,11 @@ impl ExportError {
 pub struct Export<'a> {
     pub report: &'a Path,
     pub database: &'a Path,
-    /// A folder of our own for a layout that nsys understands.
+    /// A private folder for a layout that nsys understands.
     pub private: &'a Path,
 }
 
-/// An export that is whole and not masked yet. It goes unless it is sealed.
+/// An export that is complete but not masked yet. It is removed unless it is sealed.
 #[derive(Debug)]
 pub struct Unsealed {
     partial: PathBuf,
@@ -46,11 +46,10 @@ impl Unsealed {
         &self.partial
     }
 
-    /// Marks the secrets in it and the values of all environment variables, and gives it
-    /// the name under which it is kept.
+    /// Masks its secrets and the values of all environment variables, and gives it its final name.
     pub fn seal(self, redactor: &Redactor) -> Result<PathBuf, ExportError> {
         mark_export(&self.partial, redactor).map_err(|error| {
-            ExportError::Failed(format!("the secrets in the export cannot be masked: {error}"))
+            ExportError::Failed(format!("cannot mask the secrets in the export: {error}"))
         })?;
         std::fs::rename(&self.partial, &self.database).map_err(ExportError::failed)?;
         Ok(self.database.clone())
@@ -100,15 +99,15 @@ impl Nsys {
     }
 }
 
-/// What an export is called until it is sealed.
+/// The name of an export until it is sealed.
 pub const PARTIAL: &str = "sqlite.partial";
 
-/// A raw report or stream of nsys as an SQLite file in `folder`, through the nsys that is
-/// found here, its secrets marked.
+/// Exports a raw nsys report or stream to an SQLite file in `folder` with the installed nsys, secrets masked.
 pub fn to_sqlite(raw: &Path, folder: &Path, redactor: &Redactor) -> Result<PathBuf, String> {
     let nsys = Nsys::locate(None, None).map_err(|why| {
         format!(
-            "`{}` must be exported by nsys, and {why}\nhint: where there is one: nsys export --type sqlite -o report.sqlite {}",
+            "`{}` must be exported by nsys, but {why}\nhint: on a machine with nsys, run: nsys export \
+            --type sqlite -o report.sqlite {}",
             raw.display(),
             raw.display()
         )
@@ -117,9 +116,9 @@ pub fn to_sqlite(raw: &Path, folder: &Path, redactor: &Redactor) -> Result<PathB
     let importer = nsys.importer(&folder.join("libraries"));
     let report = if raw.extension().is_some_and(|extension| extension == "qdstrm") {
         let report = folder.join("run.nsys-rep");
-        importer.import(&raw, &report).map_err(|why| {
-            format!("`{}` cannot be imported with nsys {}: {why}", raw.display(), nsys.probe.version)
-        })?;
+        importer
+            .import(&raw, &report)
+            .map_err(|why| format!("nsys {} cannot import `{}`: {why}", nsys.probe.version, raw.display()))?;
         report
     } else {
         raw

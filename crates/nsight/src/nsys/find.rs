@@ -15,7 +15,7 @@ const PATTERNS: [&str; 8] = [
     "usr/lib/nsight-compute/host/target-linux-x64/nsys",
 ];
 
-/// Every nsys there is, the user's choice alone if there is one.
+/// Every installed nsys, or only the user's choice if there is one.
 pub(super) fn find(places: &Places) -> Vec<PathBuf> {
     places.find("nsys", &PATTERNS)
 }

@@ -1,4 +1,4 @@
-//! Which nsys, when there are several: the newest, unless it is too old for the driver.
+//! Which nsys to use if there are several: the newest, unless it is too old for the driver.
 
 /// Whether a version can record what the driver does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,5 +1,5 @@
-//! The importer: what makes a report of what nsys recorded. A program of its own, with
-//! libraries of its own that may be missing.
+//! The importer, which turns an nsys recording into a report. A separate program, whose libraries may be
+//! missing.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,21 +9,21 @@ use serde::Serialize;
 use super::installation::{Installation, find_library, missing_library, package_of};
 use crate::ask::{finished, last_lines, output_of, said};
 
-/// What an answer may take, and an import.
+/// Time limits for an answer and for an import.
 pub(super) const PATIENCE: Duration = Duration::from_secs(15);
 pub(super) const IMPORT_PATIENCE: Duration = Duration::from_secs(1800);
-/// Libraries are missed one at a time.
+/// Missing libraries are reported one at a time.
 const MOST_LIBRARIES: usize = 16;
 /// Folders with libraries for the importer, and for nothing else.
 const LIBRARY_VARIABLE: &str = "RANGEFINDER_LIBRARY_PATH";
 
-/// What `env.json` and `doctor` say of it.
+/// Its entry in `env.json` and `doctor`.
 #[derive(Debug, Clone, Serialize)]
 pub struct Importer {
     pub path: Option<PathBuf>,
     /// nsys finds it by itself.
     pub in_place: bool,
-    /// It starts, if need be with the libraries of `library_path`.
+    /// It starts, if necessary with the libraries in `library_path`.
     pub starts: bool,
     /// Libraries that are nowhere to be found.
     pub missing: Vec<String>,
@@ -33,8 +33,8 @@ pub struct Importer {
 }
 
 impl Importer {
-    /// Starts the importer until it starts, with one library more each time. Links to
-    /// libraries of another version go into `folder`.
+    /// Retries the importer with one more library each time until it starts. Links to libraries of another
+    /// version go into `folder`.
     pub fn of(installation: &Installation, folder: &Path) -> Self {
         let mut importer = Self {
             path: installation.importer(),
@@ -83,7 +83,8 @@ impl Importer {
 }
 
 impl Importer {
-    /// `.qdstrm` → `.nsys-rep`. Returns what the importer said: it saves a report also when it lost most of it.
+    /// `.qdstrm` → `.nsys-rep`. Returns what the importer said: it saves a report even if most of the data
+    /// was lost.
     pub fn import(&self, stream: &Path, report: &Path) -> Result<String, String> {
         let Some(path) = self.path.as_ref().filter(|_| self.starts) else {
             return Err(self.problem.clone().unwrap_or_else(|| "there is no importer".to_owned()));
@@ -96,11 +97,11 @@ impl Importer {
             if finished.ending.success() && report.is_file() {
                 return Ok(text);
             }
-            // A stub is no report.
+            // A stub is not a report.
             let _ = std::fs::remove_file(report);
             Err(format!("the importer ended with {}: {}", finished.ending, last_lines(&text)))
         };
-        // Seen once in many hundred captures: it failed, and nothing else was out of order.
+        // Seen once in many hundred captures: it failed, although nothing else was wrong.
         once().or_else(|_| once())
     }
 }

@@ -1,4 +1,4 @@
-//! Where nsys keeps its importer, and a private copy of the layout where it is wrong.
+//! Where nsys keeps its importer, and a private copy of the layout if it is wrong.
 //!
 //! nsys resolves its own path and looks for `host-linux-x64` beside the folder it lies in.
 //! Debian and Nsight Compute put that elsewhere. The installation is never written to:
@@ -42,8 +42,8 @@ impl Installation {
         self.importer_folder.as_ref().map(|folder| folder.join(IMPORTER))
     }
 
-    /// Makes the layout right in a folder of our own, and returns the nsys in it. The
-    /// program is linked hard, or copied, because it resolves its path; the rest is linked.
+    /// Builds a correct layout in a private folder, and returns the nsys in it. The program is hard-linked
+    /// or copied, because it resolves its path; the rest is symlinked.
     pub fn repair(&self, folder: &Path) -> std::io::Result<PathBuf> {
         let target = self.nsys.parent().unwrap_or(Path::new("/"));
         let name = target.file_name().unwrap_or_default();
@@ -85,7 +85,7 @@ pub(super) fn missing_library(text: &str) -> Option<&str> {
     rest.split(':').next().map(str::trim).filter(|name| !name.is_empty())
 }
 
-/// Where `wanted` can be had in these folders: the library itself, or one of its versions
+/// Where `wanted` is found in these folders: the library itself, or one of its versions
 /// (`libssh.so.4` for `libssh.so`).
 pub(super) fn find_library(wanted: &str, folders: &[PathBuf]) -> Option<PathBuf> {
     folders.iter().find_map(|folder| {
@@ -155,7 +155,8 @@ mod tests {
 
     #[test]
     fn libraries() {
-        let text = "/opt/x/QdstrmImporter: error while loading shared libraries: libdw.so.1: cannot open shared object file: No such file or directory";
+        let text = "/opt/x/QdstrmImporter: error while loading shared libraries: libdw.so.1: cannot open \
+        shared object file: No such file or directory";
         assert_eq!(missing_library(text), Some("libdw.so.1"));
         assert_eq!(missing_library("fine"), None);
         assert_eq!(package_of("libdw.so.1"), Some("libdw1"));

@@ -1,4 +1,4 @@
-//! nsys on this machine: found, asked what it can do, its importer looked after.
+//! nsys on this machine: found, queried for its capabilities, its importer checked.
 
 use std::path::{Path, PathBuf};
 
@@ -12,30 +12,31 @@ use super::probe::{Probe, environment_findings, probe};
 use crate::locate::{NoTool, Wanted};
 use crate::version::numbers;
 
-/// An nsys that answers.
+/// An nsys that works.
 #[derive(Debug, Clone)]
 pub struct Nsys {
     pub installation: Installation,
     pub probe: Probe,
-    /// Others that answer as well, with their versions: newer ones that are unfit, and older ones.
+    /// Other working installations, with their versions: newer ones that do not fit the driver, and older
+    /// ones.
     pub others: Vec<(PathBuf, String)>,
     pub fit: bool,
 }
 
-/// What `env.json` says of it.
+/// Its entry in `env.json`.
 #[derive(Debug, Clone, Serialize)]
 pub struct NsysRecord {
     pub probe: Probe,
     pub fit_for_driver: bool,
     pub importer: Importer,
     pub others: Vec<(PathBuf, String)>,
-    /// What `nsys status --environment` finds wanting.
+    /// What `nsys status --environment` complains about.
     pub environment: Vec<String>,
 }
 
 impl Nsys {
-    /// The newest that answers and is fit for the driver, whose newest CUDA is `cuda`; the
-    /// newest when none is. `chosen` is what the configuration names, which alone counts then.
+    /// The newest that works and fits the driver, whose newest CUDA is `cuda`; the newest if none fits.
+    /// `chosen` is the path from the configuration; then nothing else is considered.
     pub fn locate(chosen: Option<&str>, cuda: Option<&str>) -> Result<Self, NoTool> {
         let wanted = Wanted { program: "nsys", variable: "RANGEFINDER_NSYS", key: "nsys.path", chosen, find };
         let mut answering: Vec<(Fitness, PathBuf, Probe)> = wanted
@@ -43,7 +44,7 @@ impl Nsys {
             .into_iter()
             .map(|(path, probe)| (fitness(&probe.version, cuda), path, probe))
             .collect();
-        // Stable: of equals the one that was found first.
+        // Stable: among equals, the first one found.
         answering.sort_by_key(|(fitness, _, probe)| std::cmp::Reverse((*fitness, numbers(&probe.version))));
         let (fitness, path, probe) = answering.remove(0);
         let others = answering.into_iter().map(|(_, path, probe)| (path, probe.version)).collect();

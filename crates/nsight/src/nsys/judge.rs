@@ -1,4 +1,4 @@
-//! A report held against the rehearsals: what is there of what was wanted.
+//! Compares a report with the rehearsals: how much of what was wanted is there.
 
 use analysis::Region;
 use record::{Cause, Coverage, Outcome, Tool, Verdict, advice, counted};
@@ -9,17 +9,17 @@ use crate::wish::{listed, wanted};
 
 const TOOL: Tool = Tool::Nsys;
 
-/// All that a verdict is based on.
+/// Everything a verdict is based on.
 #[derive(Debug)]
 pub struct Case<'a> {
     pub report: &'a Trace,
-    /// What each rehearsal saw; none without one.
+    /// What each rehearsal saw; empty without one.
     pub rehearsed: &'a [&'a [Region]],
     /// The gate as the user wrote it, applied in the tool or afterwards.
     pub wish: Option<&'a str>,
-    /// The gate was in the tool: the report has no range around it.
+    /// The gate was applied in the tool: the report has no ranges around it.
     pub gated: bool,
-    /// So many instances are what the range end that was asked for records.
+    /// How many instances the requested range end records.
     pub limit: Option<u64>,
     /// The rehearsal could not see any range.
     pub blind: bool,
@@ -35,9 +35,9 @@ pub enum Ending {
     Well,
     /// The workload failed; how.
     WorkloadFailed(String),
-    /// nsys itself was killed: how a workload ends it tells by an exit code.
+    /// nsys itself was killed; it reports how the workload ends by an exit code.
     ToolKilled(String),
-    /// nsys ended it after the range, as it was asked to.
+    /// nsys ended it after the range, as requested.
     AfterRange,
     TimedOut,
     Interrupted,
@@ -48,7 +48,7 @@ pub enum Ending {
 /// What the counts alone say.
 enum Counts {
     All,
-    /// More or fewer, but not outside what the rehearsals differ in.
+    /// More or fewer, but within the range of the rehearsals.
     Varying,
     More,
     Some,
@@ -70,7 +70,7 @@ pub fn judge(case: &Case<'_>) -> Verdict {
     let report = case.report;
     if report.ranges.is_empty() && report.calls.is_empty() && report.activities.is_empty() && known.is_empty()
     {
-        let text = "the report is empty: no range, no CUDA call, no kernel";
+        let text = "the report is empty: no ranges, CUDA calls or kernels";
         return explained(Verdict::missed(TOOL, Cause::NothingRecorded, text), case);
     }
     let coverage = coverage(&wanted, &seen, case);
@@ -80,12 +80,12 @@ pub fn judge(case: &Case<'_>) -> Verdict {
     if verdict.outcome == Outcome::Captured && !absent.is_empty() {
         verdict = verdict.because(TOOL, Cause::NoSuchRange);
         verdict.outcome = Outcome::Partial;
-        verdict.text = format!("{}; no range is called `{}`", verdict.text, absent.join("`, `"));
+        verdict.text = format!("{}; no range named `{}`", verdict.text, absent.join("`, `"));
     }
     explained(Verdict { coverage, ..verdict }, case)
 }
 
-/// What the counts alone make of it.
+/// The verdict by counts alone.
 fn by_counts(coverage: &[Coverage], seen: &[Region], case: &Case<'_>) -> Verdict {
     let captured: u64 = coverage.iter().map(|row| row.captured).sum();
     let expected: u64 = coverage.iter().map(|row| row.expected).sum();
@@ -94,13 +94,15 @@ fn by_counts(coverage: &[Coverage], seen: &[Region], case: &Case<'_>) -> Verdict
         Counts::All => Verdict::new(TOOL, Outcome::Captured, None, all(captured, expected, case, seen)),
         Counts::Varying => {
             let text = format!(
-                "{captured} instances; the count varies from run to run ({expected} to {most} in the rehearsals)"
+                "{}; the count varies from run to run ({expected} to {most} in the rehearsals)",
+                counted(captured, "instance")
             );
             Verdict::new(TOOL, Outcome::Captured, Some(Cause::CountVaries), text)
         }
         Counts::More => {
             let text = format!(
-                "{captured} instances, more than the {expected} of the rehearsal: the count varies from run to run"
+                "{}, more than the {expected} of the rehearsal: the count varies from run to run",
+                counted(captured, "instance")
             );
             Verdict::new(TOOL, Outcome::Captured, Some(Cause::CountVaries), text)
         }
@@ -109,20 +111,21 @@ fn by_counts(coverage: &[Coverage], seen: &[Region], case: &Case<'_>) -> Verdict
             Verdict::new(TOOL, Outcome::Partial, Some(Cause::RecordsLost), text)
         }
         Counts::None if seen.is_empty() => {
-            let text = format!("the rehearsal saw {most} ranges, the report has none of them");
+            let text = format!("the rehearsal saw {}, the report has none", counted(most, "range"));
             Verdict::missed(TOOL, Cause::ClientNotSeen, text)
         }
         Counts::None => {
             let text = format!(
-                "none of {most} instances; the report has {} other regions: the program did not come to it this time",
-                seen.len()
+                "none of {}; the report has {}: the program did not reach it this time",
+                counted(most, "instance"),
+                counted(seen.len() as u64, "other region")
             );
             Verdict::missed(TOOL, Cause::PathNotTaken, text)
         }
     }
 }
 
-/// Parts of a wish may mean the same region.
+/// Parts of a gate may match the same region.
 fn once_each<'a>(regions: impl Iterator<Item = &'a Region>) -> Vec<&'a Region> {
     let mut once: Vec<&Region> = Vec::new();
     for region in regions {
@@ -135,14 +138,14 @@ fn once_each<'a>(regions: impl Iterator<Item = &'a Region>) -> Vec<&'a Region> {
 
 fn no_such_range(wish: &str, seen: &[Region]) -> Verdict {
     let there = (!seen.is_empty()).then(|| listed(seen));
-    Verdict::missed(TOOL, Cause::NoSuchRange, format!("no range in the report is called `{wish}`"))
+    Verdict::missed(TOOL, Cause::NoSuchRange, format!("no range named `{wish}` in the report"))
         .with_remedy(advice::ranges_in_report(there.as_deref()))
 }
 
 /// Instances in the report, each counted once.
 fn coverage(wanted: &[&Region], seen: &[Region], case: &Case<'_>) -> Vec<Coverage> {
     let mut captured = vec![0; wanted.len()];
-    // What was not gated has lost no beginning.
+    // Without a gate, paths are complete.
     let known = if case.gated { case.rehearsed.first().copied().unwrap_or_default() } else { seen };
     for region in seen {
         if let Some(place) = meant_by(region, wanted, known) {
@@ -155,7 +158,7 @@ fn coverage(wanted: &[&Region], seen: &[Region], case: &Case<'_>) -> Vec<Coverag
             same.map_or(0, |same| same.instances)
         };
         let counts: Vec<u64> = case.rehearsed.iter().map(count).collect();
-        // Without a rehearsal, or with a blind one, what is there is what there is.
+        // Without a rehearsal, or with a blind one, there is nothing to compare with.
         let blind = case.rehearsed.iter().all(|regions| regions.is_empty());
         let expected = counts.iter().copied().min().filter(|_| !blind).unwrap_or(captured);
         let expected_most = counts.into_iter().max().filter(|_| !blind).unwrap_or(captured);
@@ -172,11 +175,11 @@ fn counts(coverage: &[Coverage], captured: u64, expected: u64, case: &Case<'_>) 
             _ => Counts::Some,
         };
     }
-    // Whatever varies: nothing is nothing.
+    // Even if the count varies, nothing is nothing.
     if captured == 0 && coverage.iter().any(|row| row.expected_most > 0) {
         return Counts::None;
     }
-    // Under a gate a path may have lost its beginning, and be counted as another.
+    // Under a gate a path may have lost its beginning and be counted as another.
     let short =
         if case.gated { captured < expected } else { coverage.iter().any(|row| row.captured < row.expected) };
     if short {
@@ -191,20 +194,19 @@ fn counts(coverage: &[Coverage], captured: u64, expected: u64, case: &Case<'_>) 
 fn all(captured: u64, expected: u64, case: &Case<'_>, seen: &[Region]) -> String {
     match (case.limit, case.rehearsed.is_empty()) {
         (Some(_), _) if captured < expected => {
-            format!(
-                "{captured} of {expected} instances, which is what the range end that was asked for records"
-            )
+            let of = counted(expected, "instance");
+            format!("{captured} of {of}, as many as the requested --capture-range-end records")
         }
-        (_, true) if seen.is_empty() => "all of the program; it opens no range".to_owned(),
-        (_, true) => format!("{}, with no rehearsal to hold them against", counted(captured, "instance")),
+        (_, true) if seen.is_empty() => "the whole program; it opens no ranges".to_owned(),
+        (_, true) => format!("{}, with no rehearsal to compare with", counted(captured, "instance")),
         (_, false) if expected == 0 && captured == 0 => {
-            "the program opens no range; all of it was recorded".to_owned()
+            "the program opens no ranges; all of it was recorded".to_owned()
         }
         (_, false) => format!("{captured} of {}", counted(expected, "instance")),
     }
 }
 
-/// What the log, the report and the end of the pass say to the counts.
+/// What the log, the report and the end of the pass add to the counts.
 fn explained(mut verdict: Verdict, case: &Case<'_>) -> Verdict {
     let diagnostics = case.report.distinct_diagnostics();
     let lost: Vec<String> =
@@ -223,12 +225,12 @@ fn explained(mut verdict: Verdict, case: &Case<'_>) -> Verdict {
         }
         verdict.evidence.push(clue.line.clone());
     } else if let Some(clue) = heavier.into_iter().find_map(says) {
-        // What was lost, or not allowed, was asked for.
+        // Data that was lost or not permitted had been asked for.
         verdict = verdict.because(TOOL, clue.cause);
         verdict.evidence.push(clue.line.clone());
         if complete {
             verdict.outcome = Outcome::Partial;
-            verdict.text = format!("{}, but not all that was asked for is in the report", verdict.text);
+            verdict.text = format!("{}, but some of what was requested is not in the report", verdict.text);
         }
     } else if !lost.is_empty() {
         verdict = verdict.because(TOOL, Cause::RecordsLost);
@@ -249,15 +251,15 @@ fn explained(mut verdict: Verdict, case: &Case<'_>) -> Verdict {
             if complete {
                 verdict.outcome = Outcome::Partial;
             }
-            verdict.text = format!("{}; nsys itself was ended by {how}", verdict.text);
+            verdict.text = format!("{}; nsys itself was killed by {how}", verdict.text);
         }
         Ending::TimedOut => {
             verdict = verdict.because(TOOL, Cause::TimedOut);
-            // What it would still have done nobody knows.
+            // What it would still have done is unknown.
             if complete {
                 verdict.outcome = Outcome::Partial;
             }
-            verdict.text = format!("{}; the capture ran past `workload.timeout`", verdict.text);
+            verdict.text = format!("{}; the capture exceeded `workload.timeout`", verdict.text);
         }
         Ending::Interrupted if !complete => verdict = verdict.because(TOOL, Cause::Interrupted),
         Ending::Interrupted => {}
@@ -269,16 +271,20 @@ fn explained(mut verdict: Verdict, case: &Case<'_>) -> Verdict {
     }
     if blind && verdict.cause.is_none() {
         verdict.cause = Some(Cause::RehearsalWasBlind);
-        verdict.text = format!("{}; the rehearsal saw no range and cannot vouch for the count", verdict.text);
+        verdict.text = format!(
+            "{}; the rehearsal saw no ranges, so the count cannot be \
+        checked",
+            verdict.text
+        );
     }
     verdict
 }
 
 const WITHOUT_CUPTI: &str =
-    "a profiler that the workload starts itself got no CUPTI beside nsys: its own trace lacks the GPU";
+    "the workload's own profiler cannot use CUPTI under nsys: its trace has no GPU activity";
 
-/// There is room for one client of CUPTI. With nsys it is the first: whoever comes second, as
-/// PyTorch's profiler, is refused and says so, and the report is whole.
+/// CUPTI allows only one client. nsys comes first: a second one, such as the PyTorch profiler, is rejected
+/// and says so, and the report is complete.
 fn refused_to_the_workload<'a>(case: &Case<'a>) -> Option<&'a Clue> {
     let by_pytorch = |clue: &&Clue| {
         clue.line.contains(super::log::REFUSED_BY_CUPTI) && clue.line.contains("getCuptiStatus")
@@ -289,9 +295,9 @@ fn refused_to_the_workload<'a>(case: &Case<'a>) -> Option<&'a Clue> {
     (alone && !lost && case.report.activities.kernels() > 0).then_some(refused)
 }
 
-/// Which of the wanted regions one of a report is. A gated report has no range around the gate: the
-/// instance that opens it has lost its beginning, is none of the `known` regions, and is compared
-/// from its end; those after it are whole again.
+/// Which of the wanted regions a region of a report is. A gated report has no ranges around the gate: the
+/// path of the instance that opens it has lost its beginning, is not one of the `known` regions, and is
+/// compared from its end; later ones are complete again.
 pub fn meant_by(seen: &Region, wanted: &[&Region], known: &[Region]) -> Option<usize> {
     let is_same = |other: &Region| other.kind == seen.kind && other.path == seen.path;
     let is_cut = |whole: &Region| {

@@ -1,4 +1,4 @@
-//! What nsys and its importer say in passing, and what it means.
+//! Log messages of nsys and its importer, and what they mean.
 
 use std::collections::HashSet;
 
@@ -6,16 +6,16 @@ use record::Cause;
 
 use crate::clue::Clue;
 
-/// What CUPTI answers to a second client.
+/// CUPTI's error for a second client.
 pub(super) const REFUSED_BY_CUPTI: &str = "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED";
 
-/// What stands in a line, and what that means. The texts are nsys's own, and PyTorch's
-/// for a second user of CUPTI.
+/// Texts in a log line, and what they mean. The texts are nsys's own, and PyTorch's for a second CUPTI
+/// client.
 const SIGNS: [(&str, Cause); 18] = [
     ("Connection to Agent lost", Cause::AgentLost),
     ("Connection to the Agent lost", Cause::AgentLost),
     ("Local Endpoint is not available.", Cause::AgentLost),
-    // It waits for the program by a semaphore, which may be gone already.
+    // It waits for the program with a semaphore, which may already be gone.
     ("ProcessWaiterImpl", Cause::AgentLost),
     ("Errors occurred while processing the raw events", Cause::RecordsLost),
     ("events might have been collected", Cause::RecordsLost),
@@ -29,13 +29,13 @@ const SIGNS: [(&str, Cause); 18] = [
     ("Another profiling session appears to be active", Cause::CuptiInUse),
     ("is not supported by this build of Nsight Systems", Cause::UnsupportedDriver),
     ("No space left on device", Cause::DiskFull),
-    // It crashes while it makes a file larger.
+    // It crashes while growing a file.
     ("QuadDCommon::FileStream::truncate", Cause::DiskFull),
     ("unrecognised option", Cause::Refused),
 ];
 
-/// Every cause that the log names, once each, in its order. The workload's own output is in
-/// the same log: lines that it wrote without nsys, too, are none of nsys's.
+/// Every cause in the log, once each, in order. The same log has the workload's output: lines that it also
+/// wrote without nsys are not from nsys.
 pub fn clues(log: &str, own: &str) -> Vec<Clue> {
     let own: HashSet<&str> = own.split(['\n', '\r']).map(str::trim).collect();
     // Progress bars return to the start of their line.
@@ -47,7 +47,7 @@ pub fn clues(log: &str, own: &str) -> Vec<Clue> {
 }
 
 /// nsys lost the connection to its agent, a process of its own that does the recording, and
-/// gave up with exit code 1 or 0: it says nothing about the workload, which may or may not
+/// gave up with exit code 1 or 0: this says nothing about the workload, which may or may not
 /// have run.
 ///
 /// Seen in 5 of 360 captures of 2022.4.2 and 2023.4.4 when six ran at once on two
@@ -65,16 +65,20 @@ mod tests {
         for (log, cause) in [
             ("End of file\n", Cause::AgentLost),
             (
-                "Connection to Agent lost. This is most likely a bug. Internal reason: 'Connection reset by peer'.\n",
+                "Connection to Agent lost. This is most likely a bug. Internal reason: 'Connection reset \
+                by peer'.\n",
                 Cause::AgentLost,
             ),
             ("Connection to the Agent lost.\n", Cause::AgentLost),
             (
-                "ProcessWaiterImpl.cpp(166): Throw in function QuadDCommon::ProcessWaiter::ProcessWaiterImpl::ProcessWaiterImpl(QuadDCommon::ProcessId, bool)\n",
+                "ProcessWaiterImpl.cpp(166): Throw in function \
+                QuadDCommon::ProcessWaiter::ProcessWaiterImpl::ProcessWaiterImpl(QuadDCommon::ProcessId, \
+                bool)\n",
                 Cause::AgentLost,
             ),
             (
-                "std::exception::what: RuntimeException\n[QuadDCommon::tag_message*] = Local Endpoint is not available.\n",
+                "std::exception::what: RuntimeException\n[QuadDCommon::tag_message*] = Local Endpoint is \
+                not available.\n",
                 Cause::AgentLost,
             ),
             (
@@ -82,7 +86,8 @@ mod tests {
                 Cause::RecordsLost,
             ),
             (
-                "WARNING: CPU IP/backtrace sampling not supported, disabling.\nTry the 'nsys status --environment'",
+                "WARNING: CPU IP/backtrace sampling not supported, disabling.\nTry the 'nsys status \
+                --environment'",
                 Cause::NotPermitted,
             ),
             ("Not all CUDA events might have been collected.", Cause::RecordsLost),

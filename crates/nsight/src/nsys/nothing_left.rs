@@ -1,4 +1,4 @@
-//! Verdicts on captures that left no report, or one that cannot be used.
+//! Verdicts on captures that left no usable report.
 
 use process::Finished;
 use record::{Cause, Reason, Tool, Verdict, advice};
@@ -17,7 +17,7 @@ const TOOL: Tool = Tool::Nsys;
 /// SIGTERM, as a shell counts it.
 const TERMINATED: i32 = 143;
 
-/// How a pass under nsys ended, given what was to happen when its gate closed.
+/// How a pass under nsys ended, given what should happen when its gate closed.
 pub fn ending(finished: &Finished, gate: &Gate, range_end: RangeEnd) -> Ending {
     let shuts_down = matches!(range_end, RangeEnd::StopShutdown | RangeEnd::RepeatShutdown(_));
     match finished.ended_by_us {
@@ -33,14 +33,14 @@ pub fn ending(finished: &Finished, gate: &Gate, range_end: RangeEnd) -> Ending {
     }
 }
 
-/// What is known of a capture that left nothing.
+/// What is known about a capture that left nothing.
 #[derive(Debug)]
 pub struct NoReport<'a> {
     pub gate: &'a Gate,
     pub finished: &'a Finished,
     pub log: &'a str,
     pub clues: &'a [Clue],
-    /// Of the gate, where there was a rehearsal.
+    /// For the gate, if there was a rehearsal.
     pub proof: Option<&'a Proof>,
     /// Then the log may be missing as well.
     pub disk_is_full: bool,
@@ -54,7 +54,7 @@ pub fn no_report(case: &NoReport<'_>) -> Verdict {
     let evidence = [format!("nsys ended with {}", finished.ending), last_lines(case.log)];
     let verdict = match (case.gate, finished.ended_by_us) {
         (_, Some(Reason::Timeout)) => {
-            failed(Cause::TimedOut, "the capture ran past `workload.timeout` and left no report")
+            failed(Cause::TimedOut, "the capture exceeded `workload.timeout` and left no report")
         }
         (_, Some(Reason::Interrupted)) => {
             failed(Cause::Interrupted, "the capture was interrupted before it left a report")
@@ -67,20 +67,20 @@ pub fn no_report(case: &NoReport<'_>) -> Verdict {
             failed(Cause::DiskFull, "the disk is full: there is no report")
         }
         (_, None) if says(Cause::Refused) => {
-            failed(Cause::Refused, "nsys refused the command, and did not run the workload")
+            failed(Cause::Refused, "nsys rejected the command and did not run the workload")
         }
         (Gate::Range { .. }, None) if code == 0 => never_opened(case),
         (Gate::ProfilerApi, None) if code == 0 => Verdict::missed(
             TOOL,
             Cause::GateNeverOpened,
-            "the program never called cudaProfilerStart, and nsys still ended with exit code 0",
+            "the program never called cudaProfilerStart, but nsys still ended with exit code 0",
         )
         .with_remedy(advice::CALL_THE_PROFILER_API),
         (_, None) if code == 1 && !case.log.contains("Generated:") => {
-            failed(Cause::Refused, "nsys refused, and did not run the workload")
+            failed(Cause::Refused, "nsys refused to run the workload")
         }
         (_, None) if finished.ending.is_signal() => {
-            let text = format!("nsys itself was ended by {}, and left no report", finished.ending);
+            let text = format!("nsys itself was killed by {} and left no report", finished.ending);
             failed(Cause::ToolError, &text)
         }
         (_, None) if !finished.ending.success() => {
@@ -94,8 +94,8 @@ pub fn no_report(case: &NoReport<'_>) -> Verdict {
 
 /// With a rehearsal the proof says why.
 fn never_opened(case: &NoReport<'_>) -> Verdict {
-    let still = "and nsys still ended with exit code 0";
-    // The proof is of the gate as it was typed, and may have corrected it since.
+    let still = "but nsys still ended with exit code 0";
+    // The proof is about the gate as typed, and may have corrected it since.
     let is_typed = |proof: &Proof| match case.gate {
         Gate::Range { name, register_only_off } => *name == proof.typed && !register_only_off,
         Gate::None | Gate::ProfilerApi => false,
@@ -114,7 +114,7 @@ fn never_opened(case: &NoReport<'_>) -> Verdict {
     }
 }
 
-/// The stream is there, and no report could be made of it.
+/// There is a stream, but it could not be imported.
 pub fn import_failed(importer: &Importer, why: &str, log: &str) -> Verdict {
     let cause = match importer.path {
         _ if says_disk_full(why, log) => Cause::DiskFull,

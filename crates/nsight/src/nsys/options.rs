@@ -1,4 +1,4 @@
-//! What a version of nsys can do, from what it says of itself.
+//! What a version of nsys can do, from its own help.
 
 use nvtx::NsysDialect;
 
@@ -11,7 +11,7 @@ pub struct Options {
     pub names: Vec<String>,
     /// `--cuda-graph-trace` takes `node`.
     pub graph_nodes: bool,
-    /// `--nvtx-capture` takes a backslash before an `@` of the name.
+    /// `--nvtx-capture` accepts a backslash before an `@` in the name.
     pub escaped_gates: bool,
 }
 
@@ -55,7 +55,9 @@ mod tests {
 
     #[test]
     fn of_help() {
-        let help = "\t-c, --capture-range=\n\n\t   Possible values are 'none'.\n\t--cuda-graph-trace=\n\n\t   'graph' or 'node'.\n\t--nvtx-domain-[include|exclude]=\n\t--kill=\n";
+        let help = "\t-c, --capture-range=\n\n\t   Possible values are \
+        'none'.\n\t--cuda-graph-trace=\n\n\t   'graph' or \
+        'node'.\n\t--nvtx-domain-[include|exclude]=\n\t--kill=\n";
         let options = Options::parse(help);
         assert!(options.graph_nodes && options.has("capture-range") && options.has("nvtx-domain-exclude"));
         assert!(!options.has("wait") && Options::parse("") == Options::default());

@@ -1,11 +1,11 @@
-//! What a gated capture will leave: reports, instances in each, exit code.
+//! What a gated capture will produce: reports, instances in each, exit code.
 //!
 //! Measured on nsys 2022.4.2 and 2023.4.4 (and 2025.3.1 for the default policy):
 //! a range that matches opens the gate; further matching ranges that overlap it,
 //! on any thread or in any process that nsys follows, belong to the same capture,
 //! which ends when the last of them closes. While it lasts, ranges of the same name
-//! are recorded that could not have opened it. A gate that never opens leaves
-//! nothing, and the exit code of the program, which a healthy program makes 0.
+//! are recorded even if they could not have opened it. A gate that never opens leaves
+//! no report, only the exit code of the program, 0 for a healthy one.
 
 use nvtx::{NsysDialect, NsysGate, RangeSeen};
 use trace::{OPEN, Trace};
@@ -48,7 +48,7 @@ pub struct Prediction {
 /// A stretch of time in which ranges that open the gate overlap.
 struct Capture {
     begin: i64,
-    /// None when a range in it never closes.
+    /// None if a range in it never closes.
     end: Option<i64>,
 }
 
@@ -82,7 +82,7 @@ pub fn predict(gate: &str, setup: Setup, rehearsed: Rehearsed<'_>) -> Prediction
             (counts[..counts.len().min(most)].to_vec(), counts.len() >= most && all_closed(most))
         }
     };
-    // A program that ignores SIGTERM is not waited for, and nsys ends with 0: no rehearsal shows that.
+    // nsys does not wait for a program that ignores SIGTERM, and ends with 0: no rehearsal shows that.
     let exit_code = if cut_short { TERMINATED } else { rehearsed.exit_code };
     Prediction { files: files(instances.len()), instances, exit_code, refused: false }
 }
@@ -96,9 +96,9 @@ fn files(reports: usize) -> Vec<String> {
 }
 
 struct Matching {
-    /// In the order of time; no two of them overlap.
+    /// In chronological order, without overlaps.
     captures: Vec<Capture>,
-    /// When each range began that the gate names, whether or not it can open it.
+    /// When each range that the gate names began, whether or not it can open the gate.
     begins: Vec<i64>,
 }
 

@@ -1,4 +1,4 @@
-//! What an nsys says of itself, read as tolerantly as it is written.
+//! What an nsys reports about itself, parsed tolerantly.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -19,9 +19,9 @@ pub struct Probe {
     pub version: String,
     /// Options of `nsys profile`.
     pub options: Options,
-    /// Formats of `nsys export`; empty when it does not say.
+    /// Formats of `nsys export`; empty if it does not list them.
     pub exports: Vec<String>,
-    /// Reports of `nsys stats`; empty when it does not say.
+    /// Reports of `nsys stats`; empty if it does not list them.
     pub reports: Vec<String>,
 }
 
@@ -47,21 +47,20 @@ pub(super) fn report_names(help: &str) -> Vec<String> {
     help.lines().filter_map(name).collect()
 }
 
-/// From `nsys status --environment`: what is not as nsys would have it, a line each.
+/// From `nsys status --environment`: what nsys complains about, one line each.
 pub(super) fn environment_findings(text: &str) -> Vec<String> {
     let bad = |line: &&str| {
         let end = line.rsplit([':', '=']).next().unwrap_or_default().trim();
         ["Fail", "fail", "No", "Not Available", "Not available"].contains(&end)
     };
-    // A feature of some processors, that nothing here needs.
+    // A feature of some processors that we do not need.
     let matters = |line: &&str| !line.contains("Last Branch Record");
     text.lines().map(str::trim).filter(bad).filter(matters).map(str::to_owned).collect()
 }
 
 const SCHEMA: u32 = 3;
 
-/// Asked once: it takes a second to answer, and does not change. Where its libraries are missing it says less than
-/// it could.
+/// Queried once: it takes a second, and does not change. If libraries are missing, the answer is incomplete.
 pub(super) fn probe(path: &Path) -> Result<Probe, String> {
     cache::answer("nsys", SCHEMA, path, || ask(path), |probe| !probe.exports.is_empty())
 }
@@ -75,8 +74,8 @@ fn ask(path: &Path) -> Result<Probe, String> {
     Ok(Probe { version, options, exports, reports })
 }
 
-/// Formats and reports. What works on reports asks its importer's folder, which may not be
-/// where it looks, and may need libraries.
+/// Formats and reports. These commands use the importer's folder, which may not be where nsys looks, and
+/// may need libraries.
 fn on_reports(path: &Path) -> Option<(Vec<String>, Vec<String>)> {
     let installation = Installation::of(path);
     let private = private_folder().ok()?;
@@ -102,15 +101,18 @@ mod tests {
 
     #[test]
     fn lists() {
-        let help = "--force=\n Possible values are 'true' or 'false'.\n-t, --type=\n\n  Possible values are: sqlite, hdf, text, json, info, arrow,\n  arrowdir, and parquetdir.\n\n  Export format type.";
+        let help = "--force=\n Possible values are 'true' or 'false'.\n-t, --type=\n\n  Possible values \
+        are: sqlite, hdf, text, json, info, arrow,\n  arrowdir, and parquetdir.\n\n  Export format type.";
         assert_eq!(
             export_types(help),
             ["sqlite", "hdf", "text", "json", "info", "arrow", "arrowdir", "parquetdir"]
         );
         assert_eq!(export_types("nothing"), Vec::<String>::new());
-        let help = "The following built-in reports are available:\n\n  gpukernsum[:base|:mangled] -- CUDA GPU Kernel Summary\n  nvtx_kern_sum[:base] -- NVTX\nUsage -- none\n";
+        let help = "The following built-in reports are available:\n\n  gpukernsum[:base|:mangled] -- CUDA \
+        GPU Kernel Summary\n  nvtx_kern_sum[:base] -- NVTX\nUsage -- none\n";
         assert_eq!(report_names(help), ["gpukernsum", "nvtx_kern_sum"]);
-        let status = "Timestamp counter supported: Yes\nLinux Kernel Paranoid Level = 4\nCPU Profiling Environment (system-wide): Fail\nIntel(c) Last Branch Record support: Not Available\n";
+        let status = "Timestamp counter supported: Yes\nLinux Kernel Paranoid Level = 4\nCPU Profiling \
+        Environment (system-wide): Fail\nIntel(c) Last Branch Record support: Not Available\n";
         assert_eq!(environment_findings(status), ["CPU Profiling Environment (system-wide): Fail"]);
     }
 }

@@ -3,20 +3,20 @@
 /// The policies of nsys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RangeEnd {
-    /// Recording goes on to the end of the program.
+    /// Recording continues to the end of the program.
     None,
-    /// Recording stops, the program goes on.
+    /// Recording stops, the program continues.
     Stop,
     /// Recording stops and the program gets SIGTERM. nsys's default.
     StopShutdown,
-    /// A report for each capture, at most so many.
+    /// One report per capture, up to this many.
     Repeat(Option<u32>),
-    /// After so many the program gets SIGTERM.
+    /// After this many the program gets SIGTERM.
     RepeatShutdown(u32),
 }
 
 impl RangeEnd {
-    /// As the option is written. None for what nsys refuses.
+    /// Parses the option. None for what nsys rejects.
     pub fn parse(text: &str) -> Option<Self> {
         let count = |text: &str| text.parse::<u32>().ok().filter(|count| *count > 0);
         match text.split_once(':') {

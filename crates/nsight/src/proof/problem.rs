@@ -22,7 +22,7 @@ pub enum GateProblem {
     IsStartEnd {
         path: String,
     },
-    /// ncu: `A,B`, and the two are never open at the same time.
+    /// ncu: `A,B`, but the two are never open at the same time.
     NeverAtOnce,
     Unregistered {
         name: String,
@@ -34,17 +34,17 @@ pub enum GateProblem {
     Unseen {
         name: String,
     },
-    /// A list that the tool takes for one name.
+    /// A list that the tool reads as one name.
     List {
         parts: Vec<String>,
     },
-    /// ncu: no expression that holds a `;` matches anything.
+    /// ncu: an expression that contains `;` matches nothing.
     Semicolon,
-    /// A pattern that the tool takes for one name.
+    /// A pattern that the tool reads as one name.
     Glob,
-    /// A path as we write it, or the other tool does.
+    /// A path in our syntax, or in the other tool's.
     Notation,
-    /// Only opened where the tool does not look.
+    /// Opened only where the tool does not look.
     ForkedOnly {
         name: String,
     },
@@ -89,33 +89,37 @@ impl fmt::Display for GateProblem {
                 domains => write!(f, "`{name}` exists only in domain {}", quoted(domains)),
             },
             Self::IsPushPop { path } => {
-                write!(f, "without a slash it means a start/end range, and `{path}` is push/pop")
+                write!(f, "without a slash it means a start/end range, but `{path}` is push/pop")
             }
             Self::IsStartEnd { path } => {
-                write!(f, "with a slash it means a push/pop range, and `{path}` is start/end")
+                write!(f, "with a slash it means a push/pop range, but `{path}` is start/end")
             }
             Self::NeverAtOnce => {
-                write!(f, "with a comma it means start/end ranges that are open at once, and these never are")
+                write!(
+                    f,
+                    "with a comma it means start/end ranges that are open at the same time, but \
+                these never are"
+                )
             }
             Self::Unregistered { name } => {
-                write!(f, "`{name}` is not a registered string, and nsys looks only at those")
+                write!(f, "`{name}` is not a registered string, and nsys looks only at those by default")
             }
-            Self::Wide { name } => write!(f, "`{name}` is a wide string, which never opens a gate of nsys"),
+            Self::Wide { name } => write!(f, "`{name}` is a wide string, which never opens an nsys gate"),
             Self::Unseen { name } => {
-                write!(f, "`{name}` is a wide string, which ncu sees only when it is registered")
+                write!(f, "`{name}` is a wide string, which ncu sees only if it is registered")
             }
             Self::List { parts } => {
-                write!(f, "it takes the text for one name; there is no list ({} were meant)", quoted(parts))
+                write!(f, "the tool reads this as one name, not as a list ({} were meant)", quoted(parts))
             }
             Self::Semicolon => {
-                write!(f, "it matches no expression that holds a `;`, not even a name with one")
+                write!(f, "ncu matches nothing if the expression contains `;`, not even a name with one")
             }
-            Self::Notation => write!(f, "this tool writes it differently"),
-            Self::Glob => write!(f, "it takes `*` for a part of the name; there are no patterns"),
+            Self::Notation => write!(f, "this tool uses a different syntax"),
+            Self::Glob => write!(f, "the tool reads `*` as part of the name; it has no patterns"),
             Self::ForkedOnly { name } => {
                 write!(f, "`{name}` is opened only in a forked child, which nsys does not follow")
             }
-            Self::Refused { why } => write!(f, "it refuses the expression: {why}"),
+            Self::Refused { why } => write!(f, "the tool rejects the expression: {why}"),
         }
     }
 }

@@ -26,7 +26,7 @@ const COUNTER_REGIONS: &str = "counter-regions";
 
 pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
     // Before any thread is started: threads inherit the signal mask.
-    let signals = Signals::listen().context("signals cannot be received")?;
+    let signals = Signals::listen().context("cannot listen for signals")?;
     interruptible(
         &signals,
         || analyzed(&arguments),
@@ -41,9 +41,9 @@ fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
     let (paths, overrides) = split(&arguments.files);
     if paths.is_empty() {
         let hint = format!("rangefinder analyze FILE {}", overrides.join(" "));
-        return Err(Usage(format!("no file to analyze is named\nhint: {hint}")).into());
+        return Err(Usage(format!("no file to analyze\nhint: {hint}")).into());
     }
-    // Typing errors are reported before anything is read.
+    // Report typos before reading anything.
     options(arguments, 1)?;
     KernelPatterns::new(&arguments.include, &arguments.exclude).map_err(Usage)?;
     let settings = Settings::of(&paths, &overrides)?;
@@ -93,7 +93,7 @@ fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
     if let Some(folder) = &arguments.out {
         let out = Files::in_the_open(folder.clone(), redactor);
         let written = write(&out, &page, settings.formats());
-        written.with_context(|| format!("`{}` cannot be written", folder.display()))?;
+        written.with_context(|| format!("cannot write `{}`", folder.display()))?;
     }
     if arguments.json {
         print_json(&AnalysisDocument::of(&page))?;
@@ -104,19 +104,19 @@ fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
     Ok(exit(&nothing, something))
 }
 
-/// A file that could be read and holds nothing to analyze.
+/// A file that could be read but contains nothing to analyze.
 struct Nothing {
     file: String,
     why: String,
-    /// By the user; otherwise it is one of several in a folder.
+    /// Named by the user; otherwise it is one of several in a folder.
     named: bool,
 }
 
-/// 1 when something that was named holds nothing, or when nothing does in what was found.
+/// 1 when a named file contains nothing, or when none of the files found does.
 fn exit(nothing: &[Nothing], something: bool) -> Exit {
     for Nothing { file, why, named } in nothing {
         let kind = if *named || !something { "error" } else { "note" };
-        say(&format!("{kind}: nothing in `{file}` can be analyzed: {why}"));
+        say(&format!("{kind}: nothing to analyze in `{file}`: {why}"));
     }
     match nothing.iter().any(|nothing| nothing.named) || !something {
         true => Exit::Missing,
@@ -124,7 +124,7 @@ fn exit(nothing: &[Nothing], something: bool) -> Exit {
     }
 }
 
-/// Reports of ncu that measured something, and those that did not.
+/// ncu reports that contain results, and those that do not.
 fn reports(given: &[Given], left: &mut LeftOut) -> Result<(Vec<Report>, Vec<Nothing>)> {
     let (mut reports, mut empty) = (Vec::new(), Vec::new());
     for Given { path, named } in given {
@@ -142,7 +142,7 @@ fn reports(given: &[Given], left: &mut LeftOut) -> Result<(Vec<Report>, Vec<Noth
 
 fn without_anything(traced: Option<&(Trace, Findings)>, given: &Gathered) -> Vec<Nothing> {
     let recordings = traced.into_iter().flat_map(|(trace, _)| &trace.recordings);
-    // A run stands for all that is in it.
+    // A run directory stands for everything in it.
     let is_meant = |given: &Given, file: &str| {
         given.named && given.path.display().to_string() == file && !given.path.is_dir()
     };
@@ -155,15 +155,15 @@ fn without_anything(traced: Option<&(Trace, Findings)>, given: &Gathered) -> Vec
         .collect()
 }
 
-/// What was found in a folder and not analyzed.
+/// Files in a folder that were not analyzed.
 struct LeftOut {
     notes: Vec<String>,
-    /// JSON and databases that are something else.
+    /// JSON files and databases that are not traces.
     no_trace: u64,
 }
 
 impl LeftOut {
-    /// More than these are counted.
+    /// More than this are only counted.
     const NAMED: usize = 8;
 
     fn of(given: &Gathered) -> Self {
@@ -174,29 +174,29 @@ impl LeftOut {
         let why = format!("{error:#}");
         let why = why.split("\nhint:").next().unwrap_or_default();
         let path = path.display().to_string();
-        // Most errors name the file themselves.
+        // Most errors already name the file.
         self.notes.push(match why.contains(&path) {
-            true => format!("left out: {why}"),
-            false => format!("`{path}` left out: {why}"),
+            true => format!("skipped: {why}"),
+            false => format!("skipped `{path}`: {why}"),
         });
     }
 
     fn tell(&self) {
         self.notes.iter().take(Self::NAMED).for_each(|note| say(&format!("note: {note}")));
         if let more @ 1.. = self.notes.len().saturating_sub(Self::NAMED) {
-            say(&format!("note: {more} more left out"));
+            say(&format!("note: {more} more skipped"));
         }
         match self.no_trace {
             0 => {}
-            1 => say("note: 1 file left out: it is JSON or a database, but no trace"),
+            1 => say("note: skipped 1 JSON or database file that is not a trace"),
             files => {
-                say(&format!("note: {files} files left out: they are JSON or databases, but no traces"));
+                say(&format!("note: skipped {files} JSON or database files that are not traces"));
             }
         }
     }
 }
 
-/// What ncu measured, and what that is for each region.
+/// What ncu measured, in total and per region.
 struct Counters {
     report: Report,
     regions: CounterRegions,
@@ -210,18 +210,18 @@ impl Counters {
     }
 }
 
-/// Nothing but reading is needed from here on, and writing where that was asked for.
+/// From here on we only read, and write to the folder the user asked for.
 fn confined(out: Option<&Path>) -> Result<()> {
     let temporary = std::env::temp_dir();
     if let Some(out) = out {
-        std::fs::create_dir_all(out).with_context(|| format!("`{}` cannot be written", out.display()))?;
+        std::fs::create_dir_all(out).with_context(|| format!("cannot write `{}`", out.display()))?;
     }
     let writable: Vec<&Path> = out.into_iter().chain([temporary.as_path()]).collect();
     run::confine(&writable);
     Ok(())
 }
 
-/// None where there is no trace; a run may have counters and no timeline.
+/// None if there is no trace; a run may have counters but no timeline.
 fn findings(
     paths: &[PathBuf],
     given: &[Given],
@@ -256,7 +256,7 @@ fn findings(
     if trace.recordings.is_empty() {
         return Ok(None);
     }
-    // Marked in an export already, and not in what others exported.
+    // Our own exports are masked already; those made by others are not.
     redactor.learn_from(trace.names());
     trace.rename(|text| redactor.name(text));
     keep_within(&mut trace, &files, arguments.within.as_deref(), redactor)?;
@@ -265,7 +265,7 @@ fn findings(
     Ok(Some((trace, findings)))
 }
 
-/// The ranges that were named, or those that a run was gated on when nsys recorded it.
+/// The ranges the user named, or those nsys was gated on in this run.
 fn keep_within(trace: &mut Trace, files: &[PathBuf], named: Option<&str>, redactor: &Redactor) -> Result<()> {
     let run = match files {
         [run] if !trace::timeline_files(&run.join("nsys")).is_empty() => gate_of_run(run),
@@ -282,7 +282,7 @@ fn keep_within(trace: &mut Trace, files: &[PathBuf], named: Option<&str>, redact
             let there = analysis::regions(trace);
             if let Some(missing) = keep_gated(trace, wish, rehearsed.as_ref()).first() {
                 let there = if there.is_empty() { "none".to_owned() } else { nsight::listed(&there) };
-                return Err(anyhow!("no range in the trace is called `{missing}`\nhint: there are {there}"));
+                return Err(anyhow!("no range named `{missing}` in the trace\nhint: it has {there}"));
             }
         }
         (None, Some((wish, rehearsed))) => {
@@ -293,11 +293,10 @@ fn keep_within(trace: &mut Trace, files: &[PathBuf], named: Option<&str>, redact
     Ok(())
 }
 
-/// A file to read, and what it was when it was given.
+/// A file to read, and the file the user gave.
 type Source = (PathBuf, PathBuf);
 
-/// What to read: some files nsys has to export first, into a folder that is nobody else's and goes
-/// with us.
+/// What to read. Some files must first be exported by nsys, into a private folder that is removed at exit.
 fn exported(
     given: &[Given],
     redactor: &Redactor,
@@ -305,7 +304,7 @@ fn exported(
 ) -> Result<(Vec<Source>, Option<PrivateFolder>)> {
     let is_raw = |given: &Given| trace::is_unexported(&given.path) && given.path.is_file();
     let private = given.iter().any(is_raw).then(PrivateFolder::new).transpose();
-    let private = private.context("no place for an export")?;
+    let private = private.context("cannot create a temporary folder for the export")?;
     let mut files = Vec::new();
     for (number, given) in given.iter().enumerate() {
         let path = &given.path;
@@ -324,8 +323,7 @@ fn exported(
     Ok((files, private))
 }
 
-/// Several recordings are told apart unless it is said otherwise: ranks that are added up look like
-/// one that is slow.
+/// Several recordings are kept apart unless the user says otherwise: ranks added up look like one slow rank.
 fn options(arguments: &AnalyzeArguments, recordings: usize) -> Result<Options> {
     let told_apart = if recordings > 1 { ScopeOf::Process } else { ScopeOf::All };
     let own: Vec<(String, String)> = arguments
@@ -366,7 +364,7 @@ fn tokens(given: &[String]) -> Result<Vec<(String, f64)>, Usage> {
         .collect()
 }
 
-/// What the files say of their machines, and which file is meant by a number.
+/// What the files say about their machines, and which file each number refers to.
 fn environment(trace: Option<&Trace>, findings: Option<&Findings>) -> Vec<(String, String)> {
     let mut lines = trace.map(|trace| trace.machine.clone()).unwrap_or_default();
     for row in findings.into_iter().flat_map(|findings| &findings.recordings) {
@@ -376,7 +374,7 @@ fn environment(trace: Option<&Trace>, findings: Option<&Findings>) -> Vec<(Strin
     lines
 }
 
-/// All that a run would leave of it, and every metric that was counted.
+/// Everything a run would write, and every metric that was collected.
 fn write(out: &Files, page: &Page<'_>, formats: &[Format]) -> Result<()> {
     std::fs::create_dir_all(out.root())?;
     if let Some((report, regions)) = page.measured.zip(page.counters) {

@@ -1,4 +1,4 @@
-//! What `analyze` takes of the configuration of a run: `model.*` and `report.*`.
+//! The configuration keys that `analyze` accepts: `model.*` and `report.*`.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,10 @@ use run::rundir::read_manifest;
 
 use super::{Usage, here};
 
-/// What a run leaves its configuration in.
+/// The file that holds a run's configuration.
 const CONFIG: &str = "config.yaml";
 
-/// Files, and overrides: `key.of.a.group=value` that no file is called.
+/// Files, and overrides: `key.of.a.group=value`, unless a file has that name.
 pub(super) fn split(words: &[PathBuf]) -> (Vec<PathBuf>, Vec<String>) {
     let (mut files, mut overrides) = (Vec::new(), Vec::new());
     for word in words {
@@ -39,18 +39,18 @@ pub(super) struct Settings {
     top: usize,
     /// What `model.config` is relative to.
     cwd: PathBuf,
-    /// What the workload of a run left.
+    /// What the workload of a run wrote.
     workload: Option<PathBuf>,
 }
 
 impl Settings {
-    /// Those of the run, where one is analyzed, then what was typed.
+    /// The run's own, if one is analyzed, then what was typed.
     pub(super) fn of(paths: &[PathBuf], overrides: &[String]) -> Result<Self> {
         for text in overrides {
             let key = text.split('=').next().unwrap_or_default();
             if !key.starts_with("model.") && !key.starts_with("report.") {
                 let text =
-                    format!("`{key}` has no effect on `analyze`, which takes `model.*` and `report.*`");
+                    format!("`{key}` has no effect on `analyze` (it accepts `model.*` and `report.*`)");
                 return Err(Usage(text).into());
             }
         }
@@ -59,14 +59,14 @@ impl Settings {
             _ => None,
         };
         let typed = resolve_with(None, overrides)?.config;
-        // What a run was asked to write says nothing of what is wanted now.
+        // The formats the run wrote say nothing about what is wanted now.
         let (formats, top) = (typed.report.formats, typed.report.top as usize);
         let here = here()?;
         let Some((run, manifest)) = run else {
             return Ok(Self { model: typed.model, formats, top, cwd: here, workload: None });
         };
-        // A file that was typed is here, one of the run where that was started. Without its configuration a run
-        // can still be analyzed.
+        // A typed path is relative to here, one of the run to where it was started. A run can be analyzed
+        // without its configuration.
         let is_typed = overrides.iter().any(|text| text.starts_with("model.config="));
         let cwd = if is_typed { here } else { PathBuf::from(&manifest.invocation.cwd) };
         let of_run = resolve_with(Some(&run.join(CONFIG)), overrides);

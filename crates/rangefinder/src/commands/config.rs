@@ -32,6 +32,6 @@ fn presets(json: bool) -> Result<String> {
             .collect();
         return Ok(format!("{}\n", serde_json::to_string_pretty(&list)?));
     }
-    let rows = presets.iter().map(|preset| format!("{:10} {}\n", preset.name, preset.summary));
+    let rows = presets.iter().map(|preset| format!("{:12} {}\n", preset.name, preset.summary));
     Ok(rows.collect())
 }

@@ -10,7 +10,7 @@ pub(crate) fn main(arguments: DemoArguments) -> Result<Exit> {
     if arguments.emit_only {
         return Ok(demo::main());
     }
-    let ourselves = std::env::current_exe().context("our own program cannot be found")?;
+    let ourselves = std::env::current_exe().context("cannot find the rangefinder binary")?;
     let mut overrides = vec!["run.name=demo".to_owned()];
     overrides.extend(arguments.overrides);
     super::run::main(RunArguments {

@@ -16,7 +16,7 @@ use crate::cli::DoctorArguments;
 struct Finding {
     what: String,
     state: String,
-    /// What its absence costs, and how to get it.
+    /// What is lost without it, and how to get it.
     missing: Option<(String, String)>,
 }
 
@@ -54,16 +54,16 @@ fn findings(provenance: &Provenance) -> Vec<Finding> {
     findings
 }
 
-/// What there is to say of the nsys that a run would use.
+/// About the nsys that a run would use.
 fn nsys(nsys: &NsysRecord) -> Vec<Finding> {
     let mut findings = Vec::new();
     if !nsys.fit_for_driver {
         findings.push(Finding {
             what: "nsys".to_owned(),
-            state: format!("{} is older than the CUDA of the driver", nsys.probe.version),
+            state: format!("{} is older than the driver's CUDA version", nsys.probe.version),
             missing: Some((
-                "most kernels may be lost without a word".to_owned(),
-                "install an nsys that is as new as the driver".to_owned(),
+                "most kernels may be missing from the report without a warning".to_owned(),
+                "install an nsys as new as the driver".to_owned(),
             )),
         });
     }
@@ -73,22 +73,22 @@ fn nsys(nsys: &NsysRecord) -> Vec<Finding> {
         what: "sampling".to_owned(),
         state: line.clone(),
         missing: Some((
-            "no CPU samples and no context switches in the timeline (`nsys.sample`)".to_owned(),
+            "no CPU samples or context switches in the timeline (`nsys.sample`)".to_owned(),
             "lower /proc/sys/kernel/perf_event_paranoid to 1, or run as root".to_owned(),
         )),
     }));
     findings
 }
 
-/// The first of the others, and how to choose it.
+/// The first of the other installations, and how to select it.
 fn also(others: &[(PathBuf, String)], key: &str) -> Option<Finding> {
     let (path, version) = others.first()?;
     let more = if others.len() > 1 { format!(" and {} more", others.len() - 1) } else { String::new() };
-    let state = format!("{version}, {}{more}; `{key}` chooses another", path.display());
+    let state = format!("{version}, {}{more}; set `{key}` to use it", path.display());
     Some(Finding { what: "also".to_owned(), state, missing: None })
 }
 
-/// What there is to say of the ncu that a run would use.
+/// About the ncu that a run would use.
 fn ncu(ncu: &NcuRecord) -> Vec<Finding> {
     let mut findings: Vec<Finding> = also(&ncu.others, "ncu.path").into_iter().collect();
     if !ncu.probe.options.replays("app-range") {
@@ -96,7 +96,9 @@ fn ncu(ncu: &NcuRecord) -> Vec<Finding> {
             what: "replay".to_owned(),
             state: format!("{} has no app-range replay", ncu.probe.version),
             missing: Some((
-                "a range that makes unusual CUDA calls can only be measured kernel by kernel".to_owned(),
+                "ranges with calls that range replay does not support can only be measured kernel by \
+                kernel"
+                    .to_owned(),
                 "install a newer Nsight Compute".to_owned(),
             )),
         });
@@ -104,7 +106,7 @@ fn ncu(ncu: &NcuRecord) -> Vec<Finding> {
     if ncu.counters == Permission::AdminOnly {
         findings.push(Finding {
             what: "counters".to_owned(),
-            state: "only administrators may read them (RmProfilingAdminOnly: 1)".to_owned(),
+            state: "restricted to administrators (RmProfilingAdminOnly: 1)".to_owned(),
             missing: Some((
                 "no hardware counters".to_owned(),
                 "load the driver with NVreg_RestrictProfilingToAdminUsers=0, or run as root; in a container, \
@@ -121,7 +123,7 @@ fn importer(importer: &Importer) -> Finding {
     let path = importer.path.as_ref().map(|path| path.display().to_string()).unwrap_or_default();
     let state = match (&importer.problem, importer.in_place) {
         (None, true) => path,
-        (None, false) => format!("{path}, where nsys does not look: a run imports by itself"),
+        (None, false) => format!("{path}; nsys does not look there, so runs call it directly"),
         (Some(problem), _) => problem.clone(),
     };
     let missing = importer.problem.as_ref().map(|_| {
@@ -132,8 +134,8 @@ fn importer(importer: &Importer) -> Finding {
             packages => format!("install {}", packages.join(" ")),
         };
         (
-            "what nsys records cannot be read here".to_owned(),
-            format!("{install}, or name a folder that has it with RANGEFINDER_LIBRARY_PATH"),
+            "nsys recordings cannot be imported on this machine".to_owned(),
+            format!("{install}, or set RANGEFINDER_LIBRARY_PATH to a folder that has it"),
         )
     });
     Finding { what: "importer".to_owned(), state, missing }
@@ -155,8 +157,8 @@ fn gpus(gpus: &Gpus) -> Vec<Finding> {
             what: "GPU".to_owned(),
             state: format!("none: {because}"),
             missing: Some((
-                "no kernels, no counters; ranges and host times still work".to_owned(),
-                "install the NVIDIA driver; start a container with the GPU passed in".to_owned(),
+                "no kernels and no counters; ranges and host times still work".to_owned(),
+                "install the NVIDIA driver; in a container, pass the GPU through".to_owned(),
             )),
         });
     }
@@ -172,12 +174,12 @@ fn tool(tool: &Tool) -> Finding {
     };
     let costs = match tool.name {
         "nsys" => (
-            "no timeline by Nsight Systems; the rehearsal's ranges remain".to_owned(),
-            "install Nsight Systems, or name its `nsys` with RANGEFINDER_NSYS".to_owned(),
+            "no Nsight Systems timeline; Rangefinder's own tracer is used instead".to_owned(),
+            "install Nsight Systems, or set RANGEFINDER_NSYS to the path of `nsys`".to_owned(),
         ),
         _ => (
             "no hardware counters".to_owned(),
-            "install Nsight Compute, or name its `ncu` with RANGEFINDER_NCU".to_owned(),
+            "install Nsight Compute, or set RANGEFINDER_NCU to the path of `ncu`".to_owned(),
         ),
     };
     Finding { what: tool.name.to_owned(), state, missing: tool.version.is_none().then_some(costs) }
@@ -189,7 +191,7 @@ fn table(findings: &[Finding]) -> String {
         let mark = if finding.missing.is_some() { "-" } else { "+" };
         text.push_str(&format!("{mark} {:8} {}\n", finding.what, finding.state));
         if let Some((cost, remedy)) = &finding.missing {
-            text.push_str(&format!("           without it: {cost}\n           to get it: {remedy}\n"));
+            text.push_str(&format!("           without it: {cost}\n           to fix it:  {remedy}\n"));
         }
     }
     text

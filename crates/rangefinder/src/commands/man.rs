@@ -18,11 +18,11 @@ pub(crate) fn main(arguments: &ManArguments) -> Result<Exit> {
         print(&String::from_utf8_lossy(&page(&program)?))?;
         return Ok(Exit::Complete);
     };
-    std::fs::create_dir_all(folder).with_context(|| format!("`{}` cannot be written", folder.display()))?;
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot write `{}`", folder.display()))?;
     for command in std::iter::once(&program).chain(program.get_subcommands()) {
         let file = folder.join(Man::new(command.clone()).get_filename());
         std::fs::write(&file, page(command)?)
-            .with_context(|| format!("`{}` cannot be written", file.display()))?;
+            .with_context(|| format!("cannot write `{}`", file.display()))?;
     }
     Ok(Exit::Complete)
 }

@@ -29,7 +29,7 @@ pub(crate) use usage::{Usage, is_usage};
 const BUFFER: usize = 256 << 10;
 
 pub(crate) fn here() -> Result<PathBuf> {
-    std::env::current_dir().context("the current directory cannot be read")
+    std::env::current_dir().context("cannot read the current directory")
 }
 
 pub(crate) fn resolved(layers: &Layers) -> Result<Resolved> {
@@ -42,22 +42,22 @@ pub(crate) fn resolved(layers: &Layers) -> Result<Resolved> {
     })?)
 }
 
-/// Writes what people read to stdout, secrets masked. A reader that has gone away is not an error.
+/// Writes text for people to stdout, secrets masked. A closed pipe is not an error.
 pub(crate) fn print(text: &str) -> Result<()> {
     write_out(|out| out.write_all(printable_lines(&of_environment().text(text)).as_bytes()))
 }
 
-/// The same of a document that was made to be printed.
+/// The same, for a document that is already masked.
 pub(crate) fn print_as_is(text: &str) -> Result<()> {
     write_out(|out| out.write_all(text.as_bytes()))
 }
 
-/// Says something on stderr. Nobody is there to hear when that is closed.
+/// Prints to stderr. Does nothing if that is closed.
 pub(crate) fn say(text: &str) {
     let _ = writeln!(io::stderr(), "{}", printable_lines(&of_environment().text(text)));
 }
 
-/// Writes a document to stdout, as it is made.
+/// Streams a document to stdout.
 pub(crate) fn print_json(document: &(impl Serialize + ?Sized)) -> Result<()> {
     write_out(|out| {
         write_json(document, &Masked(of_environment()), out)?;
@@ -69,7 +69,7 @@ fn write_out(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<()>
     let mut out = BufWriter::with_capacity(BUFFER, io::stdout().lock());
     match write(&mut out).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-            // Nothing of what is left is written when the buffer goes.
+            // Do not flush the rest when the buffer is dropped.
             let _ = out.into_parts();
             Ok(())
         }

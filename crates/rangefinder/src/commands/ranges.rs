@@ -5,6 +5,7 @@ use anyhow::{Context, Result};
 use nsight::nsys::{RangeEnd, needs_register_only_off};
 use nvtx::{Kind, NsysDialect, NsysExpression, ncu_expression, nsys_expression};
 use process::{PrivateFolder, Route, Signals};
+use record::counted;
 use run::gates::{NsysTerms, duration, nothing_is_meant, proof_screen, proofs_json, prove_gate};
 use run::steps::{Outcome, Start, begin};
 use run::{Event, Exit, Inventory, InventoryDocument, Observer, shell_word};
@@ -13,7 +14,7 @@ use secrets::of_environment;
 use super::{here, print, print_json, resolved, say};
 use crate::cli::RangesArguments;
 
-/// Only what goes wrong is said: the table is the answer.
+/// Prints only warnings: the table is the output.
 struct Warnings;
 
 impl Observer for Warnings {
@@ -25,9 +26,9 @@ impl Observer for Warnings {
 }
 
 pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
-    let signals = Signals::listen().context("signals cannot be received")?;
+    let signals = Signals::listen().context("cannot listen for signals")?;
     let mut resolved = resolved(&arguments.layers)?;
-    let folder = PrivateFolder::new().context("no place for the trace")?;
+    let folder = PrivateFolder::new().context("cannot create a temporary folder for the trace")?;
     resolved.config.run.dir.0 = folder.path().to_string_lossy().into_owned();
     let config = resolved.config.clone();
     let run = begin(Start {
@@ -45,7 +46,7 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
     let mut exit = outcome.exit;
     if !arguments.gate.is_empty() {
         let exit_code = outcome.workload_code.unwrap_or(0);
-        // Whoever runs nsys by hand gets nsys's own choice.
+        // Someone who runs nsys by hand gets nsys's own default.
         let terms = NsysTerms::here(&config, RangeEnd::StopShutdown);
         let prove = |gate: &String| prove_gate(gate, &inventory, exit_code, terms);
         let proofs: Vec<_> = arguments.gate.iter().map(prove).collect();
@@ -75,7 +76,7 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
     Ok(exit_of(exit, &outcome))
 }
 
-/// The code, and a word about a workload that failed.
+/// The exit code; reports a workload that failed.
 fn exit_of(exit: Exit, outcome: &Outcome) -> Exit {
     if let (Exit::WorkloadFailed, Some(code)) = (outcome.exit, outcome.workload_code) {
         say(&format!("the workload failed with exit code {code}"));
@@ -83,10 +84,10 @@ fn exit_of(exit: Exit, outcome: &Outcome) -> Exit {
     exit
 }
 
-const HINT: &str =
-    "hint: the program opens no NVTX range, or loads no NVTX; `torch.cuda.nvtx.range(\"name\")` opens one\n";
+const HINT: &str = "hint: the program opens no NVTX ranges or does not load NVTX; open one with \
+    `torch.cuda.nvtx.range(\"name\")`\n";
 
-/// Names only, by nesting: what a person reads first.
+/// Only the names, by nesting: what people read first.
 fn tree(inventory: &Inventory) -> String {
     let mut text = format!("{}\n", inventory.summary());
     if inventory.is_empty() {
@@ -135,7 +136,7 @@ fn screen(inventory: &Inventory) -> String {
         text.push_str(HINT);
         return text;
     }
-    text.push_str("host times; share is of the time from the first event to the last\n\n");
+    text.push_str("times are host times; share is relative to the time from the first to the last event\n\n");
     text.push_str(&format!(
         "{:36} {:9} {:>9} {:>7} {:>9} {:>9} {:>9} {:>9} {:>6}\n",
         "region", "kind", "instances", "threads", "total", "mean", "min", "max", "share"
@@ -183,14 +184,14 @@ fn gpu(inventory: &Inventory, region: &Region) -> String {
     let indent = "  ".repeat(region.path.depth() + 2);
     let replay = inventory.replay(gpu);
     let waits = match gpu.synchronised {
-        0 => "never waits for the GPU at its end",
+        0 => "never waits for the GPU before it closes",
         all if all == gpu.instances => "waits for the GPU before it closes",
-        _ => "waits for the GPU at its end only sometimes",
+        _ => "waits for the GPU before it closes only sometimes",
     };
     let mut text = format!(
-        "{indent}GPU   {} launches of {} kernels, {}; {waits}\n",
-        gpu.launches,
-        gpu.kernels,
+        "{indent}GPU   {} of {}, {}; {waits}\n",
+        counted(gpu.launches, "launch"),
+        counted(gpu.kernels, "kernel"),
         duration(gpu.gpu_ns)
     );
     let answer = if replay.possible { "range replay can work" } else { "range replay cannot work" };
@@ -214,7 +215,7 @@ fn gates(region: &Region) -> String {
     let registered = match region.registered {
         Registered::Yes => "registered",
         Registered::No => "not registered",
-        Registered::Mixed => "registered in part",
+        Registered::Mixed => "partly registered",
     };
     let include = ncu_expression(&region.path, region.kind);
     let ncu = shell_word(&include.text);

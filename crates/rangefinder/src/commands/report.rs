@@ -16,17 +16,17 @@ pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
         None => latest()?,
     };
     if let Err(why) = read_manifest(&run) {
-        bail!("`{}` is no run directory: {why}", run.display());
+        bail!("`{}` is not a run directory: {why}", run.display());
     }
     let name = if arguments.json { DOCUMENT } else { SUMMARY };
     let file = run.join(name);
     match std::fs::read_to_string(&file) {
-        // What we wrote as JSON is safe, and must stay what it is.
+        // Our own JSON is masked already and must stay unchanged.
         Ok(text) if arguments.json => print_as_is(&text)?,
         Ok(text) => print(&text)?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!(
-            "the run has no {name}: it ended before its report was written, or was not asked for one \
-             (`report.formats`)\ngo on with it: rangefinder resume {}",
+            "the run has no {name}: it ended before the report was written, or `report.formats` does not \
+            include it\nhint: rangefinder resume {}",
             run::shell_word(&run.to_string_lossy())
         ),
         Err(error) => return Err(error).with_context(|| format!("`{}`", file.display())),
@@ -34,7 +34,7 @@ pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
     Ok(Exit::Complete)
 }
 
-/// The newest run where runs are put.
+/// The newest run in the folder of runs.
 fn latest() -> Result<PathBuf> {
     let here = here()?;
     let request = Request {
@@ -47,6 +47,6 @@ fn latest() -> Result<PathBuf> {
     let root = here.join(&resolve(&request)?.config.run.dir.0);
     match newest(&root).next() {
         Some((run, _)) => Ok(run),
-        None => bail!("there is no run in `{}`", root.display()),
+        None => bail!("no runs in `{}`", root.display()),
     }
 }

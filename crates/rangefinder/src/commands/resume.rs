@@ -9,7 +9,7 @@ use super::run::{execute, route};
 use crate::cli::{ExitCodeOf, ResumeArguments};
 
 pub(crate) fn main(arguments: ResumeArguments) -> Result<Exit> {
-    let signals = Signals::listen().context("signals cannot be received")?;
+    let signals = Signals::listen().context("cannot listen for signals")?;
     let run = reopen(Resume {
         run: arguments.run,
         command: arguments.command,

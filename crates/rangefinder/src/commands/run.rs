@@ -11,7 +11,7 @@ use crate::progress::Progress;
 
 pub(crate) fn main(mut arguments: RunArguments) -> Result<Exit> {
     if let Some(plan) = &arguments.plan {
-        // Found from here, wherever the workload runs.
+        // Relative to here, wherever the workload runs.
         let plan = std::path::absolute(plan).with_context(|| format!("`{}`", plan.display()))?;
         arguments
             .layers
@@ -34,7 +34,7 @@ pub(crate) fn main(mut arguments: RunArguments) -> Result<Exit> {
         return Ok(Exit::Complete);
     }
     // Before any thread is started: threads inherit the signal mask.
-    let signals = Signals::listen().context("signals cannot be received")?;
+    let signals = Signals::listen().context("cannot listen for signals")?;
     execute(begin(start)?, &signals, arguments.talk, arguments.exit_code)
 }
 

@@ -1,5 +1,5 @@
-//! Which errors are of the command line or the configuration: exit code 2. Whatever else goes wrong,
-//! a trace that cannot be read or a folder that cannot be written, ends with 1.
+//! Which errors are mistakes in the command line or the configuration: exit code 2. Anything else,
+//! such as a trace that cannot be read or a folder that cannot be written, is exit code 1.
 
 use std::error::Error;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::fmt;
 use run::config::ConfigError;
 use run::steps::RunError;
 
-/// An argument that clap takes and that means nothing.
+/// An argument that clap accepts but that is invalid.
 #[derive(Debug)]
 pub(crate) struct Usage(pub(crate) String);
 

@@ -1,4 +1,4 @@
-//! The CUDA driver, opened at run time: what the demo needs of `libcuda.so.1`.
+//! The CUDA driver, opened at run time: the part of `libcuda.so.1` that the demo uses.
 //!
 //! Unsafe by nature: a library is loaded and its functions are called. Memory and
 //! modules live as long as the process; the demo is over when they are not needed.
@@ -10,7 +10,7 @@ use std::ptr::{null, null_mut};
 
 use libc::{RTLD_NOW, dlopen, dlsym};
 
-/// Declares the functions of the driver that are used, and looks them up.
+/// Declares the driver functions we use, and looks them up.
 macro_rules! functions {
     ($($field:ident = $symbol:literal ($($argument:ty),*);)*) => {
         struct Functions {
@@ -35,7 +35,7 @@ macro_rules! functions {
     };
 }
 
-/// Something of the driver's: a context, a module, a kernel or a stream.
+/// A driver handle: a context, a module, a kernel or a stream.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 struct Handle(*mut c_void);
@@ -106,7 +106,7 @@ pub(super) struct Buffer {
 #[derive(Clone, Copy)]
 pub(super) struct Stream(Handle);
 
-/// What a kernel is given.
+/// A kernel argument.
 #[derive(Clone, Copy)]
 pub(super) enum Argument {
     Buffer(Buffer),
@@ -126,7 +126,7 @@ impl Driver {
         unsafe {
             let library = dlopen(c"libcuda.so.1".as_ptr(), RTLD_NOW);
             if library.is_null() {
-                return Err(NoGpu("there is no NVIDIA driver (libcuda.so.1)".to_owned()));
+                return Err(NoGpu("no NVIDIA driver (libcuda.so.1)".to_owned()));
             }
             let functions = Functions::load(library)?;
             let mut driver = Self { functions, context: Handle::NONE, device: String::new() };
@@ -272,6 +272,6 @@ impl Driver {
                 CStr::from_ptr(name).to_string_lossy().into_owned()
             }
         };
-        Err(NoGpu(format!("{call} answers {name}")))
+        Err(NoGpu(format!("{call} returned {name}")))
     }
 }

@@ -47,7 +47,7 @@ impl Gpu {
         &self.driver.device
     }
 
-    /// What a worker brings to the device: a copy of its own, on its own thread.
+    /// A worker's own copy to the device, on its own thread.
     pub(super) fn load(&self) -> Result<(), NoGpu> {
         self.driver.enter()?;
         let stream = self.driver.stream()?;

@@ -30,7 +30,7 @@ const WORKERS: usize = 2;
 const WIDTH: usize = 96;
 
 pub(crate) fn main() -> Exit {
-    // Before any range: what it costs to create a context is nobody's stage.
+    // Before any range: creating a context belongs to no stage.
     let gpu = Gpu::open();
     let nvtx = Nvtx::connect();
     let clock = Instant::now();
@@ -42,7 +42,8 @@ pub(crate) fn main() -> Exit {
     match checked {
         Ok((checksum, place)) => {
             println!(
-                "prefill of {PROMPT_TOKENS} tokens and {NEW_TOKENS} decode steps in {took:.1} ms, checksum {checksum:.6}\n{place}"
+                "prefill of {PROMPT_TOKENS} tokens and {NEW_TOKENS} decode steps in {took:.1} ms, checksum \
+                {checksum:.6}\n{place}"
             );
             Exit::Complete
         }
@@ -53,7 +54,7 @@ pub(crate) fn main() -> Exit {
     }
 }
 
-/// The session itself; returns a sum over what it computed on the host.
+/// The session itself; returns a checksum of what it computed on the host.
 fn generate(nvtx: Nvtx, gpu: Option<&Gpu>) -> Result<f64, NoGpu> {
     let on_gpu = |work: fn(&Gpu) -> Result<(), NoGpu>| gpu.map_or(Ok(()), work);
     let weights = std::thread::scope(|scope| {
@@ -88,14 +89,14 @@ fn generate(nvtx: Nvtx, gpu: Option<&Gpu>) -> Result<f64, NoGpu> {
     Ok(state.iter().sum())
 }
 
-/// On a GPU whose results are known to be right, or not on one.
+/// Where it ran; on a GPU, the results are checked.
 fn where_it_ran(gpu: &Result<Gpu, NoGpu>) -> Result<String, NoGpu> {
     match gpu {
         Ok(gpu) if gpu.is_right(NEW_TOKENS)? => {
-            Ok(format!("kernels ran on {}, their results are right", gpu.name()))
+            Ok(format!("kernels ran on {}, and their results are correct", gpu.name()))
         }
         Ok(_) => Err(NoGpu::new("the kernels' results are wrong")),
-        Err(why) => Ok(format!("on the CPU alone: {why}")),
+        Err(why) => Ok(format!("CPU only: {why}")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Pairs of values that cannot both be meant.
+//! Pairs of values that contradict each other.
 
 use super::error::{ConfigError, Setting};
 use super::resolved::Resolved;
@@ -16,15 +16,17 @@ pub(super) fn check(resolved: &Resolved) -> Result<(), ConfigError> {
     {
         return Err(ConfigError::Incomplete {
             setting: Box::new(setting("nsys.capture_range")),
-            why: "needs a range to wait for, and with `rehearsal.enable=false` none can be found".to_owned(),
-            hint: "name it with `nsys.nvtx_capture=NAME`, or let the rehearsal run".to_owned(),
+            why: "needs a range to wait for, but `rehearsal.enable=false` means that none can be \
+            found"
+                .to_owned(),
+            hint: "name it with `nsys.nvtx_capture=NAME`, or enable the rehearsal".to_owned(),
         });
     }
     let by_range = matches!(config.ncu.replay_mode, ReplayMode::Range | ReplayMode::AppRange);
     if by_range && !config.ncu.gating_nvtx {
         return Err(ConfigError::Contradiction {
             settings: Box::new([setting("ncu.replay_mode"), setting("ncu.gating_nvtx")]),
-            why: "replaying by range needs the ranges",
+            why: "range replay needs ranges",
             hint: "use `ncu.replay_mode=kernel`, or leave `ncu.gating_nvtx` on",
         });
     }
@@ -42,7 +44,7 @@ pub(super) fn check(resolved: &Resolved) -> Result<(), ConfigError> {
     {
         return Err(ConfigError::Incomplete {
             setting: Box::new(setting("capture.stop")),
-            why: "never happens without `capture.duration`".to_owned(),
+            why: "has no effect without `capture.duration`".to_owned(),
             hint: "set `capture.duration`, e.g. `capture.duration=10s`".to_owned(),
         });
     }
@@ -50,7 +52,7 @@ pub(super) fn check(resolved: &Resolved) -> Result<(), ConfigError> {
         return Err(ConfigError::Contradiction {
             settings: Box::new([setting("workload.module"), setting("workload.command")]),
             why: "a run has one workload",
-            hint: "drop one of the two; arguments for the module go into `workload.overrides`",
+            hint: "remove one of the two; arguments for the module go into `workload.overrides`",
         });
     }
     if config.run.keep == Some(0) {
@@ -58,7 +60,7 @@ pub(super) fn check(resolved: &Resolved) -> Result<(), ConfigError> {
             key: "run.keep".to_owned(),
             value: "0".to_owned(),
             source: resolved.source("run.keep"),
-            accepted: "a number from 1 up, or `null` to keep all".to_owned(),
+            accepted: "a whole number of at least 1, or `null` to keep all runs".to_owned(),
         });
     }
     Ok(())
@@ -82,7 +84,8 @@ mod tests {
         let error = message(&["ncu.replay_mode=app-range", "ncu.gating_nvtx=false"]);
         assert_eq!(
             error,
-            "`ncu.replay_mode=app-range` and `ncu.gating_nvtx=false` contradict each other: replaying by range needs the ranges\n  \
+            "`ncu.replay_mode=app-range` and `ncu.gating_nvtx=false` contradict each other: range replay \
+            needs ranges\n  \
              from: override `ncu.replay_mode=app-range` (ncu.replay_mode)\n  \
              from: override `ncu.gating_nvtx=false` (ncu.gating_nvtx)\n\
              hint: use `ncu.replay_mode=kernel`, or leave `ncu.gating_nvtx` on"
@@ -91,7 +94,7 @@ mod tests {
         assert!(error.starts_with("`nsys.capture_range=nvtx` needs a range to wait for"), "{error}");
         assert!(message(&["capture.stop=command"]).contains("stop_command"));
         assert!(message(&["workload.module=m", "workload.command=[c]"]).contains("one workload"));
-        assert!(message(&["run.keep=0"]).contains("from 1 up"));
+        assert!(message(&["run.keep=0"]).contains("at least 1"));
     }
 
     #[test]

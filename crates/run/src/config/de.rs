@@ -8,7 +8,7 @@ use serde::forward_to_deserialize_any;
 
 use super::node::{Node, Value};
 
-/// What is wrong with a value: what its key accepts.
+/// Why a value is wrong: what its key accepts.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Accepted(String);

@@ -71,13 +71,20 @@ impl fmt::Display for ConfigError {
             }
             Self::WrongValue { key, value, source, accepted } => {
                 if key.is_empty() {
-                    return write!(f, "a configuration is a map, not `{value}`\n  from: {source}");
+                    return write!(
+                        f,
+                        "a configuration must be a map of keys, not `{value}`\n  from: \
+                    {source}"
+                    );
                 }
-                write!(f, "`{key}` is `{value}`, but it takes {accepted}\n  from: {source}")
+                write!(f, "`{key}` is `{value}`, but must be {accepted}\n  from: {source}")
             }
-            Self::Syntax { source, message } => write!(f, "{message}\n  from: {source}"),
+            Self::Syntax { source, message } => match message.split_once("\nhint: ") {
+                Some((message, hint)) => write!(f, "{message}\n  from: {source}\nhint: {hint}"),
+                None => write!(f, "{message}\n  from: {source}"),
+            },
             Self::UnknownPreset { name, available } => {
-                write!(f, "there is no preset `{name}`\nhint: available are {}", list(available))
+                write!(f, "unknown preset `{name}`\nhint: available presets: {}", list(available))
             }
             Self::Unreadable { path, message } => {
                 write!(f, "cannot read `{}`: {message}", path.display())

@@ -1,7 +1,6 @@
-//! A configuration value as written, before any type is asked of it.
-//!
-//! Scalars keep their text: whether `1` is a number or a name is for the key to
-//! say, not for the syntax. So `run.name=123` and `workload.device=0` just work.
+//! A configuration value as written, before it has a type.
+//! Scalars keep their text: whether `1` is a number or a name depends on the key,
+//! not on the syntax. So `run.name=123` and `workload.device=0` just work.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -47,13 +46,13 @@ pub enum Source {
 }
 
 impl Source {
-    /// Whether a user wrote it, rather than the defaults: what "asked for" means.
+    /// Whether a user wrote it, rather than the defaults: this is what "asked for" means.
     pub fn by_user(&self) -> bool {
         !matches!(self, Self::Default { .. } | Self::Preset { .. })
     }
 
-    /// As it may be written into a file: without the text of an override, which
-    /// may hold a secret in a form that nothing recognises.
+    /// As it may be written to a file: without the text of an override, which may contain a secret we
+    /// cannot recognize.
     pub(super) fn in_file(&self) -> String {
         match self {
             Self::Override { .. } => "override".to_owned(),
@@ -76,6 +75,8 @@ impl fmt::Display for Source {
         match self {
             Self::Default { .. } => write!(f, "default"),
             Self::Preset { name, line } => write!(f, "preset {name}:{line}"),
+            // The file as a whole.
+            Self::File { path, line: 0 } => write!(f, "{}", path.display()),
             Self::File { path, line } => write!(f, "{}:{line}", path.display()),
             Self::Override { text } => write!(f, "override `{text}`"),
             Self::CommandLine { what } => write!(f, "{what}"),

@@ -16,12 +16,13 @@ pub(super) fn parse(text: &str) -> Result<Override, ConfigError> {
     let error = |message: String| ConfigError::Syntax { source: source.clone(), message };
     let Some((key, value)) = text.split_once('=') else {
         return Err(error(format!(
-            "`{text}` is not a `key=value` override\nhint: put the workload after `--`: rangefinder run -- {text}"
+            "`{text}` is not a `key=value` override\nhint: put the workload after `--`: rangefinder run -- \
+            {text}"
         )));
     };
     let path: Vec<String> = key.split('.').map(str::to_owned).collect();
     if path.iter().any(|part| part.is_empty() || part.contains(char::is_whitespace)) {
-        return Err(error(format!("`{key}` is not a key")));
+        return Err(error(format!("`{key}` is not a valid key")));
     }
     let mut reader = Reader { text: value, at: 0, source: &source, depth: 0 };
     let node = reader.whole().map_err(error)?;
@@ -36,7 +37,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The whole of the text. A scalar outside brackets is taken as it stands.
+    /// The whole text. A scalar outside brackets is taken literally.
     fn whole(&mut self) -> Result<Node, String> {
         self.blanks();
         match self.peek() {
@@ -45,10 +46,10 @@ impl Reader<'_> {
                 self.blanks();
                 match self.peek() {
                     None => Ok(node),
-                    Some(_) => Err(format!("`{}` follows the end of the value", &self.text[self.at..])),
+                    Some(_) => Err(format!("unexpected `{}` after the value", &self.text[self.at..])),
                 }
             }
-            // `key=` is the empty text, as in Hydra; `key=null` is nothing.
+            // `key=` is the empty text, as in Hydra; `key=null` is no value.
             _ => Ok(self.scalar(self.text.trim(), self.text.trim().is_empty())),
         }
     }
@@ -107,7 +108,7 @@ impl Reader<'_> {
             };
             self.blanks();
             if self.next() != Some(':') {
-                return Err(format!("`{key}` in a map has no `: value`"));
+                return Err(format!("missing `: value` after `{key}` in a map"));
             }
             let node = self.value()?;
             entries.retain(|(other, _)| *other != key);
@@ -126,7 +127,7 @@ impl Reader<'_> {
             Some(',') => Ok(false),
             Some(c) if c == close => Ok(true),
             Some(c) => Err(format!("unexpected `{c}` in a {what}")),
-            None => Err(format!("a {what} is not closed: `{close}` is missing")),
+            None => Err(format!("unclosed {what}: missing `{close}`")),
         }
     }
 
@@ -135,7 +136,7 @@ impl Reader<'_> {
         let mut text = String::new();
         loop {
             match self.next() {
-                None => return Err(format!("a quote is not closed: {quote} is missing")),
+                None => return Err(format!("unclosed quote: missing {quote}")),
                 Some(c) if c == quote => return Ok(text),
                 Some('\\') if matches!(self.peek(), Some(c) if c == quote || c == '\\') => {
                     text.extend(self.next());
@@ -209,12 +210,12 @@ mod tests {
     fn mistakes() {
         for (text, message) in [
             ("plain", "not a `key=value` override"),
-            ("=x", "not a key"),
-            ("a..b=x", "not a key"),
-            ("a=[x", "`]` is missing"),
-            ("a=[x]]", "follows the end"),
-            ("a={x}", "no `: value`"),
-            ("a='x", "a quote is not closed"),
+            ("=x", "not a valid key"),
+            ("a..b=x", "not a valid key"),
+            ("a=[x", "unclosed list: missing `]`"),
+            ("a=[x]]", "unexpected `]` after"),
+            ("a={x}", "missing `: value`"),
+            ("a='x", "unclosed quote"),
             ("a=['x'y]", "unexpected `y`"),
         ] {
             let error = parse(text).unwrap_err().to_string();

@@ -28,7 +28,7 @@ pub struct PresetInfo {
     pub name: String,
     /// The comment at its top.
     pub summary: String,
-    /// None when it is embedded.
+    /// None if it is embedded.
     pub path: Option<PathBuf>,
 }
 

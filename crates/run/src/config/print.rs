@@ -76,7 +76,7 @@ fn inline(key: &str, node: &Node, redactor: &Redactor) -> String {
                     _ => None,
                 })
                 .collect();
-            // An argv: a secret may stand behind the option that names it.
+            // An argv: a secret may follow the option that names it.
             let written = match texts.iter().copied().collect::<Option<Vec<&str>>>() {
                 Some(texts) => {
                     let argv: Vec<std::ffi::OsString> = texts.iter().map(std::ffi::OsString::from).collect();
@@ -97,7 +97,7 @@ fn inline(key: &str, node: &Node, redactor: &Redactor) -> String {
     }
 }
 
-/// A `key=value` of the command line with its secrets masked. None when it is none.
+/// A `key=value` argument with its secrets masked. None if it is not an override.
 pub fn masked_override(text: &str, redactor: &Redactor) -> Option<String> {
     let given = overrides::parse(text).ok()?;
     let key = given.path.join(".");

@@ -41,7 +41,7 @@ pub fn resolve(request: &Request) -> Result<Resolved, ConfigError> {
     merged(&layers)
 }
 
-/// The built-in values with this file, if any, and these overrides; nothing else is looked for.
+/// The built-in values with this file, if any, and these overrides; no other layer is read.
 pub fn resolve_with(file: Option<&Path>, overrides: &[String]) -> Result<Resolved, ConfigError> {
     let mut layers = Vec::new();
     if let Some(file) = file {
@@ -114,7 +114,7 @@ fn check_keys(layer: &Node, known: &Node, path: &mut Vec<String>) -> Result<(), 
             key: path.join("."),
             value: layer.to_string(),
             source: layer.source.clone(),
-            accepted: format!("the keys {}", names(known_entries)),
+            accepted: format!("a map with the keys {}", names(known_entries)),
         });
     };
     for (key, node) in entries {
@@ -137,7 +137,7 @@ fn unknown_key(key: &str, node: &Node) -> ConfigError {
     if let Ok(defaults) = yaml::parse(DEFAULTS, &Source::Default { line: 0 }) {
         leaf_keys(&defaults, "", &mut known);
     }
-    // A whole group given under a wrong name is compared with groups.
+    // A whole group under a wrong name is compared with the groups.
     let groups = known.iter().filter_map(|key| key.split_once('.').map(|(group, _)| group.to_owned()));
     let mut candidates: Vec<String> = if key.contains('.') { known.clone() } else { groups.collect() };
     candidates.dedup();
@@ -166,7 +166,7 @@ fn leaf_keys(node: &Node, prefix: &str, keys: &mut Vec<String>) {
     }
 }
 
-/// A document of another kind than a configuration, with errors as good.
+/// A document that is not a configuration, with the same quality of errors.
 pub(crate) fn read_yaml<T: serde::de::DeserializeOwned>(
     text: &str,
     source: &Source,
@@ -178,12 +178,12 @@ fn typed<T: serde::de::DeserializeOwned>(tree: &Node) -> Result<T, ConfigError> 
     serde_path_to_error::deserialize::<_, T>(tree).map_err(|error| {
         let path: Vec<String> = error.path().iter().map(ToString::to_string).collect();
         let (key, node) = deepest(tree, &path);
-        ConfigError::WrongValue {
-            key,
-            value: node.to_string(),
-            source: node.source.clone(),
-            accepted: error.into_inner().to_string(),
+        let (source, accepted) = (node.source.clone(), error.into_inner().to_string());
+        // serde's own words about a field, not what a value may be.
+        if accepted.starts_with("unknown field") || accepted.starts_with("missing field") {
+            return ConfigError::Syntax { source, message: accepted };
         }
+        ConfigError::WrongValue { key, value: node.to_string(), source, accepted }
     })
 }
 
@@ -193,7 +193,7 @@ fn item<'a>(node: &'a Node, part: &str) -> Option<&'a Node> {
     items.get(part.strip_prefix('[')?.strip_suffix(']')?.parse::<usize>().ok()?)
 }
 
-/// The node a deserialisation error points at: the last part of its path that exists.
+/// The node a deserialization error points at: the last part of its path that exists.
 fn deepest<'a>(tree: &'a Node, path: &[String]) -> (String, &'a Node) {
     let mut node = tree;
     let mut key = Vec::new();
@@ -259,11 +259,13 @@ mod tests {
         for (given, expected) in [
             (
                 "nsys.nvtx_captur=decode",
-                "unknown key `nsys.nvtx_captur`\n  from: override `nsys.nvtx_captur=decode`\nhint: did you mean `nsys.nvtx_capture`?",
+                "unknown key `nsys.nvtx_captur`\n  from: override `nsys.nvtx_captur=decode`\nhint: did you \
+                mean `nsys.nvtx_capture`?",
             ),
             (
                 "nvtx_capture=x",
-                "unknown key `nvtx_capture`\n  from: override `nvtx_capture=x`\nhint: did you mean `nsys.nvtx_capture`?",
+                "unknown key `nvtx_capture`\n  from: override `nvtx_capture=x`\nhint: did you mean \
+                `nsys.nvtx_capture`?",
             ),
             (
                 "nsis.trace=x",
@@ -275,35 +277,41 @@ mod tests {
             ),
             (
                 "nsys.enable=maybe",
-                "`nsys.enable` is `maybe`, but it takes `auto`, `true` or `false`\n  from: override `nsys.enable=maybe`",
+                "`nsys.enable` is `maybe`, but must be `auto`, `true` or `false`\n  from: override \
+                `nsys.enable=maybe`",
             ),
             (
                 "nsys.gating_nvtx=1",
-                "`nsys.gating_nvtx` is `1`, but it takes `true` or `false`\n  from: override `nsys.gating_nvtx=1`",
+                "`nsys.gating_nvtx` is `1`, but must be `true` or `false`\n  from: override \
+                `nsys.gating_nvtx=1`",
             ),
             (
                 "ncu.budget=soon",
-                "`ncu.budget` is `soon`, but it takes a length of time such as `500ms`, `90s`, `5m` or `1h30m`\n  from: override `ncu.budget=soon`",
+                "`ncu.budget` is `soon`, but must be a duration such as `500ms`, `90s`, `5m` or \
+                `1h30m`\n  from: override `ncu.budget=soon`",
             ),
             (
                 "ncu.top_kernels=few",
-                "`ncu.top_kernels` is `few`, but it takes a whole number\n  from: override `ncu.top_kernels=few`",
+                "`ncu.top_kernels` is `few`, but must be a whole number\n  from: override \
+                `ncu.top_kernels=few`",
             ),
             (
                 "workload.command=python x",
-                "`workload.command` is `\"python x\"`, but it takes a list of arguments such as `[python, infer.py]` (no shell reads it)\n  from: override `workload.command=python x`",
+                "`workload.command` is `\"python x\"`, but must be a list of arguments such as `[python, \
+                infer.py]` (not a shell command)\n  from: override `workload.command=python x`",
             ),
-            ("nsys=3", "`nsys` is `3`, but it takes the keys `enable`"),
-            ("nsys.trace={a: b}", "`nsys.trace` is `{a: b}`, but it takes text or a list such as `[a, b]`"),
+            ("nsys=3", "`nsys` is `3`, but must be a map with the keys `enable`"),
+            ("nsys.trace={a: b}", "`nsys.trace` is `{a: b}`, but must be text or a list such as `[a, b]`"),
             (
                 "nsys.capture_range_end=repeat-shutdown",
-                "but it takes `none`, `stop`, `stop-shutdown`, `repeat`",
+                "but must be `none`, `stop`, `stop-shutdown`, `repeat`",
             ),
             (
                 "report.formats=[md,pdf]",
-                "`report.formats` is `[md, pdf]`, but it takes `md`, `json`, `html`, `perfetto`, `csv` or `ndjson`",
+                "`report.formats` is `[md, pdf]`, but must be `md`, `json`, `html`, `perfetto`, `csv` or \
+                `ndjson`",
             ),
-            ("run.name=[a]", "`run.name` is `[a]`, but it takes text"),
+            ("run.name=[a]", "`run.name` is `[a]`, but must be text"),
         ] {
             let error = with(&[given]).unwrap_err().to_string();
             assert!(error.starts_with(expected) || error.contains(expected), "{given}:\n{error}");

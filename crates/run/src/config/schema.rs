@@ -1,6 +1,6 @@
-//! The keys and their types. Their built-in values and what each is for stand in
-//! `presets/default.yaml`; a test holds the two together. Fields are not public where only this crate
-//! reads them: the compiler then finds a key that nobody reads.
+//! The keys and their types. Their built-in values and descriptions are in `presets/default.yaml`; a test
+//! keeps the two in sync. Fields that only this crate reads are not public, so that the compiler finds keys
+//! that are never read.
 
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ pub struct RehearsalConfig {
     pub(crate) graph_nodes: bool,
 }
 
-/// The operators, by PyTorch's own profiler.
+/// Operators, from the PyTorch profiler.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stage1Config {
@@ -138,7 +138,7 @@ impl TryFrom<Text> for RangeEnd {
         let known = nsight::nsys::RangeEnd::parse(&text).is_some();
         known.then_some(Self(text)).ok_or(
             "`none`, `stop`, `stop-shutdown`, `repeat`, `repeat:N` or `repeat-shutdown:N`, \
-             or `null` to leave the flag out",
+             or `null` to omit the flag",
         )
     }
 }
@@ -199,7 +199,7 @@ pub struct ModelConfig {
 }
 
 impl NsysConfig {
-    /// The gate as the user wrote it, unless it is switched off.
+    /// The gate as the user wrote it, unless gating is off.
     pub fn wish(&self) -> Option<&str> {
         let on = self.gating_nvtx && self.capture_range != CaptureRange::CudaProfilerApi;
         self.nvtx_capture.as_ref().filter(|_| on).map(|gate| gate.0.as_str())
@@ -207,7 +207,7 @@ impl NsysConfig {
 }
 
 impl NcuConfig {
-    /// The gates as the user wrote them, unless they are switched off.
+    /// The gates as the user wrote them, unless gating is off.
     pub fn wishes(&self) -> &[String] {
         let on = self.gating_nvtx && self.capture_range != CaptureRange::CudaProfilerApi;
         if on { &self.nvtx_include } else { &[] }
@@ -226,7 +226,7 @@ impl NcuConfig {
     }
 }
 
-/// A part of a whole, 0 to 1.
+/// A fraction, 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(try_from = "Text")]
 pub struct Share(pub f64);
@@ -236,7 +236,7 @@ impl TryFrom<Text> for Share {
 
     fn try_from(Text(text): Text) -> Result<Self, Self::Error> {
         let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share) && *share > 0.0);
-        share.map(Self).ok_or("a part of the whole, above 0 and at most 1, e.g. `0.9`")
+        share.map(Self).ok_or("a fraction above 0 and at most 1, e.g. `0.9`")
     }
 }
 

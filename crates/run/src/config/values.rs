@@ -10,20 +10,20 @@ use serde::{Deserialize, Deserializer};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Enable {
-    /// Used when it is fit, else skipped with a note.
+    /// Used if possible, else skipped with a note.
     Auto,
     True,
     False,
 }
 
-/// A length of time: `500ms`, `90s`, `5m`, `1h30m`, or a number of seconds.
+/// A duration: `500ms`, `90s`, `5m`, `1h30m`, or a number of seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span(pub Duration);
 
-/// A year: clocks can be added up without a thought of overflow.
+/// A year: durations can be added without overflow.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
-const SPAN: &str = "a length of time such as `500ms`, `90s`, `5m` or `1h30m`";
+const SPAN: &str = "a duration such as `500ms`, `90s`, `5m` or `1h30m`";
 
 impl Span {
     fn parse(text: &str) -> Option<Self> {
@@ -73,7 +73,7 @@ impl<'de> Deserialize<'de> for Span {
     }
 }
 
-/// Text. Its own type only so that errors say "text" and not "a string".
+/// Text. A separate type only so that errors say "text" and not "a string".
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Text(pub String);
 
@@ -133,14 +133,14 @@ where
         .collect()
 }
 
-/// A list of texts, where one text alone would be a mistake (an argv is no shell line).
+/// A list of texts, where a single text would be a mistake (an argv is not a shell command).
 pub(super) fn argv<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     struct Argv;
     impl<'de> Visitor<'de> for Argv {
         type Value = Vec<String>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a list of arguments such as `[python, infer.py]` (no shell reads it)")
+            f.write_str("a list of arguments such as `[python, infer.py]` (not a shell command)")
         }
 
         fn visit_unit<E: Error>(self) -> Result<Self::Value, E> {

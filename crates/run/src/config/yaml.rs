@@ -37,7 +37,7 @@ struct Builder<'a> {
     root: Option<Node>,
 }
 
-/// A list or map whose end is still to come.
+/// A list or map that is still open.
 struct Open {
     line: usize,
     anchor: usize,
@@ -64,7 +64,7 @@ impl Builder<'_> {
                     self.nodes += count(&node);
                     self.add(node.value, line, 0)
                 }
-                None => Err(self.error(line, "an alias stands before its anchor is complete")),
+                None => Err(self.error(line, "an alias refers to an anchor that is not complete yet")),
             },
             Event::DocumentStart(_) if self.root.is_some() => {
                 Err(self.error(line, "more than one YAML document"))
@@ -98,7 +98,7 @@ impl Builder<'_> {
             (Value::List(items), _) => items.push(node),
             (Value::Map(entries), Some(key)) => {
                 if entries.iter().any(|(other, _)| *other == key) {
-                    return Err(self.error(line, &format!("key `{key}` is given twice")));
+                    return Err(self.error(line, &format!("duplicate key `{key}`")));
                 }
                 entries.push((key, node));
             }
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn refuses_what_it_must() {
         for (text, message) in [
-            ("a: 1\na: 2\n", "key `a` is given twice"),
+            ("a: 1\na: 2\n", "duplicate key `a`"),
             ("a: [", "not valid YAML"),
             ("[a]: 1\n", "a key must be plain text"),
             ("a: 1\n---\nb: 2\n", "more than one YAML document"),

@@ -1,4 +1,4 @@
-//! Questions to other programs.
+//! Queries to other programs.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use process::{Spec, supervise};
 
-/// Asks a program a question. Its stdout, or why there is no answer.
+/// Runs a program and returns its stdout, or why there is none.
 pub(super) fn ask(
     argv: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
@@ -17,7 +17,7 @@ pub(super) fn ask(
     let finished =
         supervise(&Spec::question(argv, env, cwd, timeout), None).map_err(|error| error.to_string())?;
     if finished.ended_by_us.is_some() {
-        return Err(format!("`{program}` did not answer within {} s", timeout.as_secs()));
+        return Err(format!("`{program}` did not respond within {} s", timeout.as_secs()));
     }
     if finished.ending.success() {
         return Ok(String::from_utf8_lossy(&finished.stdout.captured).into_owned());

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// What NVML does not tell is absent.
+/// What NVML does not report is absent.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Gpu {
     pub index: u32,

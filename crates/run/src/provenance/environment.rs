@@ -1,4 +1,4 @@
-//! Everything `env.json` says.
+//! The contents of `env.json`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,11 +42,11 @@ pub struct Provenance {
     pub environment: BTreeMap<String, String>,
 }
 
-/// Asks everyone at once; each program asked has a time limit of its own, NVML has none.
+/// Runs all queries at once; each program has its own time limit, NVML has none.
 /// `chosen` are the tools that the configuration names.
 pub fn gather(workload: Option<&Workload>, here: &Path, chosen: &ChosenTools) -> Provenance {
     std::thread::scope(|scope| {
-        // Without a thread for it nobody is asked, and that is told as any other failure.
+        // A thread that cannot be started is reported like any other failure.
         fn asked<'scope, T: Send + 'scope>(
             scope: &'scope Scope<'scope, '_>,
             ask: impl FnOnce() -> T + Send + 'scope,
@@ -61,12 +61,12 @@ pub fn gather(workload: Option<&Workload>, here: &Path, chosen: &ChosenTools) ->
         let (python, python_problem) = match python.map(|answer| answer()) {
             Some(Some(Some(Ok(python)))) => (Some(python), None),
             Some(Some(Some(Err(problem)))) => (None, Some(problem)),
-            Some(None) => (None, Some("asking it failed".to_owned())),
+            Some(None) => (None, Some("the query failed".to_owned())),
             Some(Some(None)) | None => (None, None),
         };
-        let gpus = gpus().unwrap_or_else(|| Gpus::absent("asking NVML failed".to_owned()));
+        let gpus = gpus().unwrap_or_else(|| Gpus::absent("the NVML query failed".to_owned()));
         let nsys = Nsys::locate(chosen.nsys.as_deref(), gpus.cuda.as_deref());
-        let ncu = ncu().unwrap_or_else(|| Err(NoTool::Broken("asking ncu failed".to_owned())));
+        let ncu = ncu().unwrap_or_else(|| Err(NoTool::Broken("the ncu query failed".to_owned())));
         Provenance {
             rangefinder: env!("CARGO_PKG_VERSION"),
             machine: Machine::look(),
@@ -84,18 +84,18 @@ pub fn gather(workload: Option<&Workload>, here: &Path, chosen: &ChosenTools) ->
 }
 
 impl Provenance {
-    /// What is known when someone, most likely the GPU driver, does not answer.
+    /// What is known when something, most likely the GPU driver, does not respond.
     pub fn unanswered() -> Self {
-        let problem = "asking the machine about itself took too long; `env.json` is incomplete";
+        let problem = "collecting information about this machine took too long; `env.json` is incomplete";
         Self::not_asked(problem.to_owned())
     }
 
-    /// What is known without asking anyone.
+    /// What is known without any query.
     pub fn not_asked(problem: String) -> Self {
         Self {
             rangefinder: env!("CARGO_PKG_VERSION"),
             machine: Machine::look(),
-            gpus: Gpus::absent("the driver does not answer".to_owned()),
+            gpus: Gpus::absent("the driver does not respond".to_owned()),
             tools: Vec::new(),
             nsys: None,
             ncu: None,

@@ -21,7 +21,7 @@ pub struct Git {
 }
 
 impl Git {
-    /// None outside a repository, or when git is absent or does not answer in time.
+    /// None outside a repository, or if git is missing or does not respond in time.
     pub fn of(folder: &Path) -> Option<Self> {
         let repository = folder.ancestors().any(|folder| folder.join(".git").exists());
         if !repository || on_path("git".as_ref()).is_none() {

@@ -1,4 +1,4 @@
-//! The GPUs, from NVML where the driver brings it.
+//! The GPUs, from the driver's NVML.
 
 use nvml_wrapper::Nvml;
 use nvml_wrapper::enum_wrappers::device::Clock;
@@ -16,9 +16,9 @@ pub struct Gpus {
     pub devices: Vec<Gpu>,
     /// Why there are none.
     pub absent_because: Option<String>,
-    /// As the workload gets it.
+    /// As the workload sees it.
     pub cuda_visible_devices: Option<String>,
-    /// What that shows of the devices, as the workload numbers them.
+    /// The devices it makes visible, as the workload numbers them.
     pub visible: Vec<Visible>,
 }
 
@@ -43,7 +43,7 @@ impl Gpus {
     fn of_nvml() -> Self {
         let nvml = match Nvml::init() {
             Ok(nvml) => nvml,
-            Err(error) => return Self::absent(format!("NVML cannot be used: {error}")),
+            Err(error) => return Self::absent(format!("NVML is not available: {error}")),
         };
         let count = nvml.device_count().unwrap_or(0);
         let devices: Vec<Gpu> = (0..count).filter_map(|index| device(&nvml, index)).collect();
@@ -54,7 +54,7 @@ impl Gpus {
                 nvml_wrapper::cuda_driver_version_minor(version)
             )
         });
-        let absent_because = devices.is_empty().then(|| "the driver lists no device".to_owned());
+        let absent_because = devices.is_empty().then(|| "the driver reports no GPU".to_owned());
         Self { driver: nvml.sys_driver_version().ok(), cuda, devices, absent_because, ..Self::default() }
     }
 }
@@ -80,7 +80,7 @@ fn device(nvml: &Nvml, index: u32) -> Option<Gpu> {
 }
 
 impl Gpus {
-    /// That the workload sees none of the GPUs there are, and what to do about it.
+    /// That the workload sees none of the GPUs, and what to do about it.
     pub(crate) fn hidden(&self) -> Option<(String, String)> {
         let list = self.cuda_visible_devices.as_ref().filter(|_| self.visible.is_empty())?;
         let (all, there) = match self.devices.len() {
@@ -94,7 +94,7 @@ impl Gpus {
         ))
     }
 
-    /// `cuda:0` and what it is, where the variable decides.
+    /// `cuda:0` and which GPU it is, if the variable decides.
     pub(crate) fn visible_lines(&self) -> Vec<(String, String)> {
         let Some(list) = &self.cuda_visible_devices else { return Vec::new() };
         let seen = self

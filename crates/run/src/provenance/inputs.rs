@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use crate::workload::on_path;
 use secrets::Redactor;
 
-/// A larger file is hashed at both ends only, and the entry says so.
+/// Only both ends of a larger file are hashed, and the entry says so.
 const WHOLE: u64 = 64 << 20;
 const END: u64 = 16 << 20;
 
-/// Every existing file or folder that `argv` names, also behind `=`.
+/// Every existing file or folder named in `argv`, also after `=`.
 pub fn inputs_yaml(argv: &[OsString], cwd: &Path, redactor: &Redactor) -> String {
-    let mut yaml = String::from("# The files the command line names.\nfiles:\n");
+    let mut yaml = String::from("# The files named on the command line.\nfiles:\n");
     let mut seen: Vec<PathBuf> = Vec::new();
     for (at, argument) in argv.iter().enumerate() {
         let text = argument.to_string_lossy();
@@ -29,7 +29,7 @@ pub fn inputs_yaml(argv: &[OsString], cwd: &Path, redactor: &Redactor) -> String
             }
         }
     }
-    if seen.is_empty() { "# The command line names no file.\nfiles: []\n".to_owned() } else { yaml }
+    if seen.is_empty() { "# No files are named on the command line.\nfiles: []\n".to_owned() } else { yaml }
 }
 
 fn entry(yaml: &mut String, path: &Path, redactor: &Redactor) {
@@ -58,7 +58,7 @@ fn hash(path: &Path, bytes: u64) -> io::Result<(String, Option<String>)> {
     let mut hasher = blake3::Hasher::new();
     let mut file = File::open(path)?;
     if bytes <= WHOLE {
-        // No more than it had: some special files never end.
+        // At most its original size: some special files never end.
         io::copy(&mut file.take(bytes), &mut hasher)?;
         return Ok((hasher.finalize().to_hex().to_string(), None));
     }

@@ -1,4 +1,4 @@
-//! The interpreter of a Python workload, asked rather than assumed.
+//! The interpreter of a Python workload, queried rather than assumed.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -33,12 +33,12 @@ print(json.dumps({
 pub struct Python {
     pub executable: String,
     pub version: String,
-    /// Of the packages that matter to a profile, those that are installed.
+    /// The installed packages that matter to a profile.
     pub packages: serde_json::Map<String, serde_json::Value>,
 }
 
 impl Python {
-    /// That of a workload; None where it is no Python program.
+    /// The workload's interpreter; None if it is not a Python program.
     pub(crate) fn of_workload(workload: &Workload) -> Option<Result<Self, String>> {
         let interpreter = workload.python()?;
         let variables = workload.variables("doctor", Path::new(""), &std::env::temp_dir());
@@ -53,6 +53,6 @@ impl Python {
         let argv = vec![interpreter.into(), "-c".into(), QUESTION.into()];
         let answer = ask(argv, env, cwd.to_owned(), PATIENCE)?;
         let last = answer.lines().last().unwrap_or_default();
-        serde_json::from_str(last).map_err(|_| "its answer cannot be read".to_owned())
+        serde_json::from_str(last).map_err(|_| "its output could not be parsed".to_owned())
     }
 }

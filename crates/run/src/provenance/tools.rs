@@ -1,4 +1,4 @@
-//! The vendor tools and what they say of themselves.
+//! The vendor tools and their versions.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Which GPU is `cuda:0`. The workload counts what `CUDA_VISIBLE_DEVICES` shows it, NVML what is there.
+//! Which GPU is `cuda:0`. The workload numbers what `CUDA_VISIBLE_DEVICES` shows it, NVML all GPUs.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::device::Gpu;
 
-/// A device as the workload numbers it. What is not certain is absent.
+/// A device as the workload numbers it. Uncertain fields are absent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Visible {
     pub ordinal: usize,
@@ -22,14 +22,14 @@ impl fmt::Display for Visible {
         let known: Vec<String> =
             [index, self.name.clone(), self.uuid.clone()].into_iter().flatten().collect();
         match known.is_empty() {
-            true => f.write_str("which GPU is not certain: its UUID would make it so"),
+            true => f.write_str("unknown GPU (use a UUID to identify it)"),
             false => f.write_str(&known.join(", ")),
         }
     }
 }
 
-/// As the driver reads the variable (580, asked): the first entry says whether all are UUIDs or
-/// indices, the list ends at the first that is no GPU, and one that stands there twice leaves none.
+/// As driver 580 was observed to read the variable: the first entry decides whether all are UUIDs or
+/// indices, the list ends at the first entry that is not a GPU, and a duplicate entry leaves none.
 pub(super) fn visible(devices: &[Gpu], list: Option<&str>, order: Option<&str>) -> Vec<Visible> {
     if let Some(list) = list.filter(|list| list.starts_with("MIG-")) {
         return part(devices, list).into_iter().collect();
@@ -48,7 +48,7 @@ pub(super) fn visible(devices: &[Gpu], list: Option<&str>, order: Option<&str>) 
     }
     let certain = uuids || counted_alike(devices, order);
     let told = |(ordinal, gpu): (usize, &Gpu)| {
-        // Of a GPU in parts it is one of them, whose peaks are not those of the whole.
+        // On a partitioned GPU it is one partition, whose peaks differ from the whole GPU's.
         let whole = certain && gpu.mig != Some(true);
         Visible {
             ordinal,
@@ -60,14 +60,14 @@ pub(super) fn visible(devices: &[Gpu], list: Option<&str>, order: Option<&str>) 
     seen.into_iter().enumerate().map(told).collect()
 }
 
-/// A number with blanks before it; what follows is not looked at.
+/// A number after optional blanks; the rest is ignored.
 fn by_index<'g>(devices: &'g [Gpu], entry: &str) -> Option<&'g Gpu> {
     let digits = entry.trim_start().split(|c: char| !c.is_ascii_digit()).next()?;
     let index: u32 = digits.parse().ok()?;
     devices.iter().find(|gpu| gpu.index == index)
 }
 
-/// The one that begins so.
+/// The only one with this prefix.
 fn by_uuid<'g>(devices: &'g [Gpu], entry: &str) -> Option<&'g Gpu> {
     let start = entry.trim_end().strip_prefix("GPU-").filter(|start| !start.is_empty())?.to_lowercase();
     let fits = |gpu: &&Gpu| {
@@ -78,7 +78,7 @@ fn by_uuid<'g>(devices: &'g [Gpu], entry: &str) -> Option<&'g Gpu> {
     fitting.next().filter(|_| fitting.next().is_none())
 }
 
-/// A program gets one part of a GPU. Only the old name, `MIG-GPU-<uuid>/1/0`, says of which.
+/// A program gets one partition of a GPU. Only the old name, `MIG-GPU-<uuid>/1/0`, says of which GPU.
 fn part(devices: &[Gpu], list: &str) -> Option<Visible> {
     let in_parts: Vec<&Gpu> = devices.iter().filter(|gpu| gpu.mig == Some(true)).collect();
     let name = list.split(',').next()?.trim_end();
@@ -87,15 +87,15 @@ fn part(devices: &[Gpu], list: &str) -> Option<Visible> {
     if in_parts.is_empty() || gpu.is_none() && whole.starts_with("GPU-") {
         return None;
     }
-    // The peaks of the whole are not its own: no name.
+    // Its peaks are not the whole GPU's: no name.
     Some(Visible { ordinal: 0, index: gpu.map(|gpu| gpu.index), uuid: Some(name.to_owned()), name: None })
 }
 
-/// Whether CUDA, the fastest first unless told otherwise, counts as NVML does, by the bus.
+/// Whether CUDA, which by default orders by speed, numbers GPUs as NVML does, by bus.
 fn counted_alike(devices: &[Gpu], order: Option<&str>) -> bool {
     let [first, others @ ..] = devices else { return true };
     let same = first.name.is_some() && others.iter().all(|gpu| gpu.name == first.name);
-    // Beside a part of a GPU no whole one is shown.
+    // Next to a MIG partition, no whole GPU is visible.
     let in_parts = devices.iter().any(|gpu| gpu.mig == Some(true));
     others.is_empty() || !in_parts && (same || order == Some("PCI_BUS_ID"))
 }
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(lines(&[H; 4], "3"), ["cuda:0: GPU 3, NVIDIA H200, GPU-3a-f3 (CUDA_VISIBLE_DEVICES=3)"]);
         assert_eq!(
             lines(&[A, H], "1"),
-            ["cuda:0: which GPU is not certain: its UUID would make it so (CUDA_VISIBLE_DEVICES=1)"]
+            ["cuda:0: unknown GPU (use a UUID to identify it) (CUDA_VISIBLE_DEVICES=1)"]
         );
         assert_eq!(
             lines(&[H; 4], "4"),

@@ -1,4 +1,4 @@
-//! What a run holds, with sizes and hashes.
+//! The files of a run, with sizes and hashes.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,8 +7,8 @@ use input::Input;
 use process::KnownHash;
 use record::{Artifact, MANIFEST};
 
-/// Ours to give and to take: the workload's `TMPDIR`, and the Python helper, to which Python adds its
-/// caches. Neither says anything about the run.
+/// The workload's `TMPDIR`, and the Python helper, to which Python adds its caches. Neither says anything
+/// about the run.
 pub(super) const OWN_FOLDERS: [&str; 2] = ["tmp", crate::helper::FOLDER];
 
 const RAW_REPORTS: [&str; 5] = [".nsys-rep", ".qdrep", ".qdstrm", ".ncu-rep", ".sqlite.partial"];
@@ -41,7 +41,7 @@ fn walk(run: &Path, folder: &Path, known: &KnownHashes, found: &mut Vec<Artifact
         }
         let metadata = entry.metadata().ok();
         let bytes = metadata.as_ref().map_or(0, std::fs::Metadata::len);
-        // Someone may have written to the file since.
+        // The file may have changed since.
         let known = known.get(&name).filter(|known| {
             let modified = metadata.as_ref().and_then(|metadata| metadata.modified().ok());
             known.bytes == bytes && Some(known.modified) == modified
@@ -53,8 +53,7 @@ fn walk(run: &Path, folder: &Path, known: &KnownHashes, found: &mut Vec<Artifact
     }
 }
 
-/// A workload may leave a file of a terabyte with a hole in it, or another in place of the one that
-/// was listed.
+/// A workload may leave a sparse file of a terabyte, or replace a listed file with another.
 const LARGEST_HASHED: u64 = 64 << 30;
 
 fn hash(path: &Path) -> Option<String> {

@@ -1,4 +1,4 @@
-//! Makes a run directory that nobody else has, and locks it while it is worked on.
+//! Creates a new run directory, and locks it while it is in use.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
@@ -14,7 +14,7 @@ const LOCK: &str = ".lock";
 /// Makes `<root>/<YYYYMMDD-HHMMSS>-<name>`, with `-2`, `-3` … behind it when that
 /// is taken. A root that is new or empty gets a `.gitignore` of its own.
 pub fn create(root: &Path, name: &str) -> Result<PathBuf, WriteError> {
-    // A folder that holds other things is somebody's project.
+    // A folder with other things in it belongs to a project.
     let ours = std::fs::read_dir(root).map_or(true, |mut entries| entries.next().is_none());
     std::fs::create_dir_all(root).map_err(|error| WriteError::new(root, error))?;
     if ours {
@@ -46,19 +46,19 @@ fn ignore_in_git(root: &Path) -> Result<(), WriteError> {
     }
 }
 
-/// Held while a run is worked on; the kernel lets go of it however we end.
+/// Held while a run is in use; the kernel releases it however we end.
 #[derive(Debug)]
 pub struct Lock(File);
 
 impl Drop for Lock {
-    /// Closing is not enough: a child just forked has a copy of the descriptor
-    /// until it becomes another program, and the lock is the copy's, too.
+    /// Closing is not enough: a forked child has a copy of the descriptor until it execs, and the copy
+    /// holds the lock, too.
     fn drop(&mut self) {
         let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }
 
-/// None when another process works on this run.
+/// None if another process is using this run.
 pub fn lock(run: &Path) -> Result<Option<Lock>, WriteError> {
     let path = run.join(LOCK);
     let file = OpenOptions::new()
@@ -75,7 +75,7 @@ pub fn lock(run: &Path) -> Result<Option<Lock>, WriteError> {
     }
 }
 
-/// What a run is called after: only letters, digits, `.`, `_` and `-`.
+/// The name of a run: only letters, digits, `.`, `_` and `-`.
 pub(crate) fn safe_name(name: &str) -> String {
     let safe: String = name
         .chars()
@@ -86,7 +86,7 @@ pub(crate) fn safe_name(name: &str) -> String {
     if safe.is_empty() { "run".to_owned() } else { safe.to_owned() }
 }
 
-/// What an earlier attempt left stays, under another name.
+/// Keeps what an earlier attempt left, under another name.
 pub(crate) fn set_aside(folder: &Path) -> Result<(), WriteError> {
     if !folder.exists() {
         return Ok(());

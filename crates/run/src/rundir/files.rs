@@ -14,7 +14,7 @@ use super::manifest::masked;
 use super::masked_json::Masked;
 use super::whole::{Durable, Readers, write_whole};
 
-/// Given up when the disk is full, so that what is known can still be written.
+/// Released when the disk is full, so that the last files can still be written.
 const RESERVE: &str = ".reserve";
 const RESERVE_BYTES: usize = 256 << 10;
 
@@ -22,17 +22,17 @@ const RESERVE_BYTES: usize = 256 << 10;
 pub enum WriteError {
     #[error("the disk is full: cannot write `{}`", path.display())]
     DiskFull { path: PathBuf },
-    #[error("cannot write `{}`: {source}", path.display())]
-    Other { path: PathBuf, source: io::Error },
+    #[error("cannot write `{}`: {error}", path.display())]
+    Other { path: PathBuf, error: io::Error },
 }
 
 impl WriteError {
-    pub(crate) fn new(path: &Path, source: io::Error) -> Self {
-        match source.kind() {
+    pub(crate) fn new(path: &Path, error: io::Error) -> Self {
+        match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 Self::DiskFull { path: path.to_owned() }
             }
-            _ => Self::Other { path: path.to_owned(), source },
+            _ => Self::Other { path: path.to_owned(), error },
         }
     }
 }
@@ -62,7 +62,7 @@ impl Files {
         self.root.join(relative)
     }
 
-    /// Sets space aside for the end.
+    /// Reserves disk space for the last files.
     pub fn reserve(&self) -> Result<(), WriteError> {
         let path = self.path(RESERVE);
         std::fs::write(&path, vec![0; RESERVE_BYTES]).map_err(|error| WriteError::new(&path, error))
@@ -78,7 +78,7 @@ impl Files {
         Ok(path)
     }
 
-    /// Secrets are masked in every string of the document, which is written as it is made.
+    /// Streams the document, with secrets masked in every string.
     pub fn json<T: Serialize + ?Sized>(&self, relative: &str, document: &T) -> Result<(), WriteError> {
         self.unmasked(relative, |out| {
             write_json(document, &Masked(&self.redactor), out)?;
@@ -90,22 +90,21 @@ impl Files {
     pub fn manifest(&self, manifest: &Manifest) -> Result<(), WriteError> {
         let path = self.path(MANIFEST);
         let text = serde_json::to_string_pretty(&masked(manifest, &self.redactor));
-        let text = text.map_err(|error| WriteError::Other { path, source: error.into() })?;
+        let text = text.map_err(|error| WriteError::Other { path, error: error.into() })?;
         self.replaced(MANIFEST, Durable::Yes, |out| out.write_all(format!("{text}\n").as_bytes()))
     }
 
-    /// Secrets are masked in the text, and nothing in it is a command to a terminal.
+    /// Secrets are masked in the text, and terminal control sequences removed.
     pub fn text(&self, relative: &str, text: &str) -> Result<(), WriteError> {
         self.stream(relative, |out| out.write_all(printable_lines(text).as_bytes()))
     }
 
-    /// Text in which nothing is left to mask.
+    /// Text that is already masked.
     pub fn masked(&self, relative: &str, text: &str) -> Result<(), WriteError> {
         self.write(relative, text.as_bytes())
     }
 
-    /// Text that is written as it is made, secrets masked. `make` may be called again when the disk is
-    /// full.
+    /// Streamed text, secrets masked. `make` may be called again if the disk is full.
     pub fn stream(
         &self,
         relative: &str,
@@ -118,7 +117,7 @@ impl Files {
         })
     }
 
-    /// What is written as it is made and has nothing to mask.
+    /// Streamed output that needs no masking.
     pub fn unmasked(
         &self,
         relative: &str,

@@ -15,7 +15,7 @@ use super::manifest::read_manifest;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kept {
     pub run: PathBuf,
-    /// It still holds files that its manifest does not know.
+    /// It still has files that are not in its manifest.
     pub not_ours: bool,
 }
 
@@ -34,7 +34,7 @@ pub fn remove_older(root: &Path, name: &str, keep: u32) -> Vec<Kept> {
     runs.sort_by(|a, b| (&b.0, &b.1).cmp(&(&a.0, &a.1)));
     let old = runs.into_iter().skip(keep as usize);
     old.filter_map(|(_, run, manifest)| {
-        // Someone may be resuming it right now.
+        // It may be in use by `resume` right now.
         let _held = lock(&run).ok().flatten()?;
         Some(remove(run, &manifest.artifacts))
     })

@@ -27,7 +27,7 @@ pub fn newest(root: &Path) -> impl Iterator<Item = (PathBuf, Manifest)> {
     runs.into_iter().rev().filter_map(|run| read_manifest(&run).ok().map(|manifest| (run, manifest)))
 }
 
-/// Of a run of which nothing has been done yet.
+/// The manifest of a run that has not started yet.
 pub(crate) fn new_manifest(
     id: String,
     name: String,
@@ -52,7 +52,7 @@ pub(crate) fn new_manifest(
     }
 }
 
-/// Reads the manifest of a run; says in one line what is wrong with it.
+/// Reads the manifest of a run; the error is one line.
 pub fn read_manifest(run: &Path) -> Result<Manifest, String> {
     let path = run.join(MANIFEST);
     let text = text(&path)?;
@@ -60,14 +60,14 @@ pub fn read_manifest(run: &Path) -> Result<Manifest, String> {
         .ok()
         .and_then(|document| document.get("schema")?.as_u64());
     if schema.is_some_and(|schema| schema > SCHEMA.into()) {
-        return Err(format!("`{}` was made by a newer rangefinder", path.display()));
+        return Err(format!("`{}` was written by a newer rangefinder", path.display()));
     }
     let manifest: Manifest = serde_json::from_str(&text)
         .map_err(|error| format!("`{}` is not a manifest: {error}", path.display()))?;
     Ok(manifest.with_every_step())
 }
 
-/// As it may be written: argvs are masked already, here is the rest of what the world has put into it.
+/// As it may be written: argvs are masked already; this masks the rest of the text that comes from outside.
 pub(super) fn masked(manifest: &Manifest, redactor: &Redactor) -> Manifest {
     let mut masked = manifest.clone();
     let mask = |text: &mut String| *text = redactor.text(text);
@@ -86,7 +86,7 @@ pub(super) fn masked(manifest: &Manifest, redactor: &Redactor) -> Manifest {
     masked
 }
 
-/// All that it says, but for what it is and why.
+/// All of its text except names and causes.
 fn mask_verdict(verdict: &mut Verdict, redactor: &Redactor) {
     let Verdict { outcome: _, cause: _, text, evidence, remedy, coverage } = verdict;
     let texts = std::iter::once(text).chain(evidence).chain(remedy);

@@ -2,8 +2,7 @@
 
 use secrets::Redactor;
 
-/// Masks the strings of a document while it is written, as [`Redactor::document`] does with one that is
-/// there as a whole.
+/// Masks the strings of a document while it is streamed, as [`Redactor::document`] does for one in memory.
 #[derive(Debug, Clone, Copy)]
 pub struct Masked<'r>(pub &'r Redactor);
 

@@ -1,4 +1,4 @@
-//! Files that are whole or not there: written beside their place and then put into it.
+//! Files that are complete or absent: written under a temporary name, then renamed.
 
 use std::collections::BTreeSet;
 use std::fs::Permissions;
@@ -9,11 +9,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tempfile::NamedTempFile;
 
-/// What a file is called until it is whole.
+/// The name of a file until it is complete.
 const PREFIX: &str = ".writing-";
 const BUFFER: usize = 256 << 10;
 
-/// Files that are being written, for who must end in the middle of one.
+/// Files that are being written, to clean up if we must end in the middle of one.
 static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
@@ -28,18 +28,17 @@ pub enum Readers {
     Usual,
 }
 
-/// Whether a file must outlive the machine: the manifest and the verdicts in it, by which a run is
-/// resumed and judged. The rest can be made again from the captures.
+/// Whether a file must survive a crash of the machine: the manifest and its verdicts, which `resume` and
+/// the report need. The rest can be made again from the captures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durable {
     Yes,
     No,
 }
 
-/// A reader sees the old file or the new one. Nothing is left of one that cannot be written.
-///
-/// The name is given last, when all of a durable file is on the disk: otherwise a machine that fails
-/// may keep the new name and lose what it stands for. The folder holds the name.
+/// Readers see the old file or the new one. A failed write leaves nothing behind.
+/// A durable file is renamed only once it is on disk: otherwise a crash may keep the new name and lose its
+/// contents. The folder holds the name.
 pub fn write_whole(
     path: &Path,
     readers: Readers,
@@ -64,7 +63,7 @@ pub fn write_whole(
     Ok(())
 }
 
-/// Some file systems cannot flush a folder, and need not.
+/// Some file systems cannot sync a folder, and do not need to.
 fn unless_unsupported(error: io::Error) -> io::Result<()> {
     match error.kind() {
         io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported => Ok(()),
@@ -72,8 +71,8 @@ fn unless_unsupported(error: io::Error) -> io::Result<()> {
     }
 }
 
-/// Removes what is half written, right before the end of the process. Nobody begins another file while this is held.
-#[must_use = "a file may be begun as soon as this is gone"]
+/// Removes half-written files right before the process ends. No other file can be started while this is held.
+#[must_use = "a new file may be started once this is dropped"]
 pub fn remove_unfinished() -> impl Sized {
     let held = unfinished();
     for path in held.iter() {
@@ -86,7 +85,7 @@ pub fn remove_unfinished() -> impl Sized {
 struct Listed(PathBuf);
 
 impl Listed {
-    /// A file and its entry in the list, at once for whoever looks there.
+    /// A file and its entry in the list, added together.
     fn create(builder: &tempfile::Builder<'_, '_>, folder: &Path) -> io::Result<(NamedTempFile, Self)> {
         let mut held = unfinished();
         let file = builder.tempfile_in(folder)?;

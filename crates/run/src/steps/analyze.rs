@@ -1,9 +1,9 @@
-//! The step `analyze`: what the recordings say.
+//! The step `analyze`: from recordings to findings.
 
 use std::path::Path;
 
 use analysis::{Findings, Insight, Limit, Options, Overhead, analyze, insight};
-use record::{Manifest, PassKind, StepName, StepStatus, Tool};
+use record::{Manifest, PassKind, StepName, StepStatus, Tool, counted};
 use trace::Trace;
 
 use super::counters::{self, Counted};
@@ -17,35 +17,35 @@ use crate::provenance::Provenance;
 use crate::rehearsal::Inventory;
 use crate::rundir::Files;
 
-/// Why MFU and MBU are not known, and what to do.
-const NO_MODEL: &str = "nothing says how many operations a stage needs: name the model's config.json \
-    (`model.config`), or have the kernels of the stages counted with their rooflines (`-p ncu.default`)";
+/// Why MFU and MBU are unknown, and what to do.
+const NO_MODEL: &str = "the number of operations per stage is unknown: set `model.config` to the model's \
+config.json, or measure the kernels' rooflines (`-p ncu.default`)";
 
-/// What the passes left.
+/// What the passes recorded.
 pub(super) struct Recorded {
     pub(super) inventory: Option<Inventory>,
     /// By nsys.
     pub(super) timeline: Option<Trace>,
-    /// By PyTorch's profiler.
+    /// By the PyTorch profiler.
     pub(super) stage1: Option<Trace>,
     pub(super) counted: Option<Counted>,
 }
 
-/// What was made of it, and what it was made of.
+/// The findings, and what they come from.
 pub(super) struct Analyzed {
     inventory: Option<Inventory>,
     /// What was analyzed, unless it is the rehearsal: its gate is applied.
     captured: Option<Trace>,
     counted: Option<Counted>,
     findings: Option<Findings>,
-    /// Where their operators come from, if not from where the rest does.
+    /// The source of their operators, if different from the rest.
     operators_source: Option<String>,
     /// What timeline and counters say together.
     insight: Insight,
 }
 
 impl Analyzed {
-    /// There is nothing to analyze, or no time.
+    /// There is nothing to analyze.
     pub(super) fn without_findings(recorded: Recorded) -> Self {
         let Recorded { inventory, counted, .. } = recorded;
         Self {
@@ -99,7 +99,7 @@ impl std::fmt::Display for Source {
     }
 }
 
-/// `events` is what the user is to hear.
+/// `events` collects what to tell the user.
 pub(super) fn step(
     setting: &Setting,
     provenance: Option<&Provenance>,
@@ -113,7 +113,7 @@ pub(super) fn step(
         choose_timeline(setting, recorded.timeline.take(), recorded.inventory.as_ref(), &mut recorded.stage1)
     else {
         let insight = insight(None, recorded.counted.as_ref().map(|counted| &counted.report));
-        let why = "there is no timeline and no range to analyze".to_owned();
+        let why = "no timeline and no ranges to analyze".to_owned();
         let analyzed = Analyzed { insight, ..Analyzed::without_findings(recorded) };
         return Ok((StepResult::Skipped { why, asked_for: false }, analyzed));
     };
@@ -121,13 +121,13 @@ pub(super) fn step(
         with_marked_names(recorded.inventory, captured, recorded.stage1, files);
     let Some(trace) = captured.as_ref().or_else(|| Some(&inventory.as_ref()?.trace)) else {
         let recorded = Recorded { inventory, timeline: None, stage1, counted: recorded.counted };
-        let skipped = StepResult::Skipped { why: "there is nothing to analyze".to_owned(), asked_for: false };
+        let skipped = StepResult::Skipped { why: "nothing to analyze".to_owned(), asked_for: false };
         return Ok((skipped, Analyzed::without_findings(recorded)));
     };
     let counted = recorded.counted.as_ref().map(|counted| &counted.report);
     let options = Options::default();
     let mut findings = analyze(trace, &options);
-    // Only PyTorch's profiler knows operators, and they are reported with their own source.
+    // Only the PyTorch profiler records operators; they are reported with their own source.
     let mut operators_source = None;
     if let Some(profiled) = stage1.as_ref().map(|trace| analyze(trace, &options)) {
         operators_source = Some(profiled.source);
@@ -162,7 +162,7 @@ pub(super) fn step(
     Ok((StepResult::Done(Some(note)), analyzed))
 }
 
-/// A run that is resumed has only the files of what was done before.
+/// A resumed run has only the files of earlier steps.
 fn reread(
     setting: &Setting,
     recorded: Recorded,
@@ -190,8 +190,8 @@ fn reread(
     Recorded { inventory, timeline, stage1, counted }
 }
 
-/// The best there is: the capture by nsys with its gate applied, else the rehearsal, whose trace stays where it
-/// is, else what the operators started.
+/// The best available: the nsys capture with its gate applied, else the rehearsal, whose trace stays where
+/// it is, else stage 1.
 fn choose_timeline(
     setting: &Setting,
     timeline: Option<Trace>,
@@ -200,7 +200,7 @@ fn choose_timeline(
 ) -> Option<(Source, Option<Trace>)> {
     if let Some(mut trace) = timeline {
         if let Some(wish) = setting.nsys_wish() {
-            // What is not there cannot be applied; the verdict has said so.
+            // A range that is not there cannot be applied; the verdict says so.
             keep_gated(&mut trace, wish, inventory);
         }
         return Some((Source::Nsys, Some(trace)));
@@ -214,14 +214,14 @@ fn choose_timeline(
     Some((Source::Stage1, Some(stage1.take()?)))
 }
 
-/// Recordings whose names may be written down.
+/// Recordings whose names may be written to disk.
 struct Named {
     inventory: Option<Inventory>,
     captured: Option<Trace>,
     stage1: Option<Trace>,
 }
 
-/// From here on nothing is judged any more, and everything is written down.
+/// From here on nothing is judged any more, only written.
 fn with_marked_names(
     inventory: Option<Inventory>,
     mut captured: Option<Trace>,
@@ -239,7 +239,8 @@ fn with_marked_names(
     Named { inventory, captured, stage1 }
 }
 
-/// What nsys cost: the program as a whole, and each region that both recordings have; and why that is doubtful.
+/// The overhead of nsys: for the whole program, and for each region in both recordings; and why it may be
+/// unreliable.
 fn overhead_of(
     manifest: &Manifest,
     inventory: Option<&Inventory>,
@@ -265,7 +266,7 @@ fn overhead_of(
     Ok((rows, unsteady))
 }
 
-/// The busiest device and what it waits for, or what there is instead.
+/// The busiest device and what it waits for, or the regions if there is no device.
 fn summary(findings: &Findings) -> String {
     let kernels = findings.kernel_calls();
     let busiest = findings
@@ -279,12 +280,13 @@ fn summary(findings: &Findings) -> String {
             let waits =
                 cause.map(|(cause, share)| format!(", waiting for {cause} {}", report::percent(*share)));
             format!(
-                "{kernels} kernels, GPU {} busy {}{}",
+                "{}, GPU {} busy {}{}",
+                counted(kernels, "kernel"),
                 row.device,
                 report::percent(row.busy_share),
                 waits.unwrap_or_default()
             )
         }
-        None => format!("{} regions, no kernels", findings.region_count()),
+        None => format!("{}, no kernels", counted(findings.region_count(), "region")),
     }
 }

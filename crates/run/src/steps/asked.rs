@@ -1,4 +1,4 @@
 //! What the user asked for.
 
-/// What is asked for and cannot be had.
-pub(super) const WILL_BE_MISSING: &str = "it is asked for, and the exit code will be 1";
+/// For something that was asked for but is not available.
+pub(super) const WILL_BE_MISSING: &str = "it was requested, so the exit code will be 1";

@@ -19,13 +19,13 @@ use crate::workload::Workload;
 #[derive(Debug)]
 pub struct Start {
     pub resolved: Resolved,
-    /// The argv after `--`, as the system gave it to us.
+    /// The argv after `--`, as we received it.
     pub command: Vec<OsString>,
     pub here: PathBuf,
     /// Our own command line.
     pub invocation: Vec<OsString>,
     pub route: Route,
-    /// The library that is put into the workload.
+    /// The library that is injected into the workload.
     pub tracer: &'static [u8],
 }
 
@@ -52,7 +52,7 @@ pub fn begin(start: Start) -> Result<Run, RunError> {
     Ok(Run::new(setting, files, manifest, lock))
 }
 
-/// What can be wrong with the counters' part before anything is run.
+/// Checks the counters' settings before anything runs.
 pub(super) fn check_counters(start: &Start) -> Result<(), RunError> {
     if let Some(plan) = &start.resolved.config.ncu.plan {
         read_plan(&start.here.join(&plan.0))?;
@@ -80,7 +80,7 @@ pub(super) fn stop_command(config: &Config) -> Vec<OsString> {
     config.capture.stop_command.iter().map(OsString::from).collect()
 }
 
-/// Our own command line: overrides by their meaning, the workload's part as an argv.
+/// Our own command line: overrides masked by key, the workload's part as an argv.
 fn masked_invocation(argv: &[OsString], redactor: &Redactor) -> Vec<String> {
     let end = argv.iter().position(|argument| argument == "--").unwrap_or(argv.len());
     let (ours, command) = argv.split_at(end);

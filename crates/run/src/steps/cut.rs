@@ -1,4 +1,4 @@
-//! A run that a signal ends in the middle of a step of our own.
+//! A run that a signal ends in the middle of one of our own steps.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -10,7 +10,7 @@ use crate::events::{Event, Observer};
 use crate::exit::Exit;
 use crate::rundir::{Files, remove_unfinished};
 
-/// What is written then, made before the step: the run itself is busy.
+/// What is written then. Prepared before the step, since the run itself is busy.
 #[derive(Debug)]
 pub(super) struct Cut {
     files: Files,
@@ -36,14 +36,14 @@ impl Cut {
         Self { files, manifest, step, clock: Instant::now() }
     }
 
-    /// What was finished is kept, and `resume` goes on with the rest.
+    /// Finished steps are kept, and `resume` continues with the rest.
     pub(super) fn close(mut self, observer: &mut dyn Observer) -> impl Sized + use<> {
         let duration_ms = self.clock.elapsed().as_millis() as u64;
         let step = self.manifest.step_mut(self.step);
         let status = step.status;
         step.duration_ms = Some(duration_ms);
         self.files.release_reserve();
-        // Nobody is left who could be told that this failed.
+        // There is no one left to report a failure to.
         let _ = self.files.manifest(&self.manifest);
         observer.see(&Event::StepFinished {
             step: self.step,

@@ -1,4 +1,4 @@
-//! The step `doctor`: what is here, written down before the workload runs.
+//! The step `doctor`: records the machine before the workload runs.
 
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use super::session::{Made, Session, Setting, StepResult};
 use crate::config::Text;
 use crate::provenance::{ChosenTools, Provenance, gather, inputs_yaml};
 
-/// Longer than any question may take by itself.
+/// Longer than any single query may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
@@ -20,20 +20,20 @@ pub(super) fn step(setting: &Setting, session: &mut Session<'_>) -> Made<Option<
     let inputs = inputs_yaml(&workload.command_with_overrides(), &workload.cwd, &session.files.redactor);
     session.files.masked("inputs.yaml", &inputs)?;
     for name in workload.reserved_variables() {
-        let text = format!("`{name}` is set: another profiler may be attached to the workload already");
+        let text = format!("`{name}` is set: another profiler may already be attached to the workload");
         session.warn(text);
     }
     if let Some(problem) = &provenance.problem {
         session.warn(problem.clone());
     }
     if let Some(problem) = &provenance.python_problem {
-        session.warn(format!("the workload's Python could not be asked for its versions: {problem}"));
+        session.warn(format!("cannot get the package versions of the workload's Python: {problem}"));
     }
     Ok((StepResult::Done(None), Some(provenance)))
 }
 
-/// Asks on a thread of its own, so that an interrupt need not wait for an answer,
-/// and a driver that never answers does not hold up the run.
+/// Queries on a separate thread, so that an interrupt need not wait, and a driver that never responds does
+/// not block the run.
 fn ask_everyone(setting: &Setting, session: &Session<'_>) -> Option<Provenance> {
     let workload = setting.workload.clone();
     let config = &setting.resolved.config;
@@ -43,7 +43,9 @@ fn ask_everyone(setting: &Setting, session: &Session<'_>) -> Option<Provenance> 
     let asking = std::thread::Builder::new().name("doctor".to_owned());
     let asked = asking.spawn(move || sender.send(Box::new(gather(Some(&workload), &workload.cwd, &chosen))));
     if let Err(error) = asked {
-        return Some(Provenance::not_asked(format!("the machine was not asked what it has: {error}")));
+        return Some(Provenance::not_asked(format!(
+            "cannot collect information about this machine: {error}"
+        )));
     }
     let clock = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! `--dry-run`: what would be run, in words.
+//! `--dry-run`: what would run, in words.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::rehearsal::{Inventory, read_rehearsal};
 use crate::rundir::newest;
 use crate::workload::Workload;
 
-/// What `--dry-run` prints. Checks all that `begin` checks, and writes nothing.
+/// What `--dry-run` prints. Checks everything that `begin` checks, and writes nothing.
 pub fn plan_text(start: &Start) -> Result<String, RunError> {
     let config = &start.resolved.config;
     let workload = Workload::new(config, &start.command, &start.here)?;
@@ -44,7 +44,7 @@ pub fn plan_text(start: &Start) -> Result<String, RunError> {
         }
     }
     for name in workload.reserved_variables() {
-        text.push_str(&format!("  warning  {name} is set: another profiler may be attached already\n"));
+        text.push_str(&format!("  warning  {name} is set: another profiler may already be attached\n"));
     }
     text.push_str(&limits(config));
     let recorded = redactor.argv(&workload.command_with_overrides()).0;
@@ -61,17 +61,16 @@ pub fn plan_text(start: &Start) -> Result<String, RunError> {
     Ok(text)
 }
 
-/// The gates, held against the latest rehearsal of the same workload, if there is one.
+/// The gates, checked against the latest rehearsal of the same workload, if there is one.
 fn gates_text(resolved: &Resolved, latest: Option<&Latest>) -> String {
     let gates = gates(resolved);
     if gates.is_empty() {
         return String::new();
     }
     let Some(Latest { run, inventory, exit_code, .. }) = latest else {
-        return "gates      not proven: this workload has not been rehearsed yet; the run does it first\n"
-            .to_owned();
+        return "gates      not checked yet: the run rehearses the workload first\n".to_owned();
     };
-    let mut text = format!("gates      as rehearsed in {}\n", run.display());
+    let mut text = format!("gates      checked against the rehearsal in {}\n", run.display());
     let terms = NsysTerms::here(&resolved.config, RangeEnd::None);
     for gate in gates {
         let proof = prove_gate(&gate.wish, inventory, *exit_code, terms);
@@ -120,27 +119,27 @@ fn limits(config: &Config) -> String {
 
 fn rehearse(config: &Config) -> &'static str {
     match config.rehearsal.enable {
-        Enable::False => "skipped: rehearsal.enable=false",
+        Enable::False => "skipped (rehearsal.enable=false)",
         Enable::Auto | Enable::True => {
-            "the workload once, with only our tracer in it (NVTX_INJECTION64_PATH)"
+            "run the workload once under Rangefinder's tracer (NVTX_INJECTION64_PATH)"
         }
     }
 }
 
 fn stage1(config: &Config, workload: &Workload) -> String {
     let lacks = match workload.python() {
-        None => Some("the workload is not a Python program"),
+        None => Some("not a Python program"),
         Some(_) if config.stage1.enable == Enable::False => None,
-        // One that does not answer may still have it.
+        // A Python that does not respond may still have torch.
         Some(_) => Python::of_workload(workload)
             .is_some_and(|python| python.is_ok_and(|python| !python.has_torch()))
             .then_some(NO_TORCH),
     };
     match (config.stage1.enable, lacks) {
-        (Enable::False, _) => "skipped: stage1.enable=false".to_owned(),
-        (Enable::Auto, Some(lacks)) => format!("skipped: {lacks}"),
+        (Enable::False, _) => "skipped (stage1.enable=false)".to_owned(),
+        (Enable::Auto, Some(lacks)) => format!("skipped ({lacks})"),
         (Enable::True, Some(lacks)) => format!("{lacks}: {WILL_BE_MISSING}"),
-        (_, None) => "the workload once more, under PyTorch's profiler, if it imports torch".to_owned(),
+        (_, None) => "run the workload again under the PyTorch profiler, if it imports torch".to_owned(),
     }
 }
 
@@ -149,20 +148,20 @@ fn nsys(resolved: &Resolved) -> String {
     let source = config.timeline.source;
     let instead = match config.rehearsal.enable {
         Enable::False => "skipped",
-        Enable::Auto | Enable::True => "that of the rehearsal",
+        Enable::Auto | Enable::True => "from Rangefinder's tracer",
     };
     if source == TimelineSource::Tracer {
-        return format!("{instead}: timeline.source=tracer");
+        return format!("{instead} (timeline.source=tracer)");
     }
     if config.nsys.enable == Enable::False && source == TimelineSource::Auto {
-        return format!("{instead}: nsys.enable=false");
+        return format!("{instead} (nsys.enable=false)");
     }
     let chosen = config.nsys.path.as_ref().map(|path| path.0.as_str());
     match Nsys::locate(chosen, None) {
-        Ok(nsys) => format!("the workload once more, under nsys {}", nsys.probe.version),
+        Ok(nsys) => format!("run the workload again under nsys {}", nsys.probe.version),
         Err(none) if timeline::asked_for(resolved) => {
             format!("{none}: {WILL_BE_MISSING}")
         }
-        Err(none) => format!("{instead}: {none}"),
+        Err(none) => format!("{instead} ({none})"),
     }
 }

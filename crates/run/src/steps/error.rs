@@ -1,4 +1,4 @@
-//! What takes a run down.
+//! Errors that end a run.
 
 use std::path::PathBuf;
 
@@ -18,21 +18,22 @@ pub enum RunError {
     Write(#[from] WriteError),
     #[error(transparent)]
     Supervise(#[from] SuperviseError),
-    #[error("{0}\nhint: `ncu --list-sections`, `--list-sets` and `--query-metrics` list what there is")]
+    #[error("{0}\nhint: `ncu --list-sections`, `--list-sets` and `--query-metrics` list the known names")]
     UnknownNames(String),
     #[error("{0}")]
     NotARun(String),
-    #[error("`{}` is being worked on by another rangefinder", run.display())]
+    #[error("`{}` is in use by another rangefinder", run.display())]
     Busy { run: PathBuf },
-    #[error("cannot resume without what was kept out of the run:\n{}\nhint: {hint}", needs.iter().map(|need| format!("  - {need}")).collect::<Vec<_>>().join("\n"))]
+    #[error("cannot resume without these, which were secret and not stored in the run:\n{}\nhint: \
+    {hint}", needs.iter().map(|need| format!("  - {need}")).collect::<Vec<_>>().join("\n"))]
     Withheld { needs: Vec<String>, hint: String },
-    #[error("this is not the command of that run: argument {at} is `{given}`, and was `{expected}`")]
+    #[error("not the command of that run: argument {at} is `{given}`, but was `{expected}`")]
     OtherCommand { at: usize, given: String, expected: String },
 }
 
 impl RunError {
-    /// Whether only another command line or configuration can mend it. A run that cannot be read, or
-    /// that somebody else works on, is no matter of what was typed.
+    /// Whether only a different command line or configuration can fix it. A run that cannot be read or is
+    /// in use is not a usage error.
     pub fn is_usage(&self) -> bool {
         match self {
             Self::Config(_)

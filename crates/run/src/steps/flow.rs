@@ -1,5 +1,4 @@
-//! From step to step: every one is recorded before and after, none takes the
-//! run down with it.
+//! From step to step: each is recorded before and after, and none can end the run by failing.
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -22,13 +21,13 @@ use crate::quote::shell_line;
 use crate::rehearsal::Inventory;
 use crate::rundir::{Files, KnownHashes, Lock, list_artifacts, now, remove_older};
 
-/// A run that has been opened: new, or to be gone on with.
+/// An open run: new, or resumed.
 #[derive(Debug)]
 pub struct Run {
     setting: Setting,
     files: Files,
     manifest: Manifest,
-    /// What an earlier attempt has rehearsed.
+    /// The rehearsal of an earlier attempt.
     rehearsal: Rehearsal,
     _lock: Option<Lock>,
 }
@@ -57,7 +56,7 @@ impl Run {
         self.files.root()
     }
 
-    /// Works through every step that is not finished yet.
+    /// Runs every step that is not finished yet.
     pub fn execute(mut self, signals: &Signals, observer: &mut dyn Observer) -> Result<Outcome, RunError> {
         observer.see(&Event::RunStarted {
             run: self.folder().to_owned(),
@@ -78,7 +77,7 @@ impl Run {
         result
     }
 
-    /// Only the rehearsal, for whoever wants to know the ranges.
+    /// Only the rehearsal, for `ranges`.
     pub fn rehearse(
         mut self,
         signals: &Signals,
@@ -100,7 +99,7 @@ impl Run {
     }
 }
 
-/// Each step takes what it reads, and returns what it made.
+/// Each step takes its inputs and returns its results.
 fn steps(setting: &Setting, resumed: Rehearsal, session: &mut Session<'_>) -> Result<Outcome, RunError> {
     take(StepName::Configure, session, |_| Ok((StepResult::Done(None), ())))?;
     let provenance = take(StepName::Doctor, session, |session| doctor::step(setting, session))?.flatten();
@@ -140,7 +139,7 @@ fn steps(setting: &Setting, resumed: Rehearsal, session: &mut Session<'_>) -> Re
     finish(setting, session)
 }
 
-/// Whether a step is still to be taken. After an interrupt only the report is.
+/// Whether a step still has to run. After an interrupt, only the report does.
 fn is_due(name: StepName, session: &mut Session<'_>) -> bool {
     if session.manifest.step(name).status.is_finished() {
         return false;
@@ -153,7 +152,7 @@ fn is_due(name: StepName, session: &mut Session<'_>) -> bool {
     true
 }
 
-/// Takes a step if it is due.
+/// Runs a step if it is due.
 fn take<T>(
     name: StepName,
     session: &mut Session<'_>,
@@ -162,7 +161,7 @@ fn take<T>(
     if is_due(name, session) { recorded(name, session, work).map(Some) } else { Ok(None) }
 }
 
-/// A step that no other program takes part in: a signal ends the run.
+/// A step that runs no other program: a signal ends the run.
 fn compute<T: Send>(
     name: StepName,
     session: &mut Session<'_>,
@@ -178,7 +177,7 @@ fn compute<T: Send>(
     })
 }
 
-/// Takes a step, written down before and after.
+/// Runs a step, recorded before and after.
 fn recorded<T>(
     name: StepName,
     session: &mut Session<'_>,
@@ -211,7 +210,7 @@ fn recorded<T>(
     Ok(made)
 }
 
-/// An error that took the run down: the last word is written all the same.
+/// An error that ends the run: the manifest is still written.
 fn broken_off(error: &RunError, session: &mut Session<'_>) {
     session.manifest.status = RunStatus::Failed;
     for step in session.manifest.steps.iter_mut().filter(|step| step.status == StepStatus::Running) {
@@ -255,7 +254,7 @@ fn outcome(exit: Exit, session: &Session<'_>) -> Outcome {
     Outcome { exit, workload_code, run: session.folder().to_owned() }
 }
 
-/// The workload's `TMPDIR`: it was ours to give, and nobody uses it any more.
+/// The workload's `TMPDIR`: we created it, and it is no longer used.
 fn remove_tmp(files: &Files) {
     let tmp = files.path("tmp");
     if !tmp.is_symlink() {
@@ -269,7 +268,10 @@ fn remove_older_runs(setting: &Setting, session: &mut Session<'_>) {
     for removed in remove_older(&root, &session.manifest.name, keep) {
         if removed.not_ours {
             let run = removed.run.display();
-            let text = format!("`{run}` holds files that are not rangefinder's and was left in place");
+            let text = format!(
+                "`{run}` contains files that Rangefinder did not write, so it was not \
+            removed"
+            );
             session.observer.see(&Event::Warning { text });
         }
     }
@@ -279,7 +281,7 @@ fn remove_older_runs(setting: &Setting, session: &mut Session<'_>) {
 fn exit(manifest: &Manifest) -> Exit {
     let failed = |step: &Step| step.status == StepStatus::Failed;
     let rehearse = manifest.step(StepName::Rehearse);
-    // A capture that nobody asked for may fail.
+    // A capture that the user did not ask for may fail.
     let is_missing = |step: &Step| step.asked_for || failed(step) && !step.name.is_capture();
     if is_interrupted(manifest) {
         Exit::Interrupted

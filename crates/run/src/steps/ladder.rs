@@ -1,9 +1,7 @@
-//! The ladder: the ways to capture, tried in turn until one leaves what was wanted.
-//!
-//! Policy: a capture that left everything ends the climb, and so does one that left a part: another way
-//! would run the workload again for something that is probably no better. After a miss the next way is
-//! tried if it may help with what went wrong. Every verdict is written down, and every step down is
-//! announced with its reason.
+//! The ladder: the ways to capture, tried in turn until one captures what was wanted.
+//! Policy: a complete capture ends the climb, and so does a partial one: another way would run the workload
+//! again for a result that is probably no better. After a miss the next way is tried if it may help with
+//! what went wrong. Every verdict is recorded, and every step down is announced with its reason.
 
 use std::collections::VecDeque;
 
@@ -12,10 +10,10 @@ use record::{Cause, Outcome, Reason, Rung, Tool, Verdict};
 use super::error::RunError;
 use super::session::{Session, StepResult};
 
-/// What came of one way.
+/// The result of one way.
 pub(super) struct Attempt<W> {
     pub(super) verdict: Verdict,
-    /// It was given up for this one, with what to say about that.
+    /// It was abandoned for this one, with notes about it.
     pub(super) instead: Option<(W, Vec<String>)>,
 }
 
@@ -27,17 +25,17 @@ pub(super) trait Climb {
 
     fn rung(way: &Self::Way) -> Rung;
 
-    /// Runs the workload this way, judges what that left, and keeps it if it can be used.
+    /// Runs the workload this way, judges the result, and keeps it if it is usable.
     fn attempt(&mut self, way: &Self::Way, session: &mut Session<'_>)
     -> Result<Attempt<Self::Way>, RunError>;
 
-    /// Whether another way may help against this.
+    /// Whether another way may help with this.
     fn another_way_may_help(cause: Option<Cause>) -> bool;
 
-    /// What is said of a capture that left everything.
+    /// The note of a complete capture.
     fn success(&self, way: &Self::Way, verdict: &Verdict) -> String;
 
-    /// What there is when no way has left anything.
+    /// What is used if no way captured anything.
     fn instead(&self) -> Option<String>;
 }
 

@@ -1,4 +1,4 @@
-//! One pass of the workload: written down, supervised, recorded.
+//! One pass of the workload: its command written to a file, supervised, recorded.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::workload::Workload;
 pub(super) const COMMAND_FILE: &str = "cmd.txt";
 
 pub(super) struct Order {
-    /// Its kind is also the folder of its command.
+    /// Its kind also names the folder of its command.
     pub(super) pass: PassName,
     /// `cmd.txt`, or `cmd-2.txt` for a second try.
     pub(super) command_file: String,
@@ -26,18 +26,18 @@ pub(super) struct Order {
     pub(super) variables: Vec<(String, Option<String>)>,
     /// Where `stdout.log` and `stderr.log` go.
     pub(super) logs: PathBuf,
-    /// How long processes may outlive the workload before they are ended.
+    /// How long processes may outlive the workload before they are terminated.
     pub(super) linger: Duration,
-    /// Gone when it is over, however it ends: files, and folders that are empty then.
+    /// Removed when it is over, however it ends: files, and folders that are then empty.
     pub(super) remove: Vec<PathBuf>,
     /// Ends the pass, where the configuration does not.
     pub(super) stop: Option<Stop>,
-    /// Between the wish to end it and its end, at least.
+    /// Minimum time between the request to end it and its end.
     pub(super) grace: Duration,
 }
 
 impl Order {
-    /// The workload by itself: one command, ended by nobody but itself.
+    /// The workload by itself: one command that runs to its own end.
     pub(super) fn alone(
         pass: PassKind,
         argv: Vec<OsString>,
@@ -113,8 +113,9 @@ fn stop_of(config: &Config) -> Option<Stop> {
     Some(Stop { after: delay + duration, once: None, milestone: None, by })
 }
 
-const USED_UP: &str = "the workload's input is a pipe, and an earlier pass has read it: from here on there is nothing in it\n\
-     hint: give it as a file (`< FILE`), which every pass reads from its beginning";
+const USED_UP: &str = "the workload's stdin is a pipe, and an earlier pass has read it: later passes get no \
+input\n\
+     hint: use a file (`< FILE`), which every pass reads from the beginning";
 
 /// Variables that mean something only during the pass.
 const OURS: [&str; 6] = [
@@ -126,7 +127,7 @@ const OURS: [&str; 6] = [
     "RANGEFINDER_CUPTI",
 ];
 
-/// A line to paste into a shell. It leaves out what only holds during the pass.
+/// A line to paste into a shell. It omits variables that only make sense during the pass.
 fn command_line(argv: &[String], variables: &[(String, Option<String>)], cwd: &Path) -> String {
     let kept = |name: &str| !OURS.contains(&name);
     let mut line = format!("cd {} && env", shell_word(&cwd.to_string_lossy()));

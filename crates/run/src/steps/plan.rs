@@ -11,7 +11,7 @@ use crate::config::{CaptureRange, Enable, Resolved};
 use crate::gates::{instances, nothing_is_meant, proof_screen, proofs_json, prove_gate};
 use crate::quote::{shell_line, shell_word};
 
-/// The gates of the configuration, proven against the rehearsal.
+/// The configured gates, checked against the rehearsal.
 pub(super) fn step(scene: Scene<'_>, session: &Session<'_>) -> Made<()> {
     Ok((planned(scene, session)?, ()))
 }
@@ -24,7 +24,7 @@ fn planned(scene: Scene<'_>, session: &Session<'_>) -> Result<StepResult, RunErr
         return Ok(StepResult::Done(size));
     }
     let Some(inventory) = scene.inventory else {
-        let why = "the gates are not proven: the rehearsal saw nothing of the program's ranges".to_owned();
+        let why = "the gates were not checked: the rehearsal saw none of the program's ranges".to_owned();
         return Ok(StepResult::Done(Some(why)));
     };
     let (exit_code, terms) = (session.own_exit_code(), scene.nsys_terms());
@@ -34,16 +34,16 @@ fn planned(scene: Scene<'_>, session: &Session<'_>) -> Result<StepResult, RunErr
     let (mut done, mut failed, mut asked_for) = (Vec::new(), Vec::new(), false);
     for (gate, proof) in gates.iter().zip(&proofs) {
         if nothing_is_meant(gate.proof(proof)) && !inventory.is_complete() {
-            done.push(format!("`{}` is not proven: the rehearsal has not seen all of the program", gate.key));
+            done.push(format!("`{}` was not checked: the rehearsal did not see the whole program", gate.key));
         } else if nothing_is_meant(gate.proof(proof)) {
-            failed.push(format!("`{}` can match nothing\n{}", gate.key, proof_screen(proof, inventory)));
+            failed.push(format!("`{}` matches nothing\n{}", gate.key, proof_screen(proof, inventory)));
             asked_for |= resolved.set_by_user(gate.key);
         } else {
             done.push(gate.summary(proof, resolved.config.nsys.strict));
-            // The rest of a list is captured all the same, and the verdict says what was not.
+            // The rest of a list is still captured, and the verdict says what was not.
             let parts = nsight::wanted(&gate.wish, &inventory.regions);
             let absent = parts.iter().filter(|part| part.regions.is_empty());
-            done.extend(absent.map(|part| format!("no range is called `{}`", part.text)));
+            done.extend(absent.map(|part| format!("no range named `{}`", part.text)));
         }
     }
     if failed.is_empty() {
@@ -69,12 +69,12 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    /// What the tool it is for makes of it.
+    /// What it matches in its tool.
     fn proof<'p>(&self, proof: &'p Proof) -> &'p ToolProof {
         if self.tool == Tool::Nsys { &proof.nsys } else { &proof.ncu }
     }
 
-    /// Half a line: what the tool it is for will be given.
+    /// Half a line: what its tool will be given.
     fn summary(&self, proof: &Proof, strict: bool) -> String {
         let tool = self.tool;
         let proof = self.proof(proof);

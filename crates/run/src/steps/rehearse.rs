@@ -20,14 +20,14 @@ use crate::tracer_place::{PlacedTracer, place_tracer};
 use crate::unseen::Watch;
 use crate::workload::{Purpose, Workload, tmpdir};
 
-/// How long processes may outlive the workload before they are ended.
+/// How long processes may outlive the workload before they are terminated.
 const LINGER: Duration = Duration::from_millis(500);
 
 /// What the undisturbed pass showed.
 #[derive(Debug, Default)]
 pub(super) struct Rehearsal {
     pub(super) inventory: Option<Inventory>,
-    /// Our tracer could not be put into the workload.
+    /// Our tracer could not be injected into the workload.
     pub(super) blind: bool,
 }
 
@@ -54,13 +54,12 @@ pub(super) fn step(setting: &Setting, gpus: Option<&Gpus>, session: &mut Session
     }
     let seen = read_traces(pass, unseen, session)?;
     let result = judge(setting, &finished, seen.as_ref());
-    // What a blind observer did not see may well have been there.
+    // Ranges that the tracer could not see may still have been there.
     let blind = blind || seen.as_ref().is_some_and(|seen| seen.is_empty() && !seen.is_complete());
     Ok((result, Rehearsal { inventory: seen.filter(|_| !blind), blind }))
 }
 
-/// A second look at a workload that counts differently under a tool. None when it did not
-/// end as it should.
+/// A second rehearsal of a workload whose counts differ under a tool. None if it did not end normally.
 pub(super) fn once_more(
     setting: &Setting,
     gpus: Option<&Gpus>,
@@ -69,7 +68,7 @@ pub(super) fn once_more(
     again(setting, &setting.workload, gpus, PassKind::SecondRehearsal, session)
 }
 
-/// A look at the workload as ncu is to run it, where that differs.
+/// A rehearsal of the workload as ncu runs it, if that differs.
 pub(super) fn as_changed(
     setting: &Setting,
     changed: &Workload,
@@ -102,11 +101,11 @@ fn again(
     }
 }
 
-/// How the workload ended with the tracer in it, and what the tracer could not see.
+/// How the workload ended under the tracer, and what the tracer could not see.
 struct Rehearsed {
     finished: Finished,
     unseen: Vec<Note>,
-    /// The tracer could not be put into it.
+    /// The tracer could not be injected.
     blind: bool,
 }
 
@@ -135,7 +134,7 @@ fn rehearse(
     Ok(Rehearsed { finished, unseen, blind })
 }
 
-/// Brings the tracer into the pass, unless another tool listens there already.
+/// Injects the tracer, unless another tool already receives NVTX calls.
 fn put_tracer_in_place(
     setting: &Setting,
     workload: &Workload,
@@ -145,7 +144,7 @@ fn put_tracer_in_place(
     session: &mut Session<'_>,
 ) -> Option<(PlacedTracer, Option<Watch>)> {
     if workload.reserved_variables().iter().any(|name| name == "NVTX_INJECTION64_PATH") {
-        let text = "another tool listens to NVTX in the workload: the rehearsal sees no ranges";
+        let text = "another tool already receives the workload's NVTX calls: the rehearsal sees no ranges";
         session.warn(text.to_owned());
         return None;
     }
@@ -183,27 +182,27 @@ fn gpu_half(
         return None;
     }
     if workload.reserved_variables().iter().any(|name| name == "CUDA_INJECTION64_PATH") {
-        let text =
-            "another tool is injected into CUDA in the workload: the rehearsal sees nothing of the GPU";
+        let text = "another tool is already injected into the workload's CUDA: the rehearsal records no GPU \
+            activity";
         session.warn(text.to_owned());
         return None;
     }
-    // Where only the ranges are asked for nobody has looked yet.
+    // With `ranges`, the GPUs have not been looked up yet.
     let gpus = gpus.cloned().unwrap_or_else(|| Gpus::look(Some(workload)));
     let cuda = gpus.cuda.clone().filter(|_| !gpus.devices.is_empty());
     let found = locate_cupti(workload.python_path(), cuda.as_deref());
-    // A program that shows itself what was hidden is seen all the same.
+    // A program that makes hidden GPUs visible to itself is still recorded.
     if let Some((hidden, remedy)) = gpus.hidden() {
         session.warn(format!("{hidden}: {remedy}"));
     } else if found.is_none() && (cuda.is_some() || wish == Enable::True) {
         let text =
-            "no libcupti was found: the rehearsal sees nothing of the GPU (name one with RANGEFINDER_CUPTI)";
+            "no libcupti found: the rehearsal records no GPU activity (set RANGEFINDER_CUPTI to its path)";
         session.warn(text.to_owned());
     }
     found
 }
 
-/// The traces, and `ranges.json` beside them.
+/// The traces, and `ranges.json` next to them.
 fn read_traces(
     pass: PassKind,
     unseen: Vec<Note>,
@@ -229,11 +228,11 @@ fn read_traces(
     }
 }
 
-/// The tracer's files hold names as the workload gave them: not any more, now that they are
-/// read and their processes have ended.
+/// Masks secrets in the tracer's files, which contain names as the workload gave them, once they are read
+/// and their processes have ended.
 fn mark_rehearsal(pass: PassKind, session: &mut Session<'_>) {
     if let Err(error) = mark_traces(&session.files.path(pass.as_str()), &session.files.redactor) {
-        session.warn(format!("secrets may be left in `{}`: {error}", pass.as_str()));
+        session.warn(format!("secrets may remain in `{}`: {error}", pass.as_str()));
     }
 }
 
@@ -246,9 +245,9 @@ fn note_oddities(finished: &Finished, session: &mut Session<'_>) {
             .collect();
         let survivors = finished.leftovers.iter().filter(|leftover| leftover.survived).count();
         let fate = if survivors == 0 {
-            "were ended".to_owned()
+            "were terminated".to_owned()
         } else {
-            format!("could not all be ended: {survivors} survive")
+            format!("could not all be terminated: {survivors} still running")
         };
         session.warn(format!("processes that the workload left behind {fate}: {}", names.join(", ")));
     }
@@ -260,7 +259,7 @@ fn note_oddities(finished: &Finished, session: &mut Session<'_>) {
     }
 }
 
-/// What the pass came to; a workload that failed outweighs a log that is cut.
+/// The result of the pass; a failed workload outweighs a truncated log.
 fn judge(setting: &Setting, finished: &Finished, seen: Option<&Inventory>) -> StepResult {
     let failed = |why: String| StepResult::Failed { why, asked_for: false };
     let killed = if finished.killed { ", and had to be killed" } else { "" };
@@ -278,11 +277,11 @@ fn judge(setting: &Setting, finished: &Finished, seen: Option<&Inventory>) -> St
         }
         Some(Reason::Timeout) => {
             let limit = setting.resolved.shown("workload.timeout");
-            failed(format!("the workload ran past `workload.timeout={limit}`{killed}"))
+            failed(format!("the workload exceeded `workload.timeout={limit}`{killed}"))
         }
         None if !finished.ending.success() => failed(format!("the workload failed with {}", finished.ending)),
         _ if finished.stdout.disk_full || finished.stderr.disk_full => StepResult::Failed {
-            why: "the disk is full: the workload's output was not all kept".to_owned(),
+            why: "the disk is full: part of the workload's output was lost".to_owned(),
             asked_for: true,
         },
         _ if !log_errors.is_empty() => StepResult::Failed { why: log_errors.join("; "), asked_for: true },
@@ -292,7 +291,7 @@ fn judge(setting: &Setting, finished: &Finished, seen: Option<&Inventory>) -> St
                 asked_for: true,
             },
             _ => StepResult::Done(Some(format!(
-                "the workload was stopped after {:.1} s as asked{killed}",
+                "the workload was stopped after {:.1} s as requested{killed}",
                 finished.wall.as_secs_f64()
             ))),
         },
@@ -300,7 +299,7 @@ fn judge(setting: &Setting, finished: &Finished, seen: Option<&Inventory>) -> St
     }
 }
 
-/// Whether the program needs the profiler can be seen in its rehearsal, where the question comes up.
+/// The rehearsal shows whether the program uses torch, if stage 1 needs to know.
 fn purpose_of_rehearsal(config: &Config) -> Purpose {
     match config.stage1.enable {
         Enable::False => Purpose::Plain,

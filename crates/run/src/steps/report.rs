@@ -1,4 +1,4 @@
-//! The step `report`: what the run says, for people and for programs.
+//! The step `report`: the run's results, for people and for programs.
 
 use analysis::{Findings, Insight};
 use record::{Manifest, Pass, StepName, StepStatus, VerdictRecord};
@@ -16,7 +16,7 @@ use crate::quote::shell_line;
 use crate::rehearsal::{Inventory, InventoryDocument};
 use crate::rundir::Files;
 
-/// All that there is to report.
+/// Everything there is to report.
 #[derive(Clone, Copy)]
 pub(super) struct Material<'r> {
     pub(super) files: &'r Files,
@@ -28,13 +28,13 @@ pub(super) struct Material<'r> {
     /// What the findings are about.
     pub(super) trace: Option<&'r Trace>,
     pub(super) findings: Option<&'r Findings>,
-    /// Where their operators come from, if not from where the rest does.
+    /// The source of their operators, if different from the rest.
     pub(super) operators_source: Option<&'r str>,
     pub(super) counters: Option<&'r Counted>,
     pub(super) insight: &'r Insight,
 }
 
-/// What cannot be written is said.
+/// Documents that cannot be written are reported.
 pub(super) fn step(run: &Material<'_>) -> Made<()> {
     let formats = &run.resolved.config.report.formats;
     let own = formats.contains(&Format::Json).then(|| Document::json(DOCUMENT, Everything::of(run)));
@@ -50,10 +50,10 @@ pub(super) fn step(run: &Material<'_>) -> Made<()> {
     Ok((result, ()))
 }
 
-/// All that the run has to say, for whoever writes it.
+/// Everything about the run, ready to be written.
 fn with_page<T>(run: &Material<'_>, write: impl FnOnce(&Page<'_>) -> T) -> T {
     let manifest = run.manifest;
-    // This step is under way while its report is written.
+    // This step is still running while its report is written.
     let mut steps = manifest.steps.clone();
     for step in steps.iter_mut().filter(|step| step.name == StepName::Report) {
         step.status = StepStatus::Done;
@@ -151,7 +151,7 @@ fn environment(run: &Material<'_>) -> Vec<(String, String)> {
     }
     if let Some(git) = &provenance.git {
         let commit = git.commit.as_deref().unwrap_or("no commit yet");
-        add("git", format!("{commit}{}", if git.dirty { ", with changes" } else { "" }));
+        add("git", format!("{commit}{}", if git.dirty { ", with uncommitted changes" } else { "" }));
     }
     lines
 }

@@ -22,20 +22,19 @@ use crate::workload::Workload;
 #[derive(Debug)]
 pub struct Resume {
     pub run: PathBuf,
-    /// The command again, when it held a secret that was not written down.
+    /// The command again, if it contained a secret that was not stored.
     pub command: Vec<OsString>,
-    /// Secret variables the user is ready to do without.
+    /// Secret variables the user chooses to do without.
     pub without: Vec<String>,
     pub route: Route,
-    /// The library that is put into the workload.
+    /// The library that is injected into the workload.
     pub tracer: &'static [u8],
 }
 
 pub fn reopen(resume: Resume) -> Result<Run, RunError> {
     let folder = std::path::absolute(&resume.run).unwrap_or_else(|_| resume.run.clone());
-    let manifest = read_manifest(&folder).map_err(|error| {
-        RunError::NotARun(format!("`{}` is not a run that can be resumed: {error}", folder.display()))
-    })?;
+    let manifest = read_manifest(&folder)
+        .map_err(|error| RunError::NotARun(format!("cannot resume `{}`: {error}", folder.display())))?;
     let Some(lock) = lock(&folder)? else { return Err(RunError::Busy { run: folder }) };
     let cwd = directory(&manifest.workload.cwd, &folder)?;
     let mut resolved =
@@ -57,16 +56,16 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
         }
     }
     if resolved.config.capture.stop_command.iter().any(|argument| argument.contains(MASK)) {
-        needs.push("`capture.stop_command`, which held a secret: such a run cannot be resumed".to_owned());
+        needs.push("`capture.stop_command`, which contained a secret: this run cannot be resumed".to_owned());
     }
     let names = resolved.config.secrets.names.clone();
     let command = command(&manifest, &resume, &names, &mut needs)?;
     if !needs.is_empty() {
-        let hint = "set the variables, or name one with `--without NAME` if it is not needed; \
-                    give a command with secrets again after `--`";
+        let hint = "set the variables, or pass `--without NAME` for one that is not needed; repeat a \
+        command with secrets after `--`";
         return Err(RunError::Withheld { needs, hint: hint.to_owned() });
     }
-    // The command holds the module and the overrides already; the directory is found.
+    // The command already includes the module and the overrides; the directory is known.
     resolved.config.workload.cwd = None;
     resolved.config.workload.module = None;
     resolved.config.workload.overrides = Vec::new();
@@ -89,8 +88,8 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
     Ok(Run::new(setting, files, manifest, Some(lock)).with_rehearsal(inventory))
 }
 
-/// The directory of the workload; where a secret stood in it, the one that fits, of those
-/// above the run and above us.
+/// The workload's directory. If it contained a secret: the matching one among the parents of the run and of
+/// the current directory.
 fn directory(written: &str, run: &Path) -> Result<PathBuf, RunError> {
     if !written.contains(MASK) {
         return Ok(PathBuf::from(written));
@@ -99,8 +98,8 @@ fn directory(written: &str, run: &Path) -> Result<PathBuf, RunError> {
     let fits = |folder: &&Path| is_masked_as(&folder.to_string_lossy(), written);
     let found = here.ancestors().chain(run.ancestors()).find(fits);
     found.map(Path::to_owned).ok_or_else(|| RunError::Withheld {
-        needs: vec![format!("the working directory, written down as `{written}`")],
-        hint: "call `resume` from there".to_owned(),
+        needs: vec![format!("the working directory, stored as `{written}`")],
+        hint: "run `resume` from there".to_owned(),
     })
 }
 
@@ -121,7 +120,7 @@ fn is_masked_as(text: &str, written: &str) -> bool {
     rest.is_empty()
 }
 
-/// A run that was killed may have left what was to be masked next.
+/// A run that was killed may have left secrets that were still to be masked.
 fn mask_leftovers(files: &Files) {
     for entry in std::fs::read_dir(files.root()).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -137,8 +136,8 @@ fn mask_leftovers(files: &Files) {
     }
 }
 
-/// Names with marks in them can be held against what was recorded with them, and against
-/// nothing that is recorded anew: then the workload is rehearsed once more.
+/// Masked names can be compared with what was recorded with them, but not with new recordings: then the
+/// workload is rehearsed again.
 fn is_of_no_use(inventory: &Inventory, manifest: &mut Manifest) -> bool {
     let captures: Vec<StepName> = StepName::ALL.into_iter().filter(|step| step.is_capture()).collect();
     let has_marks = |region: &Region| region.path.to_string().contains(MASK);
@@ -152,12 +151,12 @@ fn is_of_no_use(inventory: &Inventory, manifest: &mut Manifest) -> bool {
     true
 }
 
-/// Once one step is to be done again, so is what is made of it.
+/// If one step is repeated, so are the steps that depend on it.
 fn reopen_steps(manifest: &mut Manifest) {
     for step in manifest.steps.iter_mut().filter(|step| !step.status.is_finished()) {
         step.status = StepStatus::Pending;
     }
-    // What was interrupted is done again, and says itself how that ends.
+    // An interrupted step is repeated and reports its own result.
     manifest.passes.retain(|pass| pass.ended_by_us != Some(Reason::Interrupted));
     if manifest.steps.iter().any(|step| !step.status.is_finished()) {
         for step in [StepName::Doctor, StepName::Analyze, StepName::Report] {
@@ -191,7 +190,7 @@ fn command(
     }
 }
 
-/// The secret part of a variable: all of it, or what is secret by its looks.
+/// The secret part of a variable: all of it, or the part that looks like a secret.
 fn secret_of(name: &str, names: &[String]) -> Option<String> {
     let value = std::env::var(name).ok()?;
     if looks_secret_name(name, &value, names) {

@@ -14,16 +14,16 @@ use crate::workload::Workload;
 #[derive(Clone, Copy)]
 pub(super) struct Scene<'a> {
     pub(super) setting: &'a Setting,
-    /// As it is run in this capture.
+    /// As it runs in this capture.
     pub(super) workload: &'a Workload,
     pub(super) provenance: Option<&'a Provenance>,
     /// What the rehearsal saw.
     pub(super) inventory: Option<&'a Inventory>,
-    /// Our tracer could not be put into the workload.
+    /// Our tracer could not be injected into the workload.
     pub(super) blind: bool,
-    /// A second look, where a capture counted differently.
+    /// A second rehearsal, if a capture's counts differed.
     pub(super) second: Option<&'a Inventory>,
-    /// What the timeline's capture left, if it can be used.
+    /// The timeline's capture, if usable.
     pub(super) timeline: Option<&'a Trace>,
 }
 
@@ -35,8 +35,8 @@ impl Scene<'_> {
     }
 }
 
-/// Whether the workload, or the tool, could not be started at all. A log that cannot be written is an
-/// error of the run itself.
+/// Whether the workload or the tool could not be started at all. A log that cannot be written is an error
+/// of the run itself.
 pub(super) fn not_started(error: RunError) -> Result<SuperviseError, RunError> {
     match error {
         RunError::Supervise(error) if !matches!(error, SuperviseError::Log { .. }) => Ok(error),

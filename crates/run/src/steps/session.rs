@@ -18,17 +18,17 @@ pub(super) struct Setting {
     pub(super) resolved: Resolved,
     pub(super) workload: Workload,
     pub(super) route: Route,
-    /// The library that is put into the workload.
+    /// The library that is injected into the workload.
     pub(super) tracer: &'static [u8],
 }
 
 impl Setting {
-    /// The gate of nsys as the user wrote it, unless it is switched off.
+    /// The nsys gate as the user wrote it, unless gating is off.
     pub(super) fn nsys_wish(&self) -> Option<&str> {
         self.resolved.config.nsys.wish()
     }
 
-    /// The gates of ncu as the user wrote them, unless they are switched off.
+    /// The ncu gates as the user wrote them, unless gating is off.
     pub(super) fn ncu_wishes(&self) -> &[String] {
         self.resolved.config.ncu.wishes()
     }
@@ -39,7 +39,7 @@ impl Setting {
     }
 }
 
-/// Where a run is written down, who watches it, and who may interrupt it.
+/// Where a run is recorded, who observes it, and what may interrupt it.
 pub(super) struct Session<'a> {
     pub(super) files: &'a mut Files,
     pub(super) manifest: &'a mut Manifest,
@@ -66,7 +66,7 @@ impl Session<'_> {
         self.observer.see(&Event::Note { text });
     }
 
-    /// Writes a verdict down.
+    /// Records a verdict.
     pub(super) fn record(&mut self, tool: Tool, rung: Rung, verdict: &Verdict) {
         self.manifest.verdicts.push(VerdictRecord { tool, rung, verdict: verdict.clone() });
     }
@@ -80,7 +80,7 @@ impl Session<'_> {
         self.manifest.step(step).status
     }
 
-    /// What the program takes without a profiler.
+    /// How long the program takes without a profiler.
     pub(super) fn own_time(&self) -> Duration {
         self.manifest.workload_pass().map_or(Duration::ZERO, |pass| Duration::from_millis(pass.wall_ms))
     }
@@ -91,7 +91,7 @@ impl Session<'_> {
     }
 }
 
-/// What a step came to, for the manifest.
+/// The result of a step, for the manifest.
 #[derive(Debug)]
 pub(super) enum StepResult {
     Done(Option<String>),
@@ -100,5 +100,5 @@ pub(super) enum StepResult {
     Interrupted(String),
 }
 
-/// A step's result and what it made.
+/// A step's result and its output.
 pub(super) type Made<T> = Result<(StepResult, T), RunError>;

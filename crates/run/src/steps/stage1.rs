@@ -1,11 +1,11 @@
-//! Stage 1: the operators, by PyTorch's own profiler in a pass of its own.
+//! Stage 1: operators, from the PyTorch profiler in a separate pass.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use input::Input;
 use process::Finished;
-use record::{Cause, Outcome, PassKind, Reason, Rung, StepName, StepStatus, Tool, Verdict};
+use record::{Cause, Outcome, PassKind, Reason, Rung, StepName, StepStatus, Tool, Verdict, counted};
 use serde_json::json;
 use trace::Trace;
 
@@ -19,11 +19,11 @@ use crate::rundir::{Files, WriteError, set_aside};
 use crate::workload::{Purpose, SEEN, tmpdir};
 
 const TOOL: Tool = Tool::Torch;
-pub(super) const NO_TORCH: &str = "its Python has no torch";
+pub(super) const NO_TORCH: &str = "its Python does not have torch";
 const PASS: &str = PassKind::Stage1.as_str();
 /// The profiler writes its trace when the program ends.
 const LINGER: Duration = Duration::from_secs(60);
-/// What the helper says when the program has a profiler of its own.
+/// What the helper prints when the program has its own profiler.
 const STEPPED_ASIDE: &str = "the program starts a torch profiler of its own";
 
 pub(super) fn step(
@@ -57,7 +57,7 @@ pub(super) fn step(
     Ok((result, trace))
 }
 
-/// What a run that is resumed finds in its files.
+/// What a resumed run finds in its files.
 pub(super) fn reread(files: &Files) -> Option<Trace> {
     let traces = kineto_files(&files.path(PASS));
     (!traces.is_empty()).then(|| trace::open(&traces).ok()).flatten()
@@ -69,22 +69,22 @@ fn unfit(setting: &Setting, provenance: Option<&Provenance>, session: &Session<'
         return Some("`stage1.enable=false`".to_owned());
     }
     if session.status(StepName::Rehearse) == StepStatus::Failed {
-        return Some("the workload failed in its rehearsal".to_owned());
+        return Some("the workload failed in the rehearsal".to_owned());
     }
     if setting.workload.python().is_none() {
-        return Some("the workload is not a Python program".to_owned());
+        return Some("not a Python program".to_owned());
     }
     let python = provenance.and_then(|provenance| provenance.python.as_ref());
     if python.is_some_and(|python| !python.has_torch()) {
         return Some(NO_TORCH.to_owned());
     }
     if imports_torch(&session.files.path("workload/rehearsal")) == Some(false) {
-        return Some("the program did not import torch in its rehearsal".to_owned());
+        return Some("the program did not import torch in the rehearsal".to_owned());
     }
     None
 }
 
-/// What the helper saw in a pass, of all its processes; None where it was not there to see.
+/// What the helper saw in all processes of a pass; None if it was not loaded.
 fn imports_torch(pass: &Path) -> Option<bool> {
     let seen = Input::open(&pass.join(SEEN)).ok()?.whole(64).ok()?;
     match seen.as_slice() {
@@ -119,7 +119,7 @@ fn settings(config: &Stage1Config) -> String {
     .to_string()
 }
 
-/// The traces that the program left, moved to where they are looked for, and what is in them.
+/// The program's traces, moved to their place in the run, and their contents.
 fn judge(files: &Files, finished: &Finished) -> Result<(Verdict, Option<Trace>), RunError> {
     let (left, kept) = (files.path(&format!("workload/{PASS}")), files.path(PASS));
     for file in kineto_files(&left) {
@@ -134,14 +134,14 @@ fn judge(files: &Files, finished: &Finished) -> Result<(Verdict, Option<Trace>),
     let traces = kineto_files(&kept);
     if traces.is_empty() {
         let verdict = if stderr.contains(STEPPED_ASIDE) {
-            Verdict::missed(TOOL, Cause::CuptiInUse, "the program has a torch profiler of its own")
+            Verdict::missed(TOOL, Cause::CuptiInUse, "the program starts its own torch profiler")
         } else if let Some((cause, text)) = ended {
             Verdict::failed(TOOL, cause, text)
         } else {
             Verdict::missed(
                 TOOL,
                 Cause::NothingRecorded,
-                "the profiler left no trace: torch was never imported, or the program did not end by itself",
+                "the profiler wrote no trace: torch was never imported, or the program did not exit normally",
             )
         };
         return Ok((verdict, None));
@@ -158,10 +158,18 @@ fn judge(files: &Files, finished: &Finished) -> Result<(Verdict, Option<Trace>),
     }
     let operators = trace.operators.begin.len();
     let kernels = trace.activities.kernels();
-    let text = format!("{operators} calls of operators, {kernels} kernels");
+    let text = format!(
+        "{}, {}",
+        counted(
+            operators as u64,
+            "operator \
+    call"
+        ),
+        counted(kernels as u64, "kernel")
+    );
     let verdict = match ended {
         _ if operators == 0 => {
-            Verdict::missed(TOOL, Cause::NothingRecorded, "the profiler recorded no operator")
+            Verdict::missed(TOOL, Cause::NothingRecorded, "the profiler recorded no operators")
         }
         Some((cause, why)) => Verdict::new(TOOL, Outcome::Partial, Some(cause), format!("{text}; {why}")),
         None => Verdict::new(TOOL, Outcome::Captured, None, text),
@@ -173,7 +181,7 @@ fn judge(files: &Files, finished: &Finished) -> Result<(Verdict, Option<Trace>),
 fn ended(finished: &Finished) -> Option<(Cause, String)> {
     match finished.ended_by_us {
         Some(Reason::Interrupted) => Some((Cause::Interrupted, "it was interrupted".to_owned())),
-        Some(Reason::Timeout) => Some((Cause::TimedOut, "it ran out of time".to_owned())),
+        Some(Reason::Timeout) => Some((Cause::TimedOut, "it timed out".to_owned())),
         Some(Reason::Stopped) => None,
         None if finished.ending.success() => None,
         None => Some((Cause::WorkloadFailed, format!("the workload ended with {}", finished.ending))),

@@ -1,4 +1,4 @@
-//! Whole ranges: which runs of the program they take, and what speaks against replaying them.
+//! Whole ranges: how many runs of the program they take, and why they may not be replayable.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ pub(super) fn by_range(
     }
 }
 
-/// Ranges that lie in each other are not replayed together: each run has some that do not.
+/// Nested ranges are not replayed together: each run has ranges that do not overlap.
 fn apart(scene: Scene<'_>, common: &Common) -> Vec<OneRun> {
     let one = |gate: Gate| OneRun { gate, selection: Selection::All };
     let (Some(inventory), Gate::Ranges(_)) = (scene.inventory, &common.gate) else {
@@ -71,7 +71,7 @@ struct Together {
     includes: Vec<String>,
 }
 
-/// What the rehearsal and the probe say against replaying these ranges.
+/// Why these ranges cannot be replayed, according to the rehearsal and the probe.
 fn impossible(scene: Scene<'_>, ncu: &Ncu, common: &Common, replay: ReplayMode) -> Option<Verdict> {
     let not_tried =
         |cause: Cause, text: String| Some(Verdict::failed(TOOL, cause, format!("not tried: {text}")));
@@ -80,7 +80,7 @@ fn impossible(scene: Scene<'_>, ncu: &Ncu, common: &Common, replay: ReplayMode) 
         return not_tried(Cause::NotSupported, text);
     }
     if common.gate == Gate::None {
-        return not_tried(Cause::NoSuchRange, "no range is named that could be replayed".to_owned());
+        return not_tried(Cause::NoSuchRange, "no range was named to replay".to_owned());
     }
     if replay != ReplayMode::Range {
         return None;
@@ -98,11 +98,11 @@ fn impossible(scene: Scene<'_>, ncu: &Ncu, common: &Common, replay: ReplayMode) 
             Cause::UnsupportedCall
         };
         let why = answer.notes.first().cloned().unwrap_or_default();
-        not_tried(cause, format!("of `{}` the rehearsal says: {why}", region.path))
+        not_tried(cause, format!("`{}` cannot be replayed: {why}", region.path))
     })
 }
 
-/// Whether running the program once a pass, `runs` times over, is more than the budget.
+/// Whether running the program once per pass, `runs` times over, exceeds the budget.
 pub(super) fn too_long(scene: Scene<'_>, wanted: &Wanted, own: Duration, runs: usize) -> Option<Verdict> {
     let passes = passes(wanted) as usize * runs;
     let launches = scene.inventory.map_or(0, |inventory| inventory.trace.activities.kernels());
@@ -110,7 +110,8 @@ pub(super) fn too_long(scene: Scene<'_>, wanted: &Wanted, own: Duration, runs: u
     let budget = scene.setting.resolved.config.ncu.budget?.0.as_secs_f64();
     (wall * passes as f64 > budget).then(|| {
         let text = format!(
-            "not tried: about {passes} runs of the program, {wall:.1} s each, do not fit `ncu.budget` of {budget:.0} s"
+            "not tried: about {passes} runs of the program, {wall:.1} s each, would exceed `ncu.budget` of \
+            {budget:.0} s"
         );
         Verdict::failed(TOOL, Cause::NotSupported, text).with_remedy(advice::APPLICATION_REPLAY_TAKES_LONG)
     })

@@ -31,22 +31,22 @@ const FOLDER: &str = TOOL.as_str();
 
 /// ncu writes its report after the workload has ended.
 const LINGER: Duration = Duration::from_secs(60);
-/// A prediction that is off by a little is no reason to stop.
+/// A prediction that is slightly off is no reason to stop.
 const OVER_BUDGET: f64 = 1.15;
-/// Part of the budget.
+/// Fraction of the budget.
 const LONGEST_START: f64 = 0.5;
 
-/// What a way of measuring came to.
+/// The result of one way of measuring.
 pub(super) struct Taken {
     pub(super) verdict: Verdict,
     pub(super) report: Option<Report>,
     /// From the first launch on.
     pub(super) took: Duration,
-    /// Given up, since all of it would not have fitted.
+    /// Stopped, since not everything would have fit.
     pub(super) instead: Option<Instead>,
 }
 
-/// What may fit, by the pace that was measured.
+/// What may fit, at the measured pace.
 pub(super) struct Instead {
     pub(super) why: String,
     pub(super) allowance: Allowance,
@@ -58,7 +58,7 @@ impl Taken {
     }
 }
 
-/// Every run of the program that the way needs, read as one report and judged.
+/// Runs the program as often as the way needs, reads the results as one report, and judges it.
 pub(super) fn attempt(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>) -> Result<Taken, RunError> {
     if let Some(plan) = &way.plan {
         session.files.folder(FOLDER)?;
@@ -120,7 +120,7 @@ fn varies(scene: Scene<'_>) -> bool {
     scene.inventory.zip(scene.second).is_some_and(|(first, second)| kernels(first) != kernels(second))
 }
 
-/// What the runs of the program under ncu left.
+/// What the runs of the program under ncu produced.
 #[derive(Default)]
 struct Left {
     report: Option<Report>,
@@ -128,7 +128,7 @@ struct Left {
     log: String,
     printed: String,
     ending: Ending,
-    /// From the first launch on, and the same without what the program takes by itself.
+    /// From the first launch on; and the same without the program's own time.
     took: Duration,
     measuring: Duration,
     behind: Option<Behind>,
@@ -141,7 +141,7 @@ struct Behind {
     slowness: f64,
 }
 
-/// One run of the program after the other, as long as they end well.
+/// Runs the program repeatedly, until one run fails.
 fn take(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>) -> Result<Left, RunError> {
     let folder = session.files.folder(FOLDER)?;
     let mut left = Left::default();
@@ -166,7 +166,7 @@ fn take(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>) -> Result<Le
         });
         left.log.push_str(&log);
         left.printed.push_str(&text_of(&logs_of(&folder, &name).join("stderr.log")));
-        // What is left of it is for the next run.
+        // The next run gets the rest.
         let took = since_first.saturating_sub(own);
         budget = budget.map(|budget| budget.saturating_sub(took));
         left.took += since_first;
@@ -185,12 +185,12 @@ fn take(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>) -> Result<Le
     Ok(left)
 }
 
-/// Whether another start of the program is not most of what is left.
+/// Whether starting the program again would not use most of the remaining time.
 fn worth_it(way: &Way, own: Duration) -> bool {
     way.replay == ReplayMode::Kernel && way.budget.is_some_and(|budget| own < budget.mul_f64(LONGEST_START))
 }
 
-/// What the first run of the program must have come to, for its share of the budget to suffice.
+/// How far the first run of the program must get for its share of the budget to suffice.
 fn milestone(plan: &Plan, budget: Duration, own: Duration) -> Option<Milestone> {
     let first = plan.invocations.first()?;
     let allowed = budget.as_secs_f64() * first.seconds / plan.seconds * OVER_BUDGET + own.as_secs_f64();
@@ -201,10 +201,10 @@ fn milestone(plan: &Plan, budget: Duration, own: Duration) -> Option<Milestone> 
     })
 }
 
-/// The budget that the whole plan would have taken, at the pace of what was measured.
+/// The budget that the whole plan would have taken, at the measured pace.
 fn enough(measuring: Duration, done: u64, planned: u64) -> Option<String> {
     let each = measuring.as_secs_f64() / done as f64;
-    // A tenth more, since no two launches take the same.
+    // A tenth more, since launches differ.
     let all = each * planned as f64 * 1.1;
     (done > 0 && done < planned).then(|| {
         let budget =
@@ -213,7 +213,7 @@ fn enough(measuring: Duration, done: u64, planned: u64) -> Option<String> {
     })
 }
 
-/// `run`, and a number where there is more than one.
+/// `run`, with a number if there is more than one.
 fn name(rung: usize, at: usize, of: usize) -> String {
     let mut name = "run".to_owned();
     if rung > 1 {
@@ -241,8 +241,7 @@ fn capture(
     let (tmpdir, link) = tmpdir(session.folder())?;
     let mut variables = workload.variables_with_helper(FOLDER, &folder, &tmpdir, Purpose::Plain);
     if way.replay.of_ranges() {
-        // For a workload that can: work that is still in flight when a range closes is not
-        // replayed with it.
+        // For workloads that support it: work still in flight when a range closes is not replayed with it.
         variables.push(("RANGEFINDER_SYNC_RANGES".to_owned(), Some("1".to_owned())));
     }
     let config = &setting.resolved.config.ncu;
@@ -264,12 +263,12 @@ fn capture(
         log: &log,
     };
     let (argv, left_out) = command(&ncu.path, &ncu.probe.options, &capture, &workload.argv(&folder));
-    // Once the budget is spent, and what the program takes by itself, it is interrupted; ncu keeps
-    // what it has. Sooner where the first launches show that all would take longer than that.
+    // It is interrupted once the budget plus the program's own time is used up; ncu keeps what it has.
+    // Sooner if the first launches show that all of them would take longer.
     let once = Some(Seen { file: log, text: FIRST_LAUNCH });
     let stop = stop.map(|(after, milestone)| Stop { after, once, milestone, by: StopBy::Int });
     for option in left_out {
-        session.warn(format!("ncu {} does not know {}", ncu.probe.version, shell_word(&option)));
+        session.warn(format!("ncu {} does not support {}", ncu.probe.version, shell_word(&option)));
     }
     let command_file =
         if name == "run" { COMMAND_FILE.to_owned() } else { format!("cmd{}.txt", &name["run".len()..]) };
@@ -290,7 +289,7 @@ fn capture(
     carry_out(setting, workload, order, session)
 }
 
-/// What the workload says in each run of it: the first one's beside its report.
+/// The workload's output in each run; the first one's is next to the report.
 fn logs_of(folder: &Path, name: &str) -> PathBuf {
     if name == "run" { folder.to_owned() } else { folder.join(name) }
 }
@@ -307,10 +306,7 @@ mod tests {
     fn the_budget_that_would_do() {
         let told = |seconds, done, planned| enough(Duration::from_secs(seconds), done, planned);
         let remedy = told(100, 10, 30).unwrap();
-        assert!(
-            remedy.starts_with("a launch took 10.0 s here: all 30 need about `ncu.budget=6m`"),
-            "{remedy}"
-        );
+        assert!(remedy.starts_with("each launch took 10.0 s: all 30 need about `ncu.budget=6m`"), "{remedy}");
         assert!(told(10, 10, 30).unwrap().contains("`ncu.budget=33s`"));
         assert_eq!((told(100, 0, 30), told(100, 30, 30)), (None, None));
     }

@@ -1,4 +1,4 @@
-//! ncu on its ladder. A way that turns out too slow is given up for fewer launches, once.
+//! ncu on its ladder. A way that turns out too slow is retried once with fewer launches.
 
 use counters::Report;
 use record::{Cause, Rung, Tool, Verdict};
@@ -15,7 +15,7 @@ use super::ways::with_fewer;
 const TOOL: Tool = Tool::Ncu;
 
 impl Nsight<'_> {
-    /// Keeps what was measured, with what a way that was given up had measured before it.
+    /// Keeps what was measured, together with the results of an abandoned way before it.
     fn keep(&mut self, report: Report, is_more: bool, session: &Session<'_>) -> Result<(), RunError> {
         let before = self.counted.take().filter(|_| is_more).map(|counted| counted.report);
         let Some(report) = Report::joined(before.into_iter().chain([report])) else { return Ok(()) };
@@ -24,8 +24,7 @@ impl Nsight<'_> {
         Ok(())
     }
 
-    /// The way that follows one that was given up, if anything fits, and what to say about it; the
-    /// verdict says which it is.
+    /// The way that follows an abandoned one, if anything fits, and its notes; the verdict says which it is.
     fn fewer_instead(
         &self,
         way: &Way,
@@ -35,9 +34,9 @@ impl Nsight<'_> {
     ) -> Result<Option<(Way, Vec<String>)>, RunError> {
         let fewer = with_fewer(self, way, allowance, session)?;
         verdict.text = match &fewer {
-            Some(_) => format!("given up: {why}, and at this pace not all fit `ncu.budget`"),
+            Some(_) => format!("stopped: {why}; at this pace not all launches fit `ncu.budget`"),
             None => format!(
-                "{}; given up: {why}, and not one more fits the {:.0} s that are left",
+                "{}; stopped: {why}, and the remaining {:.0} s are too short for another launch",
                 verdict.text,
                 allowance.budget.unwrap_or_default().as_secs_f64()
             ),
@@ -58,7 +57,7 @@ impl Climb for Nsight<'_> {
         self.tried += 1;
         let after_giving_up = !self.may_give_up;
         let Taken { mut verdict, report, took, instead } = match &way.foretold {
-            // The rehearsal has said that it cannot work: the program is not run for it.
+            // The rehearsal shows that it cannot work: do not run the program.
             Some(verdict) => Taken::nothing(verdict.clone()),
             None => attempt(self, way, session)?,
         };
@@ -74,7 +73,7 @@ impl Climb for Nsight<'_> {
         Ok(Attempt { verdict, instead: given_up })
     }
 
-    /// It does not help against a missing permission.
+    /// It does not help with a missing permission.
     fn another_way_may_help(cause: Option<Cause>) -> bool {
         !matches!(
             cause,
@@ -95,11 +94,15 @@ impl Climb for Nsight<'_> {
     }
 
     fn success(&self, way: &Way, verdict: &Verdict) -> String {
-        // What the replays took, against what they were allowed.
-        let took = way
-            .budget
-            .filter(|_| !self.took.is_zero())
-            .map(|budget| format!(", in {:.1} s of {:.0} s", self.took.as_secs_f64(), budget.as_secs_f64()));
+        // The replay time, and its limit.
+        let took = way.budget.filter(|_| !self.took.is_zero()).map(|budget| {
+            format!(
+                ", in {:.1} s (budget {:.0} \
+            s)",
+                self.took.as_secs_f64(),
+                budget.as_secs_f64()
+            )
+        });
         let version = &self.ncu.probe.version;
         format!("ncu {version}, {}: {}{}", way.rung, verdict.with_hint(), took.unwrap_or_default())
     }

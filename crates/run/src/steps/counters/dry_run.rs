@@ -1,4 +1,4 @@
-//! What `--dry-run` says of the counters.
+//! What `--dry-run` prints about the counters.
 
 use std::path::Path;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use super::ways::at_once;
 use crate::config::{Enable, NcuConfig, Resolved};
 use crate::rehearsal::Inventory;
 
-/// `latest` is a rehearsal of the same workload, and what it took.
+/// `latest` is a rehearsal of the same workload, and its duration.
 pub(in crate::steps) fn planned(
     resolved: &Resolved,
     here: &Path,
@@ -25,19 +25,19 @@ pub(in crate::steps) fn planned(
 ) -> Result<String, RunError> {
     let config = &resolved.config.ncu;
     if config.enable == Enable::False {
-        return Ok("skipped: ncu.enable=false".to_owned());
+        return Ok("skipped (ncu.enable=false)".to_owned());
     }
     let ncu = match located(resolved) {
         Ok(ncu) => ncu,
         Err(none) if asked_for(resolved) => return Ok(format!("{none}: {WILL_BE_MISSING}")),
-        Err(none) => return Ok(format!("skipped: {none}")),
+        Err(none) => return Ok(format!("skipped ({none})")),
     };
     let (wanted, left_out) = there(resolved, &ncu);
     let budget = config
         .budget
-        .map_or("without a limit".to_owned(), |budget| format!("at most {:?} of replays", budget.0));
+        .map_or("no time limit".to_owned(), |budget| format!("at most {:?} of replay time", budget.0));
     let mut text = format!(
-        "the workload once more, under ncu {}, {} replay, {budget}\n  measure  {}",
+        "run the workload again under ncu {}, {} replay, {budget}\n  measure  {}",
         ncu.probe.version,
         config.replay_mode.as_str(),
         measured(&wanted),
@@ -56,15 +56,15 @@ pub(in crate::steps) fn planned(
     Ok(text)
 }
 
-/// What is measured, on a line.
+/// What is measured, on one line.
 fn measured(wanted: &Wanted) -> String {
     let set = wanted.set.iter().map(|set| format!("set {set}"));
     let parts: Vec<String> =
         set.chain(wanted.sections.iter().cloned()).chain(wanted.metrics.iter().cloned()).collect();
-    if parts.is_empty() { "what ncu measures by default".to_owned() } else { parts.join(", ") }
+    if parts.is_empty() { "ncu's default metrics".to_owned() } else { parts.join(", ") }
 }
 
-/// The launches that a rehearsal's kernels would have chosen, on a line.
+/// The launches that would be selected from a rehearsal's kernels, on one line.
 fn launches_text(
     config: &NcuConfig,
     ncu: &Ncu,
@@ -95,7 +95,7 @@ fn launches_text(
     });
     match choice {
         Ok(Choice::Planned { notes, .. }) => notes.join("; "),
-        Ok(Choice::NoLaunches { .. }) => "no launch of what was asked for".to_owned(),
+        Ok(Choice::NoLaunches { .. }) => "no matching launch".to_owned(),
         Ok(Choice::NoTime(why)) | Err(why) => why,
     }
 }

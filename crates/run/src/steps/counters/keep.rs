@@ -1,4 +1,4 @@
-//! What ncu measured, in files that can be read without it.
+//! ncu's results, in files that can be read without ncu.
 
 use std::path::Path;
 

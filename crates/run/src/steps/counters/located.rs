@@ -1,4 +1,4 @@
-//! The ncu that is meant, and whether anybody asked for it.
+//! The ncu to use, and whether the user asked for it.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use nsight::ncu::Ncu;
 use crate::config::{CaptureRange, Enable, Resolved, Text};
 use crate::workload::words_of;
 
-/// The ncu that a configuration means.
+/// The ncu that the configuration selects.
 pub(super) fn located(resolved: &Resolved) -> Result<Ncu, NoTool> {
     Ncu::locate(resolved.config.ncu.path.as_ref().map(|path| path.0.as_str()))
 }

@@ -1,4 +1,4 @@
-//! An ncu that is to measure, and what is known before and after.
+//! An ncu capture: what is known before and after.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use nsight::ncu::{Ncu, Preferences, Wanted};
 
 use super::super::scene::Scene;
 
-/// What ncu measured, and what that is for each region.
+/// What ncu measured, in total and per region.
 #[derive(Debug)]
 pub(in crate::steps) struct Counted {
     pub(in crate::steps) report: Report,
@@ -19,17 +19,17 @@ pub(in crate::steps) struct Counted {
 pub(super) struct Nsight<'a> {
     pub(super) scene: Scene<'a>,
     pub(super) ncu: &'a Ncu,
-    /// What is to be measured of each launch.
+    /// What to measure for each launch.
     pub(super) wanted: &'a Wanted,
-    /// Of each gate, where there was a rehearsal.
+    /// For each gate, if there was a rehearsal.
     pub(super) proofs: Vec<Proof>,
-    /// Which launches are to be measured.
+    /// Which launches to measure.
     pub(super) preferences: Preferences,
-    /// What was measured, if it can be used.
+    /// The results, if usable.
     pub(super) counted: Option<Counted>,
-    /// Ways that were tried.
+    /// How many ways were tried.
     pub(super) tried: usize,
-    /// Whether a way may be given up for fewer launches: once.
+    /// Whether a way may be abandoned for fewer launches: once.
     pub(super) may_give_up: bool,
     /// What the last way took, from its first launch on.
     pub(super) took: Duration,

@@ -1,8 +1,9 @@
-//! `ncu-plan.yaml`: the kernels that are measured, written to be edited and given back.
+//! `ncu-plan.yaml`: the kernels that are measured, written so that it can be edited and reused.
 
 use std::path::Path;
 
 use nsight::ncu::{Chosen, Entry, check};
+use record::counted;
 use serde::Deserialize;
 
 use crate::config::{ConfigError, Source, read_yaml};
@@ -13,7 +14,7 @@ struct PlanFile {
     kernels: Vec<Entry>,
 }
 
-/// The entries of a plan that somebody wrote or edited.
+/// The entries of a plan that a user wrote or edited.
 pub(in crate::steps) fn read_plan(path: &Path) -> Result<Vec<Entry>, ConfigError> {
     let source = Source::File { path: path.to_owned(), line: 0 };
     let text = std::fs::read_to_string(path)
@@ -22,7 +23,7 @@ pub(in crate::steps) fn read_plan(path: &Path) -> Result<Vec<Entry>, ConfigError
     let wrong = |message: String| ConfigError::Syntax { source: source.clone(), message };
     check(&plan.kernels).map_err(wrong)?;
     if plan.kernels.is_empty() {
-        return Err(wrong("the plan names no kernel".to_owned()));
+        return Err(wrong("the plan lists no kernels".to_owned()));
     }
     Ok(plan.kernels)
 }
@@ -30,20 +31,20 @@ pub(in crate::steps) fn read_plan(path: &Path) -> Result<Vec<Entry>, ConfigError
 /// A plan as it is written: every kernel with its share of the time.
 pub(super) fn plan_yaml(chosen: &[Chosen]) -> String {
     let mut text = String::from(
-        "# The kernels that ncu measures, the most time first. Edit it, and give it back:\n\
+        "# The kernels that ncu measures, by GPU time. To change the selection, edit this file and run:\n\
          #   rangefinder run --plan ncu-plan.yaml -- COMMAND\n\
-         # A kernel is told by its name, or by a `regex` that is searched for in it, by its launch shape\n\
-         # and by the region it is launched in; what is left out fits everything.\n\
+         # A kernel is identified by its name (or a `regex` to find in it), its launch shape and the\n\
+         # region it is launched in; a missing field matches everything.\n\
          kernels:\n",
     );
     for chosen in chosen {
         let entry = Entry::of(chosen);
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         text.push_str(&format!(
-            "  - name: {}\n    # {:.1} % of the GPU's time, {} launches\n    grid: {:?}\n    block: {:?}\n",
+            "  - name: {}\n    # {:.1} % of the GPU's time, {}\n    grid: {:?}\n    block: {:?}\n",
             quoted(&chosen.kernel),
             chosen.share * 100.0,
-            chosen.launches,
+            counted(chosen.launches, "launch"),
             chosen.grid,
             chosen.block,
         ));
@@ -77,8 +78,8 @@ mod tests {
         std::fs::write(&path, plan_yaml(std::slice::from_ref(&chosen))).unwrap();
         assert_eq!(read_plan(&path).unwrap(), [Entry::of(&chosen)]);
         for (text, said) in [
-            ("kernels: []", "names no kernel"),
-            ("kernels:\n  - {samples: 2}", "says nothing of itself"),
+            ("kernels: []", "lists no kernels"),
+            ("kernels:\n  - {samples: 2}", "is empty"),
             ("kernels:\n  - {nmae: x}", "nmae"),
             ("kernels:\n  - {name: x, grid: wide}", "grid"),
         ] {

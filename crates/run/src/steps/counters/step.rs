@@ -1,4 +1,4 @@
-//! The hardware counters by ncu, judged by what is in the report.
+//! Hardware counters from ncu, judged by what is in the report.
 
 use nsight::Proof;
 use nsight::ncu::{Ncu, Permission, Wanted, permission};
@@ -31,7 +31,7 @@ pub(in crate::steps) fn step(scene: Scene<'_>, session: &mut Session<'_>) -> Mad
     }
     let asked_for = asked_for(resolved);
     if session.status(StepName::Rehearse) == StepStatus::Failed && !asked_for {
-        return skipped("the workload failed in its rehearsal".to_owned(), asked_for);
+        return skipped("the workload failed in the rehearsal".to_owned(), asked_for);
     }
     let ncu = match located(resolved) {
         Ok(ncu) => ncu,
@@ -48,7 +48,7 @@ pub(in crate::steps) fn step(scene: Scene<'_>, session: &mut Session<'_>) -> Mad
     if config.workload.is_empty() {
         return measure(scene, &ncu, &wanted, asked_for, session);
     }
-    // Launches are counted in the workload as ncu runs it.
+    // Launches must be counted in the workload as ncu runs it.
     session.note(format!("ncu runs the workload with {}", settings_text(&config.workload)));
     let changed = scene.workload.changed(&config.workload);
     let gpus = scene.provenance.map(|provenance| &provenance.gpus);
@@ -88,28 +88,29 @@ fn hopeless(scene: Scene<'_>) -> Option<Verdict> {
         return Some(verdict);
     }
     if permission() == Permission::AdminOnly {
-        let text = "not started: only administrators may read this GPU's counters (RmProfilingAdminOnly: 1)";
+        let text = "not started: this GPU's counters are restricted to administrators \
+        (RmProfilingAdminOnly: 1)";
         return Some(Verdict::failed(TOOL, Cause::NotPermitted, text));
     }
     None
 }
 
-/// `used`: the rehearsal saw the program show itself what was hidden.
+/// `used`: in the rehearsal, the program made hidden GPUs visible to itself.
 fn no_gpu(gpus: &Gpus, used: bool) -> Option<Verdict> {
-    // A device that is hidden from NVML may still be there; no driver is none.
+    // A GPU hidden from NVML may still exist; without a driver there is none.
     if let Some(because) = &gpus.absent_because {
-        let text = format!("not started: there is no GPU to count on ({because})");
+        let text = format!("not started: no GPU ({because})");
         return Some(Verdict::failed(TOOL, Cause::NoGpu, text));
     }
     let (hidden, remedy) = gpus.hidden().filter(|_| !used)?;
     Some(Verdict::failed(TOOL, Cause::NoGpu, format!("not started: {hidden}")).with_remedy(remedy))
 }
 
-/// A capture that was not tried: a failure if it was asked for, else only left out.
+/// A capture that was not tried: failed if it was asked for, else skipped.
 fn not_started(verdict: &Verdict, asked_for: bool, session: &mut Session<'_>) -> StepResult {
     if asked_for {
         session.record(TOOL, Rung::AsAsked, verdict);
-        return StepResult::Failed { why: verdict.with_hint(), asked_for };
+        return StepResult::Failed { why: verdict.text_with_hint(), asked_for };
     }
     StepResult::Skipped { why: verdict.text_with_hint(), asked_for }
 }
@@ -119,14 +120,14 @@ fn refused(proof: &Proof) -> Verdict {
     Verdict::missed(TOOL, Cause::NoSuchRange, text).with_remedy(advice::USE_A_LISTED_RANGE)
 }
 
-/// What ncu makes of each gate, where a rehearsal can tell.
+/// What each gate matches in ncu, if there is a rehearsal.
 fn proofs(scene: Scene<'_>, session: &Session<'_>) -> Vec<Proof> {
     let Some(inventory) = scene.inventory else { return Vec::new() };
     let (exit_code, terms) = (session.own_exit_code(), scene.nsys_terms());
     let wishes = scene.setting.ncu_wishes().iter();
     wishes
         .map(|wish| prove_gate(wish, inventory, exit_code, terms))
-        // That nothing is meant is proven only by who has seen everything.
+        // Only a complete rehearsal proves that a gate matches nothing.
         .filter(|proof| inventory.is_complete() || !nothing_is_meant(&proof.ncu))
         .collect()
 }
@@ -163,7 +164,7 @@ mod tests {
         assert_eq!(no_gpu(&Gpus { devices: vec![Gpu::default()], ..Gpus::default() }, false), None);
         let absent = Gpus { absent_because: Some("no driver".to_owned()), ..Gpus::default() };
         let verdict = no_gpu(&absent, false).unwrap();
-        assert_eq!(verdict.text, "not started: there is no GPU to count on (no driver)");
-        assert!(verdict.remedy.unwrap().contains("pass the GPU in"));
+        assert_eq!(verdict.text, "not started: no GPU (no driver)");
+        assert!(verdict.remedy.unwrap().contains("pass the GPU through"));
     }
 }

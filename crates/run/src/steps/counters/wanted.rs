@@ -1,4 +1,4 @@
-//! Sections, sets and metrics by name, held against the ncu that is here.
+//! Sections, sets and metrics by name, checked against the installed ncu.
 
 use nsight::ncu::{Ncu, Unknown, Wanted, choose};
 
@@ -21,14 +21,13 @@ pub(super) fn names(resolved: &Resolved, ncu: &Ncu) -> Result<Names, RunError> {
     }
 }
 
-/// Names that the user gave and this ncu does not have are a mistake: told before the workload
-/// is run even once.
+/// Names from the user that this ncu does not have are errors, reported before the workload runs.
 pub(in crate::steps) fn check_names(resolved: &Resolved) -> Result<(), RunError> {
     let by_user = ["ncu.set", "ncu.sections", "ncu.metrics"].iter().any(|key| resolved.set_by_user(key));
     if !by_user || resolved.config.ncu.enable == Enable::False {
         return Ok(());
     }
-    // Without an ncu there is nobody to ask, and nothing to measure with.
+    // Without an ncu there is nothing to check.
     let Ok(ncu) = located(resolved) else { return Ok(()) };
     let (_, unknown) = there(resolved, &ncu);
     let (own, _) = sorted(resolved, &ncu, unknown);
@@ -37,7 +36,7 @@ pub(in crate::steps) fn check_names(resolved: &Resolved) -> Result<(), RunError>
 
 pub(super) fn there(resolved: &Resolved, ncu: &Ncu) -> (Wanted, Vec<Unknown>) {
     let wanted = configured(&resolved.config);
-    // Asking for all metrics of a chip takes a second or two.
+    // Querying all metrics of a chip takes a second or two.
     let metrics = if wanted.metrics.is_empty() { None } else { ncu.metrics() };
     choose(&wanted, &ncu.probe, metrics.as_deref())
 }
@@ -50,7 +49,7 @@ fn configured(config: &Config) -> Wanted {
     }
 }
 
-/// Names that the user gave, which are errors, and those of presets, which are left out.
+/// Unknown names from the user, which are errors, and from presets, which are left out.
 fn sorted(resolved: &Resolved, ncu: &Ncu, unknown: Vec<Unknown>) -> (Vec<String>, Vec<String>) {
     let (mut own, mut notes) = (Vec::new(), Vec::new());
     for unknown in unknown {

@@ -15,12 +15,12 @@ pub(super) struct Way {
     pub(super) planned: Option<u64>,
     /// The launches that were chosen, if they were.
     pub(super) plan: Option<Plan>,
-    /// What the replays may take.
+    /// Time limit for the replays.
     pub(super) budget: Option<Duration>,
-    /// Everywhere; what is in the ranges that were named is sorted out afterwards.
+    /// Measure everywhere; results outside the named ranges are removed afterwards.
     pub(super) open: bool,
     pub(super) regions: Vec<WantedRegion>,
-    /// Ranges of other threads count as well.
+    /// Ranges on other threads count as well.
     pub(super) any_thread: bool,
     /// Known before it is tried.
     pub(super) foretold: Option<Verdict>,
@@ -32,7 +32,7 @@ pub(super) struct OneRun {
     pub(super) selection: Selection,
 }
 
-/// What all ways have in common.
+/// Shared by all ways.
 pub(super) struct Common {
     pub(super) gate: Gate,
     /// Without a gate, whatever ranges there are.

@@ -1,9 +1,8 @@
-//! The ways to measure, in the order in which they are tried.
-//!
-//! Ranges: replayed in place (`range`), or by running the program once a pass (`app-range`) when
-//! that fits the budget and the program does the same every time; else kernel by kernel, inside
-//! the ranges, which are then added up. Kernels: inside the ranges that were named, with the
-//! gate as the rehearsal corrects it, or where no gate will do, without one.
+//! The ways to measure, in the order they are tried.
+//! Ranges: replayed in place (`range`), or by running the program once per pass (`app-range`) if
+//! that fits the budget and the program is deterministic; else kernel by kernel inside
+//! the ranges, which are then summed. Kernels: inside the named ranges, with the
+//! gate corrected by the rehearsal, or without a gate if none works.
 
 use std::path::Path;
 use std::time::Duration;
@@ -29,8 +28,7 @@ use crate::config::CaptureRange;
 
 const TOOL: Tool = Tool::Ncu;
 
-/// Launches that are measured of each kernel when nothing is known of the program: of all
-/// together where ncu cannot count them by kernel.
+/// Launches to measure if nothing is known about the program and ncu cannot count them by kernel.
 const FIRST_LAUNCHES: u64 = 50;
 
 /// All ways, or why there can be none.
@@ -63,8 +61,7 @@ pub(super) fn ways(
         ways.push(way);
     }
     ways.push(by_kernel.way(ReplayMode::Kernel, &common, Rung::KernelReplay));
-    // What is not in the ranges that were named is sorted out afterwards; where they are not
-    // known, nobody could.
+    // Results outside the named ranges are removed afterwards, which requires knowing the ranges.
     let named = matches!(common.gate, Gate::Ranges(_)) && !common.regions.is_empty();
     if by_kernel.gate.is_some() || named {
         let open = common.opened();
@@ -75,8 +72,8 @@ pub(super) fn ways(
     Ok(Ok(ways))
 }
 
-/// After a way that was given up: the same with as many launches as are allowed now, and what to
-/// say about it; none if not one is.
+/// After an abandoned way: the same with as many launches as fit now, and notes about it; none if no launch
+/// fits.
 pub(super) fn with_fewer(
     climber: &Nsight<'_>,
     way: &Way,
@@ -101,7 +98,7 @@ impl Common {
             let inside = launches_in(trace, launches, region, any_thread);
             Some(inside.into_iter().filter(|inside| *inside).count() as u64)
         };
-        // Their own thread launches nothing in them, and others do meanwhile.
+        // Their own thread launches nothing in them, but other threads do.
         let elsewhere = |region: &Region| count(region, false) == Some(0) && count(region, true) > Some(0);
         let any_thread = ncu.probe.options.has("nvtx-push-pop-scope") && regions.iter().any(elsewhere);
         let wanted: Vec<WantedRegion> = regions
@@ -126,7 +123,7 @@ impl Common {
     }
 }
 
-/// The regions that the gates mean.
+/// The regions that the gates match.
 fn meant(scene: Scene<'_>) -> Vec<Region> {
     let Some(inventory) = scene.inventory else { return Vec::new() };
     let mut regions: Vec<Region> = Vec::new();
@@ -143,13 +140,13 @@ fn meant(scene: Scene<'_>) -> Vec<Region> {
     regions
 }
 
-/// Gates that want several start/end ranges to be open at once: no region is what they mean.
+/// Gates that need several start/end ranges open at once: no single region matches them.
 pub(super) fn at_once(wishes: &[String]) -> Vec<NcuGate> {
     let gates = wishes.iter().filter_map(|wish| NcuGate::parse(wish).ok());
     gates.filter(|gate| gate.started_names() > 1).collect()
 }
 
-/// `--nvtx-include`, as the rehearsal proves it, or as it was typed where there is none.
+/// `--nvtx-include`, as corrected by the rehearsal, or as typed if there was none.
 fn includes(climber: &Nsight<'_>) -> Gate {
     let Nsight { scene, proofs, .. } = climber;
     let wishes = scene.setting.ncu_wishes();
@@ -163,13 +160,13 @@ fn includes(climber: &Nsight<'_>) -> Gate {
     for proof in proofs {
         match &proof.ncu.correction {
             Correction::AsTyped => includes.push(proof.typed.clone()),
-            // Each region by its whole path: a name alone may be in others as well.
+            // Each region by its full path: the name alone may match others.
             Correction::Arguments { .. } => {
                 let meant =
                     scene.inventory.iter().flat_map(|inventory| wanted(&proof.typed, &inventory.regions));
                 includes.extend(meant.flat_map(|wanted| wanted.regions).map(include_of));
             }
-            // Where one wish cannot be expressed, all is measured and sorted afterwards.
+            // If one gate cannot be expressed, measure everything and filter afterwards.
             Correction::Ungated { .. } | Correction::None => return Gate::None,
         }
     }
@@ -178,10 +175,10 @@ fn includes(climber: &Nsight<'_>) -> Gate {
     Gate::Ranges(includes)
 }
 
-/// Kernel by kernel: what to select, and what to say about it.
+/// Kernel by kernel: what to select, and notes about it.
 struct ByKernel {
     selections: Vec<Selection>,
-    /// Instead of the setting's, which is none.
+    /// Used if the configuration sets none.
     gate: Option<Gate>,
     plan: Option<Plan>,
     notes: Vec<String>,
@@ -249,12 +246,12 @@ fn kernels(
             notes,
         })),
         Ok(Choice::NoLaunches { notes, chosen: true }) => {
-            let mut text = "not started: no kernel that ran fits the names that were given".to_owned();
+            let mut text = "not started: no kernel in the program matches the given names".to_owned();
             notes.iter().for_each(|note| text.push_str(&format!("; {note}")));
             failed(Cause::NoSuchKernel, text)
         }
         Ok(Choice::NoLaunches { .. }) => {
-            let text = "not started: the timeline has no launch of what was asked for".to_owned();
+            let text = "not started: the timeline has no matching launch".to_owned();
             failed(Cause::NoKernels, text)
         }
         Ok(Choice::NoTime(text)) => failed(Cause::BudgetSpent, format!("not started: {text}")),
@@ -267,9 +264,9 @@ fn entries(scene: Scene<'_>, session: &Session<'_>) -> Result<Option<Vec<Entry>>
     Ok(Some(read_plan(&Path::new(&session.manifest.invocation.cwd).join(&plan.0))?))
 }
 
-/// The rehearsal's trace is whole; that of nsys may be gated, and is then good for its gate.
+/// The rehearsal's trace is complete; an nsys trace may be gated, and then only covers its gate.
 fn timeline<'r>(scene: Scene<'r>, common: &Common) -> Option<&'r Trace> {
-    // Where profiling begins and ends is not in a trace.
+    // cudaProfilerStart and Stop are not in a trace.
     if common.gate == Gate::ProfilerApi {
         return None;
     }
@@ -278,7 +275,7 @@ fn timeline<'r>(scene: Scene<'r>, common: &Common) -> Option<&'r Trace> {
     [rehearsed, captured].into_iter().flatten().find(|trace| has_kernels(trace))
 }
 
-/// Nobody knows the launches: the first few of each kernel.
+/// The launches are unknown: take the first few of each kernel.
 fn without_timeline(
     climber: &Nsight<'_>,
     common: &Common,
@@ -292,14 +289,12 @@ fn without_timeline(
         match &entry.name {
             Some(name) => names.push(function_of(name).to_owned()),
             None => notes.push(
-                "a kernel of the plan without a `name` cannot be found without a timeline, and is left out"
-                    .to_owned(),
+                "a plan entry without a `name` is left out: it cannot be found without a timeline".to_owned(),
             ),
         }
     }
     if entries.is_some() && names.is_empty() {
-        let text =
-            "not started: without a timeline kernels are found by their `name` alone, and the plan has none";
+        let text = "not started: without a timeline, kernels are found only by `name`, and the plan has none";
         return Err(Verdict::failed(TOOL, Cause::NoSuchKernel, text));
     }
     if !preferences.include.is_empty() || !preferences.exclude.is_empty() {
@@ -309,14 +304,14 @@ fn without_timeline(
     names.dedup();
     let count: u64 =
         if by_launch_shape { u64::from(preferences.launches_per_kernel.max(1)) } else { FIRST_LAUNCHES };
-    let of = if by_launch_shape { "of each launch shape" } else { "of all" };
+    let of = if by_launch_shape { "of each launch shape" } else { "overall" };
     let inside = match common.gate {
         Gate::None => "",
         Gate::Ranges(_) => " inside the ranges",
         Gate::ProfilerApi => " after cudaProfilerStart",
     };
     let first = if count == 1 { "first launch".to_owned() } else { format!("first {count} launches") };
-    notes.push(format!("no timeline says which kernels matter: measured is the {first} {of}{inside}"));
+    notes.push(format!("no timeline to select kernels from: measuring the {first} {of}{inside}"));
     let selection =
         Selection::Launches { kernels: names, base: NameBase::Function, skip: 0, count, by_launch_shape };
     Ok(ByKernel { selections: vec![selection], gate: None, plan: None, notes })

@@ -25,15 +25,15 @@ use crate::workload::{Purpose, tmpdir};
 
 const TOOL: Tool = Tool::Nsys;
 
-/// What nsys needs after the workload has ended: importing takes its time.
+/// Time for nsys after the workload has ended: importing takes a while.
 const LINGER: Duration = Duration::from_secs(5);
-/// An nsys that lost its agent is started again so often.
+/// How often an nsys that lost its agent is started again.
 const ATTEMPTS: usize = 2;
 const FOLDER: &str = TOOL.as_str();
 
-/// What came of a capture.
+/// The result of a capture.
 pub(super) enum Left {
-    /// Nothing that could be read, and why.
+    /// Nothing readable, and why.
     Nothing(Verdict),
     Report {
         report: Box<Trace>,
@@ -64,7 +64,7 @@ pub(super) fn attempt(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>
         let log = logs(&folder);
         attempts += 1;
         let resolved = resolve(importer, &folder);
-        // It then leaves nothing, or half of something.
+        // It then leaves nothing, or a broken report.
         let is_usable = resolved.as_ref().is_ok_and(|resolved| !resolved.reports.is_empty());
         if is_usable || !lost_its_agent(&log, &own) || finished.ended_by_us.is_some() {
             break (finished, log, resolved);
@@ -74,7 +74,7 @@ pub(super) fn attempt(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>
             let verdict = Verdict::failed(TOOL, Cause::AgentLost, text);
             return Ok(verdict.with_evidence([last_lines(&log)]).into());
         }
-        session.warn("nsys lost its agent and is started again".to_owned());
+        session.warn("nsys lost the connection to its agent; starting it again".to_owned());
     };
     let resolved = match resolved {
         Ok(resolved) if resolved.reports.is_empty() => {
@@ -96,7 +96,7 @@ pub(super) fn attempt(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>
         Ok(unsealed) => unsealed,
         Err(error) => return Ok(export_failed(&error, &log).into()),
     };
-    // Before the secrets in it are marked: the rehearsal it is held against is not, either.
+    // Before secrets are masked: the rehearsal it is compared with is not masked, either.
     let databases: Vec<PathBuf> = unsealed.iter().map(|export| export.path().to_owned()).collect();
     let read = trace::read_nsys_session(&databases);
     let redactor = &session.files.redactor;
@@ -120,7 +120,7 @@ pub(super) fn attempt(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>
 
 /// Then the log may be missing as well.
 fn disk_is_full(files: &Files, finished: &Finished) -> bool {
-    /// Less than this is none.
+    /// Less free space than this counts as full.
     const ROOM: u64 = 128 << 10;
     let left = rustix::fs::statvfs(files.root()).map(|disk| disk.f_bavail.saturating_mul(disk.f_frsize));
     finished.stdout.disk_full || finished.stderr.disk_full || left.is_ok_and(|left| left < ROOM)
@@ -157,11 +157,11 @@ fn capture(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>) -> Result
     let (argv, left_out) =
         command(&nsys.installation.nsys, &nsys.probe.options, &capture, &workload.argv(&folder));
     for option in left_out {
-        session.warn(format!("nsys {} does not know {}", nsys.probe.version, shell_word(&option)));
+        session.warn(format!("nsys {} does not support {}", nsys.probe.version, shell_word(&option)));
     }
     if config.capture.delay.is_some() && way.gate != Gate::None {
         let text =
-            "`capture.delay` has no effect with a gate: recording begins when the gate opens".to_owned();
+            "`capture.delay` has no effect with a gate: recording starts when the gate opens".to_owned();
         session.warn(text);
     }
     let order = Order {
@@ -193,7 +193,7 @@ fn left_by_nsys(folder: &Path) -> Vec<PathBuf> {
 /// What can be exported.
 struct Resolved {
     reports: Vec<PathBuf>,
-    /// Not needed any more when the export has succeeded.
+    /// No longer needed once the export has succeeded.
     streams: Vec<PathBuf>,
     /// By the importer.
     said: String,
@@ -209,7 +209,7 @@ fn resolve(importer: &Importer, folder: &Path) -> Result<Resolved, String> {
             continue;
         }
         let report = path.with_extension("nsys-rep");
-        // nsys leaves the stream beside a report that it could import.
+        // nsys leaves the stream next to a report that it could import.
         if !left.contains(&report) {
             said.push('\n');
             said.push_str(&importer.import(path, &report)?);
@@ -220,7 +220,7 @@ fn resolve(importer: &Importer, folder: &Path) -> Result<Resolved, String> {
     Ok(Resolved { reports, streams, said })
 }
 
-/// `run.nsys-rep` → SQLite, each of its own.
+/// `run.nsys-rep` → SQLite, one file each.
 fn export(
     nsys: &Nsys,
     importer: &Importer,

@@ -1,4 +1,4 @@
-//! nsys on its ladder: each report is held against the rehearsal.
+//! nsys on its ladder: each report is compared with the rehearsal.
 
 use analysis::Region;
 use nsight::Clue;
@@ -43,7 +43,7 @@ impl Climb for Nsight<'_> {
         Ok(Attempt { verdict, instead: None })
     }
 
-    /// It does not mend an importer.
+    /// It does not fix an importer.
     fn another_way_may_help(cause: Option<Cause>) -> bool {
         matches!(
             cause,
@@ -64,12 +64,12 @@ impl Climb for Nsight<'_> {
 
     fn instead(&self) -> Option<String> {
         let inventory = self.scene.inventory.filter(|inventory| !inventory.is_empty())?;
-        Some(format!("the rehearsal is the timeline: {}", inventory.summary()))
+        Some(format!("using the timeline of Rangefinder's tracer: {}", inventory.summary()))
     }
 }
 
 impl Nsight<'_> {
-    /// Holds a report against the rehearsal, and against a second one if that may explain it.
+    /// Compares a report with the rehearsal, and with a second one if that may explain a difference.
     fn held_against(
         &mut self,
         way: &Way,
@@ -93,7 +93,7 @@ impl Nsight<'_> {
             return Ok(verdict);
         }
         session.warn(format!(
-            "nsys: {}; the workload is rehearsed once more, to see whether that varies",
+            "nsys: {}; rehearsing the workload again to see whether the count varies",
             verdict.text
         ));
         let gpus = self.scene.provenance.map(|provenance| &provenance.gpus);
@@ -105,8 +105,8 @@ impl Nsight<'_> {
         let setting = self.scene.setting;
         let config = &setting.resolved.config;
         let is_gated = matches!(way.gate, Gate::Range { .. });
-        // What was not to be recorded is not missing, and when only a part of the run is
-        // recorded its counts say nothing.
+        // Ranges that were not to be recorded are not missing, and if only part of the run is recorded, its
+        // counts say nothing.
         let whole = config.capture.delay.is_none() && config.capture.duration.is_none();
         let counts =
             whole && way.gate != Gate::ProfilerApi && config.nsys.trace.iter().any(|what| what == "nvtx");
@@ -114,7 +114,7 @@ impl Nsight<'_> {
         let rehearsals: Vec<Vec<Region>> = rehearsals
             .into_iter()
             .flatten()
-            // One that has not seen everything cannot say how many there are.
+            // An incomplete rehearsal cannot say how many there are.
             .filter(|inventory| counts && inventory.is_complete())
             .map(|inventory| {
                 let is_recorded = |region: &&Region| recorded(config, &region.path.domain);
@@ -155,14 +155,14 @@ impl Nsight<'_> {
         let Some(record) = unexplained else { return };
         let proof = prove_in(wish, report, &analysis::regions(report), 0, self.scene.nsys_terms());
         if let Some(problem) = &proof.nsys.problem {
-            let evidence = format!("the report that was recorded without the gate: {problem}");
+            let evidence = format!("in the report recorded without a gate: {problem}");
             let explained = record.verdict.clone().because(TOOL, problem.nsys_cause());
             record.verdict = explained.with_evidence([evidence]);
         }
     }
 }
 
-/// Whether nsys was to look at this domain.
+/// Whether nsys was to record this domain.
 fn recorded(config: &Config, domain: &str) -> bool {
     let named = |list: &[String]| {
         list.iter().any(|name| name == domain || domain.is_empty() && name.eq_ignore_ascii_case("default"))

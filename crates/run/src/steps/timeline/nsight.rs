@@ -1,4 +1,4 @@
-//! An nsys that is to record, and what is known before and after.
+//! An nsys capture: what is known before and after.
 
 use nsight::Proof;
 use nsight::nsys::{Importer, Nsys};
@@ -11,10 +11,10 @@ pub(super) struct Nsight<'a> {
     pub(super) scene: Scene<'a>,
     pub(super) nsys: &'a Nsys,
     pub(super) importer: Importer,
-    /// Of the gate, where there was a rehearsal.
+    /// For the gate, if there was a rehearsal.
     pub(super) proof: Option<Proof>,
-    /// A second look at the program, once a report has counted differently.
+    /// A second rehearsal, if a report's counts differed.
     pub(super) second: Option<Inventory>,
-    /// What can be used of what was recorded.
+    /// The usable part of the recording.
     pub(super) report: Option<Trace>,
 }

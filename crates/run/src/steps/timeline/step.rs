@@ -1,4 +1,4 @@
-//! The timeline by nsys, judged by what is in the report, or else by our own tracer.
+//! The timeline from nsys, judged by what is in the report, or else from our own tracer.
 
 use nsight::nsys::Nsys;
 use nsight::{NoTool, Proof};
@@ -21,9 +21,9 @@ const TOOL: Tool = Tool::Nsys;
 /// What this step made.
 #[derive(Debug, Default)]
 pub(in crate::steps) struct Timeline {
-    /// What nsys recorded, if it can be used.
+    /// What nsys recorded, if usable.
     pub(in crate::steps) report: Option<Trace>,
-    /// A second look at the program, where the two differed.
+    /// A second rehearsal, if the two differed.
     pub(in crate::steps) second_rehearsal: Option<Inventory>,
 }
 
@@ -42,15 +42,15 @@ pub(in crate::steps) fn step(scene: Scene<'_>, session: &mut Session<'_>) -> Mad
     }
     let asked_for = asked_for(resolved);
     if session.status(StepName::Rehearse) == StepStatus::Failed && !asked_for {
-        let why = "the workload failed in its rehearsal".to_owned();
+        let why = "the workload failed in the rehearsal".to_owned();
         return nothing(StepResult::Skipped { why, asked_for });
     }
     let nsys = match located(scene) {
         Ok(nsys) => nsys,
         Err(none) => {
-            // Nobody asked for nsys itself: our own timeline does as well.
+            // The user did not ask for nsys itself: our own timeline will do.
             let instead = if asked_for { None } else { by_the_tracer(scene.inventory, false, session) };
-            return nothing(instead.unwrap_or_else(|| without_nsys(&none, asked_for, session)));
+            return nothing(instead.unwrap_or_else(|| without_nsys(scene, &none, asked_for, session)));
         }
     };
     if !nsys.fit
@@ -62,14 +62,14 @@ pub(in crate::steps) fn step(scene: Scene<'_>, session: &mut Session<'_>) -> Mad
     if !nsys.fit {
         let version = &nsys.probe.version;
         session.warn(format!(
-            "nsys {version} is older than the CUDA of the driver, and may silently lose most of what happens"
+            "nsys {version} is older than the driver's CUDA version and may silently lose most kernels"
         ));
     }
     let proof = gate_proof(scene, session);
     if let Some(proof) = proof.as_ref().filter(|proof| nothing_is_meant(&proof.nsys)) {
         return nothing(refused(proof, asked_for, session));
     }
-    // What an earlier attempt could not read may be readable one day.
+    // A report that an earlier attempt could not read may be readable later.
     set_aside(&session.files.path(TOOL.as_str()))?;
     let importer = nsys.importer(&session.files.path("tmp/nsys-libraries"));
     let ways = ways(scene, proof.as_ref());
@@ -94,17 +94,21 @@ fn located(scene: Scene<'_>) -> Result<Nsys, NoTool> {
     Nsys::locate(chosen, cuda)
 }
 
-fn without_nsys(none: &NoTool, asked_for: bool, session: &mut Session<'_>) -> StepResult {
-    let verdict = Verdict::failed(TOOL, none.cause(), format!("{none}: no timeline by Nsight Systems"));
+fn without_nsys(scene: Scene<'_>, none: &NoTool, asked_for: bool, session: &mut Session<'_>) -> StepResult {
+    let text = match scene.inventory {
+        Some(ranges) if !asked_for && !ranges.is_empty() => format!("{none}; using Rangefinder's own tracer"),
+        _ => format!("{none}: no Nsight Systems timeline"),
+    };
+    let verdict = Verdict::failed(TOOL, none.cause(), text);
     if asked_for {
         session.record(TOOL, Rung::AsAsked, &verdict);
     }
     StepResult::Skipped { why: verdict.text_with_hint(), asked_for }
 }
 
-/// A gate that can match nothing is not tried: the workload is not run for it.
+/// A gate that matches nothing is not tried: the workload is not run for it.
 fn refused(proof: &Proof, asked_for: bool, session: &mut Session<'_>) -> StepResult {
-    // Neither is there a range for what is only written wrongly.
+    // A misspelled gate has no range, either.
     let problem = proof.nsys.problem.as_ref();
     let cause = problem.map(|problem| problem.nsys_cause()).filter(|cause| *cause != Cause::GateCannotOpen);
     let verdict =
@@ -118,6 +122,6 @@ fn gate_proof(scene: Scene<'_>, session: &Session<'_>) -> Option<Proof> {
     let wish = scene.setting.nsys_wish()?;
     let inventory = scene.inventory?;
     let proof = prove_gate(wish, inventory, session.own_exit_code(), scene.nsys_terms());
-    // That nothing is meant is proven only by who has seen everything.
+    // Only a complete rehearsal proves that a gate matches nothing.
     (inventory.is_complete() || !nothing_is_meant(&proof.nsys)).then_some(proof)
 }

@@ -1,4 +1,4 @@
-//! The timeline of our own tracer: the rehearsal's trace, where it has the GPU's part.
+//! The timeline of our own tracer: the rehearsal's trace, if it has GPU activity.
 
 use record::{Cause, Outcome, Rung, Tool, Verdict, counted};
 use trace::Trace;
@@ -8,7 +8,7 @@ use crate::rehearsal::Inventory;
 
 const TOOL: Tool = Tool::Tracer;
 
-/// None where the rehearsal has nothing of the GPU.
+/// None if the rehearsal has no GPU activity.
 pub(super) fn by_the_tracer(
     inventory: Option<&Inventory>,
     asked_for: bool,
@@ -22,7 +22,7 @@ pub(super) fn by_the_tracer(
     })
 }
 
-/// The user wants the tracer's timeline whatever there is in it.
+/// The user wants the tracer's timeline, whatever is in it.
 pub(super) fn only_the_tracer(
     inventory: Option<&Inventory>,
     asked_for: bool,
@@ -31,7 +31,7 @@ pub(super) fn only_the_tracer(
     let ranges = inventory.map_or(0, |inventory| inventory.trace.ranges.len());
     by_the_tracer(inventory, asked_for, session).unwrap_or_else(|| match ranges {
         0 => StepResult::Skipped {
-            why: "the tracer saw nothing: no range, no CUDA call, no kernel".to_owned(),
+            why: "the tracer saw nothing: no ranges, CUDA calls or kernels".to_owned(),
             asked_for,
         },
         ranges => {

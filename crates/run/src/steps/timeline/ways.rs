@@ -1,4 +1,4 @@
-//! The ways to record with nsys: as asked first, then without the gate, which is applied afterwards.
+//! The ways to record with nsys: first as requested, then without the gate, which is applied afterwards.
 
 use nsight::nsys::Gate;
 use nsight::{Correction, Proof};
@@ -35,7 +35,7 @@ pub(super) fn ways(scene: Scene<'_>, proof: Option<&Proof>) -> Vec<Way> {
                 let is_typed = proof.nsys.correction == Correction::AsTyped;
                 vec![way(if is_typed { Rung::AsAsked } else { Rung::CorrectedGate }, gate), ungated]
             }
-            // Where one gate will not do.
+            // If one gate is not enough.
             None => vec![ungated],
         },
     }
