@@ -13,7 +13,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
 use tracefile::layout::{self, chunk, flag, halted, header, note};
 
-use crate::state::{self, Guarded, State, phase};
+use crate::state::{self, Guarded, LONGEST_PATH, Part, Space, State, phase};
 use crate::sys::{self, Errno, Identity};
 use crate::{clock, environment, notes, tls, weak};
 
@@ -28,37 +28,6 @@ const ADDRESS_SPACE_FLOOR: u64 = 16 << 20;
 const DISK_SHARE: u64 = 20;
 const LEAST_DISK_FLOOR: u64 = 1 << 20;
 const LARGEST_DISK_FLOOR: u64 = 1 << 30;
-const LONGEST_PATH: usize = 4096;
-
-/// The file and the arena that chunks come from. All zero is no file.
-pub(crate) struct Space {
-    /// Where the next arena begins in the file.
-    file_end: usize,
-    arena_size: usize,
-    free: *mut u8,
-    free_end: *mut u8,
-    identity: Option<Identity>,
-    under_limit: bool,
-    path: [u8; LONGEST_PATH],
-}
-
-/// A part of a chunk: its header, the next free byte, the end. All zero is nowhere.
-#[derive(Clone, Copy)]
-pub(crate) struct Part {
-    pub(crate) chunk: *mut u8,
-    pub(crate) cursor: *mut u8,
-    pub(crate) end: *mut u8,
-}
-
-impl Part {
-    pub(crate) const NOWHERE: Self =
-        Self { chunk: core::ptr::null_mut(), cursor: core::ptr::null_mut(), end: core::ptr::null_mut() };
-
-    #[inline(always)]
-    pub(crate) fn room(&self) -> usize {
-        (self.end as usize).wrapping_sub(self.cursor as usize)
-    }
-}
 
 /// Why there is no more space: see [`halted`].
 struct Halt {

@@ -6,11 +6,10 @@ use core::sync::atomic::{AtomicU32, Ordering};
 
 use tracefile::layout::{self, header, kind, string};
 
-use crate::file::{self, Part};
+use crate::file;
 use crate::memory::AfterFork;
-use crate::state::{Guarded, State, phase, state};
-use crate::table::{Hashed, Table};
-use crate::text::{self, Given};
+use crate::state::{Entry, Guarded, Handle, Kept, Key, PADDING, Part, State, phase, state};
+use crate::text::Given;
 
 /// More different names than this, or more bytes of them, and a new one is recorded as
 /// [`TOO_MANY`], and counted.
@@ -29,131 +28,6 @@ const LOST_EPOCH: u32 = u32::MAX;
 
 /// A flag of ours: the text is a domain, numbered apart from names.
 const DOMAIN: u32 = 1 << 31;
-/// Behind the zero at a copy's end, for comparisons of whole words.
-const PADDING: usize = 16;
-
-/// What is known by number. Read by everyone, added to under the lock.
-pub(crate) struct Names {
-    entries: Table<Entry>,
-    handles: Table<Handle>,
-}
-
-/// How far the writing has come. Only under the lock.
-pub(crate) struct Writing {
-    strings: Part,
-    names: u32,
-    domains: u32,
-    labels: u32,
-    bytes: usize,
-}
-
-/// What tells one text from another. Of a long one only the beginning is kept, and a hash of all.
-#[derive(Clone, Copy)]
-struct Key<'a> {
-    hash: u64,
-    /// Of the whole text.
-    length: u32,
-    flags: u32,
-    kept: &'a [u8],
-}
-
-impl<'a> Key<'a> {
-    #[inline(always)]
-    fn of(given: Given<'a>) -> Self {
-        let kept = given.bytes.get(..string::LONGEST).unwrap_or(given.bytes);
-        Self { hash: text::hash(given), length: given.bytes.len() as u32, flags: given.flags, kept }
-    }
-
-    #[inline(always)]
-    fn is(&self, kept: &Kept) -> bool {
-        kept.length == self.length && kept.flags == self.flags && text::equal(self.kept, kept.bytes())
-    }
-}
-
-/// A copy of a text: its bytes follow, and a zero.
-#[repr(C)]
-struct Kept {
-    hash: u64,
-    length: u32,
-    flags: u32,
-    size: u32,
-}
-
-impl Kept {
-    /// # Safety
-    /// There is room for [`Kept::room`] bytes of such a key behind `self`.
-    unsafe fn put(place: *mut Self, key: Key<'_>) {
-        // SAFETY: as stated; fresh memory is zero.
-        unsafe {
-            let size = key.kept.len() as u32;
-            place.write(Self { hash: key.hash, length: key.length, flags: key.flags, size });
-            core::ptr::copy_nonoverlapping(key.kept.as_ptr(), place.add(1).cast(), key.kept.len());
-        }
-    }
-
-    fn room(key: Key<'_>) -> usize {
-        size_of::<Self>() + key.kept.len() + PADDING
-    }
-
-    #[inline(always)]
-    fn bytes(&self) -> &[u8] {
-        // SAFETY: they follow.
-        unsafe { core::slice::from_raw_parts(self.text(), self.size as usize) }
-    }
-
-    #[inline(always)]
-    fn text(&self) -> *const u8 {
-        (&raw const *self).wrapping_add(1).cast()
-    }
-
-    fn key(&self) -> Key<'_> {
-        Key { hash: self.hash, length: self.length, flags: self.flags, kept: self.bytes() }
-    }
-}
-
-/// A text and its number in the file.
-#[repr(C)]
-pub(crate) struct Entry {
-    id: u32,
-    kept: Kept,
-}
-
-impl Entry {
-    #[inline(always)]
-    pub(crate) fn id(&self) -> u32 {
-        self.id
-    }
-
-    /// A copy as a C string with room behind it; None when it is not all of the text.
-    #[inline(always)]
-    pub(crate) fn whole_text(&self) -> Option<*const u8> {
-        (self.kept.size == self.kept.length).then(|| self.kept.text())
-    }
-}
-
-impl Hashed for Entry {
-    #[inline(always)]
-    fn hash(&self) -> u64 {
-        self.kept.hash
-    }
-}
-
-/// What is behind a handle that we gave out, of a registered string or a domain. Never freed, so
-/// that a program may use a domain it has destroyed; and kept across a fork.
-#[repr(C)]
-pub(crate) struct Handle {
-    /// Its number in the file of `epoch`.
-    id: AtomicU32,
-    epoch: AtomicU32,
-    kept: Kept,
-}
-
-impl Hashed for Handle {
-    fn hash(&self) -> u64 {
-        self.kept.hash
-    }
-}
-
 impl Handle {
     #[inline(always)]
     pub(crate) fn number(&self) -> u32 {
@@ -333,11 +207,8 @@ pub(crate) fn create_domain(given: Given<'_>) -> *const c_void {
 /// One handle for each text. Without memory for it, the handle of a name that is lost: null
 /// would mean the default domain.
 fn handle(given: Given<'_>) -> *const c_void {
-    static NO_MEMORY: Handle = Handle {
-        id: AtomicU32::new(layout::LOST),
-        epoch: AtomicU32::new(LOST_EPOCH),
-        kept: Kept { hash: 0, length: 0, flags: 0, size: 0 },
-    };
+    static NO_MEMORY: Handle =
+        Handle { id: AtomicU32::new(layout::LOST), epoch: AtomicU32::new(LOST_EPOCH), kept: Kept::NOTHING };
     let key = Key::of(given);
     let made = state().and_then(|state| state.alone(|state, guarded| handle_locked(state, guarded, key)));
     match made {

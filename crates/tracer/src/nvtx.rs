@@ -16,9 +16,10 @@ use crate::abi::{
     CALLBACKS, EventAttributes, ExportTableCallbacks, FunctionTable, GetExportTable, MESSAGE_ASCII,
     MESSAGE_REGISTERED, MESSAGE_WIDE, MODULE_CORE, MODULE_CORE2, NO_PUSH_POP_TRACKING,
 };
-use crate::names::{self, Handle, domain_number};
+use crate::names::{self, domain_number};
+use crate::state::{Handle, Thread};
 use crate::text::{ascii, wide};
-use crate::thread::{self, Thread};
+use crate::thread;
 
 /// Puts our functions into the tables of one shared object.
 ///

@@ -10,12 +10,10 @@ use core::sync::atomic::{Ordering, compiler_fence};
 
 use tracefile::layout::{self, chunk, header};
 
-use crate::file::{self, Part};
 use crate::memory::AfterFork;
-use crate::names::{self, Entry};
-use crate::state::{Guarded, State, phase, state};
+use crate::state::{Entry, Guarded, Part, RECENT, Recent, State, Thread, Threads, phase, state};
 use crate::text::{self, Given};
-use crate::{clock, sys, tls};
+use crate::{clock, file, names, sys, tls};
 
 /// The first chunk of a thread is small, since some programs have thousands.
 const FIRST_CHUNK: usize = layout::PAGE - chunk::LENGTH;
@@ -24,48 +22,6 @@ const LARGEST_CHUNK: usize = (256 << 10) - chunk::LENGTH;
 const LONGEST: usize = 5 * 8;
 /// So much room makes it worth to go on in the chunk of a thread that has ended.
 const WORTH_TAKING_OVER: usize = 512;
-
-/// All zero is a thread that has recorded nothing in this process.
-pub(crate) struct Thread {
-    /// Inside an event.
-    busy: bool,
-    id: u32,
-    /// The process it was first seen in; the child of a `vfork` is another one.
-    process: u32,
-    part: Part,
-    /// How large the next chunk shall be.
-    next_chunk: usize,
-    /// Ids of start/end ranges: the thread in the high half, and which of those with its number.
-    next_id: u64,
-    /// The latest names by the address they were given at, which often repeats.
-    recent: [Recent; RECENT],
-    /// The next one of all threads, or of those that have ended.
-    next: *mut Thread,
-}
-
-/// A name given at an address, and our copy. The text at the address may have changed since and
-/// is compared every time.
-#[derive(Clone, Copy)]
-struct Recent {
-    address: *const c_char,
-    copy: *const u8,
-    id: u32,
-}
-
-const RECENT: usize = 16;
-const NO_RECENT: Recent = Recent { address: core::ptr::null(), copy: core::ptr::null(), id: layout::NO_NAME };
-
-/// Every thread there is, under the lock. That a thread has ended is not noticed when it does:
-/// that would take a key of the program's, and memory of it. It is asked for when there are twice
-/// as many as the last time.
-pub(crate) struct Threads {
-    first: *mut Thread,
-    ended: *mut Thread,
-    count: usize,
-    ask_at: usize,
-    /// How many there have been: the system gives the number of a thread again.
-    serial: u64,
-}
 
 const FIRST_ASK: usize = 64;
 
@@ -278,7 +234,7 @@ impl Thread {
         let Some(entry) = entry_of(unsafe { text::ascii(given) }) else { return layout::LOST };
         let latest = match entry.whole_text() {
             Some(copy) if !given.is_null() => Recent { address: given, copy, id: entry.id() },
-            _ => NO_RECENT,
+            _ => Recent::NONE,
         };
         // SAFETY: less than the number of entries.
         unsafe { *self.recent.get_unchecked_mut(place_of(given)) = latest };

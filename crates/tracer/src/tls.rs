@@ -8,7 +8,7 @@
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicIsize, Ordering};
 
-use crate::thread::Thread;
+use crate::state::Thread;
 
 global_asm!(
     ".section .tbss,\"awT\",@nobits",

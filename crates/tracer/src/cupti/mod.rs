@@ -11,14 +11,13 @@ mod calls;
 mod records;
 
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, Ordering};
 
 use abi::{Cupti, FLUSH_FORCED, SUCCESS, THREAD_ID_OF_THE_SYSTEM, activity};
 use tracefile::layout::stopped;
 
-use crate::lock::Lock;
 use crate::memory::{self, AfterFork};
-use crate::state::state;
+use crate::state::{Gpu, MOST_CALLS, gpu};
 use crate::{environment, sys, weak};
 
 /// CUPTI fills one of these after the other.
@@ -27,27 +26,6 @@ const BUFFER: usize = 4 << 20;
 const MOST_BUFFERS: u64 = 64;
 /// What is older than this is in the file, whatever becomes of the process.
 const FLUSH_PERIOD_NS: u64 = 500_000_000;
-/// CUPTI has some hundreds of functions of each kind.
-const MOST_CALLS: u32 = 2000;
-
-/// What is cleared in the child of a fork: CUDA does not live on there, and a program that comes
-/// to CUDA only there starts anew. All zero is off.
-pub(crate) struct Gpu {
-    phase: AtomicU32,
-    /// Held while CUPTI is asked for what it has.
-    flushing: Lock,
-    /// Buffers nobody uses: each begins with the address of the next.
-    free: AtomicPtr<u8>,
-    free_lock: Lock,
-    buffers: AtomicU64,
-    writer: records::Shared,
-}
-
-const OFF: u32 = 0;
-const ON: u32 = 1;
-/// The process ends, or somebody else needs CUPTI.
-const DONE: u32 = 2;
-
 static CUPTI: AtomicPtr<Cupti> = AtomicPtr::new(core::ptr::null_mut());
 
 /// The functions of the library that is loaded, found once.
@@ -56,18 +34,14 @@ struct Functions(core::cell::UnsafeCell<core::mem::MaybeUninit<Cupti>>);
 unsafe impl Sync for Functions {}
 static FUNCTIONS: Functions = Functions(core::cell::UnsafeCell::new(core::mem::MaybeUninit::uninit()));
 
-fn gpu() -> Option<&'static Gpu> {
-    state().map(|state| &state.gpu)
-}
-
 /// Starts recording, if a library is named. Called inside `cuInit`.
 pub(crate) fn start() {
     let (Some(gpu), Some(path)) = (gpu(), environment::variable(b"RANGEFINDER_CUPTI")) else { return };
-    if gpu.phase.compare_exchange(OFF, ON, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+    if gpu.phase.compare_exchange(Gpu::OFF, Gpu::ON, Ordering::AcqRel, Ordering::Relaxed).is_err() {
         return;
     }
     if let Err(why) = attach(path) {
-        gpu.phase.store(OFF, Ordering::Release);
+        gpu.phase.store(Gpu::OFF, Ordering::Release);
         records::stop(why);
     }
 }
@@ -157,7 +131,7 @@ unsafe extern "C" fn keep_flushing(_: *mut c_void) -> *mut c_void {
         unsafe { set(PTHREAD_CANCEL_DISABLE, &mut before) };
     }
     sys::name_thread(c"rangefinder");
-    while gpu().is_some_and(|gpu| gpu.phase.load(Ordering::Acquire) == ON) {
+    while gpu().is_some_and(|gpu| gpu.phase.load(Ordering::Acquire) == Gpu::ON) {
         sys::sleep(FLUSH_PERIOD_NS);
         flush(0);
     }
@@ -167,7 +141,7 @@ unsafe extern "C" fn keep_flushing(_: *mut c_void) -> *mut c_void {
 fn flush(flags: u32) {
     let Some(gpu) = gpu() else { return };
     gpu.flushing.with_signals(|| {
-        if gpu.phase.load(Ordering::Acquire) == ON
+        if gpu.phase.load(Ordering::Acquire) == Gpu::ON
             && let Some(cupti) = cupti()
         {
             // SAFETY: CUPTI lives as long as the process.
@@ -181,7 +155,7 @@ fn step_aside() {
     let Some(gpu) = gpu() else { return };
     flush(FLUSH_FORCED);
     gpu.flushing.with_signals(|| {
-        if gpu.phase.compare_exchange(ON, DONE, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+        if gpu.phase.compare_exchange(Gpu::ON, Gpu::DONE, Ordering::AcqRel, Ordering::Relaxed).is_err() {
             return;
         }
         if let Some(cupti) = cupti() {
@@ -252,7 +226,7 @@ unsafe extern "C" fn request(buffer: *mut *mut u8, size: *mut usize, most_record
 
 /// CUPTI has filled one.
 unsafe extern "C" fn complete(context: *mut c_void, stream: u32, buffer: *mut u8, _: usize, valid: usize) {
-    if gpu().is_some_and(|gpu| gpu.phase.load(Ordering::Acquire) == ON)
+    if gpu().is_some_and(|gpu| gpu.phase.load(Ordering::Acquire) == Gpu::ON)
         && let Some(cupti) = cupti()
     {
         // SAFETY: the buffer holds `valid` bytes of records.
@@ -294,7 +268,7 @@ unsafe extern "C" fn at_exit(_: *mut c_void) {
     let Some(gpu) = gpu() else { return };
     flush(FLUSH_FORCED);
     gpu.flushing.with_signals(|| {
-        if gpu.phase.compare_exchange(ON, DONE, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+        if gpu.phase.compare_exchange(Gpu::ON, Gpu::DONE, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
             records::clock();
         }
     });

@@ -1,97 +1,25 @@
 //! CUPTI's records, written down short.
 
-use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
 
 use tracefile::layout::{self, first_word, gpu, header};
 
 use super::abi::{Cupti, DRIVER_CALLS, RUNTIME_CALLS, SUCCESS, activity};
-use super::{MOST_CALLS, at};
-use crate::file::{self, Part};
-use crate::lock::Lock;
-use crate::memory::{AfterFork, Pool};
-use crate::names::{self, Entry};
-use crate::state::state;
-use crate::table::{Hashed, Table};
-use crate::text::{Given, ascii, mixed};
-use crate::{clock, weak};
+use super::at;
+use crate::memory::AfterFork;
+use crate::state::{self, Entry, KnownLaunch, KnownName, Launch, Part, Writer, hash_of_address, state};
+use crate::text::{Given, ascii};
+use crate::{clock, file, names, weak};
 
 const CHUNK: usize = 256 << 10;
 /// The longest record, in words.
 const BYTES_OF_LONGEST: usize = 7 * 8;
-const MOST_DEVICES: u32 = 1024;
-
-/// The writer and its lock. All zero is a writer that has written nothing.
-pub(crate) struct Shared {
-    lock: Lock,
-    writer: UnsafeCell<Writer>,
-}
-// SAFETY: the writer is only touched under its lock.
-unsafe impl Sync for Shared {}
-
-struct Writer {
-    pool: Pool,
-    part: Part,
-    launches: Table<KnownLaunch>,
-    next_launch: u32,
-    /// By the address at which CUPTI keeps it, which stays.
-    names: Table<KnownName>,
-    /// Numbers of the driver's and the runtime's functions' names; 0 is not asked yet.
-    calls: [[u32; MOST_CALLS as usize]; 2],
-    /// One bit for each that was seen.
-    devices: [u64; MOST_DEVICES as usize / 64],
-}
-
-/// A kernel and its shape.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Launch {
-    name: u32,
-    shape: [u32; 9],
-}
-
-struct KnownLaunch {
-    launch: Launch,
-    number: u32,
-}
-
-impl Launch {
-    fn hash(&self) -> u64 {
-        let hash =
-            self.shape.iter().fold(u64::from(self.name), |hash, number| mixed(hash, u64::from(*number)));
-        hash ^ hash >> 32
-    }
-}
-
-impl Hashed for KnownLaunch {
-    fn hash(&self) -> u64 {
-        self.launch.hash()
-    }
-}
-
-struct KnownName {
-    address: usize,
-    id: u32,
-}
-
-fn hash_of_address(address: usize) -> u64 {
-    let hash = mixed(0, address as u64);
-    hash ^ hash >> 32
-}
-
-impl Hashed for KnownName {
-    fn hash(&self) -> u64 {
-        hash_of_address(self.address)
-    }
-}
 
 fn with_writer(work: impl FnOnce(&mut Writer)) {
-    let Some(state) = state() else { return };
-    let shared = &state.gpu.writer;
-    shared.lock.with(|| {
-        // SAFETY: we hold the lock.
-        work(unsafe { &mut *shared.writer.get() });
-    });
+    if let Some(gpu) = state::gpu() {
+        gpu.with_writer(work);
+    }
 }
 
 /// Records of a buffer, and how many CUPTI had no room for.

@@ -1,4 +1,4 @@
-//! All that changes, in one place.
+//! The state as a whole, its lock, and where it lies.
 //!
 //! It lies in memory that is cleared in the child of a fork, and all zero is the fresh state. So
 //! a child never writes into its parent's file, whichever way it was forked, and never finds a
@@ -7,12 +7,12 @@
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-use crate::cupti::Gpu;
-use crate::file::Space;
+use super::gpu::Gpu;
+use super::names::{Names, Writing};
+use super::space::Space;
+use super::threads::Threads;
 use crate::lock::Lock;
 use crate::memory::{self, AfterFork, Pool};
-use crate::names::Names;
-use crate::thread::Threads;
 
 pub(crate) struct State {
     pub(crate) lock: Lock,
@@ -33,7 +33,7 @@ pub(crate) struct Guarded {
     pub(crate) kept: Pool,
     pub(crate) space: Space,
     pub(crate) threads: Threads,
-    pub(crate) writing: crate::names::Writing,
+    pub(crate) writing: Writing,
 }
 
 pub(crate) mod phase {
@@ -52,6 +52,10 @@ static STATE: AtomicPtr<State> = AtomicPtr::new(core::ptr::null_mut());
 pub(crate) fn state() -> Option<&'static State> {
     // SAFETY: null, or mapped for ever and valid at all zero.
     unsafe { STATE.load(Ordering::Acquire).as_ref() }
+}
+
+pub(crate) fn gpu() -> Option<&'static Gpu> {
+    state().map(|state| &state.gpu)
 }
 
 /// Makes the state, once in a process and its forked children.
