@@ -35,6 +35,7 @@ mod memory;
 mod names;
 mod notes;
 mod nvtx;
+mod process;
 mod state;
 mod sys;
 mod table;

@@ -6,7 +6,7 @@
 use tracefile::layout::{header, note};
 
 use crate::environment;
-use crate::file::program_name;
+use crate::process::program_name;
 use crate::sys::{self, Errno};
 
 /// Says why this process is not recorded, if somebody wants to know.
