@@ -8,6 +8,7 @@
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
+use super::flush;
 use crate::sys;
 
 /// `movabs rax, ADDRESS; jmp rax`
@@ -57,7 +58,7 @@ unsafe extern "C" fn somebody_subscribes(a: usize, b: usize, c: usize, d: usize)
     let subscribe = SUBSCRIBE.load(Ordering::Acquire);
     match TAKEN.compare_exchange(WATCHING, LEAVING, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => {
-            super::step_aside();
+            flush::step_aside();
             // SAFETY: the bytes that were there before.
             let restored = unsafe { put(subscribe, &*SAVED.0.get()) };
             TAKEN.store(if restored { LEFT } else { STUCK }, Ordering::Release);

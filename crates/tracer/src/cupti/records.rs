@@ -1,16 +1,16 @@
 //! CUPTI's records, written down short.
 
 use core::ffi::{CStr, c_char, c_void};
-use core::sync::atomic::{AtomicPtr, Ordering};
 
 use tracefile::layout::{self, first_word, gpu, header};
 
 use super::abi::{Cupti, DRIVER_CALLS, RUNTIME_CALLS, SUCCESS, activity};
-use super::at;
+use super::device::device_name;
+use super::{at, library};
 use crate::memory::AfterFork;
 use crate::state::{self, Entry, KnownLaunch, KnownName, Launch, Part, Writer, hash_of_address, state};
 use crate::text::{Given, ascii};
-use crate::{clock, file, names, weak};
+use crate::{clock, file, names};
 
 const CHUNK: usize = 256 << 10;
 /// The longest record, in words.
@@ -46,7 +46,7 @@ pub(super) unsafe fn write(cupti: &Cupti, context: *mut c_void, stream: u32, buf
 
 /// CUPTI's clock beside ours.
 pub(super) fn clock() {
-    if let Some(cupti) = super::cupti() {
+    if let Some(cupti) = library::loaded() {
         with_writer(|writer| writer.clock(cupti));
     }
 }
@@ -54,21 +54,6 @@ pub(super) fn clock() {
 /// Says why nothing more comes.
 pub(super) fn stop(why: u64) {
     with_writer(|writer| writer.put([first_word(gpu::STOPPED, why)]));
-}
-
-/// The name of a function, `cudaLaunchKernel_v7000`.
-///
-/// # Safety
-/// CUPTI is loaded.
-pub(super) unsafe fn call_name(cupti: &Cupti, domain: u32, id: u32) -> Option<&'static CStr> {
-    let mut name: *const c_char = core::ptr::null();
-    // SAFETY: CUPTI gives a text of its own that stays.
-    unsafe {
-        if (cupti.callback_name)(domain, id, &mut name) != SUCCESS || name.is_null() {
-            return None;
-        }
-        Some(CStr::from_ptr(name))
-    }
 }
 
 /// A record of CUPTI's.
@@ -226,7 +211,7 @@ impl Writer {
             return *known;
         }
         // SAFETY: as stated.
-        let name = unsafe { call_name(cupti, domain, id) };
+        let name = unsafe { cupti.call_name(domain, id) };
         let number = interned(name.map_or(&[], CStr::to_bytes));
         if let Some(place) = known.get_mut(id as usize) {
             *place = number;
@@ -335,36 +320,4 @@ impl Writer {
 fn interned(bytes: &[u8]) -> u32 {
     let given = Given { bytes, flags: 0 };
     names::entry(given).map_or(layout::LOST, Entry::id)
-}
-
-static GET_NAME: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
-
-/// Looks the driver's function up, while no lock is held: the loader has locks of its own.
-pub(super) fn find_driver() {
-    const RTLD_NOW: i32 = 2;
-    const RTLD_NOLOAD: i32 = 4;
-    let (Some(dlopen), Some(dlsym)) = (weak::dlopen(), weak::dlsym()) else { return };
-    // SAFETY: the C library's own functions; the driver is loaded, since we are inside it.
-    unsafe {
-        let driver = dlopen(c"libcuda.so.1".as_ptr(), RTLD_NOW | RTLD_NOLOAD);
-        if !driver.is_null() {
-            GET_NAME.store(dlsym(driver, c"cuDeviceGetName".as_ptr()), Ordering::Release);
-        }
-    }
-}
-
-fn device_name(device: u32, into: &mut [u8; 256]) -> Option<&[u8]> {
-    type GetName = unsafe extern "C" fn(*mut c_char, i32, i32) -> i32;
-    let found = GET_NAME.load(Ordering::Acquire);
-    if found.is_null() {
-        return None;
-    }
-    // SAFETY: the driver's own function.
-    unsafe {
-        let get_name = core::mem::transmute::<*mut c_void, GetName>(found);
-        if get_name(into.as_mut_ptr().cast(), 255, device as i32) != 0 {
-            return None;
-        }
-    }
-    into.split(|byte| *byte == 0).next()
 }
