@@ -1,5 +1,5 @@
-//! Names, domains and categories: each text is written to the file once and has
-//! a number from then on.
+//! Names, domains and categories. Each text is written to the file once and has a number from
+//! then on.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -11,22 +11,22 @@ use crate::memory::AfterFork;
 use crate::state::{Entry, Guarded, Handle, Kept, Key, PADDING, Part, State, phase, state};
 use crate::text::Given;
 
-/// More different names than this, or more bytes of them, and a new one is recorded as
-/// [`TOO_MANY`], and counted.
+/// Beyond this many different names, or this many bytes of them, a new name is recorded as
+/// [`TOO_MANY`] and counted.
 const MOST_NAMES: u32 = 1 << 20;
 const MOST_BYTES: usize = 64 << 20;
 const TOO_MANY: &[u8] = b"<too many different names>";
 const MOST_DOMAINS: u32 = 65_000;
 const TOO_MANY_DOMAINS: &[u8] = b"<too many domains>";
-/// Names of categories and threads.
+/// Of the names of categories and threads.
 const MOST_LABELS: u32 = 1 << 16;
 
-/// There is no file yet, as in the child of a fork at first.
+/// There is no file yet, as at first in the child of a fork.
 const NO_EPOCH: u32 = 0;
-/// Of a handle that stands for what found no memory: it is never looked up.
+/// The epoch of the handle for texts there was no memory for. It is never looked up.
 const LOST_EPOCH: u32 = u32::MAX;
 
-/// A flag of ours: the text is a domain, numbered apart from names.
+/// A flag of our own: the text is a domain. Domains are numbered separately from names.
 const DOMAIN: u32 = 1 << 31;
 impl Handle {
     #[inline(always)]
@@ -57,7 +57,7 @@ pub(crate) fn entry(given: Given<'_>) -> Option<&'static Entry> {
     known(given).or_else(|| enter(given))
 }
 
-/// The entry of a name that was asked before.
+/// The entry of a name that has one.
 #[inline(always)]
 fn known(given: Given<'_>) -> Option<&'static Entry> {
     find(state()?, Key::of(given))
@@ -68,7 +68,7 @@ fn find(state: &'static State, key: Key<'_>) -> Option<&'static Entry> {
     state.names.entries.find(key.hash, |entry| key.is(&entry.kept))
 }
 
-/// The entry of a name, new or not. The slow way.
+/// The slow path of [`entry`].
 #[cold]
 #[inline(never)]
 fn enter(given: Given<'_>) -> Option<&'static Entry> {
@@ -131,11 +131,11 @@ fn add(state: &'static State, guarded: &mut Guarded, key: Key<'_>) -> Option<&'s
         Kept::put(&raw mut (*entry).kept, key);
     }
     state.names.entries.insert(&mut guarded.cleared, entry)?;
-    // SAFETY: it is whole, and lives for ever.
+    // SAFETY: it is complete, and lives forever.
     unsafe { entry.as_ref() }
 }
 
-/// Writes a record of a text: wide characters as UTF-8.
+/// Writes a record of a text, wide characters as UTF-8.
 fn write_text(
     state: &'static State,
     guarded: &mut Guarded,
@@ -151,8 +151,8 @@ fn write_text(
         guarded.writing.strings = file::take_string_chunk(state, guarded, padded + 16)?;
     }
     let part = &mut guarded.writing.strings;
-    // SAFETY: there is room for the two words and the padded text; fresh space is zero. UTF-8
-    // takes at most as many bytes as wide characters do.
+    // SAFETY: there is room for two words and the padded text, and fresh space is zero. UTF-8 takes
+    // no more bytes than wide characters.
     unsafe {
         let words = part.cursor.cast::<u64>();
         let place = part.cursor.add(16);
@@ -188,7 +188,7 @@ unsafe fn put_utf8(place: *mut u8, text: &[u8]) -> usize {
             _ => ([0xf0 | (code >> 18) as u8, low(12), low(6), low(0)], 4),
         };
         for byte in bytes.iter().take(count) {
-            // SAFETY: at most four bytes for each four.
+            // SAFETY: each character takes four bytes of `text` and at most four here.
             unsafe { place.add(length).write(*byte) };
             length += 1;
         }
@@ -204,8 +204,8 @@ pub(crate) fn create_domain(given: Given<'_>) -> *const c_void {
     handle(Given { flags: given.flags | DOMAIN, ..given })
 }
 
-/// One handle for each text. Without memory for it, the handle of a name that is lost: null
-/// would mean the default domain.
+/// The handle for a text; the same text always has the same handle. If there is no memory, it is a
+/// handle that means "lost", because null would mean the default domain.
 fn handle(given: Given<'_>) -> *const c_void {
     static NO_MEMORY: Handle =
         Handle { id: AtomicU32::new(layout::LOST), epoch: AtomicU32::new(LOST_EPOCH), kept: Kept::NOTHING };
@@ -232,10 +232,10 @@ fn handle_locked(state: &'static State, guarded: &mut Guarded, key: Key<'_>) -> 
     }
     guarded.writing.bytes += key.kept.len();
     let place = guarded.kept.take(size_of::<Handle>() + Kept::room(key), AfterFork::Kept)?.cast::<Handle>();
-    // SAFETY: fresh memory with that much room; numbers are zero, and no file has that epoch.
+    // SAFETY: fresh memory with that much room. Its epoch is zero, which no file has.
     unsafe { Kept::put(&raw mut (*place).kept, key) };
     state.names.handles.insert(&mut guarded.cleared, place)?;
-    // SAFETY: it is whole, and lives for ever.
+    // SAFETY: it is complete, and lives forever.
     unsafe { place.as_ref() }
 }
 

@@ -1,11 +1,10 @@
-//! The functions NVTX calls in our place of its own.
+//! The functions that NVTX calls once we have put them into its tables.
 //!
-//! Every one returns what it would return with nobody listening, except where
-//! the program needs a handle or an id of ours.
+//! Each returns what it would return with nobody listening, except where the program needs a
+//! handle or an id from us.
 //!
-//! Safety, for all of them: NVTX's contract is that strings are null or end in a
-//! zero, attributes are null or as large as their `size` says, and handles came
-//! from us.
+//! Safety, for all of them: NVTX's contract is that strings are null or end in a zero, attributes
+//! are null or as large as their `size` says, and handles came from us.
 
 use core::ffi::{c_char, c_int, c_void};
 use core::mem::offset_of;
@@ -24,9 +23,9 @@ use crate::thread;
 /// Puts our functions into the tables of one shared object.
 ///
 /// # Safety
-/// `get_export_table` is NVTX's.
+/// `get_export_table` is NVTX's function.
 pub(crate) unsafe fn attach(get_export_table: GetExportTable) -> bool {
-    // SAFETY: NVTX's table has this layout and lives for ever.
+    // SAFETY: NVTX's table has this layout and lives forever.
     let callbacks = unsafe { get_export_table(CALLBACKS).cast::<ExportTableCallbacks>().as_ref() };
     let Some(get_table) = callbacks.and_then(|callbacks| callbacks.get_module_function_table) else {
         return false;
@@ -71,8 +70,8 @@ pub(crate) unsafe fn attach(get_export_table: GetExportTable) -> bool {
     for (module, functions) in [(MODULE_CORE, core), (MODULE_CORE2, core2)] {
         let mut table: FunctionTable = core::ptr::null_mut();
         let mut size = 0;
-        // SAFETY: NVTX fills in a table of `size` slots, each null or the place
-        // of a function pointer.
+        // SAFETY: NVTX returns a table of `size` slots, each null or the address of a function
+        // pointer.
         unsafe {
             if get_table(module, &mut table, &mut size) == 0 || table.is_null() {
                 continue;
@@ -89,12 +88,12 @@ pub(crate) unsafe fn attach(get_export_table: GetExportTable) -> bool {
     filled
 }
 
-/// What an event says of itself.
+/// What the program says about an event.
 #[derive(Clone, Copy)]
 struct About {
     message: Message,
     payload: u64,
-    /// Zero for none.
+    /// Zero if there is no payload.
     payload_type: u8,
     category: u32,
 }
@@ -136,7 +135,7 @@ impl About {
         }
     }
 
-    /// The number of its name, if that is quickly told.
+    /// The number of its name, if it can be found quickly.
     #[inline(always)]
     fn known_name(&self, thread: &mut Thread) -> Option<u32> {
         // SAFETY: NVTX's contract, as above.
@@ -164,14 +163,15 @@ impl About {
 }
 
 /// # Safety
-/// Null, or a handle of ours.
+/// `handle` is null or came from us.
 #[inline(always)]
 unsafe fn registered(handle: *const c_void) -> u32 {
     // SAFETY: as stated.
     unsafe { handle.cast::<Handle>().as_ref() }.map_or(layout::NO_NAME, Handle::number)
 }
 
-/// Writes a push, start or mark; `id` only for a start. The clock is read last for what begins.
+/// Writes a push, start or mark; only a start has an `id`. The clock is read as late as possible, so
+/// that our own work is not part of the range.
 #[inline(always)]
 fn write(thread: &mut Thread, kind: u8, domain: u16, name: u32, about: &About, id: Option<u64>) {
     let first = first_word(kind, thread.now());
@@ -240,7 +240,7 @@ fn start(domain: u16, about: About) -> u64 {
 }
 
 fn end(id: u64) {
-    // The id of a range that was not recorded.
+    // The start of the range was not recorded.
     if id == 0 {
         return;
     }
@@ -363,7 +363,7 @@ unsafe extern "C" fn domain_range_pop(domain: *const c_void) -> c_int {
     pop(unsafe { domain_number(domain) })
 }
 
-/// Resources are not recorded. Null is what it returns with nobody listening.
+/// Resources are not recorded. Null is what the program gets with nobody listening.
 unsafe extern "C" fn domain_resource_create(_: *const c_void, _: *mut c_void) -> *mut c_void {
     core::ptr::null_mut()
 }
@@ -394,7 +394,7 @@ unsafe extern "C" fn domain_create_w(text: *const u32) -> *const c_void {
     names::create_domain(unsafe { wide(text) })
 }
 
-/// Kept: a program may still use it, and its name stays true.
+/// The domain is kept: a program may still use it, and its name stays valid.
 unsafe extern "C" fn domain_destroy(_: *const c_void) {}
 
 unsafe extern "C" fn initialize(_: *const c_void) {}

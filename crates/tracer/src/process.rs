@@ -1,11 +1,11 @@
-//! What the system knows about this process.
+//! What the system and the environment say about this process.
 
 use tracefile::layout::header;
 
 use crate::{environment, sys};
 
-/// The program's file name, with nothing in it that a path could trip over; how much of `into`
-/// that took.
+/// Writes the program's file name to `into`, without characters that are special in a path, and
+/// returns its length.
 pub(crate) fn program_name(into: &mut [u8; header::NAME_LENGTH]) -> usize {
     const LONGEST: usize = 40;
     let mut link = [0u8; 512];
@@ -21,7 +21,7 @@ pub(crate) fn program_name(into: &mut [u8; header::NAME_LENGTH]) -> usize {
     used
 }
 
-/// What tells one rank of a parallel job from another.
+/// The rank of this process in a parallel job, as its launcher says.
 pub(crate) fn rank() -> Option<&'static [u8]> {
     let variables: [&[u8]; 5] =
         [b"RANK", b"OMPI_COMM_WORLD_RANK", b"PMI_RANK", b"SLURM_PROCID", b"LOCAL_RANK"];
@@ -31,8 +31,8 @@ pub(crate) fn rank() -> Option<&'static [u8]> {
         .find(|rank| rank.len() < 10 && rank.iter().all(u8::is_ascii_digit))
 }
 
-/// Whether this process never executed a program of its own: the kernel marks it
-/// so. It may have opened its first range only after the fork.
+/// Whether this process was forked and has not called exec since, also if the tracer was loaded only
+/// after the fork. The kernel has a flag for that.
 pub(crate) fn forked_without_exec() -> bool {
     const PF_FORKNOEXEC: u64 = 0x40;
     let mut stat = [0u8; 256];
@@ -53,7 +53,7 @@ pub(crate) fn address_space() -> u64 {
     number(line.get(..length).unwrap_or_default()).saturating_mul(4096)
 }
 
-/// The number that a text begins with.
+/// The decimal number at the beginning of a text.
 fn number(text: &[u8]) -> u64 {
     let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
     digits.fold(0, |number: u64, digit| number.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))

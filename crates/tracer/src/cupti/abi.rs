@@ -1,4 +1,4 @@
-//! CUPTI's functions, as far as they are used.
+//! The parts of CUPTI's C interface that we use.
 
 use core::ffi::{CStr, c_char, c_void};
 
@@ -38,7 +38,7 @@ pub(crate) const KINDS: [u32; 7] = [
     activity::GRAPH_TRACE,
 ];
 
-/// The functions of a loaded library. Those that older versions do not have are optional.
+/// The functions of a loaded library. Those that older versions lack are optional.
 #[derive(Clone, Copy)]
 pub(crate) struct Cupti {
     pub(crate) register_callbacks: unsafe extern "C" fn(Request, Complete) -> i32,
@@ -94,7 +94,7 @@ impl Cupti {
     /// The functions are those of a loaded library.
     pub(crate) unsafe fn call_name(&self, domain: u32, id: u32) -> Option<&'static CStr> {
         let mut name: *const c_char = core::ptr::null();
-        // SAFETY: CUPTI gives a text of its own that stays.
+        // SAFETY: CUPTI returns a text of its own that is never freed.
         unsafe {
             if (self.callback_name)(domain, id, &mut name) != SUCCESS || name.is_null() {
                 return None;

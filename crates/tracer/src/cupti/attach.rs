@@ -1,4 +1,4 @@
-//! How recording with CUPTI starts.
+//! Starts recording with CUPTI.
 
 use core::sync::atomic::Ordering;
 
@@ -9,7 +9,7 @@ use super::{aside, buffers, calls, device, flush, library, records};
 use crate::state::{Gpu, MOST_CALLS, gpu};
 use crate::{environment, weak};
 
-/// Starts recording, if a library is named. Called inside `cuInit`.
+/// Starts recording, if the environment names a library. Called inside `cuInit`.
 pub(crate) fn start() {
     let (Some(gpu), Some(path)) = (gpu(), environment::variable(b"RANGEFINDER_CUPTI")) else { return };
     if gpu.phase.compare_exchange(Gpu::OFF, Gpu::ON, Ordering::AcqRel, Ordering::Relaxed).is_err() {
@@ -25,7 +25,7 @@ fn attach(path: &'static [u8]) -> Result<(), u64> {
     let cupti = library::load(path).ok_or(stopped::NO_LIBRARY)?;
     // SAFETY: CUPTI's own functions, called as its documentation says.
     unsafe {
-        // Who cannot make room for another has no business here.
+        // If we cannot make room for another client, we do not record.
         if !aside::watch(cupti.subscribe.unwrap_or(core::ptr::null_mut())) {
             return Err(stopped::NO_WAY_OUT);
         }
@@ -38,12 +38,12 @@ fn attach(path: &'static [u8]) -> Result<(), u64> {
         let nodes = environment::is_on(b"RANGEFINDER_GRAPH_NODES");
         let wanted = |kind: &u32| match *kind {
             activity::GRAPH_TRACE => !nodes,
-            // Measured on an H200: each costs as much as kernels and launches together, or more.
+            // Measured on an H200: each of these costs at least as much as kernels and launches together.
             activity::SYNCHRONIZATION | activity::OVERHEAD => all_calls(),
             _ => true,
         };
         for kind in KINDS.into_iter().filter(wanted) {
-            // Kernels matter most; without the rest there is less to see.
+            // Kernels are needed; without the other kinds there is only less to see.
             if (cupti.enable)(kind) != SUCCESS && kind == activity::KERNEL {
                 return Err(stopped::REFUSED);
             }
@@ -59,7 +59,7 @@ fn attach(path: &'static [u8]) -> Result<(), u64> {
     Ok(())
 }
 
-/// Everything, at its price.
+/// Whether to record every call, whatever it costs.
 fn all_calls() -> bool {
     environment::is_on(b"RANGEFINDER_ALL_CALLS")
 }
@@ -77,7 +77,7 @@ unsafe fn enable_calls(cupti: &Cupti) {
         // SAFETY: as stated.
         unsafe {
             match enable.filter(|_| !all_calls()) {
-                // An older CUPTI records all or none.
+                // An older CUPTI can only record all calls or none.
                 None => {
                     (cupti.enable)(kind);
                 }

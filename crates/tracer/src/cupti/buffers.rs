@@ -9,13 +9,13 @@ use crate::state::{Gpu, gpu};
 
 /// CUPTI fills one of these after the other.
 const BUFFER: usize = 4 << 20;
-/// More than this much memory is not taken: CUPTI drops records then, and counts them.
+/// If all of these are in use, CUPTI drops records, and counts them.
 const MOST_BUFFERS: u64 = 64;
 
-/// CUPTI wants a buffer.
+/// Called when CUPTI needs a buffer.
 pub(super) unsafe extern "C" fn request(buffer: *mut *mut u8, size: *mut usize, most_records: *mut usize) {
     let given = take_buffer();
-    // SAFETY: CUPTI's own places for the answer.
+    // SAFETY: CUPTI passes the addresses for the answer.
     unsafe {
         *buffer = given;
         *size = if given.is_null() { 0 } else { BUFFER };
@@ -23,7 +23,7 @@ pub(super) unsafe extern "C" fn request(buffer: *mut *mut u8, size: *mut usize, 
     }
 }
 
-/// CUPTI has filled one.
+/// Called when CUPTI returns a buffer with records.
 pub(super) unsafe extern "C" fn complete(
     context: *mut c_void,
     stream: u32,

@@ -1,4 +1,4 @@
-//! The names of devices, by the driver.
+//! The names of devices, from the driver.
 
 use core::ffi::{c_char, c_void};
 use core::sync::atomic::{AtomicPtr, Ordering};
@@ -7,12 +7,13 @@ use crate::weak;
 
 static GET_NAME: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 
-/// Looks the driver's function up, while no lock is held: the loader has locks of its own.
+/// Looks up the driver's function. Called while we hold no lock, because the loader has locks of its
+/// own.
 pub(super) fn find_driver() {
     const RTLD_NOW: i32 = 2;
     const RTLD_NOLOAD: i32 = 4;
     let (Some(dlopen), Some(dlsym)) = (weak::dlopen(), weak::dlsym()) else { return };
-    // SAFETY: the C library's own functions; the driver is loaded, since we are inside it.
+    // SAFETY: the C library's own functions. The driver is loaded: it called us.
     unsafe {
         let driver = dlopen(c"libcuda.so.1".as_ptr(), RTLD_NOW | RTLD_NOLOAD);
         if !driver.is_null() {

@@ -1,4 +1,4 @@
-//! Asks CUPTI for what it has: again and again, at the end, and before it is left to another.
+//! Asks CUPTI for its records: periodically, at exit, and before we leave CUPTI to another client.
 
 use core::ffi::c_void;
 use core::sync::atomic::Ordering;
@@ -10,12 +10,12 @@ use super::{library, records};
 use crate::state::{Gpu, gpu};
 use crate::{sys, weak};
 
-/// What is older than this is in the file, whatever becomes of the process.
+/// Records older than this are in the file, whatever happens to the process.
 const FLUSH_PERIOD_NS: u64 = 500_000_000;
 
-/// A thread of our own that asks CUPTI for what is complete; CUPTI itself waits for a
-/// buffer to be full. It takes no signal that is meant for the program, and nobody can cancel it.
-/// Without it the end of the process flushes.
+/// Starts a thread of our own that asks CUPTI for complete records; CUPTI itself waits until a
+/// buffer is full. The thread receives no signal meant for the program and cannot be cancelled. If
+/// it cannot be started, records are flushed at exit.
 pub(super) fn start_flushing() {
     let Some(create) = weak::pthread_create() else { return };
     let signals = sys::block_signals_of_the_program();
@@ -58,7 +58,7 @@ fn flush(flags: u32) {
     });
 }
 
-/// Leaves CUPTI to somebody else.
+/// Leaves CUPTI to another client.
 pub(super) fn step_aside() {
     let Some(gpu) = gpu() else { return };
     flush(FLUSH_FORCED);

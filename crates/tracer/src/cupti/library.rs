@@ -1,4 +1,4 @@
-//! The library that is loaded.
+//! The CUPTI library that was loaded.
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
@@ -9,13 +9,13 @@ use crate::weak;
 
 static CUPTI: AtomicPtr<Cupti> = AtomicPtr::new(core::ptr::null_mut());
 
-/// The functions of the library that is loaded, found once.
+/// The functions of the loaded library.
 struct Functions(UnsafeCell<MaybeUninit<Cupti>>);
-// SAFETY: written once, before [`CUPTI`] says where they are.
+// SAFETY: read only through [`CUPTI`], which is set after they are written.
 unsafe impl Sync for Functions {}
 static FUNCTIONS: Functions = Functions(UnsafeCell::new(MaybeUninit::uninit()));
 
-/// Loads the library at `path` and finds its functions. None when that is not CUPTI.
+/// Loads the library at `path` and finds its functions. None if it cannot be loaded or is not CUPTI.
 pub(super) fn load(path: &'static [u8]) -> Option<&'static Cupti> {
     const RTLD_NOW: i32 = 2;
     let dlopen = weak::dlopen()?;
@@ -24,15 +24,16 @@ pub(super) fn load(path: &'static [u8]) -> Option<&'static Cupti> {
     if library.is_null() {
         return None;
     }
-    // SAFETY: it is CUPTI, or has none of its functions.
+    // SAFETY: it is CUPTI, or it has none of its functions.
     let cupti = unsafe { Cupti::of(library) }?;
-    // SAFETY: only one thread of a process comes here; a forked child writes the same again.
+    // SAFETY: only one thread of a process gets here at a time. A forked child, or a second attempt,
+    // writes the same again.
     unsafe { FUNCTIONS.0.get().write(MaybeUninit::new(cupti)) };
     CUPTI.store(FUNCTIONS.0.get().cast(), Ordering::Release);
     loaded()
 }
 
 pub(super) fn loaded() -> Option<&'static Cupti> {
-    // SAFETY: leaked, so it lives for ever, or null.
+    // SAFETY: null, or a static that has been written.
     unsafe { CUPTI.load(Ordering::Acquire).as_ref() }
 }

@@ -1,8 +1,8 @@
-//! What the GPU does, by CUPTI: an activity client, without a subscription, so that there is
-//! room for another.
+//! Records what the GPU does, with CUPTI's activity API. We do not subscribe to callbacks, so that
+//! another client can; see [`aside`].
 //!
-//! Safety, for all of it: CUPTI calls back with buffers that we gave it and pointers that
-//! live until the callback returns.
+//! Safety, for all of it: CUPTI calls us with buffers that we gave it and with pointers that are
+//! valid until the callback returns.
 
 mod abi;
 mod aside;

@@ -1,4 +1,4 @@
-//! CUPTI's records, written down short.
+//! Writes CUPTI's records in a compact form.
 
 use core::ffi::{CStr, c_char, c_void};
 
@@ -13,7 +13,7 @@ use crate::text::{Given, ascii};
 use crate::{clock, file, names};
 
 const CHUNK: usize = 256 << 10;
-/// The longest record, in words.
+/// The length of the longest record.
 const BYTES_OF_LONGEST: usize = 7 * 8;
 
 fn with_writer(work: impl FnOnce(&mut Writer)) {
@@ -22,17 +22,17 @@ fn with_writer(work: impl FnOnce(&mut Writer)) {
     }
 }
 
-/// Records of a buffer, and how many CUPTI had no room for.
+/// Writes the records of a buffer, and how many CUPTI had to drop.
 ///
 /// # Safety
 /// `buffer` holds `valid` bytes of CUPTI's records.
 pub(super) unsafe fn write(cupti: &Cupti, context: *mut c_void, stream: u32, buffer: *mut u8, valid: usize) {
     with_writer(|writer| {
         let mut record = core::ptr::null_mut();
-        // SAFETY: as stated; CUPTI finds the records itself.
+        // SAFETY: as stated; CUPTI finds the next record itself.
         while unsafe { (cupti.next_record)(buffer, valid, &mut record) } == SUCCESS {
             let record = Record(record);
-            // SAFETY: a record of CUPTI's begins with its kind.
+            // SAFETY: CUPTI returned a whole record, which begins with its kind.
             unsafe { writer.record(cupti, record) };
         }
         let mut dropped = 0;
@@ -44,25 +44,25 @@ pub(super) unsafe fn write(cupti: &Cupti, context: *mut c_void, stream: u32, buf
     });
 }
 
-/// CUPTI's clock beside ours.
+/// Writes CUPTI's clock and ours at the same moment.
 pub(super) fn clock() {
     if let Some(cupti) = library::loaded() {
         with_writer(|writer| writer.clock(cupti));
     }
 }
 
-/// Says why nothing more comes.
+/// Writes why there are no more records.
 pub(super) fn stop(why: u64) {
     with_writer(|writer| writer.put([first_word(gpu::STOPPED, why)]));
 }
 
-/// A record of CUPTI's.
+/// A record from CUPTI.
 #[derive(Clone, Copy)]
 struct Record(*const u8);
 
 impl Record {
     /// # Safety
-    /// The record is that long; its fields need not be aligned.
+    /// The record has such a field at `at`; it need not be aligned.
     unsafe fn u16(self, at: usize) -> u16 {
         // SAFETY: as stated.
         unsafe { self.0.add(at).cast::<u16>().read_unaligned() }
@@ -85,9 +85,9 @@ impl Record {
 
 impl Writer {
     /// # Safety
-    /// A whole record of the kind it says.
+    /// A whole record, of the kind that its first field says.
     unsafe fn record(&mut self, cupti: &Cupti, record: Record) {
-        // SAFETY: as stated; `at` says where fields lie in every version.
+        // SAFETY: as stated; the offsets in `at` hold for every version.
         unsafe {
             match record.u32(0) {
                 activity::KERNEL => self.kernel(record),
@@ -156,7 +156,7 @@ impl Writer {
     }
 
     /// # Safety
-    /// A record of a copy or a fill, of this kind.
+    /// A record of a copy or a fill, of the given kind.
     unsafe fn transfer(&mut self, kind: u32, record: Record) {
         use at::transfer as place;
         let (correlation, graph_node) = match kind {
@@ -220,7 +220,7 @@ impl Writer {
     }
 
     /// # Safety
-    /// A text of CUPTI's, or null.
+    /// `text` is null or a C string that CUPTI keeps.
     unsafe fn name(&mut self, text: *const c_char) -> u32 {
         let address = text as usize;
         let hash = hash_of_address(address);
@@ -229,7 +229,7 @@ impl Writer {
         }
         // SAFETY: as stated.
         let id = interned(unsafe { ascii(text) }.bytes);
-        // Without memory it is asked again the next time.
+        // Without memory for it, the name is looked up again the next time.
         if let Some(place) = self.pool.take(size_of::<KnownName>(), AfterFork::Cleared) {
             let place = place.cast::<KnownName>();
             // SAFETY: fresh memory of that size.
@@ -256,7 +256,7 @@ impl Writer {
             pair(registers, fixed),
             u64::from(dynamic),
         ]);
-        // Without memory it is written again the next time.
+        // Without memory for it, the launch is written again the next time.
         if let Some(place) = self.pool.take(size_of::<KnownLaunch>(), AfterFork::Cleared) {
             let place = place.cast::<KnownLaunch>();
             // SAFETY: fresh memory of that size.
@@ -266,7 +266,7 @@ impl Writer {
         number
     }
 
-    /// Its name, the first time something runs on it.
+    /// Writes the name of a device when something runs on it for the first time.
     fn device(&mut self, device: u32) {
         let Some(bits) = self.devices.get_mut(device as usize / 64) else { return };
         let bit = 1 << (device % 64);

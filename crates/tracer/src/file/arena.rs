@@ -1,4 +1,4 @@
-//! More of the file, in large pieces.
+//! Arenas: how the file grows.
 
 use tracefile::layout::{self, chunk, halted};
 
@@ -10,17 +10,17 @@ use crate::sys::{self, Identity};
 
 pub(super) const FIRST_ARENA: usize = 64 << 10;
 const LARGEST_ARENA: usize = 4 << 20;
-/// Under a limit of the address space, which is the program's to use.
+/// When the address space is limited, since the program needs it.
 const LARGEST_ARENA_UNDER_LIMIT: usize = 256 << 10;
-/// So much address space is left to the program before the trace may grow.
+/// The trace does not grow unless this much address space is left for the program.
 const ADDRESS_SPACE_FLOOR: u64 = 16 << 20;
-/// So much of a disk is left free: a twentieth, within these bounds.
+/// The trace leaves a twentieth of the disk free, but at least and at most this much.
 const DISK_SHARE: u64 = 20;
 const LEAST_DISK_FLOOR: u64 = 1 << 20;
 const LARGEST_DISK_FLOOR: u64 = 1 << 30;
 
-/// Allocates and maps more of the file. What is left of the old arena becomes a
-/// chunk that nobody uses, so that a reader finds the next one.
+/// Allocates and maps more of the file. The rest of the old arena becomes a chunk that nobody
+/// uses, so that a reader finds the next one.
 pub(super) fn new_arena(space: &mut Space, at_least: usize) -> Result<(), Halt> {
     leave_address_space(space)?;
     let most = if space.under_limit { LARGEST_ARENA_UNDER_LIMIT } else { LARGEST_ARENA };
@@ -32,7 +32,7 @@ pub(super) fn new_arena(space: &mut Space, at_least: usize) -> Result<(), Halt> 
     let arena = arena?;
     if space.free != space.free_end {
         let rest = space.free_end as usize - space.free as usize;
-        // SAFETY: at least a page of the old arena is left, and nobody's.
+        // SAFETY: at least a page of the old arena is left, and nobody else uses it.
         unsafe {
             put(space.free, chunk::SIZE, rest as u32);
             put(space.free, chunk::MAGIC, layout::CHUNK_MAGIC);
@@ -49,8 +49,8 @@ pub(super) fn new_arena(space: &mut Space, at_least: usize) -> Result<(), Halt> 
 
 const REOPEN: i32 = sys::O_RDWR | sys::O_CLOEXEC | sys::O_NOFOLLOW;
 
-/// Allocates and maps a part of the file behind `descriptor`, if that is the file that is meant.
-/// Blocks on disk first: a write to a mapped page without one would be a SIGBUS.
+/// Allocates and maps a part of the file behind `descriptor`, if that is the file `meant`. Disk
+/// blocks are allocated first: a write to a mapped page without one would raise SIGBUS.
 pub(super) fn grow(
     descriptor: i32,
     meant: Option<Identity>,
@@ -72,8 +72,8 @@ pub(super) fn grow(
     }
     sys::allocate(descriptor, at, size)?;
     let mapped = sys::map_file(descriptor, at, size)?;
-    // Another thread of the program may have closed the descriptor and opened a file under its
-    // number meanwhile. What is ours before and after was ours when it was mapped.
+    // Meanwhile another thread of the program may have closed the descriptor and opened a file
+    // under its number. If the file is ours before and after, it was ours when it was mapped.
     if !is_meant() {
         // SAFETY: nothing was written to it.
         unsafe { sys::unmap(mapped, size) };
@@ -82,7 +82,7 @@ pub(super) fn grow(
     Ok(mapped)
 }
 
-/// Under a limit of the address space the program gets what is left of it.
+/// Notes whether the address space is limited, and fails if too little would be left for the program.
 pub(super) fn leave_address_space(space: &mut Space) -> Result<(), Halt> {
     let limit = sys::limit(sys::RLIMIT_AS);
     space.under_limit = limit != sys::UNLIMITED;

@@ -1,4 +1,4 @@
-//! Pieces of an arena, each with one owner who writes to it.
+//! Chunks: pieces of an arena, each written by one owner.
 
 use tracefile::layout::{self, chunk};
 
@@ -25,7 +25,7 @@ pub(crate) fn take_string_chunk(state: &'static State, guarded: &mut Guarded, by
     new_chunk(state, &mut guarded.space, chunk::STRINGS, 0, bytes.max(16 << 10))
 }
 
-/// A chunk for what CUPTI tells.
+/// A chunk for records from CUPTI.
 pub(crate) fn take_gpu_chunk(state: &'static State, guarded: &mut Guarded, bytes: usize) -> Option<Part> {
     let bytes = bytes.min(largest_chunk(guarded));
     new_chunk(state, &mut guarded.space, chunk::GPU, 0, bytes)
@@ -35,10 +35,10 @@ pub(crate) fn largest_chunk(guarded: &Guarded) -> usize {
     if guarded.space.under_limit { LARGEST_CHUNK_UNDER_LIMIT } else { usize::MAX }
 }
 
-/// A chunk that nobody writes to any more: the file has it, the program's memory need not.
+/// Unmaps a chunk that nobody writes to any more. What is in it stays in the file.
 pub(crate) fn retire(part: Part) {
     if !part.chunk.is_null() {
-        // SAFETY: a whole number of pages, of which only the owner knew.
+        // SAFETY: a whole number of pages, which only the owner knew about.
         unsafe { sys::unmap(part.chunk, part.end as usize - part.chunk as usize) };
     }
 }
@@ -58,10 +58,10 @@ fn new_chunk(
         return None;
     }
     let chunk = space.free;
-    // SAFETY: the arena has `size` bytes left from here, zeroed and ours alone.
+    // SAFETY: the arena has `size` bytes left from here, all zero, and nobody else uses them.
     unsafe {
-        // All pages at once cost a fraction of one fault each; an old kernel that
-        // does not know how takes the faults.
+        // Populating all pages at once is much cheaper than a page fault for each. An older
+        // kernel cannot do it; then there are page faults.
         let _ = sys::advise(chunk, size, sys::MADV_POPULATE_WRITE);
         space.free = chunk.add(size);
         let (ticks, monotonic) = clock::pair();

@@ -1,10 +1,10 @@
-//! Why recording ends.
+//! Why recording stops.
 
 use tracefile::layout::halted;
 
 use crate::sys::{self, Errno};
 
-/// Why there is no more space: see [`halted`].
+/// Why there is no more space, as one of [`halted`], and the error number.
 pub(super) struct Halt {
     pub(super) why: u32,
     pub(super) errno: Errno,

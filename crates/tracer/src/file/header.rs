@@ -1,4 +1,4 @@
-//! The first page of the file, which says what it is and how it ended.
+//! The first page of the file: which process it is from, what was lost, and how it ended.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -10,7 +10,7 @@ use super::write::{put, put_text};
 use crate::state::{self, State, phase};
 use crate::{clock, process, sys, weak};
 
-/// Starts the clock and fills in the header; its magic number last.
+/// Starts the clock and fills in the header, the magic number last.
 ///
 /// # Safety
 /// `page` is a fresh page of ours.
@@ -40,7 +40,7 @@ pub(super) unsafe fn fill(page: *mut u8, process: u32, name: &[u8], rank: Option
     }
 }
 
-/// Counts what found no place, in a field of the header.
+/// Counts something that was lost, in a field of the header.
 pub(crate) fn count(field: usize) {
     let Some(state) = state::state() else { return };
     let page = state.header.load(Ordering::Relaxed);
@@ -50,8 +50,8 @@ pub(crate) fn count(field: usize) {
     }
 }
 
-/// Stops recording and says why in the header. What was recorded stays true: everything up to
-/// some moment, and nothing after it.
+/// Stops recording and writes the reason into the header. What was recorded stays true: it is
+/// everything up to some moment, and nothing after it.
 pub(super) fn halt_recording(state: &'static State, halt: &Halt) {
     state.phase.store(phase::OFF, Ordering::Release);
     let page = state.header.load(Ordering::Acquire);
@@ -64,7 +64,7 @@ pub(super) fn halt_recording(state: &'static State, halt: &Halt) {
     }
 }
 
-/// Asks to be called at a clean exit; once, since a forked child has its parent's handlers.
+/// Registers [`at_exit`] for a clean exit. Only once: a forked child inherits its parent's handlers.
 pub(super) fn watch_for_exit() {
     static WATCHING: AtomicBool = AtomicBool::new(false);
     if !WATCHING.swap(true, Ordering::Relaxed)

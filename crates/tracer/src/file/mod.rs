@@ -1,12 +1,12 @@
 //! The mapped file of this process, and who may write where in it.
 //!
-//! Space is taken in arenas (allocated on disk first, so that no write can fail
-//! for want of space, then mapped) and handed out in chunks. All of it happens
-//! under the lock; between two chunks a thread writes without asking anyone.
+//! The file grows by arenas and is given out in chunks. An arena is first allocated on disk, so
+//! that no write can fail for lack of space, and then mapped. Both happen under the lock; inside
+//! its chunk a thread writes without a lock.
 //!
-//! No descriptor is kept: a program may close it and open a file of its own under the same
-//! number. To grow, the file is opened again by its path, and it must be the same file before and
-//! after it is mapped.
+//! No file descriptor is kept open: a program might close it and open a file of its own under the
+//! same number. To grow, the file is opened again by its path, and it must be the same file before
+//! and after it is mapped.
 
 mod arena;
 mod chunk;

@@ -1,4 +1,4 @@
-//! The file is made once in a process, and again in the child of a fork.
+//! Makes the file: once in each process, so again in the child of a fork.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,14 +10,14 @@ use super::header;
 use crate::state::{self, Guarded, LONGEST_PATH, Space, State, phase};
 use crate::{environment, notes, process, sys, tls};
 
-/// Starts recording in this process; true when it is on. Called again and again.
+/// Starts recording in this process; true if it is on. May be called many times.
 pub(crate) fn start() -> bool {
     if environment::has_foreign_rights() {
         notes::send(note::FOREIGN_RIGHTS, 0);
         return false;
     }
     tls::prepare();
-    // A child may find it gone.
+    // Remembered now: a child of a fork may clear its environment.
     environment::NOTES.get();
     let Some(state) = state::make() else {
         notes::send(halted::MEMORY, sys::ENOMEM);
@@ -52,7 +52,7 @@ fn open_or_give_up(state: &'static State, guarded: &mut Guarded) {
     }
 }
 
-/// Numbers of names are those of one file: this number is given to no other.
+/// A number for the next file. Numbers of names are valid in one file only, so each file has its own.
 fn next_epoch() -> u32 {
     static LAST: AtomicU32 = AtomicU32::new(0);
     LAST.fetch_add(1, Ordering::Relaxed) + 1
@@ -85,7 +85,8 @@ fn open(state: &'static State, space: &mut Space, folder: &[u8]) -> Result<(), H
     };
     sys::close(descriptor);
     if page.is_err() {
-        // SAFETY: the path ends in a zero. An empty file says nothing.
+        // An empty file says nothing.
+        // SAFETY: the path ends in a zero.
         unsafe { sys::remove(space.path.as_ptr()) };
     }
     let page = page?;

@@ -1,4 +1,4 @@
-//! Writing into mapped space.
+//! Writing into the mapped file.
 
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,7 +6,7 @@ use tracefile::layout::chunk;
 
 use crate::state::Part;
 
-/// Writes records and makes them count.
+/// Writes a record and makes it visible to a reader.
 ///
 /// # Safety
 /// `part` has room for `words`.
@@ -20,7 +20,7 @@ pub(crate) unsafe fn write_words<const N: usize>(part: &mut Part, words: &[u64; 
     }
 }
 
-/// Makes everything before the cursor count.
+/// Makes everything before the cursor visible to a reader.
 ///
 /// # Safety
 /// `part.chunk` is a mapped chunk.

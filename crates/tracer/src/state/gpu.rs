@@ -1,4 +1,4 @@
-//! The half that CUPTI feeds.
+//! What is known about CUPTI and its records.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
@@ -9,28 +9,28 @@ use crate::memory::Pool;
 use crate::table::{Hashed, Table};
 use crate::text::mixed;
 
-/// CUPTI has some hundreds of functions of each kind.
+/// More than the number of functions of either API; CUPTI knows some hundreds.
 pub(crate) const MOST_CALLS: u32 = 2000;
 const MOST_DEVICES: u32 = 1024;
 
-/// What is cleared in the child of a fork: CUDA does not live on there, and a program that comes
-/// to CUDA only there starts anew. All zero is off.
+/// Cleared in the child of a fork, like the rest of the state: CUDA does not survive a fork, and a
+/// program that first uses CUDA in the child starts from the beginning. All zero is off.
 pub(crate) struct Gpu {
     pub(crate) phase: AtomicU32,
     /// Held while CUPTI is asked for what it has.
     pub(crate) flushing: Lock,
-    /// Buffers nobody uses: each begins with the address of the next.
+    /// Unused buffers: each begins with the address of the next.
     pub(crate) free: AtomicPtr<u8>,
     pub(crate) free_lock: Lock,
     pub(crate) buffers: AtomicU64,
     writer: Shared,
 }
 
-/// Phases.
+/// Values of `phase`.
 impl Gpu {
     pub(crate) const OFF: u32 = 0;
     pub(crate) const ON: u32 = 1;
-    /// The process ends, or somebody else needs CUPTI.
+    /// The process is ending, or another client needs CUPTI.
     pub(crate) const DONE: u32 = 2;
 }
 
@@ -39,7 +39,7 @@ struct Shared {
     lock: Lock,
     writer: UnsafeCell<Writer>,
 }
-// SAFETY: the writer is only touched under its lock.
+// SAFETY: the writer is only accessed under its lock.
 unsafe impl Sync for Shared {}
 
 impl Gpu {
@@ -56,11 +56,11 @@ pub(crate) struct Writer {
     pub(crate) part: Part,
     pub(crate) launches: Table<KnownLaunch>,
     pub(crate) next_launch: u32,
-    /// By the address at which CUPTI keeps it, which stays.
+    /// By the address at which CUPTI keeps the name, which never changes.
     pub(crate) names: Table<KnownName>,
-    /// Numbers of the driver's and the runtime's functions' names; 0 is not asked yet.
+    /// The numbers of the names of driver and runtime functions; 0 means not looked up yet.
     pub(crate) calls: [[u32; MOST_CALLS as usize]; 2],
-    /// One bit for each that was seen.
+    /// One bit for each device that was seen.
     pub(crate) devices: [u64; MOST_DEVICES as usize / 64],
 }
 

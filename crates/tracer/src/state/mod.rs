@@ -1,4 +1,5 @@
-//! All data that changes, in one place. What is done with it is in the modules that use it.
+//! All mutable data, in one place. The code that works with it is in the modules above: these
+//! files have only the types and what needs nothing else.
 
 mod global;
 mod gpu;

@@ -1,4 +1,4 @@
-//! Texts that have a number in the file, and handles that the program holds.
+//! Texts that have a number in the file, and what the handles that a program holds point to.
 
 use core::sync::atomic::AtomicU32;
 
@@ -8,16 +8,16 @@ use super::space::Part;
 use crate::table::{Hashed, Table};
 use crate::text::{self, Given};
 
-/// Behind the zero at a copy's end, for comparisons of whole words.
+/// Space after the zero that ends a copy, so that whole words can be compared.
 pub(crate) const PADDING: usize = 16;
 
-/// What is known by number. Read by everyone, added to under the lock.
+/// All texts that have a number. Read without a lock, added to under the lock.
 pub(crate) struct Names {
     pub(crate) entries: Table<Entry>,
     pub(crate) handles: Table<Handle>,
 }
 
-/// How far the writing has come. Only under the lock.
+/// How much has been written. Accessed only under the lock.
 pub(crate) struct Writing {
     pub(crate) strings: Part,
     pub(crate) names: u32,
@@ -26,7 +26,7 @@ pub(crate) struct Writing {
     pub(crate) bytes: usize,
 }
 
-/// What tells one text from another. Of a long one only the beginning is kept, and a hash of all.
+/// Tells one text from another. Of a long text, only the beginning and a hash of the whole are kept.
 #[derive(Clone, Copy)]
 pub(crate) struct Key<'a> {
     pub(crate) hash: u64,
@@ -49,7 +49,7 @@ impl<'a> Key<'a> {
     }
 }
 
-/// A copy of a text: its bytes follow, and a zero.
+/// The header of a copy of a text. The bytes of the text follow it, then a zero.
 #[repr(C)]
 pub(crate) struct Kept {
     hash: u64,
@@ -62,9 +62,9 @@ impl Kept {
     pub(crate) const NOTHING: Self = Self { hash: 0, length: 0, flags: 0, size: 0 };
 
     /// # Safety
-    /// There is room for [`Kept::room`] bytes of such a key behind `self`.
+    /// `place` begins [`Kept::room`] bytes of fresh memory for this key.
     pub(crate) unsafe fn put(place: *mut Self, key: Key<'_>) {
-        // SAFETY: as stated; fresh memory is zero.
+        // SAFETY: as stated; fresh memory is zero, so the text ends in a zero.
         unsafe {
             let size = key.kept.len() as u32;
             place.write(Self { hash: key.hash, length: key.length, flags: key.flags, size });
@@ -78,7 +78,7 @@ impl Kept {
 
     #[inline(always)]
     fn bytes(&self) -> &[u8] {
-        // SAFETY: they follow.
+        // SAFETY: the bytes follow the header.
         unsafe { core::slice::from_raw_parts(self.text(), self.size as usize) }
     }
 
@@ -105,7 +105,7 @@ impl Entry {
         self.id
     }
 
-    /// A copy as a C string with room behind it; None when it is not all of the text.
+    /// The copy, as a C string followed by padding; None if it is not the whole text.
     #[inline(always)]
     pub(crate) fn whole_text(&self) -> Option<*const u8> {
         (self.kept.size == self.kept.length).then(|| self.kept.text())
@@ -119,8 +119,8 @@ impl Hashed for Entry {
     }
 }
 
-/// What is behind a handle that we gave out, of a registered string or a domain. Never freed, so
-/// that a program may use a domain it has destroyed; and kept across a fork.
+/// What a handle that we gave out points to: a registered string or a domain. It is never freed,
+/// because a program may use a domain that it has destroyed, and it is kept across a fork.
 #[repr(C)]
 pub(crate) struct Handle {
     /// Its number in the file of `epoch`.

@@ -1,4 +1,4 @@
-//! The file and the parts of it that are handed out.
+//! The mapped file, and the parts of it that are given out.
 
 use crate::sys::Identity;
 
