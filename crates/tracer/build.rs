@@ -1,9 +1,9 @@
-//! How the library is linked: with nothing.
+//! The library is linked with nothing else.
 //!
-//! No C library, no start files: it loads into whatever program there is, static ones included,
-//! and calls only what it finds there. `-z defs` makes every symbol that is not found at link
-//! time an error, `rangefinder_tracer_can_panic` among them: the build fails if any path of the
-//! code could panic.
+//! Without a C library and start files it loads into any program, static ones included, and calls
+//! only what it finds there. `-z defs` makes every symbol that is not found at link time an error.
+//! One of them is `rangefinder_tracer_can_panic`: the build fails if any path of the code could
+//! panic.
 
 fn main() {
     for argument in ["-nostdlib", "-Wl,-z,defs", "-Wl,-z,now", "-Wl,-z,nodelete", "-Wl,--hash-style=both"] {

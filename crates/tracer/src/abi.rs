@@ -1,4 +1,4 @@
-//! NVTX's C interface, as far as an injected library sees it.
+//! The part of NVTX's C interface that an injected library sees.
 
 use core::ffi::{c_char, c_int, c_void};
 
@@ -20,7 +20,7 @@ pub(crate) struct ExportTableCallbacks {
 /// An array of pointers to function pointers; slot 0 is unused.
 pub(crate) type FunctionTable = *mut *mut *const c_void;
 
-/// `nvtxEventAttributes_t`, version 2 and later. Fields past `size` are not there.
+/// `nvtxEventAttributes_t`, version 2 and later. Fields beyond `size` do not exist.
 #[repr(C)]
 pub(crate) struct EventAttributes {
     pub(crate) version: u16,
@@ -47,5 +47,5 @@ pub(crate) const MESSAGE_ASCII: i32 = 1;
 pub(crate) const MESSAGE_WIDE: i32 = 2;
 pub(crate) const MESSAGE_REGISTERED: i32 = 3;
 
-/// What push and pop return if nobody tracks the depth, as without the tracer.
+/// What push and pop return if nobody tracks the depth, as they would without us.
 pub(crate) const NO_PUSH_POP_TRACKING: c_int = -2;

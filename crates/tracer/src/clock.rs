@@ -1,5 +1,5 @@
-//! The cheapest clock there is: the processor's counter where it runs at one
-//! rate on all cores and may be read, else `CLOCK_MONOTONIC`.
+//! The cheapest clock: the processor's counter if it runs at one rate on all cores and may be
+//! read, else `CLOCK_MONOTONIC`.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -11,7 +11,7 @@ static BASE_MONOTONIC: AtomicU64 = AtomicU64::new(0);
 static BASE_REALTIME: AtomicU64 = AtomicU64::new(0);
 static RATE: AtomicU64 = AtomicU64::new(0);
 
-/// Where a file's times begin, on each clock, and a first estimate of ticks a second.
+/// When a file's times begin, on each clock, and a first estimate of ticks per second.
 pub(crate) struct Base {
     pub(crate) ticks: u64,
     pub(crate) monotonic: u64,
@@ -19,8 +19,8 @@ pub(crate) struct Base {
     pub(crate) rate: u64,
 }
 
-/// Chooses the clock and where its times begin; once. The child of a fork has its parent's, since
-/// its first event may be under way already.
+/// Chooses the clock and when its times begin, once. The child of a fork keeps its parent's choice,
+/// because its first event may have begun already.
 pub(crate) fn start() -> Base {
     if RATE.load(Ordering::Acquire) == 0 {
         NANOSECONDS.store(!steady_counter(), Ordering::Relaxed);
@@ -50,7 +50,7 @@ pub(crate) fn base() -> u64 {
 #[inline(always)]
 pub(crate) fn ticks() -> u64 {
     if !NANOSECONDS.load(Ordering::Relaxed) {
-        // SAFETY: every x86-64 has the instruction, and the program may use it.
+        // SAFETY: every x86-64 processor has the instruction, and the program may use it.
         return unsafe { core::arch::x86_64::_rdtsc() };
     }
     monotonic()
@@ -66,8 +66,8 @@ fn monotonic() -> u64 {
     seconds.wrapping_mul(1_000_000_000).wrapping_add(nanoseconds)
 }
 
-/// The counter and the system's clock at one moment: of a few tries the one in
-/// which least time passed between the two.
+/// The counter and the system's clock at the same moment: of a few attempts, the one in which
+/// the least time passed between the two.
 pub(crate) fn pair() -> (u64, u64) {
     let mut best = (u64::MAX, (0, 0));
     for _ in 0..4 {
@@ -82,19 +82,19 @@ pub(crate) fn pair() -> (u64, u64) {
     best.1
 }
 
-/// A first estimate, for a process that leaves no later pair.
+/// A first estimate, for a process that writes no later pair.
 fn rate() -> u64 {
     const SECOND: u64 = 1_000_000_000;
     if in_nanoseconds() {
         return SECOND;
     }
     let (ticks, monotonic) = pair();
-    // A clock that does not go on is waited for no longer than this.
+    // A limit, in case the clock does not advance.
     for _ in 0..1_000_000 {
         let (ticks_now, monotonic_now) = pair();
         let passed = monotonic_now.saturating_sub(monotonic);
         if passed >= 200_000 {
-            // At most 2^40 ticks, or the process was stopped meanwhile: then any rate will do.
+            // At most 2^40 ticks, unless the process was stopped meanwhile; then any rate will do.
             let counted = ticks_now.wrapping_sub(ticks);
             return counted.saturating_mul(SECOND).checked_div(passed).unwrap_or(SECOND).max(1);
         }

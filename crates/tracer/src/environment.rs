@@ -6,8 +6,8 @@ use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use crate::memory::{self, AfterFork};
 use crate::{sys, weak};
 
-/// The value of a variable; None where it is not set or empty. What it says lives at least until
-/// the program changes it.
+/// The value of a variable; None if it is unset or empty. The text is valid at least until the
+/// program changes the variable.
 pub(crate) fn variable(name: &[u8]) -> Option<&'static [u8]> {
     let found = match weak::environ() {
         Some(list) => in_list(list, name),
@@ -16,7 +16,7 @@ pub(crate) fn variable(name: &[u8]) -> Option<&'static [u8]> {
     found.filter(|value| !value.is_empty())
 }
 
-/// A variable as it was when it was first asked for: the child of a fork may clear its environment.
+/// A variable with the value it had when it was first read: the child of a fork may clear its environment.
 pub(crate) struct Kept {
     name: &'static [u8],
     copy: AtomicPtr<u8>,
@@ -45,7 +45,8 @@ impl Kept {
     }
 }
 
-/// Where the traces of this process and its forked children go, and who is notified of processes without one.
+/// Where the traces of this process and its forked children go, and the socket that is told about
+/// processes without one.
 pub(crate) static TRACE_FOLDER: Kept = Kept::new(b"RANGEFINDER_TRACE_DIR");
 pub(crate) static NOTES: Kept = Kept::new(b"RANGEFINDER_NOTES");
 
@@ -55,7 +56,7 @@ pub(crate) fn is_on(name: &[u8]) -> bool {
 }
 
 fn in_list(mut list: *const *const c_char, name: &[u8]) -> Option<&'static [u8]> {
-    // SAFETY: C's environment: texts, and a null at the end.
+    // SAFETY: C's environment is a list of C strings that ends in a null.
     unsafe {
         while !(*list).is_null() {
             if let Some(value) = value_of(CStr::from_ptr(*list).to_bytes(), name) {
@@ -75,7 +76,7 @@ fn value_of(entry: &'static [u8], name: &[u8]) -> Option<&'static [u8]> {
     entry.strip_prefix(name)?.strip_prefix(b"=")
 }
 
-/// The environment that a program without a C library to ask was started with.
+/// The environment that the program was started with, for a program whose C library we cannot ask.
 fn at_the_start() -> Option<&'static [u8]> {
     const MOST: usize = 256 << 10;
     static BLOCK: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
@@ -95,8 +96,8 @@ fn at_the_start() -> Option<&'static [u8]> {
     Some(unsafe { core::slice::from_raw_parts(block, length) })
 }
 
-/// Whether the program has more rights than who started it: setuid, setgid or capabilities of
-/// its file. Then its environment is not to be trusted, with a path least of all.
+/// Whether the program has more rights than the user who started it: setuid, setgid or file
+/// capabilities. Then its environment is not to be trusted, least of all for a path.
 pub(crate) fn has_foreign_rights() -> bool {
     const AT_SECURE: u64 = 23;
     if let Some(getauxval) = weak::getauxval() {

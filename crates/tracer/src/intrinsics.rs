@@ -1,5 +1,5 @@
-//! What the compiler takes for granted and a C library usually brings. Hidden: the program has
-//! its own. What is hot is written out in Rust; these are for the rest.
+//! Functions that compiled code may call and that a C library usually provides. They are hidden,
+//! because the program has its own. The hot path does not call them: it is written out in Rust.
 
 core::arch::global_asm!(
     ".text",
@@ -24,7 +24,7 @@ core::arch::global_asm!(
     "jb 2f",
     "rep movsb",
     "ret",
-    // The end of the source lies in the destination: backwards.
+    // The destination begins inside the source: copy backwards.
     "2:",
     "lea rdi, [rdi + rcx - 1]",
     "lea rsi, [rsi + rcx - 1]",

@@ -1,24 +1,23 @@
 //! Loaded into the workload through `NVTX_INJECTION64_PATH` and `CUDA_INJECTION64_PATH`;
-//! records every NVTX range, and what the GPU does, into a file of the run.
+//! records every NVTX range, and what the GPU does, in a file of the run.
 //!
 //! It is a guest in other people's programs. It installs no signal handler, writes to no
-//! stream, keeps no descriptor, changes no result of a call, and turns itself off rather than
-//! fail. What it records lies in a mapped file, so that it survives the process however that
-//! ends.
+//! stream, keeps no file descriptor open, changes no call's result, and turns itself off rather
+//! than fail. It records into a mapped file, so the records survive the process however it ends.
 //!
 //! What that takes:
-//! - No C library and no Rust runtime ([`sys`], [`weak`]): system calls are made directly, so that
-//!   none is a point at which a thread can be cancelled; memory comes from the kernel
-//!   ([`memory`]), so that a signal handler inside `malloc` may open a range; and a static program
-//!   can load it.
-//! - Nothing can panic. The panic handler calls a function that does not exist: the library is
-//!   linked only if the optimizer has shown that no path leads there.
-//! - All that changes lies in memory that the kernel clears in the child of a fork ([`state`]):
-//!   all zero is the fresh state, whichever way the process was forked.
+//! - No C library and no Rust runtime ([`sys`], [`weak`]). System calls are made directly, so none
+//!   of them is a point at which a thread can be cancelled. Memory comes from the kernel
+//!   ([`memory`]), so a signal handler that interrupted `malloc` may open a range. And a static
+//!   program can load the library.
+//! - Nothing can panic. The panic handler calls a function that does not exist, so the library
+//!   links only if the optimizer has proved that no path leads there.
+//! - All mutable data is in memory that the kernel clears in the child of a fork ([`state`]). All
+//!   zero is the fresh state, whichever way the process was forked.
 //! - Locks are held with all signals blocked ([`lock`]).
 //!
-//! Unsafe throughout, by nature: it is called from C with C's pointers and writes
-//! into mapped memory. Each file says what it relies on.
+//! The code is unsafe throughout: it is called from C with C's pointers and writes into mapped
+//! memory. Each file says what it relies on.
 #![no_std]
 
 #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
@@ -35,6 +34,7 @@ mod memory;
 mod names;
 mod notes;
 mod nvtx;
+mod process;
 mod state;
 mod sys;
 mod table;
@@ -57,8 +57,8 @@ pub unsafe extern "C" fn InitializeInjectionNvtx2(get_export_table: Option<abi::
     c_int::from(file::start() && unsafe { nvtx::attach(get_export_table) })
 }
 
-/// The entry point of the CUDA driver: called once, inside `cuInit`. Whatever becomes of us,
-/// the driver goes on.
+/// The entry point for the CUDA driver, which calls it once, inside `cuInit`. It always returns 1,
+/// so the driver goes on whether or not we record.
 #[unsafe(no_mangle)]
 pub extern "C" fn InitializeInjection() -> c_int {
     if file::start() {
@@ -68,7 +68,7 @@ pub extern "C" fn InitializeInjection() -> c_int {
 }
 
 unsafe extern "C" {
-    /// Exists nowhere: see above.
+    /// Not defined anywhere: see above.
     safe fn rangefinder_tracer_can_panic() -> !;
 }
 

@@ -1,6 +1,6 @@
-//! A lock for the rare paths. While it is held no signal reaches the thread: a handler that
-//! opens a range can never wait for the very thread it interrupted, and no cancellation can
-//! unwind through us. All zero is unlocked.
+//! A lock for the rare paths. While it is held, the thread receives no signal: a handler that opens
+//! a range can never wait for the thread it interrupted, and no cancellation can unwind through
+//! our code. All zero is unlocked.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
@@ -8,7 +8,7 @@ use crate::sys;
 
 const FREE: u32 = 0;
 const HELD: u32 = 1;
-/// Held, and somebody waits.
+/// Held, and another thread waits.
 const WAITED_FOR: u32 = 2;
 
 pub(crate) struct Lock(AtomicU32);
@@ -21,7 +21,8 @@ impl Lock {
         result
     }
 
-    /// For what may take long and no handler of the program's leads to.
+    /// Does not block signals: for work that may take long and that no signal handler of the program
+    /// can start.
     pub(crate) fn with_signals<T>(&self, work: impl FnOnce() -> T) -> T {
         self.take();
         let result = work();

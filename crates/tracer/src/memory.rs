@@ -1,25 +1,25 @@
-//! Memory of our own, straight from the kernel, taken piece by piece and never given back. The
-//! program's `malloc` is never called: a signal handler may have interrupted it.
+//! Memory of our own, directly from the kernel, cut into pieces that are never freed. The program's
+//! `malloc` is never called: we may be in a signal handler that interrupted it.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::sys;
 
-/// What is taken from the kernel at once.
+/// How much is taken from the kernel at once.
 const BLOCK: usize = 64 << 10;
 const LARGEST_BLOCK: usize = 1 << 20;
 const ALIGNMENT: usize = 16;
 
-/// What becomes of memory in the child of a fork.
+/// What happens to memory in the child of a fork.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AfterFork {
     /// All zero.
     Cleared,
-    /// As it was: handles that the program holds.
+    /// Unchanged, for the handles that the program holds.
     Kept,
 }
 
-/// A place from which pieces are cut. All zero is empty.
+/// Memory that pieces are cut from. All zero is empty.
 pub(crate) struct Pool {
     next: usize,
     end: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// A piece of that size, all zero; None if no memory is available.
+    /// A piece of that size, all zero; None if there is no memory.
     pub(crate) fn take(&mut self, bytes: usize, after_fork: AfterFork) -> Option<*mut u8> {
         let bytes = bytes.checked_next_multiple_of(ALIGNMENT)?;
         if self.end - self.next < bytes {
@@ -69,12 +69,12 @@ pub(crate) unsafe fn unmap(address: *mut u8, size: usize) {
     unsafe { sys::unmap(address, size) };
 }
 
-/// Blocks that the kernel, being older than 4.14, does not clear itself.
+/// Blocks that we must clear in the child of a fork, because the kernel is older than 4.14 and cannot.
 const MOST_BLOCKS: usize = 256;
 static BLOCKS: [(AtomicUsize, AtomicUsize); MOST_BLOCKS] =
     [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; MOST_BLOCKS];
 static REMEMBERED: AtomicUsize = AtomicUsize::new(0);
-/// Somebody clears them in a child.
+/// Whether [`clear_in_child`] is registered.
 static WATCHED: AtomicBool = AtomicBool::new(false);
 
 fn remember(address: *mut u8, size: usize) -> bool {
@@ -82,7 +82,7 @@ fn remember(address: *mut u8, size: usize) -> bool {
     let Some((place, length)) = BLOCKS.get(at) else { return false };
     length.store(size, Ordering::Relaxed);
     place.store(address as usize, Ordering::Release);
-    // The first one: from now on somebody must clear them.
+    // With the first block, register the handler that clears them.
     if at == 0 {
         let registered = crate::weak::register_atfork().is_some_and(|register| {
             // SAFETY: the C library's own function; the handler lives as long as the library.
@@ -95,12 +95,12 @@ fn remember(address: *mut u8, size: usize) -> bool {
     WATCHED.load(Ordering::Acquire)
 }
 
-/// In the child of a fork: only the forking thread lives on here.
+/// Runs in the child of a fork, where only the forking thread exists.
 unsafe extern "C" fn clear_in_child() {
     for (place, length) in &BLOCKS {
         let address = place.load(Ordering::Acquire) as *mut u8;
         if !address.is_null() {
-            // SAFETY: a mapping of ours, that long; what is in it means nothing here.
+            // SAFETY: a mapping of ours, of that length; its contents mean nothing in the child.
             unsafe { core::ptr::write_bytes(address, 0, length.load(Ordering::Relaxed)) };
         }
     }

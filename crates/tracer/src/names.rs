@@ -1,159 +1,33 @@
-//! Names, domains and categories: each text is written to the file once and has
-//! a number from then on.
+//! Names, domains and categories. Each text is written to the file once and has a number from
+//! then on.
 
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use tracefile::layout::{self, header, kind, string};
 
-use crate::file::{self, Part};
+use crate::file;
 use crate::memory::AfterFork;
-use crate::state::{Guarded, State, phase, state};
-use crate::table::{Hashed, Table};
-use crate::text::{self, Given};
+use crate::state::{Entry, Guarded, Handle, Kept, Key, PADDING, Part, State, phase, state};
+use crate::text::Given;
 
-/// More different names than this, or more bytes of them, and a new one is recorded as
-/// [`TOO_MANY`], and counted.
+/// Beyond this many different names, or this many bytes of them, a new name is recorded as
+/// [`TOO_MANY`] and counted.
 const MOST_NAMES: u32 = 1 << 20;
 const MOST_BYTES: usize = 64 << 20;
 const TOO_MANY: &[u8] = b"<too many different names>";
 const MOST_DOMAINS: u32 = 65_000;
 const TOO_MANY_DOMAINS: &[u8] = b"<too many domains>";
-/// Names of categories and threads.
+/// Of the names of categories and threads.
 const MOST_LABELS: u32 = 1 << 16;
 
-/// There is no file yet, as in the child of a fork at first.
+/// There is no file yet, as at first in the child of a fork.
 const NO_EPOCH: u32 = 0;
-/// A handle for names that found no memory: it is never looked up.
+/// The epoch of the handle for texts there was no memory for. It is never looked up.
 const LOST_EPOCH: u32 = u32::MAX;
 
-/// A flag of ours: the text is a domain, numbered apart from names.
+/// A flag of our own: the text is a domain. Domains are numbered separately from names.
 const DOMAIN: u32 = 1 << 31;
-/// Behind the zero at a copy's end, for comparisons of whole words.
-const PADDING: usize = 16;
-
-/// What is known by number. Read by everyone, added to under the lock.
-pub(crate) struct Names {
-    entries: Table<Entry>,
-    handles: Table<Handle>,
-}
-
-/// How far the writing has come. Only under the lock.
-pub(crate) struct Writing {
-    strings: Part,
-    names: u32,
-    domains: u32,
-    labels: u32,
-    bytes: usize,
-}
-
-/// What tells one text from another. Of a long text, only the beginning and a hash of the whole are kept.
-#[derive(Clone, Copy)]
-struct Key<'a> {
-    hash: u64,
-    /// Of the whole text.
-    length: u32,
-    flags: u32,
-    kept: &'a [u8],
-}
-
-impl<'a> Key<'a> {
-    #[inline(always)]
-    fn of(given: Given<'a>) -> Self {
-        let kept = given.bytes.get(..string::LONGEST).unwrap_or(given.bytes);
-        Self { hash: text::hash(given), length: given.bytes.len() as u32, flags: given.flags, kept }
-    }
-
-    #[inline(always)]
-    fn is(&self, kept: &Kept) -> bool {
-        kept.length == self.length && kept.flags == self.flags && text::equal(self.kept, kept.bytes())
-    }
-}
-
-/// A copy of a text: its bytes follow, and a zero.
-#[repr(C)]
-struct Kept {
-    hash: u64,
-    length: u32,
-    flags: u32,
-    size: u32,
-}
-
-impl Kept {
-    /// # Safety
-    /// There is room for [`Kept::room`] bytes of such a key behind `self`.
-    unsafe fn put(place: *mut Self, key: Key<'_>) {
-        // SAFETY: as stated; fresh memory is zero.
-        unsafe {
-            let size = key.kept.len() as u32;
-            place.write(Self { hash: key.hash, length: key.length, flags: key.flags, size });
-            core::ptr::copy_nonoverlapping(key.kept.as_ptr(), place.add(1).cast(), key.kept.len());
-        }
-    }
-
-    fn room(key: Key<'_>) -> usize {
-        size_of::<Self>() + key.kept.len() + PADDING
-    }
-
-    #[inline(always)]
-    fn bytes(&self) -> &[u8] {
-        // SAFETY: they follow.
-        unsafe { core::slice::from_raw_parts(self.text(), self.size as usize) }
-    }
-
-    #[inline(always)]
-    fn text(&self) -> *const u8 {
-        (&raw const *self).wrapping_add(1).cast()
-    }
-
-    fn key(&self) -> Key<'_> {
-        Key { hash: self.hash, length: self.length, flags: self.flags, kept: self.bytes() }
-    }
-}
-
-/// A text and its number in the file.
-#[repr(C)]
-pub(crate) struct Entry {
-    id: u32,
-    kept: Kept,
-}
-
-impl Entry {
-    #[inline(always)]
-    pub(crate) fn id(&self) -> u32 {
-        self.id
-    }
-
-    /// A copy as a C string with room behind it; None when it is not all of the text.
-    #[inline(always)]
-    pub(crate) fn whole_text(&self) -> Option<*const u8> {
-        (self.kept.size == self.kept.length).then(|| self.kept.text())
-    }
-}
-
-impl Hashed for Entry {
-    #[inline(always)]
-    fn hash(&self) -> u64 {
-        self.kept.hash
-    }
-}
-
-/// What is behind a handle that we gave out, of a registered string or a domain. Never freed, so
-/// that a program may use a domain it has destroyed; and kept across a fork.
-#[repr(C)]
-pub(crate) struct Handle {
-    /// Its number in the file of `epoch`.
-    id: AtomicU32,
-    epoch: AtomicU32,
-    kept: Kept,
-}
-
-impl Hashed for Handle {
-    fn hash(&self) -> u64 {
-        self.kept.hash
-    }
-}
-
 impl Handle {
     #[inline(always)]
     pub(crate) fn number(&self) -> u32 {
@@ -183,7 +57,7 @@ pub(crate) fn entry(given: Given<'_>) -> Option<&'static Entry> {
     known(given).or_else(|| enter(given))
 }
 
-/// The entry of a name that was asked before.
+/// The entry of a name that has one.
 #[inline(always)]
 fn known(given: Given<'_>) -> Option<&'static Entry> {
     find(state()?, Key::of(given))
@@ -194,7 +68,7 @@ fn find(state: &'static State, key: Key<'_>) -> Option<&'static Entry> {
     state.names.entries.find(key.hash, |entry| key.is(&entry.kept))
 }
 
-/// The entry of a name, new or not. The slow way.
+/// The slow path of [`entry`].
 #[cold]
 #[inline(never)]
 fn enter(given: Given<'_>) -> Option<&'static Entry> {
@@ -257,11 +131,11 @@ fn add(state: &'static State, guarded: &mut Guarded, key: Key<'_>) -> Option<&'s
         Kept::put(&raw mut (*entry).kept, key);
     }
     state.names.entries.insert(&mut guarded.cleared, entry)?;
-    // SAFETY: it is whole, and lives for ever.
+    // SAFETY: it is complete, and lives forever.
     unsafe { entry.as_ref() }
 }
 
-/// Writes a record of a text: wide characters as UTF-8.
+/// Writes a record of a text, wide characters as UTF-8.
 fn write_text(
     state: &'static State,
     guarded: &mut Guarded,
@@ -277,8 +151,8 @@ fn write_text(
         guarded.writing.strings = file::take_string_chunk(state, guarded, padded + 16)?;
     }
     let part = &mut guarded.writing.strings;
-    // SAFETY: there is room for the two words and the padded text; fresh space is zero. UTF-8
-    // takes at most as many bytes as wide characters do.
+    // SAFETY: there is room for two words and the padded text, and fresh space is zero. UTF-8 takes
+    // no more bytes than wide characters.
     unsafe {
         let words = part.cursor.cast::<u64>();
         let place = part.cursor.add(16);
@@ -314,7 +188,7 @@ unsafe fn put_utf8(place: *mut u8, text: &[u8]) -> usize {
             _ => ([0xf0 | (code >> 18) as u8, low(12), low(6), low(0)], 4),
         };
         for byte in bytes.iter().take(count) {
-            // SAFETY: at most four bytes for each four.
+            // SAFETY: each character takes four bytes of `text` and at most four here.
             unsafe { place.add(length).write(*byte) };
             length += 1;
         }
@@ -330,14 +204,11 @@ pub(crate) fn create_domain(given: Given<'_>) -> *const c_void {
     handle(Given { flags: given.flags | DOMAIN, ..given })
 }
 
-/// One handle for each text. Without memory for it, the handle of a name that is lost: null
-/// would mean the default domain.
+/// The handle for a text; the same text always has the same handle. If there is no memory, it is a
+/// handle that means "lost", because null would mean the default domain.
 fn handle(given: Given<'_>) -> *const c_void {
-    static NO_MEMORY: Handle = Handle {
-        id: AtomicU32::new(layout::LOST),
-        epoch: AtomicU32::new(LOST_EPOCH),
-        kept: Kept { hash: 0, length: 0, flags: 0, size: 0 },
-    };
+    static NO_MEMORY: Handle =
+        Handle { id: AtomicU32::new(layout::LOST), epoch: AtomicU32::new(LOST_EPOCH), kept: Kept::NOTHING };
     let key = Key::of(given);
     let made = state().and_then(|state| state.alone(|state, guarded| handle_locked(state, guarded, key)));
     match made {
@@ -361,10 +232,10 @@ fn handle_locked(state: &'static State, guarded: &mut Guarded, key: Key<'_>) -> 
     }
     guarded.writing.bytes += key.kept.len();
     let place = guarded.kept.take(size_of::<Handle>() + Kept::room(key), AfterFork::Kept)?.cast::<Handle>();
-    // SAFETY: fresh memory with that much room; numbers are zero, and no file has that epoch.
+    // SAFETY: fresh memory with that much room. Its epoch is zero, which no file has.
     unsafe { Kept::put(&raw mut (*place).kept, key) };
     state.names.handles.insert(&mut guarded.cleared, place)?;
-    // SAFETY: it is whole, and lives for ever.
+    // SAFETY: it is complete, and lives forever.
     unsafe { place.as_ref() }
 }
 

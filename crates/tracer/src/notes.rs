@@ -1,15 +1,15 @@
-//! A message to the rehearsal from a process that cannot be recorded.
+//! A message to whoever started the rehearsal, from a process that cannot be recorded.
 //!
-//! Such a process can usually write no file either: it has no right to, or its root directory is
-//! another. So the word is a datagram to a socket without a place in the file system.
+//! Such a process usually cannot write a file either: it lacks the permission, or has another root
+//! directory. So the message is a datagram to an abstract socket, which is not in the file system.
 
 use tracefile::layout::{header, note};
 
 use crate::environment;
-use crate::file::program_name;
+use crate::process::program_name;
 use crate::sys::{self, Errno};
 
-/// Says why this process is not recorded, if somebody wants to know.
+/// Tells whoever asked to be told why this process is not recorded.
 pub(crate) fn send(why: u32, errno: Errno) {
     let Some(socket) = environment::NOTES.get() else { return };
     let mut message = [0u8; note::LONGEST];

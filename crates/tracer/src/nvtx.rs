@@ -1,11 +1,10 @@
-//! The functions that NVTX calls instead of its own.
+//! The functions that NVTX calls once we have put them into its tables.
 //!
-//! Every one returns what it would return with nobody listening, except where
-//! the program needs a handle or an id of ours.
+//! Each returns what it would return with nobody listening, except where the program needs a
+//! handle or an id from us.
 //!
-//! Safety, for all of them: NVTX's contract is that strings are null or end in a
-//! zero, attributes are null or as large as their `size` says, and handles came
-//! from us.
+//! Safety, for all of them: NVTX's contract is that strings are null or end in a zero, attributes
+//! are null or as large as their `size` says, and handles came from us.
 
 use core::ffi::{c_char, c_int, c_void};
 use core::mem::offset_of;
@@ -16,16 +15,17 @@ use crate::abi::{
     CALLBACKS, EventAttributes, ExportTableCallbacks, FunctionTable, GetExportTable, MESSAGE_ASCII,
     MESSAGE_REGISTERED, MESSAGE_WIDE, MODULE_CORE, MODULE_CORE2, NO_PUSH_POP_TRACKING,
 };
-use crate::names::{self, Handle, domain_number};
+use crate::names::{self, domain_number};
+use crate::state::{Handle, Thread};
 use crate::text::{ascii, wide};
-use crate::thread::{self, Thread};
+use crate::thread;
 
 /// Puts our functions into the tables of one shared object.
 ///
 /// # Safety
-/// `get_export_table` is NVTX's.
+/// `get_export_table` is NVTX's function.
 pub(crate) unsafe fn attach(get_export_table: GetExportTable) -> bool {
-    // SAFETY: NVTX's table has this layout and lives for ever.
+    // SAFETY: NVTX's table has this layout and lives forever.
     let callbacks = unsafe { get_export_table(CALLBACKS).cast::<ExportTableCallbacks>().as_ref() };
     let Some(get_table) = callbacks.and_then(|callbacks| callbacks.get_module_function_table) else {
         return false;
@@ -70,8 +70,8 @@ pub(crate) unsafe fn attach(get_export_table: GetExportTable) -> bool {
     for (module, functions) in [(MODULE_CORE, core), (MODULE_CORE2, core2)] {
         let mut table: FunctionTable = core::ptr::null_mut();
         let mut size = 0;
-        // SAFETY: NVTX fills in a table of `size` slots, each null or the place
-        // of a function pointer.
+        // SAFETY: NVTX returns a table of `size` slots, each null or the address of a function
+        // pointer.
         unsafe {
             if get_table(module, &mut table, &mut size) == 0 || table.is_null() {
                 continue;
@@ -88,12 +88,12 @@ pub(crate) unsafe fn attach(get_export_table: GetExportTable) -> bool {
     filled
 }
 
-/// The attributes of an event.
+/// What the program says about an event.
 #[derive(Clone, Copy)]
 struct About {
     message: Message,
     payload: u64,
-    /// Zero for none.
+    /// Zero if there is no payload.
     payload_type: u8,
     category: u32,
 }
@@ -163,14 +163,15 @@ impl About {
 }
 
 /// # Safety
-/// Null, or one of our handles.
+/// `handle` is null or came from us.
 #[inline(always)]
 unsafe fn registered(handle: *const c_void) -> u32 {
     // SAFETY: as stated.
     unsafe { handle.cast::<Handle>().as_ref() }.map_or(layout::NO_NAME, Handle::number)
 }
 
-/// Writes a push, start or mark; `id` only for a start. The clock is read last for what begins.
+/// Writes a push, start or mark; only a start has an `id`. The clock is read as late as possible, so
+/// that our own work is not part of the range.
 #[inline(always)]
 fn write(thread: &mut Thread, kind: u8, domain: u16, name: u32, about: &About, id: Option<u64>) {
     let first = first_word(kind, thread.now());
@@ -239,7 +240,7 @@ fn start(domain: u16, about: About) -> u64 {
 }
 
 fn end(id: u64) {
-    // The id of a range that was not recorded.
+    // The start of the range was not recorded.
     if id == 0 {
         return;
     }
@@ -362,7 +363,7 @@ unsafe extern "C" fn domain_range_pop(domain: *const c_void) -> c_int {
     pop(unsafe { domain_number(domain) })
 }
 
-/// Resources are not recorded. Null is what it returns with nobody listening.
+/// Resources are not recorded. Null is what the program gets with nobody listening.
 unsafe extern "C" fn domain_resource_create(_: *const c_void, _: *mut c_void) -> *mut c_void {
     core::ptr::null_mut()
 }
@@ -393,7 +394,7 @@ unsafe extern "C" fn domain_create_w(text: *const u32) -> *const c_void {
     names::create_domain(unsafe { wide(text) })
 }
 
-/// Kept: a program may still use it, and its name stays true.
+/// The domain is kept: a program may still use it, and its name stays valid.
 unsafe extern "C" fn domain_destroy(_: *const c_void) {}
 
 unsafe extern "C" fn initialize(_: *const c_void) {}

@@ -1,5 +1,5 @@
-//! System calls, made directly: a C library's wrappers are points of cancellation, set `errno`
-//! and are not there in every program.
+//! System calls, made directly: a C library's wrappers are cancellation points, set `errno`, and
+//! are not in every program.
 
 use core::arch::asm;
 
@@ -82,12 +82,12 @@ mod number {
 const AT_FDCWD: isize = -100;
 
 /// # Safety
-/// The arguments are what the call of that number takes.
+/// The arguments are valid for the system call of that number.
 #[inline(always)]
 unsafe fn call(number: usize, arguments: [usize; 6]) -> Result<usize, Errno> {
     let [a, b, c, d, e, f] = arguments;
     let result: isize;
-    // SAFETY: as stated; the kernel keeps all other registers.
+    // SAFETY: as stated; the kernel preserves all other registers.
     unsafe {
         asm!(
             "syscall",
@@ -100,8 +100,8 @@ unsafe fn call(number: usize, arguments: [usize; 6]) -> Result<usize, Errno> {
     if result < 0 { Err(result.wrapping_neg() as Errno) } else { Ok(result as usize) }
 }
 
-/// Opens `path`, which ends in a zero; never as descriptor 0, 1 or 2, which a program may have
-/// closed to open files of its own there.
+/// Opens `path`, but never as descriptor 0, 1 or 2, which a program may have closed to open its own
+/// files there.
 ///
 /// # Safety
 /// `path` ends in a zero.
@@ -125,7 +125,7 @@ fn above_standard_streams(descriptor: i32) -> Result<i32, Errno> {
 }
 
 pub(crate) fn close(descriptor: i32) {
-    // SAFETY: a descriptor of our own; there is nothing to do about an error.
+    // SAFETY: a descriptor of our own. There is nothing to do about an error.
     let _ = unsafe { call(number::CLOSE, [descriptor as usize, 0, 0, 0, 0, 0]) };
 }
 
@@ -136,7 +136,7 @@ pub(crate) unsafe fn remove(path: *const u8) {
     let _ = unsafe { call(number::UNLINK, [path as usize, 0, 0, 0, 0, 0]) };
 }
 
-/// Which file a descriptor means: device and number.
+/// Which file a descriptor refers to: device and inode.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity {
     device: u64,
@@ -166,13 +166,13 @@ pub(crate) fn free_space(descriptor: i32) -> Result<(u64, u64), Errno> {
     Ok((available.saturating_mul(block), blocks.saturating_mul(block)))
 }
 
-/// Takes blocks on disk, so that a write to a mapped page cannot fail for want of space. Where
-/// the file system cannot, zeros are written.
+/// Allocates disk blocks, so that a write to a mapped page cannot fail for lack of space. If the
+/// file system does not support that, writes zeros.
 pub(crate) fn allocate(descriptor: i32, at: usize, size: usize) -> Result<(), Errno> {
     // SAFETY: plain numbers.
     match unsafe { call(number::FALLOCATE, [descriptor as usize, 0, at, size, 0, 0]) } {
         Ok(_) => Ok(()),
-        // A debugger, or a frozen group: no signal of the program's.
+        // Signals are blocked, so this is a debugger or a frozen group.
         Err(EINTR) => allocate(descriptor, at, size),
         Err(EOPNOTSUPP | ENOSYS) => write_zeros(descriptor, at, size),
         Err(errno) => {
@@ -208,8 +208,8 @@ fn write_zeros(descriptor: i32, at: usize, size: usize) -> Result<(), Errno> {
     Ok(())
 }
 
-/// A write past `RLIMIT_FSIZE` sends SIGXFSZ to the thread. It is blocked while we write; the
-/// program shall not find it.
+/// A write beyond `RLIMIT_FSIZE` sends SIGXFSZ to the thread. It is blocked while we write, and
+/// taken back here so that the program never receives it.
 fn take_back_file_size_signal() {
     let set: u64 = 1 << (SIGXFSZ - 1);
     let at_once = [0u64; 2];
@@ -222,7 +222,7 @@ fn take_back_file_size_signal() {
 /// Maps a part of a file, shared.
 pub(crate) fn map_file(descriptor: i32, at: usize, size: usize) -> Result<*mut u8, Errno> {
     let access = PROT_READ | PROT_WRITE;
-    // SAFETY: a fresh mapping, wherever the kernel puts it.
+    // SAFETY: a fresh mapping, at an address that the kernel chooses.
     unsafe {
         call(number::MMAP, [0, size, access as usize, MAP_SHARED as usize, descriptor as usize, at])
             .map(|address| address as *mut u8)
@@ -233,7 +233,7 @@ pub(crate) fn map_file(descriptor: i32, at: usize, size: usize) -> Result<*mut u
 pub(crate) fn map_memory(size: usize) -> Result<*mut u8, Errno> {
     let access = PROT_READ | PROT_WRITE;
     let kind = MAP_PRIVATE | MAP_ANONYMOUS;
-    // SAFETY: a fresh mapping, wherever the kernel puts it.
+    // SAFETY: a fresh mapping, at an address that the kernel chooses.
     unsafe {
         call(number::MMAP, [0, size, access as usize, kind as usize, usize::MAX, 0])
             .map(|address| address as *mut u8)
@@ -248,27 +248,27 @@ pub(crate) unsafe fn unmap(address: *mut u8, size: usize) {
 }
 
 /// # Safety
-/// A mapping of ours, or code that may be written to for a moment.
+/// Memory that may have this access: a mapping of ours, or code that is written to for a moment.
 pub(crate) unsafe fn protect(address: usize, size: usize, access: i32) -> Result<(), Errno> {
     // SAFETY: as stated.
     unsafe { call(number::MPROTECT, [address, size, access as usize, 0, 0, 0]) }.map(|_| ())
 }
 
 /// # Safety
-/// A mapping of ours, and advice that keeps what is in it.
+/// A mapping of ours, and advice that keeps its contents.
 pub(crate) unsafe fn advise(address: *mut u8, size: usize, advice: i32) -> Result<(), Errno> {
     // SAFETY: as stated.
     unsafe { call(number::MADVISE, [address as usize, size, advice as usize, 0, 0, 0]) }.map(|_| ())
 }
 
-/// Blocks every signal of this thread, also those that a C library keeps for cancelling, and
+/// Blocks every signal of this thread, including those that a C library uses for cancellation, and
 /// returns what was blocked before.
 pub(crate) fn block_signals() -> u64 {
     block(u64::MAX)
 }
 
-/// The same but for those of the C library, which every thread must answer: `setuid` waits until it
-/// has. For a thread of our own that lives on.
+/// The same, except for those of the C library, which every thread must answer: `setuid` waits for
+/// all threads. For a long-lived thread of our own.
 pub(crate) fn block_signals_of_the_program() -> u64 {
     const OF_THE_LIBRARY: u64 = 0b111 << 31;
     block(!OF_THE_LIBRARY)
@@ -296,7 +296,7 @@ pub(crate) fn restore_signals(before: u64) {
 /// Waits while `word` is `value`.
 pub(crate) fn wait_while(word: &core::sync::atomic::AtomicU32, value: u32) {
     const FUTEX_WAIT: usize = 0;
-    // Shared, not private: the memory may be anything's.
+    // Not the private kind, which assumes that no other process shares the memory.
     // SAFETY: the word lives as long as the process.
     let _ = unsafe { call(number::FUTEX, [word.as_ptr() as usize, FUTEX_WAIT, value as usize, 0, 0, 0]) };
 }
@@ -335,7 +335,7 @@ pub(crate) fn thread_id() -> u32 {
 
 /// Whether a thread of this process is gone.
 pub(crate) fn thread_is_gone(thread: u32) -> bool {
-    // SAFETY: signal 0 sends nothing.
+    // SAFETY: signal 0 only checks whether the thread exists.
     let asked = unsafe { call(number::TGKILL, [process_id() as usize, thread as usize, 0, 0, 0, 0]) };
     asked == Err(ESRCH)
 }
@@ -373,7 +373,7 @@ pub(crate) fn name_thread(name: &core::ffi::CStr) {
     let _ = unsafe { call(number::PRCTL, [PR_SET_NAME, name.as_ptr() as usize, 0, 0, 0, 0]) };
 }
 
-/// What a link says; how many bytes of `into` that took.
+/// Reads a symbolic link into `into` and returns its length.
 pub(crate) fn read_link(path: &core::ffi::CStr, into: &mut [u8]) -> usize {
     let place = into.as_mut_ptr() as usize;
     // SAFETY: a C string and a buffer of that length.
@@ -381,7 +381,7 @@ pub(crate) fn read_link(path: &core::ffi::CStr, into: &mut [u8]) -> usize {
     read.unwrap_or(0).min(into.len())
 }
 
-/// The beginning of a file, as much as fits.
+/// Reads the beginning of a file, as much as fits into `into`, and returns its length.
 pub(crate) fn read_file(path: &core::ffi::CStr, into: &mut [u8]) -> usize {
     // SAFETY: a C string.
     let Ok(descriptor) = (unsafe { open(path.as_ptr().cast(), O_RDONLY | O_CLOEXEC, 0) }) else { return 0 };
@@ -398,7 +398,7 @@ pub(crate) fn read_file(path: &core::ffi::CStr, into: &mut [u8]) -> usize {
     done
 }
 
-/// Sends one datagram to a socket of that abstract name, if somebody listens.
+/// Sends one datagram to the abstract socket of that name, if somebody listens.
 pub(crate) fn send(name: &[u8], message: &[u8]) {
     const AF_UNIX: u16 = 1;
     const SOCK_DGRAM: usize = 2;

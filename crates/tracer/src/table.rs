@@ -1,5 +1,5 @@
-//! A table of things that are never removed. It is read without a lock, by any thread and any
-//! signal handler, and added to by one thread at a time. All zero is empty.
+//! A hash table whose entries are never removed. Any thread and any signal handler may read it
+//! without a lock; one thread at a time may add to it. All zero is empty.
 
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
@@ -28,7 +28,7 @@ impl<T> Slots<T> {
     /// `at` is at most the mask.
     #[inline(always)]
     unsafe fn slot(&self, at: usize) -> &AtomicPtr<T> {
-        // SAFETY: as stated; the pointers lie one after the other.
+        // SAFETY: as stated; the pointers follow one another.
         unsafe { &*(&raw const self.first).add(at) }
     }
 }
@@ -40,11 +40,11 @@ impl<T: Hashed + 'static> Table<T> {
 
     #[inline(always)]
     pub(crate) fn find(&self, hash: u64, same: impl Fn(&T) -> bool) -> Option<&'static T> {
-        // SAFETY: null, or slots that live for ever.
+        // SAFETY: null, or slots that live forever.
         let slots = unsafe { self.slots.load(Ordering::Acquire).as_ref() }?;
         let mut at = hash as usize & slots.mask;
         loop {
-            // SAFETY: masked; a table is never full, so that an empty slot ends the search.
+            // SAFETY: the index is masked. A table is never full, so an empty slot ends the search.
             let entry = unsafe { slots.slot(at).load(Ordering::Acquire).as_ref() }?;
             if entry.hash() == hash && same(entry) {
                 return Some(entry);
@@ -57,14 +57,14 @@ impl<T: Hashed + 'static> Table<T> {
     pub(crate) fn insert(&self, pool: &mut Pool, entry: *mut T) -> Option<()> {
         let count = self.len();
         let mut slots = self.slots.load(Ordering::Relaxed);
-        // SAFETY: null, or slots that live for ever.
+        // SAFETY: null, or slots that live forever.
         let size = unsafe { slots.as_ref() }.map_or(0, |slots| slots.mask + 1);
         if (count + 1) * 2 > size {
             slots = grown(pool, unsafe { slots.as_ref() }, (size * 4).max(FIRST_SIZE))?;
-            // Readers of the old ones find what was there; they stay where they are.
+            // Threads that still read the old slots find what was there; those are never freed.
             self.slots.store(slots, Ordering::Release);
         }
-        // SAFETY: not null; the entry is whole.
+        // SAFETY: not null, with an empty slot; the entry is complete.
         unsafe { put(&*slots, entry) };
         self.count.store(count + 1, Ordering::Relaxed);
         Some(())
@@ -90,7 +90,7 @@ fn grown<T: Hashed>(pool: &mut Pool, old: Option<&Slots<T>>, size: usize) -> Opt
 }
 
 /// # Safety
-/// There is an empty slot, and `entry` lives for ever.
+/// There is an empty slot, and `entry` lives forever.
 unsafe fn put<T: Hashed>(slots: &Slots<T>, entry: *mut T) {
     // SAFETY: as stated.
     unsafe {

@@ -1,4 +1,4 @@
-//! Texts as C gives them.
+//! Texts as C code passes them.
 
 use core::arch::x86_64::{
     __m128i, _mm_cmpeq_epi8, _mm_load_si128, _mm_loadu_si128, _mm_movemask_epi8, _mm_setzero_si128,
@@ -7,8 +7,7 @@ use core::ffi::c_char;
 
 use tracefile::layout::string;
 
-/// A name as the program gives it: its bytes (of wide characters, four each) and
-/// [`string`] flags.
+/// A name as the program passes it: its bytes (four for each wide character) and [`string`] flags.
 #[derive(Clone, Copy)]
 pub(crate) struct Given<'a> {
     pub(crate) bytes: &'a [u8],
@@ -34,7 +33,7 @@ pub(crate) unsafe fn wide<'a>(text: *const u32) -> Given<'a> {
         return Given { bytes: &[], flags: string::WIDE };
     }
     let mut length = 0;
-    // SAFETY: as stated: it ends in a zero.
+    // SAFETY: as stated, so it ends in a zero.
     unsafe {
         while text.add(length).read_unaligned() != 0 {
             length += 1;
@@ -43,14 +42,14 @@ pub(crate) unsafe fn wide<'a>(text: *const u32) -> Given<'a> {
     }
 }
 
-/// The length of a C string. Reads whole aligned words, which never cross into another page.
+/// The length of a C string. Reads whole aligned words, which never cross a page boundary.
 ///
 /// # Safety
 /// `text` is a C string.
 #[inline(always)]
 unsafe fn length(text: *const u8) -> usize {
     let offset = text as usize % 16;
-    // SAFETY: aligned down and up again; the string ends at or after each word that is read.
+    // SAFETY: reads are aligned, and the string does not end before any word that is read.
     unsafe {
         let zero = _mm_setzero_si128();
         let mut word = text.sub(offset).cast::<__m128i>();
@@ -71,13 +70,13 @@ unsafe fn length(text: *const u8) -> usize {
 /// Whether a C string is the same as a copy of ours.
 ///
 /// # Safety
-/// `text` is a C string; `copy`, too, with at least 15 more bytes behind its zero.
+/// `text` is a C string. So is `copy`, with at least 15 more bytes after its zero.
 #[inline(always)]
 pub(crate) unsafe fn same(text: *const u8, copy: *const u8) -> bool {
     const PAGE: usize = 4096;
     let mut at = 0;
-    // SAFETY: a word of the text is read only inside the page where it begins; up to there the
-    // two are the same and neither has ended.
+    // SAFETY: a word of the text is read only if it ends in the page where it begins. Up to there
+    // the two are equal and neither has ended.
     unsafe {
         loop {
             if (text as usize + at) % PAGE > PAGE - 16 {
@@ -96,7 +95,7 @@ pub(crate) unsafe fn same(text: *const u8, copy: *const u8) -> bool {
             let differ = !_mm_movemask_epi8(_mm_cmpeq_epi8(ours, theirs)) as u32 & 0xffff;
             let ends = _mm_movemask_epi8(_mm_cmpeq_epi8(ours, _mm_setzero_si128())) as u32;
             if ends != 0 {
-                // Up to and with the first zero.
+                // Up to and including the first zero.
                 return differ & (ends ^ (ends - 1)) == 0;
             }
             if differ != 0 {
@@ -107,8 +106,7 @@ pub(crate) unsafe fn same(text: *const u8, copy: *const u8) -> bool {
     }
 }
 
-/// Whether two texts of the same length are the same. Unlike a slice's own comparison it calls
-/// nothing.
+/// Whether two texts of equal length are equal. Unlike comparing slices, this calls no function.
 #[inline(always)]
 pub(crate) fn equal(one: &[u8], other: &[u8]) -> bool {
     let (words, rest) = one.as_chunks::<8>();
@@ -117,7 +115,7 @@ pub(crate) fn equal(one: &[u8], other: &[u8]) -> bool {
         && rest.iter().zip(other_rest).all(|(one, other)| one == other)
 }
 
-/// Fast and good enough: eight bytes at a time, mixed by multiplication.
+/// A fast hash that is good enough: eight bytes at a time, mixed by multiplication.
 #[inline(always)]
 pub(crate) fn hash(given: Given<'_>) -> u64 {
     let mut hash = given.bytes.len() as u64 ^ u64::from(given.flags) << 32;

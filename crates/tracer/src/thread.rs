@@ -1,76 +1,32 @@
-//! One thread's place in the file, and the way of an event into it: no lock, no
-//! system call, no allocation, unless the place or a name is new.
+//! How an event of a thread gets into the file: without a lock, a system call or an allocation,
+//! unless the thread needs a new chunk or a name is new.
 //!
-//! An event that a signal handler opens in the middle of another event of the same thread finds
-//! the place half written. It is left out and counted; since the handler runs to its end before
-//! the other event goes on, what it opens and closes is left out together.
+//! A signal handler may open a range while the same thread is in the middle of writing another
+//! event. The handler's event is left out and counted. The handler runs to its end before the
+//! interrupted event goes on, so what it opens and what it closes are left out together.
 
 use core::ffi::c_char;
 use core::sync::atomic::{Ordering, compiler_fence};
 
 use tracefile::layout::{self, chunk, header};
 
-use crate::file::{self, Part};
 use crate::memory::AfterFork;
-use crate::names::{self, Entry};
-use crate::state::{Guarded, State, phase, state};
+use crate::state::{Entry, Guarded, Part, RECENT, Recent, State, Thread, Threads, phase, state};
 use crate::text::{self, Given};
-use crate::{clock, sys, tls};
+use crate::{clock, file, names, sys, tls};
 
-/// The first chunk of a thread is small, since some programs have thousands.
+/// The first chunk of a thread is small, because some programs have thousands of threads.
 const FIRST_CHUNK: usize = layout::PAGE - chunk::LENGTH;
 const LARGEST_CHUNK: usize = (256 << 10) - chunk::LENGTH;
 /// The longest record: name, payload, category and id.
 const LONGEST: usize = 5 * 8;
-/// So much room makes it worth to go on in the chunk of a thread that has ended.
+/// With at least this much room, a new thread goes on in the chunk of a thread that has ended.
 const WORTH_TAKING_OVER: usize = 512;
-
-/// All zero is a thread that has recorded nothing in this process.
-pub(crate) struct Thread {
-    /// Inside an event.
-    busy: bool,
-    id: u32,
-    /// The process it was first seen in; the child of a `vfork` is another one.
-    process: u32,
-    part: Part,
-    /// How large the next chunk shall be.
-    next_chunk: usize,
-    /// Ids of start/end ranges: the thread in the high half, and which of those with its number.
-    next_id: u64,
-    /// The latest names by the address they were given at, which often repeats.
-    recent: [Recent; RECENT],
-    /// The next one of all threads, or of those that have ended.
-    next: *mut Thread,
-}
-
-/// A name given at an address, and our copy. The text at the address may have changed since and
-/// is compared every time.
-#[derive(Clone, Copy)]
-struct Recent {
-    address: *const c_char,
-    copy: *const u8,
-    id: u32,
-}
-
-const RECENT: usize = 16;
-const NO_RECENT: Recent = Recent { address: core::ptr::null(), copy: core::ptr::null(), id: layout::NO_NAME };
-
-/// Every thread there is, under the lock. That a thread has ended is not noticed when it does:
-/// that would take a key of the program's, and memory of it. It is asked for when there are twice
-/// as many as the last time.
-pub(crate) struct Threads {
-    first: *mut Thread,
-    ended: *mut Thread,
-    count: usize,
-    ask_at: usize,
-    /// How many there have been: the system gives the number of a thread again.
-    serial: u64,
-}
 
 const FIRST_ASK: usize = 64;
 
-/// This thread's state, for an event that [`Thread::record`] ends; None where it is not the
-/// common case.
+/// Begins an event of this thread, which [`Thread::record`] or [`Thread::leave`] ends. None if the
+/// thread is new or already inside an event.
 #[inline(always)]
 pub(crate) fn begin_event() -> Option<&'static mut Thread> {
     // SAFETY: null, or this thread's own, which lives as long as the thread.
@@ -82,7 +38,7 @@ pub(crate) fn begin_event() -> Option<&'static mut Thread> {
     Some(thread)
 }
 
-/// The same, whatever it takes; None when the event is left out, which is counted.
+/// The same, but also for a new thread. None if the event is left out, which is counted.
 #[inline(never)]
 pub(crate) fn begin_event_anyway() -> Option<&'static mut Thread> {
     let mut place = tls::get();
@@ -102,7 +58,7 @@ pub(crate) fn begin_event_anyway() -> Option<&'static mut Thread> {
     Some(thread)
 }
 
-/// A place for a thread that comes for the first time; null when there is none.
+/// Sets up a thread that has no state yet; null if that is not possible.
 #[cold]
 #[inline(never)]
 fn introduce() -> *mut Thread {
@@ -118,7 +74,7 @@ fn introduce() -> *mut Thread {
             Some(place) => place,
             None => guarded.cleared.take(size_of::<Thread>(), AfterFork::Cleared)?.cast(),
         };
-        // SAFETY: nobody else's; all zero, or left by a thread that is gone.
+        // SAFETY: nobody else uses it; it is all zero, or left by a thread that is gone.
         unsafe { guarded.threads.add(&mut *place) };
         Some(place)
     });
@@ -132,7 +88,7 @@ impl Threads {
         if self.ended.is_null() && self.count >= self.ask_at.max(FIRST_ASK) {
             self.ask();
         }
-        // SAFETY: null, or a thread's place that nobody uses.
+        // SAFETY: null, or the state of a thread that has ended, which nobody uses.
         let next = unsafe { self.ended.as_ref() }?.next;
         Some(core::mem::replace(&mut self.ended, next))
     }
@@ -156,11 +112,11 @@ impl Threads {
         }
     }
 
-    /// Finds those that are gone.
+    /// Moves the threads that are gone to the list of those that have ended.
     fn ask(&mut self) {
         let here = sys::process_id();
         let mut link = &raw mut self.first;
-        // SAFETY: places of threads, each with the next one's address, under the lock.
+        // SAFETY: a linked list of threads' states, which only changes under the lock.
         unsafe {
             while let Some(thread) = (*link).as_mut() {
                 if thread.process == here && sys::thread_is_gone(thread.id) {
@@ -189,14 +145,14 @@ impl Thread {
         compiler_fence(Ordering::SeqCst);
     }
 
-    /// Ends the event without a record.
+    /// Ends the event.
     #[inline(always)]
     pub(crate) fn leave(&mut self) {
         compiler_fence(Ordering::SeqCst);
         self.busy = false;
     }
 
-    /// Writes a record of `N` words, which ends the event.
+    /// Writes a record of `N` words and ends the event.
     #[inline(always)]
     pub(crate) fn record<const N: usize>(&mut self, words: [u64; N]) {
         if self.part.room() < LONGEST {
@@ -235,7 +191,7 @@ impl Thread {
             return None;
         }
         if self.id == 0 {
-            // The child of a fork: here it is new. Inside an event it stays.
+            // In the child of a fork the thread is new. It is still inside an event.
             guarded.threads.add(self);
             self.busy = true;
         }
@@ -246,7 +202,7 @@ impl Thread {
         Some(())
     }
 
-    /// An id for a start/end range that no other thread gives out.
+    /// A new id for a start/end range, different from those of all other threads.
     pub(crate) fn range_id(&mut self) -> u64 {
         if self.id == 0 && !self.move_on() {
             return 0;
@@ -255,15 +211,16 @@ impl Thread {
         self.next_id
     }
 
-    /// The number of a name given as a C string, if it is one of the latest.
+    /// The number of a name given as a C string, if it is one of the latest names.
     ///
     /// # Safety
     /// `given` is null or a C string.
     #[inline(always)]
     pub(crate) unsafe fn recent_name(&mut self, given: *const c_char) -> Option<u32> {
-        // SAFETY: less than the number of entries.
+        // SAFETY: the index is less than the number of entries.
         let recent = unsafe { self.recent.get_unchecked(place_of(given)) };
-        // SAFETY: a recent address is not null; both texts end in a zero, ours with room behind.
+        // SAFETY: the address is not null, so there is a copy. Both texts end in a zero, and ours is
+        // followed by padding.
         let same =
             recent.address == given && !given.is_null() && unsafe { text::same(given.cast(), recent.copy) };
         same.then_some(recent.id)
@@ -278,14 +235,14 @@ impl Thread {
         let Some(entry) = entry_of(unsafe { text::ascii(given) }) else { return layout::LOST };
         let latest = match entry.whole_text() {
             Some(copy) if !given.is_null() => Recent { address: given, copy, id: entry.id() },
-            _ => NO_RECENT,
+            _ => Recent::NONE,
         };
-        // SAFETY: less than the number of entries.
+        // SAFETY: the index is less than the number of entries.
         unsafe { *self.recent.get_unchecked_mut(place_of(given)) = latest };
         entry.id()
     }
 
-    /// The number of a name; [`layout::LOST`] when it cannot be written down.
+    /// The number of a name; [`layout::LOST`] if it cannot be recorded.
     pub(crate) fn name(&mut self, given: Given<'_>) -> u32 {
         entry_of(given).map_or(layout::LOST, Entry::id)
     }
@@ -296,7 +253,7 @@ fn place_of(address: *const c_char) -> usize {
     (address as usize >> 3) % RECENT
 }
 
-/// None when the name cannot be written down, which is counted.
+/// None if the name cannot be recorded, which is counted.
 #[inline(always)]
 fn entry_of(given: Given<'_>) -> Option<&'static Entry> {
     let entry = names::entry(given);

@@ -1,14 +1,14 @@
-//! This thread's place: one pointer.
+//! One pointer in thread-local storage: the state of this thread.
 //!
-//! By a TLS descriptor: where the program's reserve for late libraries has eight bytes left, as
-//! it practically always has, the place lies at one distance from every thread's base, reaching
-//! it takes no lock and no memory, and it may happen in a signal handler. Where it has not, the
-//! descriptor's function finds it.
+//! It is reached through a TLS descriptor. The loader keeps a reserve for libraries that are loaded
+//! late. If eight bytes of it are left, which is practically always so, the pointer is at the same
+//! distance from the base of every thread. Then reaching it takes no lock and no memory and is safe
+//! in a signal handler. If not, the descriptor's function finds it.
 
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicIsize, Ordering};
 
-use crate::thread::Thread;
+use crate::state::Thread;
 
 global_asm!(
     ".section .tbss,\"awT\",@nobits",
@@ -22,13 +22,13 @@ global_asm!(
     ".text",
 );
 
-/// Where the place lies, seen from a thread's base, if it is the same for all; else 0.
+/// The distance of the pointer from a thread's base, if it is the same for all threads; else 0.
 static DISTANCE: AtomicIsize = AtomicIsize::new(0);
 
-/// Looks whether the distance is one for all: then it is what the descriptor holds.
+/// Checks whether the distance is the same for all threads: then it is what the descriptor holds.
 pub(crate) fn prepare() {
     let held: isize;
-    // SAFETY: a descriptor is two words, a function and what it works with.
+    // SAFETY: a descriptor is two words: a function and its argument.
     unsafe {
         asm!(
             "leaq rangefinder_thread@tlsdesc(%rip), {place}",
@@ -71,13 +71,13 @@ pub(crate) fn set(thread: *mut Thread) {
     }
 }
 
-/// The distance, by the descriptor's own function.
+/// The distance, as the descriptor's own function returns it.
 #[cold]
 #[inline(never)]
 fn asked() -> isize {
     let distance: isize;
-    // SAFETY: the sequence that the ABI gives. It keeps all registers but the result; of vector
-    // registers some C libraries do not, where the place must be made first.
+    // SAFETY: the sequence that the ABI prescribes. It preserves all registers but the result; some
+    // C libraries do not preserve vector registers when the storage must be allocated first.
     unsafe {
         asm!(
             "leaq rangefinder_thread@tlsdesc(%rip), %rax",

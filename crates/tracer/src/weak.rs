@@ -1,5 +1,5 @@
-//! What the program has and we use if it does: functions and variables of its C library, found
-//! when the library is loaded. A static program has none of them to give.
+//! Functions and variables of the program's C library that we use if they are there. The loader
+//! finds them when it loads us; a static program has none to offer.
 
 use core::ffi::{c_char, c_int, c_void};
 
@@ -20,7 +20,7 @@ macro_rules! address {
     }};
 }
 
-/// A function of the program's, if it has it.
+/// A function of the program, or None.
 macro_rules! function {
     ($name:ident, $symbol:literal, fn($($argument:ty),*) $(-> $result:ty)?) => {
         pub(crate) fn $name() -> Option<unsafe extern "C" fn($($argument),*) $(-> $result)?> {

@@ -1,4 +1,4 @@
-//! CUPTI's functions, as far as they are used.
+//! The parts of CUPTI's C interface that we use.
 
 use core::ffi::{CStr, c_char, c_void};
 
@@ -27,7 +27,18 @@ pub(crate) mod activity {
     pub(crate) const GRAPH_TRACE: u32 = 51;
 }
 
-/// The functions of a loaded library. Those that older versions do not have are optional.
+/// The kinds that are recorded, apart from calls.
+pub(crate) const KINDS: [u32; 7] = [
+    activity::KERNEL,
+    activity::MEMCPY,
+    activity::MEMCPY2,
+    activity::MEMSET,
+    activity::SYNCHRONIZATION,
+    activity::OVERHEAD,
+    activity::GRAPH_TRACE,
+];
+
+/// The functions of a loaded library. Those that older versions lack are optional.
 #[derive(Clone, Copy)]
 pub(crate) struct Cupti {
     pub(crate) register_callbacks: unsafe extern "C" fn(Request, Complete) -> i32,
@@ -74,6 +85,21 @@ impl Cupti {
                 enable_runtime_call: find(library, c"cuptiActivityEnableRuntimeApi"),
                 enable_driver_call: find(library, c"cuptiActivityEnableDriverApi"),
             })
+        }
+    }
+
+    /// The name of a function, `cudaLaunchKernel_v7000`.
+    ///
+    /// # Safety
+    /// The functions are those of a loaded library.
+    pub(crate) unsafe fn call_name(&self, domain: u32, id: u32) -> Option<&'static CStr> {
+        let mut name: *const c_char = core::ptr::null();
+        // SAFETY: CUPTI returns a text of its own that is never freed.
+        unsafe {
+            if (self.callback_name)(domain, id, &mut name) != SUCCESS || name.is_null() {
+                return None;
+            }
+            Some(CStr::from_ptr(name))
         }
     }
 }

@@ -1,13 +1,14 @@
-//! Another client of CUPTI in the same process, such as PyTorch's profiler: there is room for
-//! one. Measured with CUPTI 13: while we record, its `cuptiSubscribe` fails and its trace has no
-//! kernels.
+//! Makes room for another client of CUPTI in the same process, such as PyTorch's profiler. CUPTI
+//! supports only one: measured with CUPTI 13, while we record, the other's `cuptiSubscribe` fails
+//! and its trace has no kernels.
 //!
-//! The program comes first. `cuptiSubscribe` begins with a jump to us until somebody calls it;
-//! then we write down what we have, leave CUPTI, put its own bytes back, and let the call go
-//! on as if we had never been there.
+//! The program comes first. We put a jump to our code at the beginning of `cuptiSubscribe`. When
+//! somebody calls it, we write what we have, leave CUPTI, put the original bytes back, and let the
+//! call go on as if we had never been there.
 
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
+use super::flush;
 use crate::sys;
 
 /// `movabs rax, ADDRESS; jmp rax`
@@ -18,19 +19,19 @@ static TAKEN: AtomicU32 = AtomicU32::new(WATCHING);
 const WATCHING: u32 = 0;
 const LEAVING: u32 = 1;
 const LEFT: u32 = 2;
-/// The system let us write the jump, and not what was there before.
+/// The system let us write the jump, but not restore what was there before.
 const STUCK: u32 = 3;
 /// `CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED`
 const NOT_SUPPORTED: i32 = 39;
 
 struct Saved(core::cell::UnsafeCell<[u8; JUMP]>);
-// SAFETY: written once before the jump is in place, read once after it was taken.
+// SAFETY: written once, before the jump is in place; read once, after the jump was taken.
 unsafe impl Sync for Saved {}
 static SAVED: Saved = Saved(core::cell::UnsafeCell::new([0; JUMP]));
 
 type Subscribe = unsafe extern "C" fn(usize, usize, usize, usize) -> i32;
 
-/// Watches for whoever subscribes. False when that is not possible here.
+/// Watches for another subscriber. False if that is not possible here.
 ///
 /// # Safety
 /// `subscribe` is `cuptiSubscribe` of a loaded libcupti.
@@ -38,13 +39,14 @@ pub(super) unsafe fn watch(subscribe: *mut u8) -> bool {
     if subscribe.is_null() {
         return false;
     }
-    // In place already, before a fork or a first try: our own jump must not be what is saved.
+    // The jump is already in place, since before a fork or since an earlier attempt. Saving again
+    // would save our own jump.
     if !SUBSCRIBE.load(Ordering::Acquire).is_null() {
         return TAKEN.load(Ordering::Acquire) == WATCHING;
     }
     let [a, b, c, d, e, f, g, h] = (somebody_subscribes as *const () as u64).to_le_bytes();
     let jump = [0x48, 0xb8, a, b, c, d, e, f, g, h, 0xff, 0xe0];
-    // SAFETY: a function is at least that long: CUPTI's are wrappers of some dozen bytes.
+    // SAFETY: the function is at least that long: CUPTI's are wrappers of some dozens of bytes.
     unsafe {
         core::ptr::copy_nonoverlapping(subscribe, SAVED.0.get().cast(), JUMP);
         SUBSCRIBE.store(subscribe, Ordering::Release);
@@ -52,17 +54,17 @@ pub(super) unsafe fn watch(subscribe: *mut u8) -> bool {
     }
 }
 
-/// In place of `cuptiSubscribe`.
+/// Called in place of `cuptiSubscribe`.
 unsafe extern "C" fn somebody_subscribes(a: usize, b: usize, c: usize, d: usize) -> i32 {
     let subscribe = SUBSCRIBE.load(Ordering::Acquire);
     match TAKEN.compare_exchange(WATCHING, LEAVING, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => {
-            super::step_aside();
+            flush::step_aside();
             // SAFETY: the bytes that were there before.
             let restored = unsafe { put(subscribe, &*SAVED.0.get()) };
             TAKEN.store(if restored { LEFT } else { STUCK }, Ordering::Release);
         }
-        // Another thread is at it.
+        // Another thread is doing it, or has done it.
         Err(_) => {
             while TAKEN.load(Ordering::Acquire) == LEAVING {
                 sys::yield_now();
@@ -72,16 +74,16 @@ unsafe extern "C" fn somebody_subscribes(a: usize, b: usize, c: usize, d: usize)
     if TAKEN.load(Ordering::Acquire) == STUCK {
         return NOT_SUPPORTED;
     }
-    // SAFETY: the function as CUPTI wrote it; it takes three or four words.
+    // SAFETY: the original function; it takes three or four words.
     unsafe { core::mem::transmute::<*mut u8, Subscribe>(subscribe)(a, b, c, d) }
 }
 
-/// Writes into code. The pages are writable for that long only.
+/// Writes into code. The pages are writable only for that moment.
 ///
 /// # Safety
 /// `place` is code of a loaded library.
 unsafe fn put(place: *mut u8, bytes: &[u8; JUMP]) -> bool {
-    // SAFETY: as stated; the mapping is private, so the file is not written to.
+    // SAFETY: as stated; the mapping is private, so the file does not change.
     unsafe {
         const PAGE: usize = 4096;
         let start = place as usize / PAGE * PAGE;

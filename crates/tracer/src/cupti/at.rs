@@ -1,8 +1,7 @@
-//! Where the fields of CUPTI's records lie, in bytes.
+//! The offsets of the fields of CUPTI's records, in bytes.
 //!
-//! The records of CUPTI 11, 12 and 13 differ in length only: every field that is read here
-//! lies at the same place in all of them. A test compiles NVIDIA's own headers of each and
-//! compares.
+//! The records of CUPTI 11, 12 and 13 differ only in length: every field that we read has the same
+//! offset in all of them. A test compiles NVIDIA's own headers of each version and compares.
 
 pub(crate) mod kernel {
     pub(crate) const REGISTERS: usize = 6;
@@ -18,7 +17,7 @@ pub(crate) mod kernel {
     pub(crate) const NAME: usize = 104;
     pub(crate) const GRAPH_NODE: usize = 144;
 }
-/// Also of a fill, and but for the correlation of a copy between devices.
+/// Copies and fills. A copy between devices differs in the two fields named `PEER`.
 pub(crate) mod transfer {
     pub(crate) const COPY_KIND: usize = 4;
     pub(crate) const BYTES: usize = 8;

@@ -1,7 +1,7 @@
-//! Which calls are recorded. Recording all of them is where the cost of a trace lies.
+//! Which calls are recorded. Recording all of them would be most of the cost of a trace.
 
-/// Beginnings of names, after `cuda` or `cu`: what starts work or waits for it, what takes
-/// or gives memory, graphs, and what frames a capture.
+/// How the names of recorded calls begin, after `cuda`: calls that start work or wait for it,
+/// allocate or free memory, use graphs, or begin and end a capture.
 const MATTER: [&str; 16] = [
     "Launch",
     "_cudaLaunch",
@@ -21,10 +21,10 @@ const MATTER: [&str; 16] = [
     "Profiler",
 ];
 
-/// Groups of the driver's functions, and single ones, that range replay of ncu takes, of those that
+/// Driver functions, in groups and singly, that ncu's range replay supports and that
 /// [`DRIVER_MATTERS`] does not record anyway: error handling, version, devices, contexts, modules,
-/// memory, streams, events, execution, occupancy, texture and surface objects, entry points. What
-/// is not among these is refused, and therefore recorded.
+/// memory, streams, events, execution, occupancy, texture and surface objects, entry points. Range
+/// replay refuses all others, so those are recorded.
 const REPLAYED: [&str; 34] = [
     "GetError",
     "DriverGetVersion",
@@ -62,8 +62,8 @@ const REPLAYED: [&str; 34] = [
     "FuncGetParamInfo",
 ];
 
-/// Of the driver: what starts work, takes or gives memory or makes a context; and what begins like
-/// functions that are replayed, and is not.
+/// Driver functions that start work, allocate or free memory, or create a context; and those that
+/// range replay refuses although their names begin like those of [`REPLAYED`].
 const DRIVER_MATTERS: [&str; 10] = [
     "Launch",
     "Graph",
@@ -77,16 +77,16 @@ const DRIVER_MATTERS: [&str; 10] = [
     "CtxEnablePeerAccess",
 ];
 
-/// A call of the runtime, `cudaLaunchKernel_v7000`.
+/// Whether to record a call of the runtime, such as `cudaLaunchKernel_v7000`.
 pub(crate) fn runtime_call_matters(name: &[u8]) -> bool {
     let name = name.strip_prefix(b"cuda").unwrap_or(name);
     starts(name, &MATTER) || contains(name, b"FuncSetAttribute")
 }
 
-/// A call of the driver, `cuLaunchKernel`. The runtime makes them, too.
+/// Whether to record a call of the driver, such as `cuLaunchKernel`. The runtime makes them, too.
 pub(crate) fn driver_call_matters(name: &[u8]) -> bool {
     let name = name.strip_prefix(b"cu").unwrap_or(name);
-    // Asked with every launch, and harmless.
+    // Called with every launch, and harmless.
     let asks = starts(name, &["KernelGet", "LibraryGet"]);
     starts(name, &DRIVER_MATTERS) || contains(name, b"Synchronize") || !asks && !starts(name, &REPLAYED)
 }

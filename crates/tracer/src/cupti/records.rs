@@ -1,110 +1,38 @@
-//! CUPTI's records, written down short.
+//! Writes CUPTI's records in a compact form.
 
-use core::cell::UnsafeCell;
 use core::ffi::{CStr, c_char, c_void};
-use core::sync::atomic::{AtomicPtr, Ordering};
 
 use tracefile::layout::{self, first_word, gpu, header};
 
 use super::abi::{Cupti, DRIVER_CALLS, RUNTIME_CALLS, SUCCESS, activity};
-use super::{MOST_CALLS, at};
-use crate::file::{self, Part};
-use crate::lock::Lock;
-use crate::memory::{AfterFork, Pool};
-use crate::names::{self, Entry};
-use crate::state::state;
-use crate::table::{Hashed, Table};
-use crate::text::{Given, ascii, mixed};
-use crate::{clock, weak};
+use super::device::device_name;
+use super::{at, library};
+use crate::memory::AfterFork;
+use crate::state::{self, Entry, KnownLaunch, KnownName, Launch, Part, Writer, hash_of_address, state};
+use crate::text::{Given, ascii};
+use crate::{clock, file, names};
 
 const CHUNK: usize = 256 << 10;
-/// The longest record, in words.
+/// The length of the longest record.
 const BYTES_OF_LONGEST: usize = 7 * 8;
-const MOST_DEVICES: u32 = 1024;
-
-/// The writer and its lock. All zero is a writer that has written nothing.
-pub(crate) struct Shared {
-    lock: Lock,
-    writer: UnsafeCell<Writer>,
-}
-// SAFETY: the writer is only touched under its lock.
-unsafe impl Sync for Shared {}
-
-struct Writer {
-    pool: Pool,
-    part: Part,
-    launches: Table<KnownLaunch>,
-    next_launch: u32,
-    /// By the address at which CUPTI keeps it, which stays.
-    names: Table<KnownName>,
-    /// Numbers of the driver's and the runtime's functions' names; 0 is not asked yet.
-    calls: [[u32; MOST_CALLS as usize]; 2],
-    /// One bit for each that was seen.
-    devices: [u64; MOST_DEVICES as usize / 64],
-}
-
-/// A kernel and its shape.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Launch {
-    name: u32,
-    shape: [u32; 9],
-}
-
-struct KnownLaunch {
-    launch: Launch,
-    number: u32,
-}
-
-impl Launch {
-    fn hash(&self) -> u64 {
-        let hash =
-            self.shape.iter().fold(u64::from(self.name), |hash, number| mixed(hash, u64::from(*number)));
-        hash ^ hash >> 32
-    }
-}
-
-impl Hashed for KnownLaunch {
-    fn hash(&self) -> u64 {
-        self.launch.hash()
-    }
-}
-
-struct KnownName {
-    address: usize,
-    id: u32,
-}
-
-fn hash_of_address(address: usize) -> u64 {
-    let hash = mixed(0, address as u64);
-    hash ^ hash >> 32
-}
-
-impl Hashed for KnownName {
-    fn hash(&self) -> u64 {
-        hash_of_address(self.address)
-    }
-}
 
 fn with_writer(work: impl FnOnce(&mut Writer)) {
-    let Some(state) = state() else { return };
-    let shared = &state.gpu.writer;
-    shared.lock.with(|| {
-        // SAFETY: we hold the lock.
-        work(unsafe { &mut *shared.writer.get() });
-    });
+    if let Some(gpu) = state::gpu() {
+        gpu.with_writer(work);
+    }
 }
 
-/// Records of a buffer, and how many CUPTI had no room for.
+/// Writes the records of a buffer, and how many CUPTI had to drop.
 ///
 /// # Safety
 /// `buffer` holds `valid` bytes of CUPTI's records.
 pub(super) unsafe fn write(cupti: &Cupti, context: *mut c_void, stream: u32, buffer: *mut u8, valid: usize) {
     with_writer(|writer| {
         let mut record = core::ptr::null_mut();
-        // SAFETY: as stated; CUPTI finds the records itself.
+        // SAFETY: as stated; CUPTI finds the next record itself.
         while unsafe { (cupti.next_record)(buffer, valid, &mut record) } == SUCCESS {
             let record = Record(record);
-            // SAFETY: a record of CUPTI's begins with its kind.
+            // SAFETY: CUPTI returned a whole record, which begins with its kind.
             unsafe { writer.record(cupti, record) };
         }
         let mut dropped = 0;
@@ -116,40 +44,25 @@ pub(super) unsafe fn write(cupti: &Cupti, context: *mut c_void, stream: u32, buf
     });
 }
 
-/// CUPTI's clock beside ours.
+/// Writes CUPTI's clock and ours at the same moment.
 pub(super) fn clock() {
-    if let Some(cupti) = super::cupti() {
+    if let Some(cupti) = library::loaded() {
         with_writer(|writer| writer.clock(cupti));
     }
 }
 
-/// Says why nothing more comes.
+/// Writes why there are no more records.
 pub(super) fn stop(why: u64) {
     with_writer(|writer| writer.put([first_word(gpu::STOPPED, why)]));
 }
 
-/// The name of a function, `cudaLaunchKernel_v7000`.
-///
-/// # Safety
-/// CUPTI is loaded.
-pub(super) unsafe fn call_name(cupti: &Cupti, domain: u32, id: u32) -> Option<&'static CStr> {
-    let mut name: *const c_char = core::ptr::null();
-    // SAFETY: CUPTI gives a text of its own that stays.
-    unsafe {
-        if (cupti.callback_name)(domain, id, &mut name) != SUCCESS || name.is_null() {
-            return None;
-        }
-        Some(CStr::from_ptr(name))
-    }
-}
-
-/// A record of CUPTI's.
+/// A record from CUPTI.
 #[derive(Clone, Copy)]
 struct Record(*const u8);
 
 impl Record {
     /// # Safety
-    /// The record is that long; its fields need not be aligned.
+    /// The record has such a field at `at`; it need not be aligned.
     unsafe fn u16(self, at: usize) -> u16 {
         // SAFETY: as stated.
         unsafe { self.0.add(at).cast::<u16>().read_unaligned() }
@@ -172,9 +85,9 @@ impl Record {
 
 impl Writer {
     /// # Safety
-    /// A whole record of the kind it says.
+    /// A whole record, of the kind that its first field says.
     unsafe fn record(&mut self, cupti: &Cupti, record: Record) {
-        // SAFETY: as stated; `at` says where fields lie in every version.
+        // SAFETY: as stated; the offsets in `at` hold for every version.
         unsafe {
             match record.u32(0) {
                 activity::KERNEL => self.kernel(record),
@@ -243,7 +156,7 @@ impl Writer {
     }
 
     /// # Safety
-    /// A record of a copy or a fill, of this kind.
+    /// A record of a copy or a fill, of the given kind.
     unsafe fn transfer(&mut self, kind: u32, record: Record) {
         use at::transfer as place;
         let (correlation, graph_node) = match kind {
@@ -298,7 +211,7 @@ impl Writer {
             return *known;
         }
         // SAFETY: as stated.
-        let name = unsafe { call_name(cupti, domain, id) };
+        let name = unsafe { cupti.call_name(domain, id) };
         let number = interned(name.map_or(&[], CStr::to_bytes));
         if let Some(place) = known.get_mut(id as usize) {
             *place = number;
@@ -307,7 +220,7 @@ impl Writer {
     }
 
     /// # Safety
-    /// A text of CUPTI's, or null.
+    /// `text` is null or a C string that CUPTI keeps.
     unsafe fn name(&mut self, text: *const c_char) -> u32 {
         let address = text as usize;
         let hash = hash_of_address(address);
@@ -316,7 +229,7 @@ impl Writer {
         }
         // SAFETY: as stated.
         let id = interned(unsafe { ascii(text) }.bytes);
-        // Without memory it is asked again the next time.
+        // Without memory for it, the name is looked up again the next time.
         if let Some(place) = self.pool.take(size_of::<KnownName>(), AfterFork::Cleared) {
             let place = place.cast::<KnownName>();
             // SAFETY: fresh memory of that size.
@@ -343,7 +256,7 @@ impl Writer {
             pair(registers, fixed),
             u64::from(dynamic),
         ]);
-        // Without memory it is written again the next time.
+        // Without memory for it, the launch is written again the next time.
         if let Some(place) = self.pool.take(size_of::<KnownLaunch>(), AfterFork::Cleared) {
             let place = place.cast::<KnownLaunch>();
             // SAFETY: fresh memory of that size.
@@ -353,7 +266,7 @@ impl Writer {
         number
     }
 
-    /// Its name, the first time something runs on it.
+    /// Writes the name of a device when something runs on it for the first time.
     fn device(&mut self, device: u32) {
         let Some(bits) = self.devices.get_mut(device as usize / 64) else { return };
         let bit = 1 << (device % 64);
@@ -407,36 +320,4 @@ impl Writer {
 fn interned(bytes: &[u8]) -> u32 {
     let given = Given { bytes, flags: 0 };
     names::entry(given).map_or(layout::LOST, Entry::id)
-}
-
-static GET_NAME: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
-
-/// Looks the driver's function up, while no lock is held: the loader has locks of its own.
-pub(super) fn find_driver() {
-    const RTLD_NOW: i32 = 2;
-    const RTLD_NOLOAD: i32 = 4;
-    let (Some(dlopen), Some(dlsym)) = (weak::dlopen(), weak::dlsym()) else { return };
-    // SAFETY: the C library's own functions; the driver is loaded, since we are inside it.
-    unsafe {
-        let driver = dlopen(c"libcuda.so.1".as_ptr(), RTLD_NOW | RTLD_NOLOAD);
-        if !driver.is_null() {
-            GET_NAME.store(dlsym(driver, c"cuDeviceGetName".as_ptr()), Ordering::Release);
-        }
-    }
-}
-
-fn device_name(device: u32, into: &mut [u8; 256]) -> Option<&[u8]> {
-    type GetName = unsafe extern "C" fn(*mut c_char, i32, i32) -> i32;
-    let found = GET_NAME.load(Ordering::Acquire);
-    if found.is_null() {
-        return None;
-    }
-    // SAFETY: the driver's own function.
-    unsafe {
-        let get_name = core::mem::transmute::<*mut c_void, GetName>(found);
-        if get_name(into.as_mut_ptr().cast(), 255, device as i32) != 0 {
-            return None;
-        }
-    }
-    into.split(|byte| *byte == 0).next()
 }

@@ -1,39 +1,39 @@
-//! All that changes, in one place.
+//! The state as a whole, its lock, and its address.
 //!
-//! It lies in memory that is cleared in the child of a fork, and all zero is the fresh state. So
-//! a child never writes into its parent's file, whichever way it was forked, and never finds a
-//! lock held or a table half changed by a thread that does not exist there.
+//! It is in memory that is cleared in the child of a fork, and all zero is the fresh state. So a
+//! child never writes into its parent's file, whichever way it was forked, and never finds a lock
+//! held, or a table half changed, by a thread that does not exist in the child.
 
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-use crate::cupti::Gpu;
-use crate::file::Space;
+use super::gpu::Gpu;
+use super::names::{Names, Writing};
+use super::space::Space;
+use super::threads::Threads;
 use crate::lock::Lock;
 use crate::memory::{self, AfterFork, Pool};
-use crate::names::Names;
-use crate::thread::Threads;
 
 pub(crate) struct State {
     pub(crate) lock: Lock,
     /// See [`phase`].
     pub(crate) phase: AtomicU32,
-    /// Which file numbers of names and domains belong to; 0 when there is none yet.
+    /// Identifies the file that numbers of names and domains belong to; 0 if there is none yet.
     pub(crate) epoch: AtomicU32,
-    /// The mapped header of the file, for what is counted there.
+    /// The mapped header of the file, where losses are counted.
     pub(crate) header: AtomicPtr<u8>,
     pub(crate) names: Names,
     pub(crate) gpu: Gpu,
     guarded: UnsafeCell<Guarded>,
 }
 
-/// Only under the lock.
+/// Accessed only under the lock.
 pub(crate) struct Guarded {
     pub(crate) cleared: Pool,
     pub(crate) kept: Pool,
     pub(crate) space: Space,
     pub(crate) threads: Threads,
-    pub(crate) writing: crate::names::Writing,
+    pub(crate) writing: Writing,
 }
 
 pub(crate) mod phase {
@@ -42,26 +42,30 @@ pub(crate) mod phase {
     pub(crate) const OFF: u32 = 2;
 }
 
-// SAFETY: what is guarded is touched under the lock only, the rest is atomic.
+// SAFETY: `guarded` is accessed only under the lock; everything else is atomic or has its own lock.
 unsafe impl Sync for State {}
 
 static STATE: AtomicPtr<State> = AtomicPtr::new(core::ptr::null_mut());
 
-/// The state, made by [`make`]: nothing of ours is called before.
+/// The state that [`make`] made; None only before that.
 #[inline(always)]
 pub(crate) fn state() -> Option<&'static State> {
-    // SAFETY: null, or mapped for ever and valid at all zero.
+    // SAFETY: null, or mapped forever; all zero is a valid state.
     unsafe { STATE.load(Ordering::Acquire).as_ref() }
 }
 
-/// Makes the state, once in a process and its forked children.
+pub(crate) fn gpu() -> Option<&'static Gpu> {
+    state().map(|state| &state.gpu)
+}
+
+/// Makes the state, once for a process and its forked children together.
 pub(crate) fn make() -> Option<&'static State> {
     if let Some(state) = state() {
         return Some(state);
     }
     let size = size_of::<State>().next_multiple_of(4096);
     let fresh = memory::map(size, AfterFork::Cleared)?.cast::<State>();
-    // Two threads may come here at once; the one that loses gives its memory back.
+    // Two threads may get here at once; the one that loses gives its memory back.
     let ours = STATE.compare_exchange(core::ptr::null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire);
     if ours.is_err() {
         // SAFETY: nobody else has seen it.
@@ -71,7 +75,7 @@ pub(crate) fn make() -> Option<&'static State> {
 }
 
 impl State {
-    /// Does `work` alone.
+    /// Does `work` under the lock.
     pub(crate) fn alone<T>(&'static self, work: impl FnOnce(&'static Self, &mut Guarded) -> T) -> T {
         self.lock.with(|| {
             // SAFETY: we hold the lock.

@@ -1,0 +1,94 @@
+//! Starts recording with CUPTI.
+
+use core::sync::atomic::Ordering;
+
+use tracefile::layout::stopped;
+
+use super::abi::{self, Cupti, KINDS, SUCCESS, THREAD_ID_OF_THE_SYSTEM, activity};
+use super::{aside, buffers, calls, device, flush, library, records};
+use crate::state::{Gpu, MOST_CALLS, gpu};
+use crate::{environment, weak};
+
+/// Starts recording, if the environment names a library. Called inside `cuInit`.
+pub(crate) fn start() {
+    let (Some(gpu), Some(path)) = (gpu(), environment::variable(b"RANGEFINDER_CUPTI")) else { return };
+    if gpu.phase.compare_exchange(Gpu::OFF, Gpu::ON, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+        return;
+    }
+    if let Err(why) = attach(path) {
+        gpu.phase.store(Gpu::OFF, Ordering::Release);
+        records::stop(why);
+    }
+}
+
+fn attach(path: &'static [u8]) -> Result<(), u64> {
+    let cupti = library::load(path).ok_or(stopped::NO_LIBRARY)?;
+    // SAFETY: CUPTI's own functions, called as its documentation says.
+    unsafe {
+        // If we cannot make room for another client, we do not record.
+        if !aside::watch(cupti.subscribe.unwrap_or(core::ptr::null_mut())) {
+            return Err(stopped::NO_WAY_OUT);
+        }
+        if let Some(set) = cupti.set_thread_id_type {
+            set(THREAD_ID_OF_THE_SYSTEM);
+        }
+        if (cupti.register_callbacks)(buffers::request, buffers::complete) != SUCCESS {
+            return Err(stopped::REFUSED);
+        }
+        let nodes = environment::is_on(b"RANGEFINDER_GRAPH_NODES");
+        let wanted = |kind: &u32| match *kind {
+            activity::GRAPH_TRACE => !nodes,
+            // Measured on an H200: each of these costs at least as much as kernels and launches together.
+            activity::SYNCHRONIZATION | activity::OVERHEAD => all_calls(),
+            _ => true,
+        };
+        for kind in KINDS.into_iter().filter(wanted) {
+            // Kernels are needed; without the other kinds there is only less to see.
+            if (cupti.enable)(kind) != SUCCESS && kind == activity::KERNEL {
+                return Err(stopped::REFUSED);
+            }
+        }
+        enable_calls(cupti);
+        if let Some(register) = weak::cxa_atexit() {
+            register(flush::at_exit, core::ptr::null_mut(), core::ptr::null_mut());
+        }
+    }
+    device::find_driver();
+    records::clock();
+    flush::start_flushing();
+    Ok(())
+}
+
+/// Whether to record every call, whatever it costs.
+fn all_calls() -> bool {
+    environment::is_on(b"RANGEFINDER_ALL_CALLS")
+}
+
+/// # Safety
+/// CUPTI is loaded.
+unsafe fn enable_calls(cupti: &Cupti) {
+    let runtime = (activity::RUNTIME, abi::RUNTIME_CALLS, cupti.enable_runtime_call);
+    let driver = (activity::DRIVER, abi::DRIVER_CALLS, cupti.enable_driver_call);
+    for (kind, domain, enable) in [runtime, driver] {
+        let matters = match domain {
+            abi::RUNTIME_CALLS => calls::runtime_call_matters,
+            _ => calls::driver_call_matters,
+        };
+        // SAFETY: as stated.
+        unsafe {
+            match enable.filter(|_| !all_calls()) {
+                // An older CUPTI can only record all calls or none.
+                None => {
+                    (cupti.enable)(kind);
+                }
+                Some(enable) => {
+                    for id in 1..MOST_CALLS {
+                        if cupti.call_name(domain, id).is_some_and(|name| matters(name.to_bytes())) {
+                            enable(id, 1);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

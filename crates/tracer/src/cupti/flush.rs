@@ -1,0 +1,92 @@
+//! Asks CUPTI for its records: periodically, at exit, and before we leave CUPTI to another client.
+
+use core::ffi::c_void;
+use core::sync::atomic::Ordering;
+
+use tracefile::layout::stopped;
+
+use super::abi::{FLUSH_FORCED, KINDS, activity};
+use super::{library, records};
+use crate::state::{Gpu, gpu};
+use crate::{sys, weak};
+
+/// Records older than this are in the file, whatever happens to the process.
+const FLUSH_PERIOD_NS: u64 = 500_000_000;
+
+/// Starts a thread of our own that asks CUPTI for complete records; CUPTI itself waits until a
+/// buffer is full. The thread receives no signal meant for the program and cannot be cancelled. If
+/// it cannot be started, records are flushed at exit.
+pub(super) fn start_flushing() {
+    let Some(create) = weak::pthread_create() else { return };
+    let signals = sys::block_signals_of_the_program();
+    let mut thread = 0;
+    // SAFETY: the C library's own functions.
+    unsafe {
+        if create(&mut thread, core::ptr::null(), keep_flushing, core::ptr::null_mut()) == 0
+            && let Some(detach) = weak::pthread_detach()
+        {
+            detach(thread);
+        }
+    }
+    sys::restore_signals(signals);
+}
+
+unsafe extern "C" fn keep_flushing(_: *mut c_void) -> *mut c_void {
+    const PTHREAD_CANCEL_DISABLE: i32 = 1;
+    if let Some(set) = weak::pthread_setcancelstate() {
+        let mut before = 0;
+        // SAFETY: the C library's own function.
+        unsafe { set(PTHREAD_CANCEL_DISABLE, &mut before) };
+    }
+    sys::name_thread(c"rangefinder");
+    while gpu().is_some_and(|gpu| gpu.phase.load(Ordering::Acquire) == Gpu::ON) {
+        sys::sleep(FLUSH_PERIOD_NS);
+        flush(0);
+    }
+    core::ptr::null_mut()
+}
+
+fn flush(flags: u32) {
+    let Some(gpu) = gpu() else { return };
+    gpu.flushing.with_signals(|| {
+        if gpu.phase.load(Ordering::Acquire) == Gpu::ON
+            && let Some(cupti) = library::loaded()
+        {
+            // SAFETY: CUPTI lives as long as the process.
+            unsafe { (cupti.flush_all)(flags) };
+        }
+    });
+}
+
+/// Leaves CUPTI to another client.
+pub(super) fn step_aside() {
+    let Some(gpu) = gpu() else { return };
+    flush(FLUSH_FORCED);
+    gpu.flushing.with_signals(|| {
+        if gpu.phase.compare_exchange(Gpu::ON, Gpu::DONE, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+            return;
+        }
+        if let Some(cupti) = library::loaded() {
+            // SAFETY: CUPTI's own functions.
+            unsafe {
+                for kind in KINDS.into_iter().chain([activity::RUNTIME, activity::DRIVER]) {
+                    (cupti.disable)(kind);
+                }
+                if let Some(finalize) = cupti.finalize {
+                    finalize();
+                }
+            }
+        }
+        records::stop(stopped::TAKEN);
+    });
+}
+
+pub(super) unsafe extern "C" fn at_exit(_: *mut c_void) {
+    let Some(gpu) = gpu() else { return };
+    flush(FLUSH_FORCED);
+    gpu.flushing.with_signals(|| {
+        if gpu.phase.compare_exchange(Gpu::ON, Gpu::DONE, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+            records::clock();
+        }
+    });
+}

@@ -1,0 +1,107 @@
+//! What is known about CUPTI and its records.
+
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
+
+use super::space::Part;
+use crate::lock::Lock;
+use crate::memory::Pool;
+use crate::table::{Hashed, Table};
+use crate::text::mixed;
+
+/// More than the number of functions of either API; CUPTI knows some hundreds.
+pub(crate) const MOST_CALLS: u32 = 2000;
+const MOST_DEVICES: u32 = 1024;
+
+/// Cleared in the child of a fork, like the rest of the state: CUDA does not survive a fork, and a
+/// program that first uses CUDA in the child starts from the beginning. All zero is off.
+pub(crate) struct Gpu {
+    pub(crate) phase: AtomicU32,
+    /// Held while CUPTI is asked for what it has.
+    pub(crate) flushing: Lock,
+    /// Unused buffers: each begins with the address of the next.
+    pub(crate) free: AtomicPtr<u8>,
+    pub(crate) free_lock: Lock,
+    pub(crate) buffers: AtomicU64,
+    writer: Shared,
+}
+
+/// Values of `phase`.
+impl Gpu {
+    pub(crate) const OFF: u32 = 0;
+    pub(crate) const ON: u32 = 1;
+    /// The process is ending, or another client needs CUPTI.
+    pub(crate) const DONE: u32 = 2;
+}
+
+/// The writer and its lock. All zero is a writer that has written nothing.
+struct Shared {
+    lock: Lock,
+    writer: UnsafeCell<Writer>,
+}
+// SAFETY: the writer is only accessed under its lock.
+unsafe impl Sync for Shared {}
+
+impl Gpu {
+    pub(crate) fn with_writer(&self, work: impl FnOnce(&mut Writer)) {
+        self.writer.lock.with(|| {
+            // SAFETY: we hold the lock.
+            work(unsafe { &mut *self.writer.writer.get() });
+        });
+    }
+}
+
+pub(crate) struct Writer {
+    pub(crate) pool: Pool,
+    pub(crate) part: Part,
+    pub(crate) launches: Table<KnownLaunch>,
+    pub(crate) next_launch: u32,
+    /// By the address at which CUPTI keeps the name, which never changes.
+    pub(crate) names: Table<KnownName>,
+    /// The numbers of the names of driver and runtime functions; 0 means not looked up yet.
+    pub(crate) calls: [[u32; MOST_CALLS as usize]; 2],
+    /// One bit for each device that was seen.
+    pub(crate) devices: [u64; MOST_DEVICES as usize / 64],
+}
+
+/// A kernel and its shape.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Launch {
+    pub(crate) name: u32,
+    pub(crate) shape: [u32; 9],
+}
+
+pub(crate) struct KnownLaunch {
+    pub(crate) launch: Launch,
+    pub(crate) number: u32,
+}
+
+impl Launch {
+    pub(crate) fn hash(&self) -> u64 {
+        let hash =
+            self.shape.iter().fold(u64::from(self.name), |hash, number| mixed(hash, u64::from(*number)));
+        hash ^ hash >> 32
+    }
+}
+
+impl Hashed for KnownLaunch {
+    fn hash(&self) -> u64 {
+        self.launch.hash()
+    }
+}
+
+pub(crate) struct KnownName {
+    pub(crate) address: usize,
+    pub(crate) id: u32,
+}
+
+pub(crate) fn hash_of_address(address: usize) -> u64 {
+    let hash = mixed(0, address as u64);
+    hash ^ hash >> 32
+}
+
+impl Hashed for KnownName {
+    fn hash(&self) -> u64 {
+        hash_of_address(self.address)
+    }
+}
