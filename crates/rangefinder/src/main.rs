@@ -4,6 +4,7 @@
 mod cli;
 mod commands;
 mod demo;
+mod print;
 mod progress;
 
 /// The library that is injected into a workload.
@@ -42,7 +43,7 @@ fn main() -> ExitCode {
         cli::Command::Man(arguments) => commands::man::main(&arguments),
     };
     let exit = result.unwrap_or_else(|error| {
-        commands::say(&format!("error: {error:#}"));
+        print::say(&format!("error: {error:#}"));
         if commands::is_usage(&error) { Exit::Usage } else { Exit::Missing }
     });
     ExitCode::from(exit.code())

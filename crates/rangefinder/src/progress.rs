@@ -12,7 +12,7 @@ use report::{json_line, printable_lines};
 use run::{Event, Exit, Observer, shell_word};
 
 use crate::cli::{ExitCodeOf, Talk};
-use crate::commands::say;
+use crate::print::say;
 
 /// A step shorter than this does not get a running clock.
 const CLOCK_AFTER: Duration = Duration::from_millis(400);

@@ -17,9 +17,10 @@ use run::{Exit, write_documents};
 use secrets::{Redactor, of_environment};
 use trace::{OpenError, Opened, Trace};
 
+use super::Usage;
 use super::analyze_settings::{Settings, split};
-use super::{Usage, print, print_json, say};
 use crate::cli::{AnalyzeArguments, GroupBy, ScopeOf};
+use crate::print::{print, print_json, say};
 
 /// The folder with every metric by region.
 const COUNTER_REGIONS: &str = "counter-regions";

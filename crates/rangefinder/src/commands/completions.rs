@@ -4,8 +4,8 @@ use anyhow::Result;
 use clap::CommandFactory;
 use run::Exit;
 
-use super::print;
 use crate::cli::{Cli, CompletionsArguments};
+use crate::print::print;
 
 pub(crate) fn main(arguments: &CompletionsArguments) -> Result<Exit> {
     let mut script = Vec::new();

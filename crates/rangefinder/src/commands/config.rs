@@ -5,8 +5,9 @@ use run::Exit;
 use run::config::available_presets;
 use run::steps::config_redactor;
 
-use super::{print, resolved};
+use super::resolved;
 use crate::cli::ConfigArguments;
+use crate::print::print;
 
 pub(crate) fn main(arguments: &ConfigArguments) -> Result<Exit> {
     if arguments.list_presets {

@@ -9,8 +9,9 @@ use run::Exit;
 use run::provenance::{ChosenTools, Gpus, Provenance, Tool, gather};
 use serde_json::json;
 
-use super::{here, print};
+use super::here;
 use crate::cli::DoctorArguments;
+use crate::print::print;
 
 /// One line of the table: what was looked for and what that means.
 struct Finding {

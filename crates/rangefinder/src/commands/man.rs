@@ -8,8 +8,8 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use run::Exit;
 
-use super::print;
 use crate::cli::{Cli, ManArguments};
+use crate::print::print;
 
 pub(crate) fn main(arguments: &ManArguments) -> Result<Exit> {
     let mut program = Cli::command().disable_help_subcommand(true);

@@ -11,8 +11,9 @@ use run::steps::{Outcome, Start, begin};
 use run::{Event, Exit, Inventory, InventoryDocument, Observer, shell_word};
 use secrets::of_environment;
 
-use super::{here, print, print_json, resolved, say};
+use super::{here, resolved};
 use crate::cli::RangesArguments;
+use crate::print::{print, print_json, say};
 
 /// Prints only warnings: the table is the output.
 struct Warnings;

@@ -7,8 +7,9 @@ use run::config::{Request, resolve};
 use run::rundir::{newest, read_manifest};
 use run::{DOCUMENT, Exit, SUMMARY};
 
-use super::{here, print, print_as_is};
+use super::here;
 use crate::cli::ReportArguments;
+use crate::print::{print, print_as_is};
 
 pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
     let run = match arguments.run {

@@ -5,8 +5,9 @@ use process::{Route, Signals};
 use run::Exit;
 use run::steps::{Run, Start, begin, plan_text};
 
-use super::{here, print, resolved, say};
+use super::{here, resolved};
 use crate::cli::{ExitCodeOf, RunArguments, Talk};
+use crate::print::{print, say};
 use crate::progress::Progress;
 
 pub(crate) fn main(mut arguments: RunArguments) -> Result<Exit> {
