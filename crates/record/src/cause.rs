@@ -81,6 +81,60 @@ causes! {
     ToolError = "tool-error": "the tool itself failed",
 }
 
+impl Cause {
+    /// Whether ncu would meet it in any other replay mode, too: a missing permission, say. Every cause is
+    /// listed, so that a new one cannot be forgotten.
+    pub const fn stops_every_replay(self) -> bool {
+        match self {
+            Self::NotStarted
+            | Self::Refused
+            | Self::CuptiInUse
+            | Self::NotPermitted
+            | Self::Interrupted
+            | Self::TimedOut
+            | Self::DiskFull
+            | Self::NoGpu
+            | Self::DeviceBusy
+            | Self::UnsupportedChip
+            | Self::BudgetSpent => true,
+            Self::NotInstalled
+            | Self::ToolBroken
+            | Self::NoSuchRange
+            | Self::WrongDomain
+            | Self::UnregisteredString
+            | Self::GateCannotOpen
+            | Self::GateNeverOpened
+            | Self::PathNotTaken
+            | Self::ClientNotSeen
+            | Self::RecordsLost
+            | Self::CountVaries
+            | Self::FewerMeasured
+            | Self::RehearsalWasBlind
+            | Self::NothingRecorded
+            | Self::ImporterNotFound
+            | Self::ImporterBroken
+            | Self::AgentLost
+            | Self::ExportFailed
+            | Self::ReportUnreadable
+            | Self::UnsupportedDriver
+            | Self::WorkloadFailed
+            | Self::EndedAfterRange
+            | Self::NoReport
+            | Self::NoKernels
+            | Self::WrongKind
+            | Self::NoSuchKernel
+            | Self::SkippedAll
+            | Self::NoContext
+            | Self::UnsupportedCall
+            | Self::RangeNotClosed
+            | Self::ReplayDiverged
+            | Self::OutOfMemory
+            | Self::NotSupported
+            | Self::ToolError => false,
+        }
+    }
+}
+
 impl std::fmt::Display for Cause {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.as_str())

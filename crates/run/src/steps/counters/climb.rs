@@ -73,24 +73,8 @@ impl Climb for Nsight<'_> {
         Ok(Attempt { verdict, instead: given_up })
     }
 
-    /// It does not help with a missing permission.
     fn another_way_may_help(cause: Option<Cause>) -> bool {
-        !matches!(
-            cause,
-            Some(
-                Cause::NotPermitted
-                    | Cause::DeviceBusy
-                    | Cause::NoGpu
-                    | Cause::UnsupportedChip
-                    | Cause::Refused
-                    | Cause::DiskFull
-                    | Cause::Interrupted
-                    | Cause::CuptiInUse
-                    | Cause::NotStarted
-                    | Cause::BudgetSpent
-                    | Cause::TimedOut
-            )
-        )
+        !cause.is_some_and(Cause::stops_every_replay)
     }
 
     fn success(&self, way: &Way, verdict: &Verdict) -> String {
