@@ -73,6 +73,7 @@ causes! {
     UnsupportedCall = "unsupported-call": "the range makes a call that cannot be replayed",
     RangeNotClosed = "range-not-closed": "the range was still open when the program ended",
     DeviceBusy = "device-busy": "another program is using the GPU's counters",
+    LockFile = "lock-file": "ncu cannot write its lock file",
     ReplayDiverged = "replay-diverged": "the program behaved differently when it was run again",
     OutOfMemory = "out-of-memory": "not enough memory to save what the kernels write",
     UnsupportedChip = "unsupported-chip": "the tool does not support this GPU",
@@ -95,6 +96,7 @@ impl Cause {
             | Self::DiskFull
             | Self::NoGpu
             | Self::DeviceBusy
+            | Self::LockFile
             | Self::UnsupportedChip
             | Self::BudgetSpent => true,
             Self::NotInstalled

@@ -154,6 +154,9 @@ fn anywhere(cause: Cause) -> Option<&'static str> {
         }
         Cause::UnsupportedCall => "measure kernel by kernel: `ncu.replay_mode=kernel`",
         Cause::RangeNotClosed => "close the range before the program ends",
+        Cause::LockFile => {
+            "delete the lock file if nobody else is measuring, or set TMPDIR to a folder of your own"
+        }
         Cause::DeviceBusy => {
             "stop the other reader of the counters: another ncu, DCGM (`dcgmi profile --pause`), a \
             monitoring agent"

@@ -5,7 +5,7 @@ use record::Cause;
 use crate::clue::Clue;
 
 /// Texts in a log line, and what they mean. The texts are ncu's own, and PyTorch's for a second CUPTI client.
-const SIGNS: [(&str, Cause); 27] = [
+const SIGNS: [(&str, Cause); 28] = [
     ("ERR_NVGPUCTRPERM", Cause::NotPermitted),
     ("does not have permission to access NVIDIA GPU Performance Counters", Cause::NotPermitted),
     ("driver resource was unavailable", Cause::DeviceBusy),
@@ -27,7 +27,8 @@ const SIGNS: [(&str, Cause); 27] = [
     ("Inconsistent number of profiled kernels", Cause::ReplayDiverged),
     ("failed to connect to the CUDA driver", Cause::NoGpu),
     ("match only start/end ranges", Cause::WrongKind),
-    ("InterprocessLockFailed", Cause::DeviceBusy),
+    ("Failed to open/create lock file", Cause::LockFile),
+    ("InterprocessLockFailed", Cause::LockFile),
     ("ERR_NVCMPGPU", Cause::UnsupportedChip),
     ("CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED", Cause::CuptiInUse),
     ("No space left on device", Cause::DiskFull),
@@ -103,6 +104,9 @@ mod tests {
         let log = "==ERROR== Profiling failed because a driver resource was unavailable. Ensure that no \
         other tool (like DCGM) is concurrently collecting profiling data.";
         assert_eq!(causes(log), [Cause::DeviceBusy]);
+        let log = "==ERROR== Failed to open/create lock file /tmp/nsight-compute-lock. Please check that this \
+        process has write permissions on this file.";
+        assert_eq!(causes(log), [Cause::LockFile]);
         assert_eq!(causes("==WARNING== No kernels were profiled.\n"), []);
         let log = "==WARNING== Note that specified NVTX include expressions match only start/end ranges.";
         assert_eq!(causes(log), [Cause::WrongKind]);
