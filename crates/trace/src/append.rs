@@ -154,6 +154,7 @@ impl Trace {
         self.gpu_annotations += other.gpu_annotations;
         self.diagnostics.extend(other.diagnostics);
         self.ranges_missing |= other.ranges_missing;
+        self.cupti_trouble = self.cupti_trouble.or(other.cupti_trouble);
         if !self.source.contains(&other.source) {
             self.source = format!("{}; {}", self.source, other.source);
         }

@@ -22,9 +22,9 @@ mod window;
 pub use count::counted;
 pub use kineto::{KinetoError, read_kineto, read_kineto_from};
 pub use model::{
-    Activities, Activity, ActivityKind, Call, Calls, Device, Diagnostic, Direction, DistinctDiagnostic,
-    HostWait, Launch, NONE, OPEN, Operator, Operators, Process, Range, Ranges, Recording, StringId, Strings,
-    Syncs, Thread, Trace, Transfer,
+    Activities, Activity, ActivityKind, Call, Calls, CuptiTrouble, Device, Diagnostic, Direction,
+    DistinctDiagnostic, HostWait, Launch, NONE, OPEN, Operator, Operators, Process, Range, Ranges, Recording,
+    StringId, Strings, Syncs, Thread, Trace, Transfer,
 };
 pub use nsys::{
     NsysError, environment_values, read_nsys, read_nsys_bytes, read_nsys_session, texts_to_change,
@@ -32,5 +32,5 @@ pub use nsys::{
 pub use nvtx::Kind;
 pub use open::{OpenError, Opened, capture_files, is_trace, is_unexported, open, open_each, timeline_files};
 pub use sqlite::SqliteError;
-pub use tracer::{CUPTI_NOT_LOADED, CUPTI_TAKEN, ReadError, read_tracer_bytes, read_tracer_files, unseen};
+pub use tracer::{ReadError, read_tracer_bytes, read_tracer_files, unseen};
 pub use window::in_windows;

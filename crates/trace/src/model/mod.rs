@@ -19,4 +19,4 @@ pub(crate) use role::Numbers;
 pub use strings::{StringId, Strings};
 pub(crate) use tables::correlation;
 pub use tables::{Call, Calls, HostWait, Operator, Operators, Range, Ranges, Syncs};
-pub use trace::{Device, Process, Thread, Trace};
+pub use trace::{CuptiTrouble, Device, Process, Thread, Trace};

@@ -33,6 +33,8 @@ pub struct Trace {
     pub diagnostics: Vec<Diagnostic>,
     /// Ranges are known to be missing: a diagnostic says why.
     pub ranges_missing: bool,
+    /// Why the tracer did not record all GPU activity, if CUPTI is the reason: a diagnostic says it in words.
+    pub cupti_trouble: Option<CuptiTrouble>,
     /// Why there is nothing to analyze, and what to do; for an empty trace.
     pub nothing: Option<String>,
     /// The machine it was recorded on: names and values, for people.
@@ -104,6 +106,13 @@ impl Trace {
         self.begin = begins.copied().min().unwrap_or(0);
         self.end = ends.chain(&self.ranges.begin).copied().max().unwrap_or(0).max(self.begin);
     }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CuptiTrouble {
+    /// Another profiler in the program uses it.
+    Taken,
+    NotLoaded,
 }
 
 #[derive(Debug, Clone, Default)]

@@ -8,8 +8,8 @@ use tracefile::{GpuEvent, TraceFile};
 use super::reader::Reader;
 use crate::count::counted;
 use crate::model::{
-    Activity, ActivityKind, Call, Device, Diagnostic, Direction, HostWait, Launch, StringId, Transfer,
-    correlation as correlation_of,
+    Activity, ActivityKind, Call, CuptiTrouble, Device, Diagnostic, Direction, HostWait, Launch, StringId,
+    Transfer, correlation as correlation_of,
 };
 
 /// CUPTI's nanoseconds → ours. CUPTI follows the clock of the day, which may be set; between
@@ -212,6 +212,11 @@ impl Reader<'_> {
     }
 
     fn remark(&mut self, remarks: &Remarks, clock: &GpuClock) {
+        self.trace.cupti_trouble = match remarks.stopped {
+            Some(stopped::TAKEN) => Some(CuptiTrouble::Taken),
+            Some(stopped::NO_LIBRARY) => Some(CuptiTrouble::NotLoaded),
+            _ => self.trace.cupti_trouble,
+        };
         let mut say = |text: String, lost| self.trace.diagnostics.push(Diagnostic { text, lost });
         if remarks.dropped > 0 {
             let text = match remarks.dropped {
@@ -229,9 +234,14 @@ impl Reader<'_> {
         }
         match remarks.stopped {
             Some(stopped::TAKEN) => {
-                say(CUPTI_TAKEN.to_owned(), true);
+                let text =
+                    "another profiler in the workload took CUPTI over: GPU activity after that is missing";
+                say(text.to_owned(), true);
             }
-            Some(stopped::NO_LIBRARY) => say(CUPTI_NOT_LOADED.to_owned(), true),
+            Some(stopped::NO_LIBRARY) => {
+                let text = "libcupti could not be loaded in the workload: no GPU activity was recorded";
+                say(text.to_owned(), true);
+            }
             Some(stopped::NO_WAY_OUT) => {
                 let text =
                     "the tracer cannot make room for another profiler here, so it recorded no GPU activity";
@@ -254,12 +264,6 @@ impl Reader<'_> {
     }
 }
 
-/// In a trace that another CUPTI client has cut short.
-pub const CUPTI_TAKEN: &str =
-    "another profiler in the workload took CUPTI over: GPU activity after that is missing";
-/// In a trace written with an unusable libcupti.
-pub const CUPTI_NOT_LOADED: &str =
-    "libcupti could not be loaded in the workload: no GPU activity was recorded";
 /// Smaller drift is not reported.
 const MOST_DRIFT_NS: i64 = 20_000;
 /// After this a launch may be counted under the wrong region.

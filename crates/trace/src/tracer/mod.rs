@@ -6,6 +6,5 @@ mod loss;
 mod read;
 mod reader;
 
-pub use gpu::{CUPTI_NOT_LOADED, CUPTI_TAKEN};
 pub use loss::unseen;
 pub use read::{ReadError, read_tracer_bytes, read_tracer_files};

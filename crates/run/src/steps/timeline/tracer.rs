@@ -1,7 +1,7 @@
 //! The timeline of our own tracer: the rehearsal's trace, if it has GPU activity.
 
 use record::{Cause, Outcome, Rung, Tool, Verdict, counted};
-use trace::Trace;
+use trace::{CuptiTrouble, Trace};
 
 use super::super::session::{Session, StepResult};
 use crate::rehearsal::Inventory;
@@ -53,16 +53,14 @@ fn judge(trace: &Trace) -> Option<Verdict> {
         counted(trace.calls.len() as u64, "CUDA call"),
         counted(trace.ranges.len() as u64, "range")
     );
-    let has_lost = |what: &str| lost.iter().any(|text| text == what);
     let partial = |cause: Cause, text: String| Verdict::new(TOOL, Outcome::Partial, Some(cause), text);
-    let verdict = if lost.is_empty() {
-        Verdict::new(TOOL, Outcome::Captured, None, text)
-    } else if has_lost(trace::CUPTI_TAKEN) {
-        partial(Cause::CuptiInUse, format!("{text}: {}", trace::CUPTI_TAKEN))
-    } else if has_lost(trace::CUPTI_NOT_LOADED) {
-        partial(Cause::ToolBroken, text)
-    } else {
-        partial(Cause::RecordsLost, text)
+    let verdict = match trace.cupti_trouble {
+        _ if lost.is_empty() => Verdict::new(TOOL, Outcome::Captured, None, text),
+        Some(CuptiTrouble::Taken) => {
+            partial(Cause::CuptiInUse, format!("{text}; another profiler in the workload took CUPTI over"))
+        }
+        Some(CuptiTrouble::NotLoaded) => partial(Cause::ToolBroken, text),
+        None => partial(Cause::RecordsLost, text),
     };
     Some(verdict.with_evidence(lost))
 }
