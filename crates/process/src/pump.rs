@@ -2,36 +2,15 @@
 //! Reading never stops before the child does: if our own stdout is closed, or the log's disk is full, the
 //! rest still flows.
 
-use std::fs::File;
-use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use secrets::StreamScrubber;
 use serde::Serialize;
 
+use super::log::{KnownHash, Log};
 use super::timespec::timespec;
-
-/// The hash of a file that was hashed while it was written.
-#[derive(Debug, Clone)]
-pub struct KnownHash {
-    pub bytes: u64,
-    pub modified: SystemTime,
-    pub blake3: String,
-}
-
-/// No space, or none that this user may have.
-pub fn is_full(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
-    )
-}
 
 const BUFFER: usize = 256 << 10;
 /// How long a stream is drained after every process of the child is gone. Only an unrelated process can
@@ -58,63 +37,8 @@ pub struct LogOutcome {
 
 #[derive(Debug)]
 pub(super) enum Keep {
-    Log { path: PathBuf, file: Box<HashedFile>, scrubber: Box<StreamScrubber> },
+    Log(Log),
     Memory { limit: usize },
-}
-
-/// A file that is hashed by a separate thread while it is written: it need not be read again, and the
-/// writer does not wait.
-#[derive(Debug)]
-pub(super) struct HashedFile {
-    file: File,
-    to_hasher: Option<SyncSender<Vec<u8>>>,
-    /// Buffers the hasher is done with.
-    spare: Receiver<Vec<u8>>,
-    hasher: Option<JoinHandle<String>>,
-}
-
-impl HashedFile {
-    pub(super) fn create(path: &Path) -> io::Result<Self> {
-        let file = File::create(path)?;
-        let (to_hasher, to_hash) = sync_channel::<Vec<u8>>(4);
-        let (give_back, spare) = channel();
-        let hasher = std::thread::Builder::new().name("hash".to_owned()).spawn(move || {
-            let mut hasher = blake3::Hasher::new();
-            for bytes in to_hash {
-                hasher.update(&bytes);
-                // The writer may be gone already.
-                let _ = give_back.send(bytes);
-            }
-            hasher.finalize().to_hex().to_string()
-        })?;
-        Ok(Self { file, to_hasher: Some(to_hasher), spare, hasher: Some(hasher) })
-    }
-
-    /// The hash of everything written.
-    fn finish(&mut self) -> Option<KnownHash> {
-        drop(self.to_hasher.take());
-        let blake3 = self.hasher.take()?.join().ok()?;
-        let metadata = self.file.metadata().ok()?;
-        Some(KnownHash { bytes: metadata.len(), modified: metadata.modified().ok()?, blake3 })
-    }
-}
-
-impl Write for HashedFile {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes)?;
-        if let Some(to_hasher) = &self.to_hasher {
-            let mut copy = self.spare.try_recv().unwrap_or_default();
-            copy.clear();
-            copy.extend_from_slice(&bytes[..written]);
-            // If the hasher is gone, the hash is absent.
-            let _ = to_hasher.send(copy);
-        }
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
-    }
 }
 
 pub(super) struct Pump {
@@ -139,7 +63,7 @@ impl Pump {
             match rustix::io::read(&self.source, &mut buffer) {
                 // A pty whose last writer has gone answers EIO.
                 Ok(0) | Err(Errno::IO) => break,
-                Ok(read) => self.take(&buffer[..read], &mut outcome),
+                Ok(read) => self.take(&mut buffer, read, &mut outcome),
                 Err(Errno::AGAIN) => {
                     if !self.wait(&mut deadline) {
                         break;
@@ -172,57 +96,53 @@ impl Pump {
         !matches!(ready, Ok(0))
     }
 
-    fn take(&mut self, bytes: &[u8], outcome: &mut LogOutcome) {
-        outcome.bytes += bytes.len() as u64;
+    fn take(&mut self, buffer: &mut Vec<u8>, length: usize, outcome: &mut LogOutcome) {
+        let bytes = &buffer[..length];
+        outcome.bytes += length as u64;
         if let Some(sink) = &self.sink
             && write_all(sink, bytes).is_err()
         {
             self.sink = None;
         }
-        match &mut self.keep {
+        match &self.keep {
             Keep::Memory { limit } => {
                 let room = limit.saturating_sub(outcome.captured.len());
-                outcome.captured.extend_from_slice(&bytes[..bytes.len().min(room)]);
+                outcome.captured.extend_from_slice(&bytes[..length.min(room)]);
             }
-            Keep::Log { path, file, scrubber } if outcome.log_error.is_none() => {
-                let mut write = |bytes: &[u8]| scrubber.write(bytes, file.as_mut());
-                let mut written = Ok(());
-                let mut bytes: &[u8] = bytes;
-                let plain;
-                if self.from_terminal {
-                    if std::mem::take(&mut self.held_return) && bytes.first() != Some(&b'\n') {
-                        written = write(b"\r");
-                    }
-                    if let Some((b'\r', rest)) = bytes.split_last() {
-                        self.held_return = true;
-                        bytes = rest;
-                    }
-                    plain = without_terminal_returns(bytes);
-                    bytes = &plain;
+            Keep::Log(log) if self.from_terminal => {
+                let mut plain = Vec::with_capacity(length + 1);
+                if std::mem::take(&mut self.held_return) && bytes.first() != Some(&b'\n') {
+                    plain.push(b'\r');
                 }
-                note(written.and_then(|()| write(bytes)), path, outcome);
+                let bytes = match bytes.split_last() {
+                    Some((b'\r', rest)) => {
+                        self.held_return = true;
+                        rest
+                    }
+                    _ => bytes,
+                };
+                without_terminal_returns(bytes, &mut plain);
+                let length = plain.len();
+                log.take(&mut plain, length);
             }
-            Keep::Log { .. } => {}
+            Keep::Log(log) => {
+                log.take(buffer, length);
+                buffer.resize(BUFFER, 0);
+            }
         }
     }
 
-    fn finish(&mut self, outcome: &mut LogOutcome) {
-        let Keep::Log { path, file, scrubber } = &mut self.keep else { return };
-        if std::mem::take(&mut self.held_return) && outcome.log_error.is_none() {
-            let written = scrubber.write(b"\r", file.as_mut());
-            note(written, path, outcome);
+    fn finish(self, outcome: &mut LogOutcome) {
+        let Keep::Log(log) = self.keep else { return };
+        if self.held_return {
+            log.take(&mut vec![b'\r'], 1);
         }
-        if outcome.log_error.is_none() {
-            note(scrubber.finish(file.as_mut()), path, outcome);
+        let written = log.finish();
+        if written.error.is_some() {
+            outcome.log_error = written.error;
+            outcome.disk_full = written.disk_full;
         }
-        outcome.hash = file.finish();
-    }
-}
-
-fn note(written: io::Result<()>, path: &Path, outcome: &mut LogOutcome) {
-    if let Err(error) = written {
-        outcome.disk_full = is_full(&error);
-        outcome.log_error = Some(format!("{} is incomplete: {error}", path.display()));
+        outcome.hash = written.hash;
     }
 }
 
@@ -243,14 +163,12 @@ fn write_all(sink: &OwnedFd, mut bytes: &[u8]) -> rustix::io::Result<()> {
 }
 
 /// Turns `\r\n` into `\n`.
-fn without_terminal_returns(bytes: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(bytes.len());
+fn without_terminal_returns(bytes: &[u8], plain: &mut Vec<u8>) {
     for (at, byte) in bytes.iter().enumerate() {
         if *byte != b'\r' || bytes.get(at + 1) != Some(&b'\n') {
             plain.push(*byte);
         }
     }
-    plain
 }
 
 #[cfg(test)]
@@ -259,6 +177,8 @@ mod tests {
 
     #[test]
     fn terminal_returns_go_and_bare_ones_stay() {
-        assert_eq!(without_terminal_returns(b"a\r\nb\rc\r\r\n\r"), b"a\nb\rc\r\n\r");
+        let mut plain = Vec::new();
+        without_terminal_returns(b"a\r\nb\rc\r\r\n\r", &mut plain);
+        assert_eq!(plain, b"a\nb\rc\r\n\r");
     }
 }

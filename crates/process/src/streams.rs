@@ -10,8 +10,9 @@ use std::time::Duration;
 
 use super::error::SuperviseError;
 use super::input::rewind;
+use super::log::Log;
 use super::protocol::{Launch, Session, send_launch};
-use super::pump::{HashedFile, Keep, LogOutcome, Pump};
+use super::pump::{Keep, LogOutcome, Pump};
 use super::signals::interrupts_are_ignored;
 use super::spec::{Output, Route, Spec, StopBy};
 use super::terminal::{Pty, UserTerminal, is_terminal};
@@ -171,13 +172,9 @@ fn keeps(output: &Output) -> Result<(Keep, Keep, [Option<OwnedFd>; 2]), Supervis
         }
         Output::Teed { stdout_log, stderr_log, route, redactor } => {
             let log = |path: &PathBuf| {
-                let file = HashedFile::create(path)
-                    .map_err(|error| SuperviseError::Log { path: path.clone(), error })?;
-                Ok(Keep::Log {
-                    path: path.clone(),
-                    file: Box::new(file),
-                    scrubber: Box::new(StreamScrubber::new((**redactor).clone(), Masking::Stars)),
-                })
+                let scrubber = StreamScrubber::new((**redactor).clone(), Masking::Stars);
+                let log = Log::create(path, scrubber);
+                log.map(Keep::Log).map_err(|error| SuperviseError::Log { path: path.clone(), error })
             };
             // A stream that our parent closed is simply not shown.
             let clone = |stream: BorrowedFd<'_>| stream.try_clone_to_owned().ok();
