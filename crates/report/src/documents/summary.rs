@@ -43,13 +43,15 @@ fn heading(text: &mut String, title: &str) {
 fn wrapped(text: &mut String, before: &str, words: &str) {
     let indent = before.chars().count();
     let mut line = before.to_owned();
-    for word in printable(&words.replace('\n', " ")).split_whitespace() {
+    // A number and its percent sign stay together.
+    let words = printable(&words.replace('\n', " ")).replace(" %", "\u{a0}%");
+    for word in words.split(' ').filter(|word| !word.is_empty()) {
         let wide = line.chars().count() + word.chars().count() > WIDEST;
         if wide && line.chars().count() > indent {
             text.push_str(&format!("{}\n", line.trim_end()));
             line = " ".repeat(indent);
         }
-        line.push_str(word);
+        line.push_str(&word.replace('\u{a0}', " "));
         line.push(' ');
     }
     text.push_str(&format!("{}\n", line.trim_end()));
