@@ -151,7 +151,7 @@ def slow_loading(torch, fixed):
 @program("host-contention", place="step", iterations=40)
 def busy_neighbor(torch, fixed):
     """Another thread of the process holds Python's lock."""
-    run = large(torch, 6)
+    run = small(torch, 40)
     done = threading.Event()
 
     def work():
