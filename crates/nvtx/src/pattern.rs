@@ -84,7 +84,8 @@ fn number(text: &[u8], at: usize) -> Option<usize> {
         length += if exponent > 0 { 1 + sign + exponent } else { 0 };
     }
     let goes_on = rest.get(length).is_some_and(u8::is_ascii_alphabetic);
-    (!(in_word && goes_on) && !(in_word && is_type(&text[..at]))).then_some(length)
+    let is_part_of_word = in_word && (goes_on || is_type(&text[..at]));
+    (!is_part_of_word).then_some(length)
 }
 
 fn digits(text: &[u8]) -> usize {
