@@ -6,6 +6,7 @@ use trace::{ActivityKind, Trace, counted};
 use crate::attribute::{Attribution, Unattributed, attribute};
 use crate::kernels::Families;
 use crate::limit::{Limit, MoreRows};
+use crate::loop_::{Loop, loops};
 use crate::options::Options;
 use crate::origin::{Origin, RecordingRow, recordings};
 use crate::scope::Scope;
@@ -30,6 +31,8 @@ pub struct Findings {
     pub recordings: Vec<RecordingRow>,
     pub processes: Vec<ProcessRow>,
     pub devices: Vec<DeviceRow>,
+    /// What repeats, the main loop first.
+    pub loops: Vec<Loop>,
     pub kernels: Vec<KernelRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_kernels: Option<MoreRows>,
@@ -163,6 +166,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Findings {
                 origin: Origin::of_device(trace, number),
             })
             .collect(),
+        loops: loops(trace, &attribution),
         kernels,
         more_kernels,
         regions: regions.rows(&attribution),

@@ -6,6 +6,7 @@ mod findings;
 mod insight;
 mod kernels;
 mod limit;
+mod loop_;
 mod options;
 mod origin;
 mod scope;
@@ -29,6 +30,7 @@ pub use kernels::{
     keep_kernels, rates, roofline,
 };
 pub use limit::{Limit, MoreRows};
+pub use loop_::{Loop, LoopSource, Period};
 pub use options::Options;
 pub use origin::{Origin, RecordingRow};
 pub use scope::{Place, Scope};

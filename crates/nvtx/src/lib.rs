@@ -4,6 +4,7 @@ mod expression;
 mod kind;
 mod ncu;
 mod nsys;
+mod pattern;
 mod region;
 mod seen;
 
@@ -11,5 +12,6 @@ pub use expression::{NcuInclude, NsysExpression, ncu_expression, nsys_expression
 pub use kind::Kind;
 pub use ncu::{NcuGate, NcuGateError};
 pub use nsys::{DomainChoice, NsysDialect, NsysGate, NsysGateError};
+pub use pattern::{FOLDED, folded};
 pub use region::{PathError, RegionPath};
 pub use seen::{OpenRanges, RangeSeen};

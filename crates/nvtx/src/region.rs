@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::pattern::{FOLDED, folded};
+
 /// The names of a stack of ranges in one domain, outermost first. In text, `\`
 /// escapes `/`, `:` and `\`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -39,6 +41,17 @@ impl RegionPath {
     /// The innermost name.
     pub fn name(&self) -> &str {
         self.names.last().map_or("", String::as_str)
+    }
+
+    /// Whether `other` is this region, or one that is part of it: its names have numbers where this one has
+    /// patterns.
+    pub fn covers(&self, other: &Self) -> bool {
+        let same = |(mine, theirs): (&String, &String)| {
+            mine == theirs || mine.contains(FOLDED) && folded(theirs).as_deref() == Some(mine)
+        };
+        self.domain == other.domain
+            && self.names.len() == other.names.len()
+            && self.names.iter().zip(&other.names).all(same)
     }
 
     pub fn depth(&self) -> usize {
@@ -104,6 +117,16 @@ mod tests {
         assert_eq!("decode".parse::<RegionPath>(), Err(PathError::NoColon));
         assert_eq!(r":a\".parse::<RegionPath>(), Err(PathError::EscapeAtEnd));
         assert_eq!(":".parse::<RegionPath>().unwrap(), RegionPath::new("", [""]));
+    }
+
+    #[test]
+    fn a_pattern_covers_its_names() {
+        let pattern = RegionPath::new("", ["Train step *", "Layer *"]);
+        assert!(pattern.covers(&RegionPath::new("", ["Train step 7", "Layer 11"])));
+        assert!(pattern.covers(&pattern));
+        assert!(!pattern.covers(&RegionPath::new("", ["Train step 7"])));
+        assert!(!pattern.covers(&RegionPath::new("", ["Train step 7", "Loss"])));
+        assert!(!RegionPath::new("", ["step 7"]).covers(&RegionPath::new("", ["step 8"])));
     }
 
     proptest! {

@@ -121,7 +121,8 @@ Examples:
   rangefinder analyze report.sqlite model.config=config.json model.prompt_tokens=2048
   rangefinder analyze runs/20260102-030405-infer.py")]
 pub(crate) struct AnalyzeArguments {
-    /// Traces, ncu reports, or folders of them; also `model.*=...` for MFU and MBU, and `report.formats=...`
+    /// Traces, ncu reports, or folders of them; also `model.*=...` for MFU and MBU, `regions.fold=...` and
+    /// `report.formats=...`
     #[arg(required = true, value_name = "FILE|KEY=VALUE")]
     pub(crate) files: Vec<PathBuf>,
     /// Print one JSON document to stdout

@@ -108,6 +108,12 @@ impl Inventory {
         Self::of(self.trace)
     }
 
+    /// The same, with names that differ only in numbers as one region.
+    pub(crate) fn folded(mut self) -> Self {
+        self.trace.fold_names();
+        Self::of(self.trace)
+    }
+
     pub fn is_empty(&self) -> bool {
         self.trace.ranges.is_empty()
     }

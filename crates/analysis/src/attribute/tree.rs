@@ -1,9 +1,12 @@
 //! The tree of region paths.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use nvtx::{Kind, RegionPath};
 use trace::{StringId, Trace};
+
+/// So many names with one pattern below one parent are one region.
+const FEWEST_FOLDED: usize = 3;
 
 /// A region: the way to it from the root of its domain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -48,7 +51,55 @@ impl Tree {
             last = Some((node, id));
             node_of.push(id);
         }
-        Self { nodes, node_of }
+        let exact = Self { nodes, node_of };
+        if trace.patterns.is_empty() { exact } else { exact.folded(trace) }
+    }
+
+    /// Nodes below one parent whose names have one pattern become one, if they have enough different names.
+    /// Level by level: what is below nodes that became one is below one parent then.
+    fn folded(self, trace: &Trace) -> Self {
+        let exact = self.nodes;
+        let mut depth: Vec<u32> = Vec::with_capacity(exact.len());
+        for node in &exact {
+            depth.push(node.parent.map_or(0, |parent| depth[parent as usize] + 1));
+        }
+        let mut levels: Vec<Vec<u32>> =
+            vec![Vec::new(); depth.iter().max().map_or(0, |deepest| *deepest as usize + 1)];
+        for (at, depth) in depth.iter().enumerate() {
+            levels[*depth as usize].push(at as u32);
+        }
+        let mut nodes: Vec<Node> = Vec::new();
+        let mut known: HashMap<Node, u32> = HashMap::new();
+        let mut became: Vec<u32> = vec![0; exact.len()];
+        for level in levels {
+            let below = |at: &u32| {
+                let node = exact[*at as usize];
+                Node { parent: node.parent.map(|parent| became[parent as usize]), ..node }
+            };
+            let with_pattern =
+                |node: Node| trace.patterns.get(&node.name).map(|pattern| Node { name: *pattern, ..node });
+            // Nodes below different parents may have come below one, so a name can be there twice.
+            let mut names: HashMap<Node, HashSet<StringId>> = HashMap::new();
+            for node in level.iter().map(below) {
+                if let Some(pattern) = with_pattern(node) {
+                    names.entry(pattern).or_default().insert(node.name);
+                }
+            }
+            let is_folded =
+                |pattern: &Node| names.get(pattern).is_some_and(|names| names.len() >= FEWEST_FOLDED);
+            let folded: Vec<(u32, Node)> = level
+                .iter()
+                .map(|at| (*at, below(at)))
+                .map(|(at, node)| (at, with_pattern(node).filter(is_folded).unwrap_or(node)))
+                .collect();
+            for (at, node) in folded {
+                became[at as usize] = *known.entry(node).or_insert_with(|| {
+                    nodes.push(node);
+                    nodes.len() as u32 - 1
+                });
+            }
+        }
+        Self { nodes, node_of: self.node_of.into_iter().map(|node| became[node as usize]).collect() }
     }
 
     /// Children behind their parents, in the order of first appearance.
@@ -97,5 +148,58 @@ impl Tree {
         }
         names.reverse();
         RegionPath::new(trace.strings.text(self.nodes[node as usize].domain), names)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::Range;
+
+    /// `(name, parent)`
+    fn tree_of(rows: &[(&str, Option<u32>)]) -> Vec<(String, usize)> {
+        let mut trace = Trace::default();
+        for (name, parent) in rows {
+            let name = trace.strings.intern(name);
+            trace.ranges.push(Range { name, ..Range::default() });
+            trace.ranges.parent.push(*parent);
+        }
+        trace.fold_names();
+        let tree = Tree::of(&trace);
+        let count = |node: usize| tree.node_of.iter().filter(|of| **of as usize == node).count();
+        (0..tree.nodes.len()).map(|node| (tree.path(&trace, node as u32).to_string(), count(node))).collect()
+    }
+
+    #[test]
+    fn three_names_are_one_region() {
+        let rows = [
+            ("step 0", None),
+            ("layer 0", Some(0)),
+            ("layer 1", Some(0)),
+            ("step 1", None),
+            ("layer 0", Some(3)),
+            ("layer 2", Some(3)),
+            ("step 2", None),
+            ("block 1", Some(6)),
+            ("block 2", Some(6)),
+            ("step", None),
+        ];
+        let found = [
+            (":step *", 3),
+            (":step", 1),
+            (":step */layer *", 4),
+            (":step */block 1", 1),
+            (":step */block 2", 1),
+        ];
+        assert_eq!(tree_of(&rows), found.map(|(path, count)| (path.to_owned(), count)));
+    }
+
+    #[test]
+    fn two_names_stay_two() {
+        let rows = [("step 0", None), ("step 1", None), ("step 1", None)];
+        assert_eq!(
+            tree_of(&rows),
+            [(":step 0", 1), (":step 1", 2)].map(|(path, count)| (path.to_owned(), count))
+        );
     }
 }

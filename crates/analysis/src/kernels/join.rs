@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use counters::{Measured, Report, Subject, Value};
+use nvtx::RegionPath;
 use serde::Serialize;
 
 use super::bounds::{BoundKind, bound};
@@ -89,7 +90,7 @@ type Shaped<'a> = (&'a str, [u64; 3], [u64; 3]);
 /// Results by mangled name, or by the function's where that is not known, and shape.
 struct Index<'a> {
     by_shape: BTreeMap<Shaped<'a>, Vec<usize>>,
-    regions: Vec<Option<String>>,
+    regions: Vec<Option<RegionPath>>,
 }
 
 impl<'a> Index<'a> {
@@ -107,7 +108,7 @@ impl<'a> Index<'a> {
                 }
             }
         }
-        let region = |result: &Measured| result.region_paths().first().map(ToString::to_string);
+        let region = |result: &Measured| result.region_paths().into_iter().next();
         Self { by_shape, regions: report.results.iter().map(region).collect() }
     }
 
@@ -120,8 +121,11 @@ impl<'a> Index<'a> {
             .filter(|name| !name.is_empty())
             .find_map(|name| self.by_shape.get(&(*name, grid, block)));
         let Some(found) = found else { return (Confidence::None, Vec::new()) };
-        let region = group.region.as_ref().map(ToString::to_string);
-        let here: Vec<usize> = found.iter().copied().filter(|at| self.regions[*at] == region).collect();
+        let is_here = |at: &usize| match (&group.region, &self.regions[*at]) {
+            (Some(region), Some(measured)) => region.covers(measured),
+            (region, measured) => region.is_none() && measured.is_none(),
+        };
+        let here: Vec<usize> = found.iter().copied().filter(is_here).collect();
         match here.is_empty() {
             false => (Confidence::Measured, here),
             true => (Confidence::OtherRegion, found.clone()),

@@ -61,7 +61,15 @@ fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
     }
     let counters = counters.map(|report| Counters::of(report, arguments)).transpose()?;
     let counted = counters.is_some() || !empty.is_empty();
-    let mut traced = findings(&paths, &given.traced, &sources, arguments, &mut redactor, &mut left, counted)?;
+    let trace = opened(&paths, &given.traced, &sources, arguments, &mut redactor, &mut left, counted)?;
+    let mut traced = None;
+    if let Some(mut trace) = trace {
+        if settings.fold() {
+            trace.fold_names();
+        }
+        let findings = analyze(&trace, &options(arguments, trace.recordings.len())?);
+        traced = Some((trace, findings));
+    }
     drop(folder);
     let nothing: Vec<Nothing> = empty.into_iter().chain(without_anything(traced.as_ref(), &given)).collect();
     let found = traced.as_ref().map(|(trace, findings)| (trace, findings));
@@ -223,7 +231,7 @@ fn confined(out: Option<&Path>) -> Result<()> {
 }
 
 /// None if there is no trace; a run may have counters but no timeline.
-fn findings(
+fn opened(
     paths: &[PathBuf],
     given: &[Given],
     sources: &[Source],
@@ -231,7 +239,7 @@ fn findings(
     redactor: &mut Redactor,
     left: &mut LeftOut,
     counted: bool,
-) -> Result<Option<(Trace, Findings)>> {
+) -> Result<Option<Trace>> {
     if given.is_empty() {
         return match paths.iter().find(|path| path.is_dir()) {
             Some(path) if !counted => Err(OpenError::EmptyFolder { path: path.clone() }.into()),
@@ -262,8 +270,7 @@ fn findings(
     trace.rename(|text| redactor.name(text));
     keep_within(&mut trace, &files, arguments.within.as_deref(), redactor)?;
     analysis::keep_kernels(&mut trace, &arguments.include, &arguments.exclude).map_err(Usage)?;
-    let findings = analyze(&trace, &options(arguments, trace.recordings.len())?);
-    Ok(Some((trace, findings)))
+    Ok(Some(trace))
 }
 
 /// The ranges the user named, or those nsys was gated on in this run.

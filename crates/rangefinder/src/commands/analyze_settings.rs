@@ -1,4 +1,4 @@
-//! The configuration keys that `analyze` accepts: `model.*` and `report.*`.
+//! The configuration keys that `analyze` accepts: `model.*`, `regions.*` and `report.*`.
 
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,8 @@ use super::{Usage, here};
 
 /// The file that holds a run's configuration.
 const CONFIG: &str = "config.yaml";
+
+const ACCEPTED: [&str; 3] = ["model.", "regions.", "report."];
 
 /// Files, and overrides: `key.of.a.group=value`, unless a file has that name.
 pub(super) fn split(words: &[PathBuf]) -> (Vec<PathBuf>, Vec<String>) {
@@ -37,6 +39,8 @@ pub(super) struct Settings {
     formats: Vec<Format>,
     /// Rows of a table in `report.md`.
     top: usize,
+    /// Names that differ only in numbers are one region.
+    fold: bool,
     /// What `model.config` is relative to.
     cwd: PathBuf,
     /// What the workload of a run wrote.
@@ -48,9 +52,10 @@ impl Settings {
     pub(super) fn of(paths: &[PathBuf], overrides: &[String]) -> Result<Self> {
         for text in overrides {
             let key = text.split('=').next().unwrap_or_default();
-            if !key.starts_with("model.") && !key.starts_with("report.") {
-                let text =
-                    format!("`{key}` has no effect on `analyze` (it accepts `model.*` and `report.*`)");
+            if !ACCEPTED.iter().any(|group| key.starts_with(group)) {
+                let text = format!(
+                    "`{key}` has no effect on `analyze` (it accepts `model.*`, `regions.*` and `report.*`)"
+                );
                 return Err(Usage(text).into());
             }
         }
@@ -61,17 +66,19 @@ impl Settings {
         let typed = resolve_with(None, overrides)?.config;
         // The formats the run wrote say nothing about what is wanted now.
         let (formats, top) = (typed.report.formats, typed.report.top as usize);
+        let fold = typed.regions.fold;
         let here = here()?;
         let Some((run, manifest)) = run else {
-            return Ok(Self { model: typed.model, formats, top, cwd: here, workload: None });
+            return Ok(Self { model: typed.model, formats, top, fold, cwd: here, workload: None });
         };
         // A typed path is relative to here, one of the run to where it was started. A run can be analyzed
         // without its configuration.
         let is_typed = overrides.iter().any(|text| text.starts_with("model.config="));
         let cwd = if is_typed { here } else { PathBuf::from(&manifest.invocation.cwd) };
         let of_run = resolve_with(Some(&run.join(CONFIG)), overrides);
-        let model = of_run.map_or(typed.model, |resolved| resolved.config.model);
-        Ok(Self { model, formats, top, cwd, workload: Some(run.join("workload/rehearsal")) })
+        let (model, fold) =
+            of_run.map_or((typed.model, fold), |of_run| (of_run.config.model, of_run.config.regions.fold));
+        Ok(Self { model, formats, top, fold, cwd, workload: Some(run.join("workload/rehearsal")) })
     }
 
     pub(super) fn model(&self) -> ModelSource<'_> {
@@ -81,6 +88,10 @@ impl Settings {
             workload: self.workload.as_deref().filter(|folder: &&Path| folder.is_dir()),
             devices: &[],
         }
+    }
+
+    pub(super) fn fold(&self) -> bool {
+        self.fold
     }
 
     pub(super) fn top(&self) -> usize {

@@ -23,6 +23,7 @@ pub struct Config {
     pub model: ModelConfig,
     pub capture: CaptureConfig,
     pub run: RunConfig,
+    pub regions: RegionsConfig,
     pub report: ReportConfig,
     pub secrets: SecretsConfig,
 }
@@ -265,6 +266,12 @@ pub struct RunConfig {
     pub dir: Text,
     pub(crate) name: Option<Text>,
     pub(crate) keep: Option<u32>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RegionsConfig {
+    pub fold: bool,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -48,6 +48,8 @@ pub struct Trace {
     pub session_start: Option<i64>,
     /// Stretches of time that were recorded, in order and apart; none when all of it was.
     pub windows: Vec<(i64, i64)>,
+    /// Of the names of ranges that have numbers in them, the pattern; see [`Trace::fold_names`].
+    pub patterns: HashMap<StringId, StringId>,
 }
 
 impl Trace {
@@ -57,6 +59,21 @@ impl Trace {
         let too_deep = nest(&mut self.ranges);
         self.say_too_deep(too_deep);
         self.measure();
+    }
+
+    /// Finds the pattern of every range's name, so that an analysis can take `step 7` and `step 8` as one
+    /// region. Without it every name stays for itself.
+    pub fn fold_names(&mut self) {
+        let mut seen = vec![false; self.strings.len()];
+        for name in &self.ranges.name {
+            if std::mem::replace(&mut seen[name.index()], true) {
+                continue;
+            }
+            if let Some(pattern) = nvtx::folded(self.strings.text(*name)) {
+                let pattern = self.strings.intern(&pattern);
+                self.patterns.insert(*name, pattern);
+            }
+        }
     }
 
     /// The index of a thread's process.

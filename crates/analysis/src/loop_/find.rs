@@ -1,0 +1,160 @@
+//! The loops of every process, as one table.
+
+use serde::Serialize;
+use trace::Trace;
+
+use super::from_launches::repeats;
+use super::from_ranges::{Repeating, repeating};
+use super::launched::{Launched, launched};
+use super::steady::warm_up;
+use crate::attribute::{Attribution, Times};
+use crate::origin::Origin;
+
+/// What a loop was found by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoopSource {
+    Ranges,
+    /// `ProfilerStep#N` of PyTorch's profiler.
+    ProfilerSteps,
+    Launches,
+}
+
+/// A part of the program that repeats.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Loop {
+    pub process: u32,
+    #[serde(flatten)]
+    pub origin: Origin,
+    pub source: LoopSource,
+    /// Where it was found by ranges.
+    pub region: Option<String>,
+    pub iterations: u64,
+    /// Of those, slower ones at the beginning.
+    pub warm_up: u64,
+    /// Of the steady iterations, on the device where it has work in them.
+    pub begin_ns: i64,
+    pub end_ns: i64,
+    /// From the beginning of the recording to the first iteration.
+    pub start_up_ns: i64,
+    /// Of the steady iterations.
+    pub period_ns: Option<Period>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Period {
+    pub p50: i64,
+    pub p95: i64,
+    pub min: i64,
+    pub max: i64,
+}
+
+/// The name that PyTorch's profiler gives to a step.
+const PROFILER_STEP: &str = "ProfilerStep#";
+
+/// The main loop of each process first, those with the most work before others.
+pub(crate) fn loops(trace: &Trace, attribution: &Attribution) -> Vec<Loop> {
+    let launches = launched(trace, attribution);
+    let mut found: Vec<(i64, Vec<Loop>)> = Vec::new();
+    for (process, launches) in (0u32..).zip(&launches) {
+        let all: i64 = launches.iter().map(|launch| launch.kernel_ns).fold(0, i64::saturating_add);
+        let of_ranges = repeating(trace, attribution, process);
+        let loops: Vec<Loop> = match of_ranges.is_empty() {
+            false => {
+                let row = |repeating| by_ranges(trace, attribution, process, launches, repeating);
+                of_ranges.into_iter().map(row).collect()
+            }
+            true => repeats(launches)
+                .into_iter()
+                .map(|repeats| {
+                    let last = &launches[repeats.end - 1];
+                    let begins = repeats.starts.iter().map(|start| launches[*start].at).collect();
+                    let times = times(launches, begins, last.at);
+                    row(trace, process, LoopSource::Launches, None, times)
+                })
+                .collect(),
+        };
+        if !loops.is_empty() {
+            found.push((all, loops));
+        }
+    }
+    found.sort_by_key(|(work, _)| std::cmp::Reverse(*work));
+    found.into_iter().flat_map(|(_, loops)| loops).collect()
+}
+
+fn by_ranges(
+    trace: &Trace,
+    attribution: &Attribution,
+    process: u32,
+    launches: &[Launched],
+    repeating: Repeating,
+) -> Loop {
+    let begins = repeating.ranges.iter().map(|range| trace.ranges.begin[*range as usize]).collect();
+    let end = repeating.ranges.last().map_or(0, |range| trace.ranges.end[*range as usize]);
+    let path = attribution.tree.path(trace, repeating.node);
+    let source = match path.name().starts_with(PROFILER_STEP) {
+        true => LoopSource::ProfilerSteps,
+        false => LoopSource::Ranges,
+    };
+    row(trace, process, source, Some(path.to_string()), times(launches, begins, end))
+}
+
+/// When iterations begin, and when the last one ends.
+struct Iterations {
+    begins: Vec<i64>,
+    end: i64,
+}
+
+/// The host may be far ahead of the device, and then its times say nothing of how long an iteration takes. So an
+/// iteration begins when the device begins with what was launched in it; where nothing was, when the host does.
+fn times(launches: &[Launched], begins: Vec<i64>, end: i64) -> Iterations {
+    let first_in = |from: i64, to: i64| {
+        let start = launches.partition_point(|launch| launch.at < from);
+        let end = launches.partition_point(|launch| launch.at < to);
+        &launches[start..end.max(start)]
+    };
+    let nexts = begins.iter().skip(1).copied().chain([end.saturating_add(1)]);
+    let on_device = |(begin, next): (&i64, i64)| {
+        first_in(*begin, next).iter().map(|launch| launch.begin).min().unwrap_or(*begin)
+    };
+    let last = begins.last().copied().unwrap_or(end);
+    let last_end = first_in(last, end.saturating_add(1)).iter().map(|launch| launch.end).max();
+    let mut on_device: Vec<i64> = begins.iter().zip(nexts).map(on_device).collect();
+    // Streams beside each other may be in another order.
+    for at in 1..on_device.len() {
+        on_device[at] = on_device[at].max(on_device[at - 1]);
+    }
+    Iterations { begins: on_device, end: last_end.unwrap_or(end).max(end) }
+}
+
+fn row(
+    trace: &Trace,
+    process: u32,
+    source: LoopSource,
+    region: Option<String>,
+    Iterations { begins, end }: Iterations,
+) -> Loop {
+    let ends = begins.iter().skip(1).copied().chain([end]);
+    let durations: Vec<i64> =
+        begins.iter().zip(ends).map(|(begin, end)| end.saturating_sub(*begin).max(0)).collect();
+    let warm_up = warm_up(&durations);
+    let period = Times::of(&durations[warm_up..]).map(|times| Period {
+        p50: times.p50_ns,
+        p95: times.p95_ns,
+        min: times.min_ns,
+        max: times.max_ns,
+    });
+    let since = |at: i64| at.saturating_sub(trace.begin);
+    Loop {
+        process: trace.processes[process as usize].pid,
+        origin: Origin::of_process(trace, process),
+        source,
+        region,
+        iterations: begins.len() as u64,
+        warm_up: warm_up as u64,
+        begin_ns: since(begins.get(warm_up).copied().unwrap_or(0)),
+        end_ns: since(end),
+        start_up_ns: since(begins.first().copied().unwrap_or(0)),
+        period_ns: period,
+    }
+}

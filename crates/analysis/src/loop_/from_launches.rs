@@ -1,0 +1,326 @@
+//! The loop of a program that opens no ranges, from the sequence of its launches.
+//!
+//! Something that is launched once in every iteration tells where iterations begin. Which launches those
+//! are is told by their counts: in thirty iterations many kernels are launched thirty times, each at the
+//! same place in the sequence. Counts also tell the levels of a loop: six generations, forty-eight steps,
+//! three hundred and eighty-four layers. The iteration is the outermost level that comes at least four
+//! times, whose iterations are alike, and which has work of its own.
+//!
+//! A sequence that repeats has no first element. An iteration begins with the one of its launches that
+//! the host takes longest to come to.
+
+use std::collections::HashMap;
+
+use super::launched::Launched;
+
+/// Fewer are no loop.
+pub(super) const FEWEST: usize = 4;
+/// Launches between two of a kind, relative to their mean: how much they may differ.
+const REGULAR: f64 = 1.0;
+/// How different two iterations may be, as a share of their launches, by the median.
+const ALIKE: f64 = 0.1;
+/// A level has work of its own with so much of the time, or so many different launches. A result that is
+/// printed every tenth step has neither.
+const OWN_SHARE: f64 = 0.01;
+const OWN_KINDS: usize = 3;
+/// So much of a process's GPU time is in its loop.
+const COVERS: f64 = 0.5;
+/// Kinds of launches are counted in so many classes to compare iterations.
+const CLASSES: usize = 32;
+/// So many levels are looked at, the outermost first.
+const MOST_LEVELS: usize = 48;
+
+/// Where iterations begin: indexes into the launches, and the index behind the last iteration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Repeats {
+    pub(super) starts: Vec<usize>,
+    pub(super) end: usize,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Kind {
+    count: usize,
+    first: usize,
+    last: usize,
+    /// Of the launches between two, without the first gap, which may be of a first iteration that differs.
+    gaps: f64,
+    squares: f64,
+    gpu_ns: i64,
+}
+
+impl Kind {
+    fn see(&mut self, at: usize, launch: &Launched) {
+        if self.count > 1 {
+            let gap = (at - self.last) as f64;
+            self.gaps += gap;
+            self.squares += gap * gap;
+        }
+        if self.count == 0 {
+            self.first = at;
+        }
+        self.count += 1;
+        self.last = at;
+        self.gpu_ns = self.gpu_ns.saturating_add(launch.gpu_ns());
+    }
+
+    /// The spread of its gaps, relative to their mean.
+    fn spread(&self) -> f64 {
+        let count = self.count.saturating_sub(2) as f64;
+        if count < 1.0 || self.gaps <= 0.0 {
+            return f64::INFINITY;
+        }
+        let mean = self.gaps / count;
+        (self.squares / count / (mean * mean) - 1.0).max(0.0).sqrt()
+    }
+}
+
+/// The loop of one process: the outermost level.
+pub(super) fn repeats(launches: &[Launched]) -> Option<Repeats> {
+    let plain: Vec<u32> = launches.iter().map(|launch| launch.symbol).collect();
+    let by_kind = outermost(launches, &plain, Own::Work);
+    let by_pause = behind_pauses(launches).and_then(|marked| outermost(launches, &marked, Own::Pauses));
+    let found = match (by_kind, by_pause) {
+        (Some(kind), Some(pause)) if pause.starts.len() < kind.starts.len() => Some(pause),
+        (kind, pause) => kind.or(pause),
+    };
+    // Where nothing comes once in an iteration, a few launches in a row may.
+    found.or_else(|| {
+        [2, 4, 8].into_iter().find_map(|length| outermost(launches, &in_rows(&plain, length), Own::Work))
+    })
+}
+
+/// What makes a level one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Own {
+    Work,
+    /// The host pauses before each; launches without a pause are [`UNMARKED`].
+    Pauses,
+}
+
+/// Of a launch without a pause before it.
+const UNMARKED: u32 = 0;
+/// A pause is so many times as long as the usual time between launches, and at least so long.
+const PAUSE: i64 = 10;
+const SHORTEST_PAUSE_NS: i64 = 30_000;
+/// So much of a loop's time is in its pauses, where they tell it.
+const PAUSED: f64 = 0.05;
+
+/// Launches behind a pause by their kind, others all alike. None when there is no pause.
+fn behind_pauses(launches: &[Launched]) -> Option<Vec<u32>> {
+    let pause = |at: usize| launches[at].at.saturating_sub(launches[at - 1].at);
+    let mut pauses: Vec<i64> = (1..launches.len()).map(pause).collect();
+    let middle = pauses.len() / 2;
+    if pauses.is_empty() {
+        return None;
+    }
+    let (_, usual, _) = pauses.select_nth_unstable(middle);
+    let long = usual.saturating_mul(PAUSE).max(SHORTEST_PAUSE_NS);
+    let marked: Vec<u32> = (0..launches.len())
+        .map(|at| if at > 0 && pause(at) > long { launches[at].symbol + 1 } else { UNMARKED })
+        .collect();
+    marked.iter().any(|symbol| *symbol != UNMARKED).then_some(marked)
+}
+
+/// So many in a row as one kind.
+fn in_rows(symbols: &[u32], length: usize) -> Vec<u32> {
+    let mut known: HashMap<&[u32], u32> = HashMap::new();
+    let mut rows: Vec<u32> = Vec::with_capacity(symbols.len());
+    for row in symbols.windows(length) {
+        let next = known.len() as u32;
+        rows.push(*known.entry(row).or_insert(next));
+    }
+    // The last ones begin no row.
+    let none = known.len() as u32;
+    rows.resize(symbols.len(), none);
+    rows
+}
+
+fn outermost(launches: &[Launched], symbols: &[u32], own: Own) -> Option<Repeats> {
+    let most = symbols.iter().max()? + 1;
+    let mut kinds = vec![Kind::default(); most as usize];
+    for (at, (launch, symbol)) in launches.iter().zip(symbols).enumerate() {
+        kinds[*symbol as usize].see(at, launch);
+    }
+    if own == Own::Pauses {
+        kinds[UNMARKED as usize] = Kind::default();
+    }
+    let total: i64 = launches.iter().fold(0, |sum, launch| sum.saturating_add(launch.kernel_ns));
+    let busy: i64 = launches.iter().fold(0, |sum, launch| sum.saturating_add(launch.gpu_ns()));
+    levels(&kinds).into_iter().take(MOST_LEVELS).find_map(|level| {
+        let of_level: i64 = level.iter().map(|symbol| kinds[*symbol].gpu_ns).sum();
+        let has_own =
+            own == Own::Pauses || of_level as f64 >= OWN_SHARE * busy as f64 || level.len() >= OWN_KINDS;
+        let repeats = has_own.then(|| iterations(launches, symbols, &kinds, &level)).flatten()?;
+        let inside = &launches[repeats.starts[0]..repeats.end];
+        let covered: i64 = inside.iter().map(|launch| launch.kernel_ns).sum();
+        let covers =
+            covered as f64 >= COVERS * total as f64 || inside.len() as f64 >= COVERS * launches.len() as f64;
+        (covers && (own == Own::Work || pauses_enough(launches, &repeats))).then_some(repeats)
+    })
+}
+
+fn pauses_enough(launches: &[Launched], repeats: &Repeats) -> bool {
+    let pause =
+        |start: &usize| start.checked_sub(1).map_or(0, |before| launches[*start].at - launches[before].at);
+    let paused: i64 = repeats.starts.iter().skip(1).map(pause).sum();
+    let span = launches[repeats.end - 1].at - launches[repeats.starts[0]].at;
+    paused as f64 >= PAUSED * span as f64
+}
+
+/// Kinds of launches that come equally often, at regular distances; the fewest times first. A first
+/// iteration that lacks one, or has one more, makes a difference of one.
+fn levels(kinds: &[Kind]) -> Vec<Vec<usize>> {
+    let mut regular: Vec<usize> = (0..kinds.len())
+        .filter(|symbol| kinds[*symbol].count >= FEWEST && kinds[*symbol].spread() <= REGULAR)
+        .collect();
+    regular.sort_by_key(|symbol| (kinds[*symbol].count, *symbol));
+    let mut levels: Vec<Vec<usize>> = Vec::new();
+    for symbol in regular {
+        match levels.last_mut() {
+            Some(level) if kinds[symbol].count <= kinds[level[0]].count + 1 => level.push(symbol),
+            _ => levels.push(vec![symbol]),
+        }
+    }
+    levels
+}
+
+fn iterations(launches: &[Launched], symbols: &[u32], kinds: &[Kind], level: &[usize]) -> Option<Repeats> {
+    let begins = beginning(launches, symbols, kinds, level)?;
+    let mut starts: Vec<usize> = positions(symbols, begins as u32);
+    let mut lengths: Vec<usize> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    lengths.sort_unstable();
+    let usual = *lengths.get(lengths.len() / 2)?;
+    let end = (starts.last()? + usual).min(launches.len());
+    // Nothing may set the first one apart from what comes before it.
+    let first = *starts.first()?;
+    if let Some(before) = first.checked_sub(usual)
+        && starts.get(1) == Some(&(first + usual))
+        && difference(launches, &[before, first], first + usual) <= ALIKE
+    {
+        starts.insert(0, before);
+    }
+    (difference(launches, &starts, end) <= ALIKE).then_some(Repeats { starts, end })
+}
+
+fn positions(symbols: &[u32], symbol: u32) -> Vec<usize> {
+    symbols.iter().enumerate().filter(|(_, other)| **other == symbol).map(|(at, _)| at).collect()
+}
+
+/// The kind before which the host takes the longest time, by the median.
+fn beginning(launches: &[Launched], symbols: &[u32], kinds: &[Kind], level: &[usize]) -> Option<usize> {
+    let mut pauses: Vec<Vec<i64>> = vec![Vec::new(); level.len()];
+    let mut place = vec![usize::MAX; kinds.len()];
+    level.iter().enumerate().for_each(|(at, symbol)| place[*symbol] = at);
+    for at in 1..launches.len() {
+        if let Some(pauses) = pauses.get_mut(place[symbols[at] as usize]) {
+            pauses.push(launches[at].at.saturating_sub(launches[at - 1].at));
+        }
+    }
+    let median = |mut pauses: Vec<i64>| {
+        pauses.sort_unstable();
+        pauses.get(pauses.len() / 2).copied().unwrap_or(0)
+    };
+    let pauses: Vec<i64> = pauses.into_iter().map(median).collect();
+    // Of several the earliest in the sequence.
+    let best = (0..level.len()).max_by_key(|at| (pauses[*at], std::cmp::Reverse(kinds[level[*at]].first)))?;
+    Some(level[best])
+}
+
+/// How different neighbouring iterations are, as a share of their launches: the median.
+fn difference(launches: &[Launched], starts: &[usize], end: usize) -> f64 {
+    let ends = starts.iter().skip(1).copied().chain([end]);
+    let counts: Vec<[u32; CLASSES]> = starts
+        .iter()
+        .zip(ends)
+        .map(|(start, end)| {
+            let mut counts = [0u32; CLASSES];
+            for launch in &launches[*start..end] {
+                counts[launch.symbol as usize % CLASSES] += 1;
+            }
+            counts
+        })
+        .collect();
+    let mut differences: Vec<f64> = counts
+        .windows(2)
+        .map(|pair| {
+            let differ: u32 = pair[0].iter().zip(&pair[1]).map(|(one, other)| one.abs_diff(*other)).sum();
+            let all: u32 = pair[0].iter().chain(&pair[1]).sum();
+            f64::from(differ) / f64::from(all.max(1))
+        })
+        .collect();
+    differences.sort_by(f64::total_cmp);
+    differences.get(differences.len() / 2).copied().unwrap_or(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A launch for each letter, ten nanoseconds apart, of almost no work for a small letter; a space is a pause of a
+    /// hundred, `~` of a hundred thousand.
+    fn launched(text: &str) -> Vec<Launched> {
+        let mut at = 0;
+        let mut all = Vec::new();
+        for c in text.chars() {
+            at += match c {
+                ' ' => 100,
+                '~' => 100_000,
+                _ => 10,
+            };
+            if c.is_alphabetic() {
+                let kernel_ns = if c.is_ascii_uppercase() { 1000 } else { 1 };
+                all.push(Launched {
+                    symbol: c as u32 - 'A' as u32,
+                    at,
+                    begin: at,
+                    end: at + kernel_ns,
+                    kernel_ns,
+                });
+            }
+        }
+        all
+    }
+
+    fn count(text: &str) -> usize {
+        repeats(&launched(text)).map_or(0, |found| found.starts.len())
+    }
+
+    #[test]
+    fn the_outermost_level() {
+        // An embedding, three layers and a head, twelve times.
+        assert_eq!(count(&"E LMLMLM H".repeat(12)), 12);
+        // Five generations of a prefill and four steps.
+        assert_eq!(count(&"P STSTSTST".repeat(5)), 5);
+        assert_eq!(count(&"P STSTSTST".repeat(3)), 12);
+    }
+
+    #[test]
+    fn iterations_that_differ() {
+        // Much is tried out in the first.
+        let tried = format!("E LXXXXYYYYYLL H{}", "E LLL H".repeat(20));
+        assert_eq!(count(&tried), 21);
+        // A result is copied every fifth time.
+        let logged = format!("{}w", "E LLL H".repeat(5)).repeat(8);
+        assert_eq!(count(&logged), 40);
+    }
+
+    #[test]
+    fn nothing_comes_once() {
+        assert_eq!(count(&"AABB".repeat(10)), 10);
+        // Only a long pause tells.
+        assert_eq!(count(&"AAAAAA~".repeat(10)), 10);
+    }
+
+    #[test]
+    fn an_iteration_begins_behind_the_longest_pause() {
+        let found = repeats(&launched(&"ABC DEF".repeat(6))).unwrap();
+        assert_eq!(found.starts, [3, 9, 15, 21, 27, 33]);
+    }
+
+    #[test]
+    fn what_is_no_loop() {
+        assert_eq!(count(""), 0);
+        assert_eq!(count("ABCDEFGHIJ"), 0);
+        assert_eq!(count("ABABAB"), 0);
+    }
+}

@@ -1,0 +1,10 @@
+//! When does it repeat, and from when on is it steady.
+
+mod find;
+mod from_launches;
+mod from_ranges;
+mod launched;
+mod steady;
+
+pub(crate) use find::loops;
+pub use find::{Loop, LoopSource, Period};

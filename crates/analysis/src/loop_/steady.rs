@@ -1,0 +1,46 @@
+//! Warm-up apart from the steady iterations.
+
+/// An iteration is slow when it takes so much longer than the median of the last half.
+const SLOWER: f64 = 1.1;
+/// And so many times the spread of that half.
+const SPREADS: f64 = 5.0;
+
+/// How many iterations at the beginning are slower than the steady ones: those before the first that is not.
+/// At least half of all are steady.
+pub(super) fn warm_up(durations: &[i64]) -> usize {
+    let half = &durations[durations.len() / 2..];
+    let Some(usual) = median(half) else { return 0 };
+    let spread =
+        median(&half.iter().map(|duration| (duration - usual).abs()).collect::<Vec<_>>()).unwrap_or(0);
+    let slow = (usual as f64 * SLOWER).max(usual as f64 + SPREADS * spread as f64);
+    let most = durations.len() / 2;
+    // One that is quick by chance, between slow ones, is warm-up as well.
+    let last = durations[..most].iter().rposition(|duration| *duration as f64 > slow);
+    let slow_so_far =
+        |end: usize| durations[..end].iter().filter(|duration| **duration as f64 > slow).count();
+    match last {
+        Some(last) if slow_so_far(last + 1) * 2 > last + 1 => last + 1,
+        _ => durations[..most].iter().take_while(|duration| **duration as f64 > slow).count(),
+    }
+}
+
+pub(super) fn median(values: &[i64]) -> Option<i64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / 2).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_ones() {
+        assert_eq!(warm_up(&[270, 40, 39, 40, 41, 40]), 1);
+        assert_eq!(warm_up(&[270, 90, 39, 60, 41, 40, 40, 40, 40, 40]), 4);
+        assert_eq!(warm_up(&[40, 40, 40, 40]), 0);
+        // It grows, and one in the middle is slow.
+        assert_eq!(warm_up(&[40, 41, 42, 90, 43, 44, 45, 46, 47, 48]), 0);
+        assert_eq!(warm_up(&[]), 0);
+    }
+}

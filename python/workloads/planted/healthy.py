@@ -1,0 +1,85 @@
+"""Nothing is wrong with these."""
+
+import time
+
+from .copies import batch_in_line
+from .host import captured, large
+from .program import program
+from .ranges import part
+
+
+@program("healthy", iterations=40)
+def products_near_the_peak(torch, fixed):
+    """Large products in BF16."""
+    weight = torch.randn(8192, 8192, device="cuda", dtype=torch.bfloat16) / 90
+
+    def step(number):
+        with part("mlp"):
+            weight @ weight
+
+    return step
+
+
+@program("healthy", iterations=40)
+def copies_near_the_peak(torch, fixed):
+    """Copies within the device's memory."""
+    source = torch.empty(1 << 30, device="cuda", dtype=torch.uint8)
+    target = torch.empty_like(source)
+
+    def step(number):
+        with part("copy"):
+            target.copy_(source)
+
+    return step
+
+
+@program("healthy", iterations=80)
+def slow_start_healthy_loop(torch, fixed):
+    """Two seconds of start-up, then a loop that keeps the device busy."""
+    time.sleep(2.0)
+    run = large(torch, 10)
+
+    def step(number):
+        with part("forward"):
+            run()
+
+    return step
+
+
+@program("healthy", iterations=40)
+def training(torch, fixed):
+    """Forward, backward and optimizer of a network that is large enough."""
+    width = 4096
+    network = torch.nn.Sequential(*[layer for _ in range(6) for layer in (torch.nn.Linear(width, width), torch.nn.GELU())])
+    network = network.to("cuda", torch.bfloat16)
+    optimizer = torch.optim.SGD(network.parameters(), lr=1e-4, fused=True)
+    data = torch.randn(16384, width, device="cuda", dtype=torch.bfloat16)
+
+    def step(number):
+        with part("forward"):
+            loss = network(data).float().square().mean()
+        with part("backward"):
+            loss.backward()
+        with part("optimizer"):
+            optimizer.step()
+            optimizer.zero_grad()
+
+    return step
+
+
+@program("healthy", iterations=60)
+def graph_replays(torch, fixed):
+    """Everything in one CUDA graph."""
+    run = captured(torch, large(torch, 8))
+
+    def step(number):
+        with part("replay"):
+            run()
+
+    return step
+
+
+@program("healthy", iterations=60)
+def copies_beside_work(torch, fixed):
+    """The next batch comes while this one is computed."""
+    return batch_in_line(torch, True)
