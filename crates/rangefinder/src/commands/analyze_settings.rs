@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use report::Format;
 use run::ModelSource;
 use run::config::{ModelConfig, resolve_with};
@@ -63,7 +63,9 @@ impl Settings {
         let (formats, top) = (typed.report.formats, typed.report.top as usize);
         let here = here()?;
         let Some((run, manifest)) = run else {
-            return Ok(Self { model: typed.model, formats, top, cwd: here, workload: None });
+            let settings = Self { model: typed.model, formats, top, cwd: here, workload: None };
+            settings.model().check().map_err(|why| anyhow!(why))?;
+            return Ok(settings);
         };
         // A typed path is relative to here, one of the run to where it was started. A run can be analyzed
         // without its configuration.
@@ -71,7 +73,11 @@ impl Settings {
         let cwd = if is_typed { here } else { PathBuf::from(&manifest.invocation.cwd) };
         let of_run = resolve_with(Some(&run.join(CONFIG)), overrides);
         let model = of_run.map_or(typed.model, |resolved| resolved.config.model);
-        Ok(Self { model, formats, top, cwd, workload: Some(run.join("workload/rehearsal")) })
+        let settings = Self { model, formats, top, cwd, workload: Some(run.join("workload/rehearsal")) };
+        if is_typed {
+            settings.model().check().map_err(|why| anyhow!(why))?;
+        }
+        Ok(settings)
     }
 
     pub(super) fn model(&self) -> ModelSource<'_> {
