@@ -501,12 +501,8 @@ fn what_is_wrong_is_named() {
         ),
         (&["analyze", "folder"], 1, "error: nothing to analyze in `folder`: all 2 files were skipped\n"),
         (&["analyze", "trace.json.gz", "model.config=no.json"], 1, "error: `model.config`: "),
-        (&["analyze", "trace.json.gz", "--stage", "zzz"], 0, "note: `--stage zzz`: no region named `zzz`\n"),
-        (
-            &["analyze", "trace.json.gz", "--tokens", "zzz=3"],
-            0,
-            "note: `--tokens zzz=3`: no stage named `zzz`\n",
-        ),
+        (&["analyze", "trace.json.gz", "--stage", "zzz"], 0, "note: no region named `zzz` (--stage)\n"),
+        (&["analyze", "trace.json.gz", "--tokens", "zzz=3"], 0, "note: no stage named `zzz` (--tokens)\n"),
     ] {
         let ran = sandbox.output(arguments);
         assert!(

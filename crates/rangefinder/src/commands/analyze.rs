@@ -226,12 +226,12 @@ impl LeftOut {
 fn unused(arguments: &AnalyzeArguments, findings: &Findings) {
     let is_stage = |name: &str| findings.stages.iter().any(|stage| stage.name == name);
     for name in arguments.stage.iter().filter(|name| !is_stage(name)) {
-        say(&format!("note: `--stage {name}`: no region named `{name}`"));
+        say(&format!("note: no region named `{name}` (--stage)"));
     }
     for text in &arguments.tokens {
         let name = text.split('=').next().unwrap_or_default();
         if !is_stage(name) {
-            say(&format!("note: `--tokens {text}`: no stage named `{name}`"));
+            say(&format!("note: no stage named `{name}` (--tokens)"));
         }
     }
 }
