@@ -88,7 +88,7 @@ def _guarded(action, *args):
     try:
         return action(*args)
     except Exception as error:
-        say_once("ranges around generate fail (%s: %s)" % (type(error).__name__, error))
+        say_once("cannot add ranges around generate (%s: %s)" % (type(error).__name__, error))
         return None
 
 

@@ -55,4 +55,4 @@ def _done(actions, name):
         try:
             action()
         except Exception as error:
-            say_once("nothing is done about %s (%s: %s)" % (name, type(error).__name__, error))
+            say_once("%s is left unchanged (%s: %s)" % (name, type(error).__name__, error))

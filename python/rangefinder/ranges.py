@@ -58,7 +58,7 @@ class _Stage:
 
     def __init__(self, name, domain=None, payload=None):
         if not isinstance(name, str):
-            raise TypeError("a stage wants a name: stage(\"decode\")")
+            raise TypeError("a stage needs a name: stage(\"decode\")")
         self.name = name
         self.domain = domain
         self.payload = payload

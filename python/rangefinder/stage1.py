@@ -71,7 +71,7 @@ class _Session:
     def step_aside(self):
         if self.profiler is None or os.getpid() != self.pid:
             return
-        say_once("stage 1: the program starts a torch profiler of its own; ours steps aside and writes no trace")
+        say_once("stage 1: the program starts a torch profiler of its own; Rangefinder's is not used and writes no trace")
         try:
             self.take()
         except Exception as error:

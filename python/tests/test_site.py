@@ -106,7 +106,7 @@ class Site(unittest.TestCase):
         )
         done = support.run(["-c", code])
         self.assertEqual(done.stdout, "looked\nthere\n")
-        self.assertIn("nothing is done about wave (ZeroDivisionError", done.stderr)
+        self.assertIn("wave is left unchanged (ZeroDivisionError", done.stderr)
 
     def test_transformers_that_changed(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -118,7 +118,7 @@ class Site(unittest.TestCase):
             code = "import transformers.generation.utils; print('ran')"
             done = site(["-c", code], {"RANGEFINDER_AUTO": "1"}, [folder])
             self.assertEqual(done.stdout, "ran\n")
-            self.assertIn("nothing is done about transformers.generation.utils (AttributeError", done.stderr)
+            self.assertIn("transformers.generation.utils is left unchanged (AttributeError", done.stderr)
 
     @support.needs("torch", "transformers")
     def test_generate(self):
@@ -198,7 +198,7 @@ class Stage1(unittest.TestCase):
             with tempfile.TemporaryDirectory() as folder:
                 done = self.profiled(code, folder)
                 self.assertEqual((done.stdout, os.listdir(folder)), ("True\n", []), done.stderr)
-                self.assertIn("ours steps aside", done.stderr)
+                self.assertIn("Rangefinder's is not used", done.stderr)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 //! Queries to the vendor tools and their programs.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use process::{Finished, Spec, SuperviseError, environment, supervise};
@@ -34,6 +34,13 @@ pub(crate) fn said(argv: &[OsString], libraries: &[PathBuf], patience: Duration)
 pub(crate) fn output_of(finished: &Finished) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     text(&finished.stdout.captured) + &text(&finished.stderr.captured)
+}
+
+/// A program that does not print a version as the tool does.
+pub(crate) fn not_the_tool(path: &Path, tool: &str, printed: &str) -> String {
+    let first = printed.lines().map(str::trim).find(|line| !line.is_empty());
+    let first = first.map_or("nothing".to_owned(), |line| format!("\"{line}\""));
+    format!("`{}` is not a working {tool}: `--version` printed {first}", path.display())
 }
 
 /// The end of the output.

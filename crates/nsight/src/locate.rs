@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use record::Cause;
+use record::{Cause, Tool, Verdict};
 
 use crate::find::Places;
 
@@ -10,13 +10,24 @@ use crate::find::Places;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoTool {
     Absent(String),
+    /// The configuration turns it off.
+    Off(String),
     Broken(String),
 }
 
 impl NoTool {
+    /// The verdict on a capture without it. What the user turned off needs no advice.
+    pub fn verdict(&self, tool: Tool, text: String) -> Verdict {
+        let verdict = Verdict::failed(tool, self.cause(), text);
+        match self {
+            Self::Off(_) => Verdict { remedy: None, ..verdict },
+            Self::Absent(_) | Self::Broken(_) => verdict,
+        }
+    }
+
     pub fn cause(&self) -> Cause {
         match self {
-            Self::Absent(_) => Cause::NotInstalled,
+            Self::Absent(_) | Self::Off(_) => Cause::NotInstalled,
             Self::Broken(_) => Cause::ToolBroken,
         }
     }
@@ -24,7 +35,7 @@ impl NoTool {
 
 impl std::fmt::Display for NoTool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (Self::Absent(text) | Self::Broken(text)) = self;
+        let (Self::Absent(text) | Self::Off(text) | Self::Broken(text)) = self;
         f.write_str(text)
     }
 }
@@ -53,7 +64,11 @@ impl Wanted<'_> {
             None => (variable, self.variable),
         };
         if chosen.as_deref() == Some(Path::new("none")) {
-            return Err(NoTool::Absent(absent()));
+            // Without a configuration, the variable hides the tool.
+            return Err(match self.chosen {
+                Some(_) => NoTool::Off(format!("{} is turned off by `{}=none`", self.program, self.key)),
+                None => NoTool::Absent(absent()),
+            });
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
         let places = Places { chosen, path: std::env::split_paths(&path).collect(), root: "/".into() };

@@ -203,7 +203,10 @@ fn nsys(
     } else if !same_name.is_empty() {
         GateProblem::OtherDomain { name: gate.name, domains: domains(&same_name) }
     } else {
-        unknown(wish, regions, wanted)
+        match unknown(wish, regions, wanted) {
+            GateProblem::Notation if wish.trim_end_matches('/').contains('/') => GateProblem::Path,
+            other => other,
+        }
     };
     ToolProof { instances, problem: Some(problem), correction }
 }
@@ -296,9 +299,24 @@ fn ncu(wish: &str, regions: &[Region], wanted: &[Wanted<'_>], trace: &Trace) -> 
         }
         (Some(region), _) => GateProblem::IsStartEnd { path: region.path.to_string() },
         (None, false) => GateProblem::OtherDomain { name: bare.to_owned(), domains: domains(&elsewhere) },
-        (None, true) => unknown(wish, regions, wanted),
+        (None, true) => match unknown(wish, regions, wanted) {
+            GateProblem::Glob | GateProblem::NoSuchName { .. } if wish.starts_with("regex:") => {
+                without_slash(wish, regions)
+            }
+            GateProblem::Glob => GateProblem::GlobWithoutRegex,
+            other => other,
+        },
     };
     ToolProof { instances, problem: Some(problem), correction }
+}
+
+/// Why a regular expression matches nothing.
+fn without_slash(wish: &str, regions: &[Region]) -> GateProblem {
+    let with_slash = format!("{wish}/");
+    match NcuGate::parse(&with_slash).is_ok_and(|gate| let_in_by(&[gate], regions) > 0) {
+        true => GateProblem::RegexWithoutSlash { with_slash },
+        false => GateProblem::NoSuchName { nearest: Vec::new() },
+    }
 }
 
 /// Whether every start/end range that a gate names exists.
@@ -382,6 +400,9 @@ fn unknown(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> GateProblem
     if !meant(wanted).is_empty() {
         return GateProblem::Notation;
     }
+    if let Some(problem) = elsewhere(wish, regions) {
+        return problem;
+    }
     let bare = wish.split('@').next().unwrap_or(wish).trim_end_matches('/');
     let mut near: Vec<(usize, String)> = regions
         .iter()
@@ -394,6 +415,18 @@ fn unknown(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> GateProblem
     near.sort();
     near.dedup();
     GateProblem::NoSuchName { nearest: near.into_iter().map(|(_, path)| path).take(3).collect() }
+}
+
+/// A path that exists, but not in the domain it names.
+fn elsewhere(wish: &str, regions: &[Region]) -> Option<GateProblem> {
+    let nvtx::RegionPath { domain, names } = wish.parse().ok()?;
+    let same: Vec<&Region> = regions.iter().filter(|region| region.path.names == names).collect();
+    let (name, domains) = (names.join("/"), domains(&same));
+    match regions.iter().any(|region| region.path.domain == domain) {
+        _ if same.is_empty() => None,
+        false if !domain.is_empty() => Some(GateProblem::NoSuchDomain { domain, name, domains }),
+        _ => Some(GateProblem::OtherDomain { name, domains }),
+    }
 }
 
 fn seen(region: &Region) -> RangeSeen {

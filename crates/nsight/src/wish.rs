@@ -12,7 +12,7 @@ pub struct Wanted<'a> {
 const MOST_LISTED: usize = 8;
 
 /// A gate is one or several names separated by `;`. Each may be a name, a region path
-/// (`LLM:decode/step`), or a tool's own form: `decode@LLM`, `LLM@decode/`, `decode/`.
+/// (`LLM:decode/step`, `decode/step`), or a tool's own form: `decode@LLM`, `LLM@decode/`, `decode/`.
 pub fn wanted<'a>(wish: &str, regions: &'a [Region]) -> Vec<Wanted<'a>> {
     let exact = |text: &str| -> Vec<&'a Region> {
         regions.iter().filter(|region| region.path.name() == text).collect()
@@ -44,6 +44,15 @@ fn meant<'a>(text: &str, regions: &'a [Region]) -> Vec<&'a Region> {
         return by_name;
     }
     if let Ok(path) = text.parse::<nvtx::RegionPath>() {
+        let by_path = all(&|region| region.path == path);
+        if !by_path.is_empty() {
+            return by_path;
+        }
+    }
+    // A path in the default domain, typed without its colon.
+    if text.contains('/')
+        && let Ok(path) = format!(":{text}").parse::<nvtx::RegionPath>()
+    {
         let by_path = all(&|region| region.path == path);
         if !by_path.is_empty() {
             return by_path;

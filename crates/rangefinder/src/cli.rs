@@ -51,7 +51,8 @@ pub(crate) struct RunArguments {
     pub(crate) layers: Layers,
     #[command(flatten)]
     pub(crate) talk: Talk,
-    /// Measure the kernels listed in this plan; each run writes one to ncu/ncu-plan.yaml
+    /// Measure the kernels listed in this plan; each run that plans counters writes one to
+    /// ncu/ncu-plan.yaml
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
     /// Add ranges around prefill and decode of Hugging Face transformers, without changing the program
@@ -61,7 +62,7 @@ pub(crate) struct RunArguments {
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Which exit code to return
-    #[arg(long, value_enum, default_value_t = ExitCodeOf::Rangefinder, value_name = "WHOSE")]
+    #[arg(long, value_enum, default_value_t = ExitCodeOf::Rangefinder, value_name = "SOURCE")]
     pub(crate) exit_code: ExitCodeOf,
 }
 
@@ -109,7 +110,8 @@ pub(crate) struct RangesArguments {
 /// Analyze existing traces: kernels, regions, stages, operators, where the time goes.
 ///
 /// Reads nsys SQLite exports, ncu reports (.ncu-rep, or the CSV of the raw and details pages), PyTorch
-/// profiler traces (also gzipped), rehearsal traces, and run directories. No other program is needed.
+/// profiler traces (also gzipped), rehearsal traces, and run directories. Raw nsys reports (.nsys-rep, .qdrep,
+/// .qdstrm) need nsys; nothing else needs another program.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -140,7 +142,7 @@ pub(crate) struct AnalyzeArguments {
     /// Include only kernels whose names match this regular expression
     #[arg(long, value_name = "PATTERN")]
     pub(crate) include: Vec<String>,
-    /// Exclude kernels whose names match this regular expression; wins over --include
+    /// Exclude kernels whose names match this regular expression; takes precedence over --include
     #[arg(long, value_name = "PATTERN")]
     pub(crate) exclude: Vec<String>,
     /// Treat this region as a stage [default: prefill and decode, or else the outermost regions]
@@ -162,8 +164,11 @@ pub(crate) struct AnalyzeArguments {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ScopeOf {
+    /// All processes and devices together
     All,
+    /// One row per process
     Process,
+    /// One row per device
     Device,
     /// One row per process and device
     Both,

@@ -129,12 +129,14 @@ impl Observer for Progress {
                     self.say(&format!("\n{screen}"));
                 }
                 let run_word = shell_word(&self.shown(run).to_string());
+                let interrupted = *exit_code == Exit::Interrupted.code();
                 match report {
                     Some(report) => self.say(&format!("report     {}", self.shown(report))),
-                    None if *exit_code == Exit::Interrupted.code() => {
-                        self.say(&format!("interrupted; to continue: rangefinder resume {run_word}"));
-                    }
+                    None if interrupted => {}
                     None => self.say(&format!("run        {} (no report requested)", self.shown(run))),
+                }
+                if interrupted {
+                    self.say(&format!("interrupted; to continue: rangefinder resume {run_word}"));
                 }
                 let workload = workload.as_deref().unwrap_or("not run");
                 let code = self.whose.code(*exit_code, *workload_code);

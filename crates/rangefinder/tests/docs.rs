@@ -50,6 +50,7 @@ fn documented_commands_run() {
             {
                 std::fs::copy(data.join(recorded), sandbox.path(name)).unwrap();
             }
+            sandbox.write("config.json", "{}");
             ncu_report("kernel", &sandbox.path("report.ncu-rep"));
             std::fs::create_dir(sandbox.path("traces")).unwrap();
             std::fs::copy(data.join("torch.kineto.json.gz"), sandbox.path("traces/trace.json.gz")).unwrap();

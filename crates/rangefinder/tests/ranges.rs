@@ -240,6 +240,9 @@ fn classic_gates_are_explained() {
         ("step", alike),
         (":step", alike),
         (":a/step", alike),
+        ("a/step", alike),
+        ("regex:st.*", stages),
+        ("FOO:decode", decode),
         ("sx,sy", at_once),
         ("se,sx", at_once),
     ] {

@@ -461,3 +461,62 @@ fn one_screen_about_a_run() {
     assert_eq!(lost.code, 1);
     assert!(lost.stderr.contains("hint: rangefinder resume "), "{}", lost.stderr);
 }
+
+#[test]
+fn what_is_wrong_is_named() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.path("folder")).unwrap();
+    for name in ["folder/a.txt", "folder/b.json"] {
+        sandbox.write(name, "{\"layers\": 2}");
+    }
+    let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis/tests/data/torch.kineto.json.gz");
+    std::fs::copy(trace, sandbox.path("trace.json.gz")).unwrap();
+    for (arguments, code, expected) in [
+        (
+            &["run", "run.dir=/etc/passwd", "--", "true"][..],
+            1,
+            "error: `/etc/passwd` is a file, not a folder\n",
+        ),
+        (&["run", "--", "/tmp"], 2, "error: `/tmp` is a folder, not a program\n"),
+        (&["run", "python", "x.py"], 2, "rangefinder run -- python …\n"),
+        (
+            &["run", "ncu.path=none", "ncu.enable=true", "--", "true"],
+            1,
+            "error: counters: ncu is turned off by `ncu.path=none`: no hardware counters\n",
+        ),
+        (
+            &["run", "rehearsal.enable=false", "timeline.source=tracer", "--", "true"],
+            1,
+            "the tracer did not run: `rehearsal.enable=false`\n",
+        ),
+        (
+            &["run", "--", "sh", "-c", "kill -KILL $$"],
+            3,
+            "error: rehearse: the workload was killed by signal 9 (SIGKILL)\n",
+        ),
+        (
+            &["ranges", "workload.timeout=200ms", "--", "sleep", "3"],
+            3,
+            "error: the workload exceeded `workload.timeout=200ms`\n",
+        ),
+        (&["analyze", "folder"], 1, "error: nothing to analyze in `folder`: all 2 files were skipped\n"),
+        (&["analyze", "trace.json.gz", "model.config=no.json"], 1, "error: `model.config`: "),
+        (&["analyze", "trace.json.gz", "--stage", "zzz"], 0, "note: no region named `zzz` (--stage)\n"),
+        (&["analyze", "trace.json.gz", "--tokens", "zzz=3"], 0, "note: no stage named `zzz` (--tokens)\n"),
+    ] {
+        let ran = sandbox.output(arguments);
+        assert!(
+            ran.code == code && ran.stderr.contains(expected),
+            "{arguments:?}: {} {}",
+            ran.code,
+            ran.stderr
+        );
+        assert!(!ran.stdout.contains("hint:"), "{arguments:?}: {}", ran.stdout);
+    }
+    let run = sandbox.runs().pop().unwrap();
+    let ran = sandbox.output(&["resume", run.to_str().unwrap(), "--without", "FOO"]);
+    assert!(ran.code == 2 && ran.stderr.starts_with("error: `--without FOO`: the run has no such secret\n"));
+    let ran = sandbox.output(&["run", "--dry-run", "stage1.enable=true", "--", "true"]);
+    let expected = "stage1 was requested, but the workload is not a Python program: the exit code will be 1";
+    assert!(ran.stdout.contains(expected), "{}", ran.stdout);
+}

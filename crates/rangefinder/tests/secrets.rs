@@ -146,7 +146,7 @@ fn resume_takes_secrets_from_its_own_argv() {
     let run = run.to_str().unwrap();
     let ran = support::Ran::from(with_secrets(&sandbox, &["resume", run]).output().unwrap());
     assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("argument 5, written down as `***`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("argument 5, stored as `***`"), "{}", ran.stderr);
     let script = std::fs::read_to_string(sandbox.only_run().join("config.yaml")).unwrap();
     assert!(!script.contains("only-here"));
     let argv: Vec<String> = sandbox.manifest()["workload"]["argv"]

@@ -165,7 +165,11 @@ fn not_for_every_program() {
     let sandbox = Sandbox::new();
     let output = sandbox.output(&["run", "stage1.enable=true", "--", "true"]);
     assert_eq!(output.code, 1);
-    assert!(output.stderr.contains("error: stage1: not a Python program"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("error: stage1: the workload is not a Python program"),
+        "{}",
+        output.stderr
+    );
     // What nobody asked for is not even mentioned.
     let output = sandbox.output(&["run", "--", "true"]);
     assert!(output.code == 0 && !output.stderr.contains("stage1"), "{}", output.stderr);

@@ -129,7 +129,7 @@ fn a_gate_that_can_match_nothing_is_not_tried() {
             let (ran, manifest) = nsys.run(&sandbox, &["nsys.capture_range=nvtx", gate], &workload);
             assert_eq!(ran.code, 1, "{}", ran.stderr);
             assert_eq!(manifest["passes"].as_array().unwrap().len(), 1, "only the rehearsal ran");
-            assert!(ran.stderr.contains("ranges in the program:\n  :A  (1 instance)"), "{}", ran.stderr);
+            assert!(ran.stderr.contains("regions in the program:\n  :A  (1 instance)"), "{}", ran.stderr);
             assert_eq!(step(&manifest, "timeline")["status"], "failed");
         }
     }

@@ -48,5 +48,5 @@ fn a_tool_that_hangs_costs_its_patience_and_no_more() {
     let problems: Vec<&str> =
         document["tools"].as_array().unwrap().iter().map(|tool| tool["problem"].as_str().unwrap()).collect();
     assert!(problems[0].ends_with("did not respond within 15 s"), "{problems:?}");
-    assert!(problems[1].ends_with("prints no version: broken"), "{problems:?}");
+    assert!(problems[1].ends_with("is not a working ncu: `--version` printed \"broken\""), "{problems:?}");
 }

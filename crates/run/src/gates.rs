@@ -126,7 +126,7 @@ fn regions_there_are(inventory: &Inventory) -> String {
     if inventory.is_empty() {
         return "\nthe program opens no NVTX ranges\n".to_owned();
     }
-    let mut text = "\nranges in the program:\n".to_owned();
+    let mut text = "\nregions in the program:\n".to_owned();
     for region in inventory.regions.iter().take(MOST_NAMED) {
         text.push_str(&format!("  {}  ({})\n", region.path, instances(region.instances)));
     }

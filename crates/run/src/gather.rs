@@ -13,7 +13,11 @@ pub struct Gathered {
     /// Files, and run directories, which stand for their capture.
     pub traced: Vec<Given>,
     pub counted: Vec<Given>,
-    /// What was skipped, and why.
+    /// Other files in the folders: neither traces nor reports.
+    pub others: u64,
+    /// Pipes, sockets, devices and broken links in the folders.
+    pub special: u64,
+    /// What else was skipped, and why.
     pub notes: Vec<String>,
 }
 
@@ -81,24 +85,23 @@ impl Gathered {
         runs.sort();
         runs.iter().for_each(|run| self.run(run, false));
         let all: BTreeSet<&PathBuf> = found.files.iter().collect();
-        let mut others = 0u64;
         for path in &found.files {
             match () {
                 () if is_copy(path, &all) => {}
                 () if trace::is_unexported(path) || trace::is_trace(path) || counters::is_counters(path) => {
                     self.file(path.clone(), false);
                 }
-                () => others += 1,
+                () => self.others += 1,
             }
         }
         let shown = folder.display();
-        if others > 0 {
-            self.notes
-                .push(format!("skipped {} in `{shown}`: neither trace nor report", counted(others, "file")));
-        }
-        if found.others > 0 {
-            let what = counted(found.others, "pipe, socket, device, or broken link");
-            self.notes.push(format!("skipped {what} in `{shown}`"));
+        self.special += found.others;
+        match found.others {
+            0 => {}
+            1 => self.notes.push(format!("skipped 1 pipe, socket, device, or broken link in `{shown}`")),
+            count => self
+                .notes
+                .push(format!("skipped {count} pipes, sockets, devices, or broken links in `{shown}`")),
         }
         if found.cut_short {
             self.notes.push(format!(
@@ -106,15 +109,6 @@ impl Gathered {
             were searched"
             ));
         }
-    }
-}
-
-/// `3 files`, `1 file`
-fn counted(count: u64, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        count if what == "file" => format!("{count} files"),
-        count => format!("{count} pipes, sockets, devices, or broken links"),
     }
 }
 
@@ -167,7 +161,6 @@ mod tests {
         );
         assert_eq!(paths(&gathered.counted), ["c.ncu-rep", "d.csv"].map(at));
         assert!(gathered.traced.iter().all(|given| !given.named));
-        let note = format!("skipped 1 file in `{}`: neither trace nor report", folder.path().display());
-        assert_eq!(gathered.notes, [note]);
+        assert_eq!((gathered.others, gathered.notes), (1, Vec::new()));
     }
 }

@@ -26,6 +26,12 @@ pub struct ModelSource<'a> {
 }
 
 impl ModelSource<'_> {
+    /// Whether `model.config` can be read.
+    pub fn check(&self) -> Result<(), String> {
+        let Some(file) = &self.config.config else { return Ok(()) };
+        read(&self.cwd.join(&file.0)).map(drop).map_err(|why| format!("`model.config`: {why}"))
+    }
+
     /// MFU and MBU of each stage, or why the given model does not yield them.
     pub fn tell(&self, findings: &mut Findings, insight: &mut Insight) {
         match self.efficiency(findings, insight) {
@@ -119,10 +125,13 @@ fn told_by_the_workload(folder: &Path) -> Option<Inference> {
     })
 }
 
-fn decoder(path: &Path) -> Result<Decoder, String> {
+fn read(path: &Path) -> Result<Vec<u8>, String> {
     let text = Input::open(path).and_then(|input| input.whole(LARGEST));
-    let text = text.map_err(|error| error.with_cause())?;
-    let config = serde_json::from_slice(&text).map_err(|error| {
+    text.map_err(|error| error.with_cause())
+}
+
+fn decoder(path: &Path) -> Result<Decoder, String> {
+    let config = serde_json::from_slice(&read(path)?).map_err(|error| {
         format!(
             "`{}` is not valid JSON: \
         {error}",

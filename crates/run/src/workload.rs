@@ -23,6 +23,8 @@ pub enum WorkloadError {
     None,
     #[error("program `{program}` not found on the PATH")]
     NotOnPath { program: String },
+    #[error("`{program}` is a folder, not a program")]
+    IsFolder { program: String },
     #[error("program `{program}` not found")]
     NoSuchFile { program: String },
     #[error("`{program}` is not executable\nhint: start it through its interpreter, or `chmod +x {program}`")]
@@ -316,6 +318,9 @@ fn check_program(program: &OsStr, cwd: &Path, path: Option<&OsStr>) -> Result<()
         return found_in(program, path).map(drop).ok_or(WorkloadError::NotOnPath { program: shown });
     }
     let path = cwd.join(program);
+    if path.is_dir() {
+        return Err(WorkloadError::IsFolder { program: shown });
+    }
     if !path.is_file() {
         return Err(WorkloadError::NoSuchFile { program: shown });
     }

@@ -126,7 +126,7 @@ pub fn rebuild_argv(
                     None => missing.push(format!("environment variable `{name}` (in argument {arg})")),
                 },
                 Some(WithheldFrom::Argument | WithheldFrom::NotUtf8) => {
-                    missing.push(format!("argument {arg}, written down as `{text}`"));
+                    missing.push(format!("argument {arg}, stored as `{text}`"));
                 }
                 Some(WithheldFrom::Literal) | None => rebuilt.push_str(MASK),
             }

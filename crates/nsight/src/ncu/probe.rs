@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::options::Options;
-use crate::ask::{last_lines, said};
+use crate::ask::{not_the_tool, said};
 use crate::cache;
 use crate::version::version_in;
 
@@ -121,8 +121,7 @@ fn ask(path: &Path) -> Result<Probe, String> {
         said(&argv, &[], PATIENCE)
     };
     let version = answer("--version")?;
-    let version = version_in(&version)
-        .ok_or_else(|| format!("`{}` prints no version: {}", path.display(), last_lines(&version)))?;
+    let version = version_in(&version).ok_or_else(|| not_the_tool(path, "ncu", &version))?;
     Ok(Probe {
         version,
         options: Options::parse(&answer("--help")?),

@@ -104,17 +104,21 @@ pub const PARTIAL: &str = "sqlite.partial";
 
 /// Exports a raw nsys report or stream to an SQLite file in `folder` with the installed nsys, secrets masked.
 pub fn to_sqlite(raw: &Path, folder: &Path, redactor: &Redactor) -> Result<PathBuf, String> {
+    let is_stream = raw.extension().is_some_and(|extension| extension == "qdstrm");
     let nsys = Nsys::locate(None, None).map_err(|why| {
-        format!(
-            "`{}` must be exported by nsys, but {why}\nhint: on a machine with nsys, run: nsys export \
-            --type sqlite -o report.sqlite {}",
-            raw.display(),
-            raw.display()
-        )
+        let shown = raw.display();
+        // nsys does not export a stream that was not imported.
+        let hint = match is_stream {
+            true => format!("on a machine with nsys and its importer, run: rangefinder analyze {shown}"),
+            false => {
+                format!("on a machine with nsys, run: nsys export --type sqlite -o report.sqlite {shown}")
+            }
+        };
+        format!("`{shown}` must be exported by nsys, but {why}\nhint: {hint}")
     })?;
     let raw = raw.canonicalize().map_err(|error| format!("`{}` cannot be read: {error}", raw.display()))?;
     let importer = nsys.importer(&folder.join("libraries"));
-    let report = if raw.extension().is_some_and(|extension| extension == "qdstrm") {
+    let report = if is_stream {
         let report = folder.join("run.nsys-rep");
         importer
             .import(&raw, &report)

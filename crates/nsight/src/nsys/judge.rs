@@ -111,7 +111,7 @@ fn by_counts(coverage: &[Coverage], seen: &[Region], case: &Case<'_>) -> Verdict
             Verdict::new(TOOL, Outcome::Partial, Some(Cause::RecordsLost), text)
         }
         Counts::None if seen.is_empty() => {
-            let text = format!("the rehearsal saw {}, the report has none", counted(most, "range"));
+            let text = format!("the rehearsal saw {}, but the report has none", counted(most, "range"));
             Verdict::missed(TOOL, Cause::ClientNotSeen, text)
         }
         Counts::None => {
@@ -195,7 +195,7 @@ fn all(captured: u64, expected: u64, case: &Case<'_>, seen: &[Region]) -> String
     match (case.limit, case.rehearsed.is_empty()) {
         (Some(_), _) if captured < expected => {
             let of = counted(expected, "instance");
-            format!("{captured} of {of}, as many as the requested --capture-range-end records")
+            format!("{captured} of {of}, all that the requested `--capture-range-end` records")
         }
         (_, true) if seen.is_empty() => "the whole program; it opens no ranges".to_owned(),
         (_, true) => format!("{}, with no rehearsal to compare with", counted(captured, "instance")),

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::importer::{Importer, PATIENCE};
 use super::installation::Installation;
 use super::options::Options;
-use crate::ask::{last_lines, said};
+use crate::ask::{not_the_tool, said};
 use crate::cache;
 use crate::version::version_in;
 
@@ -67,8 +67,7 @@ pub(super) fn probe(path: &Path) -> Result<Probe, String> {
 
 fn ask(path: &Path) -> Result<Probe, String> {
     let version = answer(path, &[], &["--version"])?;
-    let version = version_in(&version)
-        .ok_or_else(|| format!("`{}` prints no version: {}", path.display(), last_lines(&version)))?;
+    let version = version_in(&version).ok_or_else(|| not_the_tool(path, "nsys", &version))?;
     let options = Options::parse(&answer(path, &[], &["profile", "--help"])?);
     let (exports, reports) = on_reports(path).unwrap_or_default();
     Ok(Probe { version, options, exports, reports })

@@ -40,9 +40,22 @@ pub enum GateProblem {
     },
     /// ncu: an expression that contains `;` matches nothing.
     Semicolon,
-    /// A pattern that the tool reads as one name.
+    /// nsys: a pattern, read as one name.
     Glob,
-    /// A path in our syntax, or in the other tool's.
+    /// ncu: a pattern without `regex:`, read as one name.
+    GlobWithoutRegex,
+    /// ncu: a regular expression for start/end ranges that matches push/pop ranges with a slash.
+    RegexWithoutSlash {
+        with_slash: String,
+    },
+    NoSuchDomain {
+        domain: String,
+        name: String,
+        domains: Vec<String>,
+    },
+    /// nsys: a path.
+    Path,
+    /// A name in our syntax, or in the other tool's.
     Notation,
     /// Opened only where the tool does not look.
     ForkedOnly {
@@ -58,12 +71,15 @@ impl GateProblem {
     pub fn nsys_cause(&self) -> Cause {
         match self {
             Self::NoSuchName { .. } => Cause::NoSuchRange,
-            Self::OtherDomain { .. } => Cause::WrongDomain,
+            Self::OtherDomain { .. } | Self::NoSuchDomain { .. } => Cause::WrongDomain,
             Self::Unregistered { .. } => Cause::UnregisteredString,
             Self::Refused { .. } => Cause::Refused,
             Self::List { .. }
             | Self::Semicolon
             | Self::Glob
+            | Self::GlobWithoutRegex
+            | Self::RegexWithoutSlash { .. }
+            | Self::Path
             | Self::Notation
             | Self::IsPushPop { .. }
             | Self::IsStartEnd { .. }
@@ -79,15 +95,19 @@ impl fmt::Display for GateProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let quoted =
             |names: &[String]| names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        let places = |domains: &[String]| match domains {
+            [domain] if domain.is_empty() => "the default domain".to_owned(),
+            domains => format!("domain {}", quoted(domains)),
+        };
         match self {
             Self::NoSuchName { nearest } if nearest.is_empty() => write!(f, "no range has this name"),
             Self::NoSuchName { nearest } => {
                 write!(f, "no range has this name (nearest: {})", quoted(nearest))
             }
-            Self::OtherDomain { name, domains } => match domains.as_slice() {
-                [domain] if domain.is_empty() => write!(f, "`{name}` exists only in the default domain"),
-                domains => write!(f, "`{name}` exists only in domain {}", quoted(domains)),
-            },
+            Self::OtherDomain { name, domains } => write!(f, "`{name}` exists only in {}", places(domains)),
+            Self::NoSuchDomain { domain, name, domains } => {
+                write!(f, "there is no domain `{domain}`; `{name}` exists in {}", places(domains))
+            }
             Self::IsPushPop { path } => {
                 write!(f, "without a slash it means a start/end range, but `{path}` is push/pop")
             }
@@ -115,7 +135,14 @@ impl fmt::Display for GateProblem {
                 write!(f, "ncu matches nothing if the expression contains `;`, not even a name with one")
             }
             Self::Notation => write!(f, "this tool uses a different syntax"),
-            Self::Glob => write!(f, "the tool reads `*` as part of the name; it has no patterns"),
+            Self::Path => write!(f, "nsys selects ranges by name, not by path"),
+            Self::Glob => write!(f, "nsys reads `*` literally; it has no patterns"),
+            Self::GlobWithoutRegex => {
+                write!(f, "ncu reads `*` literally; a pattern starts with `regex:`")
+            }
+            Self::RegexWithoutSlash { with_slash } => {
+                write!(f, "without a slash it means start/end ranges; use `{with_slash}`")
+            }
             Self::ForkedOnly { name } => {
                 write!(f, "`{name}` is opened only in a forked child, which nsys does not follow")
             }

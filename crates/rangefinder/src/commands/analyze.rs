@@ -79,6 +79,12 @@ fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
     }
     let (trace, findings) = traced.unzip();
     left.tell();
+    if trace.is_none() && counters.is_none() && nothing.is_empty() {
+        return Err(left.everything(&paths));
+    }
+    if let Some(findings) = &findings {
+        unused(arguments, findings);
+    }
     let names = paths.iter().filter_map(|file| file.file_name()).map(|name| name.to_string_lossy());
     let page = Page {
         title: &names.collect::<Vec<_>>().join(", "),
@@ -167,8 +173,10 @@ fn without_anything(traced: Option<&(Trace, Findings)>, given: &Gathered) -> Vec
 /// Files in a folder that were not analyzed.
 struct LeftOut {
     notes: Vec<String>,
-    /// JSON files and databases that are not traces.
+    /// Files that are neither traces nor reports.
     no_trace: u64,
+    /// Everything that was skipped.
+    files: u64,
 }
 
 impl LeftOut {
@@ -176,10 +184,16 @@ impl LeftOut {
     const NAMED: usize = 8;
 
     fn of(given: &Gathered) -> Self {
-        Self { notes: given.notes.clone(), no_trace: 0 }
+        Self { notes: given.notes.clone(), no_trace: given.others, files: given.others + given.special }
+    }
+
+    fn no_trace(&mut self) {
+        self.no_trace += 1;
+        self.files += 1;
     }
 
     fn failed(&mut self, path: &Path, error: &anyhow::Error) {
+        self.files += 1;
         let why = format!("{error:#}");
         let why = why.split("\nhint:").next().unwrap_or_default();
         let path = path.display().to_string();
@@ -197,10 +211,35 @@ impl LeftOut {
         }
         match self.no_trace {
             0 => {}
-            1 => say("note: skipped 1 JSON or database file that is not a trace"),
-            files => {
-                say(&format!("note: skipped {files} JSON or database files that are not traces"));
-            }
+            1 => say("note: skipped 1 file that is neither trace nor report"),
+            files => say(&format!("note: skipped {files} files that are neither traces nor reports")),
+        }
+    }
+}
+
+impl LeftOut {
+    /// Nothing could be analyzed.
+    fn everything(&self, paths: &[PathBuf]) -> anyhow::Error {
+        let shown: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
+        let skipped = match self.files {
+            0 => "no trace and no report".to_owned(),
+            1 => "its only file was skipped".to_owned(),
+            files => format!("all {files} files were skipped"),
+        };
+        anyhow!("nothing to analyze in {}: {skipped}", shown.join(", "))
+    }
+}
+
+/// Notes the names in the arguments that the trace does not have.
+fn unused(arguments: &AnalyzeArguments, findings: &Findings) {
+    let is_stage = |name: &str| findings.stages.iter().any(|stage| stage.name == name);
+    for name in arguments.stage.iter().filter(|name| !is_stage(name)) {
+        say(&format!("note: no region named `{name}` (--stage)"));
+    }
+    for text in &arguments.tokens {
+        let name = text.split('=').next().unwrap_or_default();
+        if !is_stage(name) {
+            say(&format!("note: no stage named `{name}` (--tokens)"));
         }
     }
 }
@@ -258,7 +297,7 @@ fn opened(
         match given.iter().any(|given| given.named && given.path == path) {
             _ if without_trace => {}
             true => return Err(error.into()),
-            false if error.is_no_trace() => left.no_trace += 1,
+            false if error.is_no_trace() => left.no_trace(),
             false => left.failed(&path, &error.into()),
         }
     }

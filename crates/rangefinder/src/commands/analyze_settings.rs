@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use report::Format;
 use run::ModelSource;
 use run::config::{ModelConfig, resolve_with};
@@ -69,7 +69,9 @@ impl Settings {
         let fold = typed.regions.fold;
         let here = here()?;
         let Some((run, manifest)) = run else {
-            return Ok(Self { model: typed.model, formats, top, fold, cwd: here, workload: None });
+            let settings = Self { model: typed.model, formats, top, fold, cwd: here, workload: None };
+            settings.model().check().map_err(|why| anyhow!(why))?;
+            return Ok(settings);
         };
         // A typed path is relative to here, one of the run to where it was started. A run can be analyzed
         // without its configuration.
@@ -78,7 +80,11 @@ impl Settings {
         let of_run = resolve_with(Some(&run.join(CONFIG)), overrides);
         let (model, fold) =
             of_run.map_or((typed.model, fold), |of_run| (of_run.config.model, of_run.config.regions.fold));
-        Ok(Self { model, formats, top, fold, cwd, workload: Some(run.join("workload/rehearsal")) })
+        let settings = Self { model, formats, top, fold, cwd, workload: Some(run.join("workload/rehearsal")) };
+        if is_typed {
+            settings.model().check().map_err(|why| anyhow!(why))?;
+        }
+        Ok(settings)
     }
 
     pub(super) fn model(&self) -> ModelSource<'_> {

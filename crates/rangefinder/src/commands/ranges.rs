@@ -7,7 +7,7 @@ use nvtx::{Kind, NsysDialect, NsysExpression, ncu_expression, nsys_expression};
 use process::{PrivateFolder, Route, Signals};
 use record::counted;
 use run::gates::{NsysTerms, duration, nothing_is_meant, proof_screen, proofs_json, prove_gate};
-use run::steps::{Outcome, Start, begin};
+use run::steps::{Start, begin};
 use run::{Event, Exit, Inventory, InventoryDocument, Observer, shell_word};
 use secrets::of_environment;
 
@@ -45,6 +45,11 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
     let mut redactor = of_environment().clone();
     redactor.learn_from(inventory.names());
     let mut exit = outcome.exit;
+    if exit == Exit::Interrupted {
+        say("interrupted; ranges seen so far:");
+    } else if let Some(failure) = &outcome.failure {
+        say(&format!("error: {}", redactor.text(failure)));
+    }
     if !arguments.gate.is_empty() {
         let exit_code = outcome.workload_code.unwrap_or(0);
         // Someone who runs nsys by hand gets nsys's own default.
@@ -64,7 +69,7 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
         for proof in proofs.iter().filter(|_| !arguments.json) {
             print(&redactor.text(&proof_screen(proof, &inventory)))?;
         }
-        return Ok(exit_of(exit, &outcome));
+        return Ok(exit);
     }
     let inventory = inventory.renamed(|text| redactor.name(text));
     if arguments.json {
@@ -74,25 +79,18 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
     } else {
         print(&screen(&inventory))?;
     }
-    Ok(exit_of(exit, &outcome))
-}
-
-/// The exit code; reports a workload that failed.
-fn exit_of(exit: Exit, outcome: &Outcome) -> Exit {
-    if let (Exit::WorkloadFailed, Some(code)) = (outcome.exit, outcome.workload_code) {
-        say(&format!("the workload failed with exit code {code}"));
+    if inventory.is_empty() && exit == Exit::Complete && !arguments.json {
+        print(HINT)?;
     }
-    exit
+    Ok(exit)
 }
 
-const HINT: &str = "hint: the program opens no NVTX ranges or does not load NVTX; open one with \
-    `torch.cuda.nvtx.range(\"name\")`\n";
+const HINT: &str = "hint: add a range, for example `with torch.cuda.nvtx.range(\"decode\"):`\n";
 
 /// Only the names, by nesting: what people read first.
 fn tree(inventory: &Inventory) -> String {
     let mut text = format!("{}\n", inventory.summary());
     if inventory.is_empty() {
-        text.push_str(HINT);
         return text;
     }
     let mut domains: Vec<&str> = Vec::new();
@@ -134,7 +132,6 @@ fn branch(inventory: &Inventory, regions: &[&Region], at: usize) -> String {
 fn screen(inventory: &Inventory) -> String {
     let mut text = format!("{}\n", inventory.summary());
     if inventory.is_empty() {
-        text.push_str(HINT);
         return text;
     }
     text.push_str("times are host times; share is relative to the time from the first to the last event\n\n");

@@ -17,7 +17,7 @@ pub(super) fn parse(text: &str) -> Result<Override, ConfigError> {
     let Some((key, value)) = text.split_once('=') else {
         return Err(error(format!(
             "`{text}` is not a `key=value` override\nhint: put the workload after `--`: rangefinder run -- \
-            {text}"
+            {text} …"
         )));
     };
     let path: Vec<String> = key.split('.').map(str::to_owned).collect();

@@ -2,6 +2,7 @@
 
 use nvml_wrapper::Nvml;
 use nvml_wrapper::enum_wrappers::device::Clock;
+use nvml_wrapper::error::NvmlError;
 use serde::Serialize;
 
 use super::device::Gpu;
@@ -43,7 +44,10 @@ impl Gpus {
     fn of_nvml() -> Self {
         let nvml = match Nvml::init() {
             Ok(nvml) => nvml,
-            Err(error) => return Self::absent(format!("NVML is not available: {error}")),
+            Err(NvmlError::LibloadingError(_)) => {
+                return Self::absent("no NVIDIA driver (libnvidia-ml.so.1 not found)".to_owned());
+            }
+            Err(error) => return Self::absent(format!("the NVIDIA driver does not respond: {error}")),
         };
         let count = nvml.device_count().unwrap_or(0);
         let devices: Vec<Gpu> = (0..count).filter_map(|index| device(&nvml, index)).collect();

@@ -16,7 +16,10 @@ const LOCK: &str = ".lock";
 pub fn create(root: &Path, name: &str) -> Result<PathBuf, WriteError> {
     // A folder with other things in it belongs to a project.
     let ours = std::fs::read_dir(root).map_or(true, |mut entries| entries.next().is_none());
-    std::fs::create_dir_all(root).map_err(|error| WriteError::new(root, error))?;
+    std::fs::create_dir_all(root).map_err(|error| match root.is_file() {
+        true => WriteError::NotAFolder { path: root.to_owned() },
+        false => WriteError::new(root, error),
+    })?;
     if ours {
         ignore_in_git(root)?;
     }

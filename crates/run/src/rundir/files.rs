@@ -22,6 +22,8 @@ const RESERVE_BYTES: usize = 256 << 10;
 pub enum WriteError {
     #[error("the disk is full: cannot write `{}`", path.display())]
     DiskFull { path: PathBuf },
+    #[error("`{}` is a file, not a folder", path.display())]
+    NotAFolder { path: PathBuf },
     #[error("cannot write `{}`: {error}", path.display())]
     Other { path: PathBuf, error: io::Error },
 }

@@ -19,7 +19,7 @@ use crate::rundir::Files;
 
 /// Why MFU and MBU are unknown, and what to do.
 const NO_MODEL: &str = "the number of operations per stage is unknown: set `model.config` to the model's \
-config.json, or measure the kernels' rooflines (`-p ncu.default`)";
+config.json and `model.prompt_tokens` to the prompt length, or measure the kernels' rooflines (`-p ncu.default`)";
 
 /// What the passes recorded.
 pub(super) struct Recorded {

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use record::{Manifest, RunStatus, StepName, StepStatus};
 
+use super::flow::NOT_RUN;
 use super::session::Session;
 use crate::events::{Event, Observer};
 use crate::exit::Exit;
@@ -19,8 +20,6 @@ pub(super) struct Cut {
     clock: Instant,
 }
 
-const WHY: &str = "interrupted";
-
 impl Cut {
     pub(super) fn during(step: StepName, session: &Session<'_>) -> Self {
         let mut manifest = session.manifest.clone();
@@ -28,10 +27,10 @@ impl Cut {
         manifest.exit_code = Some(Exit::Interrupted.code());
         for other in &mut manifest.steps {
             if matches!(other.status, StepStatus::Pending | StepStatus::Running) {
+                other.note = Some(NOT_RUN.to_owned()).filter(|_| other.status == StepStatus::Pending);
                 other.status = StepStatus::Interrupted;
             }
         }
-        manifest.step_mut(step).note = Some(WHY.to_owned());
         let files = Files::new(session.folder().to_owned(), session.files.redactor.clone());
         Self { files, manifest, step, clock: Instant::now() }
     }
@@ -50,7 +49,7 @@ impl Cut {
             status,
             asked_for: false,
             duration_ms,
-            note: Some(WHY.to_owned()),
+            note: None,
         });
         let last = self.manifest.workload_pass();
         observer.see(&Event::RunFinished {

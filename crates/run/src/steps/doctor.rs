@@ -14,7 +14,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 pub(super) fn step(setting: &Setting, session: &mut Session<'_>) -> Made<Option<Provenance>> {
     let workload = &setting.workload;
     let Some(provenance) = ask_everyone(setting, session) else {
-        return Ok((StepResult::Interrupted("interrupted".to_owned()), None));
+        return Ok((StepResult::Interrupted("the machine was not recorded".to_owned()), None));
     };
     session.files.json("env.json", &provenance)?;
     let inputs = inputs_yaml(&workload.command_with_overrides(), &workload.cwd, &session.files.redactor);

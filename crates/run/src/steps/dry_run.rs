@@ -6,11 +6,11 @@ use std::time::Duration;
 use nsight::nsys::{Nsys, RangeEnd};
 use record::PassKind;
 
-use super::asked::WILL_BE_MISSING;
+use super::asked::will_be_missing;
 use super::begin::{Start, check_counters, redactor, shown};
 use super::error::RunError;
 use super::plan::gates;
-use super::stage1::NO_TORCH;
+use super::stage1::{NO_PYTHON, NO_TORCH};
 use super::{counters, timeline};
 use crate::config::{Config, Enable, Resolved, TimelineSource};
 use crate::gates::{NsysTerms, proof_screen, prove_gate};
@@ -128,7 +128,7 @@ fn rehearse(config: &Config) -> &'static str {
 
 fn stage1(config: &Config, workload: &Workload) -> String {
     let lacks = match workload.python() {
-        None => Some("not a Python program"),
+        None => Some(NO_PYTHON),
         Some(_) if config.stage1.enable == Enable::False => None,
         // A Python that does not respond may still have torch.
         Some(_) => Python::of_workload(workload)
@@ -138,7 +138,7 @@ fn stage1(config: &Config, workload: &Workload) -> String {
     match (config.stage1.enable, lacks) {
         (Enable::False, _) => "skipped (stage1.enable=false)".to_owned(),
         (Enable::Auto, Some(lacks)) => format!("skipped ({lacks})"),
-        (Enable::True, Some(lacks)) => format!("{lacks}: {WILL_BE_MISSING}"),
+        (Enable::True, Some(lacks)) => will_be_missing("stage1", &lacks),
         (_, None) => "run the workload again under the PyTorch profiler, if it imports torch".to_owned(),
     }
 }
@@ -159,9 +159,7 @@ fn nsys(resolved: &Resolved) -> String {
     let chosen = config.nsys.path.as_ref().map(|path| path.0.as_str());
     match Nsys::locate(chosen, None) {
         Ok(nsys) => format!("run the workload again under nsys {}", nsys.probe.version),
-        Err(none) if timeline::asked_for(resolved) => {
-            format!("{none}: {WILL_BE_MISSING}")
-        }
+        Err(none) if timeline::asked_for(resolved) => will_be_missing("nsys", &none),
         Err(none) => format!("{instead} ({none})"),
     }
 }

@@ -27,7 +27,15 @@ pub enum RunError {
     #[error("cannot resume without these, which were secret and not stored in the run:\n{}\nhint: \
     {hint}", needs.iter().map(|need| format!("  - {need}")).collect::<Vec<_>>().join("\n"))]
     Withheld { needs: Vec<String>, hint: String },
-    #[error("not the command of that run: argument {at} is `{given}`, but was `{expected}`")]
+    #[error("`--without {name}`: the run has no such secret\nhint: {}", match known.as_slice() {
+        [] => "it has none; leave `--without` out".to_owned(),
+        known => format!("it has {}", known.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+    })]
+    NotSecret { name: String, known: Vec<String> },
+    #[error("{}", match at {
+        0 => format!("the run's command starts with `{expected}`, not `{given}`"),
+        at => format!("not the command of that run: argument {at} is `{given}`, but was `{expected}`"),
+    })]
     OtherCommand { at: usize, given: String, expected: String },
 }
 
@@ -40,7 +48,8 @@ impl RunError {
             | Self::Workload(_)
             | Self::UnknownNames(_)
             | Self::Withheld { .. }
-            | Self::OtherCommand { .. } => true,
+            | Self::OtherCommand { .. }
+            | Self::NotSecret { .. } => true,
             Self::Write(_) | Self::Supervise(_) | Self::NotARun(_) | Self::Busy { .. } => false,
         }
     }

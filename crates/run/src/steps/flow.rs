@@ -38,6 +38,8 @@ pub struct Outcome {
     pub exit: Exit,
     /// The code a shell would show for the workload, if it ran.
     pub workload_code: Option<i32>,
+    /// Why the rehearsal failed.
+    pub failure: Option<String>,
     pub run: PathBuf,
 }
 
@@ -139,6 +141,9 @@ fn steps(setting: &Setting, resumed: Rehearsal, session: &mut Session<'_>) -> Re
     finish(setting, session)
 }
 
+/// The note of a step that an interrupt kept from running.
+pub(super) const NOT_RUN: &str = "not run";
+
 /// Whether a step still has to run. After an interrupt, only the report does.
 fn is_due(name: StepName, session: &mut Session<'_>) -> bool {
     if session.manifest.step(name).status.is_finished() {
@@ -146,7 +151,9 @@ fn is_due(name: StepName, session: &mut Session<'_>) -> bool {
     }
     let interrupted = is_interrupted(session.manifest) || session.signals.interrupted();
     if interrupted && name != StepName::Report {
-        session.manifest.step_mut(name).status = StepStatus::Interrupted;
+        let step = session.manifest.step_mut(name);
+        step.status = StepStatus::Interrupted;
+        step.note = Some(NOT_RUN.to_owned());
         return false;
     }
     true
@@ -251,7 +258,9 @@ fn finish(setting: &Setting, session: &mut Session<'_>) -> Result<Outcome, RunEr
 
 fn outcome(exit: Exit, session: &Session<'_>) -> Outcome {
     let workload_code = session.manifest.workload_pass().map(|pass| pass.ending.shell_code());
-    Outcome { exit, workload_code, run: session.folder().to_owned() }
+    let rehearse = session.manifest.step(StepName::Rehearse);
+    let failure = rehearse.note.clone().filter(|_| rehearse.status == StepStatus::Failed);
+    Outcome { exit, workload_code, failure, run: session.folder().to_owned() }
 }
 
 /// The workload's `TMPDIR`: we created it, and it is no longer used.

@@ -270,14 +270,17 @@ fn judge(setting: &Setting, finished: &Finished, seen: Option<&Inventory>) -> St
         .collect();
     match finished.ended_by_us {
         Some(Reason::Interrupted) if finished.killed => {
-            StepResult::Interrupted("interrupted; the workload had to be killed".to_owned())
+            StepResult::Interrupted("the workload had to be killed".to_owned())
         }
         Some(Reason::Interrupted) => {
-            StepResult::Interrupted(format!("interrupted; the workload ended with {}", finished.ending))
+            StepResult::Interrupted(format!("the workload ended with {}", finished.ending))
         }
         Some(Reason::Timeout) => {
             let limit = setting.resolved.shown("workload.timeout");
             failed(format!("the workload exceeded `workload.timeout={limit}`{killed}"))
+        }
+        None if finished.ending.is_signal() => {
+            failed(format!("the workload was killed by {}", finished.ending))
         }
         None if !finished.ending.success() => failed(format!("the workload failed with {}", finished.ending)),
         _ if finished.stdout.disk_full || finished.stderr.disk_full => StepResult::Failed {

@@ -39,6 +39,10 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
     let cwd = directory(&manifest.workload.cwd, &folder)?;
     let mut resolved =
         resolve(&Request { file: Some(folder.join("config.yaml")), cwd: cwd.clone(), ..Request::default() })?;
+    let known = &manifest.workload.secret_variables;
+    if let Some(name) = resume.without.iter().find(|name| !known.contains(name)) {
+        return Err(RunError::NotSecret { name: name.clone(), known: known.clone() });
+    }
     let mut needs = Vec::new();
     let without = |name: &str| resume.without.iter().any(|other| other == name);
     for (name, value) in &mut resolved.config.workload.env {

@@ -19,7 +19,8 @@ use crate::rundir::{Files, WriteError, set_aside};
 use crate::workload::{Purpose, SEEN, tmpdir};
 
 const TOOL: Tool = Tool::Torch;
-pub(super) const NO_TORCH: &str = "its Python does not have torch";
+pub(super) const NO_PYTHON: &str = "the workload is not a Python program";
+pub(super) const NO_TORCH: &str = "the workload's Python has no torch";
 const PASS: &str = PassKind::Stage1.as_str();
 /// The profiler writes its trace when the program ends.
 const LINGER: Duration = Duration::from_secs(60);
@@ -72,7 +73,7 @@ fn unfit(setting: &Setting, provenance: Option<&Provenance>, session: &Session<'
         return Some("the workload failed in the rehearsal".to_owned());
     }
     if setting.workload.python().is_none() {
-        return Some("not a Python program".to_owned());
+        return Some(NO_PYTHON.to_owned());
     }
     let python = provenance.and_then(|provenance| provenance.python.as_ref());
     if python.is_some_and(|python| !python.has_torch()) {

@@ -8,7 +8,7 @@ use nsight::ncu::{
     Allowance, Choice, Entry, Given, Ncu, Outermost, Wanted, choose_launches, has_kernels, outermost,
 };
 
-use super::super::asked::WILL_BE_MISSING;
+use super::super::asked::will_be_missing;
 use super::super::error::RunError;
 use super::located::{asked_for, located, settings_text};
 use super::plan_file::read_plan;
@@ -29,7 +29,7 @@ pub(in crate::steps) fn planned(
     }
     let ncu = match located(resolved) {
         Ok(ncu) => ncu,
-        Err(none) if asked_for(resolved) => return Ok(format!("{none}: {WILL_BE_MISSING}")),
+        Err(none) if asked_for(resolved) => return Ok(will_be_missing("ncu", &none)),
         Err(none) => return Ok(format!("skipped ({none})")),
     };
     let (wanted, left_out) = there(resolved, &ncu);

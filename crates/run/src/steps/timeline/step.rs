@@ -34,7 +34,7 @@ pub(in crate::steps) fn step(scene: Scene<'_>, session: &mut Session<'_>) -> Mad
     let nothing = |result: StepResult| Ok((result, Timeline::default()));
     if source == TimelineSource::Tracer {
         let asked_for = resolved.set_by_user("timeline.source");
-        return nothing(only_the_tracer(scene.inventory, asked_for, session));
+        return nothing(only_the_tracer(scene, asked_for, session));
     }
     if resolved.config.nsys.enable == Enable::False && source == TimelineSource::Auto {
         let skipped = StepResult::Skipped { why: "`nsys.enable=false`".to_owned(), asked_for: false };
@@ -99,7 +99,7 @@ fn without_nsys(scene: Scene<'_>, none: &NoTool, asked_for: bool, session: &mut 
         Some(ranges) if !asked_for && !ranges.is_empty() => format!("{none}; using Rangefinder's own tracer"),
         _ => format!("{none}: no Nsight Systems timeline"),
     };
-    let verdict = Verdict::failed(TOOL, none.cause(), text);
+    let verdict = none.verdict(TOOL, text);
     if asked_for {
         session.record(TOOL, Rung::AsAsked, &verdict);
     }

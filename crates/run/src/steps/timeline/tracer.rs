@@ -3,7 +3,9 @@
 use record::{Cause, Outcome, Rung, Tool, Verdict, counted};
 use trace::{CuptiTrouble, Trace};
 
+use super::super::scene::Scene;
 use super::super::session::{Session, StepResult};
+use crate::config::Enable;
 use crate::rehearsal::Inventory;
 
 const TOOL: Tool = Tool::Tracer;
@@ -23,11 +25,12 @@ pub(super) fn by_the_tracer(
 }
 
 /// The user wants the tracer's timeline, whatever is in it.
-pub(super) fn only_the_tracer(
-    inventory: Option<&Inventory>,
-    asked_for: bool,
-    session: &mut Session<'_>,
-) -> StepResult {
+pub(super) fn only_the_tracer(scene: Scene<'_>, asked_for: bool, session: &mut Session<'_>) -> StepResult {
+    if scene.setting.resolved.config.rehearsal.enable == Enable::False {
+        let why = "the tracer did not run: `rehearsal.enable=false`".to_owned();
+        return StepResult::Skipped { why, asked_for };
+    }
+    let inventory = scene.inventory;
     let ranges = inventory.map_or(0, |inventory| inventory.trace.ranges.len());
     by_the_tracer(inventory, asked_for, session).unwrap_or_else(|| match ranges {
         0 => StepResult::Skipped {
@@ -57,7 +60,7 @@ fn judge(trace: &Trace) -> Option<Verdict> {
     let verdict = match trace.cupti_trouble {
         _ if lost.is_empty() => Verdict::new(TOOL, Outcome::Captured, None, text),
         Some(CuptiTrouble::Taken) => {
-            partial(Cause::CuptiInUse, format!("{text}; another profiler in the workload took CUPTI over"))
+            partial(Cause::CuptiInUse, format!("{text}; another profiler in the workload took over CUPTI"))
         }
         Some(CuptiTrouble::NotLoaded) => partial(Cause::ToolBroken, text),
         None => partial(Cause::RecordsLost, text),
