@@ -17,7 +17,7 @@ pub enum OpenError {
     Unexported { path: PathBuf },
     #[error("`{}` is empty", path.display())]
     Empty { path: PathBuf },
-    #[error("`{}` is neither an nsys SQLite export, a PyTorch trace, an ncu report or CSV, nor a Rangefinder trace", path.display())]
+    #[error("`{}` is not a file that `analyze` can read (nsys SQLite export, PyTorch trace, ncu report or CSV, Rangefinder trace)", path.display())]
     Unknown { path: PathBuf },
     #[error("`{}` is compressed, and only PyTorch traces can be read that way\nhint: {command} {}", path.display(), path.display())]
     Compressed { path: PathBuf, command: &'static str },

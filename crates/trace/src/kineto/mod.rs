@@ -65,6 +65,13 @@ fn other_json(start: &[u8]) -> &'static str {
     }
 }
 
+const CUT: &str = "the gzip file is truncated";
+
+/// Only gzip fails like this: zstd has a message of its own, and other files just end.
+fn is_cut(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::UnexpectedEof
+}
+
 /// Reads from anything; `path` is what errors call it.
 pub fn read_kineto_from(source: impl Read, path: &Path) -> Result<Trace, KinetoError> {
     let mut reader = Reader::default();
@@ -81,11 +88,14 @@ pub fn read_kineto_from(source: impl Read, path: &Path) -> Result<Trace, KinetoE
                 return Err(KinetoError::NotATrace { path: path.to_owned(), start: events.seen().to_vec() });
             }
             Err(JsonError::Io(source)) if reader.events == 0 => {
+                let source = if is_cut(&source) { std::io::Error::new(source.kind(), CUT) } else { source };
                 return Err(KinetoError::Io { path: path.to_owned(), source });
             }
             // Keep what came before.
             Err(JsonError::Io(error)) => {
-                reader.say(format!("the file ends early: {error}"), true);
+                let text =
+                    if is_cut(&error) { CUT.to_owned() } else { format!("the file ends early: {error}") };
+                reader.say(text, true);
                 break;
             }
             Err(JsonError::BrokenOff) => {
