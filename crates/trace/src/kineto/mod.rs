@@ -72,6 +72,11 @@ fn is_cut(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::UnexpectedEof
 }
 
+/// The same error in plain words.
+pub(crate) fn plainly(error: std::io::Error) -> std::io::Error {
+    if is_cut(&error) { std::io::Error::new(error.kind(), CUT) } else { error }
+}
+
 /// Reads from anything; `path` is what errors call it.
 pub fn read_kineto_from(source: impl Read, path: &Path) -> Result<Trace, KinetoError> {
     let mut reader = Reader::default();
@@ -88,8 +93,7 @@ pub fn read_kineto_from(source: impl Read, path: &Path) -> Result<Trace, KinetoE
                 return Err(KinetoError::NotATrace { path: path.to_owned(), start: events.seen().to_vec() });
             }
             Err(JsonError::Io(source)) if reader.events == 0 => {
-                let source = if is_cut(&source) { std::io::Error::new(source.kind(), CUT) } else { source };
-                return Err(KinetoError::Io { path: path.to_owned(), source });
+                return Err(KinetoError::Io { path: path.to_owned(), source: plainly(source) });
             }
             // Keep what came before.
             Err(JsonError::Io(error)) => {
