@@ -209,6 +209,7 @@ fn compressed_marked_and_in_another_encoding() {
         ("export.sqlite.gz", packed(&export)),
         ("export.sqlite.zst", zst(&export)),
         ("cut.json.zst", zst(text.as_bytes())[..40].to_vec()),
+        ("cut.json.gz", packed(text.as_bytes())[..100].to_vec()),
     ] {
         std::fs::write(sandbox.path(name), bytes).unwrap();
     }
@@ -223,7 +224,7 @@ fn compressed_marked_and_in_another_encoding() {
         assert_eq!(kernels(name), plain, "{name}");
     }
     let mut text = String::new();
-    for name in ["wide.json", "export.sqlite.gz", "export.sqlite.zst", "cut.json.zst"] {
+    for name in ["wide.json", "export.sqlite.gz", "export.sqlite.zst", "cut.json.zst", "cut.json.gz"] {
         text.push_str(&said(&sandbox, &[name]));
     }
     insta::assert_snapshot!(redacted(&text, &sandbox));

@@ -66,9 +66,14 @@ impl Page<'_> {
         shared.map(|line| (None, line.as_str())).chain(own).collect()
     }
 
+    /// Whether it shows a run, and not files that somebody has recorded.
+    pub(crate) fn is_of_a_run(&self) -> bool {
+        !self.steps.is_empty()
+    }
+
     /// Why the profiling overhead is unknown.
     pub(crate) fn no_overhead(&self) -> &str {
-        self.insight.no_overhead.as_deref().unwrap_or("the program was recorded only once")
+        self.insight.no_overhead.as_deref().unwrap_or("there is no second recording to compare with")
     }
 }
 

@@ -11,6 +11,11 @@ pub fn printable_lines(text: &str) -> String {
     escaped(text, |c| is_hostile(c) && !matches!(c, '\n' | '\t'))
 }
 
+/// One of our sentences on one line, with what to do at its end.
+pub(crate) fn joined(text: &str) -> String {
+    text.replace("\nhint: ", "; to fix: ").replace('\n', " ")
+}
+
 fn escaped(text: &str, is_shown: impl Fn(char) -> bool) -> String {
     if !text.contains(&is_shown) {
         return text.to_owned();

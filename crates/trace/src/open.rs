@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use input::{Compression, Input, InputError, Text};
 
-use crate::kineto::{KinetoError, read_kineto_text};
+use crate::kineto::{KinetoError, plainly, read_kineto_text};
 use crate::model::{Recording, Trace};
 use crate::nsys::{NsysError, read_nsys_input, read_nsys_session};
 use crate::tracer::{ReadError, read_tracer_files};
@@ -17,7 +17,7 @@ pub enum OpenError {
     Unexported { path: PathBuf },
     #[error("`{}` is empty", path.display())]
     Empty { path: PathBuf },
-    #[error("`{}` is neither an nsys SQLite export, a PyTorch trace, an ncu report or CSV, nor a Rangefinder trace", path.display())]
+    #[error("`{}` is not a file that `analyze` can read (nsys SQLite export, PyTorch trace, ncu report or CSV, Rangefinder trace)", path.display())]
     Unknown { path: PathBuf },
     #[error("`{}` is compressed, and only PyTorch traces can be read that way\nhint: {command} {}", path.display(), path.display())]
     Compressed { path: PathBuf, command: &'static str },
@@ -108,7 +108,10 @@ fn part(path: &Path) -> Result<Part, OpenError> {
         return Err(OpenError::Unexported { path: path.to_owned() });
     }
     let input = Input::open(path)?;
-    let text = Text::of(&input)?;
+    let text = Text::of(&input).map_err(|error| match error {
+        InputError::Io { path, source } => InputError::Io { path, source: plainly(source) },
+        error => error,
+    })?;
     match format(&input, &text)? {
         Format::Tracer => Ok(Part::Ours(vec![path.to_owned()])),
         Format::Kineto => trace(read_kineto_text(text, &input)?),

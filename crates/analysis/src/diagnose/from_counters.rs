@@ -1,5 +1,7 @@
 //! Advice from the counters: what limits the kernels that take the time.
 
+use std::collections::HashSet;
+
 use counters::{Report, RuleMessage, SpeedupKind, Value};
 use trace::counted;
 
@@ -41,6 +43,11 @@ fn kernel_in_region(kernel: &JoinedKernel) -> String {
     }
 }
 
+/// How many kernels, whatever their shapes and regions.
+fn distinct<'k>(kernels: impl Iterator<Item = &'k JoinedKernel>) -> u64 {
+    kernels.map(|kernel| kernel.name.as_str()).collect::<HashSet<_>>().len() as u64
+}
+
 /// Launches too small to fill the device.
 fn too_small(kernels: &[&JoinedKernel], report: &Report, whole: Time) -> Option<Recommendation> {
     let small: Vec<(&JoinedKernel, f64)> = kernels
@@ -56,8 +63,12 @@ fn too_small(kernels: &[&JoinedKernel], report: &Report, whole: Time) -> Option<
     let ns: f64 = small.iter().map(|(kernel, waves)| kernel.gpu_ns as f64 * (1.0 - waves)).sum();
     let launches: u64 = small.iter().map(|(kernel, _)| kernel.launches).sum();
     (!small.is_empty()).then(|| {
-        let launches = counted(launches, "launch");
-        let title = format!("too few blocks to fill the GPU: {launches}, {} distinct", small.len());
+        let have = if launches == 1 { "has" } else { "have" };
+        let title = format!(
+            "{} of {} {have} too few blocks to fill the GPU",
+            counted(launches, "launch"),
+            counted(distinct(small.iter().map(|(kernel, _)| *kernel)), "kernel")
+        );
         let lines = small.iter().take(3).map(|(kernel, waves)| {
             format!("{}: {:.2} of a wave, {} of GPU time", kernel_in_region(kernel), waves, percent(kernel.share))
         });
@@ -73,11 +84,9 @@ fn at_the_limit(kernels: &[&JoinedKernel], whole: Time) -> Option<Recommendation
         kernels.iter().copied().filter(|kernel| kernel.bound == BoundKind::Dram).collect();
     let ns: i64 = bound.iter().map(|kernel| kernel.gpu_ns).sum();
     (!bound.is_empty()).then(|| {
-        let title = format!(
-            "kernels limited by DRAM bandwidth take {} of {}",
-            percent(ns as f64 / whole.ns),
-            whole.of.as_str()
-        );
+        let kernels = distinct(bound.iter().copied());
+        let are = if kernels == 1 { "is" } else { "are" };
+        let title = format!("{} {are} limited by DRAM bandwidth", counted(kernels, "kernel"));
         let lines = bound.iter().take(3).map(|kernel| format!("{}: {}", kernel_in_region(kernel), kernel.why));
         let advice = "move fewer bytes: smaller types (FP8, INT4 weights), fused kernels, or larger batches, which reuse the weights";
         Recommendation::new(title, advice, lines.collect(), ns as f64, whole)

@@ -128,7 +128,7 @@ fn evidence(findings: &Findings, row: &IdleRow) -> Vec<String> {
     let mut lines = vec![
         format!("busy {}; idle: {}", percent(row.busy_share), causes.join(", ")),
         format!(
-            "on average, {:.1} activities are in flight at a launch, and one starts {:.1} us after its call",
+            "on average {:.1} activities are in flight at each launch; the delay from call to start is {:.1} us",
             row.launch_ahead_mean,
             row.queue_delay_mean_ns / 1e3
         ),

@@ -20,10 +20,10 @@ pub enum Whole {
 }
 
 impl Whole {
-    /// `8 % of the run`
+    /// `8 % of the time in ranges`
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Run => "the run",
+            Self::Run => "the GPU's active time",
             Self::Ranges => "the time in ranges",
         }
     }

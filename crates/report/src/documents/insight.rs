@@ -29,13 +29,21 @@ pub(crate) fn recommendations_text(all: &[Recommendation]) -> String {
     text
 }
 
+/// What the share with counters is of, and what else is known.
+pub(super) fn coverage_of(joined: &Joined) -> String {
+    let inferred = match joined.other_region_share > 0.0 {
+        true => format!(
+            ", {} inferred from the same kernel in another region",
+            percent(joined.other_region_share)
+        ),
+        false => String::new(),
+    };
+    format!("of GPU time measured{inferred}")
+}
+
 /// Kernels with what limits them, the first `top`.
 pub(crate) fn bounds_text(joined: &Joined, top: usize) -> String {
-    let mut text = format!(
-        "counters cover {} of GPU time, and {} more through the same kernels in other regions\n\n",
-        percent(joined.measured_share),
-        percent(joined.other_region_share),
-    );
+    let mut text = format!("{} {}\n\n", percent(joined.measured_share), coverage_of(joined));
     text.push_str(&form(top, Some("-")).text(&bounds(joined)));
     if joined.kernels.iter().take(top).any(|kernel| kernel.confidence == Confidence::OtherRegion) {
         text.push_str("* measured on the same kernel and shape in another region\n");

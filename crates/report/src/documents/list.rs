@@ -32,7 +32,7 @@ pub enum Format {
 pub const FILES: [(&str, &str); 7] = [
     ("report.html", "everything, for a browser"),
     ("report.md", "everything, as text"),
-    ("stakeholder_summary.md", "one page"),
+    ("stakeholder_summary.md", "one-page summary to pass on"),
     ("trace.perfetto", "for ui.perfetto.dev"),
     ("report.json", "for programs"),
     ("csv/", "every table"),

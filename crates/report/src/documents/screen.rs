@@ -117,6 +117,15 @@ fn graphs(text: &mut String, findings: &Findings) {
     }
 }
 
+/// Why there are none.
+pub(in crate::documents) fn no_kernels(findings: &Findings) -> String {
+    match (findings.graphs, findings.idle.is_empty()) {
+        (0, true) => "No kernels: no GPU work was recorded".to_owned(),
+        (0, false) => "No kernels were recorded, or all of them were filtered out".to_owned(),
+        (launches, _) => format!("No kernels: {}", whole_graphs(launches)),
+    }
+}
+
 /// Why the kernels of CUDA graphs are missing.
 pub(in crate::documents) fn whole_graphs(launches: u64) -> String {
     let recorded = match launches {

@@ -2,11 +2,12 @@
 
 use record::{StepName, StepStatus, VerdictRecord};
 
+use super::screen::no_kernels;
 use crate::form::markdown::{Markdown, cell, code, sentence};
 use crate::form::shown::Digits;
 use crate::form::terminal::Names;
 use crate::page::Page;
-use crate::tables::{self, View, facts};
+use crate::tables::{self, View, busy_of_time, facts};
 use crate::units::{count, duration, percent};
 
 /// Rows of each table.
@@ -42,11 +43,11 @@ fn not_measured(text: &mut String, why: &str) {
     text.push_str(&format!("Not measured: {why}.\n\n"));
 }
 
-/// Why there is no timeline, or nothing in it.
-fn no_timeline(page: &Page<'_>) -> String {
-    match page.not_done(&[StepName::Timeline]) {
-        Some((_, note)) => format!("there is no timeline: {}", one_line(note)),
-        None => "the program ran nothing of this kind".to_owned(),
+/// Why nothing was analyzed.
+fn no_findings(page: &Page<'_>) -> String {
+    match page.not_done(&[StepName::Analyze, StepName::Timeline]) {
+        Some((_, note)) => one_line(note),
+        None => "nothing was analyzed".to_owned(),
     }
 }
 
@@ -65,20 +66,14 @@ fn environment(text: &mut String, page: &Page<'_>) {
 
 fn aggregates(text: &mut String, page: &Page<'_>) {
     text.push_str("## Aggregates\n\n");
-    let Some(findings) = page.findings else {
-        return not_measured(text, &no_timeline(page));
-    };
+    let Some(findings) = page.findings else { return not_measured(text, &no_findings(page)) };
     let mut rows = vec![
         ("time recorded".to_owned(), duration(findings.span_ns as f64)),
         ("kernels".to_owned(), count(findings.kernel_calls())),
         ("regions".to_owned(), findings.region_count().to_string()),
     ];
     for row in findings.idle.iter().filter(|row| row.region.is_none()) {
-        let causes: Vec<String> =
-            row.cause_shares.iter().map(|(cause, share)| format!("{cause} {}", percent(*share))).collect();
-        let idle = if causes.is_empty() { "none".to_owned() } else { causes.join(", ") };
-        let busy = format!("{}; idle: {idle}", percent(row.busy_share));
-        rows.push((format!("GPU {} busy", row.device), busy));
+        rows.push((format!("GPU {} busy", row.device), busy_of_time(row, usize::MAX)));
     }
     text.push_str(&form(usize::MAX).table(&facts(&rows)));
     text.push('\n');
@@ -86,11 +81,12 @@ fn aggregates(text: &mut String, page: &Page<'_>) {
 
 fn stages(text: &mut String, page: &Page<'_>) {
     text.push_str("## Per-Stage Timings\n\n");
-    let Some(findings) = page.findings else { return not_measured(text, &no_timeline(page)) };
+    let Some(findings) = page.findings else { return not_measured(text, &no_findings(page)) };
     if findings.stages.is_empty() {
         return not_measured(text, NO_STAGE);
     }
-    text.push_str(&form(MOST_STAGES).counted(&tables::stages(findings)));
+    let form = Markdown { absent: "", ..form(MOST_STAGES) };
+    text.push_str(&form.counted(&tables::stages(findings)));
     text.push('\n');
 }
 
@@ -128,9 +124,11 @@ fn operators(text: &mut String, page: &Page<'_>) {
 
 fn kernels(text: &mut String, page: &Page<'_>) {
     text.push_str("## Top Kernels\n\n");
-    let Some(findings) = page.findings.filter(|findings| !findings.kernels.is_empty()) else {
-        return not_measured(text, &no_timeline(page));
-    };
+    let Some(findings) = page.findings else { return not_measured(text, &no_findings(page)) };
+    if findings.kernels.is_empty() {
+        text.push_str(&format!("{}.\n\n", no_kernels(findings)));
+        return;
+    }
     text.push_str(&form(TOP).table(&tables::kernels(page, findings)));
     text.push('\n');
 }
@@ -183,8 +181,9 @@ fn recommendations(text: &mut String, page: &Page<'_>) {
     text.push_str("## Recommendations\n\n");
     if page.insight.recommendations.is_empty() {
         let why = match page.findings {
+            Some(findings) if findings.idle.is_empty() => "no GPU work was recorded".to_owned(),
             Some(_) => "nothing measured takes enough time to be worth changing".to_owned(),
-            None => no_timeline(page),
+            None => no_findings(page),
         };
         text.push_str(&format!("None: {why}.\n"));
         return;

@@ -5,8 +5,8 @@ use record::{Outcome, Step, StepName, StepStatus, VerdictRecord};
 
 use crate::form::terminal::{Names, Terminal, shortened};
 use crate::page::Page;
-use crate::printable::printable;
-use crate::tables::{self, Tabular, View, longest};
+use crate::printable::{joined, printable};
+use crate::tables::{self, Tabular, View, busy_of_time, longest};
 use crate::units::{counted, duration, fixed, percent};
 
 const WIDEST: usize = 100;
@@ -44,7 +44,7 @@ fn wrapped(text: &mut String, before: &str, words: &str) {
     let indent = before.chars().count();
     let mut line = before.to_owned();
     // A number and its percent sign stay together.
-    let words = printable(&words.replace('\n', " ")).replace(" %", "\u{a0}%");
+    let words = printable(&joined(words)).replace(" %", "\u{a0}%");
     for word in words.split(' ').filter(|word| !word.is_empty()) {
         let wide = line.chars().count() + word.chars().count() > WIDEST;
         if wide && line.chars().count() > indent {
@@ -65,35 +65,34 @@ fn fitted(before: &str, text: &str) -> String {
 
 /// The last verdict of each tool, with what to do if it is not `captured`; then steps without a verdict.
 fn captures(text: &mut String, page: &Page<'_>) {
-    heading(text, "captures");
-    let mut said = false;
+    let has_verdict = |step: &Step| page.verdicts.iter().any(|line| step.name.tools().contains(&line.tool));
+    let is_news = |step: &&Step| match step.status {
+        // Most programs do not use PyTorch, and that is no news.
+        StepStatus::Skipped => (step.name != StepName::Stage1 || step.asked_for) && !has_verdict(step),
+        StepStatus::Failed => !has_verdict(step),
+        StepStatus::Interrupted => true,
+        StepStatus::Pending | StepStatus::Running | StepStatus::Done => false,
+    };
+    let steps: Vec<&Step> = page.steps.iter().filter(is_news).collect();
+    heading(text, if steps.is_empty() { "captures" } else { "captures and steps" });
     for (at, VerdictRecord { tool, verdict, .. }) in page.verdicts.iter().enumerate() {
         // Only the last rung of a ladder counts.
         if page.verdicts[at + 1..].iter().any(|later| later.tool == *tool) {
             continue;
         }
-        said = true;
         let before = format!("  {:<9}  {:<9}  ", tool.as_str(), verdict.outcome.as_str());
         wrapped(text, &before, &verdict.text);
         if let Some(remedy) = verdict.remedy.as_ref().filter(|_| verdict.outcome != Outcome::Captured) {
             wrapped(text, "             do: ", remedy);
         }
     }
-    let has_verdict = |step: &Step| page.verdicts.iter().any(|line| step.name.tools().contains(&line.tool));
-    let is_news = |step: &&Step| match step.status {
-        // Most programs do not use PyTorch, and that is no news.
-        StepStatus::Skipped => step.name != StepName::Stage1 && !has_verdict(step),
-        StepStatus::Failed => !has_verdict(step),
-        StepStatus::Interrupted => true,
-        StepStatus::Pending | StepStatus::Running | StepStatus::Done => false,
-    };
-    for step in page.steps.iter().filter(is_news) {
-        said = true;
+    for step in &steps {
         let before = format!("  {:<9}  {:<9}  ", step.name.as_str(), step.status.as_str());
         wrapped(text, &before, step.note.iter().flat_map(|note| note.lines()).next().unwrap_or_default());
     }
-    if !said {
-        text.push_str("  none\n");
+    if page.verdicts.is_empty() && steps.is_empty() {
+        let none = if page.is_of_a_run() { "none" } else { "existing reports; not checked by a run" };
+        text.push_str(&format!("  {none}\n"));
     }
 }
 
@@ -106,18 +105,9 @@ fn time(text: &mut String, findings: &Findings) {
     ));
     let devices: Vec<&IdleRow> = findings.idle.iter().filter(|row| row.region.is_none()).collect();
     for row in devices.iter().take(MOST_NAMED) {
-        let causes: Vec<String> = row
-            .cause_shares
-            .iter()
-            .take(MOST_NAMED)
-            .map(|(cause, share)| format!("{cause} {}", percent(*share)))
-            .collect();
-        let waits = if causes.is_empty() { String::new() } else { format!("; idle: {}", causes.join(", ")) };
-        text.push_str(&format!("  GPU {} busy {}{waits}\n", row.device, percent(row.busy_share)));
+        wrapped(text, &format!("  GPU {} busy ", row.device), &busy_of_time(row, MOST_NAMED));
     }
-    if devices.len() > MOST_NAMED {
-        text.push_str(&format!("  and {}\n", counted((devices.len() - MOST_NAMED) as u64, "more device")));
-    }
+    more(text, devices.len() as u64, MOST_NAMED, "device");
 }
 
 /// The stages of a language model, then the longest of the other regions.
@@ -126,6 +116,8 @@ fn regions(text: &mut String, page: &Page<'_>, findings: &Findings) {
     if table.len() > 0 {
         text.push('\n');
         indented(text, &form(REGIONS).filled(&table));
+        let left_out: u64 = findings.more_regions.iter().map(|more| more.regions).sum();
+        more(text, left_out + table.len() as u64, REGIONS, "region");
     }
 }
 
@@ -135,11 +127,13 @@ fn kernels(text: &mut String, page: &Page<'_>, findings: &Findings) {
     }
     text.push('\n');
     indented(text, &form(KERNELS).filled(&tables::kernels(page, findings)));
-    if findings.kernels.len() > KERNELS {
-        text.push_str(&format!(
-            "  and {}\n",
-            counted((findings.kernels.len() - KERNELS) as u64, "more kernel")
-        ));
+    more(text, findings.kernel_count(), KERNELS, "kernel");
+}
+
+fn more(text: &mut String, all: u64, shown: usize, what: &str) {
+    let more = all.saturating_sub(shown as u64);
+    if more > 0 {
+        text.push_str(&format!("  and {}\n", counted(more, &format!("more {what}"))));
     }
 }
 

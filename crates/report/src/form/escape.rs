@@ -21,6 +21,16 @@ pub(crate) fn text(raw: &str) -> String {
     escaped
 }
 
+/// The same for numbers with their units.
+pub(crate) fn unsplit(raw: &str) -> String {
+    held_together(&text(raw))
+}
+
+/// No line ends between a number and its percent sign.
+fn held_together(text: &str) -> String {
+    text.replace(" %", "\u{a0}%")
+}
+
 /// Our own sentences: text between backticks is code, and a hint gets its own line.
 pub(crate) fn prose(raw: &str) -> String {
     raw.lines().map(prose_line).collect::<Vec<_>>().join("<br>")
@@ -30,7 +40,7 @@ fn prose_line(raw: &str) -> String {
     let escaped = text(raw);
     let Some(parts) = code_spans(&escaped) else { return escaped };
     let part = |(is_code, part): (bool, &str)| {
-        if is_code { format!("<code>{part}</code>") } else { part.to_owned() }
+        if is_code { format!("<code>{part}</code>") } else { held_together(part) }
     };
     parts.map(part).collect()
 }
@@ -65,6 +75,7 @@ mod tests {
         let shown = text(hostile);
         assert!(!shown.contains(['<', '>', '"', '\'', '\u{0}']), "{shown}");
         assert_eq!(prose("set `a<b` and `c`"), "set <code>a&lt;b</code> and <code>c</code>");
+        assert_eq!(prose("busy 6.7 % of"), "busy 6.7\u{a0}% of");
         assert_eq!(prose("a ` alone"), "a ` alone");
         assert_eq!(prose("no `x`\nhint: set `y`"), "no <code>x</code><br>hint: set <code>y</code>");
         let value = Value::from(hostile);

@@ -2,7 +2,7 @@
 
 use super::shown::{Digits, shown};
 use super::terminal::{Names, code_spans};
-use crate::printable::printable;
+use crate::printable::{joined, printable};
 use crate::tables::{Cell, Kind, Tabular, View};
 use crate::units::{count, counted};
 
@@ -81,7 +81,7 @@ pub(crate) fn cell(text: &str) -> String {
 
 /// One of our sentences in one line: text between backticks is code, and nothing is HTML.
 pub(crate) fn sentence(text: &str) -> String {
-    let line = printable(&text.replace('\n', " ")).replace('|', "\\|");
+    let line = printable(&joined(text)).replace('|', "\\|");
     let Some(parts) = code_spans(&line) else { return line.replace('`', "'").replace('<', "\\<") };
     let part = |(is_code, part): (bool, &str)| {
         if is_code { format!("`{part}`") } else { part.replace('<', "\\<") }
@@ -96,6 +96,7 @@ mod tests {
     #[test]
     fn code_stays_code() {
         assert_eq!(sentence("`a|b` is\n<b>"), "`a\\|b` is \\<b>");
+        assert_eq!(sentence("no `x`\nhint: set `y`"), "no `x`; to fix: set `y`");
         assert_eq!(sentence("`a`<b>` is"), "'a'\\<b>' is", "a name with a backtick of its own");
         assert_eq!(cell("a|`b`"), "a\\|'b'");
     }

@@ -13,7 +13,8 @@ pub(crate) const NOT_MEASURED: &str = "not measured";
 pub(super) struct Known {
     all_ns: i64,
     known_ns: i64,
-    other_region: bool,
+    /// Of `known_ns`, from the same kernel in another region.
+    inferred_ns: i64,
     bounds: Vec<(&'static str, i64)>,
     /// SM, DRAM, occupancy: the sum of percent times time, and the time.
     percents: [(f64, f64); 3],
@@ -26,7 +27,9 @@ impl Known {
             return;
         }
         self.known_ns = self.known_ns.saturating_add(kernel.gpu_ns);
-        self.other_region |= kernel.confidence == Confidence::OtherRegion;
+        if kernel.confidence == Confidence::OtherRegion {
+            self.inferred_ns = self.inferred_ns.saturating_add(kernel.gpu_ns);
+        }
         let bound = kernel.bound.as_str();
         match self.bounds.iter_mut().find(|(other, _)| *other == bound) {
             Some((_, time)) => *time = time.saturating_add(kernel.gpu_ns),
@@ -54,11 +57,14 @@ impl Known {
     }
 
     fn source(&self) -> String {
-        let part = self.known_ns as f64 / self.all_ns.max(1) as f64;
-        match (self.bounds.is_empty(), self.other_region) {
-            (true, _) => NOT_MEASURED.to_owned(),
-            (false, false) => format!("{} of its time", percent(part)),
-            (false, true) => format!("{} of its time, partly from other regions", percent(part)),
+        if self.bounds.is_empty() {
+            return NOT_MEASURED.to_owned();
+        }
+        let part = |ns: i64| percent(ns as f64 / self.all_ns.max(1) as f64);
+        let measured = part(self.known_ns.saturating_sub(self.inferred_ns));
+        match self.inferred_ns {
+            0 => format!("{measured} measured"),
+            inferred => format!("{measured} measured, {} inferred", part(inferred)),
         }
     }
 }
@@ -113,9 +119,10 @@ pub(super) fn counter_columns<'p, R: 'p>(known: fn(&R) -> Option<&Known>) -> [Co
         percent(sm, "SM", OF_PEAK, 0),
         percent(dram, "DRAM", OF_PEAK, 1),
         percent(occupancy, "occupancy", WARPS, 2),
-        Column::new(Kind::Text, counters_for, "counters cover", move |row| {
+        Column::new(Kind::Text, counters_for, "counters", move |row| {
             known(row).map_or(NOT_MEASURED.into(), |known| known.source().into())
         })
+        .help("of its time; inferred from the same kernel in another region")
         .for_people(),
     ]
 }

@@ -98,17 +98,15 @@ fn columns<'p>() -> Vec<Column<'p>> {
             .help("total of all instances"),
         Column::new(Kind::Time, "gpu_inclusive_ns", "GPU time", |row| row.region.gpu_inclusive_ns.into())
             .help("kernels, including those of inner regions"),
-        Column::new(Kind::Time, "gpu_exclusive_ns", "own GPU", |row| row.region.gpu_exclusive_ns.into())
-            .short("own")
+        Column::new(Kind::Time, "gpu_exclusive_ns", "own GPU time", |row| row.region.gpu_exclusive_ns.into())
             .help("kernels launched in the region itself"),
-        Column::new(Kind::Time, "gpu_busy_ns", "GPU busy", |row| row.region.gpu_busy_ns.into())
+        Column::new(Kind::Time, "gpu_busy_ns", "GPU busy time", |row| row.region.gpu_busy_ns.into())
             .help("kernels, copies, fills and graphs; overlaps count once"),
         Column::new(Kind::Time, "gpu_span_ns", "GPU span", |row| row.region.gpu_span_ns.into()),
         Column::new(Kind::Count, "kernels_inclusive", "kernels", |row| row.region.kernels_inclusive.into()),
         Column::new(Kind::Count, "kernels_exclusive", "own kernels", |row| {
             row.region.kernels_exclusive.into()
-        })
-        .short("own"),
+        }),
         Column::new(Kind::Count, "launches", "launches", |row| row.region.launches.into()),
         Column::new(Kind::Count, "copies", "number of copies", |row| row.region.copies.into()),
         Column::new(Kind::Time, "copy_ns", "copies", |row| row.region.copy_ns.into()),

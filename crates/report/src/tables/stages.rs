@@ -1,7 +1,5 @@
 //! Stages of the program, on the host.
 
-use std::borrow::Cow;
-
 use analysis::{Findings, Stage, Times};
 
 use super::cell::Cell;
@@ -10,19 +8,18 @@ use super::place::process_called;
 use super::table::{Keys, More, Table, View};
 use crate::units::{counted, duration};
 
-type Row<'p> = Cow<'p, Stage>;
+type Row<'p> = &'p Stage;
 type Column<'p> = column::Column<'p, Row<'p>>;
 
 /// All of them.
 pub(crate) fn stages(findings: &Findings) -> Table<'_, Row<'_>> {
-    of(findings, findings.stages.iter().map(Cow::Borrowed).collect())
+    of(findings, findings.stages.iter().collect())
 }
 
-/// Those that ended. For a stage that ran once, that one instance counts as steady.
+/// Those that ended.
 pub(crate) fn ended_stages(findings: &Findings) -> Table<'_, Row<'_>> {
     let ended = findings.stages.iter().filter(|stage| stage.times.is_some());
-    let steady = |stage: &'_ Stage| Stage { steady: stage.steady.or(stage.times), ..stage.clone() };
-    of(findings, ended.map(|stage| Cow::Owned(steady(stage))).collect())
+    of(findings, ended.collect())
 }
 
 fn of<'p>(findings: &'p Findings, rows: Vec<Row<'p>>) -> Table<'p, Row<'p>> {
@@ -35,7 +32,6 @@ fn of<'p>(findings: &'p Findings, rows: Vec<Row<'p>>) -> Table<'p, Row<'p>> {
     });
     let steady = ["first_ns", "steady.mean_ns", "steady.std_ns", "steady.p50_ns", "steady.p95_ns"];
     Table::new("stages", "Stages, host time", rows, columns())
-        .absent("–")
         .more(more)
         .view(
             View::Page,

@@ -260,7 +260,7 @@ fn overhead_of(
     profiled: Option<&Trace>,
 ) -> Result<(Vec<Overhead>, Option<String>), String> {
     let (Some(profiled), Some(inventory)) = (profiled, inventory) else {
-        return Err("the program was recorded only once".to_owned());
+        return Err("there is no second recording to compare with".to_owned());
     };
     let wall = |kind: PassKind| {
         let pass = manifest.passes.iter().rfind(|pass| pass.name.kind == kind)?;
@@ -290,8 +290,7 @@ fn summary(findings: &Findings) -> String {
     match busiest {
         Some(row) => {
             let cause = row.cause_shares.first();
-            let waits =
-                cause.map(|(cause, share)| format!(", waiting for {cause} {}", report::percent(*share)));
+            let waits = cause.map(|(cause, share)| format!(", idle: {cause} {}", report::percent(*share)));
             format!(
                 "{}, GPU {} busy {}{}",
                 counted(kernels, "kernel"),

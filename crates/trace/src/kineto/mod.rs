@@ -65,6 +65,18 @@ fn other_json(start: &[u8]) -> &'static str {
     }
 }
 
+const CUT: &str = "the gzip file is truncated";
+
+/// Only gzip fails like this: zstd has a message of its own, and other files just end.
+fn is_cut(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::UnexpectedEof
+}
+
+/// The same error in plain words.
+pub(crate) fn plainly(error: std::io::Error) -> std::io::Error {
+    if is_cut(&error) { std::io::Error::new(error.kind(), CUT) } else { error }
+}
+
 /// Reads from anything; `path` is what errors call it.
 pub fn read_kineto_from(source: impl Read, path: &Path) -> Result<Trace, KinetoError> {
     let mut reader = Reader::default();
@@ -81,11 +93,13 @@ pub fn read_kineto_from(source: impl Read, path: &Path) -> Result<Trace, KinetoE
                 return Err(KinetoError::NotATrace { path: path.to_owned(), start: events.seen().to_vec() });
             }
             Err(JsonError::Io(source)) if reader.events == 0 => {
-                return Err(KinetoError::Io { path: path.to_owned(), source });
+                return Err(KinetoError::Io { path: path.to_owned(), source: plainly(source) });
             }
             // Keep what came before.
             Err(JsonError::Io(error)) => {
-                reader.say(format!("the file ends early: {error}"), true);
+                let text =
+                    if is_cut(&error) { CUT.to_owned() } else { format!("the file ends early: {error}") };
+                reader.say(text, true);
                 break;
             }
             Err(JsonError::BrokenOff) => {

@@ -17,6 +17,6 @@ pub enum SqliteError {
     Header { path: PathBuf, what: String },
     #[error("`{}` has changes that have not been merged into it yet\nhint: keep its `-wal` file beside it and open it once with sqlite3", path.display())]
     WriteAheadLog { path: PathBuf },
-    #[error("`{}` has a broken schema: {what}", path.display())]
+    #[error("`{}` is truncated or damaged: {what}", path.display())]
     Schema { path: PathBuf, what: String },
 }

@@ -76,13 +76,13 @@ fn counted(
         mbu: has_bytes.then_some(sums.bytes_at_peak / wall),
         assumptions: vec![
             format!(
-                "operations and DRAM bytes: counted by ncu on kernels with {:.0} % of the stage's GPU time; an \
-                 unmeasured launch counts like a measured one of the same kernel and shape, or as zero",
+                "operations and DRAM bytes: counted by ncu on kernels that make up {:.0} % of the stage's GPU time; \
+                 an unmeasured launch counts like a measured one of the same kernel and shape, or as zero",
                 covered * 100.0
             ),
             executed(stage),
             how,
-            "peaks: of each precision and of DRAM, from ncu counters".to_owned(),
+            "peaks are those ncu reports for each precision and for DRAM".to_owned(),
         ],
     })
 }

@@ -56,7 +56,7 @@ pub(super) fn seconds(stage: &Stage, regions: &[GpuRegion]) -> Option<(f64, Stri
         true => (
             busy,
             format!(
-                "time: {:.3} ms on the GPU, because the range closes before its work is done",
+                "GPU time is used ({:.3} ms), because the range closes before its work is done",
                 busy * 1e3
             ),
         ),
@@ -105,7 +105,7 @@ pub fn efficiency(
             mfu: flops / seconds / peak_flops,
             mbu: bytes.zip(peak_bytes).map(|(bytes, peak)| bytes / seconds / peak),
             assumptions: vec![
-                format!("operations from {source}: 2 per weight and token, 4 per head, dimension and attended token"),
+                format!("operations from {source}: 2 FLOP per weight per token, plus 4 per head, per dimension, per attended token"),
                 shape,
                 how,
                 format!("peaks: {peak_source}"),

@@ -1,7 +1,7 @@
 //! What an empty section shows: the reason why it is empty.
 
 use super::summary;
-use crate::documents::screen::whole_graphs;
+use crate::documents::screen::{no_kernels, whole_graphs};
 use crate::form::escape;
 use crate::page::Page;
 use crate::units::{count, counted, duration};
@@ -43,7 +43,7 @@ pub(super) fn kernels(page: &Page<'_>) -> String {
     match page.findings {
         None => findings(page),
         Some(findings) if findings.kernels.is_empty() && findings.graphs == 0 => {
-            not_measured(page, &[StepName::Timeline], "the trace has no kernels")
+            absent(&format!("{}.", no_kernels(findings)))
         }
         Some(findings) if findings.graphs > 0 => absent(&format!("{}.", whole_graphs(findings.graphs))),
         Some(_) => String::new(),
@@ -53,9 +53,7 @@ pub(super) fn kernels(page: &Page<'_>) -> String {
 pub(super) fn idle(page: &Page<'_>) -> String {
     match page.findings {
         None => findings(page),
-        Some(findings) if findings.idle.is_empty() => {
-            not_measured(page, &[StepName::Timeline], "the trace has no GPU work")
-        }
+        Some(findings) if findings.idle.is_empty() => absent("No GPU work was recorded."),
         Some(_) => String::new(),
     }
 }

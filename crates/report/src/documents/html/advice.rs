@@ -1,7 +1,7 @@
 //! What to change, with the most at stake first.
 
 use super::summary::missing;
-use crate::form::escape::{prose, text};
+use crate::form::escape::{self, prose, text};
 use crate::page::Page;
 use crate::units::{fixed, percent};
 use record::StepName;
@@ -9,6 +9,7 @@ use record::StepName;
 pub(super) fn advice(page: &Page<'_>) -> String {
     if page.insight.recommendations.is_empty() {
         let why = match page.findings {
+            Some(findings) if findings.idle.is_empty() => "no GPU work was recorded.".to_owned(),
             Some(_) => "nothing measured takes enough time to be worth changing.".to_owned(),
             None => format!(
                 "{}.",
@@ -27,7 +28,7 @@ pub(super) fn advice(page: &Page<'_>) -> String {
              <span>speedup at most <b>{}x</b></span></p>\n",
             prose(&one.title),
             share * 100.0,
-            percent(share),
+            escape::unsplit(&percent(share)),
             one.of.as_str(),
             fixed(one.gain, 2)
         ));

@@ -2,6 +2,7 @@
 
 use analysis::{Findings, IdleCause, IdleRow};
 
+use crate::documents::insight::coverage_of;
 use crate::form::escape;
 use crate::page::Page;
 use crate::tables::{Stack, meaning, stacked, whole};
@@ -23,8 +24,8 @@ pub(super) fn headlines(page: &Page<'_>) -> String {
     for Headline { label, value, of } in all {
         html.push_str(&format!(
             "<div><dt>{label}</dt><dd><b>{}</b><span>{}</span></dd></div>\n",
-            escape::text(&value),
-            escape::text(&of)
+            escape::unsplit(&value),
+            escape::unsplit(&of)
         ));
     }
     html.push_str("</dl>\n");
@@ -83,12 +84,9 @@ fn of(findings: &Findings, page: &Page<'_>) -> Vec<Headline> {
     }
     if let Some(joined) = &page.insight.joined {
         all.push(Headline {
-            label: "Counters cover",
-            value: percent(joined.measured_share + joined.other_region_share),
-            of: match joined.other_region_share > 0.0 {
-                true => format!("of GPU time, {} through other regions", percent(joined.other_region_share)),
-                false => "of GPU time".to_owned(),
-            },
+            label: "Counters",
+            value: percent(joined.measured_share),
+            of: coverage_of(joined),
         });
     }
     all
@@ -97,7 +95,7 @@ fn of(findings: &Findings, page: &Page<'_>) -> Vec<Headline> {
 fn device_headlines(stack: &Stack, devices: usize) -> Vec<Headline> {
     let whole = whole(stack).max(1) as f64;
     let of = match devices {
-        1 => "of the time from its first to its last activity".to_owned(),
+        1 => format!("of the {} from its first to its last activity", duration(whole)),
         devices => format!("of the time of all {devices} GPUs"),
     };
     let busy = Headline { label: "GPU busy", value: percent(stack[0] as f64 / whole), of };

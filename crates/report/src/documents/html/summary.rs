@@ -6,6 +6,7 @@ use super::headline::headlines;
 use crate::form::escape::prose;
 use crate::form::html::html_table;
 use crate::page::Page;
+use crate::printable::joined;
 use crate::tables::{self, Cell, Head};
 
 pub(super) fn summary(page: &Page<'_>) -> String {
@@ -16,7 +17,7 @@ pub(super) fn summary(page: &Page<'_>) -> String {
     }
     html.push_str(&format!(
         "<div class=\"captured\">\n<div>\n{}</div>\n{}</div>\n",
-        verdicts(page.verdicts),
+        verdicts(page),
         steps(page.steps)
     ));
     if let Some(lost) =
@@ -39,7 +40,8 @@ pub(super) fn missing(page: &Page<'_>, steps: &[StepName], otherwise: &str) -> S
             StepStatus::Failed => "failed".to_owned(),
             status => format!("was {}", status.as_str()),
         };
-        return format!("the step `{}` {was} ({})", step.name.as_str(), note.trim_end_matches('.'));
+        let note = joined(note);
+        return format!("the {} step {was} ({})", step.name.as_str(), note.trim_end_matches('.'));
     }
     let tool = if steps.contains(&StepName::Counters) { Tool::Ncu } else { Tool::Nsys };
     let is_bad = |line: &&VerdictRecord| line.tool == tool && !line.verdict.outcome.is_usable();
@@ -73,14 +75,18 @@ fn status_badge(status: StepStatus) -> String {
     badge(class, sign, status.as_str())
 }
 
-fn verdicts(all: &[VerdictRecord]) -> String {
+fn verdicts(page: &Page<'_>) -> String {
     let mut html = "<h3>What was captured</h3>\n".to_owned();
-    if all.is_empty() {
-        html.push_str("<p class=\"absent\">No profiler was run.</p>\n");
+    if page.verdicts.is_empty() {
+        let none = match page.is_of_a_run() {
+            true => "No profiler was run.",
+            false => "Existing reports; not checked by a run.",
+        };
+        html.push_str(&format!("<p class=\"absent\">{none}</p>\n"));
         return html;
     }
     html.push_str("<ul class=\"verdicts\">\n");
-    for VerdictRecord { tool, rung, verdict } in all {
+    for VerdictRecord { tool, rung, verdict } in page.verdicts {
         html.push_str(&format!("<li><div class=\"tool\"><b>{tool}</b> <span>{rung}</span>"));
         html.push_str(&format!(
             "</div><div>{}</div><div class=\"said\"><p>{}",
