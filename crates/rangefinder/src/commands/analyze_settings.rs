@@ -80,7 +80,8 @@ impl Settings {
         let of_run = resolve_with(Some(&run.join(CONFIG)), overrides);
         let (model, fold) =
             of_run.map_or((typed.model, fold), |of_run| (of_run.config.model, of_run.config.regions.fold));
-        let settings = Self { model, formats, top, fold, cwd, workload: Some(run.join("workload/rehearsal")) };
+        let settings =
+            Self { model, formats, top, fold, cwd, workload: Some(run.join("workload/rehearsal")) };
         if is_typed {
             settings.model().check().map_err(|why| anyhow!(why))?;
         }
