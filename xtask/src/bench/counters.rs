@@ -57,7 +57,7 @@ pub(super) fn rows(folder: &Path) -> Result<Vec<Row>> {
             fine: ratio >= 20.0 && ours.seconds < 0.1,
         },
         Row {
-            what: "the same, memory that is not the mapped file (RssAnon)",
+            what: "the same, anonymous memory (RssAnon)",
             measured: format!("{:.0} MB", ours.megabytes),
             bound: "under 50 MB".to_owned(),
             fine: ours.megabytes < 50.0,
