@@ -22,7 +22,17 @@ fn many_regions_take_little() {
         |number| format!("k{}", number % 9),
     )
     .unwrap();
-    let ran = sandbox.output(&["analyze", "--out", "out", "many.json"]);
+    // Their names differ in a number only: together they are one region.
+    let ran = sandbox.output(&["analyze", "--json", "many.json"]);
+    let folded: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(folded["regions"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&folded["regions"][0]["path"], &folded["regions"][0]["instances"]),
+        (&":step *".into(), &KERNELS.into())
+    );
+    assert_eq!(folded["regions"][0]["kernels_exclusive"], KERNELS);
+
+    let ran = sandbox.output(&["analyze", "--out", "out", "many.json", "regions.fold=false"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stdout.contains("15,000 push/pop regions are left out"), "{}", ran.stdout);
     let peak =
