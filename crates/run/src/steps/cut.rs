@@ -5,11 +5,13 @@ use std::time::Instant;
 
 use record::{Manifest, RunStatus, StepName, StepStatus};
 
-use super::flow::NOT_RUN;
 use super::session::Session;
 use crate::events::{Event, Observer};
 use crate::exit::Exit;
 use crate::rundir::{Files, remove_unfinished};
+
+/// The note of a step that an interrupt kept from running.
+pub(super) const NOT_RUN: &str = "not run";
 
 /// What is written then. Prepared before the step, since the run itself is busy.
 #[derive(Debug)]

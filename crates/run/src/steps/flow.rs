@@ -7,7 +7,7 @@ use process::{Signals, interruptible};
 use record::{Manifest, RunStatus, Step, StepName, StepStatus};
 
 use super::analyze::{Analyzed, Recorded};
-use super::cut::Cut;
+use super::cut::{Cut, NOT_RUN};
 use super::error::RunError;
 use super::rehearse::Rehearsal;
 use super::scene::Scene;
@@ -140,9 +140,6 @@ fn steps(setting: &Setting, resumed: Rehearsal, session: &mut Session<'_>) -> Re
     }
     finish(setting, session)
 }
-
-/// The note of a step that an interrupt kept from running.
-pub(super) const NOT_RUN: &str = "not run";
 
 /// Whether a step still has to run. After an interrupt, only the report does.
 fn is_due(name: StepName, session: &mut Session<'_>) -> bool {
