@@ -25,6 +25,7 @@ fn has_interrupts(pid: u32, mask: &str) -> bool {
 #[test]
 fn analyze() {
     let sandbox = Sandbox::new();
+    // Many regions, to have time: folded they would be one.
     let name = |number: u64| format!("step {}", number % 10_000);
     kineto::write(&sandbox.path("many.json"), 60_000, name, |_| "k".to_owned()).unwrap();
     // Reading, then writing the longest of the files, then those behind it.
@@ -34,7 +35,13 @@ fn analyze() {
             .enumerate()
     {
         let out = format!("out{number}");
-        let mut live = Live::start(&mut sandbox.rangefinder(&["analyze", "--out", &out, "many.json"]));
+        let mut live = Live::start(&mut sandbox.rangefinder(&[
+            "analyze",
+            "--out",
+            &out,
+            "many.json",
+            "regions.fold=false",
+        ]));
         let pid = live.child.id();
         let folder = sandbox.path(&out);
         match trigger {
