@@ -54,7 +54,7 @@ causes! {
     ExportFailed = "export-failed": "the report could not be exported",
     ReportUnreadable = "report-unreadable": "the report cannot be read",
     CuptiInUse = "cupti-in-use": "another profiler in the workload uses CUPTI",
-    NotPermitted = "not-permitted": "this user lacks the permission",
+    NotPermitted = "not-permitted": "this user lacks a permission that the tool needs",
     UnsupportedDriver = "unsupported-driver": "the tool does not support the driver",
     WorkloadFailed = "workload-failed": "the workload failed",
     /// As requested.

@@ -127,7 +127,8 @@ fn reasons_where_there_is_no_data() {
     }
     // A step that was skipped says why, wherever its numbers are missing.
     let html = pages::real("demo-2025.3.1.sqlite", None).html();
-    let why = "not measured: the counters step was skipped (this user has no permission to read";
+    let why =
+        "not measured: the counters step was skipped (this user lacks a permission that the tool needs)";
     assert!(section(&html, "roofline").to_lowercase().contains(why), "{}", section(&html, "roofline"));
     assert!(section(&html, "counters").to_lowercase().contains(why));
     let data = data(&html);
