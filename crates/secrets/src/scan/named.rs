@@ -25,9 +25,6 @@ pub(super) fn assigned(
         return None;
     }
     let name = name_around(text, hit, seen)?;
-    if is_quoted_path(text, &name) {
-        return None;
-    }
     let sign = behind_sign(text, name.end).or_else(|| behind_tag(text, &name));
     let spelled = std::str::from_utf8(&text[name.clone()]).ok()?;
     let is_option = spelled.starts_with('-');
@@ -92,11 +89,6 @@ pub(in super::super) fn name_of_pair(text: &str) -> Option<usize> {
 fn is_of_curl(before: &[u8]) -> bool {
     let near = &before[before.len().saturating_sub(128)..];
     near.windows(5).any(|part| part == b"curl ")
-}
-
-/// `` `/etc/passwd`: ``, which a message quotes before it says what is wrong with it.
-fn is_quoted_path(text: &[u8], name: &Range<usize>) -> bool {
-    name.start > 0 && text[name.start - 1] == b'/' && text[name.end..].starts_with(b"`:")
 }
 
 fn is_name(byte: u8) -> bool {
