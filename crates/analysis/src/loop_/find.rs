@@ -5,7 +5,7 @@ use trace::Trace;
 
 use super::from_launches::repeats;
 use super::from_ranges::{Repeating, repeating};
-use super::launched::{Launched, launched};
+use super::launched::{Launched, launched, total_of};
 use super::steady::warm_up;
 use crate::attribute::{Attribution, Times};
 use crate::origin::Origin;
@@ -56,9 +56,8 @@ const PROFILER_STEP: &str = "ProfilerStep#";
 pub(crate) fn loops(trace: &Trace, attribution: &Attribution) -> Vec<Loop> {
     let launches = launched(trace, attribution);
     let mut found: Vec<(i64, Vec<Loop>)> = Vec::new();
-    for (process, launches) in (0u32..).zip(&launches) {
-        let all: i64 = launches.iter().map(|launch| launch.kernel_ns).fold(0, i64::saturating_add);
-        let of_ranges = repeating(trace, attribution, process);
+    for ((process, launches), of_ranges) in (0u32..).zip(&launches).zip(repeating(trace, attribution)) {
+        let all = total_of(launches.iter().map(|launch| launch.kernel_ns));
         let loops: Vec<Loop> = match of_ranges.is_empty() {
             false => {
                 let row = |repeating| by_ranges(trace, attribution, process, launches, repeating);

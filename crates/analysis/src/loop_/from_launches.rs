@@ -11,7 +11,8 @@
 
 use std::collections::HashMap;
 
-use super::launched::Launched;
+use super::launched::{Launched, total_of};
+use super::steady::median;
 
 /// Fewer are no loop.
 pub(super) const FEWEST: usize = 4;
@@ -107,7 +108,7 @@ const PAUSED: f64 = 0.05;
 
 /// Launches behind a pause by their kind, others all alike. None when there is no pause.
 fn behind_pauses(launches: &[Launched]) -> Option<Vec<u32>> {
-    let pause = |at: usize| launches[at].at.saturating_sub(launches[at - 1].at);
+    let pause = |at: usize| pause_before(launches, at);
     let mut pauses: Vec<i64> = (1..launches.len()).map(pause).collect();
     let middle = pauses.len() / 2;
     if pauses.is_empty() {
@@ -144,15 +145,15 @@ fn outermost(launches: &[Launched], symbols: &[u32], own: Own) -> Option<Repeats
     if own == Own::Pauses {
         kinds[UNMARKED as usize] = Kind::default();
     }
-    let total: i64 = launches.iter().fold(0, |sum, launch| sum.saturating_add(launch.kernel_ns));
-    let busy: i64 = launches.iter().fold(0, |sum, launch| sum.saturating_add(launch.gpu_ns()));
+    let total = total_of(launches.iter().map(|launch| launch.kernel_ns));
+    let busy = total_of(launches.iter().map(Launched::gpu_ns));
     levels(&kinds).into_iter().take(MOST_LEVELS).find_map(|level| {
-        let of_level: i64 = level.iter().map(|symbol| kinds[*symbol].gpu_ns).sum();
+        let of_level = total_of(level.iter().map(|symbol| kinds[*symbol].gpu_ns));
         let has_own =
             own == Own::Pauses || of_level as f64 >= OWN_SHARE * busy as f64 || level.len() >= OWN_KINDS;
         let repeats = has_own.then(|| iterations(launches, symbols, &kinds, &level)).flatten()?;
         let inside = &launches[repeats.starts[0]..repeats.end];
-        let covered: i64 = inside.iter().map(|launch| launch.kernel_ns).sum();
+        let covered = total_of(inside.iter().map(|launch| launch.kernel_ns));
         let covers =
             covered as f64 >= COVERS * total as f64 || inside.len() as f64 >= COVERS * launches.len() as f64;
         (covers && (own == Own::Work || pauses_enough(launches, &repeats))).then_some(repeats)
@@ -160,11 +161,15 @@ fn outermost(launches: &[Launched], symbols: &[u32], own: Own) -> Option<Repeats
 }
 
 fn pauses_enough(launches: &[Launched], repeats: &Repeats) -> bool {
-    let pause =
-        |start: &usize| start.checked_sub(1).map_or(0, |before| launches[*start].at - launches[before].at);
-    let paused: i64 = repeats.starts.iter().skip(1).map(pause).sum();
-    let span = launches[repeats.end - 1].at - launches[repeats.starts[0]].at;
+    // Behind the first, every start has a launch before it.
+    let paused = total_of(repeats.starts.iter().skip(1).map(|start| pause_before(launches, *start)));
+    let span = launches[repeats.end - 1].at.saturating_sub(launches[repeats.starts[0]].at);
     paused as f64 >= PAUSED * span as f64
+}
+
+/// The time between a launch and the one before it.
+fn pause_before(launches: &[Launched], at: usize) -> i64 {
+    launches[at].at.saturating_sub(launches[at - 1].at)
 }
 
 /// Kinds of launches that come equally often, at regular distances; the fewest times first. A first
@@ -213,14 +218,10 @@ fn beginning(launches: &[Launched], symbols: &[u32], kinds: &[Kind], level: &[us
     level.iter().enumerate().for_each(|(at, symbol)| place[*symbol] = at);
     for at in 1..launches.len() {
         if let Some(pauses) = pauses.get_mut(place[symbols[at] as usize]) {
-            pauses.push(launches[at].at.saturating_sub(launches[at - 1].at));
+            pauses.push(pause_before(launches, at));
         }
     }
-    let median = |mut pauses: Vec<i64>| {
-        pauses.sort_unstable();
-        pauses.get(pauses.len() / 2).copied().unwrap_or(0)
-    };
-    let pauses: Vec<i64> = pauses.into_iter().map(median).collect();
+    let pauses: Vec<i64> = pauses.iter().map(|pauses| median(pauses).unwrap_or(0)).collect();
     // Of several the earliest in the sequence.
     let best = (0..level.len()).max_by_key(|at| (pauses[*at], std::cmp::Reverse(kinds[level[*at]].first)))?;
     Some(level[best])
@@ -297,7 +298,7 @@ mod tests {
     #[test]
     fn iterations_that_differ() {
         // Much is tried out in the first.
-        let tried = format!("E LXXXXYYYYYLL H{}", "E LLL H".repeat(20));
+        let tried = format!("E LTTTTUUUUULL H{}", "E LLL H".repeat(20));
         assert_eq!(count(&tried), 21);
         // A result is copied every fifth time.
         let logged = format!("{}w", "E LLL H".repeat(5)).repeat(8);

@@ -4,6 +4,7 @@ use nvtx::Kind;
 use trace::{ActivityKind, NONE, OPEN, Trace};
 
 use super::from_launches::FEWEST;
+use super::launched::total_of;
 use crate::attribute::{Attribution, is_library};
 
 /// So much of a process's work is in its loop.
@@ -21,72 +22,123 @@ pub(super) struct Repeating {
     pub(super) work_ns: i64,
 }
 
-/// The loops of a process, the one with the most work first.
-pub(super) fn repeating(trace: &Trace, attribution: &Attribution, process: u32) -> Vec<Repeating> {
-    let tree = &attribution.tree;
-    let mut members: Vec<Vec<u32>> = vec![Vec::new(); tree.nodes.len()];
-    for (range, node) in tree.node_of.iter().enumerate() {
+/// The loops of each process, the one with the most work first.
+pub(super) fn repeating(trace: &Trace, attribution: &Attribution) -> Vec<Vec<Repeating>> {
+    let (mut ranges, mut activities) =
+        (vec![Vec::new(); trace.processes.len()], vec![Vec::new(); trace.processes.len()]);
+    for range in 0..trace.ranges.len() {
         let is_of_program = !is_library(trace.strings.text(trace.ranges.domain[range]));
         let ended = trace.ranges.end[range] != OPEN && trace.ranges.kind[range] == Kind::PushPop;
-        if is_of_program && ended && trace.process_of(trace.ranges.thread[range]) == process {
-            members[*node as usize].push(range as u32);
+        if is_of_program && ended {
+            ranges[trace.process_of(trace.ranges.thread[range]) as usize].push(range as u32);
         }
     }
-    let (work, total) = work(trace, attribution, process, &members);
-    // Outermost first: what is below a loop is part of it.
-    let mut covered = vec![false; tree.nodes.len()];
-    let mut found: Vec<Repeating> = Vec::new();
-    for (node, ranges) in members.into_iter().enumerate() {
-        let parent = tree.nodes[node].parent;
-        covered[node] = parent.is_some_and(|parent| covered[parent as usize]);
-        let repeats = ranges.len() >= FEWEST && work[node] as f64 >= WORTH_A_WORD * total as f64;
-        if repeats && !covered[node] && total > 0 {
-            covered[node] = true;
-            found.push(Repeating { node: node as u32, ranges: in_order(trace, ranges), work_ns: work[node] });
+    for activity in 0..trace.activities.len() {
+        if matches!(trace.activities.kind[activity], ActivityKind::Kernel | ActivityKind::Graph) {
+            activities[trace.activities.process[activity] as usize].push(activity as u32);
         }
     }
-    found.sort_by_key(|repeating| std::cmp::Reverse(repeating.work_ns));
-    // Prefill and decode are two loops of one program: together they must have most of it.
-    let together: i64 = found.iter().map(|repeating| repeating.work_ns).sum();
-    if together as f64 >= MOST * total as f64 { found } else { Vec::new() }
+    let mut sums = Sums::new(trace, attribution);
+    ranges
+        .into_iter()
+        .zip(activities)
+        .map(|(ranges, activities)| sums.repeating(ranges, &activities))
+        .collect()
 }
 
-/// By node, the work in it and below it, and all of the process: of kernels, or of the host where there are none.
-fn work(trace: &Trace, attribution: &Attribution, process: u32, members: &[Vec<u32>]) -> (Vec<i64>, i64) {
-    let tree = &attribution.tree;
-    let mut work = vec![0i64; tree.nodes.len()];
-    let mut total = 0i64;
-    let is_work = |activity: &usize| {
-        trace.activities.process[*activity] == process
-            && matches!(trace.activities.kind[*activity], ActivityKind::Kernel | ActivityKind::Graph)
-    };
-    for activity in (0..trace.activities.len()).filter(is_work) {
-        let duration = trace.activities.duration(activity);
-        total = total.saturating_add(duration);
-        for plane in &attribution.planes {
-            if plane.range[activity] != NONE {
-                work[tree.node_of[plane.range[activity] as usize] as usize] += duration;
+/// By node, of one process after the other: only what a process has is touched, since a trace of many processes
+/// has many more nodes.
+struct Sums<'t> {
+    trace: &'t Trace,
+    attribution: &'t Attribution,
+    members: Vec<Vec<u32>>,
+    work: Vec<i64>,
+}
+
+impl<'t> Sums<'t> {
+    fn new(trace: &'t Trace, attribution: &'t Attribution) -> Self {
+        let nodes = attribution.tree.nodes.len();
+        Self { trace, attribution, members: vec![Vec::new(); nodes], work: vec![0; nodes] }
+    }
+
+    fn repeating(&mut self, ranges: Vec<u32>, activities: &[u32]) -> Vec<Repeating> {
+        let mut nodes: Vec<u32> = Vec::new();
+        for range in ranges {
+            let node = self.attribution.tree.node_of[range as usize];
+            if self.members[node as usize].is_empty() {
+                nodes.push(node);
+            }
+            self.members[node as usize].push(range);
+        }
+        // Parents before their children.
+        nodes.sort_unstable();
+        let (worked, total) = self.add_up(activities, &nodes);
+        let mut found: Vec<Repeating> = Vec::new();
+        for node in nodes {
+            let ranges = std::mem::take(&mut self.members[node as usize]);
+            let work_ns = self.work[node as usize];
+            // What is below a loop is part of it.
+            let is_inside =
+                self.above(node).skip(1).any(|above| found.iter().any(|outer| outer.node == above));
+            let repeats = ranges.len() >= FEWEST && work_ns as f64 >= WORTH_A_WORD * total as f64;
+            if repeats && !is_inside && total > 0 {
+                found.push(Repeating { node, ranges: in_order(self.trace, ranges), work_ns });
             }
         }
+        worked.into_iter().for_each(|node| self.work[node as usize] = 0);
+        found.sort_by_key(|repeating| std::cmp::Reverse(repeating.work_ns));
+        // Prefill and decode are two loops of one program: together they must have most of it.
+        let together = total_of(found.iter().map(|repeating| repeating.work_ns));
+        if together as f64 >= MOST * total as f64 { found } else { Vec::new() }
     }
-    if total > 0 {
-        for node in (0..work.len()).rev() {
-            if let Some(parent) = tree.nodes[node].parent {
-                work[parent as usize] = work[parent as usize].saturating_add(work[node]);
+
+    /// A node and all above it.
+    fn above(&self, node: u32) -> impl Iterator<Item = u32> + '_ {
+        let nodes = &self.attribution.tree.nodes;
+        std::iter::successors(Some(node), |node| nodes[*node as usize].parent)
+    }
+
+    /// The work in each node and below it: of kernels, or of the host where they take no time. Returns the nodes
+    /// that have any, and all work of the process.
+    fn add_up(&mut self, activities: &[u32], nodes: &[u32]) -> (Vec<u32>, i64) {
+        let total = total_of(activities.iter().map(|at| self.trace.activities.duration(*at as usize)));
+        if total == 0 {
+            for node in nodes {
+                let duration = |range: &u32| {
+                    let (begin, end) =
+                        (self.trace.ranges.begin[*range as usize], self.trace.ranges.end[*range as usize]);
+                    end.saturating_sub(begin).max(0)
+                };
+                self.work[*node as usize] = total_of(self.members[*node as usize].iter().map(duration));
+            }
+            let is_outermost = |node: &&u32| self.above(**node).nth(1).is_none();
+            let total = total_of(nodes.iter().filter(is_outermost).map(|node| self.work[*node as usize]));
+            return (nodes.to_vec(), total);
+        }
+        let mut worked: Vec<u32> = Vec::new();
+        for activity in activities.iter().map(|activity| *activity as usize) {
+            let duration = self.trace.activities.duration(activity);
+            for plane in self.attribution.planes.iter().filter(|plane| plane.range[activity] != NONE) {
+                let node = self.attribution.tree.node_of[plane.range[activity] as usize];
+                let own = &mut self.work[node as usize];
+                if *own == 0 {
+                    worked.push(node);
+                }
+                *own = own.saturating_add(duration);
             }
         }
-        return (work, total);
-    }
-    let duration = |range: &u32| {
-        trace.ranges.end[*range as usize].saturating_sub(trace.ranges.begin[*range as usize]).max(0)
-    };
-    for (node, ranges) in members.iter().enumerate() {
-        work[node] = ranges.iter().map(duration).fold(0, i64::saturating_add);
-        if tree.nodes[node].parent.is_none() {
-            total = total.saturating_add(work[node]);
+        let mut all: Vec<u32> = worked.iter().flat_map(|node| self.above(*node)).collect();
+        all.sort_unstable();
+        all.dedup();
+        // Children before their parents.
+        for node in all.iter().rev() {
+            if let Some(parent) = self.attribution.tree.nodes[*node as usize].parent {
+                self.work[parent as usize] =
+                    self.work[parent as usize].saturating_add(self.work[*node as usize]);
+            }
         }
+        (all, total)
     }
-    (work, total)
 }
 
 fn in_order(trace: &Trace, mut ranges: Vec<u32>) -> Vec<u32> {

@@ -28,6 +28,11 @@ impl Launched {
     }
 }
 
+/// A sum that a damaged trace cannot make overflow.
+pub(super) fn total_of(times: impl Iterator<Item = i64>) -> i64 {
+    times.fold(0, i64::saturating_add)
+}
+
 /// The launches of each process.
 pub(super) fn launched(trace: &Trace, attribution: &Attribution) -> Vec<Vec<Launched>> {
     #[derive(PartialEq, Eq, Hash)]
