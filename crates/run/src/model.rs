@@ -131,18 +131,8 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 fn decoder(path: &Path) -> Result<Decoder, String> {
-    let config = serde_json::from_slice(&read(path)?).map_err(|error| {
-        format!(
-            "`{}` is not valid JSON: \
-        {error}",
-            path.display()
-        )
-    })?;
-    Decoder::of_config(&config).map_err(|why| {
-        format!(
-            "`{}` does not describe a decoder model: \
-    {why}",
-            path.display()
-        )
-    })
+    let config = serde_json::from_slice(&read(path)?)
+        .map_err(|error| format!("`{}` is not valid JSON: {error}", path.display()))?;
+    Decoder::of_config(&config)
+        .map_err(|why| format!("`{}` does not describe a decoder model: {why}", path.display()))
 }

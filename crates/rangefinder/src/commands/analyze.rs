@@ -215,9 +215,7 @@ impl LeftOut {
             files => say(&format!("note: skipped {files} files that are neither traces nor reports")),
         }
     }
-}
 
-impl LeftOut {
     /// Nothing could be analyzed.
     fn everything(&self, paths: &[PathBuf]) -> anyhow::Error {
         let shown: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();

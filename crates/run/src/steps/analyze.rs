@@ -117,12 +117,9 @@ pub(super) fn step(
         let analyzed = Analyzed { insight, ..Analyzed::without_findings(recorded) };
         return Ok((StepResult::Skipped { why, asked_for: false }, analyzed));
     };
-    let Named { inventory, captured, stage1 } =
-        with_marked_names(recorded.inventory, captured, recorded.stage1, files);
-    let Named { inventory, captured, stage1 } = match setting.resolved.config.regions.fold {
-        true => with_folded_names(inventory, captured, stage1),
-        false => Named { inventory, captured, stage1 },
-    };
+    let named = with_marked_names(recorded.inventory, captured, recorded.stage1, files);
+    let fold = setting.resolved.config.regions.fold;
+    let Named { inventory, captured, stage1 } = if fold { named.folded() } else { named };
     let Some(trace) = captured.as_ref().or_else(|| Some(&inventory.as_ref()?.trace)) else {
         let recorded = Recorded { inventory, timeline: None, stage1, counted: recorded.counted };
         let skipped = StepResult::Skipped { why: "nothing to analyze".to_owned(), asked_for: false };
@@ -243,13 +240,12 @@ fn with_marked_names(
     Named { inventory, captured, stage1 }
 }
 
-fn with_folded_names(
-    inventory: Option<Inventory>,
-    mut captured: Option<Trace>,
-    mut stage1: Option<Trace>,
-) -> Named {
-    [&mut captured, &mut stage1].into_iter().flatten().for_each(Trace::fold_names);
-    Named { inventory: inventory.map(Inventory::folded), captured, stage1 }
+impl Named {
+    /// Names that differ only in numbers are one region.
+    fn folded(mut self) -> Self {
+        [&mut self.captured, &mut self.stage1].into_iter().flatten().for_each(Trace::fold_names);
+        Self { inventory: self.inventory.map(Inventory::folded), ..self }
+    }
 }
 
 /// The overhead of nsys: for the whole program, and for each region in both recordings; and why it may be

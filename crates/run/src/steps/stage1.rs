@@ -159,15 +159,8 @@ fn judge(files: &Files, finished: &Finished) -> Result<(Verdict, Option<Trace>),
     }
     let operators = trace.operators.begin.len();
     let kernels = trace.activities.kernels();
-    let text = format!(
-        "{}, {}",
-        counted(
-            operators as u64,
-            "operator \
-    call"
-        ),
-        counted(kernels as u64, "kernel")
-    );
+    let text =
+        format!("{}, {}", counted(operators as u64, "operator call"), counted(kernels as u64, "kernel"));
     let verdict = match ended {
         _ if operators == 0 => {
             Verdict::missed(TOOL, Cause::NothingRecorded, "the profiler recorded no operators")

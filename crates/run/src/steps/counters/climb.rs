@@ -80,12 +80,7 @@ impl Climb for Nsight<'_> {
     fn success(&self, way: &Way, verdict: &Verdict) -> String {
         // The replay time, and its limit.
         let took = way.budget.filter(|_| !self.took.is_zero()).map(|budget| {
-            format!(
-                ", in {:.1} s (budget {:.0} \
-            s)",
-                self.took.as_secs_f64(),
-                budget.as_secs_f64()
-            )
+            format!(", in {:.1} s (budget {:.0} s)", self.took.as_secs_f64(), budget.as_secs_f64())
         });
         let version = &self.ncu.probe.version;
         format!("ncu {version}, {}: {}{}", way.rung, verdict.with_hint(), took.unwrap_or_default())
