@@ -333,15 +333,15 @@ def reports(bench):
                                 workload("llm_session", *options), {"PYTHONPATH": PYTHON})
     with open(f"{run}/report.json") as file:
         document = json.load(file)
-    advice = [row["title"] for row in document["insight"]["recommendations"] if row["region"] == ":decode"]
-    evidence = [row["evidence"] for row in document["insight"]["recommendations"] if row["region"] == ":decode"]
+    advice = [row["title"] for row in document["insight"]["findings"] if row["place"]["region"] == ":decode"]
+    evidence = [row["evidence"] for row in document["insight"]["findings"] if row["place"]["region"] == ":decode"]
     check(any("waits for the CPU" in title for title in advice), f"decode: {advice[:2]} {evidence[:1]}")
     rows = {row["stage"]: row for row in document["insight"]["efficiency"]}
     # 16 layers of 2048: queries and output 2 x 2048^2, keys and values 2 x 2048 x 512, 3 x 2048 x 8192 of the MLP; the head
     # of 128256 for the last token; attention 4 x 2048 for each pair below the diagonal.
     weights = 16 * (2 * 2048**2 + 2 * 2048 * 512 + 3 * 2048 * 8192)
     flops = 2 * weights * 2048 + 2 * 2048 * 128256 + 16 * 4 * 2048 * 2048 * 2049 / 2
-    stage = next(row for row in document["findings"]["stages"] if row["name"] == "prefill")
+    stage = next(row for row in document["analysis"]["stages"] if row["name"] == "prefill")
     seconds = stage["steady"]["mean_ns"] / 1e9
     # Dense BF16 of an H200, as its data sheet has it.
     peak = 989.5e12
@@ -512,7 +512,7 @@ def devices(bench):
         code, text, run = bench.run(f"device-{number}", ["stage1.enable=false", "nsys.enable=false", "ncu.enable=false", *setting], program, {"PYTHONPATH": PYTHON, **environment})
         with open(f"{run}/report.json") as file:
             document = json.load(file)
-        visible, found = document["environment"]["gpus"]["visible"], document["findings"]["devices"]
+        visible, found = document["environment"]["gpus"]["visible"], document["analysis"]["devices"]
         check(code == 0 and [(row["ordinal"], row["uuid"], row["name"]) for row in visible] == [(0, uuid, name)] and [(row["device"], row["name"]) for row in found] == [(0, name)],
               f"{setting or environment}: {visible}, in the timeline {found}")
         if code:
@@ -575,7 +575,13 @@ def overhead(bench):
     check(ratio["tracer, NVTX only"][0] <= 1.02, "target: NVTX only at most 1.02")
 
 
-SECTIONS = {"demo": demo, "equality": equality, "hazards": hazards, "profiler": profiler, "replay": replay, "selection": selection, "counters": counters, "ladder": ladder, "budget": budget, "pace": pace, "reports": reports, "llama": llama, "steady": steady, "mixtral": mixtral, "resnet": resnet, "vlm": vlm, "gates": gates, "counter_gates": counter_gates, "conflict": conflict, "devices": devices, "overhead": overhead}
+def diagnose(bench):
+    from diagnose import diagnose as run
+
+    run(bench, check, output, wanted=os.environ.get("PLANTED", "").split() or None, rounds=int(os.environ.get("ROUNDS", "2")))
+
+
+SECTIONS = {"diagnose": diagnose, "demo": demo, "equality": equality, "hazards": hazards, "profiler": profiler, "replay": replay, "selection": selection, "counters": counters, "ladder": ladder, "budget": budget, "pace": pace, "reports": reports, "llama": llama, "steady": steady, "mixtral": mixtral, "resnet": resnet, "vlm": vlm, "gates": gates, "counter_gates": counter_gates, "conflict": conflict, "devices": devices, "overhead": overhead}
 
 
 def main():

@@ -4,6 +4,7 @@ use serde::Serialize;
 use trace::{ActivityKind, Trace, counted};
 
 use crate::attribute::{Attribution, Unattributed, attribute};
+use crate::diagnose::{Finding, diagnose};
 use crate::kernels::Families;
 use crate::limit::{Limit, MoreRows};
 use crate::loop_::{Loop, loops};
@@ -16,7 +17,7 @@ use crate::time::{
 };
 
 /// Raised when a reader of an older document would misunderstand a newer one.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 #[derive(Debug, Serialize)]
 pub struct Findings {
@@ -33,6 +34,9 @@ pub struct Findings {
     pub devices: Vec<DeviceRow>,
     /// What repeats, the main loop first.
     pub loops: Vec<Loop>,
+    /// What limits the program, as far as the timeline tells; [`crate::insight`] adds the counters'.
+    #[serde(skip)]
+    pub findings: Vec<Finding>,
     pub kernels: Vec<KernelRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_kernels: Option<MoreRows>,
@@ -143,6 +147,8 @@ pub fn analyze(trace: &Trace, options: &Options) -> Findings {
     let (kernels, more_kernels) = limited_kernels(kernels, options.limit);
     let synchronisation = synchronisation(trace, &api);
     let (api, more_api) = limited_api(api, options.limit);
+    let mut loops = loops(trace, &attribution);
+    let found = diagnose(trace, &attribution, &options.families, &mut loops);
     Findings {
         schema: SCHEMA,
         source: trace.source.clone(),
@@ -166,7 +172,8 @@ pub fn analyze(trace: &Trace, options: &Options) -> Findings {
                 origin: Origin::of_device(trace, number),
             })
             .collect(),
-        loops: loops(trace, &attribution),
+        findings: found,
+        loops,
         kernels,
         more_kernels,
         regions: regions.rows(&attribution),

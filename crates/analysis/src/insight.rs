@@ -5,7 +5,7 @@ use serde::Serialize;
 use trace::Trace;
 
 use crate::attribute::launch_groups;
-use crate::diagnose::{Recommendation, recommend};
+use crate::diagnose::{Finding, with_counters};
 use crate::findings::Findings;
 use crate::kernels::{Efficiency, Joined, RooflinePoint, join, roofline};
 use crate::time::Overhead;
@@ -15,7 +15,8 @@ pub struct Insight {
     /// None without a timeline that has kernels, or without counters.
     pub joined: Option<Joined>,
     pub roofline: Vec<RooflinePoint>,
-    pub recommendations: Vec<Recommendation>,
+    /// What limits the program, the first to look at first.
+    pub findings: Vec<Finding>,
     /// MFU and MBU of stages, or why they are unknown.
     pub efficiency: Vec<Efficiency>,
     pub no_efficiency: Option<String>,
@@ -32,12 +33,14 @@ pub fn insight(timeline: Option<(&Trace, &Findings)>, report: Option<&Report>) -
         .zip(report)
         .map(|((trace, _), report)| join(&launch_groups(trace), report))
         .filter(|joined| !joined.kernels.is_empty());
-    let recommendations =
-        timeline.map(|(_, findings)| recommend(findings, joined.as_ref().zip(report))).unwrap_or_default();
+    let findings = timeline.map(|(_, analysis)| match joined.as_ref().zip(report) {
+        Some((joined, report)) => with_counters(analysis, joined, report),
+        None => analysis.findings.clone(),
+    });
     Insight {
         joined,
         roofline: report.map(roofline).unwrap_or_default(),
-        recommendations,
+        findings: findings.unwrap_or_default(),
         ..Insight::default()
     }
 }

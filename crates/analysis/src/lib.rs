@@ -9,6 +9,7 @@ mod limit;
 mod loop_;
 mod options;
 mod origin;
+mod replay;
 mod scope;
 mod statistics;
 mod time;
@@ -18,7 +19,7 @@ pub use attribute::{
     Unattributed, attribute, is_library, keep_within, launch_groups, launches_at_once, launches_in,
     region_calls, region_label, region_labels, regions, times_at_once, windows_within,
 };
-pub use diagnose::{Recommendation, Whole, recommend};
+pub use diagnose::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
 pub use findings::{Findings, analyze, every_idle_row, every_region};
 pub use insight::{Insight, insight};
 pub use kernels::{

@@ -36,15 +36,19 @@ def pageable_batch(torch, fixed):
 @program("blocking-copy", place="step/fetch")
 def blocking_batch(torch, fixed):
     """Pinned memory, and small copies that the host waits for."""
-    weight = torch.randn(2048, 2048, device="cuda", dtype=torch.bfloat16) / 45
-    pieces = [torch.randn(256, 2048).to(torch.bfloat16).pin_memory() for _ in range(8)]
+    weight = torch.randn(4096, 4096, device="cuda", dtype=torch.bfloat16) / 64
+    data = torch.randn(512, 4096, device="cuda", dtype=torch.bfloat16)
+    pieces = [torch.randn(512, 64).to(torch.bfloat16).pin_memory() for _ in range(12)]
 
     def step(number):
         for piece in pieces:
             with part("fetch"):
-                data = piece.to("cuda", non_blocking=fixed)
+                row = piece.to("cuda", non_blocking=fixed)
             with part("forward"):
-                work(torch, data, weight, 4)
+                data[:, :64].add_(row)
+                hidden = data
+                for _ in range(2):
+                    hidden = hidden @ weight
 
     return step
 

@@ -1,12 +1,12 @@
-//! Advice from the counters: what limits the kernels that take the time.
+//! Findings from the counters: what limits the kernels that take the time.
 
 use std::collections::HashSet;
 
 use counters::{Report, RuleMessage, SpeedupKind, Value};
 use trace::counted;
 
-use super::recommendation::{Recommendation, percent};
-use super::whole::{Time, Whole};
+use super::case::percent;
+use super::finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
 use crate::findings::Findings;
 use crate::kernels::{BoundKind, FULL_WAVE, Joined, JoinedKernel};
 
@@ -15,20 +15,120 @@ const WORTH_OF_A_RULE: f64 = 10.0;
 /// With this many waves of blocks, a partly full last wave does not matter.
 const MANY_WAVES: f64 = 6.0;
 const LOW_OCCUPANCY: f64 = 50.0;
+/// So much of the kernels' time has one limit, if that is the program's.
+const MOST: f64 = 0.5;
+/// A gain that is smaller is not worth a finding.
+const WORTH_A_WORD: f64 = 1.03;
 
-pub(super) fn advice(findings: &Findings, joined: &Joined, report: &Report) -> Vec<Recommendation> {
-    let whole = Time::that_matters(findings);
-    let matters = |kernel: &&JoinedKernel| whole.of == Whole::Run || kernel.region.is_some();
-    let kernels: Vec<&JoinedKernel> = joined.kernels.iter().filter(matters).collect();
-    let mut all: Vec<Recommendation> = Vec::new();
-    all.extend(too_small(&kernels, report, whole));
-    all.extend(at_the_limit(&kernels, whole));
-    for kernel in kernels {
-        all.extend(registers(kernel, report, whole));
-        all.extend(tail(kernel, report, whole));
-        all.extend(rule(kernel, report, whole));
+/// What the timeline shows, and what the counters add: a limit that was measured instead of one that names suggest.
+pub(crate) fn with_counters(analysis: &Findings, joined: &Joined, report: &Report) -> Vec<Finding> {
+    let whole = Whole::of(analysis);
+    let limit = limit(joined);
+    let mut all = analysis.findings.clone();
+    let place = all.iter().position(Finding::is_limit);
+    if let (Some(at), Some(limit)) = (place, limit) {
+        all[at] = limit;
     }
+    let mut more: Vec<Finding> = Vec::new();
+    let kernels: Vec<&JoinedKernel> = joined.kernels.iter().collect();
+    more.extend(too_small(&kernels, report, &whole));
+    for kernel in kernels {
+        more.extend(registers(kernel, report, &whole));
+        more.extend(tail(kernel, report, &whole));
+        more.extend(rule(kernel, report, &whole));
+    }
+    more.retain(|finding| finding.gain.is_some_and(|gain| gain.factor >= WORTH_A_WORD));
+    let factor = |finding: &Finding| finding.gain.map_or(1.0, |gain| gain.factor);
+    more.sort_by(|a, b| factor(b).total_cmp(&factor(a)).then_with(|| a.title.cmp(&b.title)));
+    more.truncate(MOST_OF_COUNTERS);
+    all.extend(more);
     all
+}
+
+/// Nobody follows more advice.
+const MOST_OF_COUNTERS: usize = 8;
+
+/// The time that kernels are a part of.
+struct Whole {
+    /// The device's busy part of it.
+    busy: f64,
+    ns: i64,
+    of: GainOf,
+}
+
+impl Whole {
+    fn of(analysis: &Findings) -> Self {
+        let main = analysis.loops.first();
+        let of_loop = main.and_then(|found| Some((found.busy_share?, found.period_ns?.p50)));
+        let devices = || analysis.idle.iter().filter(|row| row.region.is_none());
+        let busy: i64 = devices().map(|row| row.busy_ns).fold(0, i64::saturating_add);
+        let idle: i64 = devices().map(|row| row.idle_ns).fold(0, i64::saturating_add);
+        match of_loop {
+            Some((busy, ns)) => Self { busy, ns, of: GainOf::Iteration },
+            None => {
+                let ns = busy.saturating_add(idle).max(1);
+                Self { busy: busy as f64 / ns as f64, ns, of: GainOf::Total }
+            }
+        }
+    }
+
+    /// Amdahl's law: what a part of the kernels' time would save, at most.
+    fn gain(&self, saved: f64) -> Gain {
+        let factor = 1.0 / (1.0 - (saved * self.busy).clamp(0.0, 0.999));
+        let then_ns = (self.ns as f64 / factor) as i64;
+        Gain { factor, low: 1.0, high: factor, of: self.of, now_ns: self.ns, then_ns, replay_error: None }
+    }
+}
+
+fn finding(cause: Cause, title: String, evidence: Vec<String>, advice: &str, gain: Option<Gain>) -> Finding {
+    Finding {
+        cause,
+        place: FoundAt::default(),
+        device: None,
+        title,
+        evidence,
+        advice: advice.to_owned(),
+        confidence: Sureness::Shown,
+        gain,
+        time_ns: 0,
+        also_in: 0,
+    }
+}
+
+fn at(mut finding: Finding, kernel: &JoinedKernel) -> Finding {
+    finding.place.region.clone_from(&kernel.region);
+    finding.place.capture_path.clone_from(&kernel.region);
+    finding.place.kernel = Some(kernel.name.clone());
+    finding.time_ns = kernel.gpu_ns;
+    finding
+}
+
+/// What most of the kernels' time is limited by.
+fn limit(joined: &Joined) -> Option<Finding> {
+    let part = |is: fn(BoundKind) -> bool| -> f64 {
+        joined.kernels.iter().filter(|kernel| is(kernel.bound)).map(|kernel| kernel.share).sum()
+    };
+    let lines = |is: fn(BoundKind) -> bool| -> Vec<String> {
+        let kernels = joined.kernels.iter().filter(|kernel| is(kernel.bound)).take(3);
+        kernels.map(|kernel| format!("{}: {}", kernel_in_region(kernel), kernel.why)).collect()
+    };
+    let memory = |bound: BoundKind| matches!(bound, BoundKind::Dram | BoundKind::L2 | BoundKind::L1);
+    let compute = |bound: BoundKind| {
+        matches!(bound, BoundKind::Tensor | BoundKind::Fp32 | BoundKind::Fp64 | BoundKind::OtherPipe | BoundKind::Issue)
+    };
+    let (cause, share, evidence, what, advice) = match (part(memory), part(compute)) {
+        (share, _) if share >= MOST => {
+            let advice = "nothing is in the GPU's way; it gets faster only by moving fewer bytes: smaller types (FP8, INT4 weights), fused kernels, or larger batches, which use weights more than once";
+            (Cause::MemoryBound, share, lines(memory), "memory", advice)
+        }
+        (_, share) if share >= MOST => {
+            let advice = "nothing is in the GPU's way; it gets faster only by less arithmetic or a cheaper type";
+            (Cause::ComputeBound, share, lines(compute), "arithmetic", advice)
+        }
+        _ => return None,
+    };
+    let title = format!("the GPU is the limit: {} of the kernels' time is near the peak of its {what}", percent(share));
+    Some(finding(cause, title, evidence, advice, None))
 }
 
 fn number(report: &Report, kernel: &JoinedKernel, name: &str) -> Option<f64> {
@@ -49,7 +149,7 @@ fn distinct<'k>(kernels: impl Iterator<Item = &'k JoinedKernel>) -> u64 {
 }
 
 /// Launches too small to fill the device.
-fn too_small(kernels: &[&JoinedKernel], report: &Report, whole: Time) -> Option<Recommendation> {
+fn too_small(kernels: &[&JoinedKernel], report: &Report, whole: &Whole) -> Option<Finding> {
     let small: Vec<(&JoinedKernel, f64)> = kernels
         .iter()
         .copied()
@@ -59,8 +159,8 @@ fn too_small(kernels: &[&JoinedKernel], report: &Report, whole: Time) -> Option<
             (waves < FULL_WAVE).then_some((kernel, waves))
         })
         .collect();
-    // The time that a full wave would save.
-    let ns: f64 = small.iter().map(|(kernel, waves)| kernel.gpu_ns as f64 * (1.0 - waves)).sum();
+    // What a full wave would save.
+    let saved: f64 = small.iter().map(|(kernel, waves)| kernel.share * (1.0 - waves)).sum();
     let launches: u64 = small.iter().map(|(kernel, _)| kernel.launches).sum();
     (!small.is_empty()).then(|| {
         let have = if launches == 1 { "has" } else { "have" };
@@ -74,27 +174,13 @@ fn too_small(kernels: &[&JoinedKernel], report: &Report, whole: Time) -> Option<
         });
         let advice = "give each launch more work: a larger batch, split the long dimension (split-K, flash decoding), \
                       or run independent launches concurrently on several streams or in a CUDA graph";
-        Recommendation::new(title, advice, lines.collect(), ns, whole)
-    })
-}
-
-/// A kernel near the DRAM peak gets faster only by moving fewer bytes.
-fn at_the_limit(kernels: &[&JoinedKernel], whole: Time) -> Option<Recommendation> {
-    let bound: Vec<&JoinedKernel> =
-        kernels.iter().copied().filter(|kernel| kernel.bound == BoundKind::Dram).collect();
-    let ns: i64 = bound.iter().map(|kernel| kernel.gpu_ns).sum();
-    (!bound.is_empty()).then(|| {
-        let kernels = distinct(bound.iter().copied());
-        let are = if kernels == 1 { "is" } else { "are" };
-        let title = format!("{} {are} limited by DRAM bandwidth", counted(kernels, "kernel"));
-        let lines = bound.iter().take(3).map(|kernel| format!("{}: {}", kernel_in_region(kernel), kernel.why));
-        let advice = "move fewer bytes: smaller types (FP8, INT4 weights), fused kernels, or larger batches, which reuse the weights";
-        Recommendation::new(title, advice, lines.collect(), ns as f64, whole)
+        let time_ns = small.iter().map(|(kernel, _)| kernel.gpu_ns).fold(0, i64::saturating_add);
+        Finding { time_ns, ..finding(Cause::SmallLaunches, title, lines.collect(), advice, Some(whole.gain(saved))) }
     })
 }
 
 /// Low occupancy because each thread takes many registers.
-fn registers(kernel: &JoinedKernel, report: &Report, whole: Time) -> Option<Recommendation> {
+fn registers(kernel: &JoinedKernel, report: &Report, whole: &Whole) -> Option<Finding> {
     let occupancy = kernel.occupancy_percent.filter(|occupancy| *occupancy < LOW_OCCUPANCY)?;
     let limit = |name: &str| number(report, kernel, &format!("launch__occupancy_limit_{name}"));
     let by_registers = limit("registers")?;
@@ -111,12 +197,14 @@ fn registers(kernel: &JoinedKernel, report: &Report, whole: Time) -> Option<Reco
             kernel.why.clone(),
         ];
         let advice = "use smaller tiles, `__launch_bounds__` or fewer live values; more warps hide more latency";
-        Recommendation::new(title, advice, lines, kernel.gpu_ns as f64, whole).in_region(kernel.region.as_deref()).of_kernel(&kernel.name)
+        // At most it would be as fast as with every warp there.
+        let gain = whole.gain(kernel.share * (1.0 - occupancy / 100.0));
+        at(finding(Cause::ComputeBound, title, lines, advice, Some(gain)), kernel)
     })
 }
 
 /// The last wave of blocks leaves most SMs idle.
-fn tail(kernel: &JoinedKernel, report: &Report, whole: Time) -> Option<Recommendation> {
+fn tail(kernel: &JoinedKernel, report: &Report, whole: &Whole) -> Option<Finding> {
     let waves = number(report, kernel, "launch__waves_per_multiprocessor")?;
     if !(1.0..MANY_WAVES).contains(&waves) || waves.fract() == 0.0 {
         return None;
@@ -128,15 +216,12 @@ fn tail(kernel: &JoinedKernel, report: &Report, whole: Time) -> Option<Recommend
     );
     let lines = vec![format!("costs at most {} of its time", percent(lost))];
     let advice = "choose a grid that is a whole number of waves, or let blocks fetch their work (persistent kernels, stream-K)";
-    Some(
-        Recommendation::new(title, advice, lines, kernel.gpu_ns as f64 * lost, whole)
-            .in_region(kernel.region.as_deref())
-            .of_kernel(&kernel.name),
-    )
+    let gain = whole.gain(kernel.share * lost);
+    Some(at(finding(Cause::SmallLaunches, title, lines, advice, Some(gain)), kernel))
 }
 
 /// What ncu's own rules promise for the whole kernel.
-fn rule(kernel: &JoinedKernel, report: &Report, whole: Time) -> Option<Recommendation> {
+fn rule(kernel: &JoinedKernel, report: &Report, whole: &Whole) -> Option<Finding> {
     let result = &report.results[*kernel.results.first()?];
     let promised = |rule: &&counters::Rule| {
         rule.speedup
@@ -153,14 +238,12 @@ fn rule(kernel: &JoinedKernel, report: &Report, whole: Time) -> Option<Recommend
         rule.messages.iter().map(|message: &RuleMessage| plain(&message.text)).collect::<Vec<_>>().join(" ");
     let lines = vec![format!(
         "ncu estimates a speedup of {percent_promised:.0} % for this kernel, which takes {} of {}",
-        percent(kernel.gpu_ns as f64 / whole.ns),
-        whole.of.as_str()
+        percent(kernel.share),
+        "the GPU's time"
     )];
-    Some(
-        Recommendation::new(title, &text, lines, kernel.gpu_ns as f64 * percent_promised / 100.0, whole)
-            .in_region(kernel.region.as_deref())
-            .of_kernel(&kernel.name),
-    )
+    let gain = whole.gain(kernel.share * percent_promised / 100.0);
+    let cause = if kernel.bound == BoundKind::Dram { Cause::MemoryBound } else { Cause::ComputeBound };
+    Some(at(finding(cause, title, lines, &text, Some(gain)), kernel))
 }
 
 /// ncu marks links: `@url:text:address@` and `@section:id:text@` become their texts.

@@ -1,11 +1,16 @@
-//! What to change, and what it could gain.
+//! What limits the program, and what removing it would gain.
+//!
+//! A cause is a candidate; a replay of the loop without it says what it costs. Those that cost something are the
+//! findings. `causes/` has one file for each kind of cause, `case` is the loop they are looked for in.
 
+mod case;
+mod causes;
+mod diagnose;
+mod finding;
 mod from_counters;
-mod from_timeline;
-mod recommend;
-mod recommendation;
-mod whole;
+mod open_ranges;
+mod steady_idle;
 
-pub use recommend::recommend;
-pub use recommendation::Recommendation;
-pub use whole::Whole;
+pub(crate) use diagnose::diagnose;
+pub use finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
+pub(crate) use from_counters::with_counters;

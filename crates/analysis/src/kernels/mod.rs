@@ -19,6 +19,7 @@ pub use counted::{
 pub use families::{Families, Family};
 pub use filter::{KernelPatterns, keep_kernels};
 pub use join::{Confidence, Joined, JoinedKernel, JoinedRegion, join};
+pub(crate) use mfu::Chip;
 pub use mfu::{Decoder, Efficiency, Experts, Inference, Latent, counted_efficiency, efficiency, rates};
 pub use peaks::{MemoryLevel, Precision, Roof};
 pub use roofline::{Achieved, Ceiling, RooflinePoint, Traffic, ceilings, hardest, roofline};

@@ -9,6 +9,7 @@ use super::launched::{Launched, launched, total_of};
 use super::steady::warm_up;
 use crate::attribute::{Attribution, Times};
 use crate::origin::Origin;
+use crate::time::IdleCause;
 
 /// What a loop was found by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -39,6 +40,27 @@ pub struct Loop {
     pub start_up_ns: i64,
     /// Of the steady iterations.
     pub period_ns: Option<Period>,
+    /// The part of the steady iterations in which a device works; none without work of devices.
+    pub busy_share: Option<f64>,
+    /// What devices wait for in the rest, as parts of the whole.
+    pub idle: Vec<(IdleCause, f64)>,
+    #[serde(skip)]
+    pub(crate) steady: Steady,
+}
+
+/// The steady iterations, in the times of the trace.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Steady {
+    /// Index into [`Trace::processes`].
+    pub(crate) process: u32,
+    /// Where it was found by ranges.
+    pub(crate) node: Option<u32>,
+    /// When the host begins each one.
+    pub(crate) on_host: Vec<i64>,
+    /// When the device does.
+    pub(crate) on_device: Vec<i64>,
+    /// When the last one ends.
+    pub(crate) end: i64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -95,12 +117,14 @@ fn by_ranges(
         true => LoopSource::ProfilerSteps,
         false => LoopSource::Ranges,
     };
-    row(trace, process, source, Some(path.to_string()), times(launches, begins, end))
+    let times = times(launches, begins, end);
+    row(trace, process, source, Some((repeating.node, path.to_string())), times)
 }
 
-/// When iterations begin, and when the last one ends.
+/// When iterations begin, on the device and on the host, and when the last one ends.
 struct Iterations {
     begins: Vec<i64>,
+    on_host: Vec<i64>,
     end: i64,
 }
 
@@ -123,15 +147,15 @@ fn times(launches: &[Launched], begins: Vec<i64>, end: i64) -> Iterations {
     for at in 1..on_device.len() {
         on_device[at] = on_device[at].max(on_device[at - 1]);
     }
-    Iterations { begins: on_device, end: last_end.unwrap_or(end).max(end) }
+    Iterations { begins: on_device, on_host: begins, end: last_end.unwrap_or(end).max(end) }
 }
 
 fn row(
     trace: &Trace,
     process: u32,
     source: LoopSource,
-    region: Option<String>,
-    Iterations { begins, end }: Iterations,
+    region: Option<(u32, String)>,
+    Iterations { begins, on_host, end }: Iterations,
 ) -> Loop {
     let ends = begins.iter().skip(1).copied().chain([end]);
     let durations: Vec<i64> =
@@ -144,6 +168,14 @@ fn row(
         max: times.max_ns,
     });
     let since = |at: i64| at.saturating_sub(trace.begin);
+    let (node, region) = region.unzip();
+    let steady = Steady {
+        process,
+        node,
+        on_host: on_host[warm_up..].to_vec(),
+        on_device: begins[warm_up..].to_vec(),
+        end,
+    };
     Loop {
         process: trace.processes[process as usize].pid,
         origin: Origin::of_process(trace, process),
@@ -155,5 +187,8 @@ fn row(
         end_ns: since(end),
         start_up_ns: since(begins.first().copied().unwrap_or(0)),
         period_ns: period,
+        busy_share: None,
+        idle: Vec::new(),
+        steady,
     }
 }

@@ -6,5 +6,6 @@ mod from_ranges;
 mod launched;
 mod steady;
 
-pub(crate) use find::loops;
+pub(crate) use find::{Steady, loops};
+pub(crate) use steady::warm_up;
 pub use find::{Loop, LoopSource, Period};

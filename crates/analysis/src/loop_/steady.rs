@@ -7,7 +7,7 @@ const SPREADS: f64 = 5.0;
 
 /// How many iterations at the beginning are slower than the steady ones: those before the first that is not.
 /// At least half of all are steady.
-pub(super) fn warm_up(durations: &[i64]) -> usize {
+pub(crate) fn warm_up(durations: &[i64]) -> usize {
     let half = &durations[durations.len() / 2..];
     let Some(usual) = median(half) else { return 0 };
     let spread =

@@ -89,7 +89,7 @@ impl Causes {
     }
 
     /// Of a whole time, the largest first; what has none is left out.
-    pub(super) fn shares(self, whole: i64) -> Vec<(IdleCause, f64)> {
+    pub(crate) fn shares(self, whole: i64) -> Vec<(IdleCause, f64)> {
         let mut shares: Vec<(IdleCause, f64)> = IdleCause::ALL
             .into_iter()
             .map(|cause| (cause, self.time(cause)))

@@ -1,6 +1,6 @@
 //! `analysis.json`, and what `analyze --json` prints.
 
-use analysis::{Efficiency, Findings, Joined, Recommendation, RooflinePoint};
+use analysis::{Efficiency, Finding, Findings, Joined, RooflinePoint};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::counter_regions::counter_regions_json;
 use crate::page::Page;
 
 /// For the document with counters only.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// The findings and the counters, or the counters alone.
 #[derive(Debug, Serialize)]
@@ -18,7 +18,9 @@ pub struct AnalysisDocument<'a> {
     schema: Option<u32>,
     #[serde(flatten)]
     findings: Option<&'a Findings>,
-    recommendations: &'a [Recommendation],
+    /// What limits the program. Called apart from the whole analysis of the timeline around it.
+    #[serde(rename = "findings")]
+    found: &'a [Finding],
     /// Only if the model is known; otherwise it follows from the counters.
     #[serde(skip_serializing_if = "Option::is_none")]
     efficiency: Option<&'a [Efficiency]>,
@@ -51,7 +53,7 @@ impl<'a> AnalysisDocument<'a> {
         Self {
             schema: page.findings.is_none().then_some(SCHEMA),
             findings: page.findings,
-            recommendations: &insight.recommendations,
+            found: &insight.findings,
             efficiency: by_model.then_some(&insight.efficiency),
             counted,
         }

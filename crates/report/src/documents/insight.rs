@@ -1,33 +1,37 @@
 //! What limits the program and what to change, as text.
 
-use analysis::{Confidence, Joined, Recommendation, RooflinePoint};
+use analysis::{Confidence, Finding, Findings, Joined, RooflinePoint};
 
 use crate::form::terminal::{Names, Terminal};
 use crate::printable::printable;
-use crate::tables::{View, bounds, roofline};
-use crate::units::{fixed, percent};
+use crate::tables::{View, bounds, gained, loop_line, roofline};
+use crate::units::percent;
 
 const WIDEST_NAME: usize = 48;
 
-/// Numbered, with the evidence for each.
-pub(crate) fn recommendations_text(all: &[Recommendation]) -> String {
+/// What repeats, then what limits it, numbered, with the evidence for each.
+pub(crate) fn findings_text(analysis: Option<&Findings>, all: &[Finding]) -> String {
     let mut text = String::new();
-    for (at, advice) in all.iter().enumerate() {
-        text.push_str(&format!(
-            "{}. {}\n   at stake: {} of {}; speedup: at most {}x\n",
-            at + 1,
-            printable(&advice.title),
-            percent(advice.share),
-            advice.of.as_str(),
-            fixed(advice.gain, 2)
-        ));
-        for line in &advice.evidence {
+    for found in analysis.into_iter().flat_map(|analysis| analysis.loops.iter().take(LOOPS)) {
+        text.push_str(&format!("{}\n", printable(&loop_line(found))));
+    }
+    for (at, finding) in all.iter().enumerate() {
+        text.push_str(&format!("{}. {} [{}]\n", at + 1, printable(&finding.title), finding.cause));
+        if let Some(gained) = gained(finding) {
+            text.push_str(&format!("   without it: {gained}\n"));
+        }
+        for line in &finding.evidence {
             text.push_str(&format!("   - {}\n", printable(line)));
         }
-        text.push_str(&format!("   do: {}\n", printable(&advice.advice)));
+        if !finding.advice.is_empty() {
+            text.push_str(&format!("   do: {}\n", printable(&finding.advice)));
+        }
     }
     text
 }
+
+/// More are in the document for programs.
+const LOOPS: usize = 4;
 
 /// What the share with counters is of, and what else is known.
 pub(super) fn coverage_of(joined: &Joined) -> String {

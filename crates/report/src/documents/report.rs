@@ -7,7 +7,7 @@ use crate::page::Page;
 use crate::tables::{Tabular, View, captures, facts, overhead, passes, rehearsed, steps};
 
 use super::counters_screen::counters_terminal;
-use super::insight::{bounds_text, recommendations_text, roofline_text};
+use super::insight::{bounds_text, findings_text, roofline_text};
 use super::screen::terminal;
 
 /// A section that has nothing to say is left out.
@@ -69,8 +69,9 @@ fn screen(text: &mut String, title: &str, shown: &str) {
 /// What limits the program, and what to change.
 fn insight(text: &mut String, page: &Page<'_>) {
     let insight = page.insight;
-    if !insight.recommendations.is_empty() {
-        screen(text, "What to change", &recommendations_text(&insight.recommendations));
+    let limits = findings_text(page.findings, &insight.findings);
+    if !limits.is_empty() {
+        screen(text, "What limits it", &limits);
     }
     if let Some(joined) = &insight.joined {
         screen(text, "What limits the kernels", &bounds_text(joined, page.top));

@@ -3,7 +3,7 @@
 use analysis::{Findings, MoreRegions};
 
 use super::counters_screen::counters_terminal;
-use super::insight::{bounds_text, recommendations_text, roofline_text};
+use super::insight::{bounds_text, findings_text, roofline_text};
 use crate::form::terminal::{Names, Terminal};
 use crate::page::Page;
 use crate::printable::printable;
@@ -19,6 +19,10 @@ const MOST_NAMED: usize = 8;
 /// The timeline, then the counters, then what limits the program and what to change, as far as there is any.
 pub fn screen(page: &Page<'_>, top: usize) -> String {
     let mut screens = Vec::new();
+    let limits = findings_text(page.findings, &page.insight.findings);
+    if !limits.is_empty() {
+        screens.push(format!("what limits it\n{limits}"));
+    }
     screens.extend(page.findings.map(|_| terminal(page, top)));
     if let Some(counters) = page.counters {
         let version = page.measured.and_then(|report| report.session.ncu_version.as_deref());
@@ -31,9 +35,6 @@ pub fn screen(page: &Page<'_>, top: usize) -> String {
     }
     if !insight.roofline.is_empty() {
         screens.push(format!("roofline\n{}", roofline_text(&insight.roofline, top)));
-    }
-    if !insight.recommendations.is_empty() {
-        screens.push(format!("what to change\n{}", recommendations_text(&insight.recommendations)));
     }
     screens.join("\n")
 }

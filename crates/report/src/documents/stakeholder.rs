@@ -7,13 +7,14 @@ use crate::form::markdown::{Markdown, cell, code, sentence};
 use crate::form::shown::Digits;
 use crate::form::terminal::Names;
 use crate::page::Page;
-use crate::tables::{self, View, busy_of_time, facts};
+use crate::tables::{self, View, busy_of_time, facts, loop_line};
 use crate::units::{count, duration, percent};
 
 /// Rows of each table.
 const TOP: usize = 10;
 /// All that fits on one page.
 const MOST_STAGES: usize = 30;
+const LOOPS: usize = 4;
 const NO_STAGE: &str = "no range is named `prefill` or `decode`, and there are no outermost regions or too many \
     to be stages; name your stages with `rangefinder analyze --stage NAME`";
 
@@ -23,6 +24,7 @@ pub fn stakeholder_markdown(page: &Page<'_>) -> String {
     if !page.workload.is_empty() {
         text.push_str(&format!("{}\n\n", code(page.workload)));
     }
+    limits(&mut text, page);
     environment(&mut text, page);
     aggregates(&mut text, page);
     stages(&mut text, page);
@@ -31,7 +33,6 @@ pub fn stakeholder_markdown(page: &Page<'_>) -> String {
     kernels(&mut text, page);
     overhead(&mut text, page);
     takeaways(&mut text, page);
-    recommendations(&mut text, page);
     text
 }
 
@@ -156,9 +157,6 @@ fn takeaways(text: &mut String, page: &Page<'_>) {
         let note = step.note.as_deref().unwrap_or_default();
         text.push_str(&format!("- {} was skipped: {}\n", step.name.as_str(), one_line(note)));
     }
-    if let Some(first) = page.insight.recommendations.first() {
-        text.push_str(&format!("- {}\n", sentence(&first.title)));
-    }
     if let Some(joined) = &page.insight.joined {
         for region in joined.regions.iter().take(3) {
             let name = match region.region.as_deref() {
@@ -177,16 +175,20 @@ fn takeaways(text: &mut String, page: &Page<'_>) {
     text.push('\n');
 }
 
-fn recommendations(text: &mut String, page: &Page<'_>) {
-    text.push_str("## Recommendations\n\n");
-    if page.insight.recommendations.is_empty() {
+fn limits(text: &mut String, page: &Page<'_>) {
+    text.push_str("## What Limits It\n\n");
+    for found in page.findings.iter().flat_map(|analysis| analysis.loops.iter().take(LOOPS)) {
+        text.push_str(&format!("{}.\n\n", sentence(&loop_line(found))));
+    }
+    if page.insight.findings.is_empty() {
         let why = match page.findings {
             Some(findings) if findings.idle.is_empty() => "no GPU work was recorded".to_owned(),
             Some(_) => "nothing measured takes enough time to be worth changing".to_owned(),
             None => no_findings(page),
         };
-        text.push_str(&format!("None: {why}.\n"));
+        text.push_str(&format!("No finding: {why}.\n\n"));
         return;
     }
-    text.push_str(&form(usize::MAX).table(&tables::recommendations(&page.insight.recommendations)));
+    text.push_str(&form(usize::MAX).table(&tables::findings(&page.insight.findings)));
+    text.push('\n');
 }

@@ -1,4 +1,4 @@
-//! One screen: what was captured, where the time goes, what to change.
+//! One screen: what limits the program, what was captured, where the time goes.
 
 use analysis::{Findings, IdleRow};
 use record::{Outcome, Step, StepName, StepStatus, VerdictRecord};
@@ -6,27 +6,28 @@ use record::{Outcome, Step, StepName, StepStatus, VerdictRecord};
 use crate::form::terminal::{Names, Terminal, shortened};
 use crate::page::Page;
 use crate::printable::{joined, printable};
-use crate::tables::{self, Tabular, View, busy_of_time, longest};
-use crate::units::{counted, duration, fixed, percent};
+use crate::tables::{self, Tabular, View, busy_of_time, gained, longest, loop_line};
+use crate::units::{counted, duration, fixed};
 
 const WIDEST: usize = 100;
 const WIDEST_NAME: usize = 44;
 const KERNELS: usize = 5;
 const REGIONS: usize = 5;
 const ADVICE: usize = 3;
+const LOOPS: usize = 2;
 /// Devices, idle causes and costs in a sentence.
 const MOST_NAMED: usize = 4;
 
 /// The screen; `files` are the files written, as the user opens them.
 pub fn summary(page: &Page<'_>, files: &[String]) -> String {
     let mut text = format!("{}\n{}\n", printable(page.title), fitted("", page.workload));
+    limits(&mut text, page);
     captures(&mut text, page);
     if let Some(findings) = page.findings {
         time(&mut text, findings);
         regions(&mut text, page, findings);
         kernels(&mut text, page, findings);
     }
-    advice(&mut text, page);
     cost(&mut text, page);
     if !files.is_empty() {
         heading(&mut text, "files");
@@ -145,23 +146,28 @@ fn indented(text: &mut String, table: &str) {
     table.lines().for_each(|line| text.push_str(&format!("  {line}\n")));
 }
 
-fn advice(text: &mut String, page: &Page<'_>) {
-    if page.insight.recommendations.is_empty() {
+/// The loop, and what limits it: what a user came for.
+fn limits(text: &mut String, page: &Page<'_>) {
+    let loops = page.findings.map(|analysis| analysis.loops.as_slice()).unwrap_or_default();
+    let findings = &page.insight.findings;
+    if loops.is_empty() && findings.is_empty() {
         return;
     }
-    heading(text, "what to change");
-    for (at, advice) in page.insight.recommendations.iter().take(ADVICE).enumerate() {
-        let stake = format!(
-            "{} of {} at stake, speedup at most {}x",
-            percent(advice.share),
-            advice.of.as_str(),
-            fixed(advice.gain, 2)
-        );
-        wrapped(text, &format!("  {}. ", at + 1), &format!("{}: {stake}", advice.title));
-        wrapped(text, "     do: ", &advice.advice);
+    heading(text, "what limits it");
+    for found in loops.iter().take(LOOPS) {
+        wrapped(text, "  ", &loop_line(found));
     }
-    if page.insight.recommendations.len() > ADVICE {
-        text.push_str(&format!("  and {} more\n", page.insight.recommendations.len() - ADVICE));
+    for (at, finding) in findings.iter().take(ADVICE).enumerate() {
+        wrapped(text, &format!("  {}. ", at + 1), &finding.title);
+        if let Some(gained) = gained(finding) {
+            wrapped(text, "     without it: ", &gained);
+        }
+        if !finding.advice.is_empty() {
+            wrapped(text, "     do: ", &finding.advice);
+        }
+    }
+    if findings.len() > ADVICE {
+        text.push_str(&format!("  and {} more\n", findings.len() - ADVICE));
     }
 }
 

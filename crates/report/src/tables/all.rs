@@ -3,7 +3,7 @@
 use super::table::Tabular;
 use super::{
     bounds, calls, copies, counter_launches, counter_ranges, counter_regions, efficiency, idle, kernels,
-    operators, overhead, recommendations, regions, roofline, stages,
+    findings as found, operators, overhead, regions, roofline, stages,
 };
 use crate::page::Page;
 
@@ -28,7 +28,7 @@ pub(crate) fn of_programs<'p>(page: &Page<'p>) -> Vec<Box<dyn Tabular + 'p>> {
     tables.extend([
         Box::new(roofline(&insight.roofline)) as Box<dyn Tabular + 'p>,
         Box::new(efficiency(&insight.efficiency)),
-        Box::new(recommendations(&insight.recommendations)),
+        Box::new(found(&insight.findings)),
         Box::new(overhead(&insight.overhead)),
     ]);
     if let Some(counters) = page.counters {

@@ -91,7 +91,7 @@ struct Everything<'r> {
     passes: &'r [Pass],
     verdicts: &'r [VerdictRecord],
     counters: Option<serde_json::Value>,
-    findings: Option<&'r Findings>,
+    analysis: Option<&'r Findings>,
     insight: &'r Insight,
     rehearsal: Option<InventoryDocument<'r>>,
     environment: Option<serde_json::Value>,
@@ -100,13 +100,13 @@ struct Everything<'r> {
 impl<'r> Everything<'r> {
     fn of(run: &'r Material<'r>) -> Self {
         Self {
-            schema: 1,
+            schema: 2,
             run: &run.manifest.id,
             workload: &run.manifest.workload.argv,
             passes: &run.manifest.passes,
             verdicts: &run.manifest.verdicts,
             counters: run.counters.map(|counters| report::counter_regions_json(&counters.regions)),
-            findings: run.findings,
+            analysis: run.findings,
             insight: run.insight,
             rehearsal: run.inventory.map(InventoryDocument),
             environment: run.provenance.map(|provenance| {

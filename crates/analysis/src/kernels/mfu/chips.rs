@@ -1,26 +1,50 @@
 //! Dense peaks of known devices: a labeled fallback if no counter gives them.
 
-/// A part of the device's name, dense BF16 on the tensor pipes in FLOP/s, and DRAM in bytes/s, as
-/// their data sheets state them.
-const CHIPS: [(&str, f64, f64); 14] = [
-    ("GB200", 2_500e12, 8.0e12),
-    ("B200", 2_250e12, 8.0e12),
-    ("GH200", 989e12, 4.0e12),
-    ("H200", 989e12, 4.8e12),
-    ("H100 PCIe", 756e12, 2.0e12),
-    ("H100 NVL", 835e12, 3.9e12),
-    ("H100", 989e12, 3.35e12),
-    ("H800", 989e12, 3.35e12),
-    ("A100", 312e12, 2.0e12),
-    ("A800", 312e12, 2.0e12),
-    ("L40S", 362e12, 864e9),
-    ("L40", 181e12, 864e9),
-    ("L4", 121e12, 300e9),
-    ("A10", 125e12, 600e9),
+/// What a data sheet says of a device.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Chip {
+    /// A part of the device's name.
+    name: &'static str,
+    /// Dense BF16 and TF32 on the tensor pipes, and FP32 without them, in FLOP/s.
+    pub(crate) bf16: f64,
+    pub(crate) tf32: f64,
+    pub(crate) fp32: f64,
+    /// DRAM in bytes/s.
+    pub(crate) dram: f64,
+    /// From pinned memory of the host, in bytes/s, as it is reached.
+    pub(crate) bus: f64,
+    pub(crate) processors: u32,
+}
+
+const fn chip(name: &'static str, tera: [f64; 3], dram: f64, bus: f64, processors: u32) -> Chip {
+    let [bf16, tf32, fp32] = [tera[0] * 1e12, tera[1] * 1e12, tera[2] * 1e12];
+    Chip { name, bf16, tf32, fp32, dram, bus, processors }
+}
+
+const CHIPS: [Chip; 14] = [
+    chip("GB200", [2_500.0, 1_250.0, 80.0], 8.0e12, 350e9, 148),
+    chip("B200", [2_250.0, 1_100.0, 75.0], 8.0e12, 55e9, 148),
+    chip("GH200", [989.0, 495.0, 67.0], 4.0e12, 350e9, 132),
+    chip("H200", [989.0, 495.0, 67.0], 4.8e12, 55e9, 132),
+    chip("H100 PCIe", [756.0, 378.0, 51.0], 2.0e12, 55e9, 114),
+    chip("H100 NVL", [835.0, 417.0, 60.0], 3.9e12, 55e9, 132),
+    chip("H100", [989.0, 495.0, 67.0], 3.35e12, 55e9, 132),
+    chip("H800", [989.0, 495.0, 67.0], 3.35e12, 55e9, 132),
+    chip("A100", [312.0, 156.0, 19.5], 2.0e12, 24e9, 108),
+    chip("A800", [312.0, 156.0, 19.5], 2.0e12, 24e9, 108),
+    chip("L40S", [362.0, 183.0, 91.6], 864e9, 24e9, 142),
+    chip("L40", [181.0, 90.5, 90.5], 864e9, 24e9, 142),
+    chip("L4", [121.0, 60.0, 30.3], 300e9, 24e9, 58),
+    chip("A10", [125.0, 62.5, 31.2], 600e9, 24e9, 72),
 ];
 
-/// The data sheet's peaks of a device.
+impl Chip {
+    pub(crate) fn named(device: &str) -> Option<Self> {
+        CHIPS.iter().find(|chip| device.contains(chip.name)).copied()
+    }
+}
+
+/// The data sheet's peaks of a device: dense BF16 in FLOP/s, and DRAM in bytes/s.
 pub(super) fn data_sheet(device: &str) -> Option<(f64, f64)> {
-    let known = CHIPS.iter().find(|(name, _, _)| device.contains(name));
-    known.map(|(_, flops, bytes)| (*flops, *bytes))
+    Chip::named(device).map(|chip| (chip.bf16, chip.dram))
 }

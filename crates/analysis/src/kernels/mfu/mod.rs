@@ -5,6 +5,7 @@ mod counted;
 mod efficiency;
 mod model;
 
+pub(crate) use chips::Chip;
 pub use counted::counted_efficiency;
 pub use efficiency::{Efficiency, Inference, efficiency, rates};
 pub use model::{Decoder, Experts, Latent};

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::script::{PAGE, SCRIPT, STYLE};
 use super::timeline::{Timeline, timeline};
-use super::{absent, advice, digest, efficiency, provenance, regions, roofline, summary};
+use super::{absent, digest, efficiency, findings, provenance, regions, roofline, summary};
 use crate::form::escape;
 use crate::form::page::page_table;
 use crate::form::texts::Texts;
@@ -37,7 +37,7 @@ pub fn html(page: &Page<'_>) -> String {
             ("workload", &escape::text(page.workload)),
             ("source", &escape::text(page.findings.map_or("", |findings| &findings.source))),
             ("summary", &summary::summary(page)),
-            ("advice", &advice::advice(page)),
+            ("findings", &findings::findings(page)),
             ("timeline-label", &escape::text(&label)),
             ("timeline-absent", &no_timeline),
             ("timeline-tracks", &tracks),

@@ -2,7 +2,7 @@
 //! name for text.
 
 mod absent;
-mod advice;
+mod findings;
 mod digest;
 mod document;
 mod efficiency;

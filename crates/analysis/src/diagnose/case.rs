@@ -1,0 +1,224 @@
+//! One loop, with everything that causes are looked for in.
+
+use trace::{ActivityKind, Direction, Trace};
+
+use super::finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
+use super::open_ranges::OpenRanges;
+use crate::attribute::Attribution;
+use crate::kernels::{Chip, Families};
+use crate::loop_::Steady;
+use crate::replay::{Call, Graph, Work, build};
+
+/// A replay that is further off says nothing.
+const EXACT_ENOUGH: f64 = 0.05;
+
+pub(super) struct Case<'t> {
+    pub(super) trace: &'t Trace,
+    pub(super) attribution: &'t Attribution,
+    pub(super) families: &'t Families,
+    pub(super) steady: &'t Steady,
+    /// It is the whole recording, because nothing in it repeats.
+    pub(super) is_whole: bool,
+    pub(super) open: OpenRanges<'t>,
+    pub(super) graph: Graph,
+    /// What an iteration of the unchanged graph takes.
+    pub(super) now: f64,
+    pub(super) error: f64,
+    /// The region of each call.
+    pub(super) node_of_call: Vec<Option<u32>>,
+    /// The part of the time in which a device works.
+    pub(super) busy: f64,
+}
+
+/// Something that could be changed, and how long an iteration takes then.
+pub(super) struct Candidate {
+    pub(super) cause: Cause,
+    pub(super) node: Option<u32>,
+    pub(super) kernel: Option<String>,
+    pub(super) title: String,
+    pub(super) evidence: Vec<String>,
+    pub(super) advice: &'static str,
+    pub(super) confidence: Sureness,
+    /// An iteration with the cause removed: likely, at worst, at best.
+    pub(super) then: Option<[f64; 3]>,
+    /// The time it explains, of all iterations.
+    pub(super) time_ns: i64,
+}
+
+impl<'t> Case<'t> {
+    pub(super) fn of(
+        trace: &'t Trace,
+        attribution: &'t Attribution,
+        families: &'t Families,
+        steady: &'t Steady,
+        is_whole: bool,
+    ) -> Option<Self> {
+        let graph = build(trace, attribution, steady)?;
+        let open = OpenRanges::of(trace, attribution, steady.process);
+        let node_of = |call: &Call| {
+            let (thread, begin) = (trace.calls.thread[call.call as usize], trace.calls.begin[call.call as usize]);
+            open.node_at(thread, begin)
+        };
+        let node_of_call = graph.calls.iter().map(node_of).collect();
+        let (now, error) = (graph.play(), graph.error());
+        let busy = busy_share(&graph);
+        Some(Self { trace, attribution, families, steady, is_whole, open, graph, now, error, node_of_call, busy })
+    }
+
+    pub(super) fn iterations(&self) -> f64 {
+        self.graph.iterations.max(1) as f64
+    }
+
+    /// `3 ms of each iteration`
+    pub(super) fn of_each(&self) -> &'static str {
+        if self.is_whole { "in all" } else { "of each iteration" }
+    }
+
+    /// `3 launches an iteration`
+    pub(super) fn each(&self) -> &'static str {
+        if self.is_whole { "in all" } else { "an iteration" }
+    }
+
+    /// `16 times an iteration`
+    pub(super) fn times(&self, all: usize) -> String {
+        let many = all as f64 / self.iterations();
+        match many {
+            _ if self.is_whole && all == 1 => "once".to_owned(),
+            _ if self.is_whole => format!("{all} times"),
+            few if few < 0.95 => format!("once in {:.0} iterations", 1.0 / few.max(1e-3)),
+            once if once < 1.05 => "once an iteration".to_owned(),
+            some if some < 10.0 && (some - some.round()).abs() > 0.05 => format!("{some:.1} times an iteration"),
+            many => format!("{many:.0} times an iteration"),
+        }
+    }
+
+    /// The first call of each iteration.
+    pub(super) fn first_calls(&self) -> Vec<usize> {
+        let begin = |call: &Call| self.trace.calls.begin[call.call as usize];
+        let on_host = &self.steady.on_host;
+        let iterations = &on_host[on_host.len() - 1 - self.graph.iterations..on_host.len() - 1];
+        iterations.iter().map(|at| self.graph.calls.partition_point(|call| begin(call) < *at)).collect()
+    }
+
+    /// Why no gain is given.
+    pub(super) fn no_gain(&self) -> Option<String> {
+        if let Some(why) = self.graph.unknown {
+            return Some(format!("no gain is given: {why}"));
+        }
+        (self.error.abs() > EXACT_ENOUGH).then(|| {
+            format!(
+                "no gain is given: a replay of the loop as it is takes {} {} instead of {}",
+                milliseconds(self.now),
+                self.each(),
+                milliseconds(self.graph.measured)
+            )
+        })
+    }
+
+    /// How long an iteration takes with a change, whether the replay is exact enough or not.
+    pub(super) fn then(&self, change: impl FnOnce(&mut Graph)) -> f64 {
+        self.graph.play_with(change)
+    }
+
+    pub(super) fn path(&self, node: u32) -> String {
+        self.attribution.tree.path(self.trace, node).to_string()
+    }
+
+    /// ` in ":step/log"`, or nothing.
+    pub(super) fn in_region(&self, node: Option<u32>) -> String {
+        node.map(|node| format!(" in `{}`", self.path(node))).unwrap_or_default()
+    }
+
+    pub(super) fn kind(&self, work: &Work) -> ActivityKind {
+        self.trace.activities.kind[work.activity as usize]
+    }
+
+    /// Direction and size of a copy.
+    pub(super) fn transfer(&self, work: &Work) -> Option<(Direction, u64)> {
+        let at = work.activity as usize;
+        matches!(self.kind(work), ActivityKind::Copy | ActivityKind::Fill).then(|| {
+            let transfer = self.trace.activities.transfers[self.trace.activities.detail[at] as usize];
+            (transfer.direction, transfer.bytes)
+        })
+    }
+
+    pub(super) fn launch(&self, work: &Work) -> Option<&'t trace::Launch> {
+        let at = work.activity as usize;
+        (self.kind(work) == ActivityKind::Kernel)
+            .then(|| &self.trace.activities.launches[self.trace.activities.detail[at] as usize])
+    }
+
+    pub(super) fn call_name(&self, call: &Call) -> &'t str {
+        self.trace.strings.text(self.trace.calls.name[call.call as usize])
+    }
+
+    pub(super) fn works(&self, call: &Call) -> &[Work] {
+        &self.graph.works[call.works.start as usize..call.works.end as usize]
+    }
+
+    /// `NVIDIA H200`
+    pub(super) fn device(&self) -> Option<(u32, Option<&'t str>)> {
+        let work = self.graph.works.first()?;
+        let device = &self.trace.devices[usize::from(self.trace.activities.device[work.activity as usize])];
+        Some((device.id, device.name.as_deref()))
+    }
+
+    pub(super) fn chip(&self) -> Option<Chip> {
+        Chip::named(self.device()?.1?)
+    }
+
+    pub(super) fn finding(&self, candidate: Candidate) -> Finding {
+        let factor = |then: f64| self.now / then.max(self.now / 1e4);
+        let measured = self.graph.measured;
+        let gain = candidate.then.filter(|_| self.no_gain().is_none()).map(|[likely, worst, best]| Gain {
+            factor: factor(likely),
+            low: factor(worst.max(likely)),
+            high: factor(best.min(likely)),
+            of: GainOf::Iteration,
+            now_ns: measured as i64,
+            then_ns: (measured / factor(likely)) as i64,
+            replay_error: Some(self.error),
+        });
+        let region = candidate.node.map(|node| self.path(node));
+        Finding {
+            cause: candidate.cause,
+            place: FoundAt { capture_path: region.clone(), region, kernel: candidate.kernel, ..FoundAt::default() },
+            device: self.device().map(|(id, _)| id),
+            title: candidate.title,
+            evidence: candidate.evidence,
+            advice: candidate.advice.to_owned(),
+            confidence: candidate.confidence,
+            gain,
+            time_ns: candidate.time_ns,
+            also_in: 0,
+        }
+    }
+}
+
+/// From the first work to the last, overlaps counted once.
+fn busy_share(graph: &Graph) -> f64 {
+    let mut times: Vec<(i64, i64)> =
+        graph.works.iter().map(|work| (work.began, work.began + work.duration)).collect();
+    times.sort_unstable();
+    let (mut busy, mut until) = (0i64, i64::MIN);
+    for (begin, end) in times {
+        busy += (end - begin.max(until)).max(0);
+        until = until.max(end);
+    }
+    let whole = graph.measured * graph.iterations as f64;
+    if whole > 0.0 { (busy as f64 / whole).min(1.0) } else { 0.0 }
+}
+
+/// `1.38 ms`, `95 us`
+pub(super) fn milliseconds(ns: f64) -> String {
+    match ns {
+        ns if ns >= 1e9 => format!("{:.2} s", ns / 1e9),
+        ns if ns >= 1e7 => format!("{:.1} ms", ns / 1e6),
+        ns if ns >= 1e6 => format!("{:.2} ms", ns / 1e6),
+        ns => format!("{:.0} us", ns / 1e3),
+    }
+}
+
+pub(super) fn percent(share: f64) -> String {
+    if share < 0.1 { format!("{:.1} %", share * 100.0) } else { format!("{:.0} %", share * 100.0) }
+}

@@ -1,0 +1,146 @@
+//! What happens before the loop is steady: start-up and warm-up, judged by the whole time.
+
+use trace::Trace;
+
+use super::super::case::milliseconds;
+use super::super::finding::{Cause, Finding, FoundAt, Sureness};
+use super::super::open_ranges::OpenRanges;
+use crate::attribute::Attribution;
+use crate::loop_::Loop;
+use crate::replay::CallKind;
+
+/// Shorter than this, or a smaller part of the recording, it is not worth a word.
+const A_WHILE: i64 = 200_000_000;
+const WORTH_A_WORD: f64 = 0.1;
+/// So much of the time has one reason, if that is the reason.
+const MOST: f64 = 0.5;
+
+/// Start-up, and warm-up.
+pub(in super::super) fn findings(trace: &Trace, attribution: &Attribution, found: &Loop) -> Vec<Finding> {
+    let whole = trace.end.saturating_sub(trace.begin);
+    let matters = |time: i64| time >= A_WHILE && time as f64 >= WORTH_A_WORD * whole as f64;
+    let mut all = Vec::new();
+    let process = found.steady.process;
+    let begin = trace.begin;
+    let first = begin.saturating_add(found.start_up_ns);
+    let steady = begin.saturating_add(found.begin_ns);
+    if matters(found.start_up_ns) {
+        all.push(start_up(trace, attribution, process, (begin, first)));
+    }
+    let usual = found.period_ns.map_or(0, |period| period.p50).saturating_mul(found.warm_up as i64);
+    let warm_up = steady.saturating_sub(first).saturating_sub(usual).max(0);
+    if matters(warm_up) {
+        all.push(warming(trace, process, found, (first, steady), warm_up));
+    }
+    all.sort_by_key(|finding| std::cmp::Reverse(finding.time_ns));
+    all
+}
+
+/// Whether it says where the time goes, and not only that it passes.
+pub(in super::super) fn is_known(finding: &Finding) -> bool {
+    finding.cause != Cause::StartUp || finding.place.region.is_some()
+}
+
+/// Time in calls of a kind, those inside others not counted again.
+fn time_in(trace: &Trace, process: u32, (from, to): (i64, i64)) -> [(CallKind, i64, u64); 6] {
+    let kinds = [CallKind::Load, CallKind::Memory, CallKind::Copy, CallKind::Wait, CallKind::Launch, CallKind::Other];
+    let mut sums = kinds.map(|kind| (kind, 0i64, 0u64));
+    let mut calls: Vec<u32> = (0..trace.calls.len() as u32)
+        .filter(|call| {
+            let at = *call as usize;
+            trace.calls.begin[at] >= from && trace.calls.begin[at] < to && trace.process_of(trace.calls.thread[at]) == process
+        })
+        .collect();
+    calls.sort_by_key(|call| (trace.calls.thread[*call as usize], trace.calls.begin[*call as usize]));
+    let (mut thread, mut until) = (u32::MAX, i64::MIN);
+    for at in calls.into_iter().map(|call| call as usize) {
+        if trace.calls.thread[at] != thread {
+            (thread, until) = (trace.calls.thread[at], i64::MIN);
+        }
+        let kind = CallKind::of(trace.strings.text(trace.calls.name[at]));
+        let (begin, end) = (trace.calls.begin[at].max(until), trace.calls.end[at].min(to));
+        if let Some(sum) = sums.iter_mut().find(|(same, _, _)| *same == kind) {
+            sum.1 = sum.1.saturating_add(end.saturating_sub(begin).max(0));
+            sum.2 += 1;
+        }
+        until = until.max(end);
+    }
+    sums
+}
+
+fn start_up(trace: &Trace, attribution: &Attribution, process: u32, (from, to): (i64, i64)) -> Finding {
+    let time = to - from;
+    let sums = time_in(trace, process, (from, to));
+    let of = |kind: CallKind| sums.iter().find(|(same, _, _)| *same == kind).map_or((0, 0), |(_, time, calls)| (*time, *calls));
+    let (loading, modules) = of(CallKind::Load);
+    let in_calls: i64 = sums.iter().map(|(_, time, _)| *time).sum();
+    let host = (time - in_calls).max(0);
+    let evidence = vec![format!(
+        "code is loaded for {} ({modules} modules), memory taken for {}, copied for {}, waited for {}; {} pass without a CUDA call",
+        milliseconds(loading as f64),
+        milliseconds(of(CallKind::Memory).0 as f64),
+        milliseconds(of(CallKind::Copy).0 as f64),
+        milliseconds(of(CallKind::Wait).0 as f64),
+        milliseconds(host as f64)
+    )];
+    if loading as f64 >= MOST * time as f64 {
+        return Finding {
+            cause: Cause::ModuleLoading,
+            place: FoundAt::default(),
+            device: None,
+            title: format!("{} of the {} before the loop go into loading {modules} modules of GPU code", milliseconds(loading as f64), milliseconds(time as f64)),
+            evidence,
+            advice: "load code when it is first used (`CUDA_MODULE_LOADING=LAZY`, which is the default since CUDA 12.2), and import fewer libraries".to_owned(),
+            confidence: Sureness::Shown,
+            gain: None,
+            time_ns: loading,
+            also_in: 0,
+        };
+    }
+    let open = OpenRanges::of(trace, attribution, process);
+    // Where the thread that made the first calls is for the most part.
+    let thread = (0..trace.calls.len()).find(|at| trace.process_of(trace.calls.thread[*at]) == process).map(|at| trace.calls.thread[at]);
+    let parts = thread.map(|thread| open.between(thread, from, to)).unwrap_or_default();
+    let region = parts.iter().filter_map(|(node, part)| Some(((*node)?, *part))).find(|(_, part)| *part as f64 >= 0.3 * time as f64);
+    let path = region.map(|(node, _)| attribution.tree.path(trace, node).to_string());
+    let where_ = path.as_ref().map(|path| format!(", most of it in `{path}`")).unwrap_or_default();
+    Finding {
+        cause: Cause::StartUp,
+        place: FoundAt { region: path.clone(), capture_path: path, ..FoundAt::default() },
+        device: None,
+        title: format!("{} pass before the loop begins{where_}", milliseconds(time as f64)),
+        evidence,
+        advice: "if the program is started often, make this shorter: load and prepare less, at the same time, or once for several runs".to_owned(),
+        confidence: Sureness::Shown,
+        gain: None,
+        time_ns: time,
+        also_in: 0,
+    }
+}
+
+fn warming(trace: &Trace, process: u32, found: &Loop, (from, to): (i64, i64), more: i64) -> Finding {
+    let sums = time_in(trace, process, (from, to));
+    let names = ["loading code", "taking memory", "copies", "waiting for the GPU", "launches", "other calls"];
+    let parts: Vec<String> = sums
+        .iter()
+        .zip(names)
+        .filter(|((_, time, _), _)| *time as f64 >= 0.05 * (to - from) as f64)
+        .map(|((_, time, calls), name)| format!("{name} {} ({calls} calls)", milliseconds(*time as f64)))
+        .collect();
+    let usual = found.period_ns.map_or(0, |period| period.p50);
+    Finding {
+        cause: Cause::WarmUp,
+        place: FoundAt { region: found.region.clone(), capture_path: found.region.clone(), ..FoundAt::default() },
+        device: None,
+        title: match found.warm_up {
+            1 => format!("the first iteration takes {} instead of {}", milliseconds((to - from) as f64), milliseconds(usual as f64)),
+            some => format!("the first {some} iterations take {} together instead of {}", milliseconds((to - from) as f64), milliseconds((usual * some as i64) as f64)),
+        },
+        evidence: if parts.is_empty() { Vec::new() } else { vec![format!("in them: {}", parts.join(", "))] },
+        advice: "it happens once; where runs are short, keep what is tried out or compiled for the next run (autotuning, `torch.compile`'s cache), or turn it off".to_owned(),
+        confidence: Sureness::Shown,
+        gain: None,
+        time_ns: more,
+        also_in: 0,
+    }
+}

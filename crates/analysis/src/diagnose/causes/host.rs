@@ -1,0 +1,201 @@
+//! The host is late: other code, launches one by one, or no processor to run on.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::super::case::{Candidate, Case, milliseconds};
+use super::super::finding::{Cause, Sureness};
+use crate::replay::CallKind;
+
+/// Shorter stretches without a call are what launching takes.
+const A_PAUSE: i64 = 60_000;
+/// And those that are a smaller part of an iteration.
+const OF_ITERATION: f64 = 0.02;
+/// What a graph takes to launch, and from one of its kernels to the next.
+const GRAPH_CALL: i64 = 10_000;
+const GRAPH_GAP: i64 = 300;
+/// Launches in all, and in an iteration, from which on a graph is worth it.
+const A_FEW: usize = 8;
+const SHORT: usize = 8;
+/// So much of the host's time between launches is in one region, if it is that region's.
+const MOST: f64 = 0.6;
+
+pub(in super::super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
+    let contention = contention(case);
+    let mut all: Vec<Candidate> = match contention {
+        Some(contention) => vec![contention],
+        None => pauses(case),
+    };
+    all.extend(launch_bound(case));
+    all
+}
+
+/// Long stretches without a call, by region.
+fn pauses(case: &Case<'_>) -> Vec<Candidate> {
+    let long = A_PAUSE.max((case.now * OF_ITERATION) as i64);
+    let mut groups: BTreeMap<Option<u32>, Vec<(usize, i64)>> = BTreeMap::new();
+    for (at, call) in case.graph.calls.iter().enumerate().filter(|(_, call)| call.gap >= long) {
+        let call_at = call.call as usize;
+        let (thread, begin) = (case.trace.calls.thread[call_at], case.trace.calls.begin[call_at]);
+        for (node, part) in case.open.between(thread, begin - call.gap, begin) {
+            if part * 4 >= call.gap || part >= long {
+                groups.entry(node).or_default().push((at, part));
+            }
+        }
+    }
+    groups.into_iter().map(|(node, parts)| pause(case, node, &parts)).collect()
+}
+
+fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)]) -> Candidate {
+    let with = |left: f64| {
+        case.then(|graph| parts.iter().for_each(|(at, part)| graph.calls[*at].gap -= (*part as f64 * (1.0 - left)) as i64))
+    };
+    let total: i64 = parts.iter().map(|(_, part)| *part).sum();
+    let each = case.iterations();
+    // A loop's own region says only that it is somewhere in the iteration.
+    let name = node.map(|node| case.path(node)).unwrap_or_default();
+    let loads = node != case.steady.node && sounds_like_loading(&name);
+    let region = case.in_region(node);
+    let (time, often) = (milliseconds(total as f64 / each), case.times(parts.len()));
+    let (of_each, each) = (case.of_each(), case.each());
+    let cause = if loads { Cause::DataLoading } else { Cause::HostCode };
+    let title = match loads {
+        true => format!("the GPU waits while the host gets the next data{region}: {time} {of_each}"),
+        false => format!("the GPU waits while the host runs other code{region}: {time} {of_each}"),
+    };
+    let advice = match loads {
+        true => "load ahead in other processes or threads (`DataLoader(num_workers=…, prefetch_factor=…)`), or make the data ready once, before the loop",
+        false => "make that code shorter, move it to another thread or do it less often; or launch the next iteration's work before it, so that the GPU has something to do",
+    };
+    let evidence = vec![format!("no CUDA call for {} or more, {often}; {time} {each}", milliseconds(A_PAUSE.max((case.now * OF_ITERATION) as i64) as f64))];
+    let confidence = if loads { Sureness::Likely } else { Sureness::Shown };
+    // Loaded by four, by two, and by as many as it takes.
+    let then = if loads { [with(0.25), with(0.5), with(0.0)] } else { [with(0.0); 3] };
+    Candidate { cause, node, kernel: None, title, evidence, advice, confidence, then: Some(then), time_ns: total }
+}
+
+/// By words that people name such ranges with.
+fn sounds_like_loading(path: &str) -> bool {
+    let last = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    let words = ["load", "data", "batch", "fetch", "input", "prefetch", "read", "token", "decode_image", "augment", "collate", "__next__"];
+    words.iter().any(|word| last.contains(word)) && !["upload", "download", "compute"].iter().any(|word| last.contains(word))
+}
+
+/// The same place in the iteration takes long now and then, and at many places.
+fn contention(case: &Case<'_>) -> Option<Candidate> {
+    let starts = case.first_calls();
+    let lengths: Vec<usize> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let mut sorted = lengths.clone();
+    sorted.sort_unstable();
+    let usual = *sorted.get(sorted.len() / 2)?;
+    // Only iterations of the same calls can be compared place by place.
+    let alike: Vec<usize> = (0..lengths.len()).filter(|at| lengths[*at] == usual).map(|at| starts[at]).collect();
+    if alike.len() < 4 || usual < 4 {
+        return None;
+    }
+    let time = |at: usize| {
+        let call = &case.graph.calls[at];
+        call.gap + if call.awaits.is_some() { 0 } else { call.own }
+    };
+    let mut held_up: Vec<(usize, i64)> = Vec::new();
+    let mut places: Vec<i64> = vec![0; usual];
+    for (place, lost) in places.iter_mut().enumerate() {
+        let mut times: Vec<i64> = alike.iter().map(|start| time(start + place)).collect();
+        times.sort_unstable();
+        let quick = times[times.len() / 4];
+        for start in &alike {
+            let more = time(start + place) - quick;
+            if more > A_PAUSE && more > 4 * quick {
+                held_up.push((start + place, more));
+                *lost += more;
+            }
+        }
+    }
+    let lost: i64 = places.iter().sum();
+    let worst = places.iter().copied().max().unwrap_or(0);
+    let each = alike.len() as f64;
+    if (lost as f64) < 0.15 * case.now * each || worst as f64 > 0.4 * lost as f64 {
+        return None;
+    }
+    let then = case.then(|graph| {
+        for (at, more) in &held_up {
+            let call = &mut graph.calls[*at];
+            let of_gap = call.gap.min(*more);
+            call.gap -= of_gap;
+            call.own -= (more - of_gap).min(call.own);
+        }
+    });
+    let node = case.steady.node;
+    let hit = places.iter().filter(|lost| **lost > 0).count();
+    let title = format!(
+        "the host is kept from running: the same code takes {} longer in one iteration than in another",
+        milliseconds(lost as f64 / each)
+    );
+    let evidence = vec![
+        format!("{} of {usual} places between calls are held up now and then, each in another iteration", hit),
+        format!("{} such pauses, {} on average", held_up.len(), milliseconds(lost as f64 / held_up.len().max(1) as f64)),
+    ];
+    let advice = "see what else runs: another thread that holds Python's lock (move it to a process), more busy threads than processors, or a neighbor on the machine";
+    let (cause, confidence) = (Cause::HostContention, Sureness::Likely);
+    Some(Candidate { cause, node, kernel: None, title, evidence, advice, confidence, then: Some([then; 3]), time_ns: lost })
+}
+
+/// Launches one by one take longer than what they launch.
+fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
+    let long = A_PAUSE.max((case.now * OF_ITERATION) as i64);
+    let is_launch = |at: &usize| case.graph.calls[*at].kind == CallKind::Launch;
+    let launches: Vec<usize> = (0..case.graph.calls.len()).filter(is_launch).collect();
+    // A loop of a few launches is part of one that was not found: its graph would have many of them.
+    let is_short = launches.len() < SHORT * case.graph.iterations;
+    let starts: HashSet<usize> = if is_short { HashSet::new() } else { case.first_calls().into_iter().collect() };
+    let mut host = 0i64;
+    let mut by_node: BTreeMap<Option<u32>, i64> = BTreeMap::new();
+    let mut changed = case.graph.clone();
+    // In one run, launches follow each other and nothing waits.
+    let mut in_run = false;
+    for (at, call) in changed.calls.iter_mut().enumerate() {
+        if starts.contains(&at) || call.awaits.is_some() || call.gap >= long {
+            in_run = false;
+        }
+        match call.kind {
+            CallKind::Launch => {
+                let time = call.own + if call.gap < long { call.gap } else { 0 };
+                host += time;
+                *by_node.entry(case.node_of_call[at]).or_default() += time;
+                call.own = if in_run { 0 } else { call.own.min(GRAPH_CALL) };
+                if call.gap < long && in_run {
+                    call.gap = 0;
+                }
+                for work in call.works.clone() {
+                    let work = &mut changed.works[work as usize];
+                    work.gap = work.gap.min(GRAPH_GAP);
+                }
+                in_run = true;
+            }
+            CallKind::Copy if call.awaits.is_none() && in_run => (call.own, call.gap) = (0, call.gap.min(GRAPH_GAP)),
+            _ => {}
+        }
+    }
+    if launches.len() < A_FEW {
+        return None;
+    }
+    let then = changed.play();
+    let most = by_node.iter().max_by_key(|(_, time)| **time).filter(|(_, time)| **time as f64 >= MOST * host as f64);
+    let node = most.map_or(case.steady.node, |(node, _)| *node);
+    let each = case.iterations();
+    let per_iteration = launches.len() as f64 / each;
+    let device: i64 = launches.iter().flat_map(|at| case.works(&case.graph.calls[*at])).map(|work| work.duration).sum();
+    let (host, device) = (host as f64 / each, device as f64 / each);
+    let title = format!(
+        "the host takes {} to launch what the GPU runs in {}{}",
+        milliseconds(host),
+        milliseconds(device),
+        case.in_region(node)
+    );
+    let evidence = vec![
+        format!("{per_iteration:.0} launches {}: {} each on the host, {} each on the GPU", case.each(), milliseconds(host / per_iteration), milliseconds(device / per_iteration)),
+        format!("the GPU is busy {:.0} % of the time", case.busy * 100.0),
+    ];
+    let advice = "launch it as one CUDA graph (`torch.cuda.CUDAGraph`, `torch.compile(mode=\"reduce-overhead\")`), or make it fewer and larger kernels: fuse them, or take a larger batch";
+    let (cause, confidence) = (Cause::LaunchBound, Sureness::Shown);
+    Some(Candidate { cause, node, kernel: None, title, evidence, advice, confidence, then: Some([then; 3]), time_ns: (host * each) as i64 })
+}

@@ -1,0 +1,377 @@
+//! The device runs kernels that could be others: told by names, shapes and durations alone.
+
+use std::collections::{HashMap, HashSet};
+
+use trace::{ActivityKind, Direction, Launch};
+
+use super::super::case::{Candidate, Case, milliseconds};
+use super::super::finding::{Cause, Sureness};
+use crate::replay::{Graph, Work};
+
+/// So many elementwise kernels one behind the other are a chain.
+const A_CHAIN: usize = 3;
+/// Of shorter ones it is the launching that takes the time.
+const LONG_ENOUGH: i64 = 8_000;
+/// So many launches of one small kernel in a row could be one.
+const A_ROW: usize = 8;
+/// A longer row is taken in parts.
+const LONGEST_ROW: usize = 4_096;
+/// Of a device that is not known.
+const PROCESSORS: u32 = 100;
+/// How much quicker tensor cores are, where the device is not known.
+const TENSOR_CORES: f64 = 6.0;
+
+/// What a kernel is, as far as its name tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(in super::super) enum Class {
+    /// A matrix product on tensor cores, attention, a convolution.
+    Product,
+    /// A matrix product in FP32 that does not use them.
+    PlainProduct,
+    /// A matrix and a vector: every weight is read once.
+    MatrixVector,
+    Elementwise,
+    /// A copy that changes the layout.
+    Layout,
+    /// Copies, sums, norms: what moves more than it computes.
+    Moving,
+    Communication,
+    Other,
+}
+
+impl Class {
+    pub(in super::super) fn of(name: &str, family: &str) -> Self {
+        let name = name.to_ascii_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+        match family {
+            "gemm" | "convolution" if has(&["gemv", "dot_kernel"]) => Self::MatrixVector,
+            "gemm" | "convolution" if is_plain(&name) => Self::PlainProduct,
+            "gemm" | "convolution" | "attention" => Self::Product,
+            "elementwise" => Self::Elementwise,
+            "copy" if has(&["transpose", "permute", "nchwtonhwc", "nhwctonchw"]) => Self::Layout,
+            // PyTorch copies what is contiguous in vectors, and only the rest element by element.
+            "copy" if has(&["direct_copy_kernel"]) && has(&["::elementwise_kernel<"]) => Self::Layout,
+            "copy" | "norm" | "reduce" | "softmax" | "embedding" | "gather" | "optimizer" | "quantization" | "rope"
+            | "kv-cache" => Self::Moving,
+            "communication" => Self::Communication,
+            _ => Self::Other,
+        }
+    }
+}
+
+/// FP32 on the general pipes.
+fn is_plain(name: &str) -> bool {
+    let plain = ["sgemm", "ffma", "simt", "gemmsn", "f32f32_f32f32_f32"];
+    let tensor = ["tf32", "tensorop", "1688", "16816", "hmma", "wgmma", "gmma", "bf16", "f16_s", "mma_sync"];
+    plain.iter().any(|word| name.contains(word)) && !tensor.iter().any(|word| name.contains(word))
+}
+
+/// The class of each work; copies and fills have none.
+pub(in super::super) fn classes(case: &Case<'_>) -> Vec<Option<Class>> {
+    let mut known: HashMap<trace::StringId, Class> = HashMap::new();
+    let mut class = |work: &Work| {
+        let launch = case.launch(work).filter(|_| work.kernels <= 1)?;
+        Some(*known.entry(launch.name).or_insert_with(|| {
+            let name = case.trace.strings.text(launch.name);
+            Class::of(name, case.families.family_of(name).as_str())
+        }))
+    };
+    case.graph.works.iter().map(&mut class).collect()
+}
+
+pub(in super::super) fn candidates(case: &Case<'_>, classes: &[Option<Class>]) -> Vec<Candidate> {
+    [
+        no_tensor_cores(case, classes),
+        unfused(case, classes),
+        layout(case, classes),
+        too_few_blocks(case),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+fn of_class(classes: &[Option<Class>], class: Class) -> Vec<usize> {
+    (0..classes.len()).filter(|at| classes[*at] == Some(class)).collect()
+}
+
+fn total(case: &Case<'_>, works: &[usize]) -> i64 {
+    works.iter().map(|at| case.graph.works[*at].duration).sum()
+}
+
+/// The region with the most of their time, and the kernel.
+fn place(case: &Case<'_>, works: &[usize]) -> (Option<u32>, Option<String>) {
+    let mut nodes: HashMap<Option<u32>, i64> = HashMap::new();
+    let mut kernels: HashMap<trace::StringId, i64> = HashMap::new();
+    for work in works.iter().map(|at| &case.graph.works[*at]) {
+        *nodes.entry(case.node_of_call[work.call as usize]).or_default() += work.duration;
+        if let Some(launch) = case.launch(work) {
+            *kernels.entry(launch.short_name).or_default() += work.duration;
+        }
+    }
+    let node = nodes.into_iter().max_by_key(|(node, time)| (*time, std::cmp::Reverse(*node))).and_then(|(node, _)| node);
+    let kernel = kernels.into_iter().max_by_key(|(name, time)| (*time, std::cmp::Reverse(*name)));
+    (node, kernel.map(|(name, _)| case.trace.strings.text(name).to_owned()))
+}
+
+fn scaled(graph: &mut Graph, works: &[usize], factor: f64) {
+    for at in works {
+        let work = &mut graph.works[*at];
+        work.duration = (work.duration as f64 * factor) as i64;
+    }
+}
+
+fn share(case: &Case<'_>, ns: i64) -> String {
+    format!("{:.0} %", ns as f64 / (case.graph.measured * case.iterations()).max(1.0) * 100.0)
+}
+
+fn no_tensor_cores(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
+    let works = of_class(classes, Class::PlainProduct);
+    let time_ns = total(case, &works);
+    let (node, kernel) = place(case, &works);
+    let kernel = kernel?;
+    let quicker = case.chip().map_or(TENSOR_CORES, |chip| chip.tf32 / chip.fp32);
+    let with = |factor: f64| case.then(|graph| scaled(graph, &works, 1.0 / factor));
+    let title = format!(
+        "matrix products in FP32 without tensor cores take {} {}{}",
+        milliseconds(time_ns as f64 / case.iterations()),
+        case.of_each(),
+        case.in_region(node)
+    );
+    let evidence = vec![
+        format!("`{kernel}`: its name says FP32 on the general pipes; {} of the time", share(case, time_ns)),
+        format!("tensor cores are about {quicker:.1} times as fast in TF32 on this device"),
+    ];
+    let advice = "allow TF32 (`torch.set_float32_matmul_precision(\"high\")`), or use BF16 or FP16 (autocast)";
+    Some(Candidate {
+        cause: Cause::NoTensorCores,
+        node,
+        kernel: Some(kernel),
+        title,
+        evidence,
+        advice,
+        confidence: Sureness::Likely,
+        then: Some([with(quicker), with(quicker / 2.0), with(quicker * 2.0)]),
+        time_ns,
+    })
+}
+
+fn unfused(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
+    let mut chains: Vec<Vec<usize>> = Vec::new();
+    let mut last: HashMap<u16, (usize, u64)> = HashMap::new();
+    let starts: HashSet<u32> = case.first_calls().into_iter().map(|call| call as u32).collect();
+    let mut call = u32::MAX;
+    for (at, work) in case.graph.works.iter().enumerate() {
+        // A chain does not go on into the next iteration.
+        if work.call != call && starts.contains(&work.call) {
+            last.clear();
+        }
+        call = work.call;
+        let is_one = classes[at] == Some(Class::Elementwise) && work.duration >= LONG_ENOUGH;
+        let threads = case.launch(work).filter(|_| is_one).map(threads);
+        let before = match threads {
+            Some(threads) => last.insert(work.stream, (chains.len(), threads)),
+            None => {
+                last.remove(&work.stream);
+                continue;
+            }
+        };
+        // Of about the same size: they go over the same elements.
+        let similar = |before: u64, now: u64| before.max(now) <= 2 * before.min(now).max(1);
+        match before {
+            Some((chain, before)) if threads.is_some_and(|now| similar(before, now)) => {
+                chains[chain].push(at);
+                last.insert(work.stream, (chain, threads.unwrap_or(0)));
+            }
+            _ => chains.push(vec![at]),
+        }
+    }
+    chains.retain(|chain| chain.len() >= A_CHAIN);
+    let works: Vec<usize> = chains.iter().flatten().copied().collect();
+    let (node, kernel) = place(case, &works);
+    let kernel = kernel?;
+    // One kernel instead of each chain: it takes about as long as one of them, a bit more if it reads more.
+    let with = |which: fn(&[i64]) -> i64| {
+        case.then(|graph| {
+            for chain in &chains {
+                let mut times: Vec<i64> = chain.iter().map(|at| graph.works[*at].duration).collect();
+                times.sort_unstable();
+                chain[1..].iter().for_each(|at| graph.leave_out(*at));
+                graph.works[chain[0]].duration = which(&times);
+            }
+        })
+    };
+    let then = [with(|times| times[times.len() / 2]), with(|times| times[times.len() - 1]), with(|times| times[0])];
+    let time_ns = total(case, &works);
+    let each = case.iterations();
+    let title = format!(
+        "{:.0} elementwise kernels {}, one behind the other, take {}{}",
+        works.len() as f64 / each,
+        case.each(),
+        milliseconds(time_ns as f64 / each),
+        case.in_region(node)
+    );
+    let evidence = vec![format!(
+        "{:.0} chains {} of {:.1} kernels on average, {} of the time; each kernel reads and writes everything again",
+        chains.len() as f64 / each,
+        case.each(),
+        works.len() as f64 / chains.len() as f64,
+        share(case, time_ns)
+    )];
+    let advice = "fuse them: `torch.compile`, a Triton or hand-written kernel, or an operator that does it all";
+    Some(Candidate {
+        cause: Cause::UnfusedElementwise,
+        node,
+        kernel: Some(kernel),
+        title,
+        evidence,
+        advice,
+        confidence: Sureness::Likely,
+        then: Some(then),
+        time_ns,
+    })
+}
+
+fn threads(launch: &Launch) -> u64 {
+    let product = |of: [u32; 3]| of.iter().fold(1u64, |product, of| product.saturating_mul(u64::from(*of)));
+    product(launch.grid).saturating_mul(product(launch.block))
+}
+
+fn layout(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
+    let works = of_class(classes, Class::Layout);
+    let (node, kernel) = place(case, &works);
+    let kernel = kernel?;
+    let time_ns = total(case, &works);
+    let then = case.then(|graph| works.iter().for_each(|at| graph.leave_out(*at)));
+    let each = case.iterations();
+    let title = format!(
+        "copies that only change the layout take {} {}{}",
+        milliseconds(time_ns as f64 / each),
+        case.of_each(),
+        case.in_region(node)
+    );
+    let evidence = vec![format!("{:.0} launches {}, most of `{kernel}`, {} of the time", works.len() as f64 / each, case.each(), share(case, time_ns))];
+    let advice = "leave out `.contiguous()` and `.transpose()` before products that take strides, or keep the data in the layout that is needed (`channels_last`, weights stored transposed)";
+    Some(Candidate {
+        cause: Cause::LayoutCopies,
+        node,
+        kernel: Some(kernel),
+        title,
+        evidence,
+        advice,
+        confidence: Sureness::Likely,
+        then: Some([then; 3]),
+        time_ns,
+    })
+}
+
+/// Kernels that leave most of the device free.
+fn too_few_blocks(case: &Case<'_>) -> Option<Candidate> {
+    let processors = u64::from(case.chip().map_or(PROCESSORS, |chip| chip.processors));
+    let blocks = |launch: &Launch| launch.grid.iter().fold(1u64, |blocks, of| blocks.saturating_mul(u64::from(*of)));
+    let is_small = |at: &usize| {
+        let work = &case.graph.works[*at];
+        work.kernels <= 1 && work.duration >= LONG_ENOUGH && case.launch(work).is_some_and(|launch| blocks(launch) * 2 <= processors)
+    };
+    let works: Vec<usize> = (0..case.graph.works.len()).filter(is_small).collect();
+    let time_ns = total(case, &works);
+    // Only where the device is the limit.
+    if (time_ns as f64) < 0.5 * case.graph.measured * case.iterations() {
+        return None;
+    }
+    let (node, kernel) = place(case, &works);
+    let kernel = kernel?;
+    // Rows of one kernel in one shape, and the longest.
+    let mut rows: Vec<Vec<usize>> = Vec::new();
+    let mut last = None;
+    for at in &works {
+        let detail = case.trace.activities.detail[case.graph.works[*at].activity as usize];
+        match rows.last_mut() {
+            Some(row) if last == Some(detail) && row.len() < LONGEST_ROW => row.push(*at),
+            _ => rows.push(vec![*at]),
+        }
+        last = Some(detail);
+    }
+    let starts: HashSet<u32> = case.first_calls().into_iter().map(|call| call as u32).collect();
+    let rows: Vec<&[usize]> = rows.iter().flat_map(|row| in_iterations(case, &starts, row)).collect();
+    let longest = rows.iter().map(|row| row.len()).max().unwrap_or(0);
+    let each = case.iterations();
+    let blocks_of = |at: &usize| case.launch(&case.graph.works[*at]).map_or(0, &blocks);
+    let mean = works.iter().map(blocks_of).sum::<u64>() as f64 / works.len().max(1) as f64;
+    let evidence = vec![format!(
+        "{:.0} launches {} have {mean:.0} blocks on average for {processors} processors; they take {} of the time",
+        works.len() as f64 / each,
+        case.each(),
+        share(case, time_ns)
+    )];
+    let many = longest >= A_ROW && works.len() as f64 >= A_ROW as f64 * each;
+    if many {
+        let then = case.then(|graph| {
+            // One launch with the blocks of all, in as many waves as they need.
+            for row in &rows {
+                let waves = (blocks_of(&row[0]) * row.len() as u64).div_ceil(processors).max(1);
+                // What is between them belongs to them.
+                let (first, last) = (row[0], row[row.len() - 1]);
+                (first + 1..=last).for_each(|at| graph.leave_out(at));
+                let calls = graph.works[first].call as usize + 1..=graph.works[last].call as usize;
+                graph.calls[calls].iter_mut().for_each(|call| (call.own, call.gap, call.awaits) = (0, 0, None));
+                graph.works[first].duration *= waves as i64;
+            }
+        });
+        let title = format!("`{kernel}` is launched {longest} times in a row with too few blocks to fill the GPU{}", case.in_region(node));
+        let advice = "do it all in one launch: a batch dimension, or one kernel for all rows";
+        return Some(Candidate {
+            cause: Cause::SmallLaunches,
+            node,
+            kernel: Some(kernel),
+            title,
+            evidence,
+            advice,
+            confidence: Sureness::Likely,
+            then: Some([then, case.now.min(then * 2.0), then]),
+            time_ns,
+        });
+    }
+    let title = format!("kernels that leave most of the GPU free run one after another{}", case.in_region(node));
+    let advice = "if they do not need each other's results, run them at the same time on several streams; or give each more blocks";
+    Some(Candidate {
+        cause: Cause::SerialStreams,
+        node,
+        kernel: Some(kernel),
+        title,
+        evidence,
+        advice,
+        confidence: Sureness::Possible,
+        then: None,
+        time_ns,
+    })
+}
+
+/// A row of works, cut where an iteration begins.
+fn in_iterations<'r>(case: &Case<'_>, starts: &HashSet<u32>, row: &'r [usize]) -> Vec<&'r [usize]> {
+    let begins = |at: &usize| {
+        let work = &case.graph.works[*at];
+        starts.contains(&work.call) && case.graph.calls[work.call as usize].works.start as usize == *at
+    };
+    let mut parts = Vec::new();
+    let mut rest = row;
+    while !rest.is_empty() {
+        let end = 1 + rest[1..].iter().position(begins).unwrap_or(rest.len() - 1);
+        let (part, more) = rest.split_at(end);
+        parts.push(part);
+        rest = more;
+    }
+    parts
+}
+
+/// Copies within the device, in bytes read and written a second.
+pub(in super::super) fn device_copy_rate(case: &Case<'_>) -> Option<(i64, f64)> {
+    let (mut time, mut bytes) = (0i64, 0u64);
+    for work in case.graph.works.iter().filter(|work| case.kind(work) == ActivityKind::Copy) {
+        if let Some((Direction::DeviceToDevice, size)) = case.transfer(work) {
+            time += work.duration;
+            bytes = bytes.saturating_add(size.saturating_mul(2));
+        }
+    }
+    (time > 0).then(|| (time, bytes as f64 / time as f64 * 1e9))
+}

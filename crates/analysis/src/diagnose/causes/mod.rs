@@ -1,0 +1,8 @@
+//! Where causes are looked for, one file a kind.
+
+pub(super) mod before;
+pub(super) mod copies;
+pub(super) mod host;
+pub(super) mod kernels;
+pub(super) mod limits;
+pub(super) mod waits;

@@ -1,0 +1,151 @@
+//! The host waits: for the device, for a copy, or for the driver's memory.
+
+use std::collections::BTreeMap;
+
+use trace::{Direction, counted};
+
+use super::super::case::{Candidate, Case, milliseconds};
+use super::super::finding::{Cause, Sureness};
+use super::copies::pinned_rate;
+use crate::replay::{Call, CallKind};
+
+/// What a call takes when it only asks for something.
+const QUICK: i64 = 5_000;
+/// What a framework does before it makes a call.
+const LEADS_TO_IT: i64 = 10_000;
+/// Copies to the host that are no larger read a value back, to decide by.
+const A_VALUE: u64 = 4_096;
+/// A wait comes of the copy before it when no more time lies between.
+const AT_ONCE: i64 = 30_000;
+
+/// Candidates by cause and region.
+pub(in super::super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
+    let mut groups: BTreeMap<(Cause, Option<u32>), Vec<usize>> = BTreeMap::new();
+    for at in 0..case.graph.calls.len() {
+        if let Some(cause) = cause(case, at) {
+            groups.entry((cause, case.node_of_call[at])).or_default().push(at);
+        }
+    }
+    groups.into_iter().filter_map(|((cause, node), calls)| candidate(case, cause, node, &calls)).collect()
+}
+
+fn cause(case: &Case<'_>, at: usize) -> Option<Cause> {
+    let call = &case.graph.calls[at];
+    match call.kind {
+        CallKind::Memory => Some(Cause::Allocation),
+        CallKind::Copy => of_copy(case, call),
+        CallKind::Wait => {
+            let before = at.checked_sub(1).map(|before| &case.graph.calls[before]);
+            let copy = before.filter(|before| before.kind == CallKind::Copy && call.gap < AT_ONCE);
+            match copy.and_then(|copy| Some((copy, direction(case, copy)?))) {
+                Some((_, (Direction::DeviceToHost, bytes))) if bytes <= A_VALUE => Some(Cause::Sync),
+                Some((copy, (Direction::DeviceToHost | Direction::HostToDevice, _))) => {
+                    Some(of_copy(case, copy).unwrap_or(Cause::BlockingCopy))
+                }
+                _ => Some(Cause::Sync),
+            }
+        }
+        _ => None,
+    }
+}
+
+fn direction(case: &Case<'_>, call: &Call) -> Option<(Direction, u64)> {
+    case.works(call).first().and_then(|work| case.transfer(work))
+}
+
+/// Of a copy that the host waits for by itself.
+fn of_copy(case: &Case<'_>, call: &Call) -> Option<Cause> {
+    call.awaits?;
+    match direction(case, call)? {
+        (Direction::DeviceToHost, bytes) if bytes <= A_VALUE => Some(Cause::Sync),
+        (Direction::DeviceToHost | Direction::HostToDevice, _) => {
+            let is_async = case.call_name(call).contains("Async");
+            Some(if is_async { Cause::PageableCopy } else { Cause::BlockingCopy })
+        }
+        _ => None,
+    }
+}
+
+fn candidate(case: &Case<'_>, cause: Cause, node: Option<u32>, calls: &[usize]) -> Option<Candidate> {
+    let waited: i64 = calls.iter().map(|at| case.graph.calls[*at].waited).sum();
+    let took: i64 = calls.iter().map(|at| taken(case, *at)).sum();
+    let rate = pinned_rate(case);
+    let with = |quicker: f64| {
+        case.then(|graph| {
+            for at in calls {
+                let call = &mut graph.calls[*at];
+                call.awaits = None;
+                // A copy is still asked for; the others go, with the little that leads to them.
+                if call.kind == CallKind::Copy {
+                    call.own = call.own.min(QUICK);
+                } else {
+                    (call.own, call.gap) = (0, (call.gap - LEADS_TO_IT).max(0));
+                }
+                if cause == Cause::PageableCopy {
+                    for work in call.works.clone() {
+                        let bytes = case.transfer(&case.graph.works[work as usize]).map_or(0, |(_, bytes)| bytes);
+                        let pinned = (bytes as f64 / rate * 1e9) as i64;
+                        let work = &mut graph.works[work as usize];
+                        let saved = (work.duration - pinned).max(0) as f64;
+                        work.duration -= (saved * quicker) as i64;
+                    }
+                }
+            }
+        })
+    };
+    let then = match cause {
+        // At worst only the wait goes away.
+        Cause::PageableCopy => [with(1.0), with(0.0), with(1.0)],
+        _ => [with(0.0); 3],
+    };
+    let each = case.iterations();
+    let often = case.times(calls.len());
+    let region = case.in_region(node);
+    let names = names(case, calls);
+    let (title, advice) = match cause {
+        Cause::Sync => (
+            format!("the host waits for the GPU {}{region}, then the GPU waits for the host", often),
+            "do not wait there: keep the value on the GPU (`.item()`, `.cpu()`, `print` and `if tensor:` read it back), look at it only every so many iterations, or remove a `synchronize()` that was left from a measurement",
+        ),
+        Cause::PageableCopy => (
+            format!("copies from memory that is not pinned hold up the host {}{region}", often),
+            "pin the memory (`pin_memory()`, `DataLoader(pin_memory=True)`, `cudaHostAlloc`) and copy with `non_blocking=True`",
+        ),
+        Cause::BlockingCopy => (
+            format!("the host waits for a copy {}{region}, then the GPU waits for the host", often),
+            "copy with `non_blocking=True` or `cudaMemcpyAsync`; the order of the stream is enough",
+        ),
+        _ => (
+            format!("memory is taken from the driver or given back {}{region}", often),
+            "take the memory once and use it again: no `empty_cache()` and no `cudaMalloc`/`cudaFree` in the loop; `cudaMallocAsync` or a pool where sizes change",
+        ),
+    };
+    let mut evidence = vec![format!(
+        "{}: {} {}, {} of it waiting for the GPU",
+        names,
+        milliseconds(took as f64 / each),
+        case.each(),
+        milliseconds(waited as f64 / each)
+    )];
+    if cause == Cause::PageableCopy {
+        evidence.push(format!("with pinned memory a copy runs at about {:.0} GB/s", rate / 1e9));
+    }
+    let shown = Sureness::Shown;
+    let time_ns = took;
+    Some(Candidate { cause, node, kernel: None, title, evidence, advice, confidence: shown, then: Some(then), time_ns })
+}
+
+fn taken(case: &Case<'_>, at: usize) -> i64 {
+    let call = case.graph.calls[at].call as usize;
+    case.trace.calls.end[call].saturating_sub(case.trace.calls.begin[call])
+}
+
+/// `60 x cudaStreamSynchronize, 60 x cudaMemcpyAsync`
+fn names(case: &Case<'_>, calls: &[usize]) -> String {
+    let mut names: BTreeMap<&str, u64> = BTreeMap::new();
+    calls.iter().for_each(|at| *names.entry(case.call_name(&case.graph.calls[*at])).or_default() += 1);
+    let mut names: Vec<(&str, u64)> = names.into_iter().collect();
+    names.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), *name));
+    let shown = names.iter().take(3).map(|(name, count)| counted(*count, &format!("`{name}` call")));
+    shown.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,143 @@
+//! The findings about a trace: the causes in its loops, the one with the most to gain first.
+
+use trace::{ActivityKind, Trace};
+
+use super::case::{Candidate, Case};
+use super::causes::kernels::classes;
+use super::causes::{before, copies, host, kernels, limits, waits};
+use super::finding::{Cause, Finding};
+use super::steady_idle::steady_idle;
+use crate::attribute::Attribution;
+use crate::kernels::Families;
+use crate::loop_::{Loop, Steady};
+
+/// A gain that is smaller is not worth a finding.
+const WORTH_A_WORD: f64 = 1.05;
+/// Another cause explains launching that is late, if removing it gains this much.
+const EXPLAINS: f64 = 1.1;
+/// Start-up comes first when it is longer than this and most of the recording,
+const LONG: i64 = 1_000_000_000;
+/// and the loop has no more to gain than this.
+const LITTLE: f64 = 1.25;
+/// Loops that are looked into, and findings that are told: nobody follows more advice.
+const MOST_LOOPS: usize = 32;
+const MOST: usize = 12;
+
+/// Fills in what the loops' steady iterations show, and returns the findings.
+pub(crate) fn diagnose(
+    trace: &Trace,
+    attribution: &Attribution,
+    families: &Families,
+    loops: &mut [Loop],
+) -> Vec<Finding> {
+    if loops.is_empty() {
+        let whole = whole(trace);
+        let case = whole.as_ref().and_then(|whole| Case::of(trace, attribution, families, whole, true));
+        return case.map(|case| of_case(&case, true)).unwrap_or_default().into_iter().map(|found| found.0).collect();
+    }
+    let mut all: Vec<(Finding, f64)> = Vec::new();
+    for (at, found) in loops.iter_mut().enumerate().take(MOST_LOOPS) {
+        let (busy, idle, findings) = match Case::of(trace, attribution, families, &found.steady, false) {
+            Some(case) if !case.graph.works.is_empty() => {
+                (Some(case.busy), steady_idle(&case), of_case(&case, at == 0))
+            }
+            _ => (None, Vec::new(), Vec::new()),
+        };
+        (found.busy_share, found.idle) = (busy, idle);
+        findings.into_iter().for_each(|finding| join(&mut all, finding));
+    }
+    // Of several loops, the time that is saved in all.
+    all.sort_by(|a, b| a.0.is_limit().cmp(&b.0.is_limit()).then(b.1.total_cmp(&a.1)));
+    let of_loops: Vec<Finding> = all.into_iter().map(|(finding, _)| finding).take(MOST).collect();
+    let before = before::findings(trace, attribution, &loops[0]);
+    let span = trace.end.saturating_sub(trace.begin);
+    // A loop with little to gain, behind a start of which it is known where the time goes.
+    let little = |finding: &Finding| finding.is_limit() || finding.gain.is_some_and(|gain| gain.factor < LITTLE);
+    let is_large = |finding: &Finding| finding.time_ns >= LONG && finding.time_ns.saturating_mul(2) >= span;
+    let is_first = of_loops.first().is_none_or(little)
+        && before.first().is_some_and(|first| is_large(first) && before::is_known(first));
+    if is_first {
+        before.into_iter().chain(of_loops).collect()
+    } else {
+        of_loops.into_iter().chain(before).collect()
+    }
+}
+
+/// Ranks do the same: one cause in one place is one finding.
+fn join(all: &mut Vec<(Finding, f64)>, (finding, saved): (Finding, f64)) {
+    let same = |other: &&mut (Finding, f64)| {
+        other.0.cause == finding.cause && other.0.place.region == finding.place.region
+    };
+    match all.iter_mut().find(same) {
+        Some(known) => {
+            let others = known.0.also_in;
+            if saved > known.1 {
+                *known = (finding, saved);
+            }
+            known.0.also_in = others + 1;
+        }
+        None => all.push((finding, saved)),
+    }
+}
+
+/// From the first work of the busiest process to its last.
+fn whole(trace: &Trace) -> Option<Steady> {
+    let activities = &trace.activities;
+    let mut times = vec![0i64; trace.processes.len()];
+    let kernels = (0..activities.len()).filter(|at| activities.kind[*at] == ActivityKind::Kernel);
+    kernels.for_each(|at| {
+        let time = &mut times[activities.process[at] as usize];
+        *time = time.saturating_add(activities.duration(at));
+    });
+    let process = (0u32..).zip(&times).filter(|(_, time)| **time > 0).max_by_key(|(_, time)| **time)?.0;
+    let own = |at: &usize| activities.process[*at] == process;
+    let begin = (0..activities.len()).filter(own).map(|at| activities.begin[at]).min()?;
+    let end = (0..activities.len()).filter(own).map(|at| activities.end[at]).max()?;
+    let calls = (0..trace.calls.len()).filter(|at| trace.process_of(trace.calls.thread[*at]) == process);
+    let launched = calls.clone().map(|at| trace.calls.begin[at]).filter(|at| *at < end).min()?;
+    let last = calls.map(|at| trace.calls.end[at]).max()?.saturating_add(1);
+    Some(Steady { process, node: None, on_host: vec![launched, last], on_device: vec![begin, end], end })
+}
+
+/// With the time that each would save in all iterations.
+fn of_case(case: &Case<'_>, is_main: bool) -> Vec<(Finding, f64)> {
+    let classes = classes(case);
+    let mut all: Vec<Candidate> = Vec::new();
+    all.extend(waits::candidates(case));
+    all.extend(copies::candidates(case));
+    all.extend(host::candidates(case));
+    all.extend(kernels::candidates(case, &classes));
+    let factor = |candidate: &Candidate| candidate.then.map_or(WORTH_A_WORD, |then| case.now / then[0].max(1.0));
+    all.retain(|candidate| factor(candidate) >= WORTH_A_WORD);
+    // The host is late with launches behind a wait, too: then the wait is the cause.
+    let is_explained = all.iter().any(|candidate| explains(candidate.cause) && factor(candidate) >= EXPLAINS);
+    let saved = |candidate: &Candidate| {
+        let saved = candidate.then.map_or(0.0, |then| (case.now - then[0]).max(0.0) * case.iterations());
+        if candidate.cause == Cause::LaunchBound && is_explained { saved * 1e-3 } else { saved }
+    };
+    all.sort_by(|a, b| saved(b).total_cmp(&saved(a)).then_with(|| a.title.cmp(&b.title)));
+    if all.is_empty() && is_main {
+        all.extend(limits::limit(case, &classes));
+    }
+    let saved: Vec<f64> = all.iter().map(saved).collect();
+    let mut findings: Vec<Finding> = all.into_iter().map(|candidate| case.finding(candidate)).collect();
+    let wants_gain = |finding: &&mut Finding| !finding.is_limit();
+    if let (Some(why), Some(first)) = (case.no_gain(), findings.first_mut().filter(wants_gain)) {
+        first.evidence.push(why);
+    }
+    findings.into_iter().zip(saved).collect()
+}
+
+/// Causes that make launches late, without being about launching.
+fn explains(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::Sync
+            | Cause::PageableCopy
+            | Cause::BlockingCopy
+            | Cause::Allocation
+            | Cause::HostCode
+            | Cause::DataLoading
+            | Cause::HostContention
+    )
+}

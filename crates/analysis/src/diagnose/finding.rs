@@ -1,0 +1,203 @@
+//! A finding: one cause in one place, what it rests on, and what removing it would gain.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// What is wrong, or what limits the program. Names are stable: scripts compare them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Cause {
+    /// The host waits for the device and is late with the work after that.
+    Sync,
+    /// Copies from or to memory that is not pinned, which the host waits for.
+    PageableCopy,
+    /// Copies that the host waits for, although they could go on without it.
+    BlockingCopy,
+    /// Copies during which no kernel runs.
+    CopyNotOverlapped,
+    /// The host takes longer to launch kernels than the device to run them.
+    LaunchBound,
+    /// The device waits while the host computes something else.
+    HostCode,
+    /// The device waits while the host gets the next data.
+    DataLoading,
+    /// The host is kept from running: the same code is quick in one iteration and slow in another.
+    HostContention,
+    /// Memory is taken from the driver, or given back, in every iteration.
+    Allocation,
+    /// Matrix products without tensor cores.
+    NoTensorCores,
+    /// Elementwise kernels one behind the other, which could be one.
+    UnfusedElementwise,
+    /// Copies within the device that only change the layout.
+    LayoutCopies,
+    /// The same small kernel many times, where one larger one would fill the device.
+    SmallLaunches,
+    /// Kernels that leave most of the device free, one after another.
+    SerialStreams,
+    /// The device's memory is the limit.
+    MemoryBound,
+    /// The device's arithmetic is the limit.
+    ComputeBound,
+    /// Communication during which no other kernel runs.
+    ExposedCommunication,
+    /// Code is loaded before the loop.
+    ModuleLoading,
+    /// What happens before the loop.
+    StartUp,
+    /// The first iterations take longer.
+    WarmUp,
+    /// Nothing to improve was found.
+    Healthy,
+}
+
+impl Cause {
+    pub const ALL: [Self; 21] = [
+        Self::Sync,
+        Self::PageableCopy,
+        Self::BlockingCopy,
+        Self::CopyNotOverlapped,
+        Self::LaunchBound,
+        Self::HostCode,
+        Self::DataLoading,
+        Self::HostContention,
+        Self::Allocation,
+        Self::NoTensorCores,
+        Self::UnfusedElementwise,
+        Self::LayoutCopies,
+        Self::SmallLaunches,
+        Self::SerialStreams,
+        Self::MemoryBound,
+        Self::ComputeBound,
+        Self::ExposedCommunication,
+        Self::ModuleLoading,
+        Self::StartUp,
+        Self::WarmUp,
+        Self::Healthy,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Sync => "sync",
+            Self::PageableCopy => "pageable-copy",
+            Self::BlockingCopy => "blocking-copy",
+            Self::CopyNotOverlapped => "copy-not-overlapped",
+            Self::LaunchBound => "launch-bound",
+            Self::HostCode => "host-code",
+            Self::DataLoading => "data-loading",
+            Self::HostContention => "host-contention",
+            Self::Allocation => "allocation",
+            Self::NoTensorCores => "no-tensor-cores",
+            Self::UnfusedElementwise => "unfused-elementwise",
+            Self::LayoutCopies => "layout-copies",
+            Self::SmallLaunches => "small-launches",
+            Self::SerialStreams => "serial-streams",
+            Self::MemoryBound => "memory-bound",
+            Self::ComputeBound => "compute-bound",
+            Self::ExposedCommunication => "exposed-communication",
+            Self::ModuleLoading => "module-loading",
+            Self::StartUp => "start-up",
+            Self::WarmUp => "warm-up",
+            Self::Healthy => "healthy",
+        }
+    }
+
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(self.as_str())
+    }
+}
+
+impl Serialize for Cause {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// How sure it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sureness {
+    /// The recording shows it.
+    Shown,
+    /// Names, shapes and durations speak for it.
+    Likely,
+    /// It would explain what is seen; nothing proves it.
+    Possible,
+}
+
+/// Where it is, as far as that is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct FoundAt {
+    pub region: Option<String>,
+    /// A name to record this region alone with.
+    pub capture_path: Option<String>,
+    pub operator: Option<String>,
+    pub line: Option<String>,
+    pub kernel: Option<String>,
+}
+
+/// The time that a gain shortens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GainOf {
+    Iteration,
+    /// From the beginning of the recording to its end.
+    Total,
+}
+
+/// What removing the cause would gain.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Gain {
+    /// How many times as fast.
+    pub factor: f64,
+    pub low: f64,
+    pub high: f64,
+    pub of: GainOf,
+    /// That time now, and with the cause removed.
+    pub now_ns: i64,
+    pub then_ns: i64,
+    /// How far the replay of the unchanged loop is off, as a part of what was measured.
+    pub replay_error: Option<f64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    pub cause: Cause,
+    pub place: FoundAt,
+    /// As the tools count it.
+    pub device: Option<u32>,
+    /// One sentence, with its number.
+    pub title: String,
+    /// What it rests on, a line each.
+    pub evidence: Vec<String>,
+    /// What to do about it; empty where there is nothing to do.
+    pub advice: String,
+    pub confidence: Sureness,
+    pub gain: Option<Gain>,
+    /// The time that it is about, of all steady iterations or before them.
+    pub time_ns: i64,
+    /// Other loops, of other processes for the most part, with the same cause in the same place.
+    pub also_in: u32,
+}
+
+impl Finding {
+    /// Whether it says how things are, and not that something should change.
+    pub fn is_limit(&self) -> bool {
+        let is_limit = matches!(self.cause, Cause::MemoryBound | Cause::ComputeBound | Cause::Healthy);
+        is_limit && self.gain.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_has_a_name_of_its_own() {
+        let names: std::collections::HashSet<&str> = Cause::ALL.iter().map(|cause| cause.as_str()).collect();
+        assert_eq!(names.len(), Cause::ALL.len());
+    }
+}

@@ -1,0 +1,102 @@
+//! Which range is open on a thread at a moment, whether anything was launched in it or not.
+
+use std::collections::HashMap;
+
+use nvtx::Kind;
+use trace::{OPEN, Trace};
+
+use crate::attribute::{Attribution, is_library};
+
+/// The push/pop ranges of a process, by thread and domain, in the order of their beginnings.
+pub(super) struct OpenRanges<'t> {
+    trace: &'t Trace,
+    attribution: &'t Attribution,
+    threads: HashMap<u32, Vec<Vec<u32>>>,
+}
+
+impl<'t> OpenRanges<'t> {
+    pub(super) fn of(trace: &'t Trace, attribution: &'t Attribution, process: u32) -> Self {
+        let mut lists: HashMap<(u32, trace::StringId), Vec<u32>> = HashMap::new();
+        let is_own: HashMap<trace::StringId, bool> = trace
+            .ranges
+            .domain
+            .iter()
+            .collect::<std::collections::HashSet<_>>()
+            .into_iter()
+            .map(|domain| (*domain, !is_library(trace.strings.text(*domain))))
+            .collect();
+        for range in 0..trace.ranges.len() {
+            let (thread, domain) = (trace.ranges.thread[range], trace.ranges.domain[range]);
+            if trace.ranges.kind[range] == Kind::PushPop && trace.process_of(thread) == process && is_own[&domain] {
+                lists.entry((thread, domain)).or_default().push(range as u32);
+            }
+        }
+        let mut threads: HashMap<u32, Vec<Vec<u32>>> = HashMap::new();
+        for ((thread, _), mut ranges) in lists {
+            ranges.sort_by_key(|range| (trace.ranges.begin[*range as usize], *range));
+            threads.entry(thread).or_default().push(ranges);
+        }
+        Self { trace, attribution, threads }
+    }
+
+    /// The innermost one open on a thread; where it has none and exactly one other thread has one, that.
+    pub(super) fn at(&self, thread: u32, time: i64) -> Option<u32> {
+        self.own(thread, time).or_else(|| {
+            let mut others = self.threads.keys().filter(|other| **other != thread);
+            let mut open = others.by_ref().filter_map(|other| self.own(*other, time));
+            open.next().filter(|_| open.next().is_none())
+        })
+    }
+
+    /// Its region.
+    pub(super) fn node_at(&self, thread: u32, time: i64) -> Option<u32> {
+        self.at(thread, time).map(|range| self.attribution.tree.node_of[range as usize])
+    }
+
+    fn own(&self, thread: u32, time: i64) -> Option<u32> {
+        let lists = self.threads.get(&thread)?;
+        let innermost = |ranges: &Vec<u32>| self.innermost(ranges, time);
+        // Of several domains the one opened last.
+        lists.iter().filter_map(innermost).max_by_key(|range| self.trace.ranges.begin[*range as usize])
+    }
+
+    fn innermost(&self, ranges: &[u32], time: i64) -> Option<u32> {
+        let ranges_of = &self.trace.ranges;
+        let last = ranges.partition_point(|range| ranges_of.begin[*range as usize] <= time).checked_sub(1)?;
+        let parent = |range: &u32| ranges_of.parent[*range as usize];
+        std::iter::successors(Some(ranges[last]), parent).find(|range| {
+            let end = ranges_of.end[*range as usize];
+            end == OPEN || end > time
+        })
+    }
+
+    /// How a stretch of time of a thread is divided among the innermost regions, the largest first.
+    pub(super) fn between(&self, thread: u32, from: i64, to: i64) -> Vec<(Option<u32>, i64)> {
+        let mut cuts = vec![from, to];
+        for ranges in self.threads.get(&thread).into_iter().flatten() {
+            let begin = |range: &u32| self.trace.ranges.begin[*range as usize];
+            let inside = ranges.partition_point(|range| begin(range) <= from)
+                ..ranges.partition_point(|range| begin(range) < to);
+            let around = self.innermost(ranges, from);
+            let parent = |range: &u32| self.trace.ranges.parent[*range as usize];
+            let all = ranges[inside].iter().copied().chain(std::iter::successors(around, parent));
+            for range in all {
+                let end = self.trace.ranges.end[range as usize];
+                cuts.extend([begin(&range), end].into_iter().filter(|at| *at > from && *at < to));
+            }
+        }
+        cuts.sort_unstable();
+        cuts.dedup();
+        let mut parts: Vec<(Option<u32>, i64)> = Vec::new();
+        for pair in cuts.windows(2) {
+            let node = self.node_at(thread, pair[0]);
+            let length = pair[1] - pair[0];
+            match parts.iter_mut().find(|(same, _)| *same == node) {
+                Some((_, sum)) => *sum += length,
+                None => parts.push((node, length)),
+            }
+        }
+        parts.sort_by_key(|(_, length)| std::cmp::Reverse(*length));
+        parts
+    }
+}

@@ -1,0 +1,366 @@
+//! The graph of the steady iterations of a loop, from a trace.
+
+use std::collections::HashMap;
+
+use trace::{ActivityKind, NONE, StringId, Trace};
+
+use super::graph::{Call, Graph, Work};
+use super::kinds::CallKind;
+use crate::attribute::Attribution;
+use crate::loop_::{Steady, warm_up};
+
+/// A graph gets no larger: iterations are alike.
+const MOST_CALLS: usize = 40_000;
+/// Works before the loop that its first calls may wait for: a launch queue has about a thousand places.
+const LEAD_IN: usize = 2_048;
+/// The clocks of host and device differ by this at most.
+const SLACK: i64 = 5_000;
+/// What a call that waits takes when there is nothing to wait for.
+const QUICK: i64 = 5_000;
+/// A launch is held up by a full queue when so many are in it,
+const FULL: usize = 256;
+/// and it takes so long.
+const HELD_UP: i64 = 50_000;
+/// Threads take turns when their calls overlap by no more of the time than this.
+const TURNS: f64 = 0.02;
+/// Streams with less of the work do not count as several.
+const SEVERAL: f64 = 0.01;
+
+/// None when there is too little to replay.
+pub(crate) fn build(trace: &Trace, attribution: &Attribution, steady: &Steady) -> Option<Graph> {
+    let (first, last) = chosen(trace, steady)?;
+    let (from, to) = (steady.on_host[first], steady.on_host[last]);
+    let calls = calls_between(trace, steady.process, before(steady, first), to);
+    let mut works = works_of(trace, attribution, steady.process, &calls);
+    let in_loop = calls.iter().position(|call| call.begin >= from)?;
+    let streams = number_streams(&mut works);
+    let lags = Lags::of(&calls, &works);
+    let (mut graph, mut unknown) = (Graph::default(), None);
+    if !take_turns(&calls[in_loop..], to - from) {
+        unknown = Some("several threads start work at the same time, and nothing recorded says how they wait for each other");
+    }
+    let first_work = works.partition_point(|work| (work.call as usize) < in_loop);
+    if several_streams(&works[first_work..], streams) {
+        unknown = Some("work runs on several streams, and the recording does not say which waits for which");
+    }
+    let mut done = Done::new(streams);
+    let mut last_in_stream: Vec<Option<usize>> = vec![None; streams];
+    let mut next = 0;
+    let mut host_end: Option<i64> = None;
+    for (at, call) in calls.iter().enumerate() {
+        let own = next..next + works[next..].iter().take_while(|work| work.call as usize == at).count();
+        let mut launched = Vec::with_capacity(own.len());
+        for work in own.clone() {
+            let stream = usize::from(works[work].stream);
+            let before = last_in_stream[stream].replace(work);
+            launched.push(lags.work(call, &works, work, before));
+        }
+        next = own.end;
+        let awaited = done.awaited(call, &works, own.clone());
+        if at >= in_loop {
+            let start = graph.works.len() as u32;
+            let call_number = graph.calls.len() as u32;
+            graph.works.extend(launched.into_iter().map(|work| Work { call: call_number, ..work }));
+            let gap = host_end.map_or(0, |end| call.begin - end).max(0);
+            let waited = awaited.map_or(0, |(_, end)| end - call.begin).clamp(0, call.end - call.begin);
+            let holds_up = awaited.is_some() && waited > 0;
+            graph.calls.push(Call {
+                call: call.call,
+                kind: call.kind,
+                gap,
+                own: if holds_up { (call.end - call.begin).min(QUICK) } else { call.end - call.begin },
+                awaits: awaited.map(|(work, _)| (own.start as i64 - work as i64).max(0) as u32),
+                tail: match awaited {
+                    Some((_, end)) if holds_up => call.end - end,
+                    _ => 0,
+                },
+                waited,
+                works: start..graph.works.len() as u32,
+            });
+        }
+        host_end = Some(host_end.map_or(call.end, |end| end.max(call.end)));
+    }
+    let on = if graph.works.is_empty() { &steady.on_host } else { &steady.on_device };
+    graph.streams = streams;
+    graph.iterations = last - first;
+    graph.measured = (on[last] - on[first]) as f64 / (last - first) as f64;
+    graph.unknown = unknown;
+    Some(graph)
+}
+
+/// The iterations that are replayed: whole ones, from the beginning of one to that of another.
+fn chosen(trace: &Trace, steady: &Steady) -> Option<(usize, usize)> {
+    let last = steady.on_host.len().checked_sub(1)?;
+    let from = |first: usize| (steady.on_host[first], steady.on_host[last]);
+    // What is loaded before a first kernel makes the host's iteration long, and not the device's.
+    let on_host: Vec<i64> = steady.on_host.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
+    let mut first = warm_up(&on_host);
+    // From the whole loop to its last part.
+    while first < last && count_between(trace, steady.process, from(first)) > MOST_CALLS {
+        first = first.midpoint(last).max(first + 1);
+    }
+    (first < last).then_some((first, last))
+}
+
+fn count_between(trace: &Trace, process: u32, (from, to): (i64, i64)) -> usize {
+    let calls = trace.calls.begin.iter().zip(&trace.calls.thread);
+    calls.filter(|(begin, thread)| (from..to).contains(*begin) && trace.process_of(**thread) == process).count()
+}
+
+/// Some iterations before the first, for what its calls wait for.
+fn before(steady: &Steady, first: usize) -> i64 {
+    let lead_in = first.saturating_sub(LEAD_IN.div_ceil(8).min(first));
+    let begin = steady.on_host[lead_in];
+    // Warm-up is not among the steady ones, but its work may still be in the queue.
+    begin.saturating_sub(if lead_in == 0 { steady.on_host[first].saturating_sub(begin).max(50_000_000) } else { 0 })
+}
+
+struct Called {
+    call: u32,
+    kind: CallKind,
+    name: StringId,
+    is_async: bool,
+    thread: u32,
+    begin: i64,
+    end: i64,
+}
+
+/// The calls of a process, those made by other calls left out, in order.
+fn calls_between(trace: &Trace, process: u32, from: i64, to: i64) -> Vec<Called> {
+    let mut kinds: HashMap<StringId, (CallKind, bool)> = HashMap::new();
+    let mut calls: Vec<Called> = Vec::new();
+    for call in 0..trace.calls.len() {
+        let begin = trace.calls.begin[call];
+        if begin < from || begin >= to || trace.process_of(trace.calls.thread[call]) != process {
+            continue;
+        }
+        let name = trace.calls.name[call];
+        let (kind, is_async) = *kinds.entry(name).or_insert_with(|| {
+            let text = trace.strings.text(name);
+            (CallKind::of(text), text.contains("Async"))
+        });
+        let (thread, end) = (trace.calls.thread[call], trace.calls.end[call].max(begin));
+        calls.push(Called { call: call as u32, kind, name, is_async, thread, begin, end });
+    }
+    calls.sort_by_key(|call| (call.begin, std::cmp::Reverse(call.end)));
+    let mut until: HashMap<u32, i64> = HashMap::new();
+    calls.retain(|call| {
+        let until = until.entry(call.thread).or_insert(i64::MIN);
+        let outer = call.begin >= *until;
+        *until = (*until).max(call.end);
+        outer
+    });
+    calls
+}
+
+struct Worked {
+    activity: u32,
+    /// Index of its call.
+    call: u32,
+    device: u16,
+    number: u32,
+    stream: u16,
+    begin: i64,
+    end: i64,
+    kernels: u32,
+}
+
+/// What calls started, in their order; kernels of one launch of a graph as one.
+fn works_of(trace: &Trace, attribution: &Attribution, process: u32, calls: &[Called]) -> Vec<Worked> {
+    let Some(last) = calls.iter().map(|call| call.begin).max() else { return Vec::new() };
+    let first = calls[0].begin;
+    let mut place: HashMap<u32, u32> = HashMap::with_capacity(calls.len());
+    place.extend(calls.iter().enumerate().map(|(at, call)| (call.call, at as u32)));
+    let mut works: Vec<Worked> = Vec::new();
+    let activities = &trace.activities;
+    for activity in 0..activities.len() {
+        let call = attribution.call[activity];
+        if call == NONE || activities.process[activity] != process {
+            continue;
+        }
+        let begin = trace.calls.begin[call as usize];
+        if begin < first || begin > last {
+            continue;
+        }
+        // A call that another one made: that one started the work.
+        let thread = trace.calls.thread[call as usize];
+        let at = place.get(&call).copied().or_else(|| {
+            let behind = calls.partition_point(|outer| outer.begin <= begin);
+            let around = |at: &usize| calls[*at].thread == thread && calls[*at].end >= begin;
+            (behind.saturating_sub(8)..behind).rev().find(around).map(|at| at as u32)
+        });
+        let Some(call) = at else { continue };
+        works.push(Worked {
+            activity: activity as u32,
+            call,
+            device: activities.device[activity],
+            number: activities.stream[activity],
+            stream: 0,
+            begin: activities.begin[activity],
+            end: activities.end[activity],
+            kernels: u32::from(activities.kind[activity] == ActivityKind::Kernel),
+        });
+    }
+    works.sort_by_key(|work| (work.call, work.begin, work.activity));
+    let mut joined: Vec<Worked> = Vec::with_capacity(works.len());
+    for work in works {
+        match joined.last_mut() {
+            Some(graph) if graph.call == work.call && activities.in_graph[work.activity as usize] => {
+                graph.end = graph.end.max(work.end);
+                graph.kernels += work.kernels;
+            }
+            _ => joined.push(work),
+        }
+    }
+    joined
+}
+
+fn number_streams(works: &mut [Worked]) -> usize {
+    let mut numbers: HashMap<(u16, u32), u16> = HashMap::new();
+    for work in works {
+        let next = numbers.len().min(usize::from(u16::MAX)) as u16;
+        work.stream = *numbers.entry((work.device, work.number)).or_insert(next);
+    }
+    numbers.len()
+}
+
+fn take_turns(calls: &[Called], span: i64) -> bool {
+    let (mut overlap, mut until, mut thread) = (0i64, i64::MIN, NONE);
+    for call in calls {
+        if call.thread != thread && until != i64::MIN {
+            overlap += (until.min(call.end) - call.begin).max(0);
+        }
+        if call.end > until {
+            (until, thread) = (call.end, call.thread);
+        }
+    }
+    overlap as f64 <= TURNS * span as f64
+}
+
+fn several_streams(works: &[Worked], streams: usize) -> bool {
+    let mut times = vec![0i64; streams];
+    works.iter().for_each(|work| times[usize::from(work.stream)] += work.end - work.begin);
+    let all: i64 = times.iter().sum();
+    times.iter().filter(|time| **time as f64 > SEVERAL * all as f64).count() > 1
+}
+
+/// How long it usually takes from a call to its work, and from one work to the next.
+struct Lags {
+    lag: HashMap<StringId, i64>,
+    gap: i64,
+}
+
+impl Lags {
+    fn of(calls: &[Called], works: &[Worked]) -> Self {
+        let mut until: HashMap<u16, i64> = HashMap::new();
+        let (mut lags, mut gaps): (HashMap<StringId, Vec<i64>>, Vec<i64>) = Default::default();
+        for work in works {
+            let call = &calls[work.call as usize];
+            let before = until.insert(work.stream, work.end);
+            match before {
+                Some(end) if end <= call.begin => {
+                    lags.entry(call.name).or_default().push(work.begin - call.begin);
+                }
+                Some(end) if call.end + SLACK < end => gaps.push(work.begin - end),
+                _ => {}
+            }
+        }
+        let lag = lags.into_iter().map(|(name, lags)| (name, median(lags, 8_000))).collect();
+        Self { lag, gap: median(gaps, 1_000) }
+    }
+
+    fn work(&self, call: &Called, works: &[Worked], at: usize, before: Option<usize>) -> Work {
+        let work = &works[at];
+        let usual = self.lag.get(&call.name).copied().unwrap_or(8_000);
+        let since_call = work.begin - call.begin;
+        let since = before.map_or(i64::MAX / 4, |before| work.begin - works[before].end);
+        let free = before.map_or(i64::MIN, |before| works[before].end);
+        let by_stream = free > call.begin && (call.begin + usual <= free || since <= 2 * self.gap);
+        let (lag, gap) = match by_stream {
+            true => (usual.min(since_call), since),
+            false => (since_call, self.gap.min(since)),
+        };
+        Work {
+            activity: work.activity,
+            call: 0,
+            stream: work.stream,
+            lag,
+            gap,
+            duration: work.end - work.begin,
+            behind: None,
+            kernels: work.kernels,
+            began: work.begin,
+        }
+    }
+}
+
+fn median(mut values: Vec<i64>, otherwise: i64) -> i64 {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied().unwrap_or(otherwise)
+}
+
+/// Which works have ended, while calls are looked at in their order.
+struct Done {
+    /// By stream: works not known to have ended, in order.
+    waiting: Vec<std::collections::VecDeque<usize>>,
+    /// The last to end, of all streams.
+    last: Option<usize>,
+    in_queue: usize,
+}
+
+impl Done {
+    fn new(streams: usize) -> Self {
+        Self { waiting: vec![Default::default(); streams], last: None, in_queue: 0 }
+    }
+
+    /// The work that a call waits for, and when that ended.
+    fn awaited(&mut self, call: &Called, works: &[Worked], own: std::ops::Range<usize>) -> Option<(usize, i64)> {
+        self.ended_by(call.begin, works);
+        let in_queue = self.in_queue;
+        for work in own.clone() {
+            self.waiting[usize::from(works[work].stream)].push_back(work);
+            self.in_queue += 1;
+        }
+        let took = call.end - call.begin;
+        let ended = |work: usize| Some((work, works[work].end));
+        let own_last = own.clone().max_by_key(|work| works[*work].end);
+        match call.kind {
+            CallKind::Copy => {
+                let copy = own_last?;
+                let until = works[copy].end;
+                // From memory that is not pinned, the call lasts about as long as the copy, whatever it is called.
+                let lasts = took > 2 * QUICK && call.end + SLACK >= until
+                    || took as f64 > 0.6 * (until - call.begin) as f64 && took > 10 * QUICK;
+                (!call.is_async || lasts).then_some(copy).and_then(ended)
+            }
+            CallKind::Wait => {
+                self.ended_by(call.end + SLACK, works);
+                self.last.and_then(ended)
+            }
+            CallKind::Memory => {
+                // Whether it waits shows in the device: it has nothing left to do.
+                let last = self.waiting.iter().filter_map(|stream| stream.back()).copied();
+                let last = last.max_by_key(|work| works[*work].end)?;
+                let until = works[last].end;
+                (until > call.begin && until <= call.end + SLACK).then_some(last).and_then(ended)
+            }
+            CallKind::Launch if took >= HELD_UP && in_queue >= FULL => {
+                self.ended_by(call.end, works);
+                self.last.and_then(ended)
+            }
+            _ => None,
+        }
+    }
+
+    fn ended_by(&mut self, time: i64, works: &[Worked]) {
+        for stream in &mut self.waiting {
+            while let Some(work) = stream.front().copied().filter(|work| works[*work].end <= time) {
+                stream.pop_front();
+                self.in_queue -= 1;
+                if self.last.is_none_or(|last| works[last].end <= works[work].end) {
+                    self.last = Some(work);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The graph of a loop, and its replay.
+
+use std::ops::Range;
+
+use super::kinds::CallKind;
+
+/// Rounds that are played: behind the first, the host is as far ahead of the device as it ever gets.
+const ROUNDS: usize = 3;
+
+/// A call of the host.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Call {
+    /// Index into [`trace::Trace::calls`].
+    pub(crate) call: u32,
+    pub(crate) kind: CallKind,
+    /// Time since the end of the call before it.
+    pub(crate) gap: i64,
+    /// How long it takes when it waits for nothing.
+    pub(crate) own: i64,
+    /// So many works before its own first one is the one that it waits for; 0 is its own.
+    pub(crate) awaits: Option<u32>,
+    /// From the end of what it waits for to its own end.
+    pub(crate) tail: i64,
+    /// How long it waited as it was recorded.
+    pub(crate) waited: i64,
+    /// What it starts, in [`Graph::works`].
+    pub(crate) works: Range<u32>,
+}
+
+/// Work of a device: a kernel, a copy, or a graph as a whole.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Work {
+    /// Index into [`trace::Trace::activities`]; of a graph, its first.
+    pub(crate) activity: u32,
+    /// Index of its call in [`Graph::calls`].
+    pub(crate) call: u32,
+    pub(crate) stream: u16,
+    /// From the beginning of its call to its own, when its stream is free.
+    pub(crate) lag: i64,
+    /// From the end of the work before it in its stream to its beginning, when it is already there.
+    pub(crate) gap: i64,
+    pub(crate) duration: i64,
+    /// It also waits for a work of another stream, so many before it, and so long behind it.
+    pub(crate) behind: Option<(u32, i64)>,
+    /// Kernels in it: more than one in a graph.
+    pub(crate) kernels: u32,
+    /// When it really began.
+    pub(crate) began: i64,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Graph {
+    pub(crate) calls: Vec<Call>,
+    pub(crate) works: Vec<Work>,
+    pub(crate) streams: usize,
+    pub(crate) iterations: usize,
+    /// What an iteration really took.
+    pub(crate) measured: f64,
+    /// What the recording does not say, so that no gain can be worked out.
+    pub(crate) unknown: Option<&'static str>,
+}
+
+impl Graph {
+    /// How long an iteration takes.
+    pub(crate) fn play(&self) -> f64 {
+        let all = self.works.len();
+        let mut ended: Vec<i64> = Vec::with_capacity(all * ROUNDS);
+        let mut free = vec![i64::MIN / 4; self.streams];
+        let mut host = 0i64;
+        let mut begins = [0i64; ROUNDS];
+        for begun in &mut begins {
+            let mut first = true;
+            for call in &self.calls {
+                let begin = host + call.gap;
+                let before = ended.len();
+                for work in &self.works[call.works.start as usize..call.works.end as usize] {
+                    let stream = &mut free[usize::from(work.stream)];
+                    let mut start = (begin + work.lag).max(stream.saturating_add(work.gap));
+                    if let Some((back, delay)) = work.behind {
+                        let other = ended.len().checked_sub(back as usize).map(|at| ended[at]);
+                        start = start.max(other.map_or(i64::MIN, |end| end + delay));
+                    }
+                    *stream = start + work.duration;
+                    ended.push(start + work.duration);
+                    if std::mem::replace(&mut first, false) {
+                        *begun = start;
+                    }
+                }
+                if first && self.works.is_empty() {
+                    first = false;
+                    *begun = begin;
+                }
+                let awaited = call.awaits.and_then(|back| before.checked_sub(back as usize));
+                let awaited = awaited.and_then(|at| ended.get(at));
+                host = (begin + call.own).max(awaited.map_or(i64::MIN, |end| end + call.tail));
+            }
+        }
+        (begins[ROUNDS - 1] - begins[ROUNDS - 2]) as f64 / self.iterations.max(1) as f64
+    }
+
+    /// How far the replay of the unchanged graph is off, as a part of what was measured.
+    pub(crate) fn error(&self) -> f64 {
+        if self.measured > 0.0 { self.play() / self.measured - 1.0 } else { f64::INFINITY }
+    }
+
+    /// Leaves out a work, and its call if that starts nothing else.
+    pub(crate) fn leave_out(&mut self, work: usize) {
+        let work = &mut self.works[work];
+        (work.duration, work.gap) = (0, work.gap.min(0));
+        let call = &mut self.calls[work.call as usize];
+        if call.works.len() == 1 {
+            (call.own, call.gap, call.awaits) = (0, 0, None);
+        }
+    }
+
+    /// How long an iteration takes with a change.
+    pub(crate) fn play_with(&self, change: impl FnOnce(&mut Self)) -> f64 {
+        let mut changed = self.clone();
+        change(&mut changed);
+        changed.play()
+    }
+}

@@ -1,0 +1,64 @@
+//! What limits the program, the first to look at first.
+
+use super::summary::missing;
+use crate::form::escape::{prose, text};
+use crate::page::Page;
+use crate::tables::{gained, loop_line};
+use record::StepName;
+
+pub(super) fn findings(page: &Page<'_>) -> String {
+    let mut html = String::new();
+    for found in page.findings.iter().flat_map(|analysis| analysis.loops.iter().take(LOOPS)) {
+        html.push_str(&format!("<p class=\"loop\">{}</p>\n", prose(&loop_line(found))));
+    }
+    if page.insight.findings.is_empty() {
+        let why = match page.findings {
+            Some(analysis) if analysis.idle.is_empty() => "no GPU work was recorded.".to_owned(),
+            Some(_) => "nothing measured takes enough time to be worth changing.".to_owned(),
+            None => format!(
+                "{}.",
+                missing(page, &[StepName::Analyze, StepName::Timeline], "nothing was analyzed")
+            ),
+        };
+        html.push_str(&format!("<p class=\"absent\">None: {}</p>\n", prose(&why)));
+        return html;
+    }
+    html.push_str("<ol class=\"findings\">\n");
+    for one in &page.insight.findings {
+        html.push_str(&format!("<li><h3>{}</h3>\n", prose(&one.title)));
+        html.push_str(&format!("<p class=\"stake\"><span class=\"cause\">{}</span>", one.cause));
+        if let Some((gained, gain)) = gained(one).zip(one.gain) {
+            let left = (1.0 / gain.factor).clamp(0.0, 1.0);
+            html.push_str(&format!(
+                "<svg class=\"bar\" viewBox=\"0 0 100 6\" preserveAspectRatio=\"none\" aria-hidden=\"true\">\
+                 <rect class=\"back\" width=\"100\" height=\"6\"/><rect class=\"fill\" width=\"{:.2}\" height=\"6\"/></svg>\
+                 <span>{}</span>",
+                left * 100.0,
+                prose(&gained)
+            ));
+        }
+        html.push_str("</p>\n");
+        if !one.advice.is_empty() {
+            html.push_str(&format!("<p class=\"do\">{}</p>\n", prose(&one.advice)));
+        }
+        if !one.evidence.is_empty() {
+            let lines: String = one.evidence.iter().map(|line| format!("<li>{}</li>", prose(line))).collect();
+            html.push_str(&format!("<ul class=\"evidence\">{lines}</ul>\n"));
+        }
+        for (label, name) in [("region", &one.place.region), ("kernel", &one.place.kernel)] {
+            if let Some(name) = name {
+                html.push_str(&format!(
+                    "<p class=\"where\">{label} <button type=\"button\" class=\"link name\" data-find=\"{}\">{}</button></p>\n",
+                    text(name),
+                    text(name)
+                ));
+            }
+        }
+        html.push_str("</li>\n");
+    }
+    html.push_str("</ol>\n");
+    html
+}
+
+/// More are in the document for programs.
+const LOOPS: usize = 4;

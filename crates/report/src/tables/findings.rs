@@ -1,0 +1,55 @@
+//! What limits the program, the first to look at first.
+
+use analysis::{Finding, Gain, GainOf};
+
+use super::cell::Cell;
+use super::column::{self, Kind};
+use super::table::{Keys, Table, View};
+use crate::units::{duration, fixed};
+
+/// With its number in the list.
+type Row<'p> = (usize, &'p Finding);
+type Column<'p> = column::Column<'p, Row<'p>>;
+
+pub(crate) fn findings(all: &[Finding]) -> Table<'_, Row<'_>> {
+    Table::new("findings", "What limits it", (1..).zip(all).collect(), columns())
+        .view(View::Stakeholder, Keys::of(["number", "title", "gained", "advice"]))
+}
+
+fn columns<'p>() -> Vec<Column<'p>> {
+    let gain = |of: fn(&Gain) -> f64| move |row: &Row<'_>| row.1.gain.as_ref().map(of);
+    vec![
+        Column::new(Kind::Text, "cause", "cause", |(_, row)| row.cause.as_str().into()),
+        Column::new(Kind::Prose, "title", "finding", |(_, row)| (&row.title).into()),
+        Column::new(Kind::Prose, "advice", "what to do", |(_, row)| (&row.advice).into()),
+        Column::new(Kind::List, "evidence", "evidence", |(_, row)| Cell::list(&row.evidence)),
+        Column::new(Kind::Text, "confidence", "confidence", |(_, row)| Cell::code(&row.confidence)),
+        Column::new(Kind::Times, "gain", "speedup", move |row| gain(|gain| gain.factor)(row).into()),
+        Column::new(Kind::Times, "gain_low", "at least", move |row| gain(|gain| gain.low)(row).into()),
+        Column::new(Kind::Times, "gain_high", "at most", move |row| gain(|gain| gain.high)(row).into()),
+        Column::new(Kind::Time, "now_ns", "time now", |(_, row)| row.gain.map(|gain| gain.now_ns).into()),
+        Column::new(Kind::Time, "then_ns", "time then", |(_, row)| row.gain.map(|gain| gain.then_ns).into()),
+        Column::new(Kind::Name, "region", "region", |(_, row)| row.place.region.as_deref().into()),
+        Column::new(Kind::Name, "kernel", "kernel", |(_, row)| row.place.kernel.as_deref().into()),
+        Column::new(Kind::Id, "number", "", |(number, _)| (*number).into()).for_people(),
+        Column::new(Kind::Id, "gained", "gain", |(_, row)| gained(row).unwrap_or_default().into()).for_people(),
+    ]
+}
+
+/// `3.05 ms → 1.86 ms an iteration, 1.64x as fast (1.03x to 1.89x)`
+pub(crate) fn gained(finding: &Finding) -> Option<String> {
+    let gain = finding.gain?;
+    let of = match gain.of {
+        GainOf::Iteration => " an iteration",
+        GainOf::Total => " in all",
+    };
+    let differs = (gain.high - gain.low) > 0.05 * gain.factor;
+    let between = differs.then(|| format!(" ({}x to {}x)", fixed(gain.low, 2), fixed(gain.high, 2)));
+    Some(format!(
+        "{} → {}{of}, {}x as fast{}",
+        duration(gain.now_ns as f64),
+        duration(gain.then_ns as f64),
+        fixed(gain.factor, 2),
+        between.unwrap_or_default()
+    ))
+}

@@ -1,0 +1,33 @@
+//! What repeats, in a line.
+
+use analysis::{Loop, LoopSource};
+
+use crate::units::{counted, duration, percent};
+
+/// ``loop `:step`: 60 iterations, 1 of them warm-up; 3.05 ms each when steady; GPU busy 99 %``
+pub(crate) fn loop_line(found: &Loop) -> String {
+    let name = match (&found.region, found.source) {
+        (Some(region), _) => format!("loop `{region}`"),
+        (None, _) => "loop, found by its launches".to_owned(),
+    };
+    let origin = found.origin.called().map(|origin| format!(" of {origin}")).unwrap_or_default();
+    let warm_up = match found.warm_up {
+        0 => String::new(),
+        some => format!(", {some} of them warm-up"),
+    };
+    let mut line = format!("{name}{origin}: {}{warm_up}", counted(found.iterations, "iteration"));
+    if let Some(period) = found.period_ns {
+        line.push_str(&format!("; {} each when steady", duration(period.p50 as f64)));
+        if period.p95 as f64 > 1.1 * period.p50 as f64 {
+            line.push_str(&format!(" (95 % under {})", duration(period.p95 as f64)));
+        }
+    }
+    if let Some(busy) = found.busy_share {
+        line.push_str(&format!("; GPU busy {}", percent(busy)));
+    }
+    for (cause, share) in found.idle.iter().filter(|(_, share)| *share >= 0.03).take(2) {
+        line.push_str(&format!(", {cause} {}", percent(*share)));
+    }
+    debug_assert!(found.region.is_some() || found.source == LoopSource::Launches);
+    line
+}
