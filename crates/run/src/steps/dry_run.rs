@@ -9,7 +9,7 @@ use record::PassKind;
 use super::asked::will_be_missing;
 use super::begin::{Start, check_counters, redactor, shown};
 use super::error::RunError;
-use super::plan::{gates, unchecked};
+use super::plan::{gates, passed_as_typed, unchecked};
 use super::stage1::{NO_PYTHON, NO_TORCH};
 use super::{counters, timeline};
 use crate::config::{Config, Enable, Resolved, TimelineSource};
@@ -76,7 +76,8 @@ fn gates_text(resolved: &Resolved, latest: Option<&Latest>) -> String {
     };
     let mut text = format!("gates      checked against the rehearsal in {}\n", run.display());
     if !rehearses {
-        text.push_str(&format!("           in this run they {}\n", unchecked(&gates)));
+        let typed = passed_as_typed(&gates);
+        text.push_str(&format!("           this run does not rehearse (rehearsal.enable=false): {typed}\n"));
     }
     let terms = NsysTerms::here(&resolved.config, RangeEnd::None);
     for gate in gates {

@@ -58,13 +58,17 @@ fn planned(scene: Scene<'_>, session: &Session<'_>) -> Result<StepResult, RunErr
     Ok(StepResult::Failed { why: failed.join("\n").trim_end().to_owned(), asked_for })
 }
 
-/// What becomes of gates in a run without a rehearsal.
+/// What becomes of gates in a run without a rehearsal, and why.
 pub(super) fn unchecked(gates: &[Gate]) -> String {
+    format!("cannot be checked, because `rehearsal.enable=false`; {}", passed_as_typed(gates))
+}
+
+/// What becomes of gates in a run without a rehearsal.
+pub(super) fn passed_as_typed(gates: &[Gate]) -> String {
     let has = |tool: Tool| gates.iter().any(|gate| gate.tool == tool);
     let tools: Vec<&str> =
         [Tool::Nsys, Tool::Ncu].into_iter().filter(|tool| has(*tool)).map(Tool::as_str).collect();
-    let tools = tools.join(" and ");
-    format!("cannot be checked, because `rehearsal.enable=false`; they are passed to {tools} as typed")
+    format!("they are passed to {} as typed", tools.join(" and "))
 }
 
 /// How large the report of nsys will be, as far as the rehearsal can tell.
