@@ -26,7 +26,10 @@ impl Report {
             self.results.push(result);
         }
         self.notes.extend(other.notes);
-        self.damage = self.damage.take().or(other.damage);
+        match &self.damage {
+            Some(_) => self.notes.extend(other.damage.map(|damage| damage.to_string())),
+            None => self.damage = other.damage,
+        }
         for device in other.session.devices {
             if !self.session.devices.iter().any(|known| known.id == device.id) {
                 self.session.devices.push(device);

@@ -17,6 +17,6 @@ pub enum CountersError {
     #[error("`{}` has no counters: it is neither an ncu report nor a CSV from ncu\nhint: pass a `.ncu-rep`, or the output of ncu --import report.ncu-rep --csv --page raw", path.display())]
     Unknown { path: PathBuf },
     /// Not a single result could be read.
-    #[error("`{}` is broken at byte {at}: {what}; no results could be recovered\nhint: capture it again, or copy it again from where it was captured", path.display())]
-    Broken { path: PathBuf, at: u64, what: String },
+    #[error("no result in `{}` can be read: {what}\nhint: copy the file again from where it was captured, or capture it again", path.display())]
+    Broken { path: PathBuf, what: String },
 }

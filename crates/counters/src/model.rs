@@ -15,7 +15,7 @@ pub struct Report {
     pub results: Vec<Measured>,
     pub metric_names: Names,
     pub session: Session,
-    /// What is missing or doubtful, for people.
+    /// What else is missing or doubtful, for people; `damage` is not repeated here.
     pub notes: Vec<String>,
     /// The first place that could not be read; the results are then not all there were.
     pub damage: Option<Damage>,
@@ -25,12 +25,13 @@ pub struct Report {
 pub struct Damage {
     /// Bytes from the beginning of the file.
     pub at: u64,
+    /// A whole sentence.
     pub what: String,
 }
 
 impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "broken at byte {}: {}", self.at, self.what)
+        f.write_str(&self.what)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use record::{Cause, Tool, Verdict};
+use record::{Cause, Tool, Verdict, advice};
 
 use crate::find::Places;
 
@@ -10,9 +10,45 @@ use crate::find::Places;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoTool {
     Absent(String),
-    /// The configuration turns it off.
-    Off(String),
+    /// A setting turns it off.
+    Off {
+        text: String,
+        setting: ToolSetting,
+    },
+    /// A setting points to a place where it is not.
+    Misplaced {
+        text: String,
+        setting: ToolSetting,
+    },
     Broken(String),
+}
+
+/// What selects an installation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolSetting {
+    /// Of the configuration.
+    Key(&'static str),
+    /// Of the environment.
+    Variable(&'static str),
+}
+
+impl std::fmt::Display for ToolSetting {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Key(key) => write!(f, "`{key}`"),
+            Self::Variable(variable) => f.write_str(variable),
+        }
+    }
+}
+
+impl ToolSetting {
+    /// How to be rid of it.
+    fn undo(self) -> &'static str {
+        match self {
+            Self::Key(_) => "remove",
+            Self::Variable(_) => "unset",
+        }
+    }
 }
 
 impl NoTool {
@@ -20,14 +56,24 @@ impl NoTool {
     pub fn verdict(&self, tool: Tool, text: String) -> Verdict {
         let verdict = Verdict::failed(tool, self.cause(), text);
         match self {
-            Self::Off(_) => Verdict { remedy: None, ..verdict },
+            Self::Off { .. } => Verdict { remedy: None, ..verdict },
+            Self::Misplaced { .. } => Verdict { remedy: self.correction(), ..verdict },
             Self::Absent(_) | Self::Broken(_) => verdict,
+        }
+    }
+
+    /// What to do about the setting that is the reason, if one is.
+    pub fn correction(&self) -> Option<String> {
+        match self {
+            Self::Off { setting, .. } => Some(format!("{} {setting}", setting.undo())),
+            Self::Misplaced { setting, .. } => Some(advice::correct_path(setting, setting.undo())),
+            Self::Absent(_) | Self::Broken(_) => None,
         }
     }
 
     pub fn cause(&self) -> Cause {
         match self {
-            Self::Absent(_) | Self::Off(_) => Cause::NotInstalled,
+            Self::Absent(_) | Self::Off { .. } | Self::Misplaced { .. } => Cause::NotInstalled,
             Self::Broken(_) => Cause::ToolBroken,
         }
     }
@@ -35,8 +81,12 @@ impl NoTool {
 
 impl std::fmt::Display for NoTool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (Self::Absent(text) | Self::Off(text) | Self::Broken(text)) = self;
-        f.write_str(text)
+        match self {
+            Self::Absent(text)
+            | Self::Off { text, .. }
+            | Self::Misplaced { text, .. }
+            | Self::Broken(text) => f.write_str(text),
+        }
     }
 }
 
@@ -57,32 +107,26 @@ impl Wanted<'_> {
         &self,
         ask: impl Fn(&Path) -> Result<T, String>,
     ) -> Result<Vec<(PathBuf, T)>, NoTool> {
-        let absent = || format!("{} is not installed", self.program);
+        let program = self.program;
         let variable = std::env::var_os(self.variable).filter(|path| !path.is_empty()).map(PathBuf::from);
-        let (chosen, named_by) = match self.chosen {
-            Some(chosen) => (Some(PathBuf::from(chosen)), self.key),
-            None => (variable, self.variable),
+        let (chosen, setting) = match self.chosen {
+            Some(chosen) => (Some(PathBuf::from(chosen)), ToolSetting::Key(self.key)),
+            None => (variable, ToolSetting::Variable(self.variable)),
         };
         if chosen.as_deref() == Some(Path::new("none")) {
-            // Without a configuration, the variable hides the tool.
-            return Err(match self.chosen {
-                Some(_) => NoTool::Off(format!("{} is turned off by `{}=none`", self.program, self.key)),
-                None => NoTool::Absent(absent()),
-            });
+            let (ToolSetting::Key(name) | ToolSetting::Variable(name)) = setting;
+            return Err(NoTool::Off { text: format!("{program} is turned off by `{name}=none`"), setting });
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
         let places = Places { chosen, path: std::env::split_paths(&path).collect(), root: "/".into() };
-        let mut problem = NoTool::Absent(match &places.chosen {
+        let mut problem = match &places.chosen {
             Some(chosen) => {
-                format!(
-                    "`{named_by}` points to `{}`, but there is no {} \
-                there",
-                    chosen.display(),
-                    self.program
-                )
+                let text =
+                    format!("{setting} points to `{}`, but there is no {program} there", chosen.display());
+                NoTool::Misplaced { text, setting }
             }
-            None => absent(),
-        });
+            None => NoTool::Absent(format!("{program} is not installed")),
+        };
         let mut answering = Vec::new();
         for path in (self.find)(&places) {
             match ask(&path) {

@@ -3,13 +3,26 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use run::Exit;
 
 /// The table that ends `--help`.
 fn exit_codes() -> String {
     let lines = Exit::OURS.map(|exit| format!("\n  {:>3}  {}", exit.code(), exit.meaning()));
-    format!("Exit codes, first that applies:{}", lines.concat())
+    format!("Exit codes (the first that applies):{}", lines.concat())
+}
+
+/// An unknown option is misspelled, or one of the program's; it is never meant as a value, as clap would say.
+pub(crate) fn put_right_tip(error: &mut clap::Error) {
+    if error.kind() != ErrorKind::UnknownArgument || error.remove(ContextKind::Suggested).is_none() {
+        return;
+    }
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    if usage.contains("<COMMAND>") {
+        let tip = "options of the program to profile go after `--`, together with the program".into();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
 }
 
 /// Profiles GPU and LLM workloads by NVTX range, and never calls an empty
@@ -51,7 +64,7 @@ pub(crate) struct RunArguments {
     pub(crate) layers: Layers,
     #[command(flatten)]
     pub(crate) talk: Talk,
-    /// Measure the kernels listed in this plan; each run that plans counters writes one to
+    /// Measure the kernels listed in this file; each run that chooses kernels for ncu writes such a file to edit,
     /// ncu/ncu-plan.yaml
     #[arg(long, value_name = "FILE")]
     pub(crate) plan: Option<PathBuf>,
@@ -96,7 +109,7 @@ Examples:
 pub(crate) struct RangesArguments {
     #[command(flatten)]
     pub(crate) layers: Layers,
-    /// Explain what this gate matches in nsys and ncu, instead of printing the table
+    /// Explain what nsys and ncu do with this gate (the range to record), instead of printing the table
     #[arg(long, value_name = "EXPRESSION")]
     pub(crate) gate: Vec<String>,
     /// Print one JSON document to stdout; the program's output goes to stderr
@@ -136,7 +149,9 @@ pub(crate) struct AnalyzeArguments {
     /// How to group kernels
     #[arg(long, value_enum, default_value_t = GroupBy::Name)]
     pub(crate) group: GroupBy,
-    /// Only count what happens inside these ranges, as in `nsys.nvtx_capture` [default: the run's own gate]
+    /// Count only what begins while this range is open, on any thread: `--within decode` leaves out prefill and
+    /// start-up. A name, a path (`:decode/step`) or a list (`'prefill;decode'`), as in `nsys.nvtx_capture`
+    /// [default: the ranges the run was gated on, or everything]
     #[arg(long, value_name = "RANGE")]
     pub(crate) within: Option<String>,
     /// Include only kernels whose names match this regular expression
@@ -148,10 +163,10 @@ pub(crate) struct AnalyzeArguments {
     /// Treat this region as a stage [default: prefill and decode, or else the outermost regions]
     #[arg(long, value_name = "NAME")]
     pub(crate) stage: Vec<String>,
-    /// Tokens per instance of a stage, to report tokens/s
+    /// Tokens that each instance of a stage processes, e.g. prefill=2048, to report tokens/s
     #[arg(long, value_name = "STAGE=NUMBER")]
     pub(crate) tokens: Vec<String>,
-    /// Add a kernel family; it is matched before the built-in ones
+    /// Add a kernel family: the kernels whose names match this regular expression; tried before the built-in ones
     #[arg(long, value_name = "NAME=PATTERN")]
     pub(crate) family: Vec<String>,
     /// Rows per table on the terminal
@@ -193,7 +208,7 @@ pub(crate) struct DemoArguments {
     /// Run the workload without profiling it
     #[arg(long)]
     pub(crate) emit_only: bool,
-    /// Configuration overrides
+    /// Settings, e.g. ncu.enable=false; `rangefinder config` lists them
     #[arg(value_name = "KEY=VALUE", conflicts_with = "emit_only")]
     pub(crate) overrides: Vec<String>,
     #[command(flatten)]
@@ -256,7 +271,7 @@ pub(crate) struct ConfigArguments {
     pub(crate) list_presets: bool,
 }
 
-/// Check which tools and GPUs are available, and what is lost without each.
+/// Check which tools and GPUs are available, and what you lose without each.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  rangefinder doctor\n  rangefinder doctor --json")]
 pub(crate) struct DoctorArguments {
@@ -290,13 +305,14 @@ pub(crate) struct ManArguments {
 /// Where the configuration comes from; later layers win.
 #[derive(Debug, Args)]
 pub(crate) struct Layers {
-    /// A preset, by name or path; may be repeated
+    /// A preset, which is a group of settings, by name or path; may be repeated (`rangefinder config
+    /// --list-presets` lists them)
     #[arg(short, long, value_name = "NAME")]
     pub(crate) preset: Vec<String>,
     /// The configuration file [default: rangefinder.yaml in this folder or a parent]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Configuration overrides, e.g. nsys.nvtx_capture=decode
+    /// Settings, e.g. nsys.nvtx_capture=decode; `rangefinder config` lists them
     #[arg(value_name = "KEY=VALUE")]
     pub(crate) overrides: Vec<String>,
     /// The program to profile and its arguments

@@ -24,7 +24,8 @@ fn main() -> ExitCode {
     }
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
+        Err(mut error) => {
+            cli::put_right_tip(&mut error);
             // Help and version also come this way and are not errors.
             let _ = error.print();
             return ExitCode::from(if error.use_stderr() { Exit::Usage.code() } else { 0 });

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
-use support::{Ran, Sandbox, redacted, tool};
+use support::{Ran, Sandbox, ncu_report, redacted, tool};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis/tests/data").join(name)
@@ -94,6 +94,40 @@ fn an_export_says_the_same_in_every_shape() {
             let untested = document["diagnostics"].to_string().contains("9.1.0 has not been tested");
             assert_eq!(untested, variant == "future", "{name}: {variant}");
         }
+    }
+}
+
+/// Said once, in words that a reader of the tables understands.
+#[test]
+fn what_a_truncated_file_has_lost() {
+    let sandbox = Sandbox::new();
+    ncu_report("kernel", &sandbox.path("whole.ncu-rep"));
+    let whole = std::fs::read(sandbox.path("whole.ncu-rep")).unwrap();
+    std::fs::write(sandbox.path("cut.ncu-rep"), &whole[..1_000_000]).unwrap();
+    let whole = std::fs::read(data("toy-2025.3.1.sqlite")).unwrap();
+    std::fs::write(sandbox.path("cut.sqlite"), &whole[..whole.len() / 2]).unwrap();
+    for (file, expected) in [
+        (
+            "cut.ncu-rep",
+            &["lost: the file is truncated at byte 1000000; 16 results were read, at least 1 is missing"][..],
+        ),
+        (
+            "cut.sqlite",
+            &[
+                "lost: the file is truncated: 36 of its 72 pages are missing; copy it again, or export the \
+                 report again (`nsys export --type sqlite`)",
+                "lost: some names are lost and shown as `<name lost>`: 2 pages of the table StringIds cannot be \
+                 read",
+            ],
+        ),
+    ] {
+        let ran = analyze(&sandbox, &[file, "--out", "out"]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let said =
+            |line: &&str| line.starts_with("lost: ") || line.starts_with("note: ") && line.contains("file");
+        assert_eq!(ran.stdout.lines().filter(said).collect::<Vec<_>>(), expected, "{file}");
+        let page = std::fs::read_to_string(sandbox.path("out/report.html")).unwrap();
+        assert_eq!(page.matches("the file is truncated").count(), 1, "{file}");
     }
 }
 

@@ -20,7 +20,7 @@ fn not_installed() {
     scene.comes_to(&Expected {
         outcome: "failed",
         cause: "not-installed",
-        remedy: "install Nsight Systems",
+        remedy: "correct RANGEFINDER_NSYS, or unset it",
         code: 1,
     });
 }

@@ -37,7 +37,7 @@ fn kernels_belong_to_the_range_that_launched_them() {
     assert_eq!((row(":A"), row(":B"), kernels(&analysis)), (50, 20_000, 20_057), "{}", ran.stderr);
     assert_eq!(analysis["unattributed"]["kernels"], 7);
     assert_eq!(analysis["kernels"][0]["name"], "tiny_kernel(float*)");
-    assert!(ran.stderr.contains("the tracer: captured: 20057 kernels"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("from Rangefinder's tracer: captured: 20057 kernels"), "{}", ran.stderr);
 }
 
 /// What was written is there, however the program ends.

@@ -293,6 +293,9 @@ fn a_run_proves_its_gates() {
     let gates = ["nsys.nvtx_capture=decode", "ncu.nvtx_include=[prefill]"];
     let before = run(&gates, &["--dry-run"]);
     assert!(before.stdout.contains("gates      not checked yet"), "{}", before.stdout);
+    let blind = run(&gates, &["--dry-run", "rehearsal.enable=false"]);
+    let said = "gates      cannot be checked, because `rehearsal.enable=false`; they are passed to nsys and ncu as typed";
+    assert!(blind.stdout.contains(said), "{}", blind.stdout);
     run(&gates, &[]);
     let manifest = sandbox.manifest();
     let plan = step(&manifest, "plan");

@@ -63,6 +63,11 @@ fn a_finished_run_is_not_run_again() {
     let run = sandbox.only_run();
     let ran = sandbox.output(&["resume", run.to_str().unwrap()]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("note: nothing to resume: every step of this run is finished\n"),
+        "{}",
+        ran.stderr
+    );
     assert_eq!(std::fs::read_to_string(sandbox.path("count")).unwrap(), "x\n");
 }
 

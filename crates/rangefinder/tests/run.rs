@@ -469,6 +469,7 @@ fn what_is_wrong_is_named() {
     for name in ["folder/a.txt", "folder/b.json"] {
         sandbox.write(name, "{\"layers\": 2}");
     }
+    sandbox.write("text.txt", "hello\n");
     let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis/tests/data/torch.kineto.json.gz");
     std::fs::copy(trace, sandbox.path("trace.json.gz")).unwrap();
     for (arguments, code, expected) in [
@@ -476,6 +477,42 @@ fn what_is_wrong_is_named() {
             &["run", "run.dir=/etc/passwd", "--", "true"][..],
             1,
             "error: `/etc/passwd` is a file, not a folder\n",
+        ),
+        (
+            &["run", "run.dir=/proc/nowhere", "--", "true"],
+            1,
+            "error: cannot make a run directory in `/proc/nowhere`: No such file or directory (os error 2)\n",
+        ),
+        (
+            &["run", "timeline.source=nsys", "nsys.enable=false", "--", "true"],
+            2,
+            "error: `timeline.source=nsys` and `nsys.enable=false` contradict each other",
+        ),
+        (
+            &["run", "--plan", "text.txt", "--", "true"],
+            2,
+            "error: a plan must have the key `kernels`, the list of kernels to measure\n",
+        ),
+        (
+            &["run", "nsys.path=/nope", "nsys.enable=true", "--", "true"],
+            1,
+            "hint: correct `nsys.path`, or remove it to use the newest version that is found\n",
+        ),
+        (&["run", "--foo", "--", "true"], 2, "tip: options of the program to profile go after `--`"),
+        (
+            &["ranges", "rehearsal.enable=false", "--", "true"],
+            2,
+            "error: `rehearsal.enable=false` leaves `rangefinder ranges` nothing to list",
+        ),
+        (
+            &["analyze", "trace.json.gz", "--include", "("],
+            2,
+            "error: `--include (` is not a valid regular expression: unclosed group\n",
+        ),
+        (
+            &["analyze", "trace.json.gz", "--family", "mine=("],
+            2,
+            "error: `--family mine=(` is not a valid regular expression: unclosed group\n",
         ),
         (&["run", "--", "/tmp"], 2, "error: `/tmp` is a folder, not a program\n"),
         (&["run", "python", "x.py"], 2, "rangefinder run -- python …\n"),

@@ -163,7 +163,7 @@ fn an_interrupt_is_passed_on_once() {
     assert_eq!(manifest["status"], "interrupted");
     assert_eq!(step(&manifest, "rehearse")["status"], "interrupted");
     assert_eq!(step(&manifest, "rehearse")["note"], "the workload ended with exit code 41");
-    assert_eq!(step(&manifest, "timeline")["note"], "not run");
+    assert_eq!(step(&manifest, "timeline")["note"], "before it started");
     assert_eq!(step(&manifest, "report")["status"], "done", "what is known is still reported");
 }
 

@@ -218,7 +218,10 @@ fn without_nsys_the_run_goes_on() {
     let timeline = step(&manifest, "timeline");
     assert_eq!(timeline["status"], "skipped");
     assert!(
-        timeline["note"].as_str().unwrap().starts_with("nsys is not installed: no Nsight Systems"),
+        timeline["note"]
+            .as_str()
+            .unwrap()
+            .starts_with("nsys is turned off by `RANGEFINDER_NSYS=none`: no Nsight"),
         "{timeline}"
     );
     let asked = sandbox.output(&["run", "run.name=asked", "nsys.enable=true", "--", "true"]);

@@ -193,6 +193,11 @@ pub mod advice {
     pub const APPLICATION_REPLAY_TAKES_LONG: &str =
         "raise `ncu.budget`, measure less (`-p ncu.quick`), or use `ncu.replay_mode=kernel`";
 
+    /// A setting points to a place where the tool is not; `undo` says how to be rid of the setting.
+    pub fn correct_path(setting: impl std::fmt::Display, undo: &str) -> String {
+        format!("correct {setting}, or {undo} it to use the newest version that is found")
+    }
+
     /// Not all launches fit the budget; this budget would be enough.
     pub fn enough_budget(seconds_each: f64, launches: u64, budget: &str) -> String {
         format!(

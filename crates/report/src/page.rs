@@ -66,6 +66,15 @@ impl Page<'_> {
         shared.map(|line| (None, line.as_str())).chain(own).collect()
     }
 
+    /// What is to be said about the counters, each with its kind: `lost` if results are missing, or `note`.
+    pub(crate) fn counter_notes(&self) -> Vec<(&'static str, &str)> {
+        let damage = self.measured.and_then(|report| report.damage.as_ref()).map(|damage| &damage.what);
+        let all = self.counters.into_iter().flat_map(|counters| &counters.notes);
+        let (lost, notes): (Vec<&String>, Vec<&String>) = all.partition(|note| Some(*note) == damage);
+        let lost = lost.into_iter().map(|note| ("lost", note.as_str()));
+        lost.chain(notes.into_iter().map(|note| ("note", note.as_str()))).collect()
+    }
+
     /// Whether it shows a run, and not files that somebody has recorded.
     pub(crate) fn is_of_a_run(&self) -> bool {
         !self.steps.is_empty()

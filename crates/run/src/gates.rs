@@ -173,15 +173,16 @@ fn foretold(prediction: &Prediction, proof: &ToolProof) -> String {
     let terminated = prediction.exit_code == 143;
     let why = match (terminated, recorded < all) {
         (true, true) => {
-            ": nsys ends the program after the first; --capture-range-end=none records all and lets it finish"
+            ": it ends the program after the first; --capture-range-end=none records all and lets the program finish"
         }
         (true, false) => {
-            ": nsys ends the program when the range closes; --capture-range-end=none lets it finish"
+            ": it ends the program when the range closes; --capture-range-end=none lets the program finish"
         }
         (false, true) => ": the chosen --capture-range-end leaves out the rest",
         (false, false) => "",
     };
-    format!("produces {files} with {recorded} of {}, exit code {}{why}", instances(all), prediction.exit_code)
+    let code = prediction.exit_code;
+    format!("nsys writes {files} with {recorded} of {} and exits with {code}{why}", instances(all))
 }
 
 fn at_the_edge(when: When) -> String {

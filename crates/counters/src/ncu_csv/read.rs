@@ -57,9 +57,6 @@ pub fn read_ncu_csv_bytes(bytes: &[u8], path: &Path) -> Result<Report, CountersE
         }
     }
     let Reader { mut report, broken, .. } = reader;
-    if let Some(damage) = &report.damage {
-        report.notes.push(damage.to_string());
-    }
     if broken > 1 {
         report.notes.push(format!("broken rows also left out: {}", broken - 1));
     }
@@ -219,12 +216,11 @@ mod tests {
         assert!(matches!(&first.subject, crate::Subject::Kernel(kernel) if kernel.block == [32, 1, 1]));
         assert!(matches!(second.subject, crate::Subject::Range));
         assert_eq!(second.metrics.len(), 1, "an empty cell is no metric");
+        assert_eq!(report.notes, ["unknown column `Odd One` left out"]);
+        let damage = report.damage.unwrap();
         assert_eq!(
-            report.notes,
-            [
-                "unknown column `Odd One` left out",
-                "broken at byte 233: the file ends in the middle of line 7, which was left out",
-            ]
+            (damage.at, damage.what.as_str()),
+            (233, "the file ends in the middle of line 7, which was left out")
         );
     }
 

@@ -38,7 +38,7 @@ pub fn read_ncu_report_bytes(bytes: &[u8], path: &Path) -> Result<Report, Counte
     file.read();
     match file.damage.first() {
         Some(damage) if file.results.is_empty() => {
-            Err(CountersError::Broken { path, at: damage.at, what: damage.what.clone() })
+            Err(CountersError::Broken { path, what: damage.what.clone() })
         }
         _ => Ok(file.finish()),
     }
@@ -60,20 +60,22 @@ struct ReportFile<'a> {
 impl<'a> ReportFile<'a> {
     fn read(&mut self) {
         if !self.sized(self.bytes.len()).is_some_and(is_message) {
-            return self.damaged(MAGIC.len(), "its header is broken".to_owned());
+            return self.damaged(MAGIC.len(), "the header of the file is broken".to_owned());
         }
         while self.at < self.bytes.len() {
             let start = self.at;
             let Some(header) = self.sized(self.bytes.len()) else {
-                return self.damaged(start, "the file ends in the middle of a block header".to_owned());
+                return self.truncated(0);
             };
             // All fields are optional, but ncu never writes none: these are zeros.
             if header.is_empty() {
-                return self.damaged(start, "a block has no header".to_owned());
+                return self.damaged(start, format!("the block at byte {start} has no header"));
             }
             let header = match BlockHeader::parse(header, &mut self.shared, &mut self.budget) {
                 Ok(header) => header,
-                Err(fault) => return self.damaged(start, format!("a block header {fault}")),
+                Err(fault) => {
+                    return self.damaged(start, format!("the header of the block at byte {start} {fault}"));
+                }
             };
             let end = self.at.saturating_add(header.payload as usize);
             self.messages(start, &header, end);
@@ -95,20 +97,38 @@ impl<'a> ReportFile<'a> {
             missing -= 1;
             match result(message, kind, &process, &mut self.budget) {
                 Ok(measured) => self.results.push(measured),
-                Err(fault) => self.damaged(start, format!("a result {fault} and was left out")),
+                Err(fault) => {
+                    self.damaged(start, format!("the result at byte {start} {fault} and was left out"));
+                }
             }
         }
-        let results = match missing {
-            0 => String::new(),
-            1 => ": 1 of its results is missing".to_owned(),
-            missing => format!(": {missing} of its results are missing"),
-        };
         if !whole {
-            let at = self.bytes.len();
-            self.damaged(at, format!("the file ends in the middle of the block at byte {block}{results}"));
+            self.truncated(missing);
         } else if missing > 0 || (self.at < end && !header.more) {
+            let results = match missing {
+                0 => String::new(),
+                1 => ": 1 of its results is missing".to_owned(),
+                missing => format!(": {missing} of its results are missing"),
+            };
             self.damaged(self.at, format!("the block at byte {block} is broken{results}"));
         }
+    }
+
+    /// The file ends before its last block does. What comes after that block is unknown.
+    fn truncated(&mut self, missing: u64) {
+        let at = self.bytes.len();
+        let read = match self.results.len() {
+            0 => String::new(),
+            1 => "; 1 result was read".to_owned(),
+            read => format!("; {read} results were read"),
+        };
+        let missing = match missing {
+            _ if read.is_empty() => String::new(),
+            0 => ", more may be missing".to_owned(),
+            1 => ", at least 1 is missing".to_owned(),
+            missing => format!(", at least {missing} are missing"),
+        };
+        self.damaged(at, format!("the file is truncated at byte {at}{read}{missing}"));
     }
 
     /// The next message, when all of it lies before `end`.
@@ -137,12 +157,13 @@ impl<'a> ReportFile<'a> {
                 result.process = process.clone();
             }
         }
-        let mut notes: Vec<String> = self.damage.iter().map(Damage::to_string).collect();
+        let mut damage = self.damage.into_iter();
+        let first = damage.next();
+        let mut notes: Vec<String> = damage.map(|damage| damage.to_string()).collect();
         if self.more_damage > 0 {
             notes.push(format!("damaged places not listed: {}", self.more_damage));
         }
         let metric_names = resolve(&mut self.results, &self.shared.strings, &mut notes);
-        let damage = self.damage.into_iter().next();
-        Report { results: self.results, metric_names, session, notes, damage }
+        Report { results: self.results, metric_names, session, notes, damage: first }
     }
 }

@@ -136,7 +136,10 @@ pub fn judge(case: &Case<'_>) -> Verdict {
             )
         }));
     }
-    verdict.with_evidence(case.report.iter().flat_map(|report| report.notes.iter().cloned()))
+    verdict.with_evidence(case.report.iter().flat_map(|report| {
+        let damage = report.damage.iter().map(ToString::to_string);
+        damage.chain(report.notes.iter().cloned())
+    }))
 }
 
 /// Why there is less than planned, or what was unusual.

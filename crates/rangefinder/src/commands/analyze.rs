@@ -46,7 +46,7 @@ fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
     }
     // Report typos before reading anything.
     options(arguments, 1)?;
-    KernelPatterns::new(&arguments.include, &arguments.exclude).map_err(Usage)?;
+    patterns(arguments)?;
     let settings = Settings::of(&paths, &overrides)?;
     let given = gather(&paths);
     let mut left = LeftOut::of(&given);
@@ -250,10 +250,26 @@ struct Counters {
 
 impl Counters {
     fn of(report: Report, arguments: &AnalyzeArguments) -> Result<Self> {
-        let patterns = KernelPatterns::new(&arguments.include, &arguments.exclude).map_err(Usage)?;
-        let regions = counter_regions(&report, &[], &patterns);
+        let regions = counter_regions(&report, &[], &patterns(arguments)?);
         Ok(Self { report, regions })
     }
+}
+
+/// Which kernels the user wants to see.
+fn patterns(arguments: &AnalyzeArguments) -> Result<KernelPatterns, Usage> {
+    for (option, patterns) in [("--include", &arguments.include), ("--exclude", &arguments.exclude)] {
+        for pattern in patterns {
+            KernelPatterns::new(std::slice::from_ref(pattern), &[])
+                .map_err(|why| not_a_pattern(&format!("{option} {pattern}"), &why))?;
+        }
+    }
+    KernelPatterns::new(&arguments.include, &arguments.exclude).map_err(Usage)
+}
+
+/// Only the last line of the reason is about what is wrong; the others quote the pattern.
+fn not_a_pattern(argument: &str, why: &str) -> Usage {
+    let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ");
+    Usage(format!("`{argument}` is not a valid regular expression: {why}"))
 }
 
 /// From here on we only read, and write to the folder the user asked for.
@@ -391,7 +407,13 @@ fn options(arguments: &AnalyzeArguments, recordings: usize) -> Result<Options> {
             GroupBy::Shape => Grouping::Shape,
             GroupBy::Family => Grouping::Family,
         },
-        families: Families::with(&own).map_err(Usage)?,
+        families: Families::with(&own).map_err(|why| {
+            let is_bad = |pattern: &String| KernelPatterns::new(std::slice::from_ref(pattern), &[]).is_err();
+            match own.iter().find(|(_, pattern)| is_bad(pattern)) {
+                Some((name, pattern)) => not_a_pattern(&format!("--family {name}={pattern}"), &why),
+                None => Usage(why),
+            }
+        })?,
         stages: arguments.stage.clone(),
         tokens: tokens(&arguments.tokens)?,
         ..Options::default()

@@ -183,6 +183,7 @@ fn tool(tool: &Tool) -> Finding {
             "install Nsight Compute, or set RANGEFINDER_NCU to the path of `ncu`".to_owned(),
         ),
     };
+    let costs = (costs.0, tool.correction.clone().unwrap_or(costs.1));
     Finding { what: tool.name.to_owned(), state, missing: tool.version.is_none().then_some(costs) }
 }
 

@@ -41,10 +41,15 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
         tracer: crate::TRACER,
     })?;
     let (inventory, outcome) = run.rehearse(&signals, &mut Warnings)?;
-    let inventory = inventory.context("the workload did not run")?;
     let mut redactor = of_environment().clone();
-    redactor.learn_from(inventory.names());
     let mut exit = outcome.exit;
+    let Some(inventory) = inventory else {
+        // Without a failure, a warning has said why.
+        let why = outcome.failure.as_deref().unwrap_or("the tracer recorded nothing, so no ranges are known");
+        say(&format!("error: {}", redactor.text(why)));
+        return Ok(if exit == Exit::Complete { Exit::Missing } else { exit });
+    };
+    redactor.learn_from(inventory.names());
     if exit == Exit::Interrupted {
         say("interrupted; ranges seen so far:");
     } else if let Some(failure) = &outcome.failure {

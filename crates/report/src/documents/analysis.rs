@@ -47,7 +47,7 @@ impl<'a> AnalysisDocument<'a> {
             counters: counters::Rows(report),
             counter_session: &report.session,
             counter_regions: counter_regions_json(regions),
-            counter_notes: &report.notes,
+            counter_notes: &regions.notes,
         });
         let by_model = insight.efficiency.iter().any(|row| row.tokens.is_some());
         Self {

@@ -3,6 +3,7 @@
 use analysis::CounterRegions;
 
 use crate::form::terminal::{Names, Terminal};
+use crate::page::Page;
 use crate::printable::printable;
 use crate::tables::{Tabular, View, counted_regions, counter_launches, ranges_of_regions};
 use crate::units::counted;
@@ -10,7 +11,12 @@ use crate::units::counted;
 const WIDEST_NAME: usize = 56;
 
 /// One screen, `top` rows of each table.
-pub(crate) fn counters_terminal(source: &str, regions: &CounterRegions, top: usize) -> String {
+pub(crate) fn counters_terminal(
+    page: &Page<'_>,
+    source: &str,
+    regions: &CounterRegions,
+    top: usize,
+) -> String {
     let of_regions = regions.regions.iter().map(|region| region.measured_on_the_whole_range.len());
     let ranges = (of_regions.sum::<usize>() + regions.measured_on_the_whole_range.len()) as u64;
     let mut text = printable(source);
@@ -23,8 +29,8 @@ pub(crate) fn counters_terminal(source: &str, regions: &CounterRegions, top: usi
         }
     });
     text.push('\n');
-    for note in &regions.notes {
-        text.push_str(&format!("note: {}\n", printable(note)));
+    for (kind, note) in page.counter_notes() {
+        text.push_str(&format!("{kind}: {}\n", printable(note)));
     }
     section(&mut text, "regions, including the regions inside them", &counted_regions(regions, false), top);
     section(&mut text, "ranges measured as a whole", &ranges_of_regions(regions), top);

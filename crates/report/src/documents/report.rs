@@ -24,7 +24,7 @@ pub fn report_markdown(page: &Page<'_>) -> String {
     insight(&mut text, page);
     cost(&mut text, page);
     if let Some(counters) = page.counters {
-        screen(&mut text, "Counters", &counters_terminal("ncu", counters, page.top));
+        screen(&mut text, "Counters", &counters_terminal(page, "ncu", counters, page.top));
         let file = format!("{}/report.md", page.counters_at);
         text.push_str(&format!("Every metric by region: [{file}]({file})\n\n"));
     }

@@ -27,7 +27,7 @@ pub fn screen(page: &Page<'_>, top: usize) -> String {
     if let Some(counters) = page.counters {
         let version = page.measured.and_then(|report| report.session.ncu_version.as_deref());
         let source = version.map_or("ncu".to_owned(), |version| format!("ncu {version}"));
-        screens.push(counters_terminal(&source, counters, top));
+        screens.push(counters_terminal(page, &source, counters, top));
     }
     let insight = page.insight;
     if let Some(joined) = &insight.joined {

@@ -167,12 +167,20 @@ fn takeaways(text: &mut String, page: &Page<'_>) {
                 .bounds
                 .iter()
                 .take(3)
-                .map(|(kind, part)| format!("{} ({})", kind.as_str(), percent(*part)))
+                .map(|(kind, part)| format!("{} ({})", with_article(kind.as_str()), percent(*part)))
                 .collect();
             text.push_str(&format!("- kernels {name} are limited by {}\n", bounds.join(", ")));
         }
     }
     text.push('\n');
+}
+
+/// In a sentence, a unit that there is one of has an article: the FP32 pipe, but DRAM, latency, another pipe.
+fn with_article(unit: &str) -> String {
+    match unit.ends_with(" pipe") && !unit.starts_with("another") {
+        true => format!("the {unit}"),
+        false => unit.to_owned(),
+    }
 }
 
 fn limits(text: &mut String, page: &Page<'_>) {

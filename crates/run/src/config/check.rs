@@ -1,13 +1,13 @@
 //! Pairs of values that contradict each other.
 
-use super::error::{ConfigError, Setting};
+use super::error::ConfigError;
 use super::resolved::Resolved;
-use super::schema::{CaptureRange, ReplayMode, StopWith};
+use super::schema::{CaptureRange, ReplayMode, StopWith, TimelineSource};
 use super::values::Enable;
 
 pub(super) fn check(resolved: &Resolved) -> Result<(), ConfigError> {
     let config = &resolved.config;
-    let setting = |key| Setting { key, value: resolved.shown(key), source: resolved.source(key) };
+    let setting = |key| resolved.setting(key);
     let nsys = &config.nsys;
     if nsys.capture_range == CaptureRange::Nvtx
         && nsys.gating_nvtx
@@ -20,6 +20,13 @@ pub(super) fn check(resolved: &Resolved) -> Result<(), ConfigError> {
             found"
                 .to_owned(),
             hint: "name it with `nsys.nvtx_capture=NAME`, or enable the rehearsal".to_owned(),
+        });
+    }
+    if config.timeline.source == TimelineSource::Nsys && nsys.enable == Enable::False {
+        return Err(ConfigError::Contradiction {
+            settings: Box::new([setting("timeline.source"), setting("nsys.enable")]),
+            why: "a timeline from nsys needs nsys",
+            hint: "use `timeline.source=tracer`, or leave `nsys.enable` on",
         });
     }
     let by_range = matches!(config.ncu.replay_mode, ReplayMode::Range | ReplayMode::AppRange);
@@ -92,6 +99,8 @@ mod tests {
         );
         let error = message(&["nsys.capture_range=nvtx", "rehearsal.enable=false"]);
         assert!(error.starts_with("`nsys.capture_range=nvtx` needs a range to wait for"), "{error}");
+        let error = message(&["timeline.source=nsys", "nsys.enable=false"]);
+        assert!(error.contains("contradict each other: a timeline from nsys needs nsys"), "{error}");
         assert!(message(&["capture.stop=command"]).contains("stop_command"));
         assert!(message(&["workload.module=m", "workload.command=[c]"]).contains("one workload"));
         assert!(message(&["run.keep=0"]).contains("at least 1"));

@@ -98,6 +98,14 @@ impl Node {
         }
     }
 
+    /// As the user wrote it: a text outside quotes and brackets needs none.
+    pub(super) fn as_typed(&self) -> String {
+        match &self.value {
+            Value::Scalar { text, quoted: false } if !text.is_empty() => text.clone(),
+            _ => self.to_string(),
+        }
+    }
+
     /// The node as a JSON value, with scalars read as YAML would read them.
     pub(super) fn to_json(&self) -> serde_json::Value {
         match &self.value {

@@ -183,7 +183,7 @@ fn typed<T: serde::de::DeserializeOwned>(tree: &Node) -> Result<T, ConfigError> 
         if accepted.starts_with("unknown field") || accepted.starts_with("missing field") {
             return ConfigError::Syntax { source, message: accepted };
         }
-        ConfigError::WrongValue { key, value: node.to_string(), source, accepted }
+        ConfigError::WrongValue { key, value: node.as_typed(), source, accepted }
     })
 }
 
@@ -297,9 +297,10 @@ mod tests {
             ),
             (
                 "workload.command=python x",
-                "`workload.command` is `\"python x\"`, but must be a list of arguments such as `[python, \
+                "`workload.command` is `python x`, but must be a list of arguments such as `[python, \
                 infer.py]` (not a shell command)\n  from: override `workload.command=python x`",
             ),
+            ("workload.timeout=-3", "`workload.timeout` is `-3`, but must be a duration such as `500ms`"),
             ("nsys=3", "`nsys` is `3`, but must be a map with the keys `enable`"),
             ("nsys.trace={a: b}", "`nsys.trace` is `{a: b}`, but must be text or a list such as `[a, b]`"),
             (

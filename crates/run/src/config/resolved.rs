@@ -1,5 +1,6 @@
 //! The configuration of a run, and where each value of it was written.
 
+use super::error::Setting;
 use super::node::{Node, Source, Value};
 use super::schema::Config;
 
@@ -21,6 +22,11 @@ impl Resolved {
     /// The value of a dotted key as text.
     pub fn shown(&self, key: &str) -> String {
         self.node(key).map(Node::to_string).unwrap_or_default()
+    }
+
+    /// A key as errors show it.
+    pub(crate) fn setting(&self, key: &'static str) -> Setting {
+        Setting { key, value: self.shown(key), source: self.source(key) }
     }
 
     /// Whether a key was set in a layer that the user wrote.

@@ -16,6 +16,9 @@ pub struct Tool {
     pub version: Option<String>,
     /// Why there is no version, or no tool.
     pub problem: Option<String>,
+    /// What to do about the setting that is the reason, if one is.
+    #[serde(skip)]
+    pub correction: Option<String>,
 }
 
 impl Tool {
@@ -38,6 +41,7 @@ impl Tool {
             path: path.map(Path::to_owned),
             version: version.map(str::to_owned),
             problem: found.err().map(ToString::to_string),
+            correction: found.err().and_then(NoTool::correction),
         }
     }
 }

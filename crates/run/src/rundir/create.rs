@@ -18,7 +18,7 @@ pub fn create(root: &Path, name: &str) -> Result<PathBuf, WriteError> {
     let ours = std::fs::read_dir(root).map_or(true, |mut entries| entries.next().is_none());
     std::fs::create_dir_all(root).map_err(|error| match root.is_file() {
         true => WriteError::NotAFolder { path: root.to_owned() },
-        false => WriteError::new(root, error),
+        false => WriteError::in_root(root, error),
     })?;
     if ours {
         ignore_in_git(root)?;
@@ -31,7 +31,7 @@ pub fn create(root: &Path, name: &str) -> Result<PathBuf, WriteError> {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 path = root.join(format!("{stamp}-{name}-{number}"));
             }
-            Err(error) => return Err(WriteError::new(&path, error)),
+            Err(error) => return Err(WriteError::in_root(root, error)),
         }
     }
     std::path::absolute(&path).map_err(|error| WriteError::new(&path, error))
@@ -42,10 +42,10 @@ fn ignore_in_git(root: &Path) -> Result<(), WriteError> {
     let made = OpenOptions::new().write(true).create_new(true).open(&path);
     match made {
         Ok(mut file) => {
-            io::Write::write_all(&mut file, b"*\n").map_err(|error| WriteError::new(&path, error))
+            io::Write::write_all(&mut file, b"*\n").map_err(|error| WriteError::in_root(root, error))
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(WriteError::new(&path, error)),
+        Err(error) => Err(WriteError::in_root(root, error)),
     }
 }
 

@@ -24,6 +24,8 @@ pub enum WriteError {
     DiskFull { path: PathBuf },
     #[error("`{}` is a file, not a folder", path.display())]
     NotAFolder { path: PathBuf },
+    #[error("cannot make a run directory in `{}`: {error}\nhint: set `run.dir` to a folder that you can write to", root.display())]
+    Root { root: PathBuf, error: io::Error },
     #[error("cannot write `{}`: {error}", path.display())]
     Other { path: PathBuf, error: io::Error },
 }
@@ -35,6 +37,14 @@ impl WriteError {
                 Self::DiskFull { path: path.to_owned() }
             }
             _ => Self::Other { path: path.to_owned(), error },
+        }
+    }
+
+    /// The same, about the folder that all runs are in: the user knows no other.
+    pub(super) fn in_root(root: &Path, error: io::Error) -> Self {
+        match Self::new(root, error) {
+            Self::Other { path: root, error } => Self::Root { root, error },
+            other => other,
         }
     }
 }

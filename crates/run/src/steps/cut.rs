@@ -10,8 +10,8 @@ use crate::events::{Event, Observer};
 use crate::exit::Exit;
 use crate::rundir::{Files, remove_unfinished};
 
-/// The note of a step that an interrupt kept from running.
-pub(super) const NOT_RUN: &str = "not run";
+/// The note of a step that an interrupt kept from running; its status is `interrupted`.
+pub(super) const NOT_RUN: &str = "before it started";
 
 /// What is written then. Prepared before the step, since the run itself is busy.
 #[derive(Debug)]

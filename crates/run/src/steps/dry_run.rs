@@ -9,7 +9,7 @@ use record::PassKind;
 use super::asked::will_be_missing;
 use super::begin::{Start, check_counters, redactor, shown};
 use super::error::RunError;
-use super::plan::gates;
+use super::plan::{gates, passed_as_typed, unchecked};
 use super::stage1::{NO_PYTHON, NO_TORCH};
 use super::{counters, timeline};
 use crate::config::{Config, Enable, Resolved, TimelineSource};
@@ -67,10 +67,18 @@ fn gates_text(resolved: &Resolved, latest: Option<&Latest>) -> String {
     if gates.is_empty() {
         return String::new();
     }
+    let rehearses = resolved.config.rehearsal.enable != Enable::False;
     let Some(Latest { run, inventory, exit_code, .. }) = latest else {
-        return "gates      not checked yet: the run rehearses the workload first\n".to_owned();
+        return match rehearses {
+            true => "gates      not checked yet: the run rehearses the workload first\n".to_owned(),
+            false => format!("gates      {}\n", unchecked(&gates)),
+        };
     };
     let mut text = format!("gates      checked against the rehearsal in {}\n", run.display());
+    if !rehearses {
+        let typed = passed_as_typed(&gates);
+        text.push_str(&format!("           this run does not rehearse (rehearsal.enable=false): {typed}\n"));
+    }
     let terms = NsysTerms::here(&resolved.config, RangeEnd::None);
     for gate in gates {
         let proof = prove_gate(&gate.wish, inventory, *exit_code, terms);
@@ -153,7 +161,7 @@ fn nsys(resolved: &Resolved) -> String {
     if source == TimelineSource::Tracer {
         return format!("{instead} (timeline.source=tracer)");
     }
-    if config.nsys.enable == Enable::False && source == TimelineSource::Auto {
+    if config.nsys.enable == Enable::False {
         return format!("{instead} (nsys.enable=false)");
     }
     let chosen = config.nsys.path.as_ref().map(|path| path.0.as_str());

@@ -14,6 +14,7 @@ use super::scene::Scene;
 use super::session::{Made, Session, Setting, StepResult};
 use super::timeline::Timeline;
 use super::{analyze, counters, doctor, plan, rehearse, report, stage1, timeline};
+use crate::config::{ConfigError, Enable};
 use crate::documents::{DOCUMENT, SUMMARY};
 use crate::events::{Event, Observer};
 use crate::exit::Exit;
@@ -64,6 +65,10 @@ impl Run {
             run: self.folder().to_owned(),
             workload: shell_line(&self.manifest.workload.argv),
         });
+        if self.manifest.steps.iter().all(|step| step.status.is_finished()) {
+            let text = "nothing to resume: every step of this run is finished".to_owned();
+            observer.see(&Event::Note { text });
+        }
         self.manifest.status = RunStatus::Running;
         let mut session = Session {
             files: &mut self.files,
@@ -86,6 +91,14 @@ impl Run {
         observer: &mut dyn Observer,
     ) -> Result<(Option<Inventory>, Outcome), RunError> {
         let setting = &self.setting;
+        if setting.resolved.config.rehearsal.enable == Enable::False {
+            let why = "leaves `rangefinder ranges` nothing to list: the ranges come from the rehearsal";
+            return Err(RunError::Config(ConfigError::Incomplete {
+                setting: Box::new(setting.resolved.setting("rehearsal.enable")),
+                why: why.to_owned(),
+                hint: "remove this setting, or add `rehearsal.enable=true`".to_owned(),
+            }));
+        }
         let mut session = Session {
             files: &mut self.files,
             manifest: &mut self.manifest,

@@ -20,6 +20,9 @@ fn planned(scene: Scene<'_>, session: &Session<'_>) -> Result<StepResult, RunErr
     let resolved = &scene.setting.resolved;
     let gates = gates(resolved);
     let size = expected_size(scene);
+    if !gates.is_empty() && resolved.config.rehearsal.enable == Enable::False {
+        return Ok(StepResult::Done(Some(format!("the gates {}", unchecked(&gates)))));
+    }
     if gates.is_empty() || session.manifest.workload_pass().is_none() {
         return Ok(StepResult::Done(size));
     }
@@ -53,6 +56,19 @@ fn planned(scene: Scene<'_>, session: &Session<'_>) -> Result<StepResult, RunErr
         return Ok(StepResult::Done(Some(done.join("; "))));
     }
     Ok(StepResult::Failed { why: failed.join("\n").trim_end().to_owned(), asked_for })
+}
+
+/// What becomes of gates in a run without a rehearsal, and why.
+pub(super) fn unchecked(gates: &[Gate]) -> String {
+    format!("cannot be checked, because `rehearsal.enable=false`; {}", passed_as_typed(gates))
+}
+
+/// What becomes of gates in a run without a rehearsal.
+pub(super) fn passed_as_typed(gates: &[Gate]) -> String {
+    let has = |tool: Tool| gates.iter().any(|gate| gate.tool == tool);
+    let tools: Vec<&str> =
+        [Tool::Nsys, Tool::Ncu].into_iter().filter(|tool| has(*tool)).map(Tool::as_str).collect();
+    format!("they are passed to {} as typed", tools.join(" and "))
 }
 
 /// How large the report of nsys will be, as far as the rehearsal can tell.

@@ -16,6 +16,7 @@ pub use activities::{Activities, Activity, ActivityKind, Direction, Launch, Tran
 pub use diagnostic::{Diagnostic, DistinctDiagnostic};
 pub use recording::Recording;
 pub(crate) use role::Numbers;
+pub(crate) use strings::NAME_LOST;
 pub use strings::{StringId, Strings};
 pub(crate) use tables::correlation;
 pub use tables::{Call, Calls, HostWait, Operator, Operators, Range, Ranges, Syncs};

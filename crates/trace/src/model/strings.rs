@@ -2,6 +2,9 @@
 
 use std::collections::HashMap;
 
+/// What is shown in place of a missing text.
+pub(crate) const NAME_LOST: &str = "<name lost>";
+
 /// The default is the empty text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StringId(u32);
@@ -63,7 +66,7 @@ impl Strings {
 
     /// Replaces a missing text.
     pub(crate) fn lost(&mut self) -> StringId {
-        self.intern("<name lost>")
+        self.intern(NAME_LOST)
     }
 
     pub fn text(&self, id: StringId) -> &str {

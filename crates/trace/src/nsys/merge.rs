@@ -6,7 +6,7 @@ use super::loss::Loss;
 use super::parts::{ActivityPart, CallPart, Name, NvtxPart, Part, RawLaunch, WaitPart};
 use super::tables::{Numbering, Read, Texts, each};
 use crate::count::counted;
-use crate::model::{Device, Diagnostic, Launch, Numbers, Process, StringId, Thread, Trace};
+use crate::model::{Device, Diagnostic, Launch, NAME_LOST, Numbers, Process, StringId, Thread, Trace};
 use crate::sqlite::{Database, Finder};
 
 #[derive(Default)]
@@ -176,13 +176,34 @@ fn losses(losses: Vec<(String, Loss)>, diagnostics: &mut Vec<Diagnostic>) {
     for (table, loss) in by_table {
         let mut say = |text: String| diagnostics.push(Diagnostic { text, lost: true });
         if !loss.damage.is_none() {
-            let (pages, rows) = (counted(loss.damage.pages, "page"), counted(loss.damage.rows, "row"));
-            say(format!("{table}: {pages} and {rows} cannot be read"));
+            let parts = [(loss.damage.pages, "page"), (loss.damage.rows, "row")];
+            let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+            let parts: Vec<String> = parts.map(|(count, what)| counted(count, what)).collect();
+            let lost = lost_from(&table);
+            say(format!("{lost}: {} of the table {table} cannot be read", parts.join(" and ")));
         }
         if loss.unusable > 0 {
-            say(format!("{table}: left out {} without usable times", counted(loss.unusable, "row")));
+            let rows = counted(loss.unusable, "row");
+            let have = if loss.unusable == 1 { "has" } else { "have" };
+            say(format!("{}: {rows} of the table {table} {have} no usable times", lost_from(&table)));
         }
     }
+}
+
+/// What a reader misses when part of a table is lost.
+fn lost_from(table: &str) -> String {
+    let what = match table {
+        "StringIds" => return format!("some names are lost and shown as `{NAME_LOST}`"),
+        "NVTX_EVENTS" => "ranges",
+        "CUPTI_ACTIVITY_KIND_KERNEL" => "kernels",
+        "CUPTI_ACTIVITY_KIND_MEMCPY" => "copies",
+        "CUPTI_ACTIVITY_KIND_MEMSET" => "fills",
+        "CUPTI_ACTIVITY_KIND_GRAPH_TRACE" => "graph launches",
+        "CUPTI_ACTIVITY_KIND_RUNTIME" => "CUDA calls",
+        "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION" => "synchronizations",
+        _ => "records",
+    };
+    format!("some {what} are lost")
 }
 
 /// Numbers of a part → numbers of the trace.

@@ -40,9 +40,7 @@ fn read(database: &Database, path: &Path) -> Result<Trace, NsysError> {
     let mut merge = Merge::default();
     let texts = Texts::read(database, &mut merge.trace.strings, &mut merge.losses);
     version(database, &mut merge.trace);
-    if database.missing() > 0 {
-        let pages = counted(u64::from(database.missing()), "page");
-        let text = format!("the file is truncated: {pages} missing at its end");
+    if let Some(text) = truncated(database) {
         merge.trace.diagnostics.push(Diagnostic { text, lost: true });
     }
     for read in parallel::run(jobs::jobs(database)) {
@@ -67,6 +65,19 @@ const NOTHING: &str = "nsys recorded no NVTX ranges, CUDA calls, or kernels\n\
     hint: record the program with `nsys profile --trace=cuda,nvtx`; if a gate was set (`--capture-range`), it never \
     opened; if the program starts other processes, those may be the ones that use the GPU";
 
+/// How much of the file is missing, and what to do.
+fn truncated(database: &Database) -> Option<String> {
+    let missing = database.missing();
+    let are = if missing == 1 { "is" } else { "are" };
+    (missing > 0).then(|| {
+        let all = counted(u64::from(database.said()), "page");
+        format!(
+            "the file is truncated: {missing} of its {all} {are} missing; copy it again, or export the report \
+            again (`nsys export --type sqlite`)"
+        )
+    })
+}
+
 /// Which nsys wrote it, and whether we have seen its schema.
 fn version(database: &Database, trace: &mut Trace) {
     let (mut product, mut schema) = (String::new(), String::new());
@@ -85,9 +96,14 @@ fn version(database: &Database, trace: &mut Trace) {
         ("", "") => "nsys, version unknown".to_owned(),
         (product, schema) => format!("nsys {product}, schema {schema}"),
     };
-    if !TESTED.iter().any(|tested| schema.starts_with(tested)) {
-        let schema = if schema.is_empty() { "without a version" } else { &schema };
-        let text = format!("schema {schema} has not been tested; tables are read by their column names");
+    // Of a truncated file, the part that names the version may be missing.
+    let lost = schema.is_empty() && database.missing() > 0;
+    if !lost && !TESTED.iter().any(|tested| schema.starts_with(tested)) {
+        let what = match schema.as_str() {
+            "" => "the export does not say which version of nsys wrote it".to_owned(),
+            schema => format!("schema {schema} has not been tested"),
+        };
+        let text = format!("{what}; tables are read by their column names");
         trace.diagnostics.push(Diagnostic { text, lost: false });
     }
 }

@@ -50,7 +50,12 @@ impl Database {
         }
     }
 
-    /// Pages that the header speaks of and the file does not have.
+    /// Pages that the header speaks of.
+    pub(crate) fn said(&self) -> u32 {
+        self.pages.said
+    }
+
+    /// Pages of those that the file does not have.
     pub(crate) fn missing(&self) -> u32 {
         self.pages.missing
     }

@@ -24,7 +24,9 @@ pub(super) struct Pages {
     /// Bytes of a page that hold anything.
     pub(super) usable: usize,
     pub(super) count: u32,
-    /// Pages that the header speaks of and the file does not have.
+    /// Pages that the header speaks of.
+    pub(super) said: u32,
+    /// Pages of those that the file does not have.
     pub(super) missing: u32,
 }
 
@@ -67,7 +69,7 @@ impl Pages {
         let count = u32::try_from(length.div_ceil(page_size as u64)).unwrap_or(u32::MAX);
         let said = u32::from_be_bytes([header[28], header[29], header[30], header[31]]);
         let missing = said.saturating_sub(u32::try_from(length / page_size as u64).unwrap_or(u32::MAX));
-        Ok(Self { source, page_size, usable, count, missing })
+        Ok(Self { source, page_size, usable, count, said, missing })
     }
 
     /// Fills `buffer` with pages from `first` on. What lies behind the end is zero.

@@ -60,9 +60,7 @@ pub(super) fn warnings(page: &Page<'_>) -> String {
     for row in page.findings.into_iter().flat_map(|findings| &findings.diagnostics) {
         all.push((if row.lost { "lost" } else { "note" }, &row.text));
     }
-    all.extend(
-        page.counters.into_iter().flat_map(|counters| &counters.notes).map(|note| ("note", note.as_str())),
-    );
+    all.extend(page.counter_notes());
     if all.is_empty() {
         return "<p class=\"absent\">None.</p>\n".to_owned();
     }

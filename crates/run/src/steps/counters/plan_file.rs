@@ -14,13 +14,23 @@ struct PlanFile {
     kernels: Vec<Entry>,
 }
 
+/// A file of something else.
+const NO_KERNELS: &str = "a plan must have the key `kernels`, the list of kernels to measure\n\
+    hint: each run that plans counters writes a plan to edit: `ncu/ncu-plan.yaml`";
+
 /// The entries of a plan that a user wrote or edited.
 pub(in crate::steps) fn read_plan(path: &Path) -> Result<Vec<Entry>, ConfigError> {
     let source = Source::File { path: path.to_owned(), line: 0 };
     let text = std::fs::read_to_string(path)
         .map_err(|error| ConfigError::Unreadable { path: path.to_owned(), message: error.to_string() })?;
-    let plan: PlanFile = read_yaml(&text, &source)?;
     let wrong = |message: String| ConfigError::Syntax { source: source.clone(), message };
+    let plan: PlanFile = read_yaml(&text, &source).map_err(|error| match error {
+        ConfigError::WrongValue { key, .. } if key.is_empty() => wrong(NO_KERNELS.to_owned()),
+        ConfigError::Syntax { message, .. } if message == "missing field `kernels`" => {
+            wrong(NO_KERNELS.to_owned())
+        }
+        error => error,
+    })?;
     check(&plan.kernels).map_err(wrong)?;
     if plan.kernels.is_empty() {
         return Err(wrong("the plan lists no kernels".to_owned()));
@@ -79,6 +89,9 @@ mod tests {
         assert_eq!(read_plan(&path).unwrap(), [Entry::of(&chosen)]);
         for (text, said) in [
             ("kernels: []", "lists no kernels"),
+            ("hello", "a plan must have the key `kernels`"),
+            ("kernel: []", "unknown field `kernel`"),
+            ("", "a plan must have the key `kernels`"),
             ("kernels:\n  - {samples: 2}", "is empty"),
             ("kernels:\n  - {nmae: x}", "nmae"),
             ("kernels:\n  - {name: x, grid: wide}", "grid"),

@@ -9,7 +9,7 @@ use super::super::ladder::climb_down;
 use super::super::scene::Scene;
 use super::super::session::{Made, Session, StepResult};
 use super::nsight::Nsight;
-use super::tracer::{by_the_tracer, only_the_tracer};
+use super::tracer::{by_the_tracer, only_the_tracer, ranges_only};
 use super::ways::ways;
 use crate::config::{CaptureRange, Enable, Resolved, TimelineSource};
 use crate::gates::{nothing_is_meant, prove_gate};
@@ -36,9 +36,12 @@ pub(in crate::steps) fn step(scene: Scene<'_>, session: &mut Session<'_>) -> Mad
         let asked_for = resolved.set_by_user("timeline.source");
         return nothing(only_the_tracer(scene, asked_for, session));
     }
-    if resolved.config.nsys.enable == Enable::False && source == TimelineSource::Auto {
-        let skipped = StepResult::Skipped { why: "`nsys.enable=false`".to_owned(), asked_for: false };
-        return nothing(by_the_tracer(scene.inventory, false, session).unwrap_or(skipped));
+    if resolved.config.nsys.enable == Enable::False {
+        let why = "`nsys.enable=false`";
+        let instead = by_the_tracer(scene.inventory, false, session);
+        let instead = instead.or_else(|| ranges_only(scene.inventory, why));
+        let skipped = StepResult::Skipped { why: why.to_owned(), asked_for: false };
+        return nothing(instead.unwrap_or(skipped));
     }
     let asked_for = asked_for(resolved);
     if session.status(StepName::Rehearse) == StepStatus::Failed && !asked_for {
@@ -49,8 +52,12 @@ pub(in crate::steps) fn step(scene: Scene<'_>, session: &mut Session<'_>) -> Mad
         Ok(nsys) => nsys,
         Err(none) => {
             // The user did not ask for nsys itself: our own timeline will do.
-            let instead = if asked_for { None } else { by_the_tracer(scene.inventory, false, session) };
-            return nothing(instead.unwrap_or_else(|| without_nsys(scene, &none, asked_for, session)));
+            let instead = match asked_for {
+                true => None,
+                false => by_the_tracer(scene.inventory, false, session)
+                    .or_else(|| ranges_only(scene.inventory, &none)),
+            };
+            return nothing(instead.unwrap_or_else(|| without_nsys(&none, asked_for, session)));
         }
     };
     if !nsys.fit
@@ -94,12 +101,8 @@ fn located(scene: Scene<'_>) -> Result<Nsys, NoTool> {
     Nsys::locate(chosen, cuda)
 }
 
-fn without_nsys(scene: Scene<'_>, none: &NoTool, asked_for: bool, session: &mut Session<'_>) -> StepResult {
-    let text = match scene.inventory {
-        Some(ranges) if !asked_for && !ranges.is_empty() => format!("{none}; using Rangefinder's own tracer"),
-        _ => format!("{none}: no Nsight Systems timeline"),
-    };
-    let verdict = none.verdict(TOOL, text);
+fn without_nsys(none: &NoTool, asked_for: bool, session: &mut Session<'_>) -> StepResult {
+    let verdict = none.verdict(TOOL, format!("{none}: no Nsight Systems timeline"));
     if asked_for {
         session.record(TOOL, Rung::AsAsked, &verdict);
     }

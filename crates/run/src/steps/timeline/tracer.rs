@@ -19,9 +19,18 @@ pub(super) fn by_the_tracer(
     let verdict = judge(&inventory?.trace)?;
     session.record(TOOL, Rung::Rehearsal, &verdict);
     Some(match verdict.outcome {
-        Outcome::Captured => StepResult::Done(Some(format!("the tracer: {}", verdict.with_hint()))),
+        Outcome::Captured => {
+            StepResult::Done(Some(format!("from Rangefinder's tracer: {}", verdict.with_hint())))
+        }
         _ => StepResult::Failed { why: verdict.with_hint(), asked_for },
     })
+}
+
+/// The timeline if there is no nsys, and the rehearsal has no GPU activity; `why` there is no nsys. None if the
+/// rehearsal has no ranges, either.
+pub(super) fn ranges_only(inventory: Option<&Inventory>, why: impl std::fmt::Display) -> Option<StepResult> {
+    let found = inventory.filter(|inventory| !inventory.is_empty());
+    found.map(|_| StepResult::Done(Some(format!("from Rangefinder's tracer ({why})"))))
 }
 
 /// The user wants the tracer's timeline, whatever is in it.
@@ -39,7 +48,7 @@ pub(super) fn only_the_tracer(scene: Scene<'_>, asked_for: bool, session: &mut S
         },
         ranges => {
             let ranges = counted(ranges as u64, "range");
-            StepResult::Done(Some(format!("the tracer: {ranges}, no GPU activity")))
+            StepResult::Done(Some(format!("from Rangefinder's tracer: {ranges}, no GPU activity")))
         }
     })
 }
