@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use analysis::{
-    Families, GpuRegion, Limit, Options, Scope, Whole, analyze, attribute, gpu_regions, idle, kernels,
+    Families, GpuRegion, Limit, Options, Scope, analyze, attribute, gpu_regions, idle, kernels,
 };
 use proptest::prelude::*;
 use trace::{
@@ -205,9 +205,6 @@ fn the_end_of_a_range_belongs_to_it() {
     let findings = analyze(&trace(&ranges, &activities), &Options::default());
     let device = findings.idle.iter().find(|row| row.region.is_none()).unwrap();
     assert_eq!(device.in_ranges_ns, Some(19 * 90 - 1 + 10));
-    let advice: Vec<String> = analysis::recommend(&findings, None).into_iter().map(|one| one.title).collect();
-    assert!(advice[0].contains("waits for the CPU"), "{advice:?}");
-    assert!(advice.iter().all(|title| !title.contains("is outside all ranges")), "{advice:?}");
 }
 
 /// Ranges of two domains around the same are counted once, and work that goes on after they have closed belongs to them.
@@ -223,23 +220,6 @@ fn time_in_ranges_is_counted_once() {
     let findings = analyze(&trace(&ranges, &activities), &Options::default());
     let device = findings.idle.iter().find(|row| row.region.is_none()).unwrap();
     assert_eq!((device.in_ranges_ns, device.busy_ns + device.idle_ns), (Some(100), 310));
-    let advice = analysis::recommend(&findings, None);
-    let outside = advice.iter().find(|one| one.title.contains("is outside all ranges")).unwrap();
-    assert_eq!((outside.at_stake_ns, outside.of), (210, Whole::Run));
-}
-
-/// A warm-up as long as what is measured: advice is about the ranges, not about the start-up around them.
-#[test]
-fn ranges_with_much_of_the_work_are_what_matters() {
-    let whole = |outside: i64| {
-        let kernel = |begin: i64, known: bool| (0, begin, 0, 10, 0, 0, known);
-        let mut activities = vec![kernel(1_000, true), kernel(0, false), kernel(1_040, true)];
-        activities.extend((1..outside).map(|at| kernel(at * 20, false)));
-        let findings = analyze(&trace(&[(0, 0, 0, false, 1_000, 60)], &activities), &Options::default());
-        let advice = analysis::recommend(&findings, None);
-        advice.iter().find(|advice| advice.region.is_some()).map(|advice| advice.of)
-    };
-    assert_eq!([2, 4, 5].map(whole), [Some(Whole::Ranges), Some(Whole::Ranges), None]);
 }
 
 /// Nobody says what the stages are: `prefill` and `decode`, or else the outermost regions of the program.

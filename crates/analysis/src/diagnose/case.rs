@@ -7,7 +7,7 @@ use super::open_ranges::OpenRanges;
 use crate::attribute::Attribution;
 use crate::kernels::{Chip, Families};
 use crate::loop_::Steady;
-use crate::replay::{Call, Graph, Work, build};
+use crate::replay::{Call, Graph, Index, Work, build};
 
 /// A replay that is further off says nothing.
 const EXACT_ENOUGH: f64 = 0.05;
@@ -19,7 +19,7 @@ pub(super) struct Case<'t> {
     pub(super) steady: &'t Steady,
     /// It is the whole recording, because nothing in it repeats.
     pub(super) is_whole: bool,
-    pub(super) open: OpenRanges<'t>,
+    pub(super) open: &'t OpenRanges<'t>,
     pub(super) graph: Graph,
     /// What an iteration of the unchanged graph takes.
     pub(super) now: f64,
@@ -50,19 +50,32 @@ impl<'t> Case<'t> {
         trace: &'t Trace,
         attribution: &'t Attribution,
         families: &'t Families,
+        (index, open): (&Index, &'t OpenRanges<'t>),
         steady: &'t Steady,
         is_whole: bool,
     ) -> Option<Self> {
-        let graph = build(trace, attribution, steady)?;
-        let open = OpenRanges::of(trace, attribution, steady.process);
+        let graph = build(trace, attribution, index, steady)?;
         let node_of = |call: &Call| {
-            let (thread, begin) = (trace.calls.thread[call.call as usize], trace.calls.begin[call.call as usize]);
+            let (thread, begin) =
+                (trace.calls.thread[call.call as usize], trace.calls.begin[call.call as usize]);
             open.node_at(thread, begin)
         };
         let node_of_call = graph.calls.iter().map(node_of).collect();
         let (now, error) = (graph.play(), graph.error());
         let busy = busy_share(&graph);
-        Some(Self { trace, attribution, families, steady, is_whole, open, graph, now, error, node_of_call, busy })
+        Some(Self {
+            trace,
+            attribution,
+            families,
+            steady,
+            is_whole,
+            open,
+            graph,
+            now,
+            error,
+            node_of_call,
+            busy,
+        })
     }
 
     pub(super) fn iterations(&self) -> f64 {
@@ -87,7 +100,9 @@ impl<'t> Case<'t> {
             _ if self.is_whole => format!("{all} times"),
             few if few < 0.95 => format!("once in {:.0} iterations", 1.0 / few.max(1e-3)),
             once if once < 1.05 => "once an iteration".to_owned(),
-            some if some < 10.0 && (some - some.round()).abs() > 0.05 => format!("{some:.1} times an iteration"),
+            some if some < 10.0 && (some - some.round()).abs() > 0.05 => {
+                format!("{some:.1} times an iteration")
+            }
             many => format!("{many:.0} times an iteration"),
         }
     }
@@ -182,7 +197,12 @@ impl<'t> Case<'t> {
         let region = candidate.node.map(|node| self.path(node));
         Finding {
             cause: candidate.cause,
-            place: FoundAt { capture_path: region.clone(), region, kernel: candidate.kernel, ..FoundAt::default() },
+            place: FoundAt {
+                capture_path: region.clone(),
+                region,
+                kernel: candidate.kernel,
+                ..FoundAt::default()
+            },
             device: self.device().map(|(id, _)| id),
             title: candidate.title,
             evidence: candidate.evidence,

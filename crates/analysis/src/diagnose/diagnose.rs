@@ -6,10 +6,12 @@ use super::case::{Candidate, Case};
 use super::causes::kernels::classes;
 use super::causes::{before, copies, host, kernels, limits, waits};
 use super::finding::{Cause, Finding};
+use super::open_ranges::OpenRanges;
 use super::steady_idle::steady_idle;
 use crate::attribute::Attribution;
 use crate::kernels::Families;
 use crate::loop_::{Loop, Steady};
+use crate::replay::Index;
 
 /// A gain that is smaller is not worth a finding.
 const WORTH_A_WORD: f64 = 1.05;
@@ -30,21 +32,34 @@ pub(crate) fn diagnose(
     families: &Families,
     loops: &mut [Loop],
 ) -> Vec<Finding> {
+    let index = Index::of(trace, attribution);
+    let opened = |process: u32| OpenRanges::of(trace, attribution, process);
     if loops.is_empty() {
-        let whole = whole(trace);
-        let case = whole.as_ref().and_then(|whole| Case::of(trace, attribution, families, whole, true));
-        return case.map(|case| of_case(&case, true)).unwrap_or_default().into_iter().map(|found| found.0).collect();
+        let Some(whole) = whole(trace) else { return Vec::new() };
+        let open = opened(whole.process);
+        let case = Case::of(trace, attribution, families, (&index, &open), &whole, true);
+        let found = case.map(|case| of_case(&case, true)).unwrap_or_default();
+        return found.into_iter().map(|(finding, _)| finding).collect();
     }
     let mut all: Vec<(Finding, f64)> = Vec::new();
-    for (at, found) in loops.iter_mut().enumerate().take(MOST_LOOPS) {
-        let (busy, idle, findings) = match Case::of(trace, attribution, families, &found.steady, false) {
-            Some(case) if !case.graph.works.is_empty() => {
-                (Some(case.busy), steady_idle(&case), of_case(&case, at == 0))
-            }
-            _ => (None, Vec::new(), Vec::new()),
-        };
-        (found.busy_share, found.idle) = (busy, idle);
-        findings.into_iter().for_each(|finding| join(&mut all, finding));
+    let shown = loops.len().min(MOST_LOOPS);
+    // Loops of one process follow each other.
+    for (number, of_process) in
+        loops[..shown].chunk_by_mut(|a, b| a.steady.process == b.steady.process).enumerate()
+    {
+        let open = opened(of_process[0].steady.process);
+        for (at, found) in of_process.iter_mut().enumerate() {
+            let is_main = (number, at) == (0, 0);
+            let case = Case::of(trace, attribution, families, (&index, &open), &found.steady, false);
+            let (busy, idle, findings) = match case {
+                Some(case) if !case.graph.works.is_empty() => {
+                    (Some(case.busy), steady_idle(&case), of_case(&case, is_main))
+                }
+                _ => (None, Vec::new(), Vec::new()),
+            };
+            (found.busy_share, found.idle) = (busy, idle);
+            findings.into_iter().for_each(|finding| join(&mut all, finding));
+        }
     }
     // Of several loops, the time that is saved in all.
     all.sort_by(|a, b| a.0.is_limit().cmp(&b.0.is_limit()).then(b.1.total_cmp(&a.1)));
@@ -52,7 +67,8 @@ pub(crate) fn diagnose(
     let before = before::findings(trace, attribution, &loops[0]);
     let span = trace.end.saturating_sub(trace.begin);
     // A loop with little to gain, behind a start of which it is known where the time goes.
-    let little = |finding: &Finding| finding.is_limit() || finding.gain.is_some_and(|gain| gain.factor < LITTLE);
+    let little =
+        |finding: &Finding| finding.is_limit() || finding.gain.is_some_and(|gain| gain.factor < LITTLE);
     let is_large = |finding: &Finding| finding.time_ns >= LONG && finding.time_ns.saturating_mul(2) >= span;
     let is_first = of_loops.first().is_none_or(little)
         && before.first().is_some_and(|first| is_large(first) && before::is_known(first));
@@ -107,7 +123,8 @@ fn of_case(case: &Case<'_>, is_main: bool) -> Vec<(Finding, f64)> {
     all.extend(copies::candidates(case));
     all.extend(host::candidates(case));
     all.extend(kernels::candidates(case, &classes));
-    let factor = |candidate: &Candidate| candidate.then.map_or(WORTH_A_WORD, |then| case.now / then[0].max(1.0));
+    let factor =
+        |candidate: &Candidate| candidate.then.map_or(WORTH_A_WORD, |then| case.now / then[0].max(1.0));
     all.retain(|candidate| factor(candidate) >= WORTH_A_WORD);
     // The host is late with launches behind a wait, too: then the wait is the cause.
     let is_explained = all.iter().any(|candidate| explains(candidate.cause) && factor(candidate) >= EXPLAINS);

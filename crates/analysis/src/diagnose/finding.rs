@@ -101,7 +101,6 @@ impl Cause {
             Self::Healthy => "healthy",
         }
     }
-
 }
 
 impl fmt::Display for Cause {

@@ -114,7 +114,10 @@ fn limit(joined: &Joined) -> Option<Finding> {
     };
     let memory = |bound: BoundKind| matches!(bound, BoundKind::Dram | BoundKind::L2 | BoundKind::L1);
     let compute = |bound: BoundKind| {
-        matches!(bound, BoundKind::Tensor | BoundKind::Fp32 | BoundKind::Fp64 | BoundKind::OtherPipe | BoundKind::Issue)
+        matches!(
+            bound,
+            BoundKind::Tensor | BoundKind::Fp32 | BoundKind::Fp64 | BoundKind::OtherPipe | BoundKind::Issue
+        )
     };
     let (cause, share, evidence, what, advice) = match (part(memory), part(compute)) {
         (share, _) if share >= MOST => {
@@ -122,12 +125,16 @@ fn limit(joined: &Joined) -> Option<Finding> {
             (Cause::MemoryBound, share, lines(memory), "memory", advice)
         }
         (_, share) if share >= MOST => {
-            let advice = "nothing is in the GPU's way; it gets faster only by less arithmetic or a cheaper type";
+            let advice =
+                "nothing is in the GPU's way; it gets faster only by less arithmetic or a cheaper type";
             (Cause::ComputeBound, share, lines(compute), "arithmetic", advice)
         }
         _ => return None,
     };
-    let title = format!("the GPU is the limit: {} of the kernels' time is near the peak of its {what}", percent(share));
+    let title = format!(
+        "the GPU is the limit: {} of the kernels' time is near the peak of its {what}",
+        percent(share)
+    );
     Some(finding(cause, title, evidence, advice, None))
 }
 

@@ -27,7 +27,10 @@ impl<'t> OpenRanges<'t> {
             .collect();
         for range in 0..trace.ranges.len() {
             let (thread, domain) = (trace.ranges.thread[range], trace.ranges.domain[range]);
-            if trace.ranges.kind[range] == Kind::PushPop && trace.process_of(thread) == process && is_own[&domain] {
+            if trace.ranges.kind[range] == Kind::PushPop
+                && trace.process_of(thread) == process
+                && is_own[&domain]
+            {
                 lists.entry((thread, domain)).or_default().push(range as u32);
             }
         }
@@ -87,16 +90,13 @@ impl<'t> OpenRanges<'t> {
         }
         cuts.sort_unstable();
         cuts.dedup();
-        let mut parts: Vec<(Option<u32>, i64)> = Vec::new();
+        let mut parts: HashMap<Option<u32>, i64> = HashMap::new();
         for pair in cuts.windows(2) {
-            let node = self.node_at(thread, pair[0]);
-            let length = pair[1] - pair[0];
-            match parts.iter_mut().find(|(same, _)| *same == node) {
-                Some((_, sum)) => *sum += length,
-                None => parts.push((node, length)),
-            }
+            let part = parts.entry(self.node_at(thread, pair[0])).or_default();
+            *part = part.saturating_add(pair[1].saturating_sub(pair[0]));
         }
-        parts.sort_by_key(|(_, length)| std::cmp::Reverse(*length));
+        let mut parts: Vec<(Option<u32>, i64)> = parts.into_iter().collect();
+        parts.sort_by_key(|(node, length)| (std::cmp::Reverse(*length), *node));
         parts
     }
 }

@@ -6,6 +6,6 @@ mod from_ranges;
 mod launched;
 mod steady;
 
+pub use find::{Loop, LoopSource, Period};
 pub(crate) use find::{Steady, loops};
 pub(crate) use steady::warm_up;
-pub use find::{Loop, LoopSource, Period};

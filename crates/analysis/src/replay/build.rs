@@ -5,10 +5,13 @@ use std::collections::HashMap;
 use trace::{ActivityKind, NONE, StringId, Trace};
 
 use super::graph::{Call, Graph, Work};
+use super::index::Index;
 use super::kinds::CallKind;
 use crate::attribute::Attribution;
 use crate::loop_::{Steady, warm_up};
 
+/// Times further apart than this, five hours, are those of a damaged file.
+const SANE: u64 = 1 << 44;
 /// A graph gets no larger: iterations are alike.
 const MOST_CALLS: usize = 40_000;
 /// Works before the loop that its first calls may wait for: a launch queue has about a thousand places.
@@ -27,17 +30,22 @@ const TURNS: f64 = 0.02;
 const SEVERAL: f64 = 0.01;
 
 /// None when there is too little to replay.
-pub(crate) fn build(trace: &Trace, attribution: &Attribution, steady: &Steady) -> Option<Graph> {
-    let (first, last) = chosen(trace, steady)?;
+pub(crate) fn build(trace: &Trace, attribution: &Attribution, index: &Index, steady: &Steady) -> Option<Graph> {
+    let (first, last) = chosen(trace, index, steady)?;
     let (from, to) = (steady.on_host[first], steady.on_host[last]);
-    let calls = calls_between(trace, steady.process, before(steady, first), to);
-    let mut works = works_of(trace, attribution, steady.process, &calls);
+    let calls = calls_between(trace, index.calls(trace, steady.process, before(steady, first), to));
+    let mut works = works_of(trace, attribution, index, steady.process, &calls);
+    if !is_sane(&calls, &works, steady, first) {
+        return None;
+    }
     let in_loop = calls.iter().position(|call| call.begin >= from)?;
     let streams = number_streams(&mut works);
     let lags = Lags::of(&calls, &works);
     let (mut graph, mut unknown) = (Graph::default(), None);
     if !take_turns(&calls[in_loop..], to - from) {
-        unknown = Some("several threads start work at the same time, and nothing recorded says how they wait for each other");
+        unknown = Some(
+            "several threads start work at the same time, and nothing recorded says how they wait for each other",
+        );
     }
     let first_work = works.partition_point(|work| (work.call as usize) < in_loop);
     if several_streams(&works[first_work..], streams) {
@@ -89,22 +97,27 @@ pub(crate) fn build(trace: &Trace, attribution: &Attribution, steady: &Steady) -
 }
 
 /// The iterations that are replayed: whole ones, from the beginning of one to that of another.
-fn chosen(trace: &Trace, steady: &Steady) -> Option<(usize, usize)> {
+fn chosen(trace: &Trace, index: &Index, steady: &Steady) -> Option<(usize, usize)> {
     let last = steady.on_host.len().checked_sub(1)?;
     let from = |first: usize| (steady.on_host[first], steady.on_host[last]);
     // What is loaded before a first kernel makes the host's iteration long, and not the device's.
     let on_host: Vec<i64> = steady.on_host.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
     let mut first = warm_up(&on_host);
     // From the whole loop to its last part.
-    while first < last && count_between(trace, steady.process, from(first)) > MOST_CALLS {
+    let calls = |(from, to): (i64, i64)| index.calls(trace, steady.process, from, to).len();
+    while first < last && calls(from(first)) > MOST_CALLS {
         first = first.midpoint(last).max(first + 1);
     }
     (first < last).then_some((first, last))
 }
 
-fn count_between(trace: &Trace, process: u32, (from, to): (i64, i64)) -> usize {
-    let calls = trace.calls.begin.iter().zip(&trace.calls.thread);
-    calls.filter(|(begin, thread)| (from..to).contains(*begin) && trace.process_of(**thread) == process).count()
+/// Whether all times are near each other: a damaged file's may be anywhere, and cannot be added up.
+fn is_sane(calls: &[Called], works: &[Worked], steady: &Steady, first: usize) -> bool {
+    let near = steady.on_host[first];
+    let is_near = |at: i64| at.checked_sub(near).is_some_and(|off| off.unsigned_abs() < SANE);
+    calls.iter().all(|call| is_near(call.begin) && is_near(call.end))
+        && works.iter().all(|work| is_near(work.begin) && is_near(work.end) && work.begin <= work.end)
+        && steady.on_host[first..].iter().chain(&steady.on_device[first..]).all(|at| is_near(*at))
 }
 
 /// Some iterations before the first, for what its calls wait for.
@@ -112,7 +125,11 @@ fn before(steady: &Steady, first: usize) -> i64 {
     let lead_in = first.saturating_sub(LEAD_IN.div_ceil(8).min(first));
     let begin = steady.on_host[lead_in];
     // Warm-up is not among the steady ones, but its work may still be in the queue.
-    begin.saturating_sub(if lead_in == 0 { steady.on_host[first].saturating_sub(begin).max(50_000_000) } else { 0 })
+    begin.saturating_sub(if lead_in == 0 {
+        steady.on_host[first].saturating_sub(begin).max(50_000_000)
+    } else {
+        0
+    })
 }
 
 struct Called {
@@ -126,14 +143,11 @@ struct Called {
 }
 
 /// The calls of a process, those made by other calls left out, in order.
-fn calls_between(trace: &Trace, process: u32, from: i64, to: i64) -> Vec<Called> {
+fn calls_between(trace: &Trace, all: &[u32]) -> Vec<Called> {
     let mut kinds: HashMap<StringId, (CallKind, bool)> = HashMap::new();
     let mut calls: Vec<Called> = Vec::new();
-    for call in 0..trace.calls.len() {
+    for call in all.iter().map(|call| *call as usize) {
         let begin = trace.calls.begin[call];
-        if begin < from || begin >= to || trace.process_of(trace.calls.thread[call]) != process {
-            continue;
-        }
         let name = trace.calls.name[call];
         let (kind, is_async) = *kinds.entry(name).or_insert_with(|| {
             let text = trace.strings.text(name);
@@ -166,22 +180,23 @@ struct Worked {
 }
 
 /// What calls started, in their order; kernels of one launch of a graph as one.
-fn works_of(trace: &Trace, attribution: &Attribution, process: u32, calls: &[Called]) -> Vec<Worked> {
+fn works_of(
+    trace: &Trace,
+    attribution: &Attribution,
+    index: &Index,
+    process: u32,
+    calls: &[Called],
+) -> Vec<Worked> {
     let Some(last) = calls.iter().map(|call| call.begin).max() else { return Vec::new() };
     let first = calls[0].begin;
     let mut place: HashMap<u32, u32> = HashMap::with_capacity(calls.len());
     place.extend(calls.iter().enumerate().map(|(at, call)| (call.call, at as u32)));
     let mut works: Vec<Worked> = Vec::new();
     let activities = &trace.activities;
-    for activity in 0..activities.len() {
+    let all = index.works(trace, attribution, process, first, last.saturating_add(1));
+    for activity in all.iter().map(|activity| *activity as usize) {
         let call = attribution.call[activity];
-        if call == NONE || activities.process[activity] != process {
-            continue;
-        }
         let begin = trace.calls.begin[call as usize];
-        if begin < first || begin > last {
-            continue;
-        }
         // A call that another one made: that one started the work.
         let thread = trace.calls.thread[call as usize];
         let at = place.get(&call).copied().or_else(|| {
@@ -314,7 +329,12 @@ impl Done {
     }
 
     /// The work that a call waits for, and when that ended.
-    fn awaited(&mut self, call: &Called, works: &[Worked], own: std::ops::Range<usize>) -> Option<(usize, i64)> {
+    fn awaited(
+        &mut self,
+        call: &Called,
+        works: &[Worked],
+        own: std::ops::Range<usize>,
+    ) -> Option<(usize, i64)> {
         self.ended_by(call.begin, works);
         let in_queue = self.in_queue;
         for work in own.clone() {

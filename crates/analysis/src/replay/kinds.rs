@@ -26,7 +26,20 @@ impl CallKind {
             Self::Launch
         } else if starts(&["Memcpy", "Memset"]) {
             Self::Copy
-        } else if starts(&["Malloc", "Free", "MemAlloc", "MemFree", "HostAlloc", "MemHostAlloc", "MemCreate", "MemRelease", "MemMap", "MemUnmap", "MemSetAccess", "MemAddress"]) {
+        } else if starts(&[
+            "Malloc",
+            "Free",
+            "MemAlloc",
+            "MemFree",
+            "HostAlloc",
+            "MemHostAlloc",
+            "MemCreate",
+            "MemRelease",
+            "MemMap",
+            "MemUnmap",
+            "MemSetAccess",
+            "MemAddress",
+        ]) {
             Self::Memory
         } else if starts(&["LibraryLoad", "ModuleLoad", "KernelGetFunction", "FuncLoad"]) {
             Self::Load

@@ -6,8 +6,10 @@
 
 mod build;
 mod graph;
+mod index;
 mod kinds;
 
 pub(crate) use build::build;
 pub(crate) use graph::{Call, Graph, Work};
+pub(crate) use index::Index;
 pub(crate) use kinds::CallKind;

@@ -2,8 +2,8 @@
 
 use super::table::Tabular;
 use super::{
-    bounds, calls, copies, counter_launches, counter_ranges, counter_regions, efficiency, idle, kernels,
-    findings as found, operators, overhead, regions, roofline, stages,
+    bounds, calls, copies, counter_launches, counter_ranges, counter_regions, efficiency, findings as found,
+    idle, kernels, operators, overhead, regions, roofline, stages,
 };
 use crate::page::Page;
 

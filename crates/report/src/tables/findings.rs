@@ -32,7 +32,8 @@ fn columns<'p>() -> Vec<Column<'p>> {
         Column::new(Kind::Name, "region", "region", |(_, row)| row.place.region.as_deref().into()),
         Column::new(Kind::Name, "kernel", "kernel", |(_, row)| row.place.kernel.as_deref().into()),
         Column::new(Kind::Id, "number", "", |(number, _)| (*number).into()).for_people(),
-        Column::new(Kind::Id, "gained", "gain", |(_, row)| gained(row).unwrap_or_default().into()).for_people(),
+        Column::new(Kind::Id, "gained", "gain", |(_, row)| gained(row).unwrap_or_default().into())
+            .for_people(),
     ]
 }
 

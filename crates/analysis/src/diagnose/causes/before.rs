@@ -43,12 +43,15 @@ pub(in super::super) fn is_known(finding: &Finding) -> bool {
 
 /// Time in calls of a kind, those inside others not counted again.
 fn time_in(trace: &Trace, process: u32, (from, to): (i64, i64)) -> [(CallKind, i64, u64); 6] {
-    let kinds = [CallKind::Load, CallKind::Memory, CallKind::Copy, CallKind::Wait, CallKind::Launch, CallKind::Other];
+    let kinds =
+        [CallKind::Load, CallKind::Memory, CallKind::Copy, CallKind::Wait, CallKind::Launch, CallKind::Other];
     let mut sums = kinds.map(|kind| (kind, 0i64, 0u64));
     let mut calls: Vec<u32> = (0..trace.calls.len() as u32)
         .filter(|call| {
             let at = *call as usize;
-            trace.calls.begin[at] >= from && trace.calls.begin[at] < to && trace.process_of(trace.calls.thread[at]) == process
+            trace.calls.begin[at] >= from
+                && trace.calls.begin[at] < to
+                && trace.process_of(trace.calls.thread[at]) == process
         })
         .collect();
     calls.sort_by_key(|call| (trace.calls.thread[*call as usize], trace.calls.begin[*call as usize]));
@@ -69,12 +72,14 @@ fn time_in(trace: &Trace, process: u32, (from, to): (i64, i64)) -> [(CallKind, i
 }
 
 fn start_up(trace: &Trace, attribution: &Attribution, process: u32, (from, to): (i64, i64)) -> Finding {
-    let time = to - from;
+    let time = to.saturating_sub(from);
     let sums = time_in(trace, process, (from, to));
-    let of = |kind: CallKind| sums.iter().find(|(same, _, _)| *same == kind).map_or((0, 0), |(_, time, calls)| (*time, *calls));
+    let of = |kind: CallKind| {
+        sums.iter().find(|(same, _, _)| *same == kind).map_or((0, 0), |(_, time, calls)| (*time, *calls))
+    };
     let (loading, modules) = of(CallKind::Load);
-    let in_calls: i64 = sums.iter().map(|(_, time, _)| *time).sum();
-    let host = (time - in_calls).max(0);
+    let in_calls: i64 = sums.iter().map(|(_, time, _)| *time).fold(0, i64::saturating_add);
+    let host = time.saturating_sub(in_calls).max(0);
     let evidence = vec![format!(
         "code is loaded for {} ({modules} modules), memory taken for {}, copied for {}, waited for {}; {} pass without a CUDA call",
         milliseconds(loading as f64),
@@ -99,9 +104,14 @@ fn start_up(trace: &Trace, attribution: &Attribution, process: u32, (from, to): 
     }
     let open = OpenRanges::of(trace, attribution, process);
     // Where the thread that made the first calls is for the most part.
-    let thread = (0..trace.calls.len()).find(|at| trace.process_of(trace.calls.thread[*at]) == process).map(|at| trace.calls.thread[at]);
+    let thread = (0..trace.calls.len())
+        .find(|at| trace.process_of(trace.calls.thread[*at]) == process)
+        .map(|at| trace.calls.thread[at]);
     let parts = thread.map(|thread| open.between(thread, from, to)).unwrap_or_default();
-    let region = parts.iter().filter_map(|(node, part)| Some(((*node)?, *part))).find(|(_, part)| *part as f64 >= 0.3 * time as f64);
+    let region = parts
+        .iter()
+        .filter_map(|(node, part)| Some(((*node)?, *part)))
+        .find(|(_, part)| *part as f64 >= 0.3 * time as f64);
     let path = region.map(|(node, _)| attribution.tree.path(trace, node).to_string());
     let where_ = path.as_ref().map(|path| format!(", most of it in `{path}`")).unwrap_or_default();
     Finding {
@@ -124,7 +134,7 @@ fn warming(trace: &Trace, process: u32, found: &Loop, (from, to): (i64, i64), mo
     let parts: Vec<String> = sums
         .iter()
         .zip(names)
-        .filter(|((_, time, _), _)| *time as f64 >= 0.05 * (to - from) as f64)
+        .filter(|((_, time, _), _)| *time as f64 >= 0.05 * to.saturating_sub(from) as f64)
         .map(|((_, time, calls), name)| format!("{name} {} ({calls} calls)", milliseconds(*time as f64)))
         .collect();
     let usual = found.period_ns.map_or(0, |period| period.p50);
@@ -133,8 +143,8 @@ fn warming(trace: &Trace, process: u32, found: &Loop, (from, to): (i64, i64), mo
         place: FoundAt { region: found.region.clone(), capture_path: found.region.clone(), ..FoundAt::default() },
         device: None,
         title: match found.warm_up {
-            1 => format!("the first iteration takes {} instead of {}", milliseconds((to - from) as f64), milliseconds(usual as f64)),
-            some => format!("the first {some} iterations take {} together instead of {}", milliseconds((to - from) as f64), milliseconds((usual * some as i64) as f64)),
+            1 => format!("the first iteration takes {} instead of {}", milliseconds(to.saturating_sub(from) as f64), milliseconds(usual as f64)),
+            some => format!("the first {some} iterations take {} together instead of {}", milliseconds(to.saturating_sub(from) as f64), milliseconds(usual as f64 * some as f64)),
         },
         evidence: if parts.is_empty() { Vec::new() } else { vec![format!("in them: {}", parts.join(", "))] },
         advice: "it happens once; where runs are short, keep what is tried out or compiled for the next run (autotuning, `torch.compile`'s cache), or turn it off".to_owned(),

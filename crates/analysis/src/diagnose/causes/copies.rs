@@ -30,7 +30,8 @@ pub(in super::super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
 
 fn is_bus_copy(case: &Case<'_>, work: &Work) -> bool {
     let waits = case.graph.calls[work.call as usize].awaits.is_some();
-    !waits && matches!(case.transfer(work), Some((Direction::HostToDevice | Direction::DeviceToHost, bytes)) if bytes >= 1 << 16)
+    !waits
+        && matches!(case.transfer(work), Some((Direction::HostToDevice | Direction::DeviceToHost, bytes)) if bytes >= 1 << 16)
 }
 
 /// Copies that nobody waits for, on the stream of the kernels.
@@ -50,16 +51,28 @@ fn not_overlapped(case: &Case<'_>) -> Option<Candidate> {
         milliseconds(alone as f64 / each),
         case.of_each()
     );
-    let bytes: u64 = copies.iter().filter_map(|at| case.transfer(&case.graph.works[*at])).map(|(_, bytes)| bytes).sum();
+    let bytes: u64 =
+        copies.iter().filter_map(|at| case.transfer(&case.graph.works[*at])).map(|(_, bytes)| bytes).sum();
     let evidence = vec![format!(
         "{:.1} MB {} on the stream of the kernels, which is busy {:.0} % of the time",
         bytes as f64 / each / 1e6,
         case.each(),
         case.busy * 100.0
     )];
-    let advice = "copy the next batch on a stream of its own while this one is computed; an event keeps the order";
+    let advice =
+        "copy the next batch on a stream of its own while this one is computed; an event keeps the order";
     let (cause, confidence) = (Cause::CopyNotOverlapped, Sureness::Shown);
-    Some(Candidate { cause, node, kernel: None, title, evidence, advice, confidence, then: Some([then; 3]), time_ns: alone })
+    Some(Candidate {
+        cause,
+        node,
+        kernel: None,
+        title,
+        evidence,
+        advice,
+        confidence,
+        then: Some([then; 3]),
+        time_ns: alone,
+    })
 }
 
 /// Communication during which nothing else runs.
@@ -92,7 +105,17 @@ fn exposed(case: &Case<'_>) -> Option<Candidate> {
     let advice = "start collectives as soon as their data is there, on a stream of their own (smaller buckets, prefetch), so that they overlap with kernels";
     let kernel = case.launch(first).map(|launch| case.trace.strings.text(launch.short_name).to_owned());
     let (cause, confidence) = (Cause::ExposedCommunication, Sureness::Shown);
-    Some(Candidate { cause, node, kernel, title, evidence, advice, confidence, then: Some([then; 3]), time_ns: alone })
+    Some(Candidate {
+        cause,
+        node,
+        kernel,
+        title,
+        evidence,
+        advice,
+        confidence,
+        then: Some([then; 3]),
+        time_ns: alone,
+    })
 }
 
 /// The time of some works during which no other runs.

@@ -47,7 +47,9 @@ fn pauses(case: &Case<'_>) -> Vec<Candidate> {
 
 fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)]) -> Candidate {
     let with = |left: f64| {
-        case.then(|graph| parts.iter().for_each(|(at, part)| graph.calls[*at].gap -= (*part as f64 * (1.0 - left)) as i64))
+        case.then(|graph| {
+            parts.iter().for_each(|(at, part)| graph.calls[*at].gap -= (*part as f64 * (1.0 - left)) as i64)
+        })
     };
     let total: i64 = parts.iter().map(|(_, part)| *part).sum();
     let each = case.iterations();
@@ -63,21 +65,52 @@ fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)]) -> Candidat
         false => format!("the GPU waits while the host runs other code{region}: {time} {of_each}"),
     };
     let advice = match loads {
-        true => "load ahead in other processes or threads (`DataLoader(num_workers=…, prefetch_factor=…)`), or make the data ready once, before the loop",
-        false => "make that code shorter, move it to another thread or do it less often; or launch the next iteration's work before it, so that the GPU has something to do",
+        true => {
+            "load ahead in other processes or threads (`DataLoader(num_workers=…, prefetch_factor=…)`), or make the data ready once, before the loop"
+        }
+        false => {
+            "make that code shorter, move it to another thread or do it less often; or launch the next iteration's work before it, so that the GPU has something to do"
+        }
     };
-    let evidence = vec![format!("no CUDA call for {} or more, {often}; {time} {each}", milliseconds(A_PAUSE.max((case.now * OF_ITERATION) as i64) as f64))];
+    let evidence = vec![format!(
+        "no CUDA call for {} or more, {often}; {time} {each}",
+        milliseconds(A_PAUSE.max((case.now * OF_ITERATION) as i64) as f64)
+    )];
     let confidence = if loads { Sureness::Likely } else { Sureness::Shown };
     // Loaded by four, by two, and by as many as it takes.
     let then = if loads { [with(0.25), with(0.5), with(0.0)] } else { [with(0.0); 3] };
-    Candidate { cause, node, kernel: None, title, evidence, advice, confidence, then: Some(then), time_ns: total }
+    Candidate {
+        cause,
+        node,
+        kernel: None,
+        title,
+        evidence,
+        advice,
+        confidence,
+        then: Some(then),
+        time_ns: total,
+    }
 }
 
 /// By words that people name such ranges with.
 fn sounds_like_loading(path: &str) -> bool {
     let last = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-    let words = ["load", "data", "batch", "fetch", "input", "prefetch", "read", "token", "decode_image", "augment", "collate", "__next__"];
-    words.iter().any(|word| last.contains(word)) && !["upload", "download", "compute"].iter().any(|word| last.contains(word))
+    let words = [
+        "load",
+        "data",
+        "batch",
+        "fetch",
+        "input",
+        "prefetch",
+        "read",
+        "token",
+        "decode_image",
+        "augment",
+        "collate",
+        "__next__",
+    ];
+    words.iter().any(|word| last.contains(word))
+        && !["upload", "download", "compute"].iter().any(|word| last.contains(word))
 }
 
 /// The same place in the iteration takes long now and then, and at many places.
@@ -88,7 +121,8 @@ fn contention(case: &Case<'_>) -> Option<Candidate> {
     sorted.sort_unstable();
     let usual = *sorted.get(sorted.len() / 2)?;
     // Only iterations of the same calls can be compared place by place.
-    let alike: Vec<usize> = (0..lengths.len()).filter(|at| lengths[*at] == usual).map(|at| starts[at]).collect();
+    let alike: Vec<usize> =
+        (0..lengths.len()).filter(|at| lengths[*at] == usual).map(|at| starts[at]).collect();
     if alike.len() < 4 || usual < 4 {
         return None;
     }
@@ -131,12 +165,29 @@ fn contention(case: &Case<'_>) -> Option<Candidate> {
         milliseconds(lost as f64 / each)
     );
     let evidence = vec![
-        format!("{} of {usual} places between calls are held up now and then, each in another iteration", hit),
-        format!("{} such pauses, {} on average", held_up.len(), milliseconds(lost as f64 / held_up.len().max(1) as f64)),
+        format!(
+            "{} of {usual} places between calls are held up now and then, each in another iteration",
+            hit
+        ),
+        format!(
+            "{} such pauses, {} on average",
+            held_up.len(),
+            milliseconds(lost as f64 / held_up.len().max(1) as f64)
+        ),
     ];
     let advice = "see what else runs: another thread that holds Python's lock (move it to a process), more busy threads than processors, or a neighbor on the machine";
     let (cause, confidence) = (Cause::HostContention, Sureness::Likely);
-    Some(Candidate { cause, node, kernel: None, title, evidence, advice, confidence, then: Some([then; 3]), time_ns: lost })
+    Some(Candidate {
+        cause,
+        node,
+        kernel: None,
+        title,
+        evidence,
+        advice,
+        confidence,
+        then: Some([then; 3]),
+        time_ns: lost,
+    })
 }
 
 /// Launches one by one take longer than what they launch.
@@ -146,7 +197,8 @@ fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
     let launches: Vec<usize> = (0..case.graph.calls.len()).filter(is_launch).collect();
     // A loop of a few launches is part of one that was not found: its graph would have many of them.
     let is_short = launches.len() < SHORT * case.graph.iterations;
-    let starts: HashSet<usize> = if is_short { HashSet::new() } else { case.first_calls().into_iter().collect() };
+    let starts: HashSet<usize> =
+        if is_short { HashSet::new() } else { case.first_calls().into_iter().collect() };
     let mut host = 0i64;
     let mut by_node: BTreeMap<Option<u32>, i64> = BTreeMap::new();
     let mut changed = case.graph.clone();
@@ -171,7 +223,9 @@ fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
                 }
                 in_run = true;
             }
-            CallKind::Copy if call.awaits.is_none() && in_run => (call.own, call.gap) = (0, call.gap.min(GRAPH_GAP)),
+            CallKind::Copy if call.awaits.is_none() && in_run => {
+                (call.own, call.gap) = (0, call.gap.min(GRAPH_GAP))
+            }
             _ => {}
         }
     }
@@ -179,11 +233,13 @@ fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
         return None;
     }
     let then = changed.play();
-    let most = by_node.iter().max_by_key(|(_, time)| **time).filter(|(_, time)| **time as f64 >= MOST * host as f64);
+    let most =
+        by_node.iter().max_by_key(|(_, time)| **time).filter(|(_, time)| **time as f64 >= MOST * host as f64);
     let node = most.map_or(case.steady.node, |(node, _)| *node);
     let each = case.iterations();
     let per_iteration = launches.len() as f64 / each;
-    let device: i64 = launches.iter().flat_map(|at| case.works(&case.graph.calls[*at])).map(|work| work.duration).sum();
+    let device: i64 =
+        launches.iter().flat_map(|at| case.works(&case.graph.calls[*at])).map(|work| work.duration).sum();
     let (host, device) = (host as f64 / each, device as f64 / each);
     let title = format!(
         "the host takes {} to launch what the GPU runs in {}{}",
@@ -192,10 +248,25 @@ fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
         case.in_region(node)
     );
     let evidence = vec![
-        format!("{per_iteration:.0} launches {}: {} each on the host, {} each on the GPU", case.each(), milliseconds(host / per_iteration), milliseconds(device / per_iteration)),
+        format!(
+            "{per_iteration:.0} launches {}: {} each on the host, {} each on the GPU",
+            case.each(),
+            milliseconds(host / per_iteration),
+            milliseconds(device / per_iteration)
+        ),
         format!("the GPU is busy {:.0} % of the time", case.busy * 100.0),
     ];
     let advice = "launch it as one CUDA graph (`torch.cuda.CUDAGraph`, `torch.compile(mode=\"reduce-overhead\")`), or make it fewer and larger kernels: fuse them, or take a larger batch";
     let (cause, confidence) = (Cause::LaunchBound, Sureness::Shown);
-    Some(Candidate { cause, node, kernel: None, title, evidence, advice, confidence, then: Some([then; 3]), time_ns: (host * each) as i64 })
+    Some(Candidate {
+        cause,
+        node,
+        kernel: None,
+        title,
+        evidence,
+        advice,
+        confidence,
+        then: Some([then; 3]),
+        time_ns: (host * each) as i64,
+    })
 }

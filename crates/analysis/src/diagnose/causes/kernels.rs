@@ -51,8 +51,8 @@ impl Class {
             "copy" if has(&["transpose", "permute", "nchwtonhwc", "nhwctonchw"]) => Self::Layout,
             // PyTorch copies what is contiguous in vectors, and only the rest element by element.
             "copy" if has(&["direct_copy_kernel"]) && has(&["::elementwise_kernel<"]) => Self::Layout,
-            "copy" | "norm" | "reduce" | "softmax" | "embedding" | "gather" | "optimizer" | "quantization" | "rope"
-            | "kv-cache" => Self::Moving,
+            "copy" | "norm" | "reduce" | "softmax" | "embedding" | "gather" | "optimizer"
+            | "quantization" | "rope" | "kv-cache" => Self::Moving,
             "communication" => Self::Communication,
             _ => Self::Other,
         }
@@ -80,15 +80,10 @@ pub(in super::super) fn classes(case: &Case<'_>) -> Vec<Option<Class>> {
 }
 
 pub(in super::super) fn candidates(case: &Case<'_>, classes: &[Option<Class>]) -> Vec<Candidate> {
-    [
-        no_tensor_cores(case, classes),
-        unfused(case, classes),
-        layout(case, classes),
-        too_few_blocks(case),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    [no_tensor_cores(case, classes), unfused(case, classes), layout(case, classes), too_few_blocks(case)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn of_class(classes: &[Option<Class>], class: Class) -> Vec<usize> {
@@ -100,7 +95,7 @@ fn total(case: &Case<'_>, works: &[usize]) -> i64 {
 }
 
 /// The region with the most of their time, and the kernel.
-fn place(case: &Case<'_>, works: &[usize]) -> (Option<u32>, Option<String>) {
+pub(super) fn place(case: &Case<'_>, works: &[usize]) -> (Option<u32>, Option<String>) {
     let mut nodes: HashMap<Option<u32>, i64> = HashMap::new();
     let mut kernels: HashMap<trace::StringId, i64> = HashMap::new();
     for work in works.iter().map(|at| &case.graph.works[*at]) {
@@ -109,7 +104,10 @@ fn place(case: &Case<'_>, works: &[usize]) -> (Option<u32>, Option<String>) {
             *kernels.entry(launch.short_name).or_default() += work.duration;
         }
     }
-    let node = nodes.into_iter().max_by_key(|(node, time)| (*time, std::cmp::Reverse(*node))).and_then(|(node, _)| node);
+    let node = nodes
+        .into_iter()
+        .max_by_key(|(node, time)| (*time, std::cmp::Reverse(*node)))
+        .and_then(|(node, _)| node);
     let kernel = kernels.into_iter().max_by_key(|(name, time)| (*time, std::cmp::Reverse(*name)));
     (node, kernel.map(|(name, _)| case.trace.strings.text(name).to_owned()))
 }
@@ -142,7 +140,8 @@ fn no_tensor_cores(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candida
         format!("`{kernel}`: its name says FP32 on the general pipes; {} of the time", share(case, time_ns)),
         format!("tensor cores are about {quicker:.1} times as fast in TF32 on this device"),
     ];
-    let advice = "allow TF32 (`torch.set_float32_matmul_precision(\"high\")`), or use BF16 or FP16 (autocast)";
+    let advice =
+        "allow TF32 (`torch.set_float32_matmul_precision(\"high\")`), or use BF16 or FP16 (autocast)";
     Some(Candidate {
         cause: Cause::NoTensorCores,
         node,
@@ -201,7 +200,8 @@ fn unfused(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
             }
         })
     };
-    let then = [with(|times| times[times.len() / 2]), with(|times| times[times.len() - 1]), with(|times| times[0])];
+    let then =
+        [with(|times| times[times.len() / 2]), with(|times| times[times.len() - 1]), with(|times| times[0])];
     let time_ns = total(case, &works);
     let each = case.iterations();
     let title = format!(
@@ -218,7 +218,8 @@ fn unfused(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
         works.len() as f64 / chains.len() as f64,
         share(case, time_ns)
     )];
-    let advice = "fuse them: `torch.compile`, a Triton or hand-written kernel, or an operator that does it all";
+    let advice =
+        "fuse them: `torch.compile`, a Triton or hand-written kernel, or an operator that does it all";
     Some(Candidate {
         cause: Cause::UnfusedElementwise,
         node,
@@ -250,7 +251,12 @@ fn layout(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
         case.of_each(),
         case.in_region(node)
     );
-    let evidence = vec![format!("{:.0} launches {}, most of `{kernel}`, {} of the time", works.len() as f64 / each, case.each(), share(case, time_ns))];
+    let evidence = vec![format!(
+        "{:.0} launches {}, most of `{kernel}`, {} of the time",
+        works.len() as f64 / each,
+        case.each(),
+        share(case, time_ns)
+    )];
     let advice = "leave out `.contiguous()` and `.transpose()` before products that take strides, or keep the data in the layout that is needed (`channels_last`, weights stored transposed)";
     Some(Candidate {
         cause: Cause::LayoutCopies,
@@ -268,10 +274,13 @@ fn layout(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
 /// Kernels that leave most of the device free.
 fn too_few_blocks(case: &Case<'_>) -> Option<Candidate> {
     let processors = u64::from(case.chip().map_or(PROCESSORS, |chip| chip.processors));
-    let blocks = |launch: &Launch| launch.grid.iter().fold(1u64, |blocks, of| blocks.saturating_mul(u64::from(*of)));
+    let blocks =
+        |launch: &Launch| launch.grid.iter().fold(1u64, |blocks, of| blocks.saturating_mul(u64::from(*of)));
     let is_small = |at: &usize| {
         let work = &case.graph.works[*at];
-        work.kernels <= 1 && work.duration >= LONG_ENOUGH && case.launch(work).is_some_and(|launch| blocks(launch) * 2 <= processors)
+        work.kernels <= 1
+            && work.duration >= LONG_ENOUGH
+            && case.launch(work).is_some_and(|launch| blocks(launch) * 2 <= processors)
     };
     let works: Vec<usize> = (0..case.graph.works.len()).filter(is_small).collect();
     let time_ns = total(case, &works);
@@ -314,11 +323,16 @@ fn too_few_blocks(case: &Case<'_>) -> Option<Candidate> {
                 let (first, last) = (row[0], row[row.len() - 1]);
                 (first + 1..=last).for_each(|at| graph.leave_out(at));
                 let calls = graph.works[first].call as usize + 1..=graph.works[last].call as usize;
-                graph.calls[calls].iter_mut().for_each(|call| (call.own, call.gap, call.awaits) = (0, 0, None));
+                graph.calls[calls]
+                    .iter_mut()
+                    .for_each(|call| (call.own, call.gap, call.awaits) = (0, 0, None));
                 graph.works[first].duration *= waves as i64;
             }
         });
-        let title = format!("`{kernel}` is launched {longest} times in a row with too few blocks to fill the GPU{}", case.in_region(node));
+        let title = format!(
+            "`{kernel}` is launched {longest} times in a row with too few blocks to fill the GPU{}",
+            case.in_region(node)
+        );
         let advice = "do it all in one launch: a batch dimension, or one kernel for all rows";
         return Some(Candidate {
             cause: Cause::SmallLaunches,
@@ -332,7 +346,8 @@ fn too_few_blocks(case: &Case<'_>) -> Option<Candidate> {
             time_ns,
         });
     }
-    let title = format!("kernels that leave most of the GPU free run one after another{}", case.in_region(node));
+    let title =
+        format!("kernels that leave most of the GPU free run one after another{}", case.in_region(node));
     let advice = "if they do not need each other's results, run them at the same time on several streams; or give each more blocks";
     Some(Candidate {
         cause: Cause::SerialStreams,

@@ -2,7 +2,7 @@
 
 use super::super::case::{Candidate, Case, milliseconds};
 use super::super::finding::{Cause, Sureness};
-use super::kernels::{Class, device_copy_rate};
+use super::kernels::{Class, device_copy_rate, place};
 
 /// The device is the limit when it is busy for this much of the time.
 pub(in super::super) const BUSY: f64 = 0.85;
@@ -21,15 +21,19 @@ pub(in super::super) fn limit(case: &Case<'_>, classes: &[Option<Class>]) -> Opt
     let busy = format!("the GPU is busy {:.0} % of the time{steady}", case.busy * 100.0);
     let whole: i64 = case.graph.works.iter().map(|work| work.duration).sum();
     let part = |of: &[Class]| {
-        let time = |at: usize| classes[at].filter(|class| of.contains(class)).map_or(0, |_| case.graph.works[at].duration);
+        let time = |at: usize| {
+            classes[at].filter(|class| of.contains(class)).map_or(0, |_| case.graph.works[at].duration)
+        };
         (0..classes.len()).map(time).sum::<i64>()
     };
     let computes = part(&[Class::Product]);
     let moves = part(&[Class::MatrixVector, Class::Elementwise, Class::Moving, Class::Layout]);
     let is_most = |time: i64| time as f64 >= MOST * whole as f64;
+    let all: Vec<usize> = (0..case.graph.works.len()).collect();
+    let (node, _) = place(case, &all);
     let none = |cause, title, evidence, advice, confidence| Candidate {
         cause,
-        node: case.steady.node,
+        node,
         kernel: None,
         title,
         evidence,
@@ -40,30 +44,58 @@ pub(in super::super) fn limit(case: &Case<'_>, classes: &[Option<Class>]) -> Opt
     };
     if let Some((time, rate)) = device_copy_rate(case).filter(|(time, _)| is_most(*time)) {
         let peak = case.chip().map(|chip| rate / chip.dram);
-        let text = format!("copies within the device move {:.2} TB/s{}", rate / 1e12, peak.map(|part| format!(", {:.0} % of the DRAM's peak", part * 100.0)).unwrap_or_default());
+        let text = format!(
+            "copies within the device move {:.2} TB/s{}",
+            rate / 1e12,
+            peak.map(|part| format!(", {:.0} % of the DRAM's peak", part * 100.0)).unwrap_or_default()
+        );
         let evidence = vec![busy, format!("{} of copies {}", milliseconds(time as f64 / each), case.each())];
         let near = peak.is_some_and(|part| part >= NEAR);
         let cause = if near { Cause::Healthy } else { Cause::MemoryBound };
-        return Some(none(cause, text, evidence, if near { "" } else { "move fewer bytes" }, Sureness::Shown));
+        return Some(none(
+            cause,
+            text,
+            evidence,
+            if near { "" } else { "move fewer bytes" },
+            Sureness::Shown,
+        ));
     }
     if is_most(computes) {
-        let title = format!("the GPU is the limit: it is busy {:.0} % of the time, mostly with matrix products on tensor cores", case.busy * 100.0);
+        let title = format!(
+            "the GPU is the limit: it is busy {:.0} % of the time, mostly with matrix products on tensor cores",
+            case.busy * 100.0
+        );
         let evidence = vec![
-            format!("products, attention and convolutions take {} of {} {}", milliseconds(computes as f64 / each), milliseconds(case.graph.measured), case.each()),
+            format!(
+                "products, attention and convolutions take {} of {} {}",
+                milliseconds(computes as f64 / each),
+                milliseconds(case.graph.measured),
+                case.each()
+            ),
             "how near they are to the peak only counters tell".to_owned(),
         ];
-        let advice = "nothing is in the GPU's way; it gets faster only by less arithmetic or a cheaper type (FP8)";
+        let advice =
+            "nothing is in the GPU's way; it gets faster only by less arithmetic or a cheaper type (FP8)";
         return Some(none(Cause::ComputeBound, title, evidence, advice, Sureness::Likely));
     }
     if is_most(moves) {
-        let title = format!("the GPU is the limit: it is busy {:.0} % of the time, mostly with kernels that move more than they compute", case.busy * 100.0);
+        let title = format!(
+            "the GPU is the limit: it is busy {:.0} % of the time, mostly with kernels that move more than they compute",
+            case.busy * 100.0
+        );
         let evidence = vec![
-            format!("products with a vector, elementwise kernels, sums and copies take {} of {} {}", milliseconds(moves as f64 / each), milliseconds(case.graph.measured), case.each()),
+            format!(
+                "products with a vector, elementwise kernels, sums and copies take {} of {} {}",
+                milliseconds(moves as f64 / each),
+                milliseconds(case.graph.measured),
+                case.each()
+            ),
             "how near they are to the DRAM's peak only counters tell".to_owned(),
         ];
         let advice = "move fewer bytes: smaller types (BF16, FP8 or INT4 weights), fused kernels, or a larger batch, which uses weights more than once";
         return Some(none(Cause::MemoryBound, title, evidence, advice, Sureness::Likely));
     }
-    let title = format!("nothing is in the GPU's way: it is busy {:.0} % of the time{steady}", case.busy * 100.0);
+    let title =
+        format!("nothing is in the GPU's way: it is busy {:.0} % of the time{steady}", case.busy * 100.0);
     Some(none(Cause::Healthy, title, Vec::new(), "", Sureness::Shown))
 }

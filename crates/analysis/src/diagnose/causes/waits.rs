@@ -83,7 +83,8 @@ fn candidate(case: &Case<'_>, cause: Cause, node: Option<u32>, calls: &[usize]) 
                 }
                 if cause == Cause::PageableCopy {
                     for work in call.works.clone() {
-                        let bytes = case.transfer(&case.graph.works[work as usize]).map_or(0, |(_, bytes)| bytes);
+                        let bytes =
+                            case.transfer(&case.graph.works[work as usize]).map_or(0, |(_, bytes)| bytes);
                         let pinned = (bytes as f64 / rate * 1e9) as i64;
                         let work = &mut graph.works[work as usize];
                         let saved = (work.duration - pinned).max(0) as f64;
@@ -132,7 +133,17 @@ fn candidate(case: &Case<'_>, cause: Cause, node: Option<u32>, calls: &[usize]) 
     }
     let shown = Sureness::Shown;
     let time_ns = took;
-    Some(Candidate { cause, node, kernel: None, title, evidence, advice, confidence: shown, then: Some(then), time_ns })
+    Some(Candidate {
+        cause,
+        node,
+        kernel: None,
+        title,
+        evidence,
+        advice,
+        confidence: shown,
+        then: Some(then),
+        time_ns,
+    })
 }
 
 fn taken(case: &Case<'_>, at: usize) -> i64 {

@@ -2,10 +2,10 @@
 //! name for text.
 
 mod absent;
-mod findings;
 mod digest;
 mod document;
 mod efficiency;
+mod findings;
 mod headline;
 mod provenance;
 mod regions;

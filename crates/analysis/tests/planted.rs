@@ -1,0 +1,166 @@
+//! Programs with one planted bottleneck each, recorded by the tracer on an H200, and what was measured of them: the
+//! first finding must name the cause and its place, and the gain must be about the one that was measured.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use analysis::{Findings as Analysis, Cause, Finding, Loop, Options, analyze};
+use trace::{Ranges, Trace};
+
+struct Planted {
+    program: String,
+    cause: String,
+    /// Below the root of its domain.
+    place: String,
+    of_step: bool,
+    faster: Option<f64>,
+    iterations: u64,
+}
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/planted").join(name)
+}
+
+fn truth() -> Vec<Planted> {
+    let text = std::fs::read_to_string(data("truth.tsv")).unwrap();
+    let rows = text.lines().filter(|line| !line.starts_with('#')).map(|line| {
+        let [program, cause, place, of, faster, iterations] =
+            line.split('\t').collect::<Vec<_>>().try_into().unwrap();
+        Planted {
+            program: program.to_owned(),
+            cause: cause.to_owned(),
+            place: place.to_owned(),
+            of_step: of == "step",
+            faster: faster.parse().ok(),
+            iterations: iterations.parse().unwrap(),
+        }
+    });
+    rows.collect()
+}
+
+fn recorded(name: &str) -> Trace {
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(data(&format!("{name}.rft.gz"))).unwrap();
+    flate2::read::GzDecoder::new(file).read_to_end(&mut bytes).unwrap();
+    trace::read_tracer_bytes(&[bytes.as_slice()]).unwrap()
+}
+
+fn analyzed(name: &str) -> Analysis {
+    analyze(&recorded(name), &Options::default())
+}
+
+/// Of a healthy program: nothing about its loop is said to be wrong.
+fn is_alarm(finding: &Finding) -> bool {
+    let of_the_start = matches!(finding.cause, Cause::StartUp | Cause::WarmUp | Cause::ModuleLoading);
+    !finding.is_limit() && !of_the_start
+}
+
+fn is_right(planted: &Planted, found: &[Finding], with_place: bool) -> bool {
+    if planted.cause == "healthy" {
+        return !found.iter().any(is_alarm);
+    }
+    let Some(first) = found.first() else { return false };
+    let place = first.place.region.as_deref().unwrap_or_default().trim_start_matches(':');
+    let in_place = !planted.of_step || place == planted.place || !with_place;
+    first.cause.as_str() == planted.cause && in_place
+}
+
+#[test]
+fn the_first_finding_is_what_was_planted() {
+    let mut wrong = Vec::new();
+    for planted in truth() {
+        let analysis = analyzed(&planted.program);
+        if !is_right(&planted, &analysis.findings, true) {
+            let found: Vec<String> = analysis.findings.iter().map(|one| format!("{}: {}", one.cause, one.title)).collect();
+            wrong.push(format!("{}, planted {} in {}: {found:#?}", planted.program, planted.cause, planted.place));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The same programs without a range: the place is not known, and some causes cannot be told without one.
+#[test]
+fn causes_without_ranges() {
+    let untold = ["slow_loading", "busy_neighbor", "row_by_row", "slow_weights", "slow_start", "tried_out_first"];
+    let wrong: Vec<String> = truth()
+        .into_iter()
+        .filter(|planted| {
+            let analysis = analyzed(&format!("{}-without-ranges", planted.program));
+            !is_right(planted, &analysis.findings, false)
+        })
+        .map(|planted| planted.program)
+        .collect();
+    let unexpected: Vec<&String> = wrong.iter().filter(|program| !untold.contains(&program.as_str())).collect();
+    assert!(unexpected.is_empty(), "{unexpected:?}");
+}
+
+#[test]
+fn gains_are_what_was_measured() {
+    let mut errors: Vec<(f64, String)> = Vec::new();
+    for planted in truth().into_iter().filter(|planted| planted.of_step) {
+        let analysis = analyzed(&planted.program);
+        let first = analysis.findings.first().unwrap();
+        if let (Some(gain), Some(faster)) = (first.gain, planted.faster) {
+            assert!(gain.low <= gain.factor && gain.factor <= gain.high, "{first:?}");
+            // Unchanged, it must take as long as it took.
+            assert!(gain.replay_error.unwrap().abs() <= 0.03, "{}: {first:?}", planted.program);
+            errors.push(((gain.factor / faster - 1.0).abs(), planted.program));
+        }
+    }
+    errors.sort_by(|a, b| a.0.total_cmp(&b.0));
+    assert!(errors.len() >= 15, "{errors:?}");
+    assert!(errors[errors.len() / 2].0 <= 0.15, "{errors:?}");
+}
+
+/// Ranges say where iterations begin; without them the launches must.
+#[test]
+fn loops_without_ranges() {
+    // Steps of these are several times the same launches, or differ from each other: what repeats is something else.
+    let inner = [
+        "blocking_batch",
+        "many_tiny",
+        "thin_layers",
+        "busy_neighbor",
+        "slow_start_healthy_loop",
+        "single_precision",
+        "transposed_again",
+        "row_by_row",
+        "one_after_another",
+        "wide_weights",
+        "twice_the_work",
+        "every_module_at_once",
+        "slow_weights",
+        "slow_start",
+        "tried_out_first",
+        "wait_every_layer",
+    ];
+    let mut exact = 0;
+    for planted in truth() {
+        let mut trace = recorded(&planted.program);
+        let with = analyze(&trace, &Options::default());
+        trace.ranges = Ranges::default();
+        trace.finish();
+        let without = analyze(&trace, &Options::default());
+        let (with, without) = (main_loop(&with), main_loop(&without));
+        assert_eq!(with.iterations, planted.iterations, "{}", planted.program);
+        if inner.contains(&planted.program.as_str()) {
+            continue;
+        }
+        exact += 1;
+        assert!(
+            without.iterations == with.iterations || without.iterations + 1 == with.iterations,
+            "{}: {} instead of {}",
+            planted.program,
+            without.iterations,
+            with.iterations
+        );
+        let (p50, of_launches) = (with.period_ns.unwrap().p50 as f64, without.period_ns.unwrap().p50 as f64);
+        assert!((of_launches / p50 - 1.0).abs() <= 0.02, "{}: {of_launches} instead of {p50}", planted.program);
+    }
+    assert!(exact >= 12, "{exact}");
+}
+
+fn main_loop(analysis: &Analysis) -> &Loop {
+    analysis.loops.first().unwrap()
+}
