@@ -6,7 +6,7 @@ use trace::Trace;
 
 use crate::attribute::launch_groups;
 use crate::diagnose::{Finding, with_counters};
-use crate::findings::Findings;
+use crate::document::Analysis;
 use crate::kernels::{Efficiency, Joined, RooflinePoint, join, roofline};
 use crate::time::Overhead;
 
@@ -28,7 +28,7 @@ pub struct Insight {
 }
 
 /// From the timeline, the counters, or both.
-pub fn insight(timeline: Option<(&Trace, &Findings)>, report: Option<&Report>) -> Insight {
+pub fn insight(timeline: Option<(&Trace, &Analysis)>, report: Option<&Report>) -> Insight {
     let joined = timeline
         .zip(report)
         .map(|((trace, _), report)| join(&launch_groups(trace), report))

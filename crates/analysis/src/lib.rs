@@ -2,7 +2,7 @@
 
 mod attribute;
 mod diagnose;
-mod findings;
+mod document;
 mod insight;
 mod kernels;
 mod limit;
@@ -20,7 +20,7 @@ pub use attribute::{
     region_calls, region_label, region_labels, regions, times_at_once, windows_within,
 };
 pub use diagnose::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
-pub use findings::{Findings, analyze, every_idle_row, every_region};
+pub use document::{Analysis, analyze, every_idle_row, every_region};
 pub use insight::{Insight, insight};
 pub use kernels::{
     Achieved, AggregateRule, Aggregated, Bound, BoundKind, Ceiling, Confidence, Counted, CountedKernel,

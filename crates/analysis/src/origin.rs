@@ -9,7 +9,7 @@ pub struct Origin {
     /// Of a distributed program.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<u32>,
-    /// Place in [`crate::Findings::recordings`].
+    /// Place in [`crate::Analysis::recordings`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recording: Option<u32>,
 }

@@ -113,7 +113,10 @@ fn every_finding_has_its_numbers() {
         assert!(!finding.evidence.is_empty(), "{finding:?}");
         if let Some(gain) = finding.gain {
             assert!(gain.low <= gain.factor && gain.factor <= gain.high, "{finding:?}");
-            assert!((gain.now_ns as f64 / gain.then_ns as f64 / gain.factor - 1.0).abs() < 1e-3, "{finding:?}");
+            assert!(
+                (gain.now_ns as f64 / gain.then_ns as f64 / gain.factor - 1.0).abs() < 1e-3,
+                "{finding:?}"
+            );
         }
     }
 }
@@ -124,5 +127,7 @@ fn what_waits_for_the_host_is_said() {
     let trace = trace::read_nsys(&data("torch-nodes-2025.3.1.sqlite")).unwrap();
     let findings = analyze(&trace, &Options::default());
     let all = insight(Some((&trace, &findings)), None).findings;
-    insta::assert_snapshot!(all.iter().map(|found| format!("{}: {}\n", found.cause, found.title)).collect::<String>());
+    insta::assert_snapshot!(
+        all.iter().map(|found| format!("{}: {}\n", found.cause, found.title)).collect::<String>()
+    );
 }

@@ -5,7 +5,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use analysis::{Findings as Analysis, Cause, Finding, Loop, Options, analyze};
+use analysis::{Analysis, Cause, Finding, Loop, Options, analyze};
 use trace::{Ranges, Trace};
 
 struct Planted {
@@ -43,7 +43,7 @@ fn recorded(name: &str) -> Trace {
     let mut bytes = Vec::new();
     let file = std::fs::File::open(data(&format!("{name}.rft.gz"))).unwrap();
     flate2::read::GzDecoder::new(file).read_to_end(&mut bytes).unwrap();
-    trace::read_tracer_bytes(&[bytes.as_slice()]).unwrap()
+    trace::read_tracer_bytes(&bytes, Path::new(name)).unwrap()
 }
 
 fn analyzed(name: &str) -> Analysis {
@@ -72,8 +72,12 @@ fn the_first_finding_is_what_was_planted() {
     for planted in truth() {
         let analysis = analyzed(&planted.program);
         if !is_right(&planted, &analysis.findings, true) {
-            let found: Vec<String> = analysis.findings.iter().map(|one| format!("{}: {}", one.cause, one.title)).collect();
-            wrong.push(format!("{}, planted {} in {}: {found:#?}", planted.program, planted.cause, planted.place));
+            let found: Vec<String> =
+                analysis.findings.iter().map(|one| format!("{}: {}", one.cause, one.title)).collect();
+            wrong.push(format!(
+                "{}, planted {} in {}: {found:#?}",
+                planted.program, planted.cause, planted.place
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -82,7 +86,8 @@ fn the_first_finding_is_what_was_planted() {
 /// The same programs without a range: the place is not known, and some causes cannot be told without one.
 #[test]
 fn causes_without_ranges() {
-    let untold = ["slow_loading", "busy_neighbor", "row_by_row", "slow_weights", "slow_start", "tried_out_first"];
+    let untold =
+        ["slow_loading", "busy_neighbor", "row_by_row", "slow_weights", "slow_start", "tried_out_first"];
     let wrong: Vec<String> = truth()
         .into_iter()
         .filter(|planted| {
@@ -91,7 +96,8 @@ fn causes_without_ranges() {
         })
         .map(|planted| planted.program)
         .collect();
-    let unexpected: Vec<&String> = wrong.iter().filter(|program| !untold.contains(&program.as_str())).collect();
+    let unexpected: Vec<&String> =
+        wrong.iter().filter(|program| !untold.contains(&program.as_str())).collect();
     assert!(unexpected.is_empty(), "{unexpected:?}");
 }
 
@@ -156,7 +162,11 @@ fn loops_without_ranges() {
             with.iterations
         );
         let (p50, of_launches) = (with.period_ns.unwrap().p50 as f64, without.period_ns.unwrap().p50 as f64);
-        assert!((of_launches / p50 - 1.0).abs() <= 0.02, "{}: {of_launches} instead of {p50}", planted.program);
+        assert!(
+            (of_launches / p50 - 1.0).abs() <= 0.02,
+            "{}: {of_launches} instead of {p50}",
+            planted.program
+        );
     }
     assert!(exact >= 12, "{exact}");
 }

@@ -1,9 +1,7 @@
 //! What must hold of any trace, however odd.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use analysis::{
-    Families, GpuRegion, Limit, Options, Scope, analyze, attribute, gpu_regions, idle, kernels,
-};
+use analysis::{Families, GpuRegion, Limit, Options, Scope, analyze, attribute, gpu_regions, idle, kernels};
 use proptest::prelude::*;
 use trace::{
     ActivityKind, Call, Device, Direction, Kind, Launch, NONE, OPEN, Operator, Process, Thread, Trace,
@@ -347,7 +345,7 @@ proptest! {
         }
         prop_assert_eq!((cut.kernel_calls(), cut.kernel_ns()), (all.kernel_calls(), all.kernel_ns()));
         prop_assert_eq!(cut.idle.len() as u64 + cut.more_idle, all.idle.len() as u64);
-        let instances = |findings: &analysis::Findings| {
+        let instances = |findings: &analysis::Analysis| {
             let told: u64 = findings.stages.iter().filter_map(|stage| Some(stage.times?.count)).sum();
             told + findings.more_stages.map_or(0, |more| more.calls)
         };

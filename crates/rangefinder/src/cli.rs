@@ -238,13 +238,13 @@ pub(crate) struct ResumeArguments {
     pub(crate) command: Vec<OsString>,
 }
 
-/// Print a summary of a run: what was captured, where the time goes, what to change.
+/// Print a summary of a run: what limits the program, what was captured, where the time goes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   rangefinder report
   rangefinder report runs/20260102-030405-infer.py
-  rangefinder report --json | jq .insight.recommendations")]
+  rangefinder report --json | jq .insight.findings")]
 pub(crate) struct ReportArguments {
     /// The run directory [default: the newest]
     pub(crate) run: Option<PathBuf>,

@@ -22,7 +22,7 @@ fn analyze(sandbox: &Sandbox, arguments: &[&str]) -> Ran {
     Ran::from(sandbox.rangefinder(&words).env("PATH", "").output().unwrap())
 }
 
-fn findings(sandbox: &Sandbox, file: &Path, more: &[&str]) -> Value {
+fn analysis(sandbox: &Sandbox, file: &Path, more: &[&str]) -> Value {
     let mut arguments = vec!["--json", file.to_str().unwrap()];
     arguments.extend(more);
     let ran = analyze(sandbox, &arguments);
@@ -57,7 +57,7 @@ database.commit()";
         std::fs::copy(data("two-2025.3.1.sqlite"), &file).unwrap();
         let made = Command::new(&python).args(["-c", script]).arg(&file).arg(of).output().unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        let devices = &findings(&sandbox, &file, &[])["devices"];
+        let devices = &analysis(&sandbox, &file, &[])["devices"];
         assert_eq!(devices[0]["name"], name, "two processes that mean different GPUs have no name for it");
     }
 }
@@ -85,9 +85,9 @@ fn an_export_says_the_same_in_every_shape() {
             }
             document
         };
-        let expected = said(&findings(&sandbox, &file, &[]));
+        let expected = said(&analysis(&sandbox, &file, &[]));
         for variant in ["shuffled", "future", "sparse", "old", "texts", "pages"] {
-            let document = findings(&sandbox, &sandbox.path(&format!("{variant}.sqlite")), &[]);
+            let document = analysis(&sandbox, &sandbox.path(&format!("{variant}.sqlite")), &[]);
             for (key, value) in expected.as_object().unwrap() {
                 assert_eq!(&said(&document)[key], value, "{name}: {variant}: {key}");
             }
@@ -136,7 +136,7 @@ fn what_a_truncated_file_has_lost() {
 #[test]
 fn what_the_tracer_has_from_cupti() {
     let sandbox = Sandbox::new();
-    let document = findings(&sandbox, &data("tracer-h200.rft"), &[]);
+    let document = analysis(&sandbox, &data("tracer-h200.rft"), &[]);
     let sum = |table: &str| -> u64 {
         document[table].as_array().unwrap().iter().map(|row| row["calls"].as_u64().unwrap()).sum()
     };
@@ -182,7 +182,7 @@ fn kernels_are_those_of_the_real_nsys() {
             let lines = text.lines().skip(1).filter(|line| !line.is_empty());
             lines.map(|line| line.split(',').map(str::to_owned).collect()).collect()
         };
-        let document = findings(&sandbox, &file, &["--group", "shape"]);
+        let document = analysis(&sandbox, &file, &["--group", "shape"]);
         let mut theirs: Vec<[String; 4]> =
             rows(reports[0]).iter().map(|row| [1, 2, 5, 6].map(|at| row[at].clone())).collect();
         let mut ours: Vec<[String; 4]> = document["kernels"]
@@ -221,7 +221,7 @@ fn kernels_are_those_of_the_real_nsys() {
 #[test]
 fn operators_are_those_of_the_profiler() {
     let sandbox = Sandbox::new();
-    let document = findings(&sandbox, &data("torch.kineto.json.gz"), &[]);
+    let document = analysis(&sandbox, &data("torch.kineto.json.gz"), &[]);
     let ours: BTreeMap<&str, &Value> = document["operators"]
         .as_array()
         .unwrap()
@@ -336,7 +336,7 @@ fn tables_are_written_and_patterns_leave_kernels_out() {
     let program = env!("CARGO_BIN_EXE_rangefinder");
     sandbox.output(&["run", "-q", "--", program, "demo", "--emit-only"]);
     let run = sandbox.only_run();
-    let document = findings(&sandbox, &run, &[]);
+    let document = analysis(&sandbox, &run, &[]);
     let paths: Vec<&str> =
         document["regions"].as_array().unwrap().iter().map(|row| row["path"].as_str().unwrap()).collect();
     assert!(paths.contains(&":decode/step"), "{paths:?}");
@@ -353,7 +353,7 @@ fn the_documents_of_a_run() {
     );
     let file = data("demo-2025.3.1.sqlite");
     let model = ["model.config=config.json", "model.prompt_tokens=64"];
-    let document = findings(&sandbox, &file, &[&["--out", "out"], &model[..]].concat());
+    let document = analysis(&sandbox, &file, &[&["--out", "out"], &model[..]].concat());
     let row = &document["efficiency"][0];
     assert_eq!((&row["stage"], &row["tokens"]), (&"prefill".into(), &64.0.into()));
     assert!((row["mfu"].as_f64().unwrap() - 0.0711).abs() < 1e-4, "{row}");
@@ -377,7 +377,7 @@ fn the_documents_of_a_run() {
     assert!(read("summary.txt").contains(" MFU ") && read("report.md").contains("## Timeline"));
     assert!(read("stakeholder_summary.md").contains("| `:prefill` | 12.74 ms | 895.5 GFLOP | 7.1 % |"));
     // Without a model nothing is said of it, and what is not asked for is not written.
-    let plain = findings(&sandbox, &file, &["--out", "few", "report.formats=[csv]"]);
+    let plain = analysis(&sandbox, &file, &["--out", "few", "report.formats=[csv]"]);
     assert!(plain.get("efficiency").is_none());
     assert!(sandbox.path("few/csv/kernels.csv").is_file() && !sandbox.path("few/report.html").exists());
     let refused = analyze(&sandbox, &[file.to_str().unwrap(), "ncu.budget=5s"]);

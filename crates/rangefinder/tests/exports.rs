@@ -32,7 +32,7 @@ fn analyze(sandbox: &Sandbox, words: &[&str], file: &Path) -> String {
     ran.stdout
 }
 
-fn findings(sandbox: &Sandbox, file: &Path) -> Value {
+fn analysis(sandbox: &Sandbox, file: &Path) -> Value {
     serde_json::from_str(&analyze(sandbox, &["--json"], file)).unwrap()
 }
 
@@ -51,7 +51,7 @@ into = 'insert into CUPTI_ACTIVITY_KIND_MEMCPY (start, end, deviceId, contextId,
 for kind, rows, correlation in ((11, 3, 0), (12, 2, 0), (13, 1, 'correlationId')):
     database.execute(into + row.format(kind=kind, rows=rows, correlation=correlation, bytes=4096))",
     );
-    let (before, after) = (findings(&sandbox, &toy()), findings(&sandbox, &file));
+    let (before, after) = (analysis(&sandbox, &toy()), analysis(&sandbox, &file));
     for key in ["kernels", "regions", "idle", "unattributed", "api"] {
         assert_eq!(after[key], before[key], "{key}");
     }
@@ -91,7 +91,7 @@ rows = ', '.join(inner.get(column, column) for column in columns)
 twice = 'insert into CUPTI_ACTIVITY_KIND_RUNTIME ({}) select {} from CUPTI_ACTIVITY_KIND_RUNTIME'
 database.execute(twice.format(', '.join(columns), rows))",
     );
-    let (before, after) = (findings(&sandbox, &toy()), findings(&sandbox, &file));
+    let (before, after) = (analysis(&sandbox, &toy()), analysis(&sandbox, &file));
     for (key, value) in before.as_object().unwrap() {
         assert_eq!(&after[key], value, "{key}");
     }
@@ -123,7 +123,7 @@ for severity, text, times in (
     note: nsys: CPU IP/backtrace sampling not supported, disabling.
     lost: nsys: CUPTI dropped 12 records. Some CUPTI events might be missing. (2 times)
     ");
-    let rows = findings(&sandbox, &file)["diagnostics"].clone();
+    let rows = analysis(&sandbox, &file)["diagnostics"].clone();
     let rows: Vec<_> =
         rows.as_array().unwrap().iter().map(|row| (row["times"].as_u64(), row["lost"].as_bool())).collect();
     assert_eq!(rows, [(Some(25), Some(false)), (Some(1), Some(false)), (Some(2), Some(true))]);

@@ -1,4 +1,4 @@
-//! Findings → documents for people and programs.
+//! An analysis → documents for people and programs.
 
 mod documents;
 mod form;

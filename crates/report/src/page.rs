@@ -1,6 +1,6 @@
 //! Everything about a run, put together once for all documents.
 
-use analysis::{CounterRegions, Findings, Insight, Region};
+use analysis::{Analysis, CounterRegions, Insight, Region};
 use record::{Pass, Step, StepName, StepStatus, VerdictRecord};
 use trace::Trace;
 
@@ -13,7 +13,7 @@ pub struct Page<'a> {
     pub workload: &'a str,
     pub verdicts: &'a [VerdictRecord],
     pub steps: &'a [Step],
-    pub findings: Option<&'a Findings>,
+    pub analysis: Option<&'a Analysis>,
     /// Where the findings' operators come from, if not from the same source as the rest.
     pub operators_source: Option<&'a str>,
     /// For the timeline.

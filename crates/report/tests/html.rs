@@ -11,7 +11,7 @@ use serde_json::Value;
 
 const SECTIONS: [&str; 12] = [
     "summary",
-    "recommendations",
+    "findings",
     "timeline",
     "regions",
     "kernels",
@@ -54,10 +54,10 @@ fn a_whole_run() {
         assert!(!section(&html, id).contains("class=\"absent\"") || id == "kernels", "{id} has its data");
     }
     let data = data(&html);
-    let findings = told.findings.as_ref().unwrap();
-    assert_eq!(data["tables"]["kernels"]["rows"], findings.kernels.len());
-    assert_eq!(data["tables"]["regions"]["rows"], findings.regions.len());
-    assert_eq!(data["tables"]["idle"]["rows"], findings.idle.len());
+    let analysis = told.analysis.as_ref().unwrap();
+    assert_eq!(data["tables"]["kernels"]["rows"], analysis.kernels.len());
+    assert_eq!(data["tables"]["regions"]["rows"], analysis.regions.len());
+    assert_eq!(data["tables"]["idle"]["rows"], analysis.idle.len());
     assert_eq!(data["tables"]["launches"]["rows"], told.insight.joined.as_ref().unwrap().kernels.len());
     assert_eq!(data["roofline"]["points"].as_array().unwrap().len(), 36);
     let text = |value: &Value| data["texts"][value.as_u64().unwrap() as usize].as_str().unwrap().to_owned();
@@ -68,7 +68,7 @@ fn a_whole_run() {
         [bound("fma_kernel"), bound("copy_kernel"), bound("tiny_kernel")],
         ["FP32 pipe", "DRAM", "latency"]
     );
-    for word in ["captured", "partial", "fewer-measured", "hint:", "36 launches", "at stake"] {
+    for word in ["captured", "partial", "fewer-measured", "hint:", "36 launches", "compute-bound"] {
         assert!(html.contains(word), "{word}");
     }
 }

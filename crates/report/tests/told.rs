@@ -37,7 +37,7 @@ fn tables() {
         .iter()
         .filter_map(|document| Some((document.name.strip_prefix("csv/")?, written(document))))
         .collect();
-    let findings = told.findings.as_ref().unwrap();
+    let analysis = told.analysis.as_ref().unwrap();
     let rows = |name: &str| {
         let (_, text) =
             tables.iter().find(|(other, _)| *other == name).unwrap_or_else(|| panic!("no {name}"));
@@ -46,10 +46,10 @@ fn tables() {
         assert!(reader.iter().all(|row| row.len() == header.len()), "{name}");
         (header, reader.len())
     };
-    assert_eq!(rows("kernels.csv").1, findings.kernels.len());
-    assert_eq!(rows("regions.csv").1, findings.regions.len());
-    assert_eq!(rows("idle.csv").1, findings.idle.len());
-    assert_eq!(rows("calls.csv").1, findings.api.len());
+    assert_eq!(rows("kernels.csv").1, analysis.kernels.len());
+    assert_eq!(rows("regions.csv").1, analysis.regions.len());
+    assert_eq!(rows("idle.csv").1, analysis.idle.len());
+    assert_eq!(rows("calls.csv").1, analysis.api.len());
     assert_eq!(rows("bounds.csv").1, told.insight.joined.as_ref().unwrap().kernels.len());
     assert_eq!(rows("roofline.csv").1, told.insight.roofline.len());
     assert_eq!(
@@ -125,7 +125,7 @@ fn every_field_is_documented() {
     let shared = shared.rsplit_once("**times**").unwrap().1;
     let mut missing = Vec::new();
     for (part, value) in [
-        ("findings", serde_json::to_value(told.findings.as_ref().unwrap()).unwrap()),
+        ("analysis", serde_json::to_value(told.analysis.as_ref().unwrap()).unwrap()),
         ("insight", serde_json::to_value(&told.insight).unwrap()),
     ] {
         let mut fields = std::collections::BTreeSet::new();
@@ -141,7 +141,7 @@ fn every_field_is_documented() {
     assert!(missing.is_empty(), "not in docs/report-json.md:\n{}", missing.join("\n"));
 }
 
-/// Objects, `findings.kernels[]`, and their fields.
+/// Objects, `analysis.kernels[]`, and their fields.
 fn collect(path: &str, value: &serde_json::Value, fields: &mut std::collections::BTreeSet<(String, String)>) {
     match value {
         // Its fields are names of the program's.

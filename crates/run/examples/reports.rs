@@ -25,14 +25,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let clock = Instant::now();
     let trace = part(&folder, "read", || trace::open(&[input]))?;
     let options = Options::default();
-    let findings = part(&folder, "analyze", || analyze(&trace, &options));
-    let insight = part(&folder, "insight", || insight(Some((&trace, &findings)), None));
+    let analysis = part(&folder, "analyze", || analyze(&trace, &options));
+    let insight = part(&folder, "insight", || insight(Some((&trace, &analysis)), None));
     let page = Page {
         title: "bench",
         workload: "",
         verdicts: &[],
         steps: &[],
-        findings: Some(&findings),
+        analysis: Some(&analysis),
         operators_source: None,
         trace: Some(&trace),
         measured: None,

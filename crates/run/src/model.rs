@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use analysis::{
-    Decoder, Efficiency, Findings, Inference, Insight, ceilings, counted_efficiency, efficiency, rates,
+    Analysis, Decoder, Efficiency, Inference, Insight, ceilings, counted_efficiency, efficiency, rates,
 };
 use input::Input;
 use serde::Deserialize;
@@ -33,10 +33,10 @@ impl ModelSource<'_> {
     }
 
     /// MFU and MBU of each stage, or why the given model does not yield them.
-    pub fn tell(&self, findings: &mut Findings, insight: &mut Insight) {
-        match self.efficiency(findings, insight) {
+    pub fn tell(&self, analysis: &mut Analysis, insight: &mut Insight) {
+        match self.efficiency(analysis, insight) {
             Ok(found) => {
-                rates(&mut findings.stages, &found);
+                rates(&mut analysis.stages, &found);
                 insight.efficiency = found;
             }
             Err(why) => insight.no_efficiency = Some(why),
@@ -44,19 +44,19 @@ impl ModelSource<'_> {
     }
 
     /// For every stage, or why not; for none if no model is known.
-    fn efficiency(&self, findings: &Findings, insight: &Insight) -> Result<Vec<Efficiency>, String> {
+    fn efficiency(&self, analysis: &Analysis, insight: &Insight) -> Result<Vec<Efficiency>, String> {
         let told_by_the_workload = || self.workload.and_then(told_by_the_workload).map(Ok);
         let Some(inference) = self.configured().or_else(told_by_the_workload).transpose()? else {
-            return Ok(counted(findings, insight));
+            return Ok(counted(analysis, insight));
         };
-        let device = findings.devices.iter().find_map(|device| device.name.clone());
+        let device = analysis.devices.iter().find_map(|device| device.name.clone());
         let device = device.or_else(|| {
-            let ordinal = findings.devices.first().map_or(0, |device| device.device as usize);
+            let ordinal = analysis.devices.first().map_or(0, |device| device.device as usize);
             self.devices.get(ordinal)?.clone()
         });
         let ceilings = ceilings(&insight.roofline);
         let found =
-            efficiency(&findings.stages, &findings.regions, &inference, device.as_deref(), &ceilings)?;
+            efficiency(&analysis.stages, &analysis.regions, &inference, device.as_deref(), &ceilings)?;
         if found.is_empty() {
             return Err("no range is named like a stage of a language model (prefill, decode)".to_owned());
         }
@@ -82,10 +82,10 @@ impl ModelSource<'_> {
 }
 
 /// From the operations that ncu counted; none if it counted none.
-fn counted(findings: &Findings, insight: &Insight) -> Vec<Efficiency> {
+fn counted(analysis: &Analysis, insight: &Insight) -> Vec<Efficiency> {
     let joined = insight.joined.as_ref();
     joined
-        .map(|joined| counted_efficiency(&findings.stages, &findings.regions, joined, &insight.roofline))
+        .map(|joined| counted_efficiency(&analysis.stages, &analysis.regions, joined, &insight.roofline))
         .unwrap_or_default()
 }
 

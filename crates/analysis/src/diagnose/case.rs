@@ -117,6 +117,9 @@ impl<'t> Case<'t> {
 
     /// Why no gain is given.
     pub(super) fn no_gain(&self) -> Option<String> {
+        if self.is_whole {
+            return Some("nothing in the recording repeats: this is about all of it, start-up included".to_owned());
+        }
         if let Some(why) = self.graph.unknown {
             return Some(format!("no gain is given: {why}"));
         }

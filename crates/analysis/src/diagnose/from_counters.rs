@@ -7,7 +7,7 @@ use trace::counted;
 
 use super::case::percent;
 use super::finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
-use crate::findings::Findings;
+use crate::document::Analysis;
 use crate::kernels::{BoundKind, FULL_WAVE, Joined, JoinedKernel};
 
 /// ncu rules that promise less, in percent, are left to ncu's own report.
@@ -21,7 +21,7 @@ const MOST: f64 = 0.5;
 const WORTH_A_WORD: f64 = 1.03;
 
 /// What the timeline shows, and what the counters add: a limit that was measured instead of one that names suggest.
-pub(crate) fn with_counters(analysis: &Findings, joined: &Joined, report: &Report) -> Vec<Finding> {
+pub(crate) fn with_counters(analysis: &Analysis, joined: &Joined, report: &Report) -> Vec<Finding> {
     let whole = Whole::of(analysis);
     let limit = limit(joined);
     let mut all = analysis.findings.clone();
@@ -57,7 +57,7 @@ struct Whole {
 }
 
 impl Whole {
-    fn of(analysis: &Findings) -> Self {
+    fn of(analysis: &Analysis) -> Self {
         let main = analysis.loops.first();
         let of_loop = main.and_then(|found| Some((found.busy_share?, found.period_ns?.p50)));
         let devices = || analysis.idle.iter().filter(|row| row.region.is_none());

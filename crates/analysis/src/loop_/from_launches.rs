@@ -204,6 +204,10 @@ fn iterations(launches: &[Launched], symbols: &[u32], kinds: &[Kind], level: &[u
     {
         starts.insert(0, before);
     }
+    // One of its launches before the loop is no iteration.
+    if starts.len() > FEWEST && (starts[1] - starts[0]) * 2 < usual {
+        starts.remove(0);
+    }
     (difference(launches, &starts, end) <= ALIKE).then_some(Repeats { starts, end })
 }
 

@@ -30,7 +30,12 @@ const TURNS: f64 = 0.02;
 const SEVERAL: f64 = 0.01;
 
 /// None when there is too little to replay.
-pub(crate) fn build(trace: &Trace, attribution: &Attribution, index: &Index, steady: &Steady) -> Option<Graph> {
+pub(crate) fn build(
+    trace: &Trace,
+    attribution: &Attribution,
+    index: &Index,
+    steady: &Steady,
+) -> Option<Graph> {
     let (first, last) = chosen(trace, index, steady)?;
     let (from, to) = (steady.on_host[first], steady.on_host[last]);
     let calls = calls_between(trace, index.calls(trace, steady.process, before(steady, first), to));

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use analysis::{
-    CounterRegions, Families, Findings, Grouping, KernelPatterns, Options, Scope, analyze, counter_regions,
+    Analysis, CounterRegions, Families, Grouping, KernelPatterns, Options, Scope, analyze, counter_regions,
     insight,
 };
 use anyhow::{Context, Result, anyhow};
@@ -67,23 +67,23 @@ fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
         if settings.fold() {
             trace.fold_names();
         }
-        let findings = analyze(&trace, &options(arguments, trace.recordings.len())?);
-        traced = Some((trace, findings));
+        let analysis = analyze(&trace, &options(arguments, trace.recordings.len())?);
+        traced = Some((trace, analysis));
     }
     drop(folder);
     let nothing: Vec<Nothing> = empty.into_iter().chain(without_anything(traced.as_ref(), &given)).collect();
-    let found = traced.as_ref().map(|(trace, findings)| (trace, findings));
+    let found = traced.as_ref().map(|(trace, analysis)| (trace, analysis));
     let mut insight = insight(found, counters.as_ref().map(|counters| &counters.report));
-    if let Some((_, findings)) = &mut traced {
-        settings.model().tell(findings, &mut insight);
+    if let Some((_, analysis)) = &mut traced {
+        settings.model().tell(analysis, &mut insight);
     }
-    let (trace, findings) = traced.unzip();
+    let (trace, analysis) = traced.unzip();
     left.tell();
     if trace.is_none() && counters.is_none() && nothing.is_empty() {
         return Err(left.everything(&paths));
     }
-    if let Some(findings) = &findings {
-        unused(arguments, findings);
+    if let Some(analysis) = &analysis {
+        unused(arguments, analysis);
     }
     let names = paths.iter().filter_map(|file| file.file_name()).map(|name| name.to_string_lossy());
     let page = Page {
@@ -91,14 +91,14 @@ fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
         workload: "",
         verdicts: &[],
         steps: &[],
-        findings: findings.as_ref(),
+        analysis: analysis.as_ref(),
         operators_source: None,
         trace: trace.as_ref(),
         measured: counters.as_ref().map(|counters| &counters.report),
         counters: counters.as_ref().map(|counters| &counters.regions),
         counters_at: COUNTER_REGIONS,
         insight: &insight,
-        environment: &environment(trace.as_ref(), findings.as_ref()),
+        environment: &environment(trace.as_ref(), analysis.as_ref()),
         passes: &[],
         commands: &[],
         rehearsal: None,
@@ -155,7 +155,7 @@ fn reports(given: &[Given], left: &mut LeftOut) -> Result<(Vec<Report>, Vec<Noth
     Ok((reports, empty))
 }
 
-fn without_anything(traced: Option<&(Trace, Findings)>, given: &Gathered) -> Vec<Nothing> {
+fn without_anything(traced: Option<&(Trace, Analysis)>, given: &Gathered) -> Vec<Nothing> {
     let recordings = traced.into_iter().flat_map(|(trace, _)| &trace.recordings);
     // A run directory stands for everything in it.
     let is_meant = |given: &Given, file: &str| {
@@ -229,8 +229,8 @@ impl LeftOut {
 }
 
 /// Notes the names in the arguments that the trace does not have.
-fn unused(arguments: &AnalyzeArguments, findings: &Findings) {
-    let is_stage = |name: &str| findings.stages.iter().any(|stage| stage.name == name);
+fn unused(arguments: &AnalyzeArguments, analysis: &Analysis) {
+    let is_stage = |name: &str| analysis.stages.iter().any(|stage| stage.name == name);
     for name in arguments.stage.iter().filter(|name| !is_stage(name)) {
         say(&format!("note: no region named `{name}` (--stage)"));
     }
@@ -432,9 +432,9 @@ fn tokens(given: &[String]) -> Result<Vec<(String, f64)>, Usage> {
 }
 
 /// What the files say about their machines, and which file each number refers to.
-fn environment(trace: Option<&Trace>, findings: Option<&Findings>) -> Vec<(String, String)> {
+fn environment(trace: Option<&Trace>, analysis: Option<&Analysis>) -> Vec<(String, String)> {
     let mut lines = trace.map(|trace| trace.machine.clone()).unwrap_or_default();
-    for row in findings.into_iter().flat_map(|findings| &findings.recordings) {
+    for row in analysis.into_iter().flat_map(|analysis| &analysis.recordings) {
         let rank = row.rank.map(|rank| format!(" (rank {rank})")).unwrap_or_default();
         lines.push((format!("recording {}{rank}", row.recording), row.file.clone()));
     }

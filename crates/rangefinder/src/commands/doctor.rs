@@ -35,31 +35,31 @@ pub(crate) fn main(arguments: &DoctorArguments) -> Result<Exit> {
         });
         print(&format!("{document:#}\n"))?;
     } else {
-        print(&table(&findings(&provenance)))?;
+        print(&table(&analysis(&provenance)))?;
     }
     Ok(Exit::Complete)
 }
 
-fn findings(provenance: &Provenance) -> Vec<Finding> {
+fn analysis(provenance: &Provenance) -> Vec<Finding> {
     let machine = &provenance.machine;
     let system = format!("{}, kernel {}", machine.os.as_deref().unwrap_or("unknown"), machine.kernel);
-    let mut findings = vec![Finding { what: "system".to_owned(), state: system, missing: None }];
-    findings.extend(gpus(&provenance.gpus));
+    let mut analysis = vec![Finding { what: "system".to_owned(), state: system, missing: None }];
+    analysis.extend(gpus(&provenance.gpus));
     for found in &provenance.tools {
-        findings.push(tool(found));
+        analysis.push(tool(found));
         match found.name {
-            "nsys" => findings.extend(provenance.nsys.iter().flat_map(nsys)),
-            _ => findings.extend(provenance.ncu.iter().flat_map(ncu)),
+            "nsys" => analysis.extend(provenance.nsys.iter().flat_map(nsys)),
+            _ => analysis.extend(provenance.ncu.iter().flat_map(ncu)),
         }
     }
-    findings
+    analysis
 }
 
 /// About the nsys that a run would use.
 fn nsys(nsys: &NsysRecord) -> Vec<Finding> {
-    let mut findings = Vec::new();
+    let mut analysis = Vec::new();
     if !nsys.fit_for_driver {
-        findings.push(Finding {
+        analysis.push(Finding {
             what: "nsys".to_owned(),
             state: format!("{} is older than the driver's CUDA version", nsys.probe.version),
             missing: Some((
@@ -68,9 +68,9 @@ fn nsys(nsys: &NsysRecord) -> Vec<Finding> {
             )),
         });
     }
-    findings.extend(also(&nsys.others, "nsys.path"));
-    findings.push(importer(&nsys.importer));
-    findings.extend(nsys.environment.iter().map(|line| Finding {
+    analysis.extend(also(&nsys.others, "nsys.path"));
+    analysis.push(importer(&nsys.importer));
+    analysis.extend(nsys.environment.iter().map(|line| Finding {
         what: "sampling".to_owned(),
         state: line.clone(),
         missing: Some((
@@ -78,7 +78,7 @@ fn nsys(nsys: &NsysRecord) -> Vec<Finding> {
             "lower /proc/sys/kernel/perf_event_paranoid to 1, or run as root".to_owned(),
         )),
     }));
-    findings
+    analysis
 }
 
 /// The first of the other installations, and how to select it.
@@ -91,9 +91,9 @@ fn also(others: &[(PathBuf, String)], key: &str) -> Option<Finding> {
 
 /// About the ncu that a run would use.
 fn ncu(ncu: &NcuRecord) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = also(&ncu.others, "ncu.path").into_iter().collect();
+    let mut analysis: Vec<Finding> = also(&ncu.others, "ncu.path").into_iter().collect();
     if !ncu.probe.options.replays("app-range") {
-        findings.push(Finding {
+        analysis.push(Finding {
             what: "replay".to_owned(),
             state: format!("{} has no app-range replay", ncu.probe.version),
             missing: Some((
@@ -105,7 +105,7 @@ fn ncu(ncu: &NcuRecord) -> Vec<Finding> {
         });
     }
     if ncu.counters == Permission::AdminOnly {
-        findings.push(Finding {
+        analysis.push(Finding {
             what: "counters".to_owned(),
             state: "restricted to administrators (RmProfilingAdminOnly: 1)".to_owned(),
             missing: Some((
@@ -116,7 +116,7 @@ fn ncu(ncu: &NcuRecord) -> Vec<Finding> {
             )),
         });
     }
-    findings
+    analysis
 }
 
 /// Whether reports can be read.
@@ -144,7 +144,7 @@ fn importer(importer: &Importer) -> Finding {
 
 fn gpus(gpus: &Gpus) -> Vec<Finding> {
     let driver = gpus.driver.as_deref().unwrap_or("unknown");
-    let mut findings: Vec<Finding> = gpus
+    let mut analysis: Vec<Finding> = gpus
         .devices
         .iter()
         .map(|gpu| Finding {
@@ -154,7 +154,7 @@ fn gpus(gpus: &Gpus) -> Vec<Finding> {
         })
         .collect();
     if let Some(because) = &gpus.absent_because {
-        findings.push(Finding {
+        analysis.push(Finding {
             what: "GPU".to_owned(),
             state: format!("none: {because}"),
             missing: Some((
@@ -163,7 +163,7 @@ fn gpus(gpus: &Gpus) -> Vec<Finding> {
             )),
         });
     }
-    findings
+    analysis
 }
 
 fn tool(tool: &Tool) -> Finding {
@@ -187,9 +187,9 @@ fn tool(tool: &Tool) -> Finding {
     Finding { what: tool.name.to_owned(), state, missing: tool.version.is_none().then_some(costs) }
 }
 
-fn table(findings: &[Finding]) -> String {
+fn table(analysis: &[Finding]) -> String {
     let mut text = String::new();
-    for finding in findings {
+    for finding in analysis {
         let mark = if finding.missing.is_some() { "-" } else { "+" };
         text.push_str(&format!("{mark} {:8} {}\n", finding.what, finding.state));
         if let Some((cost, remedy)) = &finding.missing {

@@ -1,6 +1,6 @@
 //! `analysis.json`, and what `analyze --json` prints.
 
-use analysis::{Efficiency, Finding, Findings, Joined, RooflinePoint};
+use analysis::{Analysis, Efficiency, Finding, Joined, RooflinePoint};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ pub struct AnalysisDocument<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     schema: Option<u32>,
     #[serde(flatten)]
-    findings: Option<&'a Findings>,
+    analysis: Option<&'a Analysis>,
     /// What limits the program. Called apart from the whole analysis of the timeline around it.
     #[serde(rename = "findings")]
     found: &'a [Finding],
@@ -51,8 +51,8 @@ impl<'a> AnalysisDocument<'a> {
         });
         let by_model = insight.efficiency.iter().any(|row| row.tokens.is_some());
         Self {
-            schema: page.findings.is_none().then_some(SCHEMA),
-            findings: page.findings,
+            schema: page.analysis.is_none().then_some(SCHEMA),
+            analysis: page.analysis,
             found: &insight.findings,
             efficiency: by_model.then_some(&insight.efficiency),
             counted,

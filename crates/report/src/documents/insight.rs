@@ -1,6 +1,6 @@
 //! What limits the program and what to change, as text.
 
-use analysis::{Confidence, Finding, Findings, Joined, RooflinePoint};
+use analysis::{Analysis, Confidence, Finding, Joined, RooflinePoint};
 
 use crate::form::terminal::{Names, Terminal};
 use crate::printable::printable;
@@ -10,7 +10,7 @@ use crate::units::percent;
 const WIDEST_NAME: usize = 48;
 
 /// What repeats, then what limits it, numbered, with the evidence for each.
-pub(crate) fn findings_text(analysis: Option<&Findings>, all: &[Finding]) -> String {
+pub(crate) fn findings_text(analysis: Option<&Analysis>, all: &[Finding]) -> String {
     let mut text = String::new();
     for found in analysis.into_iter().flat_map(|analysis| analysis.loops.iter().take(LOOPS)) {
         text.push_str(&format!("{}\n", printable(&loop_line(found))));

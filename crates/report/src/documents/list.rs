@@ -101,10 +101,10 @@ impl<'p> Document<'p> {
 /// it names those that are there.
 pub fn documents<'p>(page: &'p Page<'p>, formats: &[Format]) -> Vec<Document<'p>> {
     let mut all = Vec::new();
-    if page.findings.is_some() || page.measured.is_some() {
+    if page.analysis.is_some() || page.measured.is_some() {
         all.push(Document::json("analysis.json", AnalysisDocument::of(page)));
     }
-    if page.findings.is_some() {
+    if page.analysis.is_some() {
         all.push(Document::text("kernels.md", || kernels_markdown(page)));
         all.push(Document::text("operators.md", || operators_markdown(page)));
     }

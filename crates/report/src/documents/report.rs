@@ -18,7 +18,7 @@ pub fn report_markdown(page: &Page<'_>) -> String {
     }
     table(&mut text, "Passes", &passes(page.passes));
     table(&mut text, "Captures", &captures(page.verdicts));
-    if page.findings.is_some() {
+    if page.analysis.is_some() {
         screen(&mut text, "Timeline", &terminal(page, page.top));
     }
     insight(&mut text, page);
@@ -69,7 +69,7 @@ fn screen(text: &mut String, title: &str, shown: &str) {
 /// What limits the program, and what to change.
 fn insight(text: &mut String, page: &Page<'_>) {
     let insight = page.insight;
-    let limits = findings_text(page.findings, &insight.findings);
+    let limits = findings_text(page.analysis, &insight.findings);
     if !limits.is_empty() {
         screen(text, "What limits it", &limits);
     }

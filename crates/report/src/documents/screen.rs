@@ -1,6 +1,6 @@
 //! What `analyze` prints: the tables of the timeline and the counters, then the conclusions.
 
-use analysis::{Findings, MoreRegions};
+use analysis::{Analysis, MoreRegions};
 
 use super::counters_screen::counters_terminal;
 use super::insight::{bounds_text, findings_text, roofline_text};
@@ -19,11 +19,11 @@ const MOST_NAMED: usize = 8;
 /// The timeline, then the counters, then what limits the program and what to change, as far as there is any.
 pub fn screen(page: &Page<'_>, top: usize) -> String {
     let mut screens = Vec::new();
-    let limits = findings_text(page.findings, &page.insight.findings);
+    let limits = findings_text(page.analysis, &page.insight.findings);
     if !limits.is_empty() {
         screens.push(format!("what limits it\n{limits}"));
     }
-    screens.extend(page.findings.map(|_| terminal(page, top)));
+    screens.extend(page.analysis.map(|_| terminal(page, top)));
     if let Some(counters) = page.counters {
         let version = page.measured.and_then(|report| report.session.ncu_version.as_deref());
         let source = version.map_or("ncu".to_owned(), |version| format!("ncu {version}"));
@@ -41,34 +41,34 @@ pub fn screen(page: &Page<'_>, top: usize) -> String {
 
 /// Every table of the timeline, its first `top` rows; nothing where there are no findings.
 pub(crate) fn terminal(page: &Page<'_>, top: usize) -> String {
-    let Some(findings) = page.findings else { return String::new() };
-    let mut text = format!("{}, {}\n", printable(&findings.source), duration(findings.span_ns as f64));
-    recordings(&mut text, findings);
-    for diagnostic in &findings.diagnostics {
+    let Some(analysis) = page.analysis else { return String::new() };
+    let mut text = format!("{}, {}\n", printable(&analysis.source), duration(analysis.span_ns as f64));
+    recordings(&mut text, analysis);
+    for diagnostic in &analysis.diagnostics {
         let kind = if diagnostic.lost { "lost" } else { "note" };
         text.push_str(&format!("{kind}: {}\n", printable(&diagnostic.text)));
     }
-    let devices = findings.idle.iter().filter(|row| row.region.is_none()).count();
-    section(&mut text, "where the time goes", &idle(page, findings), devices + top);
-    section(&mut text, "regions", &regions(page, findings), top);
-    beside_regions(&mut text, findings);
-    section(&mut text, "kernels", &kernels(page, findings), top);
-    graphs(&mut text, findings);
-    section(&mut text, "stages, host time", &ended_stages(findings), top);
-    section(&mut text, "operators", &operators(findings), top);
-    section(&mut text, "copies and fills", &copies(findings), usize::MAX);
-    section(&mut text, "calls", &calls(findings), top);
-    unattributed(&mut text, findings);
-    let nothing = findings.kernels.is_empty() && findings.regions.is_empty() && findings.operators.is_empty();
-    if nothing && findings.idle.is_empty() {
+    let devices = analysis.idle.iter().filter(|row| row.region.is_none()).count();
+    section(&mut text, "where the time goes", &idle(page, analysis), devices + top);
+    section(&mut text, "regions", &regions(page, analysis), top);
+    beside_regions(&mut text, analysis);
+    section(&mut text, "kernels", &kernels(page, analysis), top);
+    graphs(&mut text, analysis);
+    section(&mut text, "stages, host time", &ended_stages(analysis), top);
+    section(&mut text, "operators", &operators(analysis), top);
+    section(&mut text, "copies and fills", &copies(analysis), usize::MAX);
+    section(&mut text, "calls", &calls(analysis), top);
+    unattributed(&mut text, analysis);
+    let nothing = analysis.kernels.is_empty() && analysis.regions.is_empty() && analysis.operators.is_empty();
+    if nothing && analysis.idle.is_empty() {
         text.push_str("\nit has no ranges, kernels or operators\n");
     }
     text
 }
 
 /// Which file is meant by a number, where there are several.
-fn recordings(text: &mut String, findings: &Findings) {
-    for row in &findings.recordings {
+fn recordings(text: &mut String, analysis: &Analysis) {
+    for row in &analysis.recordings {
         let rank = row.rank.map(|rank| format!(" (rank {rank})")).unwrap_or_default();
         text.push_str(&format!("recording {}{rank}: {}\n", row.recording, printable(&row.file)));
     }
@@ -83,10 +83,10 @@ fn section(text: &mut String, title: &str, table: &dyn Tabular, rows: usize) {
 }
 
 /// What the table of regions leaves out, and regions without GPU work.
-fn beside_regions(text: &mut String, findings: &Findings) {
-    findings.more_regions.iter().for_each(|more| text.push_str(&format!("{}\n", left_out(more))));
-    let has_kernels = !findings.kernels.is_empty();
-    let idle = findings.regions.iter().filter(|row| has_kernels && row.launches == 0);
+fn beside_regions(text: &mut String, analysis: &Analysis) {
+    analysis.more_regions.iter().for_each(|more| text.push_str(&format!("{}\n", left_out(more))));
+    let has_kernels = !analysis.kernels.is_empty();
+    let idle = analysis.regions.iter().filter(|row| has_kernels && row.launches == 0);
     let idle: Vec<&str> = idle.map(|row| row.path.as_str()).collect();
     if !idle.is_empty() {
         let more = if idle.len() > MOST_NAMED {
@@ -112,15 +112,15 @@ fn left_out(more: &MoreRegions) -> String {
     )
 }
 
-fn graphs(text: &mut String, findings: &Findings) {
-    if findings.graphs > 0 {
-        text.push_str(&format!("\nnote: {}\n", whole_graphs(findings.graphs)));
+fn graphs(text: &mut String, analysis: &Analysis) {
+    if analysis.graphs > 0 {
+        text.push_str(&format!("\nnote: {}\n", whole_graphs(analysis.graphs)));
     }
 }
 
 /// Why there are none.
-pub(in crate::documents) fn no_kernels(findings: &Findings) -> String {
-    match (findings.graphs, findings.idle.is_empty()) {
+pub(in crate::documents) fn no_kernels(analysis: &Analysis) -> String {
+    match (analysis.graphs, analysis.idle.is_empty()) {
         (0, true) => "No kernels: no GPU work was recorded".to_owned(),
         (0, false) => "No kernels were recorded, or all of them were filtered out".to_owned(),
         (launches, _) => format!("No kernels: {}", whole_graphs(launches)),
@@ -136,9 +136,9 @@ pub(in crate::documents) fn whole_graphs(launches: u64) -> String {
     format!("{recorded}; nsys --cuda-graph-trace=node records their kernels")
 }
 
-fn unattributed(text: &mut String, findings: &Findings) {
-    let outside = &findings.unattributed;
-    if outside.kernels == 0 || findings.regions.is_empty() {
+fn unattributed(text: &mut String, analysis: &Analysis) {
+    let outside = &analysis.unattributed;
+    if outside.kernels == 0 || analysis.regions.is_empty() {
         return;
     }
     text.push_str(&format!(

@@ -11,16 +11,16 @@ const FORM: Markdown =
 
 /// Nothing where there are no findings.
 pub fn kernels_markdown(page: &Page<'_>) -> String {
-    let Some(findings) = page.findings else { return String::new() };
-    format!("# Kernels\n\n{}\n\n{}", cell(&findings.source), FORM.table(&kernels(page, findings)))
+    let Some(analysis) = page.analysis else { return String::new() };
+    format!("# Kernels\n\n{}\n\n{}", cell(&analysis.source), FORM.table(&kernels(page, analysis)))
 }
 
 /// The same for operators, which may come from another recording.
 pub fn operators_markdown(page: &Page<'_>) -> String {
-    let Some(findings) = page.findings else { return String::new() };
-    let source = page.operators_source.unwrap_or(&findings.source);
+    let Some(analysis) = page.analysis else { return String::new() };
+    let source = page.operators_source.unwrap_or(&analysis.source);
     let mut text = format!("# Operators\n\n{}\n\n", cell(source));
-    let table = operators(findings);
+    let table = operators(analysis);
     if table.len() == 0 {
         text.push_str("The trace has no framework operators.\n");
         return text;

@@ -67,13 +67,13 @@ fn environment(text: &mut String, page: &Page<'_>) {
 
 fn aggregates(text: &mut String, page: &Page<'_>) {
     text.push_str("## Aggregates\n\n");
-    let Some(findings) = page.findings else { return not_measured(text, &no_findings(page)) };
+    let Some(analysis) = page.analysis else { return not_measured(text, &no_findings(page)) };
     let mut rows = vec![
-        ("time recorded".to_owned(), duration(findings.span_ns as f64)),
-        ("kernels".to_owned(), count(findings.kernel_calls())),
-        ("regions".to_owned(), findings.region_count().to_string()),
+        ("time recorded".to_owned(), duration(analysis.span_ns as f64)),
+        ("kernels".to_owned(), count(analysis.kernel_calls())),
+        ("regions".to_owned(), analysis.region_count().to_string()),
     ];
-    for row in findings.idle.iter().filter(|row| row.region.is_none()) {
+    for row in analysis.idle.iter().filter(|row| row.region.is_none()) {
         rows.push((format!("GPU {} busy", row.device), busy_of_time(row, usize::MAX)));
     }
     text.push_str(&form(usize::MAX).table(&facts(&rows)));
@@ -82,12 +82,12 @@ fn aggregates(text: &mut String, page: &Page<'_>) {
 
 fn stages(text: &mut String, page: &Page<'_>) {
     text.push_str("## Per-Stage Timings\n\n");
-    let Some(findings) = page.findings else { return not_measured(text, &no_findings(page)) };
-    if findings.stages.is_empty() {
+    let Some(analysis) = page.analysis else { return not_measured(text, &no_findings(page)) };
+    if analysis.stages.is_empty() {
         return not_measured(text, NO_STAGE);
     }
     let form = Markdown { absent: "", ..form(MOST_STAGES) };
-    text.push_str(&form.counted(&tables::stages(findings)));
+    text.push_str(&form.counted(&tables::stages(analysis)));
     text.push('\n');
 }
 
@@ -107,7 +107,7 @@ fn efficiency(text: &mut String, page: &Page<'_>) {
 
 fn operators(text: &mut String, page: &Page<'_>) {
     text.push_str("## Top Operators\n\n");
-    let Some(findings) = page.findings.filter(|findings| !findings.operators.is_empty()) else {
+    let Some(analysis) = page.analysis.filter(|analysis| !analysis.operators.is_empty()) else {
         let stage1 = page.steps.iter().find(|step| step.name == StepName::Stage1);
         let stage1 = stage1.and_then(|step| Some((step.status, step.note.as_deref()?)));
         return not_measured(
@@ -119,18 +119,18 @@ fn operators(text: &mut String, page: &Page<'_>) {
             },
         );
     };
-    text.push_str(&form(TOP).table(&tables::operators(findings)));
+    text.push_str(&form(TOP).table(&tables::operators(analysis)));
     text.push('\n');
 }
 
 fn kernels(text: &mut String, page: &Page<'_>) {
     text.push_str("## Top Kernels\n\n");
-    let Some(findings) = page.findings else { return not_measured(text, &no_findings(page)) };
-    if findings.kernels.is_empty() {
-        text.push_str(&format!("{}.\n\n", no_kernels(findings)));
+    let Some(analysis) = page.analysis else { return not_measured(text, &no_findings(page)) };
+    if analysis.kernels.is_empty() {
+        text.push_str(&format!("{}.\n\n", no_kernels(analysis)));
         return;
     }
-    text.push_str(&form(TOP).table(&tables::kernels(page, findings)));
+    text.push_str(&form(TOP).table(&tables::kernels(page, analysis)));
     text.push('\n');
 }
 
@@ -185,12 +185,12 @@ fn with_article(unit: &str) -> String {
 
 fn limits(text: &mut String, page: &Page<'_>) {
     text.push_str("## What Limits It\n\n");
-    for found in page.findings.iter().flat_map(|analysis| analysis.loops.iter().take(LOOPS)) {
+    for found in page.analysis.iter().flat_map(|analysis| analysis.loops.iter().take(LOOPS)) {
         text.push_str(&format!("{}.\n\n", sentence(&loop_line(found))));
     }
     if page.insight.findings.is_empty() {
-        let why = match page.findings {
-            Some(findings) if findings.idle.is_empty() => "no GPU work was recorded".to_owned(),
+        let why = match page.analysis {
+            Some(analysis) if analysis.idle.is_empty() => "no GPU work was recorded".to_owned(),
             Some(_) => "nothing measured takes enough time to be worth changing".to_owned(),
             None => no_findings(page),
         };

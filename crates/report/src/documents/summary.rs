@@ -1,6 +1,6 @@
 //! One screen: what limits the program, what was captured, where the time goes.
 
-use analysis::{Findings, IdleRow};
+use analysis::{Analysis, IdleRow};
 use record::{Outcome, Step, StepName, StepStatus, VerdictRecord};
 
 use crate::form::terminal::{Names, Terminal, shortened};
@@ -23,10 +23,10 @@ pub fn summary(page: &Page<'_>, files: &[String]) -> String {
     let mut text = format!("{}\n{}\n", printable(page.title), fitted("", page.workload));
     limits(&mut text, page);
     captures(&mut text, page);
-    if let Some(findings) = page.findings {
-        time(&mut text, findings);
-        regions(&mut text, page, findings);
-        kernels(&mut text, page, findings);
+    if let Some(analysis) = page.analysis {
+        time(&mut text, analysis);
+        regions(&mut text, page, analysis);
+        kernels(&mut text, page, analysis);
     }
     cost(&mut text, page);
     if !files.is_empty() {
@@ -99,14 +99,14 @@ fn captures(text: &mut String, page: &Page<'_>) {
     }
 }
 
-fn time(text: &mut String, findings: &Findings) {
+fn time(text: &mut String, analysis: &Analysis) {
     heading(text, "where the time goes");
     text.push_str(&format!(
         "  {} recorded: {}\n",
-        duration(findings.span_ns as f64),
-        printable(&findings.source)
+        duration(analysis.span_ns as f64),
+        printable(&analysis.source)
     ));
-    let devices: Vec<&IdleRow> = findings.idle.iter().filter(|row| row.region.is_none()).collect();
+    let devices: Vec<&IdleRow> = analysis.idle.iter().filter(|row| row.region.is_none()).collect();
     for row in devices.iter().take(MOST_NAMED) {
         wrapped(text, &format!("  GPU {} busy ", row.device), &busy_of_time(row, MOST_NAMED));
     }
@@ -114,23 +114,23 @@ fn time(text: &mut String, findings: &Findings) {
 }
 
 /// The stages of a language model, then the longest of the other regions.
-fn regions(text: &mut String, page: &Page<'_>, findings: &Findings) {
-    let table = longest(page, findings);
+fn regions(text: &mut String, page: &Page<'_>, analysis: &Analysis) {
+    let table = longest(page, analysis);
     if table.len() > 0 {
         text.push('\n');
         indented(text, &form(REGIONS).filled(&table));
-        let left_out: u64 = findings.more_regions.iter().map(|more| more.regions).sum();
+        let left_out: u64 = analysis.more_regions.iter().map(|more| more.regions).sum();
         more(text, left_out + table.len() as u64, REGIONS, "region");
     }
 }
 
-fn kernels(text: &mut String, page: &Page<'_>, findings: &Findings) {
-    if findings.kernels.is_empty() {
+fn kernels(text: &mut String, page: &Page<'_>, analysis: &Analysis) {
+    if analysis.kernels.is_empty() {
         return;
     }
     text.push('\n');
-    indented(text, &form(KERNELS).filled(&tables::kernels(page, findings)));
-    more(text, findings.kernel_count(), KERNELS, "kernel");
+    indented(text, &form(KERNELS).filled(&tables::kernels(page, analysis)));
+    more(text, analysis.kernel_count(), KERNELS, "kernel");
 }
 
 fn more(text: &mut String, all: u64, shown: usize, what: &str) {
@@ -150,7 +150,7 @@ fn indented(text: &mut String, table: &str) {
 
 /// The loop, and what limits it: what a user came for.
 fn limits(text: &mut String, page: &Page<'_>) {
-    let loops = page.findings.map(|analysis| analysis.loops.as_slice()).unwrap_or_default();
+    let loops = page.analysis.map(|analysis| analysis.loops.as_slice()).unwrap_or_default();
     let findings = &page.insight.findings;
     if loops.is_empty() && findings.is_empty() {
         return;

@@ -2,23 +2,23 @@
 
 use super::table::Tabular;
 use super::{
-    bounds, calls, copies, counter_launches, counter_ranges, counter_regions, efficiency, findings as found,
-    idle, kernels, operators, overhead, regions, roofline, stages,
+    bounds, calls, copies, counter_launches, counter_ranges, counter_regions, efficiency, findings, idle,
+    kernels, operators, overhead, regions, roofline, stages,
 };
 use crate::page::Page;
 
 /// All that have rows.
 pub(crate) fn of_programs<'p>(page: &Page<'p>) -> Vec<Box<dyn Tabular + 'p>> {
     let mut tables: Vec<Box<dyn Tabular + 'p>> = Vec::new();
-    if let Some(findings) = page.findings {
+    if let Some(analysis) = page.analysis {
         tables.extend([
-            Box::new(kernels(page, findings)) as Box<dyn Tabular + 'p>,
-            Box::new(regions(page, findings)),
-            Box::new(stages(findings)),
-            Box::new(operators(findings)),
-            Box::new(idle(page, findings)),
-            Box::new(copies(findings)),
-            Box::new(calls(findings)),
+            Box::new(kernels(page, analysis)) as Box<dyn Tabular + 'p>,
+            Box::new(regions(page, analysis)),
+            Box::new(stages(analysis)),
+            Box::new(operators(analysis)),
+            Box::new(idle(page, analysis)),
+            Box::new(copies(analysis)),
+            Box::new(calls(analysis)),
         ]);
     }
     let insight = page.insight;
@@ -28,7 +28,7 @@ pub(crate) fn of_programs<'p>(page: &Page<'p>) -> Vec<Box<dyn Tabular + 'p>> {
     tables.extend([
         Box::new(roofline(&insight.roofline)) as Box<dyn Tabular + 'p>,
         Box::new(efficiency(&insight.efficiency)),
-        Box::new(found(&insight.findings)),
+        Box::new(findings(&insight.findings)),
         Box::new(overhead(&insight.overhead)),
     ]);
     if let Some(counters) = page.counters {

@@ -1,6 +1,6 @@
 //! CUDA calls by name, on the host.
 
-use analysis::{ApiRow, Findings};
+use analysis::{Analysis, ApiRow};
 
 use super::cell::Cell;
 use super::column::{self, Kind};
@@ -11,15 +11,15 @@ use crate::units::{counted, duration};
 type Row<'p> = &'p ApiRow;
 type Column<'p> = column::Column<'p, Row<'p>>;
 
-pub(crate) fn calls(findings: &Findings) -> Table<'_, Row<'_>> {
-    let more = findings.more_api.map(|more| More {
+pub(crate) fn calls(analysis: &Analysis) -> Table<'_, Row<'_>> {
+    let more = analysis.more_api.map(|more| More {
         rows: more.rows,
         of: "call",
         named: "name",
         sums: vec![("calls", more.calls.into()), ("total_ns", more.total_ns.into())],
         told: format!(": {}, {}", counted(more.calls, "call"), duration(more.total_ns as f64)),
     });
-    Table::new("calls", "CUDA calls, host time", findings.api.iter().collect(), columns())
+    Table::new("calls", "CUDA calls, host time", analysis.api.iter().collect(), columns())
         .more(more)
         .view(
             View::Page,
@@ -28,7 +28,7 @@ pub(crate) fn calls(findings: &Findings) -> Table<'_, Row<'_>> {
         .view(
             View::Screen,
             Keys::of(["name"])
-                .when(findings.scope.by_process, ["process_called"])
+                .when(analysis.scope.by_process, ["process_called"])
                 .and(["calls", "total_ns", "mean_ns", "share"]),
         )
 }

@@ -1,6 +1,6 @@
 //! Copies and fills by direction.
 
-use analysis::{Findings, TransferRow};
+use analysis::{Analysis, TransferRow};
 
 use super::cell::Cell;
 use super::column::{self, Kind};
@@ -10,15 +10,15 @@ use super::table::{Keys, Table, View};
 type Row<'p> = &'p TransferRow;
 type Column<'p> = column::Column<'p, Row<'p>>;
 
-pub(crate) fn copies(findings: &Findings) -> Table<'_, Row<'_>> {
-    Table::new("copies", "Copies and fills", findings.memcpy.iter().collect(), columns())
+pub(crate) fn copies(analysis: &Analysis) -> Table<'_, Row<'_>> {
+    Table::new("copies", "Copies and fills", analysis.memcpy.iter().collect(), columns())
         .view(
             View::Page,
             Keys::of(["direction", "share", "total_ns", "calls", "mean_ns", "bytes", "bytes_per_second"]),
         )
         .view(
             View::Screen,
-            Keys::of(["direction"]).when(is_split(findings), ["process_called", "device"]).and([
+            Keys::of(["direction"]).when(is_split(analysis), ["process_called", "device"]).and([
                 "calls",
                 "bytes",
                 "total_ns",

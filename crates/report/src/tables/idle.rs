@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 
-use analysis::{Causes, Families, Findings, IdleCause, IdleRow, Overlap, every_idle_row};
+use analysis::{Analysis, Causes, Families, IdleCause, IdleRow, Overlap, every_idle_row};
 
 use super::cell::{Cell, Stack};
 use super::column::{self, Kind};
@@ -15,25 +15,25 @@ type Row<'p> = Cow<'p, IdleRow>;
 type Column<'p> = column::Column<'p, Row<'p>>;
 
 /// People get devices first, then regions by time; programs get all rows in the order of the trace.
-pub(crate) fn idle<'p>(page: &Page<'p>, findings: &'p Findings) -> Table<'p, Row<'p>> {
+pub(crate) fn idle<'p>(page: &Page<'p>, analysis: &'p Analysis) -> Table<'p, Row<'p>> {
     let (mut rows, mut regions): (Vec<&IdleRow>, Vec<&IdleRow>) =
-        findings.idle.iter().partition(|row| row.region.is_none());
+        analysis.idle.iter().partition(|row| row.region.is_none());
     regions.sort_by_key(|row| Reverse(time(row)));
     rows.extend(regions);
     let rows = rows.into_iter().map(Cow::Borrowed).collect();
-    let more = (findings.more_idle > 0).then(|| More {
-        rows: findings.more_idle,
+    let more = (analysis.more_idle > 0).then(|| More {
+        rows: analysis.more_idle,
         of: "row",
         named: "region",
         sums: Vec::new(),
         told: "; `idle.csv` has them".to_owned(),
     });
     let beside = ["queue_delay_mean_ns", "launch_ahead_mean", "concurrency"];
-    let trace = page.trace.filter(|_| findings.more_idle > 0);
+    let trace = page.trace.filter(|_| analysis.more_idle > 0);
     Table::new("idle", "Busy and idle time of GPUs, in total and by region", rows, columns())
         .more(more)
         .every(move |see| {
-            let mut held = findings.idle.iter();
+            let mut held = analysis.idle.iter();
             let Some(trace) = trace else { return held.try_for_each(|row| see(&Cow::Borrowed(row))) };
             held.filter(|row| row.region.is_none()).try_for_each(|row| see(&Cow::Borrowed(row)))?;
             // Which kernels communicate matters for devices only.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use analysis::{Findings, KernelRow, Shape};
+use analysis::{Analysis, KernelRow, Shape};
 
 use super::cell::Cell;
 use super::column::{self, Kind};
@@ -21,28 +21,28 @@ pub(crate) struct Row<'p> {
     known: Option<Known>,
 }
 
-pub(crate) fn kernels<'p>(page: &Page<'p>, findings: &'p Findings) -> Table<'p, Row<'p>> {
+pub(crate) fn kernels<'p>(page: &Page<'p>, analysis: &'p Analysis) -> Table<'p, Row<'p>> {
     let joined = page.insight.joined.as_ref();
     let known = joined.map(by_kernel).unwrap_or_default();
     let row = |kernel: &'p KernelRow| {
         let shape = kernel.shape.map(|shape| (shape.grid, shape.block));
         Row { kernel, known: known.get(&(kernel.name.as_str(), shape)).cloned() }
     };
-    let rows: Vec<Row<'p>> = findings.kernels.iter().map(row).collect();
-    let (split, shaped) = (is_split(findings), findings.kernels.iter().any(|row| row.shape.is_some()));
+    let rows: Vec<Row<'p>> = analysis.kernels.iter().map(row).collect();
+    let (split, shaped) = (is_split(analysis), analysis.kernels.iter().any(|row| row.shape.is_some()));
     Table::new("kernels", "Kernels by name", rows, columns())
         .absent(NOT_MEASURED)
         .sorted("total_ns")
-        .more(more(findings))
+        .more(more(analysis))
         .view(
             View::Page,
             Keys::of(["name", "share", "total_ns", "calls", "mean_ns", "median_ns", "min_ns", "max_ns"])
                 .and(["family"])
                 .when(joined.is_some(), COUNTERS)
                 .when(shaped, ["shape"])
-                .when(findings.scope.by_process, ["process"])
-                .when(!findings.recordings.is_empty(), ["origin"])
-                .when(findings.scope.by_device, ["device"]),
+                .when(analysis.scope.by_process, ["process"])
+                .when(!analysis.recordings.is_empty(), ["origin"])
+                .when(analysis.scope.by_device, ["device"]),
         )
         .view(
             View::Screen,
@@ -112,15 +112,15 @@ fn launch(shape: &Shape) -> String {
     format!("{} x {}", three(shape.grid), three(shape.block))
 }
 
-fn more(findings: &Findings) -> Option<More> {
-    findings.more_kernels.map(|more| More {
+fn more(analysis: &Analysis) -> Option<More> {
+    analysis.more_kernels.map(|more| More {
         rows: more.rows,
         of: "kernel",
         named: "name",
         sums: vec![
             ("calls", more.calls.into()),
             ("total_ns", more.total_ns.into()),
-            ("share", (more.total_ns as f64 / findings.kernel_ns().max(1) as f64).into()),
+            ("share", (more.total_ns as f64 / analysis.kernel_ns().max(1) as f64).into()),
         ],
         told: format!(": {}, {}", counted(more.calls, "call"), duration(more.total_ns as f64)),
     })

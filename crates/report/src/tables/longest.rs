@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use analysis::{Efficiency, Findings, GpuRegion, Stage};
+use analysis::{Analysis, Efficiency, GpuRegion, Stage};
 
 use super::column::{self, Kind};
 use super::table::Table;
@@ -24,15 +24,15 @@ pub(crate) struct Row<'p> {
     efficiency: Option<&'p Efficiency>,
 }
 
-pub(crate) fn longest<'p>(page: &Page<'p>, findings: &'p Findings) -> Table<'p, Row<'p>> {
-    let stages = findings.stages.iter().filter_map(|stage| {
+pub(crate) fn longest<'p>(page: &Page<'p>, analysis: &'p Analysis) -> Table<'p, Row<'p>> {
+    let stages = analysis.stages.iter().filter_map(|stage| {
         let order = (!stage.is_usual(), Reverse(stage.times?.total_ns));
-        Some((order, of_stage(page, findings, stage)?))
+        Some((order, of_stage(page, analysis, stage)?))
     });
-    let ended = findings.stages.iter().filter(|stage| stage.times.is_some());
+    let ended = analysis.stages.iter().filter(|stage| stage.times.is_some());
     let of_stages: HashSet<&String> = ended.flat_map(|stage| &stage.regions).collect();
-    let others = findings.regions.iter().filter(|row| !of_stages.contains(&row.path));
-    let others = others.map(|row| ((true, Reverse(row.wall_ns)), of_region(findings, row)));
+    let others = analysis.regions.iter().filter(|row| !of_stages.contains(&row.path));
+    let others = others.map(|row| ((true, Reverse(row.wall_ns)), of_region(analysis, row)));
     let mut rows: Vec<_> = stages.chain(others).collect();
     rows.sort_by_key(|(order, _)| *order);
     let rows = rows.into_iter().map(|(_, row)| row).collect();
@@ -54,12 +54,12 @@ fn columns<'p>() -> Vec<Column<'p>> {
     ]
 }
 
-fn busy(findings: &Findings, path: &str) -> Option<f64> {
-    let row = findings.idle.iter().find(|row| row.region.as_deref() == Some(path));
+fn busy(analysis: &Analysis, path: &str) -> Option<f64> {
+    let row = analysis.idle.iter().find(|row| row.region.as_deref() == Some(path));
     row.map(|row| row.busy_share)
 }
 
-fn of_stage<'p>(page: &Page<'p>, findings: &Findings, stage: &'p Stage) -> Option<Row<'p>> {
+fn of_stage<'p>(page: &Page<'p>, analysis: &Analysis, stage: &'p Stage) -> Option<Row<'p>> {
     let times = stage.times?;
     let steady = stage.steady.unwrap_or(times);
     Some(Row {
@@ -69,13 +69,13 @@ fn of_stage<'p>(page: &Page<'p>, findings: &Findings, stage: &'p Stage) -> Optio
         mean_ns: None,
         p50_ns: Some(steady.p50_ns),
         p95_ns: Some(steady.p95_ns),
-        busy: busy(findings, &stage.region),
+        busy: busy(analysis, &stage.region),
         tokens_per_second: stage.tokens_per_second,
         efficiency: page.insight.efficiency.iter().find(|row| row.region == stage.region),
     })
 }
 
-fn of_region<'p>(findings: &Findings, row: &'p GpuRegion) -> Row<'p> {
+fn of_region<'p>(analysis: &Analysis, row: &'p GpuRegion) -> Row<'p> {
     Row {
         region: &row.path,
         instances: row.instances,
@@ -83,7 +83,7 @@ fn of_region<'p>(findings: &Findings, row: &'p GpuRegion) -> Row<'p> {
         mean_ns: Some(row.wall_ns as f64 / row.instances.max(1) as f64),
         p50_ns: None,
         p95_ns: None,
-        busy: busy(findings, &row.path),
+        busy: busy(analysis, &row.path),
         tokens_per_second: None,
         efficiency: None,
     }

@@ -1,6 +1,6 @@
 //! Operators of a framework, on the host and on devices.
 
-use analysis::{Findings, OperatorRow};
+use analysis::{Analysis, OperatorRow};
 
 use super::cell::Cell;
 use super::column::{self, Kind};
@@ -12,8 +12,8 @@ use crate::units::{counted, duration};
 type Row<'p> = &'p OperatorRow;
 type Column<'p> = column::Column<'p, Row<'p>>;
 
-pub(crate) fn operators(findings: &Findings) -> Table<'_, Row<'_>> {
-    let more = findings.more_operators.map(|more| More {
+pub(crate) fn operators(analysis: &Analysis) -> Table<'_, Row<'_>> {
+    let more = analysis.more_operators.map(|more| More {
         rows: more.operators,
         of: "operator",
         named: "name",
@@ -26,20 +26,20 @@ pub(crate) fn operators(findings: &Findings) -> Table<'_, Row<'_>> {
         told: format!(": {}, {} on GPUs", counted(more.calls, "call"), duration(more.device_self_ns as f64)),
     });
     let times = ["host_self_ns", "host_total_ns", "host_mean_ns", "device_self_ns", "device_total_ns"];
-    Table::new("operators", "Framework operators", findings.operators.iter().collect(), columns())
+    Table::new("operators", "Framework operators", analysis.operators.iter().collect(), columns())
         .more(more)
         .view(
             View::Page,
             Keys::of(["name"])
-                .when(findings.scope.by_process, ["process"])
-                .when(!findings.recordings.is_empty(), ["origin"])
+                .when(analysis.scope.by_process, ["process"])
+                .when(!analysis.recordings.is_empty(), ["origin"])
                 .and(["calls"])
                 .and(times)
                 .and(["activities"]),
         )
         .view(
             View::Screen,
-            Keys::of(["name"]).when(findings.scope.by_process, ["process_called"]).and([
+            Keys::of(["name"]).when(analysis.scope.by_process, ["process_called"]).and([
                 "calls",
                 "host_self_ns",
                 "host_total_ns",

@@ -1,10 +1,10 @@
 //! Which process, device and recording a row is of.
 
-use analysis::{Findings, Origin};
+use analysis::{Analysis, Origin};
 
 /// Whether rows of one name stand for different processes or devices.
-pub(super) fn is_split(findings: &Findings) -> bool {
-    findings.scope.by_process || findings.scope.by_device
+pub(super) fn is_split(analysis: &Analysis) -> bool {
+    analysis.scope.by_process || analysis.scope.by_device
 }
 
 /// A process as a reader knows it: `rank 3`, `recording 1, 4711`, `4711`.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use analysis::{Findings, GpuRegion, IdleCause, IdleRow, every_region};
+use analysis::{Analysis, GpuRegion, IdleCause, IdleRow, every_region};
 
 use super::cell::{Cell, Stack};
 use super::column::{self, Kind};
@@ -47,18 +47,18 @@ impl<'p> Row<'p> {
 }
 
 /// Programs get all of them; those not shown to people are computed again, because they are not kept.
-pub(crate) fn regions<'p>(page: &Page<'p>, findings: &'p Findings) -> Table<'p, Row<'p>> {
+pub(crate) fn regions<'p>(page: &Page<'p>, analysis: &'p Analysis) -> Table<'p, Row<'p>> {
     let joined = page.insight.joined.as_ref();
-    let (gpu, scope) = (!findings.kernels.is_empty(), findings.scope);
+    let (gpu, scope) = (!analysis.kernels.is_empty(), analysis.scope);
     let table = Table::new(
         "regions",
         "Regions: all ranges with the same path",
-        region_rows(page, findings),
+        region_rows(page, analysis),
         columns(),
     )
     .absent("–")
-    .more(more(findings));
-    let table = match page.trace.filter(|_| !findings.more_regions.is_empty()) {
+    .more(more(analysis));
+    let table = match page.trace.filter(|_| !analysis.more_regions.is_empty()) {
         Some(trace) => {
             table.every(move |see| every_region(trace, scope, |region| see(&Row::alone(Cow::Owned(region)))))
         }
@@ -72,13 +72,13 @@ pub(crate) fn regions<'p>(page: &Page<'p>, findings: &'p Findings) -> Table<'p, 
                 .when(joined.is_some(), COUNTERS)
                 .when(gpu, ["kernels_inclusive", "kernels_exclusive", "copy_ns", "longest_kernel"])
                 .when(scope.by_process, ["process"])
-                .when(!findings.recordings.is_empty(), ["origin"])
+                .when(!analysis.recordings.is_empty(), ["origin"])
                 .when(scope.by_device, ["device"]),
         )
         .view(
             View::Screen,
             Keys::of(["indented"])
-                .when(is_split(findings), ["process_called", "device"])
+                .when(is_split(analysis), ["process_called", "device"])
                 .and(["instances", "wall_ns", "kernels_inclusive", "kernels_exclusive"])
                 .and(["gpu_inclusive_ns", "gpu_exclusive_ns", "gpu_busy_ns"]),
         )
@@ -141,12 +141,12 @@ fn columns_for_people<'p>() -> [Column<'p>; 7] {
     .map(Column::for_people)
 }
 
-fn more(findings: &Findings) -> Option<More> {
+fn more(analysis: &Analysis) -> Option<More> {
     let sum = |of: fn(&analysis::MoreRegions) -> i64| {
-        findings.more_regions.iter().map(of).fold(0, i64::saturating_add)
+        analysis.more_regions.iter().map(of).fold(0, i64::saturating_add)
     };
-    (!findings.more_regions.is_empty()).then(|| More {
-        rows: findings.more_regions.iter().map(|more| more.regions).sum(),
+    (!analysis.more_regions.is_empty()).then(|| More {
+        rows: analysis.more_regions.iter().map(|more| more.regions).sum(),
         of: "region",
         named: "path",
         sums: vec![
@@ -159,8 +159,8 @@ fn more(findings: &Findings) -> Option<More> {
 }
 
 /// Regions with their enclosing regions and their device time.
-pub(crate) fn region_rows<'p>(page: &Page<'p>, findings: &'p Findings) -> Vec<Row<'p>> {
-    let all = &findings.regions;
+pub(crate) fn region_rows<'p>(page: &Page<'p>, analysis: &'p Analysis) -> Vec<Row<'p>> {
+    let all = &analysis.regions;
     let parents = parents(all);
     let mut own: Vec<i64> = all.iter().map(|region| region.wall_ns).collect();
     for (at, parent) in parents.iter().enumerate() {
@@ -169,14 +169,14 @@ pub(crate) fn region_rows<'p>(page: &Page<'p>, findings: &'p Findings) -> Vec<Ro
         }
     }
     let mut idle: HashMap<&str, Vec<&IdleRow>> = HashMap::new();
-    for row in &findings.idle {
+    for row in &analysis.idle {
         if let Some(region) = &row.region {
             idle.entry(region).or_default().push(row);
         }
     }
     let known = page.insight.joined.as_ref().map(by_region).unwrap_or_default();
     let row = |(at, region): (usize, &'p GpuRegion)| {
-        let device = region.place.device.filter(|_| findings.scope.by_device);
+        let device = region.place.device.filter(|_| analysis.scope.by_device);
         let on = |row: &&&IdleRow| device.is_none_or(|device| row.device == device);
         let idle = idle.get(region.path.as_str()).into_iter().flatten().filter(on).copied();
         Row {

@@ -1,6 +1,6 @@
 //! Stages of the program, on the host.
 
-use analysis::{Findings, Stage, Times};
+use analysis::{Analysis, Stage, Times};
 
 use super::cell::Cell;
 use super::column::{self, Kind};
@@ -12,18 +12,18 @@ type Row<'p> = &'p Stage;
 type Column<'p> = column::Column<'p, Row<'p>>;
 
 /// All of them.
-pub(crate) fn stages(findings: &Findings) -> Table<'_, Row<'_>> {
-    of(findings, findings.stages.iter().collect())
+pub(crate) fn stages(analysis: &Analysis) -> Table<'_, Row<'_>> {
+    of(analysis, analysis.stages.iter().collect())
 }
 
 /// Those that ended.
-pub(crate) fn ended_stages(findings: &Findings) -> Table<'_, Row<'_>> {
-    let ended = findings.stages.iter().filter(|stage| stage.times.is_some());
-    of(findings, ended.collect())
+pub(crate) fn ended_stages(analysis: &Analysis) -> Table<'_, Row<'_>> {
+    let ended = analysis.stages.iter().filter(|stage| stage.times.is_some());
+    of(analysis, ended.collect())
 }
 
-fn of<'p>(findings: &'p Findings, rows: Vec<Row<'p>>) -> Table<'p, Row<'p>> {
-    let more = findings.more_stages.map(|more| More {
+fn of<'p>(analysis: &'p Analysis, rows: Vec<Row<'p>>) -> Table<'p, Row<'p>> {
+    let more = analysis.more_stages.map(|more| More {
         rows: more.rows,
         of: "stage",
         named: "region",
@@ -36,8 +36,8 @@ fn of<'p>(findings: &'p Findings, rows: Vec<Row<'p>>) -> Table<'p, Row<'p>> {
         .view(
             View::Page,
             Keys::of(["region"])
-                .when(findings.scope.by_process, ["process"])
-                .when(!findings.recordings.is_empty(), ["origin"])
+                .when(analysis.scope.by_process, ["process"])
+                .when(!analysis.recordings.is_empty(), ["origin"])
                 .and(["times.count"])
                 .and(steady)
                 .and(["tokens", "tokens_per_second"]),
@@ -45,7 +45,7 @@ fn of<'p>(findings: &'p Findings, rows: Vec<Row<'p>>) -> Table<'p, Row<'p>> {
         .view(
             View::Screen,
             Keys::of(["region"])
-                .when(findings.scope.by_process, ["process_called"])
+                .when(analysis.scope.by_process, ["process_called"])
                 .and(["times.count"])
                 .and(steady)
                 .and(["tokens_per_second"]),

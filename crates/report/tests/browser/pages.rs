@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use analysis::{Findings, Insight, KernelPatterns, Options, analyze, counter_regions, insight};
+use analysis::{Analysis, Insight, KernelPatterns, Options, analyze, counter_regions, insight};
 use record::{Cause, Outcome, Rung, Step, StepName, StepStatus, Tool, Verdict, VerdictRecord};
 use report::Page;
 use trace::{Activity, Call, Device, Launch, Process, Range, Thread, Trace};
@@ -16,7 +16,7 @@ pub struct Told {
     pub verdicts: Vec<VerdictRecord>,
     pub steps: Vec<Step>,
     pub trace: Option<Trace>,
-    pub findings: Option<Findings>,
+    pub analysis: Option<Analysis>,
     pub measured: Option<counters::Report>,
     pub counters: Option<analysis::CounterRegions>,
     pub insight: Insight,
@@ -36,7 +36,7 @@ impl Told {
             workload: &self.workload,
             verdicts: &self.verdicts,
             steps: &self.steps,
-            findings: self.findings.as_ref(),
+            analysis: self.analysis.as_ref(),
             operators_source: None,
             trace: self.trace.as_ref(),
             measured: self.measured.as_ref(),
@@ -61,14 +61,14 @@ fn data(relative: &str) -> PathBuf {
 pub fn real(trace: &str, report: Option<&str>) -> Told {
     let trace = trace::open(&[data("analysis/tests/data").join(trace)]).unwrap();
     let options = Options::default();
-    let findings = analyze(&trace, &options);
+    let analysis = analyze(&trace, &options);
     let report = report.map(|name| {
         let file = std::fs::File::open(data("counters/tests/data").join(name)).unwrap();
         let mut bytes = Vec::new();
         flate2::read::GzDecoder::new(file).read_to_end(&mut bytes).unwrap();
         counters::read_ncu_report_bytes(&bytes, Path::new(name)).unwrap()
     });
-    let mut insight = insight(Some((&trace, &findings)), report.as_ref());
+    let mut insight = insight(Some((&trace, &analysis)), report.as_ref());
     insight.overhead = vec![analysis::Overhead {
         region: ":A".to_owned(),
         instances: 3,
@@ -88,7 +88,7 @@ pub fn real(trace: &str, report: Option<&str>) -> Told {
         verdicts: verdicts(measured),
         steps: steps(measured),
         trace: Some(trace),
-        findings: Some(findings),
+        analysis: Some(analysis),
         measured: report,
         counters,
         insight,
@@ -330,15 +330,15 @@ impl Noise {
 
 pub fn of_trace(title: &str, trace: Trace) -> Told {
     let options = Options::default();
-    let findings = analyze(&trace, &options);
-    let insight = insight(Some((&trace, &findings)), None);
+    let analysis = analyze(&trace, &options);
+    let insight = insight(Some((&trace, &analysis)), None);
     Told {
         title: title.to_owned(),
         workload: "python infer.py".to_owned(),
         verdicts: verdicts(false),
         steps: steps(false),
         trace: Some(trace),
-        findings: Some(findings),
+        analysis: Some(analysis),
         insight,
         ..Told::default()
     }

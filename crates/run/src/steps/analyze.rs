@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use analysis::{Findings, Insight, Limit, Options, Overhead, analyze, insight};
+use analysis::{Analysis, Insight, Limit, Options, Overhead, analyze, insight};
 use record::{Manifest, PassKind, StepName, StepStatus, Tool, counted};
 use trace::Trace;
 
@@ -37,7 +37,7 @@ pub(super) struct Analyzed {
     /// What was analyzed, unless it is the rehearsal: its gate is applied.
     captured: Option<Trace>,
     counted: Option<Counted>,
-    findings: Option<Findings>,
+    analysis: Option<Analysis>,
     /// The source of their operators, if different from the rest.
     operators_source: Option<String>,
     /// What timeline and counters say together.
@@ -52,7 +52,7 @@ impl Analyzed {
             inventory,
             captured: None,
             counted,
-            findings: None,
+            analysis: None,
             operators_source: None,
             insight: Insight::default(),
         }
@@ -72,8 +72,8 @@ impl Analyzed {
             resolved: &setting.resolved,
             provenance,
             inventory: self.inventory.as_ref(),
-            trace: analyzed.filter(|_| self.findings.is_some()),
-            findings: self.findings.as_ref(),
+            trace: analyzed.filter(|_| self.analysis.is_some()),
+            analysis: self.analysis.as_ref(),
             operators_source: self.operators_source.as_deref(),
             counters: self.counted.as_ref(),
             insight: &self.insight,
@@ -127,14 +127,14 @@ pub(super) fn step(
     };
     let counted = recorded.counted.as_ref().map(|counted| &counted.report);
     let options = Options::default();
-    let mut findings = analyze(trace, &options);
+    let mut analysis = analyze(trace, &options);
     // Only the PyTorch profiler records operators; they are reported with their own source.
     let mut operators_source = None;
     if let Some(profiled) = stage1.as_ref().map(|trace| analyze(trace, &options)) {
         operators_source = Some(profiled.source);
-        (findings.operators, findings.more_operators) = (profiled.operators, profiled.more_operators);
+        (analysis.operators, analysis.more_operators) = (profiled.operators, profiled.more_operators);
     }
-    let mut insight = insight(Some((trace, &findings)), counted);
+    let mut insight = insight(Some((trace, &analysis)), counted);
     let visible = provenance.iter().flat_map(|provenance| &provenance.gpus.visible);
     let model = ModelSource {
         config: &setting.resolved.config.model,
@@ -142,7 +142,7 @@ pub(super) fn step(
         workload: Some(&files.path("workload/rehearsal")),
         devices: &visible.map(|gpu| gpu.name.clone()).collect::<Vec<_>>(),
     };
-    model.tell(&mut findings, &mut insight);
+    model.tell(&mut analysis, &mut insight);
     if insight.efficiency.is_empty() {
         insight.no_efficiency.get_or_insert_with(|| NO_MODEL.to_owned());
     }
@@ -151,12 +151,12 @@ pub(super) fn step(
         Ok((found, unsteady)) => (insight.overhead, insight.unsteady) = (found, unsteady),
         Err(why) => insight.no_overhead = Some(why),
     }
-    let note = format!("{source}: {}", summary(&findings));
+    let note = format!("{source}: {}", summary(&analysis));
     let analyzed = Analyzed {
         inventory,
         captured,
         counted: recorded.counted,
-        findings: Some(findings),
+        analysis: Some(analysis),
         operators_source,
         insight,
     };
@@ -276,9 +276,9 @@ fn overhead_of(
 }
 
 /// The busiest device and what it waits for, or the regions if there is no device.
-fn summary(findings: &Findings) -> String {
-    let kernels = findings.kernel_calls();
-    let busiest = findings
+fn summary(analysis: &Analysis) -> String {
+    let kernels = analysis.kernel_calls();
+    let busiest = analysis
         .idle
         .iter()
         .filter(|row| row.region.is_none())
@@ -295,6 +295,6 @@ fn summary(findings: &Findings) -> String {
                 waits.unwrap_or_default()
             )
         }
-        None => format!("{}, no kernels", counted(findings.region_count(), "region")),
+        None => format!("{}, no kernels", counted(analysis.region_count(), "region")),
     }
 }

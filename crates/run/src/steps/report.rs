@@ -1,6 +1,6 @@
 //! The step `report`: the run's results, for people and for programs.
 
-use analysis::{Findings, Insight};
+use analysis::{Analysis, Insight};
 use record::{Manifest, Pass, StepName, StepStatus, VerdictRecord};
 use report::{Document, Format, Page, Rehearsal};
 use serde::Serialize;
@@ -27,7 +27,7 @@ pub(super) struct Material<'r> {
     pub(super) inventory: Option<&'r Inventory>,
     /// What the findings are about.
     pub(super) trace: Option<&'r Trace>,
-    pub(super) findings: Option<&'r Findings>,
+    pub(super) analysis: Option<&'r Analysis>,
     /// The source of their operators, if different from the rest.
     pub(super) operators_source: Option<&'r str>,
     pub(super) counters: Option<&'r Counted>,
@@ -66,7 +66,7 @@ fn with_page<T>(run: &Material<'_>, write: impl FnOnce(&Page<'_>) -> T) -> T {
         workload: &shell_line(&manifest.workload.argv),
         verdicts: &manifest.verdicts,
         steps: &steps,
-        findings: run.findings,
+        analysis: run.analysis,
         operators_source: run.operators_source,
         trace: run.trace,
         measured: run.counters.map(|counters| &counters.report),
@@ -91,7 +91,7 @@ struct Everything<'r> {
     passes: &'r [Pass],
     verdicts: &'r [VerdictRecord],
     counters: Option<serde_json::Value>,
-    analysis: Option<&'r Findings>,
+    analysis: Option<&'r Analysis>,
     insight: &'r Insight,
     rehearsal: Option<InventoryDocument<'r>>,
     environment: Option<serde_json::Value>,
@@ -106,7 +106,7 @@ impl<'r> Everything<'r> {
             passes: &run.manifest.passes,
             verdicts: &run.manifest.verdicts,
             counters: run.counters.map(|counters| report::counter_regions_json(&counters.regions)),
-            analysis: run.findings,
+            analysis: run.analysis,
             insight: run.insight,
             rehearsal: run.inventory.map(InventoryDocument),
             environment: run.provenance.map(|provenance| {

@@ -27,33 +27,33 @@ fn not_measured(page: &Page<'_>, steps: &[StepName], otherwise: &str) -> String 
     absent(&format!("Not measured: {}.", summary::missing(page, steps, otherwise)))
 }
 
-fn findings(page: &Page<'_>) -> String {
+fn analysis(page: &Page<'_>) -> String {
     not_measured(page, &[StepName::Analyze, StepName::Timeline], "nothing was analyzed")
 }
 
 pub(super) fn regions(page: &Page<'_>) -> String {
-    match page.findings {
-        None => findings(page),
-        Some(findings) if findings.regions.is_empty() => absent("The workload opened no NVTX range."),
+    match page.analysis {
+        None => analysis(page),
+        Some(analysis) if analysis.regions.is_empty() => absent("The workload opened no NVTX range."),
         Some(_) => String::new(),
     }
 }
 
 pub(super) fn kernels(page: &Page<'_>) -> String {
-    match page.findings {
-        None => findings(page),
-        Some(findings) if findings.kernels.is_empty() && findings.graphs == 0 => {
-            absent(&format!("{}.", no_kernels(findings)))
+    match page.analysis {
+        None => analysis(page),
+        Some(analysis) if analysis.kernels.is_empty() && analysis.graphs == 0 => {
+            absent(&format!("{}.", no_kernels(analysis)))
         }
-        Some(findings) if findings.graphs > 0 => absent(&format!("{}.", whole_graphs(findings.graphs))),
+        Some(analysis) if analysis.graphs > 0 => absent(&format!("{}.", whole_graphs(analysis.graphs))),
         Some(_) => String::new(),
     }
 }
 
 pub(super) fn idle(page: &Page<'_>) -> String {
-    match page.findings {
-        None => findings(page),
-        Some(findings) if findings.idle.is_empty() => absent("No GPU work was recorded."),
+    match page.analysis {
+        None => analysis(page),
+        Some(analysis) if analysis.idle.is_empty() => absent("No GPU work was recorded."),
         Some(_) => String::new(),
     }
 }
@@ -95,9 +95,9 @@ pub(super) fn beside_timeline(page: &Page<'_>) -> Option<String> {
 
 /// Kernels outside all regions.
 pub(super) fn unattributed(page: &Page<'_>) -> String {
-    let Some(findings) = page.findings else { return String::new() };
-    let outside = &findings.unattributed;
-    if outside.kernels == 0 || findings.regions.is_empty() {
+    let Some(analysis) = page.analysis else { return String::new() };
+    let outside = &analysis.unattributed;
+    if outside.kernels == 0 || analysis.regions.is_empty() {
         return String::new();
     }
     let without_call = match outside.without_call {

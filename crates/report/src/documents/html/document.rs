@@ -16,7 +16,7 @@ pub fn html(page: &Page<'_>) -> String {
     let mut texts = Texts::default();
     // Before the timeline: if a page has too many names, the tables keep theirs.
     let tables = tables(page, &mut texts);
-    let shown = page.trace.map(|trace| timeline(trace, page.findings, &mut texts));
+    let shown = page.trace.map(|trace| timeline(trace, page.analysis, &mut texts));
     let shown = shown.filter(|shown| !shown.is_empty());
     let (label, tracks, no_timeline) = match &shown {
         Some(shown) => (shown.label(), shown.tracks(), String::new()),
@@ -35,7 +35,7 @@ pub fn html(page: &Page<'_>) -> String {
             ("style", STYLE),
             ("title", &escape::text(page.title)),
             ("workload", &escape::text(page.workload)),
-            ("source", &escape::text(page.findings.map_or("", |findings| &findings.source))),
+            ("source", &escape::text(page.analysis.map_or("", |analysis| &analysis.source))),
             ("summary", &summary::summary(page)),
             ("findings", &findings::findings(page)),
             ("timeline-label", &escape::text(&label)),
@@ -75,18 +75,18 @@ fn fill(template: &str, values: &[(&str, &str)]) -> String {
 /// What the page draws: tables by their places in it, and the points of the roofline.
 fn tables(page: &Page<'_>, texts: &mut Texts) -> (Map<String, Value>, Value) {
     let mut drawn = Drawn { all: Map::new(), texts };
-    if let Some(findings) = page.findings {
+    if let Some(analysis) = page.analysis {
         let no_counters = absent::beside_timeline(page);
-        let left_out = regions::left_out(findings);
-        drawn.add("kernels", &tables::kernels(page, findings).note(no_counters.clone()));
-        let tree = regions::tree(&tables::region_rows(page, findings), left_out.as_deref(), drawn.texts);
-        drawn.add("regions", &tables::regions(page, findings).note(left_out).note(no_counters));
+        let left_out = regions::left_out(analysis);
+        drawn.add("kernels", &tables::kernels(page, analysis).note(no_counters.clone()));
+        let tree = regions::tree(&tables::region_rows(page, analysis), left_out.as_deref(), drawn.texts);
+        drawn.add("regions", &tables::regions(page, analysis).note(left_out).note(no_counters));
         drawn.all.insert("tree".to_owned(), tree);
-        drawn.add("idle", &tables::idle(page, findings));
-        drawn.add("stages", &tables::stages(findings));
-        drawn.add("operators", &tables::operators(findings));
-        drawn.add("copies", &tables::copies(findings));
-        drawn.add("calls", &tables::calls(findings));
+        drawn.add("idle", &tables::idle(page, analysis));
+        drawn.add("stages", &tables::stages(analysis));
+        drawn.add("operators", &tables::operators(analysis));
+        drawn.add("copies", &tables::copies(analysis));
+        drawn.add("calls", &tables::calls(analysis));
     }
     if let Some(joined) = &page.insight.joined {
         drawn.add("launches", &tables::bounds(joined));

@@ -8,11 +8,11 @@ use record::StepName;
 
 pub(super) fn findings(page: &Page<'_>) -> String {
     let mut html = String::new();
-    for found in page.findings.iter().flat_map(|analysis| analysis.loops.iter().take(LOOPS)) {
+    for found in page.analysis.iter().flat_map(|analysis| analysis.loops.iter().take(LOOPS)) {
         html.push_str(&format!("<p class=\"loop\">{}</p>\n", prose(&loop_line(found))));
     }
     if page.insight.findings.is_empty() {
-        let why = match page.findings {
+        let why = match page.analysis {
             Some(analysis) if analysis.idle.is_empty() => "no GPU work was recorded.".to_owned(),
             Some(_) => "nothing measured takes enough time to be worth changing.".to_owned(),
             None => format!(

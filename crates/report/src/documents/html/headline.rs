@@ -1,6 +1,6 @@
 //! The headline numbers of a run.
 
-use analysis::{Findings, IdleCause, IdleRow};
+use analysis::{Analysis, IdleCause, IdleRow};
 
 use crate::documents::insight::coverage_of;
 use crate::form::escape;
@@ -16,8 +16,8 @@ struct Headline {
 }
 
 pub(super) fn headlines(page: &Page<'_>) -> String {
-    let all = match page.findings {
-        Some(findings) => of(findings, page),
+    let all = match page.analysis {
+        Some(analysis) => of(analysis, page),
         None => return String::new(),
     };
     let mut html = "<dl class=\"headlines\">\n".to_owned();
@@ -35,13 +35,13 @@ pub(super) fn headlines(page: &Page<'_>) -> String {
 /// At most this many stages get a headline.
 const MOST_STAGES: usize = 12;
 
-fn of(findings: &Findings, page: &Page<'_>) -> Vec<Headline> {
+fn of(analysis: &Analysis, page: &Page<'_>) -> Vec<Headline> {
     let mut all = vec![Headline {
         label: "Span",
-        value: duration(findings.span_ns as f64),
+        value: duration(analysis.span_ns as f64),
         of: "from the first event to the last".to_owned(),
     }];
-    let devices: Vec<&IdleRow> = findings.idle.iter().filter(|row| row.region.is_none()).collect();
+    let devices: Vec<&IdleRow> = analysis.idle.iter().filter(|row| row.region.is_none()).collect();
     match stacked(devices.iter().copied()) {
         None => all.push(Headline {
             label: "GPU busy",
@@ -50,16 +50,16 @@ fn of(findings: &Findings, page: &Page<'_>) -> Vec<Headline> {
         }),
         Some(stack) => all.extend(device_headlines(&stack, devices.len())),
     }
-    let calls = findings.kernel_calls();
+    let calls = analysis.kernel_calls();
     if calls > 0 {
-        let time = findings.kernel_ns();
+        let time = analysis.kernel_ns();
         all.push(Headline {
             label: "Kernels",
             value: count(calls),
-            of: format!("{} distinct, {} in total", count(findings.kernel_count()), duration(time as f64)),
+            of: format!("{} distinct, {} in total", count(analysis.kernel_count()), duration(time as f64)),
         });
     }
-    let rates = findings.stages.iter().filter_map(|stage| Some((stage, stage.tokens_per_second?)));
+    let rates = analysis.stages.iter().filter_map(|stage| Some((stage, stage.tokens_per_second?)));
     all.extend(rates.take(MOST_STAGES).map(|(stage, rate)| Headline {
         label: "Tokens per second",
         value: fixed(rate, 1),

@@ -57,7 +57,7 @@ pub(super) fn commands(page: &Page<'_>) -> String {
 /// Warnings of the run, then diagnostics of the trace and notes on the counters.
 pub(super) fn warnings(page: &Page<'_>) -> String {
     let mut all: Vec<(&str, &str)> = page.warnings.iter().map(|line| ("warning", line.as_str())).collect();
-    for row in page.findings.into_iter().flat_map(|findings| &findings.diagnostics) {
+    for row in page.analysis.into_iter().flat_map(|analysis| &analysis.diagnostics) {
         all.push((if row.lost { "lost" } else { "note" }, &row.text));
     }
     all.extend(page.counter_notes());

@@ -1,6 +1,6 @@
 //! The tree of regions, which the page draws.
 
-use analysis::{Findings, MoreRegions};
+use analysis::{Analysis, MoreRegions};
 use serde_json::{Value, json};
 
 use crate::form::texts::Texts;
@@ -8,13 +8,13 @@ use crate::tables::RegionRow;
 use crate::units::{count, duration};
 
 /// What the findings leave out, added up.
-pub(super) fn left_out(findings: &Findings) -> Option<String> {
-    let more = &findings.more_regions;
+pub(super) fn left_out(analysis: &Analysis) -> Option<String> {
+    let more = &analysis.more_regions;
     let sum = |of: fn(&MoreRegions) -> i64| more.iter().map(of).fold(0, i64::saturating_add) as f64;
     (!more.is_empty()).then(|| {
         format!(
             "The {} regions with the most time are shown; {} more, with {} on the host and {} of kernels, are in `regions.csv`.",
-            count(findings.regions.len() as u64),
+            count(analysis.regions.len() as u64),
             count(more.iter().map(|more| more.regions).sum()),
             duration(sum(|more| more.wall_ns)),
             duration(sum(|more| more.gpu_ns))

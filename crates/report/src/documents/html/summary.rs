@@ -11,7 +11,7 @@ use crate::tables::{self, Cell, Head};
 
 pub(super) fn summary(page: &Page<'_>) -> String {
     let mut html = headlines(page);
-    if page.findings.is_none() {
+    if page.analysis.is_none() {
         let why = missing(page, &[StepName::Analyze, StepName::Timeline], "this run has no timeline");
         html.push_str(&format!("<p class=\"absent\">Nothing was analyzed: {}.</p>\n", prose(&why)));
     }
@@ -21,7 +21,7 @@ pub(super) fn summary(page: &Page<'_>) -> String {
         steps(page.steps)
     ));
     if let Some(lost) =
-        page.findings.map(|findings| findings.diagnostics.iter().filter(|row| row.lost).count())
+        page.analysis.map(|analysis| analysis.diagnostics.iter().filter(|row| row.lost).count())
         && lost > 0
     {
         html.push_str(&format!(

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use analysis::{Attribution, Families, Family, Findings, Node, attribute};
+use analysis::{Analysis, Attribution, Families, Family, Node, attribute};
 use nvtx::Kind;
 use trace::{ActivityKind, NONE, OPEN, StringId, Trace};
 
@@ -15,7 +15,7 @@ use crate::form::texts::Texts;
 /// Families come from the findings if they know a kernel.
 pub(in crate::documents::html) fn timeline(
     trace: &Trace,
-    findings: Option<&Findings>,
+    analysis: Option<&Analysis>,
     texts: &mut Texts,
 ) -> Timeline {
     let attribution = attribute(trace);
@@ -30,7 +30,7 @@ pub(in crate::documents::html) fn timeline(
         named: HashMap::new(),
         texts,
     };
-    build.families(findings);
+    build.families(analysis);
     // Devices first: below many threads, they would be out of view.
     let mut raw = build.devices();
     raw.extend(build.threads());
@@ -169,11 +169,11 @@ impl Build<'_, '_> {
     }
 
     /// By launch. The families with the most time get their own colors.
-    fn families(&mut self, findings: Option<&Findings>) {
+    fn families(&mut self, analysis: Option<&Analysis>) {
         let activities = &self.trace.activities;
-        let known: HashMap<&str, &Family> = findings
+        let known: HashMap<&str, &Family> = analysis
             .into_iter()
-            .flat_map(|findings| &findings.kernels)
+            .flat_map(|analysis| &analysis.kernels)
             .map(|row| (row.name.as_str(), &row.family))
             .collect();
         let ours = Families::default();

@@ -20,7 +20,7 @@ use crate::time::{
 const SCHEMA: u32 = 2;
 
 #[derive(Debug, Serialize)]
-pub struct Findings {
+pub struct Analysis {
     pub schema: u32,
     /// What the trace was read from.
     pub source: String,
@@ -92,7 +92,7 @@ fn is_none(count: &u64) -> bool {
     *count == 0
 }
 
-impl Findings {
+impl Analysis {
     /// Kernels that ran, whether their names are shown or not.
     pub fn kernel_calls(&self) -> u64 {
         let shown = self.kernels.iter().map(|row| row.statistics.calls);
@@ -122,7 +122,7 @@ impl Findings {
 }
 
 /// The whole analysis.
-pub fn analyze(trace: &Trace, options: &Options) -> Findings {
+pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
     let attribution = attribute(trace);
     // Independent of each other, and of about the same size.
     let ((kernels, api), mut regions, idle) = std::thread::scope(|scope| {
@@ -149,7 +149,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Findings {
     let (api, more_api) = limited_api(api, options.limit);
     let mut loops = loops(trace, &attribution);
     let found = diagnose(trace, &attribution, &options.families, &mut loops);
-    Findings {
+    Analysis {
         schema: SCHEMA,
         source: trace.source.clone(),
         clock: "nanoseconds",
