@@ -238,7 +238,7 @@ pub(crate) struct ResumeArguments {
     pub(crate) command: Vec<OsString>,
 }
 
-/// Print a summary of a run: what limits the program, what was captured, where the time goes.
+/// Print a summary of a run: what limits it, what was captured, where the time goes.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

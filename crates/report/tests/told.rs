@@ -141,6 +141,22 @@ fn every_field_is_documented() {
     assert!(missing.is_empty(), "not in docs/report-json.md:\n{}", missing.join("\n"));
 }
 
+#[test]
+fn every_cause_is_documented() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/analysis.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    let section = text.split_once("\n## Findings\n").unwrap().1.split("\n## ").next().unwrap();
+    let rows: Vec<&str> = section.lines().filter(|line| line.starts_with("| `")).collect();
+    let missing: Vec<&str> = analysis::Cause::ALL
+        .iter()
+        .map(|cause| cause.as_str())
+        .filter(|cause| {
+            !rows.iter().any(|row| row.split(" | ").next().unwrap().contains(&format!("`{cause}`")))
+        })
+        .collect();
+    assert!(missing.is_empty(), "not in docs/analysis.md: {missing:?}");
+}
+
 /// Objects, `analysis.kernels[]`, and their fields.
 fn collect(path: &str, value: &serde_json::Value, fields: &mut std::collections::BTreeSet<(String, String)>) {
     match value {

@@ -110,15 +110,16 @@ impl<'t> Case<'t> {
     /// The first call of each iteration.
     pub(super) fn first_calls(&self) -> Vec<usize> {
         let begin = |call: &Call| self.trace.calls.begin[call.call as usize];
-        let on_host = &self.steady.on_host;
-        let iterations = &on_host[on_host.len() - 1 - self.graph.iterations..on_host.len() - 1];
+        let iterations = &self.steady.on_host[self.graph.first..self.graph.first + self.graph.iterations];
         iterations.iter().map(|at| self.graph.calls.partition_point(|call| begin(call) < *at)).collect()
     }
 
     /// Why no gain is given.
     pub(super) fn no_gain(&self) -> Option<String> {
         if self.is_whole {
-            return Some("nothing in the recording repeats: this is about all of it, start-up included".to_owned());
+            return Some(
+                "nothing in the recording repeats: this is about all of it, start-up included".to_owned(),
+            );
         }
         if let Some(why) = self.graph.unknown {
             return Some(format!("no gain is given: {why}"));

@@ -61,8 +61,9 @@ pub(crate) fn diagnose(
             findings.into_iter().for_each(|finding| join(&mut all, finding));
         }
     }
-    // Of several loops, the time that is saved in all.
-    all.sort_by(|a, b| a.0.is_limit().cmp(&b.0.is_limit()).then(b.1.total_cmp(&a.1)));
+    // Of several loops, the time that is saved in all; a limit stands where the main loop has it.
+    let has_limit = all.first().is_some_and(|(finding, _)| finding.is_limit());
+    all[usize::from(has_limit)..].sort_by(|a, b| b.1.total_cmp(&a.1));
     let of_loops: Vec<Finding> = all.into_iter().map(|(finding, _)| finding).take(MOST).collect();
     let before = before::findings(trace, attribution, &loops[0]);
     let span = trace.end.saturating_sub(trace.begin);
@@ -133,8 +134,12 @@ fn of_case(case: &Case<'_>, is_main: bool) -> Vec<(Finding, f64)> {
         if candidate.cause == Cause::LaunchBound && is_explained { saved * 1e-3 } else { saved }
     };
     all.sort_by(|a, b| saved(b).total_cmp(&saved(a)).then_with(|| a.title.cmp(&b.title)));
-    if all.is_empty() && is_main {
-        all.extend(limits::limit(case, &classes));
+    // A device that is busy has little to gain: what it is busy with comes first.
+    if is_main
+        && !all.iter().any(|candidate| candidate.then.is_none() || factor(candidate) >= EXPLAINS)
+        && let Some(limit) = limits::limit(case, &classes)
+    {
+        all.insert(0, limit);
     }
     let saved: Vec<f64> = all.iter().map(saved).collect();
     let mut findings: Vec<Finding> = all.into_iter().map(|candidate| case.finding(candidate)).collect();

@@ -14,6 +14,11 @@ use crate::loop_::{Steady, warm_up};
 const SANE: u64 = 1 << 44;
 /// A graph gets no larger: iterations are alike.
 const MOST_CALLS: usize = 40_000;
+/// An iteration in which something else happens is longer by this factor, and its calls differ by this share.
+const LONGER: f64 = 1.5;
+const OTHER_CALLS: f64 = 0.1;
+/// A shorter row of iterations says too little.
+const FEWEST_ALIKE: usize = 3;
 /// Works before the loop that its first calls may wait for: a launch queue has about a thousand places.
 const LEAD_IN: usize = 2_048;
 /// The clocks of host and device differ by this at most.
@@ -95,7 +100,7 @@ pub(crate) fn build(
     }
     let on = if graph.works.is_empty() { &steady.on_host } else { &steady.on_device };
     graph.streams = streams;
-    graph.iterations = last - first;
+    (graph.first, graph.iterations) = (first, last - first);
     graph.measured = (on[last] - on[first]) as f64 / (last - first) as f64;
     graph.unknown = unknown;
     Some(graph)
@@ -103,17 +108,48 @@ pub(crate) fn build(
 
 /// The iterations that are replayed: whole ones, from the beginning of one to that of another.
 fn chosen(trace: &Trace, index: &Index, steady: &Steady) -> Option<(usize, usize)> {
-    let last = steady.on_host.len().checked_sub(1)?;
-    let from = |first: usize| (steady.on_host[first], steady.on_host[last]);
-    // What is loaded before a first kernel makes the host's iteration long, and not the device's.
-    let on_host: Vec<i64> = steady.on_host.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect();
-    let mut first = warm_up(&on_host);
+    let (first, last) = longest_alike(trace, index, steady)?;
+    let mut first = first;
     // From the whole loop to its last part.
-    let calls = |(from, to): (i64, i64)| index.calls(trace, steady.process, from, to).len();
-    while first < last && calls(from(first)) > MOST_CALLS {
+    let calls =
+        |first: usize| index.calls(trace, steady.process, steady.on_host[first], steady.on_host[last]).len();
+    while first < last && calls(first) > MOST_CALLS {
         first = first.midpoint(last).max(first + 1);
     }
     (first < last).then_some((first, last))
+}
+
+/// The longest row of iterations without one in which something else happens: prefill between two decode steps of a
+/// generation, a checkpoint. Those take longer and make another number of calls; one that is only slow belongs to the loop.
+fn longest_alike(trace: &Trace, index: &Index, steady: &Steady) -> Option<(usize, usize)> {
+    let last = steady.on_host.len().checked_sub(1)?;
+    let lengths = |times: &[i64]| -> Vec<i64> {
+        times.windows(2).map(|pair| pair[1].saturating_sub(pair[0])).collect()
+    };
+    let (on_host, on_device) = (lengths(&steady.on_host), lengths(&steady.on_device));
+    let calls: Vec<i64> = steady
+        .on_host
+        .windows(2)
+        .map(|pair| index.calls(trace, steady.process, pair[0], pair[1]).len() as i64)
+        .collect();
+    let (usual, usual_calls) = (median(on_device.clone(), 0), median(calls.clone(), 0));
+    let is_other = |at: usize| {
+        on_device[at] as f64 > LONGER * usual as f64
+            && (calls[at] - usual_calls).abs() as f64 > OTHER_CALLS * usual_calls as f64
+    };
+    // What is loaded before a first kernel makes the host's iteration long, and not the device's.
+    let first = warm_up(&on_host);
+    let (mut best, mut begin) = ((first, first), first);
+    for at in first..=last {
+        if at == last || is_other(at) {
+            if at - begin > best.1 - best.0 {
+                best = (begin, at);
+            }
+            begin = at + 1;
+        }
+    }
+    let enough = best.1 - best.0 >= FEWEST_ALIKE;
+    Some(if enough { best } else { (first, last) }).filter(|(first, last)| first < last)
 }
 
 /// Whether all times are near each other: a damaged file's may be anywhere, and cannot be added up.

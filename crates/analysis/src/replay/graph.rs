@@ -53,6 +53,8 @@ pub(crate) struct Graph {
     pub(crate) calls: Vec<Call>,
     pub(crate) works: Vec<Work>,
     pub(crate) streams: usize,
+    /// The first of the steady iterations that it has, and how many.
+    pub(crate) first: usize,
     pub(crate) iterations: usize,
     /// What an iteration really took.
     pub(crate) measured: f64,
