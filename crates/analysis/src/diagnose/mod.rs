@@ -5,12 +5,12 @@
 
 mod case;
 mod causes;
-mod diagnose;
 mod finding;
 mod from_counters;
 mod open_ranges;
+mod ranked;
 mod steady_idle;
 
-pub(crate) use diagnose::diagnose;
 pub use finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
 pub(crate) use from_counters::with_counters;
+pub(crate) use ranked::diagnose;

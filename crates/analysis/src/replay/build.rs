@@ -384,7 +384,7 @@ impl Done {
         }
         let took = call.end - call.begin;
         let ended = |work: usize| Some((work, works[work].end));
-        let own_last = own.clone().max_by_key(|work| works[*work].end);
+        let own_last = own.max_by_key(|work| works[*work].end);
         match call.kind {
             CallKind::Copy => {
                 let copy = own_last?;

@@ -48,7 +48,7 @@ fn pauses(case: &Case<'_>) -> Vec<Candidate> {
 fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)]) -> Candidate {
     let with = |left: f64| {
         case.then(|graph| {
-            parts.iter().for_each(|(at, part)| graph.calls[*at].gap -= (*part as f64 * (1.0 - left)) as i64)
+            parts.iter().for_each(|(at, part)| graph.calls[*at].gap -= (*part as f64 * (1.0 - left)) as i64);
         })
     };
     let total: i64 = parts.iter().map(|(_, part)| *part).sum();
@@ -208,6 +208,7 @@ fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
         if starts.contains(&at) || call.awaits.is_some() || call.gap >= long {
             in_run = false;
         }
+        let quick = call.gap < long && call.own < long;
         match call.kind {
             CallKind::Launch => {
                 let time = call.own + if call.gap < long { call.gap } else { 0 };
@@ -223,8 +224,10 @@ fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
                 }
                 in_run = true;
             }
-            CallKind::Copy if call.awaits.is_none() && in_run => {
-                (call.own, call.gap) = (0, call.gap.min(GRAPH_GAP))
+            // Copies of the graph, and what is asked on the way to a launch.
+            CallKind::Copy | CallKind::Other if call.awaits.is_none() && quick && in_run => {
+                host += call.own + call.gap;
+                (call.own, call.gap) = (0, 0);
             }
             _ => {}
         }

@@ -105,19 +105,19 @@ fn candidate(case: &Case<'_>, cause: Cause, node: Option<u32>, calls: &[usize]) 
     let names = names(case, calls);
     let (title, advice) = match cause {
         Cause::Sync => (
-            format!("the host waits for the GPU {}{region}, then the GPU waits for the host", often),
+            format!("the host waits for the GPU {often}{region}, then the GPU waits for the host"),
             "do not wait there: keep the value on the GPU (`.item()`, `.cpu()`, `print` and `if tensor:` read it back), look at it only every so many iterations, or remove a `synchronize()` that was left from a measurement",
         ),
         Cause::PageableCopy => (
-            format!("copies from memory that is not pinned hold up the host {}{region}", often),
+            format!("copies from memory that is not pinned hold up the host {often}{region}"),
             "pin the memory (`pin_memory()`, `DataLoader(pin_memory=True)`, `cudaHostAlloc`) and copy with `non_blocking=True`",
         ),
         Cause::BlockingCopy => (
-            format!("the host waits for a copy {}{region}, then the GPU waits for the host", often),
+            format!("the host waits for a copy {often}{region}, then the GPU waits for the host"),
             "copy with `non_blocking=True` or `cudaMemcpyAsync`; the order of the stream is enough",
         ),
         _ => (
-            format!("memory is taken from the driver or given back {}{region}", often),
+            format!("memory is taken from the driver or given back {often}{region}"),
             "take the memory once and use it again: no `empty_cache()` and no `cudaMalloc`/`cudaFree` in the loop; `cudaMallocAsync` or a pool where sizes change",
         ),
     };
