@@ -121,7 +121,7 @@ fn of_case(case: &Case<'_>, is_main: bool) -> Vec<(Finding, f64)> {
     let classes = classes(case);
     let mut all: Vec<Candidate> = Vec::new();
     all.extend(waits::candidates(case));
-    all.extend(copies::candidates(case));
+    all.extend(copies::candidates(case, &classes));
     all.extend(host::candidates(case));
     all.extend(kernels::candidates(case, &classes));
     let factor =

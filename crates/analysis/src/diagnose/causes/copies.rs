@@ -4,7 +4,7 @@ use trace::Direction;
 
 use super::super::case::{Candidate, Case, milliseconds};
 use super::super::finding::{Cause, Sureness};
-use crate::kernels::Family;
+use super::kernels::Class;
 use crate::replay::Work;
 
 /// Smaller copies say nothing of the rate.
@@ -24,8 +24,8 @@ pub(in super::super) fn pinned_rate(case: &Case<'_>) -> f64 {
     case.graph.works.iter().filter_map(rate).fold(bus, f64::max)
 }
 
-pub(in super::super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
-    [not_overlapped(case), exposed(case)].into_iter().flatten().collect()
+pub(in super::super) fn candidates(case: &Case<'_>, classes: &[Option<Class>]) -> Vec<Candidate> {
+    [not_overlapped(case), exposed(case, classes)].into_iter().flatten().collect()
 }
 
 fn is_bus_copy(case: &Case<'_>, work: &Work) -> bool {
@@ -76,14 +76,9 @@ fn not_overlapped(case: &Case<'_>) -> Option<Candidate> {
 }
 
 /// Communication during which nothing else runs.
-fn exposed(case: &Case<'_>) -> Option<Candidate> {
-    let is_communication = |at: &usize| {
-        let work = &case.graph.works[*at];
-        case.launch(work).is_some_and(|launch| {
-            *case.families.family_of(case.trace.strings.text(launch.name)) == Family::Communication
-        })
-    };
-    let all: Vec<usize> = (0..case.graph.works.len()).filter(is_communication).collect();
+fn exposed(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
+    let all: Vec<usize> =
+        (0..classes.len()).filter(|at| classes[*at] == Some(Class::Communication)).collect();
     let first = &case.graph.works[*all.first()?];
     let alone = alone(case, &all);
     let total: i64 = all.iter().map(|at| case.graph.works[*at].duration).sum();

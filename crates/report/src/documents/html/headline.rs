@@ -1,12 +1,12 @@
 //! The headline numbers of a run.
 
-use analysis::{Analysis, IdleCause, IdleRow};
+use analysis::{Analysis, IdleCause, IdleRow, Loop};
 
 use crate::documents::insight::coverage_of;
 use crate::form::escape;
 use crate::page::Page;
 use crate::tables::{Stack, meaning, stacked, whole};
-use crate::units::{count, duration, fixed, percent};
+use crate::units::{count, counted, duration, fixed, percent};
 
 /// A label, a number, and what it is of.
 struct Headline {
@@ -36,20 +36,29 @@ pub(super) fn headlines(page: &Page<'_>) -> String {
 const MOST_STAGES: usize = 12;
 
 fn of(analysis: &Analysis, page: &Page<'_>) -> Vec<Headline> {
-    let mut all = vec![Headline {
-        label: "Span",
-        value: duration(analysis.span_ns as f64),
-        of: "from the first event to the last".to_owned(),
-    }];
     let devices: Vec<&IdleRow> = analysis.idle.iter().filter(|row| row.region.is_none()).collect();
-    match stacked(devices.iter().copied()) {
-        None => all.push(Headline {
-            label: "GPU busy",
-            value: "not measured".to_owned(),
-            of: "the trace has no GPU work".to_owned(),
-        }),
-        Some(stack) => all.extend(device_headlines(&stack, devices.len())),
-    }
+    let span = duration(analysis.span_ns as f64);
+    let mut all = match (analysis.loops.first().and_then(steady), stacked(devices.iter().copied())) {
+        (Some(mut steady), Some(stack)) => {
+            let busy = percent(stack[0] as f64 / whole(&stack).max(1) as f64);
+            let of = format!("from the first event to the last; GPU busy {busy} of its active time");
+            steady.push(Headline { label: "Whole recording", value: span, of });
+            steady
+        }
+        (_, stack) => {
+            let of = "from the first event to the last".to_owned();
+            let mut all = vec![Headline { label: "Span", value: span, of }];
+            match stack {
+                None => all.push(Headline {
+                    label: "GPU busy",
+                    value: "not measured".to_owned(),
+                    of: "the trace has no GPU work".to_owned(),
+                }),
+                Some(stack) => all.extend(device_headlines(&stack, devices.len())),
+            }
+            all
+        }
+    };
     let calls = analysis.kernel_calls();
     if calls > 0 {
         let time = analysis.kernel_ns();
@@ -90,6 +99,33 @@ fn of(analysis: &Analysis, page: &Page<'_>) -> Vec<Headline> {
         });
     }
     all
+}
+
+/// Of the steady iterations of the main loop.
+fn steady(found: &Loop) -> Option<Vec<Headline>> {
+    let (period, busy) = (found.period_ns?, found.busy_share?);
+    let iterations = counted(found.iterations - found.warm_up, "steady iteration");
+    let of = match &found.region {
+        Some(region) => format!("median of {iterations} of {region}"),
+        None => format!("median of {iterations}"),
+    };
+    let idle = match found.idle.first() {
+        Some((cause, share)) => Headline {
+            label: "Largest idle cause",
+            value: format!("{cause} {}", percent(*share)),
+            of: format!("of the steady iterations: {}", meaning(*cause)),
+        },
+        None => Headline {
+            label: "Largest idle cause",
+            value: "none".to_owned(),
+            of: "the GPU was never idle in the steady iterations".to_owned(),
+        },
+    };
+    Some(vec![
+        Headline { label: "Iteration", value: duration(period.p50 as f64), of },
+        Headline { label: "GPU busy", value: percent(busy), of: "of the steady iterations".to_owned() },
+        idle,
+    ])
 }
 
 fn device_headlines(stack: &Stack, devices: usize) -> Vec<Headline> {
