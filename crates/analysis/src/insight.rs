@@ -34,7 +34,9 @@ pub fn insight(timeline: Option<(&Trace, &Analysis)>, report: Option<&Report>) -
         .map(|((trace, _), report)| join(&launch_groups(trace), report))
         .filter(|joined| !joined.kernels.is_empty());
     let findings = timeline.map(|(_, analysis)| match joined.as_ref().zip(report) {
-        Some((joined, report)) => with_counters(analysis, joined, report),
+        Some((joined, report)) => {
+            with_counters(&analysis.findings, (&analysis.loops, &analysis.idle), joined, report)
+        }
         None => analysis.findings.clone(),
     });
     Insight {

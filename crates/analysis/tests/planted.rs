@@ -174,3 +174,67 @@ fn loops_without_ranges() {
 fn main_loop(analysis: &Analysis) -> &Loop {
     analysis.loops.first().unwrap()
 }
+
+/// Steps of a product and a collective behind it, of so many nanoseconds each, on one stream.
+fn made_up(product: i64, collective: i64) -> Trace {
+    let mut trace = Trace::default();
+    trace.processes.push(trace::Process { pid: 1, ..trace::Process::default() });
+    trace.threads.push(trace::Thread { process: 0, id: 1, name: None });
+    trace.devices.push(trace::Device { id: 0, name: Some("NVIDIA H200".to_owned()) });
+    for name in ["nvjet_sm90_tst_256x128_64x4_1x2_h_bz_coopA_NNT", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL"]
+    {
+        let name = trace.strings.intern(name);
+        let grid = [1_000, 1, 1];
+        trace.activities.launches.push(trace::Launch {
+            name,
+            short_name: name,
+            grid,
+            ..trace::Launch::default()
+        });
+    }
+    let (launch, step) = (trace.strings.intern("cudaLaunchKernel"), trace.strings.intern("step"));
+    let (mut host, mut device, mut correlation) = (0, 10_000, 1);
+    for _ in 0..20 {
+        trace.ranges.push(trace::Range {
+            name: step,
+            begin: host,
+            end: host + 30_000,
+            ..trace::Range::default()
+        });
+        for (detail, duration) in [(0, product), (1, collective)] {
+            let begin = host + 1_000;
+            trace.calls.push(trace::Call {
+                begin,
+                end: begin + 4_000,
+                name: launch,
+                correlation,
+                ..trace::Call::default()
+            });
+            let start = device.max(begin + 6_000);
+            let end = start + duration;
+            trace.activities.push(trace::Activity {
+                begin: start,
+                end,
+                correlation,
+                detail,
+                ..trace::Activity::default()
+            });
+            (host, device, correlation) = (host + 10_000, end + 1_000, correlation + 1);
+        }
+        host += 10_000;
+    }
+    trace.finish();
+    trace
+}
+
+#[test]
+fn communication_that_nothing_runs_beside() {
+    let analysis = analyze(&made_up(600_000, 400_000), &Options::default());
+    let first = &analysis.findings[0];
+    assert_eq!(first.cause, Cause::ExposedCommunication, "{first:?}");
+    assert_eq!(first.place.region.as_deref(), Some(":step"));
+    assert!((first.gain.unwrap().factor - 1_002.0 / 602.0).abs() < 0.01, "{first:?}");
+    // Little of it is no finding.
+    let analysis = analyze(&made_up(600_000, 6_000), &Options::default());
+    assert_eq!(analysis.findings[0].cause, Cause::ComputeBound, "{:?}", analysis.findings[0]);
+}

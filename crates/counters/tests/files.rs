@@ -56,13 +56,13 @@ fn a_report_that_changes_while_it_is_read() {
                 file.write_all_at(&bytes, 0).unwrap();
             }
         });
-        let noted = (0..200).filter(|_| match read_ncu_report(&path) {
+        // On a busy machine most attempts find it whole, or cut.
+        let noted = (0..5_000).any(|_| match read_ncu_report(&path) {
             Ok(report) => report.notes.iter().any(|note| note.contains("changed while it was being read")),
             Err(_) => false,
         });
-        let noted = noted.count();
         done.store(true, Ordering::Relaxed);
-        assert!(noted > 0, "nobody noticed");
+        assert!(noted, "nobody noticed");
     });
 }
 

@@ -143,7 +143,7 @@ pub(crate) struct AnalyzeArguments {
     /// Print one JSON document to stdout
     #[arg(long)]
     pub(crate) json: bool,
-    /// Whether to combine processes and devices [default: all; process if there are several recordings]
+    /// Whether to combine processes and devices [default: all; process if several files are analyzed]
     #[arg(long, value_enum)]
     pub(crate) scope: Option<ScopeOf>,
     /// How to group kernels

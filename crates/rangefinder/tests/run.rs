@@ -454,7 +454,7 @@ fn one_screen_about_a_run() {
     );
     let named = sandbox.output(&["report", "--json", run.to_str().unwrap()]);
     let document: Value = serde_json::from_str(&named.stdout).unwrap();
-    assert_eq!(document["findings"]["stages"][0]["name"], "prefill");
+    assert_eq!(document["analysis"]["stages"][0]["name"], "prefill");
     assert!(run.join("csv/stages.csv").is_file() && !run.join("csv/kernels.csv").exists());
     std::fs::remove_file(run.join("summary.txt")).unwrap();
     let lost = sandbox.output(&["report", run.to_str().unwrap()]);

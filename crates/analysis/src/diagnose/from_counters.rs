@@ -7,8 +7,9 @@ use trace::counted;
 
 use super::case::percent;
 use super::finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
-use crate::document::Analysis;
 use crate::kernels::{BoundKind, FULL_WAVE, Joined, JoinedKernel};
+use crate::loop_::Loop;
+use crate::time::IdleRow;
 
 /// ncu rules that promise less, in percent, are left to ncu's own report.
 const WORTH_OF_A_RULE: f64 = 10.0;
@@ -21,10 +22,15 @@ const MOST: f64 = 0.5;
 const WORTH_A_WORD: f64 = 1.03;
 
 /// What the timeline shows, and what the counters add: a limit that was measured instead of one that names suggest.
-pub(crate) fn with_counters(analysis: &Analysis, joined: &Joined, report: &Report) -> Vec<Finding> {
-    let whole = Whole::of(analysis);
+pub(crate) fn with_counters(
+    found: &[Finding],
+    (loops, idle): (&[Loop], &[IdleRow]),
+    joined: &Joined,
+    report: &Report,
+) -> Vec<Finding> {
+    let whole = Whole::of(loops, idle);
     let limit = limit(joined);
-    let mut all = analysis.findings.clone();
+    let mut all = found.to_vec();
     let place = all.iter().position(Finding::is_limit);
     if let (Some(at), Some(limit)) = (place, limit) {
         all[at] = limit;
@@ -57,10 +63,10 @@ struct Whole {
 }
 
 impl Whole {
-    fn of(analysis: &Analysis) -> Self {
-        let main = analysis.loops.first();
+    fn of(loops: &[Loop], idle: &[IdleRow]) -> Self {
+        let main = loops.first();
         let of_loop = main.and_then(|found| Some((found.busy_share?, found.period_ns?.p50)));
-        let devices = || analysis.idle.iter().filter(|row| row.region.is_none());
+        let devices = || idle.iter().filter(|row| row.region.is_none());
         let busy: i64 = devices().map(|row| row.busy_ns).fold(0, i64::saturating_add);
         let idle: i64 = devices().map(|row| row.idle_ns).fold(0, i64::saturating_add);
         match of_loop {

@@ -21,6 +21,10 @@ const EXPLAINS: f64 = 1.1;
 const LONG: i64 = 1_000_000_000;
 /// and the loop has no more to gain than this.
 const LITTLE: f64 = 1.25;
+/// With more of the names lost, kernels cannot be told apart.
+const LOST: f64 = 0.1;
+/// Work that a recording without a loop must have.
+const A_FEW: usize = 16;
 /// Loops that are looked into, and findings that are told: nobody follows more advice.
 const MOST_LOOPS: usize = 32;
 const MOST: usize = 12;
@@ -32,12 +36,17 @@ pub(crate) fn diagnose(
     families: &Families,
     loops: &mut [Loop],
 ) -> Vec<Finding> {
+    if names_are_lost(trace) {
+        return Vec::new();
+    }
     let index = Index::of(trace, attribution);
     let opened = |process: u32| OpenRanges::of(trace, attribution, process);
     if loops.is_empty() {
         let Some(whole) = whole(trace) else { return Vec::new() };
         let open = opened(whole.process);
         let case = Case::of(trace, attribution, families, (&index, &open), &whole, true);
+        // Of a few launches there is nothing to say.
+        let case = case.filter(|case| case.graph.works.len() >= A_FEW);
         let found = case.map(|case| of_case(&case, true)).unwrap_or_default();
         return found.into_iter().map(|(finding, _)| finding).collect();
     }
@@ -78,6 +87,13 @@ pub(crate) fn diagnose(
     } else {
         of_loops.into_iter().chain(before).collect()
     }
+}
+
+/// Whether a damaged file has left so few names of kernels that nothing can be said of them.
+fn names_are_lost(trace: &Trace) -> bool {
+    let launches = &trace.activities.launches;
+    let lost = launches.iter().filter(|launch| trace.strings.is_lost(launch.name)).count();
+    lost as f64 > LOST * launches.len() as f64
 }
 
 /// Ranks do the same: one cause in one place is one finding.

@@ -78,6 +78,8 @@ const PROFILER_STEP: &str = "ProfilerStep#";
 pub(crate) fn loops(trace: &Trace, attribution: &Attribution) -> Vec<Loop> {
     let launches = launched(trace, attribution);
     let mut found: Vec<(i64, Vec<Loop>)> = Vec::new();
+    // Kernels without their names look alike.
+    let names_lost = trace.activities.launches.iter().any(|launch| trace.strings.is_lost(launch.name));
     for ((process, launches), of_ranges) in (0u32..).zip(&launches).zip(repeating(trace, attribution)) {
         let all = total_of(launches.iter().map(|launch| launch.kernel_ns));
         let loops: Vec<Loop> = match of_ranges.is_empty() {
@@ -85,6 +87,7 @@ pub(crate) fn loops(trace: &Trace, attribution: &Attribution) -> Vec<Loop> {
                 let row = |repeating| by_ranges(trace, attribution, process, launches, repeating);
                 of_ranges.into_iter().map(row).collect()
             }
+            true if names_lost => Vec::new(),
             true => repeats(launches)
                 .into_iter()
                 .map(|repeats| {

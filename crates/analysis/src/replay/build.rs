@@ -133,9 +133,15 @@ fn longest_alike(trace: &Trace, index: &Index, steady: &Steady) -> Option<(usize
         .map(|pair| index.calls(trace, steady.process, pair[0], pair[1]).len() as i64)
         .collect();
     let (usual, usual_calls) = (median(on_device.clone(), 0), median(calls.clone(), 0));
+    // Of what is outside the windows of a recording nothing is known.
+    let is_recorded = |at: usize| {
+        let (from, to) = (steady.on_host[at], steady.on_host[at + 1]);
+        trace.windows.is_empty() || trace.windows.iter().any(|(begin, end)| *begin <= from && to <= *end)
+    };
     let is_other = |at: usize| {
-        on_device[at] as f64 > LONGER * usual as f64
-            && (calls[at] - usual_calls).abs() as f64 > OTHER_CALLS * usual_calls as f64
+        !is_recorded(at)
+            || on_device[at] as f64 > LONGER * usual as f64
+                && (calls[at] - usual_calls).abs() as f64 > OTHER_CALLS * usual_calls as f64
     };
     // What is loaded before a first kernel makes the host's iteration long, and not the device's.
     let first = warm_up(&on_host);
@@ -148,7 +154,7 @@ fn longest_alike(trace: &Trace, index: &Index, steady: &Steady) -> Option<(usize
             begin = at + 1;
         }
     }
-    let enough = best.1 - best.0 >= FEWEST_ALIKE;
+    let enough = best.1 - best.0 >= FEWEST_ALIKE || !trace.windows.is_empty();
     Some(if enough { best } else { (first, last) }).filter(|(first, last)| first < last)
 }
 

@@ -232,7 +232,8 @@ impl LeftOut {
 fn unused(arguments: &AnalyzeArguments, analysis: &Analysis) {
     let is_stage = |name: &str| analysis.stages.iter().any(|stage| stage.name == name);
     for name in arguments.stage.iter().filter(|name| !is_stage(name)) {
-        say(&format!("note: no region named `{name}` (--stage)"));
+        let inside = if arguments.within.is_none() { "" } else { " inside --within" };
+        say(&format!("note: no region named `{name}`{inside} (--stage)"));
     }
     for text in &arguments.tokens {
         let name = text.split('=').next().unwrap_or_default();

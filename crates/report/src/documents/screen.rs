@@ -95,7 +95,7 @@ fn beside_regions(text: &mut String, analysis: &Analysis) {
             String::new()
         };
         let named = idle[..idle.len().min(MOST_NAMED)].join(", ");
-        text.push_str(&format!("note: no GPU work was launched in {}{more}\n", printable(&named)));
+        text.push_str(&format!("note: no GPU work was recorded of {}{more}\n", printable(&named)));
     }
 }
 

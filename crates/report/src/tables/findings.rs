@@ -37,17 +37,18 @@ fn columns<'p>() -> Vec<Column<'p>> {
     ]
 }
 
-/// `3.05 ms → 1.86 ms an iteration, 1.64x as fast (1.03x to 1.89x)`
+/// `on average 3.05 ms → 1.86 ms an iteration, 1.64x as fast (1.03x to 1.89x)`
 pub(crate) fn gained(finding: &Finding) -> Option<String> {
     let gain = finding.gain?;
     let of = match gain.of {
         GainOf::Iteration => " an iteration",
         GainOf::Total => " in all",
     };
+    let mean = if gain.of == GainOf::Iteration { "on average " } else { "" };
     let differs = (gain.high - gain.low) > 0.05 * gain.factor;
     let between = differs.then(|| format!(" ({}x to {}x)", fixed(gain.low, 2), fixed(gain.high, 2)));
     Some(format!(
-        "{} → {}{of}, {}x as fast{}",
+        "{mean}{} → {}{of}, {}x as fast{}",
         duration(gain.now_ns as f64),
         duration(gain.then_ns as f64),
         fixed(gain.factor, 2),

@@ -4,7 +4,7 @@ use analysis::{Loop, LoopSource};
 
 use crate::units::{counted, duration, percent};
 
-/// ``loop `:step`: 60 iterations, 1 of them warm-up; 3.05 ms each when steady; GPU busy 99 %``
+/// ``loop `:step`: 60 iterations, 1 of them warm-up; median 3.05 ms when steady; GPU busy 99 %``
 pub(crate) fn loop_line(found: &Loop) -> String {
     let name = match (&found.region, found.source) {
         (Some(region), _) => format!("loop `{region}`"),
@@ -17,7 +17,7 @@ pub(crate) fn loop_line(found: &Loop) -> String {
     };
     let mut line = format!("{name}{origin}: {}{warm_up}", counted(found.iterations, "iteration"));
     if let Some(period) = found.period_ns {
-        line.push_str(&format!("; {} each when steady", duration(period.p50 as f64)));
+        line.push_str(&format!("; median {} when steady", duration(period.p50 as f64)));
         if period.p95 as f64 > 1.1 * period.p50 as f64 {
             line.push_str(&format!(" (95 % under {})", duration(period.p95 as f64)));
         }

@@ -144,7 +144,7 @@ fn put_tracer_in_place(
     session: &mut Session<'_>,
 ) -> Option<(PlacedTracer, Option<Watch>)> {
     if workload.reserved_variables().iter().any(|name| name == "NVTX_INJECTION64_PATH") {
-        let text = "another tool already receives the workload's NVTX calls: the rehearsal sees no ranges";
+        let text = "`NVTX_INJECTION64_PATH` is already set, so the tracer cannot be loaded and the rehearsal sees no ranges: unset it, and do not run Rangefinder under nsys or ncu";
         session.warn(text.to_owned());
         return None;
     }

@@ -64,6 +64,11 @@ impl Strings {
         }
     }
 
+    /// Whether it stands for a text that a damaged file has lost.
+    pub fn is_lost(&self, id: StringId) -> bool {
+        self.text(id) == NAME_LOST
+    }
+
     /// Replaces a missing text.
     pub(crate) fn lost(&mut self) -> StringId {
         self.intern(NAME_LOST)

@@ -34,7 +34,7 @@ pub(super) fn tables(pages: &Pages) -> Result<Vec<Table>, String> {
         }
     });
     if tables.is_empty() && !(damage.is_none() && leaves.damage.is_none()) {
-        return Err("its first page cannot be read".to_owned());
+        return Err("the list of its tables cannot be read".to_owned());
     }
     Ok(tables)
 }

@@ -232,9 +232,6 @@ fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
             _ => {}
         }
     }
-    if launches.len() < A_FEW {
-        return None;
-    }
     let then = changed.play();
     let most =
         by_node.iter().max_by_key(|(_, time)| **time).filter(|(_, time)| **time as f64 >= MOST * host as f64);
@@ -244,6 +241,10 @@ fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
     let device: i64 =
         launches.iter().flat_map(|at| case.works(&case.graph.calls[*at])).map(|work| work.duration).sum();
     let (host, device) = (host as f64 / each, device as f64 / each);
+    // A host that is quicker than the device is not what it waits for.
+    if launches.len() < A_FEW || host < device {
+        return None;
+    }
     let title = format!(
         "the host takes {} to launch what the GPU runs in {}{}",
         milliseconds(host),

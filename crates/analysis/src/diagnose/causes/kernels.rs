@@ -280,12 +280,12 @@ fn too_few_blocks(case: &Case<'_>) -> Option<Candidate> {
         let work = &case.graph.works[*at];
         work.kernels <= 1
             && work.duration >= LONG_ENOUGH
-            && case.launch(work).is_some_and(|launch| blocks(launch) * 2 <= processors)
+            && case.launch(work).is_some_and(|launch| (1..=processors / 2).contains(&blocks(launch)))
     };
     let works: Vec<usize> = (0..case.graph.works.len()).filter(is_small).collect();
     let time_ns = total(case, &works);
     // Only where the device is the limit.
-    if (time_ns as f64) < 0.5 * case.graph.measured * case.iterations() {
+    if works.len() < 2 || (time_ns as f64) < 0.5 * case.graph.measured * case.iterations() {
         return None;
     }
     let (node, kernel) = place(case, &works);
