@@ -20,6 +20,8 @@ const LOW_OCCUPANCY: f64 = 50.0;
 const MOST: f64 = 0.5;
 /// A gain that is smaller is not worth a finding.
 const WORTH_A_WORD: f64 = 1.03;
+/// Nobody follows more advice.
+const MOST_OF_COUNTERS: usize = 8;
 
 /// What the timeline shows, and what the counters add: a limit that was measured instead of one that names suggest.
 pub(crate) fn with_counters(
@@ -50,9 +52,6 @@ pub(crate) fn with_counters(
     all.extend(more);
     all
 }
-
-/// Nobody follows more advice.
-const MOST_OF_COUNTERS: usize = 8;
 
 /// The time that kernels are a part of.
 struct Whole {

@@ -349,7 +349,6 @@ impl Lags {
             lag,
             gap,
             duration: work.end - work.begin,
-            behind: None,
             kernels: work.kernels,
             began: work.begin,
         }

@@ -40,8 +40,6 @@ pub(crate) struct Work {
     /// From the end of the work before it in its stream to its beginning, when it is already there.
     pub(crate) gap: i64,
     pub(crate) duration: i64,
-    /// It also waits for a work of another stream, so many before it, and so long behind it.
-    pub(crate) behind: Option<(u32, i64)>,
     /// Kernels in it: more than one in a graph.
     pub(crate) kernels: u32,
     /// When it really began.
@@ -77,11 +75,7 @@ impl Graph {
                 let before = ended.len();
                 for work in &self.works[call.works.start as usize..call.works.end as usize] {
                     let stream = &mut free[usize::from(work.stream)];
-                    let mut start = (begin + work.lag).max(stream.saturating_add(work.gap));
-                    if let Some((back, delay)) = work.behind {
-                        let other = ended.len().checked_sub(back as usize).map(|at| ended[at]);
-                        start = start.max(other.map_or(i64::MIN, |end| end + delay));
-                    }
+                    let start = (begin + work.lag).max(stream.saturating_add(work.gap));
                     *stream = start + work.duration;
                     ended.push(start + work.duration);
                     if std::mem::replace(&mut first, false) {

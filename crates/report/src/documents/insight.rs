@@ -4,7 +4,7 @@ use analysis::{Analysis, Confidence, Finding, Joined, RooflinePoint};
 
 use crate::form::terminal::{Names, Terminal};
 use crate::printable::printable;
-use crate::tables::{View, bounds, gained, loop_line, roofline};
+use crate::tables::{LOOPS, View, bounds, gained, loop_line, roofline};
 use crate::units::percent;
 
 const WIDEST_NAME: usize = 48;
@@ -29,9 +29,6 @@ pub(crate) fn findings_text(analysis: Option<&Analysis>, all: &[Finding]) -> Str
     }
     text
 }
-
-/// More are in the document for programs.
-const LOOPS: usize = 4;
 
 /// What the share with counters is of, and what else is known.
 pub(super) fn coverage_of(joined: &Joined) -> String {

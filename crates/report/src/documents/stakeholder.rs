@@ -7,14 +7,13 @@ use crate::form::markdown::{Markdown, cell, code, sentence};
 use crate::form::shown::Digits;
 use crate::form::terminal::Names;
 use crate::page::Page;
-use crate::tables::{self, View, busy_of_time, facts, loop_line};
+use crate::tables::{self, LOOPS, View, busy_of_time, facts, loop_line};
 use crate::units::{count, duration, percent};
 
 /// Rows of each table.
 const TOP: usize = 10;
 /// All that fits on one page.
 const MOST_STAGES: usize = 30;
-const LOOPS: usize = 4;
 const NO_STAGE: &str = "no range is named `prefill` or `decode`, and there are no outermost regions or too many \
     to be stages; name your stages with `rangefinder analyze --stage NAME`";
 

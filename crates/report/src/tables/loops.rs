@@ -1,14 +1,17 @@
 //! What repeats, in a line.
 
-use analysis::{Loop, LoopSource};
+use analysis::Loop;
 
 use crate::units::{counted, duration, percent};
 
+/// As many are shown to people; all are in the document for programs.
+pub(crate) const LOOPS: usize = 4;
+
 /// ``loop `:step`: 60 iterations, 1 of them warm-up; median 3.05 ms when steady; GPU busy 99 %``
 pub(crate) fn loop_line(found: &Loop) -> String {
-    let name = match (&found.region, found.source) {
-        (Some(region), _) => format!("loop `{region}`"),
-        (None, _) => "loop, found by its launches".to_owned(),
+    let name = match &found.region {
+        Some(region) => format!("loop `{region}`"),
+        None => "loop, found by its launches".to_owned(),
     };
     let origin = found.origin.called().map(|origin| format!(" of {origin}")).unwrap_or_default();
     let warm_up = match found.warm_up {
@@ -28,6 +31,5 @@ pub(crate) fn loop_line(found: &Loop) -> String {
     for (cause, share) in found.idle.iter().filter(|(_, share)| *share >= 0.03).take(2) {
         line.push_str(&format!(", {cause} {}", percent(*share)));
     }
-    debug_assert!(found.region.is_some() || found.source == LoopSource::Launches);
     line
 }

@@ -47,7 +47,7 @@ pub(crate) use findings::{findings, gained};
 pub(crate) use idle::{busy_of_time, idle, meaning, stacked, whole};
 pub(crate) use kernels::kernels;
 pub(crate) use longest::longest;
-pub(crate) use loops::loop_line;
+pub(crate) use loops::{LOOPS, loop_line};
 pub(crate) use operators::operators;
 pub(crate) use overhead::overhead;
 pub(crate) use passes::passes;

@@ -3,7 +3,7 @@
 use super::summary::missing;
 use crate::form::escape::{prose, text};
 use crate::page::Page;
-use crate::tables::{gained, loop_line};
+use crate::tables::{LOOPS, gained, loop_line};
 use record::StepName;
 
 pub(super) fn findings(page: &Page<'_>) -> String {
@@ -59,6 +59,3 @@ pub(super) fn findings(page: &Page<'_>) -> String {
     html.push_str("</ol>\n");
     html
 }
-
-/// More are in the document for programs.
-const LOOPS: usize = 4;
