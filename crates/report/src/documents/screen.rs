@@ -16,7 +16,7 @@ const WIDEST_NAME: usize = 56;
 /// At most this many names in a sentence.
 const MOST_NAMED: usize = 8;
 
-/// The timeline, then the counters, then what limits the program and what to change, as far as there is any.
+/// What limits the program, then the timeline, then the counters, as far as there is any.
 pub fn screen(page: &Page<'_>, top: usize) -> String {
     let mut screens = Vec::new();
     let limits = findings_text(page.analysis, &page.insight.findings);
