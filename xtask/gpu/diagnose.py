@@ -24,7 +24,7 @@ def programs():
     return PROGRAMS
 
 
-def measured(bench, output, name, *options):
+def measured(output, name, *options):
     """What a program says of itself, untraced."""
     argv = ["python3", "-m", "workloads.planted", name, *options]
     code, text = output(argv, env={**os.environ, "PYTHONPATH": PYTHON})
@@ -42,9 +42,9 @@ def traced(bench, name, *options):
     with open(f"{run}/analysis.json") as file:
         analysis = json.load(file)
     os.makedirs("traces", exist_ok=True)
-    for number, file in enumerate(sorted(glob.glob(f"{run}/**/*.rft", recursive=True), key=os.path.getsize, reverse=True)[:1]):
-        with open(file, "rb") as source, gzip.open(f"traces/{label}.rft.gz", "wb", 9) as target:
-            target.write(source.read())
+    file = max(glob.glob(f"{run}/**/*.rft", recursive=True), key=os.path.getsize)
+    with open(file, "rb") as source, gzip.open(f"traces/{label}.rft.gz", "wb", 9) as target:
+        target.write(source.read())
     return analysis
 
 
@@ -70,9 +70,9 @@ def diagnose(bench, check, output, wanted=None, rounds=2):
             continue
         planted, fixed = [], []
         for _ in range(rounds):
-            planted.append(measured(bench, output, name))
+            planted.append(measured(output, name))
             if found.cause != "healthy":
-                fixed.append(measured(bench, output, name, "fixed=true"))
+                fixed.append(measured(output, name, "fixed=true"))
         analysis, without = traced(bench, name), traced(bench, name, "ranges=false")
         first, right = judge(found, analysis)
         _, right_without = judge(found, without)

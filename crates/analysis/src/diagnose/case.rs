@@ -23,6 +23,7 @@ pub(super) struct Case<'t> {
     pub(super) graph: Graph,
     /// What an iteration of the unchanged graph takes.
     pub(super) now: f64,
+    /// How far that is off, as a part of what was measured.
     pub(super) error: f64,
     /// The region of each call.
     pub(super) node_of_call: Vec<Option<u32>>,
@@ -61,7 +62,8 @@ impl<'t> Case<'t> {
             open.node_at(thread, begin)
         };
         let node_of_call = graph.calls.iter().map(node_of).collect();
-        let (now, error) = (graph.play(), graph.error());
+        let now = graph.play();
+        let error = if graph.measured > 0.0 { now / graph.measured - 1.0 } else { f64::INFINITY };
         let busy = busy_share(&graph);
         Some(Self {
             trace,
@@ -221,14 +223,8 @@ impl<'t> Case<'t> {
 
 /// From the first work to the last, overlaps counted once.
 fn busy_share(graph: &Graph) -> f64 {
-    let mut times: Vec<(i64, i64)> =
-        graph.works.iter().map(|work| (work.began, work.began + work.duration)).collect();
-    times.sort_unstable();
-    let (mut busy, mut until) = (0i64, i64::MIN);
-    for (begin, end) in times {
-        busy += (end - begin.max(until)).max(0);
-        until = until.max(end);
-    }
+    let times = graph.works.iter().map(|work| (work.began, work.began + work.duration)).collect();
+    let busy: i64 = Trace::windows_of(times).iter().map(|(begin, end)| end - begin).sum();
     let whole = graph.measured * graph.iterations as f64;
     if whole > 0.0 { (busy as f64 / whole).min(1.0) } else { 0.0 }
 }

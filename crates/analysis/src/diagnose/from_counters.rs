@@ -117,17 +117,16 @@ fn limit(joined: &Joined) -> Option<Finding> {
         let kernels = joined.kernels.iter().filter(|kernel| is(kernel.bound)).take(3);
         kernels.map(|kernel| format!("{}: {}", kernel_in_region(kernel), kernel.why)).collect()
     };
-    let memory = |bound: BoundKind| matches!(bound, BoundKind::Dram | BoundKind::L2 | BoundKind::L1);
     let compute = |bound: BoundKind| {
         matches!(
             bound,
             BoundKind::Tensor | BoundKind::Fp32 | BoundKind::Fp64 | BoundKind::OtherPipe | BoundKind::Issue
         )
     };
-    let (cause, share, evidence, what, advice) = match (part(memory), part(compute)) {
+    let (cause, share, evidence, what, advice) = match (part(BoundKind::is_memory), part(compute)) {
         (share, _) if share >= MOST => {
             let advice = "nothing is in the GPU's way; it gets faster only by moving fewer bytes: smaller types (FP8, INT4 weights), fused kernels, or larger batches, which use weights more than once";
-            (Cause::MemoryBound, share, lines(memory), "memory", advice)
+            (Cause::MemoryBound, share, lines(BoundKind::is_memory), "memory", advice)
         }
         (_, share) if share >= MOST => {
             let advice =

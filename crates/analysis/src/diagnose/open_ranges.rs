@@ -43,10 +43,10 @@ impl<'t> OpenRanges<'t> {
     }
 
     /// The innermost one open on a thread; where it has none and exactly one other thread has one, that.
-    pub(super) fn at(&self, thread: u32, time: i64) -> Option<u32> {
+    fn at(&self, thread: u32, time: i64) -> Option<u32> {
         self.own(thread, time).or_else(|| {
-            let mut others = self.threads.keys().filter(|other| **other != thread);
-            let mut open = others.by_ref().filter_map(|other| self.own(*other, time));
+            let others = self.threads.keys().filter(|other| **other != thread);
+            let mut open = others.filter_map(|other| self.own(*other, time));
             open.next().filter(|_| open.next().is_none())
         })
     }

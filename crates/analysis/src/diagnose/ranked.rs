@@ -50,7 +50,7 @@ pub(crate) fn diagnose(
         let found = case.map(|case| of_case(&case, true)).unwrap_or_default();
         return found.into_iter().map(|(finding, _)| finding).collect();
     }
-    let mut all: Vec<(Finding, f64)> = Vec::new();
+    let (mut all, mut before): (Vec<(Finding, f64)>, Vec<Finding>) = Default::default();
     let shown = loops.len().min(MOST_LOOPS);
     // Loops of one process follow each other.
     for (number, of_process) in
@@ -67,6 +67,9 @@ pub(crate) fn diagnose(
                 _ => (None, Vec::new(), Vec::new()),
             };
             (found.busy_share, found.idle) = (busy, idle);
+            if is_main {
+                before = before::findings(trace, attribution, (&index, &open), found);
+            }
             findings.into_iter().for_each(|finding| join(&mut all, finding));
         }
     }
@@ -74,7 +77,6 @@ pub(crate) fn diagnose(
     let has_limit = all.first().is_some_and(|(finding, _)| finding.is_limit());
     all[usize::from(has_limit)..].sort_by(|a, b| b.1.total_cmp(&a.1));
     let of_loops: Vec<Finding> = all.into_iter().map(|(finding, _)| finding).take(MOST).collect();
-    let before = before::findings(trace, attribution, &loops[0]);
     let span = trace.end.saturating_sub(trace.begin);
     // A loop with little to gain, behind a start of which it is known where the time goes.
     let little =

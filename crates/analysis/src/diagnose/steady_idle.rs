@@ -2,10 +2,7 @@
 
 use super::case::Case;
 use crate::replay::CallKind;
-use crate::time::{Causes, IdleCause};
-
-/// Back to back: no longer than the device takes from one work to the next.
-const BACK_TO_BACK: i64 = 10_000;
+use crate::time::{Causes, IdleCause, LAUNCH_LATENCY_NS};
 
 /// Parts of the steady time, the largest first. Gaps are told apart as in [`idle`](crate::idle()).
 pub(super) fn steady_idle(case: &Case<'_>) -> Vec<(IdleCause, f64)> {
@@ -20,7 +17,8 @@ pub(super) fn steady_idle(case: &Case<'_>) -> Vec<(IdleCause, f64)> {
             let call = case.graph.calls[work.call as usize].call as usize;
             let called = case.trace.calls.begin[call];
             if called <= from {
-                *(if gap <= BACK_TO_BACK { &mut causes.launch_ns } else { &mut causes.true_gap_ns }) += gap;
+                *(if gap <= LAUNCH_LATENCY_NS { &mut causes.launch_ns } else { &mut causes.true_gap_ns }) +=
+                    gap;
             } else {
                 causes.launch_ns += work.began - called.min(work.began);
                 let to = called.min(work.began);
@@ -30,7 +28,7 @@ pub(super) fn steady_idle(case: &Case<'_>) -> Vec<(IdleCause, f64)> {
                 causes.host_ns += to - from - sync - copy;
             }
         }
-        until = Some(until.map_or(i64::MIN, |until| until).max(work.began + work.duration));
+        until = Some(until.unwrap_or(i64::MIN).max(work.began + work.duration));
     }
     causes.shares((case.graph.measured * case.iterations()) as i64)
 }

@@ -62,7 +62,7 @@ impl BoundKind {
         }
     }
 
-    fn is_memory(self) -> bool {
+    pub(crate) fn is_memory(self) -> bool {
         matches!(self, Self::Dram | Self::L2 | Self::L1)
     }
 }

@@ -8,4 +8,4 @@ mod steady;
 
 pub use find::{Loop, LoopSource, Period};
 pub(crate) use find::{Steady, loops};
-pub(crate) use steady::warm_up;
+pub(crate) use steady::{median, warm_up};

@@ -24,7 +24,7 @@ pub(crate) fn warm_up(durations: &[i64]) -> usize {
     }
 }
 
-pub(super) fn median(values: &[i64]) -> Option<i64> {
+pub(crate) fn median(values: &[i64]) -> Option<i64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
     sorted.get(sorted.len() / 2).copied()

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use trace::{ActivityKind, NONE, StringId, Trace};
 
-use super::graph::{Call, Graph, Work};
+use super::graph::{Call, Graph, QUICK, Work};
 use super::index::Index;
 use super::kinds::CallKind;
 use crate::attribute::Attribution;
-use crate::loop_::{Steady, warm_up};
+use crate::loop_::{Steady, median, warm_up};
 
 /// Times further apart than this, five hours, are those of a damaged file.
 const SANE: u64 = 1 << 44;
@@ -23,12 +23,13 @@ const FEWEST_ALIKE: usize = 3;
 const LEAD_IN: usize = 2_048;
 /// The clocks of host and device differ by this at most.
 const SLACK: i64 = 5_000;
-/// What a call that waits takes when there is nothing to wait for.
-const QUICK: i64 = 5_000;
 /// A launch is held up by a full queue when so many are in it,
 const FULL: usize = 256;
 /// and it takes so long.
 const HELD_UP: i64 = 50_000;
+/// From a call to its work and from one work to the next, where the recording does not show it.
+const USUAL_LAG: i64 = 8_000;
+const USUAL_GAP: i64 = 1_000;
 /// Threads take turns when their calls overlap by no more of the time than this.
 const TURNS: f64 = 0.02;
 /// Streams with less of the work do not count as several.
@@ -81,17 +82,14 @@ pub(crate) fn build(
             graph.works.extend(launched.into_iter().map(|work| Work { call: call_number, ..work }));
             let gap = host_end.map_or(0, |end| call.begin - end).max(0);
             let waited = awaited.map_or(0, |(_, end)| end - call.begin).clamp(0, call.end - call.begin);
-            let holds_up = awaited.is_some() && waited > 0;
+            let holds_up = waited > 0;
             graph.calls.push(Call {
                 call: call.call,
                 kind: call.kind,
                 gap,
                 own: if holds_up { (call.end - call.begin).min(QUICK) } else { call.end - call.begin },
                 awaits: awaited.map(|(work, _)| (own.start as i64 - work as i64).max(0) as u32),
-                tail: match awaited {
-                    Some((_, end)) if holds_up => call.end - end,
-                    _ => 0,
-                },
+                tail: awaited.filter(|_| holds_up).map_or(0, |(_, end)| call.end - end),
                 waited,
                 works: start..graph.works.len() as u32,
             });
@@ -108,8 +106,7 @@ pub(crate) fn build(
 
 /// The iterations that are replayed: whole ones, from the beginning of one to that of another.
 fn chosen(trace: &Trace, index: &Index, steady: &Steady) -> Option<(usize, usize)> {
-    let (first, last) = longest_alike(trace, index, steady)?;
-    let mut first = first;
+    let (mut first, last) = longest_alike(trace, index, steady)?;
     // From the whole loop to its last part.
     let calls =
         |first: usize| index.calls(trace, steady.process, steady.on_host[first], steady.on_host[last]).len();
@@ -132,11 +129,12 @@ fn longest_alike(trace: &Trace, index: &Index, steady: &Steady) -> Option<(usize
         .windows(2)
         .map(|pair| index.calls(trace, steady.process, pair[0], pair[1]).len() as i64)
         .collect();
-    let (usual, usual_calls) = (median(on_device.clone(), 0), median(calls.clone(), 0));
+    let (usual, usual_calls) = (median(&on_device).unwrap_or(0), median(&calls).unwrap_or(0));
     // Of what is outside the windows of a recording nothing is known.
     let is_recorded = |at: usize| {
         let (from, to) = (steady.on_host[at], steady.on_host[at + 1]);
-        trace.windows.is_empty() || trace.windows.iter().any(|(begin, end)| *begin <= from && to <= *end)
+        let next = trace.windows.partition_point(|(begin, _)| *begin <= from);
+        trace.windows.is_empty() || next.checked_sub(1).is_some_and(|window| to <= trace.windows[window].1)
     };
     let is_other = |at: usize| {
         !is_recorded(at)
@@ -169,7 +167,7 @@ fn is_sane(calls: &[Called], works: &[Worked], steady: &Steady, first: usize) ->
 
 /// Some iterations before the first, for what its calls wait for.
 fn before(steady: &Steady, first: usize) -> i64 {
-    let lead_in = first.saturating_sub(LEAD_IN.div_ceil(8).min(first));
+    let lead_in = first.saturating_sub(LEAD_IN.div_ceil(8));
     let begin = steady.on_host[lead_in];
     // Warm-up is not among the steady ones, but its work may still be in the queue.
     begin.saturating_sub(if lead_in == 0 {
@@ -327,13 +325,13 @@ impl Lags {
                 _ => {}
             }
         }
-        let lag = lags.into_iter().map(|(name, lags)| (name, median(lags, 8_000))).collect();
-        Self { lag, gap: median(gaps, 1_000) }
+        let lag = lags.into_iter().map(|(name, lags)| (name, median(&lags).unwrap_or(USUAL_LAG))).collect();
+        Self { lag, gap: median(&gaps).unwrap_or(USUAL_GAP) }
     }
 
     fn work(&self, call: &Called, works: &[Worked], at: usize, before: Option<usize>) -> Work {
         let work = &works[at];
-        let usual = self.lag.get(&call.name).copied().unwrap_or(8_000);
+        let usual = self.lag.get(&call.name).copied().unwrap_or(USUAL_LAG);
         let since_call = work.begin - call.begin;
         let since = before.map_or(i64::MAX / 4, |before| work.begin - works[before].end);
         let free = before.map_or(i64::MIN, |before| works[before].end);
@@ -353,11 +351,6 @@ impl Lags {
             began: work.begin,
         }
     }
-}
-
-fn median(mut values: Vec<i64>, otherwise: i64) -> i64 {
-    values.sort_unstable();
-    values.get(values.len() / 2).copied().unwrap_or(otherwise)
 }
 
 /// Which works have ended, while calls are looked at in their order.

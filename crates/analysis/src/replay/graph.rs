@@ -7,6 +7,9 @@ use super::kinds::CallKind;
 /// Rounds that are played: behind the first, the host is as far ahead of the device as it ever gets.
 const ROUNDS: usize = 3;
 
+/// What a call takes that waits for nothing, and only asks.
+pub(crate) const QUICK: i64 = 5_000;
+
 /// A call of the host.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Call {
@@ -92,11 +95,6 @@ impl Graph {
             }
         }
         (begins[ROUNDS - 1] - begins[ROUNDS - 2]) as f64 / self.iterations.max(1) as f64
-    }
-
-    /// How far the replay of the unchanged graph is off, as a part of what was measured.
-    pub(crate) fn error(&self) -> f64 {
-        if self.measured > 0.0 { self.play() / self.measured - 1.0 } else { f64::INFINITY }
     }
 
     /// Leaves out a work, and its call if that starts nothing else.

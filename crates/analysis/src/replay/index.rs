@@ -33,7 +33,7 @@ impl Index {
     }
 
     /// Calls that begin in a stretch of time.
-    pub(super) fn calls(&self, trace: &Trace, process: u32, from: i64, to: i64) -> &[u32] {
+    pub(crate) fn calls(&self, trace: &Trace, process: u32, from: i64, to: i64) -> &[u32] {
         let begin = |call: &u32| trace.calls.begin[*call as usize];
         between(&self.calls[process as usize], begin, from, to)
     }

@@ -1,5 +1,7 @@
 //! What a call is for, as far as a replay is concerned.
 
+use crate::attribute::synchronises;
+
 /// By its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum CallKind {
@@ -20,7 +22,7 @@ impl CallKind {
     pub(crate) fn of(name: &str) -> Self {
         let bare = name.strip_prefix("cuda").or_else(|| name.strip_prefix("cu")).unwrap_or(name);
         let starts = |starts: &[&str]| starts.iter().any(|start| bare.starts_with(start));
-        if bare.contains("Synchronize") {
+        if synchronises(name) {
             Self::Wait
         } else if starts(&["Launch", "GraphLaunch"]) {
             Self::Launch

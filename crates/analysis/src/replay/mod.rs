@@ -10,6 +10,6 @@ mod index;
 mod kinds;
 
 pub(crate) use build::build;
-pub(crate) use graph::{Call, Graph, Work};
+pub(crate) use graph::{Call, Graph, QUICK, Work};
 pub(crate) use index::Index;
 pub(crate) use kinds::CallKind;

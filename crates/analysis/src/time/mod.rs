@@ -22,6 +22,7 @@ pub(crate) use gpu_regions::RegionTable;
 pub use gpu_regions::{GpuRegion, MoreRegions, gpu_regions};
 pub(crate) use idle::IdleTable;
 pub use idle::{IdleRow, idle};
+pub(crate) use idle_walk::LAUNCH_LATENCY_NS;
 pub use kernel_table::{Grouping, KernelRow, Shape, kernels};
 pub(crate) use operators::operators;
 pub use operators::{MoreOperators, OperatorRow};

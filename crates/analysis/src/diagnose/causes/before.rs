@@ -7,7 +7,7 @@ use super::super::finding::{Cause, Finding, FoundAt, Sureness};
 use super::super::open_ranges::OpenRanges;
 use crate::attribute::Attribution;
 use crate::loop_::Loop;
-use crate::replay::CallKind;
+use crate::replay::{CallKind, Index};
 
 /// Shorter than this, or a smaller part of the recording, it is not worth a word.
 const A_WHILE: i64 = 200_000_000;
@@ -16,21 +16,27 @@ const WORTH_A_WORD: f64 = 0.1;
 const MOST: f64 = 0.5;
 
 /// Start-up, and warm-up.
-pub(in super::super) fn findings(trace: &Trace, attribution: &Attribution, found: &Loop) -> Vec<Finding> {
+pub(in super::super) fn findings(
+    trace: &Trace,
+    attribution: &Attribution,
+    (index, open): (&Index, &OpenRanges<'_>),
+    found: &Loop,
+) -> Vec<Finding> {
     let whole = trace.end.saturating_sub(trace.begin);
     let matters = |time: i64| time >= A_WHILE && time as f64 >= WORTH_A_WORD * whole as f64;
     let mut all = Vec::new();
-    let process = found.steady.process;
     let begin = trace.begin;
     let first = begin.saturating_add(found.start_up_ns);
     let steady = begin.saturating_add(found.begin_ns);
     if matters(found.start_up_ns) {
-        all.push(start_up(trace, attribution, process, (begin, first)));
+        let sums = time_in(trace, index, found, (begin, first));
+        all.push(start_up(trace, attribution, open, found, &sums, (begin, first)));
     }
     let usual = found.period_ns.map_or(0, |period| period.p50).saturating_mul(found.warm_up as i64);
     let warm_up = steady.saturating_sub(first).saturating_sub(usual).max(0);
     if matters(warm_up) {
-        all.push(warming(trace, process, found, (first, steady), warm_up));
+        let sums = time_in(trace, index, found, (first, steady));
+        all.push(warming(found, &sums, (first, steady), warm_up));
     }
     all.sort_by_key(|finding| std::cmp::Reverse(finding.time_ns));
     all
@@ -41,20 +47,17 @@ pub(in super::super) fn is_known(finding: &Finding) -> bool {
     finding.cause != Cause::StartUp || finding.place.region.is_some()
 }
 
+/// Kinds of calls, the time in them, and how many they are.
+type Sums = [(CallKind, i64, u64); 6];
+
 /// Time in calls of a kind, those inside others not counted again.
-fn time_in(trace: &Trace, process: u32, (from, to): (i64, i64)) -> [(CallKind, i64, u64); 6] {
+fn time_in(trace: &Trace, index: &Index, found: &Loop, (from, to): (i64, i64)) -> Sums {
     let kinds =
         [CallKind::Load, CallKind::Memory, CallKind::Copy, CallKind::Wait, CallKind::Launch, CallKind::Other];
     let mut sums = kinds.map(|kind| (kind, 0i64, 0u64));
-    let mut calls: Vec<u32> = (0..trace.calls.len() as u32)
-        .filter(|call| {
-            let at = *call as usize;
-            trace.calls.begin[at] >= from
-                && trace.calls.begin[at] < to
-                && trace.process_of(trace.calls.thread[at]) == process
-        })
-        .collect();
-    calls.sort_by_key(|call| (trace.calls.thread[*call as usize], trace.calls.begin[*call as usize]));
+    let mut calls = index.calls(trace, found.steady.process, from, to).to_vec();
+    // Still by time in each thread.
+    calls.sort_by_key(|call| trace.calls.thread[*call as usize]);
     let (mut thread, mut until) = (u32::MAX, i64::MIN);
     for at in calls.into_iter().map(|call| call as usize) {
         if trace.calls.thread[at] != thread {
@@ -71,9 +74,16 @@ fn time_in(trace: &Trace, process: u32, (from, to): (i64, i64)) -> [(CallKind, i
     sums
 }
 
-fn start_up(trace: &Trace, attribution: &Attribution, process: u32, (from, to): (i64, i64)) -> Finding {
+fn start_up(
+    trace: &Trace,
+    attribution: &Attribution,
+    open: &OpenRanges<'_>,
+    found: &Loop,
+    sums: &Sums,
+    (from, to): (i64, i64),
+) -> Finding {
     let time = to.saturating_sub(from);
-    let sums = time_in(trace, process, (from, to));
+    let process = found.steady.process;
     let of = |kind: CallKind| {
         sums.iter().find(|(same, _, _)| *same == kind).map_or((0, 0), |(_, time, calls)| (*time, *calls))
     };
@@ -102,7 +112,6 @@ fn start_up(trace: &Trace, attribution: &Attribution, process: u32, (from, to): 
             also_in: 0,
         };
     }
-    let open = OpenRanges::of(trace, attribution, process);
     // Where the thread that made the first calls is for the most part.
     let thread = (0..trace.calls.len())
         .find(|at| trace.process_of(trace.calls.thread[*at]) == process)
@@ -128,8 +137,7 @@ fn start_up(trace: &Trace, attribution: &Attribution, process: u32, (from, to): 
     }
 }
 
-fn warming(trace: &Trace, process: u32, found: &Loop, (from, to): (i64, i64), more: i64) -> Finding {
-    let sums = time_in(trace, process, (from, to));
+fn warming(found: &Loop, sums: &Sums, (from, to): (i64, i64), more: i64) -> Finding {
     let names = ["loading code", "taking memory", "copies", "waiting for the GPU", "launches", "other calls"];
     let parts: Vec<String> = sums
         .iter()

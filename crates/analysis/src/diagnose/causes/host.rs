@@ -29,9 +29,13 @@ pub(in super::super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
     all
 }
 
+fn long_pause(case: &Case<'_>) -> i64 {
+    A_PAUSE.max((case.now * OF_ITERATION) as i64)
+}
+
 /// Long stretches without a call, by region.
 fn pauses(case: &Case<'_>) -> Vec<Candidate> {
-    let long = A_PAUSE.max((case.now * OF_ITERATION) as i64);
+    let long = long_pause(case);
     let mut groups: BTreeMap<Option<u32>, Vec<(usize, i64)>> = BTreeMap::new();
     for (at, call) in case.graph.calls.iter().enumerate().filter(|(_, call)| call.gap >= long) {
         let call_at = call.call as usize;
@@ -74,7 +78,7 @@ fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)]) -> Candidat
     };
     let evidence = vec![format!(
         "no CUDA call for {} or more, {often}; {time} {each}",
-        milliseconds(A_PAUSE.max((case.now * OF_ITERATION) as i64) as f64)
+        milliseconds(long_pause(case) as f64)
     )];
     let confidence = if loads { Sureness::Likely } else { Sureness::Shown };
     // Loaded by four, by two, and by as many as it takes.
@@ -192,7 +196,7 @@ fn contention(case: &Case<'_>) -> Option<Candidate> {
 
 /// Launches one by one take longer than what they launch.
 fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
-    let long = A_PAUSE.max((case.now * OF_ITERATION) as i64);
+    let long = long_pause(case);
     let is_launch = |at: &usize| case.graph.calls[*at].kind == CallKind::Launch;
     let launches: Vec<usize> = (0..case.graph.calls.len()).filter(is_launch).collect();
     // A loop of a few launches is part of one that was not found: its graph would have many of them.

@@ -7,10 +7,8 @@ use trace::{Direction, counted};
 use super::super::case::{Candidate, Case, milliseconds};
 use super::super::finding::{Cause, Sureness};
 use super::copies::pinned_rate;
-use crate::replay::{Call, CallKind};
+use crate::replay::{Call, CallKind, QUICK};
 
-/// What a call takes when it only asks for something.
-const QUICK: i64 = 5_000;
 /// What a framework does before it makes a call.
 const LEADS_TO_IT: i64 = 10_000;
 /// Copies to the host that are no larger read a value back, to decide by.
@@ -26,7 +24,7 @@ pub(in super::super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
             groups.entry((cause, case.node_of_call[at])).or_default().push(at);
         }
     }
-    groups.into_iter().filter_map(|((cause, node), calls)| candidate(case, cause, node, &calls)).collect()
+    groups.into_iter().map(|((cause, node), calls)| candidate(case, cause, node, &calls)).collect()
 }
 
 fn cause(case: &Case<'_>, at: usize) -> Option<Cause> {
@@ -66,10 +64,10 @@ fn of_copy(case: &Case<'_>, call: &Call) -> Option<Cause> {
     }
 }
 
-fn candidate(case: &Case<'_>, cause: Cause, node: Option<u32>, calls: &[usize]) -> Option<Candidate> {
+fn candidate(case: &Case<'_>, cause: Cause, node: Option<u32>, calls: &[usize]) -> Candidate {
     let waited: i64 = calls.iter().map(|at| case.graph.calls[*at].waited).sum();
     let took: i64 = calls.iter().map(|at| taken(case, *at)).sum();
-    let rate = pinned_rate(case);
+    let rate = (cause == Cause::PageableCopy).then(|| pinned_rate(case));
     let with = |quicker: f64| {
         case.then(|graph| {
             for at in calls {
@@ -81,7 +79,7 @@ fn candidate(case: &Case<'_>, cause: Cause, node: Option<u32>, calls: &[usize]) 
                 } else {
                     (call.own, call.gap) = (0, (call.gap - LEADS_TO_IT).max(0));
                 }
-                if cause == Cause::PageableCopy {
+                if let Some(rate) = rate {
                     for work in call.works.clone() {
                         let bytes =
                             case.transfer(&case.graph.works[work as usize]).map_or(0, |(_, bytes)| bytes);
@@ -128,22 +126,20 @@ fn candidate(case: &Case<'_>, cause: Cause, node: Option<u32>, calls: &[usize]) 
         case.each(),
         milliseconds(waited as f64 / each)
     )];
-    if cause == Cause::PageableCopy {
+    if let Some(rate) = rate {
         evidence.push(format!("with pinned memory a copy runs at about {:.0} GB/s", rate / 1e9));
     }
-    let shown = Sureness::Shown;
-    let time_ns = took;
-    Some(Candidate {
+    Candidate {
         cause,
         node,
         kernel: None,
         title,
         evidence,
         advice,
-        confidence: shown,
+        confidence: Sureness::Shown,
         then: Some(then),
-        time_ns,
-    })
+        time_ns: took,
+    }
 }
 
 fn taken(case: &Case<'_>, at: usize) -> i64 {

@@ -43,8 +43,3 @@ impl Chip {
         CHIPS.iter().find(|chip| device.contains(chip.name)).copied()
     }
 }
-
-/// The data sheet's peaks of a device: dense BF16 in FLOP/s, and DRAM in bytes/s.
-pub(super) fn data_sheet(device: &str) -> Option<(f64, f64)> {
-    Chip::named(device).map(|chip| (chip.bf16, chip.dram))
-}

@@ -4,7 +4,7 @@
 use serde::Serialize;
 use trace::counted;
 
-use super::chips;
+use super::chips::Chip;
 use super::model::Decoder;
 use crate::kernels::peaks::{MemoryLevel, Roof};
 use crate::kernels::roofline::Ceiling;
@@ -133,7 +133,7 @@ fn peaks(device: Option<&str>, ceilings: &[Ceiling]) -> Result<(f64, Option<f64>
             .map(|ceiling| ceiling.per_second)
             .fold(None, |most: Option<f64>, next| Some(most.map_or(next, |most| most.max(next))))
     };
-    let sheet = device.and_then(chips::data_sheet);
+    let sheet = device.and_then(Chip::named).map(|chip| (chip.bf16, chip.dram));
     let half = |roof: &Roof| matches!(roof, Roof::Compute(precision) if precision.is_dense_half());
     let dram = |roof: &Roof| *roof == Roof::Memory(MemoryLevel::Dram);
     let (flops, flops_source) = match (counted(&half), sheet) {
