@@ -193,6 +193,29 @@ proptest! {
     }
 }
 
+proptest! {
+    /// A device that runs work from before the window, or of another thread, is not idle in it.
+    #[test]
+    fn left_out_work_is_no_idle_time(
+        activities in proptest::collection::vec((0u32..4, 0i64..250, 0i64..20, 0i64..40, 0u8..4, 0u16..2, proptest::bool::weighted(0.9)), 0..60),
+        windows in proptest::collection::vec((0i64..250, 1i64..60), 1..4),
+    ) {
+        let whole = trace(&[], &activities);
+        let mut cut = whole.clone();
+        cut.keep_windows(Trace::windows_of(windows.iter().map(|(begin, length)| (*begin, begin + length)).collect()));
+        let of = |trace: &Trace, device: u16| -> Vec<(i64, i64)> {
+            let of = &trace.activities;
+            (0..of.len()).filter(|at| of.device[*at] == device).map(|at| (of.begin[at], of.end[at])).collect()
+        };
+        for row in idle(&cut, &attribute(&cut), &Families::default()).iter().filter(|row| row.region.is_none()) {
+            let (kept, all) = (of(&cut, row.device as u16), of(&whole, row.device as u16));
+            let span = kept.iter().map(|work| work.0).min().unwrap_or(0)..kept.iter().map(|work| work.1).max().unwrap_or(0);
+            let is_idle = |time: &i64| !all.iter().any(|(begin, end)| (*begin..*end).contains(time));
+            prop_assert!(row.idle_ns <= span.filter(is_idle).count() as i64);
+        }
+    }
+}
+
 /// What a range does after its last kernel is its own time, too, and the device's idleness is told.
 #[test]
 fn the_end_of_a_range_belongs_to_it() {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::model::{NONE, OPEN, Trace};
+use crate::model::{ActivityKind, NONE, OPEN, Trace};
 
 impl Trace {
     /// Leaves what began inside these windows, which are in order and apart, and what a
@@ -10,6 +10,7 @@ impl Trace {
     pub fn keep_windows(&mut self, windows: Vec<(i64, i64)>) {
         let inside = |time: i64| in_windows(&windows, time);
         let keep = self.kept_activities(&inside);
+        self.left_out = self.busy_with(|activity| !keep[activity]);
         self.activities.retain_rows(&keep);
         self.calls.retain_rows(&mask(&self.calls.begin, &inside));
         self.ranges.retain_rows(&mask(&self.ranges.begin, &inside));
@@ -34,6 +35,18 @@ impl Trace {
                 kept.get(&key).copied().unwrap_or_else(|| inside(activities.begin[activity]))
             })
             .collect()
+    }
+
+    /// By device, when it was busy with the work that is asked for. Pages that move are no work.
+    fn busy_with(&self, asked: impl Fn(usize) -> bool) -> Vec<Vec<(i64, i64)>> {
+        let activities = &self.activities;
+        let mut busy = vec![Vec::new(); self.devices.len()];
+        for at in (0..activities.len()).filter(|at| asked(*at)) {
+            if activities.kind[at] != ActivityKind::Migration {
+                busy[usize::from(activities.device[at])].push((activities.begin[at], activities.end[at]));
+            }
+        }
+        busy.into_iter().map(Self::windows_of).collect()
     }
 
     /// Stretches that lie apart, from any that do or do not.

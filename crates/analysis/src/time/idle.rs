@@ -113,14 +113,14 @@ impl<'t> IdleTable<'t> {
             .collect();
         let in_ranges = times_of_ranges(trace, attribution);
         let mut regions = ByNode::new(tree.nodes.len());
-        let sums = |mut activities: Vec<u32>| {
+        let sums = |(device, mut activities): (usize, Vec<u32>)| {
             let begin = |activity: &u32| trace.activities.begin[*activity as usize];
             if !activities.is_sorted_by_key(begin) {
                 activities.sort_by_key(begin);
             }
             let mut walk =
                 Walk { trace, attribution, tree, waits: &waits, all: Sum::default(), regions: &mut regions };
-            walk.gaps(&activities);
+            walk.gaps(&activities, trace.left_out.get(device).map_or(&[], Vec::as_slice));
             walk.ahead(&activities);
             let all = walk.all;
             let span = activities.first().map(begin).zip(all.until);
@@ -133,7 +133,7 @@ impl<'t> IdleTable<'t> {
                 regions,
             }
         };
-        Self { trace, tree, devices: by_device.into_iter().map(sums).collect() }
+        Self { trace, tree, devices: by_device.into_iter().enumerate().map(sums).collect() }
     }
 
     /// By region: the most time that a device was at it or waited in it.

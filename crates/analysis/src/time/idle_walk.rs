@@ -100,15 +100,22 @@ impl Walk<'_> {
         }
     }
 
-    /// Through time once: busy stretches and the gaps between them.
-    pub(super) fn gaps(&mut self, order: &[u32]) {
+    /// Through time once: busy stretches and the gaps between them. While the device was busy with work that was
+    /// `left_out`, it was not idle: a gap begins when that work ended.
+    pub(super) fn gaps(&mut self, order: &[u32], left_out: &[(i64, i64)]) {
+        let mut left_out = left_out.iter().peekable();
+        let mut other_until = i64::MIN;
         let activities = &self.trace.activities;
         let ranges = &self.trace.ranges;
         for activity in order {
             let at = *activity as usize;
             let (begin, end) = (activities.begin[at], activities.end[at].max(activities.begin[at]));
             let recorded = recorded_since(&self.trace.windows, begin);
-            let gap = self.all.until.map(|until| until.max(recorded)).filter(|until| *until < begin);
+            while let Some((_, end)) = left_out.next_if(|(other, _)| *other < begin) {
+                other_until = *end;
+            }
+            let since = self.all.until.map(|until| until.max(recorded).max(other_until));
+            let gap = since.filter(|since| *since < begin);
             let is_kernel = activities.kind[at] == ActivityKind::Kernel;
             let call = self.attribution.call[at];
             let delay =
