@@ -48,6 +48,12 @@ impl Report {
         if !self.results.is_empty() {
             return None;
         }
+        if let Some(damage) = &self.damage {
+            return Some(format!(
+                "the file is damaged, and no complete result is left in it: {damage}\n\
+                 hint: copy the file again, or measure again"
+            ));
+        }
         let ncu = self.session.ncu_version.as_deref().map_or(String::new(), |version| format!(" {version}"));
         Some(format!(
             "ncu{ncu} measured no kernels or ranges\n\

@@ -151,7 +151,8 @@ impl Reader {
         self.broken += 1;
         let line = records.line;
         let what = if whole {
-            format!("line {line} has {cells} cells instead of {wanted} and was left out")
+            let s = if cells == 1 { "" } else { "s" };
+            format!("line {line} has {cells} cell{s} instead of {wanted} and was left out")
         } else {
             format!("the file ends in the middle of line {line}, which was left out")
         };
