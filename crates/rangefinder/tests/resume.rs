@@ -89,7 +89,10 @@ fn a_moved_run_and_what_is_not_a_run() {
     assert_eq!(sandbox.output(&["resume", "moved"]).code, 3);
     std::fs::create_dir(sandbox.path("empty")).unwrap();
     sandbox.write("moved/run.json", "{\"schema\": 99}");
-    for (folder, message) in [("empty", "cannot resume `"), ("moved", "written by a newer rangefinder")] {
+    for (folder, message) in [
+        ("empty", "empty` is not a run directory: it has no run.json\n"),
+        ("moved", "written by a newer rangefinder"),
+    ] {
         let ran = sandbox.output(&["resume", folder]);
         assert!(ran.code == 1 && ran.stderr.contains(message), "{}", ran.stderr);
     }

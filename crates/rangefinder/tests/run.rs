@@ -527,6 +527,11 @@ fn what_is_wrong_is_named() {
             "the tracer did not run: `rehearsal.enable=false`\n",
         ),
         (
+            &["run", "rehearsal.enable=false", "nsys.path=none", "ncu.path=none", "--", "true"],
+            1,
+            "warning: the workload was not run: each step that runs it was turned off or not possible\n",
+        ),
+        (
             &["run", "--", "sh", "-c", "kill -KILL $$"],
             3,
             "error: rehearse: the workload was killed by signal 9 (SIGKILL)\n",

@@ -17,7 +17,7 @@ pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
         None => latest()?,
     };
     if let Err(why) = read_manifest(&run) {
-        bail!("`{}` is not a run directory: {why}", run.display());
+        bail!("{why}");
     }
     let name = if arguments.json { DOCUMENT } else { SUMMARY };
     let file = run.join(name);

@@ -55,6 +55,12 @@ pub(crate) fn new_manifest(
 /// Reads the manifest of a run; the error is one line.
 pub fn read_manifest(run: &Path) -> Result<Manifest, String> {
     let path = run.join(MANIFEST);
+    if !run.exists() {
+        return Err(format!("`{}` does not exist", run.display()));
+    }
+    if !path.exists() {
+        return Err(format!("`{}` is not a run directory: it has no {MANIFEST}", run.display()));
+    }
     let text = text(&path)?;
     let schema = serde_json::from_str::<serde_json::Value>(&text)
         .ok()

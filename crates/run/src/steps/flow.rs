@@ -22,6 +22,9 @@ use crate::quote::shell_line;
 use crate::rehearsal::Inventory;
 use crate::rundir::{Files, KnownHashes, Lock, list_artifacts, now, remove_older};
 
+/// No step was possible that runs it.
+const NEVER_RUN: &str = "the workload was not run: each step that runs it was turned off or not possible";
+
 /// An open run: new, or resumed.
 #[derive(Debug)]
 pub struct Run {
@@ -138,6 +141,9 @@ fn steps(setting: &Setting, resumed: Rehearsal, session: &mut Session<'_>) -> Re
     let Timeline { report, second_rehearsal } = timeline.unwrap_or_default();
     let scene = Scene { timeline: report.as_ref(), second: second_rehearsal.as_ref(), ..scene };
     let counted = take(StepName::Counters, session, |session| counters::step(scene, session))?;
+    if session.manifest.workload_pass().is_none() && !is_interrupted(session.manifest) {
+        session.warn(NEVER_RUN.to_owned());
+    }
     let recorded =
         Recorded { inventory, timeline: report, stage1: stage1.flatten(), counted: counted.flatten() };
     let analyzed = match is_due(StepName::Analyze, session) {
@@ -306,7 +312,7 @@ fn exit(manifest: &Manifest) -> Exit {
         Exit::Interrupted
     } else if failed(rehearse) && !rehearse.asked_for || manifest.workload_failed_in_a_capture() {
         Exit::WorkloadFailed
-    } else if manifest.steps.iter().any(is_missing) {
+    } else if manifest.steps.iter().any(is_missing) || manifest.workload_pass().is_none() {
         Exit::Missing
     } else {
         Exit::Complete

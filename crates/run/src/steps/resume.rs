@@ -33,8 +33,7 @@ pub struct Resume {
 
 pub fn reopen(resume: Resume) -> Result<Run, RunError> {
     let folder = std::path::absolute(&resume.run).unwrap_or_else(|_| resume.run.clone());
-    let manifest = read_manifest(&folder)
-        .map_err(|error| RunError::NotARun(format!("cannot resume `{}`: {error}", folder.display())))?;
+    let manifest = read_manifest(&folder).map_err(RunError::NotARun)?;
     let Some(lock) = lock(&folder)? else { return Err(RunError::Busy { run: folder }) };
     let cwd = directory(&manifest.workload.cwd, &folder)?;
     let mut resolved =

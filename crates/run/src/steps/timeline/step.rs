@@ -9,7 +9,7 @@ use super::super::ladder::climb_down;
 use super::super::scene::Scene;
 use super::super::session::{Made, Session, StepResult};
 use super::nsight::Nsight;
-use super::tracer::{by_the_tracer, only_the_tracer, ranges_only};
+use super::tracer::{SAW_NOTHING, by_the_tracer, only_the_tracer, ranges_only};
 use super::ways::ways;
 use crate::config::{CaptureRange, Enable, Resolved, TimelineSource};
 use crate::gates::{nothing_is_meant, prove_gate};
@@ -57,7 +57,11 @@ pub(in crate::steps) fn step(scene: Scene<'_>, session: &mut Session<'_>) -> Mad
                 false => by_the_tracer(scene.inventory, false, session)
                     .or_else(|| ranges_only(scene.inventory, &none)),
             };
-            return nothing(instead.unwrap_or_else(|| without_nsys(&none, asked_for, session)));
+            let inventory = scene.inventory.filter(|_| !asked_for);
+            return nothing(instead.unwrap_or_else(|| match inventory {
+                Some(_) => seen_nothing(&none),
+                None => without_nsys(&none, asked_for, session),
+            }));
         }
     };
     if !nsys.fit
@@ -107,6 +111,11 @@ fn without_nsys(none: &NoTool, asked_for: bool, session: &mut Session<'_>) -> St
         session.record(TOOL, Rung::AsAsked, &verdict);
     }
     StepResult::Skipped { why: verdict.text_with_hint(), asked_for }
+}
+
+/// The rehearsal is there, and empty: what is missing is not nsys.
+fn seen_nothing(none: &NoTool) -> StepResult {
+    StepResult::Skipped { why: format!("{SAW_NOTHING} ({none})"), asked_for: false }
 }
 
 /// A gate that matches nothing is not tried: the workload is not run for it.

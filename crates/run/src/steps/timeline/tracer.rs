@@ -10,6 +10,8 @@ use crate::rehearsal::Inventory;
 
 const TOOL: Tool = Tool::Tracer;
 
+pub(super) const SAW_NOTHING: &str = "the tracer saw nothing: no ranges, CUDA calls or kernels";
+
 /// None if the rehearsal has no GPU activity.
 pub(super) fn by_the_tracer(
     inventory: Option<&Inventory>,
@@ -42,10 +44,7 @@ pub(super) fn only_the_tracer(scene: Scene<'_>, asked_for: bool, session: &mut S
     let inventory = scene.inventory;
     let ranges = inventory.map_or(0, |inventory| inventory.trace.ranges.len());
     by_the_tracer(inventory, asked_for, session).unwrap_or_else(|| match ranges {
-        0 => StepResult::Skipped {
-            why: "the tracer saw nothing: no ranges, CUDA calls or kernels".to_owned(),
-            asked_for,
-        },
+        0 => StepResult::Skipped { why: SAW_NOTHING.to_owned(), asked_for },
         ranges => {
             let ranges = counted(ranges as u64, "range");
             StepResult::Done(Some(format!("from Rangefinder's tracer: {ranges}, no GPU activity")))
