@@ -143,7 +143,8 @@ pub(crate) struct AnalyzeArguments {
     /// Print one JSON document to stdout
     #[arg(long)]
     pub(crate) json: bool,
-    /// Whether to combine processes and devices [default: all; process if several files are analyzed]
+    /// Whether to combine processes and devices [default: all; process if there are several
+    /// recordings, such as those of several ranks]
     #[arg(long, value_enum)]
     pub(crate) scope: Option<ScopeOf>,
     /// How to group kernels
@@ -200,6 +201,9 @@ pub(crate) enum GroupBy {
 
 /// Profile a small built-in workload, to see what a run produces.
 #[derive(Debug, Args)]
+#[command(override_usage = "\
+rangefinder demo [OPTIONS] [KEY=VALUE]...
+       rangefinder demo --emit-only")]
 #[command(after_help = "\
 Examples:
   rangefinder demo

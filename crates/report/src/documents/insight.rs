@@ -4,7 +4,7 @@ use analysis::{Analysis, Confidence, Finding, Joined, RooflinePoint};
 
 use crate::form::terminal::{Names, Terminal};
 use crate::printable::printable;
-use crate::tables::{LOOPS, View, bounds, gained, loop_line, roofline};
+use crate::tables::{LOOPS, View, bounds, gained, loop_line, no_finding, roofline};
 use crate::units::percent;
 
 const WIDEST_NAME: usize = 48;
@@ -14,6 +14,10 @@ pub(crate) fn findings_text(analysis: Option<&Analysis>, all: &[Finding]) -> Str
     let mut text = String::new();
     for found in analysis.into_iter().flat_map(|analysis| analysis.loops.iter().take(LOOPS)) {
         text.push_str(&format!("{}\n", printable(&loop_line(found))));
+    }
+    let has_any = |of: &&Analysis| !(of.idle.is_empty() && of.regions.is_empty() && of.operators.is_empty());
+    if let Some(analysis) = analysis.filter(has_any).filter(|_| all.is_empty()) {
+        text.push_str(&format!("no finding: {}\n", no_finding(analysis)));
     }
     for (at, finding) in all.iter().enumerate() {
         text.push_str(&format!("{}. {} [{}]\n", at + 1, printable(&finding.title), finding.cause));

@@ -42,7 +42,9 @@ pub fn screen(page: &Page<'_>, top: usize) -> String {
 /// Every table of the timeline, its first `top` rows; nothing where there are no findings.
 pub(crate) fn terminal(page: &Page<'_>, top: usize) -> String {
     let Some(analysis) = page.analysis else { return String::new() };
-    let mut text = format!("{}, {}\n", printable(&analysis.source), duration(analysis.span_ns as f64));
+    let span = duration(analysis.span_ns as f64);
+    let longest = if analysis.recordings.len() > 1 { " (the longest recording)" } else { "" };
+    let mut text = format!("{}, {span}{longest}\n", printable(&analysis.source));
     recordings(&mut text, analysis);
     for diagnostic in &analysis.diagnostics {
         let kind = if diagnostic.lost { "lost" } else { "note" };

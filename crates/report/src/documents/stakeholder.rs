@@ -7,7 +7,7 @@ use crate::form::markdown::{Markdown, cell, code, sentence};
 use crate::form::shown::Digits;
 use crate::form::terminal::Names;
 use crate::page::Page;
-use crate::tables::{self, LOOPS, View, busy_of_time, facts, loop_line};
+use crate::tables::{self, LOOPS, View, busy_of_time, facts, loop_line, no_finding};
 use crate::units::{count, duration, percent};
 
 /// Rows of each table.
@@ -189,8 +189,7 @@ fn limits(text: &mut String, page: &Page<'_>) {
     }
     if page.insight.findings.is_empty() {
         let why = match page.analysis {
-            Some(analysis) if analysis.idle.is_empty() => "no GPU work was recorded".to_owned(),
-            Some(_) => "nothing measured takes enough time to be worth changing".to_owned(),
+            Some(analysis) => no_finding(analysis).to_owned(),
             None => no_findings(page),
         };
         text.push_str(&format!("No finding: {why}.\n\n"));

@@ -6,7 +6,7 @@ use record::{Outcome, Step, StepName, StepStatus, VerdictRecord};
 use crate::form::terminal::{Names, Terminal, shortened};
 use crate::page::Page;
 use crate::printable::{joined, printable};
-use crate::tables::{self, Tabular, View, busy_of_time, gained, longest, loop_line};
+use crate::tables::{self, Tabular, View, busy_of_time, gained, longest, loop_line, no_finding};
 use crate::units::{counted, duration, fixed};
 
 const WIDEST: usize = 100;
@@ -152,12 +152,19 @@ fn indented(text: &mut String, table: &str) {
 fn limits(text: &mut String, page: &Page<'_>) {
     let loops = page.analysis.map(|analysis| analysis.loops.as_slice()).unwrap_or_default();
     let findings = &page.insight.findings;
-    if loops.is_empty() && findings.is_empty() {
+    let none = page.analysis.filter(|_| findings.is_empty()).map(no_finding);
+    let seen_nothing = "no ranges and no GPU work were recorded";
+    let skipped = |step: &Step| step.name == StepName::Analyze && step.status == StepStatus::Skipped;
+    let none = none.or_else(|| page.steps.iter().any(skipped).then_some(seen_nothing));
+    if loops.is_empty() && findings.is_empty() && none.is_none() {
         return;
     }
     heading(text, "what limits it");
     for found in loops.iter().take(LOOPS) {
         wrapped(text, "  ", &loop_line(found));
+    }
+    if let Some(why) = none {
+        text.push_str(&format!("  no finding: {why}\n"));
     }
     for (at, finding) in findings.iter().take(ADVICE).enumerate() {
         wrapped(text, &format!("  {}. ", at + 1), &finding.title);

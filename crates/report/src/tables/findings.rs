@@ -1,6 +1,6 @@
 //! What limits the program, the first to look at first.
 
-use analysis::{Finding, Gain, GainOf};
+use analysis::{Analysis, Finding, Gain, GainOf};
 
 use super::cell::Cell;
 use super::column::{self, Kind};
@@ -35,6 +35,14 @@ fn columns<'p>() -> Vec<Column<'p>> {
         Column::new(Kind::Id, "gained", "gain", |(_, row)| gained(row).unwrap_or_default().into())
             .for_people(),
     ]
+}
+
+/// Why there is none.
+pub(crate) fn no_finding(analysis: &Analysis) -> &'static str {
+    match analysis.idle.is_empty() {
+        true => "no GPU work was recorded",
+        false => "nothing measured takes enough time to be worth changing",
+    }
 }
 
 /// `on average 3.05 ms → 1.86 ms an iteration, 1.64x as fast (1.03x to 1.89x)`

@@ -43,7 +43,7 @@ pub(crate) use counter_ranges::{counter_ranges, ranges_of, ranges_of_regions};
 pub(crate) use counter_regions::{counted_regions, counter_regions, covered, rules, titled};
 pub(crate) use efficiency::efficiency;
 pub(crate) use facts::facts;
-pub(crate) use findings::{findings, gained};
+pub(crate) use findings::{findings, gained, no_finding};
 pub(crate) use idle::{busy_of_time, idle, meaning, stacked, whole};
 pub(crate) use kernels::kernels;
 pub(crate) use longest::longest;

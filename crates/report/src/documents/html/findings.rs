@@ -3,7 +3,7 @@
 use super::summary::missing;
 use crate::form::escape::{prose, text};
 use crate::page::Page;
-use crate::tables::{LOOPS, gained, loop_line};
+use crate::tables::{LOOPS, gained, loop_line, no_finding};
 use record::StepName;
 
 pub(super) fn findings(page: &Page<'_>) -> String {
@@ -13,8 +13,7 @@ pub(super) fn findings(page: &Page<'_>) -> String {
     }
     if page.insight.findings.is_empty() {
         let why = match page.analysis {
-            Some(analysis) if analysis.idle.is_empty() => "no GPU work was recorded.".to_owned(),
-            Some(_) => "nothing measured takes enough time to be worth changing.".to_owned(),
+            Some(analysis) => format!("{}.", no_finding(analysis)),
             None => format!(
                 "{}.",
                 missing(page, &[StepName::Analyze, StepName::Timeline], "nothing was analyzed")
