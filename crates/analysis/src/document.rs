@@ -11,9 +11,11 @@ use crate::loop_::{Loop, loops};
 use crate::options::Options;
 use crate::origin::{Origin, RecordingRow, recordings};
 use crate::scope::Scope;
+use crate::steady_state::{SteadyState, steady_state};
 use crate::time::{
     ApiRow, GpuRegion, IdleRow, IdleTable, KernelRow, MoreOperators, MoreRegions, OperatorRow, RegionTable,
-    Stage, Synchronisation, TransferRow, api, kernels, operators, stages, synchronisation, transfers,
+    Stage, Synchronisation, TransferRow, api, kernels, limited_kernels, operators, stages, synchronisation,
+    transfers,
 };
 
 /// Raised when a reader of an older document would misunderstand a newer one.
@@ -34,6 +36,8 @@ pub struct Analysis {
     pub devices: Vec<DeviceRow>,
     /// What repeats, the main loop first.
     pub loops: Vec<Loop>,
+    /// The steady iterations of the first of them.
+    pub steady: Option<SteadyState>,
     /// What limits the program, as far as the timeline tells; [`crate::insight`] adds the counters'.
     #[serde(skip)]
     pub findings: Vec<Finding>,
@@ -173,6 +177,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
             })
             .collect(),
         findings: found,
+        steady: steady_state(trace, options, &loops),
         loops,
         kernels,
         more_kernels,
@@ -234,13 +239,6 @@ pub fn every_idle_row(
     let attribution = attribute(trace);
     let shown = vec![true; attribution.tree.nodes.len()];
     IdleTable::new(trace, &attribution, families).rows(&shown).try_for_each(see)
-}
-
-fn limited_kernels(mut rows: Vec<KernelRow>, limit: Limit) -> (Vec<KernelRow>, Option<MoreRows>) {
-    let bytes =
-        |row: &KernelRow| row.name.len() + row.short_name.len() + row.mangled.as_ref().map_or(0, String::len);
-    let more = limit.cut(&mut rows, bytes);
-    (rows, MoreRows::add_up(more.iter().map(|row| (row.statistics.calls, row.statistics.total_ns))))
 }
 
 fn limited_api(mut rows: Vec<ApiRow>, limit: Limit) -> (Vec<ApiRow>, Option<MoreRows>) {

@@ -12,6 +12,7 @@ mod origin;
 mod replay;
 mod scope;
 mod statistics;
+mod steady_state;
 mod time;
 
 pub use attribute::{
@@ -36,6 +37,7 @@ pub use options::Options;
 pub use origin::{Origin, RecordingRow};
 pub use scope::{Place, Scope};
 pub use statistics::Statistics;
+pub use steady_state::SteadyState;
 pub use time::{
     ApiRow, Causes, GpuRegion, Grouping, IdleCause, IdleRow, KernelRow, ModelStage, MoreOperators,
     MoreRegions, OperatorRow, Overhead, Overlap, Shape, Stage, Synchronisation, TopKernel, TransferRow, api,

@@ -5,8 +5,8 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use analysis::{Analysis, Cause, Finding, Loop, Options, analyze};
-use trace::{Ranges, Trace};
+use analysis::{Analysis, Cause, Finding, Loop, Options, Statistics, analyze};
+use trace::{ActivityKind, Ranges, Trace};
 
 struct Planted {
     program: String,
@@ -167,8 +167,56 @@ fn loops_without_ranges() {
             "{}: {of_launches} instead of {p50}",
             planted.program
         );
+        let off = furthest_off(with.begins(), without.begins());
+        assert!(off as f64 <= 0.02 * p50, "{}: off by {off} of {p50}", planted.program);
     }
     assert!(exact >= 12, "{exact}");
+}
+
+/// How far a boundary is off at most, after one constant shift: what repeats has no natural beginning. Warm-up may
+/// differ by an iteration.
+fn furthest_off(with: &[i64], without: &[i64]) -> i64 {
+    let off = |skip: (usize, usize)| {
+        let pairs = with.iter().skip(skip.0).zip(without.iter().skip(skip.1));
+        let mut shifts: Vec<i64> = pairs.map(|(a, b)| b - a).collect();
+        shifts.sort_unstable();
+        let shift = shifts[shifts.len() / 2];
+        shifts.iter().map(|other| (other - shift).abs()).max().unwrap()
+    };
+    let skips = (0..4).flat_map(|a| [(a, 0), (0, a)]);
+    skips.map(off).min().unwrap()
+}
+
+/// Kernels of the steady state, recounted one by one.
+#[test]
+fn steady_kernels_are_those_of_the_steady_iterations() {
+    for planted in truth() {
+        let trace = recorded(&planted.program);
+        let analysis = analyze(&trace, &Options::default());
+        let found = main_loop(&analysis);
+        let steady = analysis.steady.as_ref();
+        let (begin, end) = (trace.begin + found.begin_ns, trace.begin + found.end_ns);
+        let kernels = (0..trace.activities.len())
+            .filter(|at| trace.activities.kind[*at] == ActivityKind::Kernel)
+            .filter(|at| (begin..end).contains(&trace.activities.begin[*at]));
+        let (mut calls, mut total) = (0u32, 0i64);
+        for at in kernels {
+            calls += 1;
+            total += trace.activities.end[at] - trace.activities.begin[at];
+        }
+        // Only copies, or graphs that are recorded as a whole.
+        let Some(steady) = steady else {
+            assert_eq!(calls, 0, "{}", planted.program);
+            continue;
+        };
+        assert_eq!(steady.iterations, found.iterations - found.warm_up, "{}", planted.program);
+        let sum = |of: &dyn Fn(&Statistics) -> f64| {
+            steady.kernels.iter().map(|row| of(&row.statistics)).sum::<f64>()
+        };
+        assert_eq!(sum(&|row| row.calls as f64), f64::from(calls), "{}", planted.program);
+        assert_eq!(sum(&|row| row.total_ns as f64), total as f64, "{}", planted.program);
+        assert!((sum(&|row| row.share) - 1.0).abs() < 1e-9, "{}", planted.program);
+    }
 }
 
 fn main_loop(analysis: &Analysis) -> &Loop {

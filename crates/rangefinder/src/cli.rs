@@ -170,6 +170,9 @@ pub(crate) struct AnalyzeArguments {
     /// Add a kernel family: the kernels whose names match this regular expression; tried before the built-in ones
     #[arg(long, value_name = "NAME=PATTERN")]
     pub(crate) family: Vec<String>,
+    /// List the kernels of the whole recording, not only of the steady iterations of its loop
+    #[arg(long)]
+    pub(crate) whole: bool,
     /// Rows per table on the terminal
     #[arg(long, default_value_t = 15, value_name = "ROWS")]
     pub(crate) top: usize,

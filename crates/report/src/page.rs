@@ -35,6 +35,8 @@ pub struct Page<'a> {
     pub warnings: &'a [String],
     /// Rows of a table in `report.md`.
     pub top: usize,
+    /// What a reader meets first is about the whole recording, not about the steady iterations of its loop.
+    pub whole: bool,
 }
 
 impl Page<'_> {

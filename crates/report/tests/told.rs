@@ -131,7 +131,10 @@ fn every_field_is_documented() {
         let mut fields = std::collections::BTreeSet::new();
         collect(part, &value, &mut fields);
         for (object, field) in fields {
-            let section = sections.split("\n## ").find(|section| section.starts_with(&format!("`{object}`")));
+            let is_of = |section: &&str| {
+                section.lines().next().is_some_and(|title| title.contains(&format!("`{object}`")))
+            };
+            let section = sections.split("\n## ").find(is_of);
             let said = |text: &str| text.contains(&format!("`{field}`"));
             let found =
                 section.is_some_and(|section| said(section) || section.contains("**times**") && said(shared));

@@ -45,6 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         rehearsal: None,
         warnings: &[],
         top: 20,
+        whole: false,
     };
     let formats = [Format::Perfetto, Format::Html, Format::Md, Format::Csv];
     let (tables, documents): (Vec<_>, Vec<_>) =

@@ -48,6 +48,13 @@ pub struct Loop {
     pub(crate) steady: Steady,
 }
 
+impl Loop {
+    /// When the device begins each steady iteration, in the times of the trace.
+    pub fn begins(&self) -> &[i64] {
+        &self.steady.on_device
+    }
+}
+
 /// The steady iterations, in the times of the trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Steady {

@@ -6,6 +6,7 @@ use serde::Serialize;
 use trace::{Launch, StringId, Trace};
 
 use crate::kernels::families::{Families, Family};
+use crate::limit::{Limit, MoreRows};
 use crate::scope::{Place, Places, Scope, Split};
 use crate::statistics::{Statistics, share};
 
@@ -55,6 +56,17 @@ struct Group {
 
 /// Longest total first.
 pub fn kernels(trace: &Trace, scope: Scope, grouping: Grouping, families: &Families) -> Vec<KernelRow> {
+    kernels_where(trace, scope, grouping, families, |_| true)
+}
+
+/// Of the activities that are meant.
+pub(crate) fn kernels_where(
+    trace: &Trace,
+    scope: Scope,
+    grouping: Grouping,
+    families: &Families,
+    is_meant: impl Fn(usize) -> bool,
+) -> Vec<KernelRow> {
     let activities = &trace.activities;
     let family_of = families.numbers_of_launches(trace);
     // What a launch is counted under.
@@ -78,7 +90,7 @@ pub fn kernels(trace: &Trace, scope: Scope, grouping: Grouping, families: &Famil
     // Rows of their own for processes and devices come behind those of the first.
     let mut splits: HashMap<(u32, Split), u32> = HashMap::new();
     for activity in 0..activities.len() {
-        if !activities.is_shown_kernel(activity) {
+        if !activities.is_shown_kernel(activity) || !is_meant(activity) {
             continue;
         }
         let launch = activities.detail[activity];
@@ -129,6 +141,14 @@ pub fn kernels(trace: &Trace, scope: Scope, grouping: Grouping, families: &Famil
         by_time.then_with(|| (&a.name, a.place).cmp(&(&b.name, b.place)))
     });
     rows
+}
+
+/// Cut to the limit, the rest added up.
+pub(crate) fn limited_kernels(mut rows: Vec<KernelRow>, limit: Limit) -> (Vec<KernelRow>, Option<MoreRows>) {
+    let bytes =
+        |row: &KernelRow| row.name.len() + row.short_name.len() + row.mangled.as_ref().map_or(0, String::len);
+    let more = limit.cut(&mut rows, bytes);
+    (rows, MoreRows::add_up(more.iter().map(|row| (row.statistics.calls, row.statistics.total_ns))))
 }
 
 #[derive(PartialEq, Eq, Hash)]

@@ -24,6 +24,7 @@ pub(crate) use idle::IdleTable;
 pub use idle::{IdleRow, idle};
 pub(crate) use idle_walk::LAUNCH_LATENCY_NS;
 pub use kernel_table::{Grouping, KernelRow, Shape, kernels};
+pub(crate) use kernel_table::{kernels_where, limited_kernels};
 pub(crate) use operators::operators;
 pub use operators::{MoreOperators, OperatorRow};
 pub use overhead::{Overhead, overhead, unsteady};

@@ -56,7 +56,7 @@ pub struct Stage {
     /// As given, from a number before `tok` in the ranges' names, or, of a stage that is known by its
     /// name, from their payloads.
     pub tokens: Option<f64>,
-    /// Of one process: by the time of all instances together.
+    /// Of one process, without its first instance where there are others.
     pub tokens_per_second: Option<f64>,
 }
 
@@ -200,14 +200,18 @@ fn stage(trace: &Trace, name: &str, regions: Vec<String>, mut ranges: Vec<u32>, 
     let duration = |range: &u32| duration(trace, *range);
     let durations: Vec<i64> = ranges.iter().filter_map(duration).collect();
     let times = Times::of(&durations);
-    let tokens = tokens(trace, &ranges, source.as_payload)
-        .or_else(|| source.given.map(|tokens| tokens * durations.len() as f64));
-    let seconds = times.map_or(0.0, |times| times.total_ns as f64 / 1e9);
+    let tokens = counted_tokens(trace, &ranges, source, durations.len());
     // Every process warms up for itself.
     let (mut warm, mut places) = (HashSet::new(), Places::default());
     ranges.iter().for_each(|range| places.add_process(process_of(trace, *range)));
-    let steady: Vec<i64> =
-        ranges.iter().filter(|range| !warm.insert(process_of(trace, **range))).filter_map(duration).collect();
+    let warmed: Vec<u32> =
+        ranges.iter().copied().filter(|range| !warm.insert(process_of(trace, *range))).collect();
+    let steady: Vec<i64> = warmed.iter().filter_map(duration).collect();
+    let rate = |ranges: &[u32], durations: &[i64]| {
+        let seconds = durations.iter().fold(0, |sum: i64, ns| sum.saturating_add(*ns)) as f64 / 1e9;
+        let counted = counted_tokens(trace, ranges, source, durations.len())?;
+        (seconds > 0.0).then(|| counted / seconds)
+    };
     let place = places.place(trace);
     Stage {
         name: name.to_owned(),
@@ -219,7 +223,7 @@ fn stage(trace: &Trace, name: &str, regions: Vec<String>, mut ranges: Vec<u32>, 
         first_ns: ranges.first().and_then(duration),
         steady: Times::of(&steady),
         tokens,
-        tokens_per_second: tokens.filter(|_| seconds > 0.0).map(|tokens| tokens / seconds),
+        tokens_per_second: rate(&warmed, &steady).or_else(|| rate(&ranges, &durations)),
     }
 }
 
@@ -227,6 +231,12 @@ fn stage(trace: &Trace, name: &str, regions: Vec<String>, mut ranges: Vec<u32>, 
 fn is_numbered(text: &str, name: &str) -> bool {
     let rest = text.get(..name.len()).filter(|start| start.eq_ignore_ascii_case(name));
     rest.is_some() && text[name.len()..].starts_with([' ', '_', '[', '(']) && tokens_in(text).is_some()
+}
+
+/// What ranges say, or else what the user does, of each that ended.
+fn counted_tokens(trace: &Trace, ranges: &[u32], source: Tokens, ended: usize) -> Option<f64> {
+    let given = || source.given.filter(|_| ended > 0).map(|tokens| tokens * ended as f64);
+    tokens(trace, ranges, source.as_payload).or_else(given)
 }
 
 /// Known only when it is known of every instance that ended.

@@ -104,6 +104,7 @@ fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
         rehearsal: None,
         warnings: &[],
         top: settings.top(),
+        whole: arguments.whole,
     };
     if let Some(folder) = &arguments.out {
         let out = Files::in_the_open(folder.clone(), redactor);

@@ -8,7 +8,8 @@ use crate::form::terminal::{Names, Terminal};
 use crate::page::Page;
 use crate::printable::printable;
 use crate::tables::{
-    Tabular, View, calls, copies, ended_stages, idle, kernels, operators, process_called, regions,
+    Tabular, View, calls, copies, ended_stages, headline_kernels, idle, operators, process_called, regions,
+    whole_time,
 };
 use crate::units::{count, counted, duration};
 
@@ -51,10 +52,11 @@ pub(crate) fn terminal(page: &Page<'_>, top: usize) -> String {
         text.push_str(&format!("{kind}: {}\n", printable(&diagnostic.text)));
     }
     let devices = analysis.idle.iter().filter(|row| row.region.is_none()).count();
-    section(&mut text, "where the time goes", &idle(page, analysis), devices + top);
+    section(&mut text, whole_time(analysis), &idle(page, analysis), devices + top);
     section(&mut text, "regions", &regions(page, analysis), top);
     beside_regions(&mut text, analysis);
-    section(&mut text, "kernels", &kernels(page, analysis), top);
+    let (kernels, of) = headline_kernels(page, analysis);
+    section(&mut text, format!("kernels {of}").trim_end(), &kernels, top);
     graphs(&mut text, analysis);
     section(&mut text, "stages, host time", &ended_stages(analysis), top);
     section(&mut text, "operators", &operators(analysis), top);

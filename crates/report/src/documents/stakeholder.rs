@@ -129,7 +129,11 @@ fn kernels(text: &mut String, page: &Page<'_>) {
         text.push_str(&format!("{}.\n\n", no_kernels(analysis)));
         return;
     }
-    text.push_str(&form(TOP).table(&tables::kernels(page, analysis)));
+    let (table, of) = tables::headline_kernels(page, analysis);
+    if !of.is_empty() {
+        text.push_str(&format!("{}.\n\n", sentence(&format!("Kernels {of}"))));
+    }
+    text.push_str(&form(TOP).table(&table));
     text.push('\n');
 }
 

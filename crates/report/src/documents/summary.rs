@@ -6,7 +6,7 @@ use record::{Outcome, Step, StepName, StepStatus, VerdictRecord};
 use crate::form::terminal::{Names, Terminal, shortened};
 use crate::page::Page;
 use crate::printable::{joined, printable};
-use crate::tables::{self, Tabular, View, busy_of_time, gained, longest, loop_line, no_finding};
+use crate::tables::{self, Tabular, View, busy_of_time, gained, longest, loop_line, no_finding, whole_time};
 use crate::units::{counted, duration, fixed};
 
 const WIDEST: usize = 100;
@@ -100,7 +100,7 @@ fn captures(text: &mut String, page: &Page<'_>) {
 }
 
 fn time(text: &mut String, analysis: &Analysis) {
-    heading(text, "where the time goes");
+    heading(text, whole_time(analysis));
     text.push_str(&format!(
         "  {} recorded: {}\n",
         duration(analysis.span_ns as f64),
@@ -128,9 +128,13 @@ fn kernels(text: &mut String, page: &Page<'_>, analysis: &Analysis) {
     if analysis.kernels.is_empty() {
         return;
     }
+    let (table, of) = tables::headline_kernels(page, analysis);
     text.push('\n');
-    indented(text, &form(KERNELS).filled(&tables::kernels(page, analysis)));
-    more(text, analysis.kernel_count(), KERNELS, "kernel");
+    if !of.is_empty() {
+        text.push_str(&format!("  kernels {of}\n"));
+    }
+    indented(text, &form(KERNELS).filled(&table));
+    more(text, table.all_rows(), KERNELS, "kernel");
 }
 
 fn more(text: &mut String, all: u64, shown: usize, what: &str) {

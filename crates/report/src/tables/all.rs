@@ -1,9 +1,10 @@
 //! The tables that programs get.
 
+use super::kernels::{kernels, steady_kernels};
 use super::table::Tabular;
 use super::{
     bounds, calls, copies, counter_launches, counter_ranges, counter_regions, efficiency, findings, idle,
-    kernels, operators, overhead, regions, roofline, stages,
+    operators, overhead, regions, roofline, stages,
 };
 use crate::page::Page;
 
@@ -20,6 +21,8 @@ pub(crate) fn of_programs<'p>(page: &Page<'p>) -> Vec<Box<dyn Tabular + 'p>> {
             Box::new(copies(analysis)),
             Box::new(calls(analysis)),
         ]);
+        let steady = steady_kernels(page, analysis);
+        tables.extend(steady.map(|table| Box::new(table) as Box<dyn Tabular + 'p>));
     }
     let insight = page.insight;
     if let Some(joined) = &insight.joined {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use analysis::{Analysis, KernelRow, Shape};
+use analysis::{Analysis, KernelRow, MoreRows, Shape, SteadyState};
 
 use super::cell::Cell;
 use super::column::{self, Kind};
@@ -21,19 +21,55 @@ pub(crate) struct Row<'p> {
     known: Option<Known>,
 }
 
+/// Of the whole recording.
 pub(crate) fn kernels<'p>(page: &Page<'p>, analysis: &'p Analysis) -> Table<'p, Row<'p>> {
+    let more = more(analysis.more_kernels, analysis.kernel_ns());
+    table(page, analysis, "kernels", "Kernels by name", &analysis.kernels).more(more)
+}
+
+/// Of the steady iterations; none where nothing repeats.
+pub(crate) fn steady_kernels<'p>(page: &Page<'p>, analysis: &'p Analysis) -> Option<Table<'p, Row<'p>>> {
+    let steady = analysis.steady.as_ref()?;
+    let more = more(steady.more_kernels, steady.kernel_ns());
+    let caption = "Kernels by name, in the steady iterations";
+    Some(table(page, analysis, "steady_kernels", caption, &steady.kernels).more(more))
+}
+
+/// Those that a reader meets first, and of which time they are: of the steady iterations, unless the whole
+/// recording is asked for.
+pub(crate) fn headline_kernels<'p>(page: &Page<'p>, analysis: &'p Analysis) -> (Table<'p, Row<'p>>, String) {
+    let steady = steady_kernels(page, analysis).zip(analysis.steady.as_ref()).filter(|_| !page.whole);
+    match steady {
+        Some((table, steady)) => (table, format!("in the {}", steady_of(steady))),
+        None if analysis.steady.is_some() => (kernels(page, analysis), "in the whole recording".to_owned()),
+        None => (kernels(page, analysis), String::new()),
+    }
+}
+
+/// ``57 steady iterations of `:step` ``
+pub(crate) fn steady_of(steady: &SteadyState) -> String {
+    let region = steady.region.as_ref().map(|region| format!(" of `{region}`")).unwrap_or_default();
+    format!("{}{region}", counted(steady.iterations, "steady iteration"))
+}
+
+fn table<'p>(
+    page: &Page<'p>,
+    analysis: &'p Analysis,
+    id: &'static str,
+    caption: &'static str,
+    kernels: &'p [KernelRow],
+) -> Table<'p, Row<'p>> {
     let joined = page.insight.joined.as_ref();
     let known = joined.map(by_kernel).unwrap_or_default();
     let row = |kernel: &'p KernelRow| {
         let shape = kernel.shape.map(|shape| (shape.grid, shape.block));
         Row { kernel, known: known.get(&(kernel.name.as_str(), shape)).cloned() }
     };
-    let rows: Vec<Row<'p>> = analysis.kernels.iter().map(row).collect();
-    let (split, shaped) = (is_split(analysis), analysis.kernels.iter().any(|row| row.shape.is_some()));
-    Table::new("kernels", "Kernels by name", rows, columns())
+    let rows: Vec<Row<'p>> = kernels.iter().map(row).collect();
+    let (split, shaped) = (is_split(analysis), kernels.iter().any(|row| row.shape.is_some()));
+    Table::new(id, caption, rows, columns())
         .absent(NOT_MEASURED)
         .sorted("total_ns")
-        .more(more(analysis))
         .view(
             View::Page,
             Keys::of(["name", "share", "total_ns", "calls", "mean_ns", "median_ns", "min_ns", "max_ns"])
@@ -112,15 +148,16 @@ fn launch(shape: &Shape) -> String {
     format!("{} x {}", three(shape.grid), three(shape.block))
 }
 
-fn more(analysis: &Analysis) -> Option<More> {
-    analysis.more_kernels.map(|more| More {
+/// `kernel_ns` is the time of all.
+fn more(more: Option<MoreRows>, kernel_ns: i64) -> Option<More> {
+    more.map(|more| More {
         rows: more.rows,
         of: "kernel",
         named: "name",
         sums: vec![
             ("calls", more.calls.into()),
             ("total_ns", more.total_ns.into()),
-            ("share", (more.total_ns as f64 / analysis.kernel_ns().max(1) as f64).into()),
+            ("share", (more.total_ns as f64 / kernel_ns.max(1) as f64).into()),
         ],
         told: format!(": {}, {}", counted(more.calls, "call"), duration(more.total_ns as f64)),
     })

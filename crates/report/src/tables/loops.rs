@@ -1,6 +1,6 @@
 //! What repeats, in a line.
 
-use analysis::Loop;
+use analysis::{Analysis, Loop};
 
 use crate::units::{counted, duration, percent};
 
@@ -32,4 +32,12 @@ pub(crate) fn loop_line(found: &Loop) -> String {
         line.push_str(&format!(", {cause} {}", percent(*share)));
     }
     line
+}
+
+/// The heading of what is not about the steady iterations.
+pub(crate) fn whole_time(analysis: &Analysis) -> &'static str {
+    match analysis.loops.is_empty() {
+        true => "where the time goes",
+        false => "where the time goes, in the whole recording",
+    }
 }

@@ -49,6 +49,7 @@ impl Told {
             rehearsal: None,
             warnings: &self.warnings,
             top: 20,
+            whole: false,
         }
     }
 }

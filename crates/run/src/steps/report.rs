@@ -79,6 +79,7 @@ fn with_page<T>(run: &Material<'_>, write: impl FnOnce(&Page<'_>) -> T) -> T {
         rehearsal: run.inventory.map(|inventory| Rehearsal { said: &seen, regions: &inventory.regions }),
         warnings: &manifest.warnings,
         top: run.resolved.config.report.top as usize,
+        whole: false,
     })
 }
 

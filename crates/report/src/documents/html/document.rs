@@ -23,6 +23,8 @@ pub fn html(page: &Page<'_>) -> String {
         None => (String::new(), String::new(), absent::timeline(page)),
     };
     let data = data(tables, shown, texts);
+    let steady = page.analysis.and_then(|analysis| analysis.steady.as_ref()).map(tables::steady_of);
+    let steady = escape::prose(&steady.unwrap_or_default());
     let policy = format!(
         "default-src 'none'; script-src {}; style-src {}; img-src data:; base-uri 'none'; form-action 'none'",
         digest::source(SCRIPT),
@@ -43,6 +45,7 @@ pub fn html(page: &Page<'_>) -> String {
             ("timeline-tracks", &tracks),
             ("absent-regions", &absent::regions(page)),
             ("absent-kernels", &absent::kernels(page)),
+            ("steady", &steady),
             ("absent-idle", &absent::idle(page)),
             ("absent-roofline", &absent::roofline(page)),
             ("absent-counters", &absent::counters(page)),
@@ -79,6 +82,9 @@ fn tables(page: &Page<'_>, texts: &mut Texts) -> (Map<String, Value>, Value) {
         let no_counters = absent::beside_timeline(page);
         let left_out = regions::left_out(analysis);
         drawn.add("kernels", &tables::kernels(page, analysis).note(no_counters.clone()));
+        if let Some(table) = tables::steady_kernels(page, analysis).filter(|_| !page.whole) {
+            drawn.add("steady_kernels", &table.note(no_counters.clone()));
+        }
         let tree = regions::tree(&tables::region_rows(page, analysis), left_out.as_deref(), drawn.texts);
         drawn.add("regions", &tables::regions(page, analysis).note(left_out).note(no_counters));
         drawn.all.insert("tree".to_owned(), tree);

@@ -10,6 +10,21 @@ for (const place of document.querySelectorAll('[data-table]')) {
 if (data.tables.tree) treeView(document.querySelector('[data-tree]'), data.tables.tree);
 if (data.roofline.points.length) rooflineView(document.querySelector('[data-roofline]'), data.roofline);
 
+// One of two tables about the same.
+for (const choice of document.querySelectorAll('[data-choice]')) {
+  const buttons = [...choice.querySelectorAll('button')];
+  if (!buttons.every((button) => data.tables[button.dataset.show])) continue;
+  const places = buttons.map((button) => document.querySelector(`[data-table="${button.dataset.show}"]`));
+  const show = (chosen) =>
+    buttons.forEach((button, at) => {
+      button.setAttribute('aria-pressed', String(at === chosen));
+      places[at].hidden = at !== chosen;
+    });
+  buttons.forEach((button, at) => button.addEventListener('click', () => show(at)));
+  choice.hidden = false;
+  show(0);
+}
+
 for (const button of document.querySelectorAll('button[data-theme]')) {
   button.addEventListener('click', () => {
     chosen = button.dataset.theme;
