@@ -4,7 +4,7 @@ use serde::Serialize;
 use trace::{ActivityKind, Trace, counted};
 
 use crate::attribute::{Attribution, Unattributed, attribute};
-use crate::diagnose::{Finding, diagnose};
+use crate::diagnose::{Finding, WhatIf, diagnose, what_if};
 use crate::kernels::Families;
 use crate::limit::{Limit, MoreRows};
 use crate::loop_::{Loop, loops};
@@ -41,6 +41,9 @@ pub struct Analysis {
     /// What limits the program, as far as the timeline tells; [`crate::insight`] adds the counters'.
     #[serde(skip)]
     pub findings: Vec<Finding>,
+    /// The main loop with each change of the options, then with all of them; only if there are any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub what_if: Vec<WhatIf>,
     pub kernels: Vec<KernelRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_kernels: Option<MoreRows>,
@@ -153,6 +156,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
     let (api, more_api) = limited_api(api, options.limit);
     let mut loops = loops(trace, &attribution);
     let found = diagnose(trace, &attribution, &options.families, &mut loops);
+    let what_if = what_if(trace, &attribution, &options.families, loops.first(), &options.what_if);
     Analysis {
         schema: SCHEMA,
         source: trace.source.clone(),
@@ -178,6 +182,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
             .collect(),
         findings: found,
         steady: steady_state(trace, options, &loops),
+        what_if,
         loops,
         kernels,
         more_kernels,

@@ -20,7 +20,9 @@ pub use attribute::{
     Unattributed, attribute, is_library, keep_within, launch_groups, launches_at_once, launches_in,
     region_calls, region_label, region_labels, regions, times_at_once, windows_within,
 };
-pub use diagnose::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
+pub use diagnose::{
+    Cause, Change, ChangeOf, Changed, Finding, FoundAt, Gain, GainOf, Matched, Prediction, Sureness, WhatIf,
+};
 pub use document::{Analysis, analyze, every_idle_row, every_region};
 pub use insight::{Insight, insight};
 pub use kernels::{

@@ -1,5 +1,6 @@
 //! Options of an analysis.
 
+use crate::diagnose::what_if::change::Change;
 use crate::kernels::families::Families;
 use crate::limit::Limit;
 use crate::scope::Scope;
@@ -14,6 +15,8 @@ pub struct Options {
     pub stages: Vec<String>,
     /// Tokens of each instance of a stage, where the ranges do not say it.
     pub tokens: Vec<(String, f64)>,
+    /// What to replay the main loop with.
+    pub what_if: Vec<Change>,
     /// Of each table.
     pub limit: Limit,
 }

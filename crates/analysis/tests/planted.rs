@@ -2,49 +2,12 @@
 //! first finding must name the cause and its place, and the gain must be about the one that was measured.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
+#[path = "planted/recorded.rs"]
+mod recorded;
 
 use analysis::{Analysis, Cause, Finding, Loop, Options, Statistics, analyze};
+use recorded::{Planted, recorded, truth};
 use trace::{ActivityKind, Ranges, Trace};
-
-struct Planted {
-    program: String,
-    cause: String,
-    /// Below the root of its domain.
-    place: String,
-    of_step: bool,
-    faster: Option<f64>,
-    iterations: u64,
-}
-
-fn data(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/planted").join(name)
-}
-
-fn truth() -> Vec<Planted> {
-    let text = std::fs::read_to_string(data("truth.tsv")).unwrap();
-    let rows = text.lines().filter(|line| !line.starts_with('#')).map(|line| {
-        let [program, cause, place, of, faster, iterations] =
-            line.split('\t').collect::<Vec<_>>().try_into().unwrap();
-        Planted {
-            program: program.to_owned(),
-            cause: cause.to_owned(),
-            place: place.to_owned(),
-            of_step: of == "step",
-            faster: faster.parse().ok(),
-            iterations: iterations.parse().unwrap(),
-        }
-    });
-    rows.collect()
-}
-
-fn recorded(name: &str) -> Trace {
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(data(&format!("{name}.rft.gz"))).unwrap();
-    flate2::read::GzDecoder::new(file).read_to_end(&mut bytes).unwrap();
-    trace::read_tracer_bytes(&bytes, Path::new(name)).unwrap()
-}
 
 fn analyzed(name: &str) -> Analysis {
     analyze(&recorded(name), &Options::default())

@@ -123,17 +123,27 @@ impl<'t> Case<'t> {
                 "nothing in the recording repeats: this is about all of it, start-up included".to_owned(),
             );
         }
+        self.doubt().map(|why| format!("no gain is given: {why}"))
+    }
+
+    /// Why a replay with a change says nothing.
+    pub(super) fn doubt(&self) -> Option<String> {
         if let Some(why) = self.graph.unknown {
-            return Some(format!("no gain is given: {why}"));
+            return Some(why.to_owned());
         }
         (self.error.abs() > EXACT_ENOUGH).then(|| {
             format!(
-                "no gain is given: a replay of the loop as it is takes {} {} instead of {}",
+                "a replay of the loop as it is takes {} {} instead of {}",
                 milliseconds(self.now),
                 self.each(),
                 milliseconds(self.graph.measured)
             )
         })
+    }
+
+    /// How many times as fast an iteration is that takes so long.
+    pub(super) fn factor(&self, then: f64) -> f64 {
+        self.now / then.max(self.now / 1e4)
     }
 
     /// How long an iteration takes with a change, whether the replay is exact enough or not.
@@ -173,6 +183,12 @@ impl<'t> Case<'t> {
         self.trace.strings.text(self.trace.calls.name[call.call as usize])
     }
 
+    /// How long a call really took.
+    pub(super) fn taken(&self, call: &Call) -> i64 {
+        let call = call.call as usize;
+        self.trace.calls.end[call].saturating_sub(self.trace.calls.begin[call])
+    }
+
     pub(super) fn works(&self, call: &Call) -> &[Work] {
         &self.graph.works[call.works.start as usize..call.works.end as usize]
     }
@@ -189,15 +205,14 @@ impl<'t> Case<'t> {
     }
 
     pub(super) fn finding(&self, candidate: Candidate) -> Finding {
-        let factor = |then: f64| self.now / then.max(self.now / 1e4);
         let measured = self.graph.measured;
         let gain = candidate.then.filter(|_| self.no_gain().is_none()).map(|[likely, worst, best]| Gain {
-            factor: factor(likely),
-            low: factor(worst.max(likely)),
-            high: factor(best.min(likely)),
+            factor: self.factor(likely),
+            low: self.factor(worst.max(likely)),
+            high: self.factor(best.min(likely)),
             of: GainOf::Iteration,
             now_ns: measured as i64,
-            then_ns: (measured / factor(likely)) as i64,
+            then_ns: (measured / self.factor(likely)) as i64,
             replay_error: Some(self.error),
         });
         let region = candidate.node.map(|node| self.path(node));

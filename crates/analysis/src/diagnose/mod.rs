@@ -2,6 +2,7 @@
 //!
 //! A cause is a candidate; a replay of the loop without it says what it costs. Those that cost something are the
 //! findings. `causes/` has one file for each kind of cause, `case` is the loop they are looked for in.
+//! `what_if/` replays the same loop with changes that the user names.
 
 mod case;
 mod causes;
@@ -10,7 +11,10 @@ mod from_counters;
 mod open_ranges;
 mod ranked;
 mod steady_idle;
+pub(crate) mod what_if;
 
 pub use finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
 pub(crate) use from_counters::with_counters;
 pub(crate) use ranked::diagnose;
+pub(crate) use what_if::what_if;
+pub use what_if::{Change, ChangeOf, Changed, Matched, Prediction, WhatIf};

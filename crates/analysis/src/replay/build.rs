@@ -1,6 +1,7 @@
 //! The graph of the steady iterations of a loop, from a trace.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use trace::{ActivityKind, NONE, StringId, Trace};
 
@@ -45,7 +46,7 @@ pub(crate) fn build(
     let (first, last) = chosen(trace, index, steady)?;
     let (from, to) = (steady.on_host[first], steady.on_host[last]);
     let calls = calls_between(trace, index.calls(trace, steady.process, before(steady, first), to));
-    let mut works = works_of(trace, attribution, index, steady.process, &calls);
+    let (mut works, activities) = works_of(trace, attribution, index, steady.process, &calls);
     if !is_sane(&calls, &works, steady, first) {
         return None;
     }
@@ -97,7 +98,7 @@ pub(crate) fn build(
         host_end = Some(host_end.map_or(call.end, |end| end.max(call.end)));
     }
     let on = if graph.works.is_empty() { &steady.on_host } else { &steady.on_device };
-    graph.streams = streams;
+    (graph.activities, graph.streams) = (activities, streams);
     (graph.first, graph.iterations) = (first, last - first);
     graph.measured = (on[last] - on[first]) as f64 / (last - first) as f64;
     graph.unknown = unknown;
@@ -214,6 +215,8 @@ fn calls_between(trace: &Trace, all: &[u32]) -> Vec<Called> {
 
 struct Worked {
     activity: u32,
+    /// All of them, in the list of activities.
+    activities: Range<u32>,
     /// Index of its call.
     call: u32,
     device: u16,
@@ -224,15 +227,15 @@ struct Worked {
     kernels: u32,
 }
 
-/// What calls started, in their order; kernels of one launch of a graph as one.
+/// What calls started, in their order; kernels of one launch of a graph as one. And the activities of all that.
 fn works_of(
     trace: &Trace,
     attribution: &Attribution,
     index: &Index,
     process: u32,
     calls: &[Called],
-) -> Vec<Worked> {
-    let Some(last) = calls.iter().map(|call| call.begin).max() else { return Vec::new() };
+) -> (Vec<Worked>, Vec<u32>) {
+    let Some(last) = calls.iter().map(|call| call.begin).max() else { return Default::default() };
     let first = calls[0].begin;
     let mut place: HashMap<u32, u32> = HashMap::with_capacity(calls.len());
     place.extend(calls.iter().enumerate().map(|(at, call)| (call.call, at as u32)));
@@ -252,6 +255,7 @@ fn works_of(
         let Some(call) = at else { continue };
         works.push(Worked {
             activity: activity as u32,
+            activities: 0..0,
             call,
             device: activities.device[activity],
             number: activities.stream[activity],
@@ -262,17 +266,19 @@ fn works_of(
         });
     }
     works.sort_by_key(|work| (work.call, work.begin, work.activity));
+    let list = works.iter().map(|work| work.activity).collect();
     let mut joined: Vec<Worked> = Vec::with_capacity(works.len());
-    for work in works {
+    for (at, work) in (0u32..).zip(works) {
         match joined.last_mut() {
             Some(graph) if graph.call == work.call && activities.in_graph[work.activity as usize] => {
                 graph.end = graph.end.max(work.end);
                 graph.kernels += work.kernels;
+                graph.activities.end = at + 1;
             }
-            _ => joined.push(work),
+            _ => joined.push(Worked { activities: at..at + 1, ..work }),
         }
     }
-    joined
+    (joined, list)
 }
 
 fn number_streams(works: &mut [Worked]) -> usize {
@@ -342,6 +348,7 @@ impl Lags {
         };
         Work {
             activity: work.activity,
+            activities: work.activities.clone(),
             call: 0,
             stream: work.stream,
             lag,
@@ -368,12 +375,7 @@ impl Done {
     }
 
     /// The work that a call waits for, and when that ended.
-    fn awaited(
-        &mut self,
-        call: &Called,
-        works: &[Worked],
-        own: std::ops::Range<usize>,
-    ) -> Option<(usize, i64)> {
+    fn awaited(&mut self, call: &Called, works: &[Worked], own: Range<usize>) -> Option<(usize, i64)> {
         self.ended_by(call.begin, works);
         let in_queue = self.in_queue;
         for work in own.clone() {

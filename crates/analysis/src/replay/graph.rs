@@ -35,6 +35,8 @@ pub(crate) struct Call {
 pub(crate) struct Work {
     /// Index into [`trace::Trace::activities`]; of a graph, its first.
     pub(crate) activity: u32,
+    /// All of them, in [`Graph::activities`]: more than one in a graph.
+    pub(crate) activities: Range<u32>,
     /// Index of its call in [`Graph::calls`].
     pub(crate) call: u32,
     pub(crate) stream: u16,
@@ -53,6 +55,8 @@ pub(crate) struct Work {
 pub(crate) struct Graph {
     pub(crate) calls: Vec<Call>,
     pub(crate) works: Vec<Work>,
+    /// Indexes into [`trace::Trace::activities`].
+    pub(crate) activities: Vec<u32>,
     pub(crate) streams: usize,
     /// The first of the steady iterations that it has, and how many.
     pub(crate) first: usize,
@@ -95,6 +99,11 @@ impl Graph {
             }
         }
         (begins[ROUNDS - 1] - begins[ROUNDS - 2]) as f64 / self.iterations.max(1) as f64
+    }
+
+    /// What a work consists of.
+    pub(crate) fn activities(&self, work: &Work) -> &[u32] {
+        &self.activities[work.activities.start as usize..work.activities.end as usize]
     }
 
     /// Leaves out a work, and its call if that starts nothing else.

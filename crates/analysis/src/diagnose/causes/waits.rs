@@ -66,7 +66,7 @@ fn of_copy(case: &Case<'_>, call: &Call) -> Option<Cause> {
 
 fn candidate(case: &Case<'_>, cause: Cause, node: Option<u32>, calls: &[usize]) -> Candidate {
     let waited: i64 = calls.iter().map(|at| case.graph.calls[*at].waited).sum();
-    let took: i64 = calls.iter().map(|at| taken(case, *at)).sum();
+    let took: i64 = calls.iter().map(|at| case.taken(&case.graph.calls[*at])).sum();
     let rate = (cause == Cause::PageableCopy).then(|| pinned_rate(case));
     let with = |quicker: f64| {
         case.then(|graph| {
@@ -140,11 +140,6 @@ fn candidate(case: &Case<'_>, cause: Cause, node: Option<u32>, calls: &[usize]) 
         then: Some(then),
         time_ns: took,
     }
-}
-
-fn taken(case: &Case<'_>, at: usize) -> i64 {
-    let call = case.graph.calls[at].call as usize;
-    case.trace.calls.end[call].saturating_sub(case.trace.calls.begin[call])
 }
 
 /// `60 x cudaStreamSynchronize, 60 x cudaMemcpyAsync`
