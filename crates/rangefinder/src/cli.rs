@@ -133,6 +133,7 @@ Examples:
   rangefinder analyze report.ncu-rep
   rangefinder analyze --scope process --group family rank0.sqlite rank1.sqlite
   rangefinder analyze --exclude 'memset|fill' --out tables report.sqlite
+  rangefinder analyze report.sqlite --what-if 'kernel:sgemm*=0.2' --what-if host:log=0
   rangefinder analyze report.sqlite model.config=config.json model.prompt_tokens=2048
   rangefinder analyze runs/20260102-030405-infer.py")]
 pub(crate) struct AnalyzeArguments {
@@ -170,6 +171,12 @@ pub(crate) struct AnalyzeArguments {
     /// Add a kernel family: the kernels whose names match this regular expression; tried before the built-in ones
     #[arg(long, value_name = "NAME=PATTERN")]
     pub(crate) family: Vec<String>,
+    /// Predict how long an iteration of the main loop takes if something takes FACTOR times its time:
+    /// `kernel:NAME=FACTOR`, `copy:DIRECTION=FACTOR`, `call:NAME=FACTOR` (0: it does not wait either) or
+    /// `host:REGION=FACTOR` (the host's time between calls). `*` in a name stands for any text. Several: each alone,
+    /// then all together
+    #[arg(long, value_name = "KIND:NAME=FACTOR")]
+    pub(crate) what_if: Vec<String>,
     /// List the kernels of the whole recording, not only of the steady iterations of its loop
     #[arg(long)]
     pub(crate) whole: bool,

@@ -39,6 +39,69 @@ fn the_screen() {
     insta::assert_snapshot!(ran.stdout);
 }
 
+/// What a planted program recorded; its bottleneck is four milliseconds of Python in `:step/log`.
+fn slow_logging(sandbox: &Sandbox) -> PathBuf {
+    let packed = std::fs::File::open(data("planted/slow_logging.rft.gz")).unwrap();
+    let file = sandbox.path("slow_logging.rft");
+    let mut out = std::fs::File::create(&file).unwrap();
+    std::io::copy(&mut flate2::read::GzDecoder::new(packed), &mut out).unwrap();
+    file
+}
+
+#[test]
+fn what_if() {
+    let sandbox = Sandbox::new();
+    let file = slow_logging(&sandbox);
+    let file = file.to_str().unwrap();
+    let changes = ["host:log=0", "kernel:nvjet*=0.5", "call:*Synchronize=0", "copy:fill=0"];
+    let asked: Vec<&str> = changes.iter().flat_map(|change| ["--what-if", change]).collect();
+    let ran = analyze(&sandbox, &[&[file, "--out", "out"], &asked[..]].concat());
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let (first, _) = ran.stdout.split_once("\n\n").unwrap();
+    insta::assert_snapshot!(first);
+    for (name, line) in [
+        ("report.md", "## What if\n\n```text\n`host:log=0`: on average "),
+        ("summary.txt", "\nwhat if\n  `host:log=0`: on average "),
+        ("report.html", "<h3>What if</h3>\n<ul class=\"evidence\"><li><code>host:log=0</code>: on average "),
+        ("analysis.json", "\n  \"what_if\": ["),
+    ] {
+        let text = std::fs::read_to_string(sandbox.path("out").join(name)).unwrap();
+        assert!(text.contains(line), "{name}");
+    }
+    let document = analysis(&sandbox, Path::new(file), &asked);
+    assert_eq!(document["what_if"].as_array().unwrap().len(), 5);
+    insta::assert_snapshot!("what_if_json", serde_json::to_string_pretty(&document["what_if"][0]).unwrap());
+    assert_eq!(analysis(&sandbox, Path::new(file), &[]).get("what_if"), None);
+}
+
+/// The rest is analyzed all the same; what was asked for is missing.
+#[test]
+fn what_if_without_an_answer() {
+    let sandbox = Sandbox::new();
+    let planted = slow_logging(&sandbox);
+    ncu_report("kernel", &sandbox.path("kernel.ncu-rep"));
+    let report = sandbox.path("kernel.ncu-rep");
+    let short = data("two-2025.3.1.sqlite");
+    let mut said = String::new();
+    for (file, changes, code) in [
+        (&planted, &["kernel:sgemm*=0.2", "host:log=0"][..], 1),
+        (&planted, &["call:cudaMalloc=0", "host::step/logs=0"], 1),
+        (&short, &["kernel:*=0", "call:*=0"], 1),
+        (&report, &["kernel:*=0"], 1),
+        (&planted, &["kernel:sgemm*"], 2),
+        (&planted, &["gpu:sgemm*=0.5"], 2),
+        (&planted, &["host:log=-1"], 2),
+        (&planted, &["host:log=nan"], 2),
+    ] {
+        let asked: Vec<&str> = changes.iter().flat_map(|change| ["--what-if", change]).collect();
+        let ran = analyze(&sandbox, &[&[file.to_str().unwrap()], &asked[..]].concat());
+        assert_eq!(ran.code, code, "{}", ran.stderr);
+        assert_eq!(ran.stdout.is_empty(), code == 2, "{changes:?}");
+        said.push_str(&format!("{}\n{}\n", changes.join(" "), ran.stderr));
+    }
+    insta::assert_snapshot!(said);
+}
+
 /// A program counts its devices, nsys the GPUs of the machine: a report says which is which.
 #[test]
 fn a_device_is_called_as_the_program_counts_it() {

@@ -77,6 +77,7 @@ fn exit_codes() {
         (&["analyze", "--include", "(", "nowhere"], 2),
         (&["analyze", "--family", "gemm", "nowhere"], 2),
         (&["analyze", "--tokens", "decode=x", "nowhere"], 2),
+        (&["analyze", "--what-if", "kernel:sgemm", "nowhere"], 2),
         (&["run", "-c", "nowhere.yaml", "--", "true"], 2),
         (&["run", "--", "no-such-program"], 2),
     ] {

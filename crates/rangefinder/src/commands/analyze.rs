@@ -1,10 +1,11 @@
 //! `rangefinder analyze`
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use analysis::{
-    Analysis, CounterRegions, Families, Grouping, KernelPatterns, Options, Scope, analyze, counter_regions,
-    insight,
+    Analysis, Change, CounterRegions, Families, Grouping, KernelPatterns, Options, Scope, analyze,
+    counter_regions, insight,
 };
 use anyhow::{Context, Result, anyhow};
 use counters::Report;
@@ -117,7 +118,23 @@ fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
         print(&report::screen(&page, arguments.top))?;
     }
     let something = counters.is_some() || trace.is_some_and(|trace| !trace.is_empty());
-    Ok(exit(&nothing, something))
+    Ok(match (exit(&nothing, something), unpredicted(arguments, analysis.as_ref())) {
+        (Exit::Complete, true) => Exit::Missing,
+        (exit, _) => exit,
+    })
+}
+
+/// Whether a prediction is missing that was asked for; says why, once for each reason.
+fn unpredicted(arguments: &AnalyzeArguments, analysis: Option<&Analysis>) -> bool {
+    let mut reasons: Vec<&str> = match analysis {
+        Some(analysis) => analysis.what_if.iter().filter_map(|one| one.unknown.as_deref()).collect(),
+        None if arguments.what_if.is_empty() => Vec::new(),
+        None => vec!["there is no timeline to replay (--what-if)"],
+    };
+    let mut said = HashSet::new();
+    reasons.retain(|why| said.insert(*why));
+    reasons.iter().for_each(|why| say(&format!("error: no prediction: {why}")));
+    !reasons.is_empty()
 }
 
 /// A file that could be read but contains nothing to analyze.
@@ -418,6 +435,7 @@ fn options(arguments: &AnalyzeArguments, recordings: usize) -> Result<Options> {
         })?,
         stages: arguments.stage.clone(),
         tokens: tokens(&arguments.tokens)?,
+        what_if: what_if(&arguments.what_if)?,
         ..Options::default()
     })
 }
@@ -431,6 +449,11 @@ fn tokens(given: &[String]) -> Result<Vec<(String, f64)>, Usage> {
         .iter()
         .map(|text| read(text).ok_or_else(|| Usage(format!("`--tokens {text}` is not STAGE=NUMBER"))))
         .collect()
+}
+
+fn what_if(given: &[String]) -> Result<Vec<Change>, Usage> {
+    let read = |text: &String| text.parse().map_err(|why| Usage(format!("`--what-if {text}` {why}")));
+    given.iter().map(read).collect()
 }
 
 /// What the files say about their machines, and which file each number refers to.

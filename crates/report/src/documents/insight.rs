@@ -4,10 +4,16 @@ use analysis::{Analysis, Confidence, Finding, Joined, RooflinePoint};
 
 use crate::form::terminal::{Names, Terminal};
 use crate::printable::printable;
-use crate::tables::{LOOPS, View, bounds, gained, loop_line, no_finding, roofline};
+use crate::tables::{LOOPS, View, bounds, gained, loop_line, no_finding, roofline, what_if_lines};
 use crate::units::percent;
 
 const WIDEST_NAME: usize = 48;
+
+/// What was asked, answered; empty if nothing was.
+pub(crate) fn what_if_text(analysis: Option<&Analysis>) -> String {
+    let lines = analysis.map(what_if_lines).unwrap_or_default();
+    lines.iter().map(|line| format!("{}\n", printable(line))).collect()
+}
 
 /// What repeats, then what limits it, numbered, with the evidence for each.
 pub(crate) fn findings_text(analysis: Option<&Analysis>, all: &[Finding]) -> String {

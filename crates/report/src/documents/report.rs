@@ -7,7 +7,7 @@ use crate::page::Page;
 use crate::tables::{Tabular, View, captures, facts, overhead, passes, rehearsed, steps};
 
 use super::counters_screen::counters_terminal;
-use super::insight::{bounds_text, findings_text, roofline_text};
+use super::insight::{bounds_text, findings_text, roofline_text, what_if_text};
 use super::screen::terminal;
 
 /// A section that has nothing to say is left out.
@@ -18,6 +18,10 @@ pub fn report_markdown(page: &Page<'_>) -> String {
     }
     table(&mut text, "Passes", &passes(page.passes));
     table(&mut text, "Captures", &captures(page.verdicts));
+    let what_if = what_if_text(page.analysis);
+    if !what_if.is_empty() {
+        screen(&mut text, "What if", &what_if);
+    }
     if page.analysis.is_some() {
         screen(&mut text, "Timeline", &terminal(page, page.top));
     }

@@ -1,9 +1,9 @@
-//! What `analyze` prints: the tables of the timeline and the counters, then the conclusions.
+//! What `analyze` prints: the answer to what was asked, the tables of the timeline and the counters, then the conclusions.
 
 use analysis::{Analysis, MoreRegions};
 
 use super::counters_screen::counters_terminal;
-use super::insight::{bounds_text, findings_text, roofline_text};
+use super::insight::{bounds_text, findings_text, roofline_text, what_if_text};
 use crate::form::terminal::{Names, Terminal};
 use crate::page::Page;
 use crate::printable::printable;
@@ -17,9 +17,13 @@ const WIDEST_NAME: usize = 56;
 /// At most this many names in a sentence.
 const MOST_NAMED: usize = 8;
 
-/// What limits the program, then the timeline, then the counters, as far as there is any.
+/// What was asked, what limits the program, then the timeline, then the counters, as far as there is any.
 pub fn screen(page: &Page<'_>, top: usize) -> String {
     let mut screens = Vec::new();
+    let what_if = what_if_text(page.analysis);
+    if !what_if.is_empty() {
+        screens.push(format!("what if\n{what_if}"));
+    }
     let limits = findings_text(page.analysis, &page.insight.findings);
     if !limits.is_empty() {
         screens.push(format!("what limits it\n{limits}"));

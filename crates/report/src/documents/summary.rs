@@ -6,7 +6,9 @@ use record::{Outcome, Step, StepName, StepStatus, VerdictRecord};
 use crate::form::terminal::{Names, Terminal, shortened};
 use crate::page::Page;
 use crate::printable::{joined, printable};
-use crate::tables::{self, Tabular, View, busy_of_time, gained, longest, loop_line, no_finding, whole_time};
+use crate::tables::{
+    self, Tabular, View, busy_of_time, gained, longest, loop_line, no_finding, what_if_lines, whole_time,
+};
 use crate::units::{counted, duration, fixed};
 
 const WIDEST: usize = 100;
@@ -21,6 +23,7 @@ const MOST_NAMED: usize = 4;
 /// The screen; `files` are the files written, as the user opens them.
 pub fn summary(page: &Page<'_>, files: &[String]) -> String {
     let mut text = format!("{}\n{}\n", printable(page.title), fitted("", page.workload));
+    what_if(&mut text, page);
     limits(&mut text, page);
     captures(&mut text, page);
     if let Some(analysis) = page.analysis {
@@ -150,6 +153,15 @@ fn form(rows: usize) -> Terminal {
 
 fn indented(text: &mut String, table: &str) {
     table.lines().for_each(|line| text.push_str(&format!("  {line}\n")));
+}
+
+/// What the user asked.
+fn what_if(text: &mut String, page: &Page<'_>) {
+    let lines = page.analysis.map(what_if_lines).unwrap_or_default();
+    if !lines.is_empty() {
+        heading(text, "what if");
+        lines.iter().for_each(|line| wrapped(text, "  ", line));
+    }
 }
 
 /// The loop, and what limits it: what a user came for.

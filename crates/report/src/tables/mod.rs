@@ -29,6 +29,7 @@ mod roofline;
 mod stages;
 mod steps;
 mod table;
+mod what_if;
 
 pub(crate) use all::of_programs;
 pub(crate) use bounds::bounds;
@@ -58,3 +59,4 @@ pub(crate) use roofline::{flops, roofline, worked};
 pub(crate) use stages::{ended_stages, stages};
 pub(crate) use steps::steps;
 pub(crate) use table::{Tabular, View};
+pub(crate) use what_if::what_if_lines;

@@ -3,11 +3,20 @@
 use super::summary::missing;
 use crate::form::escape::{prose, text};
 use crate::page::Page;
-use crate::tables::{LOOPS, gained, loop_line, no_finding};
+use crate::tables::{LOOPS, gained, loop_line, no_finding, what_if_lines};
 use record::StepName;
 
 pub(super) fn findings(page: &Page<'_>) -> String {
     let mut html = String::new();
+    let asked: String = page
+        .analysis
+        .iter()
+        .flat_map(|analysis| what_if_lines(analysis))
+        .map(|line| format!("<li>{}</li>", prose(&line)))
+        .collect();
+    if !asked.is_empty() {
+        html.push_str(&format!("<h3>What if</h3>\n<ul class=\"evidence\">{asked}</ul>\n"));
+    }
     for found in page.analysis.iter().flat_map(|analysis| analysis.loops.iter().take(LOOPS)) {
         html.push_str(&format!("<p class=\"loop\">{}</p>\n", prose(&loop_line(found))));
     }
