@@ -4,7 +4,6 @@ use counters::Report;
 use serde::Serialize;
 use trace::Trace;
 
-use crate::attribute::launch_groups;
 use crate::diagnose::{Finding, with_counters};
 use crate::document::Analysis;
 use crate::kernels::{Efficiency, Joined, RooflinePoint, join, roofline};
@@ -31,7 +30,7 @@ pub struct Insight {
 pub fn insight(timeline: Option<(&Trace, &Analysis)>, report: Option<&Report>) -> Insight {
     let joined = timeline
         .zip(report)
-        .map(|((trace, _), report)| join(&launch_groups(trace), report))
+        .map(|((trace, _), report)| join(trace, report))
         .filter(|joined| !joined.kernels.is_empty());
     let findings = timeline.map(|(_, analysis)| match joined.as_ref().zip(report) {
         Some((joined, report)) => {

@@ -28,7 +28,7 @@ fn launches_meet_their_counters() {
         launches.sequence.len() as u64,
         launches.groups.iter().map(|group| group.launches).sum::<u64>()
     );
-    let joined = join(&launches, &counted());
+    let joined = join(&trace, &counted());
     let of = |name: &str, region: Option<&str>| {
         let fits = |kernel: &&analysis::JoinedKernel| {
             kernel.short_name == name && kernel.region.as_deref() == region
@@ -63,7 +63,7 @@ fn a_result_is_listed_once() {
             kernel.mangled.clone_from(&kernel.short_name);
         }
     }
-    let joined = join(&launch_groups(&trace), &report);
+    let joined = join(&trace, &report);
     assert!(joined.kernels.iter().any(|kernel| !kernel.results.is_empty()));
     for kernel in joined.kernels {
         let mut once = kernel.results.clone();
@@ -79,7 +79,7 @@ fn efficiency_from_counters() {
     let stages = ["B", "A", "empty"].map(str::to_owned).to_vec();
     let findings = analyze(&trace, &Options { stages, ..Options::default() });
     let report = counted();
-    let joined = join(&launch_groups(&trace), &report);
+    let joined = join(&trace, &report);
     let points = roofline(&report);
     let found = counted_efficiency(&findings.stages, &findings.regions, &joined, &points);
     let of = |name: &str| found.iter().find(|row| row.stage == name).unwrap_or_else(|| panic!("{found:#?}"));

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use analysis::{Families, GpuRegion, Grouping, Scope, attribute, gpu_regions, kernels};
+use analysis::{
+    Families, GpuRegion, Grouping, Scope, attribute, attribute_as_gates_do, gpu_regions, kernels,
+};
 use trace::{Trace, read_nsys};
 
 const REPORTS: [&str; 5] =
@@ -83,12 +85,13 @@ fn kernels_are_those_of_nsys() {
     }
 }
 
-/// nsys names a range without its parents and tells threads apart; we add up paths.
+/// nsys names a range without its parents and tells threads apart; we add up paths. It goes by the launching thread
+/// alone.
 #[test]
 fn kernels_of_regions_are_those_of_nsys() {
     for name in REPORTS {
         let trace = report(name);
-        let (rows, outside) = gpu_regions(&trace, &attribute(&trace), Scope::default());
+        let (rows, outside) = gpu_regions(&trace, &attribute_as_gates_do(&trace), Scope::default());
         let mut theirs: BTreeMap<String, (u64, i64)> = BTreeMap::new();
         for row in csv(&format!("{name}_nvtx_kern_sum.csv")) {
             let sum = theirs.entry(row["NVTX Range"].clone()).or_default();
@@ -112,7 +115,7 @@ fn kernels_of_regions_are_those_of_nsys() {
 fn spans_are_those_of_nsys() {
     for name in REPORTS {
         let trace = report(name);
-        let rows = regions_of(&trace);
+        let (rows, _) = gpu_regions(&trace, &attribute_as_gates_do(&trace), Scope::default());
         for row in csv(&format!("{name}_nvtx_gpu_proj_sum.csv")) {
             if row["Style"] != "PushPop" {
                 continue;
@@ -132,6 +135,33 @@ fn spans_are_those_of_nsys() {
             }
         }
     }
+}
+
+/// What nsys leaves to no range, and we to the range of the only thread that has one, is marked as such.
+#[test]
+fn what_nsys_does_not_say_is_marked() {
+    for name in REPORTS {
+        let trace = report(name);
+        let (strict, outside) = gpu_regions(&trace, &attribute_as_gates_do(&trace), Scope::default());
+        let (rows, less) = gpu_regions(&trace, &attribute(&trace), Scope::default());
+        assert_eq!(rows.len(), strict.len());
+        for (row, strict) in rows.iter().zip(&strict) {
+            assert_eq!(row.path, strict.path);
+            let told =
+                (row.gpu_inclusive_ns - row.other_thread_gpu_ns, row.launches - row.other_thread_launches);
+            assert_eq!(told, (strict.gpu_inclusive_ns, strict.launches), "{name}: {}", row.path);
+        }
+        let roots = rows.iter().filter(|row| row.parent.is_none() && row.domain.is_empty());
+        let of_others: i64 = roots.map(|row| row.other_thread_gpu_ns).sum();
+        assert_eq!(outside.gpu_ns - less.gpu_ns, of_others, "{name}");
+    }
+    // Autograd's thread has the whole backward pass but for what starts it; fills are launches, too.
+    let trace = report("torch-nodes-2025.3.1");
+    let rows = regions_of(&trace);
+    let backward = rows.iter().filter(|row| row.name == "backward");
+    let counts: Vec<(u64, u64)> =
+        backward.map(|row| (row.kernels_inclusive, row.other_thread_launches)).collect();
+    assert_eq!(counts, [(22, 22), (66, 66)]);
 }
 
 /// What `toy.cu` is known to do, three times, and its graph once.

@@ -5,12 +5,16 @@
 //! calling thread when the call began, in each domain for itself. A kernel of a CUDA
 //! graph comes from the call that launched the graph. An activity without a call is
 //! without a range, and is counted as such.
+//!
+//! A call of a thread that has no range open is made in those of the only other thread of its process that has
+//! ([`super::only_thread`]), except for what gates see ([`attribute_as_gates_do`]).
 
 use std::collections::{HashMap, HashSet};
 
 use nvtx::Kind;
 use trace::{NONE, StringId, Trace};
 
+use super::only_thread::OnlyThread;
 use super::sweep::innermost;
 use super::tree::Tree;
 
@@ -31,6 +35,9 @@ pub struct Attribution {
     pub left_out: usize,
     /// The regions of the trace.
     pub tree: Tree,
+    /// By activity: whether its thread had no range open, so that it is in those of the only other thread that had.
+    pub by_other_thread: Vec<bool>,
+    pub(crate) only_thread: OnlyThread,
 }
 
 /// One domain's view.
@@ -42,7 +49,17 @@ pub struct Plane {
 }
 
 pub fn attribute(trace: &Trace) -> Attribution {
-    attribute_by(trace, &ranges_of_calls(trace))
+    let only_thread = OnlyThread::of(trace);
+    let (threads, for_others) = only_thread.calls(trace);
+    let attribution = attribute_by(trace, &ranges_of_calls(trace, &threads));
+    let is_for_other = |call: &u32| for_others.get(*call as usize).copied().unwrap_or(false);
+    let by_other_thread = attribution.call.iter().map(is_for_other).collect();
+    Attribution { by_other_thread, only_thread, ..attribution }
+}
+
+/// The same as nsys and ncu see it: by the ranges of the launching thread alone.
+pub fn attribute_as_gates_do(trace: &Trace) -> Attribution {
+    attribute_by(trace, &ranges_of_calls(trace, &by_thread(trace)))
 }
 
 /// The same, when it is known already which range each call was made in.
@@ -54,7 +71,9 @@ pub(crate) fn attribute_by(trace: &Trace, calls: &[(StringId, Vec<u32>)]) -> Att
     };
     let planes: Vec<Plane> = calls.iter().map(plane).collect();
     let left_out = domains(trace).len() - planes.len();
-    Attribution { call, planes, left_out, tree: Tree::of(trace) }
+    let by_other_thread = vec![false; call.len()];
+    let only_thread = OnlyThread::default();
+    Attribution { call, planes, left_out, tree: Tree::of(trace), by_other_thread, only_thread }
 }
 
 /// Domains that have push/pop ranges, and how many, in the order of first appearance.
@@ -88,9 +107,9 @@ fn looked_at(trace: &Trace, most_numbers: usize) -> Vec<StringId> {
     order.into_iter().map(|at| domains[at].0).collect()
 }
 
-/// For each domain that has push/pop ranges, by call: the innermost one it was made in.
-pub(crate) fn ranges_of_calls(trace: &Trace) -> Vec<(StringId, Vec<u32>)> {
-    let threads = by_thread(trace);
+/// For each domain that has push/pop ranges, by call: the innermost one it was made in. `threads` has the calls that
+/// belong to each thread, in the order in which they began.
+pub(crate) fn ranges_of_calls(trace: &Trace, threads: &[Vec<u32>]) -> Vec<(StringId, Vec<u32>)> {
     let domains = looked_at(trace, MOST_NUMBERS);
     let is_looked_at: HashSet<StringId> = domains.iter().copied().collect();
     let mut ranges: HashMap<(u32, StringId), Vec<u32>> = HashMap::new();

@@ -1,11 +1,12 @@
-//! Launches that are alike: one kernel in one shape, started in one region.
+//! Launches that are alike: one kernel in one shape, started in one region, as ncu sees it: by the ranges of the
+//! launching thread.
 
 use std::collections::HashMap;
 
 use nvtx::{Kind, RegionPath};
 use trace::{ActivityKind, NONE, Trace, in_windows};
 
-use super::attribution::{Attribution, Plane, attribute};
+use super::attribution::{Attribution, Plane, attribute_as_gates_do};
 use super::regions::Region;
 
 /// All launches of one kernel in one shape and region.
@@ -20,7 +21,7 @@ pub struct LaunchGroup {
     pub block: [u32; 3],
     /// Shared memory of a block, static and dynamic.
     pub shared: u32,
-    /// The innermost region it was launched in: of the default domain, otherwise of the first
+    /// The innermost region open on the launching thread: of the default domain, otherwise of the first
     /// that has one.
     pub region: Option<RegionPath>,
     pub launches: u64,
@@ -75,7 +76,7 @@ impl LaunchGroups {
 
 /// Kernels that are hidden are left out.
 pub fn launch_groups(trace: &Trace) -> LaunchGroups {
-    let attribution = attribute(trace);
+    let attribution = attribute_as_gates_do(trace);
     let activities = &trace.activities;
     let started = |activity: usize| match attribution.call[activity] {
         NONE => activities.begin[activity],
@@ -113,7 +114,7 @@ fn by_time(mut all: LaunchGroups) -> LaunchGroups {
 
 /// The node of the innermost range, or [`NONE`]. The default domain's name is empty, and counts
 /// first.
-fn region_of(trace: &Trace, attribution: &Attribution, activity: usize) -> u32 {
+pub(crate) fn region_of(trace: &Trace, attribution: &Attribution, activity: usize) -> u32 {
     let mut planes: Vec<&Plane> =
         attribution.planes.iter().filter(|plane| plane.range[activity] != NONE).collect();
     planes.sort_by_key(|plane| !trace.strings.text(plane.domain).is_empty());
@@ -139,7 +140,7 @@ fn group(trace: &Trace, attribution: &Attribution, (launch, node): (u32, u32)) -
 /// By launch: whether it was made in a region, or in one below it. ncu looks at the stack of the
 /// launching thread; `any_thread` counts what any thread of the process did meanwhile.
 pub fn launches_in(trace: &Trace, launches: &LaunchGroups, region: &Region, any_thread: bool) -> Vec<bool> {
-    let attribution = attribute(trace);
+    let attribution = attribute_as_gates_do(trace);
     let tree = &attribution.tree;
     let is_it =
         |node: u32| tree.nodes[node as usize].kind == region.kind && tree.path(trace, node) == region.path;

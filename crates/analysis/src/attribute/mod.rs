@@ -4,6 +4,7 @@ mod at_once;
 mod attribution;
 mod call_kinds;
 mod launch_groups;
+mod only_thread;
 mod region_calls;
 mod region_label;
 mod regions;
@@ -15,8 +16,9 @@ mod within;
 
 pub use at_once::{launches_at_once, times_at_once};
 pub(crate) use attribution::by_thread;
-pub use attribution::{Attribution, Plane, attribute};
+pub use attribution::{Attribution, Plane, attribute, attribute_as_gates_do};
 pub(crate) use call_kinds::{copies, synchronises};
+pub(crate) use launch_groups::region_of;
 pub use launch_groups::{LaunchGroup, LaunchGroups, launch_groups, launches_in};
 pub use region_calls::{RegionCalls, region_calls};
 pub use region_label::{label as region_label, labels as region_labels};

@@ -1,12 +1,12 @@
-//! What a region asks of CUDA: which calls it makes, what they start, and whether all of it
-//! is over when the region closes.
+//! What a region asks of CUDA: which calls it makes on its own thread, what they start, and whether all of it
+//! is over when the region closes. It is about gates, which see no more than that.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use nvtx::{Kind, RegionPath};
 use trace::{NONE, OPEN, StringId, Trace};
 
-use super::attribution::{Attribution, attribute_by, ranges_of_calls};
+use super::attribution::{Attribution, attribute_by, by_thread, ranges_of_calls};
 use super::call_kinds::synchronises;
 
 /// A push/pop region, including its inner regions.
@@ -45,7 +45,7 @@ pub fn region_calls(trace: &Trace) -> Vec<RegionCalls> {
     if trace.calls.is_empty() {
         return Vec::new();
     }
-    let calls = ranges_of_calls(trace);
+    let calls = ranges_of_calls(trace, &by_thread(trace));
     let attribution = attribute_by(trace, &calls);
     let tree = &attribution.tree;
     let mut sums: Vec<Sum> = Vec::new();

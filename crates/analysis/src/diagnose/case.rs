@@ -25,8 +25,9 @@ pub(super) struct Case<'t> {
     pub(super) now: f64,
     /// How far that is off, as a part of what was measured.
     pub(super) error: f64,
-    /// The region of each call.
+    /// The region of each call, and whether its thread had no range open and it is that of another.
     pub(super) node_of_call: Vec<Option<u32>>,
+    for_other: Vec<bool>,
     /// The part of the time in which a device works.
     pub(super) busy: f64,
 }
@@ -56,12 +57,13 @@ impl<'t> Case<'t> {
         is_whole: bool,
     ) -> Option<Self> {
         let graph = build(trace, attribution, index, steady)?;
-        let node_of = |call: &Call| {
-            let (thread, begin) =
-                (trace.calls.thread[call.call as usize], trace.calls.begin[call.call as usize]);
-            open.node_at(thread, begin)
+        let made = |call: &Call| {
+            let at = call.call as usize;
+            (trace.calls.thread[at], trace.calls.begin[at])
         };
-        let node_of_call = graph.calls.iter().map(node_of).collect();
+        let made = || graph.calls.iter().map(made);
+        let node_of_call = made().map(|(thread, begin)| open.node_at(thread, begin)).collect();
+        let for_other = made().map(|(thread, begin)| open.is_for_other(thread, begin)).collect();
         let now = graph.play();
         let error = if graph.measured > 0.0 { now / graph.measured - 1.0 } else { f64::INFINITY };
         let busy = busy_share(&graph);
@@ -76,6 +78,7 @@ impl<'t> Case<'t> {
             now,
             error,
             node_of_call,
+            for_other,
             busy,
         })
     }
@@ -204,7 +207,28 @@ impl<'t> Case<'t> {
         Chip::named(self.device()?.1?)
     }
 
-    pub(super) fn finding(&self, candidate: Candidate) -> Finding {
+    /// How much of a region's work was started by threads that had no range open.
+    fn work_of_others(&self, node: u32) -> Option<String> {
+        let (mut all, mut of_others) = (0i64, 0i64);
+        for work in &self.graph.works {
+            let call = work.call as usize;
+            if self.node_of_call[call] == Some(node) {
+                all = all.saturating_add(work.duration);
+                of_others = of_others.saturating_add(if self.for_other[call] { work.duration } else { 0 });
+            }
+        }
+        (of_others > 0).then(|| {
+            format!(
+                "{} of the GPU time of `{}` is work of threads without a range, launched while only this range's \
+                 thread had one open",
+                percent(of_others as f64 / all as f64),
+                self.path(node)
+            )
+        })
+    }
+
+    pub(super) fn finding(&self, mut candidate: Candidate) -> Finding {
+        candidate.evidence.extend(candidate.node.and_then(|node| self.work_of_others(node)));
         let measured = self.graph.measured;
         let gain = candidate.then.filter(|_| self.no_gain().is_none()).map(|[likely, worst, best]| Gain {
             factor: self.factor(likely),

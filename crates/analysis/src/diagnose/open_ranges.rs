@@ -1,6 +1,6 @@
 //! Which range is open on a thread at a moment, whether anything was launched in it or not.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use nvtx::Kind;
 use trace::{OPEN, Trace};
@@ -11,6 +11,7 @@ use crate::attribute::{Attribution, is_library};
 pub(super) struct OpenRanges<'t> {
     trace: &'t Trace,
     attribution: &'t Attribution,
+    process: u32,
     threads: HashMap<u32, Vec<Vec<u32>>>,
 }
 
@@ -39,16 +40,21 @@ impl<'t> OpenRanges<'t> {
             ranges.sort_by_key(|range| (trace.ranges.begin[*range as usize], *range));
             threads.entry(thread).or_default().push(ranges);
         }
-        Self { trace, attribution, threads }
+        Self { trace, attribution, process, threads }
     }
 
-    /// The innermost one open on a thread; where it has none and exactly one other thread has one, that.
+    /// The innermost one that a thread is in: of its own, or of the thread it works for.
     fn at(&self, thread: u32, time: i64) -> Option<u32> {
-        self.own(thread, time).or_else(|| {
-            let others = self.threads.keys().filter(|other| **other != thread);
-            let mut open = others.filter_map(|other| self.own(*other, time));
-            open.next().filter(|_| open.next().is_none())
-        })
+        self.own(self.works_for(thread, time), time)
+    }
+
+    fn works_for(&self, thread: u32, time: i64) -> u32 {
+        self.attribution.only_thread.at(self.process, time).unwrap_or(thread)
+    }
+
+    /// Whether a thread has no range open and works for one that has.
+    pub(super) fn is_for_other(&self, thread: u32, time: i64) -> bool {
+        self.works_for(thread, time) != thread
     }
 
     /// Its region.
@@ -75,8 +81,11 @@ impl<'t> OpenRanges<'t> {
 
     /// How a stretch of time of a thread is divided among the innermost regions, the largest first.
     pub(super) fn between(&self, thread: u32, from: i64, to: i64) -> Vec<(Option<u32>, i64)> {
+        let only = self.attribution.only_thread.within(self.process, from, to);
         let mut cuts = vec![from, to];
-        for ranges in self.threads.get(&thread).into_iter().flatten() {
+        cuts.extend(only.iter().map(|(at, _)| *at).filter(|at| *at > from && *at < to));
+        let threads: BTreeSet<u32> = only.iter().map(|(_, only)| *only).chain([thread]).collect();
+        for ranges in threads.iter().filter_map(|thread| self.threads.get(thread)).flatten() {
             let begin = |range: &u32| self.trace.ranges.begin[*range as usize];
             let inside = ranges.partition_point(|range| begin(range) <= from)
                 ..ranges.partition_point(|range| begin(range) < to);

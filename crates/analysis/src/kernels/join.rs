@@ -3,15 +3,19 @@
 //! A kind of launch (a kernel in a shape, started in a region) is described by the results of
 //! the same kind; where there are none, by results of the same kernel and shape in other
 //! regions, which is reported. Times come from the timeline: replayed kernels are slower and run with cold caches.
+//!
+//! ncu names the ranges of the launching thread. So results are found by those, and rows are by the region that
+//! the launches belong to, as in all tables: of a thread without a range, that may be the region of another thread.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use counters::{Measured, Report, Subject, Value};
 use nvtx::RegionPath;
 use serde::Serialize;
+use trace::{NONE, Trace};
 
 use super::bounds::{BoundKind, bound};
-use crate::attribute::{LaunchGroup, LaunchGroups};
+use crate::attribute::{LaunchGroup, LaunchGroups, attribute, launch_groups, region_of};
 
 /// How well the counters of a kind are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -43,6 +47,8 @@ pub struct JoinedKernel {
     pub grid: [u32; 3],
     pub block: [u32; 3],
     pub region: Option<String>,
+    /// Launched by threads that had no range open, while only the region's thread had one.
+    pub other_thread: bool,
     pub launches: u64,
     pub gpu_ns: i64,
     /// Of the GPU's time.
@@ -68,11 +74,12 @@ pub struct JoinedRegion {
     pub bounds: Vec<(BoundKind, f64)>,
 }
 
-pub fn join(launches: &LaunchGroups, report: &Report) -> Joined {
+pub fn join(trace: &Trace, report: &Report) -> Joined {
+    let launches = launch_groups(trace);
     let index = Index::new(report);
     let total = launches.total_ns().max(1) as f64;
     let kernels: Vec<JoinedKernel> =
-        launches.groups.iter().map(|group| joined(group, report, &index, total)).collect();
+        kinds(trace, &launches).iter().map(|kind| joined(kind, report, &index, total)).collect();
     let share = |wanted: Confidence| {
         kernels.iter().filter(|kernel| kernel.confidence == wanted).map(|kernel| kernel.share).sum()
     };
@@ -82,6 +89,41 @@ pub fn join(launches: &LaunchGroups, report: &Report) -> Joined {
         regions: regions(&kernels),
         kernels,
     }
+}
+
+/// Launches of one kernel in one shape that belong to one region.
+struct Kind<'l> {
+    region: Option<String>,
+    other_thread: bool,
+    launches: u64,
+    gpu_ns: i64,
+    /// The same as ncu sees them.
+    groups: Vec<&'l LaunchGroup>,
+}
+
+/// The most time first.
+fn kinds<'l>(trace: &Trace, launches: &'l LaunchGroups) -> Vec<Kind<'l>> {
+    let attribution = attribute(trace);
+    let mut kinds: Vec<Kind<'l>> = Vec::new();
+    let (mut places, mut members) = (HashMap::new(), HashMap::new());
+    for (launch, activity) in launches.activity.iter().enumerate() {
+        let (activity, group) = (*activity as usize, launches.sequence[launch]);
+        let node = region_of(trace, &attribution, activity);
+        let other_thread = attribution.by_other_thread[activity] && node != NONE;
+        let key = (trace.activities.detail[activity], node, other_thread);
+        let place = *places.entry(key).or_insert_with(|| {
+            let region = (node != NONE).then(|| attribution.tree.path(trace, node).to_string());
+            kinds.push(Kind { region, other_thread, launches: 0, gpu_ns: 0, groups: Vec::new() });
+            kinds.len() - 1
+        });
+        members.entry((place, group)).or_insert_with(|| {
+            kinds[place].groups.push(&launches.groups[group as usize]);
+        });
+        kinds[place].launches += 1;
+        kinds[place].gpu_ns = kinds[place].gpu_ns.saturating_add(launches.gpu_ns[launch]);
+    }
+    kinds.sort_by_key(|kind| std::cmp::Reverse(kind.gpu_ns));
+    kinds
 }
 
 /// A name, a grid and a block.
@@ -113,7 +155,21 @@ impl<'a> Index<'a> {
     }
 
     /// Results of a kind, and how well they fit.
-    fn find(&self, group: &LaunchGroup) -> (Confidence, Vec<usize>) {
+    fn find(&self, kind: &Kind<'_>) -> (Confidence, Vec<usize>) {
+        let found: Vec<(Confidence, Vec<usize>)> =
+            kind.groups.iter().map(|group| self.find_group(group)).collect();
+        let best = found.iter().map(|(confidence, _)| *confidence).min().unwrap_or(Confidence::None);
+        let mut results: Vec<usize> = found
+            .into_iter()
+            .filter(|(confidence, _)| *confidence == best)
+            .flat_map(|(_, results)| results)
+            .collect();
+        results.sort_unstable();
+        results.dedup();
+        (best, results)
+    }
+
+    fn find_group(&self, group: &LaunchGroup) -> (Confidence, Vec<usize>) {
         let (grid, block) = (group.grid.map(u64::from), group.block.map(u64::from));
         let named = [group.mangled.as_str(), group.short_name.as_str()];
         let found = named
@@ -133,8 +189,9 @@ impl<'a> Index<'a> {
     }
 }
 
-fn joined(group: &LaunchGroup, report: &Report, index: &Index<'_>, total: f64) -> JoinedKernel {
-    let (confidence, results) = index.find(group);
+fn joined(kind: &Kind<'_>, report: &Report, index: &Index<'_>, total: f64) -> JoinedKernel {
+    let (confidence, results) = index.find(kind);
+    let group = kind.groups[0];
     let bound = results.first().map(|at| bound(report, &report.results[*at]));
     let mean = |names: &[&str]| {
         let of = |at: &usize| {
@@ -148,10 +205,11 @@ fn joined(group: &LaunchGroup, report: &Report, index: &Index<'_>, total: f64) -
         short_name: group.short_name.clone(),
         grid: group.grid,
         block: group.block,
-        region: group.region.as_ref().map(ToString::to_string),
-        launches: group.launches,
-        gpu_ns: group.gpu_ns,
-        share: group.gpu_ns as f64 / total,
+        region: kind.region.clone(),
+        other_thread: kind.other_thread,
+        launches: kind.launches,
+        gpu_ns: kind.gpu_ns,
+        share: kind.gpu_ns as f64 / total,
         confidence,
         bound: bound.as_ref().map_or(BoundKind::Unknown, |bound| bound.kind),
         why: bound.map_or_else(|| "none of its launches was measured".to_owned(), |bound| bound.why),

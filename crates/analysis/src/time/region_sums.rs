@@ -155,18 +155,21 @@ impl<'t> Sums<'t> {
         for plane in &attribution.planes {
             let nodes = plane.range.iter().enumerate().filter(|(_, range)| **range != NONE);
             for (activity, range) in nodes {
-                self.count(trace, activity, tree.node_of[*range as usize], first[activity]);
+                let work = Work::of_activity(trace, activity, first[activity]);
+                let marked = attribution.by_other_thread[activity];
+                let work = if marked { work.by_other_thread() } else { work };
+                self.count(trace, activity, tree.node_of[*range as usize], work);
             }
         }
     }
 
-    fn count(&mut self, trace: &Trace, activity: usize, node: u32, launch: bool) {
+    fn count(&mut self, trace: &Trace, activity: usize, node: u32, work: Work) {
         let activities = &trace.activities;
         let (process, device) = (activities.process[activity], activities.device[activity]);
         let row = self.row(node, self.scope.split(process, device));
         let sum = &mut self.all[row].sum;
         sum.places.add(process, device);
-        sum.exclusive.add(Work::of_activity(trace, activity, launch));
+        sum.exclusive.add(work);
     }
 
     /// Region by region: what was started while it was open, and how long a device was at it.

@@ -26,6 +26,9 @@ pub(crate) struct Work {
     pub(crate) copy_ns: i64,
     pub(crate) graphs: u64,
     pub(crate) graph_ns: i64,
+    /// Of those, by threads that had no range open.
+    pub(crate) other_thread_launches: u64,
+    pub(crate) other_thread_kernel_ns: i64,
 }
 
 impl Work {
@@ -55,6 +58,14 @@ impl Work {
         self.copy_ns = self.copy_ns.saturating_add(other.copy_ns);
         self.graphs += other.graphs;
         self.graph_ns = self.graph_ns.saturating_add(other.graph_ns);
+        self.other_thread_launches += other.other_thread_launches;
+        self.other_thread_kernel_ns =
+            self.other_thread_kernel_ns.saturating_add(other.other_thread_kernel_ns);
+    }
+
+    /// The same, marked as work of a thread that had no range open.
+    pub(crate) fn by_other_thread(self) -> Self {
+        Self { other_thread_launches: self.launches, other_thread_kernel_ns: self.kernel_ns, ..self }
     }
 }
 

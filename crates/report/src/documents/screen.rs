@@ -90,8 +90,13 @@ fn section(text: &mut String, title: &str, table: &dyn Tabular, rows: usize) {
     }
 }
 
-/// What the table of regions leaves out, and regions without GPU work.
+/// What is theirs by the work of other threads, what the table of regions leaves out, and regions without GPU work.
 fn beside_regions(text: &mut String, analysis: &Analysis) {
+    if analysis.regions.iter().any(|region| region.other_thread_gpu_ns > 0) {
+        text.push_str(
+            "note: other threads are those without a range, while only one thread of the process had one open\n",
+        );
+    }
     analysis.more_regions.iter().for_each(|more| text.push_str(&format!("{}\n", left_out(more))));
     let has_kernels = !analysis.kernels.is_empty();
     let idle = analysis.regions.iter().filter(|row| has_kernels && row.launches == 0);

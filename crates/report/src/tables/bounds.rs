@@ -37,6 +37,8 @@ fn columns<'p>() -> Vec<Column<'p>> {
         Column::new(Kind::Name, "region", "region", |row| row.region.as_deref().into())
             .absent("outside all regions")
             .found(),
+        Column::new(Kind::Text, "other_thread", "of other threads", |row| row.other_thread.into())
+            .help("launched by threads without a range, while only the region's thread had one open"),
         Column::new(Kind::Count, "launches", "launches", |row| row.launches.into()),
         Column::new(Kind::Time, "gpu_ns", "time", |row| row.gpu_ns.into())
             .help("from the timeline, not from replay"),

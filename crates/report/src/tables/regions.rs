@@ -50,6 +50,7 @@ impl<'p> Row<'p> {
 pub(crate) fn regions<'p>(page: &Page<'p>, analysis: &'p Analysis) -> Table<'p, Row<'p>> {
     let joined = page.insight.joined.as_ref();
     let (gpu, scope) = (!analysis.kernels.is_empty(), analysis.scope);
+    let others = analysis.regions.iter().any(|region| region.other_thread_gpu_ns > 0);
     let table = Table::new(
         "regions",
         "Regions: all ranges with the same path",
@@ -68,7 +69,9 @@ pub(crate) fn regions<'p>(page: &Page<'p>, analysis: &'p Analysis) -> Table<'p, 
         .view(
             View::Page,
             Keys::of(["path", "instances", "wall_ns", "own_wall_ns"])
-                .when(gpu, ["gpu_inclusive_ns", "gpu_exclusive_ns", "gpu_busy_ns", "busy", "largest_cause"])
+                .when(gpu, ["gpu_inclusive_ns", "gpu_exclusive_ns"])
+                .when(others, ["other_thread_gpu_ns"])
+                .when(gpu, ["gpu_busy_ns", "busy", "largest_cause"])
                 .when(joined.is_some(), COUNTERS)
                 .when(gpu, ["kernels_inclusive", "kernels_exclusive", "copy_ns", "longest_kernel"])
                 .when(scope.by_process, ["process"])
@@ -80,7 +83,9 @@ pub(crate) fn regions<'p>(page: &Page<'p>, analysis: &'p Analysis) -> Table<'p, 
             Keys::of(["indented"])
                 .when(is_split(analysis), ["process_called", "device"])
                 .and(["instances", "wall_ns", "kernels_inclusive", "kernels_exclusive"])
-                .and(["gpu_inclusive_ns", "gpu_exclusive_ns", "gpu_busy_ns"]),
+                .and(["gpu_inclusive_ns", "gpu_exclusive_ns"])
+                .when(others, ["other_thread_gpu_ns"])
+                .and(["gpu_busy_ns"]),
         )
 }
 
@@ -112,6 +117,14 @@ fn columns<'p>() -> Vec<Column<'p>> {
         Column::new(Kind::Time, "copy_ns", "copies", |row| row.region.copy_ns.into()),
         Column::new(Kind::Count, "graphs", "graphs", |row| row.region.graphs.into()),
         Column::new(Kind::Time, "graph_ns", "graph time", |row| row.region.graph_ns.into()),
+        Column::new(Kind::Count, "other_thread_launches", "launches of other threads", |row| {
+            row.region.other_thread_launches.into()
+        })
+        .help("by threads without a range, while only the region's thread had one open"),
+        Column::new(Kind::Time, "other_thread_gpu_ns", "GPU time of other threads", |row| {
+            row.region.other_thread_gpu_ns.into()
+        })
+        .help("kernels launched by threads without a range, while only the region's thread had one open"),
         Column::new(Kind::Id, "rank", "rank", |row| row.region.place.origin.rank.into()),
         Column::new(Kind::Id, "recording", "recording", |row| row.region.place.origin.recording.into()),
     ];
