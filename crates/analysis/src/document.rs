@@ -215,6 +215,15 @@ fn diagnostics(trace: &Trace, attribution: &Attribution) -> Vec<DiagnosticRow> {
             times: distinct.times,
         })
         .collect();
+    let (libraries, ranges) = attribution.libraries.left_out(trace);
+    if !libraries.is_empty() {
+        let text = format!(
+            "{} of libraries ({}) are no regions; `regions.library=true` shows them",
+            counted(ranges, "range"),
+            libraries.join(", ")
+        );
+        rows.push(DiagnosticRow { text, lost: false, times: 1 });
+    }
     if attribution.left_out > 0 {
         let text = format!(
             "there are too many NVTX domains to attribute GPU work to all of them; left out: {} with few ranges",

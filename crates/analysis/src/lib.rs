@@ -17,7 +17,7 @@ mod time;
 
 pub use attribute::{
     Attribution, LaunchGroup, LaunchGroups, Node, Plane, Region, RegionCalls, Registered, Times, Tree,
-    Unattributed, attribute, attribute_as_gates_do, is_library, keep_within, launch_groups, launches_at_once,
+    Unattributed, attribute, attribute_as_gates_do, keep_within, launch_groups, launches_at_once,
     launches_in, region_calls, region_label, region_labels, regions, times_at_once, windows_within,
 };
 pub use diagnose::{

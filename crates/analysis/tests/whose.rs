@@ -1,4 +1,4 @@
-//! Whose work it is: threads without a range, as in PyTorch's backward pass.
+//! Whose work it is: of threads without a range, as in PyTorch's backward pass, and of libraries with ranges.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use analysis::{
@@ -265,6 +265,108 @@ fn loops_and_findings_share_it() {
     let says = "100 % of the GPU time of `:step/backward` is work of threads without a range, launched while only \
                 this range's thread had one open";
     assert!(found.evidence.iter().any(|line| line == says), "{found:#?}");
+}
+
+/// What libraries do is the program's work, wherever it calls them.
+#[test]
+fn ranges_of_libraries_are_no_regions() {
+    let trace = Made::new()
+        .range(MAIN, "step", 0, 100)
+        .range_in(MAIN, "CCCL", "cub::DeviceReduce", 10, 20)
+        .range_in(MAIN, "NCCL", "ncclAllReduce", 30, 40)
+        .range_in(MAIN, "model", "layer", 25, 45)
+        .kernel(MAIN, 15)
+        .kernel(MAIN, 35)
+        .range_in(MAIN, "CCCL", "cub::DeviceScan", 110, 120)
+        .kernel(MAIN, 115)
+        .finish();
+    let analysis = analyze(&trace, &Options::default());
+    assert_eq!(table(&trace), expected(&[(":step", 2, 0), ("model:layer", 1, 0)]));
+    assert_eq!(outside(&trace), 1, "the program has no range there");
+    let domains: Vec<&str> = analysis.unattributed.domains.keys().map(String::as_str).collect();
+    assert_eq!(domains, ["", "model"]);
+    let notes: Vec<&str> = analysis.diagnostics.iter().map(|row| row.text.as_str()).collect();
+    assert_eq!(
+        notes,
+        ["3 ranges of libraries (CCCL, NCCL) are no regions; `regions.library=true` shows them"]
+    );
+    let stages: Vec<&str> = analysis.stages.iter().map(|stage| stage.region.as_str()).collect();
+    assert_eq!(stages, [":step", "model:layer"]);
+    assert!(analysis.idle.iter().all(|row| !row.region.as_deref().unwrap_or_default().contains("CCL:")));
+    // Gates see them all.
+    let paths: Vec<String> = regions(&trace).iter().map(|region| region.path.to_string()).collect();
+    assert!(paths.contains(&r"CCCL:cub\:\:DeviceReduce".to_owned()), "{paths:?}");
+    let launches = launch_groups(&trace);
+    let reduce = regions(&trace).into_iter().find(|region| region.path.domain == "CCCL").unwrap();
+    assert_eq!(launches_in(&trace, &launches, &reduce, false), [true, false, false]);
+    let calls = region_calls(&trace);
+    assert_eq!(calls.iter().filter(|region| region.path.domain == "CCCL").count(), 2);
+}
+
+#[test]
+fn they_are_if_there_are_no_others_or_if_they_are_wanted() {
+    let library = || Made::new().range_in(MAIN, "CCCL", "sort", 10, 20).kernel(MAIN, 15);
+    assert_eq!(table(&library().finish()), expected(&[("CCCL:sort", 1, 0)]));
+    assert!(analyze(&library().finish(), &Options::default()).diagnostics.is_empty());
+    assert!(analyze(&library().finish(), &Options::default()).stages.is_empty(), "never its stages");
+    // A start/end range of the program's own is one of its own, in whichever process.
+    let with_others = library().start_end(ELSEWHERE, "request", 0, 5);
+    assert_eq!(table(&with_others.finish()), expected(&[(":request", 0, 0)]));
+    let mut wanted = library().range(MAIN, "step", 0, 100).finish();
+    wanted.library_regions = true;
+    assert_eq!(table(&wanted), expected(&[(":step", 1, 0), ("CCCL:sort", 1, 0)]));
+}
+
+/// A library's range neither keeps a thread from working for another nor makes it one to work for.
+#[test]
+fn threads_in_a_library_have_no_range() {
+    let made = || {
+        Made::new()
+            .range(MAIN, "step", 0, 100)
+            .range_in(BACKWARD, "CCCL", "sort", 10, 30)
+            .kernel(BACKWARD, 20)
+            .range_in(MAIN, "NCCL", "broadcast", 110, 130)
+            .kernel(BACKWARD, 120)
+    };
+    let trace = made().finish();
+    assert_eq!(table(&trace), expected(&[(":step", 1, 1)]));
+    assert_eq!(outside(&trace), 1);
+    let mut wanted = made().finish();
+    wanted.library_regions = true;
+    let rows = [(":step", 1, 1), ("CCCL:sort", 1, 0), ("NCCL:broadcast", 0, 0)];
+    assert_eq!(table(&wanted), expected(&rows), "in the library's range it is on its own thread");
+}
+
+/// Start/end ranges of NCCL, and a stage's name in a library's domain.
+#[test]
+fn of_any_kind_and_name() {
+    let mut made = Made::new().range(MAIN, "step", 0, 50).range_in(MAIN, "TensorRT", "decode", 10, 20);
+    made.push(MAIN, "NCCL", "group", Kind::StartEnd, 0, 100);
+    let trace = made.kernel(MAIN, 60).finish();
+    let analysis = analyze(&trace, &Options::default());
+    assert_eq!(table(&trace), expected(&[(":step", 0, 0)]));
+    assert_eq!(analysis.unattributed.kernels, 1);
+    let stages: Vec<&str> = analysis.stages.iter().map(|stage| stage.name.as_str()).collect();
+    assert_eq!(stages, ["step"]);
+}
+
+#[test]
+fn loops_are_the_programs_own() {
+    let mut made = Made::new();
+    for step in 0..12 {
+        let begin = step * 100;
+        made = made.range_in(MAIN, "CCCL", "sort", begin, begin + 20).kernel(MAIN, begin + 10);
+        if step % 2 == 0 {
+            made = made.range(MAIN, "step", begin, begin + 190);
+        }
+    }
+    let analysis = analyze(&made.finish(), &Options::default());
+    assert_eq!(analysis.loops[0].region.as_deref(), Some(":step"));
+    assert_eq!(analysis.loops[0].iterations, 6);
+    // Without work of a device nothing else repeats.
+    let idle = (0..6).fold(Made::new(), |made, at| made.range_in(MAIN, "DALI", "run", at * 10, at * 10 + 5));
+    let analysis = analyze(&idle.finish(), &Options::default());
+    assert_eq!(analysis.loops[0].region.as_deref(), Some("DALI:run"));
 }
 
 /// The innermost push/pop range of a thread and domain: the one that began last of those that are open.

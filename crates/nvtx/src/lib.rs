@@ -2,6 +2,7 @@
 
 mod expression;
 mod kind;
+mod library;
 mod ncu;
 mod nsys;
 mod pattern;
@@ -10,6 +11,7 @@ mod seen;
 
 pub use expression::{NcuInclude, NsysExpression, ncu_expression, nsys_expression};
 pub use kind::Kind;
+pub use library::is_library;
 pub use ncu::{NcuGate, NcuGateError};
 pub use nsys::{DomainChoice, NsysDialect, NsysGate, NsysGateError};
 pub use pattern::{FOLDED, folded};

@@ -5,7 +5,7 @@ use std::path::Path;
 use analysis::Region;
 use nsight::nsys::{Nsys, Prediction, Probe, RangeEnd, Rehearsed, meant_by};
 use nsight::{Correction, Proof, Question, ToolProof, When, prove, wanted};
-use nvtx::NsysDialect;
+use nvtx::{NsysDialect, is_library};
 use record::{PassKind, counted};
 use serde_json::{Value, json};
 use trace::Trace;
@@ -77,6 +77,8 @@ pub fn keep_gated(trace: &mut Trace, wish: &str, rehearsed: Option<&Inventory>) 
     if within.is_empty() {
         return vec![wish.to_owned()];
     }
+    // Whoever names a library's range wants to see it.
+    trace.library_regions |= within.iter().any(|region| is_library(&region.path.domain));
     analysis::keep_within(trace, &within);
     missing
 }

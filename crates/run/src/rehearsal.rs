@@ -15,6 +15,8 @@ use tracefile::{Note, layout};
 
 use secrets::Redactor;
 
+use crate::config::RegionsConfig;
+
 const EXTENSION: &str = "rft";
 const SCHEMA: u32 = 1;
 
@@ -108,9 +110,9 @@ impl Inventory {
         Self::of(self.trace)
     }
 
-    /// The same, with names that differ only in numbers as one region.
-    pub(crate) fn folded(mut self) -> Self {
-        self.trace.fold_names();
+    /// The same, with the regions that are wished.
+    pub(crate) fn with_regions(mut self, wish: &RegionsConfig) -> Self {
+        wish.apply(&mut self.trace);
         Self::of(self.trace)
     }
 

@@ -7,13 +7,15 @@
 //! without a range, and is counted as such.
 //!
 //! A call of a thread that has no range open is made in those of the only other thread of its process that has
-//! ([`super::only_thread`]), except for what gates see ([`attribute_as_gates_do`]).
+//! ([`super::only_thread`]), and ranges of libraries are no regions ([`super::libraries`]), except for what gates see
+//! ([`attribute_as_gates_do`]).
 
 use std::collections::{HashMap, HashSet};
 
 use nvtx::Kind;
 use trace::{NONE, StringId, Trace};
 
+use super::libraries::Libraries;
 use super::only_thread::OnlyThread;
 use super::sweep::innermost;
 use super::tree::Tree;
@@ -29,15 +31,16 @@ const FEWEST_DOMAINS: usize = 8;
 pub struct Attribution {
     /// By activity: the call that started it, or [`NONE`].
     pub call: Vec<u32>,
-    /// One for each domain that has push/pop ranges.
+    /// One for each domain that has push/pop ranges and regions.
     pub planes: Vec<Plane>,
     /// Domains with ranges that have no plane, because there are too many.
     pub left_out: usize,
-    /// The regions of the trace.
+    /// The regions of the trace, and the ranges that are none.
     pub tree: Tree,
     /// By activity: whether its thread had no range open, so that it is in those of the only other thread that had.
     pub by_other_thread: Vec<bool>,
     pub(crate) only_thread: OnlyThread,
+    pub(crate) libraries: Libraries,
 }
 
 /// One domain's view.
@@ -49,9 +52,15 @@ pub struct Plane {
 }
 
 pub fn attribute(trace: &Trace) -> Attribution {
-    let only_thread = OnlyThread::of(trace);
+    let libraries = Libraries::of(trace);
+    let only_thread = OnlyThread::of(trace, &libraries);
     let (threads, for_others) = only_thread.calls(trace);
-    let attribution = attribute_by(trace, &ranges_of_calls(trace, &threads));
+    let own_threads = by_thread(trace);
+    let domains = looked_at(trace, &libraries, MOST_NUMBERS);
+    // A library works for the thread that calls it.
+    let calls = |domain: StringId| if libraries.has(domain) { &own_threads } else { &threads };
+    let ranges = ranges_of_calls(trace, &domains, calls);
+    let attribution = attribute_by(trace, libraries, &ranges);
     let is_for_other = |call: &u32| for_others.get(*call as usize).copied().unwrap_or(false);
     let by_other_thread = attribution.call.iter().map(is_for_other).collect();
     Attribution { by_other_thread, only_thread, ..attribution }
@@ -59,28 +68,39 @@ pub fn attribute(trace: &Trace) -> Attribution {
 
 /// The same as nsys and ncu see it: by the ranges of the launching thread alone.
 pub fn attribute_as_gates_do(trace: &Trace) -> Attribution {
-    attribute_by(trace, &ranges_of_calls(trace, &by_thread(trace)))
+    attribute_by(trace, Libraries::default(), &ranges_as_gates_do(trace))
+}
+
+/// For each domain, libraries' too, the ranges of calls by their own threads.
+pub(crate) fn ranges_as_gates_do(trace: &Trace) -> Vec<(StringId, Vec<u32>)> {
+    let threads = by_thread(trace);
+    ranges_of_calls(trace, &looked_at(trace, &Libraries::default(), MOST_NUMBERS), |_| &threads)
 }
 
 /// The same, when it is known already which range each call was made in.
-pub(crate) fn attribute_by(trace: &Trace, calls: &[(StringId, Vec<u32>)]) -> Attribution {
+pub(crate) fn attribute_by(
+    trace: &Trace,
+    libraries: Libraries,
+    calls: &[(StringId, Vec<u32>)],
+) -> Attribution {
     let call = calls_of(trace);
     let plane = |(domain, of_call): &(StringId, Vec<u32>)| {
         let range = call.iter().map(|call| of_call.get(*call as usize).copied().unwrap_or(NONE)).collect();
         Plane { domain: *domain, range }
     };
     let planes: Vec<Plane> = calls.iter().map(plane).collect();
-    let left_out = domains(trace).len() - planes.len();
+    let left_out = domains(trace, &libraries).len() - planes.len();
     let by_other_thread = vec![false; call.len()];
     let only_thread = OnlyThread::default();
-    Attribution { call, planes, left_out, tree: Tree::of(trace), by_other_thread, only_thread }
+    Attribution { call, planes, left_out, tree: Tree::of(trace), by_other_thread, only_thread, libraries }
 }
 
-/// Domains that have push/pop ranges, and how many, in the order of first appearance.
-fn domains(trace: &Trace) -> Vec<(StringId, usize)> {
+/// Domains that have push/pop ranges and regions, and how many, in the order of first appearance.
+fn domains(trace: &Trace, libraries: &Libraries) -> Vec<(StringId, usize)> {
     let (mut domains, mut places): (Vec<(StringId, usize)>, HashMap<StringId, usize>) = Default::default();
-    let push_pop =
-        trace.ranges.domain.iter().zip(&trace.ranges.kind).filter(|(_, kind)| **kind == Kind::PushPop);
+    let is_region =
+        |(domain, kind): &(&StringId, &Kind)| **kind == Kind::PushPop && !libraries.leaves_out(**domain);
+    let push_pop = trace.ranges.domain.iter().zip(&trace.ranges.kind).filter(is_region);
     let mut last = None;
     for (domain, _) in push_pop {
         let place = match last {
@@ -97,8 +117,8 @@ fn domains(trace: &Trace) -> Vec<(StringId, usize)> {
 }
 
 /// The domains analyzed: all, or if there are too many, those with the most ranges.
-fn looked_at(trace: &Trace, most_numbers: usize) -> Vec<StringId> {
-    let domains = domains(trace);
+fn looked_at(trace: &Trace, libraries: &Libraries, most_numbers: usize) -> Vec<StringId> {
+    let domains = domains(trace, libraries);
     let most = most_numbers / (trace.calls.len() + trace.activities.len()).max(1);
     let mut order: Vec<usize> = (0..domains.len()).collect();
     order.sort_by_key(|at| std::cmp::Reverse(domains[*at].1));
@@ -107,10 +127,13 @@ fn looked_at(trace: &Trace, most_numbers: usize) -> Vec<StringId> {
     order.into_iter().map(|at| domains[at].0).collect()
 }
 
-/// For each domain that has push/pop ranges, by call: the innermost one it was made in. `threads` has the calls that
-/// belong to each thread, in the order in which they began.
-pub(crate) fn ranges_of_calls(trace: &Trace, threads: &[Vec<u32>]) -> Vec<(StringId, Vec<u32>)> {
-    let domains = looked_at(trace, MOST_NUMBERS);
+/// For each of these domains, by call: the innermost push/pop range it was made in. `calls` has the calls that belong to
+/// each thread, in the order in which they began.
+fn ranges_of_calls<'c>(
+    trace: &Trace,
+    domains: &[StringId],
+    calls: impl Fn(StringId) -> &'c Vec<Vec<u32>>,
+) -> Vec<(StringId, Vec<u32>)> {
     let is_looked_at: HashSet<StringId> = domains.iter().copied().collect();
     let mut ranges: HashMap<(u32, StringId), Vec<u32>> = HashMap::new();
     for range in (0..trace.ranges.len()).filter(|range| trace.ranges.kind[*range] == Kind::PushPop) {
@@ -119,9 +142,10 @@ pub(crate) fn ranges_of_calls(trace: &Trace, threads: &[Vec<u32>]) -> Vec<(Strin
             ranges.entry((trace.ranges.thread[range], domain)).or_default().push(range as u32);
         }
     }
-    let of_domain = |domain: StringId| {
+    let of_domain = |domain: &StringId| {
+        let domain = *domain;
         let mut of_call = vec![NONE; trace.calls.len()];
-        for (thread, calls) in threads.iter().enumerate() {
+        for (thread, calls) in calls(domain).iter().enumerate() {
             if let Some(ranges) = ranges.get(&(thread as u32, domain)) {
                 let (begins, ends) = (&trace.ranges.begin, &trace.ranges.end);
                 innermost(calls, &trace.calls.begin, ranges, begins, ends, |call, range| {
@@ -131,7 +155,7 @@ pub(crate) fn ranges_of_calls(trace: &Trace, threads: &[Vec<u32>]) -> Vec<(Strin
         }
         (domain, of_call)
     };
-    domains.into_iter().map(of_domain).collect()
+    domains.iter().map(of_domain).collect()
 }
 
 /// Calls by their correlation, for each process.
@@ -223,15 +247,16 @@ mod tests {
         for domain in domains.iter().chain(&domains[12..]) {
             trace.ranges.push(Range { domain: *domain, ..Range::default() });
         }
-        assert_eq!(looked_at(&trace, 40), domains);
+        let found = |trace: &Trace, most| looked_at(trace, &Libraries::default(), most);
+        assert_eq!(found(&trace, 40), domains);
         (0..4).for_each(|_| {
             trace.calls.push(Call { end: 1, name: domains[0], correlation: 1, ..Call::default() });
         });
         assert_eq!(
-            looked_at(&trace, 40),
+            found(&trace, 40),
             [&domains[..2], &domains[12..]].concat(),
             "ten of them, those with most first"
         );
-        assert_eq!(looked_at(&trace, 0), &domains[12..]);
+        assert_eq!(found(&trace, 0), &domains[12..]);
     }
 }

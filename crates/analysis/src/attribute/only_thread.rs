@@ -9,6 +9,7 @@
 use trace::{Kind, NONE, Trace};
 
 use super::attribution::by_thread;
+use super::libraries::Libraries;
 
 /// When one thread of a process is the only one that has a range open.
 #[derive(Debug, Default)]
@@ -18,10 +19,13 @@ pub(crate) struct OnlyThread {
 }
 
 impl OnlyThread {
-    pub(super) fn of(trace: &Trace) -> Self {
+    /// A library's range says nothing of whom it is called for.
+    pub(super) fn of(trace: &Trace, libraries: &Libraries) -> Self {
         let ranges = &trace.ranges;
         let mut open: Vec<Vec<(i64, i64)>> = vec![Vec::new(); trace.threads.len()];
-        for range in (0..ranges.len()).filter(|range| ranges.kind[*range] == Kind::PushPop) {
+        let counts =
+            |range: &usize| ranges.kind[*range] == Kind::PushPop && !libraries.has(ranges.domain[*range]);
+        for range in (0..ranges.len()).filter(counts) {
             let (begin, end) = (ranges.begin[range], ranges.end[range]);
             let stretches = &mut open[ranges.thread[range] as usize];
             match stretches.last_mut() {
@@ -129,7 +133,7 @@ mod tests {
     }
 
     fn at(ranges: &[(u32, i64, i64)], times: &[i64]) -> Vec<Option<u32>> {
-        let only = OnlyThread::of(&trace_of(ranges));
+        let only = OnlyThread::of(&trace_of(ranges), &Libraries::default());
         times.iter().map(|time| only.at(0, *time)).collect()
     }
 
@@ -157,7 +161,7 @@ mod tests {
 
     #[test]
     fn stretches_of_time() {
-        let only = OnlyThread::of(&trace_of(&[(0, 0, 20), (1, 10, 30)]));
+        let only = OnlyThread::of(&trace_of(&[(0, 0, 20), (1, 10, 30)]), &Libraries::default());
         assert_eq!(only.within(0, 5, 20), [(0, 0), (10, NONE)]);
         assert_eq!(only.within(0, 10, 31), [(10, NONE), (20, 1), (30, NONE)]);
         assert_eq!(only.within(1, 0, 100), []);
@@ -170,7 +174,7 @@ mod tests {
         for (thread, begin) in [(0, 12), (2, 10), (2, 20), (2, 35), (2, 45), (2, 55), (3, 15), (0, 11)] {
             trace.calls.push(Call { begin, end: begin, thread, name, ..Call::default() });
         }
-        let (threads, for_others) = OnlyThread::of(&trace).calls(&trace);
+        let (threads, for_others) = OnlyThread::of(&trace, &Libraries::default()).calls(&trace);
         assert_eq!(threads, [vec![1, 7, 0, 5], vec![3], vec![2, 4], vec![6]]);
         assert_eq!(for_others, [false, true, false, true, false, true, false, false]);
     }

@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use nvtx::{Kind, RegionPath};
 use trace::{NONE, OPEN, StringId, Trace};
 
-use super::attribution::{Attribution, attribute_by, by_thread, ranges_of_calls};
+use super::attribution::{Attribution, attribute_by, ranges_as_gates_do};
 use super::call_kinds::synchronises;
+use super::libraries::Libraries;
 
 /// A push/pop region, including its inner regions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,8 +46,8 @@ pub fn region_calls(trace: &Trace) -> Vec<RegionCalls> {
     if trace.calls.is_empty() {
         return Vec::new();
     }
-    let calls = ranges_of_calls(trace, &by_thread(trace));
-    let attribution = attribute_by(trace, &calls);
+    let calls = ranges_as_gates_do(trace);
+    let attribution = attribute_by(trace, Libraries::default(), &calls);
     let tree = &attribution.tree;
     let mut sums: Vec<Sum> = Vec::new();
     sums.resize_with(tree.nodes.len(), Sum::default);

@@ -8,9 +8,6 @@ use trace::{OPEN, Trace};
 
 use super::tree::Tree;
 
-/// Domains of libraries that open ranges wherever they are called.
-const LIBRARIES: [&str; 2] = ["CCCL", "NCCL"];
-
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Region {
     pub path: RegionPath,
@@ -89,12 +86,7 @@ impl Times {
     }
 }
 
-/// Whether the ranges of a domain are a library's and not the program's own.
-pub fn is_library(domain: &str) -> bool {
-    LIBRARIES.contains(&domain)
-}
-
-/// Every region of a trace, parents before their children, in the order of first
+/// Every region of a trace, those of libraries too, parents before their children, in the order of first
 /// appearance.
 pub fn regions(trace: &Trace) -> Vec<Region> {
     let tree = Tree::of(trace);

@@ -27,7 +27,11 @@ pub(crate) struct Started {
 impl Started {
     pub(crate) fn find(trace: &Trace, attribution: &Attribution) -> Self {
         let mut by_process: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-        for range in (0..trace.ranges.len()).filter(|range| trace.ranges.kind[*range] == Kind::StartEnd) {
+        let is_region = |range: &usize| {
+            trace.ranges.kind[*range] == Kind::StartEnd
+                && !attribution.libraries.leaves_out(trace.ranges.domain[*range])
+        };
+        for range in (0..trace.ranges.len()).filter(is_region) {
             let process = trace.process_of(trace.ranges.thread[range]);
             by_process.entry(process).or_default().push(range as u32);
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use nvtx::Kind;
 use trace::{OPEN, Trace};
 
-use crate::attribute::{Attribution, is_library};
+use crate::attribute::Attribution;
 
 /// The push/pop ranges of a process, by thread and domain, in the order of their beginnings.
 pub(super) struct OpenRanges<'t> {
@@ -18,19 +18,11 @@ pub(super) struct OpenRanges<'t> {
 impl<'t> OpenRanges<'t> {
     pub(super) fn of(trace: &'t Trace, attribution: &'t Attribution, process: u32) -> Self {
         let mut lists: HashMap<(u32, trace::StringId), Vec<u32>> = HashMap::new();
-        let is_own: HashMap<trace::StringId, bool> = trace
-            .ranges
-            .domain
-            .iter()
-            .collect::<std::collections::HashSet<_>>()
-            .into_iter()
-            .map(|domain| (*domain, !is_library(trace.strings.text(*domain))))
-            .collect();
         for range in 0..trace.ranges.len() {
             let (thread, domain) = (trace.ranges.thread[range], trace.ranges.domain[range]);
             if trace.ranges.kind[range] == Kind::PushPop
                 && trace.process_of(thread) == process
-                && is_own[&domain]
+                && !attribution.libraries.has(domain)
             {
                 lists.entry((thread, domain)).or_default().push(range as u32);
             }

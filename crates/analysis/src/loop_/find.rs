@@ -81,13 +81,28 @@ pub struct Period {
 /// The name that PyTorch's profiler gives to a step.
 const PROFILER_STEP: &str = "ProfilerStep#";
 
-/// The main loop of each process first, those with the most work before others.
+/// The main loop of each process first, those with the most work before others. Ranges of libraries make a loop only
+/// where nothing else does.
 pub(crate) fn loops(trace: &Trace, attribution: &Attribution) -> Vec<Loop> {
     let launches = launched(trace, attribution);
+    let of_program = of_ranges_or_launches(trace, attribution, &launches, false);
+    match of_program.is_empty() && attribution.libraries.are_regions() {
+        true => of_ranges_or_launches(trace, attribution, &launches, true),
+        false => of_program,
+    }
+}
+
+fn of_ranges_or_launches(
+    trace: &Trace,
+    attribution: &Attribution,
+    launches: &[Vec<Launched>],
+    of_libraries: bool,
+) -> Vec<Loop> {
     let mut found: Vec<(i64, Vec<Loop>)> = Vec::new();
     // Kernels without their names look alike.
     let names_lost = trace.activities.launches.iter().any(|launch| trace.strings.is_lost(launch.name));
-    for ((process, launches), of_ranges) in (0u32..).zip(&launches).zip(repeating(trace, attribution)) {
+    let repeating = repeating(trace, attribution, of_libraries);
+    for ((process, launches), of_ranges) in (0u32..).zip(launches).zip(repeating) {
         let all = total_of(launches.iter().map(|launch| launch.kernel_ns));
         let loops: Vec<Loop> = match of_ranges.is_empty() {
             false => {

@@ -5,7 +5,7 @@ use trace::{ActivityKind, NONE, OPEN, Trace};
 
 use super::from_launches::FEWEST;
 use super::launched::total_of;
-use crate::attribute::{Attribution, is_library};
+use crate::attribute::Attribution;
 
 /// So much of a process's work is in its loop.
 const MOST: f64 = 0.5;
@@ -22,14 +22,14 @@ pub(super) struct Repeating {
     pub(super) work_ns: i64,
 }
 
-/// The loops of each process, the one with the most work first.
-pub(super) fn repeating(trace: &Trace, attribution: &Attribution) -> Vec<Vec<Repeating>> {
+/// The loops of each process, the one with the most work first: of the program's own ranges, or of libraries'.
+pub(super) fn repeating(trace: &Trace, attribution: &Attribution, of_libraries: bool) -> Vec<Vec<Repeating>> {
     let (mut ranges, mut activities) =
         (vec![Vec::new(); trace.processes.len()], vec![Vec::new(); trace.processes.len()]);
     for range in 0..trace.ranges.len() {
-        let is_of_program = !is_library(trace.strings.text(trace.ranges.domain[range]));
+        let is_wanted = attribution.libraries.has(trace.ranges.domain[range]) == of_libraries;
         let ended = trace.ranges.end[range] != OPEN && trace.ranges.kind[range] == Kind::PushPop;
-        if is_of_program && ended {
+        if is_wanted && ended {
             ranges[trace.process_of(trace.ranges.thread[range]) as usize].push(range as u32);
         }
     }

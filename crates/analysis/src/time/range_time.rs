@@ -19,7 +19,9 @@ pub(crate) fn times_of_ranges(trace: &Trace, attribution: &Attribution) -> Vec<(
             }
         }
     }
-    Trace::windows_of(ranges.begin.iter().copied().zip(until).collect())
+    let is_region = |range: &usize| !attribution.libraries.leaves_out(ranges.domain[*range]);
+    let times = (0..ranges.len()).filter(is_region).map(|range| (ranges.begin[range], until[range]));
+    Trace::windows_of(times.collect())
 }
 
 /// How much of them lies in a stretch of time.

@@ -72,7 +72,7 @@ impl<'t> Sums<'t> {
         let whole = vec![NONE; tree.nodes.len()];
         let mut sums = Self { tree, scope, whole, parts: HashMap::new(), all: Vec::new() };
         let first = first_of_call(trace, attribution);
-        sums.ranges(trace);
+        sums.ranges(trace, attribution);
         sums.exclusive(trace, attribution, &first);
         sums.busy(trace, attribution);
         sums.start_end(trace, started, &first);
@@ -125,10 +125,11 @@ impl<'t> Sums<'t> {
     }
 
     /// Instances and time on the host: no device is known there.
-    fn ranges(&mut self, trace: &Trace) {
+    fn ranges(&mut self, trace: &Trace, attribution: &Attribution) {
         let ranges = &trace.ranges;
         let mut last = (NONE, NONE, 0);
-        for range in 0..ranges.len() {
+        let is_region = |range: &usize| !attribution.libraries.leaves_out(ranges.domain[*range]);
+        for range in (0..ranges.len()).filter(is_region) {
             let (node, thread) = (self.tree.node_of[range], ranges.thread[range]);
             if (last.0, last.1) != (node, thread) {
                 let process = trace.process_of(thread);
@@ -153,10 +154,12 @@ impl<'t> Sums<'t> {
     fn exclusive(&mut self, trace: &Trace, attribution: &Attribution, first: &[bool]) {
         let tree = self.tree;
         for plane in &attribution.planes {
+            // A library works for the thread that calls it.
+            let is_own = !attribution.libraries.has(plane.domain);
             let nodes = plane.range.iter().enumerate().filter(|(_, range)| **range != NONE);
             for (activity, range) in nodes {
                 let work = Work::of_activity(trace, activity, first[activity]);
-                let marked = attribution.by_other_thread[activity];
+                let marked = is_own && attribution.by_other_thread[activity];
                 let work = if marked { work.by_other_thread() } else { work };
                 self.count(trace, activity, tree.node_of[*range as usize], work);
             }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde::Serialize;
 use trace::{OPEN, StringId, Trace};
 
-use crate::attribute::{Attribution, Node, Times, Tree, is_library};
+use crate::attribute::{Attribution, Node, Times, Tree};
 use crate::limit::{MoreRows, Weight};
 use crate::options::Options;
 use crate::origin::Origin;
@@ -80,7 +80,7 @@ pub(crate) fn stages(
     options: &Options,
     shown: &[bool],
 ) -> (Vec<Stage>, Option<MoreRows>) {
-    let (members, more) = members(trace, &attribution.tree, options);
+    let (members, more) = members(trace, attribution, options);
     let mut rows = Vec::new();
     for Member { nodes, name, ranges } in members {
         let path = |node: &u32| attribution.tree.path(trace, *node).to_string();
@@ -114,10 +114,19 @@ struct Member<'a> {
 }
 
 /// Stages in the order of the tree, and those that are too many, added up.
-fn members<'a>(trace: &'a Trace, tree: &Tree, options: &'a Options) -> (Vec<Member<'a>>, Option<MoreRows>) {
+fn members<'a>(
+    trace: &'a Trace,
+    attribution: &Attribution,
+    options: &'a Options,
+) -> (Vec<Member<'a>>, Option<MoreRows>) {
+    let tree = &attribution.tree;
     let wanted = match options.stages.as_slice() {
-        [] => made_of(trace, tree),
-        names => stages_by_name(trace, tree, &names.iter().map(String::as_str).collect::<Vec<_>>()),
+        [] => made_of(trace, attribution),
+        names => {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let is_region = |node: &Node| !attribution.libraries.leaves_out(node.domain);
+            stages_by_name(trace, tree, &names, is_region)
+        }
     };
     // `decode 1 tokens` and `decode 2 tokens` are one stage.
     let mut members: Vec<(Member<'a>, Weight, u64)> = Vec::new();
@@ -170,21 +179,29 @@ fn duration(trace: &Trace, range: u32) -> Option<i64> {
 }
 
 /// Which stage each node is of, by its name.
-fn stages_by_name<'a>(trace: &Trace, tree: &Tree, names: &[&'a str]) -> Vec<Option<&'a str>> {
+fn stages_by_name<'a>(
+    trace: &Trace,
+    tree: &Tree,
+    names: &[&'a str],
+    may_be: impl Fn(&Node) -> bool,
+) -> Vec<Option<&'a str>> {
     let stage_of = |node: &Node| {
         let text = trace.strings.text(node.name);
-        names.iter().copied().find(|name| text.eq_ignore_ascii_case(name) || is_numbered(text, name))
+        let named = |name: &&str| text.eq_ignore_ascii_case(name) || is_numbered(text, name);
+        names.iter().copied().filter(|_| may_be(node)).find(named)
     };
     tree.nodes.iter().map(stage_of).collect()
 }
 
-/// If the user names no stages: those of a language model, otherwise the outermost regions.
-fn made_of<'a>(trace: &'a Trace, tree: &Tree) -> Vec<Option<&'a str>> {
-    let usual = stages_by_name(trace, tree, &ModelStage::ALL.map(ModelStage::as_str));
+/// If the user names no stages: those of a language model, otherwise the outermost regions. A library has none.
+fn made_of<'a>(trace: &'a Trace, attribution: &Attribution) -> Vec<Option<&'a str>> {
+    let tree = &attribution.tree;
+    let is_own = |node: &Node| !attribution.libraries.has(node.domain);
+    let usual = stages_by_name(trace, tree, &ModelStage::ALL.map(ModelStage::as_str), is_own);
     if usual.iter().any(Option::is_some) {
         return usual;
     }
-    let is_stage = |node: &Node| node.parent.is_none() && !is_library(trace.strings.text(node.domain));
+    let is_stage = |node: &Node| node.parent.is_none() && is_own(node);
     if tree.nodes.iter().filter(|node| is_stage(node)).count() > MOST_OUTERMOST {
         return vec![None; tree.nodes.len()];
     }

@@ -2,8 +2,8 @@
 //! them is not measured. It is one expression or none, even if every step of the program has its own name:
 //! ncu counts what the gate admits as one sequence (measured, also for several expressions).
 
-use analysis::{Region, Registered, is_library};
-use nvtx::{Kind, ncu_expression};
+use analysis::{Region, Registered};
+use nvtx::{Kind, is_library, ncu_expression};
 
 /// The most ranges in one expression.
 const MOST_NAMED: usize = 16;

@@ -65,9 +65,7 @@ fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
     let trace = opened(&paths, &given.traced, &sources, arguments, &mut redactor, &mut left, counted)?;
     let mut traced = None;
     if let Some(mut trace) = trace {
-        if settings.fold() {
-            trace.fold_names();
-        }
+        settings.regions().apply(&mut trace);
         let analysis = analyze(&trace, &options(arguments, trace.recordings.len())?);
         traced = Some((trace, analysis));
     }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, anyhow};
 use report::Format;
 use run::ModelSource;
-use run::config::{ModelConfig, resolve_with};
+use run::config::{ModelConfig, RegionsConfig, resolve_with};
 use run::rundir::read_manifest;
 
 use super::{Usage, here};
@@ -39,8 +39,8 @@ pub(super) struct Settings {
     formats: Vec<Format>,
     /// Rows of a table in `report.md`.
     top: usize,
-    /// Names that differ only in numbers are one region.
-    fold: bool,
+    /// What is a region.
+    regions: RegionsConfig,
     /// What `model.config` is relative to.
     cwd: PathBuf,
     /// What the workload of a run wrote.
@@ -66,10 +66,10 @@ impl Settings {
         let typed = resolve_with(None, overrides)?.config;
         // The formats the run wrote say nothing about what is wanted now.
         let (formats, top) = (typed.report.formats, typed.report.top as usize);
-        let fold = typed.regions.fold;
         let here = here()?;
         let Some((run, manifest)) = run else {
-            let settings = Self { model: typed.model, formats, top, fold, cwd: here, workload: None };
+            let (model, regions) = (typed.model, typed.regions);
+            let settings = Self { model, formats, top, regions, cwd: here, workload: None };
             settings.model().check().map_err(|why| anyhow!(why))?;
             return Ok(settings);
         };
@@ -78,10 +78,10 @@ impl Settings {
         let is_typed = overrides.iter().any(|text| text.starts_with("model.config="));
         let cwd = if is_typed { here } else { PathBuf::from(&manifest.invocation.cwd) };
         let of_run = resolve_with(Some(&run.join(CONFIG)), overrides);
-        let (model, fold) =
-            of_run.map_or((typed.model, fold), |of_run| (of_run.config.model, of_run.config.regions.fold));
+        let config = of_run.map(|of_run| (of_run.config.model, of_run.config.regions));
+        let (model, regions) = config.unwrap_or((typed.model, typed.regions));
         let settings =
-            Self { model, formats, top, fold, cwd, workload: Some(run.join("workload/rehearsal")) };
+            Self { model, formats, top, regions, cwd, workload: Some(run.join("workload/rehearsal")) };
         if is_typed {
             settings.model().check().map_err(|why| anyhow!(why))?;
         }
@@ -97,8 +97,8 @@ impl Settings {
         }
     }
 
-    pub(super) fn fold(&self) -> bool {
-        self.fold
+    pub(super) fn regions(&self) -> &RegionsConfig {
+        &self.regions
     }
 
     pub(super) fn top(&self) -> usize {

@@ -23,7 +23,7 @@ pub use resolve::{Request, resolve, resolve_with};
 pub use resolved::Resolved;
 pub use schema::{
     Activity, CaptureConfig, CaptureRange, ClockControl, Config, Format, ModelConfig, NcuConfig, NsysConfig,
-    RehearsalConfig, ReplayMode, ReportConfig, RunConfig, Sample, SecretsConfig, Share, Stage1Config,
-    StopWith, TargetProcesses, TimelineConfig, TimelineSource, WorkloadConfig,
+    RegionsConfig, RehearsalConfig, ReplayMode, ReportConfig, RunConfig, Sample, SecretsConfig, Share,
+    Stage1Config, StopWith, TargetProcesses, TimelineConfig, TimelineSource, WorkloadConfig,
 };
 pub use values::{Enable, Span, Text};

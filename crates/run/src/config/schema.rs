@@ -8,6 +8,7 @@ use nsight::ncu::Preferences;
 pub use nsight::ncu::ReplayMode;
 pub use report::Format;
 use serde::{Deserialize, Serialize};
+use trace::Trace;
 
 use super::values::{Enable, Span, Text, argv, one_or_many, some_of};
 
@@ -272,6 +273,17 @@ pub struct RunConfig {
 #[serde(deny_unknown_fields)]
 pub struct RegionsConfig {
     pub fold: bool,
+    pub library: bool,
+}
+
+impl RegionsConfig {
+    /// What is a region of a trace, as it is wished.
+    pub fn apply(&self, trace: &mut Trace) {
+        if self.fold {
+            trace.fold_names();
+        }
+        trace.library_regions |= self.library;
+    }
 }
 
 #[derive(Debug, Clone, Deserialize)]

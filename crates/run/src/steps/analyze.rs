@@ -10,6 +10,7 @@ use super::counters::{self, Counted};
 use super::report::Material;
 use super::session::{Made, Setting, StepResult};
 use super::stage1;
+use crate::config::RegionsConfig;
 use crate::events::Event;
 use crate::gates::keep_gated;
 use crate::model::ModelSource;
@@ -118,8 +119,7 @@ pub(super) fn step(
         return Ok((StepResult::Skipped { why, asked_for: false }, analyzed));
     };
     let named = with_marked_names(recorded.inventory, captured, recorded.stage1, files);
-    let fold = setting.resolved.config.regions.fold;
-    let Named { inventory, captured, stage1 } = if fold { named.folded() } else { named };
+    let Named { inventory, captured, stage1 } = named.with_regions(&setting.resolved.config.regions);
     let Some(trace) = captured.as_ref().or_else(|| Some(&inventory.as_ref()?.trace)) else {
         let recorded = Recorded { inventory, timeline: None, stage1, counted: recorded.counted };
         let skipped = StepResult::Skipped { why: "nothing to analyze".to_owned(), asked_for: false };
@@ -241,10 +241,10 @@ fn with_marked_names(
 }
 
 impl Named {
-    /// Names that differ only in numbers are one region.
-    fn folded(mut self) -> Self {
-        [&mut self.captured, &mut self.stage1].into_iter().flatten().for_each(Trace::fold_names);
-        Self { inventory: self.inventory.map(Inventory::folded), ..self }
+    /// What is a region, as it is wished.
+    fn with_regions(mut self, wish: &RegionsConfig) -> Self {
+        [&mut self.captured, &mut self.stage1].into_iter().flatten().for_each(|trace| wish.apply(trace));
+        Self { inventory: self.inventory.map(|inventory| inventory.with_regions(wish)), ..self }
     }
 }
 

@@ -52,6 +52,8 @@ pub struct Trace {
     pub left_out: Vec<Vec<(i64, i64)>>,
     /// Of the names of ranges that have numbers in them, the pattern; see [`Trace::fold_names`].
     pub patterns: HashMap<StringId, StringId>,
+    /// Ranges of libraries are to be regions, even beside the program's own.
+    pub library_regions: bool,
 }
 
 impl Trace {
