@@ -23,11 +23,13 @@
 //! - An expression with a `;` matches nothing, not even a name that holds one.
 //! - A backslash cannot be escaped: `x\\@y` is the domain `x\\`.
 //! - The default domain is called `<default domain>`.
+//! - A regular expression matches bytes: `^a.b$` is not `aéb`, `^a..b$` is.
 
 use std::fmt;
 
-use regex::Regex;
+use regex::bytes::{Regex, RegexBuilder};
 
+use crate::region_pattern::REGEX;
 use crate::seen::OpenRanges;
 
 const DEFAULT_DOMAIN: &str = "<default domain>";
@@ -79,7 +81,7 @@ impl Name {
     fn matches(&self, name: &str) -> bool {
         match self {
             Self::Exact(exact) => exact == name,
-            Self::Pattern(pattern) => pattern.is_match(name),
+            Self::Pattern(pattern) => pattern.is_match(name.as_bytes()),
         }
     }
 }
@@ -107,7 +109,7 @@ impl fmt::Display for NcuGateError {
 
 impl NcuGate {
     pub fn parse(text: &str) -> Result<Self, NcuGateError> {
-        let (body, is_regex) = match text.strip_prefix("regex:") {
+        let (body, is_regex) = match text.strip_prefix(REGEX) {
             Some(rest) => (rest, true),
             None => (text, false),
         };
@@ -280,13 +282,14 @@ fn name(marks: &[Mark], is_regex: bool) -> Result<Name, NcuGateError> {
     if !is_regex {
         return Ok(Name::Exact(text));
     }
-    Regex::new(&text).map(Name::Pattern).map_err(|_| NcuGateError::BadRegex { text })
+    let regex = RegexBuilder::new(&text).unicode(false).build();
+    regex.map(Name::Pattern).map_err(|_| NcuGateError::BadRegex { text })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Kind, RegionPath, ncu_expression};
+    use crate::{Kind, NamePattern, RegionPath, ncu_expression, ncu_pattern};
     use proptest::prelude::*;
 
     /// The kernels of the program that recorded the truth table, each with the
@@ -384,6 +387,26 @@ mod tests {
             let include = ncu_expression(&path, Kind::StartEnd);
             let gate = NcuGate::parse(&include.text).unwrap();
             prop_assert!(gate.includes(&started), "{}", include.text);
+        }
+
+        /// The expression made for a pattern includes what the pattern matches, and nothing else.
+        #[test]
+        fn expressions_select_what_a_pattern_matches(
+            pattern in "[ab/@+,.()?^$|é\\[\\]*]{1,5}", name in "[ab/@+,.()?^$|é\\[\\]*]{1,5}",
+            domain in "[a.é]{0,2}", kind in prop_oneof![Just(Kind::PushPop), Just(Kind::StartEnd)],
+        ) {
+            let pattern = NamePattern::parse(&pattern).unwrap();
+            let include = ncu_pattern(&domain, std::slice::from_ref(&pattern), kind);
+            let gate = NcuGate::parse(&include).unwrap();
+            let open = |domain: &str| {
+                let ranges = vec![(domain.to_owned(), name.clone())];
+                match kind {
+                    Kind::PushPop => OpenRanges { stack: ranges, started: Vec::new() },
+                    Kind::StartEnd => OpenRanges { stack: Vec::new(), started: ranges },
+                }
+            };
+            prop_assert_eq!(gate.includes(&open(&domain)), pattern.matches(&name), "{} {}", include, name);
+            prop_assert!(!gate.includes(&open("elsewhere")));
         }
     }
 }
