@@ -246,7 +246,7 @@ fn time_in_ranges_is_counted_once() {
 /// Nobody says what the stages are: `prefill` and `decode`, or else the outermost regions of the program.
 #[test]
 fn what_a_program_is_made_of() {
-    let found = |names: &[&str], domain: &str| {
+    let found_as = |names: &[&str], domain: &str, wanted: &[&str]| {
         let mut trace = Trace::default();
         trace.threads.push(Thread { process: 0, id: 1, name: None });
         trace.processes.push(Process { pid: 1, ..Process::default() });
@@ -266,8 +266,10 @@ fn what_a_program_is_made_of() {
         }
         trace.ranges.payload = (0..names.len() as u32).map(|range| (range, 7.0)).collect();
         trace.finish();
-        analyze(&trace, &Options::default()).stages
+        let stages = wanted.iter().map(|name| (*name).to_owned()).collect();
+        analyze(&trace, &Options { stages, ..Options::default() }).stages
     };
+    let found = |names: &[&str], domain: &str| found_as(names, domain, &[]);
     let stages = |names: &[&str], domain: &str| -> Vec<String> {
         found(names, domain).into_iter().map(|stage| stage.region).collect()
     };
@@ -283,6 +285,15 @@ fn what_a_program_is_made_of() {
     );
     let numbered = &found(&["decode 1 tokens", "decode 2 tokens"], "")[0];
     assert_eq!((numbered.times.unwrap().count, numbered.regions.len()), (2, 2));
+    let steps = ["Train step 1", "/fwd", "Train step 2", "train", "Train step *"];
+    for (wanted, count) in
+        [("train STEP *", 3), (":Train step *", 3), (":Train step 2", 1), (":*/fwd", 1), ("*x", 0)]
+    {
+        let named = found_as(&steps, "", &[wanted]);
+        let instances: u64 = named.iter().filter_map(|stage| stage.times).map(|times| times.count).sum();
+        assert_eq!((instances, named.len()), (count, usize::from(count > 0)), "{wanted}");
+        assert!(named.iter().all(|stage| stage.name == wanted));
+    }
     let requests: Vec<String> = (0..13).map(|number| format!("request {number}")).collect();
     let requests: Vec<&str> = requests.iter().map(String::as_str).collect();
     assert_eq!(stages(&requests[..12], "").len(), 12);

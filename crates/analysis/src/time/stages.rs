@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use nvtx::{RegionPath, RegionPattern};
 use serde::Serialize;
 use trace::{OPEN, StringId, Trace};
 
@@ -178,19 +179,48 @@ fn duration(trace: &Trace, range: u32) -> Option<i64> {
     (end != OPEN).then(|| end.saturating_sub(begin).max(0))
 }
 
-/// Which stage each node is of, by its name.
+/// Which stage each node is of: by its name, or by its path, where one is given.
 fn stages_by_name<'a>(
     trace: &Trace,
     tree: &Tree,
     names: &[&'a str],
     may_be: impl Fn(&Node) -> bool,
 ) -> Vec<Option<&'a str>> {
-    let stage_of = |node: &Node| {
-        let text = trace.strings.text(node.name);
-        let named = |name: &&str| text.eq_ignore_ascii_case(name) || is_numbered(text, name);
-        names.iter().copied().filter(|_| may_be(node)).find(named)
+    let named: Vec<Named<'a>> = names.iter().map(|name| Named::of(name)).collect();
+    let stage_of = |node: u32| {
+        let text = trace.strings.text(tree.nodes[node as usize].name);
+        let is_it = |named: &&Named<'_>| match &named.meaning {
+            _ if text.eq_ignore_ascii_case(named.text) || is_numbered(text, named.text) => true,
+            Meaning::Name => false,
+            Meaning::Path(path) => tree.path(trace, node) == *path,
+            Meaning::Pattern(RegionPattern::Name(pattern)) => pattern.matches_in_any_case(text),
+            Meaning::Pattern(pattern) => pattern.matches(&tree.path(trace, node)),
+        };
+        let named = named.iter().filter(|_| may_be(&tree.nodes[node as usize])).find(is_it);
+        named.map(|named| named.text)
     };
-    tree.nodes.iter().map(stage_of).collect()
+    (0..tree.nodes.len() as u32).map(stage_of).collect()
+}
+
+/// A stage as the user names it.
+struct Named<'a> {
+    text: &'a str,
+    meaning: Meaning,
+}
+
+enum Meaning {
+    Name,
+    Path(RegionPath),
+    /// With `*` for any text: all that it matches below one parent are one stage.
+    Pattern(RegionPattern),
+}
+
+impl<'a> Named<'a> {
+    fn of(text: &'a str) -> Self {
+        let pattern = RegionPattern::parse(text).map(Meaning::Pattern);
+        let path = || text.parse().ok().map(Meaning::Path);
+        Self { text, meaning: pattern.or_else(path).unwrap_or(Meaning::Name) }
+    }
 }
 
 /// If the user names no stages: those of a language model, otherwise the outermost regions. A library has none.
