@@ -79,17 +79,17 @@ pub fn ncu_expression(path: &RegionPath, kind: Kind) -> NcuInclude {
     }
 }
 
-/// The expression that selects what a pattern matches in one domain.
-pub fn ncu_pattern(domain: &str, names: &[NamePattern], kind: Kind) -> String {
+/// The expression that selects what such names match in such a domain; an empty one is the default domain.
+pub fn ncu_pattern(domain: &NamePattern, names: &[NamePattern], kind: Kind) -> String {
     let shown = match kind {
         Kind::StartEnd => &names[names.len().saturating_sub(1)..],
         Kind::PushPop => names,
     };
-    let domain = if domain.is_empty() { String::new() } else { format!("{}@", whole(&as_regular(domain))) };
     let one = |name: &NamePattern| {
         let pieces: Vec<String> = name.pieces().iter().map(|piece| as_regular(piece)).collect();
         whole(&pieces.join(".*"))
     };
+    let domain = if domain.literal() == Some("") { String::new() } else { format!("{}@", one(domain)) };
     let names: Vec<String> = shown.iter().map(one).collect();
     format!("{REGEX}{domain}{}{}", names.join("/"), end(kind, names.len()))
 }
@@ -168,12 +168,13 @@ mod tests {
     fn ncu_patterns() {
         let include = |domain, names: &[&str], kind| {
             let names: Vec<NamePattern> = names.iter().filter_map(|name| NamePattern::parse(name)).collect();
-            ncu_pattern(domain, &names, kind)
+            ncu_pattern(&NamePattern::parse(domain).unwrap(), &names, kind)
         };
         assert_eq!(include("", &["Train step *"], Kind::PushPop), "regex:^Train step .*$/");
         assert_eq!(include("", &["Train step *"], Kind::StartEnd), "regex:^Train step .*$");
         assert_eq!(include("LLM", &["step *", "fwd"], Kind::PushPop), "regex:^LLM$@^step .*$/^fwd$");
         assert_eq!(include("", &[r"a.b(*)[\*]"], Kind::PushPop), r"regex:^a\.b\(.*\)\[\*\]$/");
+        assert_eq!(include("*", &["step *"], Kind::PushPop), "regex:^.*$@^step .*$/");
         assert_eq!(include("", &["*;*"], Kind::PushPop), "regex:^.*..*$/");
     }
 }

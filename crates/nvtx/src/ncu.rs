@@ -147,6 +147,15 @@ impl NcuGate {
         }
     }
 
+    /// The name at such a place in the expression.
+    pub fn started_name(&self, at: usize) -> Option<&str> {
+        let Expression::StartEnd(wanted) = &self.expression else { return None };
+        Some(match wanted.get(at)? {
+            Name::Exact(text) => text,
+            Name::Pattern(pattern) => pattern.as_str(),
+        })
+    }
+
     /// Which of those a start/end range is, by their place in the expression.
     pub fn started_as(&self, domain: &str, name: &str) -> Vec<usize> {
         let Expression::StartEnd(wanted) = &self.expression else { return Vec::new() };
@@ -396,7 +405,7 @@ mod tests {
             domain in "[a.é]{0,2}", kind in prop_oneof![Just(Kind::PushPop), Just(Kind::StartEnd)],
         ) {
             let pattern = NamePattern::parse(&pattern).unwrap();
-            let include = ncu_pattern(&domain, std::slice::from_ref(&pattern), kind);
+            let include = ncu_pattern(&NamePattern::exactly(&domain), std::slice::from_ref(&pattern), kind);
             let gate = NcuGate::parse(&include).unwrap();
             let open = |domain: &str| {
                 let ranges = vec![(domain.to_owned(), name.clone())];

@@ -28,6 +28,16 @@ impl NamePattern {
         Some(Self::of(&letters(text)?))
     }
 
+    /// Matches this name only.
+    pub fn exactly(name: &str) -> Self {
+        Self { pieces: vec![name.to_owned()] }
+    }
+
+    /// Matches every name.
+    pub fn any() -> Self {
+        Self { pieces: vec![String::new(); 2] }
+    }
+
     fn of(letters: &[Letter]) -> Self {
         let pieces = letters.split(|letter| *letter == Letter::Special(FOLDED));
         Self { pieces: pieces.map(|piece| piece.iter().map(|letter| letter.text()).collect()).collect() }
