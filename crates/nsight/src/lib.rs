@@ -11,6 +11,8 @@ mod locate;
 pub mod ncu;
 pub mod nsys;
 mod proof;
+#[cfg(test)]
+mod seen;
 mod version;
 mod wish;
 
@@ -21,4 +23,4 @@ pub use find::Places;
 pub use locate::NoTool;
 pub use proof::{Correction, GateProblem, NsysGating, Proof, Question, ToolProof, When, prove};
 pub use version::{numbers, version_in};
-pub use wish::{Wanted, listed, wanted};
+pub use wish::{Reading, Wanted, listed, patterns, wanted};

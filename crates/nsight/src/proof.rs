@@ -1,17 +1,13 @@
 //! A gate checked before it is used: what it matches in each tool as typed, why if that is nothing, and the
 //! expression that does what was meant.
 
+mod of_ncu;
 mod problem;
 
 use std::collections::BTreeSet;
 
-use analysis::{Region, Registered, times_at_once};
-use nvtx::{
-    Kind, NcuGate, NsysDialect, NsysExpression, NsysGate, OpenRanges, RangeSeen, ncu_expression,
-    nsys_expression,
-};
-
-use trace::Trace;
+use analysis::{Region, Registered};
+use nvtx::{NsysDialect, NsysExpression, NsysGate, RangeSeen, RegionPath, nsys_expression};
 
 pub use problem::GateProblem;
 
@@ -45,6 +41,10 @@ pub struct Proof {
     pub prediction: Option<Prediction>,
     /// Everything it matches happens at one end of the run.
     pub when: Option<When>,
+    /// Parts of a list that match nothing, and why.
+    pub absent: Vec<(String, GateProblem)>,
+    /// Parts whose `*` is part of the name of a range, and is taken for that.
+    pub literal: Vec<String>,
 }
 
 /// An nsys gate and what it takes to open it.
@@ -105,8 +105,9 @@ pub enum Correction {
     AsTyped,
     /// These arguments select these many ranges.
     Arguments { arguments: Vec<String>, instances: u64, first_begin_ns: i64, threads: u32 },
-    /// nsys accepts one gate: record everything, and apply the gate afterwards.
-    Ungated { why: String },
+    /// The tool cannot be given it: record everything, and apply the gate, which matches so many ranges,
+    /// afterwards.
+    Ungated { why: String, instances: u64 },
     /// There is nothing to select.
     None,
 }
@@ -133,12 +134,25 @@ pub fn prove(question: &Question<'_>) -> Proof {
         prediction: gating.as_ref().map(|gating| prediction(question, gating)),
         gating,
         nsys,
-        ncu: ncu(wish, regions, &wanted, question.rehearsed.trace),
+        ncu: of_ncu::proof(wish, regions, &wanted, question.rehearsed.trace),
         when: when(
             &meant(&wanted),
             question.rehearsed.trace.end.saturating_sub(question.rehearsed.trace.begin),
         ),
+        absent: absent(&wanted, regions),
+        literal: wanted
+            .iter()
+            .filter(|part| part.is_star_of_a_name())
+            .map(|part| part.text.clone())
+            .collect(),
     }
+}
+
+/// Parts that match nothing, where others do.
+fn absent(wanted: &[Wanted<'_>], regions: &[Region]) -> Vec<(String, GateProblem)> {
+    let why = |part: &Wanted<'_>| unknown(&part.text, regions, std::slice::from_ref(part));
+    let parts = wanted.iter().filter(|part| part.regions.is_empty() && !meant(wanted).is_empty());
+    parts.map(|part| (part.text.clone(), why(part))).collect()
 }
 
 /// What such a gate records.
@@ -203,7 +217,11 @@ fn nsys(
     } else if !same_name.is_empty() {
         GateProblem::OtherDomain { name: gate.name, domains: domains(&same_name) }
     } else {
+        let is_there = |name: &str| regions.iter().any(|region| region.path.name() == name.trim());
         match unknown(wish, regions, wanted) {
+            GateProblem::NoSuchName { .. } if wish.contains(',') && wish.split(',').all(is_there) => {
+                GateProblem::Comma
+            }
             GateProblem::Notation if wish.trim_end_matches('/').contains('/') => GateProblem::Path,
             other => other,
         }
@@ -218,20 +236,18 @@ fn nsys_gating(
     dialect: NsysDialect,
 ) -> Result<NsysGating, Correction> {
     let regions = meant(wanted);
+    let ungated = |why: String| Err(Correction::Ungated { why, instances: instances(&regions) });
     if regions.is_empty() {
         return Err(Correction::None);
     }
     if wanted.len() > 1 {
-        let why = "nsys accepts only one gate; record without one and select the ranges afterwards";
-        return Err(Correction::Ungated { why: why.to_owned() });
+        return ungated("nsys accepts only one gate".to_owned());
+    }
+    if wanted.iter().any(|part| part.pattern().is_some()) {
+        return ungated("nsys has no patterns".to_owned());
     }
     if let Some(other) = namesake(&regions, all) {
-        let why = format!(
-            "nsys selects ranges by name only, and `{}` has the same name; record without a gate and \
-            select the path afterwards",
-            other.path
-        );
-        return Err(Correction::Ungated { why });
+        return ungated(format!("nsys selects ranges by name only, and `{}` has the same name", other.path));
     }
     let gates: BTreeSet<String> = regions
         .iter()
@@ -247,14 +263,8 @@ fn nsys_gating(
             register_only_off: regions.iter().any(|region| needs_register_only_off(region)),
             follow_forks: regions.iter().any(|region| region.forked > 0),
         }),
-        (Some(_), Some(_)) => {
-            let why = "several domains have it, but nsys accepts only one gate; name the domain, or record \
-                without a gate";
-            Err(Correction::Ungated { why: why.to_owned() })
-        }
-        (None, _) => Err(Correction::Ungated {
-            why: "nsys cannot express this name as a gate; record without one".to_owned(),
-        }),
+        (Some(_), Some(_)) => ungated("several domains have it, but nsys accepts only one gate".to_owned()),
+        (None, _) => ungated("nsys cannot express this name as a gate".to_owned()),
     }
 }
 
@@ -269,121 +279,19 @@ fn namesake<'a>(meant: &[&Region], all: &'a [Region]) -> Option<&'a Region> {
     })
 }
 
-fn ncu(wish: &str, regions: &[Region], wanted: &[Wanted<'_>], trace: &Trace) -> ToolProof {
-    let correction = ncu_remedy(wanted, regions);
-    let gate = match NcuGate::parse(wish) {
-        Ok(gate) => gate,
-        Err(error) => return ToolProof::refused(&error, correction),
-    };
-    let several = gate.started_names() > 1;
-    let instances = match several {
-        // A single region does not tell when others are open at the same time.
-        true => times_at_once(trace, &gate),
-        false => let_in_by(std::slice::from_ref(&gate), regions),
-    };
-    if instances > 0 {
-        return ToolProof { instances, problem: None, correction: Correction::AsTyped };
-    }
-    if several && all_are_there(&gate, regions) {
-        return ToolProof { instances, problem: Some(GateProblem::NeverAtOnce), correction };
-    }
-    let bare = wish.rsplit('@').next().unwrap_or(wish).trim_end_matches('/');
-    let named: Vec<&Region> = regions.iter().filter(|region| region.path.name() == bare).collect();
-    let (here, elsewhere): (Vec<&Region>, Vec<&Region>) =
-        named.into_iter().partition(|region| gate.in_domain(&region.path.domain));
-    let problem = match (here.first(), elsewhere.is_empty()) {
-        (Some(_), _) if wish.contains(';') => GateProblem::Semicolon,
-        (Some(region), _) if unseen_by_ncu(region) => GateProblem::Unseen { name: bare.to_owned() },
-        (Some(region), _) if region.kind == Kind::PushPop => {
-            GateProblem::IsPushPop { path: region.path.to_string() }
-        }
-        (Some(region), _) => GateProblem::IsStartEnd { path: region.path.to_string() },
-        (None, false) => GateProblem::OtherDomain { name: bare.to_owned(), domains: domains(&elsewhere) },
-        (None, true) => match unknown(wish, regions, wanted) {
-            GateProblem::Glob | GateProblem::NoSuchName { .. } if wish.starts_with("regex:") => {
-                without_slash(wish, regions)
-            }
-            GateProblem::Glob => GateProblem::GlobWithoutRegex,
-            other => other,
-        },
-    };
-    ToolProof { instances, problem: Some(problem), correction }
-}
-
-/// Why a regular expression matches nothing.
-fn without_slash(wish: &str, regions: &[Region]) -> GateProblem {
-    let with_slash = format!("{wish}/");
-    match NcuGate::parse(&with_slash).is_ok_and(|gate| let_in_by(&[gate], regions) > 0) {
-        true => GateProblem::RegexWithoutSlash { with_slash },
-        false => GateProblem::NoSuchName { nearest: Vec::new() },
-    }
-}
-
-/// Whether every start/end range that a gate names exists.
-fn all_are_there(gate: &NcuGate, regions: &[Region]) -> bool {
-    let started = regions.iter().filter(|region| region.kind == Kind::StartEnd && !unseen_by_ncu(region));
-    let named: BTreeSet<usize> =
-        started.flat_map(|region| gate.started_as(&region.path.domain, region.path.name())).collect();
-    named.len() == gate.started_names()
-}
-
-/// A range counts if it admits kernels that the range around it does not already admit.
-fn let_in_by(gates: &[NcuGate], regions: &[Region]) -> u64 {
-    let opens = regions.iter().filter(|region| {
-        let includes = |names: &[String]| gates.iter().any(|gate| gate.includes(&open(region, names)));
-        let around = &region.path.names[..region.path.names.len().saturating_sub(1)];
-        !unseen_by_ncu(region) && includes(&region.path.names) && !includes(around)
-    });
-    opens.map(|region| region.instances).sum()
-}
-
-/// Measured on 2025.3.1: a wide string opens nothing for ncu, unless it is registered.
-fn unseen_by_ncu(region: &Region) -> bool {
-    region.wide && region.registered == Registered::No
-}
-
-fn ncu_remedy(wanted: &[Wanted<'_>], all: &[Region]) -> Correction {
-    let mut regions = meant(wanted);
-    if regions.is_empty() {
-        return Correction::None;
-    }
-    regions.retain(|region| !unseen_by_ncu(region));
-    if regions.is_empty() {
-        return Correction::Ungated {
-            why: "ncu cannot select it by range; register the string, or select kernels by name".to_owned(),
-        };
-    }
-    // A name alone selects it at any depth.
-    let by_name = namesake(&regions, all).is_none();
-    let includes: BTreeSet<String> = regions
-        .iter()
-        .map(|region| {
-            let name = nvtx::RegionPath::new(region.path.domain.clone(), [region.path.name()]);
-            ncu_expression(if by_name { &name } else { &region.path }, region.kind).text
-        })
-        .collect();
-    // A path is not anchored: it may match more than is meant.
-    let gates: Result<Vec<NcuGate>, _> = includes.iter().map(|include| NcuGate::parse(include)).collect();
-    let mut arguments = vec!["--nvtx".to_owned()];
-    for include in includes {
-        arguments.extend(["--nvtx-include".to_owned(), include]);
-    }
-    let mut correction = selected(arguments, &regions);
-    if let (Correction::Arguments { instances, .. }, Ok(gates)) = (&mut correction, gates) {
-        *instances = let_in_by(&gates, all);
-    }
-    correction
-}
-
 /// All regions that any part of a gate can mean.
 fn meant<'a>(wanted: &[Wanted<'a>]) -> Vec<&'a Region> {
     wanted.iter().flat_map(|wanted| wanted.regions.iter().copied()).collect()
 }
 
+fn instances(regions: &[&Region]) -> u64 {
+    regions.iter().map(|region| region.instances).sum()
+}
+
 fn selected(arguments: Vec<String>, regions: &[&Region]) -> Correction {
     Correction::Arguments {
         arguments,
-        instances: regions.iter().map(|region| region.instances).sum(),
+        instances: instances(regions),
         first_begin_ns: regions.iter().map(|region| region.first_begin_ns).min().unwrap_or(0),
         threads: regions.iter().map(|region| region.threads).max().unwrap_or(0),
     }
@@ -394,11 +302,16 @@ fn unknown(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> GateProblem
     if wanted.len() > 1 {
         return GateProblem::List { parts: wanted.iter().map(|wanted| wanted.text.clone()).collect() };
     }
-    if wish.contains('*') {
-        return GateProblem::Glob;
+    let is_pattern = wanted.iter().any(|part| part.pattern().is_some());
+    match (is_pattern, meant(wanted).is_empty()) {
+        (true, true) => return GateProblem::NoMatch,
+        (true, false) => return GateProblem::Glob,
+        (false, false) => return GateProblem::Notation,
+        (false, true) => {}
     }
-    if !meant(wanted).is_empty() {
-        return GateProblem::Notation;
+    // Alone between slashes it is ncu's, for any number of ranges.
+    if wish.split('/').any(|name| name.contains('*') && name != "*") {
+        return GateProblem::StarInForm;
     }
     if let Some(problem) = elsewhere(wish, regions) {
         return problem;
@@ -419,7 +332,7 @@ fn unknown(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> GateProblem
 
 /// A path that exists, but not in the domain it names.
 fn elsewhere(wish: &str, regions: &[Region]) -> Option<GateProblem> {
-    let nvtx::RegionPath { domain, names } = wish.parse().ok()?;
+    let RegionPath { domain, names } = wish.parse().ok()?;
     let same: Vec<&Region> = regions.iter().filter(|region| region.path.names == names).collect();
     let (name, domains) = (names.join("/"), domains(&same));
     match regions.iter().any(|region| region.path.domain == domain) {
@@ -436,15 +349,6 @@ fn seen(region: &Region) -> RangeSeen {
         kind: region.kind,
         registered: region.registered == Registered::Yes,
         wide: region.wide,
-    }
-}
-
-fn open(region: &Region, names: &[String]) -> OpenRanges {
-    let ranges: Vec<(String, String)> =
-        names.iter().map(|name| (region.path.domain.clone(), name.clone())).collect();
-    match region.kind {
-        Kind::PushPop => OpenRanges { stack: ranges, started: Vec::new() },
-        Kind::StartEnd => OpenRanges { stack: Vec::new(), started: ranges },
     }
 }
 

@@ -109,7 +109,8 @@ Examples:
 pub(crate) struct RangesArguments {
     #[command(flatten)]
     pub(crate) layers: Layers,
-    /// Explain what nsys and ncu do with this gate (the range to record), instead of printing the table
+    /// Explain what nsys and ncu do with this gate (the range to record), instead of printing the table: a name, a
+    /// path, a list, or a pattern (`'Train step *'`)
     #[arg(long, value_name = "EXPRESSION")]
     pub(crate) gate: Vec<String>,
     /// Print one JSON document to stdout; the program's output goes to stderr
@@ -152,7 +153,8 @@ pub(crate) struct AnalyzeArguments {
     #[arg(long, value_enum, default_value_t = GroupBy::Name)]
     pub(crate) group: GroupBy,
     /// Count only what begins while this range is open, on any thread: `--within decode` leaves out prefill and
-    /// start-up. A name, a path (`:decode/step`) or a list (`'prefill;decode'`), as in `nsys.nvtx_capture`
+    /// start-up. A name, a path (`:decode/step`), a pattern (`'Train step *'`) or a list (`'prefill;decode'`), as
+    /// in `nsys.nvtx_capture`
     /// [default: the ranges the run was gated on, or everything]
     #[arg(long, value_name = "RANGE")]
     pub(crate) within: Option<String>,
@@ -162,7 +164,7 @@ pub(crate) struct AnalyzeArguments {
     /// Exclude kernels whose names match this regular expression; takes precedence over --include
     #[arg(long, value_name = "PATTERN")]
     pub(crate) exclude: Vec<String>,
-    /// Treat this region as a stage [default: prefill and decode, or else the outermost regions]
+    /// Treat this region, or all that match a pattern (`'Train step *'`), as a stage [default: prefill and decode, or else the outermost regions]
     #[arg(long, value_name = "NAME")]
     pub(crate) stage: Vec<String>,
     /// Tokens that each instance of a stage processes, e.g. prefill=2048, to report tokens/s

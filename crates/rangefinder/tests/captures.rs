@@ -70,9 +70,15 @@ fn the_gate_is_applied_again() {
     }
     let inner = scene.sandbox.output(&["analyze", "--within", "in", run.to_str().unwrap()]).stdout;
     assert!(inner.contains(":in") && !inner.contains(":A"), "{inner}");
-    for wish in ["nowhere", "in;nowhere"] {
+    let matched = scene.sandbox.output(&["analyze", "--within", "i*", run.to_str().unwrap()]).stdout;
+    assert_eq!(matched, inner);
+    for (wish, absent) in [
+        ("nowhere", "no range named `nowhere` in the trace"),
+        ("in;nowhere", "no range named `nowhere` in the trace"),
+        ("no*", "no range matches `no*` in the trace"),
+    ] {
         let none = scene.sandbox.output(&["analyze", "--within", wish, run.to_str().unwrap()]);
-        assert!(none.stderr.contains("no range named `nowhere` in the trace"), "{}", none.stderr);
+        assert!(none.stderr.contains(absent), "{}", none.stderr);
     }
 }
 

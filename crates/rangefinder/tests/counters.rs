@@ -414,6 +414,30 @@ fn expressions_of_ncu() {
     assert!(calls.contains("--nvtx-include regex:A.*/"), "{calls}");
 }
 
+/// What a pattern matches is measured as one region, with one of ncu's own.
+#[test]
+fn a_pattern_is_one_region() {
+    let test = "a_pattern_is_one_region";
+    let program = ["--", "EMIT", "push=A", "push=A1", "pop", "pop", "push=A2", "pop", "push=B", "pop"];
+    let arguments: Vec<&str> = ["ncu.nvtx_include=[':A*']"].into_iter().chain(program).collect();
+    let Some(scene) = Scene::new(test, PROFILED, &arguments) else { return };
+    let (sandbox, ran, manifest) = scene.run();
+    assert_eq!(verdicts(&manifest), [row("kernel replay", "captured", "")], "{}", ran.stderr);
+    let calls = std::fs::read_to_string(sandbox.path("calls")).unwrap();
+    assert!(calls.contains("--nvtx-include regex:^A.*$/ "), "{calls}");
+    let coverage = manifest["verdicts"][0]["verdict"]["coverage"].as_array().unwrap();
+    let regions: Vec<&str> = coverage.iter().map(|row| row["region"].as_str().unwrap()).collect();
+    assert_eq!(regions, [":A*"], "{coverage:?}");
+    let body = r#"cp $REPORTS/range.ncu-rep "$out"; "$@""#;
+    let arguments: Vec<&str> =
+        ["ncu.replay_mode=range", "ncu.nvtx_include=['A*']"].into_iter().chain(program).collect();
+    let Some(scene) = Scene::new(&format!("{test}_of_ranges"), body, &arguments) else { return };
+    let (sandbox, ran, _) = scene.run();
+    let calls = std::fs::read_to_string(sandbox.path("calls")).unwrap();
+    let ranges: Vec<&str> = calls.lines().filter(|line| line.contains("--replay-mode range")).collect();
+    assert_eq!(ranges.len(), 2, "`:A/A1` lies in `:A`: {calls}\n{}", ran.stderr);
+}
+
 #[test]
 fn between_cuda_profiler_start_and_stop() {
     let test = "between_cuda_profiler_start_and_stop";

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use nsight::nsys::{Prediction, RangeEnd, Rehearsed, Setup, lost_its_agent, predict};
-use nvtx::{NsysDialect, NsysGate};
+use nvtx::{Kind, NamePattern, NsysDialect, NsysGate, ncu_pattern};
 use support::{Sandbox, lock, manifest, nvtx_program, tool};
 
 /// What is run, one line a row.
@@ -276,4 +276,39 @@ fn the_recorded_truth_table_of_nsys_2025_3_1() {
         (observed, String::new())
     });
     assert!(wrong.is_empty(), "nsys 2025.3.1 disagrees:\n{wrong}");
+}
+
+/// The real ncu reads every expression that is made of a pattern, whatever is in the names.
+#[test]
+fn ncu_takes_every_pattern() {
+    let Some(ncu) = tool("ncu_takes_every_pattern", "ncu-2022.3.0/usr/lib/nsight-compute/ncu") else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    let refused = |includes: &[String]| {
+        let mut command = Command::new(&ncu);
+        command.arg("--nvtx").current_dir(sandbox.path("")).stdin(Stdio::null());
+        for include in includes {
+            command.args(["--nvtx-include", include]);
+        }
+        let output = command.arg("true").output().unwrap();
+        let said =
+            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        assert!(said.contains("==ERROR==") || said.contains("==WARNING=="), "{said}");
+        said.contains("Invalid configuration").then_some(said)
+    };
+    let names: Vec<NamePattern> = ["Train step *", "*", "é*", r"a\*\\*"]
+        .into_iter()
+        .filter_map(NamePattern::parse)
+        .chain((' '..='~').map(|c| NamePattern::parse(&format!("\\{c}*\\{c}")).unwrap()))
+        .collect();
+    let mut includes = Vec::new();
+    for name in &names {
+        let domain = NamePattern::exactly("LLM");
+        includes.push(ncu_pattern(&domain, std::slice::from_ref(name), Kind::PushPop));
+        includes.push(ncu_pattern(name, &[name.clone(), name.clone()], Kind::PushPop));
+        includes.push(ncu_pattern(&NamePattern::any(), std::slice::from_ref(name), Kind::StartEnd));
+    }
+    assert_eq!(refused(&includes), None);
+    assert!(refused(&["regex:(/".to_owned()]).is_some(), "it says so if it cannot read one");
 }

@@ -221,6 +221,8 @@ fn classic_gates_are_explained() {
     let early = "push=early pop sleep=200 push=late sleep=1 pop";
     let alike =
         "drpush=LLM:step sleep=20 dpop=LLM rpush=step sleep=20 pop rpush=a rpush=step sleep=20 pop pop";
+    let steps = "push=step_1 push=fwd sleep=20 pop pop push=step_2 sleep=20 pop push=st*ar sleep=20 pop \
+        push=st.ar sleep=20 pop";
     let at_once = "start=se sleep=20 end start=sx sleep=20 start=sy sleep=20 end sleep=20 end";
     let mut screens = String::new();
     for (gate, script) in [
@@ -245,6 +247,14 @@ fn classic_gates_are_explained() {
         ("FOO:decode", decode),
         ("sx,sy", at_once),
         ("se,sx", at_once),
+        ("session,stem", stages),
+        ("stem,head", stages),
+        ("stem;foo;b*", stages),
+        (":step_*", steps),
+        ("step*@LLM", steps),
+        ("nothing*", steps),
+        ("st*ar", steps),
+        (r"st\*ar", steps),
     ] {
         let mut arguments = vec!["ranges", "--gate", gate, "--", &emit];
         arguments.extend(script.split(' '));
@@ -294,7 +304,7 @@ fn a_run_proves_its_gates() {
     let before = run(&gates, &["--dry-run"]);
     assert!(before.stdout.contains("gates      not checked yet"), "{}", before.stdout);
     let blind = run(&gates, &["--dry-run", "rehearsal.enable=false"]);
-    let said = "gates      cannot be checked, because `rehearsal.enable=false`; they are passed to nsys and ncu as typed";
+    let said = "gates      cannot be checked, because `rehearsal.enable=false`; they are used as typed";
     assert!(blind.stdout.contains(said), "{}", blind.stdout);
     run(&gates, &[]);
     let manifest = sandbox.manifest();
@@ -310,9 +320,62 @@ fn a_run_proves_its_gates() {
     assert!(after.stdout.contains("use: --nvtx --nvtx-include prefill/\n"), "{}", after.stdout);
     let missing = run(&["nsys.nvtx_capture=decod"], &["run.name=again"]);
     assert_eq!(missing.code, 1, "{}", missing.stderr);
-    for line in ["`nsys.nvtx_capture` matches nothing", "no range has this name (nearest: `:decode`)"] {
+    assert!(!missing.stderr.contains("--nvtx-include"), "only nsys has such a gate: {}", missing.stderr);
+    for line in
+        ["`nsys.nvtx_capture`: `decod` matches nothing", "no range has this name (nearest: `:decode`)"]
+    {
         assert!(missing.stderr.contains(line), "{}", missing.stderr);
     }
+}
+
+/// A pattern of ours is one of ncu's, and is applied to what nsys records.
+#[test]
+fn a_run_proves_its_patterns() {
+    let Some(emit) = program("a_run_proves_its_patterns", "emit") else { return };
+    let sandbox = Sandbox::new();
+    let run = |words: &[&str]| {
+        let script = [
+            "push=step 1",
+            "sleep=20",
+            "pop",
+            "push=step 2",
+            "sleep=20",
+            "pop",
+            "push=load",
+            "sleep=20",
+            "pop",
+        ];
+        let arguments: Vec<&str> =
+            ["run"].iter().chain(words).chain(&["--", emit.as_str()]).chain(&script).copied().collect();
+        sandbox.output(&arguments)
+    };
+    let gates = ["nsys.nvtx_capture=:step *", "ncu.nvtx_include=[':step *']"];
+    let blind = run(&[&["--dry-run", "rehearsal.enable=false"], &gates[..]].concat()).stdout;
+    for said in [
+        "':step *': nsys has no patterns, so everything is recorded, and what the gate matches is kept afterwards",
+        "':step *' becomes 'regex:^step .*$/' 'regex:^step .*$'",
+    ] {
+        assert!(blind.contains(said), "{blind}");
+    }
+    run(&gates);
+    let manifest = sandbox.manifest();
+    assert_eq!(
+        step(&manifest, "plan")["note"],
+        "nsys: ':step *' matches 2 instances; nsys has no patterns, so everything is recorded, and what the gate \
+         matches is kept afterwards; ncu: --nvtx --nvtx-include 'regex:^step .*$/' matches 2 instances"
+    );
+    let dry = |gates: &[&str]| {
+        let ran = run(&[&["--dry-run"], gates].concat());
+        let gates = ran.stdout[ran.stdout.find("gates ").unwrap()..].to_owned();
+        format!("{}[exit code {}]\n\n", gates.split_once('\n').unwrap().1, ran.code)
+    };
+    let times = regex::Regex::new(r"the first after [0-9.]+ (ns|us|ms)").unwrap();
+    let screens = [dry(&gates), dry(&["ncu.nvtx_include=[load,foo*]"])].concat();
+    insta::assert_snapshot!(times.replace_all(&screens, "the first after <n>").into_owned());
+    let missing = run(&["run.name=again", "ncu.nvtx_include=[load,foo*]"]);
+    assert_eq!(missing.code, 1, "{}", missing.stderr);
+    let said = "`ncu.nvtx_include`: `foo*` matches nothing";
+    assert!(missing.stderr.contains(said) && !missing.stderr.contains("nsys  -p"), "{}", missing.stderr);
 }
 
 /// The run directory is on a file system from which nothing may be executed.

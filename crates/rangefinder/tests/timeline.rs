@@ -93,6 +93,7 @@ fn everything_or_only_what_is_wanted() {
             (&["nsys.nvtx_capture=A"], "2 of 2 instances"),
             (&["nsys.nvtx_capture=d"], "1 of 1 instance"),
             (&["nsys.nvtx_capture=A;B"], "3 of 3 instances"),
+            (&["nsys.nvtx_capture=:*"], "2 of 2 instances"),
         ] {
             let sandbox = Sandbox::new();
             let (ran, manifest) = nsys.run(&sandbox, overrides, &workload);
@@ -124,7 +125,7 @@ fn a_gate_that_can_match_nothing_is_not_tried() {
     let workload: Vec<&str> = std::iter::once(emit.as_str()).chain(PROGRAM).collect();
     for version in VERSIONS {
         let Some(nsys) = Nsys::get(TEST, version) else { return };
-        for gate in ["nsys.nvtx_capture=range", "nsys.nvtx_capture=d@llm"] {
+        for gate in ["nsys.nvtx_capture=range", "nsys.nvtx_capture=d@llm", "nsys.nvtx_capture=r*"] {
             let sandbox = Sandbox::new();
             let (ran, manifest) = nsys.run(&sandbox, &["nsys.capture_range=nvtx", gate], &workload);
             assert_eq!(ran.code, 1, "{}", ran.stderr);

@@ -6,7 +6,7 @@ use analysis::Region;
 use nsight::nsys::{Nsys, Prediction, Probe, RangeEnd, Rehearsed, meant_by};
 use nsight::{Correction, Proof, Question, ToolProof, When, prove, wanted};
 use nvtx::{NsysDialect, is_library};
-use record::{PassKind, counted};
+use record::{PassKind, Tool, counted};
 use serde_json::{Value, json};
 use trace::Trace;
 
@@ -58,8 +58,8 @@ pub(crate) fn prove_in(
     prove(&Question { wish, regions, rehearsed: Rehearsed { trace, exit_code }, dialect, range_end })
 }
 
-/// Keeps what happens inside the ranges that a gate matches, or everything if it matches none; returns the
-/// parts of the gate that match nothing. In a gated report, paths begin at the gate, since the ranges
+/// Keeps what happens inside the ranges that a gate matches, or everything if it matches none; says which
+/// parts of the gate match nothing. In a gated report, paths begin at the gate, since the ranges
 /// around it are missing; in a rehearsal they are complete.
 pub fn keep_gated(trace: &mut Trace, wish: &str, rehearsed: Option<&Inventory>) -> Vec<String> {
     let regions = analysis::regions(trace);
@@ -67,19 +67,21 @@ pub fn keep_gated(trace: &mut Trace, wish: &str, rehearsed: Option<&Inventory>) 
     let mut within: Vec<&Region> = Vec::new();
     let mut missing = Vec::new();
     for part in wanted(wish, known) {
-        let is_meant = |region: &&Region| meant_by(region, &part.regions, known).is_some();
+        let is_meant = |region: &&Region| {
+            part.pattern().is_some_and(|pattern| pattern.matches(&region.path))
+                || meant_by(region, &part.regions, known).is_some()
+        };
         let found: Vec<&Region> = regions.iter().filter(is_meant).collect();
         if found.is_empty() {
-            missing.push(part.text);
+            missing.push(part.absent());
         }
         within.extend(found);
     }
-    if within.is_empty() {
-        return vec![wish.to_owned()];
+    if !within.is_empty() {
+        // Whoever names a library's range wants to see it.
+        trace.library_regions |= within.iter().any(|region| is_library(&region.path.domain));
+        analysis::keep_within(trace, &within);
     }
-    // Whoever names a library's range wants to see it.
-    trace.library_regions |= within.iter().any(|region| is_library(&region.path.domain));
-    analysis::keep_within(trace, &within);
     missing
 }
 
@@ -102,21 +104,48 @@ fn range_end(config: &Config, otherwise: RangeEnd) -> RangeEnd {
     chosen.and_then(|text| RangeEnd::parse(&text.0)).unwrap_or(otherwise)
 }
 
-/// One screen: what the gate matches in each tool as typed, and what to use instead.
-pub fn proof_screen(proof: &Proof, inventory: &Inventory) -> String {
+/// One screen: what the gate matches in the tool of a run that has it, or by hand in both, as typed, and what to
+/// use instead.
+pub fn proof_screen(proof: &Proof, only: Option<Tool>, inventory: &Inventory) -> String {
+    let is_shown = |tool: Tool| only.is_none_or(|only| only == tool);
     let mut text = format!("gate `{}`\n", proof.typed);
-    text.push_str(&tool_screen("nsys", "-p", &proof.typed, &proof.nsys));
-    if let Some(prediction) = &proof.prediction {
-        text.push_str(&format!("      {}\n", foretold(prediction, &proof.nsys)));
+    if is_shown(Tool::Nsys) {
+        text.push_str(&tool_screen(Tool::Nsys, "-p", &proof.typed, &proof.nsys));
+        if let Correction::Ungated { why, instances: count } = &proof.nsys.correction {
+            text.push_str(&ungated(&proof.typed, why, *count, only.is_none()));
+        }
+        if let Some(prediction) = &proof.prediction {
+            text.push_str(&format!("      {}\n", foretold(prediction, &proof.nsys)));
+        }
     }
-    text.push_str(&tool_screen("ncu", "--nvtx-include", &proof.typed, &proof.ncu));
-    if let Some(when) = &proof.when {
-        text.push_str(&format!("\nnote: {}\n", at_the_edge(*when)));
+    if is_shown(Tool::Ncu) {
+        text.push_str(&tool_screen(Tool::Ncu, "--nvtx-include", &proof.typed, &proof.ncu));
     }
-    if nothing_is_meant(&proof.nsys) && nothing_is_meant(&proof.ncu) {
+    let notes: Vec<String> = part_notes(proof)
+        .into_iter()
+        .chain(proof.when.map(at_the_edge))
+        .map(|note| format!("note: {note}\n"))
+        .collect();
+    if !notes.is_empty() {
+        text.push_str(&format!("\n{}", notes.concat()));
+    }
+    let is_lost = |(tool, proof): (Tool, &ToolProof)| !is_shown(tool) || nothing_is_meant(proof);
+    if [(Tool::Nsys, &proof.nsys), (Tool::Ncu, &proof.ncu)].into_iter().all(is_lost) {
         text.push_str(&regions_there_are(inventory));
     }
     text
+}
+
+/// What to know about the parts of a gate.
+fn part_notes(proof: &Proof) -> Vec<String> {
+    let absent = proof.absent.iter().map(|(part, why)| format!("`{part}` is left out: {why}"));
+    absent.chain(proof.literal.iter().map(|part| star_of_a_name(part))).collect()
+}
+
+/// A `*` that was taken for a character.
+pub(crate) fn star_of_a_name(part: &str) -> String {
+    let pattern = part.replace('*', "**");
+    format!("a range has exactly this name: the `*` in `{part}` is not a pattern (`{pattern}` is one)")
 }
 
 /// No range of the program can be what was meant.
@@ -138,8 +167,8 @@ fn regions_there_are(inventory: &Inventory) -> String {
     text
 }
 
-fn tool_screen(tool: &str, option: &str, typed: &str, proof: &ToolProof) -> String {
-    let mut text = format!("\n{tool:5} {option} {}\n", shell_word(typed));
+fn tool_screen(tool: Tool, option: &str, typed: &str, proof: &ToolProof) -> String {
+    let mut text = format!("\n{:5} {option} {}\n", tool.as_str(), shell_word(typed));
     match &proof.problem {
         None => text.push_str(&format!("      matches {}\n", instances(proof.instances))),
         Some(problem) => text.push_str(&format!("      matches nothing: {problem}\n")),
@@ -156,9 +185,25 @@ fn tool_screen(tool: &str, option: &str, typed: &str, proof: &ToolProof) -> Stri
                 duration(*first_begin_ns),
             ));
         }
-        Correction::Ungated { why } => text.push_str(&format!("      {why}\n")),
+        Correction::Ungated { .. } if tool == Tool::Nsys => {}
+        Correction::Ungated { why, .. } => text.push_str(&format!("      {why}\n")),
     }
     text
+}
+
+/// What to do with a gate that nsys cannot be given: by hand, or what a run does.
+fn ungated(typed: &str, why: &str, count: u64, by_hand: bool) -> String {
+    let count = instances(count);
+    match by_hand {
+        true => format!(
+            "      use: no gate ({why})\n      afterwards, `rangefinder analyze --within {} REPORT` keeps what is \
+            inside {count}\n",
+            shell_word(typed),
+        ),
+        false => {
+            format!("      {why}: the run records everything, and keeps what is inside {count} afterwards\n")
+        }
+    }
 }
 
 /// What nsys will record, and why not all of it.
@@ -222,6 +267,9 @@ fn proof_json(proof: &Proof) -> Value {
         "nsys_prediction": prediction,
         "ncu": tool_json(&proof.ncu),
         "only_in": when,
+        "left_out": proof.absent.iter().map(|(part, why)| json!({"part": part, "cause": why.to_string()}))
+            .collect::<Vec<_>>(),
+        "taken_literally": proof.literal,
     })
 }
 
@@ -231,7 +279,7 @@ fn tool_json(proof: &ToolProof) -> Value {
         Correction::Arguments { arguments, instances, first_begin_ns, threads } => json!({
             "arguments": arguments, "instances": instances, "first_begin_ns": first_begin_ns, "threads": threads,
         }),
-        Correction::Ungated { why } => json!({"ungated": why}),
+        Correction::Ungated { why, instances } => json!({"ungated": why, "instances": instances}),
         Correction::None => Value::Null,
     };
     json!({

@@ -1,7 +1,7 @@
 //! Launches that are alike: one kernel in one shape, started in one region, as ncu sees it: by the ranges of the
 //! launching thread.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use nvtx::{Kind, RegionPath};
 use trace::{ActivityKind, NONE, Trace, in_windows};
@@ -137,44 +137,42 @@ fn group(trace: &Trace, attribution: &Attribution, (launch, node): (u32, u32)) -
     }
 }
 
-/// By launch: whether it was made in a region, or in one below it. ncu looks at the stack of the
+/// By launch: whether it was made in one of these regions, or below it. ncu looks at the stack of the
 /// launching thread; `any_thread` counts what any thread of the process did meanwhile.
-pub fn launches_in(trace: &Trace, launches: &LaunchGroups, region: &Region, any_thread: bool) -> Vec<bool> {
+pub fn launches_in(
+    trace: &Trace,
+    launches: &LaunchGroups,
+    regions: &[&Region],
+    any_thread: bool,
+) -> Vec<bool> {
     let attribution = attribute_as_gates_do(trace);
     let tree = &attribution.tree;
-    let is_it =
-        |node: u32| tree.nodes[node as usize].kind == region.kind && tree.path(trace, node) == region.path;
-    if region.kind == Kind::StartEnd || any_thread {
-        let ranges = (0..trace.ranges.len()).filter(|range| is_it(tree.node_of[*range]));
-        let mut stretches: HashMap<u32, Vec<(i64, i64)>> = HashMap::new();
-        for range in ranges {
-            let process = trace.process_of(trace.ranges.thread[range]);
-            stretches.entry(process).or_default().push((trace.ranges.begin[range], trace.ranges.end[range]));
-        }
-        let windows: HashMap<u32, Vec<(i64, i64)>> =
-            stretches.into_iter().map(|(process, of)| (process, Trace::windows_of(of))).collect();
-        let inside = |(activity, at): (&u32, &i64)| {
-            let process = trace.activities.process[*activity as usize];
-            windows.get(&process).is_some_and(|windows| in_windows(windows, *at))
-        };
-        return launches.activity.iter().zip(&launches.at_ns).map(inside).collect();
+    let wanted: HashSet<(Kind, &RegionPath)> =
+        regions.iter().map(|region| (region.kind, &region.path)).collect();
+    let is_it: Vec<bool> = (0..tree.nodes.len() as u32)
+        .map(|node| wanted.contains(&(tree.nodes[node as usize].kind, &tree.path(trace, node))))
+        .collect();
+    let by_time = |node: usize| is_it[node] && (tree.nodes[node].kind == Kind::StartEnd || any_thread);
+    let mut stretches: HashMap<u32, Vec<(i64, i64)>> = HashMap::new();
+    for range in (0..trace.ranges.len()).filter(|range| by_time(tree.node_of[*range] as usize)) {
+        let process = trace.process_of(trace.ranges.thread[range]);
+        stretches.entry(process).or_default().push((trace.ranges.begin[range], trace.ranges.end[range]));
     }
+    let windows: HashMap<u32, Vec<(i64, i64)>> =
+        stretches.into_iter().map(|(process, of)| (process, Trace::windows_of(of))).collect();
     let mut below = vec![false; tree.nodes.len()];
     for node in 0..tree.nodes.len() {
         // Parents come first.
-        below[node] =
-            is_it(node as u32) || tree.nodes[node].parent.is_some_and(|parent| below[parent as usize]);
+        below[node] = is_it[node] && !by_time(node)
+            || tree.nodes[node].parent.is_some_and(|parent| below[parent as usize]);
     }
-    let planes: Vec<&Plane> = attribution
-        .planes
-        .iter()
-        .filter(|plane| trace.strings.text(plane.domain) == region.path.domain)
-        .collect();
-    let inside = |activity: &u32| {
-        planes.iter().any(|plane| match plane.range[*activity as usize] {
-            NONE => false,
-            range => below[tree.node_of[range as usize] as usize],
-        })
+    let inside = |(activity, at): (&u32, &i64)| {
+        let process = trace.activities.process[*activity as usize];
+        windows.get(&process).is_some_and(|windows| in_windows(windows, *at))
+            || attribution.planes.iter().any(|plane| match plane.range[*activity as usize] {
+                NONE => false,
+                range => below[tree.node_of[range as usize] as usize],
+            })
     };
-    launches.activity.iter().map(inside).collect()
+    launches.activity.iter().zip(&launches.at_ns).map(inside).collect()
 }

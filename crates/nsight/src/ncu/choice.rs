@@ -11,6 +11,7 @@ use super::choose::Wanted;
 use super::entry::{Entry, named, samples};
 use super::pace::Pace;
 use super::plan::{Demand, Part, Plan, plan};
+use super::target::Target;
 
 /// Roughly how many passes a launch takes: ncu only reports it once it runs.
 const PASSES_OF_A_SET: [(&str, u32); 5] =
@@ -57,8 +58,8 @@ pub struct Preferences {
 pub struct Given<'a> {
     pub preferences: &'a Preferences,
     pub trace: &'a Trace,
-    /// The named regions, each to be covered; empty for the whole program.
-    pub regions: &'a [&'a Region],
+    /// What was named, each to be covered; empty for the whole program.
+    pub targets: &'a [Target],
     /// Gates that name several start/end ranges: ncu sees only what is launched while all of one are open.
     pub at_once: &'a [NcuGate],
     /// Whether ncu sees only what is launched in them.
@@ -109,13 +110,13 @@ pub fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
     let all = launch_groups(given.trace);
     let mut launches = all.clone();
     let mut notes = Vec::new();
-    let inside = |launches: &LaunchGroups, region: &Region| {
-        launches_in(given.trace, launches, region, given.any_thread)
+    let inside = |launches: &LaunchGroups, regions: &[&Region]| {
+        launches_in(given.trace, launches, regions, given.any_thread)
     };
-    if given.gated && !(given.regions.is_empty() && given.at_once.is_empty()) {
+    let named_regions: Vec<&Region> = given.targets.iter().flat_map(|target| &target.regions).collect();
+    if given.gated && !(given.targets.is_empty() && given.at_once.is_empty()) {
         let at_once = given.at_once.iter().map(|gate| launches_at_once(given.trace, &launches, gate));
-        let members: Vec<Vec<bool>> =
-            given.regions.iter().map(|region| inside(&launches, region)).chain(at_once).collect();
+        let members: Vec<Vec<bool>> = at_once.chain([inside(&launches, &named_regions)]).collect();
         launches = launches.only(|launch| members.iter().any(|member| member[launch]));
     }
     let gate_share = share(&launches, &all);
@@ -140,9 +141,12 @@ pub fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
         return Ok(Choice::NoLaunches { notes, chosen });
     }
     let mut parts: Vec<Part> = given
-        .regions
+        .targets
         .iter()
-        .map(|region| Part { name: region.path.to_string(), inside: inside(&launches, region) })
+        .map(|target| {
+            let regions: Vec<&Region> = target.regions.iter().collect();
+            Part { name: target.name.clone(), inside: inside(&launches, &regions) }
+        })
         // Nothing can be measured if nothing is launched; the verdict says so.
         .filter(|part| part.inside.contains(&true))
         .collect();
@@ -181,10 +185,7 @@ pub fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
     let (mut samples, mut plan) = planned(&[]);
     let mut within = None;
     if !given.outermost.is_empty() {
-        let members: Vec<Vec<bool>> =
-            given.outermost.iter().map(|region| inside(&launches, region)).collect();
-        let visible: Vec<bool> =
-            (0..launches.sequence.len()).map(|launch| members.iter().any(|member| member[launch])).collect();
+        let visible = inside(&launches, given.outermost);
         let (fewer, kept) = planned(&visible);
         // A user who names kernels or wants all of them gets them.
         let least = match given.preferences.include.is_empty() {
@@ -358,7 +359,7 @@ mod tests {
         let choice = choose_launches(&Given {
             preferences,
             trace,
-            regions: &[],
+            targets: &[],
             at_once,
             gated: !at_once.is_empty(),
             outermost: &outermost,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use analysis::Region;
 use counters::{Measured, Report, Subject};
 use nvtx::{Kind, RegionPath};
 use process::Finished;
@@ -10,6 +11,7 @@ use record::{Cause, Coverage, Outcome, Reason, Tool, Verdict, counted};
 use super::command::ReplayMode;
 use super::log::unsupported_call;
 use super::plan::Chosen;
+use super::target::Target;
 use crate::clue::Clue;
 
 const TOOL: Tool = Tool::Ncu;
@@ -17,13 +19,10 @@ const TOOL: Tool = Tool::Ncu;
 /// How many missing kinds are listed.
 const MOST_NAMED: usize = 3;
 
-/// A region that was to be measured.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WantedRegion {
-    pub path: RegionPath,
-    pub kind: Kind,
-    /// As the rehearsal counted.
-    pub instances: u64,
+/// What was to be measured as one.
+#[derive(Debug, Clone)]
+pub struct WantedTarget {
+    pub target: Target,
     /// Kernels launched in it, if known.
     pub launches: Option<u64>,
 }
@@ -66,7 +65,7 @@ pub struct Case<'a> {
     pub planned: Option<u64>,
     /// Kinds of launches that it selected.
     pub chosen: &'a [Chosen],
-    pub regions: &'a [WantedRegion],
+    pub targets: &'a [WantedTarget],
     /// Kernels in the whole program, if known.
     pub kernels: Option<u64>,
     /// Its rehearsals differ.
@@ -88,7 +87,7 @@ pub fn judge(case: &Case<'_>) -> Verdict {
     if fitting.is_empty() {
         return nothing(case);
     }
-    let coverage: Vec<Coverage> = case.regions.iter().map(|region| covered(region, &fitting, case)).collect();
+    let coverage: Vec<Coverage> = case.targets.iter().map(|target| covered(target, &fitting, case)).collect();
     let what = if case.replay.of_ranges() { "range" } else { "launch" };
     let empty: Vec<&str> = coverage
         .iter()
@@ -205,8 +204,8 @@ fn silent(case: &Case<'_>) -> Cause {
     match case.kernels {
         Some(0) => Cause::NoKernels,
         _ if case.replay.of_ranges() => Cause::NoContext,
-        _ if case.regions.iter().any(|region| region.launches == Some(0)) => Cause::NoKernels,
-        _ if !case.regions.is_empty() => Cause::GateNeverOpened,
+        _ if case.targets.iter().any(|target| target.launches == Some(0)) => Cause::NoKernels,
+        _ if !case.targets.is_empty() => Cause::GateNeverOpened,
         Some(_) => Cause::SkippedAll,
         None => Cause::NoKernels,
     }
@@ -222,18 +221,20 @@ fn reported(clue: &Clue, what: &str) -> String {
     }
 }
 
-fn covered(region: &WantedRegion, results: &[&Measured], case: &Case<'_>) -> Coverage {
-    let captured = results.iter().filter(|result| lies_in(result, region, case)).count() as u64;
+fn covered(wanted: &WantedTarget, results: &[&Measured], case: &Case<'_>) -> Coverage {
+    let WantedTarget { target, launches } = wanted;
+    let lies_in_it = |result: &&&Measured| target.regions.iter().any(|region| lies_in(result, region, case));
+    let captured = results.iter().filter(lies_in_it).count() as u64;
     let expected = match case.replay.of_ranges() {
-        true => region.instances,
-        // A region without launches cannot be measured.
-        false => u64::from(region.launches != Some(0)),
+        true => target.instances(),
+        // Without launches it cannot be measured.
+        false => u64::from(*launches != Some(0)),
     };
-    Coverage { region: region.path.to_string(), captured, expected, expected_most: expected.max(captured) }
+    Coverage { region: target.name.clone(), captured, expected, expected_most: expected.max(captured) }
 }
 
 /// Whether a result was launched in a region or one below it, or covers the whole region.
-fn lies_in(result: &Measured, region: &WantedRegion, case: &Case<'_>) -> bool {
+fn lies_in(result: &Measured, region: &Region, case: &Case<'_>) -> bool {
     let fits = |path: &RegionPath| match case.replay.of_ranges() {
         true => *path == region.path,
         false => path.domain == region.path.domain && path.names.starts_with(&region.path.names),
@@ -282,6 +283,9 @@ mod tests {
     use super::*;
     use counters::{Kernel, NvtxRange, NvtxState, NvtxThread};
 
+    use crate::seen::regions;
+    use crate::wish::wanted;
+
     fn kernel(name: &str, x: u64, region: &str) -> Measured {
         let range = NvtxRange { name: region.to_owned(), ..NvtxRange::default() };
         let thread = NvtxThread { id: 7, stacks: vec![(String::new(), vec![range])] };
@@ -317,7 +321,7 @@ mod tests {
     fn judged(
         results: Vec<Measured>,
         chosen: &[Chosen],
-        regions: &[WantedRegion],
+        targets: &[WantedTarget],
         ending: Ending,
     ) -> Verdict {
         let report = Report { results, ..Report::default() };
@@ -328,7 +332,7 @@ mod tests {
             ending,
             planned: Some(chosen.len() as u64),
             chosen,
-            regions,
+            targets,
             kernels: Some(100),
             varies: false,
             error: None,
@@ -362,11 +366,10 @@ mod tests {
 
     #[test]
     fn a_region_without_a_launch_is_missing() {
-        let region = |name: &str, launches| WantedRegion {
-            path: RegionPath::new("", [name]),
-            kind: Kind::PushPop,
-            instances: 2,
-            launches,
+        let seen = regions(&[("", &["decode"], Kind::PushPop), ("", &["prefill"], Kind::PushPop)]);
+        let region = |name: &str, launches| {
+            let target = wanted(name, &seen).iter().flat_map(Target::of).next().unwrap();
+            WantedTarget { target, launches }
         };
         let plan = [chosen("gemm", 8, 0.7)];
         let results = || vec![kernel("gemm", 8, "decode")];
@@ -378,5 +381,23 @@ mod tests {
         let verdict =
             judged(results(), &plan, &[region("decode", Some(5)), region("prefill", Some(0))], Ending::Well);
         assert_eq!(verdict.outcome, Outcome::Captured);
+    }
+
+    /// The steps of a loop whose names are numbered: one launch stands for all.
+    #[test]
+    fn what_a_pattern_matches_is_one() {
+        let steps = ["step 1", "step 2", "step 3"];
+        let ranges: Vec<_> =
+            steps.iter().map(|step| ("", std::slice::from_ref(step), Kind::PushPop)).collect();
+        let seen = regions(&ranges);
+        let targets: Vec<Target> = wanted("step *", &seen).iter().flat_map(Target::of).collect();
+        assert_eq!(targets.iter().map(|target| target.name.as_str()).collect::<Vec<_>>(), ["step *"]);
+        assert_eq!(targets[0].includes().into_iter().collect::<Vec<_>>(), ["regex:^step .*$/"]);
+        let wanted = [WantedTarget { target: targets[0].clone(), launches: Some(9) }];
+        let verdict =
+            judged(vec![kernel("gemm", 8, "step 2")], &[chosen("gemm", 8, 0.7)], &wanted, Ending::Well);
+        assert_eq!(verdict.outcome, Outcome::Captured, "{verdict:?}");
+        let [row] = verdict.coverage.as_slice() else { panic!("{verdict:?}") };
+        assert_eq!((row.region.as_str(), row.captured), ("step *", 1));
     }
 }

@@ -2,8 +2,11 @@
 //! them is not measured. It is one expression or none, even if every step of the program has its own name:
 //! ncu counts what the gate admits as one sequence (measured, also for several expressions).
 
-use analysis::{Region, Registered};
-use nvtx::{Kind, is_library, ncu_expression};
+use analysis::Region;
+use nvtx::{Kind, is_library};
+
+use super::open::is_unseen;
+use super::target::include_of;
 
 /// The most ranges in one expression.
 const MOST_NAMED: usize = 16;
@@ -25,15 +28,8 @@ pub fn outermost(regions: &[Region]) -> Outermost<'_> {
     }
 }
 
-/// Only this region, wherever else its name is used.
-pub fn include_of(region: &Region) -> String {
-    ncu_expression(&region.path, region.kind).text
-}
-
 fn include_of_any(regions: &[&Region]) -> Option<String> {
-    // Measured on 2025.3.1: ncu sees a wide string only if it is registered.
-    let is_seen = |region: &&&Region| !(region.wide && region.registered == Registered::No);
-    if !regions.iter().all(|region| is_seen(&region)) {
+    if regions.iter().any(|region| is_unseen(region)) {
         return None;
     }
     let [first, others @ ..] = regions else { return None };
@@ -66,24 +62,15 @@ fn is_plain(name: &str) -> bool {
 mod tests {
     use super::*;
     use nvtx::{NcuGate, OpenRanges};
-    use trace::{Range, Thread, Trace};
 
-    /// Domain and name of ranges, one after the other.
-    fn regions(ranges: &[(&str, &str, Kind)]) -> Vec<Region> {
-        let mut trace = Trace::default();
-        trace.processes.push(trace::Process::default());
-        trace.threads.push(Thread { process: 0, id: 1, name: None });
-        for (at, (domain, name, kind)) in ranges.iter().enumerate() {
-            let (domain, name) = (trace.strings.intern(domain), trace.strings.intern(name));
-            let begin = at as i64 * 10;
-            trace.ranges.push(Range { domain, name, kind: *kind, begin, end: begin + 5, ..Range::default() });
-        }
-        trace.finish();
-        analysis::regions(&trace)
-    }
+    use crate::seen::regions;
 
     fn include(ranges: &[(&str, &str, Kind)]) -> Option<String> {
-        outermost(&regions(ranges)).include
+        let ranges: Vec<(&str, Vec<&str>, Kind)> =
+            ranges.iter().map(|(domain, name, kind)| (*domain, vec![*name], *kind)).collect();
+        let ranges: Vec<(&str, &[&str], Kind)> =
+            ranges.iter().map(|(domain, names, kind)| (*domain, names.as_slice(), *kind)).collect();
+        outermost(&regions(&ranges)).include
     }
 
     #[test]

@@ -5,7 +5,7 @@ use record::{Cause, Coverage, Outcome, Tool, Verdict, advice, counted};
 use trace::Trace;
 
 use crate::clue::Clue;
-use crate::wish::{listed, wanted};
+use crate::wish::{Wanted, listed, wanted};
 
 const TOOL: Tool = Tool::Nsys;
 
@@ -60,12 +60,15 @@ pub fn judge(case: &Case<'_>) -> Verdict {
     let known = case.rehearsed.first().copied().unwrap_or_default();
     let regions = if known.is_empty() { &seen } else { known };
     let parts = case.wish.map(|wish| wanted(wish, regions)).unwrap_or_default();
+    // What matches a pattern is counted as one region.
+    let (patterns, named): (Vec<&Wanted<'_>>, Vec<&Wanted<'_>>) =
+        parts.iter().partition(|part| part.pattern().is_some());
     let wanted: Vec<&Region> = match case.wish {
-        Some(_) => once_each(parts.iter().flat_map(|part| part.regions.iter().copied())),
+        Some(_) => once_each(named.iter().flat_map(|part| part.regions.iter().copied())),
         None => regions.iter().collect(),
     };
-    if let Some(wish) = case.wish.filter(|_| wanted.is_empty()) {
-        return no_such_range(wish, &seen);
+    if let Some(wish) = case.wish.filter(|_| parts.iter().all(|part| part.regions.is_empty())) {
+        return no_such_range(wish, &parts, &seen);
     }
     let report = case.report;
     if report.ranges.is_empty() && report.calls.is_empty() && report.activities.is_empty() && known.is_empty()
@@ -73,14 +76,15 @@ pub fn judge(case: &Case<'_>) -> Verdict {
         let text = "the report is empty: no ranges, CUDA calls or kernels";
         return explained(Verdict::missed(TOOL, Cause::NothingRecorded, text), case);
     }
-    let coverage = coverage(&wanted, &seen, case);
+    let mut coverage = coverage(&wanted, &seen, case);
+    coverage.extend(patterns.iter().filter_map(|part| pattern_coverage(part, &seen, case)));
     let mut verdict = by_counts(&coverage, &seen, case);
-    let absent: Vec<&str> =
-        parts.iter().filter(|part| part.regions.is_empty()).map(|part| part.text.as_str()).collect();
+    let absent: Vec<String> =
+        parts.iter().filter(|part| part.regions.is_empty()).map(Wanted::absent).collect();
     if verdict.outcome == Outcome::Captured && !absent.is_empty() {
         verdict = verdict.because(TOOL, Cause::NoSuchRange);
         verdict.outcome = Outcome::Partial;
-        verdict.text = format!("{}; no range named `{}`", verdict.text, absent.join("`, `"));
+        verdict.text = format!("{}; {}", verdict.text, absent.join(", "));
     }
     explained(Verdict { coverage, ..verdict }, case)
 }
@@ -136,9 +140,13 @@ fn once_each<'a>(regions: impl Iterator<Item = &'a Region>) -> Vec<&'a Region> {
     once
 }
 
-fn no_such_range(wish: &str, seen: &[Region]) -> Verdict {
+fn no_such_range(wish: &str, parts: &[Wanted<'_>], seen: &[Region]) -> Verdict {
     let there = (!seen.is_empty()).then(|| listed(seen));
-    Verdict::missed(TOOL, Cause::NoSuchRange, format!("no range named `{wish}` in the report"))
+    let absent = match parts {
+        [part] => part.absent(),
+        _ => format!("no range named `{wish}`"),
+    };
+    Verdict::missed(TOOL, Cause::NoSuchRange, format!("{absent} in the report"))
         .with_remedy(advice::ranges_in_report(there.as_deref()))
 }
 
@@ -153,18 +161,31 @@ fn coverage(wanted: &[&Region], seen: &[Region], case: &Case<'_>) -> Vec<Coverag
         }
     }
     let rows = wanted.iter().zip(captured).map(|(region, captured)| {
-        let count = |regions: &&[Region]| {
-            let same = regions.iter().find(|other| other.path == region.path && other.kind == region.kind);
-            same.map_or(0, |same| same.instances)
-        };
-        let counts: Vec<u64> = case.rehearsed.iter().map(count).collect();
-        // Without a rehearsal, or with a blind one, there is nothing to compare with.
-        let blind = case.rehearsed.iter().all(|regions| regions.is_empty());
-        let expected = counts.iter().copied().min().filter(|_| !blind).unwrap_or(captured);
-        let expected_most = counts.into_iter().max().filter(|_| !blind).unwrap_or(captured);
-        Coverage { region: region.path.to_string(), captured, expected, expected_most }
+        let is_same = |other: &Region| other.path == region.path && other.kind == region.kind;
+        compared(region.path.to_string(), captured, is_same, case)
     });
     rows.collect()
+}
+
+/// Instances of all that a pattern matches: the names themselves may differ from run to run.
+fn pattern_coverage(part: &Wanted<'_>, seen: &[Region], case: &Case<'_>) -> Option<Coverage> {
+    let pattern = part.pattern()?;
+    let is_it = |region: &Region| pattern.matches(&region.path);
+    let captured = seen.iter().filter(|region| is_it(region)).map(|region| region.instances).sum();
+    Some(compared(pattern.to_string(), captured, is_it, case))
+}
+
+/// A count beside that of the rehearsals.
+fn compared(region: String, captured: u64, is_it: impl Fn(&Region) -> bool, case: &Case<'_>) -> Coverage {
+    let count = |regions: &&[Region]| -> u64 {
+        regions.iter().filter(|region| is_it(region)).map(|region| region.instances).sum()
+    };
+    let counts: Vec<u64> = case.rehearsed.iter().map(count).collect();
+    // Without a rehearsal, or with a blind one, there is nothing to compare with.
+    let blind = case.rehearsed.iter().all(|regions| regions.is_empty());
+    let expected = counts.iter().copied().min().filter(|_| !blind).unwrap_or(captured);
+    let expected_most = counts.into_iter().max().filter(|_| !blind).unwrap_or(captured);
+    Coverage { region, captured, expected, expected_most }
 }
 
 fn counts(coverage: &[Coverage], captured: u64, expected: u64, case: &Case<'_>) -> Counts {

@@ -24,6 +24,15 @@ pub enum GateProblem {
     },
     /// ncu: `A,B`, but the two are never open at the same time.
     NeverAtOnce,
+    /// ncu: `A,B`, but one of them is no start/end range.
+    NotStarted {
+        name: String,
+        is_push_pop: bool,
+    },
+    /// A pattern that matches no range.
+    NoMatch,
+    /// A `*` in a tool's own form, where it is no pattern.
+    StarInForm,
     Unregistered {
         name: String,
     },
@@ -38,6 +47,8 @@ pub enum GateProblem {
     List {
         parts: Vec<String>,
     },
+    /// nsys: a list with commas, read as one name.
+    Comma,
     /// ncu: an expression that contains `;` matches nothing.
     Semicolon,
     /// nsys: a pattern, read as one name.
@@ -70,12 +81,13 @@ impl GateProblem {
     /// Why a capture by nsys with such a gate fails.
     pub fn nsys_cause(&self) -> Cause {
         match self {
-            Self::NoSuchName { .. } => Cause::NoSuchRange,
+            Self::NoSuchName { .. } | Self::NoMatch => Cause::NoSuchRange,
             Self::OtherDomain { .. } | Self::NoSuchDomain { .. } => Cause::WrongDomain,
             Self::Unregistered { .. } => Cause::UnregisteredString,
             Self::Refused { .. } => Cause::Refused,
             Self::List { .. }
             | Self::Semicolon
+            | Self::Comma
             | Self::Glob
             | Self::GlobWithoutRegex
             | Self::RegexWithoutSlash { .. }
@@ -84,12 +96,17 @@ impl GateProblem {
             | Self::IsPushPop { .. }
             | Self::IsStartEnd { .. }
             | Self::NeverAtOnce
+            | Self::NotStarted { .. }
+            | Self::StarInForm
             | Self::Wide { .. }
             | Self::Unseen { .. }
             | Self::ForkedOnly { .. } => Cause::GateCannotOpen,
         }
     }
 }
+
+/// What ncu makes of `A,B`.
+const WITH_A_COMMA: &str = "with a comma it means start/end ranges that are open at the same time";
 
 impl fmt::Display for GateProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -114,12 +131,16 @@ impl fmt::Display for GateProblem {
             Self::IsStartEnd { path } => {
                 write!(f, "with a slash it means a push/pop range, but `{path}` is start/end")
             }
-            Self::NeverAtOnce => {
-                write!(
-                    f,
-                    "with a comma it means start/end ranges that are open at the same time, but \
-                these never are"
-                )
+            Self::NeverAtOnce => write!(f, "{WITH_A_COMMA}, but these never are"),
+            Self::NotStarted { name, is_push_pop: true } => {
+                write!(f, "{WITH_A_COMMA}, but `{name}` is push/pop; separate a list with `;`")
+            }
+            Self::NotStarted { name, is_push_pop: false } => {
+                write!(f, "{WITH_A_COMMA}, but no start/end range is named `{name}`")
+            }
+            Self::NoMatch => write!(f, "no range matches this pattern"),
+            Self::StarInForm => {
+                write!(f, "`*` is no pattern in this form; use a name or a path: `step *`, `DOMAIN:step *`")
             }
             Self::Unregistered { name } => {
                 write!(f, "`{name}` is not a registered string, and nsys looks only at those by default")
@@ -134,9 +155,10 @@ impl fmt::Display for GateProblem {
             Self::Semicolon => {
                 write!(f, "ncu matches nothing if the expression contains `;`, not even a name with one")
             }
+            Self::Comma => write!(f, "nsys reads `,` as part of the name; separate a list with `;`"),
             Self::Notation => write!(f, "this tool uses a different syntax"),
             Self::Path => write!(f, "nsys selects ranges by name, not by path"),
-            Self::Glob => write!(f, "nsys reads `*` literally; it has no patterns"),
+            Self::Glob => write!(f, "nsys reads `*` literally"),
             Self::GlobWithoutRegex => {
                 write!(f, "ncu reads `*` literally; a pattern starts with `regex:`")
             }

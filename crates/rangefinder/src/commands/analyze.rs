@@ -360,7 +360,7 @@ fn keep_within(trace: &mut Trace, files: &[PathBuf], named: Option<&str>, redact
             let there = analysis::regions(trace);
             if let Some(missing) = keep_gated(trace, wish, rehearsed.as_ref()).first() {
                 let there = if there.is_empty() { "none".to_owned() } else { nsight::listed(&there) };
-                return Err(anyhow!("no range named `{missing}` in the trace\nhint: it has {there}"));
+                return Err(anyhow!("{missing} in the trace\nhint: it has {there}"));
             }
         }
         (None, Some((wish, rehearsed))) => {

@@ -2,6 +2,7 @@
 
 use analysis::{Region, Registered, Times};
 use anyhow::{Context, Result};
+use nsight::Proof;
 use nsight::nsys::{RangeEnd, needs_register_only_off};
 use nvtx::{Kind, NsysDialect, NsysExpression, ncu_expression, nsys_expression};
 use process::{PrivateFolder, Route, Signals};
@@ -61,9 +62,10 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
         let terms = NsysTerms::here(&config, RangeEnd::StopShutdown);
         let prove = |gate: &String| prove_gate(gate, &inventory, exit_code, terms);
         let proofs: Vec<_> = arguments.gate.iter().map(prove).collect();
-        if proofs.iter().any(|proof| nothing_is_meant(&proof.nsys) && nothing_is_meant(&proof.ncu))
-            && exit == Exit::Complete
-        {
+        let is_missing = |proof: &Proof| {
+            nothing_is_meant(&proof.nsys) && nothing_is_meant(&proof.ncu) || !proof.absent.is_empty()
+        };
+        if proofs.iter().any(is_missing) && exit == Exit::Complete {
             exit = Exit::Missing;
         }
         if arguments.json {
@@ -72,7 +74,7 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
             print(&format!("{document:#}\n"))?;
         }
         for proof in proofs.iter().filter(|_| !arguments.json) {
-            print(&redactor.text(&proof_screen(proof, &inventory)))?;
+            print(&redactor.text(&proof_screen(proof, None, &inventory)))?;
         }
         return Ok(exit);
     }

@@ -9,11 +9,11 @@ use record::PassKind;
 use super::asked::will_be_missing;
 use super::begin::{Start, check_counters, redactor, shown};
 use super::error::RunError;
-use super::plan::{gates, passed_as_typed, unchecked};
+use super::plan::{gates, unchecked, used_as_typed};
 use super::stage1::{NO_PYTHON, NO_TORCH};
 use super::{counters, timeline};
 use crate::config::{Config, Enable, Resolved, TimelineSource};
-use crate::gates::{NsysTerms, proof_screen, prove_gate};
+use crate::gates::{NsysTerms, nothing_is_meant, proof_screen, prove_gate};
 use crate::provenance::Python;
 use crate::quote::shell_line;
 use crate::rehearsal::{Inventory, read_rehearsal};
@@ -76,13 +76,17 @@ fn gates_text(resolved: &Resolved, latest: Option<&Latest>) -> String {
     };
     let mut text = format!("gates      checked against the rehearsal in {}\n", run.display());
     if !rehearses {
-        let typed = passed_as_typed(&gates);
+        let typed = used_as_typed(&gates);
         text.push_str(&format!("           this run does not rehearse (rehearsal.enable=false): {typed}\n"));
     }
     let terms = NsysTerms::here(&resolved.config, RangeEnd::None);
     for gate in gates {
         let proof = prove_gate(&gate.wish, inventory, *exit_code, terms);
-        text.push_str(&format!("\n{}: {}", gate.key, proof_screen(&proof, inventory)));
+        text.push_str(&format!("\n{}: {}", gate.key, proof_screen(&proof, Some(gate.tool), inventory)));
+        if nothing_is_meant(gate.proof(&proof)) && inventory.is_complete() && resolved.set_by_user(gate.key) {
+            let what = format!("`{}` ({})", gate.wish, gate.key);
+            text.push_str(&format!("\n{}\n", will_be_missing(&what, &"it matches nothing")));
+        }
     }
     text
 }

@@ -1,14 +1,15 @@
 //! The step `plan`: what will be run.
 
+use nsight::ncu::unchecked_includes;
 use nsight::nsys::expected_report_bytes;
-use nsight::{Correction, Proof, ToolProof};
+use nsight::{Correction, Proof, ToolProof, Wanted};
 use record::Tool;
 
 use super::error::RunError;
 use super::scene::Scene;
 use super::session::{Made, Session, StepResult};
 use crate::config::{CaptureRange, Enable, Resolved};
-use crate::gates::{instances, nothing_is_meant, proof_screen, proofs_json, prove_gate};
+use crate::gates::{instances, nothing_is_meant, proof_screen, proofs_json, prove_gate, star_of_a_name};
 use crate::quote::{shell_line, shell_word};
 
 /// The configured gates, checked against the rehearsal.
@@ -39,7 +40,12 @@ fn planned(scene: Scene<'_>, session: &Session<'_>) -> Result<StepResult, RunErr
         if nothing_is_meant(gate.proof(proof)) && !inventory.is_complete() {
             done.push(format!("`{}` was not checked: the rehearsal did not see the whole program", gate.key));
         } else if nothing_is_meant(gate.proof(proof)) {
-            failed.push(format!("`{}` matches nothing\n{}", gate.key, proof_screen(proof, inventory)));
+            failed.push(format!(
+                "`{}`: `{}` matches nothing\n{}",
+                gate.key,
+                gate.wish,
+                proof_screen(proof, Some(gate.tool), inventory)
+            ));
             asked_for |= resolved.set_by_user(gate.key);
         } else {
             done.push(gate.summary(proof, resolved.config.nsys.strict));
@@ -48,7 +54,8 @@ fn planned(scene: Scene<'_>, session: &Session<'_>) -> Result<StepResult, RunErr
             // The tool may match as typed what is no name: a regular expression, say.
             let as_typed = gate.proof(proof).correction == Correction::AsTyped;
             let absent = parts.iter().filter(|part| part.regions.is_empty() && !as_typed);
-            done.extend(absent.map(|part| format!("no range named `{}`", part.text)));
+            done.extend(absent.map(Wanted::absent));
+            done.extend(proof.literal.iter().map(|part| star_of_a_name(part)));
         }
     }
     if failed.is_empty() {
@@ -60,15 +67,27 @@ fn planned(scene: Scene<'_>, session: &Session<'_>) -> Result<StepResult, RunErr
 
 /// What becomes of gates in a run without a rehearsal, and why.
 pub(super) fn unchecked(gates: &[Gate]) -> String {
-    format!("cannot be checked, because `rehearsal.enable=false`; {}", passed_as_typed(gates))
+    format!("cannot be checked, because `rehearsal.enable=false`; {}", used_as_typed(gates))
 }
 
 /// What becomes of gates in a run without a rehearsal.
-pub(super) fn passed_as_typed(gates: &[Gate]) -> String {
-    let has = |tool: Tool| gates.iter().any(|gate| gate.tool == tool);
-    let tools: Vec<&str> =
-        [Tool::Nsys, Tool::Ncu].into_iter().filter(|tool| has(*tool)).map(Tool::as_str).collect();
-    format!("they are passed to {} as typed", tools.join(" and "))
+pub(super) fn used_as_typed(gates: &[Gate]) -> String {
+    let is_pattern = |gate: &&Gate| !nsight::patterns(&gate.wish).is_empty();
+    let pattern = |gate: &Gate| match gate.tool {
+        Tool::Nsys => format!("{}: {}", shell_word(&gate.wish), recorded_ungated("nsys has no patterns")),
+        _ => format!("{} becomes {}", shell_word(&gate.wish), shell_line(&unchecked_includes(&gate.wish))),
+    };
+    let patterns: Vec<String> = gates.iter().filter(is_pattern).map(pattern).collect();
+    match (patterns.len() < gates.len(), patterns.is_empty()) {
+        (true, true) => "they are used as typed".to_owned(),
+        (true, false) => format!("names and paths are used as typed; {}", patterns.join("; ")),
+        (false, _) => patterns.join("; "),
+    }
+}
+
+/// What a run does with a gate that nsys cannot be given.
+fn recorded_ungated(why: &str) -> String {
+    format!("{why}, so everything is recorded, and what the gate matches is kept afterwards")
 }
 
 /// How large the report of nsys will be, as far as the rehearsal can tell.
@@ -81,14 +100,14 @@ fn expected_size(scene: Scene<'_>) -> Option<String> {
 
 /// A gate of the configuration.
 pub(super) struct Gate {
-    tool: Tool,
+    pub(super) tool: Tool,
     pub(super) key: &'static str,
     pub(super) wish: String,
 }
 
 impl Gate {
     /// What it matches in its tool.
-    fn proof<'p>(&self, proof: &'p Proof) -> &'p ToolProof {
+    pub(super) fn proof<'p>(&self, proof: &'p Proof) -> &'p ToolProof {
         if self.tool == Tool::Nsys { &proof.nsys } else { &proof.ncu }
     }
 
@@ -108,7 +127,11 @@ impl Gate {
             Correction::Arguments { arguments, instances: count, .. } => {
                 format!("{tool}: {} matches {}", shell_line(arguments), instances(*count))
             }
-            Correction::Ungated { why } => format!("{tool}: {}: {why}", self.wish),
+            Correction::Ungated { why, instances: count } if tool == Tool::Nsys => {
+                let (gate, count) = (shell_word(&self.wish), instances(*count));
+                format!("{tool}: {gate} matches {count}; {}", recorded_ungated(why))
+            }
+            Correction::Ungated { why, .. } => format!("{tool}: {}: {why}", self.wish),
             Correction::None => format!("{tool}: {} matches nothing", shell_word(&self.wish)),
         }
     }

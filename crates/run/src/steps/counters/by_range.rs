@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use analysis::windows_within;
-use nsight::ncu::{Gate, Ncu, Pace, ReplayMode, Selection, Wanted, include_of, passes};
+use analysis::{Region, windows_within};
+use nsight::ncu::{Gate, Ncu, Pace, ReplayMode, Selection, Target, Wanted, passes};
 use record::{Cause, Rung, Tool, Verdict, advice};
 use trace::{Trace, in_windows};
 
@@ -19,7 +19,7 @@ pub(super) fn by_range(
     common: &Common,
     replay: ReplayMode,
 ) -> Way {
-    let planned: u64 = common.wanted.iter().map(|region| region.instances).sum();
+    let planned: u64 = common.targets.iter().map(Target::instances).sum();
     let runs = apart(scene, common);
     let foretold = impossible(scene, ncu, common, replay).or_else(|| {
         too_long(scene, wanted, common.wall, runs.len()).filter(|_| replay == ReplayMode::AppRange)
@@ -33,7 +33,7 @@ pub(super) fn by_range(
         plan: None,
         budget: common.allowance.budget,
         open: false,
-        regions: common.wanted.clone(),
+        targets: common.wanted.clone(),
         any_thread: false,
         foretold,
     }
@@ -46,8 +46,9 @@ fn apart(scene: Scene<'_>, common: &Common) -> Vec<OneRun> {
         return vec![one(common.gate.clone())];
     };
     let mut runs: Vec<Together> = Vec::new();
-    for region in &common.regions {
-        let windows = windows_within(&inventory.trace, &[region]);
+    for target in common.targets.iter().flat_map(Target::apart) {
+        let regions: Vec<&Region> = target.regions.iter().collect();
+        let windows = windows_within(&inventory.trace, &regions);
         let free = |run: &&mut Together| {
             windows.iter().all(|(begin, _)| !in_windows(&run.taken, *begin))
                 && run.taken.iter().all(|(begin, _)| !in_windows(&windows, *begin))
@@ -56,9 +57,9 @@ fn apart(scene: Scene<'_>, common: &Common) -> Vec<OneRun> {
             Some(run) => {
                 run.taken.extend(&windows);
                 run.taken = Trace::windows_of(std::mem::take(&mut run.taken));
-                run.includes.push(include_of(region));
+                run.includes.extend(target.includes());
             }
-            None => runs.push(Together { taken: windows, includes: vec![include_of(region)] }),
+            None => runs.push(Together { taken: windows, includes: target.includes().into_iter().collect() }),
         }
     }
     runs.into_iter().map(|run| one(Gate::Ranges(run.includes))).collect()
@@ -86,7 +87,7 @@ fn impossible(scene: Scene<'_>, ncu: &Ncu, common: &Common, replay: ReplayMode) 
         return None;
     }
     let inventory = scene.inventory?;
-    common.regions.iter().find_map(|region| {
+    common.targets.iter().flat_map(|target| &target.regions).find_map(|region| {
         let gpu = inventory.gpu_of(region)?;
         let answer = inventory.replay(gpu);
         if answer.possible {

@@ -85,7 +85,7 @@ pub(super) fn attempt(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>
         ending: left.ending,
         planned: way.planned,
         chosen: way.plan.as_ref().map_or(&[], |plan| &plan.chosen),
-        regions: &way.regions,
+        targets: &way.targets,
         kernels,
         varies: varies(climber.scene),
         error: unknown_error(&left.log).map(str::to_owned),

@@ -3,9 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use analysis::Region;
 use nsight::ncu::{
-    Allowance, Choice, Entry, Given, Ncu, Outermost, Wanted, choose_launches, has_kernels, outermost,
+    Allowance, Choice, Entry, Given, Ncu, Outermost, Target, Wanted, choose_launches, has_kernels, outermost,
 };
 
 use super::super::asked::will_be_missing;
@@ -74,7 +73,7 @@ fn launches_text(
     wall: Duration,
 ) -> String {
     let meant = config.wishes().iter().flat_map(|wish| nsight::wanted(wish, &inventory.regions));
-    let regions: Vec<&Region> = meant.flat_map(|wanted| wanted.regions).collect();
+    let targets: Vec<Target> = meant.flat_map(|wanted| Target::of(&wanted)).collect();
     let outermost =
         if config.wishes().is_empty() { outermost(&inventory.regions) } else { Outermost::default() };
     let at_once = at_once(config.wishes());
@@ -82,9 +81,9 @@ fn launches_text(
     let choice = choose_launches(&Given {
         preferences: &preferences,
         trace: &inventory.trace,
-        regions: &regions,
+        targets: &targets,
         at_once: &at_once,
-        gated: !(regions.is_empty() && at_once.is_empty()),
+        gated: !(targets.is_empty() && at_once.is_empty()),
         outermost: &outermost.regions,
         any_thread: false,
         entries,

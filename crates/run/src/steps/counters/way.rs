@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-use analysis::Region;
-use nsight::ncu::{Allowance, Gate, Plan, ReplayMode, Selection, WantedRegion};
+use nsight::ncu::{Allowance, Gate, Plan, ReplayMode, Selection, Target, WantedTarget};
 use record::{Rung, Verdict};
 
 pub(super) struct Way {
@@ -19,7 +18,7 @@ pub(super) struct Way {
     pub(super) budget: Option<Duration>,
     /// Measure everywhere; results outside the named ranges are removed afterwards.
     pub(super) open: bool,
-    pub(super) regions: Vec<WantedRegion>,
+    pub(super) targets: Vec<WantedTarget>,
     /// Ranges on other threads count as well.
     pub(super) any_thread: bool,
     /// Known before it is tried.
@@ -37,8 +36,8 @@ pub(super) struct Common {
     pub(super) gate: Gate,
     /// Without a gate, whatever ranges there are.
     pub(super) open: bool,
-    pub(super) regions: Vec<Region>,
-    pub(super) wanted: Vec<WantedRegion>,
+    pub(super) targets: Vec<Target>,
+    pub(super) wanted: Vec<WantedTarget>,
     pub(super) any_thread: bool,
     pub(super) wall: Duration,
     pub(super) allowance: Allowance,

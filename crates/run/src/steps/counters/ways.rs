@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use analysis::{Region, launch_groups, launches_in};
 use nsight::ncu::{
-    Allowance, Choice, Entry, Gate, Given, NameBase, Plan, ReplayMode, Selection, WantedRegion,
-    choose_launches, has_kernels, include_of, outermost,
+    Allowance, Choice, Entry, Gate, Given, NameBase, Plan, ReplayMode, Selection, Target, WantedTarget,
+    choose_launches, has_kernels, lets_in, outermost, unchecked_includes,
 };
 use nsight::{Correction, wanted};
-use nvtx::{Kind, NcuGate, OpenRanges};
+use nvtx::NcuGate;
 use record::{Cause, Rung, Tool, Verdict};
 use trace::Trace;
 
@@ -62,7 +62,7 @@ pub(super) fn ways(
     }
     ways.push(by_kernel.way(ReplayMode::Kernel, &common, Rung::KernelReplay));
     // Results outside the named ranges are removed afterwards, which requires knowing the ranges.
-    let named = matches!(common.gate, Gate::Ranges(_)) && !common.regions.is_empty();
+    let named = matches!(common.gate, Gate::Ranges(_)) && !common.targets.is_empty();
     if by_kernel.gate.is_some() || named {
         let open = common.opened();
         if let Ok(ungated) = kernels(climber, &open, session)? {
@@ -90,32 +90,28 @@ pub(super) fn with_fewer(
 impl Common {
     fn of(climber: &Nsight<'_>, allowance: Allowance, wall: Duration) -> Self {
         let Nsight { scene, ncu, .. } = climber;
-        let regions = meant(*scene);
+        let targets = meant(*scene);
         let seen = scene.inventory.map(|inventory| &inventory.trace).filter(|trace| has_kernels(trace));
         let launches = seen.map(|trace| (trace, launch_groups(trace)));
-        let count = |region: &Region, any_thread: bool| {
+        let count = |target: &Target, any_thread: bool| {
             let (trace, launches) = launches.as_ref()?;
-            let inside = launches_in(trace, launches, region, any_thread);
+            let regions: Vec<&Region> = target.regions.iter().collect();
+            let inside = launches_in(trace, launches, &regions, any_thread);
             Some(inside.into_iter().filter(|inside| *inside).count() as u64)
         };
         // Their own thread launches nothing in them, but other threads do.
-        let elsewhere = |region: &Region| count(region, false) == Some(0) && count(region, true) > Some(0);
-        let any_thread = ncu.probe.options.has("nvtx-push-pop-scope") && regions.iter().any(elsewhere);
-        let wanted: Vec<WantedRegion> = regions
+        let elsewhere = |target: &Target| count(target, false) == Some(0) && count(target, true) > Some(0);
+        let any_thread = ncu.probe.options.has("nvtx-push-pop-scope") && targets.iter().any(elsewhere);
+        let wanted: Vec<WantedTarget> = targets
             .iter()
-            .map(|region| WantedRegion {
-                path: region.path.clone(),
-                kind: region.kind,
-                instances: region.instances,
-                launches: count(region, any_thread),
-            })
+            .map(|target| WantedTarget { target: target.clone(), launches: count(target, any_thread) })
             .collect();
         let capture_range = scene.setting.resolved.config.ncu.capture_range;
         let gate = match capture_range == CaptureRange::CudaProfilerApi {
             true => Gate::ProfilerApi,
             false => includes(climber),
         };
-        Self { gate, open: false, regions, wanted, any_thread, wall, allowance }
+        Self { gate, open: false, targets, wanted, any_thread, wall, allowance }
     }
 
     fn opened(self) -> Self {
@@ -123,21 +119,20 @@ impl Common {
     }
 }
 
-/// The regions that the gates match.
-fn meant(scene: Scene<'_>) -> Vec<Region> {
+/// What the gates match.
+fn meant(scene: Scene<'_>) -> Vec<Target> {
     let Some(inventory) = scene.inventory else { return Vec::new() };
-    let mut regions: Vec<Region> = Vec::new();
+    let mut targets: Vec<Target> = Vec::new();
     for wish in scene.setting.ncu_wishes() {
-        let meant = wanted(wish, &inventory.regions).into_iter().flat_map(|wanted| wanted.regions);
-        let meant: Vec<&Region> = meant.collect();
-        let meant = if meant.is_empty() { included(wish, &inventory.regions) } else { meant };
-        for region in meant {
-            if !regions.iter().any(|other| other.path == region.path && other.kind == region.kind) {
-                regions.push(region.clone());
+        let meant: Vec<Target> = wanted(wish, &inventory.regions).iter().flat_map(Target::of).collect();
+        let included = || included(wish, &inventory.regions).into_iter().map(Target::region).collect();
+        for target in if meant.is_empty() { included() } else { meant } {
+            if !targets.iter().any(|other| other.is_same(&target)) {
+                targets.push(target);
             }
         }
     }
-    regions
+    targets
 }
 
 /// Gates that need several start/end ranges open at once: no single region matches them.
@@ -154,7 +149,7 @@ fn includes(climber: &Nsight<'_>) -> Gate {
         return Gate::None;
     }
     if proofs.is_empty() {
-        return Gate::Ranges(wishes.to_vec());
+        return Gate::Ranges(wishes.iter().flat_map(|wish| unchecked_includes(wish)).collect());
     }
     let mut includes: Vec<String> = Vec::new();
     for proof in proofs {
@@ -164,7 +159,9 @@ fn includes(climber: &Nsight<'_>) -> Gate {
             Correction::Arguments { .. } => {
                 let meant =
                     scene.inventory.iter().flat_map(|inventory| wanted(&proof.typed, &inventory.regions));
-                includes.extend(meant.flat_map(|wanted| wanted.regions).map(include_of));
+                includes.extend(
+                    meant.flat_map(|wanted| Target::of(&wanted)).flat_map(|target| target.includes()),
+                );
             }
             // If one gate cannot be expressed, measure everything and filter afterwards.
             Correction::Ungated { .. } | Correction::None => return Gate::None,
@@ -201,7 +198,7 @@ impl ByKernel {
             plan: self.plan.clone(),
             budget: common.allowance.budget,
             open: common.open,
-            regions: common.wanted.clone(),
+            targets: common.wanted.clone(),
             any_thread: common.any_thread,
             foretold: None,
         }
@@ -219,14 +216,13 @@ fn kernels(
     let Some(trace) = timeline(*scene, common) else {
         return Ok(without_timeline(climber, common, entries.as_deref(), by_launch_shape));
     };
-    let regions: Vec<&Region> = common.regions.iter().collect();
     let wishes = scene.setting.ncu_wishes();
     let known = scene.inventory.filter(|_| !common.open && wishes.is_empty());
     let outermost = known.map(|inventory| outermost(&inventory.regions)).unwrap_or_default();
     let given = Given {
         preferences,
         trace,
-        regions: &regions,
+        targets: &common.targets,
         at_once: &at_once(wishes),
         gated: matches!(common.gate, Gate::Ranges(_)),
         outermost: &outermost.regions,
@@ -326,13 +322,5 @@ fn function_of(name: &str) -> &str {
 /// Regions that an expression in ncu's own language lets in.
 fn included<'a>(wish: &str, regions: &'a [Region]) -> Vec<&'a Region> {
     let Ok(gate) = NcuGate::parse(wish) else { return Vec::new() };
-    let open = |region: &Region| {
-        let ranges: Vec<(String, String)> =
-            region.path.names.iter().map(|name| (region.path.domain.clone(), name.clone())).collect();
-        match region.kind {
-            Kind::PushPop => OpenRanges { stack: ranges, started: Vec::new() },
-            Kind::StartEnd => OpenRanges { stack: Vec::new(), started: ranges },
-        }
-    };
-    regions.iter().filter(|region| gate.includes(&open(region))).collect()
+    regions.iter().filter(|region| lets_in(&gate, region)).collect()
 }

@@ -1,7 +1,7 @@
 //! The ways to record with nsys: first as requested, then without the gate, which is applied afterwards.
 
 use nsight::nsys::Gate;
-use nsight::{Correction, Proof};
+use nsight::{Correction, Proof, patterns};
 use record::Rung;
 
 use super::super::scene::Scene;
@@ -27,6 +27,8 @@ pub(super) fn ways(scene: Scene<'_>, proof: Option<&Proof>) -> Vec<Way> {
     let ungated = way(Rung::WithoutGate, Gate::None);
     match proof {
         _ if config.strict => vec![way(Rung::AsAsked, typed(wish))],
+        // A pattern is a name to nsys.
+        None if !patterns(wish).is_empty() => vec![ungated],
         None => vec![way(Rung::AsAsked, typed(wish)), ungated],
         Some(proof) => match &proof.gating {
             Some(gating) => {
