@@ -17,7 +17,7 @@ use trace::{NONE, StringId, Trace};
 
 use super::libraries::Libraries;
 use super::only_thread::OnlyThread;
-use super::sweep::innermost;
+use super::sweep::{by_thread, innermost};
 use super::tree::Tree;
 
 /// Numbers that all planes together may have: one for each call and activity, in each domain. A program has a few
@@ -55,9 +55,9 @@ pub fn attribute(trace: &Trace) -> Attribution {
     let libraries = Libraries::of(trace);
     let only_thread = OnlyThread::of(trace, &libraries);
     let (threads, for_others) = only_thread.calls(trace);
-    let own_threads = by_thread(trace);
     let domains = looked_at(trace, &libraries, MOST_NUMBERS);
     // A library works for the thread that calls it.
+    let own_threads = if libraries.are_regions() { by_thread(trace) } else { Vec::new() };
     let calls = |domain: StringId| if libraries.has(domain) { &own_threads } else { &threads };
     let ranges = ranges_of_calls(trace, &domains, calls);
     let attribution = attribute_by(trace, libraries, &ranges);
@@ -217,21 +217,6 @@ impl Correlations {
         let dense = self.dense.get(correlation as usize).copied();
         dense.or_else(|| self.sparse.get(&correlation).copied()).unwrap_or(NONE)
     }
-}
-
-/// The calls of each thread, in the order in which they began.
-pub(crate) fn by_thread(trace: &Trace) -> Vec<Vec<u32>> {
-    let mut threads: Vec<Vec<u32>> = vec![Vec::new(); trace.threads.len()];
-    for (call, thread) in trace.calls.thread.iter().enumerate() {
-        threads[*thread as usize].push(call as u32);
-    }
-    let begin = |call: &u32| trace.calls.begin[*call as usize];
-    for calls in &mut threads {
-        if !calls.is_sorted_by_key(begin) {
-            calls.sort_by_key(begin);
-        }
-    }
-    threads
 }
 
 #[cfg(test)]

@@ -16,7 +16,6 @@ mod unattributed;
 mod within;
 
 pub use at_once::{launches_at_once, times_at_once};
-pub(crate) use attribution::by_thread;
 pub use attribution::{Attribution, Plane, attribute, attribute_as_gates_do};
 pub(crate) use call_kinds::{copies, synchronises};
 pub(crate) use launch_groups::region_of;
@@ -25,7 +24,7 @@ pub use region_calls::{RegionCalls, region_calls};
 pub use region_label::{label as region_label, labels as region_labels};
 pub use regions::{Region, Registered, Times, regions};
 pub(crate) use start_end::Started;
-pub(crate) use sweep::innermost;
+pub(crate) use sweep::{by_thread, innermost};
 pub use tree::{Node, Tree};
 pub use unattributed::Unattributed;
 pub(crate) use unattributed::unattributed;

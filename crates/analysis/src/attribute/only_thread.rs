@@ -8,8 +8,8 @@
 
 use trace::{Kind, NONE, Trace};
 
-use super::attribution::by_thread;
 use super::libraries::Libraries;
+use super::sweep::by_thread;
 
 /// When one thread of a process is the only one that has a range open.
 #[derive(Debug, Default)]

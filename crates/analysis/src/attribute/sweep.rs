@@ -1,6 +1,6 @@
 //! What was open when something happened.
 
-use trace::NONE;
+use trace::{NONE, Trace};
 
 /// Walks the calls and the intervals of one thread side by side, both in the order of their
 /// begins, and finds for each call the innermost interval open when it began, or [`NONE`].
@@ -27,4 +27,19 @@ pub(crate) fn innermost(
         }
         found(*call, open.last().copied().unwrap_or(NONE));
     }
+}
+
+/// The calls of each thread, in the order in which they began.
+pub(crate) fn by_thread(trace: &Trace) -> Vec<Vec<u32>> {
+    let mut threads: Vec<Vec<u32>> = vec![Vec::new(); trace.threads.len()];
+    for (call, thread) in trace.calls.thread.iter().enumerate() {
+        threads[*thread as usize].push(call as u32);
+    }
+    let begin = |call: &u32| trace.calls.begin[*call as usize];
+    for calls in &mut threads {
+        if !calls.is_sorted_by_key(begin) {
+            calls.sort_by_key(begin);
+        }
+    }
+    threads
 }
