@@ -83,6 +83,9 @@ pub struct ProcessRow {
 pub struct DeviceRow {
     pub device: u32,
     pub name: Option<String>,
+    /// Its UUID, or its machine and PCI address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
     #[serde(flatten)]
     pub origin: Origin,
 }
@@ -177,6 +180,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
             .map(|(number, device)| DeviceRow {
                 device: device.id,
                 name: device.name.clone(),
+                identity: device.identity.clone(),
                 origin: Origin::of_device(trace, number),
             })
             .collect(),

@@ -23,7 +23,7 @@ fn trace(ranges: &[Range], activities: &[Activity]) -> Trace {
         trace.threads.push(Thread { process: id / 2, id, name: None });
     }
     for id in 0..2 {
-        trace.devices.push(Device { id, name: None });
+        trace.devices.push(Device { id, ..Device::default() });
     }
     let names = ["a", "b", "c"].map(|name| trace.strings.intern(name));
     let domains = ["", "D"].map(|name| trace.strings.intern(name));

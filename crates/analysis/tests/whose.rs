@@ -30,7 +30,7 @@ impl Made {
             trace.threads.push(Thread { process, id, name: None });
         }
         for id in 0..2 {
-            trace.devices.push(Device { id, name: None });
+            trace.devices.push(Device { id, ..Device::default() });
         }
         let name = trace.strings.intern("kernel");
         trace.activities.launches.push(Launch { name, short_name: name, ..Launch::default() });
@@ -222,8 +222,8 @@ fn gates_see_the_launching_thread_alone() {
     groups.sort();
     assert_eq!(groups, [(None, 2), (Some(":step".to_owned()), 1)]);
     let step = &regions(&trace)[0];
-    assert_eq!(launches_in(&trace, &launches, step, false), [true, false, false]);
-    assert_eq!(launches_in(&trace, &launches, step, true), [true; 3], "a gate on the whole process");
+    assert_eq!(launches_in(&trace, &launches, &[step], false), [true, false, false]);
+    assert_eq!(launches_in(&trace, &launches, &[step], true), [true; 3], "a gate on the whole process");
     let calls = &region_calls(&trace)[0];
     assert_eq!((calls.launches, calls.calls.values().sum::<u64>()), (1, 1));
 }
@@ -298,7 +298,7 @@ fn ranges_of_libraries_are_no_regions() {
     assert!(paths.contains(&r"CCCL:cub\:\:DeviceReduce".to_owned()), "{paths:?}");
     let launches = launch_groups(&trace);
     let reduce = regions(&trace).into_iter().find(|region| region.path.domain == "CCCL").unwrap();
-    assert_eq!(launches_in(&trace, &launches, &reduce, false), [true, false, false]);
+    assert_eq!(launches_in(&trace, &launches, &[&reduce], false), [true, false, false]);
     let calls = region_calls(&trace);
     assert_eq!(calls.iter().filter(|region| region.path.domain == "CCCL").count(), 2);
 }

@@ -4,11 +4,11 @@
 
 mod support;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::{Ran, Sandbox, ncu_report, redacted, tool};
 
 fn data(name: &str) -> PathBuf {
@@ -102,10 +102,11 @@ fn what_if_without_an_answer() {
     insta::assert_snapshot!(said);
 }
 
-/// A program counts its devices, nsys the GPUs of the machine: a report says which is which.
+/// A program counts its devices, nsys the GPUs of the machine: a report says which is which. Two processes that call
+/// different GPUs their first use two.
 #[test]
-fn a_device_is_called_as_the_program_counts_it() {
-    let Some(python) = tool("a_device_is_called_as_the_program_counts_it", "bin/python3") else { return };
+fn a_device_is_what_the_report_says_it_is() {
+    let Some(python) = tool("a_device_is_what_the_report_says_it_is", "bin/python3") else { return };
     let sandbox = Sandbox::new();
     let script = "
 import sqlite3, sys
@@ -113,15 +114,22 @@ database = sqlite3.connect(sys.argv[1])
 database.execute(\"insert into TARGET_INFO_GPU (vmId, id, name) select vmId, 1, 'NVIDIA Other' from TARGET_INFO_GPU\")
 database.execute('update TARGET_INFO_CUDA_DEVICE set gpuId = 1' + sys.argv[2])
 database.commit()";
-    for (number, (of, name)) in
-        [("", Value::from("NVIDIA Other")), (" where pid = 9674", Value::Null)].into_iter().enumerate()
-    {
+    let one = json!([[0, "NVIDIA Other"]]);
+    let two = json!([[0, "NVIDIA H200"], [1, "NVIDIA Other"]]);
+    for (number, (of, expected)) in [("", one), (" where pid = 9674", two)].into_iter().enumerate() {
         let file = sandbox.path(&format!("{number}.sqlite"));
         std::fs::copy(data("two-2025.3.1.sqlite"), &file).unwrap();
         let made = Command::new(&python).args(["-c", script]).arg(&file).arg(of).output().unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        let devices = &analysis(&sandbox, &file, &[])["devices"];
-        assert_eq!(devices[0]["name"], name, "two processes that mean different GPUs have no name for it");
+        let document = analysis(&sandbox, &file, &["--scope", "device"]);
+        let devices = document["devices"].as_array().unwrap().iter();
+        let mut devices: Vec<Value> = devices.map(|row| json!([row["device"], row["name"]])).collect();
+        devices.sort_by_key(|row| row[0].as_u64());
+        assert_eq!(Value::from(devices), expected);
+        let regions = document["regions"].as_array().unwrap().iter();
+        let used: BTreeSet<Option<u64>> =
+            regions.map(|row| row["device"].as_u64()).filter(Option::is_some).collect();
+        assert_eq!(used.len(), expected.as_array().unwrap().len(), "each has rows of its own");
     }
 }
 

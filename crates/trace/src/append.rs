@@ -110,7 +110,7 @@ impl Trace {
             .devices
             .iter()
             .map(|device| {
-                let known = self.devices.iter().position(|mine| mine == device);
+                let known = self.devices.iter().position(|mine| mine.is_same(device));
                 device_number(known.unwrap_or_else(|| {
                     self.devices.push(device.clone());
                     self.devices.len() - 1

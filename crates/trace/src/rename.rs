@@ -16,7 +16,8 @@ impl Trace {
         self.strings.rename(&mut renamed);
         let processes = self.processes.iter_mut().flat_map(|process| [&mut process.name, &mut process.label]);
         let threads = self.threads.iter_mut().filter_map(|thread| thread.name.as_mut());
-        let devices = self.devices.iter_mut().filter_map(|device| device.name.as_mut());
+        let devices =
+            self.devices.iter_mut().flat_map(|device| [&mut device.name, &mut device.identity]).flatten();
         let diagnostics = self.diagnostics.iter_mut().map(|diagnostic| &mut diagnostic.text);
         for text in processes.chain(threads).chain(devices).chain(diagnostics) {
             if let Some(other) = renamed(text) {

@@ -309,7 +309,7 @@ mod tests {
         let mut trace = Trace::default();
         trace.processes.push(trace::Process { pid: 1, ..trace::Process::default() });
         trace.threads.push(trace::Thread { process: 0, id: 1, name: None });
-        trace.devices.push(trace::Device { id: 0, name: None });
+        trace.devices.push(trace::Device::default());
         let start_up = start_up_ns.len();
         for kernel in 0..=start_up {
             let kernel = if kernel < start_up { format!("init{kernel}") } else { "gemm".to_owned() };

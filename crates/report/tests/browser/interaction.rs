@@ -42,6 +42,13 @@ fn loads() {
 fn sorts_and_filters() {
     let Some((mut browser, folder)) = browser("sorts_and_filters") else { return };
     show(&mut browser, &folder, &pages::real("torch-nodes-2025.3.1.sqlite", None));
+    // The kernels of the steady iterations are shown first; those of the whole recording are one click away.
+    let hidden = |browser: &mut Browser| {
+        browser.text("[...document.querySelectorAll('#kernels [data-table*=kernels]')].map((place) => place.hidden).join()")
+    };
+    assert_eq!(hidden(&mut browser), "false,true");
+    browser.evaluate("document.querySelectorAll('[data-choice] button')[1].click()");
+    assert_eq!(hidden(&mut browser), "true,false");
     let column = |browser: &mut Browser, at: usize| -> Vec<String> {
         let cells = browser.evaluate(&format!(
             "[...document.querySelectorAll('#table-kernels tbody tr')].map((row) => row.children[{at}].textContent)"

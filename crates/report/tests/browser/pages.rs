@@ -222,7 +222,7 @@ pub fn many(kernels: usize, name: &str) -> Trace {
             label: String::new(),
         }],
         threads: vec![Thread { process: 0, id: 4_242, name: Some("main".to_owned()) }],
-        devices: vec![Device { id: 0, name: Some("NVIDIA H200".to_owned()) }],
+        devices: vec![Device { name: Some("NVIDIA H200".to_owned()), ..Device::default() }],
         ..Trace::default()
     };
     let names = ["gemm", "flash_fwd", "rms_norm", "silu_elementwise", "rotary", "reduce", "topk", "tiny"];

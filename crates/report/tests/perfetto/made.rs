@@ -27,7 +27,7 @@ impl Made {
     }
 
     pub fn device(&mut self, id: u32, name: Option<&str>) -> u16 {
-        self.trace.devices.push(Device { id, name: name.map(str::to_owned) });
+        self.trace.devices.push(Device { id, name: name.map(str::to_owned), ..Device::default() });
         self.trace.devices.len() as u16 - 1
     }
 

@@ -261,7 +261,7 @@ impl Reader {
         });
         let trace = &mut self.trace;
         let device = *self.devices.entry(id).or_insert_with(|| {
-            trace.devices.push(Device { id: u32::try_from(id).unwrap_or(0), name: None });
+            trace.devices.push(Device { id: u32::try_from(id).unwrap_or(0), ..Device::default() });
             (trace.devices.len() - 1).min(usize::from(u16::MAX)) as u16
         });
         trace.activities.push(Activity {

@@ -162,9 +162,21 @@ pub struct Thread {
     pub name: Option<String>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Device {
-    /// As the tools count it.
+    /// As the program counts it, or if its processes do not count alike, as the tool does.
     pub id: u32,
     pub name: Option<String>,
+    /// What it is, wherever it is recorded: its UUID, or its machine and PCI address.
+    pub identity: Option<String>,
+}
+
+impl Device {
+    /// Whether two recordings of the same processes mean the same device.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (&self.identity, &other.identity) {
+            (Some(mine), Some(theirs)) => mine == theirs,
+            _ => (self.id, &self.name) == (other.id, &other.name),
+        }
+    }
 }

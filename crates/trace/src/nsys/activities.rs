@@ -122,14 +122,15 @@ impl ActivityPart {
     /// The fields that rows of all tables have.
     #[inline]
     fn activity(&mut self, row: &Row<'_>, columns: &SharedColumns) -> Result<Activity, Unusable> {
+        let process = row.integer(columns.process).unwrap_or(0) >> 24;
         Ok(Activity {
             begin: row.integer(columns.begin).ok_or(Unusable)?,
             end: row.integer(columns.end).ok_or(Unusable)?,
             // More devices than fit are a damaged file's: `merge` says so.
-            device: self.devices.number(row.integer(columns.device).unwrap_or(0)) as u16,
+            device: self.devices.number((process, row.integer(columns.device).unwrap_or(0))) as u16,
             stream: small(row.integer(columns.stream)),
             correlation: correlation(row.integer(columns.correlation)),
-            process: self.processes.number(row.integer(columns.process).unwrap_or(0) >> 24),
+            process: self.processes.number(process),
             in_graph: !row.is_null(columns.graph_node),
             ..Activity::default()
         })

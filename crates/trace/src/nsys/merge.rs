@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use super::devices::Gpus;
 use super::loss::Loss;
 use super::parts::{ActivityPart, CallPart, Name, NvtxPart, Part, RawLaunch, WaitPart};
 use super::tables::{Numbering, Read, Texts, each};
 use crate::count::counted;
-use crate::model::{Device, Diagnostic, Launch, NAME_LOST, Numbers, Process, StringId, Thread, Trace};
+use crate::model::{Diagnostic, Launch, NAME_LOST, Numbers, Process, StringId, Thread, Trace};
 use crate::sqlite::{Database, Finder};
 
 #[derive(Default)]
@@ -17,7 +18,8 @@ pub(super) struct Merge {
     /// By their serialised ids.
     processes: Numbering<i64>,
     threads: Numbering<i64>,
-    devices: Numbering<i64>,
+    /// By process, and the number that it has there.
+    devices: Numbering<(i64, i64)>,
     launches: Numbering<Launch>,
     /// By process and number.
     domains: Numbering<(i64, i64)>,
@@ -103,7 +105,6 @@ impl Merge {
                 thread_names.insert(id, self.trace.strings.text(name).to_owned());
             }
         });
-        let device_names = device_names(database);
         self.trace.processes = self
             .processes
             .keys
@@ -121,15 +122,13 @@ impl Merge {
             let (id, name) = ((key & 0xff_ffff) as u32, thread_names.get(&key).cloned());
             self.trace.threads.push(Thread { process, id, name });
         }
-        self.trace.devices = self
-            .devices
-            .keys
-            .iter()
-            .map(|id| Device {
-                id: u32::try_from(*id).unwrap_or(0),
-                name: device_names.get(id).cloned().flatten(),
-            })
-            .collect();
+        let seen: Vec<(i64, i64)> =
+            self.devices.keys.iter().map(|(process, device)| (process & 0xff_ffff, *device)).collect();
+        let (devices, number_of) = Gpus::read(database, &self.trace.machine).devices(&seen);
+        for device in &mut self.trace.activities.device {
+            *device = number_of.get(usize::from(*device)).copied().unwrap_or(0);
+        }
+        self.trace.devices = devices;
     }
 
     pub(super) fn finish(mut self) -> Trace {
@@ -224,28 +223,4 @@ fn launch(raw: &RawLaunch, texts: &Texts, lost: StringId) -> Launch {
         dynamic_shared: raw.dynamic_shared,
         hidden: false,
     }
-}
-
-/// The names of devices as the program counts them, which is not how nsys counts GPUs: newer reports say
-/// which is which. None if two processes disagree.
-fn device_names(database: &Database) -> HashMap<i64, Option<String>> {
-    let mut gpus: HashMap<i64, Option<String>> = HashMap::new();
-    let columns = |find: &mut Finder<'_>| (find.integer("id"), find.text("name"));
-    each(database, "TARGET_INFO_GPU", columns, |row, (id, name)| {
-        if let Some(id) = row.integer(*id) {
-            gpus.insert(id, row.string(*name));
-        }
-    });
-    let mut names: HashMap<i64, Option<String>> = HashMap::new();
-    let columns = |find: &mut Finder<'_>| (find.integer("cudaId"), find.integer("gpuId"));
-    each(database, "TARGET_INFO_CUDA_DEVICE", columns, |row, (device, gpu)| {
-        if let (Some(device), Some(gpu)) = (row.integer(*device), row.integer(*gpu)) {
-            let name = gpus.get(&gpu).cloned().flatten();
-            let known = names.entry(device).or_insert_with(|| name.clone());
-            if *known != name {
-                *known = None;
-            }
-        }
-    });
-    if names.is_empty() { gpus } else { names }
 }

@@ -6,6 +6,7 @@
 
 mod activities;
 mod calls;
+mod devices;
 mod diagnostics;
 mod environment;
 mod error;

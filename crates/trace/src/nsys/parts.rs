@@ -14,7 +14,8 @@ pub(super) enum Part {
 pub(super) struct ActivityPart {
     pub(super) rows: Activities,
     pub(super) processes: Numbering<i64>,
-    pub(super) devices: Numbering<i64>,
+    /// By process, and the number that it has there.
+    pub(super) devices: Numbering<(i64, i64)>,
     pub(super) launches: Numbering<RawLaunch>,
 }
 

@@ -46,10 +46,10 @@ fn read(database: &Database, path: &Path) -> Result<Trace, NsysError> {
     for read in parallel::run(jobs::jobs(database)) {
         merge.add(read, &texts);
     }
+    merge.trace.machine = machine::machine(database);
     merge.names(database, &texts);
     merge.trace.session_start = session_start(database);
     diagnostics::read(database, &mut merge.trace);
-    merge.trace.machine = machine::machine(database);
     let mut trace = merge.finish();
     if let Some(input) = database.input() {
         trace.say_when_changed(input);

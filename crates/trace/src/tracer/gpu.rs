@@ -104,7 +104,7 @@ impl Reader<'_> {
             return *device;
         }
         let name = name.map(|name| self.trace.strings.text(name).to_owned());
-        let device = Device { id: u32::from(id), name };
+        let device = Device { id: u32::from(id), name, ..Device::default() };
         // Processes use the same devices, unless they are ranks that each see others as their first.
         let ranked = !self.trace.processes[self.process as usize].label.is_empty();
         let known = self.trace.devices.iter().position(|other| !ranked && *other == device);
