@@ -209,7 +209,7 @@ fn steps(times: &[[i64; 4]], two_streams: bool) -> Trace {
     let mut trace = Trace::default();
     trace.processes.push(trace::Process { pid: 1, ..trace::Process::default() });
     trace.threads.push(trace::Thread { process: 0, id: 1, name: None });
-    trace.devices.push(trace::Device { id: 0, name: None });
+    trace.devices.push(trace::Device { id: 0, name: None, identity: None });
     for name in ["first", "second"] {
         let name = trace.strings.intern(name);
         trace.activities.launches.push(trace::Launch { name, short_name: name, ..trace::Launch::default() });
