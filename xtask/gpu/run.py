@@ -581,7 +581,13 @@ def diagnose(bench):
     run(bench, check, output, wanted=os.environ.get("PLANTED", "").split() or None, rounds=int(os.environ.get("ROUNDS", "2")))
 
 
-SECTIONS = {"diagnose": diagnose, "demo": demo, "equality": equality, "hazards": hazards, "profiler": profiler, "replay": replay, "selection": selection, "counters": counters, "ladder": ladder, "budget": budget, "pace": pace, "reports": reports, "llama": llama, "steady": steady, "mixtral": mixtral, "resnet": resnet, "vlm": vlm, "gates": gates, "counter_gates": counter_gates, "conflict": conflict, "devices": devices, "overhead": overhead}
+def diagnose_counted(bench):
+    from diagnose import counted
+
+    counted(bench, check, wanted=os.environ.get("PLANTED", "").split() or None)
+
+
+SECTIONS = {"diagnose": diagnose, "diagnose_counted": diagnose_counted, "demo": demo, "equality": equality, "hazards": hazards, "profiler": profiler, "replay": replay, "selection": selection, "counters": counters, "ladder": ladder, "budget": budget, "pace": pace, "reports": reports, "llama": llama, "steady": steady, "mixtral": mixtral, "resnet": resnet, "vlm": vlm, "gates": gates, "counter_gates": counter_gates, "conflict": conflict, "devices": devices, "overhead": overhead}
 
 
 def main():

@@ -17,6 +17,8 @@ use crate::replay::Index;
 const WORTH_A_WORD: f64 = 1.05;
 /// Another cause explains launching that is late, if removing it gains this much.
 const EXPLAINS: f64 = 1.1;
+/// and saves this part of what launching at once would.
+const EXPLAINS_AT_LEAST: f64 = 0.5;
 /// Start-up comes first when it is longer than this and most of the recording,
 const LONG: i64 = 1_000_000_000;
 /// and the loop has no more to gain than this.
@@ -145,10 +147,19 @@ fn of_case(case: &Case<'_>, is_main: bool) -> Vec<(Finding, f64)> {
     let factor =
         |candidate: &Candidate| candidate.then.map_or(WORTH_A_WORD, |then| case.now / then[0].max(1.0));
     all.retain(|candidate| factor(candidate) >= WORTH_A_WORD);
-    // The host is late with launches behind a wait, too: then the wait is the cause.
-    let is_explained = all.iter().any(|candidate| explains(candidate.cause) && factor(candidate) >= EXPLAINS);
     let saved = |candidate: &Candidate| {
-        let saved = candidate.then.map_or(0.0, |then| (case.now - then[0]).max(0.0) * case.iterations());
+        candidate.then.map_or(0.0, |then| (case.now - then[0]).max(0.0) * case.iterations())
+    };
+    // The host is late with launches behind a wait, too: then the wait is the cause, unless launching takes far more.
+    let launching =
+        all.iter().filter(|candidate| candidate.cause == Cause::LaunchBound).map(saved).fold(0.0, f64::max);
+    let is_explained = all.iter().any(|candidate| {
+        explains(candidate.cause)
+            && factor(candidate) >= EXPLAINS
+            && saved(candidate) >= EXPLAINS_AT_LEAST * launching
+    });
+    let saved = |candidate: &Candidate| {
+        let saved = saved(candidate);
         if candidate.cause == Cause::LaunchBound && is_explained { saved * 1e-3 } else { saved }
     };
     all.sort_by(|a, b| saved(b).total_cmp(&saved(a)).then_with(|| a.title.cmp(&b.title)));

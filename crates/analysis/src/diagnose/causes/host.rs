@@ -1,15 +1,18 @@
 //! The host is late: other code, launches one by one, or no processor to run on.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 
 use super::super::case::{Candidate, Case, milliseconds};
 use super::super::finding::{Cause, Sureness};
-use crate::replay::CallKind;
+use crate::replay::{Call, CallKind};
 
 /// Shorter stretches without a call are what launching takes.
 const A_PAUSE: i64 = 60_000;
 /// And those that are a smaller part of an iteration.
 const OF_ITERATION: f64 = 0.02;
+/// So many times as long is a pause that is interrupted by calls that only ask.
+const VERY_LONG: i64 = 3;
 /// What a graph takes to launch, and from one of its kernels to the next.
 const GRAPH_CALL: i64 = 10_000;
 const GRAPH_GAP: i64 = 300;
@@ -33,23 +36,54 @@ fn long_pause(case: &Case<'_>) -> i64 {
     A_PAUSE.max((case.now * OF_ITERATION) as i64)
 }
 
-/// Long stretches without a call, by region.
+/// The stretches of calls before which the host does something else: a long time before one call, or a very long one
+/// in which calls only ask for something.
+fn stretches(case: &Case<'_>) -> Vec<Range<usize>> {
+    let (calls, long) = (&case.graph.calls, long_pause(case));
+    let only_asks =
+        |call: &Call| call.kind == CallKind::Other && call.awaits.is_none() && call.works.is_empty();
+    let mut found = Vec::new();
+    let mut from = 0;
+    for to in 1..=calls.len() {
+        if to < calls.len() && only_asks(&calls[to - 1]) {
+            continue;
+        }
+        let stretch = from..to;
+        from = to;
+        let time = calls[stretch.clone()].iter().fold(0i64, |sum, call| sum.saturating_add(call.gap));
+        match time >= VERY_LONG.saturating_mul(long) {
+            true => found.push(stretch),
+            false => found.extend(stretch.filter(|at| calls[*at].gap >= long).map(|at| at..at + 1)),
+        }
+    }
+    found
+}
+
+/// Long stretches in which the host launches nothing and waits for nothing, by region.
 fn pauses(case: &Case<'_>) -> Vec<Candidate> {
     let long = long_pause(case);
     let mut groups: BTreeMap<Option<u32>, Vec<(usize, i64)>> = BTreeMap::new();
-    for (at, call) in case.graph.calls.iter().enumerate().filter(|(_, call)| call.gap >= long) {
-        let call_at = call.call as usize;
-        let (thread, begin) = (case.trace.calls.thread[call_at], case.trace.calls.begin[call_at]);
-        for (node, part) in case.open.between(thread, begin - call.gap, begin) {
-            if part * 4 >= call.gap || part >= long {
-                groups.entry(node).or_default().push((at, part));
+    let mut times: BTreeMap<Option<u32>, usize> = BTreeMap::new();
+    for stretch in stretches(case) {
+        let mut nodes: HashSet<Option<u32>> = HashSet::new();
+        for at in stretch {
+            let call = &case.graph.calls[at];
+            let call_at = call.call as usize;
+            let (thread, begin) = (case.trace.calls.thread[call_at], case.trace.calls.begin[call_at]);
+            for (node, part) in case.open.between(thread, begin - call.gap, begin) {
+                if part * 4 >= call.gap || part >= long {
+                    groups.entry(node).or_default().push((at, part));
+                    nodes.insert(node);
+                }
             }
         }
+        nodes.into_iter().for_each(|node| *times.entry(node).or_default() += 1);
     }
-    groups.into_iter().map(|(node, parts)| pause(case, node, &parts)).collect()
+    groups.into_iter().map(|(node, parts)| pause(case, node, &parts, times[&node])).collect()
 }
 
-fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)]) -> Candidate {
+/// `times` is how often.
+fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)], times: usize) -> Candidate {
     let with = |left: f64| {
         case.then(|graph| {
             parts.iter().for_each(|(at, part)| graph.calls[*at].gap -= (*part as f64 * (1.0 - left)) as i64);
@@ -61,7 +95,7 @@ fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)]) -> Candidat
     let name = node.map(|node| case.path(node)).unwrap_or_default();
     let loads = node != case.steady.node && sounds_like_loading(&name);
     let region = case.in_region(node);
-    let (time, often) = (milliseconds(total as f64 / each), case.times(parts.len()));
+    let (time, often) = (milliseconds(total as f64 / each), case.times(times));
     let (of_each, each) = (case.of_each(), case.each());
     let cause = if loads { Cause::DataLoading } else { Cause::HostCode };
     let title = match loads {
@@ -77,7 +111,7 @@ fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)]) -> Candidat
         }
     };
     let evidence = vec![format!(
-        "no CUDA call for {} or more, {often}; {time} {each}",
+        "nothing is launched, copied or waited for during {} or more, {often}; {time} {each}",
         milliseconds(long_pause(case) as f64)
     )];
     let confidence = if loads { Sureness::Likely } else { Sureness::Shown };
@@ -208,18 +242,20 @@ fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
     let mut changed = case.graph.clone();
     // In one run, launches follow each other and nothing waits.
     let mut in_run = false;
+    let mut is_pause = vec![false; changed.calls.len()];
+    stretches(case).into_iter().flatten().for_each(|at| is_pause[at] = true);
     for (at, call) in changed.calls.iter_mut().enumerate() {
-        if starts.contains(&at) || call.awaits.is_some() || call.gap >= long {
+        if starts.contains(&at) || call.awaits.is_some() || is_pause[at] {
             in_run = false;
         }
-        let quick = call.gap < long && call.own < long;
+        let quick = !is_pause[at] && call.own < long;
         match call.kind {
             CallKind::Launch => {
-                let time = call.own + if call.gap < long { call.gap } else { 0 };
+                let time = call.own + if is_pause[at] { 0 } else { call.gap };
                 host += time;
                 *by_node.entry(case.node_of_call[at]).or_default() += time;
                 call.own = if in_run { 0 } else { call.own.min(GRAPH_CALL) };
-                if call.gap < long && in_run {
+                if !is_pause[at] && in_run {
                     call.gap = 0;
                 }
                 for work in call.works.clone() {
