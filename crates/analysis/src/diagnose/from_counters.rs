@@ -7,7 +7,7 @@ use trace::counted;
 
 use super::case::percent;
 use super::finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
-use crate::kernels::{BoundKind, FULL_WAVE, Joined, JoinedKernel};
+use crate::kernels::{BoundKind, FULL_WAVE, Joined, JoinedKernel, bound};
 use crate::loop_::Loop;
 use crate::time::IdleRow;
 
@@ -18,6 +18,8 @@ const MANY_WAVES: f64 = 6.0;
 const LOW_OCCUPANCY: f64 = 50.0;
 /// So much of the kernels' time has one limit, if that is the program's.
 const MOST: f64 = 0.5;
+/// In percent: near enough to a peak to say so.
+const NEAR: f64 = 80.0;
 /// A gain that is smaller is not worth a finding.
 const WORTH_A_WORD: f64 = 1.03;
 /// Nobody follows more advice.
@@ -31,11 +33,9 @@ pub(crate) fn with_counters(
     report: &Report,
 ) -> Vec<Finding> {
     let whole = Whole::of(loops, idle);
-    let limit = limit(joined);
     let mut all = found.to_vec();
-    let place = all.iter().position(Finding::is_limit);
-    if let (Some(at), Some(limit)) = (place, limit) {
-        all[at] = limit;
+    if let Some((known, limit)) = all.iter_mut().find(|one| one.is_limit()).zip(limit(joined, report)) {
+        *known = Finding { place: known.place.clone(), device: known.device, ..limit };
     }
     let mut more: Vec<Finding> = Vec::new();
     let kernels: Vec<&JoinedKernel> = joined.kernels.iter().collect();
@@ -109,7 +109,19 @@ fn at(mut finding: Finding, kernel: &JoinedKernel) -> Finding {
 }
 
 /// What most of the kernels' time is limited by.
-fn limit(joined: &Joined) -> Option<Finding> {
+fn limit(joined: &Joined, report: &Report) -> Option<Finding> {
+    // How much of its peak the limit reaches, by the kernels' time.
+    let level = |is: fn(BoundKind) -> bool| -> f64 {
+        let (mut time, mut sum) = (0.0, 0.0);
+        for kernel in joined.kernels.iter().filter(|kernel| is(kernel.bound)) {
+            let result = kernel.results.first().and_then(|at| report.results.get(*at));
+            let levels = result.map(|result| bound(report, result).levels).unwrap_or_default();
+            if let Some(level) = levels.iter().find(|level| is(level.kind)) {
+                (time, sum) = (time + kernel.share, sum + kernel.share * level.percent);
+            }
+        }
+        if time > 0.0 { sum / time } else { 0.0 }
+    };
     let part = |is: fn(BoundKind) -> bool| -> f64 {
         joined.kernels.iter().filter(|kernel| is(kernel.bound)).map(|kernel| kernel.share).sum()
     };
@@ -123,22 +135,30 @@ fn limit(joined: &Joined) -> Option<Finding> {
             BoundKind::Tensor | BoundKind::Fp32 | BoundKind::Fp64 | BoundKind::OtherPipe | BoundKind::Issue
         )
     };
-    let (cause, share, evidence, what, advice) = match (part(BoundKind::is_memory), part(compute)) {
+    let (cause, share, level, evidence, what, advice) = match (part(BoundKind::is_memory), part(compute)) {
         (share, _) if share >= MOST => {
             let advice = "nothing is in the GPU's way; it gets faster only by moving fewer bytes: smaller types (FP8, INT4 weights), fused kernels, or larger batches, which use weights more than once";
-            (Cause::MemoryBound, share, lines(BoundKind::is_memory), "memory", advice)
+            let level = level(BoundKind::is_memory);
+            (Cause::MemoryBound, share, level, lines(BoundKind::is_memory), "memory", advice)
         }
         (_, share) if share >= MOST => {
             let advice =
                 "nothing is in the GPU's way; it gets faster only by less arithmetic or a cheaper type";
-            (Cause::ComputeBound, share, lines(compute), "arithmetic", advice)
+            (Cause::ComputeBound, share, level(compute), lines(compute), "arithmetic", advice)
         }
         _ => return None,
     };
-    let title = format!(
-        "the GPU is the limit: {} of the kernels' time is near the peak of its {what}",
-        percent(share)
-    );
+    let of_peak = percent(level / 100.0);
+    let title = match level >= NEAR {
+        true => format!(
+            "the GPU is the limit: {} of the kernels' time is near the peak of its {what} ({of_peak} on average)",
+            percent(share)
+        ),
+        false => format!(
+            "the GPU is the limit: its {what} limits {} of the kernels' time, at {of_peak} of its peak",
+            percent(share)
+        ),
+    };
     Some(finding(cause, title, evidence, advice, None))
 }
 
