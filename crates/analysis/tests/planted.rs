@@ -5,7 +5,7 @@
 #[path = "planted/recorded.rs"]
 mod recorded;
 
-use analysis::{Analysis, Cause, Finding, Loop, Options, Statistics, analyze};
+use analysis::{Analysis, Cause, Finding, GainOf, Loop, Options, Statistics, analyze};
 use recorded::{Planted, recorded, truth};
 use trace::{ActivityKind, Ranges, Trace};
 
@@ -80,6 +80,28 @@ fn gains_are_what_was_measured() {
     errors.sort_by(|a, b| a.0.total_cmp(&b.0));
     assert!(errors.len() >= 15, "{errors:?}");
     assert!(errors[errors.len() / 2].0 <= 0.15, "{errors:?}");
+}
+
+/// Two findings do not claim the same time: together they save no more than there is.
+#[test]
+fn findings_do_not_overlap() {
+    for planted in truth() {
+        for name in [planted.program.clone(), format!("{}-without-ranges", planted.program)] {
+            let analysis = analyzed(&name);
+            let saved = |finding: &Finding| {
+                let gain = finding.gain.filter(|gain| gain.of == GainOf::Iteration);
+                gain.map_or(0.0, |gain| 1.0 - 1.0 / gain.factor)
+            };
+            let saved: f64 = analysis.findings.iter().map(saved).sum();
+            assert!(saved < 1.0, "{name}: {saved}");
+            let mut places: Vec<_> =
+                analysis.findings.iter().map(|finding| (finding.cause, &finding.place.region)).collect();
+            places.sort();
+            let all = places.len();
+            places.dedup();
+            assert_eq!(places.len(), all, "{name}: one cause in one place twice");
+        }
+    }
 }
 
 /// Ranges say where iterations begin; without them the launches must.

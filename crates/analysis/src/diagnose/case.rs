@@ -41,10 +41,31 @@ pub(super) struct Candidate {
     pub(super) evidence: Vec<String>,
     pub(super) advice: &'static str,
     pub(super) confidence: Sureness,
-    /// An iteration with the cause removed: likely, at worst, at best.
-    pub(super) then: Option<[f64; 3]>,
+    /// None if nobody can say.
+    pub(super) then: Option<Then>,
     /// The time it explains, of all iterations.
     pub(super) time_ns: i64,
+}
+
+/// How long an iteration takes with a cause removed.
+pub(super) struct Then {
+    pub(super) likely: f64,
+    pub(super) worst: f64,
+    pub(super) best: f64,
+    /// The loop without it, as is likely; None if it was not replayed.
+    pub(super) changed: Option<Graph>,
+}
+
+impl Then {
+    /// As long as the changed loop takes.
+    pub(super) fn of(changed: Graph) -> Self {
+        let likely = changed.play();
+        Self { likely, worst: likely, best: likely, changed: Some(changed) }
+    }
+
+    pub(super) fn between(self, worst: f64, best: f64) -> Self {
+        Self { worst, best, ..self }
+    }
 }
 
 impl<'t> Case<'t> {
@@ -149,9 +170,11 @@ impl<'t> Case<'t> {
         self.now / then.max(self.now / 1e4)
     }
 
-    /// How long an iteration takes with a change, whether the replay is exact enough or not.
-    pub(super) fn then(&self, change: impl FnOnce(&mut Graph)) -> f64 {
-        self.graph.play_with(change)
+    /// The loop with a change, whether its replay is exact enough or not.
+    pub(super) fn changed(&self, change: impl FnOnce(&mut Graph)) -> Graph {
+        let mut changed = self.graph.clone();
+        change(&mut changed);
+        changed
     }
 
     pub(super) fn path(&self, node: u32) -> String {
@@ -230,13 +253,13 @@ impl<'t> Case<'t> {
     pub(super) fn finding(&self, mut candidate: Candidate) -> Finding {
         candidate.evidence.extend(candidate.node.and_then(|node| self.work_of_others(node)));
         let measured = self.graph.measured;
-        let gain = candidate.then.filter(|_| self.no_gain().is_none()).map(|[likely, worst, best]| Gain {
-            factor: self.factor(likely),
-            low: self.factor(worst.max(likely)),
-            high: self.factor(best.min(likely)),
+        let gain = candidate.then.filter(|_| self.no_gain().is_none()).map(|then| Gain {
+            factor: self.factor(then.likely),
+            low: self.factor(then.worst.max(then.likely)),
+            high: self.factor(then.best.min(then.likely)),
             of: GainOf::Iteration,
             now_ns: measured as i64,
-            then_ns: (measured / self.factor(likely)) as i64,
+            then_ns: (measured / self.factor(then.likely)) as i64,
             replay_error: Some(self.error),
         });
         let region = candidate.node.map(|node| self.path(node));

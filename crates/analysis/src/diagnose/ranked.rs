@@ -19,6 +19,8 @@ const WORTH_A_WORD: f64 = 1.05;
 const EXPLAINS: f64 = 1.1;
 /// and saves this part of what launching at once would.
 const EXPLAINS_AT_LEAST: f64 = 0.5;
+/// A cause that saves less of it, once those before it are gone, is a symptom of them.
+const MOST_OF_ITS_OWN: f64 = 0.75;
 /// Start-up comes first when it is longer than this and most of the recording,
 const LONG: i64 = 1_000_000_000;
 /// and the loop has no more to gain than this.
@@ -144,11 +146,12 @@ fn of_case(case: &Case<'_>, is_main: bool) -> Vec<(Finding, f64)> {
     all.extend(copies::candidates(case, &classes));
     all.extend(host::candidates(case));
     all.extend(kernels::candidates(case, &classes));
-    let factor =
-        |candidate: &Candidate| candidate.then.map_or(WORTH_A_WORD, |then| case.now / then[0].max(1.0));
+    let factor = |candidate: &Candidate| {
+        candidate.then.as_ref().map_or(WORTH_A_WORD, |then| case.now / then.likely.max(1.0))
+    };
     all.retain(|candidate| factor(candidate) >= WORTH_A_WORD);
     let saved = |candidate: &Candidate| {
-        candidate.then.map_or(0.0, |then| (case.now - then[0]).max(0.0) * case.iterations())
+        candidate.then.as_ref().map_or(0.0, |then| (case.now - then.likely).max(0.0) * case.iterations())
     };
     // The host is late with launches behind a wait, too: then the wait is the cause, unless launching takes far more.
     let launching =
@@ -163,6 +166,7 @@ fn of_case(case: &Case<'_>, is_main: bool) -> Vec<(Finding, f64)> {
         if candidate.cause == Cause::LaunchBound && is_explained { saved * 1e-3 } else { saved }
     };
     all.sort_by(|a, b| saved(b).total_cmp(&saved(a)).then_with(|| a.title.cmp(&b.title)));
+    let mut all = each_its_own_time(case, all);
     // A device that is busy has little to gain: what it is busy with comes first.
     if is_main
         && !all.iter().any(|candidate| candidate.then.is_none() || factor(candidate) >= EXPLAINS)
@@ -177,6 +181,27 @@ fn of_case(case: &Case<'_>, is_main: bool) -> Vec<(Finding, f64)> {
         first.evidence.push(why);
     }
     findings.into_iter().zip(saved).collect()
+}
+
+/// Without what another one explains: with those before it removed, a cause must still save most of what it saves alone.
+fn each_its_own_time(case: &Case<'_>, all: Vec<Candidate>) -> Vec<Candidate> {
+    let (mut graph, mut now) = (case.graph.clone(), case.now);
+    let mut kept = Vec::new();
+    for candidate in all {
+        if let Some((then, changed)) =
+            candidate.then.as_ref().and_then(|then| Some((then, then.changed.as_ref()?)))
+        {
+            let mut without = graph.clone();
+            without.change_as(&case.graph, changed);
+            let left = without.play();
+            if now - left < MOST_OF_ITS_OWN * (case.now - then.likely) {
+                continue;
+            }
+            (graph, now) = (without, left);
+        }
+        kept.push(candidate);
+    }
+    kept
 }
 
 /// Causes that make launches late, without being about launching.

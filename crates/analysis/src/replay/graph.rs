@@ -116,10 +116,25 @@ impl Graph {
         }
     }
 
-    /// How long an iteration takes with a change.
-    pub(crate) fn play_with(&self, change: impl FnOnce(&mut Self)) -> f64 {
-        let mut changed = self.clone();
-        change(&mut changed);
-        changed.play()
+    /// What one change of the `original` does, done to this one, too. A copy that another change has moved to a stream
+    /// of its own stays there.
+    pub(crate) fn change_as(&mut self, original: &Self, changed: &Self) {
+        for ((call, was), is) in self.calls.iter_mut().zip(&original.calls).zip(&changed.calls) {
+            if is.awaits != was.awaits {
+                call.awaits = is.awaits;
+            }
+            call.gap = call.gap.min(if is.gap == was.gap { call.gap } else { is.gap });
+            call.own = call.own.min(if is.own == was.own { call.own } else { is.own });
+        }
+        for ((work, was), is) in self.works.iter_mut().zip(&original.works).zip(&changed.works) {
+            if is.duration != was.duration {
+                work.duration = work.duration.min(is.duration);
+            }
+            if is.stream != was.stream {
+                work.stream = is.stream;
+            }
+            work.gap = work.gap.min(is.gap);
+        }
+        self.streams = self.streams.max(changed.streams);
     }
 }

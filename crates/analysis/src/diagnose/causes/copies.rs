@@ -2,7 +2,7 @@
 
 use trace::Direction;
 
-use super::super::case::{Candidate, Case, milliseconds};
+use super::super::case::{Candidate, Case, Then, milliseconds};
 use super::super::finding::{Cause, Sureness};
 use super::kernels::Class;
 use crate::replay::Work;
@@ -39,7 +39,7 @@ fn not_overlapped(case: &Case<'_>) -> Option<Candidate> {
     let copies: Vec<usize> =
         (0..case.graph.works.len()).filter(|at| is_bus_copy(case, &case.graph.works[*at])).collect();
     let alone = alone(case, &copies);
-    let then = case.then(|graph| {
+    let then = case.changed(|graph| {
         copies.iter().for_each(|at| graph.works[*at].stream = graph.streams as u16);
         graph.streams += 1;
     });
@@ -70,7 +70,7 @@ fn not_overlapped(case: &Case<'_>) -> Option<Candidate> {
         evidence,
         advice,
         confidence,
-        then: Some([then; 3]),
+        then: Some(Then::of(then)),
         time_ns: alone,
     })
 }
@@ -108,7 +108,7 @@ fn exposed(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
         evidence,
         advice,
         confidence,
-        then: Some([then; 3]),
+        then: Some(Then { likely: then, worst: then, best: then, changed: None }),
         time_ns: alone,
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-use super::super::case::{Candidate, Case, milliseconds};
+use super::super::case::{Candidate, Case, Then, milliseconds};
 use super::super::finding::{Cause, Sureness};
 use crate::replay::{Call, CallKind};
 
@@ -85,7 +85,7 @@ fn pauses(case: &Case<'_>) -> Vec<Candidate> {
 /// `times` is how often.
 fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)], times: usize) -> Candidate {
     let with = |left: f64| {
-        case.then(|graph| {
+        case.changed(|graph| {
             parts.iter().for_each(|(at, part)| graph.calls[*at].gap -= (*part as f64 * (1.0 - left)) as i64);
         })
     };
@@ -116,7 +116,10 @@ fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)], times: usiz
     )];
     let confidence = if loads { Sureness::Likely } else { Sureness::Shown };
     // Loaded by four, by two, and by as many as it takes.
-    let then = if loads { [with(0.25), with(0.5), with(0.0)] } else { [with(0.0); 3] };
+    let then = match loads {
+        true => Then::of(with(0.25)).between(with(0.5).play(), with(0.0).play()),
+        false => Then::of(with(0.0)),
+    };
     Candidate {
         cause,
         node,
@@ -188,7 +191,7 @@ fn contention(case: &Case<'_>) -> Option<Candidate> {
     if (lost as f64) < 0.15 * case.now * each || worst as f64 > 0.4 * lost as f64 {
         return None;
     }
-    let then = case.then(|graph| {
+    let then = case.changed(|graph| {
         for (at, more) in &held_up {
             let call = &mut graph.calls[*at];
             let of_gap = call.gap.min(*more);
@@ -223,7 +226,7 @@ fn contention(case: &Case<'_>) -> Option<Candidate> {
         evidence,
         advice,
         confidence,
-        then: Some([then; 3]),
+        then: Some(Then::of(then)),
         time_ns: lost,
     })
 }
@@ -272,7 +275,6 @@ fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
             _ => {}
         }
     }
-    let then = changed.play();
     let most =
         by_node.iter().max_by_key(|(_, time)| **time).filter(|(_, time)| **time as f64 >= MOST * host as f64);
     let node = most.map_or(case.steady.node, |(node, _)| *node);
@@ -310,7 +312,7 @@ fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
         evidence,
         advice,
         confidence,
-        then: Some([then; 3]),
+        then: Some(Then::of(changed)),
         time_ns: (host * each) as i64,
     })
 }

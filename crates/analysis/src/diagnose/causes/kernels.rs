@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use trace::{ActivityKind, Direction, Launch};
 
-use super::super::case::{Candidate, Case, milliseconds};
+use super::super::case::{Candidate, Case, Then, milliseconds};
 use super::super::finding::{Cause, Sureness};
 use crate::replay::{Graph, Work};
 
@@ -129,7 +129,7 @@ fn no_tensor_cores(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candida
     let (node, kernel) = place(case, &works);
     let kernel = kernel?;
     let quicker = case.chip().map_or(TENSOR_CORES, |chip| chip.tf32 / chip.fp32);
-    let with = |factor: f64| case.then(|graph| scaled(graph, &works, 1.0 / factor));
+    let with = |factor: f64| case.changed(|graph| scaled(graph, &works, 1.0 / factor));
     let title = format!(
         "matrix products in FP32 without tensor cores take {} {}{}",
         milliseconds(time_ns as f64 / case.iterations()),
@@ -150,7 +150,7 @@ fn no_tensor_cores(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candida
         evidence,
         advice,
         confidence: Sureness::Likely,
-        then: Some([with(quicker), with(quicker / 2.0), with(quicker * 2.0)]),
+        then: Some(Then::of(with(quicker)).between(with(quicker / 2.0).play(), with(quicker * 2.0).play())),
         time_ns,
     })
 }
@@ -191,7 +191,7 @@ fn unfused(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
     let kernel = kernel?;
     // One kernel instead of each chain: it takes about as long as one of them, a bit more if it reads more.
     let with = |which: fn(&[i64]) -> i64| {
-        case.then(|graph| {
+        case.changed(|graph| {
             for chain in &chains {
                 let mut times: Vec<i64> = chain.iter().map(|at| graph.works[*at].duration).collect();
                 times.sort_unstable();
@@ -200,8 +200,8 @@ fn unfused(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
             }
         })
     };
-    let then =
-        [with(|times| times[times.len() / 2]), with(|times| times[times.len() - 1]), with(|times| times[0])];
+    let then = Then::of(with(|times| times[times.len() / 2]))
+        .between(with(|times| times[times.len() - 1]).play(), with(|times| times[0]).play());
     let time_ns = total(case, &works);
     let each = case.iterations();
     let title = format!(
@@ -243,7 +243,7 @@ fn layout(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
     let (node, kernel) = place(case, &works);
     let kernel = kernel?;
     let time_ns = total(case, &works);
-    let then = case.then(|graph| works.iter().for_each(|at| graph.leave_out(*at)));
+    let then = case.changed(|graph| works.iter().for_each(|at| graph.leave_out(*at)));
     let each = case.iterations();
     let title = format!(
         "copies that only change the layout take {} {}{}",
@@ -266,7 +266,7 @@ fn layout(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
         evidence,
         advice,
         confidence: Sureness::Likely,
-        then: Some([then; 3]),
+        then: Some(Then::of(then)),
         time_ns,
     })
 }
@@ -315,7 +315,7 @@ fn too_few_blocks(case: &Case<'_>) -> Option<Candidate> {
     )];
     let many = longest >= A_ROW && works.len() as f64 >= A_ROW as f64 * each;
     if many {
-        let then = case.then(|graph| {
+        let then = case.changed(|graph| {
             // One launch with the blocks of all, in as many waves as they need.
             for row in &rows {
                 let waves = (blocks_of(&row[0]) * row.len() as u64).div_ceil(processors).max(1);
@@ -329,6 +329,8 @@ fn too_few_blocks(case: &Case<'_>) -> Option<Candidate> {
                 graph.works[first].duration *= waves as i64;
             }
         });
+        let then = Then::of(then);
+        let (worst, best) = (case.now.min(then.likely * 2.0), then.likely);
         let title = format!(
             "`{kernel}` is launched {longest} times in a row with too few blocks to fill the GPU{}",
             case.in_region(node)
@@ -342,7 +344,7 @@ fn too_few_blocks(case: &Case<'_>) -> Option<Candidate> {
             evidence,
             advice,
             confidence: Sureness::Likely,
-            then: Some([then, case.now.min(then * 2.0), then]),
+            then: Some(then.between(worst, best)),
             time_ns,
         });
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use trace::{Direction, counted};
 
-use super::super::case::{Candidate, Case, milliseconds};
+use super::super::case::{Candidate, Case, Then, milliseconds};
 use super::super::finding::{Cause, Sureness};
 use super::copies::pinned_rate;
 use crate::replay::{Call, CallKind, QUICK};
@@ -69,7 +69,7 @@ fn candidate(case: &Case<'_>, cause: Cause, node: Option<u32>, calls: &[usize]) 
     let took: i64 = calls.iter().map(|at| case.taken(&case.graph.calls[*at])).sum();
     let rate = (cause == Cause::PageableCopy).then(|| pinned_rate(case));
     let with = |quicker: f64| {
-        case.then(|graph| {
+        case.changed(|graph| {
             for at in calls {
                 let call = &mut graph.calls[*at];
                 call.awaits = None;
@@ -94,8 +94,12 @@ fn candidate(case: &Case<'_>, cause: Cause, node: Option<u32>, calls: &[usize]) 
     };
     let then = match cause {
         // At worst only the wait goes away.
-        Cause::PageableCopy => [with(1.0), with(0.0), with(1.0)],
-        _ => [with(0.0); 3],
+        Cause::PageableCopy => {
+            let then = Then::of(with(1.0));
+            let best = then.likely;
+            then.between(with(0.0).play(), best)
+        }
+        _ => Then::of(with(0.0)),
     };
     let each = case.iterations();
     let often = case.times(calls.len());
