@@ -7,7 +7,7 @@ use input::{Compression, Input, InputError, Text};
 use crate::kineto::{KinetoError, plainly, read_kineto_text};
 use crate::model::{Recording, Trace};
 use crate::nsys::{NsysError, read_nsys_input, read_nsys_session};
-use crate::tracer::{ReadError, read_tracer_files};
+use crate::tracer::{ReadError, by_run, read_tracer_files};
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -68,21 +68,24 @@ pub fn open(paths: &[PathBuf]) -> Result<Trace, OpenError> {
 
 /// The same, but one that cannot be read does not keep the others from being read.
 pub fn open_each(paths: &[PathBuf]) -> Opened {
-    let (mut ours, mut traces, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut ours, mut runs, mut traces, mut failed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for path in paths {
         match part(path) {
             Ok(Part::Trace(trace)) => traces.push(recorded(*trace, path)),
-            Ok(Part::Ours(files)) => ours.extend(files),
+            Ok(Part::Ours(file)) => ours.push(file),
+            Ok(Part::Run(files)) => runs.push((path.clone(), files)),
             Err(error) => failed.push((path.clone(), error)),
         }
     }
-    // They are from one machine with one clock, so they belong together.
-    if let [first, ..] = ours.as_slice() {
-        let named = match (paths, ours.as_slice()) {
-            ([path], _) | (_, [path]) => path.clone(),
-            _ => first.parent().unwrap_or(first).to_owned(),
-        };
-        match read_tracer_files(&ours, |_, _| ()) {
+    // Processes of one run have one clock, so they belong together; those of another begin with them.
+    let named = |files: Vec<PathBuf>| {
+        let first = files.first().cloned().unwrap_or_default();
+        let folder = first.parent().map(Path::to_owned).filter(|_| files.len() > 1);
+        (folder.unwrap_or(first), files)
+    };
+    runs.extend(by_run(ours).into_iter().map(named));
+    for (named, files) in runs {
+        match read_tracer_files(&files, |_, _| ()) {
             Ok(trace) => traces.push(recorded(trace, &named)),
             Err(error) => failed.push((named, error.into())),
         }
@@ -92,15 +95,17 @@ pub fn open_each(paths: &[PathBuf]) -> Opened {
 
 enum Part {
     Trace(Box<Trace>),
-    /// Files of the tracer, which are read together.
-    Ours(Vec<PathBuf>),
+    /// A file of the tracer, which is read together with others of its run.
+    Ours(PathBuf),
+    /// All of one run.
+    Run(Vec<PathBuf>),
 }
 
 fn part(path: &Path) -> Result<Part, OpenError> {
     let trace = |trace| Ok(Part::Trace(Box::new(trace)));
     if path.is_dir() {
         return match timeline_files(&path.join("nsys")) {
-            timeline if timeline.is_empty() => folder(path).map(Part::Ours),
+            timeline if timeline.is_empty() => folder(path).map(Part::Run),
             timeline => trace(read_nsys_session(&timeline)?),
         };
     }
@@ -113,7 +118,7 @@ fn part(path: &Path) -> Result<Part, OpenError> {
         error => error,
     })?;
     match format(&input, &text)? {
-        Format::Tracer => Ok(Part::Ours(vec![path.to_owned()])),
+        Format::Tracer => Ok(Part::Ours(path.to_owned())),
         Format::Kineto => trace(read_kineto_text(text, &input)?),
         Format::Nsys => {
             drop(text);

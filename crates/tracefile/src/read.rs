@@ -40,6 +40,8 @@ impl fmt::Display for ReadError {
 pub struct Damage {
     /// Bytes at the end that do not form a chunk.
     pub lost_bytes: u64,
+    /// Bytes that the last chunk had and the file has not: it was cut off there. What followed is unknown.
+    pub missing_bytes: u64,
     /// Chunks that end in the middle of a record, or contain an invalid one.
     pub broken_chunks: u64,
 }
@@ -170,6 +172,7 @@ pub struct TraceFile<'a> {
     pub header: Header,
     pub chunks: Vec<Chunk<'a>>,
     lost_bytes: u64,
+    missing_bytes: u64,
     written: usize,
 }
 
@@ -183,8 +186,8 @@ impl<'a> TraceFile<'a> {
             return Err(ReadError::OtherVersion { version: magic[7] });
         }
         let page = bytes.get(..layout::PAGE).ok_or(ReadError::TooShort { bytes: bytes.len() })?;
-        let (chunks, lost_bytes, written) = chunks(bytes);
-        Ok(Self { header: parse_header(page), chunks, lost_bytes, written })
+        let Chunks { found: chunks, lost_bytes, missing_bytes, written } = chunks(bytes);
+        Ok(Self { header: parse_header(page), chunks, lost_bytes, missing_bytes, written })
     }
 
     /// How much of the file holds anything: what follows is space taken ahead.
@@ -209,7 +212,8 @@ impl<'a> TraceFile<'a> {
 
     /// Every string, and how many chunks broke off.
     pub fn strings(&self, mut found: impl FnMut(StringEntry<'a>)) -> Damage {
-        let mut damage = Damage { lost_bytes: self.lost_bytes, broken_chunks: 0 };
+        let mut damage =
+            Damage { lost_bytes: self.lost_bytes, missing_bytes: self.missing_bytes, broken_chunks: 0 };
         for chunk in self.chunks.iter().filter(|chunk| chunk.kind == chunk::STRINGS) {
             let mut records = Records { bytes: chunk.records };
             loop {
@@ -323,33 +327,43 @@ fn parse_header(page: &[u8]) -> Header {
     }
 }
 
+struct Chunks<'a> {
+    found: Vec<Chunk<'a>>,
+    lost_bytes: u64,
+    missing_bytes: u64,
+    written: usize,
+}
+
 /// Walks from chunk to chunk. A chunk that was not begun yet is all zero; after
 /// it nothing can be found any more.
-fn chunks(bytes: &[u8]) -> (Vec<Chunk<'_>>, u64, usize) {
-    let mut found = Vec::new();
+fn chunks(bytes: &[u8]) -> Chunks<'_> {
+    let mut all = Chunks { found: Vec::new(), lost_bytes: 0, missing_bytes: 0, written: layout::PAGE };
     let mut at = layout::PAGE;
-    let mut written = at;
     while let Some(rest) = bytes.get(at..).filter(|rest| rest.len() >= chunk::LENGTH) {
         let size = u32_at(rest, chunk::SIZE) as usize;
         let sound = u32_at(rest, chunk::MAGIC) == layout::CHUNK_MAGIC
             && size >= chunk::LENGTH
             && size.is_multiple_of(8);
         if !sound {
-            let lost = if rest.iter().all(|byte| *byte == 0) { 0 } else { rest.len() };
-            return (found, lost as u64, written.max(if lost > 0 { bytes.len() } else { 0 }));
+            if rest.iter().any(|byte| *byte != 0) {
+                (all.lost_bytes, all.written) = (rest.len() as u64, bytes.len());
+            }
+            return all;
         }
         let used = usize::try_from(u64_at(rest, chunk::USED)).unwrap_or(usize::MAX);
-        let end = used.clamp(chunk::LENGTH, size).min(rest.len());
-        found.push(Chunk {
+        let used = used.clamp(chunk::LENGTH, size);
+        let end = used.min(rest.len());
+        all.missing_bytes = (used - end) as u64;
+        all.found.push(Chunk {
             kind: u32_at(rest, chunk::KIND),
             thread: u32_at(rest, chunk::THREAD),
             clock: (u64_at(rest, chunk::TICKS), u64_at(rest, chunk::MONOTONIC)),
             records: &rest[chunk::LENGTH..end],
         });
-        written = at + end;
+        all.written = at + end;
         at += size;
     }
-    (found, 0, written)
+    all
 }
 
 /// A record that is cut off or makes no sense.

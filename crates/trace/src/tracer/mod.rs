@@ -5,6 +5,8 @@ mod gpu;
 mod loss;
 mod read;
 mod reader;
+mod runs;
 
 pub use loss::unseen;
 pub use read::{ReadError, read_tracer_bytes, read_tracer_files};
+pub(crate) use runs::by_run;

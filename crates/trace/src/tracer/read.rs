@@ -12,7 +12,7 @@ use crate::count::counted;
 use crate::model::{Diagnostic, Process, Trace};
 
 /// A file of a process with half a billion ranges.
-const LARGEST: u64 = 16 << 30;
+pub(super) const LARGEST: u64 = 16 << 30;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
@@ -101,11 +101,26 @@ fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<usize, tracefile
     for text in losses {
         say(text, true);
     }
-    if damage.broken_chunks > 0 {
-        say(format!("{shown}: {} truncated", counted(damage.broken_chunks, "chunk")), true);
+    let is_cut = damage.missing_bytes > 0;
+    if is_cut {
+        let (bytes, missing) = (bytes.len(), counted(damage.missing_bytes, "byte"));
+        let are = if damage.missing_bytes == 1 { "is" } else { "are" };
+        say(
+            format!(
+                "{shown}: the file is truncated at byte {bytes}: at least {missing} {are} missing, with the events in \
+                 them; copy it again"
+            ),
+            true,
+        );
+    }
+    // The one that is cut off is no longer whole, either.
+    if let broken @ 1.. = damage.broken_chunks.saturating_sub(u64::from(is_cut)) {
+        let all = counted(file.chunks.len() as u64, "part");
+        say(format!("{shown}: {broken} of its {all} cannot be read to the end: the file is damaged"), true);
     }
     if damage.lost_bytes > 0 {
-        say(format!("{shown}: {} at the end cannot be read", counted(damage.lost_bytes, "byte")), true);
+        let lost = counted(damage.lost_bytes, "byte");
+        say(format!("{shown}: the last {lost} cannot be read: the file is damaged"), true);
     }
     if unbalanced > 0 {
         say(format!("{shown}: {} without a matching push", counted(unbalanced, "pop")), false);
