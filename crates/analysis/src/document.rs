@@ -4,7 +4,7 @@ use serde::Serialize;
 use trace::{ActivityKind, Trace, counted};
 
 use crate::attribute::{Attribution, Unattributed, attribute};
-use crate::diagnose::{Finding, WhatIf, diagnose, what_if};
+use crate::diagnose::{Diagnosis, Finding, NoFinding, WhatIf, diagnose, what_if};
 use crate::kernels::Families;
 use crate::limit::{Limit, MoreRows};
 use crate::loop_::{Loop, loops};
@@ -41,6 +41,9 @@ pub struct Analysis {
     /// What limits the program, as far as the timeline tells; [`crate::insight`] adds the counters'.
     #[serde(skip)]
     pub findings: Vec<Finding>,
+    /// Why there are none of those.
+    #[serde(skip)]
+    pub no_finding: Option<NoFinding>,
     /// The main loop with each change of the options, then with all of them; only if there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub what_if: Vec<WhatIf>,
@@ -158,7 +161,8 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
     let synchronisation = synchronisation(trace, &api);
     let (api, more_api) = limited_api(api, options.limit);
     let mut loops = loops(trace, &attribution);
-    let found = diagnose(trace, &attribution, &options.families, &mut loops);
+    let Diagnosis { findings, none: no_finding } =
+        diagnose(trace, &attribution, &options.families, &mut loops);
     let what_if = what_if(trace, &attribution, &options.families, loops.first(), &options.what_if);
     Analysis {
         schema: SCHEMA,
@@ -184,7 +188,8 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
                 origin: Origin::of_device(trace, number),
             })
             .collect(),
-        findings: found,
+        findings,
+        no_finding,
         steady: steady_state(trace, options, &loops),
         what_if,
         loops,

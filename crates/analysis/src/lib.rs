@@ -21,7 +21,8 @@ pub use attribute::{
     launches_in, region_calls, region_label, region_labels, regions, times_at_once, windows_within,
 };
 pub use diagnose::{
-    Cause, Change, ChangeOf, Changed, Finding, FoundAt, Gain, GainOf, Matched, Prediction, Sureness, WhatIf,
+    Cause, Change, ChangeOf, Changed, Finding, FoundAt, Gain, GainOf, Matched, NoFinding, Prediction,
+    Sureness, WhatIf,
 };
 pub use document::{Analysis, analyze, every_idle_row, every_region};
 pub use insight::{Insight, insight};

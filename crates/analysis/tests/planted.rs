@@ -5,8 +5,8 @@
 #[path = "planted/recorded.rs"]
 mod recorded;
 
-use analysis::{Analysis, Cause, Finding, GainOf, Loop, Options, Statistics, analyze};
-use recorded::{Planted, recorded, truth};
+use analysis::{Analysis, Cause, Finding, GainOf, Loop, NoFinding, Options, Statistics, analyze};
+use recorded::{Planted, recorded, recorded_bytes, truth};
 use trace::{ActivityKind, Ranges, Trace};
 
 fn analyzed(name: &str) -> Analysis {
@@ -273,4 +273,71 @@ fn communication_that_nothing_runs_beside() {
     // Little of it is no finding.
     let analysis = analyze(&made_up(600_000, 6_000), &Options::default());
     assert_eq!(analysis.findings[0].cause, Cause::ComputeBound, "{:?}", analysis.findings[0]);
+}
+
+/// Only some ranges of `slow_logging`, which waits for four milliseconds of Python in `:step/log`.
+fn only_in(name: &str) -> Analysis {
+    let mut trace = recorded("slow_logging");
+    let is_named = |at: &usize| trace.strings.text(trace.ranges.name[*at]) == name;
+    let ranges = (0..trace.ranges.len()).filter(is_named);
+    let windows = ranges.map(|at| (trace.ranges.begin[at], trace.ranges.end[at])).collect();
+    trace.keep_windows(windows);
+    analyze(&trace, &Options::default())
+}
+
+/// A recording that says too little is not a healthy one.
+#[test]
+fn why_there_is_no_finding() {
+    assert_eq!(only_in("log").no_finding, Some(NoFinding::NoGpuWorkHere));
+    assert_eq!(only_in("forward").no_finding, Some(NoFinding::NoWholeIteration));
+    assert_eq!(only_in("step").no_finding, Some(NoFinding::NoWholeIteration));
+    let mut bytes = recorded_bytes("slow_logging");
+    bytes.truncate(60_000);
+    let trace = trace::read_tracer_bytes(&bytes, std::path::Path::new("cut.rft")).unwrap();
+    assert_eq!(
+        trace.diagnostics[0].text,
+        "cut.rft: the file is truncated at byte 60000: at least 6832 bytes are missing, with the events in them; \
+         copy it again"
+    );
+    let cut = analyze(&trace, &Options::default());
+    assert_eq!((cut.findings.len(), cut.no_finding), (0, Some(NoFinding::NamesLost)));
+    let nothing = analyze(&Trace::default(), &Options::default());
+    assert_eq!(nothing.no_finding, Some(NoFinding::NoGpuWork));
+    assert_eq!(analyzed("slow_logging").no_finding, None);
+}
+
+/// However it is launched, a device takes as long as it works; and a loop's shares are of all its time.
+#[test]
+fn no_launching_makes_the_device_quicker() {
+    let mut seen = 0;
+    for planted in truth() {
+        let analysis = analyzed(&planted.program);
+        let main = main_loop(&analysis);
+        let busy = main.busy_share.unwrap();
+        let all = busy + main.idle.iter().map(|(_, share)| share).sum::<f64>();
+        assert!((0.98..=1.02).contains(&all), "{}: {all} {:?}", planted.program, main.idle);
+        let launching = |finding: &&Finding| finding.cause == Cause::LaunchBound;
+        for gain in analysis.findings.iter().filter(launching).filter_map(|finding| finding.gain) {
+            seen += 1;
+            assert!(
+                gain.then_ns as f64 >= 0.999 * busy * gain.now_ns as f64,
+                "{}: {gain:?}",
+                planted.program
+            );
+        }
+    }
+    assert!(seen >= 5, "{seen}");
+}
+
+/// The host is in the loop before the device is: its first iteration is not before the loop.
+#[test]
+fn no_region_of_the_loop_is_before_it() {
+    for planted in truth() {
+        let analysis = analyzed(&planted.program);
+        let main = main_loop(&analysis).region.clone().unwrap();
+        for finding in analysis.findings.iter().filter(|finding| finding.cause == Cause::StartUp) {
+            let place = finding.place.region.as_deref().unwrap_or_default();
+            assert!(!place.starts_with(&main), "{}: {}", planted.program, finding.title);
+        }
+    }
 }

@@ -262,8 +262,9 @@ fn loops_and_findings_share_it() {
     let in_backward =
         |finding: &&analysis::Finding| finding.place.region.as_deref() == Some(":step/backward");
     let found = findings.iter().find(in_backward).unwrap_or_else(|| panic!("{findings:#?}"));
-    let says = "100 % of the GPU time of `:step/backward` is work of threads without a range, launched while only \
-                this range's thread had one open";
+    let says = "100 % of the GPU time of `:step/backward` is counted here by inference: launched by threads \
+                that have no range of their own (autograd's, for example), while only the thread of this range had any \
+                open";
     assert!(found.evidence.iter().any(|line| line == says), "{found:#?}");
 }
 

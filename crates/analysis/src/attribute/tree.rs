@@ -55,6 +55,12 @@ impl Tree {
         if trace.patterns.is_empty() { exact } else { exact.folded(trace) }
     }
 
+    /// Whether a region is another or inside it.
+    pub(crate) fn is_within(&self, node: u32, outer: u32) -> bool {
+        let above = |node: &u32| self.nodes[*node as usize].parent;
+        std::iter::successors(Some(node), above).any(|node| node == outer)
+    }
+
     /// Nodes below one parent whose names have one pattern become one, if they have enough different names.
     /// Level by level: what is below nodes that became one is below one parent then.
     fn folded(self, trace: &Trace) -> Self {

@@ -118,6 +118,15 @@ impl<'t> Case<'t> {
         if self.is_whole { "in all" } else { "an iteration" }
     }
 
+    /// ` in the 29 iterations looked at`: those of the replay, which may be fewer than the loop has.
+    pub(super) fn in_iterations(&self) -> String {
+        match self.graph.iterations {
+            _ if self.is_whole => String::new(),
+            1 => " in the iteration looked at".to_owned(),
+            some => format!(" in the {some} iterations looked at"),
+        }
+    }
+
     /// `16 times an iteration`
     pub(super) fn times(&self, all: usize) -> String {
         let many = all as f64 / self.iterations();
@@ -242,8 +251,8 @@ impl<'t> Case<'t> {
         }
         (of_others > 0).then(|| {
             format!(
-                "{} of the GPU time of `{}` is work of threads without a range, launched while only this range's \
-                 thread had one open",
+                "{} of the GPU time of `{}` is counted here by inference: launched by threads that have no range of \
+                 their own (autograd's, for example), while only the thread of this range had any open",
                 percent(of_others as f64 / all as f64),
                 self.path(node)
             )

@@ -8,6 +8,7 @@ mod case;
 mod causes;
 mod finding;
 mod from_counters;
+mod no_finding;
 mod open_ranges;
 mod ranked;
 mod steady_idle;
@@ -15,6 +16,7 @@ pub(crate) mod what_if;
 
 pub use finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
 pub(crate) use from_counters::with_counters;
-pub(crate) use ranked::diagnose;
+pub use no_finding::NoFinding;
+pub(crate) use ranked::{Diagnosis, diagnose};
 pub(crate) use what_if::what_if;
 pub use what_if::{Change, ChangeOf, Changed, Matched, Prediction, WhatIf};

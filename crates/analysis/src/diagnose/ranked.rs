@@ -1,11 +1,12 @@
 //! The findings about a trace: the causes in its loops, the one with the most to gain first.
 
-use trace::{ActivityKind, Trace};
+use trace::{ActivityKind, Trace, counted};
 
 use super::case::{Candidate, Case};
 use super::causes::kernels::classes;
 use super::causes::{before, copies, host, kernels, limits, waits};
 use super::finding::{Cause, Finding};
+use super::no_finding::NoFinding;
 use super::open_ranges::OpenRanges;
 use super::steady_idle::steady_idle;
 use crate::attribute::Attribution;
@@ -33,28 +34,46 @@ const A_FEW: usize = 16;
 const MOST_LOOPS: usize = 32;
 const MOST: usize = 12;
 
+/// The findings, or why there are none.
+#[derive(Debug)]
+pub(crate) struct Diagnosis {
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) none: Option<NoFinding>,
+}
+
+impl Diagnosis {
+    fn of(findings: Vec<Finding>, why_none: impl FnOnce() -> NoFinding) -> Self {
+        let none = findings.is_empty().then(why_none);
+        Self { findings, none }
+    }
+}
+
 /// Fills in what the loops' steady iterations show, and returns the findings.
 pub(crate) fn diagnose(
     trace: &Trace,
     attribution: &Attribution,
     families: &Families,
     loops: &mut [Loop],
-) -> Vec<Finding> {
+) -> Diagnosis {
     if names_are_lost(trace) {
-        return Vec::new();
+        return Diagnosis::of(Vec::new(), || NoFinding::NamesLost);
     }
     let index = Index::of(trace, attribution);
     let opened = |process: u32| OpenRanges::of(trace, attribution, process);
     if loops.is_empty() {
-        let Some(whole) = whole(trace) else { return Vec::new() };
+        let unexamined = || NoFinding::unexamined(trace, None);
+        let Some(whole) = whole(trace) else { return Diagnosis::of(Vec::new(), unexamined) };
         let open = opened(whole.process);
         let case = Case::of(trace, attribution, families, (&index, &open), &whole, true);
         // Of a few launches there is nothing to say.
         let case = case.filter(|case| case.graph.works.len() >= A_FEW);
-        let found = case.map(|case| of_case(&case, true)).unwrap_or_default();
-        return found.into_iter().map(|(finding, _)| finding).collect();
+        let Some(case) = case else { return Diagnosis::of(Vec::new(), unexamined) };
+        let found = of_case(&case, true).into_iter().map(|(finding, _)| finding).collect();
+        return Diagnosis::of(found, || NoFinding::Examined { busy: case.busy });
     }
-    let (mut all, mut before): (Vec<(Finding, f64)>, Vec<Finding>) = Default::default();
+    let names: Vec<Option<String>> = loops.iter().map(|found| found.called(loops)).collect();
+    let mut names = names.iter();
+    let (mut all, mut before): (Vec<Found>, Vec<Finding>) = Default::default();
     let shown = loops.len().min(MOST_LOOPS);
     // Loops of one process follow each other.
     for (number, of_process) in
@@ -71,16 +90,25 @@ pub(crate) fn diagnose(
                 _ => (None, Vec::new(), Vec::new()),
             };
             (found.busy_share, found.idle) = (busy, idle);
+            let of = names.next().cloned().flatten();
             if is_main {
                 before = before::findings(trace, attribution, (&index, &open), found);
+                before.iter_mut().for_each(|finding| tell_whose(finding, of.as_deref()));
             }
-            findings.into_iter().for_each(|finding| join(&mut all, finding));
+            findings
+                .into_iter()
+                .for_each(|(finding, saved)| join(&mut all, Found { finding, saved, of: of.clone() }));
         }
     }
     // Of several loops, the time that is saved in all; a limit stands where the main loop has it.
-    let has_limit = all.first().is_some_and(|(finding, _)| finding.is_limit());
-    all[usize::from(has_limit)..].sort_by(|a, b| b.1.total_cmp(&a.1));
-    let of_loops: Vec<Finding> = all.into_iter().map(|(finding, _)| finding).take(MOST).collect();
+    let has_limit = all.first().is_some_and(|found| found.finding.is_limit());
+    all[usize::from(has_limit)..].sort_by(|a, b| b.saved.total_cmp(&a.saved));
+    let told = |found: Found| {
+        let Found { mut finding, of, .. } = found;
+        tell_whose(&mut finding, of.as_deref());
+        finding
+    };
+    let of_loops: Vec<Finding> = all.into_iter().take(MOST).map(told).collect();
     let span = trace.end.saturating_sub(trace.begin);
     // A loop with little to gain, behind a start of which it is known where the time goes.
     let little =
@@ -88,11 +116,15 @@ pub(crate) fn diagnose(
     let is_large = |finding: &Finding| finding.time_ns >= LONG && finding.time_ns.saturating_mul(2) >= span;
     let is_first = of_loops.first().is_none_or(little)
         && before.first().is_some_and(|first| is_large(first) && before::is_known(first));
-    if is_first {
+    let findings = if is_first {
         before.into_iter().chain(of_loops).collect()
     } else {
         of_loops.into_iter().chain(before).collect()
-    }
+    };
+    Diagnosis::of(findings, || match loops.first().and_then(|main| main.busy_share) {
+        Some(busy) => NoFinding::Examined { busy },
+        None => NoFinding::unexamined(trace, loops.first()),
+    })
 }
 
 /// Whether a damaged file has left so few names of kernels that nothing can be said of them.
@@ -102,21 +134,38 @@ fn names_are_lost(trace: &Trace) -> bool {
     lost as f64 > LOST * launches.len() as f64
 }
 
+/// A finding, the time it saves in all iterations, and what tells the process of its loop apart, if there are several.
+struct Found {
+    finding: Finding,
+    saved: f64,
+    of: Option<String>,
+}
+
 /// Ranks do the same: one cause in one place is one finding.
-fn join(all: &mut Vec<(Finding, f64)>, (finding, saved): (Finding, f64)) {
-    let same = |other: &&mut (Finding, f64)| {
-        other.0.cause == finding.cause && other.0.place.region == finding.place.region
+fn join(all: &mut Vec<Found>, found: Found) {
+    let same = |other: &&mut Found| {
+        other.finding.cause == found.finding.cause && other.finding.place.region == found.finding.place.region
     };
     match all.iter_mut().find(same) {
         Some(known) => {
-            let others = known.0.also_in;
-            if saved > known.1 {
-                *known = (finding, saved);
+            let others = known.finding.also_in;
+            if found.saved > known.saved {
+                *known = found;
             }
-            known.0.also_in = others + 1;
+            known.finding.also_in = others + 1;
         }
-        None => all.push((finding, saved)),
+        None => all.push(found),
     }
+}
+
+/// `… (rank 3, and 7 other loops)`, where there are loops of several processes.
+fn tell_whose(finding: &mut Finding, of: Option<&str>) {
+    let Some(of) = of else { return };
+    let others = match finding.also_in {
+        0 => String::new(),
+        others => format!(", and {}", counted(u64::from(others), "other loop")),
+    };
+    finding.title.push_str(&format!(" ({of}{others})"));
 }
 
 /// From the first work of the busiest process to its last.
@@ -176,9 +225,9 @@ fn of_case(case: &Case<'_>, is_main: bool) -> Vec<(Finding, f64)> {
     }
     let saved: Vec<f64> = all.iter().map(saved).collect();
     let mut findings: Vec<Finding> = all.into_iter().map(|candidate| case.finding(candidate)).collect();
-    let wants_gain = |finding: &&mut Finding| !finding.is_limit();
-    if let (Some(why), Some(first)) = (case.no_gain(), findings.first_mut().filter(wants_gain)) {
-        first.evidence.push(why);
+    if let Some(why) = case.no_gain() {
+        let without = findings.iter_mut().filter(|finding| !finding.is_limit());
+        without.for_each(|finding| finding.evidence.push(why.clone()));
     }
     findings.into_iter().zip(saved).collect()
 }

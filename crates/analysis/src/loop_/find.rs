@@ -6,7 +6,7 @@ use trace::Trace;
 use super::from_launches::repeats;
 use super::from_ranges::{Repeating, repeating};
 use super::launched::{Launched, launched, total_of};
-use super::steady::warm_up;
+use super::steady::{median, warm_up};
 use crate::attribute::{Attribution, Times};
 use crate::origin::Origin;
 use crate::time::IdleCause;
@@ -38,6 +38,9 @@ pub struct Loop {
     pub end_ns: i64,
     /// From the beginning of the recording to the first iteration.
     pub start_up_ns: i64,
+    /// What one takes for itself, without what lies between two of them; known where it was found by ranges.
+    #[serde(skip)]
+    pub instance_ns: Option<i64>,
     /// Of the steady iterations.
     pub period_ns: Option<Period>,
     /// The part of the steady iterations in which a device works; none without work of devices.
@@ -49,6 +52,17 @@ pub struct Loop {
 }
 
 impl Loop {
+    /// `rank 3`, `recording 1` or `process 77`, whatever tells its process apart from those of other loops.
+    pub fn called(&self, loops: &[Self]) -> Option<String> {
+        let is_other = |other: &&Self| (other.process, other.origin) != (self.process, self.origin);
+        let mut others = loops.iter().filter(is_other).peekable();
+        others.peek()?;
+        let same_origin = others.any(|other| other.origin == self.origin);
+        let process = same_origin.then(|| format!("process {}", self.process));
+        let parts: Vec<String> = self.origin.called().into_iter().chain(process).collect();
+        Some(parts.join(", "))
+    }
+
     /// When the device begins each steady iteration, in the times of the trace.
     pub fn begins(&self) -> &[i64] {
         &self.steady.on_device
@@ -143,7 +157,22 @@ fn by_ranges(
         false => LoopSource::Ranges,
     };
     let times = times(launches, begins, end);
-    row(trace, process, source, Some((repeating.node, path.to_string())), times)
+    let instances: Vec<i64> =
+        repeating.ranges.iter().map(|range| own_time(trace, launches, *range as usize)).collect();
+    let found = row(trace, process, source, Some((repeating.node, path.to_string())), times);
+    let instance_ns = median(&instances[(found.warm_up as usize).min(instances.len())..]);
+    Loop { instance_ns, ..found }
+}
+
+/// On the host, or on the device where what was launched in it takes longer there.
+fn own_time(trace: &Trace, launches: &[Launched], range: usize) -> i64 {
+    let (begin, end) = (trace.ranges.begin[range], trace.ranges.end[range]);
+    let from = launches.partition_point(|launch| launch.at < begin);
+    let to = launches.partition_point(|launch| launch.at <= end).max(from);
+    let first = launches[from..to].iter().map(|launch| launch.begin).min();
+    let last = launches[from..to].iter().map(|launch| launch.end).max();
+    let on_device = first.zip(last).map_or(0, |(first, last)| last.saturating_sub(first));
+    end.saturating_sub(begin).max(on_device)
 }
 
 /// When iterations begin, on the device and on the host, and when the last one ends.
@@ -211,6 +240,7 @@ fn row(
         begin_ns: since(begins.get(warm_up).copied().unwrap_or(0)),
         end_ns: since(end),
         start_up_ns: since(begins.first().copied().unwrap_or(0)),
+        instance_ns: None,
         period_ns: period,
         busy_share: None,
         idle: Vec::new(),

@@ -332,7 +332,8 @@ impl Lags {
             }
         }
         let lag = lags.into_iter().map(|(name, lags)| (name, median(&lags).unwrap_or(USUAL_LAG))).collect();
-        Self { lag, gap: median(&gaps).unwrap_or(USUAL_GAP) }
+        // A few that overlap do not mean that all would: a device takes no less than the sum of its work.
+        Self { lag, gap: median(&gaps).unwrap_or(USUAL_GAP).max(0) }
     }
 
     fn work(&self, call: &Called, works: &[Worked], at: usize, before: Option<usize>) -> Work {

@@ -38,8 +38,12 @@ pub(crate) fn truth() -> Vec<Planted> {
 }
 
 pub(crate) fn recorded(name: &str) -> Trace {
+    trace::read_tracer_bytes(&recorded_bytes(name), Path::new(name)).unwrap()
+}
+
+pub(crate) fn recorded_bytes(name: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let file = std::fs::File::open(data(&format!("{name}.rft.gz"))).unwrap();
     flate2::read::GzDecoder::new(file).read_to_end(&mut bytes).unwrap();
-    trace::read_tracer_bytes(&bytes, Path::new(name)).unwrap()
+    bytes
 }

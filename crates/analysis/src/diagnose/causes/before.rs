@@ -90,7 +90,7 @@ fn start_up(
     let (loading, modules) = of(CallKind::Load);
     let in_calls: i64 = sums.iter().map(|(_, time, _)| *time).fold(0, i64::saturating_add);
     let host = time.saturating_sub(in_calls).max(0);
-    let evidence = vec![format!(
+    let mut evidence = vec![format!(
         "code is loaded for {} ({modules} modules), memory taken for {}, copied for {}, waited for {}; {} pass without a CUDA call",
         milliseconds(loading as f64),
         milliseconds(of(CallKind::Memory).0 as f64),
@@ -103,7 +103,7 @@ fn start_up(
             cause: Cause::ModuleLoading,
             place: FoundAt::default(),
             device: None,
-            title: format!("{} of the {} before the loop go into loading {modules} modules of GPU code", milliseconds(loading as f64), milliseconds(time as f64)),
+            title: format!("{} of the {} before the GPU's first work in the loop go into loading {modules} modules of GPU code", milliseconds(loading as f64), milliseconds(time as f64)),
             evidence,
             advice: "load code when it is first used (`CUDA_MODULE_LOADING=LAZY`, which is the default since CUDA 12.2), and import fewer libraries".to_owned(),
             confidence: Sureness::Shown,
@@ -117,17 +117,23 @@ fn start_up(
         .find(|at| trace.process_of(trace.calls.thread[*at]) == process)
         .map(|at| trace.calls.thread[at]);
     let parts = thread.map(|thread| open.between(thread, from, to)).unwrap_or_default();
-    let region = parts
-        .iter()
-        .filter_map(|(node, part)| Some(((*node)?, *part)))
-        .find(|(_, part)| *part as f64 >= 0.3 * time as f64);
+    // The host is in the first iteration before the device is: that is no region before the loop.
+    let in_loop = |node: u32| found.steady.node.is_some_and(|of| attribution.tree.is_within(node, of));
+    let (inside, outside): (Vec<_>, Vec<_>) =
+        parts.iter().filter_map(|(node, part)| Some(((*node)?, *part))).partition(|(node, _)| in_loop(*node));
+    let first_iteration = inside.iter().fold(0i64, |sum, (_, part)| sum.saturating_add(*part));
+    if first_iteration as f64 >= WORTH_A_WORD * time as f64 {
+        let part = milliseconds(first_iteration as f64);
+        evidence.push(format!("{part} of it pass in the loop's first iteration, before its first work"));
+    }
+    let region = outside.into_iter().find(|(_, part)| *part as f64 > MOST * time as f64);
     let path = region.map(|(node, _)| attribution.tree.path(trace, node).to_string());
     let where_ = path.as_ref().map(|path| format!(", most of it in `{path}`")).unwrap_or_default();
     Finding {
         cause: Cause::StartUp,
         place: FoundAt { region: path.clone(), capture_path: path, ..FoundAt::default() },
         device: None,
-        title: format!("{} pass before the loop begins{where_}", milliseconds(time as f64)),
+        title: format!("{} pass before the GPU's first work in the loop{where_}", milliseconds(time as f64)),
         evidence,
         advice: "if the program is started often, make this shorter: load and prepare less, at the same time, or once for several runs".to_owned(),
         confidence: Sureness::Shown,

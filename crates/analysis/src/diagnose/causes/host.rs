@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
+use trace::counted;
+
 use super::super::case::{Candidate, Case, Then, milliseconds};
 use super::super::finding::{Cause, Sureness};
 use crate::replay::{Call, CallKind};
@@ -99,8 +101,8 @@ fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)], times: usiz
     let (of_each, each) = (case.of_each(), case.each());
     let cause = if loads { Cause::DataLoading } else { Cause::HostCode };
     let title = match loads {
-        true => format!("the GPU waits while the host gets the next data{region}: {time} {of_each}"),
-        false => format!("the GPU waits while the host runs other code{region}: {time} {of_each}"),
+        true => format!("the host gets the next data{region} for {time} {of_each}, and the GPU waits for it"),
+        false => format!("the host runs other code{region} for {time} {of_each}, and the GPU waits for it"),
     };
     let advice = match loads {
         true => {
@@ -111,7 +113,8 @@ fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)], times: usiz
         }
     };
     let evidence = vec![format!(
-        "nothing is launched, copied or waited for during {} or more, {often}; {time} {each}",
+        "{often}, the host launches nothing, copies nothing and waits for nothing: together {time} {each}; \
+         pauses under {} are not counted",
         milliseconds(long_pause(case) as f64)
     )];
     let confidence = if loads { Sureness::Likely } else { Sureness::Shown };
@@ -295,7 +298,8 @@ fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
     );
     let evidence = vec![
         format!(
-            "{per_iteration:.0} launches {}: {} each on the host, {} each on the GPU",
+            "{} {}: {} each on the host, {} each on the GPU",
+            counted(per_iteration.round() as u64, "launch"),
             case.each(),
             milliseconds(host / per_iteration),
             milliseconds(device / per_iteration)

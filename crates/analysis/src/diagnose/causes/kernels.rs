@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use trace::{ActivityKind, Direction, Launch};
+use trace::{ActivityKind, Direction, Launch, counted};
 
 use super::super::case::{Candidate, Case, Then, milliseconds};
 use super::super::finding::{Cause, Sureness};
@@ -212,8 +212,8 @@ fn unfused(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
         case.in_region(node)
     );
     let evidence = vec![format!(
-        "{:.0} chains {} of {:.1} kernels on average, {} of the time; each kernel reads and writes everything again",
-        chains.len() as f64 / each,
+        "{} {} of {:.1} kernels on average, {} of the time; each kernel reads and writes everything again",
+        counted((chains.len() as f64 / each).round() as u64, "chain"),
         case.each(),
         works.len() as f64 / chains.len() as f64,
         share(case, time_ns)
@@ -252,8 +252,8 @@ fn layout(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
         case.in_region(node)
     );
     let evidence = vec![format!(
-        "{:.0} launches {}, most of `{kernel}`, {} of the time",
-        works.len() as f64 / each,
+        "{} {}, most of `{kernel}`, {} of the time",
+        counted((works.len() as f64 / each).round() as u64, "launch"),
         case.each(),
         share(case, time_ns)
     )];
@@ -307,9 +307,9 @@ fn too_few_blocks(case: &Case<'_>) -> Option<Candidate> {
     let each = case.iterations();
     let blocks_of = |at: &usize| case.launch(&case.graph.works[*at]).map_or(0, &blocks);
     let mean = works.iter().map(blocks_of).sum::<u64>() as f64 / works.len().max(1) as f64;
-    let evidence = vec![format!(
-        "{:.0} launches {} have {mean:.0} blocks on average for {processors} processors; they take {} of the time",
-        works.len() as f64 / each,
+    let mut evidence = vec![format!(
+        "{} {}, with {mean:.0} blocks on average for {processors} processors, {} of the time",
+        counted((works.len() as f64 / each).round() as u64, "launch"),
         case.each(),
         share(case, time_ns)
     )];
@@ -350,6 +350,11 @@ fn too_few_blocks(case: &Case<'_>) -> Option<Candidate> {
     }
     let title =
         format!("kernels that leave most of the GPU free run one after another{}", case.in_region(node));
+    if case.no_gain().is_none() {
+        evidence.push(
+            "no gain is given: the recording does not say whether they need each other's results".to_owned(),
+        );
+    }
     let advice = "if they do not need each other's results, run them at the same time on several streams; or give each more blocks";
     Some(Candidate {
         cause: Cause::SerialStreams,

@@ -5,7 +5,7 @@ use super::super::finding::{Cause, Sureness};
 use super::kernels::{Class, device_copy_rate, place};
 
 /// The device is the limit when it is busy for this much of the time.
-const BUSY: f64 = 0.85;
+pub(in super::super) const BUSY: f64 = 0.85;
 /// So much of the work is of one kind, if that kind is the limit.
 const MOST: f64 = 0.6;
 /// Near enough to a peak.

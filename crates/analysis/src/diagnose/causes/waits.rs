@@ -124,8 +124,8 @@ fn candidate(case: &Case<'_>, cause: Cause, node: Option<u32>, calls: &[usize]) 
         ),
     };
     let mut evidence = vec![format!(
-        "{}: {} {}, {} of it waiting for the GPU",
-        names,
+        "{names}{}: {} {}, {} of it waiting for the GPU",
+        case.in_iterations(),
         milliseconds(took as f64 / each),
         case.each(),
         milliseconds(waited as f64 / each)

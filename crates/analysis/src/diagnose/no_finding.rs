@@ -1,0 +1,73 @@
+//! Why there is no finding.
+
+use std::fmt;
+
+use trace::{ActivityKind, Trace};
+
+use super::case::percent;
+use super::causes::limits::BUSY;
+use crate::loop_::Loop;
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum NoFinding {
+    NoGpuWork,
+    /// Some was recorded, but it is elsewhere.
+    NoGpuWorkHere,
+    /// Of kernels, so that they cannot be told apart.
+    NamesLost,
+    /// A damaged file: what is left of it has no whole iterations, or too few.
+    Incomplete,
+    /// Only parts of the program were recorded or are looked at, and none has an iteration up to the next one.
+    NoWholeIteration,
+    /// So that it is unknown what the device waited for.
+    NoCalls,
+    TooLittle,
+    /// It was looked for causes, and none was worth a word.
+    Examined {
+        busy: f64,
+    },
+}
+
+impl NoFinding {
+    /// Of a trace that could not be examined.
+    pub(super) fn unexamined(trace: &Trace, main: Option<&Loop>) -> Self {
+        let is_work = |kind: &ActivityKind| *kind != ActivityKind::Migration;
+        let has_work = trace.activities.kind.iter().any(is_work);
+        match () {
+            () if !has_work && !trace.windows.is_empty() => Self::NoGpuWorkHere,
+            () if !has_work => Self::NoGpuWork,
+            () if trace.diagnostics.iter().any(|diagnostic| diagnostic.lost) => Self::Incomplete,
+            () if trace.calls.is_empty() => Self::NoCalls,
+            () if main.is_some() && !trace.windows.is_empty() => Self::NoWholeIteration,
+            () => Self::TooLittle,
+        }
+    }
+}
+
+impl fmt::Display for NoFinding {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoGpuWork => out.write_str("no GPU work was recorded"),
+            Self::NoGpuWorkHere => out.write_str("no GPU work was launched in the part that is looked at"),
+            Self::NamesLost => {
+                out.write_str("the recording is incomplete: it has lost the names of its kernels")
+            }
+            Self::Incomplete => {
+                out.write_str("the recording is incomplete, and what is left says too little about a loop")
+            }
+            Self::NoWholeIteration => out.write_str(
+                "only parts of the program are looked at, and none reaches from one iteration to the next",
+            ),
+            Self::NoCalls => out.write_str("the calls that launched the GPU's work were not recorded"),
+            Self::TooLittle => out.write_str("too little was recorded to tell what limits it"),
+            Self::Examined { busy } if *busy >= BUSY => {
+                write!(out, "the GPU is busy {} of the time, and nothing is worth changing", percent(*busy))
+            }
+            Self::Examined { busy } => write!(
+                out,
+                "the GPU is busy only {} of the time, but no single cause costs more than 5 %",
+                percent(*busy)
+            ),
+        }
+    }
+}
