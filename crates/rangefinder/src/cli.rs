@@ -174,9 +174,9 @@ pub(crate) struct AnalyzeArguments {
     #[arg(long, value_name = "NAME=PATTERN")]
     pub(crate) family: Vec<String>,
     /// Predict how long an iteration of the main loop takes if something takes FACTOR times its time:
-    /// `kernel:NAME=FACTOR`, `copy:DIRECTION=FACTOR`, `call:NAME=FACTOR` (0: it does not wait either) or
-    /// `host:REGION=FACTOR` (the host's time between calls). `*` in a name stands for any text. Several: each alone,
-    /// then all together
+    /// `kernel:NAME=FACTOR`, `copy:DIRECTION=FACTOR`, `call:NAME=FACTOR` (scales the call's own time; the time it
+    /// waits for the GPU stays, unless FACTOR is 0) or `host:REGION=FACTOR` (the host's time between calls). `*` in a
+    /// name stands for any text. Several: each alone, then all together
     #[arg(long, value_name = "KIND:NAME=FACTOR")]
     pub(crate) what_if: Vec<String>,
     /// List the kernels of the whole recording, not only of the steady iterations of its loop

@@ -41,11 +41,48 @@ fn the_screen() {
 
 /// What a planted program recorded; its bottleneck is four milliseconds of Python in `:step/log`.
 fn slow_logging(sandbox: &Sandbox) -> PathBuf {
-    let packed = std::fs::File::open(data("planted/slow_logging.rft.gz")).unwrap();
-    let file = sandbox.path("slow_logging.rft");
+    planted(sandbox, "slow_logging")
+}
+
+fn planted(sandbox: &Sandbox, name: &str) -> PathBuf {
+    let packed = std::fs::File::open(data(&format!("planted/{name}.rft.gz"))).unwrap();
+    let file = sandbox.path(&format!("{name}.rft"));
     let mut out = std::fs::File::create(&file).unwrap();
     std::io::copy(&mut flate2::read::GzDecoder::new(packed), &mut out).unwrap();
     file
+}
+
+/// Recorded one after the other: each begins when the other does, and is told by its number.
+#[test]
+fn two_runs_of_the_tracer() {
+    let sandbox = Sandbox::new();
+    let files = ["slow_logging", "slow_start"].map(|name| planted(&sandbox, name));
+    let ran = analyze(&sandbox, &files.each_ref().map(|file| file.to_str().unwrap()));
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert!(ran.stdout.contains("rangefinder's tracer, 3.30 s (the longest recording)\n"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("loop `:step` of recording 1: "), "{}", ran.stdout);
+    assert!(ran.stdout.contains(", and the GPU waits for it (recording 0) [host-code]\n"), "{}", ran.stdout);
+}
+
+#[test]
+fn tokens_are_a_number_above_zero() {
+    let sandbox = Sandbox::new();
+    let file = slow_logging(&sandbox);
+    for number in ["-3", "0", "NaN", "inf"] {
+        let ran = analyze(&sandbox, &[file.to_str().unwrap(), "--tokens", &format!("step={number}")]);
+        assert_eq!(ran.code, 2, "{number}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_summary_of_files_has_takeaways() {
+    let sandbox = Sandbox::new();
+    let file = slow_logging(&sandbox);
+    let ran = analyze(&sandbox, &[file.to_str().unwrap(), "--out", "out"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let text = std::fs::read_to_string(sandbox.path("out/stakeholder_summary.md")).unwrap();
+    let (_, takeaways) = text.split_once("## Takeaways\n\n").unwrap();
+    assert!(takeaways.starts_with("- the host runs other code in `:step/log` for 4.01 ms"), "{takeaways}");
 }
 
 #[test]

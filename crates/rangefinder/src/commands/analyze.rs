@@ -84,6 +84,9 @@ fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
     if let Some(analysis) = &analysis {
         unused(arguments, analysis);
     }
+    if arguments.within.is_some() && counters.is_some() {
+        say("note: the counters are those of all ranges: --within selects from the timeline only");
+    }
     let names = paths.iter().filter_map(|file| file.file_name()).map(|name| name.to_string_lossy());
     let page = Page {
         title: &names.collect::<Vec<_>>().join(", "),
@@ -441,11 +444,17 @@ fn options(arguments: &AnalyzeArguments, recordings: usize) -> Result<Options> {
 fn tokens(given: &[String]) -> Result<Vec<(String, f64)>, Usage> {
     let read = |text: &String| {
         let (stage, number) = text.split_once('=')?;
-        Some((stage.to_owned(), number.parse().ok().filter(|number: &f64| number.is_finite())?))
+        Some((
+            stage.to_owned(),
+            number.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0)?,
+        ))
     };
     given
         .iter()
-        .map(|text| read(text).ok_or_else(|| Usage(format!("`--tokens {text}` is not STAGE=NUMBER"))))
+        .map(|text| {
+            read(text)
+                .ok_or_else(|| Usage(format!("`--tokens {text}` is not STAGE=NUMBER with a number above 0")))
+        })
         .collect()
 }
 

@@ -18,8 +18,9 @@ pub(crate) fn what_if_text(analysis: Option<&Analysis>) -> String {
 /// What repeats, then what limits it, numbered, with the evidence for each.
 pub(crate) fn findings_text(analysis: Option<&Analysis>, all: &[Finding]) -> String {
     let mut text = String::new();
-    for found in analysis.into_iter().flat_map(|analysis| analysis.loops.iter().take(LOOPS)) {
-        text.push_str(&format!("{}\n", printable(&loop_line(found))));
+    let loops = analysis.map(|analysis| analysis.loops.as_slice()).unwrap_or_default();
+    for found in loops.iter().take(LOOPS) {
+        text.push_str(&format!("{}\n", printable(&loop_line(found, loops))));
     }
     let has_any = |of: &&Analysis| !(of.idle.is_empty() && of.regions.is_empty() && of.operators.is_empty());
     if let Some(analysis) = analysis.filter(has_any).filter(|_| all.is_empty()) {

@@ -1,5 +1,7 @@
 //! What `analyze` prints: the answer to what was asked, the tables of the timeline and the counters, then the conclusions.
 
+use std::collections::HashSet;
+
 use analysis::{Analysis, MoreRegions};
 
 use super::counters_screen::counters_terminal;
@@ -14,6 +16,8 @@ use crate::tables::{
 use crate::units::{count, counted, duration};
 
 const WIDEST_NAME: usize = 56;
+/// The source of a trace of our own.
+const TRACER: &str = "rangefinder's tracer";
 /// At most this many names in a sentence.
 const MOST_NAMED: usize = 8;
 
@@ -94,13 +98,16 @@ fn section(text: &mut String, title: &str, table: &dyn Tabular, rows: usize) {
 fn beside_regions(text: &mut String, analysis: &Analysis) {
     if analysis.regions.iter().any(|region| region.other_thread_gpu_ns > 0) {
         text.push_str(
-            "note: other threads are those without a range, while only one thread of the process had one open\n",
+            "note: work of other threads is counted by inference: they have no range of their own (autograd's, for \
+             example), and only one thread had a range open when they launched it\n",
         );
     }
     analysis.more_regions.iter().for_each(|more| text.push_str(&format!("{}\n", left_out(more))));
     let has_kernels = !analysis.kernels.is_empty();
     let idle = analysis.regions.iter().filter(|row| has_kernels && row.launches == 0);
-    let idle: Vec<&str> = idle.map(|row| row.path.as_str()).collect();
+    // Of several kinds or processes, a name is enough.
+    let mut named = HashSet::new();
+    let idle: Vec<&str> = idle.map(|row| row.path.as_str()).filter(|path| named.insert(*path)).collect();
     if !idle.is_empty() {
         let more = if idle.len() > MOST_NAMED {
             format!(" and {} more", idle.len() - MOST_NAMED)
@@ -127,7 +134,7 @@ fn left_out(more: &MoreRegions) -> String {
 
 fn graphs(text: &mut String, analysis: &Analysis) {
     if analysis.graphs > 0 {
-        text.push_str(&format!("\nnote: {}\n", whole_graphs(analysis.graphs)));
+        text.push_str(&format!("\nnote: {}\n", whole_graphs(analysis)));
     }
 }
 
@@ -136,17 +143,24 @@ pub(in crate::documents) fn no_kernels(analysis: &Analysis) -> String {
     match (analysis.graphs, analysis.idle.is_empty()) {
         (0, true) => "No kernels: no GPU work was recorded".to_owned(),
         (0, false) => "No kernels were recorded, or all of them were filtered out".to_owned(),
-        (launches, _) => format!("No kernels: {}", whole_graphs(launches)),
+        _ => format!("No kernels: {}", whole_graphs(analysis)),
     }
 }
 
 /// Why the kernels of CUDA graphs are missing.
-pub(in crate::documents) fn whole_graphs(launches: u64) -> String {
-    let recorded = match launches {
+pub(in crate::documents) fn whole_graphs(analysis: &Analysis) -> String {
+    let recorded = match analysis.graphs {
         1 => "1 graph launch was recorded as a whole".to_owned(),
         launches => format!("{} graph launches were recorded as a whole", count(launches)),
     };
-    format!("{recorded}; nsys --cuda-graph-trace=node records their kernels")
+    // Sources are joined by semicolons.
+    let (ours, others): (Vec<&str>, Vec<&str>) =
+        analysis.source.split("; ").partition(|source| *source == TRACER);
+    let by_tracer = (!ours.is_empty()).then_some("`rehearsal.graph_nodes=true`");
+    let by_nsys = (!others.is_empty()).then_some("`nsys --cuda-graph-trace=node`");
+    let remedies: Vec<&str> = by_tracer.into_iter().chain(by_nsys).collect();
+    let records = if remedies.len() > 1 { "record" } else { "records" };
+    format!("{recorded}; {} {records} their kernels", remedies.join(" and "))
 }
 
 fn unattributed(text: &mut String, analysis: &Analysis) {

@@ -153,6 +153,7 @@ fn overhead(text: &mut String, page: &Page<'_>) {
 
 fn takeaways(text: &mut String, page: &Page<'_>) {
     text.push_str("## Takeaways\n\n");
+    let before = text.len();
     for VerdictRecord { tool, verdict, .. } in page.verdicts {
         text.push_str(&format!("- {tool}: {}, {}\n", verdict.outcome.as_str(), one_line(&verdict.text)));
     }
@@ -175,6 +176,15 @@ fn takeaways(text: &mut String, page: &Page<'_>) {
             text.push_str(&format!("- kernels {name} are limited by {}\n", bounds.join(", ")));
         }
     }
+    // Files that were given, and not a run: what they show.
+    if text.len() == before {
+        for finding in page.insight.findings.iter().take(3) {
+            text.push_str(&format!("- {}\n", sentence(&finding.title)));
+        }
+    }
+    if text.len() == before {
+        text.push_str("None: nothing was found.\n");
+    }
     text.push('\n');
 }
 
@@ -188,12 +198,13 @@ fn with_article(unit: &str) -> String {
 
 fn limits(text: &mut String, page: &Page<'_>) {
     text.push_str("## What Limits It\n\n");
-    for found in page.analysis.iter().flat_map(|analysis| analysis.loops.iter().take(LOOPS)) {
-        text.push_str(&format!("{}.\n\n", sentence(&loop_line(found))));
+    let loops = page.analysis.map(|analysis| analysis.loops.as_slice()).unwrap_or_default();
+    for found in loops.iter().take(LOOPS) {
+        text.push_str(&format!("{}.\n\n", sentence(&loop_line(found, loops))));
     }
     if page.insight.findings.is_empty() {
         let why = match page.analysis {
-            Some(analysis) => no_finding(analysis).to_owned(),
+            Some(analysis) => no_finding(analysis),
             None => no_findings(page),
         };
         text.push_str(&format!("No finding: {why}.\n\n"));

@@ -171,13 +171,13 @@ fn limits(text: &mut String, page: &Page<'_>) {
     let none = page.analysis.filter(|_| findings.is_empty()).map(no_finding);
     let seen_nothing = "no ranges and no GPU work were recorded";
     let skipped = |step: &Step| step.name == StepName::Analyze && step.status == StepStatus::Skipped;
-    let none = none.or_else(|| page.steps.iter().any(skipped).then_some(seen_nothing));
+    let none = none.or_else(|| page.steps.iter().any(skipped).then(|| seen_nothing.to_owned()));
     if loops.is_empty() && findings.is_empty() && none.is_none() {
         return;
     }
     heading(text, "what limits it");
     for found in loops.iter().take(LOOPS) {
-        wrapped(text, "  ", &loop_line(found));
+        wrapped(text, "  ", &loop_line(found, loops));
     }
     if let Some(why) = none {
         text.push_str(&format!("  no finding: {why}\n"));

@@ -1,6 +1,6 @@
 //! What limits the program, the first to look at first.
 
-use analysis::{Analysis, Finding, Gain, GainOf};
+use analysis::{Analysis, Finding, Gain, GainOf, NoFinding};
 
 use super::cell::Cell;
 use super::column::{self, Kind};
@@ -38,14 +38,11 @@ fn columns<'p>() -> Vec<Column<'p>> {
 }
 
 /// Why there is none.
-pub(crate) fn no_finding(analysis: &Analysis) -> &'static str {
-    match analysis.idle.is_empty() {
-        true => "no GPU work was recorded",
-        false => "nothing measured takes enough time to be worth changing",
-    }
+pub(crate) fn no_finding(analysis: &Analysis) -> String {
+    analysis.no_finding.unwrap_or(NoFinding::NoGpuWork).to_string()
 }
 
-/// `on average 3.05 ms → 1.86 ms an iteration, 1.64x as fast (1.03x to 1.89x)`
+/// `on average 3.05 ms → 1.86 ms an iteration, 1.64x as fast (between 1.03x and 1.89x, depending on …)`
 pub(crate) fn gained(finding: &Finding) -> Option<String> {
     let gain = finding.gain?;
     let then = match gain.of {
@@ -56,7 +53,9 @@ pub(crate) fn gained(finding: &Finding) -> Option<String> {
         }
     };
     let differs = (gain.high - gain.low) > 0.05 * gain.factor;
-    let between = differs.then(|| format!(" ({}x to {}x)", fixed(gain.low, 2), fixed(gain.high, 2)));
+    let (low, high) = (fixed(gain.low, 2), fixed(gain.high, 2));
+    let between =
+        differs.then(|| format!(" (between {low}x and {high}x, depending on how well the remedy works)"));
     Some(format!("{then}{}", between.unwrap_or_default()))
 }
 

@@ -6,21 +6,29 @@ use crate::units::{counted, duration, percent};
 
 /// As many are shown to people; all are in the document for programs.
 pub(crate) const LOOPS: usize = 4;
+/// So many times what one iteration takes is the time from one to the next, if something else lies between.
+const APART: f64 = 1.2;
+/// A smaller part of the time is not shown.
+const WORTH_A_WORD: f64 = 0.01;
 
 /// ``loop `:step`: 60 iterations, 1 of them warm-up; median 3.05 ms when steady; GPU busy 99 %``
-pub(crate) fn loop_line(found: &Loop) -> String {
+pub(crate) fn loop_line(found: &Loop, loops: &[Loop]) -> String {
     let name = match &found.region {
         Some(region) => format!("loop `{region}`"),
         None => "loop, found by its launches".to_owned(),
     };
-    let origin = found.origin.called().map(|origin| format!(" of {origin}")).unwrap_or_default();
+    let origin = found.called(loops).or_else(|| found.origin.called());
+    let origin = origin.map(|origin| format!(" of {origin}")).unwrap_or_default();
     let warm_up = match found.warm_up {
         0 => String::new(),
         some => format!(", {some} of them warm-up"),
     };
     let mut line = format!("{name}{origin}: {}{warm_up}", counted(found.iterations, "iteration"));
     if let Some(period) = found.period_ns {
-        line.push_str(&format!("; median {} when steady", duration(period.p50 as f64)));
+        // Other things may happen between two of them, and the median is not what one takes.
+        let apart = |own: i64| period.p50 as f64 > APART * own as f64;
+        let when = if found.instance_ns.is_some_and(apart) { "from one to the next" } else { "when steady" };
+        line.push_str(&format!("; median {} {when}", duration(period.p50 as f64)));
         if period.p95 as f64 > 1.1 * period.p50 as f64 {
             line.push_str(&format!(" (95 % under {})", duration(period.p95 as f64)));
         }
@@ -28,7 +36,7 @@ pub(crate) fn loop_line(found: &Loop) -> String {
     if let Some(busy) = found.busy_share {
         line.push_str(&format!("; GPU busy {}", percent(busy)));
     }
-    for (cause, share) in found.idle.iter().filter(|(_, share)| *share >= 0.03).take(2) {
+    for (cause, share) in found.idle.iter().filter(|(_, share)| *share >= WORTH_A_WORD) {
         line.push_str(&format!(", {cause} {}", percent(*share)));
     }
     line

@@ -45,7 +45,7 @@ pub(super) fn kernels(page: &Page<'_>) -> String {
         Some(analysis) if analysis.kernels.is_empty() && analysis.graphs == 0 => {
             absent(&format!("{}.", no_kernels(analysis)))
         }
-        Some(analysis) if analysis.graphs > 0 => absent(&format!("{}.", whole_graphs(analysis.graphs))),
+        Some(analysis) if analysis.graphs > 0 => absent(&format!("{}.", whole_graphs(analysis))),
         Some(_) => String::new(),
     }
 }

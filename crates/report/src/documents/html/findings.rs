@@ -17,8 +17,9 @@ pub(super) fn findings(page: &Page<'_>) -> String {
     if !asked.is_empty() {
         html.push_str(&format!("<h3>What if</h3>\n<ul class=\"evidence\">{asked}</ul>\n"));
     }
-    for found in page.analysis.iter().flat_map(|analysis| analysis.loops.iter().take(LOOPS)) {
-        html.push_str(&format!("<p class=\"loop\">{}</p>\n", prose(&loop_line(found))));
+    let loops = page.analysis.map(|analysis| analysis.loops.as_slice()).unwrap_or_default();
+    for found in loops.iter().take(LOOPS) {
+        html.push_str(&format!("<p class=\"loop\">{}</p>\n", prose(&loop_line(found, loops))));
     }
     if page.insight.findings.is_empty() {
         let why = match page.analysis {
