@@ -87,6 +87,14 @@ pub struct ToolProof {
 }
 
 impl ToolProof {
+    /// Ranges that the gate selects once it is corrected.
+    pub fn meant_instances(&self) -> u64 {
+        match &self.correction {
+            Correction::Arguments { instances, .. } | Correction::Ungated { instances, .. } => *instances,
+            Correction::AsTyped | Correction::None => self.instances,
+        }
+    }
+
     /// Why the tool is not started with a gate that matches nothing.
     pub fn refusal(&self, typed: &str) -> String {
         let why = self.problem.as_ref().map(|problem| format!(": {problem}")).unwrap_or_default();
@@ -103,8 +111,8 @@ impl ToolProof {
 pub enum Correction {
     /// It is correct as typed.
     AsTyped,
-    /// These arguments select these many ranges.
-    Arguments { arguments: Vec<String>, instances: u64, first_begin_ns: i64, threads: u32 },
+    /// These arguments select these many ranges, and `inside` them lie so many more that are meant.
+    Arguments { arguments: Vec<String>, instances: u64, inside: u64, first_begin_ns: i64, threads: u32 },
     /// The tool cannot be given it: record everything, and apply the gate, which matches so many ranges,
     /// afterwards.
     Ungated { why: String, instances: u64 },
@@ -292,6 +300,7 @@ fn selected(arguments: Vec<String>, regions: &[&Region]) -> Correction {
     Correction::Arguments {
         arguments,
         instances: instances(regions),
+        inside: 0,
         first_begin_ns: regions.iter().map(|region| region.first_begin_ns).min().unwrap_or(0),
         threads: regions.iter().map(|region| region.threads).max().unwrap_or(0),
     }

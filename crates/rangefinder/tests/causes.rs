@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use support::nsys_scene::{Expected, Scene, VERSION, assert_verdict};
-use support::{Sandbox, skip, tool};
+use support::{Ran, Sandbox, nvtx_program, skip, tool};
 
 #[test]
 fn not_installed() {
@@ -35,6 +35,17 @@ fn tool_broken() {
     std::fs::copy(nsys.canonicalize().unwrap(), &alone).unwrap();
     let Some(scene) = Scene::with(TEST, &alone, &["nsys.enable=true", "--", "true"]) else { return };
     scene.comes_to(&Expected { outcome: "failed", cause: "tool-broken", remedy: "reinstall", code: 1 });
+}
+
+/// Before how to use it, nsys prints what is wrong.
+#[test]
+fn refused_trace() {
+    let arguments = ["nsys.enable=true", "nsys.trace=[foo]", "--", "true"];
+    let Some(scene) = Scene::new("refused_trace", &arguments) else { return };
+    let (_, manifest, _) =
+        scene.comes_to(&Expected { outcome: "failed", cause: "refused", remedy: "nsys.trace", code: 1 });
+    let evidence = manifest["verdicts"][0]["verdict"]["evidence"].to_string();
+    assert!(evidence.contains("Illegal --trace argument 'foo'"), "{evidence}");
 }
 
 #[test]
@@ -82,17 +93,46 @@ fn no_such_range() {
     assert_eq!(manifest["passes"].as_array().unwrap().len(), 1, "nsys was not started");
 }
 
+/// A dry run knows it from the rehearsal of an earlier run.
+#[test]
+fn a_dry_run_foresees_what_is_not_started() {
+    const TEST: &str = "a_dry_run_foresees_what_is_not_started";
+    let Some(nsys) = tool(TEST, &format!("nsys-{VERSION}/usr/bin/nsys")) else { return };
+    let Some(scene) = Scene::new(TEST, &["nsys.nvtx_capture=decode", "--", "EMIT", "push=A", "pop"]) else {
+        return;
+    };
+    let (_, _, scene) =
+        scene.comes_to(&Expected { outcome: "missed", cause: "no-such-range", remedy: "", code: 1 });
+    let emit = nvtx_program(TEST, "emit").unwrap();
+    for (gate, said) in [
+        ("decode", "\ntimeline   nsys will not be started: its gate `decode` matches nothing (see below)\n"),
+        ("A", "\ntimeline   run the workload again under nsys "),
+    ] {
+        let gate = format!("nsys.nvtx_capture={gate}");
+        let mut command =
+            scene.sandbox.rangefinder(&["run", "--dry-run", &gate, "--", &emit, "push=A", "pop"]);
+        let planned = Ran::from(command.env("RANGEFINDER_NSYS", &nsys).output().unwrap()).stdout;
+        assert!(planned.contains(said), "{planned}");
+    }
+}
+
 /// Without a rehearsal nobody knows before; with the ungated report everybody does.
 #[test]
 fn no_such_range_and_no_rehearsal() {
     let arguments = ["rehearsal.enable=false", "nsys.nvtx_capture=decode", "--", "EMIT", "push=A", "pop"];
     let Some(scene) = Scene::new("no_such_range_and_no_rehearsal", &arguments) else { return };
-    scene.comes_to(&Expected {
+    let (ran, ..) = scene.comes_to(&Expected {
         outcome: "missed",
         cause: "no-such-range",
-        remedy: "ranges in the report: :A",
+        remedy: "gate on a range that is in the report: :A",
         code: 1,
     });
+    for line in [
+        "not analyzed: the range you gated on is not in the report",
+        "skipped    the range you gated on is not in the report",
+    ] {
+        assert!(ran.stderr.contains(line) && !ran.stderr.contains("no finding"), "{}", ran.stderr);
+    }
 }
 
 #[test]
@@ -119,7 +159,7 @@ fn unregistered_string() {
         let expected = Expected {
             outcome: "missed",
             cause: "unregistered-string",
-            remedy: "NSYS_NVTX_PROFILER_REGISTER_ONLY=0",
+            remedy: "`nsys.extra_args=[--env-var=NSYS_NVTX_PROFILER_REGISTER_ONLY=0]`",
             code: 1,
         };
         scene.comes_to(&expected);
@@ -137,7 +177,7 @@ fn a_miss_is_explained_afterwards() {
     let expected = Expected {
         outcome: "missed",
         cause: "unregistered-string",
-        remedy: "NSYS_NVTX_PROFILER_REGISTER_ONLY=0",
+        remedy: "`nsys.extra_args=[--env-var=NSYS_NVTX_PROFILER_REGISTER_ONLY=0]`",
         code: 0,
     };
     assert_verdict(&manifest["verdicts"][0], &expected, &ran.stderr);
@@ -222,6 +262,21 @@ fn client_not_seen() {
     scene.comes_to(&Expected { outcome: "missed", cause: "client-not-seen", remedy: "newer nsys", code: 1 });
 }
 
+/// The rehearsal saw the range, under its corrected gate; which of two reasons it is, nobody knows.
+#[test]
+fn a_program_that_does_nothing_under_nsys() {
+    let line = "[ $RANGEFINDER_PASS = nsys ] || EMIT push=A sleep=30 pop";
+    let arguments = ["nsys.nvtx_capture=A", "--", "sh", "-c", line];
+    let Some(scene) = Scene::new("a_program_that_does_nothing_under_nsys", &arguments) else { return };
+    let expected =
+        Expected { outcome: "missed", cause: "client-not-seen", remedy: "did the program do less", code: 1 };
+    let (_, manifest, _) = scene.comes_to(&expected);
+    assert_eq!(
+        manifest["verdicts"][0]["verdict"]["text"],
+        "the gate never opened, but nsys still ended with exit code 0; the rehearsal saw 1 instance"
+    );
+}
+
 /// nsys loses what a killed child did last; the tracer does not.
 #[test]
 fn records_lost() {
@@ -276,7 +331,7 @@ fn nothing_recorded() {
     scene.comes_to(&Expected {
         outcome: "missed",
         cause: "nothing-recorded",
-        remedy: "neither NVTX nor CUDA",
+        remedy: "does it use CUDA or NVTX",
         code: 1,
     });
 }
@@ -357,7 +412,23 @@ fn workload_failed() {
         remedy: "stderr.log",
         code: 3,
     });
-    assert!(ran.stderr.contains("exit code 7"), "{}", ran.stderr);
+    let last =
+        "\nworkload: exit code 7 in the pass nsys (exit code 0 in the rehearsal); rangefinder: exit code 3\n";
+    assert!(ran.stderr.ends_with(last), "{}", ran.stderr);
+}
+
+/// The code that is asked for is that of the failure.
+#[test]
+fn the_workload_s_code_is_that_of_its_failure() {
+    let line = "EMIT push=A sleep=30 pop; [ $RANGEFINDER_PASS = rehearsal ] || exit 7";
+    let arguments = ["--exit-code=workload", "--", "sh", "-c", line];
+    let Some(scene) = Scene::new("the_workload_s_code_is_that_of_its_failure", &arguments) else { return };
+    scene.comes_to(&Expected {
+        outcome: "captured",
+        cause: "workload-failed",
+        remedy: "stderr.log",
+        code: 7,
+    });
 }
 
 /// A crash before everything happened.
@@ -391,7 +462,7 @@ fn timed_out() {
         outcome: "partial",
         cause: "timed-out",
         remedy: "workload.timeout",
-        code: 1,
+        code: 3,
     });
     assert!(scene.sandbox.only_run().join("nsys/run.sqlite").is_file());
 }

@@ -73,6 +73,7 @@ fn presets_name_what_there_is() {
             return;
         };
         assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert!(ran.stdout.contains("no GPU ("), "{}", ran.stdout);
         assert!(ran.stdout.contains("\n  measure  ") && !ran.stdout.contains("left out"), "{}", ran.stdout);
     }
 }

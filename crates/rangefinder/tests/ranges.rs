@@ -253,6 +253,7 @@ fn classic_gates_are_explained() {
         (":step_*", steps),
         ("step*@LLM", steps),
         ("nothing*", steps),
+        ("*", steps),
         ("st*ar", steps),
         (r"st\*ar", steps),
     ] {
@@ -317,7 +318,14 @@ fn a_run_proves_its_gates() {
     assert!(sandbox.only_run().join("plan.json").is_file());
     let after = run(&gates, &["--dry-run"]);
     assert!(after.stdout.contains("gates      checked against the rehearsal in "), "{}", after.stdout);
-    assert!(after.stdout.contains("use: --nvtx --nvtx-include prefill/\n"), "{}", after.stdout);
+    assert!(after.stdout.contains("the run uses: --nvtx --nvtx-include prefill/\n"), "{}", after.stdout);
+    assert!(
+        after.stdout.contains("      as typed it would match nothing (without a slash"),
+        "{}",
+        after.stdout
+    );
+    let strict = run(&gates, &["--dry-run", "nsys.strict=true"]).stdout;
+    assert!(strict.contains("      matches nothing: `decode` is not a registered string"), "{strict}");
     let missing = run(&["nsys.nvtx_capture=decod"], &["run.name=again"]);
     assert_eq!(missing.code, 1, "{}", missing.stderr);
     assert!(!missing.stderr.contains("--nvtx-include"), "only nsys has such a gate: {}", missing.stderr);

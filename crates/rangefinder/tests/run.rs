@@ -460,7 +460,10 @@ fn one_screen_about_a_run() {
     std::fs::remove_file(run.join("summary.txt")).unwrap();
     let lost = sandbox.output(&["report", run.to_str().unwrap()]);
     assert_eq!(lost.code, 1);
-    assert!(lost.stderr.contains("hint: rangefinder resume "), "{}", lost.stderr);
+    assert!(lost.stderr.contains("it was deleted after the run\nhint: "), "{}", lost.stderr);
+    let again = sandbox.output(&["analyze", "--out", "again", run.to_str().unwrap()]);
+    assert!(lost.stderr.contains("rangefinder analyze --out FOLDER "), "{}", lost.stderr);
+    assert_eq!((again.code, sandbox.path("again/summary.txt").is_file()), (0, true), "{}", again.stderr);
 }
 
 #[test]

@@ -152,7 +152,7 @@ fn a_client_that_nsys_cannot_see_is_named() {
         assert_eq!(ran.code, 1, "{}", ran.stderr);
         assert_eq!(verdicts(&manifest), [("missed".to_owned(), "client-not-seen".to_owned())], "{version}");
         let note = step(&manifest, "timeline")["note"].as_str().unwrap().to_owned();
-        assert!(note.contains("hint: use a newer nsys"), "{note}");
+        assert!(note.contains("does not see its NVTX client: use a newer nsys"), "{note}");
         assert!(note.contains("using the timeline of Rangefinder's tracer: 5 ranges"), "{note}");
         // The ladder ends in something to look at.
         let analysis = std::fs::read_to_string(sandbox.only_run().join("analysis.json")).unwrap();

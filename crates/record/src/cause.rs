@@ -42,7 +42,7 @@ causes! {
     GateCannotOpen = "gate-cannot-open": "the gate can never open for this range",
     GateNeverOpened = "gate-never-opened": "the gate did not open",
     PathNotTaken = "path-not-taken": "the program did not reach the range this time",
-    ClientNotSeen = "client-not-seen": "this nsys does not see this NVTX client",
+    ClientNotSeen = "client-not-seen": "the program opened no ranges in this pass, or this nsys does not see its NVTX client",
     RecordsLost = "records-lost": "records were lost",
     CountVaries = "count-varies": "the number of ranges varies from run to run",
     FewerMeasured = "fewer-measured": "fewer launches were measured than planned",

@@ -87,10 +87,34 @@ impl Manifest {
         self.passes.iter().find(|pass| pass.name.kind == PassKind::Rehearsal)
     }
 
-    /// The workload, not the tool, failed in the last rung of a capture.
+    /// The workload, not the tool, failed or ran past its limit in the last rung of a capture.
     pub fn workload_failed_in_a_capture(&self) -> bool {
-        let failed = |record: &VerdictRecord| record.verdict.cause == Some(Cause::WorkloadFailed);
-        Tool::ALL.into_iter().filter_map(|tool| self.last_verdict(tool)).any(failed)
+        Tool::ALL.into_iter().any(|tool| self.workload_failed_under(tool))
+    }
+
+    fn workload_failed_under(&self, tool: Tool) -> bool {
+        let cause = self.last_verdict(tool).and_then(|record| record.verdict.cause);
+        matches!(cause, Some(Cause::WorkloadFailed | Cause::TimedOut))
+    }
+
+    /// How the workload ended, as a shell would say it and in words: as in the rehearsal, unless it failed only
+    /// in a capture.
+    pub fn workload_ending(&self) -> Option<(i32, String)> {
+        let alone = self.workload_pass()?;
+        let mut failed = Tool::ALL.into_iter().filter(|tool| self.workload_failed_under(*tool));
+        let pass = failed.find_map(|tool| self.passes.iter().rfind(|pass| pass.name.kind.tool() == tool));
+        let pass = pass.filter(|pass| alone.ending.success() && !pass.ending.success());
+        Some(match pass {
+            None => (alone.ending.shell_code(), alone.ending.to_string()),
+            Some(pass) => {
+                let other = match alone.name.kind {
+                    PassKind::Rehearsal => "the rehearsal".to_owned(),
+                    _ => format!("the pass {}", alone.name),
+                };
+                let text = format!("{} in the pass {} ({} in {other})", pass.ending, pass.name, alone.ending);
+                (pass.ending.shell_code(), text)
+            }
+        })
     }
 
     /// The final verdict on a tool's capture.

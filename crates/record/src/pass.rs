@@ -4,6 +4,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::ending::{Ending, Leftover, Reason, Usage};
+use crate::tool::Tool;
 use crate::withheld::Withheld;
 
 /// Why the workload is run.
@@ -33,6 +34,16 @@ impl PassKind {
             Self::Stage1 => "stage1",
             Self::Nsys => "nsys",
             Self::Ncu => "ncu",
+        }
+    }
+
+    /// The profiler of the pass.
+    pub const fn tool(self) -> Tool {
+        match self {
+            Self::Rehearsal | Self::SecondRehearsal | Self::ChangedRehearsal => Tool::Tracer,
+            Self::Stage1 => Tool::Torch,
+            Self::Nsys => Tool::Nsys,
+            Self::Ncu => Tool::Ncu,
         }
     }
 }

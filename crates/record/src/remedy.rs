@@ -20,7 +20,10 @@ fn nsys(cause: Cause) -> Option<&'static str> {
         Cause::ToolBroken => {
             "reinstall it, or set `nsys.path` to another; `rangefinder doctor` shows its error"
         }
-        Cause::Refused => "check `nsys.extra_args` and nsys/cmd.txt",
+        Cause::Refused => {
+            "correct the setting behind it (`nsys.trace`, `nsys.nvtx_domain_include`, `nsys.extra_args`, …); \
+            nsys/cmd.txt has the whole command"
+        }
         Cause::NotPermitted => {
             "lower /proc/sys/kernel/perf_event_paranoid to 1, allow GPU counters for all users, or run as \
             root; or turn sampling off (`nsys.sample=none`)"
@@ -104,8 +107,8 @@ fn anywhere(cause: Cause) -> Option<&'static str> {
         Cause::Refused => "check the command in cmd.txt",
         Cause::WrongDomain => "name the domain as well",
         Cause::UnregisteredString => {
-            "let the rehearsal correct the gate (`nsys.strict=false`), or add \
-             --env-var=NSYS_NVTX_PROFILER_REGISTER_ONLY=0"
+            "let the rehearsal correct the gate (`nsys.strict=false`), or set \
+             `nsys.extra_args=[--env-var=NSYS_NVTX_PROFILER_REGISTER_ONLY=0]`"
         }
         Cause::GateCannotOpen => {
             "let the rehearsal correct the gate, or record without one: `nsys.strict=false`"
@@ -115,12 +118,15 @@ fn anywhere(cause: Cause) -> Option<&'static str> {
             "check the workload's output: empty input, no tokens to generate, an early exit?"
         }
         Cause::ClientNotSeen => {
-            "use a newer nsys (2025 sees every NVTX client), or an older NVTX client (Python nvtx 0.2.8)"
+            "compare nsys/stdout.log with workload/rehearsal/stdout.log: did the program do less in this pass? If not, this \
+            nsys does not see its NVTX client: use a newer nsys (2025 sees every one), or Python nvtx 0.2.8"
         }
         Cause::RecordsLost => {
             "record less (a gate, fewer entries in `nsys.trace`, a shorter run), or use a newer nsys"
         }
-        Cause::NothingRecorded => "the program uses neither NVTX nor CUDA, or this tool cannot see them",
+        Cause::NothingRecorded => {
+            "check the command: does it use CUDA or NVTX, itself or in a process that it starts?"
+        }
         Cause::ImporterNotFound | Cause::ImporterBroken => {
             "install what is missing, or set RANGEFINDER_LIBRARY_PATH to a folder that has it; the `.qdstrm` was kept, and `rangefinder analyze` can read it on any machine with the same nsys and its importer"
         }
@@ -209,8 +215,8 @@ pub mod advice {
     /// The gate matches no range in the report, which has these.
     pub fn ranges_in_report(listed: Option<&str>) -> String {
         match listed {
-            Some(listed) => format!("ranges in the report: {listed}"),
-            None => "the report contains no ranges".to_owned(),
+            Some(listed) => format!("gate on a range that is in the report: {listed}"),
+            None => "record without a gate: the report contains no ranges".to_owned(),
         }
     }
 }

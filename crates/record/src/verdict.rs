@@ -69,6 +69,12 @@ pub struct VerdictRecord {
 }
 
 impl Verdict {
+    /// There is a report, but the range that was asked for is not in it.
+    pub fn lacks_the_range(&self) -> bool {
+        self.outcome == Outcome::Missed
+            && matches!(self.cause, Some(Cause::NoSuchRange | Cause::PathNotTaken))
+    }
+
     /// The remedy comes from [`remedy`], by tool and cause.
     pub fn new(tool: Tool, outcome: Outcome, cause: Option<Cause>, text: impl Into<String>) -> Self {
         Self {

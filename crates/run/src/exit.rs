@@ -34,7 +34,9 @@ impl Exit {
         match self {
             Self::Interrupted => "interrupted",
             Self::Usage => "the command line or the configuration is wrong; nothing was run",
-            Self::WorkloadFailed => "the workload failed, could not be started, or ran past its limit",
+            Self::WorkloadFailed => {
+                "in some pass, the workload failed, could not be started, or ran past its limit"
+            }
             Self::Missing => "something that was asked for is missing, or a file cannot be read or written",
             Self::Complete => "everything asked for is there",
             Self::Workload(_) => "the workload's own code",

@@ -104,22 +104,35 @@ fn range_end(config: &Config, otherwise: RangeEnd) -> RangeEnd {
     chosen.and_then(|text| RangeEnd::parse(&text.0)).unwrap_or(otherwise)
 }
 
+/// Who reads what a gate matches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    /// Someone who types commands for both tools.
+    ByHand,
+    /// Someone who starts a run that has the gate for this tool, and may correct it.
+    OfARun { tool: Tool, corrects: bool },
+}
+
 /// One screen: what the gate matches in the tool of a run that has it, or by hand in both, as typed, and what to
 /// use instead.
-pub fn proof_screen(proof: &Proof, only: Option<Tool>, inventory: &Inventory) -> String {
-    let is_shown = |tool: Tool| only.is_none_or(|only| only == tool);
+pub fn proof_screen(proof: &Proof, reader: Reader, inventory: &Inventory) -> String {
+    let is_shown = |tool: Tool| match reader {
+        Reader::ByHand => true,
+        Reader::OfARun { tool: only, .. } => only == tool,
+    };
+    let corrects = matches!(reader, Reader::OfARun { corrects: true, .. });
     let mut text = format!("gate `{}`\n", proof.typed);
     if is_shown(Tool::Nsys) {
-        text.push_str(&tool_screen(Tool::Nsys, "-p", &proof.typed, &proof.nsys));
+        text.push_str(&tool_screen(Tool::Nsys, "-p", &proof.typed, &proof.nsys, corrects));
         if let Correction::Ungated { why, instances: count } = &proof.nsys.correction {
-            text.push_str(&ungated(&proof.typed, why, *count, only.is_none()));
+            text.push_str(&ungated(&proof.typed, why, *count, !corrects));
         }
         if let Some(prediction) = &proof.prediction {
             text.push_str(&format!("      {}\n", foretold(prediction, &proof.nsys)));
         }
     }
     if is_shown(Tool::Ncu) {
-        text.push_str(&tool_screen(Tool::Ncu, "--nvtx-include", &proof.typed, &proof.ncu));
+        text.push_str(&tool_screen(Tool::Ncu, "--nvtx-include", &proof.typed, &proof.ncu, corrects));
     }
     let notes: Vec<String> = part_notes(proof)
         .into_iter()
@@ -167,21 +180,26 @@ fn regions_there_are(inventory: &Inventory) -> String {
     text
 }
 
-fn tool_screen(tool: Tool, option: &str, typed: &str, proof: &ToolProof) -> String {
+/// `corrects`: a run does so; otherwise it is for the reader to do.
+fn tool_screen(tool: Tool, option: &str, typed: &str, proof: &ToolProof, corrects: bool) -> String {
     let mut text = format!("\n{:5} {option} {}\n", tool.as_str(), shell_word(typed));
     match &proof.problem {
         None => text.push_str(&format!("      matches {}\n", instances(proof.instances))),
+        Some(problem) if corrects && !nothing_is_meant(proof) => {
+            text.push_str(&format!("      as typed it would match nothing ({problem})\n"));
+        }
         Some(problem) => text.push_str(&format!("      matches nothing: {problem}\n")),
     }
     match &proof.correction {
         Correction::AsTyped | Correction::None => {}
-        Correction::Arguments { arguments, instances: count, first_begin_ns, threads } => {
+        Correction::Arguments { arguments, instances: count, inside, first_begin_ns, threads } => {
+            let uses = if corrects { "the run uses" } else { "use" };
             let line: Vec<String> = arguments.iter().map(|argument| shell_word(argument)).collect();
             let threads = counted(u64::from(*threads), "thread");
             text.push_str(&format!(
-                "      use: {}\n      which matches {}, the first after {}, on {threads}\n",
+                "      {uses}: {}\n      which matches {}, the first after {}, on {threads}\n",
                 line.join(" "),
-                instances(*count),
+                with_inside(*count, *inside),
                 duration(*first_begin_ns),
             ));
         }
@@ -276,7 +294,7 @@ fn proof_json(proof: &Proof) -> Value {
 fn tool_json(proof: &ToolProof) -> Value {
     let remedy = match &proof.correction {
         Correction::AsTyped => json!("as typed"),
-        Correction::Arguments { arguments, instances, first_begin_ns, threads } => json!({
+        Correction::Arguments { arguments, instances, first_begin_ns, threads, .. } => json!({
             "arguments": arguments, "instances": instances, "first_begin_ns": first_begin_ns, "threads": threads,
         }),
         Correction::Ungated { why, instances } => json!({"ungated": why, "instances": instances}),
@@ -291,6 +309,15 @@ fn tool_json(proof: &ToolProof) -> Value {
 
 pub fn instances(count: u64) -> String {
     counted(count, "instance")
+}
+
+/// `6 instances (20 more lie inside these)`
+pub(crate) fn with_inside(count: u64, inside: u64) -> String {
+    match inside {
+        0 => instances(count),
+        1 => format!("{} (1 more lies inside these)", instances(count)),
+        more => format!("{} ({more} more lie inside these)", instances(count)),
+    }
 }
 
 /// In the unit that gives about three digits.

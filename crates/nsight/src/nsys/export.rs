@@ -116,6 +116,7 @@ pub fn to_sqlite(raw: &Path, folder: &Path, redactor: &Redactor) -> Result<PathB
         };
         format!("`{shown}` must be exported by nsys, but {why}\nhint: {hint}")
     })?;
+    let shown = raw.display();
     let raw = raw.canonicalize().map_err(|error| format!("`{}` cannot be read: {error}", raw.display()))?;
     let importer = nsys.importer(&folder.join("libraries"));
     let report = if is_stream {
@@ -129,6 +130,9 @@ pub fn to_sqlite(raw: &Path, folder: &Path, redactor: &Redactor) -> Result<PathB
     };
     let database = folder.join("run.sqlite");
     let export = Export { report: &report, database: &database, private: &folder.join("nsys") };
-    let unsealed = nsys.export(&importer, &export).map_err(|error| error.to_string())?;
+    let unsealed = nsys.export(&importer, &export).map_err(|error| {
+        let version = &nsys.probe.version;
+        format!("`{shown}` cannot be exported by nsys {version}; it may be damaged, or newer: {error}")
+    })?;
     unsealed.seal(redactor).map_err(|error| error.to_string())
 }

@@ -11,7 +11,7 @@ pub(super) const REFUSED_BY_CUPTI: &str = "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_
 
 /// Texts in a log line, and what they mean. The texts are nsys's own, and PyTorch's for a second CUPTI
 /// client.
-const SIGNS: [(&str, Cause); 18] = [
+const SIGNS: [(&str, Cause); 19] = [
     ("Connection to Agent lost", Cause::AgentLost),
     ("Connection to the Agent lost", Cause::AgentLost),
     ("Local Endpoint is not available.", Cause::AgentLost),
@@ -32,6 +32,7 @@ const SIGNS: [(&str, Cause); 18] = [
     // It crashes while growing a file.
     ("QuadDCommon::FileStream::truncate", Cause::DiskFull),
     ("unrecognised option", Cause::Refused),
+    ("Illegal --", Cause::Refused),
 ];
 
 /// Every cause in the log, once each, in order. The same log has the workload's output: lines that it also
@@ -92,6 +93,10 @@ mod tests {
             ),
             ("Not all CUDA events might have been collected.", Cause::RecordsLost),
             ("unrecognised option '--no-such-option'", Cause::Refused),
+            (
+                "Illegal --trace argument 'foo'.\nPossible --trace values are one or more of 'cuda'",
+                Cause::Refused,
+            ),
         ] {
             let found = clues(log, "");
             assert_eq!(clues(log, log), []);

@@ -51,7 +51,10 @@ pub fn no_report(case: &NoReport<'_>) -> Verdict {
     let code = finished.ending.shell_code();
     let says = |cause: Cause| case.clues.iter().any(|clue| clue.cause == cause);
     let failed = |cause: Cause, text: &str| Verdict::failed(TOOL, cause, text);
-    let evidence = [format!("nsys ended with {}", finished.ending), last_lines(case.log)];
+    // After what it rejects, nsys prints how to use it.
+    let rejected = case.clues.iter().find(|clue| clue.cause == Cause::Refused);
+    let said = rejected.map_or_else(|| last_lines(case.log), |clue| clue.line.clone());
+    let evidence = [format!("nsys ended with {}", finished.ending), said];
     let verdict = match (case.gate, finished.ended_by_us) {
         (_, Some(Reason::Timeout)) => {
             failed(Cause::TimedOut, "the capture exceeded `workload.timeout` and left no report")
@@ -106,7 +109,7 @@ fn never_opened(case: &NoReport<'_>) -> Verdict {
             Verdict::missed(TOOL, problem.nsys_cause(), text)
         }
         Some((proof, None)) => {
-            let seen = record::counted(proof.nsys.instances, "instance");
+            let seen = record::counted(proof.nsys.meant_instances(), "instance");
             let text = format!("the gate never opened, {still}; the rehearsal saw {seen}");
             Verdict::missed(TOOL, Cause::GateNeverOpened, text).with_remedy(advice::RECORD_WITHOUT_A_GATE)
         }

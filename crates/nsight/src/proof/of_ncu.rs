@@ -80,11 +80,16 @@ fn never_at_once(gate: &NcuGate, regions: &[Region]) -> GateProblem {
 /// A range counts if it admits kernels that the range around it does not already admit.
 fn let_in_by(gates: &[NcuGate], regions: &[Region]) -> u64 {
     let opens = regions.iter().filter(|region| {
-        let includes = |names: &[String]| gates.iter().any(|gate| gate.includes(&open(region, names)));
-        let around = &region.path.names[..region.path.names.len().saturating_sub(1)];
-        !is_unseen(region) && includes(&region.path.names) && !includes(around)
+        let includes = gates.iter().any(|gate| gate.includes(&open(region, &region.path.names)));
+        !is_unseen(region) && includes && !is_let_in_around(gates, region)
     });
     opens.map(|region| region.instances).sum()
+}
+
+/// The range around it admits its kernels already.
+fn is_let_in_around(gates: &[NcuGate], region: &Region) -> bool {
+    let around = &region.path.names[..region.path.names.len().saturating_sub(1)];
+    gates.iter().any(|gate| gate.includes(&open(region, around)))
 }
 
 fn ncu_remedy(wanted: &[Wanted<'_>], all: &[Region]) -> Correction {
@@ -106,8 +111,13 @@ fn ncu_remedy(wanted: &[Wanted<'_>], all: &[Region]) -> Correction {
         arguments.extend(["--nvtx-include".to_owned(), include]);
     }
     let mut correction = selected(arguments, &regions);
-    if let (Correction::Arguments { instances, .. }, Ok(gates)) = (&mut correction, gates) {
+    if let (Correction::Arguments { instances, inside, .. }, Ok(gates)) = (&mut correction, gates) {
         *instances = let_in_by(&gates, all);
+        *inside = regions
+            .iter()
+            .filter(|region| is_let_in_around(&gates, region))
+            .map(|region| region.instances)
+            .sum();
     }
     correction
 }

@@ -7,7 +7,7 @@ use nsight::nsys::{RangeEnd, needs_register_only_off};
 use nvtx::{Kind, NsysDialect, NsysExpression, ncu_expression, nsys_expression};
 use process::{PrivateFolder, Route, Signals};
 use record::counted;
-use run::gates::{NsysTerms, duration, nothing_is_meant, proof_screen, proofs_json, prove_gate};
+use run::gates::{NsysTerms, Reader, duration, nothing_is_meant, proof_screen, proofs_json, prove_gate};
 use run::steps::{Start, begin};
 use run::{Event, Exit, Inventory, InventoryDocument, Observer, shell_word};
 use secrets::of_environment;
@@ -74,7 +74,7 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
             print(&format!("{document:#}\n"))?;
         }
         for proof in proofs.iter().filter(|_| !arguments.json) {
-            print(&redactor.text(&proof_screen(proof, None, &inventory)))?;
+            print(&redactor.text(&proof_screen(proof, Reader::ByHand, &inventory)))?;
         }
         return Ok(exit);
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
+use record::RunStatus;
 use run::config::{Request, resolve};
 use run::rundir::{newest, read_manifest};
 use run::{DOCUMENT, Exit, SUMMARY};
@@ -16,20 +17,33 @@ pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
         Some(run) => run,
         None => latest()?,
     };
-    if let Err(why) = read_manifest(&run) {
-        bail!("{why}");
-    }
+    let manifest = match read_manifest(&run) {
+        Ok(manifest) => manifest,
+        Err(why) => bail!("{why}"),
+    };
     let name = if arguments.json { DOCUMENT } else { SUMMARY };
     let file = run.join(name);
     match std::fs::read_to_string(&file) {
         // Our own JSON is masked already and must stay unchanged.
         Ok(text) if arguments.json => print_as_is(&text)?,
         Ok(text) => print(&text)?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => bail!(
-            "the run has no {name}: it ended before the report was written, or `report.formats` does not \
-            include it\nhint: rangefinder resume {}",
-            run::shell_word(&run.to_string_lossy())
-        ),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let run = run::shell_word(&run.to_string_lossy());
+            match manifest.status {
+                RunStatus::Finished if arguments.json => bail!(
+                    "the run has no {name}: it was deleted, or `report.formats` does not include `json`\n\
+                    hint: to print the analysis alone: rangefinder analyze --json {run}"
+                ),
+                RunStatus::Finished => bail!(
+                    "the run has no {name}: it was deleted after the run\n\
+                    hint: to write it again into a new folder: rangefinder analyze --out FOLDER {run}"
+                ),
+                _ => bail!(
+                    "the run has no {name}: it ended before the report was written\n\
+                    hint: rangefinder resume {run}"
+                ),
+            }
+        }
         Err(error) => return Err(error).with_context(|| format!("`{}`", file.display())),
     }
     Ok(Exit::Complete)

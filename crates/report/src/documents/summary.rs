@@ -1,7 +1,7 @@
 //! One screen: what limits the program, what was captured, where the time goes.
 
 use analysis::{Analysis, IdleRow};
-use record::{Outcome, Step, StepName, StepStatus, VerdictRecord};
+use record::{Outcome, Step, StepName, StepStatus, Tool, VerdictRecord};
 
 use crate::form::terminal::{Names, Terminal, shortened};
 use crate::page::Page;
@@ -168,10 +168,10 @@ fn what_if(text: &mut String, page: &Page<'_>) {
 fn limits(text: &mut String, page: &Page<'_>) {
     let loops = page.analysis.map(|analysis| analysis.loops.as_slice()).unwrap_or_default();
     let findings = &page.insight.findings;
-    let none = page.analysis.filter(|_| findings.is_empty()).map(no_finding);
-    let seen_nothing = "no ranges and no GPU work were recorded";
+    let none = page.analysis.filter(|_| findings.is_empty());
+    let none = none.map(|analysis| format!("no finding: {}", no_finding(analysis)));
     let skipped = |step: &Step| step.name == StepName::Analyze && step.status == StepStatus::Skipped;
-    let none = none.or_else(|| page.steps.iter().any(skipped).then(|| seen_nothing.to_owned()));
+    let none = none.or_else(|| page.steps.iter().any(skipped).then(|| not_analyzed(page).to_owned()));
     if loops.is_empty() && findings.is_empty() && none.is_none() {
         return;
     }
@@ -180,7 +180,7 @@ fn limits(text: &mut String, page: &Page<'_>) {
         wrapped(text, "  ", &loop_line(found, loops));
     }
     if let Some(why) = none {
-        text.push_str(&format!("  no finding: {why}\n"));
+        text.push_str(&format!("  {why}\n"));
     }
     for (at, finding) in findings.iter().take(ADVICE).enumerate() {
         wrapped(text, &format!("  {}. ", at + 1), &finding.title);
@@ -193,6 +193,13 @@ fn limits(text: &mut String, page: &Page<'_>) {
     }
     if findings.len() > ADVICE {
         text.push_str(&format!("  and {} more\n", findings.len() - ADVICE));
+    }
+}
+
+fn not_analyzed(page: &Page<'_>) -> &'static str {
+    match page.verdicts.iter().any(|record| record.tool == Tool::Nsys && record.verdict.lacks_the_range()) {
+        true => "not analyzed: the range you gated on is not in the report",
+        false => "no finding: no ranges and no GPU work were recorded",
     }
 }
 

@@ -4,17 +4,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nsight::nsys::{Nsys, RangeEnd};
-use record::PassKind;
+use record::{PassKind, Tool};
 
 use super::asked::will_be_missing;
 use super::begin::{Start, check_counters, redactor, shown};
 use super::error::RunError;
-use super::plan::{gates, unchecked, used_as_typed};
+use super::plan::{Gate, gates, unchecked, used_as_typed};
 use super::stage1::{NO_PYTHON, NO_TORCH};
 use super::{counters, timeline};
 use crate::config::{Config, Enable, Resolved, TimelineSource};
-use crate::gates::{NsysTerms, nothing_is_meant, proof_screen, prove_gate};
-use crate::provenance::Python;
+use crate::gates::{NsysTerms, Reader, nothing_is_meant, proof_screen, prove_gate};
+use crate::provenance::{Gpus, Python};
 use crate::quote::shell_line;
 use crate::rehearsal::{Inventory, read_rehearsal};
 use crate::rundir::newest;
@@ -50,12 +50,14 @@ pub fn plan_text(start: &Start) -> Result<String, RunError> {
     let recorded = redactor.argv(&workload.command_with_overrides()).0;
     let latest = latest_rehearsal(&root, &recorded, &workload.cwd);
     let seen = latest.as_ref().map(|latest| (&latest.inventory, Duration::from_millis(latest.wall_ms)));
+    let gpus = Gpus::look(Some(&workload));
+    let ncu_refused = refused(Tool::Ncu, &start.resolved, latest.as_ref());
     text.push_str(&format!(
         "rehearse   {}\nstage1     {}\ntimeline   {}\ncounters   {}\n",
         rehearse(config),
         stage1(config, &workload),
-        nsys(&start.resolved),
-        counters::planned(&start.resolved, &start.here, seen)?,
+        nsys(&start.resolved, latest.as_ref()),
+        counters::planned(&start.resolved, &start.here, seen, &gpus, ncu_refused)?,
     ));
     text.push_str(&gates_text(&start.resolved, latest.as_ref()));
     Ok(text)
@@ -82,13 +84,33 @@ fn gates_text(resolved: &Resolved, latest: Option<&Latest>) -> String {
     let terms = NsysTerms::here(&resolved.config, RangeEnd::None);
     for gate in gates {
         let proof = prove_gate(&gate.wish, inventory, *exit_code, terms);
-        text.push_str(&format!("\n{}: {}", gate.key, proof_screen(&proof, Some(gate.tool), inventory)));
+        let is_pattern = !nsight::patterns(&gate.wish).is_empty();
+        let is_strict = resolved.config.nsys.strict && gate.tool == Tool::Nsys;
+        let reader = Reader::OfARun { tool: gate.tool, corrects: (rehearses || is_pattern) && !is_strict };
+        text.push_str(&format!("\n{}: {}", gate.key, proof_screen(&proof, reader, inventory)));
         if nothing_is_meant(gate.proof(&proof)) && inventory.is_complete() && resolved.set_by_user(gate.key) {
             let what = format!("`{}` ({})", gate.wish, gate.key);
             text.push_str(&format!("\n{}\n", will_be_missing(&what, &"it matches nothing")));
         }
     }
     text
+}
+
+/// A gate that the latest rehearsal proves to match nothing: its tool will not be started.
+fn refused(tool: Tool, resolved: &Resolved, latest: Option<&Latest>) -> Option<String> {
+    let config = &resolved.config;
+    // What ncu measures may be another workload than that of the rehearsal.
+    let is_same = tool == Tool::Nsys || config.ncu.workload.is_empty();
+    let rehearses = config.rehearsal.enable != Enable::False;
+    let latest = latest.filter(|latest| rehearses && is_same && latest.inventory.is_complete())?;
+    let terms = NsysTerms::here(config, RangeEnd::None);
+    let gates = gates(resolved);
+    let matches_nothing = |gate: &&Gate| {
+        let proof = prove_gate(&gate.wish, &latest.inventory, latest.exit_code, terms);
+        gate.tool == tool && nothing_is_meant(gate.proof(&proof))
+    };
+    let gate = gates.iter().find(matches_nothing)?;
+    Some(format!("{tool} will not be started: its gate `{}` matches nothing (see below)", gate.wish))
 }
 
 /// The latest rehearsal of a workload.
@@ -155,7 +177,7 @@ fn stage1(config: &Config, workload: &Workload) -> String {
     }
 }
 
-fn nsys(resolved: &Resolved) -> String {
+fn nsys(resolved: &Resolved, latest: Option<&Latest>) -> String {
     let config = &resolved.config;
     let source = config.timeline.source;
     let instead = match config.rehearsal.enable {
@@ -170,7 +192,8 @@ fn nsys(resolved: &Resolved) -> String {
     }
     let chosen = config.nsys.path.as_ref().map(|path| path.0.as_str());
     match Nsys::locate(chosen, None) {
-        Ok(nsys) => format!("run the workload again under nsys {}", nsys.probe.version),
+        Ok(nsys) => refused(Tool::Nsys, resolved, latest)
+            .unwrap_or_else(|| format!("run the workload again under nsys {}", nsys.probe.version)),
         Err(none) if timeline::asked_for(resolved) => will_be_missing("nsys", &none),
         Err(none) => format!("{instead} ({none})"),
     }

@@ -260,20 +260,20 @@ fn finish(setting: &Setting, session: &mut Session<'_>) -> Result<Outcome, RunEr
     remove_older_runs(setting, session);
     let there = |name: &str| Some(session.files.path(name)).filter(|path| path.is_file());
     let report = ["report.html", "report.md", DOCUMENT].into_iter().find_map(there);
-    let last = session.manifest.workload_pass();
+    let (workload_code, workload) = session.manifest.workload_ending().unzip();
     session.observer.see(&Event::RunFinished {
         run: session.files.root().to_owned(),
         report,
         summary: there(SUMMARY),
-        workload: last.map(|pass| pass.ending.to_string()),
-        workload_code: last.map(|pass| pass.ending.shell_code()),
+        workload,
+        workload_code,
         exit_code: exit.code(),
     });
     Ok(outcome(exit, session))
 }
 
 fn outcome(exit: Exit, session: &Session<'_>) -> Outcome {
-    let workload_code = session.manifest.workload_pass().map(|pass| pass.ending.shell_code());
+    let workload_code = session.manifest.workload_ending().map(|(code, _)| code);
     let rehearse = session.manifest.step(StepName::Rehearse);
     let failure = rehearse.note.clone().filter(|_| rehearse.status == StepStatus::Failed);
     Outcome { exit, workload_code, failure, run: session.folder().to_owned() }

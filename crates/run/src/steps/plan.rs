@@ -9,7 +9,9 @@ use super::error::RunError;
 use super::scene::Scene;
 use super::session::{Made, Session, StepResult};
 use crate::config::{CaptureRange, Enable, Resolved};
-use crate::gates::{instances, nothing_is_meant, proof_screen, proofs_json, prove_gate, star_of_a_name};
+use crate::gates::{
+    Reader, instances, nothing_is_meant, proof_screen, proofs_json, prove_gate, star_of_a_name, with_inside,
+};
 use crate::quote::{shell_line, shell_word};
 
 /// The configured gates, checked against the rehearsal.
@@ -44,7 +46,7 @@ fn planned(scene: Scene<'_>, session: &Session<'_>) -> Result<StepResult, RunErr
                 "`{}`: `{}` matches nothing\n{}",
                 gate.key,
                 gate.wish,
-                proof_screen(proof, Some(gate.tool), inventory)
+                proof_screen(proof, Reader::OfARun { tool: gate.tool, corrects: true }, inventory)
             ));
             asked_for |= resolved.set_by_user(gate.key);
         } else {
@@ -124,8 +126,8 @@ impl Gate {
             Correction::AsTyped => {
                 format!("{tool}: {} matches {}", shell_word(&self.wish), instances(proof.instances))
             }
-            Correction::Arguments { arguments, instances: count, .. } => {
-                format!("{tool}: {} matches {}", shell_line(arguments), instances(*count))
+            Correction::Arguments { arguments, instances: count, inside, .. } => {
+                format!("{tool}: {} matches {}", shell_line(arguments), with_inside(*count, *inside))
             }
             Correction::Ungated { why, instances: count } if tool == Tool::Nsys => {
                 let (gate, count) = (shell_word(&self.wish), instances(*count));

@@ -11,16 +11,20 @@ use super::super::asked::will_be_missing;
 use super::super::error::RunError;
 use super::located::{asked_for, located, settings_text};
 use super::plan_file::read_plan;
+use super::step::hopeless;
 use super::wanted::there;
 use super::ways::at_once;
 use crate::config::{Enable, NcuConfig, Resolved};
+use crate::provenance::Gpus;
 use crate::rehearsal::Inventory;
 
-/// `latest` is a rehearsal of the same workload, and its duration.
+/// `latest` is a rehearsal of the same workload, and its duration; `refused` says which gate matches nothing in it.
 pub(in crate::steps) fn planned(
     resolved: &Resolved,
     here: &Path,
     latest: Option<(&Inventory, Duration)>,
+    gpus: &Gpus,
+    refused: Option<String>,
 ) -> Result<String, RunError> {
     let config = &resolved.config.ncu;
     if config.enable == Enable::False {
@@ -31,12 +35,27 @@ pub(in crate::steps) fn planned(
         Err(none) if asked_for(resolved) => return Ok(will_be_missing("ncu", &none)),
         Err(none) => return Ok(format!("skipped ({none})")),
     };
+    let used = latest.is_some_and(|(inventory, _)| !inventory.trace.activities.is_empty());
+    let hopeless = hopeless(Some(gpus), used).map(|verdict| {
+        let why = verdict.text.strip_prefix("not started: ").unwrap_or(&verdict.text);
+        match asked_for(resolved) {
+            true if why.starts_with("no GPU") => {
+                format!("{}\n  else     ", will_be_missing("ncu", &format!("there is {why}")))
+            }
+            true => format!("{}\n  else     ", will_be_missing("ncu", &why)),
+            false => format!("skipped: {why}\n  else     "),
+        }
+    });
+    if let Some(refused) = refused.filter(|_| hopeless.is_none()) {
+        return Ok(refused);
+    }
     let (wanted, left_out) = there(resolved, &ncu);
     let budget = config
         .budget
         .map_or("no time limit".to_owned(), |budget| format!("at most {:?} of replay time", budget.0));
     let mut text = format!(
-        "run the workload again under ncu {}, {} replay, {budget}\n  measure  {}",
+        "{}run the workload again under ncu {}, {} replay, {budget}\n  measure  {}",
+        hopeless.unwrap_or_default(),
         ncu.probe.version,
         config.replay_mode.as_str(),
         measured(&wanted),

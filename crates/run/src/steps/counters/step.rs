@@ -40,7 +40,9 @@ pub(in crate::steps) fn step(scene: Scene<'_>, session: &mut Session<'_>) -> Mad
             return Ok((not_started(&verdict, asked_for, session), None));
         }
     };
-    if let Some(verdict) = hopeless(scene) {
+    let gpus = scene.provenance.map(|provenance| &provenance.gpus);
+    let used = scene.inventory.is_some_and(|inventory| !inventory.trace.activities.is_empty());
+    if let Some(verdict) = hopeless(gpus, used) {
         return Ok((not_started(&verdict, asked_for, session), None));
     }
     let Names { wanted, notes } = names(resolved, &ncu)?;
@@ -80,10 +82,8 @@ fn measure(
     Ok((result, climber.counted))
 }
 
-/// What can be known before the workload is started.
-fn hopeless(scene: Scene<'_>) -> Option<Verdict> {
-    let gpus = scene.provenance.map(|provenance| &provenance.gpus);
-    let used = scene.inventory.is_some_and(|inventory| !inventory.trace.activities.is_empty());
+/// What can be known before the workload is started. `used`: in the rehearsal, the program used a GPU.
+pub(super) fn hopeless(gpus: Option<&Gpus>, used: bool) -> Option<Verdict> {
     if let Some(verdict) = gpus.and_then(|gpus| no_gpu(gpus, used)) {
         return Some(verdict);
     }
