@@ -29,6 +29,9 @@ pub struct Analysis {
     pub clock: &'static str,
     pub scope: Scope,
     pub span_ns: i64,
+    /// It is about ranges that were selected, not about all that was recorded.
+    #[serde(skip)]
+    pub selected: bool,
     /// The files, if there are several; each row says which file it is from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub recordings: Vec<RecordingRow>,
@@ -170,6 +173,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
         clock: "nanoseconds",
         scope: options.scope,
         span_ns: trace.end.saturating_sub(trace.begin),
+        selected: trace.selected,
         recordings: recordings(trace),
         processes: (0u32..)
             .zip(&trace.processes)

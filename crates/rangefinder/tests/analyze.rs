@@ -355,6 +355,30 @@ fn operators_are_those_of_the_profiler() {
     assert!(rows >= 15, "{rows}");
 }
 
+/// What is about selected ranges does not call itself the whole recording.
+#[test]
+fn what_is_selected_is_not_the_whole_recording() {
+    let sandbox = Sandbox::new();
+    let export = data("toy-2025.3.1.sqlite");
+    for (more, said) in [
+        (&[][..], ["where the time goes, in the whole recording\n", " ms recorded: nsys "]),
+        (
+            &["--within", ":A"],
+            [
+                "where the time goes, inside the selected ranges\n",
+                " ms from the first selected range to the last: nsys ",
+            ],
+        ),
+    ] {
+        let arguments = [&["--out", "out", export.to_str().unwrap()], more].concat();
+        let ran = analyze(&sandbox, &arguments);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let summary = std::fs::read_to_string(sandbox.path("out/summary.txt")).unwrap();
+        assert!(said.iter().all(|said| summary.contains(said)), "{summary}");
+        assert_eq!(summary.contains("whole recording"), more.is_empty(), "{summary}");
+    }
+}
+
 #[test]
 fn what_is_no_trace_is_said_so() {
     let sandbox = Sandbox::new();
@@ -372,6 +396,7 @@ fn what_is_no_trace_is_said_so() {
         ("wide.sqlite", &wide),
         ("header.sqlite", &export[..100]),
         ("report.nsys-rep", b"NVR"),
+        ("header.rft", b"RFTRACE\x01\0\0\0\0"),
     ] {
         std::fs::write(sandbox.path(name), bytes).unwrap();
     }
@@ -384,6 +409,7 @@ fn what_is_no_trace_is_said_so() {
         "wide.sqlite",
         "header.sqlite",
         "report.nsys-rep",
+        "header.rft",
         "folder",
         "missing.sqlite",
     ] {

@@ -17,6 +17,7 @@ impl Trace {
         self.syncs.retain_rows(&mask(&self.syncs.begin, &inside));
         self.operators.retain_rows(&mask(&self.operators.begin, &inside));
         self.windows = windows;
+        self.selected = true;
         self.finish();
     }
 

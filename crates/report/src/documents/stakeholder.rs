@@ -67,8 +67,10 @@ fn environment(text: &mut String, page: &Page<'_>) {
 fn aggregates(text: &mut String, page: &Page<'_>) {
     text.push_str("## Aggregates\n\n");
     let Some(analysis) = page.analysis else { return not_measured(text, &no_findings(page)) };
+    let time =
+        if analysis.selected { "time from the first selected range to the last" } else { "time recorded" };
     let mut rows = vec![
-        ("time recorded".to_owned(), duration(analysis.span_ns as f64)),
+        (time.to_owned(), duration(analysis.span_ns as f64)),
         ("kernels".to_owned(), count(analysis.kernel_calls())),
         ("regions".to_owned(), analysis.region_count().to_string()),
     ];

@@ -105,8 +105,9 @@ fn captures(text: &mut String, page: &Page<'_>) {
 fn time(text: &mut String, analysis: &Analysis) {
     heading(text, whole_time(analysis));
     text.push_str(&format!(
-        "  {} recorded: {}\n",
+        "  {} {}: {}\n",
         duration(analysis.span_ns as f64),
+        if analysis.selected { "from the first selected range to the last" } else { "recorded" },
         printable(&analysis.source)
     ));
     let devices: Vec<&IdleRow> = analysis.idle.iter().filter(|row| row.region.is_none()).collect();

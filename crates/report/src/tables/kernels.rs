@@ -41,6 +41,7 @@ pub(crate) fn headline_kernels<'p>(page: &Page<'p>, analysis: &'p Analysis) -> (
     let steady = steady_kernels(page, analysis).zip(analysis.steady.as_ref()).filter(|_| !page.whole);
     match steady {
         Some((table, steady)) => (table, format!("in the {}", steady_of(steady))),
+        None if analysis.selected => (kernels(page, analysis), "inside the selected ranges".to_owned()),
         None if analysis.steady.is_some() => (kernels(page, analysis), "in the whole recording".to_owned()),
         None => (kernels(page, analysis), String::new()),
     }

@@ -44,8 +44,9 @@ pub(crate) fn loop_line(found: &Loop, loops: &[Loop]) -> String {
 
 /// The heading of what is not about the steady iterations.
 pub(crate) fn whole_time(analysis: &Analysis) -> &'static str {
-    match analysis.loops.is_empty() {
-        true => "where the time goes",
-        false => "where the time goes, in the whole recording",
+    match (analysis.selected, analysis.loops.is_empty()) {
+        (true, _) => "where the time goes, inside the selected ranges",
+        (false, true) => "where the time goes",
+        (false, false) => "where the time goes, in the whole recording",
     }
 }

@@ -48,6 +48,8 @@ pub struct Trace {
     pub session_start: Option<i64>,
     /// Stretches of time that were recorded, in order and apart; none when all of it was.
     pub windows: Vec<(i64, i64)>,
+    /// Only what is inside the windows was kept, of more that was recorded; see [`Trace::keep_windows`].
+    pub selected: bool,
     /// By device, when it was busy with work that [`Trace::keep_windows`] left out, in order and apart.
     pub left_out: Vec<Vec<(i64, i64)>>,
     /// Of the names of ranges that have numbers in them, the pattern; see [`Trace::fold_names`].

@@ -20,8 +20,8 @@ pub enum ReadError {
     Io(#[from] std::io::Error),
     #[error(transparent)]
     Input(#[from] InputError),
-    #[error("`{}` is {source}", path.display())]
-    File { path: PathBuf, source: tracefile::ReadError },
+    #[error("`{}` is {why}", path.display())]
+    File { path: PathBuf, why: tracefile::ReadError },
 }
 
 /// Reads every file into one trace. One that is damaged is read as far as it goes, and one that
@@ -44,7 +44,7 @@ pub fn read_tracer_files(paths: &[PathBuf], mut written: impl FnMut(&Path, u64))
 
 fn read_file(path: &Path, trace: &mut Trace) -> Result<usize, ReadError> {
     let bytes = Input::open(path)?.whole(LARGEST)?;
-    read(&bytes, path, trace).map_err(|source| ReadError::File { path: path.to_owned(), source })
+    read(&bytes, path, trace).map_err(|why| ReadError::File { path: path.to_owned(), why })
 }
 
 /// Reads the bytes of one file; `path` is what diagnostics call it.

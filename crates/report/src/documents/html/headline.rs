@@ -42,7 +42,8 @@ fn of(analysis: &Analysis, page: &Page<'_>) -> Vec<Headline> {
         (Some(mut steady), Some(stack)) => {
             let busy = percent(stack[0] as f64 / whole(&stack).max(1) as f64);
             let of = format!("from the first event to the last; GPU busy {busy} of its active time");
-            steady.push(Headline { label: "Whole recording", value: span, of });
+            let label = if analysis.selected { "All selected ranges" } else { "Whole recording" };
+            steady.push(Headline { label, value: span, of });
             steady
         }
         (_, stack) => {
