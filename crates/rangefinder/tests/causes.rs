@@ -101,8 +101,12 @@ fn a_dry_run_foresees_what_is_not_started() {
     let Some(scene) = Scene::new(TEST, &["nsys.nvtx_capture=decode", "--", "EMIT", "push=A", "pop"]) else {
         return;
     };
-    let (_, _, scene) =
-        scene.comes_to(&Expected { outcome: "missed", cause: "no-such-range", remedy: "", code: 1 });
+    let (_, _, scene) = scene.comes_to(&Expected {
+        outcome: "missed",
+        cause: "no-such-range",
+        remedy: "an existing range",
+        code: 1,
+    });
     let emit = nvtx_program(TEST, "emit").unwrap();
     for (gate, said) in [
         ("decode", "\ntimeline   nsys will not be started: its gate `decode` matches nothing (see below)\n"),
