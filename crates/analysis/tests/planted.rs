@@ -326,7 +326,7 @@ fn no_launching_makes_the_device_quicker() {
             );
         }
     }
-    assert!(seen >= 5, "{seen}");
+    assert!(seen >= 4, "{seen}");
 }
 
 /// The host is in the loop before the device is: its first iteration is not before the loop.

@@ -1,5 +1,7 @@
 //! One loop, with everything that causes are looked for in.
 
+use std::collections::BTreeMap;
+
 use trace::{ActivityKind, Direction, Trace};
 
 use super::finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
@@ -290,6 +292,17 @@ impl<'t> Case<'t> {
             also_in: 0,
         }
     }
+}
+
+/// Places of one kind that are looked into: a program may give every range a new name.
+const MOST_PLACES: usize = 16;
+
+/// Those with the most time, the largest first.
+pub(super) fn largest<K: Ord, T>(groups: BTreeMap<K, T>, time: impl Fn(&T) -> i64) -> Vec<(K, T)> {
+    let mut groups: Vec<(K, T)> = groups.into_iter().collect();
+    groups.sort_by_key(|(_, group)| std::cmp::Reverse(time(group)));
+    groups.truncate(MOST_PLACES);
+    groups
 }
 
 /// From the first work to the last, overlaps counted once.

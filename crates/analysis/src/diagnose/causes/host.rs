@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use trace::counted;
 
-use super::super::case::{Candidate, Case, Then, milliseconds};
+use super::super::case::{Candidate, Case, Then, largest, milliseconds};
 use super::super::finding::{Cause, Sureness};
 use crate::replay::{Call, CallKind};
 
@@ -81,7 +81,9 @@ fn pauses(case: &Case<'_>) -> Vec<Candidate> {
         }
         nodes.into_iter().for_each(|node| *times.entry(node).or_default() += 1);
     }
-    groups.into_iter().map(|(node, parts)| pause(case, node, &parts, times[&node])).collect()
+    let took = |parts: &Vec<(usize, i64)>| parts.iter().fold(0, |sum: i64, part| sum.saturating_add(part.1));
+    let groups = largest(groups, took).into_iter();
+    groups.map(|(node, parts)| pause(case, node, &parts, times[&node])).collect()
 }
 
 /// `times` is how often.

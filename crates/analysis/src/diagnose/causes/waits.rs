@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use trace::{Direction, counted};
 
-use super::super::case::{Candidate, Case, Then, milliseconds};
+use super::super::case::{Candidate, Case, Then, largest, milliseconds};
 use super::super::finding::{Cause, Sureness};
 use super::copies::pinned_rate;
 use crate::replay::{Call, CallKind, QUICK};
@@ -24,7 +24,11 @@ pub(in super::super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
             groups.entry((cause, case.node_of_call[at])).or_default().push(at);
         }
     }
-    groups.into_iter().map(|((cause, node), calls)| candidate(case, cause, node, &calls)).collect()
+    let took = |calls: &Vec<usize>| {
+        calls.iter().fold(0, |sum: i64, at| sum.saturating_add(case.taken(&case.graph.calls[*at])))
+    };
+    let groups = largest(groups, took).into_iter();
+    groups.map(|((cause, node), calls)| candidate(case, cause, node, &calls)).collect()
 }
 
 fn cause(case: &Case<'_>, at: usize) -> Option<Cause> {
