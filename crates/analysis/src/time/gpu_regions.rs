@@ -51,9 +51,10 @@ pub struct GpuRegion {
     /// Whole graphs whose kernels were not recorded one by one.
     pub graphs: u64,
     pub graph_ns: i64,
-    /// Of `launches` and `gpu_inclusive_ns`, what threads started that had no range open, while only this region's
+    /// Of `launches`, `kernels_inclusive` and `gpu_inclusive_ns`, what threads started that had no range open, while only this region's
     /// thread had one.
     pub other_thread_launches: u64,
+    pub other_thread_kernels: u64,
     pub other_thread_gpu_ns: i64,
     pub top_kernels: Vec<TopKernel>,
 }
@@ -236,6 +237,7 @@ fn region(
         graphs: sum.inclusive.graphs,
         graph_ns: sum.inclusive.graph_ns,
         other_thread_launches: sum.inclusive.other_thread_launches,
+        other_thread_kernels: sum.inclusive.other_thread_kernels,
         other_thread_gpu_ns: sum.inclusive.other_thread_kernel_ns,
         top_kernels: kernels.unwrap_or_default(),
     }

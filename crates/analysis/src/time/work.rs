@@ -28,6 +28,7 @@ pub(crate) struct Work {
     pub(crate) graph_ns: i64,
     /// Of those, by threads that had no range open.
     pub(crate) other_thread_launches: u64,
+    pub(crate) other_thread_kernels: u64,
     pub(crate) other_thread_kernel_ns: i64,
 }
 
@@ -59,13 +60,19 @@ impl Work {
         self.graphs += other.graphs;
         self.graph_ns = self.graph_ns.saturating_add(other.graph_ns);
         self.other_thread_launches += other.other_thread_launches;
+        self.other_thread_kernels += other.other_thread_kernels;
         self.other_thread_kernel_ns =
             self.other_thread_kernel_ns.saturating_add(other.other_thread_kernel_ns);
     }
 
     /// The same, marked as work of a thread that had no range open.
     pub(crate) fn by_other_thread(self) -> Self {
-        Self { other_thread_launches: self.launches, other_thread_kernel_ns: self.kernel_ns, ..self }
+        Self {
+            other_thread_launches: self.launches,
+            other_thread_kernels: self.kernels,
+            other_thread_kernel_ns: self.kernel_ns,
+            ..self
+        }
     }
 }
 
