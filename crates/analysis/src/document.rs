@@ -141,32 +141,28 @@ impl Analysis {
 pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
     let attribution = attribute(trace);
     // Independent of each other, and of about the same size.
-    let ((kernels, api), mut regions, idle) = std::thread::scope(|scope| {
-        let tables = || {
+    let ((kernels, api, concluded), (regions, idle, stages, operators)) = beside(
+        || {
+            let concluded = conclude(trace, &attribution, options);
             let kernels = kernels(trace, options.scope, options.grouping, &options.families);
-            (kernels, api(trace, options.scope))
-        };
-        let beside = std::thread::Builder::new().spawn_scoped(scope, tables);
-        let regions = RegionTable::new(trace, &attribution, options.scope);
-        let idle = IdleTable::new(trace, &attribution, &options.families);
-        let tables = match beside {
-            Ok(beside) => beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            // No thread could be started: do it here.
-            Err(_) => tables(),
-        };
-        (tables, regions, idle)
-    });
-    regions.limit(options.limit, &idle.times());
+            (kernels, api(trace, options.scope), concluded)
+        },
+        || {
+            let mut regions = RegionTable::new(trace, &attribution, options.scope);
+            let idle = IdleTable::new(trace, &attribution, &options.families);
+            regions.limit(options.limit, &idle.times());
+            let stages = stages(trace, &attribution, options, &regions.kept_nodes());
+            let operators = operators(trace, &attribution, options.scope, options.limit);
+            (regions, idle, stages, operators)
+        },
+    );
     let shown = regions.kept_nodes();
-    let (stages, more_stages) = stages(trace, &attribution, options, &shown);
-    let (operators, more_operators) = operators(trace, &attribution, options.scope, options.limit);
+    let (stages, more_stages) = stages;
+    let (operators, more_operators) = operators;
     let (kernels, more_kernels) = limited_kernels(kernels, options.limit);
     let synchronisation = synchronisation(trace, &api);
     let (api, more_api) = limited_api(api, options.limit);
-    let mut loops = loops(trace, &attribution);
-    let Diagnosis { findings, none: no_finding } =
-        diagnose(trace, &attribution, &options.families, &mut loops);
-    let what_if = what_if(trace, &attribution, &options.families, loops.first(), &options.what_if);
+    let Concluded { loops, diagnosis, what_if, steady } = concluded;
     Analysis {
         schema: SCHEMA,
         source: trace.source.clone(),
@@ -192,9 +188,9 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
                 origin: Origin::of_device(trace, number),
             })
             .collect(),
-        findings,
-        no_finding,
-        steady: steady_state(trace, options, &loops),
+        findings: diagnosis.findings,
+        no_finding: diagnosis.none,
+        steady,
         what_if,
         loops,
         kernels,
@@ -215,6 +211,36 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
         graphs: trace.activities.kind.iter().filter(|kind| **kind == ActivityKind::Graph).count() as u64,
         diagnostics: diagnostics(trace, &attribution),
     }
+}
+
+/// What follows from the loops.
+struct Concluded {
+    loops: Vec<Loop>,
+    diagnosis: Diagnosis,
+    what_if: Vec<WhatIf>,
+    steady: Option<SteadyState>,
+}
+
+fn conclude(trace: &Trace, attribution: &Attribution, options: &Options) -> Concluded {
+    let mut loops = loops(trace, attribution);
+    let diagnosis = diagnose(trace, attribution, &options.families, &mut loops);
+    let what_if = what_if(trace, attribution, &options.families, loops.first(), &options.what_if);
+    let steady = steady_state(trace, options, &loops);
+    Concluded { loops, diagnosis, what_if, steady }
+}
+
+/// Both at once, the first on a thread of its own.
+fn beside<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) -> (A, B) {
+    std::thread::scope(|scope| {
+        let started = std::thread::Builder::new().spawn_scoped(scope, &first);
+        let second = second();
+        let first = match started {
+            Ok(started) => started.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+            // No thread could be started: do it here.
+            Err(_) => first(),
+        };
+        (first, second)
+    })
 }
 
 /// What the reader reported, and what we cannot tell.

@@ -172,8 +172,9 @@ impl Walk<'_> {
             order.iter().filter_map(|activity| Some((called(activity)?, *activity))).collect();
         let mut ends: Vec<i64> =
             starts.iter().map(|(_, activity)| activities.end[*activity as usize]).collect();
-        starts.sort_unstable();
-        ends.sort_unstable();
+        // Almost in order: what is stable is quicker here.
+        starts.sort();
+        ends.sort();
         let mut ended = 0;
         for (number, (time, activity)) in starts.iter().enumerate() {
             while ends.get(ended).is_some_and(|end| end <= time) {
