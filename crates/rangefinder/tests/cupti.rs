@@ -65,6 +65,7 @@ fn fields_lie_where_nvidia_puts_them() {
         let peer = "CUpti_ActivityMemcpyPtoP4";
         let fill = "CUpti_ActivityMemset4";
         let call = "CUpti_ActivityAPI";
+        let event = "CUpti_ActivityCudaEvent";
         let expected: Vec<(&str, &str, usize)> = vec![
             (&kernel, "registersPerThread", at::kernel::REGISTERS),
             (&kernel, "start", at::kernel::START),
@@ -109,9 +110,15 @@ fn fields_lie_where_nvidia_puts_them() {
             (call, "threadId", at::call::THREAD),
             (call, "correlationId", at::call::CORRELATION),
             (call, "returnValue", at::call::RESULT),
+            (event, "correlationId", at::event::CORRELATION),
+            (event, "streamId", at::event::STREAM),
+            (event, "eventId", at::event::ID),
+            (&sync, "type", at::sync::TYPE),
             (&sync, "start", at::sync::START),
             (&sync, "end", at::sync::END),
             (&sync, "correlationId", at::sync::CORRELATION),
+            (&sync, "streamId", at::sync::STREAM),
+            (&sync, "cudaEventId", at::sync::EVENT),
             (&graph, "correlationId", at::graph::CORRELATION),
             (&graph, "start", at::graph::START),
             (&graph, "end", at::graph::END),

@@ -147,6 +147,7 @@ impl Trace {
         self.calls.append_rows(other.calls, &numbers);
         self.activities.append(other.activities, &numbers);
         self.syncs.append_rows(other.syncs, &numbers);
+        self.stream_events.append_rows(other.stream_events, &numbers);
         self.operators.append_rows(other.operators, &numbers);
         for ((domain, name), count) in other.marks {
             *self.marks.entry((text(domain), text(name))).or_default() += count;
@@ -169,7 +170,8 @@ impl Trace {
 
     fn times(&mut self) -> impl Iterator<Item = &mut i64> {
         let on_the_host = self.ranges.times().chain(self.calls.times()).chain(self.syncs.times());
-        on_the_host.chain(self.activities.times()).chain(self.operators.times())
+        let since = self.processes.iter_mut().filter_map(|process| process.stream_waits_since.as_mut());
+        on_the_host.chain(self.activities.times()).chain(self.operators.times()).chain(since)
     }
 }
 

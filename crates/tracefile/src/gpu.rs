@@ -76,6 +76,17 @@ pub enum GpuEvent {
         id: u16,
         name: u32,
     },
+    /// An event is recorded in a stream, or the stream waits for it.
+    StreamEvent {
+        correlation: u32,
+        stream: u32,
+        event: u32,
+        waits: bool,
+    },
+    /// From this time on all of those are known.
+    StreamWaitsSince {
+        time: u64,
+    },
 }
 
 impl<'a> TraceFile<'a> {
@@ -167,6 +178,11 @@ impl Records<'_> {
             gpu::OVERHEAD => GpuEvent::Overhead { kind: correlation, nanoseconds: self.word()? },
             gpu::STOPPED => GpuEvent::Stopped { why: rest },
             gpu::DEVICE => GpuEvent::Device { id: rest as u16, name: self.word()? as u32 },
+            kind @ (gpu::EVENT | gpu::STREAM_WAIT) => {
+                let (stream, event) = halves(self.word()?);
+                GpuEvent::StreamEvent { correlation, stream, event, waits: kind == gpu::STREAM_WAIT }
+            }
+            gpu::STREAM_WAITS_SINCE => GpuEvent::StreamWaitsSince { time: self.word()? },
             _ => return Err(Broken),
         }))
     }

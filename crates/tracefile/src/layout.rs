@@ -1,7 +1,7 @@
 //! Where everything lies. Shared by the tracer, which writes, and the reader.
 
 /// The version of the format that is written. Raised when an older reader would misunderstand it.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 /// The oldest version that is still read.
 pub const OLDEST_READ: u8 = 1;
 
@@ -177,6 +177,12 @@ pub mod gpu {
     pub const STOPPED: u8 = 42;
     /// The rest is the device's number. Name.
     pub const DEVICE: u8 = 43;
+    /// `stream | event << 32`: an event is recorded in a stream.
+    pub const EVENT: u8 = 44;
+    /// `stream | event << 32`: a stream waits for an event, as it was recorded last.
+    pub const STREAM_WAIT: u8 = 45;
+    /// The rest is nothing. The time from which on events and the streams that wait for them are recorded.
+    pub const STREAM_WAITS_SINCE: u8 = 46;
 
     /// A flag of kernels, copies and fills: a node of a graph.
     pub const IN_GRAPH: u16 = 1;

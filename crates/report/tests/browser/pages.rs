@@ -218,6 +218,7 @@ pub fn many(kernels: usize, name: &str) -> Trace {
             pid: 4_242,
             parent: 1,
             forked: false,
+            stream_waits_since: None,
             name: "python".to_owned(),
             label: String::new(),
         }],

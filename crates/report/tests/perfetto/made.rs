@@ -15,8 +15,13 @@ pub struct Made {
 
 impl Made {
     pub fn process(&mut self, pid: u32, label: &str) -> u32 {
-        let process =
-            Process { pid, parent: 1, forked: false, name: "python".to_owned(), label: label.to_owned() };
+        let process = Process {
+            pid,
+            parent: 1,
+            name: "python".to_owned(),
+            label: label.to_owned(),
+            ..Process::default()
+        };
         self.trace.processes.push(process);
         self.trace.processes.len() as u32 - 1
     }

@@ -19,5 +19,7 @@ pub(crate) use role::Numbers;
 pub(crate) use strings::NAME_LOST;
 pub use strings::{StringId, Strings};
 pub(crate) use tables::correlation;
-pub use tables::{Call, Calls, HostWait, Operator, Operators, Range, Ranges, Syncs};
+pub use tables::{
+    Call, Calls, HostWait, Operator, Operators, Range, Ranges, StreamEvent, StreamEvents, Syncs,
+};
 pub use trace::{CuptiTrouble, Device, Process, Thread, Trace};

@@ -64,6 +64,23 @@ table! {
 }
 
 table! {
+    /// Events that are recorded in a stream, and streams that wait for them.
+    table StreamEvents;
+    /// A row of [`StreamEvents`].
+    row StreamEvent;
+    columns {
+        /// Index into [`crate::Trace::processes`].
+        process: u32 as Process,
+        /// Of the call; within a process, calls are in this order.
+        correlation: u32 = NONE,
+        stream: u32,
+        event: u32,
+        /// The stream waits for the event, as it was recorded last; else it is recorded.
+        waits: bool,
+    }
+}
+
+table! {
     /// Operators of a framework. One row each.
     table Operators;
     /// A row of [`Operators`].

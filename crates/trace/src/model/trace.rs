@@ -9,7 +9,7 @@ use super::activities::Activities;
 use super::diagnostic::{Diagnostic, DistinctDiagnostic, distinct};
 use super::recording::Recording;
 use super::strings::{StringId, Strings};
-use super::tables::{Calls, Operators, Ranges, Syncs};
+use super::tables::{Calls, Operators, Ranges, StreamEvents, Syncs};
 use crate::count::counted;
 use crate::nest::{DEEPEST, nest};
 
@@ -25,6 +25,7 @@ pub struct Trace {
     pub calls: Calls,
     pub activities: Activities,
     pub syncs: Syncs,
+    pub stream_events: StreamEvents,
     pub operators: Operators,
     /// Annotations that the profiler has put on a device's timeline itself.
     pub gpu_annotations: u64,
@@ -147,6 +148,8 @@ pub struct Process {
     pub name: String,
     /// `rank 3`, where it said so.
     pub label: String,
+    /// From this time on [`Trace::stream_events`] has all of its events; None when it may lack any.
+    pub stream_waits_since: Option<i64>,
 }
 
 impl Process {

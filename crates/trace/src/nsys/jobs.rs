@@ -16,6 +16,7 @@ pub(super) fn jobs<'a>(database: &'a Database) -> impl Iterator<Item = Job<'a, R
         activities::fills(database),
         activities::graphs(database),
         calls::waits(database),
+        calls::events(database),
         nvtx_events::events(database),
     ]
     .into_iter()

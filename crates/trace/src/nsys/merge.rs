@@ -63,6 +63,7 @@ impl Merge {
         let processes = renumber(&part.processes, &mut self.processes);
         let numbers = Numbers { processes: &processes, ..Numbers::default() };
         self.trace.syncs.append_rows(part.rows, &numbers);
+        self.trace.stream_events.append_rows(part.events, &numbers);
     }
 
     fn nvtx(&mut self, part: NvtxPart, texts: &Texts) {
@@ -115,6 +116,7 @@ impl Merge {
                 forked: false,
                 name: process_names.get(key).cloned().unwrap_or_default(),
                 label: String::new(),
+                stream_waits_since: None,
             })
             .collect();
         for key in self.threads.keys.clone() {
@@ -155,8 +157,19 @@ impl Merge {
         }
         losses(self.losses, &mut trace.diagnostics);
         super::twice::once(trace);
+        stream_waits_known(trace);
         trace.finish();
         self.trace
+    }
+}
+
+/// nsys leaves out tables that are empty: waits without the events that they wait for are waits that were recorded
+/// alone, and nothing at all may not have been recorded.
+fn stream_waits_known(trace: &mut Trace) {
+    let waits = &trace.stream_events.waits;
+    let any = !waits.is_empty() || !trace.syncs.is_empty();
+    if any && (waits.contains(&false) || !waits.contains(&true)) {
+        trace.processes.iter_mut().for_each(|process| process.stream_waits_since = Some(i64::MIN));
     }
 }
 
@@ -200,6 +213,7 @@ fn lost_from(table: &str) -> String {
         "CUPTI_ACTIVITY_KIND_GRAPH_TRACE" => "graph launches",
         "CUPTI_ACTIVITY_KIND_RUNTIME" => "CUDA calls",
         "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION" => "synchronizations",
+        "CUPTI_ACTIVITY_KIND_CUDA_EVENT" => "CUDA events",
         _ => "records",
     };
     format!("some {what} are lost")

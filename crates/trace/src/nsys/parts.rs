@@ -1,7 +1,7 @@
 //! What jobs read: parts of tables, whose numbers of processes, threads, names and launches are their own.
 
 use super::tables::Numbering;
-use crate::model::{Activities, Calls, Ranges, StringId, Strings, Syncs};
+use crate::model::{Activities, Calls, Ranges, StreamEvents, StringId, Strings, Syncs};
 
 pub(super) enum Part {
     Activities(ActivityPart),
@@ -42,6 +42,7 @@ pub(super) struct CallPart {
 #[derive(Default)]
 pub(super) struct WaitPart {
     pub(super) rows: Syncs,
+    pub(super) events: StreamEvents,
     pub(super) processes: Numbering<i64>,
 }
 

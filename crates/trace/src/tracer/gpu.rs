@@ -8,8 +8,8 @@ use tracefile::{GpuEvent, TraceFile};
 use super::reader::Reader;
 use crate::count::counted;
 use crate::model::{
-    Activity, ActivityKind, Call, CuptiTrouble, Device, Diagnostic, Direction, HostWait, Launch, StringId,
-    Transfer, correlation as correlation_of,
+    Activity, ActivityKind, Call, CuptiTrouble, Device, Diagnostic, Direction, HostWait, Launch, StreamEvent,
+    StringId, Transfer, correlation as correlation_of,
 };
 
 /// CUPTI's nanoseconds → ours. CUPTI follows the clock of the day, which may be set; between
@@ -179,6 +179,14 @@ impl Reader<'_> {
                 let correlation = correlation_of(Some(correlation.into()));
                 let process = self.process;
                 self.trace.syncs.push(HostWait { begin, end, process, correlation, ..HostWait::default() });
+            }
+            GpuEvent::StreamEvent { correlation, stream, event, waits } => {
+                let (process, correlation) = (self.process, correlation_of(Some(correlation.into())));
+                self.trace.stream_events.push(StreamEvent { process, correlation, stream, event, waits });
+            }
+            GpuEvent::StreamWaitsSince { time } => {
+                let time = clock.time(time);
+                self.trace.processes[self.process as usize].stream_waits_since.get_or_insert(time);
             }
             GpuEvent::Dropped { records } => remarks.dropped = remarks.dropped.saturating_add(records),
             GpuEvent::Stopped { why } => remarks.stopped = Some(why),

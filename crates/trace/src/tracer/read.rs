@@ -80,6 +80,7 @@ fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<usize, tracefile
         pid: file.header.pid,
         parent: file.header.parent,
         forked: file.header.forked,
+        stream_waits_since: None,
         name: file.header.name.clone(),
         label: file.header.label.clone(),
     });

@@ -23,20 +23,28 @@ pub(crate) mod activity {
     pub(crate) const OVERHEAD: u32 = 17;
     /// Between two devices.
     pub(crate) const MEMCPY2: u32 = 22;
+    pub(crate) const CUDA_EVENT: u32 = 36;
     pub(crate) const SYNCHRONIZATION: u32 = 38;
     pub(crate) const GRAPH_TRACE: u32 = 51;
 }
 
 /// The kinds that are recorded, apart from calls.
-pub(crate) const KINDS: [u32; 7] = [
+pub(crate) const KINDS: [u32; 8] = [
     activity::KERNEL,
     activity::MEMCPY,
     activity::MEMCPY2,
     activity::MEMSET,
+    activity::CUDA_EVENT,
     activity::SYNCHRONIZATION,
     activity::OVERHEAD,
     activity::GRAPH_TRACE,
 ];
+
+/// Those that say which stream waits for which.
+pub(crate) const STREAM_WAITS: [u32; 2] = [activity::CUDA_EVENT, activity::SYNCHRONIZATION];
+
+/// `CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_WAIT_EVENT`
+pub(crate) const STREAM_WAIT_EVENT: u32 = 2;
 
 /// The functions of a loaded library. Those that older versions lack are optional.
 #[derive(Clone, Copy)]

@@ -38,10 +38,18 @@ pub(crate) mod call {
     pub(crate) const CORRELATION: usize = 32;
     pub(crate) const RESULT: usize = 36;
 }
+pub(crate) mod event {
+    pub(crate) const CORRELATION: usize = 4;
+    pub(crate) const STREAM: usize = 12;
+    pub(crate) const ID: usize = 16;
+}
 pub(crate) mod sync {
+    pub(crate) const TYPE: usize = 4;
     pub(crate) const START: usize = 8;
     pub(crate) const END: usize = 16;
     pub(crate) const CORRELATION: usize = 24;
+    pub(crate) const STREAM: usize = 32;
+    pub(crate) const EVENT: usize = 36;
 }
 pub(crate) mod graph {
     pub(crate) const CORRELATION: usize = 4;

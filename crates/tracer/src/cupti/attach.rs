@@ -38,8 +38,10 @@ fn attach(path: &'static [u8]) -> Result<(), u64> {
         let nodes = environment::is_on(b"RANGEFINDER_GRAPH_NODES");
         let wanted = |kind: &u32| match *kind {
             activity::GRAPH_TRACE => !nodes,
-            // Measured on an H200: each of these costs at least as much as kernels and launches together.
-            activity::SYNCHRONIZATION | activity::OVERHEAD => all_calls(),
+            // Measured on an H200: what it tells costs as much as kernels and launches together.
+            activity::OVERHEAD => all_calls(),
+            // A tenth of the time of a loop that waits often: only where there is more than one stream.
+            activity::CUDA_EVENT | activity::SYNCHRONIZATION => all_calls(),
             _ => true,
         };
         for kind in KINDS.into_iter().filter(wanted) {
@@ -47,6 +49,9 @@ fn attach(path: &'static [u8]) -> Result<(), u64> {
             if (cupti.enable)(kind) != SUCCESS && kind == activity::KERNEL {
                 return Err(stopped::REFUSED);
             }
+        }
+        if all_calls() {
+            records::stream_waits_since(cupti);
         }
         enable_calls(cupti);
         if let Some(register) = weak::cxa_atexit() {
@@ -60,7 +65,7 @@ fn attach(path: &'static [u8]) -> Result<(), u64> {
 }
 
 /// Whether to record every call, whatever it costs.
-fn all_calls() -> bool {
+pub(super) fn all_calls() -> bool {
     environment::is_on(b"RANGEFINDER_ALL_CALLS")
 }
 

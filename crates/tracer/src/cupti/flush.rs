@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering;
 
 use tracefile::layout::stopped;
 
-use super::abi::{FLUSH_FORCED, KINDS, activity};
+use super::abi::{FLUSH_FORCED, KINDS, STREAM_WAITS, SUCCESS, activity};
 use super::{library, records};
 use crate::state::{Gpu, gpu};
 use crate::{sys, weak};
@@ -42,8 +42,29 @@ unsafe extern "C" fn keep_flushing(_: *mut c_void) -> *mut c_void {
     while gpu().is_some_and(|gpu| gpu.phase.load(Ordering::Acquire) == Gpu::ON) {
         sys::sleep(FLUSH_PERIOD_NS);
         flush(0);
+        record_stream_waits();
     }
     core::ptr::null_mut()
+}
+
+/// With work on several streams, what one waits for is needed to say what would happen if another were faster.
+fn record_stream_waits() {
+    let Some(gpu) = gpu() else { return };
+    if gpu.stream_waits.compare_exchange(Gpu::WANTED, Gpu::STARTED, Ordering::AcqRel, Ordering::Relaxed).is_err()
+    {
+        return;
+    }
+    gpu.flushing.with_signals(|| {
+        if gpu.phase.load(Ordering::Acquire) == Gpu::ON
+            && let Some(cupti) = library::loaded()
+        {
+            // SAFETY: CUPTI lives as long as the process; a kind may be enabled at any time.
+            let all = STREAM_WAITS.into_iter().all(|kind| unsafe { (cupti.enable)(kind) } == SUCCESS);
+            if all {
+                records::stream_waits_since(cupti);
+            }
+        }
+    });
 }
 
 fn flush(flags: u32) {

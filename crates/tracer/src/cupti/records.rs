@@ -1,18 +1,21 @@
 //! Writes CUPTI's records in a compact form.
 
 use core::ffi::{CStr, c_char, c_void};
+use core::sync::atomic::Ordering;
 
 use tracefile::layout::{self, first_word, gpu, header};
 
-use super::abi::{Cupti, DRIVER_CALLS, RUNTIME_CALLS, SUCCESS, activity};
+use super::abi::{Cupti, DRIVER_CALLS, RUNTIME_CALLS, STREAM_WAIT_EVENT, SUCCESS, activity};
 use super::device::device_name;
-use super::{at, library};
+use super::{at, attach, library};
 use crate::memory::AfterFork;
-use crate::state::{self, Entry, KnownLaunch, KnownName, Launch, Part, Writer, hash_of_address, state};
+use crate::state::{self, Entry, Gpu, KnownLaunch, KnownName, Launch, Part, Writer, hash_of_address, state};
 use crate::text::{Given, ascii};
 use crate::{clock, file, names};
 
 const CHUNK: usize = 256 << 10;
+/// So many changes from one stream to another are no accident.
+const SEVERAL_STREAMS: u32 = 64;
 /// The length of the longest record.
 const BYTES_OF_LONGEST: usize = 7 * 8;
 
@@ -48,6 +51,15 @@ pub(super) unsafe fn write(cupti: &Cupti, context: *mut c_void, stream: u32, buf
 pub(super) fn clock() {
     if let Some(cupti) = library::loaded() {
         with_writer(|writer| writer.clock(cupti));
+    }
+}
+
+/// Writes that from now on it is known which stream waits for which.
+pub(super) fn stream_waits_since(cupti: &Cupti) {
+    let mut time = 0;
+    // SAFETY: CUPTI writes one number.
+    if unsafe { (cupti.timestamp)(&mut time) } == SUCCESS {
+        with_writer(|writer| writer.put([first_word(gpu::STREAM_WAITS_SINCE, 0), time]));
     }
 }
 
@@ -96,6 +108,16 @@ impl Writer {
                 }
                 activity::RUNTIME => self.call(cupti, RUNTIME_CALLS, record),
                 activity::DRIVER => self.call(cupti, DRIVER_CALLS, record),
+                activity::CUDA_EVENT => self.put([
+                    first_word(gpu::EVENT, u64::from(record.u32(at::event::CORRELATION))),
+                    u64::from(record.u32(at::event::STREAM)) | u64::from(record.u32(at::event::ID)) << 32,
+                ]),
+                activity::SYNCHRONIZATION if record.u32(at::sync::TYPE) == STREAM_WAIT_EVENT => self.put([
+                    first_word(gpu::STREAM_WAIT, u64::from(record.u32(at::sync::CORRELATION))),
+                    u64::from(record.u32(at::sync::STREAM)) | u64::from(record.u32(at::sync::EVENT)) << 32,
+                ]),
+                // The calls themselves say when the host waits.
+                activity::SYNCHRONIZATION if !attach::all_calls() => {}
                 activity::SYNCHRONIZATION => self.put([
                     first_word(gpu::SYNC, u64::from(record.u32(at::sync::CORRELATION))),
                     record.u64(at::sync::START),
@@ -144,6 +166,7 @@ impl Writer {
             let launch = self.launch(Launch { name, shape });
             let device = record.u32(place::DEVICE);
             self.device(device);
+            self.in_stream(record.u32(place::STREAM));
             let flags = if record.u64(place::GRAPH_NODE) != 0 { gpu::IN_GRAPH } else { 0 };
             self.put([
                 first_word(gpu::KERNEL, u64::from(record.u32(place::CORRELATION))),
@@ -171,6 +194,7 @@ impl Writer {
             };
             let device = record.u32(place::DEVICE);
             self.device(device);
+            self.in_stream(record.u32(place::STREAM));
             self.put([
                 first_word(written, u64::from(record.u32(correlation))),
                 record.u64(place::START),
@@ -278,6 +302,20 @@ impl Writer {
         if let Some(name) = device_name(device, &mut name) {
             let name = interned(name);
             self.put([first_word(gpu::DEVICE, u64::from(device)), u64::from(name)]);
+        }
+    }
+
+    /// Asks for what streams wait for, once work has gone from stream to stream for some time.
+    fn in_stream(&mut self, stream: u32) {
+        if self.stream == stream {
+            return;
+        }
+        self.stream = stream;
+        self.changes = self.changes.saturating_add(1);
+        if self.changes == SEVERAL_STREAMS
+            && let Some(state) = state::gpu()
+        {
+            state.stream_waits.store(Gpu::WANTED, Ordering::Release);
         }
     }
 

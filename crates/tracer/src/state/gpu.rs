@@ -17,6 +17,8 @@ const MOST_DEVICES: u32 = 1024;
 /// program that first uses CUDA in the child starts from the beginning. All zero is off.
 pub(crate) struct Gpu {
     pub(crate) phase: AtomicU32,
+    /// Whether it is recorded which stream waits for which.
+    pub(crate) stream_waits: AtomicU32,
     /// Held while CUPTI is asked for what it has.
     pub(crate) flushing: Lock,
     /// Unused buffers: each begins with the address of the next.
@@ -32,6 +34,12 @@ impl Gpu {
     pub(crate) const ON: u32 = 1;
     /// The process is ending, or another client needs CUPTI.
     pub(crate) const DONE: u32 = 2;
+}
+
+/// Values of `stream_waits`; zero as long as there is only one stream.
+impl Gpu {
+    pub(crate) const WANTED: u32 = 1;
+    pub(crate) const STARTED: u32 = 2;
 }
 
 /// The writer and its lock. All zero is a writer that has written nothing.
@@ -62,6 +70,9 @@ pub(crate) struct Writer {
     pub(crate) calls: [[u32; MOST_CALLS as usize]; 2],
     /// One bit for each device that was seen.
     pub(crate) devices: [u64; MOST_DEVICES as usize / 64],
+    /// The stream of the last work, and how often it was another than the one before.
+    pub(crate) stream: u32,
+    pub(crate) changes: u32,
 }
 
 /// A kernel and its shape.
