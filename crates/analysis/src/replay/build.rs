@@ -3,11 +3,13 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use trace::{ActivityKind, NONE, StringId, Trace};
+use trace::{NONE, StringId, Trace};
 
-use super::graph::{Call, Graph, QUICK, Work};
+use super::graph::{Call, Graph, QUICK, StreamWait, Work};
 use super::index::Index;
 use super::kinds::CallKind;
+use super::recorded::{Called, Worked, calls_between, works_of};
+use super::streams::{Order, StreamOrder};
 use crate::attribute::Attribution;
 use crate::loop_::{Steady, median, warm_up};
 
@@ -60,9 +62,14 @@ pub(crate) fn build(
         );
     }
     let first_work = works.partition_point(|work| (work.call as usize) < in_loop);
-    if several_streams(&works[first_work..], streams) {
-        unknown = Some("work runs on several streams, and the recording does not say which waits for which");
-    }
+    let order = match several_streams(&works[first_work..], streams) {
+        false => StreamOrder::default(),
+        true => StreamOrder::of(trace, steady.process, &works, from).unwrap_or_else(|| {
+            unknown =
+                Some("work runs on several streams, and the recording does not say which waits for which");
+            StreamOrder::default()
+        }),
+    };
     let mut done = Done::new(streams);
     let mut last_in_stream: Vec<Option<usize>> = vec![None; streams];
     let mut next = 0;
@@ -73,7 +80,15 @@ pub(crate) fn build(
         for work in own.clone() {
             let stream = usize::from(works[work].stream);
             let before = last_in_stream[stream].replace(work);
-            launched.push(lags.work(call, &works, work, before));
+            let others = order.before(work);
+            launched.push(lags.work(call, &works, work, before, others));
+            if at >= in_loop {
+                graph.stream_waits.extend(others.iter().map(|Order { before, .. }| StreamWait {
+                    work: (work - first_work) as u32,
+                    back: (work - *before as usize) as u32,
+                    gap: lags.gap_behind(call, &works, work, *before as usize),
+                }));
+            }
         }
         next = own.end;
         let awaited = done.awaited(call, &works, own.clone());
@@ -96,6 +111,10 @@ pub(crate) fn build(
             });
         }
         host_end = Some(host_end.map_or(call.end, |end| end.max(call.end)));
+    }
+    // The first call follows the last one of the iteration before, which is one of these when they go round.
+    if let (Some(call), Some(end)) = (graph.calls.first_mut(), host_end) {
+        call.gap = (calls[in_loop].begin - from) + (to - end).max(0);
     }
     let on = if graph.works.is_empty() { &steady.on_host } else { &steady.on_device };
     (graph.activities, graph.streams) = (activities, streams);
@@ -144,6 +163,10 @@ fn longest_alike(trace: &Trace, index: &Index, steady: &Steady) -> Option<(usize
     };
     // What is loaded before a first kernel makes the host's iteration long, and not the device's.
     let first = warm_up(&on_host);
+    // Of the iterations before, it is not known which stream waited for which.
+    let since = trace.processes[steady.process as usize].stream_waits_since.unwrap_or(i64::MIN);
+    let known = steady.on_host.partition_point(|begin| *begin < since).max(first);
+    let first = if known + FEWEST_ALIKE <= last { known } else { first };
     let (mut best, mut begin) = ((first, first), first);
     for at in first..=last {
         if at == last || is_other(at) {
@@ -176,109 +199,6 @@ fn before(steady: &Steady, first: usize) -> i64 {
     } else {
         0
     })
-}
-
-struct Called {
-    call: u32,
-    kind: CallKind,
-    name: StringId,
-    is_async: bool,
-    thread: u32,
-    begin: i64,
-    end: i64,
-}
-
-/// The calls of a process, those made by other calls left out, in order.
-fn calls_between(trace: &Trace, all: &[u32]) -> Vec<Called> {
-    let mut kinds: HashMap<StringId, (CallKind, bool)> = HashMap::new();
-    let mut calls: Vec<Called> = Vec::new();
-    for call in all.iter().map(|call| *call as usize) {
-        let begin = trace.calls.begin[call];
-        let name = trace.calls.name[call];
-        let (kind, is_async) = *kinds.entry(name).or_insert_with(|| {
-            let text = trace.strings.text(name);
-            (CallKind::of(text), text.contains("Async"))
-        });
-        let (thread, end) = (trace.calls.thread[call], trace.calls.end[call].max(begin));
-        calls.push(Called { call: call as u32, kind, name, is_async, thread, begin, end });
-    }
-    calls.sort_by_key(|call| (call.begin, std::cmp::Reverse(call.end)));
-    let mut until: HashMap<u32, i64> = HashMap::new();
-    calls.retain(|call| {
-        let until = until.entry(call.thread).or_insert(i64::MIN);
-        let outer = call.begin >= *until;
-        *until = (*until).max(call.end);
-        outer
-    });
-    calls
-}
-
-struct Worked {
-    activity: u32,
-    /// All of them, in the list of activities.
-    activities: Range<u32>,
-    /// Index of its call.
-    call: u32,
-    device: u16,
-    number: u32,
-    stream: u16,
-    begin: i64,
-    end: i64,
-    kernels: u32,
-}
-
-/// What calls started, in their order; kernels of one launch of a graph as one. And the activities of all that.
-fn works_of(
-    trace: &Trace,
-    attribution: &Attribution,
-    index: &Index,
-    process: u32,
-    calls: &[Called],
-) -> (Vec<Worked>, Vec<u32>) {
-    let Some(last) = calls.iter().map(|call| call.begin).max() else { return Default::default() };
-    let first = calls[0].begin;
-    let mut place: HashMap<u32, u32> = HashMap::with_capacity(calls.len());
-    place.extend(calls.iter().enumerate().map(|(at, call)| (call.call, at as u32)));
-    let mut works: Vec<Worked> = Vec::new();
-    let activities = &trace.activities;
-    let all = index.works(trace, attribution, process, first, last.saturating_add(1));
-    for activity in all.iter().map(|activity| *activity as usize) {
-        let call = attribution.call[activity];
-        let begin = trace.calls.begin[call as usize];
-        // A call that another one made: that one started the work.
-        let thread = trace.calls.thread[call as usize];
-        let at = place.get(&call).copied().or_else(|| {
-            let behind = calls.partition_point(|outer| outer.begin <= begin);
-            let around = |at: &usize| calls[*at].thread == thread && calls[*at].end >= begin;
-            (behind.saturating_sub(8)..behind).rev().find(around).map(|at| at as u32)
-        });
-        let Some(call) = at else { continue };
-        works.push(Worked {
-            activity: activity as u32,
-            activities: 0..0,
-            call,
-            device: activities.device[activity],
-            number: activities.stream[activity],
-            stream: 0,
-            begin: activities.begin[activity],
-            end: activities.end[activity],
-            kernels: u32::from(activities.kind[activity] == ActivityKind::Kernel),
-        });
-    }
-    works.sort_by_key(|work| (work.call, work.begin, work.activity));
-    let list = works.iter().map(|work| work.activity).collect();
-    let mut joined: Vec<Worked> = Vec::with_capacity(works.len());
-    for (at, work) in (0u32..).zip(works) {
-        match joined.last_mut() {
-            Some(graph) if graph.call == work.call && activities.in_graph[work.activity as usize] => {
-                graph.end = graph.end.max(work.end);
-                graph.kernels += work.kernels;
-                graph.activities.end = at + 1;
-            }
-            _ => joined.push(Worked { activities: at..at + 1, ..work }),
-        }
-    }
-    (joined, list)
 }
 
 fn number_streams(works: &mut [Worked]) -> usize {
@@ -336,16 +256,27 @@ impl Lags {
         Self { lag, gap: median(&gaps).unwrap_or(USUAL_GAP).max(0) }
     }
 
-    fn work(&self, call: &Called, works: &[Worked], at: usize, before: Option<usize>) -> Work {
+    fn work(
+        &self,
+        call: &Called,
+        works: &[Worked],
+        at: usize,
+        before: Option<usize>,
+        others: &[Order],
+    ) -> Work {
         let work = &works[at];
         let usual = self.lag.get(&call.name).copied().unwrap_or(USUAL_LAG);
         let since_call = work.begin - call.begin;
         let since = before.map_or(i64::MAX / 4, |before| work.begin - works[before].end);
         let free = before.map_or(i64::MIN, |before| works[before].end);
         let by_stream = free > call.begin && (call.begin + usual <= free || since <= 2 * self.gap);
-        let (lag, gap) = match by_stream {
-            true => (usual.min(since_call), since),
-            false => (since_call, self.gap.min(since)),
+        // What it waited for in another stream ended later than all else that it needs.
+        let other = others.iter().map(|order| works[order.before as usize].end).max();
+        let by_other = other.is_some_and(|end| end >= free && end > call.begin + usual);
+        let (lag, gap) = match (by_other, by_stream) {
+            (true, _) => (usual.min(since_call), self.gap.min(since)),
+            (false, true) => (usual.min(since_call), since),
+            (false, false) => (since_call, self.gap.min(since)),
         };
         Work {
             activity: work.activity,
@@ -358,6 +289,15 @@ impl Lags {
             kernels: work.kernels,
             began: work.begin,
         }
+    }
+
+    /// From the end of what a work waits for in another stream to its own beginning: as it was, if that was the last
+    /// thing that it waited for.
+    fn gap_behind(&self, call: &Called, works: &[Worked], at: usize, other: usize) -> i64 {
+        let usual = self.lag.get(&call.name).copied().unwrap_or(USUAL_LAG);
+        let (begin, end) = (works[at].begin, works[other].end);
+        let last = end > call.begin + usual && begin - end <= 4 * self.gap.max(USUAL_GAP);
+        if last { begin - end } else { self.gap.min(begin - end) }
     }
 }
 

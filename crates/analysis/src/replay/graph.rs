@@ -51,10 +51,23 @@ pub(crate) struct Work {
     pub(crate) began: i64,
 }
 
+/// A work does not begin before one of another stream has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StreamWait {
+    /// Index into [`Graph::works`].
+    pub(crate) work: u32,
+    /// The other one is so many works before it, maybe in the iterations before.
+    pub(crate) back: u32,
+    /// From the end of the other one to its beginning.
+    pub(crate) gap: i64,
+}
+
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Graph {
     pub(crate) calls: Vec<Call>,
     pub(crate) works: Vec<Work>,
+    /// In the order of the works.
+    pub(crate) stream_waits: Vec<StreamWait>,
     /// Indexes into [`trace::Trace::activities`].
     pub(crate) activities: Vec<u32>,
     pub(crate) streams: usize,
@@ -77,12 +90,18 @@ impl Graph {
         let mut begins = [0i64; ROUNDS];
         for begun in &mut begins {
             let mut first = true;
+            let (round, mut waits) = (ended.len(), self.stream_waits.iter().peekable());
             for call in &self.calls {
                 let begin = host + call.gap;
                 let before = ended.len();
                 for work in &self.works[call.works.start as usize..call.works.end as usize] {
                     let stream = &mut free[usize::from(work.stream)];
-                    let start = (begin + work.lag).max(stream.saturating_add(work.gap));
+                    let mut start = (begin + work.lag).max(stream.saturating_add(work.gap));
+                    let here = ended.len();
+                    while let Some(wait) = waits.next_if(|wait| wait.work as usize <= here - round) {
+                        let other = here.checked_sub(wait.back as usize).and_then(|at| ended.get(at));
+                        start = start.max(other.map_or(i64::MIN, |end| end.saturating_add(wait.gap)));
+                    }
                     *stream = start + work.duration;
                     ended.push(start + work.duration);
                     if std::mem::replace(&mut first, false) {
