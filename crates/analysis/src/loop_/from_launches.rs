@@ -6,14 +6,17 @@
 //! three hundred and eighty-four layers. The iteration is the outermost level that comes at least four
 //! times, whose iterations are alike, and which has work of its own.
 //!
-//! A sequence that repeats has no first element. An iteration begins with the one of its launches that
-//! the host takes longest to come to.
+//! A sequence that repeats has no first element. What comes only now and then, such as an evaluation every
+//! tenth step, comes between two iterations, so one begins behind it. Otherwise an iteration begins with the
+//! one of its launches that the host takes longest to come to.
 
 use std::collections::HashMap;
 
 use super::launched::{Launched, total_of};
 use super::steady::median;
 
+/// Fewer are what autotuning or logging does in the middle of an iteration.
+const FEW: i64 = 4;
 /// Fewer are no loop.
 pub(super) const FEWEST: usize = 4;
 /// Launches between two of a kind, relative to their mean: how much they may differ.
@@ -81,7 +84,8 @@ pub(super) fn repeats(launches: &[Launched]) -> Option<Repeats> {
     let by_kind = outermost(launches, &plain, Own::Work);
     let by_pause = behind_pauses(launches).and_then(|marked| outermost(launches, &marked, Own::Pauses));
     let found = match (by_kind, by_pause) {
-        (Some(kind), Some(pause)) if pause.starts.len() < kind.starts.len() => Some(pause),
+        // A level around the other one has several of it in each iteration; the first or the last may lack one.
+        (Some(kind), Some(pause)) if pause.starts.len() * 2 <= kind.starts.len() + 2 => Some(pause),
         (kind, pause) => kind.or(pause),
     };
     // Where nothing comes once in an iteration, a few launches in a row may.
@@ -215,20 +219,45 @@ fn positions(symbols: &[u32], symbol: u32) -> Vec<usize> {
     symbols.iter().enumerate().filter(|(_, other)| **other == symbol).map(|(at, _)| at).collect()
 }
 
-/// The kind before which the host takes the longest time, by the median.
+/// The kind before which something else comes now and then, or before which the host takes the longest time.
 fn beginning(launches: &[Launched], symbols: &[u32], kinds: &[Kind], level: &[usize]) -> Option<usize> {
     let mut pauses: Vec<Vec<i64>> = vec![Vec::new(); level.len()];
+    let mut others: Vec<Vec<i64>> = vec![Vec::new(); level.len()];
     let mut place = vec![usize::MAX; kinds.len()];
     level.iter().enumerate().for_each(|(at, symbol)| place[*symbol] = at);
-    for at in 1..launches.len() {
-        if let Some(pauses) = pauses.get_mut(place[symbols[at] as usize]) {
-            pauses.push(pause_before(launches, at));
+    let mut before: Option<usize> = None;
+    for at in 0..launches.len() {
+        let place = place[symbols[at] as usize];
+        if place == usize::MAX {
+            continue;
+        }
+        if let Some(before) = before.replace(at) {
+            others[place].push((at - before) as i64);
+            pauses[place].push(pause_before(launches, at));
         }
     }
     let pauses: Vec<i64> = pauses.iter().map(|pauses| median(pauses).unwrap_or(0)).collect();
+    let others: Vec<i64> = others.iter().map(|others| now_and_then(others)).collect();
+    // One that is missing somewhere, or comes once more, would begin one iteration too few or too many. The counts of a
+    // level differ by one at most.
+    let fewest = kinds[*level.first()?].count;
+    let fewer = level.iter().filter(|symbol| kinds[**symbol].count == fewest).count();
+    let usual = if fewer * 2 > level.len() { fewest } else { fewest + 1 };
+    let count = |at: usize| kinds[level[at]].count;
     // Of several the earliest in the sequence.
-    let best = (0..level.len()).max_by_key(|at| (pauses[*at], std::cmp::Reverse(kinds[level[*at]].first)))?;
+    let best = (0..level.len())
+        .filter(|at| count(*at) == usual)
+        .max_by_key(|at| (others[*at], pauses[*at], std::cmp::Reverse(kinds[level[*at]].first)))?;
     Some(level[best])
+}
+
+/// How many launches come before a kind beyond the usual number, if that happens to few of its launches, and not only to
+/// the first ones.
+fn now_and_then(others: &[i64]) -> i64 {
+    let others = others.get(2..).unwrap_or(&[]);
+    let Some(usual) = median(others) else { return 0 };
+    let more: Vec<i64> = others.iter().map(|other| other - usual).filter(|more| *more >= FEW).collect();
+    if more.len() < 2 || more.len() * 4 > others.len() { 0 } else { more.iter().sum() }
 }
 
 /// How different neighbouring iterations are, as a share of their launches: the median.
@@ -320,6 +349,14 @@ mod tests {
     fn an_iteration_begins_behind_the_longest_pause() {
         let found = repeats(&launched(&"ABC DEF".repeat(6))).unwrap();
         assert_eq!(found.starts, [3, 9, 15, 21, 27, 33]);
+    }
+
+    #[test]
+    fn an_iteration_begins_behind_what_comes_now_and_then() {
+        let text = format!("{}XYXYXY", "ABC DEF".repeat(5)).repeat(4);
+        let found = repeats(&launched(&text)).unwrap();
+        let begins = |round: usize| (0..5).map(move |step| round * 36 + step * 6);
+        assert_eq!(found.starts, (0..4).flat_map(begins).collect::<Vec<_>>());
     }
 
     #[test]
