@@ -112,6 +112,7 @@ fn loops_without_ranges() {
         "blocking_batch",
         "many_tiny",
         "thin_layers",
+        "logging_beside_streams",
         "busy_neighbor",
         "slow_start_healthy_loop",
         "single_precision",
@@ -125,6 +126,7 @@ fn loops_without_ranges() {
         "slow_start",
         "tried_out_first",
         "wait_every_layer",
+        "generations",
     ];
     let mut exact = 0;
     for planted in truth() {
@@ -152,12 +154,36 @@ fn loops_without_ranges() {
             "{}: {of_launches} instead of {p50}",
             planted.program
         );
-        // The device was quicker in the first three iterations of `training`, whose boundary is in the middle.
-        let wanted = if planted.program == "training" { 0.9 } else { 1.0 };
+        let wanted = match planted.program.as_str() {
+            // The device was quicker in the first three or nine iterations, and the boundary is in the middle.
+            "training" => 0.9,
+            "evaluation_between" => 0.8,
+            // Four of them: the host was not equally fast between the two places.
+            "check_of_two_streams" => 0.9,
+            _ => 1.0,
+        };
         let close = in_place(with.begins(), without.begins(), p50);
         assert!(close >= wanted, "{}: {close}", planted.program);
     }
     assert!(exact >= 12, "{exact}");
+}
+
+/// The same for a C++ program whose ranges have numbers in their names, with a validation between some of its steps.
+#[test]
+fn numbered_steps_without_ranges() {
+    let mut trace = recorded("numbered");
+    trace.fold_names();
+    let with = analyze(&trace, &Options::default());
+    assert_eq!(main_loop(&with).region.as_deref(), Some(":Train step *"));
+    assert_eq!(main_loop(&with).iterations, 80);
+    trace.ranges = Ranges::default();
+    trace.finish();
+    let without = analyze(&trace, &Options::default());
+    let (with, without) = (main_loop(&with), main_loop(&without));
+    assert!((79..=80).contains(&without.iterations), "{}", without.iterations);
+    let (p50, of_launches) = (with.period_ns.unwrap().p50 as f64, without.period_ns.unwrap().p50 as f64);
+    assert!((of_launches / p50 - 1.0).abs() <= 0.02, "{of_launches} instead of {p50}");
+    assert!(in_place(with.begins(), without.begins(), p50) >= 1.0);
 }
 
 /// The share of boundaries that are within 2 % of the period, after one constant shift: what repeats has no natural

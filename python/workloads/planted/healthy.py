@@ -83,3 +83,54 @@ def graph_replays(torch, fixed):
 def copies_beside_work(torch, fixed):
     """The next batch comes while this one is computed."""
     return batch_in_line(torch, True)
+
+
+@program("healthy", iterations=60)
+def evaluation_between(torch, fixed):
+    """Training; every tenth step looks at how good the network is."""
+    width = 4096
+    network = torch.nn.Sequential(*[layer for _ in range(4) for layer in (torch.nn.Linear(width, width), torch.nn.GELU())])
+    network = network.to("cuda", torch.bfloat16)
+    optimizer = torch.optim.SGD(network.parameters(), lr=1e-4, fused=True)
+    data = torch.randn(8192, width, device="cuda", dtype=torch.bfloat16)
+
+    def step(number):
+        with part("forward"):
+            loss = network(data).float().square().mean()
+        with part("backward"):
+            loss.backward()
+        with part("optimizer"):
+            optimizer.step()
+            optimizer.zero_grad()
+        if number % 10 == 9:
+            with part("evaluation"), torch.no_grad():
+                for _ in range(4):
+                    network(data).float().abs().mean()
+
+    return step
+
+
+@program("healthy", iterations=16)
+def generations(torch, fixed):
+    """A prompt, then twenty-four tokens, whose attention has more to read with each."""
+    width, longest = 8192, 64
+    weights = [torch.randn(width, width, device="cuda", dtype=torch.bfloat16) / width**0.5 for _ in range(6)]
+    prompt = torch.randn(2048, width, device="cuda", dtype=torch.bfloat16)
+    seen = torch.zeros(longest, 512, width, device="cuda", dtype=torch.bfloat16)
+
+    def layers(hidden):
+        for weight in weights:
+            hidden = torch.nn.functional.silu(hidden @ weight)
+        return hidden
+
+    def step(number):
+        with part("prompt"):
+            # Where each of its tokens is: once a generation, as in real ones.
+            places = torch.ones(2048, device="cuda", dtype=torch.long).cumsum(0)
+            hidden = layers(prompt * places.log1p().unsqueeze(1).to(prompt.dtype))[:512]
+        for token in range(24):
+            with part("token"):
+                seen[token] = layers(hidden)
+                hidden = hidden + seen[: token + 1].sum(dim=0)
+
+    return step

@@ -45,6 +45,26 @@ def captured(torch, run):
     return graph.replay
 
 
+def two_streams(torch, times):
+    """Products on two streams; each waits for the other, and the first goes on when both are done."""
+    here, beside, side = large(torch, times), large(torch, times), torch.cuda.Stream()
+
+    def run():
+        main = torch.cuda.current_stream()
+        side.wait_stream(main)
+        here()
+        with torch.cuda.stream(side):
+            beside()
+        main.wait_stream(side)
+
+    # As a program that has been at it for a while before its loop begins.
+    for _ in range(40):
+        run()
+    torch.cuda.synchronize()
+    time.sleep(1.2)
+    return run
+
+
 def busy(seconds):
     """Python that computes."""
     end = time.perf_counter() + seconds
@@ -101,6 +121,21 @@ def slow_logging(torch, fixed):
         with part("log"):
             if not fixed:
                 busy(0.004)
+
+    return step
+
+
+@program("host-code", place="step/log")
+def logging_beside_streams(torch, fixed):
+    """Two milliseconds of Python behind every step, whose work is on two streams."""
+    run = two_streams(torch, 2)
+
+    def step(number):
+        with part("forward"):
+            run()
+        with part("log"):
+            if not fixed:
+                busy(0.002)
 
     return step
 

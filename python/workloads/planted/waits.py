@@ -1,6 +1,6 @@
 """The host waits for the device where it need not."""
 
-from .host import captured, large, small
+from .host import captured, large, small, two_streams
 from .program import program
 from .ranges import part
 
@@ -27,6 +27,23 @@ def loss_every_step(torch, fixed):
                 total += loss
             elif loss.item() != loss.item():
                 raise ValueError("no number")
+        with part("update"):
+            update()
+
+    return step
+
+
+@program("sync", place="step/check")
+def check_of_two_streams(torch, fixed):
+    """The host waits for both streams in every step, before the update is launched."""
+    forward, update = two_streams(torch, 4), small(torch, 80)
+
+    def step(number):
+        with part("forward"):
+            forward()
+        with part("check"):
+            if not fixed:
+                torch.cuda.synchronize()
         with part("update"):
             update()
 
