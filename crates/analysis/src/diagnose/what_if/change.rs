@@ -3,14 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
-use nvtx::RegionPath;
+use nvtx::{FOLDED, NamePattern, RegionPath, RegionPattern};
 use serde::Serialize;
 
 /// Nobody makes anything slower than this to see what happens, and times stay within what can be added up.
 const LARGEST: f64 = 1000.0;
-
-/// Stands for any text, or for none.
-const ANY: char = '*';
 
 /// What a change is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -85,49 +82,40 @@ impl FromStr for Change {
 }
 
 impl Change {
-    /// Whether a kernel, a call or a direction is meant.
+    /// Whether a kernel, a call, a direction, or every region of this name is meant.
     pub(super) fn means(&self, name: &str) -> bool {
-        fits(&self.name, name)
+        NamePattern::parse(&self.name).is_some_and(|pattern| pattern.matches(name))
     }
 
     /// Whether all of the host's time is meant, in regions and outside of them.
     pub(super) fn means_everywhere(&self) -> bool {
-        self.name.chars().eq([ANY])
+        self.name.chars().eq([FOLDED])
     }
 
     /// The path that was typed, if it may be one.
-    pub(super) fn path(&self) -> Option<RegionPath> {
-        let path = self.name.parse::<RegionPath>().ok();
+    pub(super) fn path(&self) -> Option<RegionPattern> {
         // In the default domain, without its colon.
-        path.or_else(|| format!(":{}", self.name).parse().ok().filter(|_| self.name.contains('/')))
-    }
-
-    /// Whether every region of this name is meant, wherever it is; `step *` is any step.
-    pub(super) fn means_region(&self, name: &str) -> bool {
-        let path = |name: &str| RegionPath::new("", [name]);
-        self.name == name || path(&self.name).covers(&path(name))
+        path(&self.name)
+            .or_else(|| path(&format!(":{}", self.name)).filter(|_| self.name.contains('/')))
     }
 
     /// Whether a name has a part of the one that was typed, or the other way round, in whatever case: it may have
     /// been meant.
     pub(super) fn is_like(&self, name: &str) -> bool {
         let (name, typed) = (name.to_lowercase(), self.name.to_lowercase());
-        let mut parts = typed.split([ANY, '/', ':']).filter(|part| part.len() > 2);
+        let mut parts = typed.split([FOLDED, '/', ':']).filter(|part| part.len() > 2);
         parts.any(|part| name.contains(part) || name.len() > 2 && part.contains(&name))
     }
 }
 
-/// Whether a whole name fits a pattern, in which only `*` has a meaning.
-fn fits(pattern: &str, name: &str) -> bool {
-    let mut parts = pattern.split(ANY);
-    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else { return false };
-    let Some(last) = parts.next_back() else { return rest.is_empty() };
-    // The first place for each part leaves the most to the others.
-    for part in parts {
-        let Some((_, behind)) = rest.split_once(part) else { return false };
-        rest = behind;
-    }
-    rest.ends_with(last)
+/// With or without a pattern in it.
+fn path(text: &str) -> Option<RegionPattern> {
+    let exact = |path: RegionPath| RegionPattern::Path {
+        domain: NamePattern::exactly(&path.domain),
+        names: path.names.iter().map(|name| NamePattern::exactly(name)).collect(),
+    };
+    let pattern = RegionPattern::parse(text).filter(|pattern| matches!(pattern, RegionPattern::Path { .. }));
+    pattern.or_else(|| text.parse().ok().map(exact))
 }
 
 #[cfg(test)]
@@ -187,24 +175,31 @@ mod tests {
             ("*ab*ab", "abab", true),
             ("*ab*ab", "aab", false),
             ("**", "", true),
-            ("", "", true),
             ("?", "x", false),
             ("f(int*)", "f(int*)", true),
             ("*é", "né", true),
+            (r"f(int\*)", "f(int*)", true),
+            (r"f(int\*)", "f(int&*)", false),
         ] {
-            assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+            let change: Change = format!("kernel:{pattern}=0").parse().unwrap();
+            assert_eq!(change.means(name), expected, "{pattern} {name}");
         }
     }
 
     #[test]
     fn regions() {
         let change = |name: &str| format!("host:{name}=0").parse::<Change>().unwrap();
-        assert!(change("log").means_region("log") && !change("log").means_region("logs"));
-        assert!(change("step *").means_region("step *") && change("step *").means_region("step 7"));
-        assert!(!change("l*").means_region("log"), "a region's `*` is a number");
+        assert!(change("log").means("log") && !change("log").means("logs"));
+        assert!(change("step *").means("step *") && change("step *").means("step 7"));
+        assert!(change("l*").means("log") && !change("l*").means("blog"));
         assert_eq!(change("step/log").path(), change(":step/log").path());
         assert_eq!(change("log").path(), None);
-        assert!(change("aten::mm").means_region("aten::mm"));
+        assert!(change("aten::mm").means("aten::mm") && change("aten::*").means("aten::mm"));
+        for (typed, path) in [("LLM*:step", "LLM 1:step"), ("*/log", ":step/log"), (":step */log", ":step */log")] {
+            assert!(change(typed).path().unwrap().matches(&path.parse().unwrap()), "{typed} {path}");
+        }
+        let inside = change(":step/l*").path().unwrap();
+        assert!(!inside.matches(&":step/a/log".parse().unwrap()), "never more than one name");
         assert!(change("*").means_everywhere() && !change("**").means_everywhere());
         assert!(change("step/Logs").is_like("log") && change("log").is_like("logging"));
         assert!(!change("a*b").is_like("ab") && !change("*").is_like("log"), "too little to say so");
@@ -223,8 +218,11 @@ mod tests {
         /// Parts of a name with anything between them fit it.
         #[test]
         fn what_is_left_of_a_name_fits(parts in proptest::collection::vec("[ab*]{0,3}", 1..5)) {
-            prop_assert!(fits(&parts.join("*"), &parts.concat()), "{parts:?}");
-            prop_assert!(fits(&parts.concat(), &parts.concat()), "{parts:?}");
+            let name = parts.concat();
+            for typed in [parts.join("*"), name.clone()].into_iter().filter(|typed| !typed.is_empty()) {
+                let change: Change = format!("kernel:{typed}=0").parse().unwrap();
+                prop_assert!(change.means(&name), "{parts:?}");
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use nvtx::RegionPath;
+use nvtx::RegionPattern;
 use trace::{ActivityKind, Direction, StringId, Trace};
 
 use super::super::case::Case;
@@ -98,16 +98,16 @@ impl<'c, 't> Parts<'c, 't> {
         let path = change.path();
         let mut meant: Vec<bool> = Vec::with_capacity(tree.nodes.len());
         for (at, node) in (0u32..).zip(&tree.nodes) {
-            let has_path = |path: &RegionPath| {
+            let has_path = |path: &RegionPattern| {
                 let above = std::iter::successors(Some(at), |node| tree.nodes[*node as usize].parent);
                 // Only a path of as many names: some trees are very deep.
-                above.take(path.names.len() + 1).count() == path.names.len()
-                    && path.covers(&tree.path(trace, at))
+                above.take(path.names().len() + 1).count() == path.names().len()
+                    && path.matches(&tree.path(trace, at))
             };
             // Parents come first.
             let is_inside = node.parent.is_some_and(|parent| meant[parent as usize]);
             let is_meant = is_inside
-                || change.means_region(trace.strings.text(node.name))
+                || change.means(trace.strings.text(node.name))
                 || path.as_ref().is_some_and(has_path);
             meant.push(is_meant);
         }
