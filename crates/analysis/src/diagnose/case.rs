@@ -120,12 +120,13 @@ impl<'t> Case<'t> {
         if self.is_whole { "in all" } else { "an iteration" }
     }
 
-    /// ` in the 29 iterations looked at`: those of the replay, which may be fewer than the loop has.
+    /// ` in the 29 of 58 steady iterations that were replayed`
     pub(super) fn in_iterations(&self) -> String {
-        match self.graph.iterations {
-            _ if self.is_whole => String::new(),
-            1 => " in the iteration looked at".to_owned(),
-            some => format!(" in the {some} iterations looked at"),
+        let (some, all) = (self.graph.iterations, self.steady.on_host.len());
+        let were = if some == 1 { "was" } else { "were" };
+        match self.is_whole {
+            true => String::new(),
+            false => format!(" in the {some} of {all} steady iterations that {were} replayed"),
         }
     }
 

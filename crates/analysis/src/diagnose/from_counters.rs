@@ -18,8 +18,6 @@ const MANY_WAVES: f64 = 6.0;
 const LOW_OCCUPANCY: f64 = 50.0;
 /// So much of the kernels' time has one limit, if that is the program's.
 const MOST: f64 = 0.5;
-/// In percent: near enough to a peak to say so.
-const NEAR: f64 = 80.0;
 /// A gain that is smaller is not worth a finding.
 const WORTH_A_WORD: f64 = 1.03;
 /// Nobody follows more advice.
@@ -110,13 +108,13 @@ fn at(mut finding: Finding, kernel: &JoinedKernel) -> Finding {
 
 /// What most of the kernels' time is limited by.
 fn limit(joined: &Joined, report: &Report) -> Option<Finding> {
-    // How much of its peak the limit reaches, by the kernels' time.
+    // How much of its peak the limit of each kernel reaches, by the kernels' time.
     let level = |is: fn(BoundKind) -> bool| -> f64 {
         let (mut time, mut sum) = (0.0, 0.0);
         for kernel in joined.kernels.iter().filter(|kernel| is(kernel.bound)) {
             let result = kernel.results.first().and_then(|at| report.results.get(*at));
             let levels = result.map(|result| bound(report, result).levels).unwrap_or_default();
-            if let Some(level) = levels.iter().find(|level| is(level.kind)) {
+            if let Some(level) = levels.iter().find(|level| level.kind == kernel.bound) {
                 (time, sum) = (time + kernel.share, sum + kernel.share * level.percent);
             }
         }
@@ -135,30 +133,36 @@ fn limit(joined: &Joined, report: &Report) -> Option<Finding> {
             BoundKind::Tensor | BoundKind::Fp32 | BoundKind::Fp64 | BoundKind::OtherPipe | BoundKind::Issue
         )
     };
+    // By its name, if all of them have the same one.
+    let what = |is: fn(BoundKind) -> bool, otherwise: &str| -> String {
+        let mut kinds = joined.kernels.iter().map(|kernel| kernel.bound).filter(|bound| is(*bound));
+        let first = kinds.next().filter(|first| *first != BoundKind::OtherPipe);
+        first.filter(|first| kinds.all(|kind| kind == *first)).map_or_else(
+            || otherwise.to_owned(),
+            |kind| match kind {
+                BoundKind::L1 | BoundKind::L2 => kind.as_str().to_owned(),
+                named => format!("the {}", named.as_str()),
+            },
+        )
+    };
     let (cause, share, level, evidence, what, advice) = match (part(BoundKind::is_memory), part(compute)) {
         (share, _) if share >= MOST => {
             let advice = "nothing is in the GPU's way; it gets faster only by moving fewer bytes: smaller types (FP8, INT4 weights), fused kernels, or larger batches, which use weights more than once";
             let level = level(BoundKind::is_memory);
-            (Cause::MemoryBound, share, level, lines(BoundKind::is_memory), "memory", advice)
+            (Cause::MemoryBound, share, level, lines(BoundKind::is_memory), what(BoundKind::is_memory, "its memory"), advice)
         }
         (_, share) if share >= MOST => {
             let advice =
                 "nothing is in the GPU's way; it gets faster only by less arithmetic or a cheaper type";
-            (Cause::ComputeBound, share, level(compute), lines(compute), "arithmetic", advice)
+            (Cause::ComputeBound, share, level(compute), lines(compute), what(compute, "its arithmetic"), advice)
         }
         _ => return None,
     };
-    let of_peak = percent(level / 100.0);
-    let title = match level >= NEAR {
-        true => format!(
-            "the GPU is the limit: {} of the kernels' time is near the peak of its {what} ({of_peak} on average)",
-            percent(share)
-        ),
-        false => format!(
-            "the GPU is the limit: its {what} limits {} of the kernels' time, at {of_peak} of its peak",
-            percent(share)
-        ),
-    };
+    let title = format!(
+        "the GPU is the limit: {} of the kernels' time is limited by {what}, at {} of the peak on average",
+        percent(share),
+        percent(level / 100.0)
+    );
     Some(finding(cause, title, evidence, advice, None))
 }
 

@@ -22,6 +22,8 @@ pub enum NoFinding {
     /// So that it is unknown what the device waited for.
     NoCalls,
     TooLittle,
+    /// More was recorded, but it is elsewhere.
+    TooLittleHere,
     /// It was looked for causes, and none was worth a word.
     Examined {
         busy: f64,
@@ -39,6 +41,7 @@ impl NoFinding {
             () if trace.diagnostics.iter().any(|diagnostic| diagnostic.lost) => Self::Incomplete,
             () if trace.calls.is_empty() => Self::NoCalls,
             () if main.is_some() && !trace.windows.is_empty() => Self::NoWholeIteration,
+            () if !trace.windows.is_empty() => Self::TooLittleHere,
             () => Self::TooLittle,
         }
     }
@@ -60,6 +63,9 @@ impl fmt::Display for NoFinding {
             ),
             Self::NoCalls => out.write_str("the calls that launched the GPU's work were not recorded"),
             Self::TooLittle => out.write_str("too little was recorded to tell what limits it"),
+            Self::TooLittleHere => {
+                out.write_str("too little is left in the part that is looked at to tell what limits it")
+            }
             Self::Examined { busy } if *busy >= BUSY => {
                 write!(out, "the GPU is busy {} of the time, and nothing is worth changing", percent(*busy))
             }

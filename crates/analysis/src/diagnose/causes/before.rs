@@ -1,6 +1,6 @@
 //! What happens before the loop is steady: start-up and warm-up, judged by the whole time.
 
-use trace::Trace;
+use trace::{Trace, counted};
 
 use super::super::case::milliseconds;
 use super::super::finding::{Cause, Finding, FoundAt, Sureness};
@@ -9,6 +9,8 @@ use crate::attribute::Attribution;
 use crate::loop_::Loop;
 use crate::replay::{CallKind, Index};
 
+/// Less than this would be shown as 0 us.
+const SHOWN: i64 = 500;
 /// Shorter than this, or a smaller part of the recording, it is not worth a word.
 const A_WHILE: i64 = 200_000_000;
 const WORTH_A_WORD: f64 = 0.1;
@@ -74,6 +76,23 @@ fn time_in(trace: &Trace, index: &Index, found: &Loop, (from, to): (i64, i64)) -
     sums
 }
 
+/// `loading code 3.75 ms (1 call)`, of each kind that takes at least so long.
+fn told(sums: &Sums, at_least: i64) -> Vec<String> {
+    let name = |kind: CallKind| match kind {
+        CallKind::Load => "loading code",
+        CallKind::Memory => "taking memory",
+        CallKind::Copy => "copies",
+        CallKind::Wait => "waiting for the GPU",
+        CallKind::Launch => "launches",
+        CallKind::Other => "other CUDA calls",
+    };
+    let long = sums.iter().filter(|(_, time, _)| *time >= at_least.max(SHOWN));
+    long.map(|(kind, time, calls)| {
+        format!("{} {} ({})", name(*kind), milliseconds(*time as f64), counted(*calls, "call"))
+    })
+    .collect()
+}
+
 fn start_up(
     trace: &Trace,
     attribution: &Attribution,
@@ -87,23 +106,18 @@ fn start_up(
     let of = |kind: CallKind| {
         sums.iter().find(|(same, _, _)| *same == kind).map_or((0, 0), |(_, time, calls)| (*time, *calls))
     };
-    let (loading, modules) = of(CallKind::Load);
+    let (loading, loads) = of(CallKind::Load);
     let in_calls: i64 = sums.iter().map(|(_, time, _)| *time).fold(0, i64::saturating_add);
     let host = time.saturating_sub(in_calls).max(0);
-    let mut evidence = vec![format!(
-        "code is loaded for {} ({modules} modules), memory taken for {}, copied for {}, waited for {}; {} pass without a CUDA call",
-        milliseconds(loading as f64),
-        milliseconds(of(CallKind::Memory).0 as f64),
-        milliseconds(of(CallKind::Copy).0 as f64),
-        milliseconds(of(CallKind::Wait).0 as f64),
-        milliseconds(host as f64)
-    )];
+    let mut parts = told(sums, SHOWN);
+    parts.push(format!("no CUDA call {}", milliseconds(host as f64)));
+    let mut evidence = vec![format!("in this time: {}", parts.join(", "))];
     if loading as f64 >= MOST * time as f64 {
         return Finding {
             cause: Cause::ModuleLoading,
             place: FoundAt::default(),
             device: None,
-            title: format!("{} of the {} before the GPU's first work in the loop go into loading {modules} modules of GPU code", milliseconds(loading as f64), milliseconds(time as f64)),
+            title: format!("{} of the {} before the GPU's first work in the loop go into loading GPU code ({})", milliseconds(loading as f64), milliseconds(time as f64), counted(loads, "call")),
             evidence,
             advice: "load code when it is first used (`CUDA_MODULE_LOADING=LAZY`, which is the default since CUDA 12.2), and import fewer libraries".to_owned(),
             confidence: Sureness::Shown,
@@ -144,13 +158,7 @@ fn start_up(
 }
 
 fn warming(found: &Loop, sums: &Sums, (from, to): (i64, i64), more: i64) -> Finding {
-    let names = ["loading code", "taking memory", "copies", "waiting for the GPU", "launches", "other calls"];
-    let parts: Vec<String> = sums
-        .iter()
-        .zip(names)
-        .filter(|((_, time, _), _)| *time as f64 >= 0.05 * to.saturating_sub(from) as f64)
-        .map(|((_, time, calls), name)| format!("{name} {} ({calls} calls)", milliseconds(*time as f64)))
-        .collect();
+    let parts = told(sums, (0.05 * to.saturating_sub(from) as f64) as i64);
     let usual = found.period_ns.map_or(0, |period| period.p50);
     Finding {
         cause: Cause::WarmUp,

@@ -107,8 +107,14 @@ fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)], times: usiz
         false => format!("the host runs other code{region} for {time} {of_each}, and the GPU waits for it"),
     };
     let advice = match loads {
+        true if case.is_whole => {
+            "load ahead in other processes or threads (`DataLoader(num_workers=…, prefetch_factor=…)`), or make the data ready beforehand"
+        }
         true => {
             "load ahead in other processes or threads (`DataLoader(num_workers=…, prefetch_factor=…)`), or make the data ready once, before the loop"
+        }
+        false if case.is_whole => {
+            "make that code shorter or move it to another thread; or launch other work before it, so that the GPU has something to do"
         }
         false => {
             "make that code shorter, move it to another thread or do it less often; or launch the next iteration's work before it, so that the GPU has something to do"
@@ -212,12 +218,9 @@ fn contention(case: &Case<'_>) -> Option<Candidate> {
     );
     let evidence = vec![
         format!(
-            "{} of {usual} places between calls are held up now and then, each in another iteration",
-            hit
-        ),
-        format!(
-            "{} such pauses, {} on average",
-            held_up.len(),
+            "{hit} of the {usual} CUDA calls in an iteration, each counted with the code before it, \
+             sometimes take much longer than usual: {} in all, by {} on average",
+            counted(held_up.len() as u64, "time"),
             milliseconds(lost as f64 / held_up.len().max(1) as f64)
         ),
     ];
@@ -245,7 +248,7 @@ fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
     let is_short = launches.len() < SHORT * case.graph.iterations;
     let starts: HashSet<usize> =
         if is_short { HashSet::new() } else { case.first_calls().into_iter().collect() };
-    let mut host = 0i64;
+    let (mut host, mut in_launches) = (0i64, 0i64);
     let mut by_node: BTreeMap<Option<u32>, i64> = BTreeMap::new();
     let mut changed = case.graph.clone();
     // In one run, launches follow each other and nothing waits.
@@ -261,6 +264,7 @@ fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
             CallKind::Launch => {
                 let time = call.own + if is_pause[at] { 0 } else { call.gap };
                 host += time;
+                in_launches += call.own;
                 *by_node.entry(case.node_of_call[at]).or_default() += time;
                 call.own = if in_run { 0 } else { call.own.min(GRAPH_CALL) };
                 if !is_pause[at] && in_run {
@@ -300,10 +304,12 @@ fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
     );
     let evidence = vec![
         format!(
-            "{} {}: {} each on the host, {} each on the GPU",
+            "{} {}, {} of the host's time each: {} in the call itself, the rest in the code before it; \
+             {} each on the GPU",
             counted(per_iteration.round() as u64, "launch"),
             case.each(),
             milliseconds(host / per_iteration),
+            milliseconds(in_launches as f64 / launches.len() as f64),
             milliseconds(device / per_iteration)
         ),
         format!("the GPU is busy {:.0} % of the time", case.busy * 100.0),

@@ -301,7 +301,7 @@ fn too_few_blocks(case: &Case<'_>) -> Option<Candidate> {
         }
         last = Some(detail);
     }
-    let starts: HashSet<u32> = case.first_calls().into_iter().map(|call| call as u32).collect();
+    let starts = case.first_calls();
     let rows: Vec<&[usize]> = rows.iter().flat_map(|row| in_iterations(case, &starts, row)).collect();
     let longest = rows.iter().map(|row| row.len()).max().unwrap_or(0);
     let each = case.iterations();
@@ -331,8 +331,13 @@ fn too_few_blocks(case: &Case<'_>) -> Option<Candidate> {
         });
         let then = Then::of(then);
         let (worst, best) = (case.now.min(then.likely * 2.0), then.likely);
+        let is_it = |at: &&usize| {
+            let launch = case.launch(&case.graph.works[**at]);
+            launch.is_some_and(|launch| case.trace.strings.text(launch.short_name) == kernel)
+        };
         let title = format!(
-            "`{kernel}` is launched {longest} times in a row with too few blocks to fill the GPU{}",
+            "`{kernel}` is launched {} with too few blocks to fill the GPU{}",
+            case.times(works.iter().filter(is_it).count()),
             case.in_region(node)
         );
         let advice = "do it all in one launch: a batch dimension, or one kernel for all rows";
@@ -369,21 +374,11 @@ fn too_few_blocks(case: &Case<'_>) -> Option<Candidate> {
     })
 }
 
-/// A row of works, cut where an iteration begins.
-fn in_iterations<'r>(case: &Case<'_>, starts: &HashSet<u32>, row: &'r [usize]) -> Vec<&'r [usize]> {
-    let begins = |at: &usize| {
-        let work = &case.graph.works[*at];
-        starts.contains(&work.call) && case.graph.calls[work.call as usize].works.start as usize == *at
-    };
-    let mut parts = Vec::new();
-    let mut rest = row;
-    while !rest.is_empty() {
-        let end = 1 + rest[1..].iter().position(begins).unwrap_or(rest.len() - 1);
-        let (part, more) = rest.split_at(end);
-        parts.push(part);
-        rest = more;
-    }
-    parts
+/// A row of works, cut between iterations, by the first call of each.
+fn in_iterations<'r>(case: &Case<'_>, starts: &[usize], row: &'r [usize]) -> Vec<&'r [usize]> {
+    let iteration =
+        |at: &usize| starts.partition_point(|first| *first <= case.graph.works[*at].call as usize);
+    row.chunk_by(|a, b| iteration(a) == iteration(b)).collect()
 }
 
 /// Copies within the device, in bytes read and written a second.

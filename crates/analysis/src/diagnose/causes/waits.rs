@@ -112,7 +112,10 @@ fn candidate(case: &Case<'_>, cause: Cause, node: Option<u32>, calls: &[usize]) 
     let (title, advice) = match cause {
         Cause::Sync => (
             format!("the host waits for the GPU {often}{region}, then the GPU waits for the host"),
-            "do not wait there: keep the value on the GPU (`.item()`, `.cpu()`, `print` and `if tensor:` read it back), look at it only every so many iterations, or remove a `synchronize()` that was left from a measurement",
+            match case.is_whole {
+                true => "do not wait there: keep the value on the GPU (`.item()`, `.cpu()`, `print` and `if tensor:` read it back), or remove a `synchronize()` that was left from a measurement",
+                false => "do not wait there: keep the value on the GPU (`.item()`, `.cpu()`, `print` and `if tensor:` read it back), look at it only every so many iterations, or remove a `synchronize()` that was left from a measurement",
+            },
         ),
         Cause::PageableCopy => (
             format!("copies from memory that is not pinned hold up the host {often}{region}"),
@@ -124,16 +127,18 @@ fn candidate(case: &Case<'_>, cause: Cause, node: Option<u32>, calls: &[usize]) 
         ),
         _ => (
             format!("memory is taken from the driver or given back {often}{region}"),
-            "take the memory once and use it again: no `empty_cache()` and no `cudaMalloc`/`cudaFree` in the loop; `cudaMallocAsync` or a pool where sizes change",
+            match case.is_whole {
+                true => "take the memory once and use it again; `cudaMallocAsync` or a pool where sizes change",
+                false => "take the memory once and use it again: no `empty_cache()` and no `cudaMalloc`/`cudaFree` in the loop; `cudaMallocAsync` or a pool where sizes change",
+            },
         ),
     };
-    let mut evidence = vec![format!(
-        "{names}{}: {} {}, {} of it waiting for the GPU",
-        case.in_iterations(),
-        milliseconds(took as f64 / each),
-        case.each(),
-        milliseconds(waited as f64 / each)
-    )];
+    let mut told =
+        format!("{names}{}: {} {}", case.in_iterations(), milliseconds(took as f64 / each), case.each());
+    if waited > 0 {
+        told.push_str(&format!(", {} of it waiting for the GPU", milliseconds(waited as f64 / each)));
+    }
+    let mut evidence = vec![told];
     if let Some(rate) = rate {
         evidence.push(format!("with pinned memory a copy runs at about {:.0} GB/s", rate / 1e9));
     }
