@@ -149,12 +149,26 @@ fn limit(joined: &Joined, report: &Report) -> Option<Finding> {
         (share, _) if share >= MOST => {
             let advice = "nothing is in the GPU's way; it gets faster only by moving fewer bytes: smaller types (FP8, INT4 weights), fused kernels, or larger batches, which use weights more than once";
             let level = level(BoundKind::is_memory);
-            (Cause::MemoryBound, share, level, lines(BoundKind::is_memory), what(BoundKind::is_memory, "its memory"), advice)
+            (
+                Cause::MemoryBound,
+                share,
+                level,
+                lines(BoundKind::is_memory),
+                what(BoundKind::is_memory, "its memory"),
+                advice,
+            )
         }
         (_, share) if share >= MOST => {
             let advice =
                 "nothing is in the GPU's way; it gets faster only by less arithmetic or a cheaper type";
-            (Cause::ComputeBound, share, level(compute), lines(compute), what(compute, "its arithmetic"), advice)
+            (
+                Cause::ComputeBound,
+                share,
+                level(compute),
+                lines(compute),
+                what(compute, "its arithmetic"),
+                advice,
+            )
         }
         _ => return None,
     };

@@ -216,14 +216,12 @@ fn contention(case: &Case<'_>) -> Option<Candidate> {
         "the host is kept from running: the same code takes {} longer in one iteration than in another",
         milliseconds(lost as f64 / each)
     );
-    let evidence = vec![
-        format!(
-            "{hit} of the {usual} CUDA calls in an iteration, each counted with the code before it, \
+    let evidence = vec![format!(
+        "{hit} of the {usual} CUDA calls in an iteration, each counted with the code before it, \
              sometimes take much longer than usual: {} in all, by {} on average",
-            counted(held_up.len() as u64, "time"),
-            milliseconds(lost as f64 / held_up.len().max(1) as f64)
-        ),
-    ];
+        counted(held_up.len() as u64, "time"),
+        milliseconds(lost as f64 / held_up.len().max(1) as f64)
+    )];
     let advice = "see what else runs: another thread that holds Python's lock (move it to a process), more busy threads than processors, or a neighbor on the machine";
     let (cause, confidence) = (Cause::HostContention, Sureness::Likely);
     Some(Candidate {

@@ -113,8 +113,12 @@ fn candidate(case: &Case<'_>, cause: Cause, node: Option<u32>, calls: &[usize]) 
         Cause::Sync => (
             format!("the host waits for the GPU {often}{region}, then the GPU waits for the host"),
             match case.is_whole {
-                true => "do not wait there: keep the value on the GPU (`.item()`, `.cpu()`, `print` and `if tensor:` read it back), or remove a `synchronize()` that was left from a measurement",
-                false => "do not wait there: keep the value on the GPU (`.item()`, `.cpu()`, `print` and `if tensor:` read it back), look at it only every so many iterations, or remove a `synchronize()` that was left from a measurement",
+                true => {
+                    "do not wait there: keep the value on the GPU (`.item()`, `.cpu()`, `print` and `if tensor:` read it back), or remove a `synchronize()` that was left from a measurement"
+                }
+                false => {
+                    "do not wait there: keep the value on the GPU (`.item()`, `.cpu()`, `print` and `if tensor:` read it back), look at it only every so many iterations, or remove a `synchronize()` that was left from a measurement"
+                }
             },
         ),
         Cause::PageableCopy => (
@@ -128,8 +132,12 @@ fn candidate(case: &Case<'_>, cause: Cause, node: Option<u32>, calls: &[usize]) 
         _ => (
             format!("memory is taken from the driver or given back {often}{region}"),
             match case.is_whole {
-                true => "take the memory once and use it again; `cudaMallocAsync` or a pool where sizes change",
-                false => "take the memory once and use it again: no `empty_cache()` and no `cudaMalloc`/`cudaFree` in the loop; `cudaMallocAsync` or a pool where sizes change",
+                true => {
+                    "take the memory once and use it again; `cudaMallocAsync` or a pool where sizes change"
+                }
+                false => {
+                    "take the memory once and use it again: no `empty_cache()` and no `cudaMalloc`/`cudaFree` in the loop; `cudaMallocAsync` or a pool where sizes change"
+                }
             },
         ),
     };

@@ -95,8 +95,7 @@ impl Change {
     /// The path that was typed, if it may be one.
     pub(super) fn path(&self) -> Option<RegionPattern> {
         // In the default domain, without its colon.
-        path(&self.name)
-            .or_else(|| path(&format!(":{}", self.name)).filter(|_| self.name.contains('/')))
+        path(&self.name).or_else(|| path(&format!(":{}", self.name)).filter(|_| self.name.contains('/')))
     }
 
     /// Whether a name has a part of the one that was typed, or the other way round, in whatever case: it may have
@@ -195,7 +194,9 @@ mod tests {
         assert_eq!(change("step/log").path(), change(":step/log").path());
         assert_eq!(change("log").path(), None);
         assert!(change("aten::mm").means("aten::mm") && change("aten::*").means("aten::mm"));
-        for (typed, path) in [("LLM*:step", "LLM 1:step"), ("*/log", ":step/log"), (":step */log", ":step */log")] {
+        for (typed, path) in
+            [("LLM*:step", "LLM 1:step"), ("*/log", ":step/log"), (":step */log", ":step */log")]
+        {
             assert!(change(typed).path().unwrap().matches(&path.parse().unwrap()), "{typed} {path}");
         }
         let inside = change(":step/l*").path().unwrap();
