@@ -4,7 +4,7 @@ use crate::form::markdown::{Markdown, cell, code, sentence};
 use crate::form::shown::Digits;
 use crate::form::terminal::Names;
 use crate::page::Page;
-use crate::tables::{Tabular, View, captures, facts, overhead, passes, rehearsed, steps};
+use crate::tables::{OVERHEAD_TIMES, Tabular, View, captures, facts, overhead, passes, rehearsed, steps};
 
 use super::counters_screen::counters_terminal;
 use super::insight::{bounds_text, findings_text, roofline_text, what_if_text};
@@ -91,7 +91,7 @@ fn cost(text: &mut String, page: &Page<'_>) {
         return;
     }
     heading(text, "What profiling cost");
-    text.push_str("Medians over all instances but the first, with nsys and in the rehearsal.\n\n");
+    text.push_str(&format!("{OVERHEAD_TIMES}; with nsys and in the rehearsal.\n\n"));
     body(text, &overhead(&page.insight.overhead), page.top);
     if let Some(doubt) = &page.insight.unsteady {
         text.push_str(&format!("Doubtful: {}.\n\n", sentence(doubt)));

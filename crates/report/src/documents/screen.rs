@@ -103,19 +103,36 @@ fn beside_regions(text: &mut String, analysis: &Analysis) {
         );
     }
     analysis.more_regions.iter().for_each(|more| text.push_str(&format!("{}\n", left_out(more))));
+    let open: Vec<String> = analysis
+        .regions
+        .iter()
+        .filter(|row| row.open > 0)
+        .map(|row| format!("{} ({} of {})", row.path, row.open, counted(row.instances, "instance")))
+        .collect();
+    if !open.is_empty() {
+        let named = printable(&open[..open.len().min(MOST_NAMED)].join(", "));
+        let more = and_more(open.len());
+        text.push_str(&format!(
+            "note: still open at the end of the recording, and without a time: {named}{more}\n"
+        ));
+    }
     let has_kernels = !analysis.kernels.is_empty();
     let idle = analysis.regions.iter().filter(|row| has_kernels && row.launches == 0);
     // Of several kinds or processes, a name is enough.
     let mut named = HashSet::new();
     let idle: Vec<&str> = idle.map(|row| row.path.as_str()).filter(|path| named.insert(*path)).collect();
     if !idle.is_empty() {
-        let more = if idle.len() > MOST_NAMED {
-            format!(" and {} more", idle.len() - MOST_NAMED)
-        } else {
-            String::new()
-        };
+        let more = and_more(idle.len());
         let named = idle[..idle.len().min(MOST_NAMED)].join(", ");
-        text.push_str(&format!("note: no GPU work was recorded of {}{more}\n", printable(&named)));
+        text.push_str(&format!("note: no GPU work was recorded in {}{more}\n", printable(&named)));
+    }
+}
+
+/// Of names that are too many for a sentence.
+fn and_more(names: usize) -> String {
+    match names.saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
     }
 }
 

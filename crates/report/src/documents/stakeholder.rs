@@ -1,5 +1,6 @@
 //! One page for decision makers: what was run, how long it took, what limits it.
 
+use analysis::BoundKind;
 use record::{StepName, StepStatus, VerdictRecord};
 
 use super::screen::no_kernels;
@@ -145,9 +146,10 @@ fn overhead(text: &mut String, page: &Page<'_>) {
         return not_measured(text, page.no_overhead());
     }
     text.push_str(&form(TOP).table(&tables::overhead(&page.insight.overhead)));
-    text.push_str(
-        "\nMedians over all instances but the first. In the rehearsal, only the tracer runs in the program.\n\n",
-    );
+    text.push_str(&format!(
+        "\n{}. In the rehearsal, only the tracer runs in the program.\n\n",
+        tables::OVERHEAD_TIMES
+    ));
     if let Some(doubt) = &page.insight.unsteady {
         text.push_str(&format!("Doubtful: {}.\n\n", sentence(doubt)));
     }
@@ -169,13 +171,15 @@ fn takeaways(text: &mut String, page: &Page<'_>) {
                 Some(region) => format!("in `{}`", cell(region)),
                 None => "outside all regions".to_owned(),
             };
-            let bounds: Vec<String> = region
-                .bounds
-                .iter()
-                .take(3)
-                .map(|(kind, part)| format!("{} ({})", with_article(kind.as_str()), percent(*part)))
-                .collect();
-            text.push_str(&format!("- kernels {name} are limited by {}\n", bounds.join(", ")));
+            let bounds = region.bounds.iter().take(3).enumerate().map(|(at, (kind, part))| {
+                let of = if at == 0 { " of the kernel time is limited" } else { "" };
+                let what = match kind {
+                    BoundKind::Unknown => "something that was not measured".to_owned(),
+                    known => with_article(known.as_str()),
+                };
+                format!("{}{of} by {what}", percent(*part))
+            });
+            text.push_str(&format!("- {name}, {}\n", bounds.collect::<Vec<_>>().join(", ")));
         }
     }
     // Files that were given, and not a run: what they show.

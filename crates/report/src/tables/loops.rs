@@ -13,17 +13,17 @@ const WORTH_A_WORD: f64 = 0.01;
 
 /// ``loop `:step`: 60 iterations, 1 of them warm-up; median 3.05 ms when steady; GPU busy 99 %``
 pub(crate) fn loop_line(found: &Loop, loops: &[Loop]) -> String {
-    let name = match &found.region {
-        Some(region) => format!("loop `{region}`"),
-        None => "loop, found by its launches".to_owned(),
-    };
     let origin = found.called(loops).or_else(|| found.origin.called());
     let origin = origin.map(|origin| format!(" of {origin}")).unwrap_or_default();
+    let name = match &found.region {
+        Some(region) => format!("loop `{region}`{origin}"),
+        None => format!("loop{origin}, found by its launches"),
+    };
     let warm_up = match found.warm_up {
         0 => String::new(),
         some => format!(", {some} of them warm-up"),
     };
-    let mut line = format!("{name}{origin}: {}{warm_up}", counted(found.iterations, "iteration"));
+    let mut line = format!("{name}: {}{warm_up}", counted(found.iterations, "iteration"));
     if let Some(period) = found.period_ns {
         // Other things may happen between two of them, and the median is not what one takes.
         let apart = |own: i64| period.p50 as f64 > APART * own as f64;

@@ -50,7 +50,7 @@ pub(crate) use kernels::{headline_kernels, kernels, steady_kernels, steady_of};
 pub(crate) use longest::longest;
 pub(crate) use loops::{LOOPS, loop_line, whole_time};
 pub(crate) use operators::operators;
-pub(crate) use overhead::overhead;
+pub(crate) use overhead::{OVERHEAD_TIMES, overhead};
 pub(crate) use passes::passes;
 pub(crate) use place::process_called;
 pub(crate) use regions::{Row as RegionRow, region_rows, regions};

@@ -5,6 +5,9 @@ use analysis::Overhead;
 use super::column::{self, Kind};
 use super::table::{Keys, Table, View};
 
+/// What the times are, as a sentence.
+pub(crate) const OVERHEAD_TIMES: &str = "Medians without the first instance, where there are several";
+
 type Row<'p> = &'p Overhead;
 type Column<'p> = column::Column<'p, Row<'p>>;
 

@@ -26,10 +26,7 @@ fn overhead(page: &Page<'_>) -> String {
         String::new()
     };
     let table = html_table(&tables::overhead(&page.insight.overhead), " facts", MOST, &|_, _| None);
-    format!(
-        "{table}<p class=\"note\">Medians over all instances but the first.{more}{}</p>\n",
-        doubt.unwrap_or_default()
-    )
+    format!("{table}<p class=\"note\">{}.{more}{}</p>\n", tables::OVERHEAD_TIMES, doubt.unwrap_or_default())
 }
 
 fn machine(page: &Page<'_>) -> String {
