@@ -157,7 +157,7 @@ pub fn prove(question: &Question<'_>) -> Proof {
 }
 
 /// Parts that match nothing, where others do.
-fn absent(wanted: &[Wanted<'_>], regions: &[Region]) -> Vec<(String, GateProblem)> {
+pub(crate) fn absent(wanted: &[Wanted<'_>], regions: &[Region]) -> Vec<(String, GateProblem)> {
     let why = |part: &Wanted<'_>| unknown(&part.text, regions, std::slice::from_ref(part));
     let parts = wanted.iter().filter(|part| part.regions.is_empty() && !meant(wanted).is_empty());
     parts.map(|part| (part.text.clone(), why(part))).collect()
@@ -248,7 +248,8 @@ fn nsys_gating(
     if regions.is_empty() {
         return Err(Correction::None);
     }
-    if wanted.len() > 1 {
+    // A part that matches nothing needs no gate.
+    if wanted.iter().filter(|part| !part.regions.is_empty()).count() > 1 {
         return ungated("nsys accepts only one gate".to_owned());
     }
     if wanted.iter().any(|part| part.pattern().is_some()) {

@@ -82,7 +82,10 @@ pub fn judge(case: &Case<'_>) -> Verdict {
     let absent: Vec<String> =
         parts.iter().filter(|part| part.regions.is_empty()).map(Wanted::absent).collect();
     if verdict.outcome == Outcome::Captured && !absent.is_empty() {
-        verdict = verdict.because(TOOL, Cause::NoSuchRange);
+        let why = crate::proof::absent(&parts, regions);
+        let correct = why.iter().map(|(part, why)| format!("correct or remove `{part}`: {why}"));
+        verdict =
+            verdict.because(TOOL, Cause::NoSuchRange).with_remedy(correct.collect::<Vec<_>>().join("; "));
         verdict.outcome = Outcome::Partial;
         verdict.text = format!("{}; {}", verdict.text, absent.join(", "));
     }
