@@ -96,24 +96,19 @@ pub fn read_kineto_from(source: impl Read, path: &Path) -> Result<Trace, KinetoE
                 return Err(KinetoError::Io { path: path.to_owned(), source: plainly(source) });
             }
             // Keep what came before.
-            Err(JsonError::Io(error)) => {
-                let text =
-                    if is_cut(&error) { CUT.to_owned() } else { format!("the file ends early: {error}") };
-                reader.say(text, true);
-                break;
-            }
-            Err(JsonError::BrokenOff) => {
-                reader.say("the file ends in the middle of an event".to_owned(), true);
-                break;
-            }
-            Err(JsonError::Unclosed) => {
-                reader.say("the file ends before its list of events does".to_owned(), true);
-                break;
-            }
-            Err(JsonError::NoEvent) => {
+            Err(error) => {
+                let why = match error {
+                    JsonError::Io(error) if is_cut(&error) => CUT.to_owned(),
+                    JsonError::Io(error) => format!("the file ends early ({error})"),
+                    JsonError::BrokenOff => "the file ends in the middle of an event".to_owned(),
+                    JsonError::Unclosed => "the file ends before its list of events does".to_owned(),
+                    JsonError::NoEvent | JsonError::NoEvents => {
+                        "the file is damaged: what follows is not an event".to_owned()
+                    }
+                };
+                let file = path.file_name().unwrap_or_default().to_string_lossy();
                 let events = counted(reader.events, "event");
-                let text = format!("the file is damaged after {events}: what follows is not an event");
-                reader.say(text, true);
+                reader.say(format!("{file}: {why}; all after {events} is lost: copy the file again"), true);
                 break;
             }
         }

@@ -40,7 +40,7 @@ fn read(database: &Database, path: &Path) -> Result<Trace, NsysError> {
     let mut merge = Merge::default();
     let texts = Texts::read(database, &mut merge.trace.strings, &mut merge.losses);
     version(database, &mut merge.trace);
-    if let Some(text) = truncated(database) {
+    if let Some(text) = truncated(database, path) {
         merge.trace.diagnostics.push(Diagnostic { text, lost: true });
     }
     for read in parallel::run(jobs::jobs(database)) {
@@ -66,14 +66,15 @@ const NOTHING: &str = "nsys recorded no NVTX ranges, CUDA calls, or kernels\n\
     opened; if the program starts other processes, those may be the ones that use the GPU";
 
 /// How much of the file is missing, and what to do.
-fn truncated(database: &Database) -> Option<String> {
+fn truncated(database: &Database, path: &Path) -> Option<String> {
     let missing = database.missing();
     let are = if missing == 1 { "is" } else { "are" };
     (missing > 0).then(|| {
         let all = counted(u64::from(database.said()), "page");
         format!(
-            "the file is truncated: {missing} of its {all} {are} missing; copy it again, or export the report \
-            again (`nsys export --type sqlite`)"
+            "{}: the file is truncated: {missing} of its {all} {are} missing; copy it again, or export the report \
+            again (`nsys export --type sqlite`)",
+            path.file_name().unwrap_or_default().to_string_lossy()
         )
     })
 }
