@@ -14,7 +14,7 @@ pub struct Gathered {
     pub traced: Vec<Given>,
     pub counted: Vec<Given>,
     /// Other files in the folders: neither traces nor reports.
-    pub others: u64,
+    pub others: Vec<PathBuf>,
     /// Pipes, sockets, devices and broken links in the folders.
     pub special: u64,
     /// What else was skipped, and why.
@@ -91,7 +91,7 @@ impl Gathered {
                 () if trace::is_unexported(path) || trace::is_trace(path) || counters::is_counters(path) => {
                     self.file(path.clone(), false);
                 }
-                () => self.others += 1,
+                () => self.others.push(path.clone()),
             }
         }
         let shown = folder.display();
@@ -161,6 +161,6 @@ mod tests {
         );
         assert_eq!(paths(&gathered.counted), ["c.ncu-rep", "d.csv"].map(at));
         assert!(gathered.traced.iter().all(|given| !given.named));
-        assert_eq!((gathered.others, gathered.notes), (1, Vec::new()));
+        assert_eq!((gathered.others, gathered.notes), (vec![at("notes.txt")], Vec::new()));
     }
 }

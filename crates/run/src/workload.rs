@@ -19,7 +19,7 @@ const LONGEST_TMPDIR: usize = 64;
 
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
-    #[error("no workload given\nhint: put it after `--`, as in `rangefinder run -- python infer.py`")]
+    #[error("no workload given\nhint: put it at the end, after `--`: `-- python infer.py`")]
     None,
     #[error("program `{program}` not found on the PATH")]
     NotOnPath { program: String },
@@ -315,7 +315,11 @@ fn check_variables(variables: &BTreeMap<String, Option<Text>>) -> Result<(), Wor
 fn check_program(program: &OsStr, cwd: &Path, path: Option<&OsStr>) -> Result<(), WorkloadError> {
     let shown = program.to_string_lossy().into_owned();
     if !program.as_bytes().contains(&b'/') {
-        return found_in(program, path).map(drop).ok_or(WorkloadError::NotOnPath { program: shown });
+        return match found_in(program, path) {
+            Some(_) => Ok(()),
+            None if cwd.join(program).is_dir() => Err(WorkloadError::IsFolder { program: shown }),
+            None => Err(WorkloadError::NotOnPath { program: shown }),
+        };
     }
     let path = cwd.join(program);
     if path.is_dir() {

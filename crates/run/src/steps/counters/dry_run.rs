@@ -39,11 +39,9 @@ pub(in crate::steps) fn planned(
     let hopeless = hopeless(Some(gpus), used).map(|verdict| {
         let why = verdict.text.strip_prefix("not started: ").unwrap_or(&verdict.text);
         match asked_for(resolved) {
-            true if why.starts_with("no GPU") => {
-                format!("{}\n  else     ", will_be_missing("ncu", &format!("there is {why}")))
-            }
-            true => format!("{}\n  else     ", will_be_missing("ncu", &why)),
-            false => format!("skipped: {why}\n  else     "),
+            true if why.starts_with("no GPU") => will_be_missing("ncu", &format!("there is {why}")),
+            true => will_be_missing("ncu", &why),
+            false => format!("skipped: {why}"),
         }
     });
     if let Some(refused) = refused.filter(|_| hopeless.is_none()) {
@@ -55,7 +53,7 @@ pub(in crate::steps) fn planned(
         .map_or("no time limit".to_owned(), |budget| format!("at most {:?} of replay time", budget.0));
     let mut text = format!(
         "{}run the workload again under ncu {}, {} replay, {budget}\n  measure  {}",
-        hopeless.unwrap_or_default(),
+        hopeless.map(|why| format!("{why}\n  with a GPU it would ")).unwrap_or_default(),
         ncu.probe.version,
         config.replay_mode.as_str(),
         measured(&wanted),
