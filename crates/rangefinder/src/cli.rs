@@ -116,7 +116,7 @@ pub(crate) struct RangesArguments {
     /// Print one JSON document to stdout; the program's output goes to stderr
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print only the names, as a tree
+    /// Print only names, counts, times and shares, as a tree
     #[arg(long, conflicts_with_all = ["gate", "json"])]
     pub(crate) tree: bool,
 }
@@ -138,8 +138,8 @@ Examples:
   rangefinder analyze report.sqlite model.config=config.json model.prompt_tokens=2048
   rangefinder analyze runs/20260102-030405-infer.py")]
 pub(crate) struct AnalyzeArguments {
-    /// Traces, ncu reports, or folders of them; also `model.*=...` for MFU and MBU, `regions.fold=...` and
-    /// `report.formats=...`
+    /// Traces, ncu reports, or folders of them; also settings: `model.*=...` (for MFU and MBU), `regions.*=...` and
+    /// `report.*=...`
     #[arg(required = true, value_name = "FILE|KEY=VALUE")]
     pub(crate) files: Vec<PathBuf>,
     /// Print one JSON document to stdout
@@ -175,14 +175,14 @@ pub(crate) struct AnalyzeArguments {
     pub(crate) family: Vec<String>,
     /// Predict how long an iteration of the main loop takes if something takes FACTOR times its time:
     /// `kernel:NAME=FACTOR`, `copy:DIRECTION=FACTOR`, `call:NAME=FACTOR` (scales the call's own time; the time it
-    /// waits for the GPU stays, unless FACTOR is 0) or `host:REGION=FACTOR` (the host's time between calls). `*` in a
-    /// name stands for any text. Several: each alone, then all together
+    /// waits for the GPU stays, unless FACTOR is 0) or `host:REGION=FACTOR` (the host's time between calls). `*` stands
+    /// for any text; in the path of a region, for any text in one name. Several: each alone, then all together
     #[arg(long, value_name = "KIND:NAME=FACTOR")]
     pub(crate) what_if: Vec<String>,
     /// List the kernels of the whole recording, not only of the steady iterations of its loop
     #[arg(long)]
     pub(crate) whole: bool,
-    /// Rows per table on the terminal
+    /// Rows per table on the terminal; rows of whole GPUs and of copies are always shown
     #[arg(long, default_value_t = 15, value_name = "ROWS")]
     pub(crate) top: usize,
     /// Also write report.html, report.md, analysis.json, csv/ and the other documents to this folder
@@ -231,7 +231,7 @@ pub(crate) struct DemoArguments {
     pub(crate) talk: Talk,
 }
 
-/// Resume a run from its first unfinished step.
+/// Resume a run at its first step that was interrupted or failed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Secrets are not stored in a run. Set the variables it needs again; if the command
@@ -328,7 +328,7 @@ pub(crate) struct Layers {
     /// The configuration file [default: rangefinder.yaml in this folder or a parent]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Settings, e.g. nsys.nvtx_capture=decode; `rangefinder config` lists them
+    /// Settings, e.g. workload.timeout=1m; `rangefinder config` lists them
     #[arg(value_name = "KEY=VALUE")]
     pub(crate) overrides: Vec<String>,
     /// The program to profile and its arguments
@@ -342,7 +342,7 @@ pub(crate) struct Talk {
     /// Print events to stdout as JSON lines; the workload's output goes to stderr
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print only errors
+    /// Of Rangefinder's own messages, print only errors; output of the workload and of the tools is still shown
     #[arg(short, long)]
     pub(crate) quiet: bool,
     /// Print more detail

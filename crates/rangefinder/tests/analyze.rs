@@ -219,12 +219,14 @@ fn what_a_truncated_file_has_lost() {
     for (file, expected) in [
         (
             "cut.ncu-rep",
-            &["lost: the file is truncated at byte 1000000; 16 results were read, at least 1 is missing"][..],
+            &[
+                "lost: cut.ncu-rep: the file is truncated at byte 1000000; 16 results were read, at least 1 is missing",
+            ][..],
         ),
         (
             "cut.sqlite",
             &[
-                "lost: the file is truncated: 36 of its 72 pages are missing; copy it again, or export the \
+                "lost: cut.sqlite: the file is truncated: 36 of its 72 pages are missing; copy it again, or export the \
                  report again (`nsys export --type sqlite`)",
                 "lost: some names are lost and shown as `<name lost>`: 2 pages of the table StringIds cannot be \
                  read",

@@ -23,6 +23,9 @@ fn a_killed_run_is_finished_by_resume() {
     eventually("its word is kept", || std::fs::read_to_string(&log).is_ok_and(|text| text == "attempt\n"));
     let busy = sandbox.output(&["resume", run.to_str().unwrap()]);
     assert!(busy.code == 1 && busy.stderr.contains("is in use by another rangefinder"), "{}", busy.stderr);
+    let early = sandbox.output(&["report", run.to_str().unwrap()]);
+    let expected = "error: the run is still in progress: its report is written at the end\n";
+    assert!(early.code == 1 && early.stderr == expected, "{}", early.stderr);
     child.kill().unwrap();
     child.wait().unwrap();
     sandbox.write("go", "");

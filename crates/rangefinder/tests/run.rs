@@ -545,10 +545,24 @@ fn what_is_wrong_is_named() {
             3,
             "error: the workload exceeded `workload.timeout=200ms`\n",
         ),
+        (&["run", "--", "."], 2, "error: `.` is a folder, not a program\n"),
+        (
+            &["ranges"],
+            2,
+            "error: no workload given\nhint: put it at the end, after `--`: `-- python infer.py`\n",
+        ),
         (&["analyze", "folder"], 1, "error: nothing to analyze in `folder`: all 2 files were skipped\n"),
-        (&["analyze", "trace.json.gz", "model.config=no.json"], 1, "error: `model.config`: "),
-        (&["analyze", "trace.json.gz", "--stage", "zzz"], 0, "note: no region named `zzz` (--stage)\n"),
-        (&["analyze", "trace.json.gz", "--tokens", "zzz=3"], 0, "note: no stage named `zzz` (--tokens)\n"),
+        (&["analyze", "trace.json.gz", "model.config=no.json"], 2, "error: `model.config`: "),
+        (
+            &["analyze", "trace.json.gz", "--stage", "zzz"],
+            1,
+            "error: no region named `zzz` (--stage)\nhint: it has ",
+        ),
+        (
+            &["analyze", "trace.json.gz", "--tokens", "zzz=3"],
+            1,
+            "error: no stage named `zzz` (--tokens)\nhint: it has ",
+        ),
     ] {
         let ran = sandbox.output(arguments);
         assert!(

@@ -81,8 +81,8 @@ fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
     if trace.is_none() && counters.is_none() && nothing.is_empty() {
         return Err(left.everything(&paths));
     }
-    if let Some(analysis) = &analysis {
-        unused(arguments, analysis);
+    if let Some((trace, analysis)) = trace.as_ref().zip(analysis.as_ref()) {
+        all_used(arguments, trace, analysis)?;
     }
     if arguments.within.is_some() && counters.is_some() {
         say("note: the counters are those of all ranges: --within selects from the timeline only");
@@ -163,8 +163,15 @@ fn reports(given: &[Given], left: &mut LeftOut) -> Result<(Vec<Report>, Vec<Noth
     let (mut reports, mut empty) = (Vec::new(), Vec::new());
     for Given { path, named } in given {
         match counters::open(path) {
-            Ok(report) => match report.nothing_measured() {
-                None => reports.push(report),
+            Ok(mut report) => match report.nothing_measured() {
+                None => {
+                    // Several reports are read as one.
+                    if let Some(damage) = &mut report.damage {
+                        let file = path.file_name().unwrap_or_default().to_string_lossy();
+                        damage.what = format!("{file}: {}", damage.what);
+                    }
+                    reports.push(report);
+                }
                 Some(why) => empty.push(Nothing { file: path.display().to_string(), why, named: *named }),
             },
             Err(error) if *named => return Err(error.into()),
@@ -193,7 +200,7 @@ fn without_anything(traced: Option<&(Trace, Analysis)>, given: &Gathered) -> Vec
 struct LeftOut {
     notes: Vec<String>,
     /// Files that are neither traces nor reports.
-    no_trace: u64,
+    no_trace: Vec<PathBuf>,
     /// Everything that was skipped.
     files: u64,
 }
@@ -203,11 +210,12 @@ impl LeftOut {
     const NAMED: usize = 8;
 
     fn of(given: &Gathered) -> Self {
-        Self { notes: given.notes.clone(), no_trace: given.others, files: given.others + given.special }
+        let (notes, no_trace) = (given.notes.clone(), given.others.clone());
+        Self { notes, files: no_trace.len() as u64 + given.special, no_trace }
     }
 
-    fn no_trace(&mut self) {
-        self.no_trace += 1;
+    fn no_trace(&mut self, path: PathBuf) {
+        self.no_trace.push(path);
         self.files += 1;
     }
 
@@ -228,10 +236,18 @@ impl LeftOut {
         if let more @ 1.. = self.notes.len().saturating_sub(Self::NAMED) {
             say(&format!("note: {more} more skipped"));
         }
-        match self.no_trace {
+        let named = self.no_trace.iter().take(Self::NAMED).map(|path| format!("`{}`", path.display()));
+        let named = named.collect::<Vec<_>>().join(", ");
+        let more = match self.no_trace.len().saturating_sub(Self::NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        match self.no_trace.len() {
             0 => {}
-            1 => say("note: skipped 1 file that is neither trace nor report"),
-            files => say(&format!("note: skipped {files} files that are neither traces nor reports")),
+            1 => say(&format!("note: skipped 1 file that is neither trace nor report: {named}")),
+            files => say(&format!(
+                "note: skipped {files} files that are neither traces nor reports: {named}{more}"
+            )),
         }
     }
 
@@ -247,19 +263,26 @@ impl LeftOut {
     }
 }
 
-/// Notes the names in the arguments that the trace does not have.
-fn unused(arguments: &AnalyzeArguments, analysis: &Analysis) {
+/// An error if the trace lacks a name in the arguments.
+fn all_used(arguments: &AnalyzeArguments, trace: &Trace, analysis: &Analysis) -> Result<()> {
     let is_stage = |name: &str| analysis.stages.iter().any(|stage| stage.name == name);
-    for name in arguments.stage.iter().filter(|name| !is_stage(name)) {
+    if let Some(name) = arguments.stage.iter().find(|name| !is_stage(name)) {
         let inside = if arguments.within.is_none() { "" } else { " inside --within" };
-        say(&format!("note: no region named `{name}`{inside} (--stage)"));
+        return Err(anyhow!("no region named `{name}`{inside} (--stage)\nhint: it has {}", ranges_in(trace)));
     }
-    for text in &arguments.tokens {
-        let name = text.split('=').next().unwrap_or_default();
-        if !is_stage(name) {
-            say(&format!("note: no stage named `{name}` (--tokens)"));
-        }
+    let tokens = arguments.tokens.iter().filter_map(|text| text.split('=').next());
+    if let Some(name) = tokens.into_iter().find(|name| !is_stage(name)) {
+        let stages: Vec<String> = analysis.stages.iter().map(|stage| format!("`{}`", stage.name)).collect();
+        let there = if stages.is_empty() { "none".to_owned() } else { stages.join(", ") };
+        return Err(anyhow!("no stage named `{name}` (--tokens)\nhint: it has {there}"));
     }
+    Ok(())
+}
+
+/// Its regions, for a message.
+fn ranges_in(trace: &Trace) -> String {
+    let there = analysis::regions(trace);
+    if there.is_empty() { "none".to_owned() } else { nsight::listed(&there) }
 }
 
 /// What ncu measured, in total and per region.
@@ -331,7 +354,7 @@ fn opened(
         match given.iter().any(|given| given.named && given.path == path) {
             _ if without_trace => {}
             true => return Err(error.into()),
-            false if error.is_no_trace() => left.no_trace(),
+            false if error.is_no_trace() => left.no_trace(path),
             false => left.failed(&path, &error.into()),
         }
     }
@@ -360,9 +383,8 @@ fn keep_within(trace: &mut Trace, files: &[PathBuf], named: Option<&str>, redact
             let rehearsed = run.and_then(|(_, rehearsed)| rehearsed);
             let marked = redactor.name(wish);
             let wish = marked.as_deref().unwrap_or(wish);
-            let there = analysis::regions(trace);
+            let there = ranges_in(trace);
             if let Some(missing) = keep_gated(trace, wish, rehearsed.as_ref()).first() {
-                let there = if there.is_empty() { "none".to_owned() } else { nsight::listed(&there) };
                 return Err(anyhow!("{missing} in the trace\nhint: it has {there}"));
             }
         }

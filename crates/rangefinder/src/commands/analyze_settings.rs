@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use report::Format;
 use run::ModelSource;
 use run::config::{ModelConfig, RegionsConfig, resolve_with};
@@ -13,7 +13,7 @@ use super::{Usage, here};
 /// The file that holds a run's configuration.
 const CONFIG: &str = "config.yaml";
 
-const ACCEPTED: [&str; 3] = ["model.", "regions.", "report."];
+const ACCEPTED: [&str; 3] = ["model", "regions", "report"];
 
 /// Files, and overrides: `key.of.a.group=value`, unless a file has that name.
 pub(super) fn split(words: &[PathBuf]) -> (Vec<PathBuf>, Vec<String>) {
@@ -52,11 +52,12 @@ impl Settings {
     pub(super) fn of(paths: &[PathBuf], overrides: &[String]) -> Result<Self> {
         for text in overrides {
             let key = text.split('=').next().unwrap_or_default();
-            if !ACCEPTED.iter().any(|group| key.starts_with(group)) {
-                let text = format!(
-                    "`{key}` has no effect on `analyze` (it accepts `model.*`, `regions.*` and `report.*`)"
-                );
-                return Err(Usage(text).into());
+            if !ACCEPTED.iter().any(|group| key.split('.').next() == Some(group)) {
+                let [first, second, third] = ACCEPTED;
+                return Err(Usage(format!(
+                    "`{key}` has no effect on `analyze` (it accepts `{first}.*`, `{second}.*` and `{third}.*`)"
+                ))
+                .into());
             }
         }
         let run = match paths {
@@ -70,7 +71,7 @@ impl Settings {
         let Some((run, manifest)) = run else {
             let (model, regions) = (typed.model, typed.regions);
             let settings = Self { model, formats, top, regions, cwd: here, workload: None };
-            settings.model().check().map_err(|why| anyhow!(why))?;
+            settings.model().check().map_err(Usage)?;
             return Ok(settings);
         };
         // A typed path is relative to here, one of the run to where it was started. A run can be analyzed
@@ -83,7 +84,7 @@ impl Settings {
         let settings =
             Self { model, formats, top, regions, cwd, workload: Some(run.join("workload/rehearsal")) };
         if is_typed {
-            settings.model().check().map_err(|why| anyhow!(why))?;
+            settings.model().check().map_err(Usage)?;
         }
         Ok(settings)
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use record::RunStatus;
 use run::config::{Request, resolve};
-use run::rundir::{newest, read_manifest};
+use run::rundir::{lock, newest, read_manifest};
 use run::{DOCUMENT, Exit, SUMMARY};
 
 use super::here;
@@ -28,19 +28,22 @@ pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
         Ok(text) if arguments.json => print_as_is(&text)?,
         Ok(text) => print(&text)?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            let run = run::shell_word(&run.to_string_lossy());
+            let word = run::shell_word(&run.to_string_lossy());
             match manifest.status {
                 RunStatus::Finished if arguments.json => bail!(
                     "the run has no {name}: it was deleted, or `report.formats` does not include `json`\n\
-                    hint: to print the analysis alone: rangefinder analyze --json {run}"
+                    hint: to print the analysis alone: rangefinder analyze --json {word}"
                 ),
                 RunStatus::Finished => bail!(
                     "the run has no {name}: it was deleted after the run\n\
-                    hint: to write it again into a new folder: rangefinder analyze --out FOLDER {run}"
+                    hint: to write it again into a new folder: rangefinder analyze --out FOLDER {word}"
                 ),
+                _ if lock(&run)?.is_none() => {
+                    bail!("the run is still in progress: its report is written at the end")
+                }
                 _ => bail!(
                     "the run has no {name}: it ended before the report was written\n\
-                    hint: rangefinder resume {run}"
+                    hint: rangefinder resume {word}"
                 ),
             }
         }
