@@ -147,8 +147,9 @@ fn a_workload_may_print_anything() {
 fn a_list_with_a_name_that_is_not_there() {
     let arguments = ["nsys.nvtx_capture=A;decod", "--", "EMIT", "push=A", "sleep=30", "pop"];
     let Some(scene) = Scene::new("a_list_with_a_name_that_is_not_there", &arguments) else { return };
+    let remedy = "correct or remove `decod`: no range has this name";
     let (ran, manifest, _) =
-        scene.comes_to(&Expected { outcome: "partial", cause: "no-such-range", remedy: "", code: 1 });
+        scene.comes_to(&Expected { outcome: "partial", cause: "no-such-range", remedy, code: 1 });
     assert!(ran.stderr.contains("no range named `decod`"), "{}", ran.stderr);
     let foretold = step(&manifest, "plan")["note"].as_str().unwrap();
     assert!(foretold.contains("no range named `decod`"), "{foretold}");
