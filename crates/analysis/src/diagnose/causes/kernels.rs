@@ -315,8 +315,8 @@ fn too_few_blocks(case: &Case<'_>) -> Option<Candidate> {
     )];
     let many = longest >= A_ROW && works.len() as f64 >= A_ROW as f64 * each;
     if many {
-        let then = case.changed(|graph| {
-            // One launch with the blocks of all, in as many waves as they need.
+        // One launch with the blocks of all, in as many waves as they need.
+        let in_one = |graph: &mut Graph| {
             for row in &rows {
                 let waves = (blocks_of(&row[0]) * row.len() as u64).div_ceil(processors).max(1);
                 // What is between them belongs to them.
@@ -328,9 +328,14 @@ fn too_few_blocks(case: &Case<'_>) -> Option<Candidate> {
                     .for_each(|call| (call.own, call.gap, call.awaits) = (0, 0, None));
                 graph.works[first].duration *= waves as i64;
             }
+        };
+        let then = Then::of(case.changed(in_one));
+        // With one launch there may be no loop on the host either.
+        let no_host = case.changed(|graph| {
+            in_one(graph);
+            graph.calls.iter_mut().for_each(|call| call.gap = 0);
         });
-        let then = Then::of(then);
-        let (worst, best) = (case.now.min(then.likely * 2.0), then.likely);
+        let (worst, best) = (case.now.min(then.likely * 2.0), Then::of(no_host).likely.min(then.likely));
         let is_it = |at: &&usize| {
             let launch = case.launch(&case.graph.works[**at]);
             launch.is_some_and(|launch| case.trace.strings.text(launch.short_name) == kernel)
