@@ -48,7 +48,11 @@ fn trace(ranges: &[Range], activities: &[Activity]) -> Trace {
             ..Launch::default()
         });
     }
-    trace.activities.transfers.push(Transfer { direction: Direction::HostToDevice, bytes: 8 });
+    trace.activities.transfers.push(Transfer {
+        direction: Direction::HostToDevice,
+        bytes: 8,
+        memory: trace::HostMemory::Unknown,
+    });
     for (number, (thread, begin, delay, length, kind, device, known)) in activities.iter().enumerate() {
         // Both processes count from one.
         let correlation = number as u32 / 2 + 1;

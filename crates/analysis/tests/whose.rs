@@ -34,7 +34,11 @@ impl Made {
         }
         let name = trace.strings.intern("kernel");
         trace.activities.launches.push(Launch { name, short_name: name, ..Launch::default() });
-        trace.activities.transfers.push(Transfer { direction: Direction::HostToDevice, bytes: 8 });
+        trace.activities.transfers.push(Transfer {
+            direction: Direction::HostToDevice,
+            bytes: 8,
+            memory: trace::HostMemory::Unknown,
+        });
         Self { trace }
     }
 

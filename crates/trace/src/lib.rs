@@ -23,8 +23,8 @@ pub use count::counted;
 pub use kineto::{KinetoError, read_kineto, read_kineto_from};
 pub use model::{
     Activities, Activity, ActivityKind, Call, Calls, CuptiTrouble, Device, Diagnostic, Direction,
-    DistinctDiagnostic, HostWait, Launch, NONE, OPEN, Operator, Operators, Process, Range, Ranges, Recording,
-    StreamEvent, StreamEvents, StringId, Strings, Syncs, Thread, Trace, Transfer,
+    DistinctDiagnostic, HostMemory, HostWait, Launch, NONE, OPEN, Operator, Operators, Process, Range,
+    Ranges, Recording, StreamEvent, StreamEvents, StringId, Strings, Syncs, Thread, Trace, Transfer,
 };
 pub use nsys::{
     NsysError, environment_values, read_nsys, read_nsys_bytes, read_nsys_session, texts_to_change,

@@ -35,6 +35,8 @@ pub enum GpuEvent {
         device: u16,
         stream: u32,
         in_graph: bool,
+        /// Kinds of memory that it is copied from and to; of a fill, and where unknown, zero.
+        memory: [u8; 2],
     },
     Graph {
         correlation: u32,
@@ -149,7 +151,7 @@ impl Records<'_> {
             }
             kind @ (gpu::COPY | gpu::FILL) => {
                 let (begin, end, bytes) = (self.word()?, self.word()?, self.word()?);
-                let about = self.word()?;
+                let (about, flags) = (self.word()?, self.word()?);
                 GpuEvent::Transfer {
                     fill: kind == gpu::FILL,
                     correlation,
@@ -159,7 +161,8 @@ impl Records<'_> {
                     direction: (about >> 48) as u16,
                     device: (about >> 32) as u16,
                     stream: about as u32,
-                    in_graph: self.word()? & u64::from(gpu::IN_GRAPH) != 0,
+                    in_graph: flags & u64::from(gpu::IN_GRAPH) != 0,
+                    memory: [(flags >> 16) as u8, (flags >> 24) as u8],
                 }
             }
             gpu::GRAPH => {

@@ -157,7 +157,8 @@ pub mod gpu {
     pub const LAUNCH: u8 = 32;
     /// Begin, end, `launch | device << 32 | flags << 48`, stream.
     pub const KERNEL: u8 = 33;
-    /// Begin, end, bytes, `stream | device << 32 | direction << 48`, flags.
+    /// Begin, end, bytes, `stream | device << 32 | direction << 48`, `flags | memory copied from << 16 | copied to << 24`
+    /// with CUPTI's numbers of kinds of memory.
     pub const COPY: u8 = 34;
     /// As [`COPY`].
     pub const FILL: u8 = 35;

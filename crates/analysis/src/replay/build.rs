@@ -335,7 +335,7 @@ impl Done {
                 // From memory that is not pinned, the call lasts about as long as the copy, whatever it is called.
                 let lasts = took > 2 * QUICK && call.end + SLACK >= until
                     || took as f64 > 0.6 * (until - call.begin) as f64 && took > 10 * QUICK;
-                (!call.is_async || lasts).then_some(copy).and_then(ended)
+                (!call.is_async || lasts && !works[copy].is_pinned).then_some(copy).and_then(ended)
             }
             CallKind::Wait => {
                 self.ended_by(call.end + SLACK, works);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use trace::{ActivityKind, StringId, Trace};
+use trace::{ActivityKind, HostMemory, StringId, Trace};
 
 use super::index::Index;
 use super::kinds::CallKind;
@@ -57,6 +57,8 @@ pub(super) struct Worked {
     pub(super) begin: i64,
     pub(super) end: i64,
     pub(super) kernels: u32,
+    /// A copy from or to memory that is pinned.
+    pub(super) is_pinned: bool,
 }
 
 /// What calls started, in their order; kernels of one launch of a graph as one. And the activities of all that.
@@ -95,6 +97,8 @@ pub(super) fn works_of(
             begin: activities.begin[activity],
             end: activities.end[activity],
             kernels: u32::from(activities.kind[activity] == ActivityKind::Kernel),
+            is_pinned: activities.kind[activity] == ActivityKind::Copy
+                && activities.transfers[activities.detail[activity] as usize].memory == HostMemory::Pinned,
         });
     }
     works.sort_by_key(|work| (work.call, work.begin, work.activity));

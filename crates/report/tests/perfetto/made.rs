@@ -104,7 +104,11 @@ impl Made {
         time: Time,
         correlation: u32,
     ) {
-        self.trace.activities.transfers.push(Transfer { direction, bytes });
+        self.trace.activities.transfers.push(Transfer {
+            direction,
+            bytes,
+            memory: trace::HostMemory::Unknown,
+        });
         let detail = self.trace.activities.transfers.len() as u32 - 1;
         let kind = if direction == Direction::Memset { ActivityKind::Fill } else { ActivityKind::Copy };
         self.activity(kind, place, time, (correlation, detail));

@@ -20,8 +20,8 @@ use json::{Events, JsonError};
 
 use crate::count::counted;
 use crate::model::{
-    Activity, ActivityKind, Call, Device, Diagnostic, Direction, Launch, Operator, Process, Range, StringId,
-    Thread, Trace, Transfer, correlation, small,
+    Activity, ActivityKind, Call, Device, Diagnostic, Direction, HostMemory, Launch, Operator, Process,
+    Range, StringId, Thread, Trace, Transfer, correlation, small,
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -239,13 +239,13 @@ impl Reader {
     }
 
     fn transfer(&mut self, event: &Event<'_>, kind: ActivityKind) {
-        let direction = match kind {
-            ActivityKind::Fill => Direction::Memset,
-            _ => direction(event.name),
+        let (direction, memory) = match kind {
+            ActivityKind::Fill => (Direction::Memset, HostMemory::Unknown),
+            _ => (direction(event.name), host_memory(event.name)),
         };
         let transfers = &mut self.trace.activities.transfers;
         let detail = transfers.len() as u32;
-        transfers.push(Transfer { direction, bytes: event.bytes });
+        transfers.push(Transfer { direction, bytes: event.bytes, memory });
         self.activity(event, kind, detail);
     }
 
@@ -379,6 +379,16 @@ fn order_operators(trace: &mut Trace) {
 }
 
 /// `Memcpy HtoD (Pageable -> Device)`
+fn host_memory(name: &[u8]) -> HostMemory {
+    let has = |text: &str| name.windows(text.len()).any(|part| part == text.as_bytes());
+    match () {
+        () if has("Pageable") => HostMemory::Pageable,
+        () if has("Pinned") => HostMemory::Pinned,
+        () => HostMemory::Unknown,
+    }
+}
+
+/// The same.
 fn direction(name: &[u8]) -> Direction {
     let has = |text: &str| name.windows(text.len()).any(|part| part == text.as_bytes());
     match () {

@@ -103,6 +103,18 @@ pub struct Launch {
 pub struct Transfer {
     pub direction: Direction,
     pub bytes: u64,
+    /// Where it lies on the host, or is to lie.
+    pub memory: HostMemory,
+}
+
+/// What kind of memory a copy has on the host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HostMemory {
+    #[default]
+    Unknown,
+    /// The driver copies it to memory that is pinned first, while the call waits.
+    Pageable,
+    Pinned,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -12,7 +12,7 @@ mod trace;
 
 pub use absent::{NONE, OPEN};
 pub(crate) use activities::small;
-pub use activities::{Activities, Activity, ActivityKind, Direction, Launch, Transfer};
+pub use activities::{Activities, Activity, ActivityKind, Direction, HostMemory, Launch, Transfer};
 pub use diagnostic::{Diagnostic, DistinctDiagnostic};
 pub use recording::Recording;
 pub(crate) use role::Numbers;

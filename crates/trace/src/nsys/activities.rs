@@ -3,7 +3,7 @@
 use super::parallel::Job;
 use super::parts::{ActivityPart, Part, RawLaunch};
 use super::tables::{Read, Unusable, jobs as parts};
-use crate::model::{Activity, ActivityKind, Direction, Transfer, correlation, small};
+use crate::model::{Activity, ActivityKind, Direction, HostMemory, Transfer, correlation, small};
 use crate::sqlite::{Database, Finder, Integer, Row};
 
 pub(super) fn kernels<'a>(database: &'a Database) -> Vec<Job<'a, Read<Part>>> {
@@ -84,6 +84,8 @@ struct CopyColumns {
     shared: SharedColumns,
     bytes: Integer,
     kind: Integer,
+    from: Integer,
+    to: Integer,
 }
 
 impl CopyColumns {
@@ -92,6 +94,8 @@ impl CopyColumns {
             shared: SharedColumns::find(find),
             bytes: find.integer("bytes"),
             kind: find.integer("copyKind"),
+            from: find.integer("srcKind"),
+            to: find.integer("dstKind"),
         }
     }
 }
@@ -158,21 +162,22 @@ impl ActivityPart {
         let direction = direction(row.integer(columns.kind));
         // The table of copies also has migrations, which are not copies.
         let kind = if direction.is_migration() { ActivityKind::Migration } else { ActivityKind::Copy };
-        self.transfer(Activity { kind, ..activity }, direction, row.integer(columns.bytes));
+        let memory = host_memory([row.integer(columns.from), row.integer(columns.to)]);
+        self.transfer(Activity { kind, ..activity }, direction, row.integer(columns.bytes), memory);
         Ok(())
     }
 
     fn fill(&mut self, row: &Row<'_>, columns: &FillColumns) -> Result<(), Unusable> {
         let activity = self.activity(row, &columns.shared)?;
         let fill = Activity { kind: ActivityKind::Fill, ..activity };
-        self.transfer(fill, Direction::Memset, row.integer(columns.bytes));
+        self.transfer(fill, Direction::Memset, row.integer(columns.bytes), HostMemory::Unknown);
         Ok(())
     }
 
-    fn transfer(&mut self, activity: Activity, direction: Direction, bytes: Option<i64>) {
+    fn transfer(&mut self, activity: Activity, direction: Direction, bytes: Option<i64>, memory: HostMemory) {
         let detail = self.rows.transfers.len() as u32;
         let bytes = u64::try_from(bytes.unwrap_or(0)).unwrap_or(0);
-        self.rows.transfers.push(Transfer { direction, bytes });
+        self.rows.transfers.push(Transfer { direction, bytes, memory });
         self.rows.push(Activity { detail, ..activity });
     }
 
@@ -181,6 +186,15 @@ impl ActivityPart {
         let detail = small(row.integer(columns.id));
         self.rows.push(Activity { kind: ActivityKind::Graph, detail, ..activity });
         Ok(())
+    }
+}
+
+/// `ENUM_CUDA_MEM_KIND`, of both sides of a copy.
+fn host_memory(sides: [Option<i64>; 2]) -> HostMemory {
+    match sides {
+        [Some(0), _] | [_, Some(0)] => HostMemory::Pageable,
+        [Some(1), _] | [_, Some(1)] => HostMemory::Pinned,
+        _ => HostMemory::Unknown,
     }
 }
 

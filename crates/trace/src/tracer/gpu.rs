@@ -8,8 +8,8 @@ use tracefile::{GpuEvent, TraceFile};
 use super::reader::Reader;
 use crate::count::counted;
 use crate::model::{
-    Activity, ActivityKind, Call, CuptiTrouble, Device, Diagnostic, Direction, HostWait, Launch, StreamEvent,
-    StringId, Transfer, correlation as correlation_of,
+    Activity, ActivityKind, Call, CuptiTrouble, Device, Diagnostic, Direction, HostMemory, HostWait, Launch,
+    StreamEvent, StringId, Transfer, correlation as correlation_of,
 };
 
 /// CUPTI's nanoseconds → ours. CUPTI follows the clock of the day, which may be set; between
@@ -149,11 +149,16 @@ impl Reader<'_> {
                 device,
                 stream,
                 in_graph,
+                memory,
             } => {
                 let device = self.device(device, None, &mut known.devices);
                 let direction = if fill { Direction::Memset } else { copy_direction(direction) };
                 let detail = self.trace.activities.transfers.len() as u32;
-                self.trace.activities.transfers.push(Transfer { direction, bytes });
+                self.trace.activities.transfers.push(Transfer {
+                    direction,
+                    bytes,
+                    memory: host_memory(memory),
+                });
                 let kind = if fill { ActivityKind::Fill } else { ActivityKind::Copy };
                 let row =
                     Activity { kind, detail, correlation, device, stream, in_graph, ..Activity::default() };
@@ -308,6 +313,15 @@ impl GpuClock {
         let sound = passed > 1_000_000 && (0.9..1.1).contains(&measured);
         let since = i64::try_from(i128::from(cupti) - i128::from(from.0)).unwrap_or(0);
         from.1.saturating_add((since as f64 * if sound { measured } else { 1.0 }) as i64)
+    }
+}
+
+/// `CUpti_ActivityMemoryKind`, of both sides of a copy.
+fn host_memory(sides: [u8; 2]) -> HostMemory {
+    match sides {
+        [1, _] | [_, 1] => HostMemory::Pageable,
+        [2, _] | [_, 2] => HostMemory::Pinned,
+        _ => HostMemory::Unknown,
     }
 }
 

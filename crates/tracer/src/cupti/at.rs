@@ -20,6 +20,9 @@ pub(crate) mod kernel {
 /// Copies and fills. A copy between devices differs in the two fields named `PEER`.
 pub(crate) mod transfer {
     pub(crate) const COPY_KIND: usize = 4;
+    /// Kinds of memory; of copies only.
+    pub(crate) const FROM: usize = 5;
+    pub(crate) const TO: usize = 6;
     pub(crate) const BYTES: usize = 8;
     pub(crate) const START: usize = 16;
     pub(crate) const END: usize = 24;

@@ -188,10 +188,14 @@ impl Writer {
         };
         // SAFETY: as stated.
         unsafe {
-            let (written, direction) = match kind {
-                activity::MEMSET => (gpu::FILL, 0),
-                _ => (gpu::COPY, record.0.add(place::COPY_KIND).read()),
+            let (written, direction, memory) = match kind {
+                activity::MEMSET => (gpu::FILL, 0, [0; 2]),
+                _ => {
+                    let sides = [place::FROM, place::TO].map(|side| record.0.add(side).read());
+                    (gpu::COPY, record.0.add(place::COPY_KIND).read(), sides)
+                }
             };
+            let flags = if record.u64(graph_node) != 0 { gpu::IN_GRAPH } else { 0 };
             let device = record.u32(place::DEVICE);
             self.device(device);
             self.in_stream(record.u32(place::STREAM));
@@ -203,7 +207,7 @@ impl Writer {
                 u64::from(record.u32(place::STREAM))
                     | u64::from(device as u16) << 32
                     | u64::from(direction) << 48,
-                if record.u64(graph_node) != 0 { u64::from(gpu::IN_GRAPH) } else { 0 },
+                u64::from(flags) | u64::from(memory[0]) << 16 | u64::from(memory[1]) << 24,
             ]);
         }
     }
