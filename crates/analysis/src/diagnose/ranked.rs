@@ -83,6 +83,8 @@ pub(crate) fn diagnose(
         for (at, found) in of_process.iter_mut().enumerate() {
             let is_main = (number, at) == (0, 0);
             let case = Case::of(trace, attribution, families, (&index, &open), &found.steady, false);
+            found.without_work =
+                !trace.activities.is_empty() && case.as_ref().is_some_and(|case| case.graph.works.is_empty());
             let (busy, idle, findings) = match case {
                 Some(case) if !case.graph.works.is_empty() => {
                     (Some(case.busy), steady_idle(&case), of_case(&case, is_main))

@@ -45,6 +45,9 @@ pub struct Loop {
     pub period_ns: Option<Period>,
     /// The part of the steady iterations in which a device works; none without work of devices.
     pub busy_share: Option<f64>,
+    /// Devices have work in the recording, and none in the steady iterations.
+    #[serde(skip)]
+    pub without_work: bool,
     /// What devices wait for in the rest, as parts of the whole.
     pub idle: Vec<(IdleCause, f64)>,
     #[serde(skip)]
@@ -243,6 +246,7 @@ fn row(
         instance_ns: None,
         period_ns: period,
         busy_share: None,
+        without_work: false,
         idle: Vec::new(),
         steady,
     }

@@ -231,9 +231,11 @@ fn beginning(launches: &[Launched], symbols: &[u32], kinds: &[Kind], level: &[us
         if place == usize::MAX {
             continue;
         }
+        if at > 0 {
+            pauses[place].push(pause_before(launches, at));
+        }
         if let Some(before) = before.replace(at) {
             others[place].push((at - before) as i64);
-            pauses[place].push(pause_before(launches, at));
         }
     }
     let pauses: Vec<i64> = pauses.iter().map(|pauses| median(pauses).unwrap_or(0)).collect();

@@ -98,8 +98,8 @@ fn columns<'p>() -> Vec<Column<'p>> {
         })
         .help("busy time, then idle time by cause")
         .for_people(),
-        Column::new(Kind::Time, "time_ns", "time", |row| time(row).into())
-            .help("busy plus idle")
+        Column::new(Kind::Time, "time_ns", "busy + idle", |row| time(row).into())
+            .help("busy time, and idle time before its own work")
             .for_people(),
         Column::new(Kind::Text, "waits", "idle causes", |row| waits(row).into()).for_people(),
     ];

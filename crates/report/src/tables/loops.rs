@@ -33,6 +33,9 @@ pub(crate) fn loop_line(found: &Loop, loops: &[Loop]) -> String {
             line.push_str(&format!(" (95 % under {})", duration(period.p95 as f64)));
         }
     }
+    if found.without_work {
+        line.push_str("; no GPU work was recorded in its steady iterations");
+    }
     if let Some(busy) = found.busy_share {
         line.push_str(&format!("; GPU busy {}", percent(busy)));
     }

@@ -120,11 +120,14 @@ fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)], times: usiz
             "make that code shorter, move it to another thread or do it less often; or launch the next iteration's work before it, so that the GPU has something to do"
         }
     };
-    let evidence = vec![format!(
+    let mut evidence = vec![format!(
         "{often}, the host launches nothing, copies nothing and waits for nothing: together {time} {each}; \
          pauses under {} are not counted",
         milliseconds(long_pause(case) as f64)
     )];
+    if loads {
+        evidence.push("the time is what four loaders at once would leave; the interval is from two to as many as it takes".to_owned());
+    }
     let confidence = if loads { Sureness::Likely } else { Sureness::Shown };
     // Loaded by four, by two, and by as many as it takes.
     let then = match loads {
@@ -213,7 +216,7 @@ fn contention(case: &Case<'_>) -> Option<Candidate> {
     let node = case.steady.node;
     let hit = places.iter().filter(|lost| **lost > 0).count();
     let title = format!(
-        "the host is kept from running: the same code takes {} longer in one iteration than in another",
+        "the host is kept from running: on average {} of each iteration are pauses that others do not have",
         milliseconds(lost as f64 / each)
     );
     let evidence = vec![format!(

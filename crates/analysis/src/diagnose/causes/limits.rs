@@ -74,8 +74,7 @@ pub(in super::super) fn limit(case: &Case<'_>, classes: &[Option<Class>]) -> Opt
             ),
             "how near they are to the peak only counters tell".to_owned(),
         ];
-        let advice =
-            "nothing is in the GPU's way; it gets faster only by less arithmetic or a cheaper type (FP8)";
+        let advice = "nothing is in the GPU's way; it gets faster by less arithmetic, a cheaper type (FP8), or better kernels where counters show them far from the peak";
         return Some(none(Cause::ComputeBound, title, evidence, advice, Sureness::Likely));
     }
     if is_most(moves) {
