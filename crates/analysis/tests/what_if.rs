@@ -203,6 +203,29 @@ fn kernels_in_a_graph() {
     assert_eq!(then(&["kernel:first=2"]), -600_000);
 }
 
+/// Each kernel waits for the one before it, on the other stream, by an event.
+#[test]
+fn streams_that_wait_for_each_other() {
+    let times = [[100_000, 200_000, 0, 0]; 20];
+    let (one, mut two) = (steps(&times, false), steps(&times, true));
+    let refused = |trace: &Trace| answers(trace, &["kernel:*=0.5"]).pop().unwrap().unknown;
+    assert!(refused(&two).unwrap().starts_with("work runs on several streams"));
+    two.processes[0].stream_waits_since = Some(i64::MIN);
+    for (stream, correlation) in two.activities.stream.iter().zip(&two.activities.correlation) {
+        let row = trace::StreamEvent { stream: *stream, event: *stream, ..trace::StreamEvent::default() };
+        two.stream_events.push(trace::StreamEvent { correlation: correlation + 1, ..row });
+        let (correlation, stream) = (correlation + 2, 1 - stream);
+        two.stream_events.push(trace::StreamEvent { correlation, stream, waits: true, ..row });
+    }
+    for change in ["kernel:first=0.5", "kernel:second=0", "kernel:*=0.1", "kernel:first=3"] {
+        let (one, two) = (factor(&one, &[change]), factor(&two, &[change]));
+        assert!((one / two - 1.0).abs() < 0.02, "{change}: {one} on one stream, {two} on two");
+    }
+    // What is recorded only later says nothing of the iterations before.
+    two.processes[0].stream_waits_since = Some(two.end);
+    assert!(refused(&two).unwrap().starts_with("work runs on several streams"));
+}
+
 /// Steps of two kernels: how long each runs, and how long the host takes before each launch. The first one is before
 /// the loop.
 fn steps(times: &[[i64; 4]], two_streams: bool) -> Trace {
@@ -238,7 +261,7 @@ fn steps(times: &[[i64; 4]], two_streams: bool) -> Trace {
                 stream: if two_streams { detail } else { 0 },
                 ..trace::Activity::default()
             });
-            (device, correlation) = (device + 1_000, correlation + 1);
+            (device, correlation) = (device + 1_000, correlation + 10);
         }
         if at > 0 {
             trace.ranges.push(trace::Range {

@@ -118,7 +118,7 @@ fn what_if_without_an_answer() {
     let planted = slow_logging(&sandbox);
     ncu_report("kernel", &sandbox.path("kernel.ncu-rep"));
     let report = sandbox.path("kernel.ncu-rep");
-    let short = data("two-2025.3.1.sqlite");
+    let short = data("torch.kineto.json.gz");
     let mut said = String::new();
     for (file, changes, code) in [
         (&planted, &["kernel:sgemm*=0.2", "host:log=0"][..], 1),

@@ -56,7 +56,6 @@ pub(crate) fn build(
     }
     let in_loop = calls.iter().position(|call| call.begin >= from)?;
     let streams = number_streams(&mut works);
-    let lags = Lags::of(&calls, &works);
     let (mut graph, mut unknown) = (Graph::default(), None);
     if !take_turns(&calls[in_loop..], to - from) {
         unknown = Some(
@@ -72,6 +71,7 @@ pub(crate) fn build(
             StreamOrder::default()
         }),
     };
+    let lags = Lags::of(&calls, &works, &order);
     let mut done = Done::new(streams);
     let mut last_in_stream: Vec<Option<usize>> = vec![None; streams];
     let mut next = 0;
@@ -239,13 +239,14 @@ struct Lags {
 }
 
 impl Lags {
-    fn of(calls: &[Called], works: &[Worked]) -> Self {
+    fn of(calls: &[Called], works: &[Worked], order: &StreamOrder) -> Self {
         let mut until: HashMap<u16, i64> = HashMap::new();
         let (mut lags, mut gaps): (HashMap<StringId, Vec<i64>>, Vec<i64>) = Default::default();
-        for work in works {
+        for (at, work) in works.iter().enumerate() {
             let call = &calls[work.call as usize];
             let before = until.insert(work.stream, work.end);
-            match before {
+            // What waits for another stream says nothing of its own.
+            match before.filter(|_| order.before(at).is_empty()) {
                 Some(end) if end <= call.begin => {
                     lags.entry(call.name).or_default().push(work.begin - call.begin);
                 }

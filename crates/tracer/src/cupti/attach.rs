@@ -15,13 +15,13 @@ pub(crate) fn start() {
     if gpu.phase.compare_exchange(Gpu::OFF, Gpu::ON, Ordering::AcqRel, Ordering::Relaxed).is_err() {
         return;
     }
-    if let Err(why) = attach(path) {
+    if let Err(why) = attach(gpu, path) {
         gpu.phase.store(Gpu::OFF, Ordering::Release);
         records::stop(why);
     }
 }
 
-fn attach(path: &'static [u8]) -> Result<(), u64> {
+fn attach(gpu: &Gpu, path: &'static [u8]) -> Result<(), u64> {
     let cupti = library::load(path).ok_or(stopped::NO_LIBRARY)?;
     // SAFETY: CUPTI's own functions, called as its documentation says.
     unsafe {
@@ -39,9 +39,9 @@ fn attach(path: &'static [u8]) -> Result<(), u64> {
         let wanted = |kind: &u32| match *kind {
             activity::GRAPH_TRACE => !nodes,
             // Measured on an H200: what it tells costs as much as kernels and launches together.
-            activity::OVERHEAD => all_calls(),
+            activity::OVERHEAD => calls::all_calls(),
             // A tenth of the time of a loop that waits often: only where there is more than one stream.
-            activity::CUDA_EVENT | activity::SYNCHRONIZATION => all_calls(),
+            activity::CUDA_EVENT | activity::SYNCHRONIZATION => calls::all_calls(),
             _ => true,
         };
         for kind in KINDS.into_iter().filter(wanted) {
@@ -50,7 +50,8 @@ fn attach(path: &'static [u8]) -> Result<(), u64> {
                 return Err(stopped::REFUSED);
             }
         }
-        if all_calls() {
+        if calls::all_calls() {
+            gpu.stream_waits.store(Gpu::ALL, Ordering::Release);
             records::stream_waits_since(cupti);
         }
         enable_calls(cupti);
@@ -62,11 +63,6 @@ fn attach(path: &'static [u8]) -> Result<(), u64> {
     records::clock();
     flush::start_flushing();
     Ok(())
-}
-
-/// Whether to record every call, whatever it costs.
-pub(super) fn all_calls() -> bool {
-    environment::is_on(b"RANGEFINDER_ALL_CALLS")
 }
 
 /// # Safety
@@ -81,7 +77,7 @@ unsafe fn enable_calls(cupti: &Cupti) {
         };
         // SAFETY: as stated.
         unsafe {
-            match enable.filter(|_| !all_calls()) {
+            match enable.filter(|_| !calls::all_calls()) {
                 // An older CUPTI can only record all calls or none.
                 None => {
                     (cupti.enable)(kind);

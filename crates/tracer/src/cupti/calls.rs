@@ -1,5 +1,12 @@
 //! Which calls are recorded. Recording all of them would be most of the cost of a trace.
 
+use crate::environment;
+
+/// Whether to record every call, whatever it costs.
+pub(crate) fn all_calls() -> bool {
+    environment::is_on(b"RANGEFINDER_ALL_CALLS")
+}
+
 /// How the names of recorded calls begin, after `cuda`: calls that start work or wait for it,
 /// allocate or free memory, use graphs, or begin and end a capture.
 const MATTER: [&str; 16] = [

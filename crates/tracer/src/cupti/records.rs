@@ -7,7 +7,7 @@ use tracefile::layout::{self, first_word, gpu, header};
 
 use super::abi::{Cupti, DRIVER_CALLS, RUNTIME_CALLS, STREAM_WAIT_EVENT, SUCCESS, activity};
 use super::device::device_name;
-use super::{at, attach, library};
+use super::{at, library};
 use crate::memory::AfterFork;
 use crate::state::{self, Entry, Gpu, KnownLaunch, KnownName, Launch, Part, Writer, hash_of_address, state};
 use crate::text::{Given, ascii};
@@ -61,6 +61,11 @@ pub(super) fn stream_waits_since(cupti: &Cupti) {
     if unsafe { (cupti.timestamp)(&mut time) } == SUCCESS {
         with_writer(|writer| writer.put([first_word(gpu::STREAM_WAITS_SINCE, 0), time]));
     }
+}
+
+/// Whether waits are recorded for the sake of the streams alone.
+fn only_stream_waits() -> bool {
+    state::gpu().is_some_and(|gpu| gpu.stream_waits.load(Ordering::Relaxed) == Gpu::STARTED)
 }
 
 /// Writes why there are no more records.
@@ -117,7 +122,7 @@ impl Writer {
                     u64::from(record.u32(at::sync::STREAM)) | u64::from(record.u32(at::sync::EVENT)) << 32,
                 ]),
                 // The calls themselves say when the host waits.
-                activity::SYNCHRONIZATION if !attach::all_calls() => {}
+                activity::SYNCHRONIZATION if only_stream_waits() => {}
                 activity::SYNCHRONIZATION => self.put([
                     first_word(gpu::SYNC, u64::from(record.u32(at::sync::CORRELATION))),
                     record.u64(at::sync::START),
@@ -319,7 +324,8 @@ impl Writer {
         if self.changes == SEVERAL_STREAMS
             && let Some(state) = state::gpu()
         {
-            state.stream_waits.store(Gpu::WANTED, Ordering::Release);
+            // If they are not recorded already.
+            let _ = state.stream_waits.compare_exchange(0, Gpu::WANTED, Ordering::AcqRel, Ordering::Relaxed);
         }
     }
 

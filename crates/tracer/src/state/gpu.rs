@@ -40,6 +40,8 @@ impl Gpu {
 impl Gpu {
     pub(crate) const WANTED: u32 = 1;
     pub(crate) const STARTED: u32 = 2;
+    /// All waits are, from the beginning.
+    pub(crate) const ALL: u32 = 3;
 }
 
 /// The writer and its lock. All zero is a writer that has written nothing.
