@@ -601,7 +601,7 @@ mod tests {
             let error = TraceFile::parse(&[&layout::MAGIC[..7], &[version]].concat()).unwrap_err();
             assert_eq!(error, ReadError::OtherVersion { version });
             let text =
-                format!("a version {version} trace file from {from} rangefinder; this one reads version 1");
+                format!("a version {version} trace file from {from} rangefinder; this one reads versions 1 to 2");
             assert_eq!(error.to_string(), text);
         }
         assert_eq!(TraceFile::parse(&layout::MAGIC).unwrap_err(), ReadError::TooShort { bytes: 8 });
