@@ -1,6 +1,6 @@
 //! One page for decision makers: what was run, how long it took, what limits it.
 
-use analysis::BoundKind;
+use analysis::{BoundKind, Joined};
 use record::{StepName, StepStatus, VerdictRecord};
 
 use super::screen::no_kernels;
@@ -168,6 +168,9 @@ fn takeaways(text: &mut String, page: &Page<'_>) {
     if let Some(joined) = &page.insight.joined {
         for region in joined.regions.iter().take(3) {
             let name = match region.region.as_deref() {
+                Some(region) if has_inner(region, joined) => {
+                    format!("in `{}` outside its inner regions", cell(region))
+                }
                 Some(region) => format!("in `{}`", cell(region)),
                 None => "outside all regions".to_owned(),
             };
@@ -192,6 +195,12 @@ fn takeaways(text: &mut String, page: &Page<'_>) {
         text.push_str("None: nothing was found.\n");
     }
     text.push('\n');
+}
+
+/// Whether kernels belong to regions inside of it: a region's time here is without theirs.
+fn has_inner(region: &str, joined: &Joined) -> bool {
+    let is_inner = |other: &str| other.strip_prefix(region).is_some_and(|rest| rest.starts_with('/'));
+    joined.regions.iter().filter_map(|other| other.region.as_deref()).any(is_inner)
 }
 
 /// In a sentence, a unit that there is one of has an article: the FP32 pipe, but DRAM, latency, another pipe.
