@@ -3,7 +3,7 @@
 
 mod support;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -124,9 +124,28 @@ fn delay_and_duration() {
         "sleep=60000",
     ]);
     let Some(scene) = Scene::new("delay_and_duration", &arguments) else { return };
-    let (_, _, scene) = scene.comes_to(&Expected { outcome: "captured", cause: "", remedy: "", code: 0 });
+    let (_, manifest, scene) =
+        scene.comes_to(&Expected { outcome: "captured", cause: "", remedy: "", code: 0 });
+    let note = step(&manifest, "timeline")["note"].as_str().unwrap();
+    let uncompared = "1 instance; not compared with a rehearsal, because `capture.delay` and `capture.duration` \
+                      record only a part";
+    assert!(note.ends_with(uncompared), "{note}");
+    assert_eq!(manifest["warnings"].as_array().map_or(0, Vec::len), 0, "{}", manifest["warnings"]);
     let analysis = std::fs::read_to_string(scene.sandbox.only_run().join("analysis.json")).unwrap();
     assert!(analysis.contains("\":late\"") && !analysis.contains("early"), "{analysis}");
+}
+
+/// The tracer does not wait, and the run says so.
+#[test]
+fn without_nsys_a_delay_has_no_effect() {
+    const TEST: &str = "without_nsys_a_delay_has_no_effect";
+    let arguments = ["capture.delay=2s", "--", "EMIT", "push=early", "sleep=50", "pop"];
+    let Some(mut scene) = Scene::with(TEST, Path::new("none"), &arguments) else { return };
+    scene.command.env("RANGEFINDER_NSYS", "none");
+    let (ran, _, scene) = scene.run();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("only nsys waits for `capture.delay`\nhint: "), "{}", ran.stderr);
+    assert_eq!(instances(&scene), [(":early".to_owned(), 1)]);
 }
 
 /// What the workload itself prints is not what nsys says.

@@ -61,6 +61,16 @@ fn refused() {
     assert!(ran.stderr.contains("unrecognised option"), "{}", ran.stderr);
 }
 
+#[test]
+fn ended_too_soon() {
+    let arguments = ["nsys.enable=true", "capture.delay=10s", "--", "EMIT", "push=A", "sleep=100", "pop"];
+    let Some(scene) = Scene::new("ended_too_soon", &arguments) else { return };
+    let remedy = "shorten `capture.delay`";
+    let (ran, ..) = scene.comes_to(&Expected { outcome: "failed", cause: "ended-too-soon", remedy, code: 1 });
+    let text = "s, before `capture.delay=10s` had passed: nothing was recorded";
+    assert!(ran.stderr.contains(text), "{}", ran.stderr);
+}
+
 /// Whoever killed it: the workload is not to blame, and ended well.
 #[test]
 fn nsys_itself_is_killed() {
@@ -73,8 +83,15 @@ fn nsys_itself_is_killed() {
     };
     // Its agent lives on and writes what it has.
     let expected = Expected { outcome: "partial", cause: "tool-error", remedy: "the full log", code: 1 };
-    let (ran, ..) = scene.comes_to(&expected);
+    let (ran, _, scene) = scene.comes_to(&expected);
     assert!(ran.stderr.contains("nsys itself was killed by signal 9 (SIGKILL)"), "{}", ran.stderr);
+    // Where there is no nsys, a resumed run keeps what it has.
+    let run = scene.sandbox.only_run();
+    let mut command = scene.sandbox.rangefinder(&["resume", run.to_str().unwrap()]);
+    let ran = Ran::from(command.env("RANGEFINDER_NSYS", "none").output().unwrap());
+    assert!(ran.code == 1 && ran.stderr.contains("the incomplete report is still used"), "{}", ran.stderr);
+    assert_verdict(&scene.sandbox.manifest()["verdicts"][0], &expected, &ran.stderr);
+    assert!(run.join("nsys/run.sqlite").is_file());
 }
 
 #[test]

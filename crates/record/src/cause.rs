@@ -62,6 +62,8 @@ causes! {
     Interrupted = "interrupted": "it was interrupted",
     TimedOut = "timed-out": "it timed out",
     DiskFull = "disk-full": "the disk is full",
+    /// nsys was still waiting for `capture.delay` to pass.
+    EndedTooSoon = "ended-too-soon": "the workload ended before recording began",
     NoReport = "no-report": "the tool left no report",
     NoGpu = "no-gpu": "no GPU or no driver",
     NoKernels = "no-kernels": "no kernel is launched in the range",
@@ -121,6 +123,7 @@ impl Cause {
             | Self::UnsupportedDriver
             | Self::WorkloadFailed
             | Self::EndedAfterRange
+            | Self::EndedTooSoon
             | Self::NoReport
             | Self::NoKernels
             | Self::WrongKind

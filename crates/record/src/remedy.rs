@@ -138,6 +138,7 @@ fn anywhere(cause: Cause) -> Option<&'static str> {
         Cause::UnsupportedDriver => "use an nsys as new as the driver",
         Cause::WorkloadFailed => "read the workload's output: it may not work under a profiler",
         Cause::TimedOut => "raise `workload.timeout`: programs run slower under a profiler",
+        Cause::EndedTooSoon => "shorten `capture.delay`",
         Cause::DiskFull => "free some space or record less",
         Cause::ExportFailed | Cause::ReportUnreadable => "the raw report was kept",
         Cause::NoGpu => {

@@ -21,6 +21,8 @@ pub struct Case<'a> {
     pub gated: bool,
     /// How many instances the requested range end records.
     pub limit: Option<u64>,
+    /// Why the report cannot have the counts of a rehearsal, if so: only a part was to be recorded.
+    pub uncompared: Option<&'a str>,
     /// The rehearsal could not see any range.
     pub blind: bool,
     /// What the log says.
@@ -216,17 +218,20 @@ fn counts(coverage: &[Coverage], captured: u64, expected: u64, case: &Case<'_>) 
 }
 
 fn all(captured: u64, expected: u64, case: &Case<'_>, seen: &[Region]) -> String {
-    match (case.limit, case.rehearsed.is_empty()) {
-        (Some(_), _) if captured < expected => {
+    match (case.limit, case.rehearsed.is_empty(), case.uncompared) {
+        (Some(_), _, _) if captured < expected => {
             let of = counted(expected, "instance");
             format!("{captured} of {of}, all that the requested `--capture-range-end` records")
         }
-        (_, true) if seen.is_empty() => "the whole program; it opens no ranges".to_owned(),
-        (_, true) => format!("{}, with no rehearsal to compare with", counted(captured, "instance")),
-        (_, false) if expected == 0 && captured == 0 => {
+        (_, true, Some(why)) => {
+            format!("{}; not compared with a rehearsal, because {why}", counted(captured, "instance"))
+        }
+        (_, true, None) if seen.is_empty() => "the whole program; it opens no ranges".to_owned(),
+        (_, true, None) => format!("{}, with no rehearsal to compare with", counted(captured, "instance")),
+        (_, false, _) if expected == 0 && captured == 0 => {
             "the program opens no ranges; all of it was recorded".to_owned()
         }
-        (_, false) => format!("{captured} of {}", counted(expected, "instance")),
+        (_, false, _) => format!("{captured} of {}", counted(expected, "instance")),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Verdicts on captures that left no usable report.
 
+use std::time::Duration;
+
 use process::Finished;
 use record::{Cause, Reason, Tool, Verdict, advice};
 
@@ -44,6 +46,10 @@ pub struct NoReport<'a> {
     pub proof: Option<&'a Proof>,
     /// Then the log may be missing as well.
     pub disk_is_full: bool,
+    /// How long nsys was to wait before it records.
+    pub delay: Option<Duration>,
+    /// How long the workload takes, as far as that is known.
+    pub took: Duration,
 }
 
 pub fn no_report(case: &NoReport<'_>) -> Verdict {
@@ -90,7 +96,17 @@ pub fn no_report(case: &NoReport<'_>) -> Verdict {
             let text = format!("the workload ended with {} and there is no report", finished.ending);
             failed(Cause::WorkloadFailed, &text)
         }
-        (_, None) => failed(Cause::NoReport, "nsys left no report"),
+        (_, None) => match case.delay.filter(|delay| case.took < *delay) {
+            Some(delay) => {
+                let took = case.took.as_secs_f64();
+                let text = format!(
+                    "the workload ended after {took:.1} s, before `capture.delay={delay:?}` had passed: nothing was \
+                     recorded"
+                );
+                failed(Cause::EndedTooSoon, &text)
+            }
+            None => failed(Cause::NoReport, "nsys left no report"),
+        },
     };
     verdict.with_evidence(evidence)
 }

@@ -18,7 +18,7 @@ use super::super::scene::not_started;
 use super::super::session::Session;
 use super::nsight::Nsight;
 use super::ways::Way;
-use crate::config::Sample;
+use crate::config::{Config, Sample};
 use crate::quote::shell_word;
 use crate::rundir::Files;
 use crate::workload::{Purpose, tmpdir};
@@ -49,7 +49,7 @@ impl From<Verdict> for Left {
 }
 
 pub(super) fn attempt(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>) -> Result<Left, RunError> {
-    let Nsight { nsys, importer, proof, .. } = climber;
+    let Nsight { scene, nsys, importer, proof, .. } = climber;
     let folder = session.files.folder(FOLDER)?;
     let own = logs(&session.files.path("workload/rehearsal"));
     let mut attempts = 0;
@@ -85,6 +85,8 @@ pub(super) fn attempt(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>
                 clues: &clues(&log, &own),
                 proof: proof.as_ref(),
                 disk_is_full: disk_is_full(session.files, &finished),
+                delay: delay(&scene.setting.resolved.config, &way.gate),
+                took: took(session, &finished),
             })
             .into());
         }
@@ -126,6 +128,17 @@ fn disk_is_full(files: &Files, finished: &Finished) -> bool {
     finished.stdout.disk_full || finished.stderr.disk_full || left.is_ok_and(|left| left < ROOM)
 }
 
+/// How long nsys waits before it records; a gate decides for itself.
+pub(super) fn delay(config: &Config, gate: &Gate) -> Option<Duration> {
+    config.capture.delay.map(|delay| delay.0).filter(|_| *gate == Gate::None)
+}
+
+/// How long the workload ran. nsys itself needs time before and after it, so the rehearsal knows better.
+fn took(session: &Session<'_>, finished: &Finished) -> Duration {
+    let own = session.own_time();
+    if own.is_zero() { finished.wall } else { own.min(finished.wall) }
+}
+
 /// Runs the workload under nsys.
 fn capture(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>) -> Result<Finished, RunError> {
     let Nsight { scene, nsys, .. } = climber;
@@ -150,7 +163,7 @@ fn capture(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>) -> Result
         domains_included: &config.nsys.nvtx_domain_include,
         domains_excluded: &config.nsys.nvtx_domain_exclude,
         follow_forks: way.follow_forks,
-        delay: config.capture.delay.map(|delay| delay.0).filter(|_| way.gate == Gate::None),
+        delay: delay(config, &way.gate),
         extra: &config.nsys.extra_args,
         output: &output.join("run"),
     };

@@ -11,7 +11,7 @@ use super::super::error::RunError;
 use super::super::ladder::{Attempt, Climb};
 use super::super::rehearse;
 use super::super::session::Session;
-use super::capture::{Left, attempt};
+use super::capture::{Left, attempt, delay};
 use super::nsight::Nsight;
 use super::ways::Way;
 use crate::config::Config;
@@ -107,15 +107,13 @@ impl Nsight<'_> {
         let is_gated = matches!(way.gate, Gate::Range { .. });
         // Ranges that were not to be recorded are not missing, and if only part of the run is recorded, its
         // counts say nothing.
-        let whole = config.capture.delay.is_none() && config.capture.duration.is_none();
-        let counts =
-            whole && way.gate != Gate::ProfilerApi && config.nsys.trace.iter().any(|what| what == "nvtx");
+        let uncompared = uncompared(config, &way.gate);
         let rehearsals = [self.scene.inventory, self.second.as_ref()];
         let rehearsals: Vec<Vec<Region>> = rehearsals
             .into_iter()
             .flatten()
             // An incomplete rehearsal cannot say how many there are.
-            .filter(|inventory| counts && inventory.is_complete())
+            .filter(|inventory| uncompared.is_none() && inventory.is_complete())
             .map(|inventory| {
                 let is_recorded = |region: &&Region| recorded(config, &region.path.domain);
                 inventory.regions.iter().filter(is_recorded).cloned().collect()
@@ -136,6 +134,7 @@ impl Nsight<'_> {
             rehearsed: &rehearsed,
             wish: setting.nsys_wish(),
             gated: is_gated,
+            uncompared,
             limit,
             clues,
             ending,
@@ -159,6 +158,19 @@ impl Nsight<'_> {
             let explained = record.verdict.clone().because(TOOL, problem.nsys_cause());
             record.verdict = explained.with_evidence([evidence]);
         }
+    }
+}
+
+/// Why a report cannot have the counts of a rehearsal, if so.
+fn uncompared(config: &Config, gate: &Gate) -> Option<&'static str> {
+    let traces_ranges = config.nsys.trace.iter().any(|what| what == "nvtx");
+    match (delay(config, gate), config.capture.duration) {
+        _ if *gate == Gate::ProfilerApi => Some("the program itself selects what is recorded"),
+        _ if !traces_ranges => Some("`nsys.trace` leaves ranges out"),
+        (Some(_), Some(_)) => Some("`capture.delay` and `capture.duration` record only a part"),
+        (Some(_), None) => Some("`capture.delay` records only a part"),
+        (None, Some(_)) => Some("`capture.duration` records only a part"),
+        (None, None) => None,
     }
 }
 

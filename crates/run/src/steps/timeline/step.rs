@@ -2,7 +2,7 @@
 
 use nsight::nsys::Nsys;
 use nsight::{NoTool, Proof};
-use record::{Cause, Rung, StepName, StepStatus, Tool, Verdict, advice};
+use record::{Cause, Rung, StepName, StepStatus, Tool, Verdict, VerdictRecord, advice};
 use trace::Trace;
 
 use super::super::ladder::climb_down;
@@ -17,6 +17,8 @@ use crate::rehearsal::Inventory;
 use crate::rundir::set_aside;
 
 const TOOL: Tool = Tool::Nsys;
+const RECORDED_FROM_THE_START: &str = "the timeline is from Rangefinder's tracer, which records from the start: only \
+    nsys waits for `capture.delay`\nhint: leave the warm-up out with `rangefinder analyze RUN --within NAME`";
 
 /// What this step made.
 #[derive(Debug, Default)]
@@ -28,6 +30,26 @@ pub(in crate::steps) struct Timeline {
 }
 
 pub(in crate::steps) fn step(scene: Scene<'_>, session: &mut Session<'_>) -> Made<Timeline> {
+    let (result, timeline) = made(scene, session)?;
+    let was_interrupted = matches!(result, StepResult::Interrupted(_));
+    let by_the_tracer = usable(session).is_none() && scene.inventory.is_some_and(|seen| !seen.is_empty());
+    // A gate is applied to the tracer's timeline, too.
+    let delayed =
+        scene.setting.resolved.config.capture.delay.is_some() && scene.setting.nsys_wish().is_none();
+    if delayed && by_the_tracer && !was_interrupted {
+        session.warn(RECORDED_FROM_THE_START.to_owned());
+    }
+    Ok((result, timeline))
+}
+
+/// The verdict on a report of nsys that can be used.
+fn usable<'a>(session: &'a Session<'_>) -> Option<&'a VerdictRecord> {
+    let is_usable = |record: &&VerdictRecord| record.tool == TOOL && record.verdict.outcome.is_usable();
+    session.manifest.verdicts.iter().rev().find(is_usable)
+}
+
+fn made(scene: Scene<'_>, session: &mut Session<'_>) -> Made<Timeline> {
+    let earlier = usable(session).cloned();
     session.forget_verdicts(&[TOOL, Tool::Tracer]);
     let resolved = &scene.setting.resolved;
     let source = resolved.config.timeline.source;
@@ -50,6 +72,7 @@ pub(in crate::steps) fn step(scene: Scene<'_>, session: &mut Session<'_>) -> Mad
     }
     let nsys = match located(scene) {
         Ok(nsys) => nsys,
+        Err(none) if earlier.is_some() => return nothing(still_there(&none, earlier, asked_for, session)),
         Err(none) => {
             // The user did not ask for nsys itself: our own timeline will do.
             let instead = match asked_for {
@@ -103,6 +126,17 @@ fn located(scene: Scene<'_>) -> Result<Nsys, NoTool> {
     let chosen = scene.setting.resolved.config.nsys.path.as_ref().map(|path| path.0.as_str());
     let cuda = scene.provenance.and_then(|provenance| provenance.gpus.cuda.as_deref());
     Nsys::locate(chosen, cuda)
+}
+
+/// A resumed run has an incomplete report, and without nsys there will be no better one.
+fn still_there(
+    none: &NoTool,
+    earlier: Option<VerdictRecord>,
+    asked_for: bool,
+    session: &mut Session<'_>,
+) -> StepResult {
+    session.manifest.verdicts.extend(earlier);
+    StepResult::Failed { why: format!("{none}: the incomplete report is still used"), asked_for }
 }
 
 fn without_nsys(none: &NoTool, asked_for: bool, session: &mut Session<'_>) -> StepResult {
