@@ -13,7 +13,7 @@ pub(crate) struct Terminal {
     /// A longer name is cut.
     pub(crate) widest_name: usize,
     pub(crate) names: Names,
-    /// Shown if there is no value, overriding the column.
+    /// Shown if there is no value and the column does not say what that means.
     pub(crate) absent: Option<&'static str>,
 }
 
@@ -51,7 +51,7 @@ impl Terminal {
         for row in 0..self.rows.min(table.len()) {
             let cell = |at: &usize| {
                 let shown = self.cell(heads[*at].kind, &table.cell(row, *at));
-                shown.unwrap_or_else(|| self.absent.or(heads[*at].absent).unwrap_or_default().to_owned())
+                shown.unwrap_or_else(|| heads[*at].absent.or(self.absent).unwrap_or_default().to_owned())
             };
             lines.push(columns.iter().map(cell).collect());
         }
