@@ -93,8 +93,15 @@ fn captures(text: &mut String, page: &Page<'_>) {
         }
     }
     for step in &steps {
-        let before = format!("  {:<9}  {:<9}  ", step.name.as_str(), step.status.as_str());
-        wrapped(text, &before, step.note.iter().flat_map(|note| note.lines()).next().unwrap_or_default());
+        // As the exit code counts it.
+        let is_missing = step.status == StepStatus::Skipped && step.asked_for;
+        let status = if is_missing { "missing" } else { step.status.as_str() };
+        let before = format!("  {:<9}  {status:<9}  ", step.name.as_str());
+        let note = step.note.as_deref().unwrap_or_default();
+        wrapped(text, &before, note.lines().next().unwrap_or_default());
+        if let Some(hint) = note.lines().find_map(|line| line.strip_prefix("hint: ")) {
+            wrapped(text, "             do: ", hint);
+        }
     }
     if page.verdicts.is_empty() && steps.is_empty() {
         let none = if page.is_of_a_run() { "none" } else { "existing reports; not checked by a run" };
@@ -198,8 +205,13 @@ fn limits(text: &mut String, page: &Page<'_>) {
 }
 
 fn not_analyzed(page: &Page<'_>) -> &'static str {
-    match page.verdicts.iter().any(|record| record.tool == Tool::Nsys && record.verdict.lacks_the_range()) {
+    let has_no_range =
+        page.verdicts.iter().any(|record| record.tool == Tool::Nsys && record.verdict.lacks_the_range());
+    let has_failed =
+        page.steps.iter().any(|step| step.name == StepName::Rehearse && step.status == StepStatus::Failed);
+    match has_no_range {
         true => "not analyzed: the range you gated on is not in the report",
+        false if has_failed => "not analyzed: the workload failed",
         false => "no finding: no ranges and no GPU work were recorded",
     }
 }

@@ -21,6 +21,7 @@ use crate::workload::{Purpose, SEEN, tmpdir};
 const TOOL: Tool = Tool::Torch;
 pub(super) const NO_PYTHON: &str = "the workload is not a Python program";
 pub(super) const NO_TORCH: &str = "the workload's Python has no torch";
+const LEAVE_IT_OUT: &str = "\nhint: leave this pass out for programs without PyTorch: `stage1.enable=false`";
 const PASS: &str = PassKind::Stage1.as_str();
 /// The profiler writes its trace when the program ends.
 const LINGER: Duration = Duration::from_secs(60);
@@ -36,7 +37,9 @@ pub(super) fn step(
     let enable = setting.resolved.config.stage1.enable;
     let asked_for = enable == Enable::True;
     if let Some(why) = unfit(setting, provenance, session) {
-        return Ok((StepResult::Skipped { why, asked_for }, None));
+        let is_unsuitable = session.status(StepName::Rehearse) != StepStatus::Failed;
+        let hint = if asked_for && is_unsuitable { LEAVE_IT_OUT } else { "" };
+        return Ok((StepResult::Skipped { why: why + hint, asked_for }, None));
     }
     set_aside(&session.files.path(PASS))?;
     set_aside(&session.files.path(&format!("workload/{PASS}")))?;
