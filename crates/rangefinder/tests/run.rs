@@ -497,6 +497,7 @@ fn what_is_wrong_is_named() {
             2,
             "error: a plan must have the key `kernels`, the list of kernels to measure\n",
         ),
+        (&["run", "ncu.budget", "--", "true"], 2, "error: `ncu.budget` needs a value: `ncu.budget=VALUE`\n"),
         (
             &["run", "nsys.path=/nope", "nsys.enable=true", "--", "true"],
             1,

@@ -53,6 +53,10 @@ pub fn resolve_with(file: Option<&Path>, overrides: &[String]) -> Result<Resolve
 
 fn override_layers(texts: &[String]) -> Result<Vec<Node>, ConfigError> {
     let layer = |text: &String| {
+        if is_known(text) {
+            let message = format!("`{text}` needs a value: `{text}=VALUE`");
+            return Err(ConfigError::Syntax { source: Source::Override { text: text.clone() }, message });
+        }
         let given = overrides::parse(text)?;
         Ok(given.path.iter().rev().fold(given.node, |node, key| {
             let source = node.source.clone();
@@ -132,11 +136,20 @@ fn names(entries: &[(String, Node)]) -> String {
     entries.iter().map(|(key, _)| format!("`{key}`")).collect::<Vec<_>>().join(", ")
 }
 
-fn unknown_key(key: &str, node: &Node) -> ConfigError {
+fn is_known(key: &str) -> bool {
+    known_keys().iter().any(|known| known == key)
+}
+
+fn known_keys() -> Vec<String> {
     let mut known = Vec::new();
     if let Ok(defaults) = yaml::parse(DEFAULTS, &Source::Default { line: 0 }) {
         leaf_keys(&defaults, "", &mut known);
     }
+    known
+}
+
+fn unknown_key(key: &str, node: &Node) -> ConfigError {
+    let known = known_keys();
     // A whole group under a wrong name is compared with the groups.
     let groups = known.iter().filter_map(|key| key.split_once('.').map(|(group, _)| group.to_owned()));
     let mut candidates: Vec<String> = if key.contains('.') { known.clone() } else { groups.collect() };

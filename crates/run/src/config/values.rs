@@ -55,6 +55,18 @@ impl Span {
     }
 }
 
+/// In the largest unit that leaves no remainder: `5m`, `90s`, `500ms`.
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.as_secs();
+        match self.0.subsec_nanos() {
+            0 if seconds > 0 && seconds.is_multiple_of(3600) => write!(f, "{}h", seconds / 3600),
+            0 if seconds > 0 && seconds.is_multiple_of(60) => write!(f, "{}m", seconds / 60),
+            _ => write!(f, "{:?}", self.0),
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for Span {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct SpanVisitor;
@@ -177,6 +189,9 @@ mod tests {
             ("3", 3000),
         ] {
             assert_eq!(Span::parse(text), Some(Span(Duration::from_millis(millis))), "{text}");
+        }
+        for (seconds, text) in [(0.0, "0ns"), (0.5, "500ms"), (90.0, "90s"), (300.0, "5m"), (7200.0, "2h")] {
+            assert_eq!(Span(Duration::from_secs_f64(seconds)).to_string(), text);
         }
         for text in ["", "s", "5x", "-3", "1h-", "5 m", "1e400", "99999999999999999999h", "1e19", "9000h"] {
             assert_eq!(Span::parse(text), None, "{text}");

@@ -12,7 +12,7 @@ use super::error::RunError;
 use super::plan::{Gate, gates, unchecked, used_as_typed};
 use super::stage1::{NO_PYTHON, NO_TORCH};
 use super::{counters, timeline};
-use crate::config::{Config, Enable, Resolved, TimelineSource};
+use crate::config::{Config, Enable, Resolved, Span, TimelineSource};
 use crate::gates::{NsysTerms, Reader, nothing_is_meant, proof_screen, prove_gate};
 use crate::provenance::{Gpus, Python};
 use crate::quote::shell_line;
@@ -140,13 +140,13 @@ fn limits(config: &Config) -> String {
     let mut text = String::new();
     if let Some(timeout) = config.workload.timeout {
         text.push_str(&format!(
-            "  limit    {:?}, then SIGTERM, and SIGKILL {:?} later\n",
-            timeout.0, config.capture.grace.0
+            "  limit    {timeout}, then SIGTERM, and SIGKILL {} later\n",
+            config.capture.grace
         ));
     }
     if let Some(duration) = config.capture.duration {
         let delay = config.capture.delay.map(|delay| delay.0).unwrap_or_default();
-        text.push_str(&format!("  stop     after {:?}\n", delay + duration.0));
+        text.push_str(&format!("  stop     after {}\n", Span(delay + duration.0)));
     }
     text
 }

@@ -50,7 +50,7 @@ pub(in crate::steps) fn planned(
     let (wanted, left_out) = there(resolved, &ncu);
     let budget = config
         .budget
-        .map_or("no time limit".to_owned(), |budget| format!("at most {:?} of replay time", budget.0));
+        .map_or("no time limit".to_owned(), |budget| format!("adding at most {budget} to its own time"));
     let mut text = format!(
         "{}run the workload again under ncu {}, {} replay, {budget}\n  measure  {}",
         hopeless.map(|why| format!("{why}\n  with a GPU it would ")).unwrap_or_default(),

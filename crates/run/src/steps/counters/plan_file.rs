@@ -15,8 +15,8 @@ struct PlanFile {
 }
 
 /// A file of something else.
-const NO_KERNELS: &str = "a plan must have the key `kernels`, the list of kernels to measure\n\
-    hint: each run that plans counters writes a plan to edit: `ncu/ncu-plan.yaml`";
+const NO_KERNELS: &str = "a plan must have the key `kernels`, the list of kernels to measure";
+const HINT: &str = "hint: each run that plans counters writes a plan to edit: `ncu/ncu-plan.yaml`";
 
 /// The entries of a plan that a user wrote or edited.
 pub(in crate::steps) fn read_plan(path: &Path) -> Result<Vec<Entry>, ConfigError> {
@@ -25,9 +25,12 @@ pub(in crate::steps) fn read_plan(path: &Path) -> Result<Vec<Entry>, ConfigError
         .map_err(|error| ConfigError::Unreadable { path: path.to_owned(), message: error.to_string() })?;
     let wrong = |message: String| ConfigError::Syntax { source: source.clone(), message };
     let plan: PlanFile = read_yaml(&text, &source).map_err(|error| match error {
-        ConfigError::WrongValue { key, .. } if key.is_empty() => wrong(NO_KERNELS.to_owned()),
+        ConfigError::WrongValue { key, .. } if key.is_empty() => wrong(format!("{NO_KERNELS}\n{HINT}")),
         ConfigError::Syntax { message, .. } if message == "missing field `kernels`" => {
-            wrong(NO_KERNELS.to_owned())
+            wrong(format!("{NO_KERNELS}\n{HINT}"))
+        }
+        ConfigError::Syntax { source, message } if message.ends_with("expected `kernels`") => {
+            ConfigError::Syntax { source, message: format!("{message}\n{HINT}") }
         }
         error => error,
     })?;
@@ -90,7 +93,7 @@ mod tests {
         for (text, said) in [
             ("kernels: []", "lists no kernels"),
             ("hello", "a plan must have the key `kernels`"),
-            ("kernel: []", "unknown field `kernel`"),
+            ("kernel: []", "hint: each run that plans counters writes"),
             ("", "a plan must have the key `kernels`"),
             ("kernels:\n  - {samples: 2}", "is empty"),
             ("kernels:\n  - {nmae: x}", "nmae"),
