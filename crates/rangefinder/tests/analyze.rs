@@ -528,3 +528,13 @@ fn the_documents_of_a_run() {
     assert_eq!(refused.code, 2);
     assert!(refused.stderr.contains("`ncu.budget` has no effect on `analyze`"), "{}", refused.stderr);
 }
+
+#[test]
+fn a_run_that_recorded_nothing() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.output(&["run", "--", "true"]).code, 0);
+    let run = sandbox.only_run();
+    let ran = analyze(&sandbox, &[run.to_str().unwrap()]);
+    let expected = format!("error: the run `{}` recorded nothing to analyze\nhint: ", run.display());
+    assert!(ran.code == 1 && ran.stderr.starts_with(&expected), "{}", ran.stderr);
+}

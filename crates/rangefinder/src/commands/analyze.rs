@@ -326,6 +326,17 @@ fn confined(out: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
+/// What to say of a folder without traces if it is that of a run.
+fn without_traces(error: OpenError) -> anyhow::Error {
+    match &error {
+        OpenError::EmptyFolder { path } if path.join(record::MANIFEST).is_file() => {
+            let run = path.display();
+            anyhow!("the run `{run}` recorded nothing to analyze\nhint: `rangefinder report {run}` says why")
+        }
+        _ => error.into(),
+    }
+}
+
 /// None if there is no trace; a run may have counters but no timeline.
 fn opened(
     paths: &[PathBuf],
@@ -338,7 +349,7 @@ fn opened(
 ) -> Result<Option<Trace>> {
     if given.is_empty() {
         return match paths.iter().find(|path| path.is_dir()) {
-            Some(path) if !counted => Err(OpenError::EmptyFolder { path: path.clone() }.into()),
+            Some(path) if !counted => Err(without_traces(OpenError::EmptyFolder { path: path.clone() })),
             _ => Ok(None),
         };
     }
@@ -353,7 +364,7 @@ fn opened(
         let without_trace = matches!(error, OpenError::EmptyFolder { .. }) && counted;
         match given.iter().any(|given| given.named && given.path == path) {
             _ if without_trace => {}
-            true => return Err(error.into()),
+            true => return Err(without_traces(error)),
             false if error.is_no_trace() => left.no_trace(path),
             false => left.failed(&path, &error.into()),
         }
