@@ -342,7 +342,7 @@ pub(crate) struct Talk {
     /// Print events to stdout as JSON lines; the workload's output goes to stderr
     #[arg(long)]
     pub(crate) json: bool,
-    /// Of Rangefinder's own messages, print only errors; output of the workload and of the tools is still shown
+    /// Print only errors and what belongs to them; the workload and the tools still print
     #[arg(short, long)]
     pub(crate) quiet: bool,
     /// Print more detail

@@ -38,7 +38,9 @@ impl Exit {
                 "in some pass, the workload failed, could not be started, or ran past its limit"
             }
             Self::Missing => "something that was asked for is missing, or a file cannot be read or written",
-            Self::Complete => "everything asked for is there",
+            Self::Complete => {
+                "everything asked for is there; if a file given to `analyze` has lost data, a warning says so"
+            }
             Self::Workload(_) => "the workload's own code",
         }
     }
