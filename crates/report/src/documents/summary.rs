@@ -211,7 +211,7 @@ fn not_analyzed(page: &Page<'_>) -> &'static str {
         page.steps.iter().any(|step| step.name == StepName::Rehearse && step.status == StepStatus::Failed);
     match has_no_range {
         true => "not analyzed: the range you gated on is not in the report",
-        false if has_failed => "not analyzed: the workload failed",
+        false if has_failed => "not analyzed: the rehearsal failed",
         false => "no finding: no ranges and no GPU work were recorded",
     }
 }
