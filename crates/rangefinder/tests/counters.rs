@@ -481,7 +481,7 @@ fn counters_are_analyzed_without_any_tool() {
     std::fs::write(sandbox.path("cut.ncu-rep"), &bytes[..bytes.len() / 2]).unwrap();
     let ran = sandbox.output(&["analyze", "cut.ncu-rep"]);
     assert!(
-        ran.code == 0 && ran.stdout.contains("lost: the file is truncated at byte "),
+        ran.code == 0 && ran.stdout.contains("lost: cut.ncu-rep: the file is truncated at byte "),
         "{}{}",
         ran.stdout,
         ran.stderr

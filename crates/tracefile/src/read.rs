@@ -600,8 +600,9 @@ mod tests {
         for (version, from) in [(9, "a newer"), (0, "an older")] {
             let error = TraceFile::parse(&[&layout::MAGIC[..7], &[version]].concat()).unwrap_err();
             assert_eq!(error, ReadError::OtherVersion { version });
-            let text =
-                format!("a version {version} trace file from {from} rangefinder; this one reads versions 1 to 2");
+            let text = format!(
+                "a version {version} trace file from {from} rangefinder; this one reads versions 1 to 2"
+            );
             assert_eq!(error.to_string(), text);
         }
         assert_eq!(TraceFile::parse(&layout::MAGIC).unwrap_err(), ReadError::TooShort { bytes: 8 });
