@@ -10,6 +10,9 @@ use super::recorded::Worked;
 /// independent of it wait for each other.
 const DEFAULT_STREAM: u32 = 7;
 
+/// Work in the default stream may wait for every other one: with more of them, a damaged file would take all memory.
+const MOST_STREAMS: usize = 64;
+
 /// One work behind another one of another stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Order {
@@ -27,7 +30,8 @@ impl StreamOrder {
         let known = trace.processes[process as usize].stream_waits_since?;
         // Events are told apart within a device's context.
         let one_device = works.windows(2).all(|pair| pair[0].device == pair[1].device);
-        if known > since || !one_device {
+        let streams: HashSet<u32> = works.iter().map(|work| work.number).collect();
+        if known > since || !one_device || streams.len() > MOST_STREAMS {
             return None;
         }
         let mut all = by_events(trace, process, works);
