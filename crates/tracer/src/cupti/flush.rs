@@ -50,7 +50,10 @@ unsafe extern "C" fn keep_flushing(_: *mut c_void) -> *mut c_void {
 /// With work on several streams, what one waits for is needed to say what would happen if another were faster.
 fn record_stream_waits() {
     let Some(gpu) = gpu() else { return };
-    if gpu.stream_waits.compare_exchange(Gpu::WANTED, Gpu::STARTED, Ordering::AcqRel, Ordering::Relaxed).is_err()
+    if gpu
+        .stream_waits
+        .compare_exchange(Gpu::WANTED, Gpu::STARTED, Ordering::AcqRel, Ordering::Relaxed)
+        .is_err()
     {
         return;
     }
