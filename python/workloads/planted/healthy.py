@@ -46,16 +46,14 @@ def slow_start_healthy_loop(torch, fixed):
     return step
 
 
-@program("healthy", iterations=40)
-def training(torch, fixed):
-    """Forward, backward and optimizer of a network that is large enough."""
-    width = 4096
-    network = torch.nn.Sequential(*[layer for _ in range(6) for layer in (torch.nn.Linear(width, width), torch.nn.GELU())])
+def trained(torch, layers, rows, width=4096):
+    """A network, its data, and a step of its training."""
+    network = torch.nn.Sequential(*[layer for _ in range(layers) for layer in (torch.nn.Linear(width, width), torch.nn.GELU())])
     network = network.to("cuda", torch.bfloat16)
     optimizer = torch.optim.SGD(network.parameters(), lr=1e-4, fused=True)
-    data = torch.randn(16384, width, device="cuda", dtype=torch.bfloat16)
+    data = torch.randn(rows, width, device="cuda", dtype=torch.bfloat16)
 
-    def step(number):
+    def step():
         with part("forward"):
             loss = network(data).float().square().mean()
         with part("backward"):
@@ -64,7 +62,14 @@ def training(torch, fixed):
             optimizer.step()
             optimizer.zero_grad()
 
-    return step
+    return network, data, step
+
+
+@program("healthy", iterations=40)
+def training(torch, fixed):
+    """Forward, backward and optimizer of a network that is large enough."""
+    _, _, train = trained(torch, layers=6, rows=16384)
+    return lambda number: train()
 
 
 @program("healthy", iterations=60)
@@ -88,20 +93,10 @@ def copies_beside_work(torch, fixed):
 @program("healthy", iterations=60)
 def evaluation_between(torch, fixed):
     """Training; every tenth step looks at how good the network is."""
-    width = 4096
-    network = torch.nn.Sequential(*[layer for _ in range(4) for layer in (torch.nn.Linear(width, width), torch.nn.GELU())])
-    network = network.to("cuda", torch.bfloat16)
-    optimizer = torch.optim.SGD(network.parameters(), lr=1e-4, fused=True)
-    data = torch.randn(8192, width, device="cuda", dtype=torch.bfloat16)
+    network, data, train = trained(torch, layers=4, rows=8192)
 
     def step(number):
-        with part("forward"):
-            loss = network(data).float().square().mean()
-        with part("backward"):
-            loss.backward()
-        with part("optimizer"):
-            optimizer.step()
-            optimizer.zero_grad()
+        train()
         if number % 10 == 9:
             with part("evaluation"), torch.no_grad():
                 for _ in range(4):
