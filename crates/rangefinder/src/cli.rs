@@ -231,7 +231,7 @@ pub(crate) struct DemoArguments {
     pub(crate) talk: Talk,
 }
 
-/// Resume a run at its first step that was interrupted or failed.
+/// Resume a run at its first step that was interrupted, failed or is partial.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Secrets are not stored in a run. Set the variables it needs again; if the command

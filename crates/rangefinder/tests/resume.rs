@@ -67,7 +67,8 @@ fn a_finished_run_is_not_run_again() {
     let ran = sandbox.output(&["resume", run.to_str().unwrap()]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("note: nothing to resume: every step of this run is finished\n"),
+        ran.stderr
+            .contains("note: nothing to resume: no step of this run was interrupted, failed or is partial"),
         "{}",
         ran.stderr
     );

@@ -107,11 +107,11 @@ fn anywhere(cause: Cause) -> Option<&'static str> {
         Cause::Refused => "check the command in cmd.txt",
         Cause::WrongDomain => "name the domain as well",
         Cause::UnregisteredString => {
-            "let the rehearsal correct the gate (`nsys.strict=false`), or set \
+            "let the rehearsal correct the gate (`rehearsal.enable=true`, `nsys.strict=false`), or set \
              `nsys.extra_args=[--env-var=NSYS_NVTX_PROFILER_REGISTER_ONLY=0]`"
         }
         Cause::GateCannotOpen => {
-            "let the rehearsal correct the gate, or record without one: `nsys.strict=false`"
+            "let the rehearsal correct the gate (`rehearsal.enable=true`, `nsys.strict=false`), or record without one"
         }
         Cause::GateNeverOpened => "rehearse (`rehearsal.enable=true`) to find out why",
         Cause::PathNotTaken => {

@@ -109,10 +109,10 @@ fn part(path: &Path) -> Result<Part, OpenError> {
             timeline => trace(read_nsys_session(&timeline)?),
         };
     }
+    let input = Input::open(path)?;
     if is_unexported(path) {
         return Err(OpenError::Unexported { path: path.to_owned() });
     }
-    let input = Input::open(path)?;
     let text = Text::of(&input).map_err(|error| match error {
         InputError::Io { path, source } => InputError::Io { path, source: plainly(source) },
         error => error,

@@ -125,7 +125,14 @@ fn limit(joined: &Joined, report: &Report) -> Option<Finding> {
     };
     let lines = |is: fn(BoundKind) -> bool| -> Vec<String> {
         let kernels = joined.kernels.iter().filter(|kernel| is(kernel.bound)).take(3);
-        kernels.map(|kernel| format!("{}: {}", kernel_in_region(kernel), kernel.why)).collect()
+        let has_regions = joined.kernels.iter().any(|kernel| kernel.region.is_some());
+        let place = |kernel: &JoinedKernel| match kernel.region.is_none() && has_regions {
+            true => " in no push/pop range",
+            false => "",
+        };
+        kernels
+            .map(|kernel| format!("{}{}: {}", kernel_in_region(kernel), place(kernel), kernel.why))
+            .collect()
     };
     let compute = |bound: BoundKind| {
         matches!(

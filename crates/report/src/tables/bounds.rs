@@ -35,7 +35,7 @@ fn columns<'p>() -> Vec<Column<'p>> {
         Column::new(Kind::List, "grid", "grid", |row| Cell::list(&row.grid)),
         Column::new(Kind::List, "block", "block", |row| Cell::list(&row.block)),
         Column::new(Kind::Name, "region", "region", |row| row.region.as_deref().into())
-            .absent("outside all ranges")
+            .absent("in no push/pop range")
             .found(),
         Column::new(Kind::Text, "other_thread", "of other threads", |row| row.other_thread.into())
             .help("launched by threads without a range, while only the region's thread had one open"),

@@ -69,7 +69,7 @@ impl Run {
             workload: shell_line(&self.manifest.workload.argv),
         });
         if self.manifest.steps.iter().all(|step| step.status.is_finished()) {
-            let text = "nothing to resume: every step of this run is finished".to_owned();
+            let text = "nothing to resume: no step of this run was interrupted, failed or is partial; steps that were skipped need a new run".to_owned();
             observer.see(&Event::Note { text });
         }
         self.manifest.status = RunStatus::Running;

@@ -149,7 +149,7 @@ fn start_up(
         device: None,
         title: format!("{} pass before the GPU's first work in the loop{where_}", milliseconds(time as f64)),
         evidence,
-        advice: "if the program is started often, make this shorter: load and prepare less, at the same time, or once for several runs".to_owned(),
+        advice: "if the program is started often, make this shorter: load and prepare less, do it in parallel, or do it once for several runs".to_owned(),
         confidence: Sureness::Shown,
         gain: None,
         time_ns: time,

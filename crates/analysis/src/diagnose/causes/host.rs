@@ -216,7 +216,7 @@ fn contention(case: &Case<'_>) -> Option<Candidate> {
     let node = case.steady.node;
     let hit = places.iter().filter(|lost| **lost > 0).count();
     let title = format!(
-        "the host is kept from running: on average {} of each iteration are pauses that others do not have",
+        "the host is kept from running: some calls sometimes take much longer than usual, which adds {} to an iteration on average",
         milliseconds(lost as f64 / each)
     );
     let evidence = vec![format!(

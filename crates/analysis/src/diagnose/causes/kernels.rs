@@ -137,7 +137,10 @@ fn no_tensor_cores(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candida
         case.in_region(node)
     );
     let evidence = vec![
-        format!("`{kernel}`: its name says FP32 on the general pipes; {} of the time", share(case, time_ns)),
+        format!(
+            "`{kernel}`: its name says FP32 on the general pipes; it takes {} of the time",
+            share(case, time_ns)
+        ),
         format!("tensor cores are about {quicker:.1} times as fast in TF32 on this device"),
     ];
     let advice =
@@ -212,7 +215,7 @@ fn unfused(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
         case.in_region(node)
     );
     let evidence = vec![format!(
-        "{} {} of {:.1} kernels on average, {} of the time; each kernel reads and writes everything again",
+        "{} {} of {:.1} kernels on average; together they take {} of the time, and each kernel reads and writes everything again",
         counted((chains.len() as f64 / each).round() as u64, "chain"),
         case.each(),
         works.len() as f64 / chains.len() as f64,
@@ -252,7 +255,7 @@ fn layout(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
         case.in_region(node)
     );
     let evidence = vec![format!(
-        "{} {}, most of `{kernel}`, {} of the time",
+        "{} {}, most of them of `{kernel}`; together they take {} of the time",
         counted((works.len() as f64 / each).round() as u64, "launch"),
         case.each(),
         share(case, time_ns)
@@ -308,7 +311,7 @@ fn too_few_blocks(case: &Case<'_>) -> Option<Candidate> {
     let blocks_of = |at: &usize| case.launch(&case.graph.works[*at]).map_or(0, &blocks);
     let mean = works.iter().map(blocks_of).sum::<u64>() as f64 / works.len().max(1) as f64;
     let mut evidence = vec![format!(
-        "{} {}, with {mean:.0} blocks on average for {processors} processors, {} of the time",
+        "{} {}, with {mean:.0} blocks on average for {processors} processors; together they take {} of the time",
         counted((works.len() as f64 / each).round() as u64, "launch"),
         case.each(),
         share(case, time_ns)
