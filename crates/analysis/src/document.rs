@@ -141,7 +141,7 @@ impl Analysis {
 pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
     let attribution = attribute(trace);
     // Independent of each other, and of about the same size.
-    let ((kernels, api, concluded), (regions, idle, stages, operators)) = beside(
+    let ((kernels, api, concluded), (regions, idle, shown, stages, operators)) = beside(
         || {
             let concluded = conclude(trace, &attribution, options);
             let kernels = kernels(trace, options.scope, options.grouping, &options.families);
@@ -151,12 +151,12 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
             let mut regions = RegionTable::new(trace, &attribution, options.scope);
             let idle = IdleTable::new(trace, &attribution, &options.families);
             regions.limit(options.limit, &idle.times());
-            let stages = stages(trace, &attribution, options, &regions.kept_nodes());
+            let shown = regions.kept_nodes();
+            let stages = stages(trace, &attribution, options, &shown);
             let operators = operators(trace, &attribution, options.scope, options.limit);
-            (regions, idle, stages, operators)
+            (regions, idle, shown, stages, operators)
         },
     );
-    let shown = regions.kept_nodes();
     let (stages, more_stages) = stages;
     let (operators, more_operators) = operators;
     let (kernels, more_kernels) = limited_kernels(kernels, options.limit);

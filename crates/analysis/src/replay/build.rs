@@ -259,6 +259,11 @@ impl Lags {
         Self { lag, gap: median(&gaps).unwrap_or(USUAL_GAP).max(0) }
     }
 
+    /// From such a call to its work.
+    fn usual(&self, call: &Called) -> i64 {
+        self.lag.get(&call.name).copied().unwrap_or(USUAL_LAG)
+    }
+
     fn work(
         &self,
         call: &Called,
@@ -268,7 +273,7 @@ impl Lags {
         others: &[Order],
     ) -> Work {
         let work = &works[at];
-        let usual = self.lag.get(&call.name).copied().unwrap_or(USUAL_LAG);
+        let usual = self.usual(call);
         let since_call = work.begin - call.begin;
         let since = before.map_or(i64::MAX / 4, |before| work.begin - works[before].end);
         let free = before.map_or(i64::MIN, |before| works[before].end);
@@ -297,9 +302,8 @@ impl Lags {
     /// From the end of what a work waits for in another stream to its own beginning: as it was, if that was the last
     /// thing that it waited for.
     fn gap_behind(&self, call: &Called, works: &[Worked], at: usize, other: usize) -> i64 {
-        let usual = self.lag.get(&call.name).copied().unwrap_or(USUAL_LAG);
         let (begin, end) = (works[at].begin, works[other].end);
-        let last = end > call.begin + usual && begin - end <= 4 * self.gap.max(USUAL_GAP);
+        let last = end > call.begin + self.usual(call) && begin - end <= 4 * self.gap.max(USUAL_GAP);
         if last { begin - end } else { self.gap.min(begin - end) }
     }
 }

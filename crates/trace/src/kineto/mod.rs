@@ -380,17 +380,20 @@ fn order_operators(trace: &mut Trace) {
 
 /// `Memcpy HtoD (Pageable -> Device)`
 fn host_memory(name: &[u8]) -> HostMemory {
-    let has = |text: &str| name.windows(text.len()).any(|part| part == text.as_bytes());
     match () {
-        () if has("Pageable") => HostMemory::Pageable,
-        () if has("Pinned") => HostMemory::Pinned,
+        () if has(name, "Pageable") => HostMemory::Pageable,
+        () if has(name, "Pinned") => HostMemory::Pinned,
         () => HostMemory::Unknown,
     }
 }
 
-/// The same.
+fn has(name: &[u8], text: &str) -> bool {
+    name.windows(text.len()).any(|part| part == text.as_bytes())
+}
+
+/// `Memcpy HtoD (Pageable -> Device)`
 fn direction(name: &[u8]) -> Direction {
-    let has = |text: &str| name.windows(text.len()).any(|part| part == text.as_bytes());
+    let has = |text: &str| has(name, text);
     match () {
         () if has("HtoD") => Direction::HostToDevice,
         () if has("DtoH") => Direction::DeviceToHost,
