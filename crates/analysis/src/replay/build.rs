@@ -28,10 +28,8 @@ const LEAD_IN: usize = 2_048;
 const SLACK: i64 = 5_000;
 /// A launch is held up by a full queue when so many are in it,
 const FULL: usize = 256;
-/// and it takes so long;
+/// and it takes so long.
 const HELD_UP: i64 = 50_000;
-/// or it takes longer than usual, with all of its places taken.
-const PLACES: usize = 1_000;
 /// From a call to its work and from one work to the next, where the recording does not show it.
 const USUAL_LAG: i64 = 8_000;
 const USUAL_GAP: i64 = 1_000;
@@ -353,9 +351,7 @@ impl Done {
                 let until = works[last].end;
                 (until > call.begin && until <= call.end + SLACK).then_some(last).and_then(ended)
             }
-            CallKind::Launch
-                if took >= HELD_UP && in_queue >= FULL || took > 2 * QUICK && in_queue >= PLACES =>
-            {
+            CallKind::Launch if took >= HELD_UP && in_queue >= FULL => {
                 self.ended_by(call.end, works);
                 self.last.and_then(ended)
             }
