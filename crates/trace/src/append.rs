@@ -1,6 +1,6 @@
 //! Two traces as one: every number of the second is moved behind those of the first.
 
-use crate::model::{Launch, Numbers, OPEN, StringId, Thread, Trace};
+use crate::model::{Launch, Numbers, OPEN, Series, StringId, Thread, Trace};
 
 /// What the numbers of the second trace's processes, threads and devices are in the first.
 struct Known {
@@ -149,11 +149,20 @@ impl Trace {
         self.syncs.append_rows(other.syncs, &numbers);
         self.stream_events.append_rows(other.stream_events, &numbers);
         self.operators.append_rows(other.operators, &numbers);
+        for series in other.series {
+            let series = Series { device: known.devices[usize::from(series.device)], ..series };
+            match self.series.iter_mut().find(|mine| mine.is_same(&series)) {
+                Some(mine) => mine.absorb(series),
+                None => self.series.push(series),
+            }
+        }
+        self.stacks.append(other.stacks, &numbers);
         for ((domain, name), count) in other.marks {
             *self.marks.entry((text(domain), text(name))).or_default() += count;
         }
         self.gpu_annotations += other.gpu_annotations;
         self.diagnostics.extend(other.diagnostics);
+        self.sampling.add(other.sampling);
         self.ranges_missing |= other.ranges_missing;
         self.cupti_trouble = self.cupti_trouble.or(other.cupti_trouble);
         if !self.source.contains(&other.source) {
@@ -171,7 +180,8 @@ impl Trace {
     fn times(&mut self) -> impl Iterator<Item = &mut i64> {
         let on_the_host = self.ranges.times().chain(self.calls.times()).chain(self.syncs.times());
         let since = self.processes.iter_mut().filter_map(|process| process.stream_waits_since.as_mut());
-        on_the_host.chain(self.activities.times()).chain(self.operators.times()).chain(since)
+        let sampled = self.series.iter_mut().flat_map(Series::times).chain(self.stacks.samples.times());
+        on_the_host.chain(self.activities.times()).chain(self.operators.times()).chain(since).chain(sampled)
     }
 }
 

@@ -15,6 +15,7 @@ mod nsys;
 mod open;
 mod recording;
 mod rename;
+mod sampled;
 mod sqlite;
 mod tracer;
 mod window;
@@ -23,14 +24,19 @@ pub use count::counted;
 pub use kineto::{KinetoError, read_kineto, read_kineto_from};
 pub use model::{
     Activities, Activity, ActivityKind, Call, Calls, CuptiTrouble, Device, Diagnostic, Direction,
-    DistinctDiagnostic, HostMemory, HostWait, Launch, NONE, OPEN, Operator, Operators, Process, Range,
-    Ranges, Recording, StreamEvent, StreamEvents, StringId, Strings, Syncs, Thread, Trace, Transfer,
+    DistinctDiagnostic, Frame, HostMemory, HostWait, Launch, Measure, NONE, OPEN, Operator, Operators,
+    Process, Quantity, Range, Ranges, Recording, Sampling, SamplingTrouble, Series, SeriesSource, StackNode,
+    StackSample, StackSamples, Stacks, StreamEvent, StreamEvents, StringId, Strings, Syncs, Thread,
+    ThreadState, Trace, Transfer, Trouble,
 };
 pub use nsys::{
     NsysError, environment_values, read_nsys, read_nsys_bytes, read_nsys_session, texts_to_change,
 };
 pub use nvtx::Kind;
 pub use open::{OpenError, Opened, capture_files, is_trace, is_unexported, open, open_each, timeline_files};
+pub use sampled::{
+    SampleWriter, SampledDevice, SampledError, SampledSet, SetClock, read_sampled_bytes, read_sampled_files,
+};
 pub use sqlite::SqliteError;
 pub use tracer::{ReadError, read_tracer_bytes, read_tracer_files, unseen};
 pub use window::in_windows;

@@ -16,6 +16,8 @@ impl Trace {
         self.ranges.retain_rows(&mask(&self.ranges.begin, &inside));
         self.syncs.retain_rows(&mask(&self.syncs.begin, &inside));
         self.operators.retain_rows(&mask(&self.operators.begin, &inside));
+        self.series.iter_mut().for_each(|series| series.keep(&inside));
+        self.stacks.samples.retain_rows(&mask(&self.stacks.samples.at, &inside));
         self.windows = windows;
         self.selected = true;
         self.finish();

@@ -6,9 +6,12 @@ pub(crate) mod columns;
 mod diagnostic;
 mod recording;
 pub(crate) mod role;
+mod series;
+mod stacks;
 pub(crate) mod strings;
 pub(crate) mod tables;
 mod trace;
+mod trouble;
 
 pub use absent::{NONE, OPEN};
 pub(crate) use activities::small;
@@ -16,10 +19,13 @@ pub use activities::{Activities, Activity, ActivityKind, Direction, HostMemory, 
 pub use diagnostic::{Diagnostic, DistinctDiagnostic};
 pub use recording::Recording;
 pub(crate) use role::Numbers;
+pub use series::{Measure, Quantity, Series, SeriesSource};
+pub use stacks::{Frame, StackNode, StackSample, StackSamples, Stacks, ThreadState};
 pub(crate) use strings::NAME_LOST;
 pub use strings::{StringId, Strings};
 pub(crate) use tables::correlation;
 pub use tables::{
     Call, Calls, HostWait, Operator, Operators, Range, Ranges, StreamEvent, StreamEvents, Syncs,
 };
-pub use trace::{CuptiTrouble, Device, Process, Thread, Trace};
+pub use trace::{CuptiTrouble, Device, Process, Sampling, SamplingTrouble, Thread, Trace};
+pub use trouble::Trouble;

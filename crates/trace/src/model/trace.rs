@@ -8,8 +8,11 @@ use super::absent::OPEN;
 use super::activities::Activities;
 use super::diagnostic::{Diagnostic, DistinctDiagnostic, distinct};
 use super::recording::Recording;
+use super::series::Series;
+use super::stacks::Stacks;
 use super::strings::{StringId, Strings};
 use super::tables::{Calls, Operators, Ranges, StreamEvents, Syncs};
+use super::trouble::Trouble;
 use crate::count::counted;
 use crate::nest::{DEEPEST, nest};
 
@@ -27,6 +30,10 @@ pub struct Trace {
     pub syncs: Syncs,
     pub stream_events: StreamEvents,
     pub operators: Operators,
+    /// Values over time. Each device has at most one of each source.
+    pub series: Vec<Series>,
+    /// What host threads were executing.
+    pub stacks: Stacks,
     /// Annotations that the profiler has put on a device's timeline itself.
     pub gpu_annotations: u64,
     /// Marks, by how many there were: name and count.
@@ -36,6 +43,8 @@ pub struct Trace {
     pub ranges_missing: bool,
     /// Why the tracer did not record all GPU activity, if CUPTI is the reason: a diagnostic says it in words.
     pub cupti_trouble: Option<CuptiTrouble>,
+    /// What could not be sampled, and what the samples cost.
+    pub sampling: Sampling,
     /// Why there is nothing to analyze, and what to do; for an empty trace.
     pub nothing: Option<String>,
     /// The machine it was recorded on: names and values, for people.
@@ -137,6 +146,36 @@ pub enum CuptiTrouble {
     /// Another profiler in the program uses it.
     Taken,
     NotLoaded,
+}
+
+/// How sampling beside the program went.
+#[derive(Debug, Clone, Default)]
+pub struct Sampling {
+    pub troubles: Vec<SamplingTrouble>,
+    /// Processor time of the samplers, and how long they ran.
+    pub processor_ns: i64,
+    pub wall_ns: i64,
+    /// A sampler was killed, or still writes: its file does not end as it should.
+    pub broken_off: bool,
+}
+
+impl Sampling {
+    pub(crate) fn add(&mut self, other: Self) {
+        self.troubles.extend(other.troubles);
+        self.processor_ns = self.processor_ns.saturating_add(other.processor_ns);
+        self.wall_ns = self.wall_ns.max(other.wall_ns);
+        self.broken_off |= other.broken_off;
+    }
+}
+
+/// Something that was not sampled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SamplingTrouble {
+    pub trouble: Trouble,
+    /// As the program counts it, if it is one device's.
+    pub device: Option<u32>,
+    /// What the library or the system said.
+    pub said: String,
 }
 
 #[derive(Debug, Clone, Default)]
