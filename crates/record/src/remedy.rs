@@ -11,6 +11,7 @@ pub fn remedy(tool: Tool, cause: Cause) -> Option<&'static str> {
         Tool::Ncu => ncu(cause),
         Tool::Torch => torch(cause),
         Tool::Tracer => tracer(cause),
+        Tool::Sampler => sampler(cause),
     }
 }
 
@@ -95,6 +96,30 @@ fn tracer(cause: Cause) -> Option<&'static str> {
             "set RANGEFINDER_CUPTI to another libcupti; `rangefinder doctor` shows which one is used"
         }
         Cause::RecordsLost => "a shorter run loses less; `rangefinder doctor` shows which libcupti is used",
+        other => return anywhere(other),
+    })
+}
+
+fn sampler(cause: Cause) -> Option<&'static str> {
+    Some(match cause {
+        Cause::NotInstalled => {
+            "install CUPTI 12.6 or newer (it comes with the CUDA toolkit, and with PyTorch), or set \
+            RANGEFINDER_CUPTI to its libcupti"
+        }
+        Cause::NotSupported => "install CUPTI 12.6 or newer, or set RANGEFINDER_CUPTI to one",
+        Cause::NotPermitted => {
+            "load the driver with NVreg_RestrictProfilingToAdminUsers=0, or run as root; in a container, add \
+             CAP_SYS_ADMIN"
+        }
+        Cause::UnsupportedChip => {
+            "nothing on this GPU: a part of a GPU (MIG), or one that a virtual machine shares, has no counters over \
+             time; for a GPU newer than the library, install a newer CUPTI"
+        }
+        Cause::RecordsLost => "take fewer samples: `counters.interval=1ms`",
+        Cause::ToolBroken => {
+            "run it again; if that happens every time, `counters.enable=false` leaves it out"
+        }
+        Cause::NothingRecorded => "run it again, or leave it out: `counters.enable=false`",
         other => return anywhere(other),
     })
 }

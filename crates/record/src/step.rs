@@ -54,9 +54,8 @@ impl StepName {
             Self::Stage1 => &[Tool::Torch],
             Self::Timeline => &[Tool::Nsys, Tool::Tracer],
             Self::Counters => &[Tool::Ncu],
-            Self::Configure | Self::Doctor | Self::Rehearse | Self::Plan | Self::Analyze | Self::Report => {
-                &[]
-            }
+            Self::Rehearse => &[Tool::Sampler],
+            Self::Configure | Self::Doctor | Self::Plan | Self::Analyze | Self::Report => &[],
         }
     }
 

@@ -13,10 +13,12 @@ pub enum Tool {
     Ncu,
     /// PyTorch's profiler.
     Torch,
+    /// Rangefinder's own, beside the workload.
+    Sampler,
 }
 
 impl Tool {
-    pub const ALL: [Self; 4] = [Self::Tracer, Self::Nsys, Self::Ncu, Self::Torch];
+    pub const ALL: [Self; 5] = [Self::Tracer, Self::Nsys, Self::Ncu, Self::Torch, Self::Sampler];
 
     /// Its program, and its folder in a run.
     pub const fn as_str(self) -> &'static str {
@@ -25,6 +27,7 @@ impl Tool {
             Self::Nsys => "nsys",
             Self::Ncu => "ncu",
             Self::Torch => "torch",
+            Self::Sampler => "sampler",
         }
     }
 }

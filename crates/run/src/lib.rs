@@ -13,6 +13,7 @@ pub mod provenance;
 mod quote;
 mod rehearsal;
 pub mod rundir;
+mod sampling;
 pub mod steps;
 mod tracer_place;
 mod unseen;

@@ -10,12 +10,13 @@ use nvtx::{Kind, NsysDialect, NsysExpression, ncu_expression, nsys_expression};
 use rustix::fs::{FallocateFlags, fallocate};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
-use trace::{Diagnostic, Trace, read_tracer_files};
+use trace::{Diagnostic, Trace, read_sampled_files, read_tracer_files};
 use tracefile::{Note, layout};
 
 use secrets::Redactor;
 
 use crate::config::RegionsConfig;
+use crate::sampling::sample_files;
 
 const EXTENSION: &str = "rft";
 const SCHEMA: u32 = 1;
@@ -82,7 +83,8 @@ fn read(folder: &Path, written: impl FnMut(&Path, u64)) -> Result<Inventory, tra
         .filter(|path| path.extension().is_some_and(|extension| extension == EXTENSION))
         .collect();
     files.sort();
-    let trace = read_tracer_files(&files, written)?;
+    let mut trace = read_tracer_files(&files, written)?;
+    read_sampled_files(&sample_files(folder), &mut trace);
     Ok(Inventory::of(trace))
 }
 

@@ -21,6 +21,7 @@ pub use print::masked_override;
 pub(crate) use resolve::read_yaml;
 pub use resolve::{Request, resolve, resolve_with};
 pub use resolved::Resolved;
+pub(crate) use schema::CounterInterval;
 pub use schema::{
     Activity, CaptureConfig, CaptureRange, ClockControl, Config, Format, ModelConfig, NcuConfig, NsysConfig,
     RegionsConfig, RehearsalConfig, ReplayMode, ReportConfig, RunConfig, Sample, SecretsConfig, Share,

@@ -3,6 +3,7 @@
 //! that are never read.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use nsight::ncu::Preferences;
 pub use nsight::ncu::ReplayMode;
@@ -17,6 +18,7 @@ use super::values::{Enable, Span, Text, argv, one_or_many, some_of};
 pub struct Config {
     pub workload: WorkloadConfig,
     pub rehearsal: RehearsalConfig,
+    pub counters: CountersConfig,
     pub stage1: Stage1Config,
     pub timeline: TimelineConfig,
     pub nsys: NsysConfig,
@@ -53,6 +55,35 @@ pub struct RehearsalConfig {
     pub(crate) gpu: Enable,
     pub(crate) all_calls: bool,
     pub(crate) graph_nodes: bool,
+}
+
+/// The GPU's counters over time, taken beside the rehearsal.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CountersConfig {
+    pub(crate) enable: Enable,
+    pub(crate) interval: CounterInterval,
+}
+
+/// `auto`, or a time between samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Text")]
+pub(crate) enum CounterInterval {
+    Auto,
+    Every(Span),
+}
+
+impl TryFrom<Text> for CounterInterval {
+    type Error = &'static str;
+
+    fn try_from(Text(text): Text) -> Result<Self, Self::Error> {
+        if text == "auto" {
+            return Ok(Self::Auto);
+        }
+        let possible = Duration::from_micros(5)..=Duration::from_secs(1);
+        let span = Span::parse(&text).filter(|span| possible.contains(&span.0));
+        span.map(Self::Every).ok_or("`auto`, or a duration from `5us` to `1s`")
+    }
 }
 
 /// Operators, from the PyTorch profiler.

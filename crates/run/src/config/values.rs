@@ -26,7 +26,7 @@ const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 const SPAN: &str = "a duration such as `500ms`, `90s`, `5m` or `1h30m`";
 
 impl Span {
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         Self::parse_any(text).filter(|span| span.0 <= LONGEST)
     }
 
@@ -42,6 +42,7 @@ impl Span {
             rest = &rest[digits..];
             let end = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
             let unit = match &rest[..end] {
+                "us" => 0.000_001,
                 "ms" => 0.001,
                 "s" => 1.0,
                 "m" => 60.0,

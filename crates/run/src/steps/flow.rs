@@ -217,6 +217,7 @@ fn recorded<T>(
     let (result, made) = work(session)?;
     let (status, note, asked_for) = match result {
         StepResult::Done(note) => (StepStatus::Done, note, false),
+        StepResult::Incomplete(note) => (StepStatus::Done, note, true),
         StepResult::Skipped { why, asked_for } => (StepStatus::Skipped, Some(why), asked_for),
         StepResult::Failed { why, asked_for } => (StepStatus::Failed, Some(why), asked_for),
         StepResult::Interrupted(why) => (StepStatus::Interrupted, Some(why), false),

@@ -1,10 +1,11 @@
 //! The step `rehearse`: the undisturbed pass.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use process::Finished;
-use record::{PassKind, Reason};
+use process::{Finished, environment};
+use record::{Outcome, PassKind, Reason, Rung, Tool};
 use secrets::mark_traces;
 use tracefile::Note;
 
@@ -16,6 +17,7 @@ use crate::config::{Config, Enable};
 use crate::provenance::Gpus;
 use crate::rehearsal::{Inventory, InventoryDocument, locate_cupti, read_and_trim, tracer_variables};
 use crate::rundir::set_aside;
+use crate::sampling::{self, Ended, Sampling, Wanted};
 use crate::tracer_place::{PlacedTracer, place_tracer};
 use crate::unseen::Watch;
 use crate::workload::{Purpose, Workload, tmpdir};
@@ -38,7 +40,7 @@ pub(super) fn step(setting: &Setting, gpus: Option<&Gpus>, session: &mut Session
         return Ok((StepResult::Skipped { why, asked_for: false }, Rehearsal::default()));
     }
     let pass = PassKind::Rehearsal;
-    let Rehearsed { finished, unseen, blind } =
+    let Rehearsed { finished, unseen, blind, sampled } =
         match rehearse(setting, &setting.workload, gpus, pass, session) {
             Ok(rehearsed) => rehearsed,
             Err(error) => {
@@ -54,6 +56,10 @@ pub(super) fn step(setting: &Setting, gpus: Option<&Gpus>, session: &mut Session
     }
     let seen = read_traces(pass, unseen, session)?;
     let result = judge(setting, &finished, seen.as_ref());
+    let result = match judge_samples(setting, gpus, &sampled, seen.as_ref(), session) {
+        true => result,
+        false => incomplete(result),
+    };
     // Ranges that the tracer could not see may still have been there.
     let blind = blind || seen.as_ref().is_some_and(|seen| seen.is_empty() && !seen.is_complete());
     Ok((result, Rehearsal { inventory: seen.filter(|_| !blind), blind }))
@@ -107,6 +113,7 @@ struct Rehearsed {
     unseen: Vec<Note>,
     /// The tracer could not be injected.
     blind: bool,
+    sampled: Ended,
 }
 
 fn rehearse(
@@ -124,14 +131,63 @@ fn rehearse(
     let (tmpdir, link) = tmpdir(session.folder())?;
     let purpose = purpose_of_rehearsal(&setting.resolved.config);
     let mut variables = workload.variables_with_helper(pass.as_str(), &folder, &tmpdir, purpose);
+    let environment = environment(&variables);
     let tracer = put_tracer_in_place(setting, workload, gpus, &traces, &mut variables, session);
+    let sampling = begin_sampling(setting, workload, gpus, pass, &traces, environment);
     let argv = workload.argv(&folder);
     let mut order = Order { linger: LINGER, ..Order::alone(pass, argv, variables, folder, link) };
     order.remove.extend(tracer.iter().flat_map(|(placed, _)| placed.paths()));
     let blind = tracer.is_none();
     let finished = carry_out(setting, workload, order, session)?;
+    let sampled = sampling.end();
     let unseen = tracer.and_then(|(_, watch)| watch).map(Watch::end).unwrap_or_default();
-    Ok(Rehearsed { finished, unseen, blind })
+    Ok(Rehearsed { finished, unseen, blind, sampled })
+}
+
+/// Only the first rehearsal is sampled: the others are for counts alone.
+fn begin_sampling(
+    setting: &Setting,
+    workload: &Workload,
+    gpus: Option<&Gpus>,
+    pass: PassKind,
+    folder: &Path,
+    environment: Vec<(OsString, OsString)>,
+) -> Sampling {
+    let config = &setting.resolved.config.counters;
+    let Some(gpus) = gpus.filter(|_| pass == PassKind::Rehearsal) else { return Sampling::Off };
+    let cuda = gpus.cuda.as_deref().filter(|_| !gpus.devices.is_empty());
+    Sampling::begin(Wanted {
+        enable: config.enable,
+        interval: config.interval,
+        gpus,
+        cupti: locate_cupti(workload.python_path(), cuda),
+        folder,
+        environment,
+    })
+}
+
+/// Records what the sampler left. False if the user asked for more.
+fn judge_samples(
+    setting: &Setting,
+    gpus: Option<&Gpus>,
+    sampled: &Ended,
+    seen: Option<&Inventory>,
+    session: &mut Session<'_>,
+) -> bool {
+    session.forget_verdicts(&[Tool::Sampler]);
+    let enable = setting.resolved.config.counters.enable;
+    let verdict = gpus.and_then(|gpus| sampling::judge(sampled, seen.map(|seen| &seen.trace), enable, gpus));
+    let Some(verdict) = verdict else { return true };
+    session.record(Tool::Sampler, Rung::Rehearsal, &verdict);
+    verdict.outcome == Outcome::Captured || enable != Enable::True
+}
+
+/// The same result, with something missing that the user asked for.
+fn incomplete(result: StepResult) -> StepResult {
+    match result {
+        StepResult::Done(note) => StepResult::Incomplete(note),
+        other => other,
+    }
 }
 
 /// Injects the tracer, unless another tool already receives NVTX calls.

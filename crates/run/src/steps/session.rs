@@ -95,8 +95,16 @@ impl Session<'_> {
 #[derive(Debug)]
 pub(super) enum StepResult {
     Done(Option<String>),
-    Skipped { why: String, asked_for: bool },
-    Failed { why: String, asked_for: bool },
+    /// Done, but something that the user asked for is missing.
+    Incomplete(Option<String>),
+    Skipped {
+        why: String,
+        asked_for: bool,
+    },
+    Failed {
+        why: String,
+        asked_for: bool,
+    },
     Interrupted(String),
 }
 

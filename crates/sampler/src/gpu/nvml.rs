@@ -1,0 +1,120 @@
+//! Power, clocks, temperature and memory, as the driver reports them.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
+use nvml_wrapper::enums::device::SampleValue;
+use nvml_wrapper::structs::device::FieldId;
+use nvml_wrapper::{Device, Nvml};
+use trace::{Quantity, SampledSet, SeriesSource, SetClock};
+
+use super::file::{Shared, monotonic};
+
+/// The driver's own values change about this often.
+const PERIOD: Duration = Duration::from_millis(20);
+/// `NVML_FI_DEV_POWER_INSTANT`
+const POWER_INSTANT: u32 = 186;
+/// `NVML_FI_DEV_POWER_AVERAGE`
+const POWER_AVERAGE: u32 = 185;
+const LINKS: u32 = 18;
+
+const QUANTITIES: [Quantity; 9] = [
+    Quantity::Power,
+    Quantity::PowerAveraged,
+    Quantity::Energy,
+    Quantity::SmClockReported,
+    Quantity::MemoryClockReported,
+    Quantity::Temperature,
+    Quantity::ThrottleReasons,
+    Quantity::MemoryUsed,
+    Quantity::PcieReplays,
+];
+
+/// Whether any of the device's links is in use.
+pub(crate) fn has_links(nvml: &Nvml, uuid: &str) -> bool {
+    let Ok(device) = nvml.device_by_uuid(uuid) else { return false };
+    (0..LINKS).any(|link| device.link_wrapper_for(link).is_active().unwrap_or(false))
+}
+
+/// A device, and its counters as they were at the last sample.
+struct Watched<'n> {
+    device: Device<'n>,
+    set: u32,
+    energy_mj: Option<u64>,
+    replays: Option<u32>,
+    before: u64,
+}
+
+/// Samples every device until told to stop. `devices` are their sets, numbers and UUIDs.
+pub(crate) fn watch(nvml: &Nvml, devices: &[(u32, u32, String)], file: &Shared, stop: &AtomicBool) {
+    let mut watched: Vec<Watched<'_>> = Vec::new();
+    for (set, device, uuid) in devices {
+        let Ok(found) = nvml.device_by_uuid(uuid.as_str()) else { continue };
+        let set = SampledSet {
+            number: *set,
+            device: *device,
+            source: SeriesSource::Nvml,
+            clock: SetClock::Monotonic,
+            interval_ns: PERIOD.as_nanos() as u64,
+            quantities: QUANTITIES.to_vec(),
+        };
+        let _ = file.lock().set(&set);
+        let number = set.number;
+        let before = monotonic();
+        watched.push(Watched { device: found, set: number, energy_mj: None, replays: None, before });
+    }
+    while !watched.is_empty() {
+        let over = stop.load(Ordering::Acquire);
+        for device in &mut watched {
+            let (begin, values) = device.sample();
+            let length = u32::try_from(device.before - begin).unwrap_or(u32::MAX);
+            let _ = file.lock().samples(device.set, [(begin, length, values.as_slice())]);
+        }
+        if over {
+            return;
+        }
+        std::thread::sleep(PERIOD);
+    }
+}
+
+impl Watched<'_> {
+    /// Since when, and the values; one that the driver does not give is not a number.
+    fn sample(&mut self) -> (u64, [f32; 9]) {
+        let device = &self.device;
+        let energy_mj = device.total_energy_consumption().ok();
+        let now = monotonic();
+        let replays = device.pcie_replay_counter().ok();
+        let fields = device.field_values_for(&[FieldId(POWER_INSTANT), FieldId(POWER_AVERAGE)]);
+        let mut watts = fields.into_iter().flatten().map(|field| watts(field.ok()?.value.ok()?));
+        let [instant, average] = [watts.next().flatten(), watts.next().flatten()];
+        let averaged =
+            average.or_else(|| device.power_usage().ok().map(|milliwatts| milliwatts as f32 / 1e3));
+        let since = |now: Option<u64>, before: Option<u64>| Some(now?.checked_sub(before?)? as f32);
+        let clock = |clock: Clock| device.clock_info(clock).ok().map(|mhz| mhz as f32);
+        let values = [
+            instant,
+            averaged,
+            since(energy_mj, self.energy_mj).map(|millijoules| millijoules / 1e3),
+            clock(Clock::SM),
+            clock(Clock::Memory),
+            device.temperature(TemperatureSensor::Gpu).ok().map(|degrees| degrees as f32),
+            device.current_throttle_reasons().ok().map(|reasons| reasons.bits() as f32),
+            device.memory_info().ok().map(|memory| memory.used as f32),
+            since(replays.map(u64::from), self.replays.map(u64::from)),
+        ]
+        .map(|value| value.unwrap_or(f32::NAN));
+        (self.energy_mj, self.replays) = (energy_mj, replays);
+        let before = std::mem::replace(&mut self.before, now);
+        (before, values)
+    }
+}
+
+/// The driver counts in milliwatts.
+fn watts(value: SampleValue) -> Option<f32> {
+    match value {
+        SampleValue::U32(milliwatts) => Some(milliwatts as f32 / 1e3),
+        SampleValue::U64(milliwatts) => Some(milliwatts as f32 / 1e3),
+        SampleValue::F64(_) | SampleValue::I64(_) => None,
+    }
+}

@@ -1,0 +1,5 @@
+//! What is sampled beside a workload: hardware counters and power, by a process of our own.
+
+mod gpu;
+
+pub use gpu::{Beside, DeviceOrder, Interval, NotStarted, Order, SAMPLER_ARGUMENT, Stopped, sampler_main};
