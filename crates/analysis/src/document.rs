@@ -10,6 +10,7 @@ use crate::limit::{Limit, MoreRows};
 use crate::loop_::{Loop, loops};
 use crate::options::Options;
 use crate::origin::{Origin, RecordingRow, recordings};
+use crate::sampled::{Sampled, sampled};
 use crate::scope::Scope;
 use crate::steady_state::{SteadyState, steady_state};
 use crate::time::{
@@ -41,6 +42,9 @@ pub struct Analysis {
     pub loops: Vec<Loop>,
     /// The steady iterations of the first of them.
     pub steady: Option<SteadyState>,
+    /// What the hardware did, from values over time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<Sampled>,
     /// What limits the program, as far as the timeline tells; [`crate::insight`] adds the counters'.
     #[serde(skip)]
     pub findings: Vec<Finding>,
@@ -162,7 +166,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
     let (kernels, more_kernels) = limited_kernels(kernels, options.limit);
     let synchronisation = synchronisation(trace, &api);
     let (api, more_api) = limited_api(api, options.limit);
-    let Concluded { loops, diagnosis, what_if, steady } = concluded;
+    let Concluded { loops, diagnosis, what_if, steady, sampled } = concluded;
     Analysis {
         schema: SCHEMA,
         source: trace.source.clone(),
@@ -191,6 +195,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
         findings: diagnosis.findings,
         no_finding: diagnosis.none,
         steady,
+        sampled,
         what_if,
         loops,
         kernels,
@@ -219,6 +224,7 @@ struct Concluded {
     diagnosis: Diagnosis,
     what_if: Vec<WhatIf>,
     steady: Option<SteadyState>,
+    sampled: Option<Sampled>,
 }
 
 fn conclude(trace: &Trace, attribution: &Attribution, options: &Options) -> Concluded {
@@ -226,7 +232,8 @@ fn conclude(trace: &Trace, attribution: &Attribution, options: &Options) -> Conc
     let diagnosis = diagnose(trace, attribution, &options.families, &mut loops);
     let what_if = what_if(trace, attribution, &options.families, loops.first(), &options.what_if);
     let steady = steady_state(trace, options, &loops);
-    Concluded { loops, diagnosis, what_if, steady }
+    let sampled = sampled(trace, attribution, &loops, options.limit);
+    Concluded { loops, diagnosis, what_if, steady, sampled }
 }
 
 /// Both at once, the first on a thread of its own.

@@ -10,6 +10,7 @@ mod loop_;
 mod options;
 mod origin;
 mod replay;
+mod sampled;
 mod scope;
 mod statistics;
 mod steady_state;
@@ -38,6 +39,9 @@ pub use limit::{Limit, MoreRows};
 pub use loop_::{Loop, LoopSource, Period};
 pub use options::Options;
 pub use origin::{Origin, RecordingRow};
+pub use sampled::{
+    Energy, Estimate, Sampled, SampledDevice, SampledKernel, SampledRegion, Throttle, ThrottleReason, Values,
+};
 pub use scope::{Place, Scope};
 pub use statistics::Statistics;
 pub use steady_state::SteadyState;

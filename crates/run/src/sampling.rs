@@ -132,7 +132,7 @@ pub(crate) fn judge(ended: &Ended, trace: Option<&Trace>, enable: Enable, gpus: 
     let text = format!(
         "{} of {} every {}",
         counted(samples as u64, "sample"),
-        counted(quantities as u64, "quantity"),
+        counted(quantities as u64, "counter"),
         report::duration(interval as f64),
     );
     let lost: i64 = counters.iter().flat_map(|series| &series.lost).map(|(begin, end)| end - begin).sum();

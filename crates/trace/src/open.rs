@@ -7,6 +7,7 @@ use input::{Compression, Input, InputError, Text};
 use crate::kineto::{KinetoError, plainly, read_kineto_text};
 use crate::model::{Recording, Trace};
 use crate::nsys::{NsysError, read_nsys_input, read_nsys_session};
+use crate::sampled::read_sampled_files;
 use crate::tracer::{ReadError, by_run, read_tracer_files};
 
 #[derive(Debug, thiserror::Error)]
@@ -85,12 +86,21 @@ pub fn open_each(paths: &[PathBuf]) -> Opened {
     };
     runs.extend(by_run(ours).into_iter().map(named));
     for (named, files) in runs {
-        match read_tracer_files(&files, |_, _| ()) {
+        match read_run(&files) {
             Ok(trace) => traces.push(recorded(trace, &named)),
             Err(error) => failed.push((named, error.into())),
         }
     }
     Opened { trace: Trace::joined(traces), failed }
+}
+
+/// The tracer's files of one run, and the samplers'.
+fn read_run(files: &[PathBuf]) -> Result<Trace, ReadError> {
+    let (sampled, traced): (Vec<PathBuf>, Vec<PathBuf>) =
+        files.iter().cloned().partition(|path| has_extension(path, SAMPLES));
+    let mut trace = read_tracer_files(&traced, |_, _| ())?;
+    read_sampled_files(&sampled, &mut trace);
+    Ok(trace)
 }
 
 enum Part {
@@ -157,7 +167,7 @@ fn format(input: &Input, text: &Text<'_>) -> Result<Format, OpenError> {
     };
     match first {
         None => Err(OpenError::Empty { path }),
-        Some(_) if start.starts_with(b"RFTRACE") => packed(Format::Tracer),
+        Some(_) if start.starts_with(b"RFTRACE") || start.starts_with(b"RFSAMPLE") => packed(Format::Tracer),
         Some(_) if start.starts_with(b"NVR\0") && text.compression.is_some() => packed(Format::Nsys),
         // The reader of nsys exports says what is wrong with a header of zeros.
         Some(_) if start.starts_with(b"SQLite format 3\0") || start.iter().all(|byte| *byte == 0) => {
@@ -188,16 +198,23 @@ pub fn capture_files(folder: &Path, endings: &[&str]) -> Vec<PathBuf> {
     files.into_iter().map(|(_, path)| path).collect()
 }
 
+const TRACES: &str = "rft";
+const SAMPLES: &str = "rfs";
+
+fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|found| found == extension)
+}
+
 /// Rangefinder traces in a run directory or any other folder.
 fn folder(path: &Path) -> Result<Vec<PathBuf>, OpenError> {
     for folder in [path.join("rehearsal"), path.to_owned()] {
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
         let mut files: Vec<PathBuf> = entries
             .map(|entry| entry.path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "rft"))
+            .filter(|path| has_extension(path, TRACES) || has_extension(path, SAMPLES))
             .collect();
         files.sort();
-        if !files.is_empty() {
+        if files.iter().any(|path| has_extension(path, TRACES)) {
             return Ok(files);
         }
     }

@@ -31,20 +31,21 @@ const WISHES: &[Wish] = &[
             "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed",
         ],
     ),
+    // Of the bytes, not of `throughput`, which counts other things as well and is no percentage on every chip.
     wish(
         Quantity::DramRead,
         &[
-            "dramc__read_throughput.avg.pct_of_peak_sustained_elapsed",
-            "dram__read_throughput.avg.pct_of_peak_sustained_elapsed",
-            "fbpa__dram_read_throughput.avg.pct_of_peak_sustained_elapsed",
+            "dram__bytes_read.sum.pct_of_peak_sustained_elapsed",
+            "fbpa__dram_read_bytes.sum.pct_of_peak_sustained_elapsed",
+            "dram__bytes_op_read.sum.pct_of_peak_sustained_elapsed",
         ],
     ),
     wish(
         Quantity::DramWrite,
         &[
-            "dramc__write_throughput.avg.pct_of_peak_sustained_elapsed",
-            "dram__write_throughput.avg.pct_of_peak_sustained_elapsed",
-            "fbpa__dram_write_throughput.avg.pct_of_peak_sustained_elapsed",
+            "dram__bytes_write.sum.pct_of_peak_sustained_elapsed",
+            "fbpa__dram_write_bytes.sum.pct_of_peak_sustained_elapsed",
+            "dram__bytes_op_write.sum.pct_of_peak_sustained_elapsed",
         ],
     ),
     wish(

@@ -13,7 +13,7 @@ use super::order::{DeviceOrder, Interval};
 use super::refusal::Refusal;
 
 /// Samples in one image. An image takes up to 42 kB a sample.
-const IMAGE_SAMPLES: u32 = 256;
+const IMAGE_SAMPLES: u32 = 128;
 /// Where the hardware keeps samples until we read them.
 const BUFFER: usize = 256 << 20;
 /// How often we read. The hardware's buffer holds far more.
@@ -21,7 +21,8 @@ const PERIOD: Duration = Duration::from_millis(20);
 /// The share of a core that reading may take when we choose the interval.
 const SHARE: f64 = 0.5;
 /// What we choose from.
-const INTERVALS_NS: [u64; 6] = [50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000];
+const INTERVALS_NS: [u64; 9] =
+    [50_000, 100_000, 150_000, 200_000, 250_000, 300_000, 500_000, 1_000_000, 2_000_000];
 /// While we find out how long reading takes.
 const TRIAL_NS: u64 = 500_000;
 const TRIAL_SAMPLES: usize = 40;

@@ -1,11 +1,12 @@
 //! The process itself: told what to sample on stdin, it samples until stdin closes.
 
-use std::io::{self, BufRead, Read, Write};
+use std::io::{self, BufRead, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use nix::sys::signal::SigSet;
 use nvml_wrapper::Nvml;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use trace::{SampledDevice, Trouble};
 
 use super::counters::Counters;
@@ -72,22 +73,30 @@ fn sample() -> io::Result<()> {
             let (file, stop) = (&file, &stop);
             scope.spawn(move || watch(nvml, &watched, file, stop));
         }
-        scope.spawn(|| {
-            while !stop.load(Ordering::Acquire) {
-                let _ = file.clock();
-                std::thread::sleep(PERIOD.min(Duration::from_millis(100)));
-            }
-        });
         let _ = io::stdout().write_all(READY);
         let _ = io::stdout().flush();
         // Until the other end is closed, on purpose or not.
-        let _ = stdin.read_to_end(&mut Vec::new());
+        while !is_closed_within(PERIOD) {
+            let _ = file.clock();
+        }
         stop.store(true, Ordering::Release);
     });
     file.clock()?;
     let mut file = file.lock();
     file.cost(process_time() - used, monotonic() - clock)?;
     file.end()
+}
+
+/// Whether stdin has ended.
+fn is_closed_within(period: Duration) -> bool {
+    let stdin = rustix::stdio::stdin();
+    let mut watched = [PollFd::from_borrowed_fd(stdin, PollFlags::IN)];
+    let timeout = Timespec { tv_sec: 0, tv_nsec: i64::from(period.subsec_nanos()) };
+    match poll(&mut watched, Some(&timeout)) {
+        Ok(0) | Err(rustix::io::Errno::INTR) => false,
+        // Nothing is sent after the order.
+        Ok(_) | Err(_) => true,
+    }
 }
 
 fn started<'c>(

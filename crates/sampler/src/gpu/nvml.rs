@@ -1,7 +1,7 @@
 //! Power, clocks, temperature and memory, as the driver reports them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
 use nvml_wrapper::enums::device::SampleValue;
@@ -11,8 +11,10 @@ use trace::{Quantity, SampledSet, SeriesSource, SetClock};
 
 use super::file::{Shared, monotonic};
 
-/// The driver's own values change about this often.
-const PERIOD: Duration = Duration::from_millis(20);
+/// The driver's own values change about this often, and asking takes milliseconds.
+const PERIOD: Duration = Duration::from_millis(100);
+/// How often we look whether it is over.
+const LOOK: Duration = Duration::from_millis(10);
 /// `NVML_FI_DEV_POWER_INSTANT`
 const POWER_INSTANT: u32 = 186;
 /// `NVML_FI_DEV_POWER_AVERAGE`
@@ -74,7 +76,10 @@ pub(crate) fn watch(nvml: &Nvml, devices: &[(u32, u32, String)], file: &Shared, 
         if over {
             return;
         }
-        std::thread::sleep(PERIOD);
+        let next = Instant::now() + PERIOD;
+        while Instant::now() < next && !stop.load(Ordering::Acquire) {
+            std::thread::sleep(LOOK);
+        }
     }
 }
 

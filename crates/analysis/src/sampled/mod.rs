@@ -1,0 +1,21 @@
+//! What the hardware did while regions, kernels and iterations ran, from values over time.
+//!
+//! A sample says what a device did in a fraction of a millisecond, during which many kernels may run. Time without
+//! work counts as zero: what a sample measured is shared among the work that ran in it. Where the same kernels run in
+//! ever new mixtures, the share of each is found by least squares, with its error.
+
+mod energy;
+mod kernels;
+mod least_squares;
+mod overlap;
+mod regions;
+mod rows;
+mod spans;
+mod values;
+
+pub use energy::{Energy, Throttle, ThrottleReason};
+pub use kernels::SampledKernel;
+pub use regions::SampledRegion;
+pub(crate) use rows::sampled;
+pub use rows::{Sampled, SampledDevice};
+pub use values::{Estimate, Values};
