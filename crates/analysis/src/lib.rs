@@ -46,7 +46,8 @@ pub use scope::{Place, Scope};
 pub use statistics::Statistics;
 pub use steady_state::SteadyState;
 pub use time::{
-    ApiRow, Causes, GpuRegion, Grouping, IdleCause, IdleRow, KernelRow, ModelStage, MoreOperators,
-    MoreRegions, OperatorRow, Overhead, Overlap, Shape, Stage, Synchronisation, TopKernel, TransferRow, api,
-    gpu_regions, idle, kernels, overhead, transfers, unsteady,
+    ApiRow, BLOCKED, Causes, GpuRegion, Grouping, HostIdle, HostNode, HostPlace, IdleCause, IdleRow,
+    KernelRow, ModelStage, MoreOperators, MoreRegions, NOT_READ, OperatorRow, Overhead, Overlap, Shape,
+    Stage, Synchronisation, TopKernel, TransferRow, WAITS_FOR_INTERPRETER, api, gpu_regions, host_idle, idle,
+    kernels, overhead, transfers, unsteady,
 };

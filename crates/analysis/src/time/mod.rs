@@ -3,6 +3,7 @@
 
 mod causes;
 mod gpu_regions;
+mod host_idle;
 mod idle;
 mod idle_walk;
 pub(crate) mod kernel_table;
@@ -20,6 +21,7 @@ mod work;
 pub use causes::{Causes, IdleCause};
 pub(crate) use gpu_regions::RegionTable;
 pub use gpu_regions::{GpuRegion, MoreRegions, gpu_regions};
+pub use host_idle::{BLOCKED, HostIdle, HostNode, HostPlace, NOT_READ, WAITS_FOR_INTERPRETER, host_idle};
 pub(crate) use idle::IdleTable;
 pub use idle::{IdleRow, idle};
 pub(crate) use idle_walk::LAUNCH_LATENCY_NS;
