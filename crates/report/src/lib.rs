@@ -6,6 +6,7 @@ mod json;
 mod page;
 mod perfetto;
 mod printable;
+mod sampled;
 mod tables;
 mod units;
 

@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use made::Made;
 use reader::{Arg, File, read};
 use report::{PerfettoSummary, write_perfetto};
-use trace::{Direction, Kind, NONE, OPEN, Trace};
+use trace::{Direction, Kind, NONE, OPEN, Quantity, Series, SeriesSource, ThreadState, Trace};
 
 const REAL: [&str; 8] = [
     "demo-2025.3.1.sqlite",
@@ -250,6 +250,114 @@ fn counters_of_a_device() {
     assert_eq!(summary.counter_values, 12);
 }
 
+/// Counters with a gap, a value that is no number and a lost stretch; power that was sampled at moments and that
+/// nsys knows, too; and stacks of two threads.
+fn sampled() -> (Trace, File) {
+    let mut made = Made::default();
+    let process = made.process(100, "");
+    let (main, other) = (made.thread(process, 100, None), made.thread(process, 101, None));
+    made.device(0, None);
+    let device = made.device(1, Some("H200"));
+    made.kernel((process, device, 7), "gemm", (1_000, 2_000), NONE);
+    let mut counters =
+        Series::new(device, SeriesSource::Counters, &[Quantity::SmActive, Quantity::DramReadBytes]);
+    counters.interval_ns = 100;
+    for (begin, active, read) in [
+        (900, 0.0, 0.0),
+        (1_000, 99.5, 1e9),
+        (1_100, 99.5, 16_777_217.0),
+        (1_200, f32::NAN, 3.0),
+        (1_300, 0.1, 3.0),
+        (2_000, 7.0, f32::NAN),
+    ] {
+        counters.push(begin, begin + 100, [active, read]);
+    }
+    counters.lost.push((1_400, 2_000));
+    made.series(counters);
+    for source in [SeriesSource::Nvml, SeriesSource::Nsys] {
+        let mut power = Series::new(device, source, &[Quantity::Power]);
+        power.push(1_050, 1_050, [612.5]);
+        power.push(1_950, 1_950, [640.25]);
+        made.series(power);
+    }
+    let step = ["main@/srv/train.py:3", "step@model.py:12"];
+    made.sample(main, 850, &step[..1], ThreadState::Running);
+    made.sample(main, 1_500, &step, ThreadState::Running);
+    made.sample(main, 1_600, &step, ThreadState::Blocked);
+    made.sample(other, 1_600, &["work"], ThreadState::WaitsForInterpreter);
+    made.sample(other, 2_300, &[], ThreadState::Running);
+    let trace = made.trace();
+    let file = file(&trace);
+    (trace, file)
+}
+
+/// A program without a GPU and without ranges.
+fn only_sampled() -> Trace {
+    let mut made = Made::default();
+    let process = made.process(100, "");
+    let main = made.thread(process, 100, None);
+    made.sample(main, 5_000, &["main@a.py:1"], ThreadState::Running);
+    made.sample(main, 6_000, &["main@a.py:2"], ThreadState::Running);
+    made.trace()
+}
+
+#[test]
+fn quantities_over_time() {
+    let (_, file) = sampled();
+    let values = |name: &str| -> Vec<(u64, f64)> {
+        let track = file.tracks.iter().find(|(_, track)| track.name.as_deref() == Some(name)).unwrap().0;
+        let counts = file.counts.iter().filter(|(of, _, _)| of == track);
+        counts.map(|(_, time, value)| (*time, *value)).collect()
+    };
+    // Times count from the first sample of a stack, at 850.
+    let active = [(50, 0.0), (150, 99.5), (350, 0.0), (450, f64::from(0.1_f32)), (550, 0.0)];
+    assert_eq!(values("SM active"), [active.as_slice(), &[(1_150, 7.0), (1_250, 0.0)]].concat());
+    let read = [(50, 0.0), (150, 1e9), (250, 16_777_216.0), (350, 3.0), (550, 0.0)];
+    assert_eq!(values("DRAM bytes read"), read);
+    // Its interval is not known.
+    assert_eq!(values("power, NVML"), [(200, 612.5), (1_100, 640.25), (1_100, 0.0)]);
+    assert_eq!(values("power, nsys"), values("power, NVML"));
+    let lost = file.named("samples lost");
+    assert_eq!((lost.begin, lost.end), (550, 1_150));
+    let group = file.tracks[&lost.track].parent;
+    assert_eq!(file.tracks[&group.unwrap()].name.as_deref(), Some("GPU 1 (H200)"));
+    let mut below: Vec<_> = file.tracks.values().filter(|track| track.parent == group).collect();
+    below.sort_by_key(|track| track.rank);
+    let below: Vec<_> =
+        below.iter().map(|track| (track.name.as_deref().unwrap(), track.unit.as_deref())).collect();
+    assert_eq!(
+        below,
+        [
+            ("kernels running", None),
+            ("SM active", Some("%")),
+            ("DRAM bytes read", Some("B")),
+            ("samples lost", None),
+            ("power, NVML", Some("W")),
+            ("power, nsys", Some("W")),
+            ("stream 7", None),
+        ]
+    );
+}
+
+#[test]
+fn stacks_are_samples() {
+    let (_, file) = sampled();
+    let samples: Vec<_> =
+        file.samples.iter().map(|sample| (sample.time, sample.tid, sample.frames.join(" > "))).collect();
+    let (main, step) = ("main@srv/train.py:3", "step@model.py:12");
+    let expected = [
+        (0, 100, main.to_owned()),
+        (650, 100, format!("{main} > {step}")),
+        (750, 100, format!("{main} > {step} > (blocked)@:0")),
+        (750, 101, "work@:0 > (waits for the Python interpreter lock)@:0".to_owned()),
+        (1_450, 101, "(stack not read)@:0".to_owned()),
+    ];
+    assert_eq!(samples, expected);
+    assert_eq!(file.named("made by hand").end, 1_450);
+    let alone = read(&bytes(&only_sampled()));
+    assert_eq!(alone.samples.iter().map(|sample| sample.time).collect::<Vec<_>>(), [0, 1_000]);
+}
+
 #[test]
 fn when_it_was() {
     let (mut trace, _, known) = gpu();
@@ -342,7 +450,17 @@ fn two_recordings() -> Trace {
 #[test]
 fn the_trace_processor_reads_it_alike() {
     let mut traces: Vec<Trace> = REAL.iter().map(|name| real(name)).collect();
-    traces.extend([gpu().0, two_recordings(), never_popped(), odd(), any(1), any(2), any(3)]);
+    traces.extend([
+        sampled().0,
+        only_sampled(),
+        gpu().0,
+        two_recordings(),
+        never_popped(),
+        odd(),
+        any(1),
+        any(2),
+        any(3),
+    ]);
     let files: Vec<Vec<u8>> = traces.iter().map(bytes).collect();
     let test = "the_trace_processor_reads_it_alike";
     let Some(answers) = processor::ask(test, &files, &model::QUERIES) else { return };

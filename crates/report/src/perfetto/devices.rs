@@ -12,6 +12,7 @@ use super::draw::{Onto, draw};
 use super::lanes::{Span, Times};
 use super::packets::{Look, Packets};
 use super::regions::Regions;
+use super::series;
 use super::tracks::{Place, Subject};
 
 /// What is the same for every launch of a kernel in one shape.
@@ -83,10 +84,12 @@ impl<'a> Devices<'a> {
                 group,
                 of_device.iter().map(|(_, rows)| rows.as_slice()),
             )?;
+            series::draw(packets, self.trace, self.times, group, number)?;
+            let first = series::next_rank(self.trace, number);
             let alone = of_device.iter().all(|((_, process, _), _)| *process == of_device[0].0.1);
             for (rank, ((_, process, stream), rows)) in of_device.iter_mut().enumerate() {
                 let name = self.stream_name(*process, *stream, alone);
-                let rank = counters::KINDS.len() as u64 + rank as u64;
+                let rank = first + rank as u64;
                 self.draw_stream(packets, Place { name: &name, parent: Some(group), rank }, rows)?;
             }
         }

@@ -12,6 +12,7 @@ pub(crate) mod packet {
     pub(crate) const INTERNED_DATA: u32 = 12;
     pub(crate) const SEQUENCE_FLAGS: u32 = 13;
     pub(crate) const TRACK_DESCRIPTOR: u32 = 60;
+    pub(crate) const PERF_SAMPLE: u32 = 66;
 
     /// `SequenceFlags`
     pub(crate) const SEQ_INCREMENTAL_STATE_CLEARED: u64 = 1;
@@ -32,16 +33,35 @@ pub(crate) mod clock_snapshot {
     pub(crate) const BOOTTIME: u64 = 6;
 }
 
-/// `InternedData`; each entry is a number and a text.
+/// `InternedData`; each entry has a number, and most a text.
 pub(crate) mod interned {
     pub(crate) const EVENT_CATEGORIES: u32 = 1;
     pub(crate) const EVENT_NAMES: u32 = 2;
     pub(crate) const DEBUG_ANNOTATION_NAMES: u32 = 3;
+    pub(crate) const FUNCTION_NAMES: u32 = 5;
+    pub(crate) const FRAMES: u32 = 6;
+    pub(crate) const CALLSTACKS: u32 = 7;
+    pub(crate) const MAPPING_PATHS: u32 = 17;
+    pub(crate) const SOURCE_PATHS: u32 = 18;
+    pub(crate) const MAPPINGS: u32 = 19;
     pub(crate) const DEBUG_ANNOTATION_STRING_VALUES: u32 = 29;
 
     /// `EventCategory`, `EventName`, `DebugAnnotationName`, `InternedString`
     pub(crate) const IID: u32 = 1;
     pub(crate) const TEXT: u32 = 2;
+
+    /// `Frame`
+    pub(crate) const FRAME_FUNCTION_NAME_ID: u32 = 2;
+    pub(crate) const FRAME_MAPPING_ID: u32 = 3;
+    pub(crate) const FRAME_REL_PC: u32 = 4;
+    pub(crate) const FRAME_SOURCE_PATH_IID: u32 = 5;
+    pub(crate) const FRAME_LINE_NUMBER: u32 = 6;
+
+    /// `Callstack`
+    pub(crate) const CALLSTACK_FRAME_IDS: u32 = 2;
+
+    /// `Mapping`
+    pub(crate) const MAPPING_PATH_STRING_IDS: u32 = 7;
 }
 
 /// `TrackDescriptor`
@@ -102,6 +122,13 @@ pub(crate) mod event {
     pub(crate) const SLICE_END: u64 = 2;
     pub(crate) const INSTANT: u64 = 3;
     pub(crate) const COUNTER: u64 = 4;
+}
+
+/// `PerfSample`
+pub(crate) mod sample {
+    pub(crate) const PID: u32 = 2;
+    pub(crate) const TID: u32 = 3;
+    pub(crate) const CALLSTACK_IID: u32 = 4;
 }
 
 /// `DebugAnnotation`

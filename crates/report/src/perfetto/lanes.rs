@@ -12,8 +12,8 @@ const DEEPEST: usize = 128;
 /// Times in Perfetto's way: from the begin of the trace, none before it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Times {
-    begin: i64,
-    end: i64,
+    pub(crate) begin: i64,
+    pub(crate) end: i64,
 }
 
 /// Something that took time. `row` says what.
@@ -28,7 +28,16 @@ pub(crate) struct Span {
 
 impl Times {
     pub(crate) fn of(trace: &Trace) -> Self {
-        Self { begin: trace.begin, end: trace.end }
+        // What is sampled may begin before the first event, and end behind the last.
+        let series = trace.series.iter();
+        let ends = series.filter_map(|series| Some((*series.begin.first()?, *series.end.last()?)));
+        let at = &trace.stacks.samples.at;
+        let stacks = at.iter().min().copied().zip(at.iter().max().copied());
+        let events = (!trace.is_empty() || ends.clone().chain(stacks).next().is_none())
+            .then_some((trace.begin, trace.end));
+        let all = || ends.clone().chain(stacks).chain(events);
+        let begin = all().map(|(begin, _)| begin).min().unwrap_or_default();
+        Self { begin, end: all().map(|(_, end)| end).max().unwrap_or_default().max(begin) }
     }
 
     pub(crate) fn at(self, time: i64) -> u64 {

@@ -13,6 +13,8 @@ mod lanes;
 mod packets;
 mod proto;
 mod regions;
+mod samples;
+mod series;
 mod texts;
 mod threads;
 mod tracks;

@@ -27,6 +27,7 @@ pub struct PerfettoSummary {
     /// What has no arrow although its call is known: it began before the call did.
     pub backwards: u64,
     pub counter_values: u64,
+    pub stack_samples: u64,
     pub bytes: u64,
 }
 
@@ -60,9 +61,9 @@ pub(crate) struct Packets<'w> {
     categories: Texts,
     values: Texts,
     /// `InternedData` of the next packet.
-    fresh: Message,
+    pub(crate) fresh: Message,
     /// A packet in the making: what it holds, what stands before that, and its length.
-    body: Message,
+    pub(crate) body: Message,
     packet: Message,
     frame: Message,
     pub(crate) written: PerfettoSummary,
@@ -186,7 +187,7 @@ impl<'w> Packets<'w> {
     }
 
     /// Sends the body as this field of a packet of the events.
-    fn send(&mut self, field: u32, time: u64) -> io::Result<()> {
+    pub(crate) fn send(&mut self, field: u32, time: u64) -> io::Result<()> {
         let first = self.written.bytes == 0;
         let cleared = if first { packet::SEQ_INCREMENTAL_STATE_CLEARED } else { 0 };
         self.packet

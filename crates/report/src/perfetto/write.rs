@@ -10,6 +10,7 @@ use super::devices::Devices;
 use super::lanes::Times;
 use super::packets::{Look, Packets, PerfettoSummary};
 use super::regions::Regions;
+use super::samples::Samples;
 use super::threads::Threads;
 use super::tracks::{Place, Subject};
 
@@ -20,12 +21,13 @@ pub fn write_perfetto(trace: &Trace, mut out: impl Write) -> io::Result<Perfetto
     let attribution = analysis::attribute(trace);
     let arrows = Arrows::of(trace, attribution.call);
     let regions = Regions::new(attribution.planes, attribution.tree);
-    let began = trace.session_start.map(|start| start.saturating_add(trace.begin));
+    let began = trace.session_start.map(|start| start.saturating_add(times.begin));
     let began = began.and_then(|time| u64::try_from(time).ok());
     let mut packets = Packets::begin(&mut out, began)?;
     recording(&mut packets, trace, times)?;
     Threads::new(trace, times, &arrows).draw(&mut packets)?;
     Devices::new(&mut packets, trace, times, &arrows, regions).draw(&mut packets)?;
+    Samples::new(trace, times).draw(&mut packets)?;
     packets.written.arrows = arrows.drawn;
     packets.written.backwards = arrows.backwards;
     packets.finish()
@@ -54,5 +56,5 @@ fn recording(packets: &mut Packets<'_>, trace: &Trace, times: Times) -> io::Resu
     };
     let track = packets.track(Subject::Lane, Place { name: "recording", ..Place::default() })?;
     packets.slice_begins(track, 0, look, &annotations)?;
-    packets.slice_ends(track, times.at(trace.end))
+    packets.slice_ends(track, times.at(times.end))
 }

@@ -1,8 +1,8 @@
 //! Small traces, made by hand.
 
 use trace::{
-    Activity, ActivityKind, Call, Device, Direction, Kind, Launch, Process, Range, StringId, Thread, Trace,
-    Transfer,
+    Activity, ActivityKind, Call, Device, Direction, Frame, Kind, Launch, NONE, Process, Range, Series,
+    StackNode, StackSample, StringId, Thread, ThreadState, Trace, Transfer,
 };
 
 /// Stretches of time.
@@ -116,6 +116,25 @@ impl Made {
 
     pub fn graph(&mut self, place: (u32, u16, u32), id: u32, time: Time, correlation: u32) {
         self.activity(ActivityKind::Graph, place, time, (correlation, id));
+    }
+
+    pub fn series(&mut self, series: Series) {
+        self.trace.series.push(series);
+    }
+
+    /// A stack, the outermost frame first, as `function@file:line`.
+    pub fn sample(&mut self, thread: u32, at: i64, frames: &[&str], state: ThreadState) {
+        let mut stack = NONE;
+        for frame in frames {
+            let (function, place) = frame.split_once('@').unwrap_or((frame, ":0"));
+            let (file, line) = place.rsplit_once(':').unwrap_or((place, "0"));
+            let (function, file) = (self.text(function), self.text(file));
+            let stacks = &mut self.trace.stacks;
+            stacks.frames.push(Frame { function, file, line: line.parse().unwrap() });
+            stacks.nodes.push(StackNode { caller: stack, frame: stacks.frames.len() as u32 - 1 });
+            stack = stacks.nodes.len() as u32 - 1;
+        }
+        self.trace.stacks.samples.push(StackSample { at, thread, stack, state });
     }
 
     pub fn trace(mut self) -> Trace {

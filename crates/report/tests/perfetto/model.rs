@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use trace::{ActivityKind, Kind, NONE, OPEN, Trace};
 
 use crate::processor::Table;
-use crate::reader::{Arg, File, Slice};
+use crate::reader::{Arg, File, Sample, Slice};
 
 /// Begin, end, name, category.
 type Row = (u64, u64, String, String);
@@ -127,7 +127,7 @@ fn check_depths(trace: &Trace, file: &File) {
     }
 }
 
-pub const QUERIES: [&str; 8] = [
+pub const QUERIES: [&str; 9] = [
     "select name, idx, value from stats where severity in ('error', 'data_loss') and value > 0",
     "select s.ts, s.dur, s.depth, s.category, s.name, t.name, th.tid, p.pid
      from slice s join track t on t.id = s.track_id
@@ -136,7 +136,9 @@ pub const QUERIES: [&str; 8] = [
      left join process p on p.upid = coalesce(pt.upid, th.upid)",
     "select a.ts, a.name, b.ts, b.name
      from flow join slice a on a.id = slice_out join slice b on b.id = slice_in",
-    "select t.name, t.unit, c.ts, c.value from counter c join counter_track t on t.id = c.track_id",
+    // With every sample of a stack it counts a clock of its own, which is always zero here.
+    "select t.name, t.unit, c.ts, c.value from counter c join counter_track t on t.id = c.track_id
+     where t.name != 'cpu-clock' or c.value != 0",
     "select s.ts, s.name, a.key, coalesce(a.string_value, a.int_value, a.real_value)
      from slice s join args a using (arg_set_id)",
     "select p.pid, p.name, a.string_value
@@ -145,6 +147,18 @@ pub const QUERIES: [&str; 8] = [
     "select th.tid, th.name, p.pid from thread th join process p using (upid) where th.tid > 0",
     "select s.ts, s.name, t.name, parent.name
      from slice s join track t on t.id = s.track_id join track parent on parent.id = t.parent_id",
+    "with recursive place(id, name) as (
+       select f.id, f.name || '@' || ltrim(m.name, '/') || ':' || f.rel_pc
+       from stack_profile_frame f join stack_profile_mapping m on m.id = f.mapping),
+     stack(id, frames) as (
+       select c.id, place.name
+       from stack_profile_callsite c join place on place.id = c.frame_id where c.parent_id is null
+       union all
+       select c.id, frames || ' > ' || place.name from stack
+       join stack_profile_callsite c on c.parent_id = stack.id join place on place.id = c.frame_id)
+     select s.ts, p.pid, th.tid, stack.frames
+     from perf_sample s join thread th using (utid) join process p using (upid)
+     left join stack on stack.id = s.callsite_id",
 ];
 
 /// The trace processor finds the same as our reader.
@@ -158,6 +172,7 @@ pub fn same(file: &File, answers: &[Table]) {
         processes(file),
         threads(file),
         file.slices.iter().filter_map(|slice| grouped(file, slice)).collect(),
+        file.samples.iter().map(sampled).collect(),
     ];
     for ((query, expected), answer) in QUERIES.iter().zip(expected).zip(answers) {
         // Numbers come through JavaScript and JSON, which may cost the last digits of a double.
@@ -191,6 +206,11 @@ fn counts(file: &File) -> Table {
         row(json!([track.name, track.unit.as_deref().unwrap_or("count"), time, value]))
     };
     file.counts.iter().map(one).collect()
+}
+
+fn sampled(sample: &Sample) -> Vec<Json> {
+    let Sample { time, pid, tid, frames } = sample;
+    row(json!([time, pid, tid, frames.join(" > ")]))
 }
 
 fn args(slice: &Slice) -> Table {

@@ -103,6 +103,15 @@ pub struct Slice {
     pub args: BTreeMap<String, Arg>,
 }
 
+/// What a thread was executing: frames as `function@file:line`, the outermost first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    pub time: u64,
+    pub pid: u64,
+    pub tid: u64,
+    pub frames: Vec<String>,
+}
+
 #[derive(Debug, Default)]
 pub struct File {
     pub tracks: BTreeMap<u64, Track>,
@@ -111,6 +120,7 @@ pub struct File {
     pub counts: Vec<(u64, u64, f64)>,
     /// Clock and its time when the trace began.
     pub clocks: Vec<(u64, u64)>,
+    pub samples: Vec<Sample>,
     /// The slices of each arrow, as they begin.
     pub arrows: BTreeMap<u64, Vec<usize>>,
 }
@@ -132,22 +142,59 @@ impl File {
     }
 }
 
-/// Texts by their numbers, for each index.
+/// Texts by their numbers, for each index, and what has numbers instead of a text.
 #[derive(Default)]
-struct Interned(HashMap<(u64, u64), String>);
+struct Interned {
+    texts: HashMap<(u64, u64), String>,
+    mappings: HashMap<u64, String>,
+    frames: HashMap<u64, String>,
+    stacks: HashMap<u64, Vec<String>>,
+}
 
 impl Interned {
     fn add(&mut self, bytes: &[u8]) {
         for (index, entry) in fields(bytes) {
             let entry = fields(entry.bytes());
+            if matches!(index, 6 | 7 | 19) {
+                self.add_place(index, &entry);
+                continue;
+            }
             let [(1, number), (2, text)] = entry.as_slice() else { panic!("a number and a text") };
-            let known = self.0.insert((index, number.number()), text.text());
+            let known = self.texts.insert((index, number.number()), text.text());
             assert_eq!(known, None, "{} of {index} stands for two texts", number.number());
         }
     }
 
+    /// Frames, stacks and mappings refer to what is known already.
+    fn add_place(&mut self, index: u64, entry: &[(u64, Value<'_>)]) {
+        let all =
+            |field: u64| entry.iter().filter(move |(of, _)| *of == field).map(|(_, value)| value.number());
+        let one = |field: u64| all(field).next();
+        let number = one(1).unwrap();
+        let known = match index {
+            19 => self.mappings.insert(number, self.text(17, one(7).unwrap())).is_some(),
+            6 => {
+                let (file, line) = (&self.mappings[&one(3).unwrap()], one(4).unwrap());
+                if let Some(source) = one(5) {
+                    assert_eq!(self.text(18, source).trim_start_matches('/'), file);
+                    assert_eq!(one(6), Some(line));
+                }
+                let frame = format!("{}@{file}:{line}", self.text(5, one(2).unwrap()));
+                self.frames.insert(number, frame).is_some()
+            }
+            _ => {
+                let frames = all(2).map(|frame| self.frames[&frame].clone()).collect();
+                self.stacks.insert(number, frames).is_some()
+            }
+        };
+        assert!(!known, "{number} of {index} is there twice");
+    }
+
     fn text(&self, index: u64, number: u64) -> String {
-        self.0.get(&(index, number)).unwrap_or_else(|| panic!("{number} of {index} is not known yet")).clone()
+        self.texts
+            .get(&(index, number))
+            .unwrap_or_else(|| panic!("{number} of {index} is not known yet"))
+            .clone()
     }
 }
 
@@ -190,10 +237,11 @@ impl Reader {
             self.interned.add(interned.bytes());
         }
         let time = fields[&8].number();
-        match (fields.get(&6), fields.get(&11)) {
-            (Some(snapshot), None) => self.clocks(snapshot.bytes()),
-            (None, Some(event)) => self.event(time, event.bytes()),
-            _ => panic!("packet {at} is neither clocks nor an event"),
+        match (fields.get(&6), fields.get(&11), fields.get(&66)) {
+            (Some(snapshot), None, None) => self.clocks(snapshot.bytes()),
+            (None, Some(event), None) => self.event(time, event.bytes()),
+            (None, None, Some(sample)) => self.sample(time, sample.bytes()),
+            _ => panic!("packet {at} is neither clocks nor an event nor a sample"),
         }
     }
 
@@ -203,6 +251,15 @@ impl Reader {
             let clock: BTreeMap<u64, Value<'_>> = fields(clock.bytes()).into_iter().collect();
             self.file.clocks.push((clock[&1].number(), clock[&2].number()));
         }
+    }
+
+    fn sample(&mut self, time: u64, bytes: &[u8]) {
+        let fields: BTreeMap<u64, Value<'_>> = fields(bytes).into_iter().collect();
+        let (pid, tid) = (fields[&2].number(), fields[&3].number());
+        let known = |track: &Track| (track.pid, track.tid) == (Some(pid), Some(tid));
+        assert!(self.file.tracks.values().any(known), "the thread of a sample has a track");
+        let frames = self.interned.stacks[&fields[&4].number()].clone();
+        self.file.samples.push(Sample { time, pid, tid, frames });
     }
 
     fn track(&mut self, bytes: &[u8]) {
