@@ -136,6 +136,45 @@ fn reasons_where_there_is_no_data() {
     assert!(note.starts_with("Limit, SM, DRAM and occupancy are not measured:"), "{note}");
 }
 
+/// A track for every quantity, with its peak, and a frame for every place that was sampled in idle time.
+#[test]
+fn what_was_sampled() {
+    let told = browser::sampled::told();
+    let html = told.html();
+    let data = data(&html);
+    let curves = data["timeline"]["groups"][0]["curves"].as_array().unwrap();
+    let text = |value: &Value| data["texts"][value.as_u64().unwrap() as usize].as_str().unwrap().to_owned();
+    let titles: Vec<String> = curves.iter().map(|curve| text(&curve["title"])).collect();
+    let first = ["SM active", "tensor active", "DRAM read", "DRAM write", "power", "SM clock"];
+    assert_eq!(titles, [first.as_slice(), &["PCIe read", "temperature"]].concat());
+    assert!(curves.iter().enumerate().all(|(at, curve)| curve["first"] == (at < first.len())));
+    for (curve, (unit, high)) in curves.iter().zip([("%", 100.0), ("%", 40.0)]) {
+        let (mean, rest) = (numbers(curve["mean"].as_str().unwrap()), curve["high"].as_str());
+        let above = rest.map_or_else(|| vec![0; mean.len()], numbers);
+        let most = mean.iter().zip(&above).map(|(mean, above)| mean + above).max().unwrap();
+        let found = most as f64 * curve["step"].as_f64().unwrap();
+        assert!(curve["unit"] == unit && (found - high).abs() < 0.05, "{found} {unit}");
+    }
+    let timeline = section(&html, "timeline");
+    for said in ["Values over time as a table", "<th scope=\"row\">PCIe read</th>", "GB/s", "MHz"] {
+        assert!(timeline.contains(said), "{said}");
+    }
+    let idle = analysis::host_idle(told.trace.as_ref().unwrap());
+    let frames = browser::sampled::frames(&data);
+    assert_eq!(frames.len(), idle.nodes.len());
+    assert_eq!(frames[0], ("<module>".to_owned(), idle.samples, 0));
+    assert_eq!(frames.iter().map(|(_, _, own)| own).sum::<u64>(), idle.samples);
+    let section = section(&html, "idle");
+    for said in
+        ["What the host was executing while no GPU had work", "of the thread that calls CUDA", "&lt;b&gt;"]
+    {
+        assert!(section.contains(said), "{said}: {section}");
+    }
+    // Without samples there is nothing of it.
+    let html = toy().html();
+    assert!(!html.contains("data-flame data-label") && !html.contains("Values over time as a table"));
+}
+
 #[test]
 fn names_stay_text() {
     let told = pages::hostile();
@@ -171,6 +210,11 @@ fn sizes() {
     let html = told.html();
     eprintln!("50,000 kernels: {} bytes", html.len());
     assert!(html.len() < 3_000_000, "{}", html.len());
+    // A minute of samples costs no more than what a page has room for.
+    let plain = pages::of_trace("plain", pages::many(20_000, "bf16")).html().len();
+    let sampled = pages::of_trace("sampled", browser::sampled::sampled(20_000)).html().len();
+    eprintln!("values over time and stacks: {} bytes", sampled - plain);
+    assert!(sampled < plain + 400_000, "{sampled}, {plain}");
     let nothing = Told::default().html();
     eprintln!("nothing: {} bytes", nothing.len());
     assert!(nothing.len() < 120_000, "{}", nothing.len());

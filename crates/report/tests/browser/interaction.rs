@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use super::chromium::Browser;
 use super::pages::{self, Told};
 use super::reader::{browser, canvas, show};
+use super::sampled;
 
 fn toy() -> Told {
     pages::real("toy-2025.3.1.sqlite", Some("toy-kernel.ncu-rep.gz"))
@@ -17,7 +18,7 @@ fn loads() {
     let torch = pages::real("torch-nodes-2025.3.1.sqlite", None);
     let ranges = pages::real("two-2025.3.1.sqlite", Some("toy-range.ncu-rep.gz"));
     let kineto = pages::real("torch.kineto.json.gz", None);
-    for told in [toy(), torch, ranges, kineto, Told::default()] {
+    for told in [toy(), torch, ranges, kineto, sampled::told(), Told::default()] {
         for (width, scheme) in [(1440, "light"), (390, "dark"), (2560, "light")] {
             browser.size(width, 900, scheme);
             show(&mut browser, &folder, &told);
@@ -190,7 +191,13 @@ fn turns_pages() {
 #[test]
 fn can_be_heard() {
     let Some((mut browser, folder)) = browser("can_be_heard") else { return };
-    show(&mut browser, &folder, &toy());
+    for told in [toy(), sampled::told()] {
+        show(&mut browser, &folder, &told);
+        heard(&mut browser);
+    }
+}
+
+fn heard(browser: &mut Browser) {
     let wrong = browser.evaluate(
         "(() => {
            const named = (node) => node.getAttribute('aria-label') || node.textContent.trim() || node.closest('label');
@@ -269,6 +276,10 @@ fn screenshots() {
         ),
         ("roofline-light", toy(), 1440, 900, "light", "roofline"),
         ("tables-dark", pages::real("torch-nodes-2025.3.1.sqlite", None), 1440, 900, "dark", "kernels"),
+        ("sampled-light", sampled::told(), 1440, 1200, "light", "timeline"),
+        ("stacks-dark", sampled::told(), 1440, 900, "dark", "idle"),
+        ("sampled-phone", sampled::told(), 390, 1100, "light", "timeline"),
+        ("stacks-phone", sampled::told(), 390, 844, "dark", "idle"),
         ("phone-light", toy(), 390, 844, "light", "summary"),
         ("phone-dark", pages::real("torch-nodes-2025.3.1.sqlite", None), 390, 844, "dark", "timeline"),
     ] {

@@ -4,6 +4,7 @@ mod chromium;
 mod interaction;
 pub mod pages;
 mod reader;
+pub mod sampled;
 mod socket;
 mod timeline;
 #[path = "../../../rangefinder/tests/support/tools.rs"]

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::script::{PAGE, SCRIPT, STYLE};
 use super::timeline::{Timeline, timeline};
-use super::{absent, digest, efficiency, findings, provenance, regions, roofline, summary};
+use super::{absent, digest, efficiency, findings, host_idle, provenance, regions, roofline, summary};
 use crate::form::escape;
 use crate::form::page::page_table;
 use crate::form::texts::Texts;
@@ -22,7 +22,8 @@ pub fn html(page: &Page<'_>) -> String {
         Some(shown) => (shown.label(), shown.tracks(), String::new()),
         None => (String::new(), String::new(), absent::timeline(page)),
     };
-    let data = data(tables, shown, texts);
+    let (host, flame) = host_idle::flame(page, &mut texts);
+    let data = data(tables, shown, flame, texts);
     let steady = page.analysis.and_then(|analysis| analysis.steady.as_ref()).map(tables::steady_of);
     let steady = escape::prose(&steady.unwrap_or_default());
     let policy = format!(
@@ -47,6 +48,7 @@ pub fn html(page: &Page<'_>) -> String {
             ("absent-kernels", &absent::kernels(page)),
             ("steady", &steady),
             ("absent-idle", &absent::idle(page)),
+            ("host-idle", &host),
             ("absent-roofline", &absent::roofline(page)),
             ("absent-counters", &absent::counters(page)),
             ("efficiency", &efficiency::efficiency(page)),
@@ -119,9 +121,14 @@ impl Drawn<'_> {
     }
 }
 
-fn data((tables, plot): (Map<String, Value>, Value), shown: Option<Timeline>, mut texts: Texts) -> String {
+fn data(
+    (tables, plot): (Map<String, Value>, Value),
+    shown: Option<Timeline>,
+    flame: Value,
+    mut texts: Texts,
+) -> String {
     let shown = shown.map(|shown| shown.into_json(&mut texts));
-    escape::json(
-        &json!({ "tables": tables, "roofline": plot, "timeline": shown, "texts": texts.into_json() }),
-    )
+    escape::json(&json!({
+        "tables": tables, "roofline": plot, "timeline": shown, "flame": flame, "texts": texts.into_json(),
+    }))
 }

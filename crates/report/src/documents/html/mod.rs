@@ -7,6 +7,7 @@ mod document;
 mod efficiency;
 mod findings;
 mod headline;
+mod host_idle;
 mod provenance;
 mod regions;
 mod roofline;

@@ -8,6 +8,7 @@ for (const place of document.querySelectorAll('[data-table]')) {
   else if (place.dataset.else) place.append(element('p', { class: 'absent' }, place.dataset.else));
 }
 if (data.tables.tree) treeView(document.querySelector('[data-tree]'), data.tables.tree);
+if (data.flame) flameView(document.querySelector('[data-flame]'), data.flame);
 if (data.roofline.points.length) rooflineView(document.querySelector('[data-roofline]'), data.roofline);
 
 // One of two tables about the same.

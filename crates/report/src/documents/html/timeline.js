@@ -4,6 +4,7 @@
 const shortest = 100;
 const wholeHeight = 30;
 const kindNames = { gpu: 'GPU', regions: 'regions', operators: 'operators', calls: 'CUDA calls' };
+const curveNames = { curves: 'values over time', more: 'more values' };
 
 class TimelineView {
   constructor(place, raw) {
@@ -11,6 +12,7 @@ class TimelineView {
     this.timeline = readTimeline(raw);
     this.view = { from: 0, to: this.timeline.span };
     this.shown = Object.fromEntries(Object.keys(kindNames).map((kind) => [kind, this.has(kind)]));
+    Object.assign(this.shown, { curves: true, more: false });
     this.rows = [];
     this.hovered = null;
     this.selected = null;
@@ -22,7 +24,7 @@ class TimelineView {
     this.scroller.setAttribute('aria-roledescription', 'timeline');
     this.scroller.setAttribute(
       'aria-label',
-      'Timeline: arrow keys move, plus and minus zoom, 0 shows all, brackets step through events',
+      'Timeline: arrow keys move, plus and minus zoom, 0 shows all, brackets step through events, comma and period change the track',
     );
     this.whole = element('canvas', { class: 'whole', 'aria-hidden': 'true' });
     this.details = element('div', { class: 'details', 'aria-live': 'polite' });
@@ -31,6 +33,10 @@ class TimelineView {
 
   has(kind) {
     return this.timeline.groups.some((group) => group.tracks.some((track) => track.kind === kind));
+  }
+
+  hasCurves(kind) {
+    return this.timeline.groups.some((group) => group.curves.some((curve) => kind === 'curves' || !curve.first));
   }
 
   /** Lays out everything after the window, the colors or the selection of tracks changed. */
@@ -208,6 +214,18 @@ class TimelineView {
     this.reveal(next);
   }
 
+  /** The piece of the next row that ends behind the one that is selected. */
+  changeTrack(by) {
+    const lanes = this.rows.filter((row) => row.lane?.n).map((row) => row.lane);
+    if (!lanes.length) return;
+    const before = this.selected;
+    const lane = lanes[Math.min(lanes.length - 1, Math.max(0, lanes.indexOf(before?.lane) + by))];
+    const time = before ? before.lane.begin[before.at] : this.view.from;
+    const piece = { lane, at: Math.min(lane.n - 1, firstBehind(lane, time)) };
+    this.select(piece);
+    this.reveal(piece);
+  }
+
   /** What is at a point of the canvas. */
   pieceUnder(x, y) {
     if (x < this.left || y < axisHeight) return null;
@@ -250,10 +268,10 @@ function timelineView(place, raw) {
     ),
     ...searchTools(it),
   );
-  for (const [kind, name] of Object.entries(kindNames)) {
-    if (!it.has(kind)) continue;
+  for (const [kind, name] of Object.entries({ ...kindNames, ...curveNames })) {
+    if (!it.has(kind) && !(kind in curveNames && it.hasCurves(kind))) continue;
     const box = element('input', { type: 'checkbox' });
-    box.checked = true;
+    box.checked = it.shown[kind];
     box.addEventListener('change', () => {
       it.shown[kind] = box.checked;
       it.arrange();

@@ -70,6 +70,7 @@ function readTimeline(raw) {
       });
       return row;
     });
+    made.curves = group.curves.map((curve) => readCurve(curve, made));
     return made;
   });
   return { ...raw, span: Math.max(1, raw.span), groups, lanes, counts };
@@ -112,6 +113,7 @@ function regionAt(group, time) {
 
 /** The facts about one piece: pairs of a name and a text. */
 function describe(timeline, lane, at) {
+  if (lane.curve) return describeCurve(lane, at);
   const { what } = timeline;
   const long = lane.end[at] - lane.begin[at];
   const place = `${lane.track.group.title}, ${lane.track.title}`;

@@ -29,7 +29,7 @@ const colourNames = [
 
 function timelineColours() {
   const colour = (name) => colourNow(`--t-${name}`);
-  const names = ['ink', 'muted', 'line', 'back', 'head', 'on', 'dim', 'many', 'select', 'unseen'];
+  const names = ['ink', 'muted', 'line', 'back', 'head', 'on', 'dim', 'many', 'select', 'unseen', 'curve'];
   return { of: colourNames.map(colour), ...Object.fromEntries(names.map((name) => [name, colour(name)])) };
 }
 
@@ -39,7 +39,8 @@ function layout(timeline, shown, gutter) {
   let y = 0;
   for (const group of timeline.groups) {
     const tracks = group.tracks.filter((track) => shown[track.kind]);
-    if (!tracks.length) continue;
+    const curves = shown.curves ? group.curves.filter((curve) => curve.first || shown.more) : [];
+    if (!tracks.length && !curves.length) continue;
     rows.push({ y, height: headHeight, group });
     y += headHeight;
     for (const track of tracks) {
@@ -52,6 +53,14 @@ function layout(timeline, shown, gutter) {
         y += laneHeight;
       });
       y += 3;
+    }
+    for (const curve of curves) {
+      if (!gutter) {
+        rows.push({ y, height: 14, caption: `${curve.title}, ${scaleText(curve)}` });
+        y += 14;
+      }
+      rows.push({ y, height: curveHeight, lane: curve, title: curve.title, note: scaleText(curve) });
+      y += curveHeight + 3;
     }
   }
   return { rows, height: y + 4 };
@@ -198,7 +207,7 @@ function drawRows(context, picture) {
       context.fillText(row.caption, 6, y + row.height / 2);
       continue;
     }
-    drawLane(context, picture, row.lane, y + 1);
+    (row.lane.curve ? drawCurve : drawLane)(context, picture, row.lane, y + 1);
     for (const [piece, line] of [
       [hovered, 1],
       [selected, 2],
@@ -209,15 +218,19 @@ function drawRows(context, picture) {
       if (to < left || from > left + width) continue;
       context.strokeStyle = colours.select;
       context.lineWidth = line;
-      context.strokeRect(from - 1, y, Math.max(3, to - from + 2), barHeight + 2);
+      context.strokeRect(from - 1, y, Math.max(3, to - from + 2), row.height - 1);
       const lead = line === 2 && row.lane.lead ? row.lane.lead[piece.at] : -1;
       if (lead > 0) drawLead(context, picture, row.lane.begin[piece.at] - lead, from, y + barHeight / 2);
     }
     if (left && row.title) {
       context.fillStyle = colours.back;
-      context.fillRect(0, y, left - 4, laneHeight);
+      context.fillRect(0, y, left - 4, row.height);
       context.fillStyle = colours.muted;
-      context.fillText(fitting(row.title, left - 8, picture.letter), 12, y + laneHeight / 2);
+      const lines = row.note ? [row.title, row.note] : [row.title];
+      lines.forEach((line, at) => {
+        const middle = y + row.height / 2 + (at - (lines.length - 1) / 2) * 13;
+        context.fillText(fitting(line, left - 8, picture.letter), 12, middle);
+      });
     }
   }
 }

@@ -132,6 +132,8 @@ function typing(it) {
   const steps = {
     '[': () => it.stepThrough(-1),
     ']': () => it.stepThrough(1),
+    ',': () => it.changeTrack(-1),
+    '.': () => it.changeTrack(1),
     Escape: () => it.select(null),
   };
   it.scroller.addEventListener('keydown', (event) => {

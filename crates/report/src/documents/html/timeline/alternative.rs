@@ -27,7 +27,7 @@ impl Timeline {
              <th scope=\"col\" class=\"num\">left out</th><th scope=\"col\" class=\"num\">longest time</th>\
              <th scope=\"col\">longest event</th></tr></thead>\n",
         );
-        for group in &self.groups {
+        for group in self.groups.iter().filter(|group| !group.tracks.is_empty()) {
             html.push_str(&format!(
                 "<tbody>\n<tr><th scope=\"rowgroup\" colspan=\"7\">{}</th></tr>\n",
                 escape::text(&group.title)
@@ -47,6 +47,43 @@ impl Timeline {
                     duration(longest as f64),
                     escape::text(&name)
                 ));
+            }
+            html.push_str("</tbody>\n");
+        }
+        html.push_str("</table>\n</div>\n</details>\n");
+        html.push_str(&self.curves());
+        html
+    }
+
+    /// What was measured over time, every curve as a row.
+    fn curves(&self) -> String {
+        if self.groups.iter().all(|group| group.curves.is_empty()) {
+            return String::new();
+        }
+        let mut html = "<details class=\"more\"><summary>Values over time as a table</summary>\n\
+             <div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"values over time\">\n\
+             <table class=\"plain\">\n<thead><tr><th scope=\"col\">quantity</th>\
+             <th scope=\"col\" class=\"num\">mean</th><th scope=\"col\" class=\"num\">lowest</th>\
+             <th scope=\"col\" class=\"num\">highest</th><th scope=\"col\" class=\"num\">samples</th>\
+             <th scope=\"col\" class=\"num\">time lost</th></tr></thead>\n"
+            .to_owned();
+        for group in self.groups.iter().filter(|group| !group.curves.is_empty()) {
+            html.push_str(&format!(
+                "<tbody>\n<tr><th scope=\"rowgroup\" colspan=\"6\">{}</th></tr>\n",
+                escape::text(&group.title)
+            ));
+            for curve in &group.curves {
+                html.push_str(&format!("<tr><th scope=\"row\">{}</th>", escape::text(&curve.title)));
+                for cell in [
+                    curve.shown(curve.mean),
+                    curve.shown(curve.low),
+                    curve.shown(curve.high),
+                    count(curve.samples),
+                    duration(curve.lost_ns() as f64),
+                ] {
+                    html.push_str(&format!("<td class=\"num\">{}</td>", escape::unsplit(&cell)));
+                }
+                html.push_str("</tr>\n");
             }
             html.push_str("</tbody>\n");
         }

@@ -6,10 +6,11 @@ use analysis::{Analysis, Attribution, Families, Family, Node, attribute};
 use nvtx::Kind;
 use trace::{ActivityKind, NONE, OPEN, StringId, Trace};
 
+use super::curves::curves;
 use super::legend::{FAMILIES, Legend, graph_name};
 use super::pack::{Events, Packed, Raw, pack};
 use super::span::Span;
-use super::track::{Rows, Timeline, TrackKind};
+use super::track::{Group, Rows, Timeline, TrackKind};
 use crate::form::texts::Texts;
 
 /// Families come from the findings if they know a kernel.
@@ -34,7 +35,14 @@ pub(in crate::documents::html) fn timeline(
     // Devices first: below many threads, they would be out of view.
     let mut raw = build.devices();
     raw.extend(build.threads());
-    let Packed { groups, events, mut notes } = pack(raw, &mut build);
+    let Packed { mut groups, events, mut notes } = pack(raw, &mut build);
+    for (place, (device, curves)) in curves(trace).into_iter().enumerate() {
+        let title = device_title(trace, device);
+        match groups.iter_mut().find(|group| group.title == title && group.curves.is_empty()) {
+            Some(group) => group.curves = curves,
+            None => groups.insert(place, Group { title, tracks: Vec::new(), curves }),
+        }
+    }
     if build.texts.is_full() {
         notes.push(
             "There are too many different names for one page: some events are shown without a name."
@@ -213,9 +221,7 @@ impl Build<'_, '_> {
         let mut last = None;
         for ((device, process, stream), events) in streams {
             if last != Some(device) {
-                let device = &trace.devices[usize::from(device)];
-                let name = device.name.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
-                groups.push((format!("GPU {}{name}", device.id), Vec::new()));
+                groups.push((device_title(trace, device), Vec::new()));
             }
             last = Some(device);
             let pid = trace.processes.get(process as usize).filter(|_| several);
@@ -289,6 +295,12 @@ enum Row {
     StartEnd,
     Operators,
     Calls,
+}
+
+fn device_title(trace: &Trace, device: u16) -> String {
+    let device = &trace.devices[usize::from(device)];
+    let name = device.name.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
+    format!("GPU {}{name}", device.id)
 }
 
 fn domain_title(domain: &str) -> String {

@@ -3,6 +3,8 @@
 mod alternative;
 mod build;
 mod column;
+mod curves;
+mod envelope;
 mod lanes;
 mod legend;
 mod pack;

@@ -42,7 +42,7 @@ pub(super) fn pack(mut raw: Vec<(String, Vec<Raw>)>, of: &mut impl Events) -> Pa
     let mut full: Vec<(Rows, Vec<Vec<u32>>)> = Vec::new();
     let (mut groups, mut deep) = (Vec::new(), 0);
     for (title, tracks) in raw {
-        let mut group = Group { title, tracks: Vec::new() };
+        let mut group = Group { title, tracks: Vec::new(), curves: Vec::new() };
         for raw in tracks {
             let rows = raw.rows;
             let (track, events) = measured(raw, of);

@@ -1,5 +1,6 @@
 //! What the timeline is made of.
 
+use super::curves::Curve;
 use super::thin::Piece;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,6 +51,8 @@ pub(in crate::documents::html) struct Track {
 pub(in crate::documents::html) struct Group {
     pub(in crate::documents::html) title: String,
     pub(in crate::documents::html) tracks: Vec<Track>,
+    /// What was measured of a device over time.
+    pub(in crate::documents::html) curves: Vec<Curve>,
 }
 
 /// Everything the timeline shows.

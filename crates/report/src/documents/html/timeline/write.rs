@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::column::Column;
+use super::curves::Curve;
 use super::thin::Piece;
 use super::track::{Timeline, Track};
 use crate::form::texts::Texts;
@@ -18,7 +19,8 @@ impl Timeline {
             .iter()
             .map(|group| {
                 let tracks: Vec<Value> = group.tracks.iter().map(|track| track_json(track, texts)).collect();
-                json!({ "title": texts.id(&group.title), "tracks": tracks })
+                let curves: Vec<Value> = group.curves.iter().map(|curve| curve_json(curve, texts)).collect();
+                json!({ "title": texts.id(&group.title), "tracks": tracks, "curves": curves })
             })
             .collect();
         json!({
@@ -41,6 +43,39 @@ impl Timeline {
 fn track_json(track: &Track, texts: &mut Texts) -> Value {
     let lanes: Vec<Value> = track.lanes.iter().map(|lane| lane_json(lane)).collect();
     json!({ "title": texts.id(&track.title), "kind": track.kind.as_str(), "events": track.events, "lanes": lanes })
+}
+
+/// Values in steps of a ten-thousandth of the highest: `mean`, and how far `low` and `high` are from it.
+fn curve_json(curve: &Curve, texts: &mut Texts) -> Value {
+    let [mut gap, mut long, mut mean, mut low, mut high] = std::array::from_fn(|_| Column::default());
+    let step = if curve.high > 0.0 { curve.high / 10_000.0 } else { 1.0 };
+    let steps = |value: f64| (value.max(0.0) / step).round() as u64;
+    let positive = |number: i64| u64::try_from(number).unwrap_or(0);
+    let mut until = 0;
+    for point in &curve.points {
+        gap.push(positive(point.begin.saturating_sub(until)));
+        long.push(positive(point.end.saturating_sub(point.begin.max(until))));
+        until = point.end.max(until);
+        mean.push(steps(point.mean));
+        low.push(steps(point.mean).saturating_sub(steps(point.low)));
+        high.push(steps(point.high).saturating_sub(steps(point.mean)));
+    }
+    let mut json = json!({
+        "title": texts.id(&curve.title),
+        "unit": curve.unit,
+        "first": curve.first,
+        "step": step,
+        "n": curve.points.len(),
+        "gap": gap.into_text(),
+        "long": long.into_text(),
+        "mean": mean.into_text(),
+        "lost": curve.lost,
+    });
+    if (curve.points.len() as u64) < curve.samples {
+        json["low"] = low.into_text().into();
+        json["high"] = high.into_text().into();
+    }
+    json
 }
 
 /// A piece begins `gap` behind the end of the one before it. A `what` of 0 is a piece that
