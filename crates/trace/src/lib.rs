@@ -8,6 +8,7 @@ mod append;
 mod count;
 mod gap;
 mod kineto;
+mod metric_rows;
 mod model;
 pub mod names;
 mod nest;

@@ -17,6 +17,8 @@ pub(super) struct Event<'a> {
     pub(super) category: &'a [u8],
     pub(super) name: &'a [u8],
     pub(super) pid: Scalar,
+    /// If it is no number.
+    pub(super) pid_text: &'a [u8],
     pub(super) tid: Scalar,
     /// Nanoseconds.
     pub(super) begin: i64,
@@ -30,6 +32,8 @@ pub(super) struct Event<'a> {
     pub(super) block: [u32; 3],
     pub(super) registers: u32,
     pub(super) shared_memory: u32,
+    /// Of a counter: what has no name.
+    pub(super) value: Option<f64>,
     /// `args.name` of metadata.
     pub(super) label: Option<&'a [u8]>,
 }
@@ -44,6 +48,10 @@ impl<'a> Event<'a> {
                 b"ph" => event.phase = cursor.string()?,
                 b"cat" => event.category = cursor.string()?,
                 b"name" => event.name = cursor.string()?,
+                b"pid" if cursor.peek()? == b'"' => {
+                    event.pid_text = cursor.string()?;
+                    event.pid = whole(event.pid_text).map_or(Scalar::Other, Scalar::Number);
+                }
                 b"pid" => event.pid = cursor.scalar()?,
                 b"tid" => event.tid = cursor.scalar()?,
                 b"ts" => event.begin = thousandths(cursor.raw()?)?,
@@ -77,6 +85,9 @@ impl<'a> Event<'a> {
                 b"block" => self.block = cursor.three()?,
                 b"registers per thread" => self.registers = small(whole(cursor)?),
                 b"shared memory" => self.shared_memory = small(whole(cursor)?),
+                b"" if !b"\"{[".contains(&cursor.peek()?) => {
+                    self.value = std::str::from_utf8(cursor.raw()?).ok().and_then(|text| text.parse().ok());
+                }
                 b"name" => self.label = Some(cursor.string()?),
                 _ => cursor.skip()?,
             }

@@ -4,6 +4,7 @@
 //! is in it, not for its text.
 
 mod beside;
+mod counters;
 mod event;
 mod foreign;
 mod json;
@@ -13,6 +14,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use beside::{Beside, Platform};
+use counters::Counters;
 use event::{Event, Scalar};
 use foreign::Foreign;
 use input::{Input, InputError, Text};
@@ -128,6 +130,7 @@ struct Reader {
     devices: HashMap<i64, u16>,
     beside: Beside,
     foreign: Foreign,
+    counters: Counters,
     /// Calls of HIP, AMD's runtime.
     hip_calls: bool,
     launches: HashMap<Launch, u32>,
@@ -157,6 +160,7 @@ impl Reader {
             (b"X", b"gpu_memset" | b"Memset") => self.transfer(&event, ActivityKind::Fill),
             (b"X", b"gpu_user_annotation") => self.trace.gpu_annotations += 1,
             (b"M", _) => self.metadata(&event),
+            (b"C", counters::CATEGORY) => self.counters.add(&event),
             (b"X" | b"B", category) => self.foreign.add(category),
             _ => {}
         }
@@ -254,12 +258,8 @@ impl Reader {
             Scalar::Number(pid) => pid,
             Scalar::Other => 0,
         });
-        let trace = &mut self.trace;
-        let device = *self.devices.entry(id).or_insert_with(|| {
-            trace.devices.push(Device { id: u32::try_from(id).unwrap_or(0), ..Device::default() });
-            (trace.devices.len() - 1).min(usize::from(u16::MAX)) as u16
-        });
-        trace.activities.push(Activity {
+        let device = self.device(id);
+        self.trace.activities.push(Activity {
             begin: event.begin,
             end: event.end(),
             kind,
@@ -271,6 +271,14 @@ impl Reader {
             // The process is put right in `finish`: the calls may come later in the file.
             ..Activity::default()
         });
+    }
+
+    fn device(&mut self, id: i64) -> u16 {
+        let devices = &mut self.trace.devices;
+        *self.devices.entry(id).or_insert_with(|| {
+            devices.push(Device { id: u32::try_from(id).unwrap_or(0), ..Device::default() });
+            (devices.len() - 1).min(usize::from(u16::MAX)) as u16
+        })
     }
 
     fn metadata(&mut self, event: &Event<'_>) {
@@ -313,8 +321,26 @@ impl Reader {
             }
         }
         order_operators(trace);
-        trace.finish();
+        self.add_counters();
+        self.trace.finish();
         self.trace
+    }
+
+    /// Of the devices that the program used, or of all if it used none.
+    fn add_counters(&mut self) {
+        let counters = std::mem::take(&mut self.counters);
+        if let Some(note) = counters.note() {
+            self.say(note, false);
+        }
+        let used = !self.trace.activities.is_empty();
+        for (id, mut series) in counters.into_series() {
+            if used && !self.devices.contains_key(&id) {
+                continue;
+            }
+            series.device = self.device(id);
+            series.finish();
+            self.trace.series.push(series);
+        }
     }
 
     /// Whose trace it is, and what is left out.

@@ -164,7 +164,9 @@ pub(crate) use table;
 #[allow(unreachable_pub, dead_code, reason = "the sample table is public as real ones are")]
 mod tests {
     use crate::model::role::Numbers;
-    use crate::model::{Activities, Calls, OPEN, Operators, Ranges, StreamEvents, StringId, Strings, Syncs};
+    use crate::model::{
+        Activities, Calls, OPEN, Operators, Ranges, StackSamples, StreamEvents, StringId, Strings, Syncs,
+    };
 
     table! {
         /// A column of every role.
@@ -298,6 +300,6 @@ mod tests {
                 assert_eq!(table.times().count(), $times * 3, "begin and end, if it has them");
             )+};
         }
-        check!(Activities: 2, Calls: 2, Operators: 2, Ranges: 2, StreamEvents: 0, Syncs: 2);
+        check!(Activities: 2, Calls: 2, Operators: 2, Ranges: 2, StackSamples: 1, StreamEvents: 0, Syncs: 2);
     }
 }

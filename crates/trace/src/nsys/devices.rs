@@ -116,6 +116,26 @@ impl Gpus {
         (members.iter().map(device).collect(), number_of)
     }
 
+    /// Which of those devices is meant by the number of nsys. Older exports do not say which GPU is whose: there
+    /// nsys and the program may count alike.
+    pub(super) fn sampled(&self, gpu: i64, seen: &[(i64, i64)], number_of: &[u16]) -> Option<u16> {
+        let is_meant = |(pid, device): &(i64, i64)| match self.of(*pid, *device) {
+            Some(number) => number == gpu,
+            None => self.of_any.is_empty() && *device == gpu,
+        };
+        seen.iter().position(is_meant).and_then(|place| number_of.get(place).copied())
+    }
+
+    /// One that no process has used.
+    pub(super) fn device(&self, gpu: i64) -> Device {
+        let known = self.gpus.get(&gpu);
+        Device {
+            id: u32::try_from(gpu).unwrap_or(0),
+            name: known.and_then(|gpu| gpu.name.clone()),
+            identity: known.and_then(|gpu| self.identity(gpu)),
+        }
+    }
+
     /// A PCI address means something on one machine only.
     fn identity(&self, gpu: &Gpu) -> Option<String> {
         let at = || Some(format!("{} {}", self.host.as_ref()?, gpu.pci.as_ref()?));

@@ -3,12 +3,15 @@
 use super::parallel::Job;
 use super::parts::Part;
 use super::tables::Read;
-use super::{activities, calls, nvtx_events};
+use super::{activities, calls, gpu_metrics::Metrics, nvtx_events, stacks};
 use crate::sqlite::Database;
 
 /// Jobs for every table that is read in parts, the largest first. Processes and devices are numbered in
 /// this order.
-pub(super) fn jobs<'a>(database: &'a Database) -> impl Iterator<Item = Job<'a, Read<Part>>> {
+pub(super) fn jobs<'a>(
+    database: &'a Database,
+    metrics: &'a Metrics,
+) -> impl Iterator<Item = Job<'a, Read<Part>>> {
     [
         activities::kernels(database),
         calls::calls(database),
@@ -18,6 +21,9 @@ pub(super) fn jobs<'a>(database: &'a Database) -> impl Iterator<Item = Job<'a, R
         calls::waits(database),
         calls::events(database),
         nvtx_events::events(database),
+        metrics.jobs(database),
+        stacks::samples(database),
+        stacks::chains(database),
     ]
     .into_iter()
     .flatten()

@@ -4,10 +4,14 @@ use std::collections::HashMap;
 
 use super::devices::Gpus;
 use super::loss::Loss;
-use super::parts::{ActivityPart, CallPart, Name, NvtxPart, Part, RawLaunch, WaitPart};
+use super::parts::{
+    ActivityPart, CallPart, MetricPart, Name, NvtxPart, Part, RawLaunch, SamplePart, WaitPart,
+};
+use super::stacks::{self, Link};
 use super::tables::{Numbering, Read, Texts, each};
 use crate::count::counted;
-use crate::model::{Diagnostic, Launch, NAME_LOST, Numbers, Process, StringId, Thread, Trace};
+use crate::metric_rows::{self, Metric, Stamp};
+use crate::model::{Diagnostic, Launch, NAME_LOST, Numbers, Process, SeriesSource, StringId, Thread, Trace};
 use crate::sqlite::{Database, Finder};
 
 #[derive(Default)]
@@ -25,6 +29,10 @@ pub(super) struct Merge {
     domains: Numbering<(i64, i64)>,
     domain_names: HashMap<(i64, i64), StringId>,
     marks: Vec<(u32, StringId)>,
+    metrics: Vec<(i64, Metric, f32)>,
+    /// By sample of a stack: its number, which links refer to.
+    samples: Vec<i64>,
+    links: Vec<Link>,
 }
 
 impl Merge {
@@ -35,6 +43,9 @@ impl Merge {
             Part::Calls(part) => self.calls(part, texts),
             Part::Waits(part) => self.waits(part),
             Part::Nvtx(part) => self.nvtx(part, texts),
+            Part::Metrics(part) => self.metrics(part),
+            Part::Samples(part) => self.samples(part),
+            Part::Chains(part) => self.links.extend(part.links),
         }
     }
 
@@ -85,6 +96,18 @@ impl Merge {
         self.trace.ranges.append_rows(part.rows, &numbers);
     }
 
+    fn metrics(&mut self, part: MetricPart) {
+        let metric = |number: u32| part.metrics.keys[number as usize];
+        self.metrics.extend(part.rows.iter().map(|(time, number, value)| (*time, metric(*number), *value)));
+    }
+
+    fn samples(&mut self, part: SamplePart) {
+        let threads = renumber(&part.threads, &mut self.threads);
+        let numbers = Numbers { threads: &threads, ..Numbers::default() };
+        self.trace.stacks.samples.append_rows(part.rows, &numbers);
+        self.samples.extend(part.ids);
+    }
+
     /// Processes, threads and devices by name.
     pub(super) fn names(&mut self, database: &Database, texts: &Texts) {
         for thread in 0..self.threads.keys.len() {
@@ -126,11 +149,29 @@ impl Merge {
         }
         let seen: Vec<(i64, i64)> =
             self.devices.keys.iter().map(|(process, device)| (process & 0xff_ffff, *device)).collect();
-        let (devices, number_of) = Gpus::read(database, &self.trace.machine).devices(&seen);
+        let gpus = Gpus::read(database, &self.trace.machine);
+        let (devices, number_of) = gpus.devices(&seen);
         for device in &mut self.trace.activities.device {
             *device = number_of.get(usize::from(*device)).copied().unwrap_or(0);
         }
         self.trace.devices = devices;
+        let metrics = std::mem::take(&mut self.metrics);
+        for (gpu, mut series) in metric_rows::series(metrics, SeriesSource::Nsys, Stamp::End) {
+            let known = gpus.sampled(gpu, &seen, &number_of);
+            // A GPU that the program did not use, unless it used none.
+            let device = known.or_else(|| {
+                let first = self.trace.activities.is_empty();
+                first.then(|| self.trace.devices.push(gpus.device(gpu)));
+                first.then_some((self.trace.devices.len().max(1) - 1) as u16)
+            });
+            if let Some(device) = device {
+                series.device = device;
+                series.finish();
+                self.trace.series.push(series);
+            }
+        }
+        let links = std::mem::take(&mut self.links);
+        stacks::join(&mut self.trace, &self.samples, links, texts);
     }
 
     pub(super) fn finish(mut self) -> Trace {
@@ -214,6 +255,8 @@ fn lost_from(table: &str) -> String {
         "CUPTI_ACTIVITY_KIND_RUNTIME" => "CUDA calls",
         "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION" => "synchronizations",
         "CUPTI_ACTIVITY_KIND_CUDA_EVENT" => "CUDA events",
+        "GPU_METRICS" => "values over time",
+        "COMPOSITE_EVENTS" | "SAMPLING_CALLCHAINS" => "stack samples",
         _ => "records",
     };
     format!("some {what} are lost")

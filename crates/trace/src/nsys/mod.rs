@@ -10,6 +10,7 @@ mod devices;
 mod diagnostics;
 mod environment;
 mod error;
+mod gpu_metrics;
 mod jobs;
 mod loss;
 mod machine;
@@ -19,6 +20,7 @@ mod parallel;
 mod parts;
 mod read;
 mod session;
+mod stacks;
 mod tables;
 mod twice;
 

@@ -1,13 +1,18 @@
 //! What jobs read: parts of tables, whose numbers of processes, threads, names and launches are their own.
 
+use super::stacks::Link;
 use super::tables::Numbering;
-use crate::model::{Activities, Calls, Ranges, StreamEvents, StringId, Strings, Syncs};
+use crate::metric_rows::Metric;
+use crate::model::{Activities, Calls, Ranges, StackSamples, StreamEvents, StringId, Strings, Syncs};
 
 pub(super) enum Part {
     Activities(ActivityPart),
     Calls(CallPart),
     Waits(WaitPart),
     Nvtx(NvtxPart),
+    Metrics(MetricPart),
+    Samples(SamplePart),
+    Chains(ChainPart),
 }
 
 #[derive(Default)]
@@ -65,4 +70,24 @@ pub(super) struct NvtxPart {
     pub(super) created: Vec<((i64, i64), Name)>,
     /// Domain and name.
     pub(super) marks: Vec<(u32, u32)>,
+}
+
+/// Time, number of a metric, value.
+#[derive(Default)]
+pub(super) struct MetricPart {
+    pub(super) rows: Vec<(i64, u32, f32)>,
+    pub(super) metrics: Numbering<Metric>,
+}
+
+#[derive(Default)]
+pub(super) struct SamplePart {
+    pub(super) rows: StackSamples,
+    /// What their stacks refer to.
+    pub(super) ids: Vec<i64>,
+    pub(super) threads: Numbering<i64>,
+}
+
+#[derive(Default)]
+pub(super) struct ChainPart {
+    pub(super) links: Vec<Link>,
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use input::Input;
 
 use super::error::NsysError;
+use super::gpu_metrics::Metrics;
 use super::merge::Merge;
 use super::tables::{Texts, each};
 use super::{diagnostics, jobs, machine, parallel};
@@ -43,9 +44,11 @@ fn read(database: &Database, path: &Path) -> Result<Trace, NsysError> {
     if let Some(text) = truncated(database, path) {
         merge.trace.diagnostics.push(Diagnostic { text, lost: true });
     }
-    for read in parallel::run(jobs::jobs(database)) {
+    let metrics = Metrics::read(database);
+    for read in parallel::run(jobs::jobs(database, &metrics)) {
         merge.add(read, &texts);
     }
+    metrics.say(&mut merge.trace.diagnostics);
     merge.trace.machine = machine::machine(database);
     merge.names(database, &texts);
     merge.trace.session_start = session_start(database);
