@@ -18,7 +18,7 @@ use tracefile::layout;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is also the folder of its corpus.
-pub const TARGETS: [(&str, Target); 8] = [
+pub const TARGETS: [(&str, Target); 9] = [
     ("trace", trace),
     ("records", records),
     ("gates", gates),
@@ -27,6 +27,7 @@ pub const TARGETS: [(&str, Target); 8] = [
     ("kineto", kineto),
     ("ncu_rep", ncu_rep),
     ("ncu_csv", ncu_csv),
+    ("samples", samples),
 ];
 
 /// A file of the tracer, all the way to regions, proofs and predictions.
@@ -103,6 +104,43 @@ fn conserved(trace: &::trace::Trace) {
         let inside: u64 = roots.map(|row| row.kernels_inclusive).sum();
         assert_eq!(inside + outside.kernels, kernels, "domain {domain}");
     }
+}
+
+/// A file of the sampler beside a small trace, all the way to Perfetto and the tree of stacks.
+pub fn samples(input: &[u8]) {
+    let mut trace = traced();
+    if ::trace::read_sampled_bytes(input, &mut trace).is_err() {
+        return;
+    }
+    for series in &trace.series {
+        assert!(usize::from(series.device) < trace.devices.len());
+        assert!(series.begin.iter().zip(&series.end).all(|(begin, end)| begin <= end));
+        assert!(series.end.iter().zip(&series.begin[1.min(series.len())..]).all(|(end, next)| end <= next));
+        assert!(series.columns.iter().all(|(_, values)| values.len() == series.len()));
+    }
+    let idle = analysis::host_idle(&trace);
+    let own: u64 = idle.nodes.iter().map(|node| node.own).sum();
+    assert_eq!(own, idle.samples, "every sample is somewhere once");
+    assert!(idle.samples <= trace.stacks.samples.len() as u64);
+    let written = report::write_perfetto(&trace, std::io::sink());
+    assert!(written.is_ok_and(|written| written.stack_samples <= trace.stacks.samples.len() as u64));
+    conserved(&trace);
+}
+
+/// A process whose only thread has launched a kernel.
+fn traced() -> ::trace::Trace {
+    let mut trace = ::trace::Trace::default();
+    trace.processes.push(::trace::Process { pid: 7, ..Default::default() });
+    trace.threads.push(::trace::Thread { process: 0, id: 7, name: None });
+    trace.devices.push(::trace::Device::default());
+    trace.calls.push(::trace::Call { begin: 1_000, end: 1_100, correlation: 1, ..Default::default() });
+    let kind = ::trace::ActivityKind::Graph;
+    for (begin, end) in [(2_000, 3_000), (5_000, 6_000)] {
+        let row = ::trace::Activity { begin, end, kind, correlation: 1, ..Default::default() };
+        trace.activities.push(row);
+    }
+    trace.finish();
+    trace
 }
 
 /// A report of ncu, all the way to rows of JSON.
