@@ -1,5 +1,7 @@
-//! What is sampled beside a workload: hardware counters and power, by a process of our own.
+//! What is sampled beside a workload: hardware counters and power by a process of our own, stacks of its threads from
+//! outside.
 
 mod gpu;
+pub mod host;
 
 pub use gpu::{Beside, DeviceOrder, Interval, NotStarted, Order, SAMPLER_ARGUMENT, Stopped, sampler_main};

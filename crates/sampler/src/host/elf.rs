@@ -1,0 +1,219 @@
+//! The few parts of an ELF file that we need: segments, section names and symbols. Every number in it is checked
+//! before use, and tables have a limit.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+/// Larger tables of sections or symbols are taken for damage.
+const MOST_SECTIONS: usize = 4096;
+const LARGEST_TABLE: u64 = 256 << 20;
+
+const PT_LOAD: u32 = 1;
+const SHT_SYMTAB: u32 = 2;
+const SHT_DYNSYM: u32 = 11;
+const STT_FUNC: u8 = 2;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Segment {
+    pub offset: u64,
+    pub address: u64,
+    pub size: u64,
+}
+
+#[derive(Debug)]
+struct Section {
+    name: u32,
+    kind: u32,
+    address: u64,
+    offset: u64,
+    size: u64,
+    link: u32,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Symbol<'a> {
+    pub name: &'a [u8],
+    pub address: u64,
+    pub size: u64,
+    pub function: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    Bits32,
+    Bits64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Elf {
+    file: File,
+    pub segments: Vec<Segment>,
+    sections: Vec<Section>,
+    names: u16,
+}
+
+impl Elf {
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let file = File::open(path)?;
+        // A file could be a pipe, which would keep us waiting.
+        if !file.metadata()?.is_file() {
+            return Err(damaged());
+        }
+        let mut head = [0; 64];
+        file.read_exact_at(&mut head, 0)?;
+        if class(&head) != Some(Class::Bits64) {
+            return Err(damaged());
+        }
+        let (segments_at, sections_at) = (u64_at(&head, 32), u64_at(&head, 40));
+        let (segment_count, section_count) = (u16_at(&head, 56), u16_at(&head, 60));
+        let mut segments = Vec::new();
+        for entry in table(&file, segments_at, u64::from(segment_count) * 56)?.chunks_exact(56) {
+            if u32_at(entry, 0) == PT_LOAD {
+                segments.push(Segment {
+                    offset: u64_at(entry, 8),
+                    address: u64_at(entry, 16),
+                    size: u64_at(entry, 40),
+                });
+            }
+        }
+        let mut sections = Vec::new();
+        // Without sections it can still be run.
+        let size = usize::from(section_count).min(MOST_SECTIONS) as u64 * 64;
+        for entry in table(&file, sections_at, size).unwrap_or_default().chunks_exact(64) {
+            sections.push(Section {
+                name: u32_at(entry, 0),
+                kind: u32_at(entry, 4),
+                address: u64_at(entry, 16),
+                offset: u64_at(entry, 24),
+                size: u64_at(entry, 32),
+                link: u32_at(entry, 40),
+            });
+        }
+        Ok(Self { file, segments, sections, names: u16_at(&head, 62) })
+    }
+
+    /// The address of a section, in the file's own numbering.
+    pub(crate) fn section(&self, wanted: &str) -> Option<u64> {
+        let names = self.sections.get(usize::from(self.names))?;
+        let names = table(&self.file, names.offset, names.size).ok()?;
+        self.sections
+            .iter()
+            .find(|section| text_at(&names, section.name) == Some(wanted.as_bytes()))
+            .map(|section| section.address)
+    }
+
+    /// All defined symbols, those for the dynamic linker first.
+    pub(crate) fn symbols(&self, mut each: impl FnMut(Symbol<'_>)) {
+        for kind in [SHT_DYNSYM, SHT_SYMTAB] {
+            for section in self.sections.iter().filter(|section| section.kind == kind) {
+                let Some(texts) = self.sections.get(section.link as usize) else { continue };
+                let Ok(symbols) = table(&self.file, section.offset, section.size) else { continue };
+                let Ok(texts) = table(&self.file, texts.offset, texts.size) else { continue };
+                for entry in symbols.chunks_exact(24) {
+                    let address = u64_at(entry, 8);
+                    if address != 0
+                        && u16_at(entry, 6) != 0
+                        && let Some(name) = text_at(&texts, u32_at(entry, 0))
+                    {
+                        let function = entry[4] & 15 == STT_FUNC;
+                        each(Symbol { name, address, size: u64_at(entry, 16), function });
+                    }
+                }
+            }
+        }
+    }
+
+    /// What to add to the file's addresses, if its byte `offset` is mapped at `address`.
+    pub(crate) fn bias(&self, address: u64, offset: u64) -> Option<u64> {
+        let page = |number: u64| number & !4095;
+        let segment = self.segments.iter().find(|segment| {
+            let start = page(segment.offset);
+            (start..start.saturating_add(segment.size.max(1))).contains(&offset)
+        })?;
+        let there = segment.address.wrapping_sub(segment.offset).wrapping_add(offset);
+        Some(address.wrapping_sub(there))
+    }
+}
+
+/// The word size of a program, from the first bytes of its file.
+pub(crate) fn class(head: &[u8]) -> Option<Class> {
+    if head.get(..4)? != b"\x7fELF" || *head.get(5)? != 1 {
+        return None;
+    }
+    match head.get(4)? {
+        1 => Some(Class::Bits32),
+        2 => Some(Class::Bits64),
+        _ => None,
+    }
+}
+
+fn damaged() -> io::Error {
+    io::ErrorKind::InvalidData.into()
+}
+
+fn table(file: &File, offset: u64, size: u64) -> io::Result<Vec<u8>> {
+    let length = file.metadata()?.len();
+    if size > LARGEST_TABLE || offset.checked_add(size).is_none_or(|end| end > length) {
+        return Err(damaged());
+    }
+    let mut bytes = vec![0; size as usize];
+    file.read_exact_at(&mut bytes, offset)?;
+    Ok(bytes)
+}
+
+fn text_at(texts: &[u8], at: u32) -> Option<&[u8]> {
+    let rest = texts.get(at as usize..)?;
+    rest.split(|byte| *byte == 0).next()
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_this_program() {
+        let elf = Elf::open(Path::new("/proc/self/exe")).unwrap();
+        let mut functions = 0;
+        elf.symbols(|symbol| functions += usize::from(symbol.function && symbol.size > 0));
+        assert!(functions > 100, "{functions}");
+        assert!(elf.section(".text").is_some());
+        assert_eq!(elf.section(".none"), None);
+    }
+
+    #[test]
+    fn damaged_files_are_refused() {
+        let whole = std::fs::read("/proc/self/exe").unwrap();
+        let folder = std::env::temp_dir().join(format!("rangefinder-elf-{}", std::process::id()));
+        for length in [0, 5, 63, 64, 100, 5000] {
+            std::fs::write(&folder, &whole[..length]).unwrap();
+            if let Ok(elf) = Elf::open(&folder) {
+                elf.symbols(|_| {});
+                elf.section(".text");
+            }
+        }
+        for at in 0..64 {
+            let mut turned = whole[..8192].to_vec();
+            turned[at] ^= 0x55;
+            std::fs::write(&folder, &turned).unwrap();
+            if let Ok(elf) = Elf::open(&folder) {
+                elf.symbols(|_| {});
+                elf.bias(u64::MAX, u64::MAX);
+            }
+        }
+        std::fs::remove_file(folder).unwrap();
+    }
+}

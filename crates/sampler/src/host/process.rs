@@ -1,0 +1,287 @@
+//! One process, read from outside while it runs.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use super::elf::{Class, class};
+use super::gil::{GilUse, gil_use};
+use super::maps::mappings;
+use super::memory::{Fault, Memory, ProcessMemory};
+use super::names::{Names, StackId};
+use super::python::{Python, PythonThread, Torn, Unknown, Version, find};
+use super::task::{Doing, Tasks, ThreadState};
+use super::unreadable::{Unreadable, yama_scope};
+
+/// One thread at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ThreadSample {
+    pub tid: u32,
+    pub state: ThreadState,
+    pub stack: StackId,
+    pub gil: GilUse,
+    /// The stack changed while it was read, and is left out.
+    pub torn: bool,
+}
+
+/// What an exec changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Image {
+    executable: std::path::PathBuf,
+    /// Where the stack starts, which is random.
+    stack: u64,
+}
+
+#[derive(Debug)]
+enum Language {
+    /// Looked at `looks` times and no interpreter seen; look again at `next`.
+    Native {
+        looks: u32,
+        next: Instant,
+    },
+    Python(Box<Python<ProcessMemory>>),
+    /// An interpreter that we cannot read.
+    Unknown(Unreadable),
+}
+
+#[derive(Debug)]
+pub struct HostProcess {
+    pid: u32,
+    image: Image,
+    language: Language,
+    tasks: Tasks,
+    /// Lists of threads that made no sense, since one that did.
+    nonsense: u32,
+    /// Threads that did not run when they were sampled last.
+    asleep: HashMap<u32, Asleep>,
+}
+
+/// A thread that waits. As long as it gets no turn on a processor, nothing about it changes.
+#[derive(Debug, Clone, Copy)]
+struct Asleep {
+    turns: u64,
+    thread: u64,
+    doing: Doing,
+    stack: StackId,
+}
+
+/// So many lists in a row that make no sense are not chance: things are not where they should be.
+const MUCH_NONSENSE: u32 = 200;
+
+impl HostProcess {
+    pub fn open(pid: u32) -> Result<Self, Unreadable> {
+        check_class(pid)?;
+        let image = image(pid)?;
+        let mut process = Self {
+            pid,
+            image,
+            language: Language::Native { looks: 0, next: Instant::now() },
+            tasks: Tasks::of(pid),
+            nonsense: 0,
+            asleep: HashMap::new(),
+        };
+        process.look()?;
+        Ok(process)
+    }
+
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// The version of its interpreter, if it has one that can be read.
+    pub fn python(&self) -> Option<Version> {
+        match &self.language {
+            Language::Python(python) => Some(python.version()),
+            _ => None,
+        }
+    }
+
+    /// Why its Python stacks cannot be read, although it is a Python.
+    pub fn trouble(&self) -> Option<&Unreadable> {
+        match &self.language {
+            Language::Unknown(why) => Some(why),
+            _ => None,
+        }
+    }
+
+    /// Notices an exec, and an interpreter that was loaded since. To be called some times a second.
+    pub fn refresh(&mut self) -> Result<(), Unreadable> {
+        let image = image(self.pid)?;
+        if image != self.image {
+            self.image = image;
+            self.nonsense = 0;
+            self.asleep.clear();
+            self.tasks = Tasks::of(self.pid);
+            self.language = Language::Native { looks: 0, next: Instant::now() };
+            check_class(self.pid)?;
+        }
+        match self.language {
+            Language::Native { next, .. } if next <= Instant::now() => self.look(),
+            _ => Ok(()),
+        }
+    }
+
+    fn look(&mut self) -> Result<(), Unreadable> {
+        let mappings = mappings(self.pid).map_err(|error| self.refused(&error))?;
+        // A program that is starting has few files mapped; one that loads an interpreter late is rare.
+        let looks = match self.language {
+            Language::Native { looks, .. } => looks + 1,
+            _ => 1,
+        };
+        let wait = Duration::from_millis((10 << looks.min(9)).min(5000));
+        self.language = Language::Native { looks, next: Instant::now() + wait };
+        let memory = ProcessMemory::of(self.pid);
+        if let Some(first) = mappings.first() {
+            match memory.read(first.start, &mut [0; 4]) {
+                Err(Fault::Gone) => return Err(Unreadable::Gone),
+                Err(Fault::Denied(errno)) => {
+                    return Err(Unreadable::NotPermitted { errno, yama_scope: yama_scope() });
+                }
+                _ => {}
+            }
+        }
+        if let Some(found) = find(self.pid, &mappings) {
+            match Python::open(memory, &found) {
+                Ok(python) => self.language = Language::Python(Box::new(python)),
+                Err(Unknown::Version(version)) => {
+                    self.language = Language::Unknown(Unreadable::UnknownVersion(version));
+                }
+                Err(Unknown::Memory(Fault::Gone)) => return Err(Unreadable::Gone),
+                // Just being mapped: the next look will tell.
+                Err(Unknown::Memory(_) | Unknown::NoVersion) => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Samples the given threads, or the main thread and all that have Python states, and adds them to `out`.
+    pub fn sample(
+        &mut self,
+        threads: Option<&[u32]>,
+        names: &mut Names,
+        out: &mut Vec<ThreadSample>,
+    ) -> Result<(), Unreadable> {
+        let first = out.len();
+        if self.list()? {
+            let count = self.python_threads().len();
+            for at in 0..count {
+                let Some(thread) = self.python_threads().get(at).copied() else { break };
+                let Some(tid) = self.tasks.number(thread.native) else { continue };
+                let wanted = threads.is_none_or(|threads| threads.contains(&tid));
+                // A thread with several states (subinterpreters) is sampled once.
+                if wanted && !out[first..].iter().any(|sample| sample.tid == tid) {
+                    out.extend(self.sample_python(tid, &thread, names)?);
+                }
+            }
+        }
+        let main = [self.pid];
+        for tid in threads.unwrap_or(&main) {
+            if !out[first..].iter().any(|sample| sample.tid == *tid)
+                && let Some(Doing { state, .. }) = self.tasks.doing(*tid)
+            {
+                let (stack, gil) = (StackId::EMPTY, GilUse::None);
+                out.push(ThreadSample { tid: *tid, state, stack, gil, torn: false });
+            }
+        }
+        Ok(())
+    }
+
+    fn python_threads(&self) -> &[PythonThread] {
+        match &self.language {
+            Language::Python(python) => &python.runtime().threads,
+            _ => &[],
+        }
+    }
+
+    /// Lists the threads of the interpreter. False if there is none, or if its list changed while it was read.
+    fn list(&mut self) -> Result<bool, Unreadable> {
+        let Language::Python(python) = &mut self.language else { return Ok(false) };
+        let tasks = &mut self.tasks;
+        match python.list(|native| tasks.number(native).is_some()) {
+            Ok(_) => {
+                self.nonsense = 0;
+                return Ok(true);
+            }
+            Err(Torn::Stopped(Fault::Gone)) => return Err(Unreadable::Gone),
+            Err(_) => self.nonsense += 1,
+        }
+        if self.nonsense > MUCH_NONSENSE {
+            self.language = Language::Unknown(Unreadable::UnknownLayout(python.version()));
+        }
+        Ok(false)
+    }
+
+    /// None if the thread has ended.
+    fn sample_python(
+        &mut self,
+        tid: u32,
+        thread: &PythonThread,
+        names: &mut Names,
+    ) -> Result<Option<ThreadSample>, Unreadable> {
+        let Language::Python(python) = &mut self.language else { return Ok(None) };
+        let asleep = self.asleep.get(&tid).copied();
+        let turns = asleep.and_then(|_| self.tasks.turns(tid));
+        let (doing, stack) = match asleep {
+            // It has not run since: what it does and where it is are the same.
+            Some(asleep) if Some(asleep.turns) == turns && asleep.thread == thread.address => {
+                (asleep.doing, Ok(asleep.stack))
+            }
+            _ => {
+                let Some(doing) = self.tasks.doing(tid) else { return Ok(None) };
+                let turns = if doing.state.runs() { None } else { self.tasks.turns(tid) };
+                let stack = python.stack(names, thread);
+                self.asleep.remove(&tid);
+                if let (Some(turns), Ok(stack)) = (turns, stack) {
+                    self.asleep.insert(tid, Asleep { turns, thread: thread.address, doing, stack });
+                }
+                (doing, stack)
+            }
+        };
+        if stack == Err(Torn::Stopped(Fault::Gone)) {
+            return Err(Unreadable::Gone);
+        }
+        let gil = match stack {
+            Ok(StackId::EMPTY) => GilUse::None,
+            _ => gil_use(python.runtime(), thread, &doing, |native| self.tasks.number(native)),
+        };
+        let torn = stack.is_err();
+        let stack = stack.unwrap_or(StackId::EMPTY);
+        Ok(Some(ThreadSample { tid, state: doing.state, stack, gil, torn }))
+    }
+
+    fn refused(&self, error: &std::io::Error) -> Unreadable {
+        match error.raw_os_error() {
+            Some(errno @ (nix::libc::EPERM | nix::libc::EACCES)) => {
+                Unreadable::NotPermitted { errno, yama_scope: yama_scope() }
+            }
+            Some(nix::libc::ESRCH | nix::libc::ENOENT) => Unreadable::Gone,
+            _ => Unreadable::Unavailable {
+                path: format!("/proc/{}/maps", self.pid),
+                problem: error.to_string(),
+            },
+        }
+    }
+}
+
+fn check_class(pid: u32) -> Result<(), Unreadable> {
+    let mut head = [0; 16];
+    let read = std::fs::File::open(format!("/proc/{pid}/exe"))
+        .and_then(|file| std::os::unix::fs::FileExt::read_exact_at(&file, &mut head, 0));
+    // What cannot be read here is found out when its memory is read.
+    match read {
+        Ok(()) if class(&head) == Some(Class::Bits32) => Err(Unreadable::Not64Bit),
+        _ => Ok(()),
+    }
+}
+
+fn image(pid: u32) -> Result<Image, Unreadable> {
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).map_err(|_| Unreadable::Gone)?;
+    let stat = String::from_utf8_lossy(&stat);
+    let after = stat.rfind(')').ok_or(Unreadable::Gone)?;
+    // The third field is the first one after the name.
+    let field = |number: usize| stat[after + 1..].split_ascii_whitespace().nth(number - 3);
+    if matches!(field(3), Some("Z" | "X") | None) {
+        return Err(Unreadable::Gone);
+    }
+    let executable = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+    Ok(Image { executable, stack: field(28).and_then(|word| word.parse().ok()).unwrap_or(0) })
+}

@@ -1,0 +1,20 @@
+//! CPython, read from outside while it runs.
+
+mod code;
+mod find;
+mod layout;
+mod lines;
+mod published;
+mod reader;
+mod runtime;
+mod tables;
+mod text;
+mod torn;
+mod walk;
+
+pub(crate) use find::{Found, find};
+pub use layout::{LineFormat, Version};
+pub use lines::Lines;
+pub use reader::{Python, Unknown};
+pub(crate) use runtime::{PythonThread, Runtime};
+pub use torn::Torn;
