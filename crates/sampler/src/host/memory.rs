@@ -39,7 +39,7 @@ pub trait Memory {
 
 /// A process, read while it runs.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct ProcessMemory {
+pub struct ProcessMemory {
     pid: Pid,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct ProcessMemory {
 const PLACES: usize = 1024;
 
 impl ProcessMemory {
-    pub(crate) fn of(pid: u32) -> Self {
+    pub fn of(pid: u32) -> Self {
         Self { pid: Pid::from_raw(i32::try_from(pid).unwrap_or(i32::MAX)) }
     }
 }

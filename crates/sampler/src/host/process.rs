@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use super::elf::{Class, class};
 use super::gil::{GilUse, gil_use};
+use super::image::{Image, check_class};
 use super::maps::mappings;
 use super::memory::{Fault, Memory, ProcessMemory};
-use super::names::{Names, StackId};
+use super::names::{FrameKind, Names, StackId};
 use super::python::{Python, PythonThread, Torn, Unknown, Version, find};
+use super::syscalls::SystemCall;
 use super::task::{Doing, Tasks, ThreadState};
 use super::unreadable::{Unreadable, yama_scope};
 
@@ -21,14 +22,6 @@ pub struct ThreadSample {
     pub gil: GilUse,
     /// The stack changed while it was read, and is left out.
     pub torn: bool,
-}
-
-/// What an exec changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Image {
-    executable: std::path::PathBuf,
-    /// Where the stack starts, which is random.
-    stack: u64,
 }
 
 #[derive(Debug)]
@@ -53,6 +46,9 @@ pub struct HostProcess {
     nonsense: u32,
     /// Threads that did not run when they were sampled last.
     asleep: HashMap<u32, Asleep>,
+    /// The last sample of all threads, and when the threads were listed for it.
+    last: Vec<ThreadSample>,
+    listed: Instant,
 }
 
 /// A thread that waits. As long as it gets no turn on a processor, nothing about it changes.
@@ -67,10 +63,13 @@ struct Asleep {
 /// So many lists in a row that make no sense are not chance: things are not where they should be.
 const MUCH_NONSENSE: u32 = 200;
 
+/// A process in which nothing runs is asked for new threads after this time.
+const LIST_AGAIN: Duration = Duration::from_millis(50);
+
 impl HostProcess {
     pub fn open(pid: u32) -> Result<Self, Unreadable> {
         check_class(pid)?;
-        let image = image(pid)?;
+        let image = Image::of(pid)?;
         let mut process = Self {
             pid,
             image,
@@ -78,6 +77,8 @@ impl HostProcess {
             tasks: Tasks::of(pid),
             nonsense: 0,
             asleep: HashMap::new(),
+            last: Vec::new(),
+            listed: Instant::now(),
         };
         process.look()?;
         Ok(process)
@@ -105,11 +106,12 @@ impl HostProcess {
 
     /// Notices an exec, and an interpreter that was loaded since. To be called some times a second.
     pub fn refresh(&mut self) -> Result<(), Unreadable> {
-        let image = image(self.pid)?;
+        let image = Image::of(self.pid)?;
         if image != self.image {
             self.image = image;
             self.nonsense = 0;
             self.asleep.clear();
+            self.last.clear();
             self.tasks = Tasks::of(self.pid);
             self.language = Language::Native { looks: 0, next: Instant::now() };
             check_class(self.pid)?;
@@ -161,6 +163,10 @@ impl HostProcess {
         out: &mut Vec<ThreadSample>,
     ) -> Result<(), Unreadable> {
         let first = out.len();
+        if threads.is_none() && self.nothing_ran() {
+            out.extend(&self.last);
+            return Ok(());
+        }
         if self.list()? {
             let count = self.python_threads().len();
             for at in 0..count {
@@ -178,11 +184,25 @@ impl HostProcess {
             if !out[first..].iter().any(|sample| sample.tid == *tid)
                 && let Some(Doing { state, .. }) = self.tasks.doing(*tid)
             {
-                let (stack, gil) = (StackId::EMPTY, GilUse::None);
-                out.push(ThreadSample { tid: *tid, state, stack, gil, torn: false });
+                let stack = waiting_in(state, names);
+                out.push(ThreadSample { tid: *tid, state, stack, gil: GilUse::None, torn: false });
             }
         }
+        self.last.clear();
+        if threads.is_none() {
+            self.last.extend(&out[first..]);
+            self.listed = Instant::now();
+        }
         Ok(())
+    }
+
+    /// Whether all threads that were sampled last are still asleep. A thread that is new shows itself soon enough.
+    fn nothing_ran(&mut self) -> bool {
+        let asleep = |sample: &ThreadSample| {
+            let turns = self.tasks.turns(sample.tid);
+            turns.is_some() && self.asleep.get(&sample.tid).map(|asleep| asleep.turns) == turns
+        };
+        !self.last.is_empty() && self.listed.elapsed() < LIST_AGAIN && self.last.iter().all(asleep)
     }
 
     fn python_threads(&self) -> &[PythonThread] {
@@ -262,26 +282,10 @@ impl HostProcess {
     }
 }
 
-fn check_class(pid: u32) -> Result<(), Unreadable> {
-    let mut head = [0; 16];
-    let read = std::fs::File::open(format!("/proc/{pid}/exe"))
-        .and_then(|file| std::os::unix::fs::FileExt::read_exact_at(&file, &mut head, 0));
-    // What cannot be read here is found out when its memory is read.
-    match read {
-        Ok(()) if class(&head) == Some(Class::Bits32) => Err(Unreadable::Not64Bit),
-        _ => Ok(()),
-    }
-}
-
-fn image(pid: u32) -> Result<Image, Unreadable> {
-    let stat = std::fs::read(format!("/proc/{pid}/stat")).map_err(|_| Unreadable::Gone)?;
-    let stat = String::from_utf8_lossy(&stat);
-    let after = stat.rfind(')').ok_or(Unreadable::Gone)?;
-    // The third field is the first one after the name.
-    let field = |number: usize| stat[after + 1..].split_ascii_whitespace().nth(number - 3);
-    if matches!(field(3), Some("Z" | "X") | None) {
-        return Err(Unreadable::Gone);
-    }
-    let executable = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
-    Ok(Image { executable, stack: field(28).and_then(|word| word.parse().ok()).unwrap_or(0) })
+/// The system call that a thread waits in, as its only frame.
+fn waiting_in(state: ThreadState, names: &mut Names) -> StackId {
+    let Some(name) = state.call().and_then(SystemCall::name) else { return StackId::EMPTY };
+    let (function, file) = (names.text(name), names.text("kernel"));
+    let frame = names.frame(function, file, 0, FrameKind::Kernel);
+    names.stack(StackId::EMPTY, frame)
 }

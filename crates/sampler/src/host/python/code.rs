@@ -45,10 +45,6 @@ pub(crate) struct Codes {
 }
 
 impl Codes {
-    pub(crate) fn clear(&mut self) {
-        self.known.clear();
-    }
-
     /// The frame with its names and its line.
     pub(crate) fn resolve<M: Memory>(
         &mut self,

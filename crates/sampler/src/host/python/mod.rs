@@ -12,9 +12,10 @@ mod text;
 mod torn;
 mod walk;
 
-pub(crate) use find::{Found, find};
+pub use find::Found;
+pub(crate) use find::find;
 pub use layout::{LineFormat, Version};
 pub use lines::Lines;
 pub use reader::{Python, Unknown};
-pub(crate) use runtime::{PythonThread, Runtime};
+pub use runtime::{Gil, PythonThread, Runtime};
 pub use torn::Torn;

@@ -1,0 +1,44 @@
+//! Where samples go.
+
+use super::names::Names;
+use super::process::ThreadSample;
+use super::unreadable::Unreadable;
+
+/// One thread of one process at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// Nanoseconds of the monotonic clock.
+    pub at: u64,
+    /// Nanoseconds since the process was sampled before: what this sample stands for.
+    pub span: u64,
+    pub pid: u32,
+    pub thread: ThreadSample,
+}
+
+/// How the sampling went.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Counts {
+    pub ticks: u64,
+    /// Ticks left out because the one before took too long, or cost too much.
+    pub skipped: u64,
+    pub samples: u64,
+    /// Samples whose stack changed while it was read.
+    pub torn: u64,
+    pub processes: u64,
+}
+
+/// Takes samples, on the sampler's thread.
+pub trait Sink: Send {
+    /// `names` has all numbers in the sample; it only ever grows.
+    fn sample(&mut self, sample: &Sample, names: &Names);
+
+    /// A process, or its Python, cannot be read; told once for each process.
+    fn unreadable(&mut self, pid: u32, why: &Unreadable) {
+        let _ = (pid, why);
+    }
+
+    /// A process has ended, or cannot be read anymore.
+    fn ended(&mut self, pid: u32) {
+        let _ = pid;
+    }
+}
