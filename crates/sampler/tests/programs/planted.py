@@ -4,9 +4,6 @@ The lines are marked with `hot: SCENARIO`. It says `ready` when it is about to g
 threads that matter.
 """
 
-import asyncio
-import faulthandler
-import functools
 import os
 import sys
 import threading
@@ -69,8 +66,10 @@ def generator():
 
 
 async def step():
+    import asyncio
+
     total = 0
-    for number in range(20000): total += number  # hot: coroutine
+    for number in range(200000): total += number  # hot: coroutine
     await asyncio.sleep(0)
     return total
 
@@ -82,6 +81,8 @@ async def steps():
 
 
 def coroutine():
+    import asyncio
+
     asyncio.run(steps())
 
 
@@ -99,7 +100,6 @@ def recursion():
 
 
 def wrapping(function):
-    @functools.wraps(function)
     def wrapper(*arguments):
         return function(*arguments)
 
@@ -150,6 +150,8 @@ def park(lock, depth):
 
 def parked():
     """Threads that wait for a lock; their stacks are what `faulthandler` says."""
+    import faulthandler
+
     lock = threading.Lock()
     lock.acquire()
     threads = [threading.Thread(target=park, args=(lock, depth), daemon=True) for depth in (0, 7, 40)]

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use sampler::host::{Counts, GilUse, HostSampler, Names, Sample, Settings, Sink, ThreadState};
 
 /// Records that a test, or a part of it, did not run.
-pub fn skip(test: &str, why: &str) {
+pub(crate) fn skip(test: &str, why: &str) {
     eprintln!("skipped {test}: {why}");
     if let Some(folder) = std::env::var_os("RANGEFINDER_TEST_SKIPS") {
         std::fs::write(Path::new(&folder).join(test), why).unwrap();
@@ -24,7 +24,7 @@ pub fn skip(test: &str, why: &str) {
 }
 
 /// A CPython of this minor version: one that was fetched, one of pyenv, or the system's.
-pub fn interpreter(minor: u8) -> Option<PathBuf> {
+pub(crate) fn interpreter(minor: u8) -> Option<PathBuf> {
     let tools = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/tools");
     let tools = std::env::var_os("RANGEFINDER_TEST_TOOLS").map_or_else(tools, PathBuf::from);
     let mut places = vec![tools.join(format!("python-3.{minor}/python3"))];
@@ -41,7 +41,7 @@ pub fn interpreter(minor: u8) -> Option<PathBuf> {
 }
 
 /// Every interpreter that is there; the others are recorded as skipped.
-pub fn interpreters(test: &str) -> Vec<(u8, PathBuf)> {
+pub(crate) fn interpreters(test: &str) -> Vec<(u8, PathBuf)> {
     let mut found = Vec::new();
     for minor in 8..=15 {
         match interpreter(minor) {
@@ -52,19 +52,19 @@ pub fn interpreters(test: &str) -> Vec<(u8, PathBuf)> {
     found
 }
 
-pub fn program() -> PathBuf {
+pub(crate) fn program() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/planted.py")
 }
 
 /// The line that is marked in the planted program.
-pub fn marked(scenario: &str) -> u32 {
+pub(crate) fn marked(scenario: &str) -> u32 {
     let text = std::fs::read_to_string(program()).unwrap();
     let mark = format!("# hot: {scenario}");
     text.lines().position(|line| line.ends_with(&mark)).unwrap() as u32 + 1
 }
 
 /// A planted program that runs, and ends with the test.
-pub struct Planted {
+pub(crate) struct Planted {
     pub child: Child,
     /// What it printed before it was ready, and the threads that it named.
     pub printed: Vec<String>,
@@ -73,11 +73,11 @@ pub struct Planted {
 }
 
 impl Planted {
-    pub fn start(python: &Path, scenario: &str) -> Self {
+    pub(crate) fn start(python: &Path, scenario: &str) -> Self {
         Self::run(Command::new(python).arg(program()).arg(scenario))
     }
 
-    pub fn run(command: &mut Command) -> Self {
+    pub(crate) fn run(command: &mut Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         let mut planted = Self { child, printed: Vec::new(), threads: Vec::new(), output };
@@ -109,10 +109,10 @@ impl Drop for Planted {
 }
 
 /// `function`, `file`, line
-pub type Line = (String, String, u32);
+pub(crate) type Line = (String, String, u32);
 
 #[derive(Debug, Clone)]
-pub struct Seen {
+pub(crate) struct Seen {
     pub pid: u32,
     pub tid: u32,
     pub frames: Vec<Line>,
@@ -122,7 +122,7 @@ pub struct Seen {
 }
 
 impl Seen {
-    pub fn leaf(&self) -> Option<(&str, u32)> {
+    pub(crate) fn leaf(&self) -> Option<(&str, u32)> {
         self.frames.first().map(|(function, _, line)| (function.as_str(), *line))
     }
 }
@@ -156,7 +156,7 @@ impl Sink for Keep {
 }
 
 /// Samples a process and its descendants for a while, and longer on a machine that has other things to do.
-pub fn sampled(root: u32, time: Duration) -> (Vec<Seen>, Counts) {
+pub(crate) fn sampled(root: u32, time: Duration) -> (Vec<Seen>, Counts) {
     let settings = Settings { rate: 400.0, share: 1.0, ..Settings::below(root) };
     let number = Arc::new(AtomicUsize::new(0));
     let keep = Keep { seen: Vec::new(), number: Arc::clone(&number) };
@@ -170,7 +170,7 @@ pub fn sampled(root: u32, time: Duration) -> (Vec<Seen>, Counts) {
 }
 
 /// The share of samples for which it holds.
-pub fn share<'a>(samples: impl IntoIterator<Item = &'a Seen>, holds: impl Fn(&Seen) -> bool) -> f64 {
+pub(crate) fn share<'a>(samples: impl IntoIterator<Item = &'a Seen>, holds: impl Fn(&Seen) -> bool) -> f64 {
     let (mut all, mut good) = (0u32, 0u32);
     for sample in samples {
         all += 1;

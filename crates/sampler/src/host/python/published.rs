@@ -8,6 +8,9 @@ use super::layout::{
 
 const COOKIE: &[u8; 8] = b"xdebugpy";
 
+/// The first version that has a list.
+pub(crate) const FIRST: Version = Version::new(3, 13);
+
 /// The list is shorter than this in all versions.
 pub(crate) const SIZE: usize = 1024;
 

@@ -50,6 +50,10 @@ impl<M: Memory> Python<M> {
         } else {
             let hex = found.version_at.and_then(|at| snapshot.word(at).ok()).filter(|hex| *hex != 0);
             let version = hex.map(Version::from_hex).or(found.version).ok_or(Unknown::NoVersion)?;
+            // One that publishes its layout, but not yet: its file is just being mapped.
+            if version >= published::FIRST {
+                return Err(Unknown::NoVersion);
+            }
             tables::known(version).ok_or(Unknown::Version(version))?
         };
         Ok(Self {
