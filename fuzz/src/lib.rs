@@ -13,6 +13,7 @@ use nvtx::{
     Kind, NamePattern, NcuGate, NsysDialect, NsysGate, OpenRanges, RangeSeen, RegionPath, RegionPattern,
 };
 use run::config::Request;
+use sampler::host::{LineFormat, Lines, Names, Python, RecordedMemory};
 use tracefile::layout;
 
 pub type Target = fn(&[u8]);
@@ -27,7 +28,11 @@ pub const TARGETS: [(&str, Target); 9] = [
     ("kineto", kineto),
     ("ncu_rep", ncu_rep),
     ("ncu_csv", ncu_csv),
+<<<<<<< HEAD
     ("samples", samples),
+=======
+    ("python_memory", python_memory),
+>>>>>>> 5995696 (sampler: hostile memory, tests and a fuzz target with recorded inputs)
 ];
 
 /// A file of the tracer, all the way to regions, proofs and predictions.
@@ -229,4 +234,23 @@ pub fn config(input: &[u8]) {
         Ok(resolved) => drop(resolved.shown("workload.timeout")),
         Err(error) => drop(error.to_string()),
     }
+}
+
+/// Memory of a Python: threads, frames, names and line tables.
+pub fn python_memory(input: &[u8]) {
+    for format in [LineFormat::Steps, LineFormat::Ranges, LineFormat::Locations] {
+        let lines = Lines::read(format, &input[input.len() / 2..], input.len() as u32);
+        assert!((0..64).all(|byte| lines.at(byte) != Some(0)), "a line is at least 1");
+    }
+    let Some((memory, found)) = RecordedMemory::parse(input) else { return };
+    let Ok(mut python) = Python::open(memory, &found) else { return };
+    let Ok(runtime) = python.list(|_| true) else { return };
+    let threads = runtime.threads.clone();
+    let mut names = Names::default();
+    for thread in threads.iter().take(8) {
+        if let Ok(stack) = python.stack(&mut names, thread) {
+            assert!(names.frames_of(stack).count() <= 512, "stacks have a limit");
+        }
+    }
+    assert!(names.texts().iter().all(|text| text.len() <= 4096), "names have a limit");
 }

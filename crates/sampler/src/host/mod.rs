@@ -23,7 +23,9 @@ pub use gil::GilUse;
 pub use memory::{Fault, Memory, ProcessMemory};
 pub use names::{Frame, FrameId, FrameKind, Names, Node, StackId, TextId};
 pub use process::{HostProcess, ThreadSample};
-pub use python::{Found, Gil, LineFormat, Lines, Python, PythonThread, Runtime, Torn, Unknown, Version};
+pub use python::{
+    Found, Gil, LineFormat, Lines, Python, PythonThread, Runtime, Torn, Unknown, Version, find,
+};
 pub use recorded::{BLOCK, RecordedMemory};
 pub use sampler::{Finished, HostSampler, Settings};
 pub use sink::{Counts, Sample, Sink};

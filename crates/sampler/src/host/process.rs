@@ -8,7 +8,7 @@ use super::image::{Image, check_class};
 use super::maps::mappings;
 use super::memory::{Fault, Memory, ProcessMemory};
 use super::names::{FrameKind, Names, StackId};
-use super::python::{Python, PythonThread, Torn, Unknown, Version, find};
+use super::python::{Python, PythonThread, Torn, Unknown, Version, find_in};
 use super::syscalls::SystemCall;
 use super::task::{Doing, Tasks, ThreadState};
 use super::unreadable::{Unreadable, yama_scope};
@@ -141,7 +141,7 @@ impl HostProcess {
                 _ => {}
             }
         }
-        if let Some(found) = find(self.pid, &mappings) {
+        if let Some(found) = find_in(self.pid, &mappings) {
             match Python::open(memory, &found) {
                 Ok(python) => self.language = Language::Python(Box::new(python)),
                 Err(Unknown::Version(version)) => {

@@ -5,6 +5,9 @@ use super::memory::{Fault, Memory};
 
 pub(crate) const PAGE: usize = 4096;
 
+/// More pages than any stack needs: pointers that lead anywhere.
+const MOST_PAGES: usize = 2048;
+
 #[derive(Debug)]
 struct Page {
     address: u64,
@@ -104,6 +107,7 @@ impl<M: Memory> Snapshot<M> {
         if !known {
             self.last = match self.pages.iter().position(|page| page.address == address) {
                 Some(at) => at,
+                None if self.pages.len() >= MOST_PAGES => return Err(Fault::Unmapped),
                 None => {
                     let mut bytes = self.buffer();
                     if let Err(fault) = self.memory.read(address, &mut bytes[..]) {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::super::elf::Elf;
-use super::super::maps::Mapping;
+use super::super::maps::{Mapping, mappings};
 use super::layout::Version;
 
 /// An interpreter in a process.
@@ -17,8 +17,13 @@ pub struct Found {
     pub version_at: Option<u64>,
 }
 
+/// The interpreter of a process, if it has one.
+pub fn find(pid: u32) -> Option<Found> {
+    find_in(pid, &mappings(pid).ok()?)
+}
+
 /// Looks into the executable and into files that have Python's name.
-pub(crate) fn find(pid: u32, mappings: &[Mapping]) -> Option<Found> {
+pub(crate) fn find_in(pid: u32, mappings: &[Mapping]) -> Option<Found> {
     let executable = std::fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
     let executable = executable.to_string_lossy();
     let mut seen: Vec<&str> = Vec::new();

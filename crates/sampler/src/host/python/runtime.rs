@@ -6,8 +6,8 @@ use super::layout::{GIL_SIZE, GilPlace, Layout};
 use super::torn::Torn;
 
 /// More interpreters or threads than these are a list that leads in circles.
-const MOST_INTERPRETERS: usize = 256;
-const MOST_THREADS: usize = 4096;
+const MOST_INTERPRETERS: usize = 64;
+const MOST_THREADS: usize = 2048;
 
 /// `tid` in glibc's `struct pthread` and in musl's, on 64-bit x86.
 const PTHREAD_TID: [u64; 2] = [0x2d0, 0x30];
@@ -85,10 +85,9 @@ impl Runtime {
         is_thread: &mut impl FnMut(u32) -> bool,
     ) -> Result<(), Torn> {
         let mut address = memory.word(interpreter.wrapping_add(layout.interpreter.threads_head))?;
+        let mut left = MOST_THREADS.saturating_sub(self.threads.len());
         while address != 0 {
-            if self.threads.len() >= MOST_THREADS {
-                return Err(Torn::Nonsense);
-            }
+            left = left.checked_sub(1).ok_or(Torn::Nonsense)?;
             // A thread's state leads back to its interpreter, or is none.
             if memory.word(address.wrapping_add(layout.thread.interpreter))? != interpreter {
                 return Err(Torn::Nonsense);
