@@ -19,7 +19,7 @@ use tracefile::layout;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is also the folder of its corpus.
-pub const TARGETS: [(&str, Target); 9] = [
+pub const TARGETS: [(&str, Target); 10] = [
     ("trace", trace),
     ("records", records),
     ("gates", gates),
@@ -28,11 +28,8 @@ pub const TARGETS: [(&str, Target); 9] = [
     ("kineto", kineto),
     ("ncu_rep", ncu_rep),
     ("ncu_csv", ncu_csv),
-<<<<<<< HEAD
     ("samples", samples),
-=======
     ("python_memory", python_memory),
->>>>>>> 5995696 (sampler: hostile memory, tests and a fuzz target with recorded inputs)
 ];
 
 /// A file of the tracer, all the way to regions, proofs and predictions.
