@@ -4,7 +4,7 @@ use serde::Serialize;
 use trace::{ActivityKind, Trace, counted};
 
 use crate::attribute::{Attribution, Unattributed, attribute};
-use crate::diagnose::{Diagnosis, Finding, NoFinding, WhatIf, diagnose, what_if};
+use crate::diagnose::{Diagnosis, Finding, NoFinding, WhatIf, diagnose, name_lines, what_if};
 use crate::kernels::Families;
 use crate::limit::{Limit, MoreRows};
 use crate::loop_::{Loop, loops};
@@ -229,7 +229,8 @@ struct Concluded {
 
 fn conclude(trace: &Trace, attribution: &Attribution, options: &Options) -> Concluded {
     let mut loops = loops(trace, attribution);
-    let diagnosis = diagnose(trace, attribution, &options.families, &mut loops);
+    let mut diagnosis = diagnose(trace, attribution, &options.families, &mut loops);
+    name_lines(trace, attribution, &loops, &mut diagnosis.findings);
     let what_if = what_if(trace, attribution, &options.families, loops.first(), &options.what_if);
     let steady = steady_state(trace, options, &loops);
     let sampled = sampled(trace, attribution, &loops, options.limit);

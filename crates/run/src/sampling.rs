@@ -2,18 +2,20 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use record::{Cause, Outcome, Tool, Verdict, counted};
-use sampler::{Beside, DeviceOrder, Interval, NotStarted, Order, Stopped};
+use sampler::host::{HostSampler, Settings};
+use sampler::{Beside, DeviceOrder, Interval, NotStarted, Order, StackFile, Stopped};
 use trace::{SeriesSource, Trace, Trouble};
 
-use crate::config::{CounterInterval, Enable};
+use crate::config::{CounterInterval, Enable, StacksConfig};
 use crate::provenance::Gpus;
 
 const TOOL: Tool = Tool::Sampler;
-/// Its file, beside the tracer's.
+/// The samplers' files, beside the tracer's.
 const FILE: &str = "gpu.rfs";
+const STACKS: &str = "stacks.rfs";
 /// How long the workload waits for the sampler at most.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The sampler is a guest of the driver: it needs what tells it where that is, and which GPUs the workload sees.
@@ -87,6 +89,45 @@ impl Sampling {
     }
 }
 
+/// Samples the stacks of all our descendants, on a thread of ours: only an ancestor may read them.
+pub(crate) struct StackSampling {
+    sampler: HostSampler<StackFile>,
+    since: Instant,
+}
+
+impl StackSampling {
+    /// None if it is switched off, or cannot be started, which is told.
+    pub(crate) fn begin(
+        config: &StacksConfig,
+        folder: &Path,
+        mask: impl Fn(&str) -> String + Send + 'static,
+    ) -> Result<Option<Self>, String> {
+        if config.enable == Enable::False {
+            return Ok(None);
+        }
+        let rate = config.rate.0;
+        let started = StackFile::create(&folder.join(STACKS), rate, mask).and_then(|file| {
+            let settings = Settings { rate, ..Settings::below(std::process::id()) };
+            HostSampler::start(settings, file)
+        });
+        match started {
+            Ok(sampler) => Ok(Some(Self { sampler, since: Instant::now() })),
+            Err(error) => Err(format!("the program's stacks are not sampled: {error}")),
+        }
+    }
+
+    /// Ends it; its file is then complete. Says what went wrong.
+    pub(crate) fn end(self) -> Result<(), String> {
+        let wall = self.since.elapsed().as_nanos() as u64;
+        let finished = self.sampler.stop().ok_or("the sampler of stacks failed")?;
+        let processor = finished.cpu.as_nanos() as u64;
+        finished
+            .sink
+            .finish(finished.counts, processor, wall)
+            .map_err(|error| format!("samples of stacks could not be written: {error}"))
+    }
+}
+
 /// How sampling ended.
 pub(crate) enum Ended {
     Sampled(Stopped),
@@ -96,7 +137,7 @@ pub(crate) enum Ended {
 
 /// The samplers' files in the folder of a rehearsal.
 pub(crate) fn sample_files(folder: &Path) -> Vec<PathBuf> {
-    Some(folder.join(FILE)).filter(|path| path.is_file()).into_iter().collect()
+    [FILE, STACKS].map(|file| folder.join(file)).into_iter().filter(|path| path.is_file()).collect()
 }
 
 /// What was really sampled. None if nothing was wanted, or the program did not use a GPU.

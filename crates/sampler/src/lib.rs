@@ -3,5 +3,7 @@
 
 mod gpu;
 pub mod host;
+mod stack_file;
 
 pub use gpu::{Beside, DeviceOrder, Interval, NotStarted, Order, SAMPLER_ARGUMENT, Stopped, sampler_main};
+pub use stack_file::StackFile;

@@ -8,6 +8,7 @@ mod case;
 mod causes;
 mod finding;
 mod from_counters;
+mod host_lines;
 mod no_finding;
 mod open_ranges;
 mod ranked;
@@ -16,6 +17,7 @@ pub(crate) mod what_if;
 
 pub use finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
 pub(crate) use from_counters::with_counters;
+pub(crate) use host_lines::name_lines;
 pub use no_finding::NoFinding;
 pub(crate) use ranked::{Diagnosis, diagnose};
 pub(crate) use what_if::what_if;

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use trace::{ActivityKind, Frame, NONE, ThreadState, Trace};
+use trace::{Frame, NONE, ThreadState, Trace};
+
+use super::busy::busy;
 
 /// A frame of its own for a thread that has to wait for the interpreter's lock.
 pub const WAITS_FOR_INTERPRETER: &str = "(waits for the Python interpreter lock)";
@@ -49,12 +51,8 @@ pub enum HostPlace {
 pub fn host_idle(trace: &Trace) -> HostIdle {
     let samples = &trace.stacks.samples;
     let busy = busy(trace);
-    let span = busy.first().zip(busy.last()).map(|(first, last)| (first.0, last.1));
-    let is_idle = |at: i64| {
-        let next = busy.partition_point(|(begin, _)| *begin <= at);
-        let ended = next.checked_sub(1).is_none_or(|before| busy[before].1 <= at);
-        span.is_none_or(|(begin, end)| at >= begin && at < end && ended)
-    };
+    let span = busy.0.first().zip(busy.0.last()).map(|(first, last)| (first.0, last.1));
+    let is_idle = |at: i64| span.is_none_or(|(begin, end)| at >= begin && at < end && !busy.contains(at));
     let mut calls = vec![false; trace.threads.len()];
     trace.calls.thread.iter().for_each(|thread| calls[*thread as usize] = true);
     let of_callers = samples.thread.iter().any(|thread| calls[*thread as usize]);
@@ -69,25 +67,9 @@ pub fn host_idle(trace: &Trace) -> HostIdle {
         tree.add(samples.stack[row], samples.state[row]);
     }
     let threads = seen.iter().filter(|seen| **seen).count() as u64;
-    let busy_ns: i64 = busy.iter().map(|(begin, end)| end.saturating_sub(*begin)).sum();
+    let busy_ns: i64 = busy.0.iter().map(|(begin, end)| end.saturating_sub(*begin)).sum();
     let idle_ns = span.map(|(begin, end)| end.saturating_sub(begin).saturating_sub(busy_ns));
     HostIdle { threads, of_callers, idle_ns, ..tree.idle }
-}
-
-/// When any device had work, in order and apart; also work that was left out of the trace.
-fn busy(trace: &Trace) -> Vec<(i64, i64)> {
-    let activities = &trace.activities;
-    let of_program = |row: &usize| activities.kind[*row] != ActivityKind::Migration;
-    let work =
-        (0..activities.len()).filter(of_program).map(|row| (activities.begin[row], activities.end[row]));
-    let mut all: Vec<(i64, i64)> = work.chain(trace.left_out.iter().flatten().copied()).collect();
-    all.sort_unstable();
-    all.dedup_by(|next, kept| {
-        let touches = next.0 <= kept.1;
-        kept.1 = if touches { kept.1.max(next.1) } else { kept.1 };
-        touches
-    });
-    all
 }
 
 struct HostTree<'t> {

@@ -1,6 +1,7 @@
 //! Where does the time go: on devices and on the host, by kernel, call, region, stage and operator, and what
 //! idle devices wait for.
 
+mod busy;
 mod causes;
 mod gpu_regions;
 mod host_idle;
@@ -18,6 +19,7 @@ mod top_kernels;
 mod waits;
 mod work;
 
+pub(crate) use busy::{Busy, busy};
 pub use causes::{Causes, IdleCause};
 pub(crate) use gpu_regions::RegionTable;
 pub use gpu_regions::{GpuRegion, MoreRegions, gpu_regions};

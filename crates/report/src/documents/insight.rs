@@ -4,7 +4,9 @@ use analysis::{Analysis, Confidence, Finding, Joined, RooflinePoint};
 
 use crate::form::terminal::{Names, Terminal};
 use crate::printable::printable;
-use crate::tables::{LOOPS, View, bounds, gained, loop_line, no_finding, roofline, what_if_lines};
+use crate::tables::{
+    LOOPS, View, bounds, gained, hardware_lines, loop_line, no_finding, roofline, what_if_lines,
+};
 use crate::units::percent;
 
 const WIDEST_NAME: usize = 48;
@@ -21,6 +23,9 @@ pub(crate) fn findings_text(analysis: Option<&Analysis>, all: &[Finding]) -> Str
     let loops = analysis.map(|analysis| analysis.loops.as_slice()).unwrap_or_default();
     for found in loops.iter().take(LOOPS) {
         text.push_str(&format!("{}\n", printable(&loop_line(found, loops))));
+    }
+    for line in analysis.map(hardware_lines).unwrap_or_default() {
+        text.push_str(&format!("{}\n", printable(&line)));
     }
     let has_any = |of: &&Analysis| !(of.idle.is_empty() && of.regions.is_empty() && of.operators.is_empty());
     if let Some(analysis) = analysis.filter(has_any).filter(|_| all.is_empty()) {

@@ -10,8 +10,8 @@ use crate::form::terminal::{Names, Terminal};
 use crate::page::Page;
 use crate::printable::printable;
 use crate::tables::{
-    Tabular, View, calls, copies, ended_stages, headline_kernels, idle, operators, process_called, regions,
-    whole_time,
+    Tabular, View, calls, copies, ended_stages, hardware_kernels, hardware_regions, headline_kernels, idle,
+    operators, process_called, regions, whole_time,
 };
 use crate::units::{count, counted, duration};
 
@@ -66,6 +66,8 @@ pub(crate) fn terminal(page: &Page<'_>, top: usize) -> String {
     let (kernels, of) = headline_kernels(page, analysis);
     section(&mut text, format!("kernels {of}").trim_end(), &kernels, top);
     graphs(&mut text, analysis);
+    section(&mut text, "hardware while the work of regions runs", &hardware_regions(analysis), top);
+    section(&mut text, "hardware while kernels run", &hardware_kernels(analysis), top);
     section(&mut text, "stages, host time", &ended_stages(analysis), top);
     section(&mut text, "operators", &operators(analysis), top);
     section(&mut text, "copies and fills", &copies(analysis), usize::MAX);

@@ -7,7 +7,8 @@ use crate::form::terminal::{Names, Terminal, shortened};
 use crate::page::Page;
 use crate::printable::{joined, printable};
 use crate::tables::{
-    self, Tabular, View, busy_of_time, gained, longest, loop_line, no_finding, what_if_lines, whole_time,
+    self, Tabular, View, busy_of_time, gained, hardware_lines, longest, loop_line, no_finding, what_if_lines,
+    whole_time,
 };
 use crate::units::{counted, duration, fixed};
 
@@ -186,6 +187,9 @@ fn limits(text: &mut String, page: &Page<'_>) {
     heading(text, "what limits it");
     for found in loops.iter().take(LOOPS) {
         wrapped(text, "  ", &loop_line(found, loops));
+    }
+    for line in page.analysis.map(hardware_lines).unwrap_or_default() {
+        wrapped(text, "  ", &line);
     }
     if let Some(why) = none {
         text.push_str(&format!("  {why}\n"));

@@ -3,8 +3,8 @@
 use super::kernels::{kernels, steady_kernels};
 use super::table::Tabular;
 use super::{
-    bounds, calls, copies, counter_launches, counter_ranges, counter_regions, efficiency, findings, idle,
-    operators, overhead, regions, roofline, stages,
+    bounds, calls, copies, counter_launches, counter_ranges, counter_regions, efficiency, findings,
+    hardware_kernels, hardware_regions, idle, operators, overhead, regions, roofline, stages,
 };
 use crate::page::Page;
 
@@ -20,6 +20,8 @@ pub(crate) fn of_programs<'p>(page: &Page<'p>) -> Vec<Box<dyn Tabular + 'p>> {
             Box::new(idle(page, analysis)),
             Box::new(copies(analysis)),
             Box::new(calls(analysis)),
+            Box::new(hardware_regions(analysis)),
+            Box::new(hardware_kernels(analysis)),
         ]);
         let steady = steady_kernels(page, analysis);
         tables.extend(steady.map(|table| Box::new(table) as Box<dyn Tabular + 'p>));

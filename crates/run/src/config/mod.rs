@@ -21,10 +21,10 @@ pub use print::masked_override;
 pub(crate) use resolve::read_yaml;
 pub use resolve::{Request, resolve, resolve_with};
 pub use resolved::Resolved;
-pub(crate) use schema::CounterInterval;
 pub use schema::{
     Activity, CaptureConfig, CaptureRange, ClockControl, Config, Format, ModelConfig, NcuConfig, NsysConfig,
     RegionsConfig, RehearsalConfig, ReplayMode, ReportConfig, RunConfig, Sample, SecretsConfig, Share,
     Stage1Config, StopWith, TargetProcesses, TimelineConfig, TimelineSource, WorkloadConfig,
 };
+pub(crate) use schema::{CounterInterval, StacksConfig};
 pub use values::{Enable, Span, Text};

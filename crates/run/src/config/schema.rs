@@ -19,6 +19,7 @@ pub struct Config {
     pub workload: WorkloadConfig,
     pub rehearsal: RehearsalConfig,
     pub counters: CountersConfig,
+    pub stacks: StacksConfig,
     pub stage1: Stage1Config,
     pub timeline: TimelineConfig,
     pub nsys: NsysConfig,
@@ -63,6 +64,28 @@ pub struct RehearsalConfig {
 pub struct CountersConfig {
     pub(crate) enable: Enable,
     pub(crate) interval: CounterInterval,
+}
+
+/// What the program's threads execute, sampled in the rehearsal.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StacksConfig {
+    pub(crate) enable: Enable,
+    pub(crate) rate: SampleRate,
+}
+
+/// Samples a second.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "Text")]
+pub(crate) struct SampleRate(pub(crate) f64);
+
+impl TryFrom<Text> for SampleRate {
+    type Error = &'static str;
+
+    fn try_from(Text(text): Text) -> Result<Self, Self::Error> {
+        let rate = text.parse().ok().filter(|rate| (1.0..=2_000.0).contains(rate));
+        rate.map(Self).ok_or("a number of samples a second from `1` to `2000`")
+    }
 }
 
 /// `auto`, or a time between samples.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use process::{Finished, environment};
 use record::{Outcome, PassKind, Reason, Rung, Tool};
 use secrets::mark_traces;
+use trace::Trouble;
 use tracefile::Note;
 
 use super::error::RunError;
@@ -17,7 +18,7 @@ use crate::config::{Config, Enable};
 use crate::provenance::Gpus;
 use crate::rehearsal::{Inventory, InventoryDocument, locate_cupti, read_and_trim, tracer_variables};
 use crate::rundir::set_aside;
-use crate::sampling::{self, Ended, Sampling, Wanted};
+use crate::sampling::{self, Ended, Sampling, StackSampling, Wanted};
 use crate::tracer_place::{PlacedTracer, place_tracer};
 use crate::unseen::Watch;
 use crate::workload::{Purpose, Workload, tmpdir};
@@ -138,7 +139,11 @@ fn rehearse(
     let mut order = Order { linger: LINGER, ..Order::alone(pass, argv, variables, folder, link) };
     order.remove.extend(tracer.iter().flat_map(|(placed, _)| placed.paths()));
     let blind = tracer.is_none();
+    let stacks = begin_stacks(setting, gpus, pass, &traces, session);
     let finished = carry_out(setting, workload, order, session)?;
+    if let Some(Err(problem)) = stacks.map(StackSampling::end) {
+        session.warn(problem);
+    }
     let sampled = sampling.end();
     let unseen = tracer.and_then(|(_, watch)| watch).map(Watch::end).unwrap_or_default();
     Ok(Rehearsed { finished, unseen, blind, sampled })
@@ -166,6 +171,26 @@ fn begin_sampling(
     })
 }
 
+/// As [`begin_sampling`]; `ranges` needs no stacks.
+fn begin_stacks(
+    setting: &Setting,
+    gpus: Option<&Gpus>,
+    pass: PassKind,
+    folder: &Path,
+    session: &mut Session<'_>,
+) -> Option<StackSampling> {
+    gpus.filter(|_| pass == PassKind::Rehearsal)?;
+    let redactor = session.files.redactor.clone();
+    let mask = move |text: &str| redactor.name(text).unwrap_or_else(|| text.to_owned());
+    match StackSampling::begin(&setting.resolved.config.stacks, folder, mask) {
+        Ok(sampling) => sampling,
+        Err(problem) => {
+            session.warn(problem);
+            None
+        }
+    }
+}
+
 /// Records what the sampler left. False if the user asked for more.
 fn judge_samples(
     setting: &Setting,
@@ -175,11 +200,24 @@ fn judge_samples(
     session: &mut Session<'_>,
 ) -> bool {
     session.forget_verdicts(&[Tool::Sampler]);
+    let stacks = are_there(setting, seen, session);
     let enable = setting.resolved.config.counters.enable;
     let verdict = gpus.and_then(|gpus| sampling::judge(sampled, seen.map(|seen| &seen.trace), enable, gpus));
-    let Some(verdict) = verdict else { return true };
+    let Some(verdict) = verdict else { return stacks };
     session.record(Tool::Sampler, Rung::Rehearsal, &verdict);
-    verdict.outcome == Outcome::Captured || enable != Enable::True
+    stacks && (verdict.outcome == Outcome::Captured || enable != Enable::True)
+}
+
+/// Says why no stack could be read, if that is so. False if the user asked for stacks and there is none.
+fn are_there(setting: &Setting, seen: Option<&Inventory>, session: &mut Session<'_>) -> bool {
+    let Some(trace) = seen.map(|seen| &seen.trace).filter(|trace| trace.stacks.samples.is_empty()) else {
+        return true;
+    };
+    let refused = trace.sampling.troubles.iter().find(|trouble| trouble.trouble == Trouble::NoStacks);
+    if let Some(refused) = refused {
+        session.warn(format!("the program's stacks could not be sampled: {}", refused.said));
+    }
+    setting.resolved.config.stacks.enable != Enable::True
 }
 
 /// The same result, with something missing that the user asked for.

@@ -94,6 +94,8 @@ fn tables(page: &Page<'_>, texts: &mut Texts) -> (Map<String, Value>, Value) {
         drawn.add("stages", &tables::stages(analysis));
         drawn.add("operators", &tables::operators(analysis));
         drawn.add("copies", &tables::copies(analysis));
+        drawn.add("hardware-regions", &tables::hardware_regions(analysis));
+        drawn.add("hardware-kernels", &tables::hardware_kernels(analysis));
         drawn.add("calls", &tables::calls(analysis));
     }
     if let Some(joined) = &page.insight.joined {

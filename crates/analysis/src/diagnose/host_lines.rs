@@ -1,0 +1,208 @@
+//! Which lines of the program the GPU waits for, from samples of the host's stacks.
+
+use std::collections::HashMap;
+
+use trace::{Frame, StackSamples, ThreadState, Trace, counted};
+
+use super::finding::{Cause, Finding};
+use super::open_ranges::OpenRanges;
+use crate::attribute::Attribution;
+use crate::loop_::Loop;
+use crate::time::{Busy, busy};
+
+/// Of fewer samples nothing is said.
+const FEWEST: usize = 20;
+/// A line is the place of a finding if so much of the samples is in it.
+const MOST: f64 = 0.3;
+/// Others are told if they have this part.
+const WORTH_A_WORD: f64 = 0.1;
+
+/// Causes that are about what the host does.
+fn is_host(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::HostCode | Cause::DataLoading | Cause::LaunchBound | Cause::HostContention | Cause::Allocation
+    )
+}
+
+/// Adds to each finding about the host which lines it executes while the GPU waits, as far as samples tell.
+pub(crate) fn name_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop], findings: &mut [Finding]) {
+    let samples = &trace.stacks.samples;
+    if samples.is_empty() || !findings.iter().any(|finding| is_host(finding.cause)) {
+        return;
+    }
+    let Some(window) = Window::of(trace, loops) else { return };
+    let open = OpenRanges::of(trace, attribution, window.process);
+    let rows = window.idle_rows(trace, &busy(trace));
+    for finding in findings.iter_mut().filter(|finding| is_host(finding.cause)) {
+        let inside = region_node(trace, attribution, finding.place.region.as_deref());
+        let is_meant = |row: &usize| match inside {
+            None => true,
+            Some(outer) => open
+                .node_at(samples.thread[*row], samples.at[*row])
+                .is_some_and(|node| attribution.tree.is_within(node, outer)),
+        };
+        let meant: Vec<usize> = rows.iter().copied().filter(is_meant).collect();
+        if meant.len() < FEWEST {
+            continue;
+        }
+        let lines = Lines::of(trace, &meant);
+        if let Some((line, share)) = lines.places.first()
+            && *share >= MOST
+        {
+            finding.place.line = Some(line.clone());
+        }
+        finding.evidence.extend(lines.sentences(finding.place.region.as_deref(), meant.len()));
+    }
+}
+
+fn region_node(trace: &Trace, attribution: &Attribution, region: Option<&str>) -> Option<u32> {
+    let region = region?;
+    let tree = &attribution.tree;
+    (0..tree.nodes.len() as u32).find(|node| tree.path(trace, *node).to_string() == region)
+}
+
+/// The steady iterations of the main loop, or the whole recording.
+struct Window {
+    process: u32,
+    begin: i64,
+    end: i64,
+}
+
+impl Window {
+    fn of(trace: &Trace, loops: &[Loop]) -> Option<Self> {
+        if let Some(main) = loops.first() {
+            let begin = *main.steady.on_device.first()?;
+            return Some(Self { process: main.steady.process, begin, end: main.steady.end });
+        }
+        let process = trace.calls.thread.first().map(|thread| trace.process_of(*thread))?;
+        Some(Self { process, begin: trace.begin, end: trace.end })
+    }
+
+    /// Samples in it of threads that call CUDA, at moments at which no device has work.
+    fn idle_rows(&self, trace: &Trace, busy: &Busy) -> Vec<usize> {
+        let mut calls = vec![false; trace.threads.len()];
+        trace.calls.thread.iter().for_each(|thread| calls[*thread as usize] = true);
+        let samples = &trace.stacks.samples;
+        let first = samples.at.partition_point(|at| *at < self.begin);
+        let last = samples.at.partition_point(|at| *at < self.end);
+        (first..last)
+            .filter(|row| {
+                let thread = samples.thread[*row];
+                calls[thread as usize]
+                    && trace.process_of(thread) == self.process
+                    && !busy.contains(samples.at[*row])
+            })
+            .collect()
+    }
+}
+
+/// What samples are about.
+struct Lines {
+    /// Places and their share, the largest first.
+    places: Vec<(String, f64)>,
+    /// The share that waits for the interpreter's lock, and what the threads that have it execute.
+    waiting: f64,
+    holders: Vec<(String, f64)>,
+    /// The share in system calls, and what the program's other threads and processes execute meanwhile.
+    blocked: f64,
+    others: Vec<(String, f64)>,
+}
+
+impl Lines {
+    fn of(trace: &Trace, rows: &[usize]) -> Self {
+        let samples = &trace.stacks.samples;
+        let in_state = |state: ThreadState| -> Vec<usize> {
+            rows.iter().copied().filter(|row| samples.state[*row] == state).collect()
+        };
+        let waiting = in_state(ThreadState::WaitsForInterpreter);
+        let blocked = in_state(ThreadState::Blocked);
+        let share = |rows_of: &[usize]| rows_of.len() as f64 / rows.len().max(1) as f64;
+        let beside = |rows_of: &[usize], same_process: bool| {
+            let around = rows_of.iter().flat_map(|row| running_beside(trace, *row, same_process));
+            places(trace, around)
+        };
+        Self {
+            places: places(trace, rows.iter().copied()),
+            waiting: share(&waiting),
+            holders: beside(&waiting, true),
+            blocked: share(&blocked),
+            others: beside(&blocked, false),
+        }
+    }
+
+    fn sentences(&self, region: Option<&str>, samples: usize) -> Vec<String> {
+        let place = region.map(|region| format!(" in `{region}`")).unwrap_or_default();
+        let mut told = vec![format!(
+            "while the GPU waited{place}, the host was {} ({})",
+            listed(&self.places),
+            counted(samples as u64, "sample")
+        )];
+        if self.waiting >= WORTH_A_WORD && !self.holders.is_empty() {
+            told.push(format!(
+                "in {:.0} % of them it waited for Python's interpreter lock, and the thread that had it was {}",
+                self.waiting * 100.0,
+                listed(&self.holders)
+            ));
+        }
+        if self.blocked >= MOST && !self.others.is_empty() {
+            told.push(format!(
+                "in {:.0} % of them it was blocked; meanwhile other threads and processes of the program were {}",
+                self.blocked * 100.0,
+                listed(&self.others)
+            ));
+        }
+        told
+    }
+}
+
+/// `41 % at …, 12 % at …`
+fn listed(places: &[(String, f64)]) -> String {
+    let told = places.iter().enumerate().take_while(|(at, (_, share))| *at == 0 || *share >= WORTH_A_WORD);
+    let told: Vec<String> =
+        told.take(3).map(|(_, (place, share))| format!("{:.0} % at `{place}`", share * 100.0)).collect();
+    told.join(", ")
+}
+
+/// The innermost places of samples and their shares, the largest first.
+fn places(trace: &Trace, rows: impl Iterator<Item = usize>) -> Vec<(String, f64)> {
+    let mut counts: HashMap<Option<Frame>, u64> = HashMap::new();
+    let mut all = 0u64;
+    for row in rows {
+        let innermost = trace.stacks.frames_of(trace.stacks.samples.stack[row]).next().copied();
+        *counts.entry(innermost).or_default() += 1;
+        all += 1;
+    }
+    let mut found: Vec<(String, f64)> = counts
+        .into_iter()
+        .filter_map(|(frame, count)| Some((told(trace, &frame?), count as f64 / all as f64)))
+        .collect();
+    found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    found
+}
+
+/// `modeling_llama.py:182 apply_rotary_pos_emb`
+fn told(trace: &Trace, frame: &Frame) -> String {
+    let (file, function) = (trace.strings.text(frame.file), trace.strings.text(frame.function));
+    let name = file.rsplit('/').next().unwrap_or(file);
+    match (name.is_empty(), frame.line) {
+        (true, _) => function.to_owned(),
+        (false, 0) => format!("{function} ({name})"),
+        (false, line) => format!("{name}:{line} {function}"),
+    }
+}
+
+/// Samples of other threads that ran at about the same moment: of the same process, or of any.
+fn running_beside(trace: &Trace, row: usize, same_process: bool) -> Vec<usize> {
+    let samples: &StackSamples = &trace.stacks.samples;
+    let (at, thread) = (samples.at[row], samples.thread[row]);
+    let half = (trace.stacks.interval_ns / 2).max(1);
+    let first = samples.at.partition_point(|other| *other < at - half);
+    let last = samples.at.partition_point(|other| *other <= at + half);
+    let is_meant = |other: &usize| {
+        samples.thread[*other] != thread
+            && samples.state[*other] == ThreadState::Running
+            && (!same_process || trace.process_of(samples.thread[*other]) == trace.process_of(thread))
+    };
+    (first..last).filter(is_meant).collect()
+}

@@ -1,0 +1,119 @@
+//! What the hardware did while regions and kernels ran, from samples over time.
+
+use analysis::{Analysis, SampledDevice, SampledKernel, SampledRegion, Values};
+use trace::Quantity;
+
+use super::cell::Cell;
+use super::column::{self, Kind};
+use super::table::{Keys, Table, View};
+use crate::units::duration;
+
+/// What people see of a region or a kernel.
+const SHOWN: [&str; 6] = ["sm_active", "tensor_active", "dram_read", "dram_write", "sm_issue", "fma_active"];
+
+/// Regions with enough samples.
+pub(crate) fn hardware_regions(analysis: &Analysis) -> Table<'_, &SampledRegion> {
+    let rows = analysis.sampled.iter().flat_map(|sampled| &sampled.regions).collect();
+    let mut columns = vec![
+        column::Column::new(Kind::Name, "region", "region", |row: &&SampledRegion| (&row.path).into())
+            .found(),
+        column::Column::new(Kind::Id, "device", "GPU", |row: &&SampledRegion| row.device.into()),
+        column::Column::new(Kind::Time, "gpu_ns", "GPU time", |row: &&SampledRegion| row.gpu_ns.into())
+            .help("in which it was sampled"),
+        column::Column::new(Kind::Count, "samples", "samples", |row: &&SampledRegion| row.samples.into()),
+        column::Column::new(Kind::Part, "shared", "shared samples", |row: &&SampledRegion| row.shared.into())
+            .help("the part of the time that is in samples with work of other regions"),
+    ];
+    columns.extend(of_values(|row: &&SampledRegion| &row.values));
+    let shown = Keys::of(["region", "gpu_ns"]).and(SHOWN).and(["samples"]);
+    Table::new("hardware_regions", "Hardware while the work of regions runs", rows, columns)
+        .view(View::Page, shown.clone())
+        .view(View::Screen, shown)
+}
+
+/// Kernels with enough samples.
+pub(crate) fn hardware_kernels(analysis: &Analysis) -> Table<'_, &SampledKernel> {
+    let told = |row: &&SampledKernel| row.values.get(Quantity::SmActive).is_some();
+    let rows = analysis.sampled.iter().flat_map(|sampled| &sampled.kernels).filter(told).collect();
+    let mut columns = vec![
+        column::Column::new(Kind::Name, "kernel", "kernel", |row: &&SampledKernel| (&row.name).into())
+            .found(),
+        column::Column::new(Kind::Id, "device", "GPU", |row: &&SampledKernel| row.device.into()),
+        column::Column::new(Kind::Count, "calls", "calls", |row: &&SampledKernel| row.calls.into()),
+        column::Column::new(Kind::Time, "total_ns", "total", |row: &&SampledKernel| row.total_ns.into()),
+        column::Column::new(Kind::Count, "samples", "samples", |row: &&SampledKernel| row.samples.into())
+            .help("in which it ran"),
+    ];
+    columns.extend(of_values(|row: &&SampledKernel| &row.values));
+    let shown = Keys::of(["kernel", "total_ns"]).and(SHOWN).and(["samples"]);
+    Table::new("hardware_kernels", "Hardware while kernels run", rows, columns)
+        .view(View::Page, shown.clone())
+        .view(View::Screen, shown)
+}
+
+/// A column for each quantity that is measured while something runs.
+fn of_values<'p, R: 'p>(values: fn(&R) -> &Values) -> Vec<column::Column<'p, R>> {
+    let of = move |quantity: Quantity, kind: Kind, help: &'static str| {
+        column::Column::new(kind, quantity.name(), quantity.title(), move |row: &R| {
+            values(row).mean(quantity).map_or(Cell::None, Cell::Real)
+        })
+        .help(help)
+    };
+    vec![
+        of(Quantity::SmActive, Kind::Percent, "cycles in which SMs had at least one warp"),
+        of(Quantity::TensorActive, Kind::Percent, "cycles in which the tensor cores were busy"),
+        of(Quantity::DramRead, Kind::Percent, "of the peak bandwidth of the GPU's memory"),
+        of(Quantity::DramWrite, Kind::Percent, "of the peak bandwidth of the GPU's memory"),
+        of(Quantity::SmIssue, Kind::Percent, "instructions issued, of the peak"),
+        of(Quantity::FmaActive, Kind::Percent, "of the peak of the FP32 pipe"),
+        of(Quantity::DramReadBytes, Kind::Bytes, "of all calls"),
+        of(Quantity::DramWriteBytes, Kind::Bytes, "of all calls"),
+    ]
+}
+
+/// What the main loop's steady iterations did to each device, idle time included, in a line.
+pub(crate) fn hardware_lines(analysis: &Analysis) -> Vec<String> {
+    let devices = analysis.sampled.iter().flat_map(|sampled| &sampled.devices);
+    devices.filter_map(|device| line(device, analysis)).collect()
+}
+
+fn line(device: &SampledDevice, analysis: &Analysis) -> Option<String> {
+    let (values, of) = match (&device.steady, &device.recording) {
+        (Some(values), _) => (values, "of the time of its steady iterations, idle time included"),
+        (None, Some(values)) => {
+            (values, "of the time from its first GPU work to its last, idle time included")
+        }
+        (None, None) => return None,
+    };
+    let share =
+        |quantity: Quantity| values.mean(quantity).map(|mean| format!("{} {mean:.1} %", quantity.title()));
+    let shares: Vec<String> =
+        [Quantity::SmActive, Quantity::TensorActive, Quantity::DramRead, Quantity::DramWrite]
+            .into_iter()
+            .filter_map(share)
+            .collect();
+    let mut parts = Vec::new();
+    if !shares.is_empty() {
+        parts.push(format!("{}, {of}", shares.join(", ")));
+    }
+    if let Some(watts) =
+        device.energy.as_ref().and_then(|energy| energy.mean_w).or(values.mean(Quantity::Power))
+    {
+        parts.push(format!("{watts:.0} W"));
+    }
+    if let Some(joules) = device.energy.as_ref().and_then(|energy| energy.per_iteration_j) {
+        parts.push(format!("{} an iteration", joules_told(joules)));
+    }
+    if let Some(clock) = values.mean(Quantity::SmClock).or(values.mean(Quantity::SmClockReported)) {
+        parts.push(format!("{clock:.0} MHz"));
+    }
+    if device.lost_ns > 0 {
+        parts.push(format!("samples of {} were lost", duration(device.lost_ns as f64)));
+    }
+    let name = if analysis.devices.len() > 1 { format!("GPU {}", device.device) } else { "GPU".to_owned() };
+    (!parts.is_empty()).then(|| format!("{name}: {}", parts.join("; ")))
+}
+
+fn joules_told(joules: f64) -> String {
+    if joules < 1.0 { format!("{:.0} mJ", joules * 1e3) } else { format!("{joules:.1} J") }
+}
