@@ -9,6 +9,7 @@ mod image;
 mod maps;
 mod memory;
 mod names;
+mod native;
 mod process;
 mod python;
 mod recorded;

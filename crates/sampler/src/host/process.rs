@@ -8,10 +8,11 @@ use super::image::{Image, check_class};
 use super::maps::mappings;
 use super::memory::{Fault, Memory, ProcessMemory};
 use super::names::{FrameKind, Names, StackId};
+use super::native::NativeStacks;
 use super::python::{Python, PythonThread, Torn, Unknown, Version, find_in};
 use super::syscalls::SystemCall;
 use super::task::{Doing, Tasks, ThreadState};
-use super::unreadable::{Unreadable, yama_scope};
+use super::unreadable::{Unreadable, perf_paranoid, yama_scope};
 
 /// One thread at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +47,7 @@ pub struct HostProcess {
     nonsense: u32,
     /// Threads that did not run when they were sampled last.
     asleep: HashMap<u32, Asleep>,
+    native: Option<NativeStacks>,
     /// The last sample of all threads, and when the threads were listed for it.
     last: Vec<ThreadSample>,
     listed: Instant,
@@ -63,6 +65,9 @@ struct Asleep {
 /// So many lists in a row that make no sense are not chance: things are not where they should be.
 const MUCH_NONSENSE: u32 = 200;
 
+/// A program that has been looked at so often without an interpreter has none.
+const STARTING: u32 = 3;
+
 /// A process in which nothing runs is asked for new threads after this time.
 const LIST_AGAIN: Duration = Duration::from_millis(50);
 
@@ -77,6 +82,7 @@ impl HostProcess {
             tasks: Tasks::of(pid),
             nonsense: 0,
             asleep: HashMap::new(),
+            native: None,
             last: Vec::new(),
             listed: Instant::now(),
         };
@@ -96,11 +102,15 @@ impl HostProcess {
         }
     }
 
-    /// Why its Python stacks cannot be read, although it is a Python.
-    pub fn trouble(&self) -> Option<&Unreadable> {
+    /// Why its stacks cannot be read, although it can be: an unknown Python, or native code that may not be sampled.
+    pub fn trouble(&self) -> Option<Unreadable> {
         match &self.language {
-            Language::Unknown(why) => Some(why),
-            _ => None,
+            Language::Unknown(why) => Some(why.clone()),
+            Language::Python(_) => None,
+            Language::Native { .. } => {
+                let refused = self.native.as_ref().and_then(NativeStacks::refused)?;
+                Some(Unreadable::NoNativeStacks { errno: refused.errno, paranoid: perf_paranoid() })
+            }
         }
     }
 
@@ -112,6 +122,7 @@ impl HostProcess {
             self.nonsense = 0;
             self.asleep.clear();
             self.last.clear();
+            self.native = None;
             self.tasks = Tasks::of(self.pid);
             self.language = Language::Native { looks: 0, next: Instant::now() };
             check_class(self.pid)?;
@@ -184,7 +195,8 @@ impl HostProcess {
             if !out[first..].iter().any(|sample| sample.tid == *tid)
                 && let Some(Doing { state, .. }) = self.tasks.doing(*tid)
             {
-                let stack = waiting_in(state, names);
+                let native = self.native_stack(*tid, names).filter(|_| state.runs());
+                let stack = native.unwrap_or_else(|| waiting_in(state, names));
                 out.push(ThreadSample { tid: *tid, state, stack, gil: GilUse::None, torn: false });
             }
         }
@@ -203,6 +215,16 @@ impl HostProcess {
             turns.is_some() && self.asleep.get(&sample.tid).map(|asleep| asleep.turns) == turns
         };
         !self.last.is_empty() && self.listed.elapsed() < LIST_AGAIN && self.last.iter().all(asleep)
+    }
+
+    /// A thread of a program that is not Python; one that is just starting may still become one.
+    fn native_stack(&mut self, tid: u32, names: &mut Names) -> Option<StackId> {
+        match self.language {
+            Language::Native { looks, .. } if looks > STARTING => {
+                self.native.get_or_insert_with(|| NativeStacks::of(self.pid)).stack(names, tid)
+            }
+            _ => None,
+        }
     }
 
     fn python_threads(&self) -> &[PythonThread] {

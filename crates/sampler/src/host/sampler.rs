@@ -152,7 +152,7 @@ impl<S: Sink> Loop<S> {
                 None => Ok(()),
             };
             let trouble = match result {
-                Ok(()) => watched.process.as_ref().and_then(|process| process.trouble().cloned()),
+                Ok(()) => watched.process.as_ref().and_then(HostProcess::trouble),
                 Err(why) => {
                     watched.process = None;
                     watched.retry = now + RETRY;

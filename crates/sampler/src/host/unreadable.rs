@@ -22,6 +22,8 @@ pub enum Unreadable {
          with modified builds of Python; use a released one"
     )]
     UnknownLayout(Version),
+    #[error("{}", no_native_stacks(*errno, *paranoid))]
+    NoNativeStacks { errno: i32, paranoid: Option<i32> },
     #[error("cannot read `{path}`: {problem}")]
     Unavailable { path: String, problem: String },
 }
@@ -48,6 +50,25 @@ fn not_permitted(errno: i32, yama_scope: Option<u8>) -> String {
     format!("the kernel does not let us read the memory of the process (error {errno})\nhint: {hint}")
 }
 
+fn no_native_stacks(errno: i32, paranoid: Option<i32>) -> String {
+    let hint = match paranoid {
+        Some(level) if level > 2 => {
+            format!("kernel.perf_event_paranoid is {level}; an administrator can set it to 2")
+        }
+        _ => "a container may forbid the system call perf_event_open (for Docker: --cap-add PERFMON)"
+            .to_owned(),
+    };
+    format!(
+        "the kernel does not let us sample native code (error {errno}); threads are only named by the system calls \
+         that they wait in\nhint: {hint}"
+    )
+}
+
+/// How much of `perf_event_open` is forbidden.
+pub(super) fn perf_paranoid() -> Option<i32> {
+    std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").ok()?.trim().parse().ok()
+}
+
 /// What Yama, a security module of the kernel, allows; None without it.
 pub(super) fn yama_scope() -> Option<u8> {
     std::fs::read_to_string("/proc/sys/kernel/yama/ptrace_scope").ok()?.trim().parse().ok()
@@ -63,6 +84,8 @@ mod tests {
             let text = Unreadable::NotPermitted { errno: 1, yama_scope: scope }.to_string();
             assert!(text.contains("\nhint: "), "{text}");
         }
+        let text = Unreadable::NoNativeStacks { errno: 13, paranoid: Some(4) }.to_string();
+        assert!(text.contains("perf_event_paranoid is 4"), "{text}");
         let text = Unreadable::UnknownVersion(Version::new(3, 7)).to_string();
         assert!(text.starts_with("Python 3.7 cannot be sampled"), "{text}");
     }
