@@ -47,10 +47,14 @@ impl RecordedMemory {
 
 impl Memory for RecordedMemory {
     fn read(&self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
-        for (at, byte) in into.iter_mut().enumerate() {
-            let address = address.checked_add(at as u64).ok_or(Fault::Unmapped)?;
-            let page = self.pages.get(&(address & !(PAGE - 1))).ok_or(Fault::Unmapped)?;
-            *byte = page[(address % PAGE) as usize];
+        let mut done = 0;
+        while done < into.len() {
+            let address = address.checked_add(done as u64).ok_or(Fault::Unmapped)?;
+            let start = (address % PAGE) as usize;
+            let page = self.pages.get(&(address - start as u64)).ok_or(Fault::Unmapped)?;
+            let part = (page.len() - start).min(into.len() - done);
+            into[done..done + part].copy_from_slice(&page[start..start + part]);
+            done += part;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use super::memory::{Fault, Memory};
 pub(crate) const PAGE: usize = 4096;
 
 /// More pages than any stack needs: pointers that lead anywhere.
-const MOST_PAGES: usize = 2048;
+const MOST_PAGES: usize = 1024;
 
 #[derive(Debug)]
 struct Page {
