@@ -81,6 +81,6 @@ fn functions(pid: u32, path: &str) -> Functions {
             list.push((symbol.address, symbol.size, String::from_utf8_lossy(symbol.name).into()));
         }
     });
-    list.sort_by(|one: &(u64, u64, Box<str>), other| (one.0, one.1).cmp(&(other.0, other.1)));
+    list.sort_by_key(|(address, size, _): &(u64, u64, Box<str>)| (*address, *size));
     Functions { elf: Some(elf), list }
 }

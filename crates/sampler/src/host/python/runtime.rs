@@ -55,13 +55,14 @@ impl Runtime {
     ) -> Result<(), Torn> {
         self.threads.clear();
         self.gils.clear();
+        let mut left = MOST_THREADS;
         let mut interpreter = memory.word(runtime.wrapping_add(layout.interpreters_head))?;
         for _ in 0..MOST_INTERPRETERS {
             if interpreter == 0 {
                 return Ok(());
             }
             let gil = gil(memory, layout, runtime, interpreter)?.map(|gil| self.number(gil));
-            self.read_threads(memory, layout, interpreter, gil, &mut is_thread)?;
+            self.read_threads(memory, layout, (interpreter, gil), &mut left, &mut is_thread)?;
             interpreter = memory.word(interpreter.wrapping_add(layout.interpreter.next))?;
         }
         Err(Torn::Nonsense)
@@ -80,14 +81,13 @@ impl Runtime {
         &mut self,
         memory: &mut Snapshot<M>,
         layout: &Layout,
-        interpreter: u64,
-        gil: Option<usize>,
+        (interpreter, gil): (u64, Option<usize>),
+        left: &mut usize,
         is_thread: &mut impl FnMut(u32) -> bool,
     ) -> Result<(), Torn> {
         let mut address = memory.word(interpreter.wrapping_add(layout.interpreter.threads_head))?;
-        let mut left = MOST_THREADS.saturating_sub(self.threads.len());
         while address != 0 {
-            left = left.checked_sub(1).ok_or(Torn::Nonsense)?;
+            *left = left.checked_sub(1).ok_or(Torn::Nonsense)?;
             // A thread's state leads back to its interpreter, or is none.
             if memory.word(address.wrapping_add(layout.thread.interpreter))? != interpreter {
                 return Err(Torn::Nonsense);
