@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use super::devices::Gpus;
 use super::loss::Loss;
 use super::parts::{
-    ActivityPart, CallPart, MetricPart, Name, NvtxPart, Part, RawLaunch, SamplePart, WaitPart,
+    ActivityPart, CallPart, Link, MetricPart, Name, NvtxPart, Part, RawLaunch, SamplePart, WaitPart,
 };
-use super::stacks::{self, Link};
+use super::stacks;
 use super::tables::{Numbering, Read, Texts, each};
 use crate::count::counted;
 use crate::metric_rows::{self, Metric, Stamp};

@@ -1,6 +1,5 @@
 //! What jobs read: parts of tables, whose numbers of processes, threads, names and launches are their own.
 
-use super::stacks::Link;
 use super::tables::Numbering;
 use crate::metric_rows::Metric;
 use crate::model::{Activities, Calls, Ranges, StackSamples, StreamEvents, StringId, Strings, Syncs};
@@ -85,6 +84,17 @@ pub(super) struct SamplePart {
     /// What their stacks refer to.
     pub(super) ids: Vec<i64>,
     pub(super) threads: Numbering<i64>,
+}
+
+/// A frame of a sample's stack.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Link {
+    pub(super) sample: i64,
+    /// 0 is the innermost.
+    pub(super) depth: u16,
+    /// Numbers of `StringIds`; a symbol of -1 was not found.
+    pub(super) symbol: i64,
+    pub(super) module: i64,
 }
 
 #[derive(Default)]

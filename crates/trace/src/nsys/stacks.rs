@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::parallel::Job;
-use super::parts::{ChainPart, Part, SamplePart};
+use super::parts::{ChainPart, Link, Part, SamplePart};
 use super::tables::{Read, Texts, Unusable, jobs as parts};
 use crate::model::{Frame, NONE, StackNode, StackSample, StringId, Strings, ThreadState, Trace};
 use crate::sqlite::{Database, Finder, Integer, Row};
@@ -14,17 +14,6 @@ const CHAINS: &str = "SAMPLING_CALLCHAINS";
 const DEEPEST: i64 = 4_096;
 /// For the frames of a module that have none: their addresses would tell nobody anything.
 const NO_SYMBOL: &str = "(no symbol)";
-
-/// A frame of a sample's stack.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Link {
-    sample: i64,
-    /// 0 is the innermost.
-    depth: u16,
-    /// Numbers of `StringIds`; a symbol of -1 was not found.
-    symbol: i64,
-    module: i64,
-}
 
 pub(super) fn samples<'a>(database: &'a Database) -> Vec<Job<'a, Read<Part>>> {
     parts(database, SAMPLES, SampleColumns::find, SamplePart::sample, Part::Samples)
