@@ -43,17 +43,19 @@ function describeCurve(curve, at) {
 function drawCurve(context, picture, curve, y) {
   const { colours, view, left, width } = picture;
   const scale = width / (view.to - view.from);
-  const x = (time) => Math.min(left + width, Math.max(left, left + (time - view.from) * scale));
-  const [high, bottom] = [curveHeight - 6, y + curveHeight - 4];
-  const level = (value) => bottom - (Math.min(value, curve.top) / curve.top) * high;
+  // Whole pixels: what is pale must not lie over its neighbor.
+  const x = (time) => Math.round(Math.min(left + width, Math.max(left, left + (time - view.from) * scale)));
+  const [room, bottom] = [curveHeight - 6, y + curveHeight - 4];
+  const level = (value) => bottom - (Math.min(value, curve.top) / curve.top) * room;
   context.fillStyle = colours.line;
   context.fillRect(left, bottom, width, 1);
-  curve.lost.forEach(([from, to]) => drawLost(context, picture, x(from), x(to), bottom - high, high));
+  curve.lost.forEach(([from, to]) => drawLost(context, picture, x(from), x(to), bottom - room, room));
   context.fillStyle = colours.curve;
-  let held = null;
+  let [held, until] = [null, left];
   const paint = () => {
     if (!held) return;
     const [from, wide] = [held.from, Math.max(1, held.to - held.from)];
+    until = from + wide;
     const [low, top, mean] = [level(held.low), level(held.high), level(held.sum / held.long)];
     context.globalAlpha = 0.3;
     context.fillRect(from, top, wide, low - top);
@@ -64,7 +66,7 @@ function drawCurve(context, picture, curve, y) {
   for (let at = firstBehind(curve, view.from); at < curve.n && curve.begin[at] <= view.to; at += 1) {
     const [from, to, long] = [x(curve.begin[at]), x(curve.end[at]), curve.end[at] - curve.begin[at] || 1];
     // What shares a pixel is drawn as one.
-    if (held && to < held.from + 1) {
+    if (held && to <= held.from + 1) {
       held.to = to;
       held.low = Math.min(held.low, curve.low[at]);
       held.high = Math.max(held.high, curve.high[at]);
@@ -72,7 +74,8 @@ function drawCurve(context, picture, curve, y) {
       held.long += long;
     } else {
       paint();
-      held = { from, to, low: curve.low[at], high: curve.high[at], sum: curve.mean[at] * long, long };
+      const [low, high, sum] = [curve.low[at], curve.high[at], curve.mean[at] * long];
+      held = { from: Math.max(from, until), to, low, high, sum, long };
     }
   }
   paint();

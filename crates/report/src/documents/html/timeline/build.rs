@@ -36,7 +36,9 @@ pub(in crate::documents::html) fn timeline(
     let mut raw = build.devices();
     raw.extend(build.threads());
     let Packed { mut groups, events, mut notes } = pack(raw, &mut build);
-    for (place, (device, curves)) in curves(trace).into_iter().enumerate() {
+    let (curves, left_out) = curves(trace);
+    notes.extend(left_out);
+    for (place, (device, curves)) in curves.into_iter().enumerate() {
         let title = device_title(trace, device);
         match groups.iter_mut().find(|group| group.title == title && group.curves.is_empty()) {
             Some(group) => group.curves = curves,

@@ -4,14 +4,14 @@ use trace::{Measure, Quantity, Series, Trace};
 
 use super::envelope::{Point, envelope};
 use crate::sampled::{holds_until, title, unbroken};
-use crate::units;
+use crate::units::{self, count};
 
 /// Of all curves together.
 const MOST_POINTS: usize = 48_000;
 const MOST_OF_ONE: usize = 2_000;
 const LEAST_OF_ONE: usize = 100;
 /// Each is a row of the picture.
-const MOST_CURVES: usize = 200;
+const MOST_CURVES: usize = 400;
 
 /// Shown from the start; the others can be switched on.
 const FIRST: [Quantity; 6] = [
@@ -53,8 +53,8 @@ impl Curve {
     }
 }
 
-/// By device, those that have any, in the order of the quantities.
-pub(super) fn curves(trace: &Trace) -> Vec<(u16, Vec<Curve>)> {
+/// By device, those that have any, the important quantities first; and a note if there are too many.
+pub(super) fn curves(trace: &Trace) -> (Vec<(u16, Vec<Curve>)>, Option<String>) {
     let mut wanted: Vec<(&Series, Quantity, &[f32])> = Vec::new();
     for series in &trace.series {
         // Bits are neither lower nor higher.
@@ -63,6 +63,11 @@ pub(super) fn curves(trace: &Trace) -> Vec<(u16, Vec<Curve>)> {
     }
     let place = |quantity: Quantity| FIRST.iter().position(|first| *first == quantity);
     wanted.sort_by_key(|(series, quantity, _)| (series.device, place(*quantity).unwrap_or(FIRST.len())));
+    let left_out = wanted.len().saturating_sub(MOST_CURVES) as u64;
+    let note = (left_out > 0).then(|| {
+        let shown = count(MOST_CURVES as u64);
+        format!("{shown} values over time are shown; {} more are in `trace.perfetto`.", count(left_out))
+    });
     wanted.truncate(MOST_CURVES);
     let most = (MOST_POINTS / wanted.len().max(1)).clamp(LEAST_OF_ONE, MOST_OF_ONE);
     let mut devices: Vec<(u16, Vec<Curve>)> = Vec::new();
@@ -73,7 +78,7 @@ pub(super) fn curves(trace: &Trace) -> Vec<(u16, Vec<Curve>)> {
             _ => devices.push((series.device, vec![curve])),
         }
     }
-    devices
+    (devices, note)
 }
 
 fn curve(trace: &Trace, series: &Series, quantity: Quantity, values: &[f32], most: usize) -> Option<Curve> {
@@ -129,7 +134,8 @@ mod tests {
             series.lost.push((2_900, 9_000));
             trace.series.push(series);
         }
-        let devices = curves(&trace);
+        let (devices, note) = curves(&trace);
+        assert_eq!(note, None);
         assert_eq!(devices.iter().map(|(device, _)| *device).collect::<Vec<_>>(), [0, 1]);
         let [power, read] = &devices[0].1[..] else { panic!("{devices:?}") };
         assert_eq!((power.title.as_str(), power.unit.as_str(), power.first), ("power", "W", true));
