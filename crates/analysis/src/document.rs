@@ -4,7 +4,7 @@ use serde::Serialize;
 use trace::{ActivityKind, Trace, counted};
 
 use crate::attribute::{Attribution, Unattributed, attribute};
-use crate::diagnose::{Diagnosis, Finding, NoFinding, WhatIf, diagnose, name_lines, what_if};
+use crate::diagnose::{Diagnosis, Finding, NoFinding, WhatIf, diagnose, name_lines, throttled, what_if};
 use crate::kernels::Families;
 use crate::limit::{Limit, MoreRows};
 use crate::loop_::{Loop, loops};
@@ -234,6 +234,10 @@ fn conclude(trace: &Trace, attribution: &Attribution, options: &Options) -> Conc
     let what_if = what_if(trace, attribution, &options.families, loops.first(), &options.what_if);
     let steady = steady_state(trace, options, &loops);
     let sampled = sampled(trace, attribution, &loops, options.limit);
+    diagnosis.findings.extend(sampled.iter().flat_map(throttled));
+    if !diagnosis.findings.is_empty() {
+        diagnosis.none = None;
+    }
     Concluded { loops, diagnosis, what_if, steady, sampled }
 }
 

@@ -56,6 +56,7 @@ Examples:
   rangefinder run nsys.nvtx_capture=decode 'ncu.nvtx_include=[prefill,decode]' -- python infer.py
   rangefinder run --preset server capture.duration=20s -- python serve.py
   rangefinder run workload.hydra=true -- python app.py model=llama
+  rangefinder run --quick -- python train.py
   rangefinder run --auto -- python generate.py
   rangefinder run --dry-run -- ./my_cuda_app
   rangefinder run --exit-code=workload -- make test")]
@@ -71,6 +72,9 @@ pub(crate) struct RunArguments {
     /// Add ranges around prefill and decode of Hugging Face transformers, without changing the program
     #[arg(long)]
     pub(crate) auto: bool,
+    /// Run the program once: no nsys, ncu or PyTorch profiler; same as `--preset quick`
+    #[arg(long)]
+    pub(crate) quick: bool,
     /// Print what would run, without running it
     #[arg(long)]
     pub(crate) dry_run: bool,

@@ -41,6 +41,8 @@ pub enum Cause {
     ComputeBound,
     /// Communication during which no other kernel runs.
     ExposedCommunication,
+    /// The device's clock is lower than it could be.
+    ClockThrottled,
     /// Code is loaded before the loop.
     ModuleLoading,
     /// What happens before the loop.
@@ -52,7 +54,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Sync,
         Self::PageableCopy,
         Self::BlockingCopy,
@@ -70,6 +72,7 @@ impl Cause {
         Self::MemoryBound,
         Self::ComputeBound,
         Self::ExposedCommunication,
+        Self::ClockThrottled,
         Self::ModuleLoading,
         Self::StartUp,
         Self::WarmUp,
@@ -95,6 +98,7 @@ impl Cause {
             Self::MemoryBound => "memory-bound",
             Self::ComputeBound => "compute-bound",
             Self::ExposedCommunication => "exposed-communication",
+            Self::ClockThrottled => "clock-throttled",
             Self::ModuleLoading => "module-loading",
             Self::StartUp => "start-up",
             Self::WarmUp => "warm-up",

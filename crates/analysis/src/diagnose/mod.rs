@@ -13,6 +13,7 @@ mod no_finding;
 mod open_ranges;
 mod ranked;
 mod steady_idle;
+mod throttled;
 pub(crate) mod what_if;
 
 pub use finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
@@ -20,5 +21,6 @@ pub(crate) use from_counters::with_counters;
 pub(crate) use host_lines::name_lines;
 pub use no_finding::NoFinding;
 pub(crate) use ranked::{Diagnosis, diagnose};
+pub(crate) use throttled::throttled;
 pub(crate) use what_if::what_if;
 pub use what_if::{Change, ChangeOf, Changed, Matched, Prediction, WhatIf};

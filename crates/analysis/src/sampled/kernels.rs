@@ -122,18 +122,22 @@ pub(super) fn kernels(trace: &Trace, series: &Series) -> Vec<SampledKernel> {
     (0..classes.names.len()).filter_map(row).collect()
 }
 
+/// What measured twice differs by, whatever the error that the samples show: a kernel's edges blur into its neighbors.
+const BLURRED: f64 = 0.05;
+
 /// As people read it: shares in percent, amounts as the sum of all calls. None where it is too uncertain.
 fn estimate(quantity: Quantity, rate: Rate, time: i64) -> Option<Estimate> {
     match quantity.measure() {
         Measure::Share => {
             let certain = 2.0 * rate.error <= POINTS.max(PART * rate.rate);
             let mean = rate.rate.clamp(0.0, 100.0);
-            certain.then_some(Estimate { mean, plus_minus: Some(2.0 * rate.error) })
+            certain.then_some(Estimate { mean, plus_minus: Some((2.0 * rate.error).max(BLURRED * mean)) })
         }
         Measure::Amount => {
             let certain = 2.0 * rate.error <= PART * rate.rate || rate.rate.abs() + 2.0 * rate.error < 1.0;
             let mean = (rate.rate * time as f64).max(0.0);
-            certain.then_some(Estimate { mean, plus_minus: Some(2.0 * rate.error * time as f64) })
+            let error = 2.0 * rate.error * time as f64;
+            certain.then_some(Estimate { mean, plus_minus: Some(error.max(BLURRED * mean)) })
         }
         Measure::Level | Measure::Flags => None,
     }

@@ -1,7 +1,7 @@
 //! What is told about samples.
 
 use serde::Serialize;
-use trace::{Series, SeriesSource, Trace};
+use trace::{Quantity, Series, SeriesSource, Trace};
 
 use super::energy::{Energy, Throttle, energy, throttling};
 use super::kernels::{SampledKernel, kernels};
@@ -28,6 +28,8 @@ pub struct SampledDevice {
     /// Of the same iterations.
     pub energy: Option<Energy>,
     pub throttled: Vec<Throttle>,
+    /// The highest clock that the driver reported in the recording.
+    pub highest_mhz: Option<f64>,
 }
 
 /// What the hardware did.
@@ -100,8 +102,13 @@ fn device(
         recording: begin.zip(end).and_then(|(begin, end)| both(begin, end)),
         steady: steady.and_then(|(begin, end, _)| both(begin, end)),
         energy: power.zip(steady).and_then(|(power, (begin, end, count))| energy(power, begin, end, count)),
+        highest_mhz: power.and_then(|power| power.values(Quantity::SmClockReported)).and_then(highest),
         throttled: power
             .zip(steady)
             .map_or_else(Vec::new, |(power, (begin, end, _))| throttling(power, begin, end)),
     })
+}
+
+fn highest(values: &[f32]) -> Option<f64> {
+    values.iter().filter(|value| value.is_finite()).map(|value| f64::from(*value)).max_by(f64::total_cmp)
 }

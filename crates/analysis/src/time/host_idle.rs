@@ -112,7 +112,7 @@ impl HostTree<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::{Activity, Call, Process, StackNode, StackSample, Thread};
+    use trace::{Activity, ActivityKind, Call, Process, StackNode, StackSample, Thread};
 
     /// One process with two threads; the devices work from 100 to 200, 150 to 300 and 400 to 500.
     fn made(with_work: bool) -> Trace {

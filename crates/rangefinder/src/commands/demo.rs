@@ -23,6 +23,7 @@ pub(crate) fn main(arguments: DemoArguments) -> Result<Exit> {
         talk: arguments.talk,
         plan: None,
         auto: false,
+        quick: false,
         dry_run: false,
         exit_code: ExitCodeOf::Rangefinder,
     })

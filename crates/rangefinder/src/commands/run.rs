@@ -19,6 +19,9 @@ pub(crate) fn main(mut arguments: RunArguments) -> Result<Exit> {
             .overrides
             .push(format!("ncu.plan={}", serde_json::Value::from(plan.to_string_lossy())));
     }
+    if arguments.quick {
+        arguments.layers.preset.insert(0, "quick".to_owned());
+    }
     if arguments.auto {
         arguments.layers.overrides.push("workload.auto=true".to_owned());
     }

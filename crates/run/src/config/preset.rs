@@ -9,7 +9,8 @@ use super::yaml;
 /// The defaults are the first layer, not a preset.
 pub(super) const DEFAULTS: &str = include_str!("../../../../presets/default.yaml");
 
-const EMBEDDED: [(&str, &str); 11] = [
+const EMBEDDED: [(&str, &str); 12] = [
+    ("quick", include_str!("../../../../presets/quick.yaml")),
     ("llm", include_str!("../../../../presets/llm.yaml")),
     ("ncu.default", include_str!("../../../../presets/ncu.default.yaml")),
     ("ncu.high", include_str!("../../../../presets/ncu.high.yaml")),
