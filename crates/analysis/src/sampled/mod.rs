@@ -19,3 +19,6 @@ pub use regions::SampledRegion;
 pub(crate) use rows::sampled;
 pub use rows::{Sampled, SampledDevice};
 pub use values::{Estimate, Values};
+
+#[cfg(test)]
+mod tests;

@@ -59,6 +59,7 @@ impl std::fmt::Debug for MetricNames {
 }
 
 /// A chip as the library knows it.
+#[derive(Debug)]
 struct ChipOf<'c> {
     cupti: &'c Cupti,
     name: CString,
@@ -304,5 +305,56 @@ impl<'c> Counters<'c> {
                 return Ok(count);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use trace::Quantity;
+
+    use super::*;
+
+    /// NVIDIA's library knows every chip, with or without a GPU.
+    #[test]
+    fn every_chip_has_what_matters_most() {
+        let tools = std::env::var_os("RANGEFINDER_TEST_TOOLS").map_or_else(
+            || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools")),
+            PathBuf::from,
+        );
+        let library = tools.join("python/cupti-13.0.85/nvidia/cu13/lib/libcupti.so.13");
+        if !library.is_file() {
+            return;
+        }
+        let cupti = Cupti::open(&library).unwrap();
+        for chip in ["GH100", "GA100", "GA102", "AD102", "GB100", "GB202"] {
+            let chip = ChipOf { cupti: &cupti, name: CString::new(chip).unwrap(), availability: None };
+            let choice = choose(true, &chip);
+            let chosen: Vec<Quantity> = choice.metrics.iter().map(|metric| metric.quantity).collect();
+            let names: Vec<&str> = choice.metrics.iter().map(|metric| metric.name).collect();
+            assert_eq!(chip.passes(&names), Some(1), "{chip:?}");
+            let musts = [
+                Quantity::SmActive,
+                Quantity::TensorActive,
+                Quantity::DramRead,
+                Quantity::DramWrite,
+                Quantity::DramReadBytes,
+                Quantity::SmIssue,
+                Quantity::SmClock,
+                Quantity::GpuActive,
+            ];
+            for must in musts {
+                assert!(chosen.contains(&must), "{:?} lacks {must:?}: {chosen:?}", chip.name);
+            }
+        }
+    }
+
+    #[test]
+    fn old_and_missing_libraries_are_refused() {
+        let refused =
+            |path: &str| Cupti::open(std::path::Path::new(path)).err().map(|refusal| refusal.trouble);
+        assert_eq!(refused("/nonexistent/libcupti.so.13"), Some(Trouble::NoCupti));
+        assert_eq!(refused("libc.so.6"), Some(Trouble::OldCupti));
     }
 }

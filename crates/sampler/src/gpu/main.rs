@@ -115,10 +115,13 @@ fn started<'c>(
 
 /// The library, ready to sample.
 fn opened(order: &Order, file: &Shared) -> Option<Cupti> {
-    let path = order.cupti.as_ref()?;
+    let Some(path) = order.cupti.as_ref() else {
+        file.say(Trouble::NoCupti, None, "no libcupti was found");
+        return None;
+    };
     let open = || {
-        wake_driver()?;
         let cupti = Cupti::open(path)?;
+        wake_driver()?;
         cupti.initialize_profiler()?;
         Ok(cupti)
     };

@@ -26,7 +26,7 @@ pub struct DeviceOrder {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Order {
     pub file: PathBuf,
-    /// None: no counters, for the reason that is noted elsewhere.
+    /// None if none was found.
     pub cupti: Option<PathBuf>,
     pub devices: Vec<DeviceOrder>,
     pub interval: Interval,
