@@ -71,6 +71,12 @@ fn tokens_are_a_number_above_zero() {
     for number in ["-3", "0", "NaN", "inf"] {
         let ran = analyze(&sandbox, &[file.to_str().unwrap(), "--tokens", &format!("step={number}")]);
         assert_eq!(ran.code, 2, "{number}: {}", ran.stderr);
+        // `--tokens X` looks like a secret, and X would be masked.
+        assert!(
+            ran.stderr.starts_with(&format!("error: `step={number}` is not STAGE=NUMBER")),
+            "{}",
+            ran.stderr
+        );
     }
 }
 
@@ -241,6 +247,12 @@ fn what_a_truncated_file_has_lost() {
         let page = std::fs::read_to_string(sandbox.path("out/report.html")).unwrap();
         assert_eq!(page.matches("the file is truncated").count(), 1, "{file}");
     }
+    std::fs::write(sandbox.path("empty.sqlite"), &whole[..40_960]).unwrap();
+    let ran = analyze(&sandbox, &["empty.sqlite"]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    let expected = "error: nothing to analyze in `empty.sqlite`: the file is truncated, and what is left of it has no \
+                    NVTX ranges, CUDA calls, or kernels\nhint: copy the file again, ";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
 }
 
 /// The beginning of what the tracer wrote on an H200, cut off where it happened to be. The

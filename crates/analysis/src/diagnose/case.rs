@@ -136,7 +136,8 @@ impl<'t> Case<'t> {
         match many {
             _ if self.is_whole && all == 1 => "once".to_owned(),
             _ if self.is_whole => format!("{all} times"),
-            few if few < 0.95 => format!("once in {:.0} iterations", 1.0 / few.max(1e-3)),
+            few if few < 0.95 && all == 1 => format!("once in {} iterations", self.graph.iterations),
+            few if few < 0.95 => format!("{all} times in {} iterations", self.graph.iterations),
             once if once < 1.05 => "once an iteration".to_owned(),
             some if some < 10.0 && (some - some.round()).abs() > 0.05 => {
                 format!("{some:.1} times an iteration")
@@ -156,7 +157,7 @@ impl<'t> Case<'t> {
     pub(super) fn no_gain(&self) -> Option<String> {
         if self.is_whole {
             return Some(
-                "nothing in the recording repeats: this is about all of it, start-up included".to_owned(),
+                "no loop was found in the recording: this is about all of it, start-up included".to_owned(),
             );
         }
         self.doubt().map(|why| format!("no gain is given: {why}"))

@@ -485,8 +485,9 @@ fn tokens(given: &[String]) -> Result<Vec<(String, f64)>, Usage> {
     given
         .iter()
         .map(|text| {
-            read(text)
-                .ok_or_else(|| Usage(format!("`--tokens {text}` is not STAGE=NUMBER with a number above 0")))
+            read(text).ok_or_else(|| {
+                Usage(format!("`{text}` is not STAGE=NUMBER with a number above 0 (--tokens)"))
+            })
         })
         .collect()
 }

@@ -58,7 +58,8 @@ fn read(database: &Database, path: &Path) -> Result<Trace, NsysError> {
         trace.say_when_changed(input);
     }
     if trace.is_empty() {
-        trace.nothing = Some(NOTHING.to_owned());
+        let is_cut = database.missing() > 0;
+        trace.nothing = Some(if is_cut { NOTHING_LEFT } else { NOTHING }.to_owned());
     }
     Ok(trace)
 }
@@ -67,6 +68,9 @@ fn read(database: &Database, path: &Path) -> Result<Trace, NsysError> {
 const NOTHING: &str = "nsys recorded no NVTX ranges, CUDA calls, or kernels\n\
     hint: record the program with `nsys profile --trace=cuda,nvtx`; if a gate was set (`--capture-range`), it never \
     opened; if the program starts other processes, those may be the ones that use the GPU";
+
+const NOTHING_LEFT: &str = "the file is truncated, and what is left of it has no NVTX ranges, CUDA calls, or kernels\n\
+    hint: copy the file again, or export the report again (`nsys export --type sqlite`)";
 
 /// How much of the file is missing, and what to do.
 fn truncated(database: &Database, path: &Path) -> Option<String> {

@@ -100,7 +100,8 @@ fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)], times: usiz
     let loads = node != case.steady.node && sounds_like_loading(&name);
     let region = case.in_region(node);
     let (time, often) = (milliseconds(total as f64 / each), case.times(times));
-    let (of_each, each) = (case.of_each(), case.each());
+    let of_each = case.of_each();
+    let on_average = if case.is_whole { "in all" } else { "an iteration on average" };
     let cause = if loads { Cause::DataLoading } else { Cause::HostCode };
     let title = match loads {
         true => format!("the host gets the next data{region} for {time} {of_each}, and the GPU waits for it"),
@@ -121,7 +122,7 @@ fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)], times: usiz
         }
     };
     let mut evidence = vec![format!(
-        "{often}, the host launches nothing, copies nothing and waits for nothing: together {time} {each}; \
+        "{often}, the host launches nothing, copies nothing and waits for nothing: {time} {on_average}; \
          pauses under {} are not counted",
         milliseconds(long_pause(case) as f64)
     )];
@@ -297,11 +298,16 @@ fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
     if launches.len() < A_FEW || host < device {
         return None;
     }
+    // The figures are of the whole iteration; the place may have only most of it.
+    let is_all = node == case.steady.node || by_node.len() == 1;
+    let place = match node {
+        Some(node) if !is_all => format!(" {}, most of it in `{}`", case.each(), case.path(node)),
+        node => case.in_region(node),
+    };
     let title = format!(
-        "the host takes {} to launch what the GPU runs in {}{}",
+        "the host takes {} to launch what the GPU runs in {}{place}",
         milliseconds(host),
         milliseconds(device),
-        case.in_region(node)
     );
     let evidence = vec![
         format!(

@@ -69,8 +69,13 @@ pub(crate) fn what_if(
     let asked: Vec<&[Change]> = changes.chunks(1).chain(together).collect();
     let index = Index::of(trace, attribution);
     let Some(steady) = main.map(|main| &main.steady) else {
-        let why = "nothing in the recording repeats, so there is no iteration to replay; a range around each \
-                   iteration marks them";
+        let why = match trace.activities.len() {
+            0 => "no GPU work was recorded, so there is nothing to replay",
+            _ => {
+                "no loop was found in the recording, so there is no iteration to replay; a range around each \
+                 iteration marks them"
+            }
+        };
         return asked.into_iter().map(|changes| unknown(changes, why)).collect();
     };
     let open = OpenRanges::of(trace, attribution, steady.process);

@@ -1,0 +1,71 @@
+//! The figures of a finding are those of the place that it names.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use analysis::{Cause, Options, analyze};
+use trace::Trace;
+
+/// Steps with so many launches in `forward` and in `loss`: 20 us of the host, 4 us of the GPU each.
+fn steps(in_forward: usize, in_loss: usize) -> Trace {
+    let mut trace = Trace::default();
+    trace.processes.push(trace::Process { pid: 1, ..trace::Process::default() });
+    trace.threads.push(trace::Thread { process: 0, id: 1, name: None });
+    trace.devices.push(trace::Device { id: 0, name: None, identity: None });
+    let domain = trace.strings.intern("");
+    // Each launch of a step has its own kernel, so that a step is what repeats.
+    for number in 0..in_forward + in_loss {
+        let name = trace.strings.intern(&format!("kernel_{number}"));
+        trace.activities.launches.push(trace::Launch { name, short_name: name, ..trace::Launch::default() });
+    }
+    let launch = trace.strings.intern("cudaLaunchKernel");
+    let (mut now, mut correlation) = (0, 1);
+    for _ in 0..30 {
+        let name = trace.strings.intern("step");
+        let end = now + 20_000 * (in_forward + in_loss) as i64 + 500;
+        trace.ranges.push(trace::Range { name, begin: now, end, domain, ..trace::Range::default() });
+        let mut detail = 0;
+        for (region, launches) in [("forward", in_forward), ("loss", in_loss)] {
+            let name = trace.strings.intern(region);
+            let begin = now;
+            for _ in 0..launches {
+                let call = trace::Call {
+                    begin: now + 12_000,
+                    end: now + 20_000,
+                    name: launch,
+                    correlation,
+                    ..trace::Call::default()
+                };
+                trace.calls.push(call);
+                let (begin, end) = (now + 21_000, now + 25_000);
+                trace.activities.push(trace::Activity {
+                    begin,
+                    end,
+                    correlation,
+                    detail,
+                    ..trace::Activity::default()
+                });
+                (now, correlation, detail) = (now + 20_000, correlation + 1, detail + 1);
+            }
+            trace.ranges.push(trace::Range { name, begin, end: now, domain, ..trace::Range::default() });
+        }
+        now += 1_000;
+    }
+    trace.finish();
+    trace
+}
+
+fn title(trace: &Trace) -> String {
+    let found = analyze(trace, &Options::default()).findings;
+    found.into_iter().find(|found| found.cause == Cause::LaunchBound).unwrap().title
+}
+
+#[test]
+fn the_figures_are_of_the_place_that_is_named() {
+    for (trace, place) in [
+        (steps(20, 2), " an iteration, most of it in `:step/forward`"),
+        (steps(22, 0), " in `:step/forward`"),
+        (steps(11, 11), " in `:step`"),
+    ] {
+        let title = title(&trace);
+        assert!(title.ends_with(&format!("us{place}")), "{title}");
+    }
+}
