@@ -7,7 +7,7 @@ mod problem;
 use std::collections::BTreeSet;
 
 use analysis::{Region, Registered};
-use nvtx::{NsysDialect, NsysExpression, NsysGate, RangeSeen, RegionPath, nsys_expression};
+use nvtx::{NsysDialect, NsysExpression, NsysGate, RangeSeen, RegionPath, RegionPattern, nsys_expression};
 
 pub use problem::GateProblem;
 
@@ -18,6 +18,8 @@ use crate::wish::{Wanted, wanted};
 
 /// A gate confined to so small a part at the beginning or end of the run deserves a note.
 const EDGE: f64 = 0.1;
+
+const ONE_GATE: &str = "nsys accepts only one gate";
 
 /// A gate and what it is compared with.
 #[derive(Debug, Clone, Copy)]
@@ -227,7 +229,9 @@ fn nsys(
     } else {
         let is_there = |name: &str| regions.iter().any(|region| region.path.name() == name.trim());
         match unknown(wish, regions, wanted) {
-            GateProblem::NoSuchName { .. } if wish.contains(',') && wish.split(',').all(is_there) => {
+            GateProblem::NoSuchName { .. } | GateProblem::NoSuchPath { .. }
+                if wish.contains(',') && wish.split(',').all(is_there) =>
+            {
                 GateProblem::Comma
             }
             GateProblem::Notation if wish.trim_end_matches('/').contains('/') => GateProblem::Path,
@@ -250,7 +254,7 @@ fn nsys_gating(
     }
     // A part that matches nothing needs no gate.
     if wanted.iter().filter(|part| !part.regions.is_empty()).count() > 1 {
-        return ungated("nsys accepts only one gate".to_owned());
+        return ungated(ONE_GATE.to_owned());
     }
     if wanted.iter().any(|part| part.pattern().is_some()) {
         return ungated("nsys has no patterns".to_owned());
@@ -272,7 +276,10 @@ fn nsys_gating(
             register_only_off: regions.iter().any(|region| needs_register_only_off(region)),
             follow_forks: regions.iter().any(|region| region.forked > 0),
         }),
-        (Some(_), Some(_)) => ungated("several domains have it, but nsys accepts only one gate".to_owned()),
+        (Some(_), Some(_)) if regions.iter().all(|region| region.path.name() == regions[0].path.name()) => {
+            ungated("several domains have it, but nsys accepts only one gate".to_owned())
+        }
+        (Some(_), Some(_)) => ungated(ONE_GATE.to_owned()),
         (None, _) => ungated("nsys cannot express this name as a gate".to_owned()),
     }
 }
@@ -320,24 +327,31 @@ fn unknown(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> GateProblem
         (false, true) => {}
     }
     // Alone between slashes it is ncu's, for any number of ranges.
-    if wish.split('/').any(|name| name.contains('*') && name != "*") {
+    let has_star = wish.split('/').any(|name| name.contains('*') && name != "*");
+    if has_star && RegionPattern::parse(wish).is_none() {
         return GateProblem::StarInForm;
     }
     if let Some(problem) = elsewhere(wish, regions) {
         return problem;
     }
-    let bare = wish.split('@').next().unwrap_or(wish).trim_end_matches('/');
-    let mut near: Vec<(usize, String)> = regions
+    let stem = wish.split('@').next().unwrap_or(wish).trim_end_matches('/');
+    let path: Option<RegionPath> = wish.parse().ok();
+    let is_path = path.is_some() || stem.contains('/');
+    let name = match &path {
+        Some(path) => path.name(),
+        None => stem.rsplit('/').next().unwrap_or(stem),
+    };
+    let distance = |a: &str, b: &str| strsim::damerau_levenshtein(&a.to_lowercase(), &b.to_lowercase());
+    let mut near: Vec<(usize, usize, String)> = regions
         .iter()
-        .map(|region| {
-            let (a, b) = (bare.to_lowercase(), region.path.name().to_lowercase());
-            (strsim::damerau_levenshtein(&a, &b), region.path.to_string())
-        })
-        .filter(|(distance, _)| *distance <= 1.max(bare.len() / 3))
+        .map(|region| (distance(name, region.path.name()), region.path.to_string()))
+        .filter(|(by_name, _)| *by_name <= 1.max(name.len() / 3))
+        .map(|(by_name, path)| (by_name, distance(wish, &path), path))
         .collect();
     near.sort();
     near.dedup();
-    GateProblem::NoSuchName { nearest: near.into_iter().map(|(_, path)| path).take(3).collect() }
+    let nearest = near.into_iter().map(|(_, _, path)| path).take(3).collect();
+    if is_path { GateProblem::NoSuchPath { nearest } } else { GateProblem::NoSuchName { nearest } }
 }
 
 /// A path that exists, but not in the domain it names.

@@ -46,8 +46,17 @@ pub struct NcuInclude {
     pub note: Option<&'static str>,
 }
 
+/// Where the stack that an expression describes may begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begins {
+    /// Also inside other ranges.
+    Anywhere,
+    /// Outside all other ranges of the domain. Start/end ranges have no nesting, so it means nothing for them.
+    Outermost,
+}
+
 /// The expression that selects a region.
-pub fn ncu_expression(path: &RegionPath, kind: Kind) -> NcuInclude {
+pub fn ncu_expression(path: &RegionPath, kind: Kind, begins: Begins) -> NcuInclude {
     let mut names: Vec<&str> = Vec::new();
     let shown = match kind {
         Kind::StartEnd => &path.names[path.names.len().saturating_sub(1)..],
@@ -65,10 +74,10 @@ pub fn ncu_expression(path: &RegionPath, kind: Kind) -> NcuInclude {
     let written = |text: &str| if as_regex { whole(&as_regular(text)) } else { escaped(text) };
     let domain = if path.domain.is_empty() { String::new() } else { format!("{}@", written(&path.domain)) };
     let has_semicolon = names.iter().any(|name| name.contains(';')) || path.domain.contains(';');
-    let end = end(kind, names.len());
+    let (start, end) = (start(kind, begins), end(kind, names.len()));
     let names: Vec<String> = names.into_iter().map(written).collect();
     NcuInclude {
-        text: format!("{}{domain}{}{end}", if as_regex { REGEX } else { "" }, names.join("/")),
+        text: format!("{}{domain}{start}{}{end}", if as_regex { REGEX } else { "" }, names.join("/")),
         note: if repeated {
             Some("ncu counts nested ranges of one name only once, so this also selects the outer range")
         } else if has_semicolon {
@@ -80,7 +89,7 @@ pub fn ncu_expression(path: &RegionPath, kind: Kind) -> NcuInclude {
 }
 
 /// The expression that selects what such names match in such a domain; an empty one is the default domain.
-pub fn ncu_pattern(domain: &NamePattern, names: &[NamePattern], kind: Kind) -> String {
+pub fn ncu_pattern(domain: &NamePattern, names: &[NamePattern], kind: Kind, begins: Begins) -> String {
     let shown = match kind {
         Kind::StartEnd => &names[names.len().saturating_sub(1)..],
         Kind::PushPop => names,
@@ -91,7 +100,11 @@ pub fn ncu_pattern(domain: &NamePattern, names: &[NamePattern], kind: Kind) -> S
     };
     let domain = if domain.literal() == Some("") { String::new() } else { format!("{}@", one(domain)) };
     let names: Vec<String> = shown.iter().map(one).collect();
-    format!("{REGEX}{domain}{}{}", names.join("/"), end(kind, names.len()))
+    format!("{REGEX}{domain}{}{}{}", start(kind, begins), names.join("/"), end(kind, names.len()))
+}
+
+fn start(kind: Kind, begins: Begins) -> &'static str {
+    if (kind, begins) == (Kind::PushPop, Begins::Outermost) { "[" } else { "" }
 }
 
 /// A slash tells ncu that push/pop ranges are meant; a path has one already.
@@ -152,7 +165,7 @@ mod tests {
     #[test]
     fn ncu() {
         let include = |domain, names: &[&str], kind| {
-            ncu_expression(&RegionPath::new(domain, names.iter().copied()), kind).text
+            ncu_expression(&RegionPath::new(domain, names.iter().copied()), kind, Begins::Anywhere).text
         };
         assert_eq!(include("", &["A"], Kind::PushPop), "A/");
         assert_eq!(include("LLM", &["decode_all"], Kind::PushPop), "LLM@decode_all/");
@@ -168,7 +181,7 @@ mod tests {
     fn ncu_patterns() {
         let include = |domain, names: &[&str], kind| {
             let names: Vec<NamePattern> = names.iter().filter_map(|name| NamePattern::parse(name)).collect();
-            ncu_pattern(&NamePattern::parse(domain).unwrap(), &names, kind)
+            ncu_pattern(&NamePattern::parse(domain).unwrap(), &names, kind, Begins::Anywhere)
         };
         assert_eq!(include("", &["Train step *"], Kind::PushPop), "regex:^Train step .*$/");
         assert_eq!(include("", &["Train step *"], Kind::StartEnd), "regex:^Train step .*$");
@@ -176,5 +189,15 @@ mod tests {
         assert_eq!(include("", &[r"a.b(*)[\*]"], Kind::PushPop), r"regex:^a\.b\(.*\)\[\*\]$/");
         assert_eq!(include("*", &["step *"], Kind::PushPop), "regex:^.*$@^step .*$/");
         assert_eq!(include("", &["*;*"], Kind::PushPop), "regex:^.*..*$/");
+    }
+
+    #[test]
+    fn ncu_outermost() {
+        let path = RegionPath::new("LLM", ["a[0]", "b"]);
+        assert_eq!(ncu_expression(&path, Kind::PushPop, Begins::Outermost).text, r"LLM@[a\[0\]/b");
+        let start_end = ncu_expression(&RegionPath::new("", ["se"]), Kind::StartEnd, Begins::Outermost);
+        assert_eq!(start_end.text, "se");
+        let (domain, names) = (NamePattern::exactly(""), [NamePattern::parse("step *").unwrap()]);
+        assert_eq!(ncu_pattern(&domain, &names, Kind::PushPop, Begins::Outermost), "regex:[^step .*$/");
     }
 }

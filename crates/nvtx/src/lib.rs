@@ -10,7 +10,7 @@ mod region;
 mod region_pattern;
 mod seen;
 
-pub use expression::{NcuInclude, NsysExpression, ncu_expression, ncu_pattern, nsys_expression};
+pub use expression::{Begins, NcuInclude, NsysExpression, ncu_expression, ncu_pattern, nsys_expression};
 pub use kind::Kind;
 pub use library::is_library;
 pub use ncu::{NcuGate, NcuGateError};

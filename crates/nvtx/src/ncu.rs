@@ -139,6 +139,23 @@ impl NcuGate {
         self.domain.as_ref().map_or(domain.is_empty(), |name| name.matches(called))
     }
 
+    /// Whether it is this name and nothing else.
+    pub fn is_name(&self, name: &str) -> bool {
+        let is_it = |other: &Name| matches!(other, Name::Exact(other) if other == name);
+        match &self.expression {
+            Expression::StartEnd(names) => matches!(names.as_slice(), [only] if is_it(only)),
+            Expression::PushPop(Stack {
+                outermost: false,
+                steps,
+                innermost: false,
+                something_inside: false,
+            }) => {
+                matches!(steps.as_slice(), [(_, only)] if is_it(only))
+            }
+            Expression::PushPop(_) => false,
+        }
+    }
+
     /// How many start/end ranges must be open at once; none where it speaks of push/pop ranges.
     pub fn started_names(&self) -> usize {
         match &self.expression {
@@ -298,7 +315,7 @@ fn name(marks: &[Mark], is_regex: bool) -> Result<Name, NcuGateError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Kind, NamePattern, RegionPath, ncu_expression, ncu_pattern};
+    use crate::{Begins, Kind, NamePattern, RegionPath, ncu_expression, ncu_pattern};
     use proptest::prelude::*;
 
     /// The kernels of the program that recorded the truth table, each with the
@@ -378,9 +395,12 @@ mod tests {
         /// The expression made for a region includes it, and nothing around it, unless
         /// it says that it cannot.
         #[test]
-        fn expressions_select_their_region(names in proptest::collection::vec("[ab;/@*+,.\\\\\\[\\]]{1,3}", 1..4)) {
+        fn expressions_select_their_region(
+            names in proptest::collection::vec("[ab;/@*+,.\\\\\\[\\]]{1,3}", 1..4),
+            begins in prop_oneof![Just(Begins::Anywhere), Just(Begins::Outermost)],
+        ) {
             let path = RegionPath::new("LLM", names.clone());
-            let include = ncu_expression(&path, Kind::PushPop);
+            let include = ncu_expression(&path, Kind::PushPop, begins);
             let gate = NcuGate::parse(&include.text).unwrap();
             let stack = |names: &[String]| OpenRanges {
                 stack: names.iter().map(|name| ("LLM".to_owned(), name.clone())).collect(),
@@ -390,10 +410,12 @@ mod tests {
             prop_assert!(!gate.includes(&OpenRanges::default()));
             if include.note.is_none() {
                 prop_assert!(!gate.includes(&stack(&names[..names.len() - 1])), "{}", include.text);
+                let inside = [&["z".to_owned()], names.as_slice()].concat();
+                prop_assert_eq!(gate.includes(&stack(&inside)), begins == Begins::Anywhere, "{}", include.text);
             }
             let started = OpenRanges { stack: Vec::new(), started: vec![("LLM".to_owned(), names[0].clone())] };
             let path = RegionPath::new("LLM", [names[0].as_str()]);
-            let include = ncu_expression(&path, Kind::StartEnd);
+            let include = ncu_expression(&path, Kind::StartEnd, begins);
             let gate = NcuGate::parse(&include.text).unwrap();
             prop_assert!(gate.includes(&started), "{}", include.text);
         }
@@ -405,7 +427,7 @@ mod tests {
             domain in "[a.é]{0,2}", kind in prop_oneof![Just(Kind::PushPop), Just(Kind::StartEnd)],
         ) {
             let pattern = NamePattern::parse(&pattern).unwrap();
-            let include = ncu_pattern(&NamePattern::exactly(&domain), std::slice::from_ref(&pattern), kind);
+            let include = ncu_pattern(&NamePattern::exactly(&domain), std::slice::from_ref(&pattern), kind, Begins::Anywhere);
             let gate = NcuGate::parse(&include).unwrap();
             let open = |domain: &str| {
                 let ranges = vec![(domain.to_owned(), name.clone())];

@@ -56,7 +56,7 @@ impl fmt::Display for NsysGateError {
                 write!(f, "no domain follows the `@`; leave out the `@` for the default domain")
             }
             Self::Empty => write!(f, "a gate needs a name"),
-            Self::BadEscape => write!(f, "this nsys accepts a backslash only before `@`"),
+            Self::BadEscape => write!(f, "nsys accepts a backslash only before `@` or another backslash"),
         }
     }
 }

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
 use nsight::nsys::{Prediction, RangeEnd, Rehearsed, Setup, lost_its_agent, predict};
-use nvtx::{Kind, NamePattern, NsysDialect, NsysGate, ncu_pattern};
+use nvtx::{Begins, Kind, NamePattern, NsysDialect, NsysGate, ncu_pattern};
 use support::{Sandbox, lock, manifest, nvtx_program, tool};
 
 /// What is run, one line a row.
@@ -249,7 +249,7 @@ fn a_backslash_is_what_this_nsys_takes_it_for() {
             .output()
             .unwrap();
         let screen = String::from_utf8_lossy(&output.stdout).into_owned();
-        let said = screen.contains("this nsys accepts a backslash only before `@`");
+        let said = screen.contains("nsys accepts a backslash only before `@`");
         assert_eq!(said, refused, "nsys {version}:\n{screen}{}", String::from_utf8_lossy(&output.stderr));
     }
 }
@@ -304,10 +304,12 @@ fn ncu_takes_every_pattern() {
         .collect();
     let mut includes = Vec::new();
     for name in &names {
-        let domain = NamePattern::exactly("LLM");
-        includes.push(ncu_pattern(&domain, std::slice::from_ref(name), Kind::PushPop));
-        includes.push(ncu_pattern(name, &[name.clone(), name.clone()], Kind::PushPop));
-        includes.push(ncu_pattern(&NamePattern::any(), std::slice::from_ref(name), Kind::StartEnd));
+        let (domain, one) = (NamePattern::exactly("LLM"), std::slice::from_ref(name));
+        for begins in [Begins::Anywhere, Begins::Outermost] {
+            includes.push(ncu_pattern(&domain, one, Kind::PushPop, begins));
+            includes.push(ncu_pattern(name, &[name.clone(), name.clone()], Kind::PushPop, begins));
+        }
+        includes.push(ncu_pattern(&NamePattern::any(), one, Kind::StartEnd, Begins::Anywhere));
     }
     assert_eq!(refused(&includes), None);
     assert!(refused(&["regex:(/".to_owned()]).is_some(), "it says so if it cannot read one");

@@ -197,13 +197,26 @@ fn a_tracer_that_cannot_write_gets_out_of_the_way_and_it_is_told() {
 #[test]
 fn the_screen() {
     let sandbox = Sandbox::new();
-    let program = env!("CARGO_BIN_EXE_rangefinder");
-    let ran = sandbox.output(&["ranges", "--", program, "demo", "--emit-only"]);
+    let ran = sandbox.output(&["ranges", "--", env!("CARGO_BIN_EXE_rangefinder"), "demo", "--emit-only"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let times = regex::Regex::new(r" +\d+(\.\d+)? (ns|us|ms|s)\b| +\d+\.\d%").unwrap();
     let told = regex::Regex::new(r"in <n>, checksum .*\n.*").unwrap();
     let screen = times.replace_all(&ran.stdout, " <n>").into_owned();
     insta::assert_snapshot!(told.replace_all(&screen, "in <n>").into_owned());
+    // An expression that selects one region alone, or says what else it selects.
+    if let Some(emit) = program("the_screen", "emit") {
+        let script = "rpush=step pop rpush=outer rpush=step pop pop rpush=x rpush=step pop pop";
+        let arguments: Vec<&str> = ["ranges", "--", &emit].into_iter().chain(script.split(' ')).collect();
+        let screen = sandbox.output(&arguments).stdout;
+        for line in [
+            "\n    nsys  -c nvtx -p step    (registered; also opens for `:outer/step` and 1 more)\n",
+            "\n    ncu   --nvtx --nvtx-include '[step/'\n",
+            "\n      ncu   --nvtx --nvtx-include outer/step\n",
+            "\n    nsys  -c nvtx -p outer    (registered)\n",
+        ] {
+            assert!(screen.contains(line), "{line}{screen}");
+        }
+    }
     let ran = sandbox.output(&["ranges", "--", "true"]);
     assert!(ran.code == 0 && ran.stdout.starts_with("no NVTX calls were seen\nhint: "), "{}", ran.stdout);
 }
@@ -224,6 +237,7 @@ fn classic_gates_are_explained() {
     let steps = "push=step_1 push=fwd sleep=20 pop pop push=step_2 sleep=20 pop push=st*ar sleep=20 pop \
         push=st.ar sleep=20 pop";
     let at_once = "start=se sleep=20 end start=sx sleep=20 start=sy sleep=20 end sleep=20 end";
+    let deep = "rpush=a rpush=b rpush=step sleep=20 pop pop pop rpush=c rpush=step sleep=20 pop pop rpush=x/y sleep=20 pop";
     let mut screens = String::new();
     for (gate, script) in [
         ("range", decode),
@@ -256,6 +270,14 @@ fn classic_gates_are_explained() {
         ("*", steps),
         ("st*ar", steps),
         (r"st\*ar", steps),
+        (r"st\*", steps),
+        ("b/step", deep),
+        ("a/*/step", deep),
+        ("regex:^b$/^s", deep),
+        (":b/step", deep),
+        (":a/stp", alike),
+        ("x/y", deep),
+        (r"x\/y", deep),
     ] {
         let mut arguments = vec!["ranges", "--gate", gate, "--", &emit];
         arguments.extend(script.split(' '));
@@ -361,7 +383,7 @@ fn a_run_proves_its_patterns() {
     let blind = run(&[&["--dry-run", "rehearsal.enable=false"], &gates[..]].concat()).stdout;
     for said in [
         "':step *': nsys has no patterns, so everything is recorded, and what the gate matches is kept afterwards",
-        "':step *' becomes 'regex:^step .*$/' 'regex:^step .*$'",
+        "':step *' becomes 'regex:[^step .*$/' 'regex:^step .*$'",
     ] {
         assert!(blind.contains(said), "{blind}");
     }

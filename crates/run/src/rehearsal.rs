@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use analysis::{Region, RegionCalls, Times, region_calls, regions};
+use nsight::Namesakes;
 use nsight::ncu::{Replay, range_replay};
 use nsight::nsys::needs_register_only_off;
-use nvtx::{Kind, NsysDialect, NsysExpression, ncu_expression, nsys_expression};
+use nvtx::{Kind, NsysDialect, NsysExpression, nsys_expression};
 use rustix::fs::{FallocateFlags, fallocate};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
@@ -170,14 +171,15 @@ impl Inventory {
         )
     }
 
-    fn region(&self, region: &Region, gpu: Option<&RegionCalls>) -> Value {
+    fn region(&self, region: &Region, gpu: Option<&RegionCalls>, namesakes: &Namesakes<'_>) -> Value {
         let nsys = match nsys_expression(&region.path, region.wide, NsysDialect::NEWEST) {
             NsysExpression::Gate(gate) => {
-                json!({"gate": gate, "register_only_off": needs_register_only_off(region)})
+                let also = namesakes.in_nsys(region).map(|(other, _)| other.path.to_string());
+                json!({"gate": gate, "register_only_off": needs_register_only_off(region), "also": also})
             }
             NsysExpression::None(why) => json!({"gate": null, "why": why}),
         };
-        let include = ncu_expression(&region.path, region.kind);
+        let include = namesakes.include(region);
         json!({
             "path": region.path.to_string(),
             "domain": region.path.domain,
@@ -265,9 +267,10 @@ impl Serialize for RegionsDocument<'_> {
         let Self(inventory) = self;
         // Both are in the order of the tree.
         let mut gpu = inventory.gpu.iter().peekable();
+        let namesakes = Namesakes::of(&inventory.regions);
         serializer.collect_seq(inventory.regions.iter().map(|region| {
             let is_same = |gpu: &&RegionCalls| region.kind == Kind::PushPop && gpu.path == region.path;
-            inventory.region(region, gpu.next_if(is_same))
+            inventory.region(region, gpu.next_if(is_same), &namesakes)
         }))
     }
 }

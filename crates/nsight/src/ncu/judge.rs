@@ -392,7 +392,7 @@ mod tests {
         let seen = regions(&ranges);
         let targets: Vec<Target> = wanted("step *", &seen).iter().flat_map(Target::of).collect();
         assert_eq!(targets.iter().map(|target| target.name.as_str()).collect::<Vec<_>>(), ["step *"]);
-        assert_eq!(targets[0].includes().into_iter().collect::<Vec<_>>(), ["regex:^step .*$/"]);
+        assert_eq!(targets[0].includes(&seen).into_iter().collect::<Vec<_>>(), ["regex:^step .*$/"]);
         let wanted = [WantedTarget { target: targets[0].clone(), launches: Some(9) }];
         let verdict =
             judged(vec![kernel("gemm", 8, "step 2")], &[chosen("gemm", 8, 0.7)], &wanted, Ending::Well);

@@ -19,6 +19,6 @@ pub(crate) fn open(region: &Region, names: &[String]) -> OpenRanges {
 }
 
 /// Whether a gate lets in what is launched in a region.
-pub fn lets_in(gate: &NcuGate, region: &Region) -> bool {
+pub(crate) fn lets_in(gate: &NcuGate, region: &Region) -> bool {
     !is_unseen(region) && gate.includes(&open(region, &region.path.names))
 }

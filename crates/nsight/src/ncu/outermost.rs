@@ -3,10 +3,9 @@
 //! ncu counts what the gate admits as one sequence (measured, also for several expressions).
 
 use analysis::Region;
-use nvtx::{Kind, is_library};
+use nvtx::{Begins, Kind, is_library, ncu_expression};
 
 use super::open::is_unseen;
-use super::target::include_of;
 
 /// The most ranges in one expression.
 const MOST_NAMED: usize = 16;
@@ -34,7 +33,7 @@ fn include_of_any(regions: &[&Region]) -> Option<String> {
     }
     let [first, others @ ..] = regions else { return None };
     if others.is_empty() {
-        return Some(include_of(first));
+        return Some(ncu_expression(&first.path, first.kind, Begins::Anywhere).text);
     }
     let alike = |region: &&&Region| {
         region.kind == Kind::PushPop

@@ -4,9 +4,10 @@
 use std::collections::BTreeSet;
 
 use analysis::Region;
-use nvtx::{Kind, NamePattern, NcuGate, RegionPattern, ncu_expression, ncu_pattern};
+use nvtx::{Begins, Kind, NamePattern, NcuGate, RegionPath, RegionPattern, ncu_pattern};
 
 use super::open::{is_unseen, lets_in};
+use crate::namesakes::Namesakes;
 use crate::wish::{Wanted, parts, pattern_in, patterns};
 
 #[derive(Debug, Clone)]
@@ -66,16 +67,29 @@ impl Target {
         self.regions.iter().map(|region| region.instances).sum()
     }
 
-    /// What `--nvtx-include` takes: each text lets in some of it.
-    pub fn includes(&self) -> BTreeSet<String> {
+    /// What `--nvtx-include` takes: each text lets in some of it, and nothing else of all regions if ncu
+    /// can tell them apart.
+    pub fn includes(&self, all: &[Region]) -> BTreeSet<String> {
+        let namesakes = Namesakes::of(all);
         let seen = || self.regions.iter().filter(|region| !is_unseen(region));
+        let include_of = |region: &Region| namesakes.include(region).text;
         let Some(pattern) = &self.pattern else { return seen().map(include_of).collect() };
-        let mut includes: BTreeSet<String> = seen()
-            .map(|region| {
-                ncu_pattern(&NamePattern::exactly(&region.path.domain), pattern.names(), region.kind)
-            })
-            .collect();
-        let gates: Vec<NcuGate> = includes.iter().filter_map(|text| NcuGate::parse(text).ok()).collect();
+        let texts = |begins: Begins| -> BTreeSet<String> {
+            let domain = |region: &Region| NamePattern::exactly(&region.path.domain);
+            seen().map(|region| ncu_pattern(&domain(region), pattern.names(), region.kind, begins)).collect()
+        };
+        let gates = |texts: &BTreeSet<String>| -> Vec<NcuGate> {
+            texts.iter().filter_map(|text| NcuGate::parse(text).ok()).collect()
+        };
+        let mut includes = texts(Begins::Anywhere);
+        let anywhere = gates(&includes);
+        let is_too_much = |region: &Region| {
+            !is_inside(pattern, region) && anywhere.iter().any(|gate| lets_in(gate, region))
+        };
+        if matches!(pattern, RegionPattern::Path { .. }) && all.iter().any(is_too_much) {
+            includes = texts(Begins::Outermost);
+        }
+        let gates = gates(&includes);
         // ncu counts nested ranges of one name only once, and may miss a path.
         let missed = seen().filter(|region| !gates.iter().any(|gate| lets_in(gate, region)));
         let missed: Vec<String> = missed.map(include_of).collect();
@@ -84,9 +98,10 @@ impl Target {
     }
 }
 
-/// Only this region, wherever else its name is used.
-pub fn include_of(region: &Region) -> String {
-    ncu_expression(&region.path, region.kind).text
+/// Whether a pattern matches this region or one around it.
+fn is_inside(pattern: &RegionPattern, region: &Region) -> bool {
+    let RegionPath { domain, names } = &region.path;
+    (1..=names.len()).any(|count| pattern.matches(&RegionPath::new(domain.clone(), names[..count].to_vec())))
 }
 
 /// What `--nvtx-include` takes for a gate if nothing is known about the program: the text as typed, but
@@ -98,11 +113,12 @@ pub fn unchecked_includes(wish: &str) -> Vec<String> {
     let includes = parts(wish).flat_map(|part| match pattern_in(part) {
         None => vec![part.to_owned()],
         Some(pattern) => {
-            let domain = match &pattern {
-                RegionPattern::Path { domain, .. } => domain.clone(),
-                RegionPattern::Name(_) => NamePattern::any(),
+            let (domain, begins) = match &pattern {
+                RegionPattern::Path { domain, .. } => (domain.clone(), Begins::Outermost),
+                RegionPattern::Name(_) => (NamePattern::any(), Begins::Anywhere),
             };
-            [Kind::PushPop, Kind::StartEnd].map(|kind| ncu_pattern(&domain, pattern.names(), kind)).to_vec()
+            let include = |kind: Kind| ncu_pattern(&domain, pattern.names(), kind, begins);
+            [Kind::PushPop, Kind::StartEnd].map(include).to_vec()
         }
     });
     includes.collect()
@@ -119,7 +135,7 @@ mod tests {
     }
 
     fn includes(wish: &str, seen: &[Region]) -> Vec<String> {
-        targets(wish, seen).iter().flat_map(Target::includes).collect()
+        targets(wish, seen).iter().flat_map(|target| target.includes(seen)).collect()
     }
 
     #[test]
@@ -135,6 +151,20 @@ mod tests {
         assert_eq!(includes(":step */f*", &seen), ["regex:^step .*$/^f.*$"]);
         assert_eq!(includes("LLM:*", &seen), ["regex:^LLM$@^.*$/"]);
         assert_eq!(includes("other *", &seen), [""; 0]);
+    }
+
+    #[test]
+    fn a_path_is_tied_to_the_outermost_range_if_it_occurs_deeper_too() {
+        let seen = regions(&[
+            ("", &["step 1"], Kind::PushPop),
+            ("", &["step 2", "step 3"], Kind::PushPop),
+            ("", &["outer", "step 4", "fwd"], Kind::PushPop),
+        ]);
+        assert_eq!(includes(":step *", &seen), ["regex:[^step .*$/"]);
+        assert_eq!(includes("step *", &seen), ["regex:^step .*$/"]);
+        assert_eq!(includes(":step */*", &seen), ["regex:[^step .*$/^.*$"]);
+        assert_eq!(includes(":outer/step *", &seen), ["regex:^outer$/^step .*$"]);
+        assert_eq!(includes(":step *", &seen[..0]), [""; 0]);
     }
 
     /// Measured: ncu counts nested ranges of one name once, so `^A.*$/^A.*$` is not inside `A1`, `A1`.
@@ -163,6 +193,6 @@ mod tests {
             unchecked_includes("load/; step *"),
             ["load/", "regex:^.*$@^step .*$/", "regex:^.*$@^step .*$"]
         );
-        assert_eq!(unchecked_includes(":step *"), ["regex:^step .*$/", "regex:^step .*$"]);
+        assert_eq!(unchecked_includes(":step *"), ["regex:[^step .*$/", "regex:^step .*$"]);
     }
 }

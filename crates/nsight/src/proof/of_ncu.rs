@@ -3,11 +3,13 @@
 use std::collections::BTreeSet;
 
 use analysis::{Region, times_at_once};
-use nvtx::{Kind, NcuGate, RegionPath, ncu_expression};
+use nvtx::{Begins, Kind, NcuGate, RegionPath, ncu_expression};
 use trace::Trace;
 
 use super::{Correction, GateProblem, ToolProof, domains, instances, meant, selected, unknown};
-use crate::ncu::{Target, include_of, is_unseen, open};
+use crate::namesakes::Namesakes;
+use crate::ncu::Target;
+use crate::ncu::open::{is_unseen, open};
 use crate::wish::{Reading, Wanted};
 
 pub(super) fn proof(wish: &str, regions: &[Region], wanted: &[Wanted<'_>], trace: &Trace) -> ToolProof {
@@ -25,7 +27,9 @@ pub(super) fn proof(wish: &str, regions: &[Region], wanted: &[Wanted<'_>], trace
     if instances > 0 {
         return ToolProof { instances, problem: None, correction: Correction::AsTyped };
     }
-    let bare = wish.rsplit('@').next().unwrap_or(wish).trim_end_matches('/');
+    let typed = wish.rsplit('@').next().unwrap_or(wish).trim_end_matches('/');
+    // Without the backslashes, if it is the name of a start/end range.
+    let bare = gate.started_name(0).filter(|_| gate.started_names() == 1).unwrap_or(typed);
     let named: Vec<&Region> = regions.iter().filter(|region| region.path.name() == bare).collect();
     let (here, elsewhere): (Vec<&Region>, Vec<&Region>) =
         named.into_iter().partition(|region| gate.in_domain(&region.path.domain));
@@ -33,6 +37,7 @@ pub(super) fn proof(wish: &str, regions: &[Region], wanted: &[Wanted<'_>], trace
     let problem = match (here.first(), elsewhere.is_empty()) {
         (Some(_), _) if wish.contains(';') => GateProblem::Semicolon,
         (Some(region), _) if is_unseen(region) => GateProblem::Unseen { name: bare.to_owned() },
+        (Some(_), _) if !gate.is_name(bare) => GateProblem::Syntax,
         (Some(region), _) if region.kind == Kind::PushPop => {
             GateProblem::IsPushPop { path: region.path.to_string() }
         }
@@ -40,7 +45,9 @@ pub(super) fn proof(wish: &str, regions: &[Region], wanted: &[Wanted<'_>], trace
         (None, false) => GateProblem::OtherDomain { name: bare.to_owned(), domains: domains(&elsewhere) },
         (None, true) if several && !is_pattern => never_at_once(&gate, regions),
         (None, true) => match unknown(wish, regions, wanted) {
-            GateProblem::StarInForm | GateProblem::NoSuchName { .. } if wish.starts_with("regex:") => {
+            GateProblem::StarInForm | GateProblem::NoSuchName { .. } | GateProblem::NoSuchPath { .. }
+                if wish.starts_with("regex:") =>
+            {
                 without_slash(wish, regions)
             }
             GateProblem::Glob => GateProblem::GlobWithoutRegex,
@@ -103,8 +110,8 @@ fn ncu_remedy(wanted: &[Wanted<'_>], all: &[Region]) -> Correction {
         let why = "ncu cannot select it by range; register the string, or select kernels by name".to_owned();
         return Correction::Ungated { why, instances: meant };
     }
-    let includes: BTreeSet<String> = wanted.iter().flat_map(ncu_includes).collect();
-    // A path is not anchored: it may match more than is meant.
+    let includes: BTreeSet<String> = wanted.iter().flat_map(|part| ncu_includes(part, all)).collect();
+    // Not every path can be told from others: it may match more than is meant.
     let gates: Result<Vec<NcuGate>, _> = includes.iter().map(|include| NcuGate::parse(include)).collect();
     let mut arguments = vec!["--nvtx".to_owned()];
     for include in includes {
@@ -123,15 +130,19 @@ fn ncu_remedy(wanted: &[Wanted<'_>], all: &[Region]) -> Correction {
 }
 
 /// In the form in which it was typed: a name selects at any depth, a path does not.
-fn ncu_includes(part: &Wanted<'_>) -> BTreeSet<String> {
+fn ncu_includes(part: &Wanted<'_>, all: &[Region]) -> BTreeSet<String> {
     let seen = part.regions.iter().filter(|region| !is_unseen(region));
     match part.reading {
-        Reading::Pattern(_) => Target::of(part).iter().flat_map(Target::includes).collect(),
-        Reading::Path => seen.map(|region| include_of(region)).collect(),
+        Reading::Pattern(_) => Target::of(part).iter().flat_map(|target| target.includes(all)).collect(),
+        Reading::Path => {
+            let namesakes = Namesakes::of(all);
+            seen.map(|region| namesakes.include(region).text).collect()
+        }
+        Reading::Ncu => BTreeSet::from([part.text.clone()]),
         Reading::Name => seen
             .map(|region| {
                 let name = RegionPath::new(region.path.domain.clone(), [region.path.name()]);
-                ncu_expression(&name, region.kind).text
+                ncu_expression(&name, region.kind, Begins::Anywhere).text
             })
             .collect(),
     }

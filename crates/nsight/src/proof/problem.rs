@@ -10,6 +10,9 @@ pub enum GateProblem {
     NoSuchName {
         nearest: Vec<String>,
     },
+    NoSuchPath {
+        nearest: Vec<String>,
+    },
     OtherDomain {
         name: String,
         domains: Vec<String>,
@@ -22,6 +25,8 @@ pub enum GateProblem {
     IsStartEnd {
         path: String,
     },
+    /// ncu: the name has characters that mean something to it.
+    Syntax,
     /// ncu: `A,B`, but the two are never open at the same time.
     NeverAtOnce,
     /// ncu: `A,B`, but one of them is no start/end range.
@@ -81,7 +86,7 @@ impl GateProblem {
     /// Why a capture by nsys with such a gate fails.
     pub fn nsys_cause(&self) -> Cause {
         match self {
-            Self::NoSuchName { .. } | Self::NoMatch => Cause::NoSuchRange,
+            Self::NoSuchName { .. } | Self::NoSuchPath { .. } | Self::NoMatch => Cause::NoSuchRange,
             Self::OtherDomain { .. } | Self::NoSuchDomain { .. } => Cause::WrongDomain,
             Self::Unregistered { .. } => Cause::UnregisteredString,
             Self::Refused { .. } => Cause::Refused,
@@ -93,6 +98,7 @@ impl GateProblem {
             | Self::RegexWithoutSlash { .. }
             | Self::Path
             | Self::Notation
+            | Self::Syntax
             | Self::IsPushPop { .. }
             | Self::IsStartEnd { .. }
             | Self::NeverAtOnce
@@ -116,11 +122,13 @@ impl fmt::Display for GateProblem {
             [domain] if domain.is_empty() => "the default domain".to_owned(),
             domains => format!("domain {}", quoted(domains)),
         };
+        let near = |nearest: &[String]| match nearest {
+            [] => String::new(),
+            nearest => format!(" (nearest: {})", quoted(nearest)),
+        };
         match self {
-            Self::NoSuchName { nearest } if nearest.is_empty() => write!(f, "no range has this name"),
-            Self::NoSuchName { nearest } => {
-                write!(f, "no range has this name (nearest: {})", quoted(nearest))
-            }
+            Self::NoSuchName { nearest } => write!(f, "no range has this name{}", near(nearest)),
+            Self::NoSuchPath { nearest } => write!(f, "no range has this path{}", near(nearest)),
             Self::OtherDomain { name, domains } => write!(f, "`{name}` exists only in {}", places(domains)),
             Self::NoSuchDomain { domain, name, domains } => {
                 write!(f, "there is no domain `{domain}`; `{name}` exists in {}", places(domains))
@@ -130,6 +138,12 @@ impl fmt::Display for GateProblem {
             }
             Self::IsStartEnd { path } => {
                 write!(f, "with a slash it means a push/pop range, but `{path}` is start/end")
+            }
+            Self::Syntax => {
+                write!(
+                    f,
+                    "ncu reads `,`, `/`, `[` and `]` as syntax; in a name, each needs a backslash before it"
+                )
             }
             Self::NeverAtOnce => write!(f, "{WITH_A_COMMA}, but these never are"),
             Self::NotStarted { name, is_push_pop: true } => {
@@ -160,7 +174,7 @@ impl fmt::Display for GateProblem {
             Self::Path => write!(f, "nsys selects ranges by name, not by path"),
             Self::Glob => write!(f, "nsys reads `*` literally"),
             Self::GlobWithoutRegex => {
-                write!(f, "ncu reads `*` literally; a pattern starts with `regex:`")
+                write!(f, "ncu reads `*` in a name literally; a pattern starts with `regex:`")
             }
             Self::RegexWithoutSlash { with_slash } => {
                 write!(f, "without a slash it means start/end ranges; use `{with_slash}`")

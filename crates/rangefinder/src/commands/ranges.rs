@@ -2,9 +2,9 @@
 
 use analysis::{Region, Registered, Times};
 use anyhow::{Context, Result};
-use nsight::Proof;
 use nsight::nsys::{RangeEnd, needs_register_only_off};
-use nvtx::{Kind, NsysDialect, NsysExpression, ncu_expression, nsys_expression};
+use nsight::{Namesakes, Proof};
+use nvtx::{Kind, NsysDialect, NsysExpression, nsys_expression};
 use process::{PrivateFolder, Route, Signals};
 use record::counted;
 use run::gates::{NsysTerms, Reader, duration, nothing_is_meant, proof_screen, proofs_json, prove_gate};
@@ -146,9 +146,10 @@ fn screen(inventory: &Inventory) -> String {
         "{:36} {:9} {:>9} {:>7} {:>9} {:>9} {:>9} {:>9} {:>6}\n",
         "region", "kind", "instances", "threads", "total", "mean", "min", "max", "share"
     ));
+    let namesakes = Namesakes::of(&inventory.regions);
     for region in &inventory.regions {
         text.push_str(&row(inventory, region));
-        text.push_str(&gates(region));
+        text.push_str(&gates(region, &namesakes));
         text.push_str(&gpu(inventory, region));
     }
     for diagnostic in inventory.trace.distinct_diagnostics() {
@@ -207,7 +208,7 @@ fn gpu(inventory: &Inventory, region: &Region) -> String {
 }
 
 /// The expressions that select a region, to be pasted.
-fn gates(region: &Region) -> String {
+fn gates(region: &Region, namesakes: &Namesakes<'_>) -> String {
     let indent = "  ".repeat(region.path.depth() + 2);
     let nsys = match nsys_expression(&region.path, region.wide, NsysDialect::NEWEST) {
         NsysExpression::Gate(gate) => {
@@ -222,8 +223,14 @@ fn gates(region: &Region) -> String {
         Registered::No => "not registered",
         Registered::Mixed => "partly registered",
     };
-    let include = ncu_expression(&region.path, region.kind);
+    // nsys has no paths.
+    let also = match namesakes.in_nsys(region) {
+        Some((other, 0)) => format!("; also opens for `{}`", other.path),
+        Some((other, more)) => format!("; also opens for `{}` and {more} more", other.path),
+        None => String::new(),
+    };
+    let include = namesakes.include(region);
     let ncu = shell_word(&include.text);
     let note = include.note.map(|note| format!("    ({note})")).unwrap_or_default();
-    format!("{indent}nsys  {nsys}    ({registered})\n{indent}ncu   --nvtx --nvtx-include {ncu}{note}\n")
+    format!("{indent}nsys  {nsys}    ({registered}{also})\n{indent}ncu   --nvtx --nvtx-include {ncu}{note}\n")
 }

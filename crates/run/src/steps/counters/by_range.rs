@@ -57,9 +57,12 @@ fn apart(scene: Scene<'_>, common: &Common) -> Vec<OneRun> {
             Some(run) => {
                 run.taken.extend(&windows);
                 run.taken = Trace::windows_of(std::mem::take(&mut run.taken));
-                run.includes.extend(target.includes());
+                run.includes.extend(target.includes(&inventory.regions));
             }
-            None => runs.push(Together { taken: windows, includes: target.includes().into_iter().collect() }),
+            None => runs.push(Together {
+                taken: windows,
+                includes: target.includes(&inventory.regions).into_iter().collect(),
+            }),
         }
     }
     runs.into_iter().map(|run| one(Gate::Ranges(run.includes))).collect()

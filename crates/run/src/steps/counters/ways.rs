@@ -10,7 +10,7 @@ use std::time::Duration;
 use analysis::{Region, launch_groups, launches_in};
 use nsight::ncu::{
     Allowance, Choice, Entry, Gate, Given, NameBase, Plan, ReplayMode, Selection, Target, WantedTarget,
-    choose_launches, has_kernels, lets_in, outermost, unchecked_includes,
+    choose_launches, has_kernels, outermost, unchecked_includes,
 };
 use nsight::{Correction, wanted};
 use nvtx::NcuGate;
@@ -124,9 +124,7 @@ fn meant(scene: Scene<'_>) -> Vec<Target> {
     let Some(inventory) = scene.inventory else { return Vec::new() };
     let mut targets: Vec<Target> = Vec::new();
     for wish in scene.setting.ncu_wishes() {
-        let meant: Vec<Target> = wanted(wish, &inventory.regions).iter().flat_map(Target::of).collect();
-        let included = || included(wish, &inventory.regions).into_iter().map(Target::region).collect();
-        for target in if meant.is_empty() { included() } else { meant } {
+        for target in wanted(wish, &inventory.regions).iter().flat_map(Target::of) {
             if !targets.iter().any(|other| other.is_same(&target)) {
                 targets.push(target);
             }
@@ -157,11 +155,10 @@ fn includes(climber: &Nsight<'_>) -> Gate {
             Correction::AsTyped => includes.push(proof.typed.clone()),
             // Each region by its full path: the name alone may match others.
             Correction::Arguments { .. } => {
-                let meant =
-                    scene.inventory.iter().flat_map(|inventory| wanted(&proof.typed, &inventory.regions));
-                includes.extend(
-                    meant.flat_map(|wanted| Target::of(&wanted)).flat_map(|target| target.includes()),
-                );
+                let regions = scene.inventory.map_or(&[][..], |inventory| &inventory.regions);
+                let targets: Vec<Target> =
+                    wanted(&proof.typed, regions).iter().flat_map(Target::of).collect();
+                includes.extend(targets.iter().flat_map(|target| target.includes(regions)));
             }
             // If one gate cannot be expressed, measure everything and filter afterwards.
             Correction::Ungated { .. } | Correction::None => return Gate::None,
@@ -317,10 +314,4 @@ fn without_timeline(
 fn function_of(name: &str) -> &str {
     let bare = name.split(['<', '(']).next().unwrap_or(name);
     bare.rsplit([' ', ':']).next().unwrap_or(bare)
-}
-
-/// Regions that an expression in ncu's own language lets in.
-fn included<'a>(wish: &str, regions: &'a [Region]) -> Vec<&'a Region> {
-    let Ok(gate) = NcuGate::parse(wish) else { return Vec::new() };
-    regions.iter().filter(|region| lets_in(&gate, region)).collect()
 }
