@@ -159,7 +159,7 @@ pub(crate) struct AnalyzeArguments {
     /// Count only what begins while this range is open, on any thread: `--within decode` leaves out prefill and
     /// start-up. A name, a path (`:decode/step`), a pattern (`'Train step *'`) or a list (`'prefill;decode'`), as
     /// in `nsys.nvtx_capture`
-    /// [default: the ranges the run was gated on, or everything]
+    /// [default: the ranges nsys was gated on in this run, or everything]
     #[arg(long, value_name = "RANGE")]
     pub(crate) within: Option<String>,
     /// Include only kernels whose names match this regular expression

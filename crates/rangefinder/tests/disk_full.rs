@@ -44,6 +44,7 @@ fn a_log_that_fills_the_disk_does_not_stop_the_workload() {
         .unwrap();
     let manifest = manifest(&run.path());
     assert_eq!(step(&manifest, "rehearse")["status"], "failed");
+    assert_eq!(step(&manifest, "timeline")["note"], "the rehearsal failed", "the workload ended with 0");
     let kept = run.path().join("workload/rehearsal/stdout.log").metadata().unwrap().len();
     assert!(kept > 500_000 && kept < 4 << 20, "{kept}");
 }

@@ -225,6 +225,21 @@ fn without_nsys_the_run_goes_on() {
     assert_eq!(asked.code, 1, "{}", asked.stderr);
 }
 
+/// Only nsys applies its gate.
+#[test]
+fn a_gate_of_nsys_is_not_applied_to_the_tracers_timeline() {
+    let sandbox = Sandbox::new();
+    let demo = ["--", env!("CARGO_BIN_EXE_rangefinder"), "demo", "--emit-only"];
+    let settings = ["run", "timeline.source=tracer", "nsys.nvtx_capture=decode"];
+    let ran = sandbox.output(&[&settings[..], &demo].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let note = "the gate `decode` of nsys is not applied to it\nhint: `rangefinder analyze RUN --within decode` shows";
+    assert!(ran.stderr.contains(note) && !ran.stderr.contains("nsys: "), "{}", ran.stderr);
+    let settings = ["run", "timeline.source=tracer", "nsys.enable=true"];
+    let ran = sandbox.output(&[&settings[..], &demo].concat());
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+}
+
 /// nsys keeps the environment of what it runs; what we make of its report does not.
 #[test]
 fn the_export_holds_no_secret() {

@@ -73,7 +73,7 @@ fn captures(text: &mut String, page: &Page<'_>) {
     let has_verdict = |step: &Step| page.verdicts.iter().any(|line| step.name.tools().contains(&line.tool));
     let is_news = |step: &&Step| match step.status {
         // Most programs do not use PyTorch, and that is no news.
-        StepStatus::Skipped => (step.name != StepName::Stage1 || step.asked_for) && !has_verdict(step),
+        StepStatus::Skipped => step.name != StepName::Stage1 && !has_verdict(step),
         StepStatus::Failed => !has_verdict(step),
         StepStatus::Interrupted => true,
         // No profiler made it: its note says where it comes from.
@@ -94,10 +94,7 @@ fn captures(text: &mut String, page: &Page<'_>) {
         }
     }
     for step in &steps {
-        // As the exit code counts it.
-        let is_missing = step.status == StepStatus::Skipped && step.asked_for;
-        let status = if is_missing { "missing" } else { step.status.as_str() };
-        let before = format!("  {:<9}  {status:<9}  ", step.name.as_str());
+        let before = format!("  {:<9}  {:<9}  ", step.name.as_str(), step.status.as_str());
         let note = step.note.as_deref().unwrap_or_default();
         wrapped(text, &before, note.lines().next().unwrap_or_default());
         if let Some(hint) = note.lines().find_map(|line| line.strip_prefix("hint: ")) {

@@ -29,6 +29,13 @@ pub(super) fn check(resolved: &Resolved) -> Result<(), ConfigError> {
             hint: "use `timeline.source=tracer`, or leave `nsys.enable` on",
         });
     }
+    if config.timeline.source == TimelineSource::Tracer && nsys.enable == Enable::True {
+        return Err(ConfigError::Contradiction {
+            settings: Box::new([setting("timeline.source"), setting("nsys.enable")]),
+            why: "with a timeline from the tracer, nsys is not run",
+            hint: "use `nsys.enable=auto`, or leave out `timeline.source=tracer`",
+        });
+    }
     let by_range = matches!(config.ncu.replay_mode, ReplayMode::Range | ReplayMode::AppRange);
     if by_range && !config.ncu.gating_nvtx {
         return Err(ConfigError::Contradiction {
@@ -101,6 +108,8 @@ mod tests {
         assert!(error.starts_with("`nsys.capture_range=nvtx` needs a range to wait for"), "{error}");
         let error = message(&["timeline.source=nsys", "nsys.enable=false"]);
         assert!(error.contains("contradict each other: a timeline from nsys needs nsys"), "{error}");
+        let error = message(&["timeline.source=tracer", "nsys.enable=true"]);
+        assert!(error.contains("contradict each other: with a timeline from the tracer"), "{error}");
         assert!(message(&["capture.stop=command"]).contains("stop_command"));
         assert!(message(&["workload.module=m", "workload.command=[c]"]).contains("one workload"));
         assert!(message(&["run.keep=0"]).contains("at least 1"));

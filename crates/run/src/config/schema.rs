@@ -254,6 +254,13 @@ pub struct ModelConfig {
     pub(crate) head_tokens: u32,
 }
 
+impl Config {
+    /// nsys is not run, whatever else is set.
+    pub(crate) fn nsys_is_off(&self) -> bool {
+        self.nsys.enable == Enable::False || self.timeline.source == TimelineSource::Tracer
+    }
+}
+
 impl NsysConfig {
     /// The gate as the user wrote it, unless gating is off.
     pub fn wish(&self) -> Option<&str> {

@@ -101,11 +101,13 @@ impl std::fmt::Display for Source {
 }
 
 /// A report without the range that was asked for is not analyzed.
-fn nothing_to_analyze(manifest: &Manifest) -> &'static str {
-    match manifest.last_verdict(Tool::Nsys).is_some_and(|record| record.verdict.lacks_the_range()) {
-        true => "the range you gated on is not in the report",
-        false => "no timeline and no ranges to analyze",
+fn nothing_to_analyze(manifest: &Manifest) -> String {
+    if manifest.last_verdict(Tool::Nsys).is_some_and(|record| record.verdict.lacks_the_range()) {
+        return "the range you gated on is not in the report".to_owned();
     }
+    let rehearse = manifest.step(StepName::Rehearse);
+    let why = rehearse.note.as_deref().filter(|_| rehearse.status == StepStatus::Done);
+    format!("no timeline and no ranges to analyze{}", why.map(|why| format!(": {why}")).unwrap_or_default())
 }
 
 /// `events` collects what to tell the user.
@@ -122,7 +124,7 @@ pub(super) fn step(
         choose_timeline(setting, recorded.timeline.take(), recorded.inventory.as_ref(), &mut recorded.stage1)
     else {
         let insight = insight(None, recorded.counted.as_ref().map(|counted| &counted.report));
-        let why = nothing_to_analyze(manifest).to_owned();
+        let why = nothing_to_analyze(manifest);
         let analyzed = Analyzed { insight, ..Analyzed::without_findings(recorded) };
         return Ok((StepResult::Skipped { why, asked_for: false }, analyzed));
     };

@@ -218,7 +218,9 @@ fn recorded<T>(
     let (status, note, asked_for) = match result {
         StepResult::Done(note) => (StepStatus::Done, note, false),
         StepResult::Incomplete(note) => (StepStatus::Done, note, true),
-        StepResult::Skipped { why, asked_for } => (StepStatus::Skipped, Some(why), asked_for),
+        // What was asked for and is not there is no choice of ours.
+        StepResult::Skipped { why, asked_for: true } => (StepStatus::Failed, Some(why), true),
+        StepResult::Skipped { why, asked_for: false } => (StepStatus::Skipped, Some(why), false),
         StepResult::Failed { why, asked_for } => (StepStatus::Failed, Some(why), asked_for),
         StepResult::Interrupted(why) => (StepStatus::Interrupted, Some(why), false),
     };

@@ -96,7 +96,7 @@ fn recorded_ungated(why: &str) -> String {
 fn expected_size(scene: Scene<'_>) -> Option<String> {
     scene.provenance?.nsys.as_ref()?;
     let bytes = expected_report_bytes(scene.inventory?.trace.ranges.len() as u64) as f64;
-    let wanted = scene.setting.resolved.config.nsys.enable != Enable::False;
+    let wanted = !scene.setting.resolved.config.nsys_is_off();
     wanted.then(|| format!("nsys: expected report size: about {:.1} MB plus CUDA activity", bytes / 1e6))
 }
 
@@ -141,7 +141,7 @@ impl Gate {
 
 pub(super) fn gates(resolved: &Resolved) -> Vec<Gate> {
     let config = &resolved.config;
-    let gated = config.nsys.enable != Enable::False
+    let gated = !config.nsys_is_off()
         && config.nsys.gating_nvtx
         && config.nsys.capture_range != CaptureRange::CudaProfilerApi;
     let nsys = config.nsys.nvtx_capture.iter().filter(|_| gated);

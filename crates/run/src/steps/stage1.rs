@@ -73,7 +73,7 @@ fn unfit(setting: &Setting, provenance: Option<&Provenance>, session: &Session<'
         return Some("`stage1.enable=false`".to_owned());
     }
     if session.status(StepName::Rehearse) == StepStatus::Failed {
-        return Some("the workload failed in the rehearsal".to_owned());
+        return Some(session.why_not_again().to_owned());
     }
     if setting.workload.python().is_none() {
         return Some(NO_PYTHON.to_owned());

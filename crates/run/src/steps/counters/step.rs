@@ -31,7 +31,7 @@ pub(in crate::steps) fn step(scene: Scene<'_>, session: &mut Session<'_>) -> Mad
     }
     let asked_for = asked_for(resolved);
     if session.status(StepName::Rehearse) == StepStatus::Failed && !asked_for {
-        return skipped("the workload failed in the rehearsal".to_owned(), asked_for);
+        return skipped(session.why_not_again().to_owned(), asked_for);
     }
     let ncu = match located(resolved) {
         Ok(ncu) => ncu,

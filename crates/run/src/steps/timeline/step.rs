@@ -1,7 +1,7 @@
 //! The timeline from nsys, judged by what is in the report, or else from our own tracer.
 
 use nsight::nsys::Nsys;
-use nsight::{NoTool, Proof};
+use nsight::{NoTool, Proof, wanted};
 use record::{Cause, Rung, StepName, StepStatus, Tool, Verdict, VerdictRecord, advice};
 use trace::Trace;
 
@@ -13,6 +13,7 @@ use super::tracer::{SAW_NOTHING, by_the_tracer, only_the_tracer, ranges_only};
 use super::ways::ways;
 use crate::config::{CaptureRange, Enable, Resolved, TimelineSource};
 use crate::gates::{nothing_is_meant, prove_gate};
+use crate::quote::shell_word;
 use crate::rehearsal::Inventory;
 use crate::rundir::set_aside;
 
@@ -33,13 +34,24 @@ pub(in crate::steps) fn step(scene: Scene<'_>, session: &mut Session<'_>) -> Mad
     let (result, timeline) = made(scene, session)?;
     let was_interrupted = matches!(result, StepResult::Interrupted(_));
     let by_the_tracer = usable(session).is_none() && scene.inventory.is_some_and(|seen| !seen.is_empty());
-    // A gate is applied to the tracer's timeline, too.
-    let delayed =
-        scene.setting.resolved.config.capture.delay.is_some() && scene.setting.nsys_wish().is_none();
-    if delayed && by_the_tracer && !was_interrupted {
-        session.warn(RECORDED_FROM_THE_START.to_owned());
+    if by_the_tracer && !was_interrupted {
+        if scene.setting.resolved.config.capture.delay.is_some() {
+            session.warn(RECORDED_FROM_THE_START.to_owned());
+        }
+        if let Some(wish) = scene.setting.nsys_wish().filter(|wish| is_there(wish, scene.inventory)) {
+            let gate = shell_word(wish);
+            session.warn(format!(
+                "the timeline is from Rangefinder's tracer, which records everything: the gate `{wish}` of nsys is \
+                 not applied to it\nhint: `rangefinder analyze RUN --within {gate}` shows only what is inside"
+            ));
+        }
     }
     Ok((result, timeline))
+}
+
+/// Whether a gate matches anything that the rehearsal saw.
+fn is_there(wish: &str, inventory: Option<&Inventory>) -> bool {
+    inventory.is_some_and(|seen| wanted(wish, &seen.regions).iter().any(|part| !part.regions.is_empty()))
 }
 
 /// The verdict on a report of nsys that can be used.
@@ -67,7 +79,7 @@ fn made(scene: Scene<'_>, session: &mut Session<'_>) -> Made<Timeline> {
     }
     let asked_for = asked_for(resolved);
     if session.status(StepName::Rehearse) == StepStatus::Failed && !asked_for {
-        let why = "the workload failed in the rehearsal".to_owned();
+        let why = session.why_not_again().to_owned();
         return nothing(StepResult::Skipped { why, asked_for });
     }
     let nsys = match located(scene) {
