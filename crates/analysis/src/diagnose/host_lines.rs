@@ -14,6 +14,10 @@ use crate::time::{Busy, busy};
 const FEWEST: usize = 20;
 /// A line is the place of a finding if so much of the samples is in it.
 const MOST: f64 = 0.3;
+/// A thread that waits in so much of its samples is held up by others.
+const HALF: f64 = 0.5;
+/// What a function is called that has no name.
+const NAMELESS: &str = "?";
 /// Others are told if they have this part.
 const WORTH_A_WORD: f64 = 0.1;
 
@@ -47,11 +51,7 @@ pub(crate) fn name_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
             continue;
         }
         let lines = Lines::of(trace, &meant);
-        if let Some((line, share)) = lines.places.first()
-            && *share >= MOST
-        {
-            finding.place.line = Some(line.clone());
-        }
+        finding.place.line = lines.place();
         finding.evidence.extend(lines.sentences(finding.place.region.as_deref(), meant.len()));
     }
 }
@@ -131,6 +131,17 @@ impl Lines {
         }
     }
 
+    /// The line to look at: the one that holds the thread up, if it mostly waits for another.
+    fn place(&self) -> Option<String> {
+        let held_up = |share: f64, by: &[(String, f64)]| share >= HALF && !by.is_empty();
+        let lines = match () {
+            () if held_up(self.waiting, &self.holders) => &self.holders,
+            () if held_up(self.blocked, &self.others) => &self.others,
+            () => &self.places,
+        };
+        lines.first().filter(|(_, share)| *share >= MOST).map(|(line, _)| line.clone())
+    }
+
     fn sentences(&self, region: Option<&str>, samples: usize) -> Vec<String> {
         let place = region.map(|region| format!(" in `{region}`")).unwrap_or_default();
         let mut told = vec![format!(
@@ -169,7 +180,10 @@ fn places(trace: &Trace, rows: impl Iterator<Item = usize>) -> Vec<(String, f64)
     let mut counts: HashMap<Option<Frame>, u64> = HashMap::new();
     let mut all = 0u64;
     for row in rows {
-        let innermost = trace.stacks.frames_of(trace.stacks.samples.stack[row]).next().copied();
+        // Functions of libraries without names say less than who calls them.
+        let mut frames = trace.stacks.frames_of(trace.stacks.samples.stack[row]);
+        let is_named = |frame: &&Frame| trace.strings.text(frame.function) != NAMELESS;
+        let innermost = frames.find(is_named).copied();
         *counts.entry(innermost).or_default() += 1;
         all += 1;
     }
