@@ -1,10 +1,11 @@
 //! The tables that programs get.
 
+use super::hardware::{hardware_kernels, hardware_regions};
 use super::kernels::{kernels, steady_kernels};
 use super::table::Tabular;
 use super::{
-    bounds, calls, copies, counter_launches, counter_ranges, counter_regions, efficiency, findings,
-    hardware_kernels, hardware_regions, idle, operators, overhead, regions, roofline, stages,
+    bounds, calls, copies, counter_launches, counter_ranges, counter_regions, efficiency, findings, idle,
+    operators, overhead, regions, roofline, stages,
 };
 use crate::page::Page;
 

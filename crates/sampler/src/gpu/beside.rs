@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::main::SAMPLER_ARGUMENT;
 use super::order::Order;
+use super::process::SAMPLER_ARGUMENT;
 
 /// How long it may take to read what is left.
 const PATIENCE: Duration = Duration::from_secs(3);

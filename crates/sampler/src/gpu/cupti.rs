@@ -1,8 +1,5 @@
 //! The library, and its calls as functions that return what they found.
-#![allow(
-    unsafe_code,
-    reason = "CUPTI is a C library that is opened at run time: nothing else can ask for the counters"
-)]
+#![allow(unsafe_code, reason = "CUPTI is a C library that is opened at run time")]
 
 use std::ffi::{CStr, CString, c_char};
 use std::path::Path;

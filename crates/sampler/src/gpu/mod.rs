@@ -7,11 +7,12 @@ mod counters;
 mod cupti;
 mod driver;
 mod file;
-mod main;
+
 mod nvml;
 mod order;
+mod process;
 mod refusal;
 
 pub use beside::{Beside, NotStarted, Stopped};
-pub use main::{SAMPLER_ARGUMENT, sampler_main};
 pub use order::{DeviceOrder, Interval, Order};
+pub use process::{SAMPLER_ARGUMENT, sampler_main};
