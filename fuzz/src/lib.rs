@@ -10,7 +10,8 @@ use analysis::Options;
 use nsight::Question;
 use nsight::nsys::{RangeEnd, Rehearsed};
 use nvtx::{
-    Kind, NamePattern, NcuGate, NsysDialect, NsysGate, OpenRanges, RangeSeen, RegionPath, RegionPattern,
+    Begins, Kind, NamePattern, NcuGate, NsysDialect, NsysGate, OpenRanges, RangeSeen, RegionPath,
+    RegionPattern,
 };
 use run::config::Request;
 use sampler::host::{LineFormat, Lines, Names, Python, RecordedMemory};
@@ -198,18 +199,23 @@ pub fn gates(input: &[u8]) {
     if let Ok(path) = gate.parse::<RegionPath>() {
         assert_eq!(path.to_string().parse::<RegionPath>().as_ref(), Ok(&path), "{gate}");
         nvtx::nsys_expression(&path, false, NsysDialect::NEWEST);
-        nvtx::ncu_expression(&path, Kind::PushPop);
+        for begins in [Begins::Anywhere, Begins::Outermost] {
+            nvtx::ncu_expression(&path, Kind::PushPop, begins);
+        }
     }
     if let Some(pattern) = RegionPattern::parse(gate) {
         assert_eq!(RegionPattern::parse(&pattern.to_string()).as_ref(), Some(&pattern), "{gate}");
         // ncu is given an expression that lets in what the pattern matches; its dot is no line break.
         let one = RegionPath::new("", [name.lines().next().unwrap_or_default()]);
-        let include = nvtx::ncu_pattern(&NamePattern::exactly(""), pattern.names(), Kind::PushPop);
-        if let Ok(gate) = NcuGate::parse(&include)
-            && pattern.matches(&one)
-        {
-            let stack = vec![(String::new(), one.name().to_owned())];
-            assert!(gate.includes(&OpenRanges { stack, started: Vec::new() }), "{include}");
+        for begins in [Begins::Anywhere, Begins::Outermost] {
+            let domain = NamePattern::exactly("");
+            let include = nvtx::ncu_pattern(&domain, pattern.names(), Kind::PushPop, begins);
+            if let Ok(gate) = NcuGate::parse(&include)
+                && pattern.matches(&one)
+            {
+                let stack = vec![(String::new(), one.name().to_owned())];
+                assert!(gate.includes(&OpenRanges { stack, started: Vec::new() }), "{include}");
+            }
         }
     }
 }
