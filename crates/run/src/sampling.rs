@@ -193,7 +193,7 @@ pub(crate) fn judge(ended: &Ended, trace: Option<&Trace>, enable: Enable, gpus: 
 
 /// Whether it can be the reason that there is nothing.
 fn is_why_nothing(trouble: Trouble) -> bool {
-    !matches!(trouble, Trouble::Reduced | Trouble::NoNvml | Trouble::NoStacks)
+    !matches!(trouble, Trouble::Reduced | Trouble::NoNvml | Trouble::NoStacks | Trouble::FewerStacks)
 }
 
 fn cause(trouble: Trouble) -> Cause {
@@ -205,6 +205,6 @@ fn cause(trouble: Trouble) -> Cause {
         Trouble::NotOnThisGpu | Trouble::UnknownChip => Cause::UnsupportedChip,
         Trouble::Overrun => Cause::RecordsLost,
         Trouble::NoSamples => Cause::NothingRecorded,
-        Trouble::Reduced | Trouble::NoNvml | Trouble::Other => Cause::ToolError,
+        Trouble::Reduced | Trouble::NoNvml | Trouble::FewerStacks | Trouble::Other => Cause::ToolError,
     }
 }

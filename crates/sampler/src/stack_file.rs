@@ -55,7 +55,7 @@ impl StackFile {
         }
         if counts.skipped > 0 {
             let said = format!("{} of {} ticks were left out", counts.skipped, counts.ticks + counts.skipped);
-            self.file.trouble(Trouble::Overrun, None, &said)?;
+            self.file.trouble(Trouble::FewerStacks, None, &said)?;
         }
         self.file.cost(processor_ns, wall_ns)?;
         self.file.end()

@@ -37,6 +37,8 @@ pub(crate) struct Counters<'c> {
     set: u32,
     choice: Choice,
     host: Host<'c>,
+    cupti: &'c Cupti,
+    /// A session keeps the configuration that it had when it was started first: a new one needs a new session.
     session: Session<'c>,
     names: MetricNames,
     config: Vec<u8>,
@@ -112,6 +114,7 @@ impl<'c> Counters<'c> {
             values: vec![0.0; choice.metrics.len()],
             choice,
             host,
+            cupti,
             session,
             names,
             config,
@@ -141,6 +144,7 @@ impl<'c> Counters<'c> {
                 let enough = |interval: &u64| cost_ns / (*interval as f64) <= SHARE;
                 let longest = INTERVALS_NS[INTERVALS_NS.len() - 1];
                 self.interval_ns = INTERVALS_NS.into_iter().find(enough).unwrap_or(longest);
+                self.session.renew(self.cupti, self.device)?;
                 self.configure()
             }
         }
@@ -235,6 +239,7 @@ impl<'c> Counters<'c> {
         let again = |counters: &mut Self| -> Result<(), Refusal> {
             let _ = counters.session.stop();
             counters.interval_ns = counters.interval_ns.saturating_mul(2).min(1_000_000_000);
+            counters.session.renew(counters.cupti, counters.device)?;
             counters.configure()?;
             counters.begin()
         };

@@ -140,7 +140,9 @@ unsafe impl Send for Session<'_> {}
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
-        let _ = self.cupti.disable_sampling(&mut ask!(OnSampling { sampling: self.object }));
+        if !self.object.is_null() {
+            let _ = self.cupti.disable_sampling(&mut ask!(OnSampling { sampling: self.object }));
+        }
     }
 }
 
@@ -260,6 +262,18 @@ impl Host<'_> {
             count: names.pointers.len(),
             values: values.as_mut_ptr(),
         }))
+    }
+}
+
+impl<'c> Session<'c> {
+    /// Ends it and begins another: a device has one at a time.
+    pub(crate) fn renew(&mut self, cupti: &'c Cupti, device: u32) -> Result<(), Refusal> {
+        let ended = std::mem::replace(&mut self.object, null_mut());
+        self.cupti.disable_sampling(&mut ask!(OnSampling { sampling: ended }))?;
+        let mut asked = ask!(Enable { device: device as usize, sampling: null_mut() });
+        cupti.enable_sampling(&mut asked)?;
+        self.object = asked.sampling;
+        Ok(())
     }
 }
 

@@ -40,6 +40,8 @@ troubles! {
     NoStacks = 11;
     /// Something else: the text says it.
     Other = 12;
+    /// Some samples of stacks were left out, because they would have cost too much.
+    FewerStacks = 13;
 }
 
 impl Trouble {
