@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use record::{Cause, Outcome, Tool, Verdict, counted};
 use sampler::host::{HostSampler, Settings};
 use sampler::{Beside, DeviceOrder, Interval, NotStarted, Order, StackFile, Stopped};
-use trace::{SeriesSource, Trace, Trouble};
+use trace::{SamplingTrouble, Series, SeriesSource, Trace, Trouble};
 
 use crate::config::{CounterInterval, Enable, StacksConfig};
 use crate::provenance::Gpus;
@@ -16,6 +16,8 @@ const TOOL: Tool = Tool::Sampler;
 /// The samplers' files, beside the tracer's.
 const FILE: &str = "gpu.rfs";
 const STACKS: &str = "stacks.rfs";
+/// A smaller part that is lost changes no mean.
+const FEW: f64 = 0.05;
 /// How long the workload waits for the sampler at most.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The sampler is a guest of the driver: it needs what tells it where that is, and which GPUs the workload sees.
@@ -137,7 +139,10 @@ pub(crate) enum Ended {
 
 /// The samplers' files in the folder of a rehearsal.
 pub(crate) fn sample_files(folder: &Path) -> Vec<PathBuf> {
-    [FILE, STACKS].map(|file| folder.join(file)).into_iter().filter(|path| path.is_file()).collect()
+    // One that is empty was left on a full disk.
+    let has_any =
+        |path: &PathBuf| path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0);
+    [FILE, STACKS].map(|file| folder.join(file)).into_iter().filter(has_any).collect()
 }
 
 /// What was really sampled. None if nothing was wanted, or the program did not use a GPU.
@@ -160,7 +165,8 @@ pub(crate) fn judge(ended: &Ended, trace: Option<&Trace>, enable: Enable, gpus: 
     let counters: Vec<_> =
         trace.series.iter().filter(|series| series.source == SeriesSource::Counters).collect();
     let samples: usize = counters.iter().map(|series| series.len()).sum();
-    let said = trace.sampling.troubles.iter().map(|trouble| trouble.said.clone());
+    let of_counters = |trouble: &&SamplingTrouble| is_why_nothing(trouble.trouble);
+    let said = trace.sampling.troubles.iter().filter(of_counters).map(|trouble| trouble.said.clone());
     if samples == 0 {
         let worst = trace.sampling.troubles.iter().find(|trouble| is_why_nothing(trouble.trouble));
         let cause = worst.map_or(Cause::NothingRecorded, |trouble| cause(trouble.trouble));
@@ -178,8 +184,12 @@ pub(crate) fn judge(ended: &Ended, trace: Option<&Trace>, enable: Enable, gpus: 
     );
     let lost: i64 = counters.iter().flat_map(|series| &series.lost).map(|(begin, end)| end - begin).sum();
     let overrun = trace.sampling.troubles.iter().any(|trouble| trouble.trouble == Trouble::Overrun);
-    if lost > 0 || overrun {
-        let text = format!("{text}; samples of {} were lost", report::duration(lost as f64));
+    let sampled: i64 = counters.iter().map(|series| series_ns(series)).sum();
+    let text = match lost {
+        0 => text,
+        lost => format!("{text}; samples of {} were lost", report::duration(lost as f64)),
+    };
+    if overrun || lost as f64 > FEW * (lost + sampled) as f64 {
         let verdict = Verdict::new(TOOL, Outcome::Partial, Some(Cause::RecordsLost), text);
         return Some(verdict.with_evidence(said));
     }
@@ -189,6 +199,11 @@ pub(crate) fn judge(ended: &Ended, trace: Option<&Trace>, enable: Enable, gpus: 
         return Some(verdict.with_evidence(said));
     }
     Some(Verdict::new(TOOL, Outcome::Captured, None, text))
+}
+
+/// How long was sampled.
+fn series_ns(series: &Series) -> i64 {
+    series.begin.iter().zip(&series.end).map(|(begin, end)| end - begin).sum()
 }
 
 /// Whether it can be the reason that there is nothing.

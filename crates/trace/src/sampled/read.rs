@@ -9,9 +9,7 @@ use super::bytes::Bytes;
 use super::clock::EpochClock;
 use super::layout::{LONGEST, MAGIC, SampledDevice, SampledSet, SetClock, VERSION, kind, source_from};
 use super::stacks::StackReader;
-use crate::model::{
-    Device, Diagnostic, NONE, Quantity, Sampling, SamplingTrouble, Series, StringId, Trace, Trouble,
-};
+use crate::model::{Diagnostic, NONE, Quantity, Sampling, SamplingTrouble, Series, StringId, Trace, Trouble};
 
 /// A day of samples of eight devices.
 const LARGEST: u64 = 16 << 30;
@@ -193,14 +191,9 @@ fn small(number: usize) -> u16 {
     u16::try_from(number).unwrap_or(u16::MAX)
 }
 
-/// Which of the trace's devices it is. In a trace without any it becomes one.
+/// Which of the trace's devices it is; None if the program did not use it, or it cannot be told.
 fn place_in(trace: &mut Trace, device: &SampledDevice) -> Option<u16> {
     let identity = Some(device.uuid.clone()).filter(|uuid| !uuid.is_empty());
-    if trace.activities.is_empty() && !trace.devices.iter().any(|known| known.id == device.id) {
-        let name = Some(device.name.clone()).filter(|name| !name.is_empty());
-        trace.devices.push(Device { id: device.id, name, identity });
-        return Some(small(trace.devices.len() - 1));
-    }
     let same: Vec<usize> = (0..trace.devices.len()).filter(|at| trace.devices[*at].id == device.id).collect();
     // Ranks may each count another device as their first.
     let [only] = same[..] else { return None };
