@@ -162,7 +162,7 @@ mod tests {
         fn knows(&self, metric: &str) -> bool {
             [
                 "sm__cycles_active.avg.pct_of_peak_sustained_elapsed",
-                "dram__read_throughput.avg.pct_of_peak_sustained_elapsed",
+                "dram__bytes_op_read.sum.pct_of_peak_sustained_elapsed",
                 "dram__bytes_op_read.sum",
                 "gpc__cycles_elapsed.avg.per_second",
                 "nvlrx__bytes.sum",
