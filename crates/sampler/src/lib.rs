@@ -1,6 +1,7 @@
 //! What is sampled beside a workload: hardware counters and power by a process of our own, stacks of its threads from
 //! outside.
 
+mod clock;
 mod gpu;
 pub mod host;
 mod stack_file;

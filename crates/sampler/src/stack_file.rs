@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use trace::{SampleWriter, ThreadState, Trouble};
 
-use crate::host::{Counts, GilUse, Names, Sample, Sink, StackId, ThreadState as Doing, Unreadable};
+use crate::host::{Counts, GilUse, Names, Sample, Sink, StackId, ThreadState as Doing, Unreadable, parent};
 
 /// Writes what is sampled. Processes of our own are left out.
 pub struct StackFile {
@@ -70,7 +70,7 @@ impl StackFile {
         self.known.insert(pid, is_ours);
         if !is_ours {
             let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-            let (parent, name) = (parent(pid), (self.mask)(name.trim_end()));
+            let (parent, name) = (parent(pid).unwrap_or(0), (self.mask)(name.trim_end()));
             let written = self.file.process(pid, parent, &name);
             self.note(written);
         }
@@ -127,11 +127,4 @@ impl Sink for StackFile {
         // The number may come again.
         self.known.remove(&pid);
     }
-}
-
-/// The fourth field of `stat`, behind the name, which may have spaces in it.
-fn parent(pid: u32) -> u32 {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let behind = stat.rsplit_once(')').map(|(_, behind)| behind).unwrap_or_default();
-    behind.split_whitespace().nth(1).and_then(|parent| parent.parse().ok()).unwrap_or(0)
 }

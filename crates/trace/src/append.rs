@@ -151,10 +151,7 @@ impl Trace {
         self.operators.append_rows(other.operators, &numbers);
         for series in other.series {
             let series = Series { device: known.devices[usize::from(series.device)], ..series };
-            match self.series.iter_mut().find(|mine| mine.is_same(&series)) {
-                Some(mine) => mine.absorb(series),
-                None => self.series.push(series),
-            }
+            self.add_series(series);
         }
         self.stacks.append(other.stacks, &numbers);
         for ((domain, name), count) in other.marks {

@@ -7,7 +7,7 @@ use trace::{ActivityKind, Measure, Quantity, Series, StringId, Trace};
 
 use super::least_squares::{Normal, Rate};
 use super::overlap::each_sample;
-use super::values::{Estimate, Values, is_of_work};
+use super::values::{Estimate, Values, in_all, of_work};
 
 /// Kernels that are told apart; the others are one.
 const MOST: usize = 48;
@@ -73,12 +73,7 @@ fn name(trace: &Trace, activity: usize) -> Option<StringId> {
 }
 
 pub(super) fn kernels(trace: &Trace, series: &Series) -> Vec<SampledKernel> {
-    let quantities: Vec<(Quantity, &[f32])> = series
-        .columns
-        .iter()
-        .filter(|(quantity, _)| is_of_work(*quantity))
-        .map(|(quantity, values)| (*quantity, values.as_slice()))
-        .collect();
+    let quantities = of_work(series);
     let classes = Classes::of(trace, series.device);
     let mut normal = Normal::new(classes.names.len(), quantities.len());
     let mut samples = vec![0u64; classes.names.len()];
@@ -94,10 +89,11 @@ pub(super) fn kernels(trace: &Trace, series: &Series) -> Vec<SampledKernel> {
             }
         }
         measured.clear();
-        measured.extend(quantities.iter().map(|(quantity, values)| {
-            let value = f64::from(values[shared.sample]);
-            if quantity.measure() == Measure::Share { value * shared.length as f64 } else { value }
-        }));
+        measured.extend(
+            quantities
+                .iter()
+                .map(|(quantity, values)| in_all(*quantity, f64::from(values[shared.sample]), shared.length)),
+        );
         if measured.iter().all(|value| value.is_finite()) {
             normal.add(&times, &measured);
             times.iter().for_each(|(class, _)| samples[*class] += 1);

@@ -5,7 +5,7 @@ use serde::Serialize;
 use trace::{Measure, NONE, Quantity, Series, Trace};
 
 use super::overlap::each_sample;
-use super::values::{Estimate, Values, is_of_work};
+use super::values::{Estimate, Values, in_all, of_work};
 use crate::attribute::Attribution;
 
 /// Work of less than so many samples says nothing.
@@ -40,12 +40,7 @@ struct Sum {
 
 /// Every region with work on the device, with what lies inside it.
 pub(super) fn regions(trace: &Trace, attribution: &Attribution, series: &Series) -> Vec<SampledRegion> {
-    let quantities: Vec<(Quantity, &[f32])> = series
-        .columns
-        .iter()
-        .filter(|(quantity, _)| is_of_work(*quantity))
-        .map(|(quantity, values)| (*quantity, values.as_slice()))
-        .collect();
+    let quantities = of_work(series);
     let tree = &attribution.tree;
     let mut sums = vec![Sum::default(); tree.nodes.len()];
     let node_of = |activity: u32| {
@@ -81,9 +76,7 @@ pub(super) fn regions(trace: &Trace, attribution: &Attribution, series: &Series)
             for (total, (quantity, values)) in sum.measured.iter_mut().zip(&quantities) {
                 let value = f64::from(values[shared.sample]);
                 let value = if value.is_finite() { value } else { 0.0 };
-                let measured =
-                    if quantity.measure() == Measure::Share { value * shared.length as f64 } else { value };
-                *total += measured * part;
+                *total += in_all(*quantity, value, shared.length) * part;
             }
         }
     });

@@ -2,11 +2,19 @@
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
-use trace::{Measure, Quantity};
+use trace::{Measure, Quantity, Series};
 
-/// Whether it is measured while something runs.
-pub(super) fn is_of_work(quantity: Quantity) -> bool {
-    matches!(quantity.measure(), Measure::Share | Measure::Amount)
+/// What of a series is measured while something runs.
+pub(super) fn of_work(series: &Series) -> Vec<(Quantity, &[f32])> {
+    let is_meant = |(quantity, _): &&(Quantity, Vec<f32>)| {
+        matches!(quantity.measure(), Measure::Share | Measure::Amount)
+    };
+    series.columns.iter().filter(is_meant).map(|(quantity, values)| (*quantity, values.as_slice())).collect()
+}
+
+/// All that a sample of this length measured: a share over its time, or the amount.
+pub(super) fn in_all(quantity: Quantity, value: f64, length: i64) -> f64 {
+    if quantity.measure() == Measure::Share { value * length as f64 } else { value }
 }
 
 /// A value and how far off it may be: with 95 % certainty by no more.

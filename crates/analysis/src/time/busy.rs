@@ -18,12 +18,5 @@ pub(crate) fn busy(trace: &Trace) -> Busy {
     let of_program = |row: &usize| activities.kind[*row] != ActivityKind::Migration;
     let work =
         (0..activities.len()).filter(of_program).map(|row| (activities.begin[row], activities.end[row]));
-    let mut all: Vec<(i64, i64)> = work.chain(trace.left_out.iter().flatten().copied()).collect();
-    all.sort_unstable();
-    all.dedup_by(|next, kept| {
-        let touches = next.0 <= kept.1;
-        kept.1 = if touches { kept.1.max(next.1) } else { kept.1 };
-        touches
-    });
-    Busy(all)
+    Busy(Trace::windows_of(work.chain(trace.left_out.iter().flatten().copied()).collect()))
 }

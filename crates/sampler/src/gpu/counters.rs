@@ -8,9 +8,10 @@ use trace::{SampledSet, SeriesSource, SetClock, Trouble};
 
 use super::choice::{Chip, Choice, choose};
 use super::cupti::{Cupti, Host, MetricNames, Session, Trigger};
-use super::file::{Shared, thread_time};
+use super::file::Shared;
 use super::order::{DeviceOrder, Interval};
 use super::refusal::Refusal;
+use crate::clock::thread_time;
 
 /// Samples in one image. An image takes up to 42 kB a sample.
 const IMAGE_SAMPLES: u32 = 128;

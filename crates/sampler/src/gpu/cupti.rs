@@ -270,9 +270,7 @@ impl<'c> Session<'c> {
     pub(crate) fn renew(&mut self, cupti: &'c Cupti, device: u32) -> Result<(), Refusal> {
         let ended = std::mem::replace(&mut self.object, null_mut());
         self.cupti.disable_sampling(&mut ask!(OnSampling { sampling: ended }))?;
-        let mut asked = ask!(Enable { device: device as usize, sampling: null_mut() });
-        cupti.enable_sampling(&mut asked)?;
-        self.object = asked.sampling;
+        *self = cupti.session(device)?;
         Ok(())
     }
 }

@@ -4,12 +4,11 @@ use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
 use trace::{SampleWriter, Trouble};
 
 use super::refusal::Refusal;
+use crate::clock::{epoch, monotonic};
 
 /// Written by several threads, record by record.
 #[derive(Debug)]
@@ -43,30 +42,11 @@ impl Shared {
     }
 }
 
-fn now(clock: ClockId) -> u64 {
-    let now = clock_gettime(clock);
-    Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32).as_nanos() as u64
-}
-
-pub(crate) fn monotonic() -> u64 {
-    now(ClockId::Monotonic)
-}
-
-/// Processor time of this thread.
-pub(crate) fn thread_time() -> u64 {
-    now(ClockId::ThreadCPUTime)
-}
-
-/// Processor time of this process.
-pub(crate) fn process_time() -> u64 {
-    now(ClockId::ProcessCPUTime)
-}
-
 /// Nanoseconds since 1970 and of `CLOCK_MONOTONIC` at the same moment: the closest of some tries.
 fn clocks() -> (u64, u64) {
     let tries = (0..5).map(|_| {
         let before = monotonic();
-        let epoch = now(ClockId::Realtime);
+        let epoch = epoch();
         let after = monotonic();
         (after - before, epoch, before + (after - before) / 2)
     });

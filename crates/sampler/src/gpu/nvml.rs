@@ -9,7 +9,8 @@ use nvml_wrapper::structs::device::FieldId;
 use nvml_wrapper::{Device, Nvml};
 use trace::{Quantity, SampledSet, SeriesSource, SetClock};
 
-use super::file::{Shared, monotonic};
+use super::file::Shared;
+use crate::clock::monotonic;
 
 /// The driver's own values change about this often, and asking takes milliseconds.
 const PERIOD: Duration = Duration::from_millis(100);

@@ -12,10 +12,11 @@ use trace::{SampledDevice, Trouble};
 use super::counters::Counters;
 use super::cupti::Cupti;
 use super::driver::wake_driver;
-use super::file::{Shared, monotonic, process_time};
+use super::file::Shared;
 use super::nvml::{has_links, watch};
 use super::order::{DeviceOrder, Order};
 use super::refusal::Refusal;
+use crate::clock::{monotonic, process_time};
 
 /// The hidden first argument that makes our binary a sampler.
 pub const SAMPLER_ARGUMENT: &str = "__sampler";

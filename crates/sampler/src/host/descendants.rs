@@ -53,7 +53,7 @@ impl Descendants {
     }
 }
 
-fn parent(pid: u32) -> Option<u32> {
+pub(crate) fn parent(pid: u32) -> Option<u32> {
     let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
     // `PID (NAME) STATE PARENT`; the name may contain anything.
     let after = stat.iter().rposition(|byte| *byte == b')')?;

@@ -1,7 +1,6 @@
 //! Stacks of threads of other processes, read without stopping them. The reader has to be an ancestor of the process,
 //! or to have the right to trace it.
 
-mod clock;
 mod descendants;
 mod elf;
 mod gil;
@@ -20,6 +19,7 @@ mod syscalls;
 mod task;
 mod unreadable;
 
+pub(crate) use descendants::parent;
 pub use gil::GilUse;
 pub use memory::{Fault, Memory, ProcessMemory};
 pub use names::{Frame, FrameId, FrameKind, Names, Node, StackId, TextId};

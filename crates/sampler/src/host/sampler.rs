@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::clock::{monotonic, own_time};
 use super::descendants::Descendants;
 use super::names::{Names, StackId};
 use super::process::{HostProcess, ThreadSample};
 use super::sink::{Counts, Sample, Sink};
 use super::unreadable::Unreadable;
+use crate::clock::{monotonic, thread_time};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -200,4 +200,9 @@ impl<S: Sink> Loop<S> {
             }
         }
     }
+}
+
+/// How long this thread has had a processor.
+fn own_time() -> Duration {
+    Duration::from_nanos(thread_time())
 }

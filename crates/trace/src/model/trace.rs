@@ -110,6 +110,14 @@ impl Trace {
         distinct(&self.diagnostics)
     }
 
+    /// Beside what there is already of the same device and source.
+    pub(crate) fn add_series(&mut self, series: Series) {
+        match self.series.iter_mut().find(|mine| mine.is_same(&series)) {
+            Some(mine) => mine.absorb(series),
+            None => self.series.push(series),
+        }
+    }
+
     /// Half of a file may be older than the other half.
     pub(crate) fn say_when_changed(&mut self, input: &Input) {
         if input.has_changed() {

@@ -178,10 +178,7 @@ impl Reader {
             let Some(device) = places.get(usize::from(series.device)).copied().flatten() else { continue };
             series.device = device;
             series.finish();
-            match trace.series.iter_mut().find(|mine| mine.is_same(&series)) {
-                Some(mine) => mine.absorb(series),
-                None => trace.series.push(series),
-            }
+            trace.add_series(series);
         }
         trace.sampling.add(Sampling { broken_off, ..self.sampling });
     }
