@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -12,6 +13,7 @@ const LARGEST_TABLE: u64 = 256 << 20;
 
 const PT_LOAD: u32 = 1;
 const SHT_SYMTAB: u32 = 2;
+const SHT_NOBITS: u32 = 8;
 const SHT_DYNSYM: u32 = 11;
 const STT_FUNC: u8 = 2;
 
@@ -96,12 +98,24 @@ impl Elf {
 
     /// The address of a section, in the file's own numbering.
     pub(crate) fn section(&self, wanted: &str) -> Option<u64> {
+        self.named(wanted).map(|section| section.address)
+    }
+
+    /// From where to where a section is, in the file's own numbering, and its size in the file.
+    pub(crate) fn section_range(&self, wanted: &str) -> Option<(Range<u64>, u64)> {
+        let section = self.named(wanted)?;
+        Some((section.address..section.address.checked_add(section.size)?, section.size))
+    }
+
+    pub(crate) fn section_bytes(&self, wanted: &str) -> Option<Vec<u8>> {
+        let section = self.named(wanted).filter(|section| section.kind != SHT_NOBITS)?;
+        table(&self.file, section.offset, section.size).ok()
+    }
+
+    fn named(&self, wanted: &str) -> Option<&Section> {
         let names = self.sections.get(usize::from(self.names))?;
         let names = table(&self.file, names.offset, names.size).ok()?;
-        self.sections
-            .iter()
-            .find(|section| text_at(&names, section.name) == Some(wanted.as_bytes()))
-            .map(|section| section.address)
+        self.sections.iter().find(|section| text_at(&names, section.name) == Some(wanted.as_bytes()))
     }
 
     /// All defined symbols, those for the dynamic linker first.

@@ -7,11 +7,11 @@ use super::gil::{GilUse, gil_use};
 use super::image::{Image, check_class};
 use super::maps::mappings;
 use super::memory::{Fault, Memory, ProcessMemory};
-use super::names::{FrameKind, Names, StackId};
-use super::native::NativeStacks;
+use super::names::{FrameId, FrameKind, Names, StackId};
+use super::native::{MOST_THREADS, NativeStacks};
 use super::python::{Python, PythonThread, Torn, Unknown, Version, find_in};
 use super::syscalls::SystemCall;
-use super::task::{Doing, Tasks, ThreadState};
+use super::task::{Doing, Tasks, ThreadState, threads};
 use super::unreadable::{Unreadable, perf_paranoid, yama_scope};
 
 /// One thread at one moment.
@@ -57,7 +57,8 @@ pub struct HostProcess {
 #[derive(Debug, Clone, Copy)]
 struct Asleep {
     turns: u64,
-    thread: u64,
+    /// The address of its state, if it is one of Python's.
+    thread: Option<u64>,
     doing: Doing,
     stack: StackId,
 }
@@ -190,14 +191,13 @@ impl HostProcess {
                 }
             }
         }
-        let main = [self.pid];
-        for tid in threads.unwrap_or(&main) {
-            if !out[first..].iter().any(|sample| sample.tid == *tid)
-                && let Some(Doing { state, .. }) = self.tasks.doing(*tid)
-            {
-                let native = self.native_stack(*tid, names).filter(|_| state.runs());
-                let stack = native.unwrap_or_else(|| waiting_in(state, names));
-                out.push(ThreadSample { tid: *tid, state, stack, gil: GilUse::None, torn: false });
+        let others = match threads {
+            Some(threads) => threads,
+            None => &self.other_threads(),
+        };
+        for tid in others {
+            if !out[first..].iter().any(|sample| sample.tid == *tid) {
+                out.extend(self.sample_native(*tid, names));
             }
         }
         self.last.clear();
@@ -217,14 +217,62 @@ impl HostProcess {
         !self.last.is_empty() && self.listed.elapsed() < LIST_AGAIN && self.last.iter().all(asleep)
     }
 
-    /// A thread of a program that is not Python; one that is just starting may still become one.
-    fn native_stack(&mut self, tid: u32, names: &mut Names) -> Option<StackId> {
-        match self.language {
-            Language::Native { looks, .. } if looks > STARTING => {
-                self.native.get_or_insert_with(|| NativeStacks::of(self.pid)).stack(names, tid)
-            }
-            _ => None,
+    /// The main thread, and in a program without Python the other ones, the oldest first.
+    fn other_threads(&self) -> Vec<u32> {
+        let mut found = vec![self.pid];
+        if self.native.is_some() {
+            let mut others = threads(self.pid);
+            others.retain(|tid| *tid != self.pid);
+            others.sort_unstable();
+            found.extend(others.into_iter().take(MOST_THREADS - 1));
         }
+        found
+    }
+
+    /// A thread without Python. None if it has ended.
+    fn sample_native(&mut self, tid: u32, names: &mut Names) -> Option<ThreadSample> {
+        // A program that is just starting may still become Python.
+        if self.native.is_none() && matches!(self.language, Language::Native { looks, .. } if looks > STARTING) {
+            self.native = Some(NativeStacks::of(self.pid));
+            // What they wait for was read without their callers.
+            self.asleep.clear();
+        }
+        let asleep = self.asleep.get(&tid).filter(|asleep| asleep.thread.is_none()).copied();
+        let turns = asleep.and_then(|_| self.tasks.turns(tid));
+        let (doing, stack) = match asleep {
+            Some(asleep) if Some(asleep.turns) == turns => (asleep.doing, asleep.stack),
+            _ => {
+                let doing = self.tasks.doing(tid)?;
+                let turns = if doing.state.runs() { None } else { self.tasks.turns(tid) };
+                let ran = self.native.as_mut().and_then(|native| native.running(names, tid));
+                let stack = match ran {
+                    Some(stack) if doing.state.runs() => stack,
+                    _ => self.waiting_in(tid, &doing, names),
+                };
+                self.asleep.remove(&tid);
+                if let Some(turns) = turns {
+                    self.asleep.insert(tid, Asleep { turns, thread: None, doing, stack });
+                }
+                (doing, stack)
+            }
+        };
+        Some(ThreadSample { tid, state: doing.state, stack, gil: GilUse::None, torn: false })
+    }
+
+    /// The system call that a thread waits in, and in a program without Python who called it.
+    fn waiting_in(&mut self, tid: u32, doing: &Doing, names: &mut Names) -> StackId {
+        let call: Option<FrameId> = doing.state.call().and_then(SystemCall::name).map(|name| {
+            let (function, file) = (names.text(name), names.text("kernel"));
+            names.frame(function, file, 0, FrameKind::Kernel)
+        });
+        if let (Some(native), Some(blocked)) = (&mut self.native, doing.blocked) {
+            let stack = native.waiting(names, blocked, call.as_slice());
+            // If it went on meanwhile, what was read is of no one moment.
+            if self.tasks.doing(tid).as_ref() == Some(doing) {
+                return stack;
+            }
+        }
+        names.stack_of(call.as_slice())
     }
 
     fn python_threads(&self) -> &[PythonThread] {
@@ -264,7 +312,7 @@ impl HostProcess {
         let turns = asleep.and_then(|_| self.tasks.turns(tid));
         let (doing, stack) = match asleep {
             // It has not run since: what it does and where it is are the same.
-            Some(asleep) if Some(asleep.turns) == turns && asleep.thread == thread.address => {
+            Some(asleep) if Some(asleep.turns) == turns && asleep.thread == Some(thread.address) => {
                 (asleep.doing, Ok(asleep.stack))
             }
             _ => {
@@ -273,7 +321,7 @@ impl HostProcess {
                 let stack = python.stack(names, thread);
                 self.asleep.remove(&tid);
                 if let (Some(turns), Ok(stack)) = (turns, stack) {
-                    self.asleep.insert(tid, Asleep { turns, thread: thread.address, doing, stack });
+                    self.asleep.insert(tid, Asleep { turns, thread: Some(thread.address), doing, stack });
                 }
                 (doing, stack)
             }
@@ -302,12 +350,4 @@ impl HostProcess {
             },
         }
     }
-}
-
-/// The system call that a thread waits in, as its only frame.
-fn waiting_in(state: ThreadState, names: &mut Names) -> StackId {
-    let Some(name) = state.call().and_then(SystemCall::name) else { return StackId::EMPTY };
-    let (function, file) = (names.text(name), names.text("kernel"));
-    let frame = names.frame(function, file, 0, FrameKind::Kernel);
-    names.stack(StackId::EMPTY, frame)
 }

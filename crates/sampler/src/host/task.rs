@@ -39,6 +39,15 @@ pub(super) struct Doing {
     pub(super) state: ThreadState,
     /// The first argument of the system call: for a futex, what it waits for.
     pub(super) argument: Option<u64>,
+    /// Where it is, while it waits.
+    pub(super) blocked: Option<Blocked>,
+}
+
+/// Where a thread waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Blocked {
+    pub(crate) stack_pointer: u64,
+    pub(crate) code: u64,
 }
 
 /// Open files are not many, so only so many of them are kept.
@@ -89,21 +98,26 @@ impl Tasks {
     pub(super) fn doing(&mut self, tid: u32) -> Option<Doing> {
         let mut buffer = [0; 256];
         match self.syscall(tid, &mut buffer) {
-            Some("running") => Some(Doing { state: ThreadState::Running, argument: None }),
+            Some("running") => Some(Doing { state: ThreadState::Running, argument: None, blocked: None }),
+            // The number of the call, its arguments, the stack pointer and where it returns to.
             Some(text) => {
                 let mut words = text.split_ascii_whitespace();
                 let number: Option<i64> = words.next().and_then(|number| number.parse().ok());
                 let call = number.and_then(SystemCall::new);
-                let argument =
-                    words.next().and_then(|word| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok());
+                let hex = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
+                let argument = words.clone().next().and_then(hex);
+                let code = words.next_back().and_then(hex);
+                let stack_pointer = words.next_back().and_then(hex);
+                let blocked = code.zip(stack_pointer).filter(|_| call.is_some());
+                let blocked = blocked.map(|(code, stack_pointer)| Blocked { stack_pointer, code });
                 let state = if call.is_some_and(SystemCall::sleeps) {
                     ThreadState::Waiting(call)
                 } else {
                     self.state(tid, call)?
                 };
-                Some(Doing { state, argument: argument.filter(|_| call.is_some()) })
+                Some(Doing { state, argument: argument.filter(|_| call.is_some()), blocked })
             }
-            None => Some(Doing { state: self.state(tid, None)?, argument: None }),
+            None => Some(Doing { state: self.state(tid, None)?, argument: None, blocked: None }),
         }
     }
 

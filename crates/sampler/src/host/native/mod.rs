@@ -1,7 +1,10 @@
-//! Stacks of programs that are not Python: the kernel takes them while a thread runs.
+//! Stacks of programs that are not Python: the kernel takes them while a thread runs, and those of a thread that waits are
+//! read from its memory.
 
+mod modules;
 mod ring;
 mod stacks;
 mod symbols;
+mod unwind;
 
-pub(super) use stacks::NativeStacks;
+pub(super) use stacks::{MOST_THREADS, NativeStacks};

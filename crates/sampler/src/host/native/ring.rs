@@ -1,5 +1,5 @@
-//! The kernel's own samples of a thread (`perf_event_open`): call chains of user code, by processor time. They come
-//! through memory that is shared with the kernel, so this file needs `unsafe`.
+//! The kernel's own samples of a thread (`perf_event_open`), by processor time: registers and the top of the stack, while
+//! it executes code of its own. They come through memory that is shared with the kernel, so this file needs `unsafe`.
 #![allow(unsafe_code, reason = "the system call has no wrapper, and its results come through shared memory")]
 
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -15,17 +15,26 @@ pub(crate) struct Refused {
     pub(crate) errno: i32,
 }
 
-/// Pages of samples, a power of two.
-const DATA_PAGES: usize = 8;
+/// Pages of samples, a power of two: room for seven.
+const DATA_PAGES: usize = 32;
+/// So much of a stack is in a sample: callers further out are not seen.
+const STACK_BYTES: u32 = 16 << 10;
 
 /// Where the kernel's page says how far it has written, and we how far we have read.
 const HEAD: usize = 1024;
 const TAIL: usize = 1032;
 
 const SAMPLE: u32 = 9;
-/// Entries from here on are marks, not addresses.
-const FIRST_MARK: u64 = u64::MAX - 4095;
-const DEEPEST: u64 = 256;
+const SAMPLE_REGISTERS: u64 = 1 << 12;
+const SAMPLE_STACK: u64 = 1 << 13;
+/// The frame pointer, the stack pointer and the place in the code, as the kernel numbers them.
+#[cfg(target_arch = "x86_64")]
+const REGISTERS: u64 = 1 << 6 | 1 << 7 | 1 << 8;
+/// Not written yet: the kernel refuses to sample none.
+#[cfg(not(target_arch = "x86_64"))]
+const REGISTERS: u64 = 0;
+/// In a record: header, kind of registers, three of them, length of the stack, stack, how much of it is there.
+const STACK_AT: u64 = 8 + 8 + 24 + 8;
 
 /// `struct perf_event_attr`, its first 112 bytes.
 #[repr(C)]
@@ -52,6 +61,17 @@ struct Attributes {
     reserved: u16,
 }
 
+/// A thread at one moment, as far as its stack goes.
+#[derive(Debug, Default)]
+pub(crate) struct Moment {
+    pub(crate) code: u64,
+    pub(crate) stack_pointer: u64,
+    /// 0 where it is not known.
+    pub(crate) frame_pointer: u64,
+    /// The words from the stack pointer on.
+    pub(crate) stack: Vec<u64>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Ring {
     _event: OwnedFd,
@@ -71,11 +91,11 @@ impl Ring {
             // The software clock of the processor time: needs no hardware.
             config: 1,
             frequency: rate,
-            // Call chains.
-            sample_type: 1 << 5,
-            // Without kernel and hypervisor; a frequency; no kernel part in call chains.
-            flags: 1 << 5 | 1 << 6 | 1 << 10 | 1 << 21,
-            max_stack: 127,
+            sample_type: SAMPLE_REGISTERS | SAMPLE_STACK,
+            // Without kernel and hypervisor; a frequency.
+            flags: 1 << 5 | 1 << 6 | 1 << 10,
+            user_registers: REGISTERS,
+            user_stack: STACK_BYTES,
             ..Attributes::default()
         };
         let (tid, any, none, close_on_exec) = (tid as libc::pid_t, -1, -1, 8 as libc::c_ulong);
@@ -103,8 +123,8 @@ impl Ring {
         Ok(Self { _event: event, base, page })
     }
 
-    /// Takes all samples out, and leaves the addresses of the last one in `chain`. False if there was none.
-    pub(crate) fn latest(&mut self, chain: &mut Vec<u64>) -> bool {
+    /// Takes all samples out, and leaves the last one in `moment`. False if there was none.
+    pub(crate) fn latest(&mut self, moment: &mut Moment) -> bool {
         let size = (self.page * DATA_PAGES) as u64;
         let head = self.counter(HEAD).load(Ordering::Acquire);
         let mut tail = self.counter(TAIL).load(Ordering::Relaxed);
@@ -112,24 +132,37 @@ impl Ring {
         if head.wrapping_sub(tail) > size {
             tail = head;
         }
-        let mut found = false;
+        let mut found = None;
         while tail != head {
             let header = self.word(tail);
             let (kind, length) = (header as u32, header >> 48);
             if length < 8 || length > head.wrapping_sub(tail) {
                 break;
             }
-            if kind == SAMPLE && length >= 16 {
-                let count = self.word(tail + 8).min((length - 16) / 8).min(DEEPEST);
-                chain.clear();
-                chain.extend((0..count).map(|at| self.word(tail + 16 + 8 * at)));
-                chain.retain(|address| *address != 0 && *address < FIRST_MARK);
-                found = true;
+            // Without registers the record is shorter.
+            if kind == SAMPLE && length > STACK_AT && self.word(tail + 8) != 0 {
+                found = Some((tail, length));
             }
             tail = tail.wrapping_add(length);
         }
+        if let Some((at, length)) = found {
+            self.read(at, length, moment);
+        }
         self.counter(TAIL).store(head, Ordering::Release);
-        found
+        found.is_some()
+    }
+
+    fn read(&self, at: u64, length: u64, moment: &mut Moment) {
+        moment.frame_pointer = self.word(at + 16);
+        moment.stack_pointer = self.word(at + 24);
+        moment.code = self.word(at + 32);
+        let room = (length - STACK_AT) & !7;
+        let reserved = self.word(at + 40).min(room);
+        // After the stack stands how much of it is there.
+        let there = if reserved + 8 <= room { self.word(at + STACK_AT + reserved) } else { 0 };
+        let words = there.min(reserved) / 8;
+        moment.stack.clear();
+        moment.stack.extend((0..words).map(|word| self.word(at + STACK_AT + 8 * word)));
     }
 
     fn counter(&self, at: usize) -> &AtomicU64 {
