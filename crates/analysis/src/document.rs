@@ -4,19 +4,21 @@ use serde::Serialize;
 use trace::{ActivityKind, Trace, counted};
 
 use crate::attribute::{Attribution, Unattributed, attribute};
-use crate::diagnose::{Diagnosis, Finding, NoFinding, WhatIf, diagnose, name_lines, throttled, what_if};
+use crate::diagnose::{
+    Diagnosis, Finding, NoFinding, WhatIf, diagnose, measured_limit, name_lines, throttled, what_if,
+};
 use crate::kernels::Families;
 use crate::limit::{Limit, MoreRows};
 use crate::loop_::{Loop, loops};
 use crate::options::Options;
 use crate::origin::{Origin, RecordingRow, recordings};
-use crate::sampled::{Sampled, sampled};
+use crate::sampled::{Sampled, energy_per_token, sampled};
 use crate::scope::Scope;
 use crate::steady_state::{SteadyState, steady_state};
 use crate::time::{
-    ApiRow, GpuRegion, IdleRow, IdleTable, KernelRow, MoreOperators, MoreRegions, OperatorRow, RegionTable,
-    Stage, Synchronisation, TransferRow, api, kernels, limited_kernels, operators, stages, synchronisation,
-    transfers,
+    ApiRow, GpuRegion, HostLines, IdleRow, IdleTable, KernelRow, MoreOperators, MoreRegions, OperatorRow,
+    RegionTable, Stage, Synchronisation, TransferRow, api, host_lines, kernels, limited_kernels, operators,
+    stages, synchronisation, transfers,
 };
 
 /// Raised when a reader of an older document would misunderstand a newer one.
@@ -45,6 +47,9 @@ pub struct Analysis {
     /// What the hardware did, from values over time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
+    /// Where the host was while the GPU waited for it, or, without GPU work, where it ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostLines>,
     /// What limits the program, as far as the timeline tells; [`crate::insight`] adds the counters'.
     #[serde(skip)]
     pub findings: Vec<Finding>,
@@ -166,7 +171,10 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
     let (kernels, more_kernels) = limited_kernels(kernels, options.limit);
     let synchronisation = synchronisation(trace, &api);
     let (api, more_api) = limited_api(api, options.limit);
-    let Concluded { loops, diagnosis, what_if, steady, sampled } = concluded;
+    let Concluded { loops, diagnosis, what_if, steady, mut sampled } = concluded;
+    if let Some(sampled) = &mut sampled {
+        energy_per_token(sampled, &loops, &stages);
+    }
     Analysis {
         schema: SCHEMA,
         source: trace.source.clone(),
@@ -196,6 +204,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
         no_finding: diagnosis.none,
         steady,
         sampled,
+        host: host_lines(trace),
         what_if,
         loops,
         kernels,
@@ -234,7 +243,10 @@ fn conclude(trace: &Trace, attribution: &Attribution, options: &Options) -> Conc
     let what_if = what_if(trace, attribution, &options.families, loops.first(), &options.what_if);
     let steady = steady_state(trace, options, &loops);
     let sampled = sampled(trace, attribution, &loops, options.limit);
-    diagnosis.findings.extend(sampled.iter().flat_map(throttled));
+    if let Some(sampled) = &sampled {
+        measured_limit(&mut diagnosis.findings, &loops, sampled);
+        diagnosis.findings.extend(throttled(sampled));
+    }
     if !diagnosis.findings.is_empty() {
         diagnosis.none = None;
     }

@@ -33,21 +33,22 @@ pub use kernels::{
     Family, Headline, Inference, Joined, JoinedKernel, JoinedRegion, KernelPatterns, Known, KnownRegion,
     Latent, Level, MemoryLevel, MetricRow, NEAR_PEAK, Precision, Roof, RooflinePoint, Traffic, WholeRange,
     aggregate_rule, bound, ceilings, counted_efficiency, counter_regions, efficiency, hardest, join,
-    keep_kernels, rates, roofline,
+    keep_kernels, rates, roofline, sampled_efficiency,
 };
 pub use limit::{Limit, MoreRows};
 pub use loop_::{Loop, LoopSource, Period};
 pub use options::Options;
 pub use origin::{Origin, RecordingRow};
 pub use sampled::{
-    Energy, Estimate, Sampled, SampledDevice, SampledKernel, SampledRegion, Throttle, ThrottleReason, Values,
+    ClockRange, Energy, Estimate, Sampled, SampledDevice, SampledKernel, SampledRegion, SamplingCost,
+    Throttle, ThrottleReason, Values, energy_per_token,
 };
 pub use scope::{Place, Scope};
 pub use statistics::Statistics;
 pub use steady_state::SteadyState;
 pub use time::{
-    ApiRow, BLOCKED, Causes, GpuRegion, Grouping, HostIdle, HostNode, HostPlace, IdleCause, IdleRow,
-    KernelRow, ModelStage, MoreOperators, MoreRegions, NOT_READ, OperatorRow, Overhead, Overlap, Shape,
-    Stage, Synchronisation, TopKernel, TransferRow, WAITS_FOR_INTERPRETER, api, gpu_regions, host_idle, idle,
-    kernels, overhead, transfers, unsteady,
+    ApiRow, BLOCKED, Causes, GpuRegion, Grouping, HostIdle, HostLine, HostLines, HostNode, HostPlace,
+    IdleCause, IdleRow, KernelRow, ModelStage, MoreOperators, MoreRegions, NOT_READ, OperatorRow, Overhead,
+    Overlap, Shape, Stage, Synchronisation, TopKernel, TransferRow, WAITS_FOR_INTERPRETER, api, gpu_regions,
+    host_idle, idle, kernels, listed, overhead, transfers, unsteady,
 };

@@ -26,3 +26,4 @@ pub use exit::Exit;
 pub use model::ModelSource;
 pub use quote::shell_word;
 pub use rehearsal::{Inventory, InventoryDocument};
+pub use sampling::{SamplingTrial, try_sampling};

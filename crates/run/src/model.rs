@@ -1,9 +1,10 @@
-//! MFU and MBU: from the model as described by the configuration or the workload, or from ncu's counters.
+//! MFU and MBU: from the model as described by the configuration or the workload, from ncu's counters, or from samples.
 
 use std::path::Path;
 
 use analysis::{
-    Analysis, Decoder, Efficiency, Inference, Insight, ceilings, counted_efficiency, efficiency, rates,
+    Analysis, Decoder, Efficiency, Inference, Insight, ceilings, counted_efficiency, efficiency,
+    energy_per_token, rates, sampled_efficiency,
 };
 use input::Input;
 use serde::Deserialize;
@@ -37,6 +38,9 @@ impl ModelSource<'_> {
         match self.efficiency(analysis, insight) {
             Ok(found) => {
                 rates(&mut analysis.stages, &found);
+                if let Some(sampled) = &mut analysis.sampled {
+                    energy_per_token(sampled, &analysis.loops, &analysis.stages);
+                }
                 insight.efficiency = found;
             }
             Err(why) => insight.no_efficiency = Some(why),
@@ -47,13 +51,9 @@ impl ModelSource<'_> {
     fn efficiency(&self, analysis: &Analysis, insight: &Insight) -> Result<Vec<Efficiency>, String> {
         let told_by_the_workload = || self.workload.and_then(told_by_the_workload).map(Ok);
         let Some(inference) = self.configured().or_else(told_by_the_workload).transpose()? else {
-            return Ok(counted(analysis, insight));
+            return Ok(counted(analysis, insight, self.device(analysis).as_deref()));
         };
-        let device = analysis.devices.iter().find_map(|device| device.name.clone());
-        let device = device.or_else(|| {
-            let ordinal = analysis.devices.first().map_or(0, |device| device.device as usize);
-            self.devices.get(ordinal)?.clone()
-        });
+        let device = self.device(analysis);
         let ceilings = ceilings(&insight.roofline);
         let found =
             efficiency(&analysis.stages, &analysis.regions, &inference, device.as_deref(), &ceilings)?;
@@ -61,6 +61,15 @@ impl ModelSource<'_> {
             return Err("no range is named like a stage of a language model (prefill, decode)".to_owned());
         }
         Ok(found)
+    }
+
+    /// The name of the first GPU that the program used.
+    fn device(&self, analysis: &Analysis) -> Option<String> {
+        let named = analysis.devices.iter().find_map(|device| device.name.clone());
+        named.or_else(|| {
+            let ordinal = analysis.devices.first().map_or(0, |device| device.device as usize);
+            self.devices.get(ordinal)?.clone()
+        })
     }
 
     /// From `model.*`; None if no model is given.
@@ -81,12 +90,14 @@ impl ModelSource<'_> {
     }
 }
 
-/// From the operations that ncu counted; none if it counted none.
-fn counted(analysis: &Analysis, insight: &Insight) -> Vec<Efficiency> {
-    let joined = insight.joined.as_ref();
-    joined
-        .map(|joined| counted_efficiency(&analysis.stages, &analysis.regions, joined, &insight.roofline))
-        .unwrap_or_default()
+/// From the operations that ncu counted, or from samples; none without either.
+fn counted(analysis: &Analysis, insight: &Insight, device: Option<&str>) -> Vec<Efficiency> {
+    let (stages, regions) = (&analysis.stages, &analysis.regions);
+    let counted = insight.joined.as_ref();
+    let counted = counted.map(|joined| counted_efficiency(stages, regions, joined, &insight.roofline));
+    let sampled = analysis.sampled.as_ref();
+    let sampled = || sampled.map(|sampled| sampled_efficiency(stages, regions, sampled, device));
+    counted.filter(|found| !found.is_empty()).or_else(sampled).unwrap_or_default()
 }
 
 /// A workload may leave its model's `config.json` and a `session.json` in the folder of its

@@ -4,7 +4,9 @@
 mod clock;
 mod gpu;
 pub mod host;
+mod pauses;
 mod stack_file;
 
 pub use gpu::{Beside, DeviceOrder, Interval, NotStarted, Order, SAMPLER_ARGUMENT, Stopped, sampler_main};
+pub use pauses::Pauses;
 pub use stack_file::StackFile;

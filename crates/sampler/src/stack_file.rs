@@ -123,6 +123,13 @@ impl Sink for StackFile {
         }
     }
 
+    fn paused(&mut self, begin: u64, end: u64) {
+        if self.failed.is_none() {
+            let written = self.file.paused(begin, end);
+            self.note(written);
+        }
+    }
+
     fn ended(&mut self, pid: u32) {
         // The number may come again.
         self.known.remove(&pid);

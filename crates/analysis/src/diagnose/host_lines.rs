@@ -1,14 +1,12 @@
 //! Which lines of the program the GPU waits for, from samples of the host's stacks.
 
-use std::collections::HashMap;
-
-use trace::{Frame, StackSamples, ThreadState, Trace, counted};
+use trace::{StackSamples, ThreadState, Trace, counted};
 
 use super::finding::{Cause, Finding};
 use super::open_ranges::OpenRanges;
 use crate::attribute::Attribution;
 use crate::loop_::Loop;
-use crate::time::{Busy, busy};
+use crate::time::{Busy, HostLine, WORTH_A_WORD, busy, common_place, host_places, listed};
 
 /// Of fewer samples nothing is said.
 const FEWEST: usize = 20;
@@ -16,10 +14,6 @@ const FEWEST: usize = 20;
 const MOST: f64 = 0.3;
 /// A thread that waits in so much of its samples is held up by others.
 const HALF: f64 = 0.5;
-/// What a function is called that has no name.
-const NAMELESS: &str = "?";
-/// Others are told if they have this part.
-const WORTH_A_WORD: f64 = 0.1;
 
 /// Causes that are about what the host does.
 fn is_host(cause: Cause) -> bool {
@@ -40,11 +34,14 @@ pub(crate) fn name_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
     let rows = window.idle_rows(trace, &busy(trace));
     for finding in findings.iter_mut().filter(|finding| is_host(finding.cause)) {
         let inside = region_node(trace, attribution, finding.place.region.as_deref());
-        let is_meant = |row: &usize| match inside {
-            None => true,
-            Some(outer) => open
-                .node_at(samples.thread[*row], samples.at[*row])
-                .is_some_and(|node| attribution.tree.is_within(node, outer)),
+        // A thread that waits does not launch.
+        let launches = finding.cause == Cause::LaunchBound;
+        let is_meant = |row: &usize| {
+            let is_here = inside.is_none_or(|outer| {
+                let node = open.node_at(samples.thread[*row], samples.at[*row]);
+                node.is_some_and(|node| attribution.tree.is_within(node, outer))
+            });
+            is_here && (!launches || samples.state[*row] == ThreadState::Running)
         };
         let meant: Vec<usize> = rows.iter().copied().filter(is_meant).collect();
         if meant.len() < FEWEST {
@@ -53,6 +50,13 @@ pub(crate) fn name_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
         let lines = Lines::of(trace, &meant);
         finding.place.line = lines.place();
         finding.evidence.extend(lines.sentences(finding.place.region.as_deref(), meant.len()));
+        if finding.place.line.is_none()
+            && let Some(common) = common_place(trace, &meant, HALF)
+        {
+            finding.place.line = Some(format!("{}, in what it calls", common.place));
+            let share = common.share * 100.0;
+            finding.evidence.push(format!("in {share:.0} % of them `{}` was being executed", common.place));
+        }
     }
 }
 
@@ -100,13 +104,13 @@ impl Window {
 /// What samples are about.
 struct Lines {
     /// Places and their share, the largest first.
-    places: Vec<(String, f64)>,
+    places: Vec<HostLine>,
     /// The share that waits for the interpreter's lock, and what the threads that have it execute.
     waiting: f64,
-    holders: Vec<(String, f64)>,
+    holders: Vec<HostLine>,
     /// The share in system calls, and what the program's other threads and processes execute meanwhile.
     blocked: f64,
-    others: Vec<(String, f64)>,
+    others: Vec<HostLine>,
 }
 
 impl Lines {
@@ -120,10 +124,10 @@ impl Lines {
         let share = |rows_of: &[usize]| rows_of.len() as f64 / rows.len().max(1) as f64;
         let beside = |rows_of: &[usize], same_process: bool| {
             let around = rows_of.iter().flat_map(|row| running_beside(trace, *row, same_process));
-            places(trace, around)
+            host_places(trace, around)
         };
         Self {
-            places: places(trace, rows.iter().copied()),
+            places: host_places(trace, rows.iter().copied()),
             waiting: share(&waiting),
             holders: beside(&waiting, true),
             blocked: share(&blocked),
@@ -133,13 +137,13 @@ impl Lines {
 
     /// The line to look at: the one that holds the thread up, if it mostly waits for another.
     fn place(&self) -> Option<String> {
-        let held_up = |share: f64, by: &[(String, f64)]| share >= HALF && !by.is_empty();
+        let held_up = |share: f64, by: &[HostLine]| share >= HALF && !by.is_empty();
         let lines = match () {
             () if held_up(self.waiting, &self.holders) => &self.holders,
             () if held_up(self.blocked, &self.others) => &self.others,
             () => &self.places,
         };
-        lines.first().filter(|(_, share)| *share >= MOST).map(|(line, _)| line.clone())
+        lines.first().filter(|line| line.share >= MOST).map(|line| line.place.clone())
     }
 
     fn sentences(&self, region: Option<&str>, samples: usize) -> Vec<String> {
@@ -164,45 +168,6 @@ impl Lines {
             ));
         }
         told
-    }
-}
-
-/// `41 % at …, 12 % at …`
-fn listed(places: &[(String, f64)]) -> String {
-    let told = places.iter().enumerate().take_while(|(at, (_, share))| *at == 0 || *share >= WORTH_A_WORD);
-    let told: Vec<String> =
-        told.take(3).map(|(_, (place, share))| format!("{:.0} % at `{place}`", share * 100.0)).collect();
-    told.join(", ")
-}
-
-/// The innermost places of samples and their shares, the largest first.
-fn places(trace: &Trace, rows: impl Iterator<Item = usize>) -> Vec<(String, f64)> {
-    let mut counts: HashMap<Option<Frame>, u64> = HashMap::new();
-    let mut all = 0u64;
-    for row in rows {
-        // Functions of libraries without names say less than who calls them.
-        let mut frames = trace.stacks.frames_of(trace.stacks.samples.stack[row]);
-        let is_named = |frame: &&Frame| trace.strings.text(frame.function) != NAMELESS;
-        let innermost = frames.find(is_named).copied();
-        *counts.entry(innermost).or_default() += 1;
-        all += 1;
-    }
-    let mut found: Vec<(String, f64)> = counts
-        .into_iter()
-        .filter_map(|(frame, count)| Some((told(trace, &frame?), count as f64 / all as f64)))
-        .collect();
-    found.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    found
-}
-
-/// `modeling_llama.py:182 apply_rotary_pos_emb`
-fn told(trace: &Trace, frame: &Frame) -> String {
-    let (file, function) = (trace.strings.text(frame.file), trace.strings.text(frame.function));
-    let name = file.rsplit('/').next().unwrap_or(file);
-    match (name.is_empty(), frame.line) {
-        (true, _) => function.to_owned(),
-        (false, 0) => format!("{function} ({name})"),
-        (false, line) => format!("{name}:{line} {function}"),
     }
 }
 

@@ -8,6 +8,7 @@ mod case;
 mod causes;
 mod finding;
 mod from_counters;
+mod from_samples;
 mod host_lines;
 mod no_finding;
 mod open_ranges;
@@ -18,6 +19,7 @@ pub(crate) mod what_if;
 
 pub use finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
 pub(crate) use from_counters::with_counters;
+pub(crate) use from_samples::measured_limit;
 pub(crate) use host_lines::name_lines;
 pub use no_finding::NoFinding;
 pub(crate) use ranked::{Diagnosis, diagnose};

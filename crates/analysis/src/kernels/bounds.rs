@@ -19,7 +19,7 @@ use serde::Serialize;
 /// A level is a limit from here on, in percent of its peak.
 pub const NEAR_PEAK: f64 = 60.0;
 /// How many points a level may be below the one that its traffic passes through.
-const PASSES_THROUGH: f64 = 15.0;
+pub(crate) const PASSES_THROUGH: f64 = 15.0;
 /// The highest of all that an SM does.
 const SM: &str = "sm__throughput.avg.pct_of_peak_sustained_elapsed";
 /// Percent of the issue slots that an unmeasured pipe needs to be near its peak: special functions

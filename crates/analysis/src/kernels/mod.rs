@@ -1,7 +1,7 @@
 //! What limits kernels: what kind of work they do, what counters say about them, and how near they are to the
 //! device's peaks.
 
-mod bounds;
+pub(crate) mod bounds;
 mod counted;
 pub(crate) mod families;
 mod filter;
@@ -20,6 +20,9 @@ pub use families::{Families, Family};
 pub use filter::{KernelPatterns, keep_kernels};
 pub use join::{Confidence, Joined, JoinedKernel, JoinedRegion, join};
 pub(crate) use mfu::Chip;
-pub use mfu::{Decoder, Efficiency, Experts, Inference, Latent, counted_efficiency, efficiency, rates};
+pub use mfu::{
+    Decoder, Efficiency, Experts, Inference, Latent, counted_efficiency, efficiency, rates,
+    sampled_efficiency,
+};
 pub use peaks::{MemoryLevel, Precision, Roof};
 pub use roofline::{Achieved, Ceiling, RooflinePoint, Traffic, ceilings, hardest, roofline};

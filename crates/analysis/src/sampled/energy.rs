@@ -11,6 +11,8 @@ pub struct Energy {
     /// Power at the moments of the samples, over time.
     pub integrated_j: Option<f64>,
     pub per_iteration_j: Option<f64>,
+    /// If it is known how many tokens the iterations yield.
+    pub per_token_j: Option<f64>,
     pub mean_w: Option<f64>,
 }
 
@@ -61,7 +63,7 @@ pub(super) fn energy(series: &Series, begin: i64, end: i64, iterations: u64) -> 
     let mean_w = values.mean(Quantity::Power).or_else(|| values.mean(Quantity::PowerAveraged));
     let integrated_j = values.mean(Quantity::Power).map(|watts| watts * (end - begin) as f64 / 1e9);
     let per_iteration_j = metered_j.or(integrated_j).map(|joules| joules / iterations.max(1) as f64);
-    Some(Energy { metered_j, integrated_j, per_iteration_j, mean_w })
+    Some(Energy { metered_j, integrated_j, per_iteration_j, per_token_j: None, mean_w })
 }
 
 /// The reasons that held in a stretch of time, the longest first.

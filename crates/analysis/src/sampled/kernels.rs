@@ -6,8 +6,10 @@ use serde::Serialize;
 use trace::{ActivityKind, Measure, Quantity, Series, StringId, Trace};
 
 use super::least_squares::{Normal, Rate};
+use super::limit::limit;
 use super::overlap::each_sample;
 use super::values::{Estimate, Values, in_all, of_work};
+use crate::kernels::bounds::BoundKind;
 
 /// Kernels that are told apart; the others are one.
 const MOST: usize = 48;
@@ -26,6 +28,8 @@ pub struct SampledKernel {
     pub total_ns: i64,
     /// In which it ran.
     pub samples: u64,
+    /// What is near its peak meanwhile, if that was sampled.
+    pub limit: Option<BoundKind>,
     pub values: Values,
 }
 
@@ -106,13 +110,15 @@ pub(super) fn kernels(trace: &Trace, series: &Series) -> Vec<SampledKernel> {
             let rate = solved[at][class].filter(|_| samples[class] >= FEWEST_SAMPLES)?;
             Some((*quantity, estimate(*quantity, rate, classes.time[class])?))
         };
+        let values = Values(quantities.iter().enumerate().filter_map(value).collect());
         Some(SampledKernel {
             name: trace.strings.text(name).to_owned(),
             device: trace.devices[usize::from(series.device)].id,
             calls: classes.calls[class],
             total_ns: classes.time[class],
             samples: samples[class],
-            values: Values(quantities.iter().enumerate().filter_map(value).collect()),
+            limit: limit(&values),
+            values,
         })
     };
     (0..classes.names.len()).filter_map(row).collect()

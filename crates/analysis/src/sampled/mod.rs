@@ -4,20 +4,27 @@
 //! work counts as zero: what a sample measured is shared among the work that ran in it. Where the same kernels run in
 //! ever new mixtures, the share of each is found by least squares, with its error.
 
+mod clock;
+mod cost;
 mod energy;
 mod kernels;
 mod least_squares;
+mod limit;
 mod overlap;
-mod regions;
-mod rows;
+pub(crate) mod regions;
+pub(crate) mod rows;
 mod spans;
+mod tokens;
 mod values;
 
+pub use clock::ClockRange;
+pub use cost::SamplingCost;
 pub use energy::{Energy, Throttle, ThrottleReason};
 pub use kernels::SampledKernel;
 pub use regions::SampledRegion;
 pub(crate) use rows::sampled;
 pub use rows::{Sampled, SampledDevice};
+pub use tokens::energy_per_token;
 pub use values::{Estimate, Values};
 
 #[cfg(test)]

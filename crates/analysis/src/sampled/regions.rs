@@ -4,9 +4,11 @@ use nvtx::Kind;
 use serde::Serialize;
 use trace::{Measure, NONE, Quantity, Series, Trace};
 
+use super::limit::limit;
 use super::overlap::each_sample;
 use super::values::{Estimate, Values, in_all, of_work};
 use crate::attribute::Attribution;
+use crate::kernels::bounds::BoundKind;
 
 /// Work of less than so many samples says nothing.
 const FEWEST_SAMPLES: f64 = 4.0;
@@ -24,6 +26,8 @@ pub struct SampledRegion {
     pub samples: u64,
     /// The part of that time that is in samples with other work.
     pub shared: f64,
+    /// What is near its peak meanwhile, if that was sampled.
+    pub limit: Option<BoundKind>,
     pub values: Values,
 }
 
@@ -83,19 +87,21 @@ pub(super) fn regions(trace: &Trace, attribution: &Attribution, series: &Series)
     let row = |(node, sum): (usize, &Sum)| {
         let told = sum.samples >= FEWEST_SAMPLES && sum.shared <= MOST_SHARED * sum.time;
         let is_region = told && tree.nodes[node].kind == Kind::PushPop;
-        is_region.then(|| SampledRegion {
+        let values = || {
+            let all = quantities.iter().zip(&sum.measured);
+            Values(
+                all.map(|((quantity, _), total)| (*quantity, estimate(*quantity, *total, sum.time)))
+                    .collect(),
+            )
+        };
+        is_region.then(values).map(|values| SampledRegion {
             path: tree.path(trace, node as u32).to_string(),
             device: trace.devices[usize::from(series.device)].id,
             gpu_ns: sum.time as i64,
             samples: sum.samples as u64,
             shared: sum.shared / sum.time,
-            values: Values(
-                quantities
-                    .iter()
-                    .zip(&sum.measured)
-                    .map(|((quantity, _), total)| (*quantity, estimate(*quantity, *total, sum.time)))
-                    .collect(),
-            ),
+            limit: limit(&values),
+            values,
         })
     };
     let mut rows: Vec<SampledRegion> = sums.iter().enumerate().filter_map(row).collect();

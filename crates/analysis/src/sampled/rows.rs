@@ -3,6 +3,8 @@
 use serde::Serialize;
 use trace::{Quantity, Series, SeriesSource, Trace};
 
+use super::clock::{ClockRange, changed_clock};
+use super::cost::{SamplingCost, sampling_cost};
 use super::energy::{Energy, Throttle, energy, throttling};
 use super::kernels::{SampledKernel, kernels};
 use super::regions::{SampledRegion, regions};
@@ -28,6 +30,8 @@ pub struct SampledDevice {
     /// Of the same iterations.
     pub energy: Option<Energy>,
     pub throttled: Vec<Throttle>,
+    /// Of the same iterations, if the clock changed in them.
+    pub changed_clock: Option<ClockRange>,
     /// The highest clock that the driver reported in the recording.
     pub highest_mhz: Option<f64>,
 }
@@ -40,6 +44,8 @@ pub struct Sampled {
     pub kernels: Vec<SampledKernel>,
     /// The share of a core that sampling took.
     pub processor_share: Option<f64>,
+    /// What it cost the main loop.
+    pub cost: Option<SamplingCost>,
 }
 
 /// None if nothing was sampled.
@@ -56,6 +62,7 @@ pub(crate) fn sampled(
     if trace.sampling.wall_ns > 0 {
         all.processor_share = Some(trace.sampling.processor_ns as f64 / trace.sampling.wall_ns as f64);
     }
+    all.cost = loops.first().and_then(|main| sampling_cost(&trace.sampling.pauses, main));
     for number in 0..trace.devices.len() as u16 {
         let of = |is_meant: &dyn Fn(SeriesSource) -> bool| {
             trace.series.iter().find(|series| series.device == number && is_meant(series.source))
@@ -102,6 +109,7 @@ fn device(
         recording: begin.zip(end).and_then(|(begin, end)| both(begin, end)),
         steady: steady.and_then(|(begin, end, _)| both(begin, end)),
         energy: power.zip(steady).and_then(|(power, (begin, end, count))| energy(power, begin, end, count)),
+        changed_clock: steady.and_then(|(begin, end, _)| changed_clock(main, begin, end)),
         highest_mhz: power.and_then(|power| power.values(Quantity::SmClockReported)).and_then(highest),
         throttled: power
             .zip(steady)

@@ -4,8 +4,8 @@ use trace::{Measure, Quantity, Series};
 
 use super::values::{Estimate, Values};
 
-/// Less of the stretch covered by samples, and nothing is told.
-const FEWEST_COVERED: f64 = 0.5;
+/// Less of the stretch covered by samples, and nothing is told. Sampling may rest for half of the time.
+const FEWEST_COVERED: f64 = 0.3;
 
 /// What was measured from `begin` to `end`.
 pub(super) fn over(series: &Series, begin: i64, end: i64) -> Option<Values> {

@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use anyhow::Result;
 use nsight::ncu::{NcuRecord, Permission};
 use nsight::nsys::{Importer, NsysRecord};
-use run::Exit;
+use record::{Outcome, Verdict};
 use run::provenance::{ChosenTools, Gpus, Provenance, Tool, gather};
+use run::{Exit, SamplingTrial, try_sampling};
+use sampler::host::{StackTrial, Unreadable};
 use serde_json::json;
 
 use super::here;
@@ -23,6 +25,7 @@ struct Finding {
 
 pub(crate) fn main(arguments: &DoctorArguments) -> Result<Exit> {
     let provenance = gather(None, &here()?, &ChosenTools::default());
+    let sampling = try_sampling(&provenance.gpus);
     if arguments.json {
         let document = json!({
             "schema": 1,
@@ -31,16 +34,20 @@ pub(crate) fn main(arguments: &DoctorArguments) -> Result<Exit> {
             "tools": provenance.tools,
             "nsys": provenance.nsys,
             "ncu": provenance.ncu,
+            "sampling": {
+                "counters": sampling.counters,
+                "stacks": { "memory": told(&sampling.stacks.memory), "native": told(&sampling.stacks.native) },
+            },
             "git": provenance.git,
         });
         print(&format!("{document:#}\n"))?;
     } else {
-        print(&table(&analysis(&provenance)))?;
+        print(&table(&analysis(&provenance, &sampling)))?;
     }
     Ok(Exit::Complete)
 }
 
-fn analysis(provenance: &Provenance) -> Vec<Finding> {
+fn analysis(provenance: &Provenance, sampling: &SamplingTrial) -> Vec<Finding> {
     let machine = &provenance.machine;
     let system = format!("{}, kernel {}", machine.os.as_deref().unwrap_or("unknown"), machine.kernel);
     let mut analysis = vec![Finding { what: "system".to_owned(), state: system, missing: None }];
@@ -52,7 +59,45 @@ fn analysis(provenance: &Provenance) -> Vec<Finding> {
             _ => analysis.extend(provenance.ncu.iter().flat_map(ncu)),
         }
     }
+    analysis.extend(sampling.counters.as_ref().map(counters_over_time));
+    analysis.push(stacks(&sampling.stacks));
     analysis
+}
+
+/// Why not, and what to do; nothing if it works.
+fn told(tried: &Result<(), Unreadable>) -> Option<String> {
+    tried.as_ref().err().map(ToString::to_string)
+}
+
+/// What a run would sample of the GPU.
+fn counters_over_time(tried: &Verdict) -> Finding {
+    let works = tried.outcome != Outcome::Failed;
+    let missing = (
+        "no hardware counters over time; ncu still measures single launches".to_owned(),
+        tried.remedy.clone().unwrap_or_else(|| "run `rangefinder doctor` again".to_owned()),
+    );
+    Finding {
+        what: "sampler".to_owned(),
+        state: if works { format!("works: {}", tried.text) } else { tried.text.clone() },
+        missing: (!works).then_some(missing),
+    }
+}
+
+/// What a run would sample of the host.
+fn stacks(tried: &StackTrial) -> Finding {
+    let lines = "findings name no lines of the program".to_owned();
+    let of_compiled = "findings name no functions of compiled programs".to_owned();
+    let (state, missing) = match (&tried.memory, &tried.native) {
+        (Ok(()), Ok(())) => ("of Python and of compiled programs".to_owned(), None),
+        (Ok(()), Err(why)) => ("of Python programs only".to_owned(), Some((of_compiled, why))),
+        (Err(why), _) => ("none".to_owned(), Some((lines, why))),
+    };
+    let missing = missing.map(|(cost, why)| {
+        let text = why.to_string();
+        let (problem, hint) = text.split_once("\nhint: ").unwrap_or((&text, "see the message"));
+        (format!("{cost}: {problem}"), hint.to_owned())
+    });
+    Finding { what: "stacks".to_owned(), state, missing }
 }
 
 /// About the nsys that a run would use.

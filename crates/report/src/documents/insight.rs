@@ -33,6 +33,9 @@ pub(crate) fn findings_text(analysis: Option<&Analysis>, all: &[Finding]) -> Str
     }
     for (at, finding) in all.iter().enumerate() {
         text.push_str(&format!("{}. {} [{}]\n", at + 1, printable(&finding.title), finding.cause));
+        if let Some(line) = &finding.place.line {
+            text.push_str(&format!("   at: {}\n", printable(line)));
+        }
         if let Some(gained) = gained(finding) {
             text.push_str(&format!("   without it: {gained}\n"));
         }

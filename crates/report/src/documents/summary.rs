@@ -7,8 +7,8 @@ use crate::form::terminal::{Names, Terminal, shortened};
 use crate::page::Page;
 use crate::printable::{joined, printable};
 use crate::tables::{
-    self, Tabular, View, busy_of_time, gained, hardware_lines, longest, loop_line, no_finding, what_if_lines,
-    whole_time,
+    self, Tabular, View, busy_of_time, gained, hardware_lines, longest, loop_line, no_finding, sampling_cost,
+    what_if_lines, whole_time,
 };
 use crate::units::{counted, duration, fixed};
 
@@ -193,6 +193,9 @@ fn limits(text: &mut String, page: &Page<'_>) {
     }
     for (at, finding) in findings.iter().take(ADVICE).enumerate() {
         wrapped(text, &format!("  {}. ", at + 1), &finding.title);
+        if let Some(line) = &finding.place.line {
+            wrapped(text, "     at: ", line);
+        }
         if let Some(gained) = gained(finding) {
             wrapped(text, "     without it: ", &gained);
         }
@@ -226,8 +229,14 @@ fn cost(text: &mut String, page: &Page<'_>) {
         .take(MOST_NAMED)
         .map(|row| format!("{} {}x", shortened(&row.region, WIDEST_NAME), fixed(row.ratio, 2)))
         .collect();
-    if !costs.is_empty() {
+    let sampling = page.analysis.and_then(sampling_cost);
+    if !costs.is_empty() || sampling.is_some() {
         heading(text, "what profiling cost");
+    }
+    if let Some(line) = sampling {
+        wrapped(text, "  ", &line);
+    }
+    if !costs.is_empty() {
         wrapped(text, "  compared with the rehearsal: ", &costs.join(", "));
         if let Some(doubt) = &page.insight.unsteady {
             wrapped(text, "  doubtful: ", doubt);

@@ -1,6 +1,6 @@
 //! The tables that programs get.
 
-use super::hardware::{hardware_kernels, hardware_regions};
+use super::hardware::{hardware_kernels, hardware_regions, host_lines};
 use super::kernels::{kernels, steady_kernels};
 use super::table::Tabular;
 use super::{
@@ -23,6 +23,7 @@ pub(crate) fn of_programs<'p>(page: &Page<'p>) -> Vec<Box<dyn Tabular + 'p>> {
             Box::new(calls(analysis)),
             Box::new(hardware_regions(analysis)),
             Box::new(hardware_kernels(analysis)),
+            Box::new(host_lines(analysis)),
         ]);
         let steady = steady_kernels(page, analysis);
         tables.extend(steady.map(|table| Box::new(table) as Box<dyn Tabular + 'p>));

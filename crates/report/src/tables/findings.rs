@@ -30,6 +30,7 @@ fn columns<'p>() -> Vec<Column<'p>> {
         Column::new(Kind::Time, "now_ns", "time now", |(_, row)| row.gain.map(|gain| gain.now_ns).into()),
         Column::new(Kind::Time, "then_ns", "time then", |(_, row)| row.gain.map(|gain| gain.then_ns).into()),
         Column::new(Kind::Name, "region", "region", |(_, row)| row.place.region.as_deref().into()),
+        Column::new(Kind::Name, "line", "line", |(_, row)| row.place.line.as_deref().into()),
         Column::new(Kind::Name, "kernel", "kernel", |(_, row)| row.place.kernel.as_deref().into()),
         Column::new(Kind::Id, "number", "", |(number, _)| (*number).into()).for_people(),
         Column::new(Kind::Id, "gained", "gain", |(_, row)| gained(row).unwrap_or_default().into())

@@ -1,12 +1,15 @@
 //! What the hardware did while regions and kernels ran, from samples over time.
 
-use analysis::{Analysis, SampledDevice, SampledKernel, SampledRegion, Values};
+use analysis::{Analysis, BoundKind, HostLine, SampledDevice, SampledKernel, SampledRegion, Values, listed};
 use trace::Quantity;
 
 use super::cell::Cell;
 use super::column::{self, Kind};
 use super::table::{Keys, Table, View};
-use crate::units::duration;
+use crate::units::{counted, duration, fixed};
+
+/// A loop that is slowed down by more is not the one that runs without us.
+const SLOWER: f64 = 1.03;
 
 /// What people see of a region or a kernel.
 const SHOWN: [&str; 6] = ["sm_active", "tensor_active", "dram_read", "dram_write", "sm_issue", "fma_active"];
@@ -24,8 +27,9 @@ pub(crate) fn hardware_regions(analysis: &Analysis) -> Table<'_, &SampledRegion>
         column::Column::new(Kind::Part, "shared", "shared samples", |row: &&SampledRegion| row.shared.into())
             .help("the part of the time that is in samples with work of other regions"),
     ];
+    columns.push(limit(|row: &&SampledRegion| row.limit));
     columns.extend(of_values(|row: &&SampledRegion| &row.values));
-    let shown = Keys::of(["region", "gpu_ns"]).and(SHOWN).and(["samples"]);
+    let shown = Keys::of(["region", "gpu_ns", "limit"]).and(SHOWN).and(["samples"]);
     Table::new("hardware_regions", "Hardware while the work of regions runs", rows, columns)
         .view(View::Page, shown.clone())
         .view(View::Screen, shown)
@@ -44,11 +48,19 @@ pub(crate) fn hardware_kernels(analysis: &Analysis) -> Table<'_, &SampledKernel>
         column::Column::new(Kind::Count, "samples", "samples", |row: &&SampledKernel| row.samples.into())
             .help("in which it ran"),
     ];
+    columns.push(limit(|row: &&SampledKernel| row.limit));
     columns.extend(of_values(|row: &&SampledKernel| &row.values));
-    let shown = Keys::of(["kernel", "total_ns"]).and(SHOWN).and(["samples"]);
+    let shown = Keys::of(["kernel", "total_ns", "limit"]).and(SHOWN).and(["samples"]);
     Table::new("hardware_kernels", "Hardware while kernels run", rows, columns)
         .view(View::Page, shown.clone())
         .view(View::Screen, shown)
+}
+
+fn limit<'p, R: 'p>(limit: fn(&R) -> Option<BoundKind>) -> column::Column<'p, R> {
+    column::Column::new(Kind::Text, "limit", "limit", move |row: &R| {
+        limit(row).map_or(Cell::None, |kind| kind.as_str().into())
+    })
+    .help("what is near its peak meanwhile; empty if nothing that was sampled is")
 }
 
 /// A column for each quantity that is measured while something runs.
@@ -74,7 +86,58 @@ fn of_values<'p, R: 'p>(values: fn(&R) -> &Values) -> Vec<column::Column<'p, R>>
 /// What the main loop's steady iterations did to each device, idle time included, in a line.
 pub(crate) fn hardware_lines(analysis: &Analysis) -> Vec<String> {
     let devices = analysis.sampled.iter().flat_map(|sampled| &sampled.devices);
-    devices.filter_map(|device| line(device, analysis)).collect()
+    let mut lines = Vec::new();
+    for device in devices {
+        lines.extend(line(device, analysis));
+        lines.extend(doubt(device));
+    }
+    lines.extend(host_line(analysis));
+    lines
+}
+
+/// Why times are not to be compared.
+fn doubt(device: &SampledDevice) -> Option<String> {
+    let clock = device.changed_clock?;
+    Some(format!(
+        "doubtful: the clock of GPU {} went between {:.0} and {:.0} MHz in the steady iterations, so that the same work \
+         took more or less time",
+        device.device, clock.low_mhz, clock.high_mhz
+    ))
+}
+
+/// What sampling cost the main loop, as its pauses show.
+pub(crate) fn sampling_cost(analysis: &Analysis) -> Option<String> {
+    let cost = analysis.sampled.as_ref()?.cost?;
+    let (factor, low, high) = (fixed(cost.factor, 3), fixed(cost.low, 3), fixed(cost.high, 3));
+    let worth =
+        if cost.low > SLOWER { "; the times above are of a loop that sampling slowed down" } else { "" };
+    Some(format!(
+        "sampling: an iteration took {factor} times as long as in {} without it (95 %: {low} to {high}){worth}",
+        counted(cost.pauses, "pause")
+    ))
+}
+
+/// Where a program without GPU work spends its time.
+fn host_line(analysis: &Analysis) -> Option<String> {
+    let host = analysis.host.as_ref().filter(|host| !host.gpu_idle)?;
+    let samples = counted(host.samples, "sample");
+    Some(format!("host: {} ({samples} of threads that ran)", listed(&host.lines)))
+}
+
+/// Where the host was while the GPU waited for it, or where it ran.
+pub(crate) fn host_lines(analysis: &Analysis) -> Table<'_, &HostLine> {
+    let rows = analysis.host.iter().flat_map(|host| &host.lines).collect();
+    let title = match analysis.host.as_ref().is_some_and(|host| host.gpu_idle) {
+        true => "Where the host was while no GPU had work",
+        false => "Where the host ran",
+    };
+    let columns = vec![
+        column::Column::new(Kind::Name, "place", "place", |row: &&HostLine| (&row.place).into()).found(),
+        column::Column::new(Kind::Count, "samples", "samples", |row: &&HostLine| row.samples.into()),
+        column::Column::new(Kind::Part, "share", "share", |row: &&HostLine| row.share.into()),
+    ];
+    let shown = Keys::of(["place", "share", "samples"]);
+    Table::new("host_lines", title, rows, columns).view(View::Page, shown.clone()).view(View::Screen, shown)
 }
 
 fn line(device: &SampledDevice, analysis: &Analysis) -> Option<String> {
@@ -103,6 +166,9 @@ fn line(device: &SampledDevice, analysis: &Analysis) -> Option<String> {
     }
     if let Some(joules) = device.energy.as_ref().and_then(|energy| energy.per_iteration_j) {
         parts.push(format!("{} an iteration", joules_told(joules)));
+    }
+    if let Some(joules) = device.energy.as_ref().and_then(|energy| energy.per_token_j) {
+        parts.push(format!("{} a token", joules_told(joules)));
     }
     if let Some(clock) = values.mean(Quantity::SmClock).or(values.mean(Quantity::SmClockReported)) {
         parts.push(format!("{clock:.0} MHz"));

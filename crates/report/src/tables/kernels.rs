@@ -6,7 +6,7 @@ use analysis::{Analysis, KernelRow, MoreRows, Shape, SteadyState};
 
 use super::cell::Cell;
 use super::column::{self, Kind};
-use super::known::{COUNTERS, Known, NOT_MEASURED, by_kernel, counter_columns};
+use super::known::{COUNTERS, Known, NOT_MEASURED, by_kernel, by_sampled_kernel, counter_columns};
 use super::place::{is_split, process_called, three};
 use super::table::{Keys, More, Table, View};
 use crate::page::Page;
@@ -62,9 +62,13 @@ fn table<'p>(
 ) -> Table<'p, Row<'p>> {
     let joined = page.insight.joined.as_ref();
     let known = joined.map(by_kernel).unwrap_or_default();
+    let sampled = analysis.sampled.as_ref().map(by_sampled_kernel).unwrap_or_default();
     let row = |kernel: &'p KernelRow| {
         let shape = kernel.shape.map(|shape| (shape.grid, shape.block));
-        Row { kernel, known: known.get(&(kernel.name.as_str(), shape)).cloned() }
+        let counted = known.get(&(kernel.name.as_str(), shape)).filter(|known| known.is_known());
+        // Samples know no shapes.
+        let sampled = || sampled.get(kernel.name.as_str()).filter(|_| shape.is_none());
+        Row { kernel, known: counted.or_else(sampled).cloned() }
     };
     let rows: Vec<Row<'p>> = kernels.iter().map(row).collect();
     let (split, shaped) = (is_split(analysis), kernels.iter().any(|row| row.shape.is_some()));
@@ -75,7 +79,7 @@ fn table<'p>(
             View::Page,
             Keys::of(["name", "share", "total_ns", "calls", "mean_ns", "median_ns", "min_ns", "max_ns"])
                 .and(["family"])
-                .when(joined.is_some(), COUNTERS)
+                .when(joined.is_some() || !sampled.is_empty(), COUNTERS)
                 .when(shaped, ["shape"])
                 .when(analysis.scope.by_process, ["process"])
                 .when(!analysis.recordings.is_empty(), ["origin"])

@@ -1,8 +1,9 @@
-//! Counters of several kinds of launches together, weighted by time.
+//! Counters of several kinds of launches together, weighted by time; where there are none, samples.
 
 use std::collections::HashMap;
 
-use analysis::{Confidence, Joined, JoinedKernel};
+use analysis::{BoundKind, Confidence, Joined, JoinedKernel, Sampled, SampledKernel};
+use trace::Quantity;
 
 use super::column::{Column, Kind};
 use crate::units::percent;
@@ -18,6 +19,8 @@ pub(super) struct Known {
     bounds: Vec<(&'static str, i64)>,
     /// SM, DRAM, occupancy: the sum of percent times time, and the time.
     percents: [(f64, f64); 3],
+    /// From samples over time, not from counters of launches.
+    sampled: bool,
 }
 
 impl Known {
@@ -45,6 +48,24 @@ impl Known {
         }
     }
 
+    /// What samples over time tell of a kernel.
+    fn of_samples(kernel: &SampledKernel) -> Self {
+        let of = |quantity: Quantity| kernel.values.mean(quantity);
+        let dram = of(Quantity::DramRead).zip(of(Quantity::DramWrite)).map(|(read, write)| read + write);
+        let percent = |value: Option<f64>| value.map_or((0.0, 0.0), |value| (value, 1.0));
+        Self {
+            bounds: vec![(kernel.limit.unwrap_or(BoundKind::Unknown).as_str(), 1)],
+            percents: [percent(None), percent(dram), percent(of(Quantity::WarpsActive))],
+            sampled: true,
+            ..Self::default()
+        }
+    }
+
+    /// Whether anything was measured.
+    pub(super) fn is_known(&self) -> bool {
+        !self.bounds.is_empty()
+    }
+
     /// The one with the most time.
     fn bound(&self) -> &'static str {
         let most = self.bounds.iter().max_by_key(|(_, time)| *time);
@@ -59,6 +80,9 @@ impl Known {
     fn source(&self) -> String {
         if self.bounds.is_empty() {
             return NOT_MEASURED.to_owned();
+        }
+        if self.sampled {
+            return "sampled".to_owned();
         }
         let part = |ns: i64| percent(ns as f64 / self.all_ns.max(1) as f64);
         let measured = part(self.known_ns.saturating_sub(self.inferred_ns));
@@ -81,6 +105,12 @@ pub(super) fn by_kernel(joined: &Joined) -> HashMap<KernelKey<'_>, Known> {
         }
     }
     known
+}
+
+/// By name, as far as samples tell.
+pub(super) fn by_sampled_kernel(sampled: &Sampled) -> HashMap<&str, Known> {
+    let told = sampled.kernels.iter().filter(|kernel| kernel.values.get(Quantity::SmActive).is_some());
+    told.map(|kernel| (kernel.name.as_str(), Known::of_samples(kernel))).collect()
 }
 
 /// Of the kernels that a region started itself.
@@ -122,7 +152,7 @@ pub(super) fn counter_columns<'p, R: 'p>(known: fn(&R) -> Option<&Known>) -> [Co
         Column::new(Kind::Text, counters_for, "counters", move |row| {
             known(row).map_or(NOT_MEASURED.into(), |known| known.source().into())
         })
-        .help("of its time; inferred from the same kernel in another region")
+        .help("of its time; inferred from the same kernel in another region; sampled over time")
         .for_people(),
     ]
 }

@@ -49,7 +49,10 @@ fn columns<'p>() -> Vec<Column<'p>> {
         Column::new(Kind::Time, "p95_ns", "p95", |row| row.p95_ns.into()),
         Column::new(Kind::Part, "busy", "GPU busy", |row| row.busy.into()),
         Column::new(Kind::Number(1), "tokens_per_second", "tokens/s", |row| row.tokens_per_second.into()),
-        Column::new(Kind::Part, "mfu", "MFU", |row| row.efficiency.map(|row| row.mfu).into()),
+        Column::new(Kind::Part, "mfu", "MFU", |row| row.efficiency.and_then(|row| row.mfu).into()),
+        Column::new(Kind::Part, "mfu_at_most", "MFU at most", |row| {
+            row.efficiency.and_then(|row| row.mfu_at_most).into()
+        }),
         Column::new(Kind::Part, "mbu", "MBU", |row| row.efficiency.and_then(|row| row.mbu).into()),
     ]
 }

@@ -46,7 +46,7 @@ pub(crate) use counter_regions::{counted_regions, counter_regions, covered, rule
 pub(crate) use efficiency::efficiency;
 pub(crate) use facts::facts;
 pub(crate) use findings::{findings, gained, no_finding};
-pub(crate) use hardware::{hardware_kernels, hardware_lines, hardware_regions};
+pub(crate) use hardware::{hardware_kernels, hardware_lines, hardware_regions, sampling_cost};
 pub(crate) use idle::{busy_of_time, idle, meaning, stacked, whole};
 pub(crate) use kernels::{headline_kernels, kernels, steady_kernels, steady_of};
 pub(crate) use longest::longest;

@@ -64,6 +64,21 @@ pub struct RehearsalConfig {
 pub struct CountersConfig {
     pub(crate) enable: Enable,
     pub(crate) interval: CounterInterval,
+    pub(crate) pauses: PausedPart,
+}
+
+/// A part of the time.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "Text")]
+pub(crate) struct PausedPart(pub(crate) f64);
+
+impl TryFrom<Text> for PausedPart {
+    type Error = &'static str;
+
+    fn try_from(Text(text): Text) -> Result<Self, Self::Error> {
+        let part = text.parse().ok().filter(|part| (0.0..=0.5).contains(part));
+        part.map(Self).ok_or("a part of the time from `0` to `0.5`")
+    }
 }
 
 /// What the program's threads execute, sampled in the rehearsal.

@@ -217,7 +217,11 @@ fn choose_timeline(
         return Some((Source::Nsys, Some(trace)));
     }
     let has_something = |inventory: &Inventory| {
-        !inventory.is_empty() || !inventory.trace.calls.is_empty() || !inventory.trace.activities.is_empty()
+        let trace = &inventory.trace;
+        !inventory.is_empty()
+            || !trace.calls.is_empty()
+            || !trace.activities.is_empty()
+            || !trace.stacks.samples.is_empty()
     };
     if inventory.is_some_and(has_something) {
         return Some((Source::Rehearsal, None));

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use process::{Finished, environment};
 use record::{Outcome, PassKind, Reason, Rung, Tool};
+use sampler::Pauses;
 use secrets::mark_traces;
 use trace::Trouble;
 use tracefile::Note;
@@ -164,6 +165,7 @@ fn begin_sampling(
     Sampling::begin(Wanted {
         enable: config.enable,
         interval: config.interval,
+        pauses: Pauses::of(config.pauses.0),
         gpus,
         cupti: locate_cupti(workload.python_path(), cuda),
         folder,
@@ -182,7 +184,8 @@ fn begin_stacks(
     gpus.filter(|_| pass == PassKind::Rehearsal)?;
     let redactor = session.files.redactor.clone();
     let mask = move |text: &str| redactor.name(text).unwrap_or_else(|| text.to_owned());
-    match StackSampling::begin(&setting.resolved.config.stacks, folder, mask) {
+    let config = &setting.resolved.config;
+    match StackSampling::begin(&config.stacks, Pauses::of(config.counters.pauses.0), folder, mask) {
         Ok(sampling) => sampling,
         Err(problem) => {
             session.warn(problem);

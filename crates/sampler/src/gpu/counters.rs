@@ -11,7 +11,8 @@ use super::cupti::{Cupti, Host, MetricNames, Session, Trigger};
 use super::file::Shared;
 use super::order::{DeviceOrder, Interval};
 use super::refusal::Refusal;
-use crate::clock::thread_time;
+use crate::clock::{monotonic, thread_time};
+use crate::pauses::Pauses;
 
 /// Samples in one image. An image takes up to 42 kB a sample.
 const IMAGE_SAMPLES: u32 = 128;
@@ -211,12 +212,23 @@ impl<'c> Counters<'c> {
     }
 
     /// Reads until told to stop, and what is left after that.
-    pub(crate) fn run(mut self, file: &Shared, stop: &AtomicBool) {
+    pub(crate) fn run(mut self, pauses: Pauses, file: &Shared, stop: &AtomicBool) {
         let mut next = Instant::now() + PERIOD;
+        // Since when nothing is sampled.
+        let mut rests = None;
         loop {
             let over = stop.load(Ordering::Acquire);
-            if over {
+            let pause = pauses.rests(monotonic());
+            if rests.is_none() && (over || pause) {
                 let _ = self.session.stop();
+                rests = Some(monotonic());
+            } else if let Some(since) = rests.filter(|_| !over && !pause) {
+                self.rested(since, file);
+                rests = None;
+                if let Err(refusal) = self.begin() {
+                    file.refused(&refusal, Some(self.device));
+                    return;
+                }
             }
             if let Err(refusal) = self.write(file) {
                 file.refused(&refusal, Some(self.device));
@@ -227,11 +239,19 @@ impl<'c> Counters<'c> {
             if over {
                 break;
             }
-            std::thread::sleep(next.saturating_duration_since(Instant::now()));
+            let wait = next.saturating_duration_since(Instant::now());
+            std::thread::sleep(wait.min(pauses.next(monotonic())));
             next = Instant::now() + PERIOD;
         }
         if self.samples == 0 {
             file.say(Trouble::NoSamples, Some(self.device), "");
+        }
+    }
+
+    /// Says that nothing was sampled until now. All devices rest together, so that one says it for all.
+    fn rested(&self, since: u64, file: &Shared) {
+        if self.set == 0 {
+            let _ = file.lock().paused(since, monotonic());
         }
     }
 

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::pauses::Pauses;
+
 /// How far apart samples of the counters are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Interval {
@@ -30,4 +32,6 @@ pub struct Order {
     pub cupti: Option<PathBuf>,
     pub devices: Vec<DeviceOrder>,
     pub interval: Interval,
+    #[serde(default)]
+    pub pauses: Pauses,
 }

@@ -61,7 +61,8 @@ fn sample() -> io::Result<()> {
             match started(cupti, device, 2 * number, &order, links, &file) {
                 Ok(counters) => {
                     let (file, stop) = (&file, &stop);
-                    scope.spawn(move || counters.run(file, stop));
+                    let pauses = order.pauses;
+                    scope.spawn(move || counters.run(pauses, file, stop));
                 }
                 Err(refusal) => file.refused(&refusal, Some(device.id)),
             }

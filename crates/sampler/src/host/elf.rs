@@ -39,6 +39,8 @@ pub(crate) struct Symbol<'a> {
     pub name: &'a [u8],
     pub address: u64,
     pub size: u64,
+    /// From its address to the end of its section.
+    pub room: u64,
     pub function: bool,
 }
 
@@ -132,7 +134,10 @@ impl Elf {
                         && let Some(name) = text_at(&texts, u32_at(entry, 0))
                     {
                         let function = entry[4] & 15 == STT_FUNC;
-                        each(Symbol { name, address, size: u64_at(entry, 16), function });
+                        let of = self.sections.get(usize::from(u16_at(entry, 6)));
+                        let end = of.map_or(0, |of| of.address.saturating_add(of.size));
+                        let room = end.saturating_sub(address);
+                        each(Symbol { name, address, size: u64_at(entry, 16), room, function });
                     }
                 }
             }

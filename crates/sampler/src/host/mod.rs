@@ -17,6 +17,7 @@ mod sink;
 mod snapshot;
 mod syscalls;
 mod task;
+mod trial;
 mod unreadable;
 
 pub(crate) use descendants::parent;
@@ -32,4 +33,5 @@ pub use sampler::{Finished, HostSampler, Settings};
 pub use sink::{Counts, Sample, Sink};
 pub use syscalls::SystemCall;
 pub use task::{ThreadState, threads};
+pub use trial::StackTrial;
 pub use unreadable::Unreadable;

@@ -67,7 +67,7 @@ struct Asleep {
 const MUCH_NONSENSE: u32 = 200;
 
 /// A program that has been looked at so often without an interpreter has none.
-const STARTING: u32 = 3;
+const STARTING: u32 = 1;
 
 /// A process in which nothing runs is asked for new threads after this time.
 const LIST_AGAIN: Duration = Duration::from_millis(50);
@@ -167,6 +167,13 @@ impl HostProcess {
         Ok(())
     }
 
+    /// Nothing is sampled for a while, by the kernel neither.
+    pub(super) fn rest(&mut self) {
+        if let Some(native) = &mut self.native {
+            native.rest();
+        }
+    }
+
     /// Samples the given threads, or the main thread and all that have Python states, and adds them to `out`.
     pub fn sample(
         &mut self,
@@ -232,7 +239,9 @@ impl HostProcess {
     /// A thread without Python. None if it has ended.
     fn sample_native(&mut self, tid: u32, names: &mut Names) -> Option<ThreadSample> {
         // A program that is just starting may still become Python.
-        if self.native.is_none() && matches!(self.language, Language::Native { looks, .. } if looks > STARTING) {
+        if self.native.is_none()
+            && matches!(self.language, Language::Native { looks, .. } if looks > STARTING)
+        {
             self.native = Some(NativeStacks::of(self.pid));
             // What they wait for was read without their callers.
             self.asleep.clear();

@@ -16,6 +16,7 @@ use super::process::{HostProcess, ThreadSample};
 use super::sink::{Counts, Sample, Sink};
 use super::unreadable::Unreadable;
 use crate::clock::{monotonic, thread_time};
+use crate::pauses::Pauses;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -25,11 +26,12 @@ pub struct Settings {
     pub rate: f64,
     /// The share of one processor that sampling may take.
     pub share: f64,
+    pub pauses: Pauses,
 }
 
 impl Settings {
     pub fn below(root: u32) -> Self {
-        Self { roots: vec![root], rate: 200.0, share: 0.05 }
+        Self { roots: vec![root], rate: 200.0, share: 0.05, pauses: Pauses::default() }
     }
 }
 
@@ -114,6 +116,11 @@ impl<S: Sink> Loop<S> {
                 std::thread::sleep(next - now);
                 continue;
             }
+            if settings.pauses.rests(monotonic()) {
+                self.rest(&settings.pauses, stop);
+                next = Instant::now();
+                continue;
+            }
             if looked.is_none_or(|looked| now.duration_since(looked) >= LOOK) {
                 looked = Some(now);
                 self.look(now);
@@ -130,6 +137,20 @@ impl<S: Sink> Loop<S> {
             }
         }
         Finished { sink: self.sink, names: self.names, counts: self.counts, cpu: own_time() }
+    }
+
+    /// Samples nothing until the pause is over.
+    fn rest(&mut self, pauses: &Pauses, stop: &AtomicBool) {
+        for process in self.watched.values_mut().filter_map(|watched| watched.process.as_mut()) {
+            process.rest();
+        }
+        let since = monotonic();
+        let mut now = since;
+        while pauses.rests(now) && !stop.load(Ordering::Relaxed) {
+            std::thread::sleep(pauses.next(now).min(LOOK / 10));
+            now = monotonic();
+        }
+        self.sink.paused(since, now);
     }
 
     /// Finds new processes, and what became of the known ones.

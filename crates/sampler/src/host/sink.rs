@@ -37,6 +37,11 @@ pub trait Sink: Send {
         let _ = (pid, why);
     }
 
+    /// Nothing was sampled on purpose, in nanoseconds of the monotonic clock.
+    fn paused(&mut self, begin: u64, end: u64) {
+        let _ = (begin, end);
+    }
+
     /// A process has ended, or cannot be read anymore.
     fn ended(&mut self, pid: u32) {
         let _ = pid;

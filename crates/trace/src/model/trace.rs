@@ -163,6 +163,8 @@ pub struct Sampling {
     /// Processor time of the samplers, and how long they ran.
     pub processor_ns: i64,
     pub wall_ns: i64,
+    /// Stretches in which no sampler sampled, on purpose. In order; they do not overlap.
+    pub pauses: Vec<(i64, i64)>,
     /// A sampler was killed, or still writes: its file does not end as it should.
     pub broken_off: bool,
 }
@@ -172,8 +174,31 @@ impl Sampling {
         self.troubles.extend(other.troubles);
         self.processor_ns = self.processor_ns.saturating_add(other.processor_ns);
         self.wall_ns = self.wall_ns.max(other.wall_ns);
+        let mut others = other.pauses;
+        others.sort_unstable();
+        // What only one of two samplers rested is no pause.
+        self.pauses = match (self.pauses.is_empty(), others.is_empty()) {
+            (true, _) => others,
+            (_, true) => std::mem::take(&mut self.pauses),
+            _ => common(&self.pauses, &others),
+        };
         self.broken_off |= other.broken_off;
     }
+}
+
+/// What lies in stretches of both lists, which are in order.
+fn common(some: &[(i64, i64)], others: &[(i64, i64)]) -> Vec<(i64, i64)> {
+    let mut found: Vec<(i64, i64)> = Vec::new();
+    let (mut a, mut b) = (0, 0);
+    while let (Some(one), Some(other)) = (some.get(a), others.get(b)) {
+        let begin = one.0.max(other.0).max(found.last().map_or(i64::MIN, |last| last.1));
+        let end = one.1.min(other.1);
+        if begin < end {
+            found.push((begin, end));
+        }
+        if one.1 < other.1 { a += 1 } else { b += 1 }
+    }
+    found
 }
 
 /// Something that was not sampled.

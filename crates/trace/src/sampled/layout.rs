@@ -24,6 +24,7 @@ pub(crate) mod kind {
     pub(crate) const COST: u8 = 12;
     pub(crate) const END: u8 = 13;
     pub(crate) const PROCESS: u8 = 14;
+    pub(crate) const PAUSED: u8 = 15;
 }
 
 /// A device as the sampler sees it.

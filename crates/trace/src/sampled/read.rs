@@ -57,6 +57,8 @@ pub fn read_sampled_bytes(bytes: &[u8], trace: &mut Trace) -> Result<(), Sampled
     let texts: Vec<StringId> = reader.texts.iter().map(|text| stacks.trace.strings.intern(text)).collect();
     records(rest, |kind, record| match kind {
         kind::SAMPLES => reader.samples(record, &mut series).unwrap_or_default(),
+        // They have been read.
+        kind::PAUSED => {}
         kind::LOST => reader.lost(record, &mut series).unwrap_or_default(),
         _ => stacks.record(kind, record, &texts),
     });
@@ -118,6 +120,10 @@ impl Reader {
             kind::TEXT => self.texts.push(String::from_utf8_lossy(record.0).into_owned()),
             kind::COST => {
                 (self.sampling.processor_ns, self.sampling.wall_ns) = (record.time()?, record.time()?);
+            }
+            kind::PAUSED => {
+                let (begin, end) = (record.time()?, record.time()?);
+                self.sampling.pauses.push((begin, end.max(begin)));
             }
             kind::END => self.ended = true,
             _ => {}

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::bytes::Bytes;
 use super::layout::kind;
 use crate::model::{Frame, NONE, Process, StackNode, StackSample, StringId, Thread, ThreadState, Trace};
+use crate::names::demangled;
 
 /// Adds stacks to a trace. Processes and threads that the tracer did not see are added, too.
 pub(super) struct StackReader<'t> {
@@ -53,6 +54,7 @@ impl<'t> StackReader<'t> {
             }
             kind::FRAME => {
                 let (function, file) = (text(record.u32()?)?, text(record.u32()?)?);
+                let function = self.readable(function);
                 self.trace.stacks.frames.push(Frame { function, file, line: record.u32()? });
             }
             kind::NODE => {
@@ -74,6 +76,13 @@ impl<'t> StackReader<'t> {
             _ => {}
         }
         Some(())
+    }
+
+    /// The name of a function as people know it.
+    fn readable(&mut self, function: StringId) -> StringId {
+        let name = self.trace.strings.text(function);
+        let readable = demangled(name);
+        if readable == name { function } else { self.trace.strings.intern(&readable) }
     }
 
     /// A node that is there already, or none.
@@ -108,6 +117,13 @@ impl<'t> StackReader<'t> {
             let mut order: Vec<u32> = (0..samples.len() as u32).collect();
             order.sort_by_key(|row| samples.at[*row as usize]);
             samples.reorder_rows(&order);
+        }
+        // A program that the tracer saw nothing of was there while it was sampled.
+        if let Some((first, last)) = samples.at.first().copied().zip(samples.at.last().copied())
+            && self.trace.is_empty()
+        {
+            (self.trace.begin, self.trace.end) = (first, last);
+            self.trace.nothing = None;
         }
     }
 }

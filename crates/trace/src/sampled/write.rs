@@ -78,6 +78,14 @@ impl<W: Write> SampleWriter<W> {
         })
     }
 
+    /// A stretch of `CLOCK_MONOTONIC` in which nothing was sampled on purpose.
+    pub fn paused(&mut self, begin: u64, end: u64) -> io::Result<()> {
+        self.record(kind::PAUSED, |bytes| {
+            bytes.extend(begin.to_le_bytes());
+            bytes.extend(end.to_le_bytes());
+        })
+    }
+
     /// Something that could not be sampled; of a device, if it is one's.
     pub fn trouble(&mut self, trouble: Trouble, device: Option<u32>, said: &str) -> io::Result<()> {
         self.record(kind::TROUBLE, |bytes| {

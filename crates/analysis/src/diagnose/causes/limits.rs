@@ -1,5 +1,7 @@
 //! Nothing is in the way of the device: what it is limited by.
 
+use trace::Quantity;
+
 use super::super::case::{Candidate, Case, milliseconds};
 use super::super::finding::{Cause, Sureness};
 use super::kernels::{Class, device_copy_rate, place};
@@ -28,6 +30,9 @@ pub(in super::super) fn limit(case: &Case<'_>, classes: &[Option<Class>]) -> Opt
     };
     let computes = part(&[Class::Product]);
     let moves = part(&[Class::MatrixVector, Class::Elementwise, Class::Moving, Class::Layout]);
+    // Samples of the hardware are told with what they measured.
+    let is_sampled = case.trace.series.iter().any(|series| series.values(Quantity::TensorActive).is_some());
+    let unknown = |text: &str| (!is_sampled).then(|| text.to_owned());
     let is_most = |time: i64| time as f64 >= MOST * whole as f64;
     let all: Vec<usize> = (0..case.graph.works.len()).collect();
     let (node, _) = place(case, &all);
@@ -65,15 +70,13 @@ pub(in super::super) fn limit(case: &Case<'_>, classes: &[Option<Class>]) -> Opt
             "the GPU is the limit: it is busy {:.0} % of the time, mostly with matrix products on tensor cores",
             case.busy * 100.0
         );
-        let evidence = vec![
-            format!(
-                "products, attention and convolutions take {} of {} {}",
-                milliseconds(computes as f64 / each),
-                milliseconds(case.graph.measured),
-                case.each()
-            ),
-            "how near they are to the peak only counters tell".to_owned(),
-        ];
+        let mut evidence = vec![format!(
+            "products, attention and convolutions take {} of {} {}",
+            milliseconds(computes as f64 / each),
+            milliseconds(case.graph.measured),
+            case.each()
+        )];
+        evidence.extend(unknown("how near they are to the peak only counters tell"));
         let advice = "nothing is in the GPU's way; it gets faster by less arithmetic, a cheaper type (FP8), or better kernels where counters show them far from the peak";
         return Some(none(Cause::ComputeBound, title, evidence, advice, Sureness::Likely));
     }
@@ -82,15 +85,13 @@ pub(in super::super) fn limit(case: &Case<'_>, classes: &[Option<Class>]) -> Opt
             "the GPU is the limit: it is busy {:.0} % of the time, mostly with kernels that move more than they compute",
             case.busy * 100.0
         );
-        let evidence = vec![
-            format!(
-                "products with a vector, elementwise kernels, sums and copies take {} of {} {}",
-                milliseconds(moves as f64 / each),
-                milliseconds(case.graph.measured),
-                case.each()
-            ),
-            "how near they are to the DRAM's peak only counters tell".to_owned(),
-        ];
+        let mut evidence = vec![format!(
+            "products with a vector, elementwise kernels, sums and copies take {} of {} {}",
+            milliseconds(moves as f64 / each),
+            milliseconds(case.graph.measured),
+            case.each()
+        )];
+        evidence.extend(unknown("how near they are to the DRAM's peak only counters tell"));
         let advice = "move fewer bytes: smaller types (BF16, FP8 or INT4 weights), fused kernels, or a larger batch, which uses weights more than once";
         return Some(none(Cause::MemoryBound, title, evidence, advice, Sureness::Likely));
     }

@@ -39,7 +39,42 @@ const CHIPS: [Chip; 14] = [
 ];
 
 impl Chip {
+    /// The clock that the data sheet's peaks are at, in MHz: what the tensor cores of an SM do in a cycle is fixed.
+    pub(crate) fn sheet_mhz(&self) -> f64 {
+        let per_cycle = match self.name {
+            name if name.contains("B200") => 8192.0,
+            name if name.contains('H') => 4096.0,
+            "A100" | "A800" => 2048.0,
+            "L40" => 512.0,
+            _ => 1024.0,
+        };
+        self.bf16 / (f64::from(self.processors) * per_cycle) / 1e6
+    }
+
     pub(crate) fn named(device: &str) -> Option<Self> {
         CHIPS.iter().find(|chip| device.contains(chip.name)).copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What NVIDIA gives as boost clocks, within what it rounds.
+    #[test]
+    fn peaks_are_at_the_clock_of_the_sheet() {
+        for (name, mhz) in [
+            ("NVIDIA H200", 1830.0),
+            ("NVIDIA H100 80GB HBM3", 1830.0),
+            ("NVIDIA H100 PCIe", 1620.0),
+            ("NVIDIA A100-SXM4-80GB", 1410.0),
+            ("NVIDIA L40S", 2520.0),
+            ("NVIDIA L4", 2040.0),
+            ("NVIDIA A10", 1695.0),
+            ("NVIDIA B200", 1850.0),
+        ] {
+            let found = Chip::named(name).unwrap().sheet_mhz();
+            assert!((found / mhz - 1.0).abs() < 0.02, "{name}: {found}");
+        }
     }
 }

@@ -67,12 +67,13 @@ fn counted(
         region: stage.region.clone(),
         seconds,
         tokens: None,
-        flops: sums.flops / instances,
+        flops: Some(sums.flops / instances),
         bytes: has_bytes.then_some(sums.bytes / instances),
-        peak_flops: sums.flops / sums.at_peak,
+        peak_flops: Some(sums.flops / sums.at_peak),
         peak_bytes: has_bytes.then(|| sums.bytes / sums.bytes_at_peak),
         peak_source: "ncu counters".to_owned(),
-        mfu: sums.at_peak / wall,
+        mfu: Some(sums.at_peak / wall),
+        mfu_at_most: None,
         mbu: has_bytes.then_some(sums.bytes_at_peak / wall),
         assumptions: vec![
             format!(

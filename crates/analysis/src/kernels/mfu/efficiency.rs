@@ -33,13 +33,16 @@ pub struct Efficiency {
     pub seconds: f64,
     /// Of one instance, where that is known.
     pub tokens: Option<f64>,
-    pub flops: f64,
+    /// None if only their share of the peak is known.
+    pub flops: Option<f64>,
     pub bytes: Option<f64>,
-    pub peak_flops: f64,
+    pub peak_flops: Option<f64>,
     pub peak_bytes: Option<f64>,
     pub peak_source: String,
     /// `flops / seconds / peak_flops`.
-    pub mfu: f64,
+    pub mfu: Option<f64>,
+    /// Where the operations are not known, only how long the tensor cores were busy: they may do less meanwhile.
+    pub mfu_at_most: Option<f64>,
     pub mbu: Option<f64>,
     /// What was assumed, a line each.
     pub assumptions: Vec<String>,
@@ -97,12 +100,13 @@ pub fn efficiency(
             region: stage.region.clone(),
             seconds,
             tokens: Some(tokens as f64),
-            flops,
+            flops: Some(flops),
             bytes,
-            peak_flops,
+            peak_flops: Some(peak_flops),
             peak_bytes,
             peak_source: peak_source.clone(),
-            mfu: flops / seconds / peak_flops,
+            mfu: Some(flops / seconds / peak_flops),
+            mfu_at_most: None,
             mbu: bytes.zip(peak_bytes).map(|(bytes, peak)| bytes / seconds / peak),
             assumptions: vec![
                 format!("operations from {source}: 2 FLOP per weight per token, plus 4 per head, per dimension, per attended token"),
@@ -201,15 +205,16 @@ mod tests {
         assert_eq!(found.len(), 2);
         // 2 x 6.98e9 weights x 2048 tokens, and 4 x 32 x 4096 x 2048 x 2049 / 2 of attention, and the head.
         let by_hand = 2.0 * 6.98e9 * 2048.0 + 4.0 * 32.0 * 4096.0 * 2048.0 * 2049.0 / 2.0 + 1.05e9;
-        assert!((found[0].flops / by_hand - 1.0).abs() < 0.01, "{:e} {by_hand:e}", found[0].flops);
-        assert!((found[0].mfu - by_hand / 0.06 / 989e12).abs() < 0.01, "{}", found[0].mfu);
+        let flops = found[0].flops.unwrap();
+        assert!((flops / by_hand - 1.0).abs() < 0.01, "{flops:e} {by_hand:e}");
+        assert!((found[0].mfu.unwrap() - by_hand / 0.06 / 989e12).abs() < 0.01, "{:?}", found[0].mfu);
         // Decoding reads all weights but the embedding table: 15 GB in 5 ms.
         assert!((found[1].mbu.unwrap() - 15.3e9 / 0.005 / 4.8e12).abs() < 0.03, "{:?}", found[1].mbu);
         assert!(found[1].peak_source.contains("data sheet"));
         let bf16 = Precision::Tensor { source: "BF16".to_owned(), sparse: false };
         let counted = [Ceiling { roof: Roof::Compute(bf16), per_second: 900e12 }];
         let found = efficiency(&stages, &[], &inference, Some("NVIDIA H200"), &counted).unwrap();
-        assert!(found[0].peak_flops == 900e12 && found[0].peak_source.contains("from ncu counters"));
+        assert!(found[0].peak_flops == Some(900e12) && found[0].peak_source.contains("from ncu counters"));
         assert!(efficiency(&stages, &[], &inference, Some("Frobnicator"), &[]).is_err());
         stages[1].tokens = Some(24.0);
         rates(&mut stages, &found);

@@ -57,6 +57,12 @@ pub(super) fn findings(page: &Page<'_>) -> String {
             let lines: String = one.evidence.iter().map(|line| format!("<li>{}</li>", prose(line))).collect();
             html.push_str(&format!("<ul class=\"evidence\">{lines}</ul>\n"));
         }
+        if let Some(line) = &one.place.line {
+            html.push_str(&format!(
+                "<p class=\"where\">line <span class=\"name\">{}</span></p>\n",
+                text(line)
+            ));
+        }
         for (label, name) in [("region", &one.place.region), ("kernel", &one.place.kernel)] {
             if let Some(name) = name {
                 html.push_str(&format!(

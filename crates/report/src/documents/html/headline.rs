@@ -77,19 +77,24 @@ fn of(analysis: &Analysis, page: &Page<'_>) -> Vec<Headline> {
     }));
     for row in page.insight.efficiency.iter().take(MOST_STAGES) {
         let stage = &row.stage;
+        let (mfu, called) = match (row.mfu, row.mfu_at_most) {
+            (Some(mfu), _) => (mfu, "MFU"),
+            (None, Some(most)) => (most, "MFU at most"),
+            (None, None) => continue,
+        };
         all.push(match row.mbu {
             // Decoding is limited by reads, not by arithmetic.
-            Some(mbu) if mbu > row.mfu => Headline {
+            Some(mbu) if mbu > mfu => Headline {
                 label: "MBU",
                 value: percent(mbu),
-                of: format!("{stage}, with an MFU of {}", percent(row.mfu)),
+                of: format!("{stage}, with an {called} of {}", percent(mfu)),
             },
             Some(mbu) => Headline {
-                label: "MFU",
-                value: percent(row.mfu),
+                label: called,
+                value: percent(mfu),
                 of: format!("{stage}, with an MBU of {}", percent(mbu)),
             },
-            None => Headline { label: "MFU", value: percent(row.mfu), of: stage.clone() },
+            None => Headline { label: called, value: percent(mfu), of: stage.clone() },
         });
     }
     if let Some(joined) = &page.insight.joined {

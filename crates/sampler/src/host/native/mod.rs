@@ -7,4 +7,4 @@ mod stacks;
 mod symbols;
 mod unwind;
 
-pub(super) use stacks::{MOST_THREADS, NativeStacks};
+pub(super) use stacks::{MOST_THREADS, NativeStacks, may_sample};

@@ -19,6 +19,12 @@ const RATE: u64 = 499;
 /// Of the stack of a thread that waits; read as far as there is any.
 const WAITING_BYTES: [usize; 3] = [16 << 10, 2 << 10, 256];
 
+/// Whether threads can be sampled here, tried on this one.
+pub(crate) fn may_sample() -> Result<(), Refused> {
+    // Whoever asks is number 0.
+    Ring::open(0, RATE).map(drop)
+}
+
 #[derive(Debug)]
 pub(crate) struct NativeStacks {
     memory: ProcessMemory,
@@ -53,6 +59,11 @@ impl NativeStacks {
         self.refused
     }
 
+    /// The kernel stops to sample, until a thread is asked for again.
+    pub(crate) fn rest(&mut self) {
+        self.rings.clear();
+    }
+
     /// Where the thread was when it ran last, if it ran since it was asked.
     pub(crate) fn running(&mut self, names: &mut Names, tid: u32) -> Option<StackId> {
         if self.refused.is_some() {
@@ -82,9 +93,7 @@ impl NativeStacks {
         self.moment.frame_pointer = 0;
         self.moment.stack.clear();
         let mut bytes = [0; WAITING_BYTES[0]];
-        let read = |length: &&usize| {
-            self.memory.read(blocked.stack_pointer, &mut bytes[..**length]).is_ok()
-        };
+        let read = |length: &&usize| self.memory.read(blocked.stack_pointer, &mut bytes[..**length]).is_ok();
         if let Some(length) = WAITING_BYTES.iter().find(read) {
             let words = bytes[..*length].as_chunks::<8>().0;
             self.moment.stack.extend(words.iter().map(|word| u64::from_le_bytes(*word)));

@@ -42,8 +42,7 @@ impl Symbols {
         let wanted = address.wrapping_sub(*bias);
         let after = list.partition_point(|(start, ..)| *start <= wanted);
         let (start, size, name) = list[..after].last()?;
-        // Functions in assembler may have no size.
-        (*size == 0 || wanted - start < *size).then(|| name.to_string())
+        (wanted - start < *size).then(|| name.to_string())
     }
 }
 
@@ -51,7 +50,9 @@ fn functions(elf: &Elf) -> Functions {
     let mut list = Vec::new();
     elf.symbols(|symbol| {
         if symbol.function {
-            list.push((symbol.address, symbol.size, String::from_utf8_lossy(symbol.name).into()));
+            // Functions in assembler may have no size: then they end with their section.
+            let size = if symbol.size == 0 { symbol.room } else { symbol.size };
+            list.push((symbol.address, size, String::from_utf8_lossy(symbol.name).into()));
         }
     });
     list.sort_by_key(|(address, size, _): &(u64, u64, Box<str>)| (*address, *size));

@@ -1,0 +1,156 @@
+//! Places in the program that samples of stacks are in, in words.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use trace::{Frame, ThreadState, Trace};
+
+use super::busy::busy;
+
+/// What a function is called that has no name.
+const NAMELESS: &str = "?";
+/// Places after the first are told if they have this part.
+pub(crate) const WORTH_A_WORD: f64 = 0.1;
+/// In a sentence.
+const MOST_TOLD: usize = 3;
+/// Rows of the table.
+const MOST_ROWS: usize = 50;
+
+/// Libraries that a program calls, and the kernel: who calls them says more. By the beginning of the file's name.
+const NOT_THE_PROGRAM: [&str; 14] = [
+    "kernel",
+    "ld-linux",
+    "ld-2",
+    "libc.",
+    "libc-2",
+    "libm.",
+    "libm-2",
+    "libpthread",
+    "libstdc++",
+    "libgcc_s",
+    "libcuda.",
+    "libcudart",
+    "libcupti",
+    "libnvidia",
+];
+
+/// A place in the program, and the part of the samples that is in it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HostLine {
+    pub place: String,
+    pub samples: u64,
+    pub share: f64,
+}
+
+/// Where the program's threads were.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct HostLines {
+    /// Only samples while no GPU had work count; otherwise, all of threads that ran.
+    pub gpu_idle: bool,
+    pub samples: u64,
+    /// The largest first.
+    pub lines: Vec<HostLine>,
+}
+
+/// Where the host was while no device had work; in a recording without such work, where its threads ran. None if
+/// nothing was sampled.
+pub(crate) fn host_lines(trace: &Trace) -> Option<HostLines> {
+    let samples = &trace.stacks.samples;
+    let busy = busy(trace);
+    let span = busy.0.first().zip(busy.0.last()).map(|(first, last)| first.0..last.1);
+    let mut calls = vec![false; trace.threads.len()];
+    trace.calls.thread.iter().for_each(|thread| calls[*thread as usize] = true);
+    let is_meant = |row: &usize| match &span {
+        Some(span) => {
+            let at = samples.at[*row];
+            calls[samples.thread[*row] as usize] && span.contains(&at) && !busy.contains(at)
+        }
+        None => samples.state[*row] == ThreadState::Running,
+    };
+    let rows: Vec<usize> = (0..samples.len()).filter(is_meant).collect();
+    let mut lines = host_places(trace, rows.iter().copied());
+    lines.truncate(MOST_ROWS);
+    let found = HostLines { gpu_idle: span.is_some(), samples: rows.len() as u64, lines };
+    (!found.lines.is_empty()).then_some(found)
+}
+
+/// `41 % at …, 12 % at …`
+pub fn listed(places: &[HostLine]) -> String {
+    let told = places.iter().enumerate().take_while(|(at, line)| *at == 0 || line.share >= WORTH_A_WORD);
+    let told: Vec<String> = told
+        .take(MOST_TOLD)
+        .map(|(_, line)| format!("{:.0} % at `{}`", line.share * 100.0, line.place))
+        .collect();
+    told.join(", ")
+}
+
+/// The places of samples, the largest first: the innermost function of the program itself.
+pub(crate) fn host_places(trace: &Trace, rows: impl Iterator<Item = usize>) -> Vec<HostLine> {
+    let mut counts: HashMap<Option<Frame>, u64> = HashMap::new();
+    let mut all = 0u64;
+    for row in rows {
+        *counts.entry(place(trace, trace.stacks.samples.stack[row])).or_default() += 1;
+        all += 1;
+    }
+    let line = |(frame, samples): (Option<Frame>, u64)| {
+        Some(HostLine { place: told(trace, &frame?), samples, share: samples as f64 / all as f64 })
+    };
+    let mut found: Vec<HostLine> = counts.into_iter().filter_map(line).collect();
+    found.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.place.cmp(&b.place)));
+    found
+}
+
+/// The innermost place that so much of the samples are in or below, where no line stands out.
+pub(crate) fn common_place(trace: &Trace, rows: &[usize], most: f64) -> Option<HostLine> {
+    let stacks: Vec<Vec<Frame>> = rows
+        .iter()
+        .map(|row| trace.stacks.frames_of(trace.stacks.samples.stack[*row]).copied().collect())
+        .collect();
+    let mut inside: Vec<usize> = (0..stacks.len()).collect();
+    let mut found = None;
+    for depth in 1.. {
+        let mut counts: HashMap<Frame, usize> = HashMap::new();
+        let at = |stack: usize| stacks[stack].len().checked_sub(depth).map(|at| stacks[stack][at]);
+        inside.iter().filter_map(|stack| at(*stack)).for_each(|frame| *counts.entry(frame).or_default() += 1);
+        let largest = counts.into_iter().max_by_key(|(frame, count)| (*count, frame.line));
+        let Some((frame, count)) = largest.filter(|(_, count)| *count as f64 >= most * rows.len() as f64)
+        else {
+            break;
+        };
+        inside.retain(|stack| at(*stack) == Some(frame));
+        // How torch calls a module says nothing about which one.
+        if !trace.strings.text(frame.file).contains("/torch/") {
+            found = Some((frame, count));
+        }
+    }
+    let (frame, count) = found?;
+    Some(HostLine {
+        place: told(trace, &frame),
+        samples: count as u64,
+        share: count as f64 / rows.len() as f64,
+    })
+}
+
+/// None of a stack that could not be read.
+fn place(trace: &Trace, stack: u32) -> Option<Frame> {
+    let text = |id| trace.strings.text(id);
+    let named = || trace.stacks.frames_of(stack).filter(|frame| text(frame.function) != NAMELESS);
+    let is_the_program = |frame: &&Frame| {
+        let (file, function) = (text(frame.file), text(frame.function));
+        // NVIDIA's runtime may be linked into the program.
+        let is_a_library = NOT_THE_PROGRAM.iter().any(|start| file.starts_with(start));
+        frame.line > 0 || !(is_a_library || function.starts_with("libcudart_static"))
+    };
+    named().find(is_the_program).or_else(|| named().next()).copied()
+}
+
+/// `modeling_llama.py:182 apply_rotary_pos_emb`
+fn told(trace: &Trace, frame: &Frame) -> String {
+    let (file, function) = (trace.strings.text(frame.file), trace.strings.text(frame.function));
+    let name = file.rsplit('/').next().unwrap_or(file);
+    match (name.is_empty(), frame.line) {
+        (true, _) => function.to_owned(),
+        (false, 0) => format!("{function} ({name})"),
+        (false, line) => format!("{name}:{line} {function}"),
+    }
+}
