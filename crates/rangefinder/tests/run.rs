@@ -304,6 +304,41 @@ fn what_was_asked_for_and_is_missing_is_said_even_quietly() {
 }
 
 #[test]
+fn samples_that_were_asked_for_and_are_missing_are_named() {
+    let sandbox = Sandbox::new();
+    let missing = [
+        ("counters.enable=true", "no hardware counters over time (`counters.enable=true`): "),
+        (
+            "stacks.enable=true",
+            "no stacks were sampled (`stacks.enable=true`): Rangefinder does not sample its own",
+        ),
+    ];
+    for (setting, missing) in missing {
+        let name = format!("run.dir={setting}");
+        let hidden = |arguments: &[&str]| {
+            let output = sandbox.rangefinder(arguments).env("CUDA_VISIBLE_DEVICES", "").output().unwrap();
+            (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+        };
+        let (code, said) = hidden(&["demo", "-q", &name, setting]);
+        let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("error: ")).collect();
+        assert_eq!((code, errors.len()), (1, 1), "{said}");
+        assert!(errors[0].starts_with(&format!("error: rehearse: {missing}")), "{said}");
+        let run = std::fs::read_dir(sandbox.path(setting)).unwrap().flatten();
+        let run = run.map(|entry| entry.path()).find(|path| path.is_dir()).unwrap();
+        let manifest: Value = serde_json::from_slice(&std::fs::read(run.join("run.json")).unwrap()).unwrap();
+        assert!(manifest["steps"][2]["missing"][0].as_str().unwrap().starts_with(missing), "{manifest}");
+        let (code, said) = hidden(&["resume", run.to_str().unwrap()]);
+        assert_eq!(code, 1);
+        let note =
+            "note: nothing to resume: every step is done or was skipped; what is missing needs a new run: ";
+        assert!(said.contains(&format!("{note}{missing}")), "{said}");
+        let words: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (_, steps) = words.split_once("captures and steps").unwrap();
+        assert!(steps.contains(missing), "{said}");
+    }
+}
+
+#[test]
 fn json_events_are_alone_on_stdout() {
     let sandbox = Sandbox::new();
     let ran = sandbox.output(&["run", "--json", "--", "sh", "-c", "echo out; echo err >&2"]);

@@ -71,13 +71,16 @@ fn fitted(before: &str, text: &str) -> String {
 /// The last verdict of each tool, with what to do if it is not `captured`; then steps without a verdict.
 fn captures(text: &mut String, page: &Page<'_>) {
     let has_verdict = |step: &Step| page.verdicts.iter().any(|line| step.name.tools().contains(&line.tool));
+    let is_unsaid = |missing: &&str| page.verdicts.iter().all(|line| line.verdict.text != **missing);
+    // What was asked for and no verdict has said to be missing.
+    let lacks = |step: &Step| step.missing.iter().map(String::as_str).any(|missing| is_unsaid(&missing));
     let is_news = |step: &&Step| match step.status {
         // Most programs do not use PyTorch, and that is no news.
         StepStatus::Skipped => step.name != StepName::Stage1 && !has_verdict(step),
         StepStatus::Failed => !has_verdict(step),
         StepStatus::Interrupted => true,
         // No profiler made it: its note says where it comes from.
-        StepStatus::Done => step.name == StepName::Timeline && !has_verdict(step),
+        StepStatus::Done => step.name == StepName::Timeline && !has_verdict(step) || lacks(step),
         StepStatus::Pending | StepStatus::Running => false,
     };
     let steps: Vec<&Step> = page.steps.iter().filter(is_news).collect();
@@ -95,10 +98,15 @@ fn captures(text: &mut String, page: &Page<'_>) {
     }
     for step in &steps {
         let before = format!("  {:<9}  {:<9}  ", step.name.as_str(), step.status.as_str());
-        let note = step.note.as_deref().unwrap_or_default();
-        wrapped(text, &before, note.lines().next().unwrap_or_default());
-        if let Some(hint) = note.lines().find_map(|line| line.strip_prefix("hint: ")) {
-            wrapped(text, "             do: ", hint);
+        let notes: Vec<&str> = match step.missing.is_empty() {
+            true => vec![step.note.as_deref().unwrap_or_default()],
+            false => step.missing.iter().map(String::as_str).filter(is_unsaid).collect(),
+        };
+        for note in notes {
+            wrapped(text, &before, note.lines().next().unwrap_or_default());
+            if let Some(hint) = note.lines().find_map(|line| line.strip_prefix("hint: ")) {
+                wrapped(text, "             do: ", hint);
+            }
         }
     }
     if page.verdicts.is_empty() && steps.is_empty() {

@@ -104,7 +104,10 @@ impl Session<'_> {
 pub(super) enum StepResult {
     Done(Option<String>),
     /// Done, but something that the user asked for is missing.
-    Incomplete(Option<String>),
+    Incomplete {
+        note: Option<String>,
+        missing: Vec<String>,
+    },
     Skipped {
         why: String,
         asked_for: bool,
