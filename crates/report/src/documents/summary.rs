@@ -1,7 +1,7 @@
 //! One screen: what limits the program, what was captured, where the time goes.
 
 use analysis::{Analysis, IdleRow};
-use record::{Outcome, Step, StepName, StepStatus, Tool, VerdictRecord};
+use record::{Outcome, Step, StepName, StepStatus, Tool, VerdictRecord, rehearsal_failure};
 
 use crate::form::terminal::{Names, Terminal, shortened};
 use crate::page::Page;
@@ -185,7 +185,7 @@ fn limits(text: &mut String, page: &Page<'_>) {
     let none = page.analysis.filter(|_| findings.is_empty());
     let none = none.map(|analysis| format!("no finding: {}", no_finding(analysis)));
     let skipped = |step: &Step| step.name == StepName::Analyze && step.status == StepStatus::Skipped;
-    let none = none.or_else(|| page.steps.iter().any(skipped).then(|| not_analyzed(page).to_owned()));
+    let none = none.or_else(|| page.steps.iter().any(skipped).then(|| not_analyzed(page)));
     if loops.is_empty() && findings.is_empty() && none.is_none() {
         return;
     }
@@ -213,15 +213,15 @@ fn limits(text: &mut String, page: &Page<'_>) {
     }
 }
 
-fn not_analyzed(page: &Page<'_>) -> &'static str {
+fn not_analyzed(page: &Page<'_>) -> String {
     let has_no_range =
         page.verdicts.iter().any(|record| record.tool == Tool::Nsys && record.verdict.lacks_the_range());
     let has_failed =
         page.steps.iter().any(|step| step.name == StepName::Rehearse && step.status == StepStatus::Failed);
     match has_no_range {
-        true => "not analyzed: the range you gated on is not in the report",
-        false if has_failed => "not analyzed: the rehearsal failed",
-        false => "no finding: no ranges and no GPU work were recorded",
+        true => "not analyzed: the range you gated on is not in the report".to_owned(),
+        false if has_failed => format!("not analyzed: {}", rehearsal_failure(page.passes)),
+        false => "no finding: no ranges and no GPU work were recorded".to_owned(),
     }
 }
 
