@@ -338,6 +338,39 @@ fn samples_that_were_asked_for_and_are_missing_are_named() {
     }
 }
 
+/// Samples of stacks find processes that have nothing to do with NVTX.
+#[test]
+fn what_the_tracer_saw_does_not_depend_on_samples() {
+    let sandbox = Sandbox::new();
+    let binary = env!("CARGO_BIN_EXE_rangefinder");
+    let script = format!("sleep 0.4; {binary} demo --emit-only; sleep 0.1");
+    for stacks in ["true", "false"] {
+        let settings = [format!("run.dir={stacks}"), format!("stacks.enable={stacks}")];
+        let rehearsed = |command: &[&str], injected: bool| {
+            let arguments = ["run", "-q", &settings[0], &settings[1], "--"];
+            let mut ran = sandbox.rangefinder(&[&arguments[..], command].concat());
+            if injected {
+                ran.env("NVTX_INJECTION64_PATH", "/x.so");
+            }
+            ran.output().unwrap();
+            let runs = std::fs::read_dir(sandbox.path(stacks)).unwrap().flatten();
+            let run = runs.map(|entry| entry.path()).filter(|path| path.is_dir()).max().unwrap();
+            let note = step(&manifest(&run), "rehearse")["note"].as_str().unwrap().to_owned();
+            let summary = std::fs::read_to_string(run.join("summary.txt")).unwrap();
+            let ranges = std::fs::read(run.join("rehearsal/ranges.json")).unwrap();
+            std::fs::remove_dir_all(run).unwrap();
+            (note, summary, serde_json::from_slice::<Value>(&ranges).unwrap())
+        };
+        assert_eq!(rehearsed(&["sleep", "0.4"], false).0, "no NVTX calls were seen");
+        let (note, summary, _) = rehearsed(&["sleep", "0.4"], true);
+        assert_eq!(note, "the tracer was not loaded: `NVTX_INJECTION64_PATH` is already set");
+        assert!(summary.contains("the tracer was not loaded:"), "{summary}");
+        let (note, _, ranges) = rehearsed(&["sh", "-c", &script], false);
+        assert_eq!(note, "26 ranges in 7 regions, 1 process");
+        assert_eq!((&ranges["threads"], ranges["processes"].as_array().unwrap().len()), (&1.into(), 1));
+    }
+}
+
 #[test]
 fn json_events_are_alone_on_stdout() {
     let sandbox = Sandbox::new();

@@ -56,12 +56,16 @@ pub(super) fn step(setting: &Setting, gpus: Option<&Gpus>, session: &mut Session
         }
     }
     let seen = read_traces(pass, unseen, session)?;
-    let result = judge(setting, &finished, seen.as_ref());
+    let summary = match &blind {
+        Some(why) => Some(format!("the tracer was not loaded: {why}")),
+        None => seen.as_ref().map(Inventory::summary),
+    };
+    let result = judge(setting, &finished, summary);
     let counters = lacking_counters(setting, gpus, &sampled, seen.as_ref(), session);
     let stacks = gpus.and_then(|_| lacking_stacks(setting, stacks, seen.as_ref(), session));
     let result = lacking(result, counters.into_iter().chain(stacks).collect());
     // Ranges that the tracer could not see may still have been there.
-    let blind = blind || seen.as_ref().is_some_and(|seen| seen.is_empty() && !seen.is_complete());
+    let blind = blind.is_some() || seen.as_ref().is_some_and(|seen| seen.is_empty() && !seen.is_complete());
     Ok((result, Rehearsal { inventory: seen.filter(|_| !blind), blind }))
 }
 
@@ -111,8 +115,8 @@ fn again(
 struct Rehearsed {
     finished: Finished,
     unseen: Vec<Note>,
-    /// The tracer could not be injected.
-    blind: bool,
+    /// Why the tracer could not be injected.
+    blind: Option<String>,
     sampled: Ended,
     /// Why stacks were not sampled, or not to the end.
     stacks: Option<String>,
@@ -138,8 +142,11 @@ fn rehearse(
     let sampling = begin_sampling(setting, workload, gpus, pass, &traces, environment);
     let argv = workload.argv(&folder);
     let mut order = Order { linger: LINGER, ..Order::alone(pass, argv, variables, folder, link) };
+    let (tracer, blind) = match tracer {
+        Ok(tracer) => (Some(tracer), None),
+        Err(why) => (None, Some(why)),
+    };
     order.remove.extend(tracer.iter().flat_map(|(placed, _)| placed.paths()));
-    let blind = tracer.is_none();
     let stacks = begin_stacks(setting, gpus, pass, &traces, session);
     let finished = carry_out(setting, workload, order, session)?;
     let stacks = stacks.and_then(|sampling| sampling.map_or(Ok(()), StackSampling::end)).err();
@@ -253,17 +260,17 @@ fn put_tracer_in_place(
     traces: &Path,
     variables: &mut Vec<(String, Option<String>)>,
     session: &mut Session<'_>,
-) -> Option<(PlacedTracer, Option<Watch>)> {
+) -> Result<(PlacedTracer, Option<Watch>), String> {
     if workload.reserved_variables().iter().any(|name| name == "NVTX_INJECTION64_PATH") {
         let text = "`NVTX_INJECTION64_PATH` is already set, so the tracer cannot be loaded and the rehearsal sees no ranges: unset it, and do not run Rangefinder under nsys or ncu";
         session.warn(text.to_owned());
-        return None;
+        return Err("`NVTX_INJECTION64_PATH` is already set".to_owned());
     }
     let placed = match place_tracer(&session.files.path("tmp"), setting.tracer) {
         Ok(placed) => placed,
         Err(error) => {
             session.warn(format!("the rehearsal sees no ranges: {error}"));
-            return None;
+            return Err(error.to_string());
         }
     };
     // First, so that what the user sets wins.
@@ -278,7 +285,7 @@ fn put_tracer_in_place(
         ours.push(("RANGEFINDER_ALL_CALLS".to_owned(), Some("1".to_owned())));
     }
     variables.splice(0..0, ours);
-    Some((placed, watch))
+    Ok((placed, watch))
 }
 
 /// The libcupti for the tracer's GPU half, unless it is switched off or there is no GPU.
@@ -371,7 +378,7 @@ fn note_oddities(finished: &Finished, session: &mut Session<'_>) {
 }
 
 /// The result of the pass; a failed workload outweighs a truncated log.
-fn judge(setting: &Setting, finished: &Finished, seen: Option<&Inventory>) -> StepResult {
+fn judge(setting: &Setting, finished: &Finished, summary: Option<String>) -> StepResult {
     let failed = |why: String| StepResult::Failed { why, asked_for: false };
     let killed = if finished.killed { ", and had to be killed" } else { "" };
     let log_errors: Vec<&str> = [&finished.stdout.log_error, &finished.stderr.log_error]
@@ -404,12 +411,15 @@ fn judge(setting: &Setting, finished: &Finished, seen: Option<&Inventory>) -> St
                 why: format!("{problem}; the workload had to be killed"),
                 asked_for: true,
             },
-            _ => StepResult::Done(Some(format!(
-                "the workload was stopped after {:.1} s as requested{killed}",
-                finished.wall.as_secs_f64()
-            ))),
+            _ => {
+                let stopped = format!(
+                    "the workload was stopped after {:.1} s as requested{killed}",
+                    finished.wall.as_secs_f64()
+                );
+                StepResult::Done(Some(summary.into_iter().chain([stopped]).collect::<Vec<_>>().join("; ")))
+            }
         },
-        None => StepResult::Done(seen.map(Inventory::summary)),
+        None => StepResult::Done(summary),
     }
 }
 

@@ -44,6 +44,9 @@ pub(super) fn only_the_tracer(scene: Scene<'_>, asked_for: bool, session: &mut S
     let inventory = scene.inventory;
     let ranges = inventory.map_or(0, |inventory| inventory.trace.ranges.len());
     by_the_tracer(inventory, asked_for, session).unwrap_or_else(|| match ranges {
+        0 if scene.blind => {
+            StepResult::Skipped { why: "the tracer could not record the program".to_owned(), asked_for }
+        }
         0 => StepResult::Skipped { why: SAW_NOTHING.to_owned(), asked_for },
         ranges => {
             let ranges = counted(ranges as u64, "range");
