@@ -234,7 +234,8 @@ fn what_a_truncated_file_has_lost() {
             &[
                 "lost: cut.sqlite: the file is truncated: 36 of its 72 pages are missing; copy it again, or export the \
                  report again (`nsys export --type sqlite`)",
-                "lost: some names are lost and shown as `<name lost>`: 2 pages of the table StringIds cannot be \
+                "lost: whole tables may be lost: 3 pages of the list of tables cannot be read",
+                "lost: all names are lost and shown as `<name lost>`: 2 pages of the table StringIds cannot be \
                  read",
             ],
         ),
@@ -503,6 +504,39 @@ fn tables_are_written_and_patterns_leave_kernels_out() {
 fn the_documents_of_a_run() {
     let sandbox = Sandbox::new();
     sandbox.write(
+/// Whatever page is overwritten: what is no longer there is said to be lost, and findings know it.
+#[test]
+fn a_page_that_cannot_be_read_is_always_told() {
+    const PAGE: usize = 4096;
+    let sandbox = Sandbox::new();
+    let export = std::fs::read(data("toy-2025.3.1.sqlite")).unwrap();
+    let read = |bytes: &[u8]| {
+        std::fs::write(sandbox.path("page.sqlite"), bytes).unwrap();
+        let ran = analyze(&sandbox, &["--json", "page.sqlite"]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let mut document: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let told = document.as_object_mut().unwrap().remove("diagnostics").unwrap();
+        let lost = told.as_array().unwrap().iter().any(|row| row["lost"] == true);
+        (document, lost)
+    };
+    let (whole, lost) = read(&export);
+    assert!(!lost);
+    for page in 1..export.len() / PAGE {
+        let mut bytes = export.clone();
+        bytes[page * PAGE..(page + 1) * PAGE].fill(0xaa);
+        let (left, lost) = read(&bytes);
+        assert!(lost || left == whole, "page {}: nothing is said to be lost", page + 1);
+    }
+    // The root of the table of kernels.
+    let mut bytes = export.clone();
+    bytes[13 * PAGE..14 * PAGE].fill(0xaa);
+    std::fs::write(sandbox.path("kernels.sqlite"), bytes).unwrap();
+    let ran = analyze(&sandbox, &["kernels.sqlite"]);
+    for said in ["no finding: the recording is incomplete, and ", "lost: all kernels are lost: "] {
+        assert!(ran.stdout.contains(said), "{}", ran.stdout);
+    }
+}
+
         "config.json",
         r#"{"hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8, "num_hidden_layers": 32,
             "intermediate_size": 14336, "vocab_size": 128256, "tie_word_embeddings": false}"#,
