@@ -242,8 +242,9 @@ fn what_a_truncated_file_has_lost() {
     ] {
         let ran = analyze(&sandbox, &[file, "--out", "out"]);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
-        let said =
-            |line: &&str| line.starts_with("lost: ") || line.starts_with("note: ") && line.contains("file");
+        let said = |line: &&str| {
+            line.starts_with("lost: ") || line.starts_with("note: ") && line.contains("the file")
+        };
         assert_eq!(ran.stdout.lines().filter(said).collect::<Vec<_>>(), expected, "{file}");
         let page = std::fs::read_to_string(sandbox.path("out/report.html")).unwrap();
         assert_eq!(page.matches("the file is truncated").count(), 1, "{file}");
