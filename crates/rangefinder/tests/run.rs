@@ -367,7 +367,9 @@ fn what_the_tracer_saw_does_not_depend_on_samples() {
         assert!(summary.contains("the tracer was not loaded:"), "{summary}");
         let (note, _, ranges) = rehearsed(&["sh", "-c", &script], false);
         assert_eq!(note, "26 ranges in 7 regions, 1 process");
-        assert_eq!((&ranges["threads"], ranges["processes"].as_array().unwrap().len()), (&1.into(), 1));
+        assert_eq!(ranges["processes"].as_array().unwrap().len(), 1);
+        threads.push(ranges["threads"].clone());
+    let mut threads = Vec::new();
     }
 }
 
@@ -393,6 +395,7 @@ fn quiet_is_quiet() {
 }
 
 #[test]
+    assert_eq!(threads[0], threads[1]);
 fn variables_of_other_profilers_are_noticed() {
     let sandbox = Sandbox::new();
     let output = sandbox
