@@ -169,6 +169,24 @@ fn a_dry_run_writes_nothing() {
     let ran = sandbox.output(&[
         "run",
         "--dry-run",
+#[test]
+fn a_plan_says_what_the_sampler_cannot_do() {
+    let sandbox = Sandbox::new();
+    let plan = |setting: &str| {
+        let mut ran = sandbox.rangefinder(&["run", "--dry-run", setting, "--", "true"]);
+        let output = ran.env("CUDA_VISIBLE_DEVICES", "").output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let asked = plan("counters.enable=true");
+    let line = asked.lines().find(|line| line.starts_with("sampler ")).unwrap();
+    assert!(
+        line.contains("counters.enable=true was requested, but ")
+            && line.ends_with("the exit code will be 1")
+    );
+    assert!(!plan("counters.enable=auto").contains("sampler"));
+}
+
         "workload.device=1",
         "workload.warmup=3",
         "workload.timeout=90s",

@@ -150,11 +150,10 @@ pub(crate) fn judge(ended: &Ended, trace: Option<&Trace>, enable: Enable, gpus: 
     let asked = if enable == Enable::True { " (`counters.enable=true`)" } else { "" };
     let none = |why: &str| format!("no hardware counters over time{asked}: {why}");
     let stopped = match ended {
-        Ended::Off if enable == Enable::True && gpus.visible.is_empty() => {
-            let why = gpus.absent_because.as_deref().unwrap_or("the workload sees no GPU");
+        Ended::Off => {
+            let why = gpus.why_none_is_visible().filter(|_| enable == Enable::True)?;
             return Some(Verdict::failed(TOOL, Cause::NoGpu, none(why)));
         }
-        Ended::Off => return None,
         Ended::NotStarted(why) => return Some(Verdict::failed(TOOL, Cause::NotStarted, none(why))),
         Ended::Sampled(stopped) => *stopped,
     };

@@ -60,6 +60,7 @@ pub fn plan_text(start: &Start) -> Result<String, RunError> {
         counters::planned(&start.resolved, &start.here, seen, &gpus, ncu_refused)?,
     ));
     text.push_str(&gates_text(&start.resolved, latest.as_ref()));
+    text.push_str(&sampler(config, &gpus));
     Ok(text)
 }
 
@@ -161,6 +162,16 @@ fn rehearse(config: &Config) -> &'static str {
 }
 
 fn stage1(config: &Config, workload: &Workload) -> String {
+/// Counters over time that were asked for and cannot be sampled.
+fn sampler(config: &Config, gpus: &Gpus) -> String {
+    match gpus.why_none_is_visible() {
+        Some(why) if config.counters.enable == Enable::True => {
+            format!("sampler    {}\n", will_be_missing("counters.enable=true", &why))
+        }
+        _ => String::new(),
+    }
+}
+
     let lacks = match workload.python() {
         None => Some(NO_PYTHON),
         Some(_) if config.stage1.enable == Enable::False => None,
