@@ -548,6 +548,12 @@ fn one_screen_about_a_run() {
     assert!(run.join("csv/stages.csv").is_file() && !run.join("csv/kernels.csv").exists());
     std::fs::remove_file(run.join("summary.txt")).unwrap();
     let lost = sandbox.output(&["report", run.to_str().unwrap()]);
+    // Also if two begin in one second.
+    for name in ["b", "a"] {
+        assert_eq!(sandbox.output(&["run", "-q", &format!("run.name={name}"), "--", "true"]).code, 0);
+        let newest = sandbox.output(&["report"]).stdout;
+        assert!(newest.lines().next().unwrap().ends_with(&format!("-{name}")), "{newest}");
+    }
     assert_eq!(lost.code, 1);
     assert!(lost.stderr.contains("it was deleted after the run\nhint: "), "{}", lost.stderr);
     let again = sandbox.output(&["analyze", "--out", "again", run.to_str().unwrap()]);
