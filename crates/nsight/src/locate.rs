@@ -61,10 +61,8 @@ impl NoTool {
         let verdict = Verdict::failed(tool, self.cause(), text);
         match self {
             Self::Off { .. } => Verdict { remedy: None, ..verdict },
-            Self::Misplaced { .. } | Self::Broken { setting: Some(_), .. } => {
-                Verdict { remedy: self.correction(), ..verdict }
-            }
-            Self::Absent(_) | Self::Broken { setting: None, .. } => verdict,
+            Self::Misplaced { .. } => Verdict { remedy: self.correction(), ..verdict },
+            Self::Absent(_) | Self::Broken { .. } => verdict,
         }
     }
 
