@@ -528,7 +528,7 @@ fn a_page_that_cannot_be_read_is_always_told() {
         assert!(lost || left == whole, "page {}: nothing is said to be lost", page + 1);
     }
     // The root of the table of kernels.
-    let mut bytes = export.clone();
+    let mut bytes = export;
     bytes[13 * PAGE..14 * PAGE].fill(0xaa);
     std::fs::write(sandbox.path("kernels.sqlite"), bytes).unwrap();
     let ran = analyze(&sandbox, &["kernels.sqlite"]);

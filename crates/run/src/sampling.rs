@@ -121,12 +121,12 @@ impl StackSampling {
     /// Ends it; its file is then complete. Says what went wrong.
     pub(crate) fn end(self) -> Result<(), String> {
         let wall = self.since.elapsed().as_nanos() as u64;
-        let finished = self.sampler.stop().ok_or("the sampler of stacks failed")?;
+        let finished = self.sampler.stop().ok_or("the sampler failed")?;
         let processor = finished.cpu.as_nanos() as u64;
         finished
             .sink
             .finish(finished.counts, processor, wall)
-            .map_err(|error| format!("samples of stacks could not be written: {error}"))
+            .map_err(|error| format!("the samples could not be written: {error}"))
     }
 }
 
