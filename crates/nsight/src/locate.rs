@@ -20,7 +20,11 @@ pub enum NoTool {
         text: String,
         setting: ToolSetting,
     },
-    Broken(String),
+    Broken {
+        text: String,
+        /// What points to it; otherwise it was found.
+        setting: Option<ToolSetting>,
+    },
 }
 
 /// What selects an installation.
@@ -58,7 +62,7 @@ impl NoTool {
         match self {
             Self::Off { .. } => Verdict { remedy: None, ..verdict },
             Self::Misplaced { .. } => Verdict { remedy: self.correction(), ..verdict },
-            Self::Absent(_) | Self::Broken(_) => verdict,
+            Self::Absent(_) | Self::Broken { .. } => verdict,
         }
     }
 
@@ -66,15 +70,17 @@ impl NoTool {
     pub fn correction(&self) -> Option<String> {
         match self {
             Self::Off { setting, .. } => Some(format!("{} {setting}", setting.undo())),
-            Self::Misplaced { setting, .. } => Some(advice::correct_path(setting, setting.undo())),
-            Self::Absent(_) | Self::Broken(_) => None,
+            Self::Misplaced { setting, .. } | Self::Broken { setting: Some(setting), .. } => {
+                Some(advice::correct_path(setting, setting.undo()))
+            }
+            Self::Absent(_) | Self::Broken { setting: None, .. } => None,
         }
     }
 
     pub fn cause(&self) -> Cause {
         match self {
             Self::Absent(_) | Self::Off { .. } | Self::Misplaced { .. } => Cause::NotInstalled,
-            Self::Broken(_) => Cause::ToolBroken,
+            Self::Broken { .. } => Cause::ToolBroken,
         }
     }
 }
@@ -85,7 +91,7 @@ impl std::fmt::Display for NoTool {
             Self::Absent(text)
             | Self::Off { text, .. }
             | Self::Misplaced { text, .. }
-            | Self::Broken(text) => f.write_str(text),
+            | Self::Broken { text, .. } => f.write_str(text),
         }
     }
 }
@@ -131,7 +137,10 @@ impl Wanted<'_> {
         for path in (self.find)(&places) {
             match ask(&path) {
                 Ok(answer) => answering.push((path, answer)),
-                Err(why) => problem = NoTool::Broken(why),
+                Err(text) => {
+                    let setting = places.chosen.is_some().then_some(setting);
+                    problem = NoTool::Broken { text, setting };
+                }
             }
         }
         if answering.is_empty() { Err(problem) } else { Ok(answering) }

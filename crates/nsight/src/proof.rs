@@ -329,7 +329,11 @@ fn unknown(wish: &str, regions: &[Region], wanted: &[Wanted<'_>]) -> GateProblem
     // Alone between slashes it is ncu's, for any number of ranges.
     let has_star = wish.split('/').any(|name| name.contains('*') && name != "*");
     if has_star && RegionPattern::parse(wish).is_none() {
-        return GateProblem::StarInForm;
+        // Names with a slash between them lack only the domain; the others are forms of nsys or ncu.
+        let is_path = wish.contains('/') && !wish.contains(['@', ':', ',', '[', ']']);
+        let path = format!(":{wish}");
+        let path = RegionPattern::parse(&path).filter(|_| is_path).map(|_| path);
+        return GateProblem::StarInForm { path };
     }
     if let Some(problem) = elsewhere(wish, regions) {
         return problem;

@@ -69,10 +69,12 @@ impl Progress {
         asked_for: bool,
         duration_ms: u64,
         note: Option<&str>,
+        missing: &[String],
     ) {
         self.clock = None;
-        if asked_for || status == StepStatus::Failed {
-            // Printed even with --quiet.
+        // Printed even with --quiet.
+        missing.iter().for_each(|missing| say(&format!("error: {}: {missing}", step.as_str())));
+        if asked_for && missing.is_empty() || status == StepStatus::Failed {
             say(&format!("error: {}: {}", step.as_str(), note.unwrap_or("failed")));
             return;
         }
@@ -113,8 +115,8 @@ impl Observer for Progress {
                     self.say(&format!("{:10} started", step.as_str()));
                 }
             }
-            Event::StepFinished { step, status, asked_for, duration_ms, note } => {
-                self.finished(*step, *status, *asked_for, *duration_ms, note.as_deref());
+            Event::StepFinished { step, status, asked_for, duration_ms, note, missing } => {
+                self.finished(*step, *status, *asked_for, *duration_ms, note.as_deref(), missing);
             }
             Event::Warning { text } => self.say(&format!("warning: {text}")),
             Event::Note { text } => self.say(&format!("note: {text}")),

@@ -234,15 +234,21 @@ fn what_a_truncated_file_has_lost() {
             &[
                 "lost: cut.sqlite: the file is truncated: 36 of its 72 pages are missing; copy it again, or export the \
                  report again (`nsys export --type sqlite`)",
-                "lost: some names are lost and shown as `<name lost>`: 2 pages of the table StringIds cannot be \
+                "lost: whole tables may be lost: 3 pages of the list of tables cannot be read",
+                "lost: all names are lost and shown as `<name lost>`: 2 pages of the table StringIds cannot be \
                  read",
+                "lost: all facts about the machine are lost: 2 pages of the table TARGET_INFO_SYSTEM_ENV cannot be \
+                 read",
+                "lost: all names of processes are lost: 2 pages of the table PROCESSES cannot be read",
+                "lost: all names of threads are lost: 2 pages of the table ThreadNames cannot be read",
             ],
         ),
     ] {
         let ran = analyze(&sandbox, &[file, "--out", "out"]);
         assert_eq!(ran.code, 0, "{}", ran.stderr);
-        let said =
-            |line: &&str| line.starts_with("lost: ") || line.starts_with("note: ") && line.contains("file");
+        let said = |line: &&str| {
+            line.starts_with("lost: ") || line.starts_with("note: ") && line.contains("the file")
+        };
         assert_eq!(ran.stdout.lines().filter(said).collect::<Vec<_>>(), expected, "{file}");
         let page = std::fs::read_to_string(sandbox.path("out/report.html")).unwrap();
         assert_eq!(page.matches("the file is truncated").count(), 1, "{file}");
@@ -399,6 +405,38 @@ fn what_is_selected_is_not_the_whole_recording() {
     }
 }
 
+/// A device that is idle for a reason, and no change that helps: the two do not contradict each other.
+#[test]
+fn why_there_is_no_finding() {
+    let sandbox = Sandbox::new();
+    let export = data("toy-2025.3.1.sqlite");
+    let ran = analyze(&sandbox, &["--within", "LLM:decode_all", export.to_str().unwrap()]);
+    let expected = "no finding: the GPU is busy only 48 % of the time, but no change that Rangefinder tries in its \
+                    replay makes it more than 5 % faster\n";
+    assert!(ran.stdout.contains(expected), "{}", ran.stdout);
+}
+
+/// nsys adds the version of the interface to the names of calls.
+#[test]
+fn calls_are_named_without_their_version() {
+    let sandbox = Sandbox::new();
+    let export = data("toy-2025.3.1.sqlite");
+    for name in ["cudaLaunchKernel", "cudaLaunchKernel_v7000"] {
+        let change = format!("call:{name}=0.5");
+        let ran = analyze(&sandbox, &["--what-if", &change, export.to_str().unwrap()]);
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+    }
+}
+
+#[test]
+fn options_about_the_timeline_need_one() {
+    let sandbox = Sandbox::new();
+    ncu_report("kernel", &sandbox.path("kernel.ncu-rep"));
+    let ran = analyze(&sandbox, &["kernel.ncu-rep", "--stage", "A"]);
+    let note = "note: --stage has no effect: it is about the timeline, and there is none\n";
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, note));
+}
+
 #[test]
 fn what_is_no_trace_is_said_so() {
     let sandbox = Sandbox::new();
@@ -464,6 +502,39 @@ fn a_damaged_export_is_read_as_far_as_it_goes() {
         }
     }
     assert!(partly > 3, "{partly}");
+}
+
+/// Whatever page is overwritten: what is no longer there is said to be lost, and findings know it.
+#[test]
+fn a_page_that_cannot_be_read_is_always_told() {
+    const PAGE: usize = 4096;
+    let sandbox = Sandbox::new();
+    let export = std::fs::read(data("toy-2025.3.1.sqlite")).unwrap();
+    let read = |bytes: &[u8]| {
+        std::fs::write(sandbox.path("page.sqlite"), bytes).unwrap();
+        let ran = analyze(&sandbox, &["--json", "page.sqlite"]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        let mut document: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let told = document.as_object_mut().unwrap().remove("diagnostics").unwrap();
+        let lost = told.as_array().unwrap().iter().any(|row| row["lost"] == true);
+        (document, lost)
+    };
+    let (whole, lost) = read(&export);
+    assert!(!lost);
+    for page in 1..export.len() / PAGE {
+        let mut bytes = export.clone();
+        bytes[page * PAGE..(page + 1) * PAGE].fill(0xaa);
+        let (left, lost) = read(&bytes);
+        assert!(lost || left == whole, "page {}: nothing is said to be lost", page + 1);
+    }
+    // The root of the table of kernels.
+    let mut bytes = export;
+    bytes[13 * PAGE..14 * PAGE].fill(0xaa);
+    std::fs::write(sandbox.path("kernels.sqlite"), bytes).unwrap();
+    let ran = analyze(&sandbox, &["kernels.sqlite"]);
+    for said in ["no finding: the recording is incomplete, and ", "lost: all kernels are lost: "] {
+        assert!(ran.stdout.contains(said), "{}", ran.stdout);
+    }
 }
 
 #[test]

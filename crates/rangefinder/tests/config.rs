@@ -82,3 +82,14 @@ fn doctor_is_one_document() {
     let ran = sandbox.output(&["doctor"]);
     assert!(ran.code == 0 && ran.stdout.contains("system"), "{}", ran.stdout);
 }
+
+#[test]
+fn doctor_knows_which_setting_points_to_a_tool_that_does_not_work() {
+    let sandbox = Sandbox::new();
+    for variable in ["RANGEFINDER_NSYS", "RANGEFINDER_NCU"] {
+        let output = sandbox.rangefinder(&["doctor"]).env(variable, "/bin/true").output().unwrap();
+        let said = String::from_utf8(output.stdout).unwrap();
+        let remedy = format!("correct {variable}, or unset it to use the newest version that is found\n");
+        assert!(said.contains(&remedy), "{said}");
+    }
+}

@@ -266,6 +266,7 @@ fn classic_gates_are_explained() {
         ("stem;foo;b*", stages),
         (":step_*", steps),
         ("step*@LLM", steps),
+        ("step_*/fwd", steps),
         ("nothing*", steps),
         ("*", steps),
         ("st*ar", steps),

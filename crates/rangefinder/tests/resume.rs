@@ -82,7 +82,12 @@ fn a_failed_workload_is_tried_again() {
     sandbox.write("fixed", "");
     let run = sandbox.only_run();
     assert_eq!(sandbox.output(&["resume", run.to_str().unwrap()]).code, 0);
-    assert_eq!(manifest(&run)["passes"].as_array().unwrap().len(), 1);
+    let manifest = manifest(&run);
+    assert_eq!(manifest["passes"].as_array().unwrap().len(), 1);
+    for name in ["timeline", "counters", "analyze"] {
+        let note = step(&manifest, name)["note"].as_str().unwrap();
+        assert!(!note.contains("failed"), "{name} was skipped for a reason that is gone: {note}");
+    }
 }
 
 #[test]

@@ -143,6 +143,7 @@ fn a_dry_run_foresees_the_exit_code() {
 fn mistakes_cost_nothing() {
     let sandbox = Sandbox::new();
     sandbox.write("plain.txt", "x");
+    sandbox.write("cwd.yaml", "# Nowhere.\nworkload: {cwd: nowhere}\n");
     let mut screens = String::new();
     for arguments in [
         &["run", "nsys.nvtx_captur=decode", "--", "true"][..],
@@ -150,6 +151,11 @@ fn mistakes_cost_nothing() {
         &["run", "--", "./no-such-program"],
         &["run", "--", "./plain.txt"],
         &["run", "workload.cwd=nowhere", "--", "true"],
+        &["run", "-c", "cwd.yaml", "--", "true"],
+        &["demo", "model.config=nowhere.json"],
+        &["run", "--dry-run", "model.config=nowhere.json", "--", "true"],
+        &["run", "timeline.source=tracer", "rehearsal.enable=false", "--", "true"],
+        &["run", "workload.timeout=0s", "--", "true"],
         &["run", "--preset", "ofz", "--", "true"],
         &["run", "-c", "no.yaml", "--", "true"],
         &["run", "true"],
@@ -161,6 +167,24 @@ fn mistakes_cost_nothing() {
     }
     assert!(!sandbox.path("runs").exists());
     insta::assert_snapshot!(redacted(&screens, &sandbox));
+}
+
+#[test]
+fn a_plan_says_what_the_sampler_cannot_do() {
+    let sandbox = Sandbox::new();
+    let plan = |setting: &str| {
+        let mut ran = sandbox.rangefinder(&["run", "--dry-run", setting, "--", "true"]);
+        let output = ran.env("CUDA_VISIBLE_DEVICES", "").output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let asked = plan("counters.enable=true");
+    let line = asked.lines().find(|line| line.starts_with("sampler ")).unwrap();
+    assert!(
+        line.contains("counters.enable=true was requested, but ")
+            && line.ends_with("the exit code will be 1")
+    );
+    assert!(!plan("counters.enable=auto").contains("sampler"));
 }
 
 #[test]
@@ -301,6 +325,77 @@ fn what_was_asked_for_and_is_missing_is_said_even_quietly() {
     }
     insta::assert_snapshot!(redacted(&screens, &sandbox));
     assert_eq!(sandbox.output(&["run", "-q", "report.formats=json", "--", "true"]).code, 0);
+}
+
+#[test]
+fn samples_that_were_asked_for_and_are_missing_are_named() {
+    let sandbox = Sandbox::new();
+    let missing = [
+        ("counters.enable=true", "no hardware counters over time (`counters.enable=true`): "),
+        (
+            "stacks.enable=true",
+            "no stacks were sampled (`stacks.enable=true`): Rangefinder does not sample its own",
+        ),
+    ];
+    for (setting, missing) in missing {
+        let name = format!("run.dir={setting}");
+        let hidden = |arguments: &[&str]| {
+            let output = sandbox.rangefinder(arguments).env("CUDA_VISIBLE_DEVICES", "").output().unwrap();
+            (output.status.code().unwrap(), String::from_utf8(output.stderr).unwrap())
+        };
+        let (code, said) = hidden(&["demo", "-q", &name, setting]);
+        let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("error: ")).collect();
+        assert_eq!((code, errors.len()), (1, 1), "{said}");
+        assert!(errors[0].starts_with(&format!("error: rehearse: {missing}")), "{said}");
+        let run = std::fs::read_dir(sandbox.path(setting)).unwrap().flatten();
+        let run = run.map(|entry| entry.path()).find(|path| path.is_dir()).unwrap();
+        let manifest: Value = serde_json::from_slice(&std::fs::read(run.join("run.json")).unwrap()).unwrap();
+        assert!(manifest["steps"][2]["missing"][0].as_str().unwrap().starts_with(missing), "{manifest}");
+        let (code, said) = hidden(&["resume", run.to_str().unwrap()]);
+        assert_eq!(code, 1);
+        let note =
+            "note: nothing to resume: every step is done or was skipped; what is missing needs a new run: ";
+        assert!(said.contains(&format!("{note}{missing}")), "{said}");
+        let words: String = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let (_, steps) = words.split_once("captures and steps").unwrap();
+        assert!(steps.contains(missing), "{said}");
+    }
+}
+
+/// Samples of stacks find processes that have nothing to do with NVTX.
+#[test]
+fn what_the_tracer_saw_does_not_depend_on_samples() {
+    let sandbox = Sandbox::new();
+    let binary = env!("CARGO_BIN_EXE_rangefinder");
+    let script = format!("sleep 0.4; {binary} demo --emit-only; sleep 0.1");
+    let mut threads = Vec::new();
+    for stacks in ["true", "false"] {
+        let settings = [format!("run.dir={stacks}"), format!("stacks.enable={stacks}")];
+        let rehearsed = |command: &[&str], injected: bool| {
+            let arguments = ["run", "-q", &settings[0], &settings[1], "--"];
+            let mut ran = sandbox.rangefinder(&[&arguments[..], command].concat());
+            if injected {
+                ran.env("NVTX_INJECTION64_PATH", "/x.so");
+            }
+            ran.output().unwrap();
+            let runs = std::fs::read_dir(sandbox.path(stacks)).unwrap().flatten();
+            let run = runs.map(|entry| entry.path()).filter(|path| path.is_dir()).max().unwrap();
+            let note = step(&manifest(&run), "rehearse")["note"].as_str().unwrap().to_owned();
+            let summary = std::fs::read_to_string(run.join("summary.txt")).unwrap();
+            let ranges = std::fs::read(run.join("rehearsal/ranges.json")).unwrap();
+            std::fs::remove_dir_all(run).unwrap();
+            (note, summary, serde_json::from_slice::<Value>(&ranges).unwrap())
+        };
+        assert_eq!(rehearsed(&["sleep", "0.4"], false).0, "no NVTX calls were seen");
+        let (note, summary, _) = rehearsed(&["sleep", "0.4"], true);
+        assert_eq!(note, "the tracer was not loaded: `NVTX_INJECTION64_PATH` is already set");
+        assert!(summary.contains("the tracer was not loaded:"), "{summary}");
+        let (note, _, ranges) = rehearsed(&["sh", "-c", &script], false);
+        assert_eq!(note, "26 ranges in 7 regions, 1 process");
+        assert_eq!(ranges["processes"].as_array().unwrap().len(), 1);
+        threads.push(ranges["threads"].clone());
+    }
+    assert_eq!(threads[0], threads[1]);
 }
 
 #[test]
@@ -453,6 +548,12 @@ fn one_screen_about_a_run() {
         "{}",
         newest.stdout
     );
+    // Also if two begin in one second.
+    for name in ["b", "a"] {
+        assert_eq!(sandbox.output(&["run", "-q", &format!("run.name={name}"), "--", "true"]).code, 0);
+        let newest = sandbox.output(&["report"]).stdout;
+        assert!(newest.lines().next().unwrap().ends_with(&format!("-{name}")), "{newest}");
+    }
     let named = sandbox.output(&["report", "--json", run.to_str().unwrap()]);
     let document: Value = serde_json::from_str(&named.stdout).unwrap();
     assert_eq!(document["analysis"]["stages"][0]["name"], "prefill");
@@ -525,11 +626,6 @@ fn what_is_wrong_is_named() {
             &["run", "ncu.path=none", "ncu.enable=true", "--", "true"],
             1,
             "error: counters: ncu is turned off by `ncu.path=none`: no hardware counters\n",
-        ),
-        (
-            &["run", "rehearsal.enable=false", "timeline.source=tracer", "--", "true"],
-            1,
-            "the tracer did not run: `rehearsal.enable=false`\n",
         ),
         (
             &["run", "rehearsal.enable=false", "nsys.path=none", "ncu.path=none", "--", "true"],

@@ -235,6 +235,10 @@ fn a_gate_of_nsys_is_not_applied_to_the_tracers_timeline() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let note = "the gate `decode` of nsys is not applied to it\nhint: `rangefinder analyze RUN --within decode` shows";
     assert!(ran.stderr.contains(note) && !ran.stderr.contains("nsys: "), "{}", ran.stderr);
+    // Only what is there can be selected.
+    let settings = ["run", "run.name=two", "nsys.nvtx_capture=nope;decode"];
+    let ran = sandbox.output(&[&settings[..], &demo].concat());
+    assert!(ran.stderr.contains("hint: `rangefinder analyze RUN --within decode` shows"), "{}", ran.stderr);
     let settings = ["run", "timeline.source=tracer", "nsys.enable=true"];
     let ran = sandbox.output(&[&settings[..], &demo].concat());
     assert_eq!(ran.code, 2, "{}", ran.stderr);

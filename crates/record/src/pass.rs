@@ -48,6 +48,16 @@ impl PassKind {
     }
 }
 
+/// Why later passes are left out after a rehearsal that failed: the workload did, or it could not be recorded; the
+/// disk may be full, say.
+pub fn rehearsal_failure(passes: &[Pass]) -> &'static str {
+    let failed = |pass: &Pass| !pass.ending.success() || pass.ended_by_us == Some(Reason::Timeout);
+    match passes.iter().find(|pass| pass.name.kind == PassKind::Rehearsal) {
+        Some(pass) if failed(pass) => "the workload failed in the rehearsal",
+        _ => "the rehearsal failed",
+    }
+}
+
 /// `nsys`, or `ncu-2.1` for the first run of the second attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PassName {

@@ -108,6 +108,9 @@ pub struct Step {
     /// The user asked for something that this step failed to provide.
     #[serde(default)]
     pub asked_for: bool,
+    /// What that is, if the step is done all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
 }
 
 impl Step {
@@ -119,6 +122,7 @@ impl Step {
             duration_ms: None,
             note: None,
             asked_for: false,
+            missing: Vec::new(),
         }
     }
 }

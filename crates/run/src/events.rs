@@ -25,6 +25,9 @@ pub enum Event {
         asked_for: bool,
         duration_ms: u64,
         note: Option<String>,
+        /// What the user asked for and a step that is done could not provide.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        missing: Vec<String>,
     },
     Warning {
         text: String,

@@ -112,8 +112,8 @@ impl Gathered {
     }
 }
 
-/// Whether the same recording is next to it in a form that is easier to read: the export of a report, or an
-/// uncompressed copy.
+/// Whether the same recording is next to it in a form that is easier to read: the export of a report, an
+/// uncompressed copy, or the report that a CSV was printed from (`a.csv` or `a.raw.csv` beside `a.ncu-rep`).
 fn is_copy(path: &Path, all: &BTreeSet<&PathBuf>) -> bool {
     let there = |path: PathBuf| all.contains(&path);
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
@@ -121,6 +121,10 @@ fn is_copy(path: &Path, all: &BTreeSet<&PathBuf>) -> bool {
         "qdstrm" => ["nsys-rep", "qdrep", "sqlite"].iter().any(|other| there(path.with_extension(other))),
         "nsys-rep" | "qdrep" => there(path.with_extension("sqlite")),
         "gz" | "zst" => there(path.with_extension("")),
+        "csv" => {
+            let report = |path: &Path| there(path.with_extension("ncu-rep"));
+            (report(path) || report(&path.with_extension(""))) && counters::is_counters(path)
+        }
         _ => false,
     }
 }
@@ -145,6 +149,8 @@ mod tests {
             ("b.nsys-rep", "NVR\0"),
             ("b.sqlite", "SQLite format 3\0"),
             ("c.ncu-rep", "NVR\0"),
+            ("c.csv", "\"ID\",\"Process ID\"\n"),
+            ("c.raw.csv", "\"ID\",\"Process ID\"\n"),
             ("d.csv", "\"ID\",\"Process ID\"\n"),
             ("notes.txt", "text"),
             ("old/run-1/run.json", "{}"),

@@ -26,11 +26,18 @@ pub struct ModelSource<'a> {
     pub devices: &'a [Option<String>],
 }
 
+impl ModelConfig {
+    /// Whether the model's file can be read, if one is named; its path is relative to `cwd`.
+    pub(crate) fn readable(&self, cwd: &Path) -> Option<Result<(), String>> {
+        self.config.as_ref().map(|file| read(&cwd.join(&file.0)).map(drop))
+    }
+}
+
 impl ModelSource<'_> {
     /// Whether `model.config` can be read.
     pub fn check(&self) -> Result<(), String> {
-        let Some(file) = &self.config.config else { return Ok(()) };
-        read(&self.cwd.join(&file.0)).map(drop).map_err(|why| format!("`model.config`: {why}"))
+        let readable = self.config.readable(self.cwd).unwrap_or(Ok(()));
+        readable.map_err(|why| format!("`model.config`: {why}"))
     }
 
     /// MFU and MBU of each stage, or why the given model does not yield them.

@@ -11,7 +11,7 @@ use nvtx::{Kind, NsysDialect, NsysExpression, nsys_expression};
 use rustix::fs::{FallocateFlags, fallocate};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
-use trace::{Diagnostic, Trace, read_sampled_files, read_tracer_files};
+use trace::{Diagnostic, Process, Trace, read_sampled_files, read_tracer_files};
 use tracefile::{Note, layout};
 
 use secrets::Redactor;
@@ -29,6 +29,15 @@ pub struct Inventory {
     pub regions: Vec<Region>,
     /// The CUDA calls of push/pop regions; none if the GPU was not recorded.
     pub gpu: Vec<RegionCalls>,
+    traced: Traced,
+}
+
+/// How many of the trace's processes and threads the tracer saw. They come first; the others are known only from
+/// samples of their stacks.
+#[derive(Debug, Clone, Copy)]
+struct Traced {
+    processes: usize,
+    threads: usize,
 }
 
 /// The variables that load the tracer in a pass, with its GPU half if a libcupti is given.
@@ -85,13 +94,19 @@ fn read(folder: &Path, written: impl FnMut(&Path, u64)) -> Result<Inventory, tra
         .collect();
     files.sort();
     let mut trace = read_tracer_files(&files, written)?;
+    let traced = Traced { processes: trace.processes.len(), threads: trace.threads.len() };
     read_sampled_files(&sample_files(folder), &mut trace);
-    Ok(Inventory::of(trace))
+    Ok(Inventory::of(trace, traced))
 }
 
 impl Inventory {
-    fn of(trace: Trace) -> Self {
-        Self { regions: regions(&trace), gpu: region_calls(&trace), trace }
+    fn of(trace: Trace, traced: Traced) -> Self {
+        Self { regions: regions(&trace), gpu: region_calls(&trace), trace, traced }
+    }
+
+    /// Those that the tracer was loaded into.
+    fn processes(&self) -> &[Process] {
+        &self.trace.processes[..self.traced.processes]
     }
 
     /// Every name that comes from the program: ranges, domains, kernels.
@@ -110,13 +125,13 @@ impl Inventory {
     /// The same, with some names replaced.
     pub fn renamed(mut self, renamed: impl FnMut(&str) -> Option<String>) -> Self {
         self.trace.rename(renamed);
-        Self::of(self.trace)
+        Self::of(self.trace, self.traced)
     }
 
     /// The same, with the regions that are wished.
     pub(crate) fn with_regions(mut self, wish: &RegionsConfig) -> Self {
         wish.apply(&mut self.trace);
-        Self::of(self.trace)
+        Self::of(self.trace, self.traced)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -133,7 +148,7 @@ impl Inventory {
     pub(crate) fn add_unseen(&mut self, notes: Vec<Note>) {
         let recorded = |note: &Note| {
             note.why.why == layout::note::OTHER_ROOT
-                && self.trace.processes.iter().any(|process| process.pid == note.pid)
+                && self.processes().iter().any(|process| process.pid == note.pid)
         };
         let unseen: Vec<Note> = notes.into_iter().filter(|note| !recorded(note)).collect();
         self.trace.ranges_missing |= !unseen.is_empty();
@@ -152,7 +167,7 @@ impl Inventory {
             let lost = self.trace.diagnostics.iter().find(|diagnostic| diagnostic.lost);
             return match lost.filter(|_| !self.is_complete()) {
                 // A program that never calls NVTX, or cannot load the tracer, leaves no process.
-                None if self.trace.processes.is_empty() => "no NVTX calls were seen".to_owned(),
+                None if self.processes().is_empty() => "no NVTX calls were seen".to_owned(),
                 None => "no NVTX ranges were opened".to_owned(),
                 Some(lost) => format!("no NVTX ranges were recorded, but some may be missing: {}", lost.text),
             };
@@ -167,7 +182,7 @@ impl Inventory {
             "{} in {}, {}{gpu}",
             plural(self.trace.ranges.len(), "range", "ranges"),
             plural(self.regions.len(), "region", "regions"),
-            plural(self.trace.processes.len(), "process", "processes"),
+            plural(self.processes().len(), "process", "processes"),
         )
     }
 
@@ -235,7 +250,7 @@ impl Serialize for InventoryDocument<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self(inventory) = self;
         let trace = &inventory.trace;
-        let processes = trace.processes.iter().map(|process| {
+        let processes = inventory.processes().iter().map(|process| {
             json!({
                 "pid": process.pid, "parent": process.parent, "forked": process.forked,
                 "name": process.name, "label": process.label,
@@ -251,7 +266,7 @@ impl Serialize for InventoryDocument<'_> {
         map.serialize_entry("span_ns", &inventory.span_ns())?;
         map.serialize_entry("ranges", &trace.ranges.len())?;
         map.serialize_entry("marks", &trace.marks.values().sum::<u64>())?;
-        map.serialize_entry("threads", &trace.threads.len())?;
+        map.serialize_entry("threads", &inventory.traced.threads)?;
         map.serialize_entry("processes", &processes.collect::<Vec<_>>())?;
         map.serialize_entry("regions", &RegionsDocument(inventory))?;
         map.serialize_entry("diagnostics", &diagnostics.collect::<Vec<_>>())?;

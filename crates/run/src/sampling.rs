@@ -163,19 +163,19 @@ impl StackSampling {
         });
         match started {
             Ok(sampler) => Ok(Some(Self { sampler, since: Instant::now() })),
-            Err(error) => Err(format!("the program's stacks are not sampled: {error}")),
+            Err(error) => Err(format!("the sampler could not be started: {error}")),
         }
     }
 
     /// Ends it; its file is then complete. Says what went wrong.
     pub(crate) fn end(self) -> Result<(), String> {
         let wall = self.since.elapsed().as_nanos() as u64;
-        let finished = self.sampler.stop().ok_or("the sampler of stacks failed")?;
+        let finished = self.sampler.stop().ok_or("the sampler failed")?;
         let processor = finished.cpu.as_nanos() as u64;
         finished
             .sink
             .finish(finished.counts, processor, wall)
-            .map_err(|error| format!("samples of stacks could not be written: {error}"))
+            .map_err(|error| format!("the samples could not be written: {error}"))
     }
 }
 
@@ -196,13 +196,14 @@ pub(crate) fn sample_files(folder: &Path) -> Vec<PathBuf> {
 
 /// What was really sampled. None if nothing was wanted, or the program did not use a GPU.
 pub(crate) fn judge(ended: &Ended, trace: Option<&Trace>, enable: Enable, gpus: &Gpus) -> Option<Verdict> {
+    let asked = if enable == Enable::True { " (`counters.enable=true`)" } else { "" };
+    let none = |why: &str| format!("no hardware counters over time{asked}: {why}");
     let stopped = match ended {
-        Ended::Off if enable == Enable::True && gpus.visible.is_empty() => {
-            let why = gpus.absent_because.clone().unwrap_or_else(|| "the workload sees no GPU".to_owned());
-            return Some(Verdict::failed(TOOL, Cause::NoGpu, why));
+        Ended::Off => {
+            let why = gpus.why_none_is_visible().filter(|_| enable == Enable::True)?;
+            return Some(Verdict::failed(TOOL, Cause::NoGpu, none(why)));
         }
-        Ended::Off => return None,
-        Ended::NotStarted(why) => return Some(Verdict::failed(TOOL, Cause::NotStarted, why.clone())),
+        Ended::NotStarted(why) => return Some(Verdict::failed(TOOL, Cause::NotStarted, none(why))),
         Ended::Sampled(stopped) => *stopped,
     };
     let nothing = Trace::default();
@@ -220,8 +221,7 @@ pub(crate) fn judge(ended: &Ended, trace: Option<&Trace>, enable: Enable, gpus: 
         let worst = trace.sampling.troubles.iter().find(|trouble| is_why_nothing(trouble.trouble));
         let cause = worst.map_or(Cause::NothingRecorded, |trouble| cause(trouble.trouble));
         let cause = if worst.is_none() && stopped == Stopped::Lost { Cause::ToolBroken } else { cause };
-        let text = format!("no hardware counters over time: {}", cause.meaning());
-        return Some(Verdict::failed(TOOL, cause, text).with_evidence(said));
+        return Some(Verdict::failed(TOOL, cause, none(cause.meaning())).with_evidence(said));
     }
     let interval = counters.iter().map(|series| series.interval_ns).max().unwrap_or(0);
     let quantities = counters.iter().map(|series| series.columns.len()).max().unwrap_or(0);

@@ -125,6 +125,12 @@ impl Workload {
         program
     }
 
+    /// It is the program that runs: the demo.
+    pub(crate) fn is_ourselves(&self) -> bool {
+        let program = self.argv.first().map(PathBuf::from);
+        std::env::current_exe().ok().is_some_and(|ours| program.is_some_and(|program| program == ours))
+    }
+
     /// The argv before anything is added for a pass.
     pub fn command_with_overrides(&self) -> Vec<OsString> {
         self.argv.iter().cloned().chain(self.overrides.iter().map(OsString::from)).collect()

@@ -24,6 +24,8 @@ pub enum NoFinding {
     TooLittle,
     /// More was recorded, but it is elsewhere.
     TooLittleHere,
+    /// The same in what is left of a damaged file.
+    NoneInWhatIsLeft,
     /// It was looked for causes, and none was worth a word.
     Examined {
         busy: f64,
@@ -31,6 +33,11 @@ pub enum NoFinding {
 }
 
 impl NoFinding {
+    /// Of a trace that was examined, and whose device was `busy` for a share of the time.
+    pub(super) fn examined(trace: &Trace, busy: f64) -> Self {
+        if is_incomplete(trace) { Self::NoneInWhatIsLeft } else { Self::Examined { busy } }
+    }
+
     /// Of a trace that could not be examined.
     pub(super) fn unexamined(trace: &Trace, main: Option<&Loop>) -> Self {
         let is_work = |kind: &ActivityKind| *kind != ActivityKind::Migration;
@@ -38,13 +45,18 @@ impl NoFinding {
         match () {
             () if !has_work && !trace.windows.is_empty() => Self::NoGpuWorkHere,
             () if !has_work => Self::NoGpuWork,
-            () if trace.diagnostics.iter().any(|diagnostic| diagnostic.lost) => Self::Incomplete,
+            () if is_incomplete(trace) => Self::Incomplete,
             () if trace.calls.is_empty() => Self::NoCalls,
             () if main.is_some() && !trace.windows.is_empty() => Self::NoWholeIteration,
             () if !trace.windows.is_empty() => Self::TooLittleHere,
             () => Self::TooLittle,
         }
     }
+}
+
+/// Whether part of the recording is known to be lost.
+pub(super) fn is_incomplete(trace: &Trace) -> bool {
+    trace.diagnostics.iter().any(|diagnostic| diagnostic.lost)
 }
 
 impl fmt::Display for NoFinding {
@@ -66,12 +78,16 @@ impl fmt::Display for NoFinding {
             Self::TooLittleHere => {
                 out.write_str("too little is left in the part that is looked at to tell what limits it")
             }
+            Self::NoneInWhatIsLeft => {
+                out.write_str("the recording is incomplete, and what is left of it shows no cause")
+            }
             Self::Examined { busy } if *busy >= BUSY => {
                 write!(out, "the GPU is busy {} of the time, and nothing is worth changing", percent(*busy))
             }
             Self::Examined { busy } => write!(
                 out,
-                "the GPU is busy only {} of the time, but no single cause costs more than 5 %",
+                "the GPU is busy only {} of the time, but no change that Rangefinder tries in its replay makes it \
+                more than 5 % faster",
                 percent(*busy)
             ),
         }

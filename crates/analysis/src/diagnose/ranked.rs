@@ -6,7 +6,7 @@ use super::case::{Candidate, Case};
 use super::causes::kernels::classes;
 use super::causes::{before, copies, host, kernels, limits, waits};
 use super::finding::{Cause, Finding};
-use super::no_finding::NoFinding;
+use super::no_finding::{NoFinding, is_incomplete};
 use super::open_ranges::OpenRanges;
 use super::steady_idle::steady_idle;
 use crate::attribute::Attribution;
@@ -69,7 +69,7 @@ pub(crate) fn diagnose(
         let case = case.filter(|case| case.graph.works.len() >= A_FEW);
         let Some(case) = case else { return Diagnosis::of(Vec::new(), unexamined) };
         let found = of_case(&case, true).into_iter().map(|(finding, _)| finding).collect();
-        return Diagnosis::of(found, || NoFinding::Examined { busy: case.busy });
+        return Diagnosis::of(found, || NoFinding::examined(trace, case.busy));
     }
     let names: Vec<Option<String>> = loops.iter().map(|found| found.called(loops)).collect();
     let mut names = names.iter();
@@ -107,6 +107,10 @@ pub(crate) fn diagnose(
     all[usize::from(has_limit)..].sort_by(|a, b| b.saved.total_cmp(&a.saved));
     let told = |found: Found| {
         let Found { mut finding, of, .. } = found;
+        // That nothing is in the way is not known of what is lost.
+        if finding.cause == Cause::Healthy && is_incomplete(trace) {
+            finding.title.push_str(", as far as was recorded");
+        }
         tell_whose(&mut finding, of.as_deref());
         finding
     };
@@ -124,7 +128,7 @@ pub(crate) fn diagnose(
         of_loops.into_iter().chain(before).collect()
     };
     Diagnosis::of(findings, || match loops.first().and_then(|main| main.busy_share) {
-        Some(busy) => NoFinding::Examined { busy },
+        Some(busy) => NoFinding::examined(trace, busy),
         None => NoFinding::unexamined(trace, loops.first()),
     })
 }

@@ -45,7 +45,9 @@ pub(super) fn proof(wish: &str, regions: &[Region], wanted: &[Wanted<'_>], trace
         (None, false) => GateProblem::OtherDomain { name: bare.to_owned(), domains: domains(&elsewhere) },
         (None, true) if several && !is_pattern => never_at_once(&gate, regions),
         (None, true) => match unknown(wish, regions, wanted) {
-            GateProblem::StarInForm | GateProblem::NoSuchName { .. } | GateProblem::NoSuchPath { .. }
+            GateProblem::StarInForm { .. }
+            | GateProblem::NoSuchName { .. }
+            | GateProblem::NoSuchPath { .. }
                 if wish.starts_with("regex:") =>
             {
                 without_slash(wish, regions)

@@ -37,7 +37,10 @@ pub enum GateProblem {
     /// A pattern that matches no range.
     NoMatch,
     /// A `*` in a tool's own form, where it is no pattern.
-    StarInForm,
+    StarInForm {
+        /// The same text as a path in our notation, where it can be one.
+        path: Option<String>,
+    },
     Unregistered {
         name: String,
     },
@@ -103,7 +106,7 @@ impl GateProblem {
             | Self::IsStartEnd { .. }
             | Self::NeverAtOnce
             | Self::NotStarted { .. }
-            | Self::StarInForm
+            | Self::StarInForm { .. }
             | Self::Wide { .. }
             | Self::Unseen { .. }
             | Self::ForkedOnly { .. } => Cause::GateCannotOpen,
@@ -153,7 +156,10 @@ impl fmt::Display for GateProblem {
                 write!(f, "{WITH_A_COMMA}, but no start/end range is named `{name}`")
             }
             Self::NoMatch => write!(f, "no range matches this pattern"),
-            Self::StarInForm => {
+            Self::StarInForm { path: Some(path) } => {
+                write!(f, "`*` is no pattern in this form; a path begins with its domain: `{path}`")
+            }
+            Self::StarInForm { path: None } => {
                 write!(f, "`*` is no pattern in this form; use a name or a path: `step *`, `DOMAIN:step *`")
             }
             Self::Unregistered { name } => {

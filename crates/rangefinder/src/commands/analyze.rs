@@ -87,6 +87,12 @@ fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
     if arguments.within.is_some() && counters.is_some() {
         say("note: the counters are those of all ranges: --within selects from the timeline only");
     }
+    if trace.is_none() && counters.is_some() {
+        let ignored = [("--stage", arguments.stage.is_empty()), ("--tokens", arguments.tokens.is_empty())];
+        for (option, _) in ignored.iter().filter(|(_, is_empty)| !is_empty) {
+            say(&format!("note: {option} has no effect: it is about the timeline, and there is none"));
+        }
+    }
     let names = paths.iter().filter_map(|file| file.file_name()).map(|name| name.to_string_lossy());
     let page = Page {
         title: &names.collect::<Vec<_>>().join(", "),

@@ -176,7 +176,7 @@ pub(in crate::documents) fn whole_graphs(analysis: &Analysis) -> String {
     let (ours, others): (Vec<&str>, Vec<&str>) =
         analysis.source.split("; ").partition(|source| *source == TRACER);
     let by_tracer = (!ours.is_empty()).then_some("`rehearsal.graph_nodes=true`");
-    let by_nsys = (!others.is_empty()).then_some("`nsys --cuda-graph-trace=node`");
+    let by_nsys = (!others.is_empty()).then_some("`nsys profile --cuda-graph-trace=node`");
     let remedies: Vec<&str> = by_tracer.into_iter().chain(by_nsys).collect();
     let records = if remedies.len() > 1 { "record" } else { "records" };
     format!("{recorded}; {} {records} their kernels", remedies.join(" and "))

@@ -1,7 +1,7 @@
 //! One screen: what limits the program, what was captured, where the time goes.
 
 use analysis::{Analysis, IdleRow};
-use record::{Outcome, Step, StepName, StepStatus, Tool, VerdictRecord};
+use record::{Outcome, Step, StepName, StepStatus, Tool, VerdictRecord, rehearsal_failure};
 
 use crate::form::terminal::{Names, Terminal, shortened};
 use crate::page::Page;
@@ -71,13 +71,16 @@ fn fitted(before: &str, text: &str) -> String {
 /// The last verdict of each tool, with what to do if it is not `captured`; then steps without a verdict.
 fn captures(text: &mut String, page: &Page<'_>) {
     let has_verdict = |step: &Step| page.verdicts.iter().any(|line| step.name.tools().contains(&line.tool));
+    let is_unsaid = |missing: &&str| page.verdicts.iter().all(|line| line.verdict.text != **missing);
+    // What was asked for and no verdict has said to be missing.
+    let lacks = |step: &Step| step.missing.iter().map(String::as_str).any(|missing| is_unsaid(&missing));
     let is_news = |step: &&Step| match step.status {
         // Most programs do not use PyTorch, and that is no news.
         StepStatus::Skipped => step.name != StepName::Stage1 && !has_verdict(step),
         StepStatus::Failed => !has_verdict(step),
         StepStatus::Interrupted => true,
         // No profiler made it: its note says where it comes from.
-        StepStatus::Done => step.name == StepName::Timeline && !has_verdict(step),
+        StepStatus::Done => step.name == StepName::Timeline && !has_verdict(step) || lacks(step),
         StepStatus::Pending | StepStatus::Running => false,
     };
     let steps: Vec<&Step> = page.steps.iter().filter(is_news).collect();
@@ -95,10 +98,15 @@ fn captures(text: &mut String, page: &Page<'_>) {
     }
     for step in &steps {
         let before = format!("  {:<9}  {:<9}  ", step.name.as_str(), step.status.as_str());
-        let note = step.note.as_deref().unwrap_or_default();
-        wrapped(text, &before, note.lines().next().unwrap_or_default());
-        if let Some(hint) = note.lines().find_map(|line| line.strip_prefix("hint: ")) {
-            wrapped(text, "             do: ", hint);
+        let notes: Vec<&str> = match step.missing.is_empty() {
+            true => vec![step.note.as_deref().unwrap_or_default()],
+            false => step.missing.iter().map(String::as_str).filter(is_unsaid).collect(),
+        };
+        for note in notes {
+            wrapped(text, &before, note.lines().next().unwrap_or_default());
+            if let Some(hint) = note.lines().find_map(|line| line.strip_prefix("hint: ")) {
+                wrapped(text, "             do: ", hint);
+            }
         }
     }
     if page.verdicts.is_empty() && steps.is_empty() {
@@ -177,7 +185,7 @@ fn limits(text: &mut String, page: &Page<'_>) {
     let none = page.analysis.filter(|_| findings.is_empty());
     let none = none.map(|analysis| format!("no finding: {}", no_finding(analysis)));
     let skipped = |step: &Step| step.name == StepName::Analyze && step.status == StepStatus::Skipped;
-    let none = none.or_else(|| page.steps.iter().any(skipped).then(|| not_analyzed(page).to_owned()));
+    let none = none.or_else(|| page.steps.iter().any(skipped).then(|| not_analyzed(page)));
     if loops.is_empty() && findings.is_empty() && none.is_none() {
         return;
     }
@@ -208,15 +216,15 @@ fn limits(text: &mut String, page: &Page<'_>) {
     }
 }
 
-fn not_analyzed(page: &Page<'_>) -> &'static str {
+fn not_analyzed(page: &Page<'_>) -> String {
     let has_no_range =
         page.verdicts.iter().any(|record| record.tool == Tool::Nsys && record.verdict.lacks_the_range());
     let has_failed =
         page.steps.iter().any(|step| step.name == StepName::Rehearse && step.status == StepStatus::Failed);
     match has_no_range {
-        true => "not analyzed: the range you gated on is not in the report",
-        false if has_failed => "not analyzed: the rehearsal failed",
-        false => "no finding: no ranges and no GPU work were recorded",
+        true => "not analyzed: the range you gated on is not in the report".to_owned(),
+        false if has_failed => format!("not analyzed: {}", rehearsal_failure(page.passes)),
+        false => "no finding: no ranges and no GPU work were recorded".to_owned(),
     }
 }
 

@@ -36,6 +36,24 @@ pub(super) fn check(resolved: &Resolved) -> Result<(), ConfigError> {
             hint: "use `nsys.enable=auto`, or leave out `timeline.source=tracer`",
         });
     }
+    let in_the_rehearsal = [
+        (
+            config.timeline.source == TimelineSource::Tracer,
+            "timeline.source",
+            "the tracer runs in the rehearsal",
+        ),
+        (config.counters.enable == Enable::True, "counters.enable", "they are sampled in the rehearsal"),
+        (config.stacks.enable == Enable::True, "stacks.enable", "they are sampled in the rehearsal"),
+    ];
+    for (is_asked, key, why) in in_the_rehearsal {
+        if is_asked && config.rehearsal.enable == Enable::False {
+            return Err(ConfigError::Contradiction {
+                settings: Box::new([setting(key), setting("rehearsal.enable")]),
+                why,
+                hint: "leave out one of the two",
+            });
+        }
+    }
     let by_range = matches!(config.ncu.replay_mode, ReplayMode::Range | ReplayMode::AppRange);
     if by_range && !config.ncu.gating_nvtx {
         return Err(ConfigError::Contradiction {
@@ -67,6 +85,14 @@ pub(super) fn check(resolved: &Resolved) -> Result<(), ConfigError> {
             settings: Box::new([setting("workload.module"), setting("workload.command")]),
             why: "a run has one workload",
             hint: "remove one of the two; arguments for the module go into `workload.overrides`",
+        });
+    }
+    if config.workload.timeout.is_some_and(|limit| limit.0.is_zero()) {
+        return Err(ConfigError::WrongValue {
+            key: "workload.timeout".to_owned(),
+            value: resolved.shown("workload.timeout"),
+            source: resolved.source("workload.timeout"),
+            accepted: "more than 0, or `null` for no limit".to_owned(),
         });
     }
     if config.run.keep == Some(0) {
@@ -112,6 +138,15 @@ mod tests {
         assert!(error.contains("contradict each other: with a timeline from the tracer"), "{error}");
         assert!(message(&["capture.stop=command"]).contains("stop_command"));
         assert!(message(&["workload.module=m", "workload.command=[c]"]).contains("one workload"));
+        for setting in ["timeline.source=tracer", "counters.enable=true", "stacks.enable=true"] {
+            let error = message(&[setting, "rehearsal.enable=false"]);
+            let begin = format!("`{setting}` and `rehearsal.enable=false` contradict each other: ");
+            assert!(error.starts_with(&begin), "{error}");
+        }
+        for zero in ["0", "0s", "0ms"] {
+            let error = message(&[&format!("workload.timeout={zero}")]);
+            assert!(error.contains("but must be more than 0, or `null` for no limit"), "{error}");
+        }
         assert!(message(&["run.keep=0"]).contains("at least 1"));
     }
 

@@ -301,7 +301,7 @@ mod tests {
             (
                 "ncu.budget=soon",
                 "`ncu.budget` is `soon`, but must be a duration such as `500ms`, `90s`, `5m` or \
-                `1h30m`\n  from: override `ncu.budget=soon`",
+                `1h30m`, or a number of seconds\n  from: override `ncu.budget=soon`",
             ),
             (
                 "ncu.top_kernels=few",

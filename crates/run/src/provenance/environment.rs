@@ -66,7 +66,9 @@ pub fn gather(workload: Option<&Workload>, here: &Path, chosen: &ChosenTools) ->
         };
         let gpus = gpus().unwrap_or_else(|| Gpus::absent("the NVML query failed".to_owned()));
         let nsys = Nsys::locate(chosen.nsys.as_deref(), gpus.cuda.as_deref());
-        let ncu = ncu().unwrap_or_else(|| Err(NoTool::Broken("the ncu query failed".to_owned())));
+        let ncu = ncu().unwrap_or_else(|| {
+            Err(NoTool::Broken { text: "the ncu query failed".to_owned(), setting: None })
+        });
         Provenance {
             rangefinder: env!("CARGO_PKG_VERSION"),
             machine: Machine::look(),

@@ -37,6 +37,12 @@ impl Gpus {
         gpus
     }
 
+    /// Why the workload sees no GPU, if it sees none.
+    pub(crate) fn why_none_is_visible(&self) -> Option<&str> {
+        let why = self.absent_because.as_deref().unwrap_or("the workload sees no GPU");
+        self.visible.is_empty().then_some(why)
+    }
+
     pub(super) fn absent(because: String) -> Self {
         Self { absent_because: Some(because), ..Self::default() }
     }

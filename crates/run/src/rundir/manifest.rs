@@ -22,9 +22,11 @@ fn text(path: &Path) -> Result<String, String> {
 /// The runs below a folder, the newest first.
 pub fn newest(root: &Path) -> impl Iterator<Item = (PathBuf, Manifest)> {
     let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
-    let mut runs: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    runs.sort();
-    runs.into_iter().rev().filter_map(|run| read_manifest(&run).ok().map(|manifest| (run, manifest)))
+    let run = |path: PathBuf| read_manifest(&path).ok().map(|manifest| (path, manifest));
+    let mut runs: Vec<(PathBuf, Manifest)> = entries.filter_map(|entry| run(entry.path())).collect();
+    // Names have the second in which a run began, manifests also what part of it.
+    runs.sort_by(|(a, one), (b, other)| (&other.created, b).cmp(&(&one.created, a)));
+    runs.into_iter()
 }
 
 /// The manifest of a run that has not started yet.

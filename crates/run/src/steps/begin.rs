@@ -11,7 +11,7 @@ use super::counters::{check_names, read_plan};
 use super::error::RunError;
 use super::flow::Run;
 use super::session::Setting;
-use crate::config::{Config, Resolved, masked_override};
+use crate::config::{Config, ConfigError, Resolved, masked_override};
 use crate::rundir::{Files, create, lock, new_manifest};
 use crate::workload::Workload;
 
@@ -31,6 +31,7 @@ pub struct Start {
 
 /// Checks what can be checked, then makes the run directory.
 pub fn begin(start: Start) -> Result<Run, RunError> {
+    check_paths(&start)?;
     let workload = Workload::new(&start.resolved.config, &start.command, &start.here)?;
     check_counters(&start)?;
     let mut redactor = redactor(&start.resolved.config);
@@ -50,6 +51,23 @@ pub fn begin(start: Start) -> Result<Run, RunError> {
     files.masked("config.yaml", &start.resolved.to_yaml(&files.redactor))?;
     let setting = Setting { resolved: start.resolved, workload, route: start.route, tracer: start.tracer };
     Ok(Run::new(setting, files, manifest, lock))
+}
+
+/// Checks that what the configuration names is there.
+pub(super) fn check_paths(start: &Start) -> Result<(), RunError> {
+    let Start { resolved, here, .. } = start;
+    let wrong = |key: &str, accepted: String| {
+        let (value, source) = (resolved.shown(key), resolved.source(key));
+        Err(RunError::Config(ConfigError::WrongValue { key: key.to_owned(), value, source, accepted }))
+    };
+    let cwd = resolved.config.workload.cwd.as_ref();
+    if cwd.is_some_and(|cwd| !here.join(&cwd.0).is_dir()) {
+        return wrong("workload.cwd", "an existing directory".to_owned());
+    }
+    if let Some(Err(why)) = resolved.config.model.readable(here) {
+        return wrong("model.config", format!("a file that can be read: {why}"));
+    }
+    Ok(())
 }
 
 /// Checks the counters' settings before anything runs.

@@ -52,6 +52,7 @@ impl Cut {
             asked_for: false,
             duration_ms,
             note: None,
+            missing: Vec::new(),
         });
         let last = self.manifest.workload_pass();
         observer.see(&Event::RunFinished {

@@ -7,7 +7,7 @@ use nsight::nsys::{Nsys, RangeEnd};
 use record::{PassKind, Tool};
 
 use super::asked::will_be_missing;
-use super::begin::{Start, check_counters, redactor, shown};
+use super::begin::{Start, check_counters, check_paths, redactor, shown};
 use super::error::RunError;
 use super::plan::{Gate, gates, unchecked, used_as_typed};
 use super::stage1::{NO_PYTHON, NO_TORCH};
@@ -23,6 +23,7 @@ use crate::workload::Workload;
 /// What `--dry-run` prints. Checks everything that `begin` checks, and writes nothing.
 pub fn plan_text(start: &Start) -> Result<String, RunError> {
     let config = &start.resolved.config;
+    check_paths(start)?;
     let workload = Workload::new(config, &start.command, &start.here)?;
     check_counters(start)?;
     let redactor = redactor(config);
@@ -59,6 +60,7 @@ pub fn plan_text(start: &Start) -> Result<String, RunError> {
         nsys(&start.resolved, latest.as_ref()),
         counters::planned(&start.resolved, &start.here, seen, &gpus, ncu_refused)?,
     ));
+    text.push_str(&sampler(config, &gpus));
     text.push_str(&gates_text(&start.resolved, latest.as_ref()));
     Ok(text)
 }
@@ -157,6 +159,16 @@ fn rehearse(config: &Config) -> &'static str {
         Enable::Auto | Enable::True => {
             "run the workload once under Rangefinder's tracer (NVTX_INJECTION64_PATH)"
         }
+    }
+}
+
+/// Counters over time that were asked for and cannot be sampled.
+fn sampler(config: &Config, gpus: &Gpus) -> String {
+    match gpus.why_none_is_visible() {
+        Some(why) if config.counters.enable == Enable::True => {
+            format!("sampler    {}\n", will_be_missing("counters.enable=true", &why))
+        }
+        _ => String::new(),
     }
 }
 

@@ -69,8 +69,7 @@ impl Run {
             workload: shell_line(&self.manifest.workload.argv),
         });
         if self.manifest.steps.iter().all(|step| step.status.is_finished()) {
-            let text = "nothing to resume: no step of this run was interrupted, failed or is partial; steps that were skipped need a new run".to_owned();
-            observer.see(&Event::Note { text });
+            observer.see(&Event::Note { text: nothing_to_resume(&self.manifest) });
         }
         self.manifest.status = RunStatus::Running;
         let mut session = Session {
@@ -114,6 +113,19 @@ impl Run {
         let inventory = rehearsal.unwrap_or(self.rehearsal).inventory;
         let exit = exit(session.manifest);
         Ok((inventory, outcome(exit, &session)))
+    }
+}
+
+/// `resume` repeats no step that is done, even if it could not provide all that was asked for.
+fn nothing_to_resume(manifest: &Manifest) -> String {
+    let missing: Vec<&str> =
+        manifest.steps.iter().flat_map(|step| &step.missing).map(String::as_str).collect();
+    match missing.is_empty() {
+        true => "nothing to resume: no step of this run was interrupted, failed or is partial; steps that were skipped need a new run".to_owned(),
+        false => format!(
+            "nothing to resume: every step is done or was skipped; what is missing needs a new run: {}",
+            missing.join("; ")
+        ),
     }
 }
 
@@ -215,9 +227,13 @@ fn recorded<T>(
     let program_ms = session.manifest.rehearsal().filter(|_| name.is_capture()).map(|pass| pass.wall_ms);
     session.observer.see(&Event::StepStarted { step: name, program_ms });
     let (result, made) = work(session)?;
+    let mut lacks = Vec::new();
     let (status, note, asked_for) = match result {
         StepResult::Done(note) => (StepStatus::Done, note, false),
-        StepResult::Incomplete(note) => (StepStatus::Done, note, true),
+        StepResult::Incomplete { note, missing } => {
+            lacks = missing;
+            (StepStatus::Done, note, true)
+        }
         // What was asked for and is not there is no choice of ours.
         StepResult::Skipped { why, asked_for: true } => (StepStatus::Failed, Some(why), true),
         StepResult::Skipped { why, asked_for: false } => (StepStatus::Skipped, Some(why), false),
@@ -229,10 +245,12 @@ fn recorded<T>(
     step.status = status;
     step.note.clone_from(&note);
     step.asked_for = asked_for;
+    step.missing.clone_from(&lacks);
     step.duration_ms = Some(duration_ms);
     session.save()?;
     let note = note.map(|note| session.files.redactor.text(&note));
-    session.observer.see(&Event::StepFinished { step: name, status, asked_for, duration_ms, note });
+    let missing = lacks.iter().map(|lack| session.files.redactor.text(lack)).collect();
+    session.observer.see(&Event::StepFinished { step: name, status, asked_for, duration_ms, note, missing });
     Ok(made)
 }
 

@@ -42,7 +42,7 @@ pub(super) fn step(setting: &Setting, gpus: Option<&Gpus>, session: &mut Session
         return Ok((StepResult::Skipped { why, asked_for: false }, Rehearsal::default()));
     }
     let pass = PassKind::Rehearsal;
-    let Rehearsed { finished, unseen, blind, sampled } =
+    let Rehearsed { finished, unseen, blind, sampled, stacks } =
         match rehearse(setting, &setting.workload, gpus, pass, session) {
             Ok(rehearsed) => rehearsed,
             Err(error) => {
@@ -57,13 +57,16 @@ pub(super) fn step(setting: &Setting, gpus: Option<&Gpus>, session: &mut Session
         }
     }
     let seen = read_traces(pass, unseen, session)?;
-    let result = judge(setting, &finished, seen.as_ref());
-    let result = match judge_samples(setting, gpus, &sampled, seen.as_ref(), session) {
-        true => result,
-        false => incomplete(result),
+    let summary = match &blind {
+        Some(why) => Some(format!("the tracer was not loaded: {why}")),
+        None => seen.as_ref().map(Inventory::summary),
     };
+    let result = judge(setting, &finished, summary);
+    let counters = lacking_counters(setting, gpus, &sampled, seen.as_ref(), session);
+    let stacks = gpus.and_then(|_| lacking_stacks(setting, stacks, seen.as_ref(), session));
+    let result = lacking(result, counters.into_iter().chain(stacks).collect());
     // Ranges that the tracer could not see may still have been there.
-    let blind = blind || seen.as_ref().is_some_and(|seen| seen.is_empty() && !seen.is_complete());
+    let blind = blind.is_some() || seen.as_ref().is_some_and(|seen| seen.is_empty() && !seen.is_complete());
     Ok((result, Rehearsal { inventory: seen.filter(|_| !blind), blind }))
 }
 
@@ -113,9 +116,11 @@ fn again(
 struct Rehearsed {
     finished: Finished,
     unseen: Vec<Note>,
-    /// The tracer could not be injected.
-    blind: bool,
+    /// Why the tracer could not be injected.
+    blind: Option<String>,
     sampled: Ended,
+    /// Why stacks were not sampled, or not to the end.
+    stacks: Option<String>,
 }
 
 fn rehearse(
@@ -138,16 +143,17 @@ fn rehearse(
     let sampling = begin_sampling(setting, workload, gpus, pass, &traces, environment);
     let argv = workload.argv(&folder);
     let mut order = Order { linger: LINGER, ..Order::alone(pass, argv, variables, folder, link) };
+    let (tracer, blind) = match tracer {
+        Ok(tracer) => (Some(tracer), None),
+        Err(why) => (None, Some(why)),
+    };
     order.remove.extend(tracer.iter().flat_map(|(placed, _)| placed.paths()));
-    let blind = tracer.is_none();
     let stacks = begin_stacks(setting, gpus, pass, &traces, session);
     let finished = carry_out(setting, workload, order, session)?;
-    if let Some(Err(problem)) = stacks.map(StackSampling::end) {
-        session.warn(problem);
-    }
+    let stacks = stacks.and_then(|sampling| sampling.map_or(Ok(()), StackSampling::end)).err();
     let sampled = sampling.end();
     let unseen = tracer.and_then(|(_, watch)| watch).map(Watch::end).unwrap_or_default();
-    Ok(Rehearsed { finished, unseen, blind, sampled })
+    Ok(Rehearsed { finished, unseen, blind, sampled, stacks })
 }
 
 /// Only the first rehearsal is sampled: the others are for counts alone.
@@ -180,53 +186,71 @@ fn begin_stacks(
     pass: PassKind,
     folder: &Path,
     session: &mut Session<'_>,
-) -> Option<StackSampling> {
-    gpus.filter(|_| pass == PassKind::Rehearsal)?;
+) -> Result<Option<StackSampling>, String> {
+    if gpus.is_none() || pass != PassKind::Rehearsal {
+        return Ok(None);
+    }
     let redactor = session.files.redactor.clone();
     let mask = move |text: &str| redactor.name(text).unwrap_or_else(|| text.to_owned());
     let config = &setting.resolved.config;
-    match StackSampling::begin(&config.stacks, Pauses::of(config.counters.pauses.0), folder, mask) {
-        Ok(sampling) => sampling,
-        Err(problem) => {
-            session.warn(problem);
-            None
-        }
-    }
+    StackSampling::begin(&config.stacks, Pauses::of(config.counters.pauses.0), folder, mask)
 }
 
-/// Records what the sampler left. False if the user asked for more.
-fn judge_samples(
+/// Records what the sampler left. What is missing, if the user asked for it.
+fn lacking_counters(
     setting: &Setting,
     gpus: Option<&Gpus>,
     sampled: &Ended,
     seen: Option<&Inventory>,
     session: &mut Session<'_>,
-) -> bool {
+) -> Option<String> {
     session.forget_verdicts(&[Tool::Sampler]);
-    let stacks = are_there(setting, seen, session);
     let enable = setting.resolved.config.counters.enable;
-    let verdict = gpus.and_then(|gpus| sampling::judge(sampled, seen.map(|seen| &seen.trace), enable, gpus));
-    let Some(verdict) = verdict else { return stacks };
+    let verdict = sampling::judge(sampled, seen.map(|seen| &seen.trace), enable, gpus?)?;
     session.record(Tool::Sampler, Rung::Rehearsal, &verdict);
-    stacks && (verdict.outcome == Outcome::Captured || enable != Enable::True)
+    let lacks = match verdict.outcome {
+        Outcome::Captured => None,
+        Outcome::Partial => Some(format!("hardware counters over time are incomplete: {}", verdict.text)),
+        Outcome::Missed | Outcome::Failed => Some(verdict.text),
+    };
+    lacks.filter(|_| enable == Enable::True)
 }
 
-/// Says why no stack could be read, if that is so. False if the user asked for stacks and there is none.
-fn are_there(setting: &Setting, seen: Option<&Inventory>, session: &mut Session<'_>) -> bool {
-    let Some(trace) = seen.map(|seen| &seen.trace).filter(|trace| trace.stacks.samples.is_empty()) else {
-        return true;
-    };
-    let refused = trace.sampling.troubles.iter().find(|trouble| trouble.trouble == Trouble::NoStacks);
-    if let Some(refused) = refused {
-        session.warn(format!("the program's stacks could not be sampled: {}", refused.said));
+/// Says why no stack was sampled; `problem` is what kept the sampler from it. What is missing, if the user asked
+/// for it.
+fn lacking_stacks(
+    setting: &Setting,
+    problem: Option<String>,
+    seen: Option<&Inventory>,
+    session: &mut Session<'_>,
+) -> Option<String> {
+    let trace = seen.map(|seen| &seen.trace);
+    if trace.is_some_and(|trace| !trace.stacks.samples.is_empty()) {
+        if let Some(problem) = problem {
+            session.warn(format!("not all of the program's stacks were sampled: {problem}"));
+        }
+        return None;
     }
-    setting.resolved.config.stacks.enable != Enable::True
+    let mut troubles = trace.iter().flat_map(|trace| &trace.sampling.troubles);
+    let refused = troubles.find(|trouble| trouble.trouble == Trouble::NoStacks);
+    let why = problem.or_else(|| refused.map(|trouble| trouble.said.clone()));
+    if setting.resolved.config.stacks.enable != Enable::True {
+        if let Some(why) = why {
+            session.warn(format!("the program's stacks could not be sampled: {why}"));
+        }
+        return None;
+    }
+    let why = why.unwrap_or_else(|| match setting.workload.is_ourselves() {
+        true => "Rangefinder does not sample its own program".to_owned(),
+        false => "the program ended before the first sample".to_owned(),
+    });
+    Some(format!("no stacks were sampled (`stacks.enable=true`): {why}"))
 }
 
 /// The same result, with something missing that the user asked for.
-fn incomplete(result: StepResult) -> StepResult {
+fn lacking(result: StepResult, missing: Vec<String>) -> StepResult {
     match result {
-        StepResult::Done(note) => StepResult::Incomplete(note),
+        StepResult::Done(note) if !missing.is_empty() => StepResult::Incomplete { note, missing },
         other => other,
     }
 }
@@ -239,17 +263,17 @@ fn put_tracer_in_place(
     traces: &Path,
     variables: &mut Vec<(String, Option<String>)>,
     session: &mut Session<'_>,
-) -> Option<(PlacedTracer, Option<Watch>)> {
+) -> Result<(PlacedTracer, Option<Watch>), String> {
     if workload.reserved_variables().iter().any(|name| name == "NVTX_INJECTION64_PATH") {
         let text = "`NVTX_INJECTION64_PATH` is already set, so the tracer cannot be loaded and the rehearsal sees no ranges: unset it, and do not run Rangefinder under nsys or ncu";
         session.warn(text.to_owned());
-        return None;
+        return Err("`NVTX_INJECTION64_PATH` is already set".to_owned());
     }
     let placed = match place_tracer(&session.files.path("tmp"), setting.tracer) {
         Ok(placed) => placed,
         Err(error) => {
             session.warn(format!("the rehearsal sees no ranges: {error}"));
-            return None;
+            return Err(error.to_string());
         }
     };
     // First, so that what the user sets wins.
@@ -264,7 +288,7 @@ fn put_tracer_in_place(
         ours.push(("RANGEFINDER_ALL_CALLS".to_owned(), Some("1".to_owned())));
     }
     variables.splice(0..0, ours);
-    Some((placed, watch))
+    Ok((placed, watch))
 }
 
 /// The libcupti for the tracer's GPU half, unless it is switched off or there is no GPU.
@@ -357,7 +381,7 @@ fn note_oddities(finished: &Finished, session: &mut Session<'_>) {
 }
 
 /// The result of the pass; a failed workload outweighs a truncated log.
-fn judge(setting: &Setting, finished: &Finished, seen: Option<&Inventory>) -> StepResult {
+fn judge(setting: &Setting, finished: &Finished, summary: Option<String>) -> StepResult {
     let failed = |why: String| StepResult::Failed { why, asked_for: false };
     let killed = if finished.killed { ", and had to be killed" } else { "" };
     let log_errors: Vec<&str> = [&finished.stdout.log_error, &finished.stderr.log_error]
@@ -390,12 +414,15 @@ fn judge(setting: &Setting, finished: &Finished, seen: Option<&Inventory>) -> St
                 why: format!("{problem}; the workload had to be killed"),
                 asked_for: true,
             },
-            _ => StepResult::Done(Some(format!(
-                "the workload was stopped after {:.1} s as requested{killed}",
-                finished.wall.as_secs_f64()
-            ))),
+            _ => {
+                let stopped = format!(
+                    "the workload was stopped after {:.1} s as requested{killed}",
+                    finished.wall.as_secs_f64()
+                );
+                StepResult::Done(Some(summary.into_iter().chain([stopped]).collect::<Vec<_>>().join("; ")))
+            }
         },
-        None => StepResult::Done(seen.map(Inventory::summary)),
+        None => StepResult::Done(summary),
     }
 }
 

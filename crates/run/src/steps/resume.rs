@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use analysis::Region;
 use nsight::nsys::PARTIAL;
 use process::Route;
-use record::{Manifest, PassKind, Reason, StepName, StepStatus, Tool};
+use record::{Manifest, PassKind, Reason, Step, StepName, StepStatus, Tool};
 use secrets::{MASK, looks_secret_name, mark_traces, rebuild_argv, secret_spans};
 
 use super::begin::redactor;
@@ -158,6 +158,13 @@ fn is_of_no_use(inventory: &Inventory, manifest: &mut Manifest) -> bool {
 fn reopen_steps(manifest: &mut Manifest) {
     for step in manifest.steps.iter_mut().filter(|step| !step.status.is_finished()) {
         step.status = StepStatus::Pending;
+    }
+    // What was skipped because the rehearsal failed may be possible now.
+    if manifest.step(StepName::Rehearse).status == StepStatus::Pending {
+        let is_due = |step: &&mut Step| {
+            step.name == StepName::Plan || step.name.is_capture() && step.status == StepStatus::Skipped
+        };
+        manifest.steps.iter_mut().filter(is_due).for_each(|step| step.status = StepStatus::Pending);
     }
     // An interrupted step is repeated and reports its own result.
     manifest.passes.retain(|pass| pass.ended_by_us != Some(Reason::Interrupted));

@@ -85,12 +85,9 @@ impl Session<'_> {
         self.manifest.workload_pass().map_or(Duration::ZERO, |pass| Duration::from_millis(pass.wall_ms))
     }
 
-    /// Why the workload is not run again after a rehearsal that failed: the disk may be full, say.
+    /// Why the workload is not run again after a rehearsal that failed.
     pub(super) fn why_not_again(&self) -> &'static str {
-        match self.manifest.workload_pass() {
-            Some(pass) if !pass.ending.success() => "the workload failed in the rehearsal",
-            _ => "the rehearsal failed",
-        }
+        record::rehearsal_failure(&self.manifest.passes)
     }
 
     /// How the program ends without a profiler, as a shell would say it.
@@ -104,7 +101,10 @@ impl Session<'_> {
 pub(super) enum StepResult {
     Done(Option<String>),
     /// Done, but something that the user asked for is missing.
-    Incomplete(Option<String>),
+    Incomplete {
+        note: Option<String>,
+        missing: Vec<String>,
+    },
     Skipped {
         why: String,
         asked_for: bool,

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::loss::Losses;
 use super::tables::each;
 use crate::model::Device;
 use crate::sqlite::{Database, Finder};
@@ -41,13 +42,13 @@ enum Same {
 }
 
 impl Gpus {
-    pub(super) fn read(database: &Database, machine: &[(String, String)]) -> Self {
+    pub(super) fn read(database: &Database, machine: &[(String, String)], losses: &mut Losses) -> Self {
         let host = machine.iter().find(|(name, _)| name == "host").map(|(_, host)| host.clone());
         let mut gpus = Self { host, ..Self::default() };
         let columns = |find: &mut Finder<'_>| {
             (find.integer("id"), ["name", "uuid", "busLocation"].map(|column| find.text(column)))
         };
-        each(database, "TARGET_INFO_GPU", columns, |row, (id, texts)| {
+        each(database, "TARGET_INFO_GPU", losses, columns, |row, (id, texts)| {
             if let Some(id) = row.integer(*id) {
                 let [name, uuid, pci] =
                     texts.map(|column| row.string(column).filter(|text| !text.is_empty()));
@@ -56,7 +57,7 @@ impl Gpus {
         });
         let columns =
             |find: &mut Finder<'_>| (find.integer("pid"), find.integer("cudaId"), find.integer("gpuId"));
-        each(database, "TARGET_INFO_CUDA_DEVICE", columns, |row, (pid, device, gpu)| {
+        each(database, "TARGET_INFO_CUDA_DEVICE", losses, columns, |row, (pid, device, gpu)| {
             if let (Some(device), Some(gpu)) = (row.integer(*device), row.integer(*gpu)) {
                 gpus.of_any.entry(device).or_default().insert(gpu);
                 if let Some(pid) = row.integer(*pid) {

@@ -1,5 +1,6 @@
 //! nsys's own diagnostics, and whether it lost anything that is read here.
 
+use super::loss::Losses;
 use super::tables::each;
 use crate::model::{Diagnostic, Trace};
 use crate::sqlite::{Database, Finder};
@@ -27,9 +28,9 @@ const NOT_READ: [&str; 16] = [
     "infiniband",
 ];
 
-pub(super) fn read(database: &Database, trace: &mut Trace) {
+pub(super) fn read(database: &Database, trace: &mut Trace, losses: &mut Losses) {
     let columns = |find: &mut Finder<'_>| (find.integer("severity"), find.text("text"));
-    each(database, "DIAGNOSTIC_EVENT", columns, |row, (severity, text)| {
+    each(database, "DIAGNOSTIC_EVENT", losses, columns, |row, (severity, text)| {
         let severity = row.integer(*severity).unwrap_or(0);
         if let (WARNING | ERROR, Some(text)) = (severity, row.string(*text)) {
             let lost = says_lost(severity, &text);

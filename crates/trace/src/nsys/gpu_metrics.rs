@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::loss::Losses;
 use super::parallel::Job;
 use super::parts::{MetricPart, Part};
 use super::tables::{Read, Unusable, each, jobs as parts};
@@ -26,13 +27,13 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
-    pub(super) fn read(database: &Database) -> Self {
+    pub(super) fn read(database: &Database, losses: &mut Losses) -> Self {
         let mut metrics = Self::default();
         let mut others = HashSet::new();
         let columns = |find: &mut Finder<'_>| {
             (find.integer("typeId"), find.integer("metricId"), find.text("metricName"))
         };
-        each(database, NAMES, columns, |row, (kind, metric, name)| {
+        each(database, NAMES, losses, columns, |row, (kind, metric, name)| {
             let Some(((kind, metric), name)) =
                 row.integer(*kind).zip(row.integer(*metric)).zip(row.string(*name))
             else {

@@ -6,6 +6,11 @@ use crate::sqlite::Damage;
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Loss {
     pub(super) damage: Damage,
+    /// Rows that were read.
+    pub(super) read: u64,
     /// Without times, or with values of the wrong kind.
     pub(super) unusable: u64,
 }
+
+/// By table.
+pub(super) type Losses = Vec<(String, Loss)>;

@@ -1,5 +1,6 @@
 //! What an export says about the machine it was recorded on.
 
+use super::loss::Losses;
 use super::tables::each;
 use crate::sqlite::{Database, Finder};
 
@@ -14,10 +15,10 @@ const FACTS: [(&str, &str); 6] = [
 ];
 
 /// Names and values, in the order of [`FACTS`], then the GPUs.
-pub(super) fn machine(database: &Database) -> Vec<(String, String)> {
+pub(super) fn machine(database: &Database, losses: &mut Losses) -> Vec<(String, String)> {
     let mut found: [Option<String>; FACTS.len()] = Default::default();
     let columns = |find: &mut Finder<'_>| (find.text("name"), find.text("value"));
-    each(database, "TARGET_INFO_SYSTEM_ENV", columns, |row, (name, value)| {
+    each(database, "TARGET_INFO_SYSTEM_ENV", losses, columns, |row, (name, value)| {
         let name = row.string(*name).unwrap_or_default();
         if let Some(at) = FACTS.iter().position(|(fact, _)| *fact == name) {
             found[at] = found[at].take().or_else(|| row.string(*value).filter(|value| !value.is_empty()));
@@ -41,7 +42,9 @@ fn gpus(database: &Database) -> Vec<(String, String)> {
     let columns = |find: &mut Finder<'_>| {
         (find.integer("id"), find.text("name"), find.integer("totalMemory"), find.integer("smCount"))
     };
-    each(database, "TARGET_INFO_GPU", columns, |row, (id, name, memory, sms)| {
+    // Who reads the devices from it says what is lost.
+    let mut told_elsewhere = Losses::new();
+    each(database, "TARGET_INFO_GPU", &mut told_elsewhere, columns, |row, (id, name, memory, sms)| {
         let Some(name) = row.string(*name) else { return };
         let memory = row.integer(*memory).filter(|bytes| *bytes > 0);
         let memory = memory.map(|bytes| format!(", {:.1} GiB", bytes as f64 / f64::from(1 << 30)));

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::devices::Gpus;
-use super::loss::Loss;
+use super::loss::Losses;
 use super::parts::{
     ActivityPart, CallPart, Link, MetricPart, Name, NvtxPart, Part, RawLaunch, SamplePart, WaitPart,
 };
@@ -18,7 +18,7 @@ use crate::sqlite::{Database, Finder};
 pub(super) struct Merge {
     /// Domains of its ranges are numbers of `domains` until all of them have their names.
     pub(super) trace: Trace,
-    pub(super) losses: Vec<(String, Loss)>,
+    pub(super) losses: Losses,
     /// By their serialised ids.
     processes: Numbering<i64>,
     threads: Numbering<i64>,
@@ -115,14 +115,14 @@ impl Merge {
         }
         let mut process_names = HashMap::new();
         let columns = |find: &mut Finder<'_>| (find.integer("globalPid"), find.text("name"));
-        each(database, "PROCESSES", columns, |row, (id, name)| {
+        each(database, "PROCESSES", &mut self.losses, columns, |row, (id, name)| {
             if let (Some(id), Some(name)) = (row.integer(*id), row.string(*name)) {
                 process_names.insert(id >> 24, name);
             }
         });
         let mut thread_names = HashMap::new();
         let columns = |find: &mut Finder<'_>| (find.integer("globalTid"), find.integer("nameId"));
-        each(database, "ThreadNames", columns, |row, (id, name)| {
+        each(database, "ThreadNames", &mut self.losses, columns, |row, (id, name)| {
             if let (Some(id), Some(name)) =
                 (row.integer(*id), row.integer(*name).and_then(|id| texts.get(id)))
             {
@@ -149,7 +149,7 @@ impl Merge {
         }
         let seen: Vec<(i64, i64)> =
             self.devices.keys.iter().map(|(process, device)| (process & 0xff_ffff, *device)).collect();
-        let gpus = Gpus::read(database, &self.trace.machine);
+        let gpus = Gpus::read(database, &self.trace.machine, &mut self.losses);
         let (devices, number_of) = gpus.devices(&seen);
         for device in &mut self.trace.activities.device {
             *device = number_of.get(usize::from(*device)).copied().unwrap_or(0);
@@ -215,13 +215,14 @@ fn stream_waits_known(trace: &mut Trace) {
 }
 
 /// One sentence for each table with missing data.
-fn losses(losses: Vec<(String, Loss)>, diagnostics: &mut Vec<Diagnostic>) {
-    let mut by_table: Vec<(String, Loss)> = Vec::new();
+fn losses(losses: Losses, diagnostics: &mut Vec<Diagnostic>) {
+    let mut by_table = Losses::new();
     for (table, loss) in losses {
         match by_table.iter_mut().find(|(name, _)| *name == table) {
             Some((_, sum)) => {
                 sum.damage.add(loss.damage);
                 sum.unusable += loss.unusable;
+                sum.read += loss.read;
             }
             None => by_table.push((table, loss)),
         }
@@ -232,21 +233,28 @@ fn losses(losses: Vec<(String, Loss)>, diagnostics: &mut Vec<Diagnostic>) {
             let parts = [(loss.damage.pages, "page"), (loss.damage.rows, "row")];
             let parts = parts.into_iter().filter(|(count, _)| *count > 0);
             let parts: Vec<String> = parts.map(|(count, what)| counted(count, what)).collect();
-            let lost = lost_from(&table);
-            say(format!("{lost}: {} of the table {table} cannot be read", parts.join(" and ")));
+            say(format!(
+                "{}: {} of the table {table} cannot be read",
+                lost_from(&table, loss.read),
+                parts.join(" and ")
+            ));
         }
         if loss.unusable > 0 {
             let rows = counted(loss.unusable, "row");
             let have = if loss.unusable == 1 { "has" } else { "have" };
-            say(format!("{}: {rows} of the table {table} {have} no usable times", lost_from(&table)));
+            say(format!(
+                "{}: {rows} of the table {table} {have} no usable times",
+                lost_from(&table, loss.read)
+            ));
         }
     }
 }
 
-/// What a reader misses when part of a table is lost.
-fn lost_from(table: &str) -> String {
+/// What a reader misses when part of a table is lost, and `read` rows of it are left.
+fn lost_from(table: &str, read: u64) -> String {
+    let some = if read == 0 { "all" } else { "some" };
     let what = match table {
-        "StringIds" => return format!("some names are lost and shown as `{NAME_LOST}`"),
+        "StringIds" => return format!("{some} names are lost and shown as `{NAME_LOST}`"),
         "NVTX_EVENTS" => "ranges",
         "CUPTI_ACTIVITY_KIND_KERNEL" => "kernels",
         "CUPTI_ACTIVITY_KIND_MEMCPY" => "copies",
@@ -255,11 +263,18 @@ fn lost_from(table: &str) -> String {
         "CUPTI_ACTIVITY_KIND_RUNTIME" => "CUDA calls",
         "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION" => "synchronizations",
         "CUPTI_ACTIVITY_KIND_CUDA_EVENT" => "CUDA events",
-        "GPU_METRICS" => "values over time",
+        "GPU_METRICS" | "TARGET_INFO_GPU_METRICS" => "values over time",
         "COMPOSITE_EVENTS" | "SAMPLING_CALLCHAINS" => "stack samples",
+        "PROCESSES" => "names of processes",
+        "ThreadNames" => "names of threads",
+        "DIAGNOSTIC_EVENT" => "messages of nsys",
+        "TARGET_INFO_GPU" | "TARGET_INFO_CUDA_DEVICE" => "facts about the GPUs",
+        "TARGET_INFO_SYSTEM_ENV" => "facts about the machine",
+        "TARGET_INFO_SESSION_START_TIME" => "facts about the recording",
+        "META_DATA_EXPORT" | "EXPORT_META_DATA" => "facts about the export",
         _ => "records",
     };
-    format!("some {what} are lost")
+    format!("{some} {what} are lost")
 }
 
 /// Numbers of a part → numbers of the trace.

@@ -6,6 +6,7 @@ use input::Input;
 
 use super::error::NsysError;
 use super::gpu_metrics::Metrics;
+use super::loss::Losses;
 use super::merge::Merge;
 use super::tables::{Texts, each};
 use super::{diagnostics, jobs, machine, parallel};
@@ -36,30 +37,36 @@ pub fn read_nsys_bytes(bytes: Vec<u8>, path: &Path) -> Result<Trace, NsysError> 
 
 fn read(database: &Database, path: &Path) -> Result<Trace, NsysError> {
     if !SIGNS.iter().any(|name| database.table(name).is_some()) {
-        return Err(NsysError::NotNsys { path: path.display().to_string() });
+        let not_nsys = || NsysError::NotNsys { path: path.display().to_string() };
+        return Err(database.why_absent(path).map_or_else(not_nsys, NsysError::from));
     }
     let mut merge = Merge::default();
     let texts = Texts::read(database, &mut merge.trace.strings, &mut merge.losses);
-    version(database, &mut merge.trace);
-    if let Some(text) = truncated(database, path) {
+    version(database, &mut merge);
+    for text in truncated(database, path).into_iter().chain(tables_lost(database)) {
         merge.trace.diagnostics.push(Diagnostic { text, lost: true });
     }
-    let metrics = Metrics::read(database);
+    let metrics = Metrics::read(database, &mut merge.losses);
     for read in parallel::run(jobs::jobs(database, &metrics)) {
         merge.add(read, &texts);
     }
     metrics.say(&mut merge.trace.diagnostics);
-    merge.trace.machine = machine::machine(database);
+    merge.trace.machine = machine::machine(database, &mut merge.losses);
     merge.names(database, &texts);
-    merge.trace.session_start = session_start(database);
-    diagnostics::read(database, &mut merge.trace);
+    merge.trace.session_start = session_start(database, &mut merge.losses);
+    diagnostics::read(database, &mut merge.trace, &mut merge.losses);
     let mut trace = merge.finish();
     if let Some(input) = database.input() {
         trace.say_when_changed(input);
     }
     if trace.is_empty() {
         let is_cut = database.missing() > 0;
-        trace.nothing = Some(if is_cut { NOTHING_LEFT } else { NOTHING }.to_owned());
+        let is_damaged = trace.diagnostics.iter().any(|diagnostic| diagnostic.lost);
+        let file = if is_cut { "truncated" } else { "damaged" };
+        trace.nothing = Some(match is_cut || is_damaged {
+            true => format!("the file is {file}, and what is left of it {NOTHING_LEFT}"),
+            false => NOTHING.to_owned(),
+        });
     }
     Ok(trace)
 }
@@ -69,7 +76,7 @@ const NOTHING: &str = "nsys recorded no NVTX ranges, CUDA calls, or kernels\n\
     hint: record the program with `nsys profile --trace=cuda,nvtx`; if a gate was set (`--capture-range`), it never \
     opened; if the program starts other processes, those may be the ones that use the GPU";
 
-const NOTHING_LEFT: &str = "the file is truncated, and what is left of it has no NVTX ranges, CUDA calls, or kernels\n\
+const NOTHING_LEFT: &str = "has no NVTX ranges, CUDA calls, or kernels\n\
     hint: copy the file again, or export the report again (`nsys export --type sqlite`)";
 
 /// How much of the file is missing, and what to do.
@@ -86,12 +93,28 @@ fn truncated(database: &Database, path: &Path) -> Option<String> {
     })
 }
 
+/// What is missing of the list of tables, and what to do.
+fn tables_lost(database: &Database) -> Option<String> {
+    let damage = database.damage();
+    let part = match damage.pages {
+        0 => counted(damage.rows, "row"),
+        pages => counted(pages, "page"),
+    };
+    // Of a truncated file that is said already.
+    let remedy = match database.missing() {
+        0 => "; copy the file again, or export the report again (`nsys export --type sqlite`)",
+        _ => "",
+    };
+    let text = format!("whole tables may be lost: {part} of the list of tables cannot be read{remedy}");
+    (!damage.is_none()).then_some(text)
+}
+
 /// Which nsys wrote it, and whether we have seen its schema.
-fn version(database: &Database, trace: &mut Trace) {
+fn version(database: &Database, merge: &mut Merge) {
     let (mut product, mut schema) = (String::new(), String::new());
     for table in ["META_DATA_EXPORT", "EXPORT_META_DATA"] {
         let columns = |find: &mut Finder<'_>| (find.text("name"), find.text("value"));
-        each(database, table, columns, |row, (name, value)| {
+        each(database, table, &mut merge.losses, columns, |row, (name, value)| {
             let value = || row.string(*value).unwrap_or_default();
             match row.text(*name) {
                 Some(b"EXPORT_PRODUCT_VERSION") => product = value(),
@@ -100,12 +123,16 @@ fn version(database: &Database, trace: &mut Trace) {
             }
         });
     }
+    let trace = &mut merge.trace;
     trace.source = match (product.as_str(), schema.as_str()) {
         ("", "") => "nsys, version unknown".to_owned(),
         (product, schema) => format!("nsys {product}, schema {schema}"),
     };
-    // Of a truncated file, the part that names the version may be missing.
-    let lost = schema.is_empty() && database.missing() > 0;
+    // Of a damaged file, the part that names the version may be missing.
+    let is_whole = database.missing() == 0
+        && database.damage().is_none()
+        && merge.losses.iter().all(|(_, loss)| loss.damage.is_none());
+    let lost = schema.is_empty() && !is_whole;
     if !lost && !TESTED.iter().any(|tested| schema.starts_with(tested)) {
         let what = match schema.as_str() {
             "" => "the export does not say which version of nsys wrote it".to_owned(),
@@ -117,9 +144,9 @@ fn version(database: &Database, trace: &mut Trace) {
 }
 
 /// What the times of an export count from, in nanoseconds since 1970.
-fn session_start(database: &Database) -> Option<i64> {
+fn session_start(database: &Database, losses: &mut Losses) -> Option<i64> {
     let mut start = None;
     let columns = |find: &mut Finder<'_>| find.integer("utcEpochNs");
-    each(database, "TARGET_INFO_SESSION_START_TIME", columns, |row, utc| start = row.integer(*utc));
+    each(database, "TARGET_INFO_SESSION_START_TIME", losses, columns, |row, utc| start = row.integer(*utc));
     start
 }

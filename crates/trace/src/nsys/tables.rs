@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 
-use super::loss::Loss;
+use super::loss::{Loss, Losses};
 use super::parallel::Job;
 use crate::model::{StringId, Strings};
 use crate::sqlite::{Database, Finder, Leaves, Row};
@@ -40,13 +40,12 @@ pub(super) fn jobs<'a, Columns: Send + Sync + 'a, Part: Default + 'a, T: Send + 
     for leaves in parts {
         let selection = selection.clone();
         // Damage to the tree is counted once.
-        let mut loss = Loss { damage: damage.take().unwrap_or_default(), unusable: 0 };
+        let mut loss = Loss { damage: damage.take().unwrap_or_default(), ..Loss::default() };
         jobs.push(Box::new(move || {
             let mut part = Part::default();
-            let lost = selection.scan(&leaves, |values, columns| {
-                if row(&mut part, values, columns).is_err() {
-                    loss.unusable += 1;
-                }
+            let lost = selection.scan(&leaves, |values, columns| match row(&mut part, values, columns) {
+                Ok(()) => loss.read += 1,
+                Err(Unusable) => loss.unusable += 1,
             });
             loss.damage.add(lost);
             Read { table, loss, part: done(part) }
@@ -55,19 +54,24 @@ pub(super) fn jobs<'a, Columns: Send + Sync + 'a, Part: Default + 'a, T: Send + 
     jobs
 }
 
-/// All rows of a small table.
+/// All rows of a small table. What cannot be read of it is added to `losses`.
 pub(super) fn each<Columns>(
     database: &Database,
     table: &str,
+    losses: &mut Losses,
     find: impl FnOnce(&mut Finder<'_>) -> Columns,
-    found: impl FnMut(&Row<'_>, &Columns),
-) -> Loss {
-    let Some(table) = database.table(table) else { return Loss::default() };
-    let selection = database.select(table, find);
+    mut found: impl FnMut(&Row<'_>, &Columns),
+) {
+    let Some(known) = database.table(table) else { return };
+    let selection = database.select(known, find);
     let leaves = selection.leaves();
-    let mut damage = selection.scan(&leaves.pages, found);
+    let mut read = 0;
+    let mut damage = selection.scan(&leaves.pages, |row, columns| {
+        read += 1;
+        found(row, columns);
+    });
     damage.add(leaves.damage);
-    Loss { damage, unusable: 0 }
+    losses.push((table.to_owned(), Loss { damage, read, unusable: 0 }));
 }
 
 /// `StringIds`: what a number stands for.
@@ -78,15 +82,14 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    pub(super) fn read(database: &Database, strings: &mut Strings, losses: &mut Vec<(String, Loss)>) -> Self {
+    pub(super) fn read(database: &Database, strings: &mut Strings, losses: &mut Losses) -> Self {
         let mut texts = Self::default();
         let columns = |find: &mut Finder<'_>| (find.integer("id"), find.text("value"));
-        let loss = each(database, "StringIds", columns, |row, (id, value)| {
+        each(database, "StringIds", losses, columns, |row, (id, value)| {
             if let (Some(id), Some(value)) = (row.integer(*id), row.text(*value)) {
                 texts.insert(id, strings.intern(&String::from_utf8_lossy(value)));
             }
         });
-        losses.push(("StringIds".to_owned(), loss));
         texts
     }
 

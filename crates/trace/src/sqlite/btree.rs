@@ -228,7 +228,8 @@ fn payload<'p>(
         overflow.pieces.push(Piece { offset: pages.offset(next) + 4, length: part });
         next = u32_at(&bytes, 0)?;
     }
-    Some((None, rowid as i64))
+    // The last page of a chain leads nowhere; one that does is not what was written.
+    (next == 0).then_some((None, rowid as i64))
 }
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {

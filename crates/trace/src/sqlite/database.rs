@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use input::Input;
 
 use super::columns::{Finder, Selection};
+use super::damage::Damage;
 use super::error::SqliteError;
 use super::pages::{Pages, Source};
 use super::schema;
@@ -14,6 +15,8 @@ use super::table::Table;
 pub(crate) struct Database {
     pub(super) pages: Pages,
     pub(super) tables: Vec<Table>,
+    /// Of the list of tables: each of its rows is one.
+    damage: Damage,
 }
 
 impl Database {
@@ -37,9 +40,9 @@ impl Database {
 
     fn read(source: Source, length: u64, path: &Path) -> Result<Self, SqliteError> {
         let pages = Pages::of(source, length, path)?;
-        let tables =
+        let (tables, damage) =
             schema::tables(&pages).map_err(|what| SqliteError::Schema { path: path.to_owned(), what })?;
-        Ok(Self { pages, tables })
+        Ok(Self { pages, tables, damage })
     }
 
     /// The file, where it is read from one.
@@ -58,6 +61,17 @@ impl Database {
     /// Pages of those that the file does not have.
     pub(crate) fn missing(&self) -> u32 {
         self.pages.missing
+    }
+
+    /// What cannot be read of the list of tables, so that whole tables are missing.
+    pub(crate) fn damage(&self) -> Damage {
+        self.damage
+    }
+
+    /// Why a table that has to be there is not, if the file is damaged.
+    pub(crate) fn why_absent(&self, path: &Path) -> Option<SqliteError> {
+        let error = || SqliteError::Schema { path: path.to_owned(), what: schema::UNREADABLE.to_owned() };
+        (!self.damage.is_none()).then(error)
     }
 
     pub(crate) fn tables(&self) -> &[Table] {

@@ -1,8 +1,11 @@
 //! The schema: tables and the names of their columns.
 
 use super::columns::Selection;
+use super::damage::Damage;
 use super::pages::Pages;
 use super::table::Table;
+
+pub(super) const UNREADABLE: &str = "the list of its tables cannot be read";
 
 /// `sqlite_schema` is itself a table, and the one that describes itself nowhere.
 pub(super) fn contents() -> Table {
@@ -15,14 +18,15 @@ pub(super) fn contents() -> Table {
     }
 }
 
-pub(super) fn tables(pages: &Pages) -> Result<Vec<Table>, String> {
+/// The tables, and what cannot be read of their list: each of its rows is a table.
+pub(super) fn tables(pages: &Pages) -> Result<(Vec<Table>, Damage), String> {
     let contents = contents();
     let selection = Selection::new(pages, &contents, |find| {
         (find.text("type"), find.text("name"), find.integer("rootpage"), find.text("sql"))
     });
     let leaves = selection.leaves();
     let mut tables = Vec::new();
-    let damage = selection.scan(&leaves.pages, |row, (kind, name, root, sql)| {
+    let mut damage = selection.scan(&leaves.pages, |row, (kind, name, root, sql)| {
         if row.text(*kind) != Some(b"table") {
             return;
         }
@@ -33,10 +37,11 @@ pub(super) fn tables(pages: &Pages) -> Result<Vec<Table>, String> {
             tables.push(Table { name, root, columns, texts, rowid_column });
         }
     });
-    if tables.is_empty() && !(damage.is_none() && leaves.damage.is_none()) {
-        return Err("the list of its tables cannot be read".to_owned());
+    damage.add(leaves.damage);
+    if tables.is_empty() && !damage.is_none() {
+        return Err(UNREADABLE.to_owned());
     }
-    Ok(tables)
+    Ok((tables, damage))
 }
 
 /// The names between the outer parentheses of `CREATE TABLE`, and which of them is the

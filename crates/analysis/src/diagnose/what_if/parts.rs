@@ -83,7 +83,10 @@ impl<'c, 't> Parts<'c, 't> {
                 change.means(text(name)) || change.means(text(short))
             }
             (ChangeOf::Copy, Part::Copy(direction)) => change.means(direction.as_str()),
-            (ChangeOf::Call, Part::Call(name)) => change.means(text(name)),
+            // nsys adds the version of the interface.
+            (ChangeOf::Call, Part::Call(name)) => {
+                change.means(text(name)) || change.means(trace::names::call(text(name)))
+            }
             (ChangeOf::Host, Part::Host(node)) => {
                 change.means_everywhere() || node.is_some_and(|node| in_region[node as usize])
             }

@@ -38,8 +38,10 @@ pub(in crate::steps) fn step(scene: Scene<'_>, session: &mut Session<'_>) -> Mad
         if scene.setting.resolved.config.capture.delay.is_some() {
             session.warn(RECORDED_FROM_THE_START.to_owned());
         }
-        if let Some(wish) = scene.setting.nsys_wish().filter(|wish| is_there(wish, scene.inventory)) {
-            let gate = shell_word(wish);
+        let wish = scene.setting.nsys_wish();
+        if let Some((wish, there)) = wish.and_then(|wish| Some((wish, what_is_there(wish, scene.inventory)?)))
+        {
+            let gate = shell_word(&there);
             session.warn(format!(
                 "the timeline is from Rangefinder's tracer, which records everything: the gate `{wish}` of nsys is \
                  not applied to it\nhint: `rangefinder analyze RUN --within {gate}` shows only what is inside"
@@ -49,9 +51,11 @@ pub(in crate::steps) fn step(scene: Scene<'_>, session: &mut Session<'_>) -> Mad
     Ok((result, timeline))
 }
 
-/// Whether a gate matches anything that the rehearsal saw.
-fn is_there(wish: &str, inventory: Option<&Inventory>) -> bool {
-    inventory.is_some_and(|seen| wanted(wish, &seen.regions).iter().any(|part| !part.regions.is_empty()))
+/// The parts of a gate that match anything that the rehearsal saw.
+fn what_is_there(wish: &str, inventory: Option<&Inventory>) -> Option<String> {
+    let parts = wanted(wish, &inventory?.regions);
+    let there = parts.into_iter().filter(|part| !part.regions.is_empty()).map(|part| part.text);
+    Some(there.collect::<Vec<_>>().join(";")).filter(|there| !there.is_empty())
 }
 
 /// The verdict on a report of nsys that can be used.

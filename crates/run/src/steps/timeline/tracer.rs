@@ -5,7 +5,6 @@ use trace::{CuptiTrouble, Trace};
 
 use super::super::scene::Scene;
 use super::super::session::{Session, StepResult};
-use crate::config::Enable;
 use crate::rehearsal::Inventory;
 
 const TOOL: Tool = Tool::Tracer;
@@ -37,13 +36,12 @@ pub(super) fn ranges_only(inventory: Option<&Inventory>, why: impl std::fmt::Dis
 
 /// The user wants the tracer's timeline, whatever is in it.
 pub(super) fn only_the_tracer(scene: Scene<'_>, asked_for: bool, session: &mut Session<'_>) -> StepResult {
-    if scene.setting.resolved.config.rehearsal.enable == Enable::False {
-        let why = "the tracer did not run: `rehearsal.enable=false`".to_owned();
-        return StepResult::Skipped { why, asked_for };
-    }
     let inventory = scene.inventory;
     let ranges = inventory.map_or(0, |inventory| inventory.trace.ranges.len());
     by_the_tracer(inventory, asked_for, session).unwrap_or_else(|| match ranges {
+        0 if scene.blind => {
+            StepResult::Skipped { why: "the tracer could not record the program".to_owned(), asked_for }
+        }
         0 => StepResult::Skipped { why: SAW_NOTHING.to_owned(), asked_for },
         ranges => {
             let ranges = counted(ranges as u64, "range");
