@@ -31,6 +31,7 @@ pub const TARGETS: [(&str, Target); 10] = [
     ("ncu_csv", ncu_csv),
     ("samples", samples),
     ("python_memory", python_memory),
+    ("unwind", unwind),
 ];
 
 /// A file of the tracer, all the way to regions, proofs and predictions.
@@ -237,6 +238,15 @@ pub fn config(input: &[u8]) {
         Ok(resolved) => drop(resolved.shown("workload.timeout")),
         Err(error) => drop(error.to_string()),
     }
+}
+
+/// A program's file: symbols, and callers by its unwind tables.
+pub fn unwind(input: &[u8]) {
+    // The stack is what comes last in the file.
+    let words = input.as_chunks::<8>().0;
+    let last: Vec<u64> = words.iter().rev().take(256).map(|word| u64::from_le_bytes(*word)).collect();
+    let found = sampler::host::callers_in(input, &last);
+    assert!(found <= 64 * 128, "call chains have a limit");
 }
 
 /// Memory of a Python: threads, frames, names and line tables.

@@ -50,9 +50,37 @@ pub(crate) enum Class {
     Bits64,
 }
 
+/// Where its bytes are.
+#[derive(Debug)]
+enum Source {
+    File(File),
+    /// For tests and the fuzzer.
+    Memory(Vec<u8>),
+}
+
+impl Source {
+    fn len(&self) -> io::Result<u64> {
+        match self {
+            Self::File(file) => Ok(file.metadata()?.len()),
+            Self::Memory(bytes) => Ok(bytes.len() as u64),
+        }
+    }
+
+    fn read_exact_at(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.read_exact_at(into, offset),
+            Self::Memory(bytes) => {
+                let rest = usize::try_from(offset).ok().and_then(|at| bytes.get(at..)).ok_or_else(damaged)?;
+                into.copy_from_slice(rest.get(..into.len()).ok_or_else(damaged)?);
+                Ok(())
+            }
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Elf {
-    file: File,
+    file: Source,
     pub segments: Vec<Segment>,
     sections: Vec<Section>,
     names: u16,
@@ -65,6 +93,14 @@ impl Elf {
         if !file.metadata()?.is_file() {
             return Err(damaged());
         }
+        Self::parse(Source::File(file))
+    }
+
+    pub(crate) fn of_bytes(bytes: &[u8]) -> io::Result<Self> {
+        Self::parse(Source::Memory(bytes.to_vec()))
+    }
+
+    fn parse(file: Source) -> io::Result<Self> {
         let mut head = [0; 64];
         file.read_exact_at(&mut head, 0)?;
         if class(&head) != Some(Class::Bits64) {
@@ -172,8 +208,8 @@ fn damaged() -> io::Error {
     io::ErrorKind::InvalidData.into()
 }
 
-fn table(file: &File, offset: u64, size: u64) -> io::Result<Vec<u8>> {
-    let length = file.metadata()?.len();
+fn table(file: &Source, offset: u64, size: u64) -> io::Result<Vec<u8>> {
+    let length = file.len()?;
     if size > LARGEST_TABLE || offset.checked_add(size).is_none_or(|end| end > length) {
         return Err(damaged());
     }

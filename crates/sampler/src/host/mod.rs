@@ -24,6 +24,7 @@ pub(crate) use descendants::parent;
 pub use gil::GilUse;
 pub use memory::{Fault, Memory, ProcessMemory};
 pub use names::{Frame, FrameId, FrameKind, Names, Node, StackId, TextId};
+pub use native::callers_in;
 pub use process::{HostProcess, ThreadSample};
 pub use python::{
     Found, Gil, LineFormat, Lines, Python, PythonThread, Runtime, Torn, Unknown, Version, find,

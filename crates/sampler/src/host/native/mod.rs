@@ -8,3 +8,4 @@ mod symbols;
 mod unwind;
 
 pub(super) use stacks::{MOST_THREADS, NativeStacks, may_sample};
+pub use unwind::callers_in;

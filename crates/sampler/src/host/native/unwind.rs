@@ -2,10 +2,12 @@
 //! exceptions (`.eh_frame`), and by frame pointers where they wrote nothing.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Unwinder};
 
+use super::super::elf::Elf;
 use super::modules::{Module, Modules};
 use super::ring::Moment;
 
@@ -35,6 +37,10 @@ impl Callers {
 
     /// The addresses in `moment`'s call chain, innermost first: each inside the function that it stands for.
     pub(crate) fn find(&mut self, modules: &mut Modules, moment: &Moment, chain: &mut Vec<u64>) {
+        self.walk(moment, chain, |callers, address| callers.learn(modules, address));
+    }
+
+    fn walk(&mut self, moment: &Moment, chain: &mut Vec<u64>, mut see: impl FnMut(&mut Self, u64)) {
         chain.clear();
         let (base, words) = (moment.stack_pointer, &moment.stack);
         let mut read = |address: u64| {
@@ -46,7 +52,7 @@ impl Callers {
         while chain.len() < DEEPEST {
             let inside = address.address_for_lookup();
             chain.push(inside);
-            self.learn(modules, inside);
+            see(self, inside);
             let caller = self.unwinder.unwind_frame(address, &mut registers, &mut self.cache, &mut read);
             match caller.ok().flatten().and_then(FrameAddress::from_return_address) {
                 Some(caller) => address = caller,
@@ -61,7 +67,13 @@ impl Callers {
         if !self.known.insert(mapping.start) {
             return;
         }
-        let Some((elf, bias)) = file else { return };
+        if let Some((elf, bias)) = file {
+            self.add(&elf, mapping.start..mapping.end, bias);
+        }
+    }
+
+    /// Reads the tables of a file whose code is at `range`.
+    fn add(&mut self, elf: &Elf, range: Range<u64>, bias: u64) {
         let mut section = |name: &str| {
             let (range, size) = elf.section_range(name)?;
             (self.bytes + size <= MOST_BYTES).then_some(())?;
@@ -81,7 +93,30 @@ impl Callers {
             eh_frame_hdr,
             ..ExplicitModuleSectionInfo::default()
         };
-        let name = mapping.file_name().to_owned();
-        self.unwinder.add_module(framehop::Module::new(name, mapping.start..mapping.end, bias, sections));
+        self.unwinder.add_module(framehop::Module::new(String::new(), range, bias, sections));
     }
+}
+
+/// Callers by a program's file that may be damaged, with a stack that may be anything: how many are found, from each of
+/// its first addresses. For tests and the fuzzer.
+pub fn callers_in(file: &[u8], stack: &[u64]) -> usize {
+    const BASE: u64 = 0x10_0000;
+    let Ok(elf) = Elf::of_bytes(file) else { return 0 };
+    elf.symbols(|_| {});
+    let mut callers = Callers::new();
+    callers.add(&elf, BASE..BASE.saturating_add(file.len() as u64), BASE);
+    let (text, _) = elf.section_range(".text").unwrap_or((0..0, 0));
+    let mut chain = Vec::new();
+    let mut found = 0;
+    for at in 0..64 {
+        let moment = Moment {
+            code: BASE.wrapping_add(text.start).wrapping_add(at),
+            stack_pointer: 0x7000,
+            frame_pointer: 0x7000 + 8 * (at & 7),
+            stack: stack.to_vec(),
+        };
+        callers.walk(&moment, &mut chain, |_, _| ());
+        found += chain.len();
+    }
+    found
 }
