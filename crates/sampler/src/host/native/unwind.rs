@@ -80,8 +80,7 @@ impl Callers {
             self.bytes += size;
             Some((range, elf.section_bytes(name)?))
         };
-        let (tables, index, text) =
-            (section(".eh_frame"), section(".eh_frame_hdr"), elf.section_range(".text"));
+        let (tables, index, text) = (section(".eh_frame"), section(".eh_frame_hdr"), elf.section_range(".text"));
         let (eh_frame_svma, eh_frame) = tables.unzip();
         let (eh_frame_hdr_svma, eh_frame_hdr) = index.unzip();
         let sections = ExplicitModuleSectionInfo {
