@@ -1,6 +1,6 @@
 //! Samples of stacks → a file.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
@@ -17,8 +17,8 @@ pub struct StackFile {
     /// Texts, frames and nodes that the file has.
     written: (usize, usize, usize),
     own: Option<PathBuf>,
-    /// By process: whether it is left out.
-    known: HashMap<u32, bool>,
+    /// Processes that are not our own.
+    known: HashSet<u32>,
     failed: Option<io::Error>,
 }
 
@@ -43,7 +43,7 @@ impl StackFile {
             mask: Box::new(mask),
             written: (0, 0, 0),
             own: std::fs::read_link("/proc/self/exe").ok(),
-            known: HashMap::new(),
+            known: HashSet::new(),
             failed: None,
         })
     }
@@ -61,20 +61,21 @@ impl StackFile {
         self.file.end()
     }
 
+    /// Whether it is a process of our own program, which may still become the workload.
     fn is_ours(&mut self, pid: u32) -> bool {
-        if let Some(known) = self.known.get(&pid) {
-            return *known;
+        if self.known.contains(&pid) {
+            return false;
         }
         let program = std::fs::read_link(format!("/proc/{pid}/exe")).ok();
-        let is_ours = program.is_some() && program == self.own;
-        self.known.insert(pid, is_ours);
-        if !is_ours {
-            let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-            let (parent, name) = (parent(pid).unwrap_or(0), (self.mask)(name.trim_end()));
-            let written = self.file.process(pid, parent, &name);
-            self.note(written);
+        if program.is_some() && program == self.own {
+            return true;
         }
-        is_ours
+        self.known.insert(pid);
+        let name = std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        let (parent, name) = (parent(pid).unwrap_or(0), (self.mask)(name.trim_end()));
+        let written = self.file.process(pid, parent, &name);
+        self.note(written);
+        false
     }
 
     fn note(&mut self, result: io::Result<()>) {
@@ -114,6 +115,10 @@ impl Sink for StackFile {
         }
         let written = self.write(sample, names);
         self.note(written);
+    }
+
+    fn wants(&mut self, pid: u32) -> bool {
+        !self.is_ours(pid)
     }
 
     fn unreadable(&mut self, pid: u32, why: &Unreadable) {

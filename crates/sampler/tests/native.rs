@@ -42,8 +42,7 @@ fn seen(program: &Path, word: &str) -> Vec<Seen> {
 
 /// Samples of threads that ran; none after recording a skip.
 fn ran<'a>(seen: &'a [Seen], test: &str) -> Vec<&'a Seen> {
-    let ran: Vec<&Seen> =
-        seen.iter().filter(|seen| seen.state.runs() && !seen.frames.is_empty()).collect();
+    let ran: Vec<&Seen> = seen.iter().filter(|seen| seen.state.runs() && !seen.frames.is_empty()).collect();
     if ran.is_empty() {
         skip(test, "the kernel does not let us sample native code");
     }

@@ -11,6 +11,12 @@ use std::path::Path;
 const MOST_SECTIONS: usize = 4096;
 const LARGEST_TABLE: u64 = 256 << 20;
 
+const MOST_FUNCTIONS: usize = 8 << 20;
+/// What is read of a table at once: a whole number of symbols.
+const PART: u64 = (1 << 16) * SYMBOL as u64;
+const SYMBOL: usize = 24;
+const LONGEST_NAME: u64 = 4096;
+
 const PT_LOAD: u32 = 1;
 const SHT_SYMTAB: u32 = 2;
 const SHT_NOBITS: u32 = 8;
@@ -39,9 +45,15 @@ pub(crate) struct Symbol<'a> {
     pub name: &'a [u8],
     pub address: u64,
     pub size: u64,
-    /// From its address to the end of its section.
-    pub room: u64,
     pub function: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Function {
+    pub address: u64,
+    pub size: u32,
+    /// Where in the file its name is.
+    pub name_at: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,21 +175,55 @@ impl Elf {
                 let Some(texts) = self.sections.get(section.link as usize) else { continue };
                 let Ok(symbols) = table(&self.file, section.offset, section.size) else { continue };
                 let Ok(texts) = table(&self.file, texts.offset, texts.size) else { continue };
-                for entry in symbols.chunks_exact(24) {
+                for entry in symbols.chunks_exact(SYMBOL) {
                     let address = u64_at(entry, 8);
                     if address != 0
                         && u16_at(entry, 6) != 0
                         && let Some(name) = text_at(&texts, u32_at(entry, 0))
                     {
                         let function = entry[4] & 15 == STT_FUNC;
-                        let of = self.sections.get(usize::from(u16_at(entry, 6)));
-                        let end = of.map_or(0, |of| of.address.saturating_add(of.size));
-                        let room = end.saturating_sub(address);
-                        each(Symbol { name, address, size: u64_at(entry, 16), room, function });
+                        each(Symbol { name, address, size: u64_at(entry, 16), function });
                     }
                 }
             }
         }
+    }
+
+    /// All functions, without their names: a large program has millions.
+    pub(crate) fn functions(&self) -> Vec<Function> {
+        let mut found = Vec::new();
+        let is_table = |section: &&Section| matches!(section.kind, SHT_DYNSYM | SHT_SYMTAB);
+        for section in self.sections.iter().filter(is_table) {
+            let Some(texts) = self.sections.get(section.link as usize) else { continue };
+            let mut at = 0;
+            while at < section.size.min(LARGEST_TABLE) && found.len() < MOST_FUNCTIONS {
+                let size = (section.size - at).min(PART);
+                let Ok(part) = table(&self.file, section.offset.saturating_add(at), size) else { break };
+                found.extend(part.chunks_exact(SYMBOL).filter_map(|entry| self.function(entry, texts)));
+                at += size;
+            }
+        }
+        found
+    }
+
+    fn function(&self, entry: &[u8], texts: &Section) -> Option<Function> {
+        let (address, of) = (u64_at(entry, 8), u16_at(entry, 6));
+        (address != 0 && of != 0 && entry[4] & 15 == STT_FUNC).then_some(())?;
+        // Functions in assembler may have no size: then they end with their section.
+        let section = self.sections.get(usize::from(of));
+        let end = section.map_or(0, |section| section.address.saturating_add(section.size));
+        let size = Some(u64_at(entry, 16)).filter(|size| *size > 0);
+        let size = size.unwrap_or_else(|| end.saturating_sub(address));
+        let name_at = texts.offset.saturating_add(u64::from(u32_at(entry, 0)));
+        Some(Function { address, size: u32::try_from(size).unwrap_or(u32::MAX), name_at })
+    }
+
+    /// The text at this place in the file, as far as it is not too long.
+    pub(crate) fn text(&self, at: u64) -> Option<String> {
+        let room = self.file.len().ok()?.checked_sub(at)?.min(LONGEST_NAME);
+        let bytes = table(&self.file, at, room).ok()?;
+        let name = bytes.split(|byte| *byte == 0).next().filter(|name| !name.is_empty())?;
+        Some(String::from_utf8_lossy(name).into_owned())
     }
 
     /// What to add to the file's addresses, if its byte `offset` is mapped at `address`.
@@ -243,8 +289,12 @@ mod tests {
     fn reads_this_program() {
         let elf = Elf::open(Path::new("/proc/self/exe")).unwrap();
         let mut functions = 0;
-        elf.symbols(|symbol| functions += usize::from(symbol.function && symbol.size > 0));
+        elf.symbols(|symbol| functions += usize::from(symbol.function));
         assert!(functions > 100, "{functions}");
+        let found = elf.functions();
+        assert_eq!(found.len(), functions);
+        let named = found.iter().filter_map(|function| elf.text(function.name_at));
+        assert!(named.filter(|name| name.contains("reads_this_program")).count() > 0);
         assert!(elf.section(".text").is_some());
         assert_eq!(elf.section(".none"), None);
     }
@@ -257,6 +307,7 @@ mod tests {
             std::fs::write(&folder, &whole[..length]).unwrap();
             if let Ok(elf) = Elf::open(&folder) {
                 elf.symbols(|_| {});
+                elf.functions().iter().for_each(|function| drop(elf.text(function.name_at)));
                 elf.section(".text");
             }
         }

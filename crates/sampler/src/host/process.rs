@@ -239,7 +239,9 @@ impl HostProcess {
     /// A thread without Python. None if it has ended.
     fn sample_native(&mut self, tid: u32, names: &mut Names) -> Option<ThreadSample> {
         // A program that is just starting may still become Python.
-        if self.native.is_none() && matches!(self.language, Language::Native { looks, .. } if looks > STARTING) {
+        if self.native.is_none()
+            && matches!(self.language, Language::Native { looks, .. } if looks > STARTING)
+        {
             self.native = Some(NativeStacks::of(self.pid));
             // What they wait for was read without their callers.
             self.asleep.clear();

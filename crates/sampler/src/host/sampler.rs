@@ -155,7 +155,9 @@ impl<S: Sink> Loop<S> {
 
     /// Finds new processes, and what became of the known ones.
     fn look(&mut self, now: Instant) {
-        let found = self.descendants.look();
+        let mut found = self.descendants.look();
+        let (sink, watched) = (&mut self.sink, &self.watched);
+        found.retain(|pid| watched.contains_key(pid) || sink.wants(*pid));
         for pid in &found {
             let fresh = !self.watched.contains_key(pid);
             self.counts.processes += u64::from(fresh);

@@ -32,6 +32,12 @@ pub trait Sink: Send {
     /// `names` has all numbers in the sample; it only ever grows.
     fn sample(&mut self, sample: &Sample, names: &Names);
 
+    /// Whether a process is of interest; asked before it is looked into.
+    fn wants(&mut self, pid: u32) -> bool {
+        let _ = pid;
+        true
+    }
+
     /// A process, or its Python, cannot be read; told once for each process.
     fn unreadable(&mut self, pid: u32, why: &Unreadable) {
         let _ = (pid, why);

@@ -93,9 +93,7 @@ impl NativeStacks {
         self.moment.frame_pointer = 0;
         self.moment.stack.clear();
         let mut bytes = [0; WAITING_BYTES[0]];
-        let read = |length: &&usize| {
-            self.memory.read(blocked.stack_pointer, &mut bytes[..**length]).is_ok()
-        };
+        let read = |length: &&usize| self.memory.read(blocked.stack_pointer, &mut bytes[..**length]).is_ok();
         if let Some(length) = WAITING_BYTES.iter().find(read) {
             let words = bytes[..*length].as_chunks::<8>().0;
             self.moment.stack.extend(words.iter().map(|word| u64::from_le_bytes(*word)));

@@ -2,16 +2,14 @@
 
 use std::collections::HashMap;
 
-use super::super::elf::Elf;
+use super::super::elf::{Elf, Function};
 use super::super::names::{FrameId, FrameKind, Names};
 use super::modules::{Module, Modules};
 
-/// Functions of one file in the order of their addresses: where they begin, how long they are, what they are called.
-type Functions = Vec<(u64, u64, Box<str>)>;
-
 #[derive(Debug, Default)]
 pub(crate) struct Symbols {
-    files: HashMap<String, Functions>,
+    /// Of each file, in the order of their addresses.
+    files: HashMap<String, Vec<Function>>,
     known: HashMap<u64, FrameId>,
 }
 
@@ -38,23 +36,17 @@ impl Symbols {
 
     fn function(&mut self, module: &Module, address: u64) -> Option<String> {
         let (elf, bias) = module.file.as_ref()?;
-        let list = self.files.entry(module.mapping.path.clone()).or_insert_with(|| functions(elf));
+        let list = self.files.entry(module.mapping.path.clone()).or_insert_with(|| sorted(elf));
         let wanted = address.wrapping_sub(*bias);
-        let after = list.partition_point(|(start, ..)| *start <= wanted);
-        let (start, size, name) = list[..after].last()?;
-        (wanted - start < *size).then(|| name.to_string())
+        let after = list.partition_point(|function| function.address <= wanted);
+        let found = list[..after].last().filter(|found| wanted - found.address < u64::from(found.size))?;
+        elf.text(found.name_at)
     }
 }
 
-fn functions(elf: &Elf) -> Functions {
-    let mut list = Vec::new();
-    elf.symbols(|symbol| {
-        if symbol.function {
-            // Functions in assembler may have no size: then they end with their section.
-            let size = if symbol.size == 0 { symbol.room } else { symbol.size };
-            list.push((symbol.address, size, String::from_utf8_lossy(symbol.name).into()));
-        }
-    });
-    list.sort_by_key(|(address, size, _): &(u64, u64, Box<str>)| (*address, *size));
+fn sorted(elf: &Elf) -> Vec<Function> {
+    let mut list = elf.functions();
+    list.sort_unstable();
+    list.dedup_by_key(|function| (function.address, function.size));
     list
 }
