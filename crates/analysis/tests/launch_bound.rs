@@ -18,7 +18,7 @@ fn steps(in_forward: usize, in_loss: usize) -> Trace {
     }
     let launch = trace.strings.intern("cudaLaunchKernel");
     let (mut now, mut correlation) = (0, 1);
-    for _ in 0..30 {
+    for _ in 0..(600_000 / (in_forward + in_loss)).clamp(6, 30) {
         let name = trace.strings.intern("step");
         let end = now + 20_000 * (in_forward + in_loss) as i64 + 500;
         trace.ranges.push(trace::Range { name, begin: now, end, domain, ..trace::Range::default() });
@@ -68,4 +68,13 @@ fn the_figures_are_of_the_place_that_is_named() {
         let title = title(&trace);
         assert!(title.ends_with(&format!("us{place}")), "{title}");
     }
+}
+
+/// A whole generation may be what repeats: it is examined, however large it is.
+#[test]
+fn iterations_of_many_launches() {
+    let trace = steps(45_000, 0);
+    let analysis = analyze(&trace, &Options::default());
+    assert!(analysis.loops[0].busy_share.is_some(), "{:?}", analysis.loops[0]);
+    assert_eq!(analysis.findings[0].cause, Cause::LaunchBound, "{:?}", analysis.findings[0].title);
 }

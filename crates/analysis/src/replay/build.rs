@@ -17,6 +17,8 @@ use crate::loop_::{Steady, median, warm_up};
 const SANE: u64 = 1 << 44;
 /// A graph gets no larger: iterations are alike.
 const MOST_CALLS: usize = 40_000;
+/// A single iteration may be that large: a whole generation, if nothing smaller repeats.
+const MOST_OF_ONE: usize = 2_000_000;
 /// An iteration in which something else happens is longer by this factor, and its calls differ by this share.
 const LONGER: f64 = 1.5;
 const OTHER_CALLS: f64 = 0.1;
@@ -130,10 +132,10 @@ fn chosen(trace: &Trace, index: &Index, steady: &Steady) -> Option<(usize, usize
     // From the whole loop to its last part.
     let calls =
         |first: usize| index.calls(trace, steady.process, steady.on_host[first], steady.on_host[last]).len();
-    while first < last && calls(first) > MOST_CALLS {
-        first = first.midpoint(last).max(first + 1);
+    while first + 1 < last && calls(first) > MOST_CALLS {
+        first = first.midpoint(last).max(first + 1).min(last - 1);
     }
-    (first < last).then_some((first, last))
+    (first < last && calls(first) <= MOST_OF_ONE).then_some((first, last))
 }
 
 /// The longest row of iterations without one in which something else happens: prefill between two decode steps of a

@@ -144,6 +144,11 @@ pub(super) fn step(
         operators_source = Some(profiled.source);
         (analysis.operators, analysis.more_operators) = (profiled.operators, profiled.more_operators);
     }
+    // Only the rehearsal is sampled; nsys may have sampled as well.
+    let rehearsed = inventory.as_ref().map(|inventory| &inventory.trace).filter(|_| captured.is_some());
+    if let Some(rehearsed) = rehearsed.filter(|trace| is_sampled(trace)) {
+        analysis.take_samples(analyze(rehearsed, &options));
+    }
     let mut insight = insight(Some((trace, &analysis)), counted);
     let visible = provenance.iter().flat_map(|provenance| &provenance.gpus.visible);
     let model = ModelSource {
@@ -171,6 +176,10 @@ pub(super) fn step(
         insight,
     };
     Ok((StepResult::Done(Some(note)), analyzed))
+}
+
+fn is_sampled(trace: &Trace) -> bool {
+    !trace.series.is_empty() || !trace.stacks.samples.is_empty()
 }
 
 /// A resumed run has only the files of earlier steps.

@@ -80,17 +80,14 @@ impl Callers {
             self.bytes += size;
             Some((range, elf.section_bytes(name)?))
         };
-        let (tables, index, text) =
-            (section(".eh_frame"), section(".eh_frame_hdr"), elf.section_range(".text"));
+        let (tables, text) = (section(".eh_frame"), elf.section_range(".text"));
         let (eh_frame_svma, eh_frame) = tables.unzip();
-        let (eh_frame_hdr_svma, eh_frame_hdr) = index.unzip();
+        // The file has an index of its tables as well, but a damaged one leads astray: it is made anew.
         let sections = ExplicitModuleSectionInfo {
             base_svma: 0,
             text_svma: text.map(|(range, _)| range),
             eh_frame_svma,
             eh_frame,
-            eh_frame_hdr_svma,
-            eh_frame_hdr,
             ..ExplicitModuleSectionInfo::default()
         };
         self.unwinder.add_module(framehop::Module::new(String::new(), range, bias, sections));
