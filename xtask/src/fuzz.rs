@@ -10,6 +10,8 @@ use crate::shell::{cargo, quietly, root, tools_folder};
 
 const VERSION: &str = "0.13.2";
 const DEFAULT_SECONDS: u64 = 60;
+/// Libraries of others in these let numbers wrap around, which only debug assertions mind.
+const WRAPPING: [&str; 1] = ["unwind"];
 
 /// The result of one target.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -88,7 +90,9 @@ fn fuzz(program: &Path, target: &str, seconds: u64) -> Result<(Tally, bool)> {
         // The stable compiler can do this, but has to be told.
         .env("RUSTC_BOOTSTRAP", "1")
         // Safe code needs no address sanitizer, and is faster without.
-        .args(["fuzz", "run", "--sanitizer", "none", "--target-dir", "target/fuzz/build", target])
+        .args(["fuzz", "run", "--sanitizer", "none", "--target-dir", "target/fuzz/build"])
+        .args(WRAPPING.contains(&target).then_some("--release"))
+        .arg(target)
         .args([new, root().join("fuzz/corpus").join(target)])
         .arg("--")
         .arg(format!("-max_total_time={seconds}"))

@@ -16,6 +16,7 @@ pub mod rundir;
 mod sampling;
 pub mod steps;
 mod tracer_place;
+mod trial;
 mod unseen;
 pub mod workload;
 
@@ -26,4 +27,4 @@ pub use exit::Exit;
 pub use model::ModelSource;
 pub use quote::shell_word;
 pub use rehearsal::{Inventory, InventoryDocument};
-pub use sampling::{SamplingTrial, try_sampling};
+pub use trial::{SamplingTrial, try_sampling};

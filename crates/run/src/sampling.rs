@@ -5,15 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use record::{Cause, Outcome, Tool, Verdict, counted};
-use sampler::host::{HostSampler, Settings, StackTrial};
-use sampler::{
-    Beside, DeviceOrder, Interval, NotStarted, Order, Pauses, SAMPLER_ARGUMENT, StackFile, Stopped,
-};
-use trace::{SamplingTrouble, Series, SeriesSource, Trace, Trouble, read_sampled_files};
+use sampler::host::{HostSampler, Settings};
+use sampler::{Beside, DeviceOrder, Interval, NotStarted, Order, Pauses, StackFile, Stopped};
+use trace::{SamplingTrouble, Series, SeriesSource, Trace, Trouble};
 
 use crate::config::{CounterInterval, Enable, StacksConfig};
 use crate::provenance::Gpus;
-use crate::rehearsal::locate_cupti;
 
 const TOOL: Tool = Tool::Sampler;
 /// The samplers' files, beside the tracer's.
@@ -94,49 +91,6 @@ impl Sampling {
             Self::NotStarted(error) => Ended::NotStarted(error.to_string()),
         }
     }
-}
-
-/// What of sampling works on this machine.
-#[derive(Debug)]
-pub struct SamplingTrial {
-    /// None without a GPU.
-    pub counters: Option<Verdict>,
-    pub stacks: StackTrial,
-}
-
-/// How long counters are sampled to see whether they come.
-const TRIAL: Duration = Duration::from_millis(200);
-
-/// Tries it: samples every GPU for a moment, and reads a process of our own.
-pub fn try_sampling(gpus: &Gpus) -> SamplingTrial {
-    SamplingTrial { counters: try_counters(gpus), stacks: StackTrial::make(SAMPLER_ARGUMENT) }
-}
-
-fn try_counters(gpus: &Gpus) -> Option<Verdict> {
-    let cuda = gpus.cuda.as_deref().filter(|_| !gpus.visible.is_empty())?;
-    let folder = match tempfile::tempdir() {
-        Ok(folder) => folder,
-        Err(error) => return Some(Verdict::failed(TOOL, Cause::NotStarted, error.to_string())),
-    };
-    let sampling = Sampling::begin(Wanted {
-        enable: Enable::True,
-        interval: CounterInterval::Auto,
-        pauses: Pauses::default(),
-        gpus,
-        cupti: locate_cupti(None, Some(cuda)),
-        folder: folder.path(),
-        environment: std::env::vars_os().collect(),
-    });
-    std::thread::sleep(TRIAL);
-    let ended = sampling.end();
-    let mut trace = Trace::default();
-    // A device comes with what it does, and here it does nothing.
-    trace.devices.extend(gpus.visible.iter().map(|gpu| trace::Device {
-        id: u32::try_from(gpu.ordinal).unwrap_or(u32::MAX),
-        ..trace::Device::default()
-    }));
-    read_sampled_files(&sample_files(folder.path()), &mut trace);
-    judge(&ended, Some(&trace), Enable::True, gpus)
 }
 
 /// Samples the stacks of all our descendants, on a thread of ours: only an ancestor may read them.

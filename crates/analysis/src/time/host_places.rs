@@ -119,7 +119,7 @@ pub(crate) fn common_place(trace: &Trace, rows: &[usize], most: f64) -> Option<H
         };
         inside.retain(|stack| at(*stack) == Some(frame));
         // How torch calls a module says nothing about which one.
-        if !trace.strings.text(frame.file).contains("/torch/") {
+        if !trace.strings.text(frame.file).contains("-packages/torch/") {
             found = Some((frame, count));
         }
     }

@@ -120,9 +120,13 @@ pub(super) fn step(
     events: &mut Vec<Event>,
 ) -> Made<Analyzed> {
     let mut recorded = reread(setting, recorded, files, manifest, events);
-    let Some((source, captured)) =
-        choose_timeline(setting, recorded.timeline.take(), recorded.inventory.as_ref(), &mut recorded.stage1)
-    else {
+    let Some((source, captured)) = choose_timeline(
+        setting,
+        manifest,
+        recorded.timeline.take(),
+        recorded.inventory.as_ref(),
+        &mut recorded.stage1,
+    ) else {
         let insight = insight(None, recorded.counted.as_ref().map(|counted| &counted.report));
         let why = nothing_to_analyze(manifest);
         let analyzed = Analyzed { insight, ..Analyzed::without_findings(recorded) };
@@ -214,10 +218,13 @@ fn reread(
 /// it is, else stage 1.
 fn choose_timeline(
     setting: &Setting,
+    manifest: &Manifest,
     timeline: Option<Trace>,
     inventory: Option<&Inventory>,
     stage1: &mut Option<Trace>,
 ) -> Option<(Source, Option<Trace>)> {
+    // Of a workload that failed, where it ran says little.
+    let ran = manifest.step(StepName::Rehearse).status == StepStatus::Done;
     if let Some(mut trace) = timeline {
         if let Some(wish) = setting.nsys_wish() {
             // A range that is not there cannot be applied; the verdict says so.
@@ -230,7 +237,7 @@ fn choose_timeline(
         !inventory.is_empty()
             || !trace.calls.is_empty()
             || !trace.activities.is_empty()
-            || !trace.stacks.samples.is_empty()
+            || ran && !trace.stacks.samples.is_empty()
     };
     if inventory.is_some_and(has_something) {
         return Some((Source::Rehearsal, None));
