@@ -39,6 +39,41 @@ const DEBIAN_PYTHON: [debian::Package; 12] = [
     any("libsqlite3-0"),
 ];
 
+/// A Python that is newer than most machines have, to read its stacks, with the C library that it needs.
+const fn newer(names: [&'static str; 3]) -> [debian::Package; 11] {
+    let [program, minimal, library] = names;
+    [
+        any(program),
+        any(minimal),
+        any(library),
+        any("libc6"),
+        any("libexpat1"),
+        any("zlib1g"),
+        any("libffi8"),
+        any("libssl3t64"),
+        any("libbz2-1.0"),
+        any("liblzma5"),
+        any("libzstd1"),
+    ]
+}
+
+pub const NEWER_3_14: [debian::Package; 11] =
+    newer(["python3.14-minimal", "libpython3.14-minimal", "libpython3.14-stdlib"]);
+pub const NEWER_3_15: [debian::Package; 11] =
+    newer(["python3.15-minimal", "libpython3.15-minimal", "libpython3.15-stdlib"]);
+
+/// `python3` in the folder starts it with its own C library.
+pub fn wrap(folder: &Path, version: &str) -> Result<()> {
+    let usr = folder.join("usr");
+    let libraries = usr.join("lib/x86_64-linux-gnu");
+    let (home, libraries) = (usr.display(), libraries.display());
+    let script = format!(
+        "#!/bin/sh\nPYTHONHOME='{home}' exec '{libraries}/ld-linux-x86-64.so.2' --library-path '{libraries}' \
+         --argv0 python{version} '{home}/bin/python{version}' \"$@\"\n"
+    );
+    write_script(&folder.join("python3"), &script)
+}
+
 /// Installs one set; returns quickly when it is there already.
 pub fn install(name: &str, requirements: &[&str]) -> Result<()> {
     install_into(&tools_folder().join("python").join(name), requirements)

@@ -22,7 +22,7 @@ struct Tool {
     program: &'static str,
 }
 
-const TOOLS: [Tool; 4] = [
+const TOOLS: [Tool; 6] = [
     Tool {
         name: "nsys-2022.4.2",
         suite: "bookworm",
@@ -83,6 +83,20 @@ const TOOLS: [Tool; 4] = [
         packages: &chromium::PACKAGES,
         finish: chromium::wrap,
         program: "usr/lib/chromium/chromium-headless-shell",
+    },
+    Tool {
+        name: "python-3.14",
+        suite: "sid",
+        packages: &python::NEWER_3_14,
+        finish: |folder| python::wrap(folder, "3.14"),
+        program: "python3",
+    },
+    Tool {
+        name: "python-3.15",
+        suite: "sid",
+        packages: &python::NEWER_3_15,
+        finish: |folder| python::wrap(folder, "3.15"),
+        program: "python3",
     },
 ];
 
