@@ -154,3 +154,32 @@ fn a_killed_sampler_leaves_a_file_that_says_so() {
     sampler.wait().unwrap();
     assert!(read(&file).sampling.broken_off);
 }
+
+/// Without a GPU there are still stacks: where the program ran, with pauses.
+#[test]
+fn a_program_without_gpu_work_is_told_where_it_ran() {
+    let sandbox = Sandbox::new();
+    let doctor: serde_json::Value =
+        serde_json::from_str(&sandbox.output(&["doctor", "--json"]).stdout).unwrap();
+    if let Some(why) = doctor["sampling"]["stacks"]["memory"].as_str() {
+        return support::skip("a_program_without_gpu_work_is_told_where_it_ran", why);
+    }
+    sandbox.write(
+        "hot.py",
+        "import time\ndef hot():\n    end = time.monotonic() + 5\n    while time.monotonic() < end:\n        \
+         sum(range(2000))\nhot()\n",
+    );
+    let ran = sandbox.output(&["run", "--quick", "counters.pauses=0.5", "--", "python3", "hot.py"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let line = ran.stderr.lines().chain(ran.stdout.lines()).find(|line| line.contains("host: "));
+    assert!(line.is_some_and(|line| line.contains("% at `hot.py:5 hot`")), "{line:?}");
+    let run = sandbox.only_run();
+    assert!(run.join("csv/host_lines.csv").is_file());
+    let sampled = read(&run.join("rehearsal/stacks.rfs"));
+    let rested: i64 = sampled.sampling.pauses.iter().map(|(begin, end)| end - begin).sum();
+    assert!((1_500_000_000..4_000_000_000).contains(&rested), "{:?}", sampled.sampling.pauses);
+    let at = &sampled.stacks.samples.at;
+    let inside = |at: &&i64| sampled.sampling.pauses.iter().any(|(begin, end)| (begin..end).contains(at));
+    assert_eq!(at.iter().filter(inside).count(), 0, "nothing is sampled in a pause");
+    assert!(at.len() > 100, "{}", at.len());
+}

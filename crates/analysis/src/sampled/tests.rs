@@ -77,3 +77,18 @@ fn without_samples_nothing_is_said() {
     assert!(found.kernels.iter().all(|kernel| kernel.values.get(Quantity::SmActive).is_none()));
     assert!(found.devices[0].recording.is_none(), "most of the time was not sampled");
 }
+
+/// A run under nsys is told with what was sampled in its rehearsal.
+#[test]
+fn samples_of_another_recording_of_the_same_program() {
+    let trace = made();
+    let mut alone = made();
+    alone.series.clear();
+    let options = crate::Options::default();
+    let (mut under_nsys, rehearsed) = (crate::analyze(&alone, &options), crate::analyze(&trace, &options));
+    assert!(under_nsys.sampled.is_none());
+    under_nsys.take_samples(rehearsed);
+    let taken = under_nsys.sampled.unwrap();
+    assert_eq!(taken.kernels.len(), 2);
+    assert_eq!(under_nsys.span_ns, crate::analyze(&alone, &options).span_ns, "times are its own");
+}

@@ -51,6 +51,25 @@ fn written() -> Vec<u8> {
     bytes
 }
 
+/// Two samplers rest together, but not to the nanosecond.
+#[test]
+fn only_what_all_rested_is_a_pause() {
+    let file = |pauses: &[(u64, u64)]| {
+        let mut bytes = Vec::new();
+        let mut file = SampleWriter::new(&mut bytes).unwrap();
+        pauses.iter().for_each(|(begin, end)| file.paused(*begin, *end).unwrap());
+        file.end().unwrap();
+        bytes
+    };
+    let mut trace = traced();
+    read_sampled_bytes(&file(&[(100, 200), (300, 400), (500, 600)]), &mut trace).unwrap();
+    assert_eq!(trace.sampling.pauses.len(), 3);
+    read_sampled_bytes(&file(&[(510, 590), (110, 210), (390, 310)]), &mut trace).unwrap();
+    assert_eq!(trace.sampling.pauses, [(110, 200), (510, 590)]);
+    read_sampled_bytes(&file(&[]), &mut trace).unwrap();
+    assert_eq!(trace.sampling.pauses.len(), 2);
+}
+
 #[test]
 fn what_was_written_is_read() {
     let mut trace = traced();
