@@ -618,6 +618,7 @@ fn a_run_that_recorded_nothing() {
     assert_eq!(sandbox.output(&["run", "--", "true"]).code, 0);
     let run = sandbox.only_run();
     let ran = analyze(&sandbox, &[run.to_str().unwrap()]);
-    let expected = format!("error: the run `{}` recorded nothing to analyze\nhint: ", run.display());
+    let expected =
+        format!("error: the run `{}` has no ranges, CUDA calls or kernels to analyze\nhint: ", run.display());
     assert!(ran.code == 1 && ran.stderr.starts_with(&expected), "{}", ran.stderr);
 }

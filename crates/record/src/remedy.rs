@@ -18,9 +18,7 @@ pub fn remedy(tool: Tool, cause: Cause) -> Option<&'static str> {
 fn nsys(cause: Cause) -> Option<&'static str> {
     Some(match cause {
         Cause::NotInstalled => "install Nsight Systems, or set `nsys.path` or RANGEFINDER_NSYS to its `nsys`",
-        Cause::ToolBroken => {
-            "reinstall it, or set `nsys.path` to another; `rangefinder doctor` shows its error"
-        }
+        Cause::ToolBroken => "reinstall it, or set `nsys.path` to another",
         Cause::Refused => {
             "correct the setting behind it (`nsys.trace`, `nsys.nvtx_domain_include`, `nsys.extra_args`, …); \
             nsys/cmd.txt has the whole command"
@@ -48,9 +46,7 @@ fn nsys(cause: Cause) -> Option<&'static str> {
 fn ncu(cause: Cause) -> Option<&'static str> {
     Some(match cause {
         Cause::NotInstalled => "install Nsight Compute, or set `ncu.path` or RANGEFINDER_NCU to its `ncu`",
-        Cause::ToolBroken => {
-            "reinstall it, or set `ncu.path` to another; `rangefinder doctor` shows its error"
-        }
+        Cause::ToolBroken => "reinstall it, or set `ncu.path` to another",
         Cause::Refused => "check `ncu.extra_args` and ncu/cmd.txt",
         Cause::NotPermitted => {
             "load the driver with NVreg_RestrictProfilingToAdminUsers=0, or run as root; in a container, add \

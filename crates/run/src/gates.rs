@@ -125,7 +125,7 @@ pub fn proof_screen(proof: &Proof, reader: Reader, inventory: &Inventory) -> Str
     if is_shown(Tool::Nsys) {
         text.push_str(&tool_screen(Tool::Nsys, "-p", &proof.typed, &proof.nsys, corrects));
         if let Correction::Ungated { why, instances: count } = &proof.nsys.correction {
-            text.push_str(&ungated(&proof.typed, why, *count, !corrects));
+            text.push_str(&ungated(&what_is_there(proof), why, *count, !corrects));
         }
         if let Some(prediction) = &proof.prediction {
             text.push_str(&format!("      {}\n", foretold(prediction, &proof.nsys)));
@@ -147,6 +147,13 @@ pub fn proof_screen(proof: &Proof, reader: Reader, inventory: &Inventory) -> Str
         text.push_str(&regions_there_are(inventory));
     }
     text
+}
+
+/// The gate, without the parts of a list that match nothing.
+fn what_is_there(proof: &Proof) -> String {
+    let is_there = |part: &&str| !proof.absent.iter().any(|(absent, _)| absent == part);
+    let there: Vec<&str> = proof.typed.split(';').filter(is_there).collect();
+    if there.is_empty() { proof.typed.clone() } else { there.join(";") }
 }
 
 /// What to know about the parts of a gate.

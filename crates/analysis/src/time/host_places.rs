@@ -134,14 +134,19 @@ pub(crate) fn common_place(trace: &Trace, rows: &[usize], most: f64) -> Option<H
 /// None of a stack that could not be read.
 fn place(trace: &Trace, stack: u32) -> Option<Frame> {
     let text = |id| trace.strings.text(id);
-    let named = || trace.stacks.frames_of(stack).filter(|frame| text(frame.function) != NAMELESS);
+    let frames = || trace.stacks.frames_of(stack);
+    let is_named = |frame: &&Frame| text(frame.function) != NAMELESS;
     let is_the_program = |frame: &&Frame| {
         let (file, function) = (text(frame.file), text(frame.function));
+        // Code in no file was made while the program ran: who calls it says more.
+        if file.is_empty() && function == NAMELESS {
+            return false;
+        }
         // NVIDIA's runtime may be linked into the program.
         let is_a_library = NOT_THE_PROGRAM.iter().any(|start| file.starts_with(start));
         frame.line > 0 || !(is_a_library || function.starts_with("libcudart_static"))
     };
-    named().find(is_the_program).or_else(|| named().next()).copied()
+    frames().find(is_the_program).or_else(|| frames().find(is_named)).copied()
 }
 
 /// `modeling_llama.py:182 apply_rotary_pos_emb`
@@ -149,6 +154,7 @@ fn told(trace: &Trace, frame: &Frame) -> String {
     let (file, function) = (trace.strings.text(frame.file), trace.strings.text(frame.function));
     let name = file.rsplit('/').next().unwrap_or(file);
     match (name.is_empty(), frame.line) {
+        _ if function == NAMELESS => format!("code without symbols ({name})"),
         (true, _) => function.to_owned(),
         (false, 0) => format!("{function} ({name})"),
         (false, line) => format!("{name}:{line} {function}"),

@@ -337,7 +337,10 @@ fn without_traces(error: OpenError) -> anyhow::Error {
     match &error {
         OpenError::EmptyFolder { path } if path.join(record::MANIFEST).is_file() => {
             let run = path.display();
-            anyhow!("the run `{run}` recorded nothing to analyze\nhint: `rangefinder report {run}` says why")
+            anyhow!(
+                "the run `{run}` has no ranges, CUDA calls or kernels to analyze\nhint: `rangefinder report {run}` shows \
+                 what it has"
+            )
         }
         _ => error.into(),
     }

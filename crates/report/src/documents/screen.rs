@@ -120,9 +120,14 @@ fn beside_regions(text: &mut String, analysis: &Analysis) {
     }
     let has_kernels = !analysis.kernels.is_empty();
     let idle = analysis.regions.iter().filter(|row| has_kernels && row.launches == 0);
-    // Of several kinds or processes, a name is enough.
+    // Of several kinds, processes or recordings, a name is enough, if none of them has work.
+    let busy: HashSet<&str> =
+        analysis.regions.iter().filter(|row| row.launches > 0).map(|row| row.path.as_str()).collect();
     let mut named = HashSet::new();
-    let idle: Vec<&str> = idle.map(|row| row.path.as_str()).filter(|path| named.insert(*path)).collect();
+    let idle: Vec<&str> = idle
+        .map(|row| row.path.as_str())
+        .filter(|path| !busy.contains(path) && named.insert(*path))
+        .collect();
     if !idle.is_empty() {
         let more = and_more(idle.len());
         let named = idle[..idle.len().min(MOST_NAMED)].join(", ");

@@ -116,6 +116,14 @@ fn captures(text: &mut String, page: &Page<'_>) {
 }
 
 fn time(text: &mut String, analysis: &Analysis) {
+    // Of samples of stacks alone, all has been said.
+    if analysis.idle.is_empty()
+        && analysis.region_count() == 0
+        && analysis.kernel_count() == 0
+        && analysis.api.is_empty()
+    {
+        return;
+    }
     heading(text, whole_time(analysis));
     text.push_str(&format!(
         "  {} {}: {}\n",

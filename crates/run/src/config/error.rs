@@ -87,7 +87,12 @@ impl fmt::Display for ConfigError {
                 write!(f, "unknown preset `{name}`\nhint: available presets: {}", list(available))
             }
             Self::Unreadable { path, message } => {
-                write!(f, "cannot read `{}`: {message}", path.display())
+                write!(
+                    f,
+                    "cannot read the settings in `{}`: {message}\nhint: `-c` and `-p` name settings; put the workload and \
+                     its own options after `--`: rangefinder run -- python3 -c …",
+                    path.display()
+                )
             }
             Self::Contradiction { settings, why, hint } => {
                 let [first, second] = settings.as_ref();

@@ -62,8 +62,15 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
         needs.push("`capture.stop_command`, which contained a secret: this run cannot be resumed".to_owned());
     }
     let names = resolved.config.secrets.names.clone();
-    let command = command(&manifest, &resume, &names, &mut needs)?;
-    if !needs.is_empty() {
+    let mut command = command(&manifest, &resume, &names, &mut needs)?;
+    // Where there is nothing to resume, nothing is started.
+    let mut reopened = manifest.clone();
+    reopen_steps(&mut reopened);
+    let is_over = reopened.steps.iter().all(|step| step.status.is_finished());
+    if is_over && command.is_empty() {
+        command = manifest.workload.argv.iter().map(OsString::from).collect();
+    }
+    if !needs.is_empty() && !is_over {
         let hint = "set the variables, or pass `--without NAME` for one that is not needed; repeat a \
         command with secrets after `--`";
         return Err(RunError::Withheld { needs, hint: hint.to_owned() });
