@@ -125,7 +125,8 @@ pub fn proof_screen(proof: &Proof, reader: Reader, inventory: &Inventory) -> Str
     if is_shown(Tool::Nsys) {
         text.push_str(&tool_screen(Tool::Nsys, "-p", &proof.typed, &proof.nsys, corrects));
         if let Correction::Ungated { why, instances: count } = &proof.nsys.correction {
-            text.push_str(&ungated(&what_is_there(proof), why, *count, !corrects));
+            let there = what_is_there(&proof.typed, inventory).unwrap_or_else(|| proof.typed.clone());
+            text.push_str(&ungated(&there, why, *count, !corrects));
         }
         if let Some(prediction) = &proof.prediction {
             text.push_str(&format!("      {}\n", foretold(prediction, &proof.nsys)));
@@ -149,11 +150,11 @@ pub fn proof_screen(proof: &Proof, reader: Reader, inventory: &Inventory) -> Str
     text
 }
 
-/// The gate, without the parts of a list that match nothing.
-fn what_is_there(proof: &Proof) -> String {
-    let is_there = |part: &&str| !proof.absent.iter().any(|(absent, _)| absent == part);
-    let there: Vec<&str> = proof.typed.split(';').filter(is_there).collect();
-    if there.is_empty() { proof.typed.clone() } else { there.join(";") }
+/// The parts of a gate that match anything that the rehearsal saw; None if none does.
+pub(crate) fn what_is_there(wish: &str, inventory: &Inventory) -> Option<String> {
+    let parts = wanted(wish, &inventory.regions);
+    let there = parts.into_iter().filter(|part| !part.regions.is_empty()).map(|part| part.text);
+    Some(there.collect::<Vec<_>>().join(";")).filter(|there| !there.is_empty())
 }
 
 /// What to know about the parts of a gate.

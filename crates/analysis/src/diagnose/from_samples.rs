@@ -2,6 +2,7 @@
 
 use trace::{Quantity, counted};
 
+use super::causes::limits::FEWER_BYTES;
 use super::finding::{Cause, Finding, Sureness};
 use crate::kernels::NEAR_PEAK;
 use crate::loop_::Loop;
@@ -49,31 +50,27 @@ impl Reached {
     fn tell(self, finding: &mut Finding, busy: f64) {
         let limit = format!("the GPU is the limit: it is busy {:.0} % of the time", busy * 100.0);
         let near = |percent: f64| percent >= NEAR_PEAK;
-        match () {
-            () if near(self.dram) && self.dram >= self.tensor => {
+        match self.sms {
+            _ if near(self.dram) && self.dram >= self.tensor => {
                 finding.cause = Cause::MemoryBound;
                 finding.title =
                     format!("{limit}, and meanwhile its memory at {:.0} % of its peak", self.dram);
-                finding.advice =
-                    "move fewer bytes: smaller types (BF16, FP8 or INT4 weights), fused kernels, or a \
-                     larger batch, which uses weights more than once"
-                        .to_owned();
+                finding.advice = FEWER_BYTES.to_owned();
                 finding.confidence = Sureness::Shown;
             }
-            () if near(self.tensor) => {
+            _ if near(self.tensor) => {
                 finding.cause = Cause::ComputeBound;
                 finding.title =
                     format!("{limit}, and meanwhile its tensor cores at {:.0} % of their peak", self.tensor);
                 finding.advice = "it gets faster by less arithmetic or a cheaper type (FP8)".to_owned();
                 finding.confidence = Sureness::Shown;
             }
-            () if self.sms.is_some_and(|sms| sms < NEAR_PEAK) => {
-                let sms = self.sms.unwrap_or_default();
+            Some(sms) if !near(sms) => {
                 finding.evidence.push(format!(
                     "on average only {sms:.0} % of its SMs have work while it is busy: many kernels are too small for it"
                 ));
             }
-            () => {}
+            _ => {}
         }
         finding.evidence.push(self.evidence);
     }

@@ -1,7 +1,5 @@
 //! A clock that is held down.
 
-use trace::Quantity;
-
 use super::finding::{Cause, Finding, FoundAt, Sureness};
 use crate::sampled::{Sampled, SampledDevice, ThrottleReason};
 
@@ -18,7 +16,7 @@ pub(crate) fn throttled(sampled: &Sampled) -> Vec<Finding> {
 fn of_device(device: &SampledDevice) -> Option<Finding> {
     let longest = device.throttled.first().filter(|found| found.share >= MOST)?;
     let values = device.steady.as_ref()?;
-    let clock = values.mean(Quantity::SmClock).or_else(|| values.mean(Quantity::SmClockReported))?;
+    let clock = values.clock()?;
     let highest = device.highest_mhz.filter(|highest| clock < LOWER * highest)?;
     let title = format!(
         "the GPU's clock is {clock:.0} MHz on average instead of {highest:.0} MHz, because {}",

@@ -12,10 +12,9 @@ const FEW_SMS: f64 = 30.0;
 /// pipes were not.
 pub(super) fn limit(values: &Values) -> Option<BoundKind> {
     let of = |quantity: Quantity| values.mean(quantity);
-    let dram = of(Quantity::DramRead).zip(of(Quantity::DramWrite)).map(|(read, write)| read + write);
     let levels = [
         (BoundKind::Tensor, of(Quantity::TensorActive)),
-        (BoundKind::Dram, dram),
+        (BoundKind::Dram, values.dram()),
         (BoundKind::Fp32, of(Quantity::FmaActive)),
         (BoundKind::Issue, of(Quantity::SmIssue)),
     ];

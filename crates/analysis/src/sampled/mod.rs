@@ -15,7 +15,7 @@ pub(crate) mod regions;
 pub(crate) mod rows;
 mod spans;
 mod tokens;
-mod values;
+pub(crate) mod values;
 
 pub use clock::ClockRange;
 pub use cost::SamplingCost;

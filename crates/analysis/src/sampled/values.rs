@@ -37,6 +37,16 @@ impl Values {
     pub fn mean(&self, quantity: Quantity) -> Option<f64> {
         self.get(quantity).map(|estimate| estimate.mean)
     }
+
+    /// Of the peak of the device's memory, read and written, in percent.
+    pub fn dram(&self) -> Option<f64> {
+        Some(self.mean(Quantity::DramRead)? + self.mean(Quantity::DramWrite)?)
+    }
+
+    /// The clock of the SMs in MHz: by the counters, or as the driver reports it.
+    pub fn clock(&self) -> Option<f64> {
+        self.mean(Quantity::SmClock).or_else(|| self.mean(Quantity::SmClockReported))
+    }
 }
 
 impl Serialize for Values {

@@ -56,6 +56,9 @@ pub struct HostLines {
 /// nothing was sampled.
 pub(crate) fn host_lines(trace: &Trace) -> Option<HostLines> {
     let samples = &trace.stacks.samples;
+    if samples.is_empty() {
+        return None;
+    }
     let busy = busy(trace);
     let span = busy.0.first().zip(busy.0.last()).map(|(first, last)| first.0..last.1);
     let mut calls = vec![false; trace.threads.len()];

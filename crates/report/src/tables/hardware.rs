@@ -170,7 +170,7 @@ fn line(device: &SampledDevice, analysis: &Analysis) -> Option<String> {
     if let Some(joules) = device.energy.as_ref().and_then(|energy| energy.per_token_j) {
         parts.push(format!("{} a token", joules_told(joules)));
     }
-    if let Some(clock) = values.mean(Quantity::SmClock).or(values.mean(Quantity::SmClockReported)) {
+    if let Some(clock) = values.clock() {
         parts.push(format!("{clock:.0} MHz"));
     }
     if device.lost_ns > 0 {

@@ -50,12 +50,14 @@ impl Known {
 
     /// What samples over time tell of a kernel.
     fn of_samples(kernel: &SampledKernel) -> Self {
-        let of = |quantity: Quantity| kernel.values.mean(quantity);
-        let dram = of(Quantity::DramRead).zip(of(Quantity::DramWrite)).map(|(read, write)| read + write);
         let percent = |value: Option<f64>| value.map_or((0.0, 0.0), |value| (value, 1.0));
         Self {
             bounds: vec![(kernel.limit.unwrap_or(BoundKind::Unknown).as_str(), 1)],
-            percents: [percent(None), percent(dram), percent(of(Quantity::WarpsActive))],
+            percents: [
+                percent(None),
+                percent(kernel.values.dram()),
+                percent(kernel.values.mean(Quantity::WarpsActive)),
+            ],
             sampled: true,
             ..Self::default()
         }

@@ -151,10 +151,10 @@ impl Elf {
         self.named(wanted).map(|section| section.address)
     }
 
-    /// From where to where a section is, in the file's own numbering, and its size in the file.
-    pub(crate) fn section_range(&self, wanted: &str) -> Option<(Range<u64>, u64)> {
+    /// From where to where a section is, in the file's own numbering.
+    pub(crate) fn section_range(&self, wanted: &str) -> Option<Range<u64>> {
         let section = self.named(wanted)?;
-        Some((section.address..section.address.checked_add(section.size)?, section.size))
+        Some(section.address..section.address.checked_add(section.size)?)
     }
 
     pub(crate) fn section_bytes(&self, wanted: &str) -> Option<Vec<u8>> {

@@ -13,6 +13,10 @@ const MOST: f64 = 0.6;
 /// Near enough to a peak.
 const NEAR: f64 = 0.75;
 
+/// What makes work quicker that memory limits.
+pub(in super::super) const FEWER_BYTES: &str = "move fewer bytes: smaller types (BF16, FP8 or INT4 weights), fused \
+    kernels, or a larger batch, which uses weights more than once";
+
 /// What to say of a loop in which no cause was found.
 pub(in super::super) fn limit(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
     if case.busy < BUSY {
@@ -92,8 +96,7 @@ pub(in super::super) fn limit(case: &Case<'_>, classes: &[Option<Class>]) -> Opt
             case.each()
         )];
         evidence.extend(unknown("how near they are to the DRAM's peak only counters tell"));
-        let advice = "move fewer bytes: smaller types (BF16, FP8 or INT4 weights), fused kernels, or a larger batch, which uses weights more than once";
-        return Some(none(Cause::MemoryBound, title, evidence, advice, Sureness::Likely));
+        return Some(none(Cause::MemoryBound, title, evidence, FEWER_BYTES, Sureness::Likely));
     }
     let title =
         format!("nothing is in the GPU's way: it is busy {:.0} % of the time{steady}", case.busy * 100.0);

@@ -6,6 +6,7 @@ use super::chips::Chip;
 use super::efficiency::{Efficiency, seconds};
 use crate::sampled::regions::SampledRegion;
 use crate::sampled::rows::Sampled;
+use crate::sampled::values::Values;
 use crate::time::{GpuRegion, Stage};
 
 /// For every stage whose work was sampled. `device`: the GPU's name.
@@ -35,9 +36,8 @@ fn of_stage(
     let busy = region.gpu_busy_ns as f64 / 1e9 / region.instances.max(1) as f64;
     // What a region's work reaches while it runs, over the whole time.
     let part = (busy / seconds).min(1.0);
-    let share = |quantity: Quantity| row.values.mean(quantity).map(|percent| percent / 100.0);
-    let tensor = share(Quantity::TensorActive)?;
-    let dram = share(Quantity::DramRead).zip(share(Quantity::DramWrite)).map(|(read, write)| read + write);
+    let tensor = row.values.mean(Quantity::TensorActive)? / 100.0;
+    let dram = row.values.dram().map(|percent| percent / 100.0);
     let per_second = bytes_per_second(row);
     let (clock, told) = clock(sampled, row.device, chip);
     Some(Efficiency {
@@ -73,9 +73,7 @@ fn of_stage(
 fn clock(sampled: &Sampled, device: u32, chip: Option<Chip>) -> (f64, String) {
     let sampled = sampled.devices.iter().find(|row| row.device == device);
     let values = sampled.and_then(|row| row.steady.as_ref().or(row.recording.as_ref()));
-    let of = |quantity: Quantity| values.and_then(|values| values.mean(quantity));
-    let mhz = of(Quantity::SmClock).or_else(|| of(Quantity::SmClockReported));
-    match mhz.zip(chip) {
+    match values.and_then(Values::clock).zip(chip) {
         Some((mhz, chip)) => {
             let sheet = chip.sheet_mhz();
             (

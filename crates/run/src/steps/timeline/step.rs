@@ -1,7 +1,7 @@
 //! The timeline from nsys, judged by what is in the report, or else from our own tracer.
 
 use nsight::nsys::Nsys;
-use nsight::{NoTool, Proof, wanted};
+use nsight::{NoTool, Proof};
 use record::{Cause, Rung, StepName, StepStatus, Tool, Verdict, VerdictRecord, advice};
 use trace::Trace;
 
@@ -12,7 +12,7 @@ use super::nsight::Nsight;
 use super::tracer::{SAW_NOTHING, by_the_tracer, only_the_tracer, ranges_only};
 use super::ways::ways;
 use crate::config::{CaptureRange, Enable, Resolved, TimelineSource};
-use crate::gates::{nothing_is_meant, prove_gate};
+use crate::gates::{nothing_is_meant, prove_gate, what_is_there};
 use crate::quote::shell_word;
 use crate::rehearsal::Inventory;
 use crate::rundir::set_aside;
@@ -39,7 +39,8 @@ pub(in crate::steps) fn step(scene: Scene<'_>, session: &mut Session<'_>) -> Mad
             session.warn(RECORDED_FROM_THE_START.to_owned());
         }
         let wish = scene.setting.nsys_wish();
-        if let Some((wish, there)) = wish.and_then(|wish| Some((wish, what_is_there(wish, scene.inventory)?)))
+        if let Some((wish, there)) =
+            wish.and_then(|wish| Some((wish, what_is_there(wish, scene.inventory?)?)))
         {
             let gate = shell_word(&there);
             session.warn(format!(
@@ -49,13 +50,6 @@ pub(in crate::steps) fn step(scene: Scene<'_>, session: &mut Session<'_>) -> Mad
         }
     }
     Ok((result, timeline))
-}
-
-/// The parts of a gate that match anything that the rehearsal saw.
-fn what_is_there(wish: &str, inventory: Option<&Inventory>) -> Option<String> {
-    let parts = wanted(wish, &inventory?.regions);
-    let there = parts.into_iter().filter(|part| !part.regions.is_empty()).map(|part| part.text);
-    Some(there.collect::<Vec<_>>().join(";")).filter(|there| !there.is_empty())
 }
 
 /// The verdict on a report of nsys that can be used.

@@ -40,16 +40,23 @@ impl Modules {
         self.mappings = mappings(self.pid).unwrap_or_default().into_iter().map(Arc::new).collect();
     }
 
+    /// Mappings are in the order of their addresses.
+    fn mapping(&self, address: u64) -> Option<Arc<Mapping>> {
+        let after = self.mappings.partition_point(|mapping| mapping.start <= address);
+        self.mappings[..after].last().filter(|mapping| address < mapping.end).cloned()
+    }
+
     /// None for code that is in no file.
     pub(crate) fn at(&mut self, address: u64) -> Option<Module> {
-        let inside = |mapping: &&Arc<Mapping>| (mapping.start..mapping.end).contains(&address);
-        if !self.mappings.iter().any(|mapping| inside(&mapping)) && self.mapped.elapsed() > MAP_AGAIN {
+        if self.mapping(address).is_none() && self.mapped.elapsed() > MAP_AGAIN {
             self.map();
         }
-        let mapping = self.mappings.iter().find(inside).cloned()?;
-        let pid = self.pid;
-        let open = || Elf::open(Path::new(&format!("/proc/{pid}/root{}", mapping.path))).ok().map(Arc::new);
-        let elf = self.files.entry(mapping.path.clone()).or_insert_with(open).clone();
+        let mapping = self.mapping(address)?;
+        if !self.files.contains_key(&mapping.path) {
+            let file = Elf::open(Path::new(&format!("/proc/{}/root{}", self.pid, mapping.path)));
+            self.files.insert(mapping.path.clone(), file.ok().map(Arc::new));
+        }
+        let elf = self.files.get(&mapping.path).cloned().flatten();
         let file = elf.and_then(|elf| elf.bias(mapping.start, mapping.offset).map(|bias| (elf, bias)));
         Some(Module { mapping, file })
     }

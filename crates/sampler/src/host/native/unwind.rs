@@ -12,6 +12,7 @@ use super::modules::{Module, Modules};
 use super::ring::Moment;
 
 const DEEPEST: usize = 128;
+const TABLES: &str = ".eh_frame";
 
 /// All tables together. Those of the largest libraries take some ten megabytes.
 const MOST_BYTES: u64 = 256 << 20;
@@ -74,18 +75,14 @@ impl Callers {
 
     /// Reads the tables of a file whose code is at `range`.
     fn add(&mut self, elf: &Elf, range: Range<u64>, bias: u64) {
-        let mut section = |name: &str| {
-            let (range, size) = elf.section_range(name)?;
-            (self.bytes + size <= MOST_BYTES).then_some(())?;
-            self.bytes += size;
-            Some((range, elf.section_bytes(name)?))
-        };
-        let (tables, text) = (section(".eh_frame"), elf.section_range(".text"));
-        let (eh_frame_svma, eh_frame) = tables.unzip();
+        let room = MOST_BYTES - self.bytes;
+        let eh_frame_svma = elf.section_range(TABLES).filter(|range| range.end - range.start <= room);
+        let eh_frame = eh_frame_svma.as_ref().and_then(|_| elf.section_bytes(TABLES));
+        self.bytes += eh_frame.as_ref().map_or(0, |bytes| bytes.len() as u64);
         // The file has an index of its tables as well, but a damaged one leads astray: it is made anew.
         let sections = ExplicitModuleSectionInfo {
             base_svma: 0,
-            text_svma: text.map(|(range, _)| range),
+            text_svma: elf.section_range(".text"),
             eh_frame_svma,
             eh_frame,
             ..ExplicitModuleSectionInfo::default()
@@ -102,7 +99,7 @@ pub fn callers_in(file: &[u8], stack: &[u64]) -> usize {
     elf.functions().iter().take(64).for_each(|function| drop(elf.text(function.name_at)));
     let mut callers = Callers::new();
     callers.add(&elf, BASE..BASE.saturating_add(file.len() as u64), BASE);
-    let (text, _) = elf.section_range(".text").unwrap_or((0..0, 0));
+    let text = elf.section_range(".text").unwrap_or(0..0);
     let mut chain = Vec::new();
     let mut found = 0;
     for at in 0..64 {
