@@ -41,7 +41,7 @@ pub use options::Options;
 pub use origin::{Origin, RecordingRow};
 pub use sampled::{
     ClockRange, Energy, Estimate, Sampled, SampledDevice, SampledKernel, SampledRegion, SamplingCost,
-    Throttle, ThrottleReason, Values, energy_per_token,
+    Throttle, ThrottleReason, Values, energy_per_token, limits_from_samples,
 };
 pub use scope::{Place, Scope};
 pub use statistics::Statistics;

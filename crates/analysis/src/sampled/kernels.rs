@@ -1,9 +1,9 @@
 //! Kernels by name: what the hardware did while they ran.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
-use trace::{ActivityKind, Measure, Quantity, Series, StringId, Trace};
+use trace::{ActivityKind, Measure, Quantity, Series, SeriesSource, StringId, Trace};
 
 use super::least_squares::{Normal, Rate};
 use super::limit::limit;
@@ -74,6 +74,15 @@ fn name(trace: &Trace, activity: usize) -> Option<StringId> {
     is_kernel
         .then(|| activities.launches.get(activities.detail[activity] as usize).map(|launch| launch.name))
         .flatten()
+}
+
+/// The kernels whose limit samples tell, by name; none without samples.
+pub fn limits_from_samples(trace: &Trace) -> HashSet<String> {
+    let counters = trace.series.iter().filter(|series| series.source != SeriesSource::Nvml);
+    let rows: Vec<SampledKernel> = counters.flat_map(|series| kernels(trace, series)).collect();
+    let (told, open): (Vec<_>, Vec<_>) = rows.into_iter().partition(|kernel| kernel.limit.is_some());
+    let open: HashSet<String> = open.into_iter().map(|kernel| kernel.name).collect();
+    told.into_iter().map(|kernel| kernel.name).filter(|name| !open.contains(name)).collect()
 }
 
 pub(super) fn kernels(trace: &Trace, series: &Series) -> Vec<SampledKernel> {

@@ -20,7 +20,7 @@ pub(crate) mod values;
 pub use clock::ClockRange;
 pub use cost::SamplingCost;
 pub use energy::{Energy, Throttle, ThrottleReason};
-pub use kernels::SampledKernel;
+pub use kernels::{SampledKernel, limits_from_samples};
 pub use regions::SampledRegion;
 pub(crate) use rows::sampled;
 pub use rows::{Sampled, SampledDevice};

@@ -1,5 +1,6 @@
 use trace::{Activity, ActivityKind, Device, Launch, Process, Quantity, Series, SeriesSource, Trace};
 
+use super::kernels::limits_from_samples;
 use super::rows::sampled;
 use crate::attribute::attribute;
 use crate::limit::Limit;
@@ -53,6 +54,8 @@ fn kernels_shorter_than_a_sample_are_told_apart() {
     assert!((b.values.mean(Quantity::SmActive).unwrap() - 20.0).abs() < 0.1, "{b:?}");
     let bytes = b.values.mean(Quantity::DramReadBytes).unwrap();
     assert!((bytes / (2.0 * b.total_ns as f64) - 1.0).abs() < 0.01, "{b:?}");
+    // `b` leaves most SMs without work; nothing that was sampled limits `a`.
+    assert_eq!(limits_from_samples(&trace), ["b".to_owned()].into());
     // A plain recount: all that the samples say is in the whole.
     let device = &found.devices[0];
     let all: f64 =

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use analysis::{KernelPatterns, LaunchGroups, Region, launch_groups, launches_at_once, launches_in};
+use analysis::{
+    KernelPatterns, LaunchGroups, Region, launch_groups, launches_at_once, launches_in, limits_from_samples,
+};
 use nvtx::NcuGate;
 use record::counted;
 use trace::{ActivityKind, Trace};
@@ -153,6 +155,8 @@ pub fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
     if parts.is_empty() {
         parts.push(Part { name: "the program".to_owned(), inside: vec![true; launches.sequence.len()] });
     }
+    let in_samples = limits_from_samples(given.trace);
+    let told: Vec<bool> = launches.groups.iter().map(|group| in_samples.contains(&group.name)).collect();
     let planned_of = |samples: u64, visible: &[bool]| {
         plan(&Demand {
             launches: &launches,
@@ -167,6 +171,7 @@ pub fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
             wall_s: given.wall.as_secs_f64(),
             seen: all.sequence.len(),
             visible,
+            told: &told,
         })
     };
     // Prefer a few launches of each kernel to many of some.
@@ -215,6 +220,9 @@ pub fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
         if anywhere > plan.covered + 0.005 {
             text.push_str(&format!(" ({:.0} % including kernels that run only outside)", anywhere * 100.0));
         }
+    }
+    if told.contains(&true) && told.contains(&false) {
+        text.push_str("; first the kernels whose limit the samples leave open");
     }
     notes.push(text);
     Ok(Choice::Planned { plan, notes, within: within.is_some() })

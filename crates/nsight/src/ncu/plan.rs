@@ -10,12 +10,13 @@
 //! per-launch-config`, in newer versions), or for all together. Both are tried, and the cheaper one is
 //! used.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use analysis::{LaunchGroup, LaunchGroups};
 use serde::Serialize;
 
-use super::classes::Classes;
+use super::classes::{Class, Classes};
 use super::command::Selection;
 use super::pace::Pace;
 use super::schedule::Schedule;
@@ -51,6 +52,8 @@ pub struct Demand<'a> {
     /// By launch: whether a gate lets ncu see it; empty without a gate. A hidden launch is represented by a
     /// visible one of the same kernel and shape.
     pub visible: &'a [bool],
+    /// By kind: whether samples already tell what limits it; empty without samples. Such kinds come last.
+    pub told: &'a [bool],
 }
 
 /// The whole program, or a named region.
@@ -237,7 +240,7 @@ impl<'a> Planner<'a> {
         best
     }
 
-    /// What is still to be measured, the heaviest first, and whether it suffices.
+    /// What is still to be measured, and whether it suffices: the heaviest first, after all of what samples left open.
     fn wanted(&self, done: &BTreeSet<Key>, grain: Grain, fits: impl Fn(u32) -> bool) -> (Vec<Key>, bool) {
         let mut wanted: Vec<(f64, Key)> = Vec::new();
         let mut met = true;
@@ -263,7 +266,7 @@ impl<'a> Planner<'a> {
                 .filter(|(unit, _)| reachable(unit))
                 .map(|(unit, time)| (*time, *unit))
                 .collect();
-            open.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            open.sort_by(|a, b| self.is_told(a.1).cmp(&self.is_told(b.1)).then(heavier(a, b)));
             for (time, unit) in open {
                 if is_met(reached) {
                     break;
@@ -273,13 +276,18 @@ impl<'a> Planner<'a> {
             }
             met &= is_met(reached);
         }
-        wanted.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        (self.capped(wanted), met)
+        wanted.sort_by(|a, b| self.is_told(a.1.1).cmp(&self.is_told(b.1.1)).then(heavier(a, b)));
+        (self.capped(wanted, done), met)
     }
 
-    /// At most the allowed number of kernels and shapes.
-    fn capped(&self, wanted: Vec<(f64, Key)>) -> Vec<Key> {
-        let mut kernels = BTreeSet::new();
+    fn is_told(&self, kind: u32) -> bool {
+        self.demand.told.get(kind as usize).copied().unwrap_or(false)
+    }
+
+    /// At most the allowed number of kernels and shapes, with those of earlier invocations.
+    fn capped(&self, wanted: Vec<(f64, Key)>, done: &BTreeSet<Key>) -> Vec<Key> {
+        let mut kernels: BTreeSet<Class> =
+            done.iter().map(|(_, kind)| self.classes.class[*kind as usize]).collect();
         let most = self.demand.most.map_or(usize::MAX, |most| most as usize);
         let mut keys = Vec::new();
         for (_, (part, group)) in wanted {
@@ -410,6 +418,10 @@ impl<'a> Planner<'a> {
             })
             .collect()
     }
+}
+
+fn heavier<T: Ord>(a: &(f64, T), b: &(f64, T)) -> Ordering {
+    b.0.total_cmp(&a.0).then(a.1.cmp(&b.1))
 }
 
 fn is_visible(demand: &Demand<'_>, launch: usize) -> bool {

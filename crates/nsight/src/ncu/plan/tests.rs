@@ -57,6 +57,7 @@ fn demand<'a>(launches: &'a LaunchGroups, parts: &'a [Part]) -> Demand<'a> {
         wall_s: 20.0,
         seen: launches.sequence.len(),
         visible: &[],
+        told: &[],
     }
 }
 
@@ -168,6 +169,20 @@ fn one_region_stands_for_another() {
     let long = plan(&demand(&launches, &parts));
     assert_eq!(long.invocations.len(), 2, "{long:?}");
     assert!((share_of(&long, true) - 0.35).abs() < 1e-9 && (share_of(&long, false) - 0.35).abs() < 1e-9);
+}
+
+/// Samples told what limits the heaviest kernel: with time for one, another is measured.
+#[test]
+fn what_samples_tell_is_measured_last() {
+    let launches = launches(100);
+    let parts = whole(&launches);
+    let told: Vec<bool> = launches.groups.iter().map(|group| group.short_name == "gemm").collect();
+    let names = |plan: &Plan| plan.chosen.iter().map(|kind| kind.short_name.clone()).collect::<Vec<_>>();
+    let only_one = Demand { most: Some(1), ..demand(&launches, &parts) };
+    assert_eq!(names(&plan(&only_one)), ["gemm"]);
+    assert_eq!(names(&plan(&Demand { told: &told, ..only_one })), ["norm"]);
+    let enough = plan(&Demand { told: &told, ..demand(&launches, &parts) });
+    assert!(enough.covered >= 0.9 && names(&enough).contains(&"gemm".to_owned()), "{enough:?}");
 }
 
 /// A gate hides launches from ncu, not their time from the plan.
