@@ -34,6 +34,10 @@ pub struct SampledDevice {
     pub changed_clock: Option<ClockRange>,
     /// The highest clock that the driver reported in the recording.
     pub highest_mhz: Option<f64>,
+    /// The most memory that was in use, by anyone.
+    pub most_memory_bytes: Option<f64>,
+    /// The most that the program's own processes used, if the driver tells.
+    pub most_program_memory_bytes: Option<f64>,
 }
 
 /// What the hardware did.
@@ -101,6 +105,7 @@ fn device(
         let values: Vec<_> = parts.flat_map(|values| values.0).collect();
         (!values.is_empty()).then_some(Values(values))
     };
+    let most = |quantity: Quantity| power.and_then(|power| power.values(quantity)).and_then(highest);
     Some(SampledDevice {
         device: trace.devices[usize::from(number)].id,
         samples: main.len() as u64,
@@ -110,7 +115,9 @@ fn device(
         steady: steady.and_then(|(begin, end, _)| both(begin, end)),
         energy: power.zip(steady).and_then(|(power, (begin, end, count))| energy(power, begin, end, count)),
         changed_clock: steady.and_then(|(begin, end, _)| changed_clock(main, begin, end)),
-        highest_mhz: power.and_then(|power| power.values(Quantity::SmClockReported)).and_then(highest),
+        highest_mhz: most(Quantity::SmClockReported),
+        most_memory_bytes: most(Quantity::MemoryUsed),
+        most_program_memory_bytes: most(Quantity::ProgramMemory),
         throttled: power
             .zip(steady)
             .map_or_else(Vec::new, |(power, (begin, end, _))| throttling(power, begin, end)),

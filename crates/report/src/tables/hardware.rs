@@ -6,7 +6,7 @@ use trace::Quantity;
 use super::cell::Cell;
 use super::column::{self, Kind};
 use super::table::{Keys, Table, View};
-use crate::units::{counted, duration, fixed};
+use crate::units::{bytes, counted, duration, fixed};
 
 /// A loop that is slowed down by more is not the one that runs without us.
 const SLOWER: f64 = 1.03;
@@ -173,11 +173,20 @@ fn line(device: &SampledDevice, analysis: &Analysis) -> Option<String> {
     if let Some(clock) = values.clock() {
         parts.push(format!("{clock:.0} MHz"));
     }
+    parts.extend(memory(device));
     if device.lost_ns > 0 {
         parts.push(format!("samples of {} were lost", duration(device.lost_ns as f64)));
     }
     let name = if analysis.devices.len() > 1 { format!("GPU {}", device.device) } else { "GPU".to_owned() };
     (!parts.is_empty()).then(|| format!("{name}: {}", parts.join("; ")))
+}
+
+fn memory(device: &SampledDevice) -> Option<String> {
+    let all = bytes(device.most_memory_bytes?);
+    Some(match device.most_program_memory_bytes {
+        Some(program) => format!("at most {} of memory (all programs: {all})", bytes(program)),
+        None => format!("at most {all} of memory in use by all programs"),
+    })
 }
 
 fn joules_told(joules: f64) -> String {

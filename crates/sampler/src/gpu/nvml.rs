@@ -4,13 +4,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
-use nvml_wrapper::enums::device::SampleValue;
+use nvml_wrapper::enums::device::{SampleValue, UsedGpuMemory};
 use nvml_wrapper::structs::device::FieldId;
 use nvml_wrapper::{Device, Nvml};
 use trace::{Quantity, SampledSet, SeriesSource, SetClock};
 
 use super::file::Shared;
 use crate::clock::monotonic;
+use crate::host::parent;
 
 /// The driver's own values change about this often, and asking takes milliseconds.
 const PERIOD: Duration = Duration::from_millis(100);
@@ -21,8 +22,10 @@ const POWER_INSTANT: u32 = 186;
 /// `NVML_FI_DEV_POWER_AVERAGE`
 const POWER_AVERAGE: u32 = 185;
 const LINKS: u32 = 18;
+/// A process that has more is not looked at to the end.
+const MOST_ANCESTORS: usize = 64;
 
-const QUANTITIES: [Quantity; 9] = [
+const QUANTITIES: [Quantity; 10] = [
     Quantity::Power,
     Quantity::PowerAveraged,
     Quantity::Energy,
@@ -32,6 +35,7 @@ const QUANTITIES: [Quantity; 9] = [
     Quantity::ThrottleReasons,
     Quantity::MemoryUsed,
     Quantity::PcieReplays,
+    Quantity::ProgramMemory,
 ];
 
 /// Whether any of the device's links is in use.
@@ -86,7 +90,7 @@ pub(crate) fn watch(nvml: &Nvml, devices: &[(u32, u32, String)], file: &Shared, 
 
 impl Watched<'_> {
     /// Since when, and the values; one that the driver does not give is not a number.
-    fn sample(&mut self) -> (u64, [f32; 9]) {
+    fn sample(&mut self) -> (u64, [f32; 10]) {
         let device = &self.device;
         let energy_mj = device.total_energy_consumption().ok();
         let now = monotonic();
@@ -108,12 +112,33 @@ impl Watched<'_> {
             device.current_throttle_reasons().ok().map(|reasons| reasons.bits() as f32),
             device.memory_info().ok().map(|memory| memory.used as f32),
             since(replays.map(u64::from), self.replays.map(u64::from)),
+            program_memory(device),
         ]
         .map(|value| value.unwrap_or(f32::NAN));
         (self.energy_mj, self.replays) = (energy_mj, replays);
         let before = std::mem::replace(&mut self.before, now);
         (before, values)
     }
+}
+
+/// Of the processes that our parent and its children started. None if the driver names none of them: in some containers
+/// it does not know their numbers.
+fn program_memory(device: &Device<'_>) -> Option<f32> {
+    let processes = device.running_compute_processes().ok()?;
+    let of_program = processes.iter().filter(|process| is_of_program(process.pid));
+    let used = of_program.filter_map(|process| match process.used_gpu_memory {
+        UsedGpuMemory::Used(bytes) => Some(bytes),
+        UsedGpuMemory::Unavailable => None,
+    });
+    used.reduce(|a, b| a + b).map(|bytes| bytes as f32)
+}
+
+/// Whether a process descends from our parent, as we do.
+fn is_of_program(pid: u32) -> bool {
+    let ours = std::os::unix::process::parent_id();
+    let ancestors = std::iter::successors(Some(pid), |pid| parent(*pid));
+    pid != std::process::id()
+        && ancestors.take(MOST_ANCESTORS).take_while(|pid| *pid > 1).any(|pid| pid == ours)
 }
 
 /// The driver counts in milliwatts.

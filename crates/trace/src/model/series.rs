@@ -45,6 +45,8 @@ pub enum Quantity {
     PcieReplays = 25,
     /// As the driver averages it.
     PowerAveraged = 26,
+    /// By the processes of the program, where the driver tells processes apart.
+    ProgramMemory = 27,
 }
 
 /// How a quantity's samples are put together.
@@ -113,6 +115,7 @@ quantities! {
     MemoryUsed: "memory_used", "memory used", "B", Level;
     PcieReplays: "pcie_replays", "PCIe replays", "", Amount;
     PowerAveraged: "power_averaged", "power (averaged)", "W", Level;
+    ProgramMemory: "program_memory", "memory of the program", "B", Level;
 }
 
 impl Quantity {
