@@ -40,7 +40,9 @@ fn main() {
     let (mut cpu, mut ticks, mut skipped, mut torn) = (Duration::ZERO, 0, 0, 0);
     let begun = Instant::now();
     while begun.elapsed().as_secs_f64() < seconds {
-        for on in [true, false] {
+        // In turns, so that a machine that gets slower favours neither.
+        let first = turns.len() % 4 == 0;
+        for on in [first, !first] {
             let settings = Settings { rate, ..Settings::below(child.id()) };
             let sampler = on.then(|| HostSampler::start(settings, Discard).unwrap());
             // Both kinds of turns begin after the same pause.
@@ -68,13 +70,23 @@ fn main() {
     {
         let values: Vec<(bool, f64)> =
             turns.iter().map(|(on, start, end)| (*on, of_turn(*start, *end, column))).collect();
-        let mut ratios: Vec<f64> = values.chunks_exact(2).map(|pair| pair[0].1 / pair[1].1).collect();
+        let ratio = |pair: &[(bool, f64)]| {
+            let of = |wanted: bool| pair.iter().find(|(on, _)| *on == wanted).unwrap().1;
+            of(true) / of(false)
+        };
+        let mut ratios: Vec<f64> = values.chunks_exact(2).map(ratio).collect();
         ratios.sort_by(f64::total_cmp);
+        // The interval of the median, whatever the noise looks like: how many of the pairs lie on one side of it is
+        // a matter of coins.
+        let outside = ((ratios.len() as f64 - 1.96 * (ratios.len() as f64).sqrt()) / 2.0).max(0.0) as usize;
+        let (low, high) = (ratios[outside], ratios[ratios.len() - 1 - outside]);
         let (count, mean) = (ratios.len() as f64, ratios.iter().sum::<f64>() / ratios.len() as f64);
         let spread = ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum::<f64>() / (count - 1.0);
         println!(
-            "{name}: {:+.2} % (median of {count} pairs), mean {:+.2} % +- {:.2} %",
+            "{name}: {:+.2} % (median of {count} pairs, 95 %: {:+.2} to {:+.2} %), mean {:+.2} % +- {:.2} %",
             (median(ratios.clone()) - 1.0) * 100.0,
+            (low - 1.0) * 100.0,
+            (high - 1.0) * 100.0,
             (mean - 1.0) * 100.0,
             1.96 * (spread / count).sqrt() * 100.0
         );
