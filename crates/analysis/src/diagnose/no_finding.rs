@@ -93,3 +93,19 @@ impl fmt::Display for NoFinding {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A device that is idle for a reason, and no change that helps: the two do not contradict each other.
+    #[test]
+    fn of_an_idle_device() {
+        assert_eq!(
+            NoFinding::Examined { busy: 0.48 }.to_string(),
+            "the GPU is busy only 48 % of the time, but no change that Rangefinder tries in its replay makes it more \
+             than 5 % faster"
+        );
+        assert!(NoFinding::Examined { busy: 0.97 }.to_string().ends_with("and nothing is worth changing"));
+    }
+}

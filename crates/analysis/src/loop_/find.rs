@@ -72,6 +72,24 @@ impl Loop {
     }
 }
 
+impl Steady {
+    /// Whether iterations of about the usual length make up a fair part of the time: what is repeated between long
+    /// pauses alone is no loop.
+    fn is_regular(&self) -> bool {
+        let ends = self.on_device.iter().skip(1).copied().chain([self.end]);
+        let lengths: Vec<i64> =
+            self.on_device.iter().zip(ends).map(|(begin, end)| end.saturating_sub(*begin)).collect();
+        let Some(usual) = median(&lengths) else { return false };
+        let total = |most: i64| {
+            lengths
+                .iter()
+                .filter(|length| **length <= most)
+                .fold(0i64, |sum, length| sum.saturating_add(*length))
+        };
+        total(usual.saturating_mul(USUAL)) as f64 >= LEAST_USUAL * total(i64::MAX) as f64
+    }
+}
+
 /// The steady iterations, in the times of the trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Steady {
@@ -95,6 +113,10 @@ pub struct Period {
     pub max: i64,
 }
 
+/// An iteration that takes so many times the median is not of the usual length.
+const USUAL: i64 = 4;
+/// The part of the time that the usual ones take at least.
+const LEAST_USUAL: f64 = 0.25;
 /// The name that PyTorch's profiler gives to a step.
 const PROFILER_STEP: &str = "ProfilerStep#";
 
@@ -135,6 +157,7 @@ fn of_ranges_or_launches(
                     let times = times(launches, begins, last.at);
                     row(trace, process, LoopSource::Launches, None, times)
                 })
+                .filter(|found| found.steady.is_regular())
                 .collect(),
         };
         if !loops.is_empty() {

@@ -52,14 +52,14 @@ pub struct Sampled {
     pub cost: Option<SamplingCost>,
 }
 
-/// None if nothing was sampled.
+/// None if nothing was sampled that is told here; stacks have tables of their own, but what they cost is.
 pub(crate) fn sampled(
     trace: &Trace,
     attribution: &Attribution,
     loops: &[Loop],
     limit: Limit,
 ) -> Option<Sampled> {
-    if trace.series.iter().all(Series::is_empty) {
+    if trace.series.iter().all(Series::is_empty) && trace.sampling.pauses.is_empty() {
         return None;
     }
     let mut all = Sampled::default();
@@ -80,7 +80,7 @@ pub(crate) fn sampled(
             all.kernels.extend(kernels(trace, series).into_iter().take(limit.rows));
         }
     }
-    (!all.devices.is_empty()).then_some(all)
+    (!all.devices.is_empty() || all.cost.is_some()).then_some(all)
 }
 
 fn device(

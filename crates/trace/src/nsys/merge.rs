@@ -254,7 +254,11 @@ fn losses(losses: Losses, diagnostics: &mut Vec<Diagnostic>) {
 fn lost_from(table: &str, read: u64) -> String {
     let some = if read == 0 { "all" } else { "some" };
     let what = match table {
-        "StringIds" => return format!("{some} names are lost and shown as `{NAME_LOST}`"),
+        "StringIds" => {
+            return format!(
+                "{some} names of kernels, calls and registered ranges are lost and shown as `{NAME_LOST}`"
+            );
+        }
         "NVTX_EVENTS" => "ranges",
         "CUPTI_ACTIVITY_KIND_KERNEL" => "kernels",
         "CUPTI_ACTIVITY_KIND_MEMCPY" => "copies",

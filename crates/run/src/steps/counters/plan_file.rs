@@ -21,9 +21,9 @@ const HINT: &str = "hint: each run that plans counters writes a plan to edit: `n
 /// The entries of a plan that a user wrote or edited.
 pub(in crate::steps) fn read_plan(path: &Path) -> Result<Vec<Entry>, ConfigError> {
     let source = Source::File { path: path.to_owned(), line: 0 };
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| ConfigError::Unreadable { path: path.to_owned(), message: error.to_string() })?;
     let wrong = |message: String| ConfigError::Syntax { source: source.clone(), message };
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| wrong(format!("cannot read the plan (`--plan`, `ncu.plan`): {error}")))?;
     let plan: PlanFile = read_yaml(&text, &source).map_err(|error| match error {
         ConfigError::WrongValue { key, .. } if key.is_empty() => wrong(format!("{NO_KERNELS}\n{HINT}")),
         ConfigError::Syntax { message, .. } if message == "missing field `kernels`" => {
