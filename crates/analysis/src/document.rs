@@ -4,6 +4,7 @@ use serde::Serialize;
 use trace::{ActivityKind, Trace, counted};
 
 use crate::attribute::{Attribution, Unattributed, attribute};
+use crate::compare::{LoopProfile, loop_profile};
 use crate::diagnose::{
     Cause, Diagnosis, Finding, NoFinding, WhatIf, diagnose, measured_limit, name_lines, throttled, what_if,
 };
@@ -44,6 +45,9 @@ pub struct Analysis {
     pub loops: Vec<Loop>,
     /// The steady iterations of the first of them.
     pub steady: Option<SteadyState>,
+    /// The first of them, taken apart to be compared; only if the options say so.
+    #[serde(skip)]
+    pub one_iteration: Option<LoopProfile>,
     /// What the hardware did, from values over time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
@@ -195,7 +199,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
     let (kernels, more_kernels) = limited_kernels(kernels, options.limit);
     let synchronisation = synchronisation(trace, &api);
     let (api, more_api) = limited_api(api, options.limit);
-    let Concluded { loops, diagnosis, what_if, steady, mut sampled } = concluded;
+    let Concluded { loops, diagnosis, what_if, steady, one_iteration, mut sampled } = concluded;
     if let Some(sampled) = &mut sampled {
         energy_per_token(sampled, &loops, &stages);
     }
@@ -227,6 +231,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
         findings: diagnosis.findings,
         no_finding: diagnosis.none,
         steady,
+        one_iteration,
         sampled,
         host: host_lines(trace),
         what_if,
@@ -257,6 +262,7 @@ struct Concluded {
     diagnosis: Diagnosis,
     what_if: Vec<WhatIf>,
     steady: Option<SteadyState>,
+    one_iteration: Option<LoopProfile>,
     sampled: Option<Sampled>,
 }
 
@@ -266,6 +272,8 @@ fn conclude(trace: &Trace, attribution: &Attribution, options: &Options) -> Conc
     name_lines(trace, attribution, &loops, &mut diagnosis.findings);
     let what_if = what_if(trace, attribution, &options.families, loops.first(), &options.what_if);
     let steady = steady_state(trace, options, &loops);
+    let apart = loops.first().filter(|_| options.take_apart);
+    let one_iteration = apart.and_then(|main| loop_profile(trace, attribution, &options.families, main));
     let sampled = sampled(trace, attribution, &loops, options.limit);
     if let Some(sampled) = &sampled {
         measured_limit(&mut diagnosis.findings, &loops, sampled);
@@ -274,7 +282,7 @@ fn conclude(trace: &Trace, attribution: &Attribution, options: &Options) -> Conc
     if !diagnosis.findings.is_empty() {
         diagnosis.none = None;
     }
-    Concluded { loops, diagnosis, what_if, steady, sampled }
+    Concluded { loops, diagnosis, what_if, steady, one_iteration, sampled }
 }
 
 /// Both at once, the first on a thread of its own.

@@ -1,6 +1,7 @@
 //! What a trace and counters show: small, pure functions, in folders by the question they answer.
 
 mod attribute;
+pub mod compare;
 mod diagnose;
 mod document;
 mod insight;
@@ -9,6 +10,7 @@ mod limit;
 mod loop_;
 mod options;
 mod origin;
+mod profile_of;
 mod replay;
 mod sampled;
 mod scope;
@@ -39,6 +41,7 @@ pub use limit::{Limit, MoreRows};
 pub use loop_::{Loop, LoopSource, Period};
 pub use options::Options;
 pub use origin::{Origin, RecordingRow};
+pub use profile_of::profile_of;
 pub use sampled::{
     ClockRange, Energy, Estimate, Sampled, SampledDevice, SampledKernel, SampledRegion, SamplingCost,
     Throttle, ThrottleReason, Values, energy_per_token, limits_from_samples,

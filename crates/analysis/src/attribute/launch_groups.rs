@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use nvtx::{Kind, RegionPath};
 use trace::{ActivityKind, NONE, Trace, in_windows};
 
-use super::attribution::{Attribution, Plane, attribute_as_gates_do};
+use super::attribution::{Attribution, attribute_as_gates_do};
 use super::regions::Region;
 
 /// All launches of one kernel in one shape and region.
@@ -115,10 +115,9 @@ fn by_time(mut all: LaunchGroups) -> LaunchGroups {
 /// The node of the innermost range, or [`NONE`]. The default domain's name is empty, and counts
 /// first.
 pub(crate) fn region_of(trace: &Trace, attribution: &Attribution, activity: usize) -> u32 {
-    let mut planes: Vec<&Plane> =
-        attribution.planes.iter().filter(|plane| plane.range[activity] != NONE).collect();
-    planes.sort_by_key(|plane| !trace.strings.text(plane.domain).is_empty());
-    planes.first().map_or(NONE, |plane| attribution.tree.node_of[plane.range[activity] as usize])
+    let planes = attribution.planes.iter().filter(|plane| plane.range[activity] != NONE);
+    let first = planes.min_by_key(|plane| !trace.strings.text(plane.domain).is_empty());
+    first.map_or(NONE, |plane| attribution.tree.node_of[plane.range[activity] as usize])
 }
 
 fn group(trace: &Trace, attribution: &Attribution, (launch, node): (u32, u32)) -> LaunchGroup {

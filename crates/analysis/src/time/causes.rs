@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Why a device is idle; [`idle`](crate::idle()) says how each is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -34,6 +35,14 @@ impl IdleCause {
 impl fmt::Display for IdleCause {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.pad(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for IdleCause {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let known = Self::ALL.into_iter().find(|cause| cause.as_str() == name);
+        known.ok_or_else(|| D::Error::custom(format!("`{name}` is no cause of idle time")))
     }
 }
 

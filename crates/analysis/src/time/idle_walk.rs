@@ -136,29 +136,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Why nothing ran from `from` to `to`, when `activity` began.
     fn causes(&self, activity: u32, from: i64, to: i64) -> Causes {
-        let mut causes = Causes::default();
-        let gap = to.saturating_sub(from);
-        let call = self.attribution.call[activity as usize];
-        if call == NONE {
-            causes.unknown_ns = gap;
-            return causes;
-        }
-        let called = self.trace.calls.begin[call as usize];
-        if called <= from {
-            let place =
-                if gap <= LAUNCH_LATENCY_NS { &mut causes.launch_ns } else { &mut causes.true_gap_ns };
-            *place = gap;
-            return causes;
-        }
-        let called = called.min(to);
-        causes.launch_ns = to.saturating_sub(called);
-        let thread = self.trace.calls.thread[call as usize];
-        (causes.sync_ns, causes.copy_ns) = self.waits.within(thread, from, called);
-        causes.host_ns =
-            called.saturating_sub(from).saturating_sub(causes.sync_ns).saturating_sub(causes.copy_ns).max(0);
-        causes
+        gap_causes(self.trace, self.attribution, self.waits, activity, from, to)
     }
 
     /// How much was under way at each start.
@@ -188,6 +167,37 @@ impl Walk<'_> {
             });
         }
     }
+}
+
+/// Why nothing ran from `from` to `to`, when `activity` began.
+pub(crate) fn gap_causes(
+    trace: &Trace,
+    attribution: &Attribution,
+    waits: &Waits,
+    activity: u32,
+    from: i64,
+    to: i64,
+) -> Causes {
+    let mut causes = Causes::default();
+    let gap = to.saturating_sub(from);
+    let call = attribution.call[activity as usize];
+    if call == NONE {
+        causes.unknown_ns = gap;
+        return causes;
+    }
+    let called = trace.calls.begin[call as usize];
+    if called <= from {
+        let place = if gap <= LAUNCH_LATENCY_NS { &mut causes.launch_ns } else { &mut causes.true_gap_ns };
+        *place = gap;
+        return causes;
+    }
+    let called = called.min(to);
+    causes.launch_ns = to.saturating_sub(called);
+    let thread = trace.calls.thread[call as usize];
+    (causes.sync_ns, causes.copy_ns) = waits.within(thread, from, called);
+    causes.host_ns =
+        called.saturating_sub(from).saturating_sub(causes.sync_ns).saturating_sub(causes.copy_ns).max(0);
+    causes
 }
 
 /// Since when all was recorded that happened up to `time`: nobody knows whether a device

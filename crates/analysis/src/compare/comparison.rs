@@ -1,0 +1,126 @@
+//! Both sides, compared.
+
+use serde::Serialize;
+
+use super::align::{Change, aligned};
+use super::decision::{Decision, decide, keep_credible};
+use super::fold::Folding;
+use super::profile::{Often, What};
+use super::reason::{Reason, reasons};
+use super::side::{Profile, Together};
+
+/// Parts of which it is decided whether they take longer.
+const MOST_DECIDED: usize = 200;
+
+/// What is compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case", tag = "of")]
+pub enum Timed {
+    /// An iteration of the main loop, by region where it has one.
+    Iteration { region: Option<String> },
+    /// The recording as a whole: there is no loop on both sides.
+    Recording,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    pub timed: Timed,
+    /// None if a side has no time.
+    pub time: Option<Decision>,
+    /// The part that does not matter.
+    pub margin: f64,
+    /// The mean iteration of each side.
+    pub iteration_ns: [f64; 2],
+    /// Why, the most important one first; none if nothing changed.
+    pub reasons: Vec<Reason>,
+    /// Parts of an iteration, and whether each takes longer.
+    pub changes: Vec<(Change, Option<Decision>)>,
+    /// The change of an iteration that is in none of its parts.
+    pub unexplained_ns: f64,
+    /// CUDA calls and regions whose number changed.
+    pub counts: Vec<CountChange>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CountChange {
+    pub name: String,
+    /// In an iteration.
+    pub often: [Option<Often>; 2],
+}
+
+/// `margin` is the part of a time that does not matter.
+pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
+    let folding = Folding::between(a, b);
+    let (a, b) = (folding.apply(a), folding.apply(b));
+    let (a, b) = (a.as_ref(), b.as_ref());
+    let has_loop = |side: &[Profile]| side.iter().any(|profile| profile.main.is_some());
+    let timed = match has_loop(a) && has_loop(b) {
+        true => {
+            let mut loops = b.iter().chain(a).filter_map(|profile| profile.main.as_ref());
+            Timed::Iteration { region: loops.next().and_then(|main| main.region.clone()) }
+        }
+        false => Timed::Recording,
+    };
+    let times = |side: &[Profile]| -> Vec<f64> {
+        match timed {
+            Timed::Iteration { .. } => {
+                side.iter().filter_map(|profile| Some(profile.main.as_ref()?.median_ns)).collect()
+            }
+            Timed::Recording => side.iter().map(|profile| profile.recorded_ns as f64).collect(),
+        }
+    };
+    let time = decide(&times(a), &times(b), margin);
+    let (before, after) = (Together::of(a), Together::of(b));
+    let changes = aligned(&before, &after);
+    let explained: f64 = changes.iter().map(Change::more_ns).sum();
+    let mut comparison = Comparison {
+        reasons: reasons(&changes, [&before, &after], [a, b], margin),
+        time,
+        margin,
+        iteration_ns: [before.iteration_ns, after.iteration_ns],
+        unexplained_ns: after.iteration_ns - before.iteration_ns - explained,
+        counts: counted(&before, &after),
+        changes: changes.into_iter().map(|change| (change, None)).collect(),
+        timed,
+    };
+    for (change, decision) in comparison.changes.iter_mut().take(MOST_DECIDED) {
+        *decision = decide(&of_part(a, change, 0), &of_part(b, change, 1), margin);
+    }
+    let mut decisions: Vec<&mut Decision> =
+        comparison.changes.iter_mut().filter_map(|(_, decision)| decision.as_mut()).collect();
+    keep_credible(&mut decisions);
+    comparison
+}
+
+/// The time of a part in each process.
+fn of_part(side: &[Profile], change: &Change, at: usize) -> Vec<f64> {
+    let Some(what) = &change.what[at] else { return Vec::new() };
+    let of = |profile: &Profile| {
+        let parts = &profile.main.as_ref()?.parts;
+        parts.iter().find(|part| part.what == *what && part.place == change.place).map(|part| part.ns)
+    };
+    side.iter().filter_map(of).collect()
+}
+
+fn counted(a: &Together, b: &Together) -> Vec<CountChange> {
+    let mut changes = Vec::new();
+    for (before, after) in [(&a.regions, &b.regions), (&a.calls, &b.calls)] {
+        let names = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name)));
+        for name in names {
+            let often = [before.get(name).copied(), after.get(name).copied()];
+            let usual = often.map(|often| often.map(|often| (often.usual, often.varies)));
+            if usual[0] != usual[1] {
+                changes.push(CountChange { name: name.clone(), often });
+            }
+        }
+    }
+    changes
+}
+
+impl Comparison {
+    /// What the device works on, or the host without one, is longer by so much.
+    pub fn of_kind(&self, is_meant: impl Fn(&What) -> bool) -> f64 {
+        let meant = self.changes.iter().filter(|(change, _)| change.shown().is_some_and(&is_meant));
+        meant.map(|(change, _)| change.more_ns()).sum()
+    }
+}

@@ -1,0 +1,25 @@
+//! Whether it changed: how sure that is, what changed, and why.
+
+mod align;
+mod chance;
+mod comparison;
+mod decision;
+mod fold;
+mod modes;
+mod moments;
+mod profile;
+mod reason;
+mod side;
+mod student;
+
+pub use align::{Change, Fate};
+pub use comparison::{Comparison, CountChange, Timed, compare};
+pub use decision::{Decision, Doubt, FEWEST_OF_AUTO, Verdict, decide, precision};
+pub use modes::Modes;
+pub(crate) use profile::loop_profile;
+pub use profile::{Count, Kernel, LoopProfile, Often, Part, What};
+pub use reason::{Difference, Reason};
+pub use side::{PROFILE_SCHEMA, Profile};
+
+#[cfg(test)]
+mod simulation;

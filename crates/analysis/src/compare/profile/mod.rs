@@ -1,0 +1,152 @@
+//! What one process has to say about its main loop, in a form that can be kept and compared: one iteration, taken apart.
+//!
+//! Every moment of an iteration belongs to one part: to the work that keeps the device busy, or to what it waits for. So
+//! the parts of an iteration add up to its time, and the changes of the parts to the change of the whole. Of all steady
+//! iterations the middle half by length is taken: a single slow one is no part of what is usual.
+
+mod counts;
+mod on_device;
+mod on_host;
+mod tally;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use trace::{NONE, Trace};
+
+use crate::attribute::{Attribution, Tree};
+use crate::kernels::Families;
+use crate::loop_::Loop;
+use crate::time::IdleCause;
+
+/// What a moment of an iteration is spent on.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum What {
+    Kernel(Kernel),
+    /// A copy or a fill.
+    Copy {
+        direction: String,
+        bytes: u64,
+    },
+    /// A CUDA graph as a whole.
+    Graph,
+    /// The device waits.
+    Idle {
+        cause: IdleCause,
+    },
+    /// The host is in a region, and there is no device.
+    Host,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Kernel {
+    /// With template arguments and parameters.
+    pub name: String,
+    pub short_name: String,
+    pub family: String,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+}
+
+/// How often something happens in an iteration.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Often {
+    /// In most iterations.
+    pub usual: u64,
+    /// Not so in all of them.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub varies: bool,
+    pub mean: f64,
+}
+
+/// A part of an iteration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// The innermost region that it was started in.
+    pub place: Option<String>,
+    #[serde(flatten)]
+    pub what: What,
+    /// Of an iteration.
+    pub ns: f64,
+    /// None of what is not counted: waiting is not.
+    pub often: Option<Often>,
+}
+
+/// CUDA calls of one name, or instances of one region.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Count {
+    pub name: String,
+    pub often: Often,
+}
+
+/// The main loop of one process of the program.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoopProfile {
+    /// None if it was found by launches.
+    pub region: Option<String>,
+    /// Steady ones.
+    pub iterations: u64,
+    pub median_ns: f64,
+    /// They add up to the mean of the middle half.
+    pub parts: Vec<Part>,
+    /// CUDA calls that wait, get memory, copy or launch.
+    pub calls: Vec<Count>,
+    /// Regions inside the loop.
+    pub regions: Vec<Count>,
+}
+
+impl Often {
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self {
+            usual: self.usual + other.usual,
+            varies: self.varies || other.varies,
+            mean: self.mean + other.mean,
+        }
+    }
+}
+
+fn place(trace: &Trace, tree: &Tree, node: u32) -> Option<String> {
+    (node != NONE).then(|| tree.path(trace, node).to_string())
+}
+
+/// What is the same once, the longest first.
+pub(super) fn merged(parts: impl IntoIterator<Item = Part>) -> Vec<Part> {
+    let mut known: BTreeMap<(Option<String>, What), (f64, Option<Often>)> = BTreeMap::new();
+    for Part { place, what, ns, often } in parts {
+        let sum = known.entry((place, what)).or_default();
+        sum.0 += ns;
+        sum.1 = match (sum.1, often) {
+            (Some(one), Some(other)) => Some(one.plus(other)),
+            (one, other) => one.or(other),
+        };
+    }
+    let mut parts: Vec<Part> =
+        known.into_iter().map(|((place, what), (ns, often))| Part { place, what, ns, often }).collect();
+    parts.sort_by(|a, b| b.ns.total_cmp(&a.ns));
+    parts
+}
+
+fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+/// One iteration of a loop. None if it has no steady iteration.
+pub(crate) fn loop_profile(
+    trace: &Trace,
+    attribution: &Attribution,
+    families: &Families,
+    main: &Loop,
+) -> Option<LoopProfile> {
+    let period = main.period_ns?;
+    let on_device = on_device::parts(trace, attribution, families, main);
+    let parts = if on_device.is_empty() { on_host::parts(trace, attribution, main) } else { on_device };
+    Some(LoopProfile {
+        region: main.steady.node.and_then(|node| place(trace, &attribution.tree, node)),
+        iterations: main.steady.on_device.len() as u64,
+        median_ns: period.p50 as f64,
+        parts,
+        calls: counts::calls(trace, main),
+        regions: counts::regions(trace, attribution, main),
+    })
+}

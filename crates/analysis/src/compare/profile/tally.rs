@@ -1,0 +1,147 @@
+//! Adds up what iterations are made of.
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use super::Often;
+
+/// The steady iterations: when each begins, and when the last one ends.
+pub(super) struct Iterations<'t> {
+    begins: &'t [i64],
+    end: i64,
+    /// Whether it is in the middle half by length.
+    middle: Vec<bool>,
+}
+
+impl<'t> Iterations<'t> {
+    pub(super) fn new(begins: &'t [i64], end: i64) -> Self {
+        let ends = begins.iter().skip(1).copied().chain([end]);
+        let lengths: Vec<i64> = begins.iter().zip(ends).map(|(begin, end)| end - begin).collect();
+        let mut sorted = lengths.clone();
+        sorted.sort_unstable();
+        let quarter = sorted.len() / 4;
+        let kept = sorted
+            .get(quarter)
+            .zip(sorted.get(sorted.len() - 1 - quarter.min(sorted.len().saturating_sub(1))));
+        let middle =
+            lengths.iter().map(|length| kept.is_some_and(|(low, high)| (low..=high).contains(&length)));
+        Self { begins, end, middle: middle.collect() }
+    }
+
+    pub(super) fn span(&self) -> Option<(i64, i64)> {
+        Some((*self.begins.first()?, self.end))
+    }
+
+    /// The iteration at a moment.
+    fn at(&self, moment: i64) -> Option<usize> {
+        (moment < self.end)
+            .then(|| self.begins.partition_point(|begin| *begin <= moment).checked_sub(1))
+            .flatten()
+    }
+
+    /// The time between two moments that lies in the middle half.
+    fn within(&self, from: i64, to: i64) -> i64 {
+        let first = self.begins.partition_point(|begin| *begin <= from).saturating_sub(1);
+        let mut time = 0;
+        for at in first..self.begins.len() {
+            let begin = self.begins[at];
+            if begin >= to {
+                break;
+            }
+            if self.middle[at] {
+                let end = self.begins.get(at + 1).copied().unwrap_or(self.end);
+                time += (end.min(to) - begin.max(from)).max(0);
+            }
+        }
+        time
+    }
+}
+
+/// How often something was seen in iterations, one after another.
+#[derive(Debug, Clone, Default)]
+struct Seen {
+    iteration: usize,
+    count: u64,
+    /// How many iterations had how many.
+    histogram: BTreeMap<u64, u64>,
+}
+
+impl Seen {
+    fn add(&mut self, iteration: usize) {
+        if iteration != self.iteration {
+            self.close();
+            self.iteration = iteration;
+        }
+        self.count += 1;
+    }
+
+    fn close(&mut self) {
+        if self.count > 0 {
+            *self.histogram.entry(self.count).or_default() += 1;
+            self.count = 0;
+        }
+    }
+
+    fn often(mut self, iterations: u64) -> Often {
+        self.close();
+        let with: u64 = self.histogram.values().sum();
+        if iterations > with {
+            self.histogram.insert(0, iterations - with);
+        }
+        let total: u64 = self.histogram.iter().map(|(count, iterations)| count * iterations).sum();
+        let usual =
+            self.histogram.iter().max_by_key(|(_, iterations)| **iterations).map_or(0, |(count, _)| *count);
+        Often { usual, varies: self.histogram.len() > 1, mean: total as f64 / iterations.max(1) as f64 }
+    }
+}
+
+/// By key: time, and how often.
+pub(super) struct Tally<'t, K> {
+    iterations: Iterations<'t>,
+    times: HashMap<K, f64>,
+    seen: HashMap<K, Seen>,
+}
+
+impl<'t, K: Eq + Hash + Copy> Tally<'t, K> {
+    pub(super) fn new(iterations: Iterations<'t>) -> Self {
+        Self { iterations, times: HashMap::new(), seen: HashMap::new() }
+    }
+
+    pub(super) fn span(&self) -> Option<(i64, i64)> {
+        self.iterations.span()
+    }
+
+    /// All of the time between two moments is spent on this.
+    pub(super) fn spend(&mut self, key: K, from: i64, to: i64) {
+        self.spend_part(key, from, to, 1.0);
+    }
+
+    /// A part of it is.
+    pub(super) fn spend_part(&mut self, key: K, from: i64, to: i64, part: f64) {
+        let time = self.iterations.within(from, to);
+        if time > 0 && part > 0.0 {
+            *self.times.entry(key).or_default() += time as f64 * part;
+        }
+    }
+
+    /// Moments must come in order.
+    pub(super) fn count(&mut self, key: K, moment: i64) {
+        if let Some(iteration) = self.iterations.at(moment) {
+            self.seen.entry(key).or_default().add(iteration);
+        }
+    }
+
+    /// Each key with its time in an iteration, and how often it was counted.
+    pub(super) fn rows(mut self) -> Vec<(K, f64, Option<Often>)> {
+        let all = self.iterations.begins.len() as u64;
+        let middle = self.iterations.middle.iter().filter(|middle| **middle).count().max(1) as f64;
+        let mut rows: Vec<(K, f64, Option<Often>)> = Vec::new();
+        for (key, seen) in self.seen {
+            let time = self.times.remove(&key).unwrap_or(0.0);
+            rows.push((key, time / middle, Some(seen.often(all))));
+        }
+        rows.extend(self.times.into_iter().map(|(key, time)| (key, time / middle, None)));
+        rows
+    }
+}

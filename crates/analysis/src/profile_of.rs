@@ -1,0 +1,24 @@
+//! What of an analysis can be kept and compared.
+
+use crate::compare::{PROFILE_SCHEMA, Profile};
+use crate::document::Analysis;
+
+/// Of an analysis that took the loop apart ([`crate::Options::take_apart`]).
+pub fn profile_of(analysis: &Analysis) -> Profile {
+    let device = analysis.sampled.iter().flat_map(|sampled| &sampled.devices).next();
+    let called = |name: &Option<String>| name.clone().unwrap_or_else(|| "GPU".to_owned());
+    let mut devices: Vec<String> = analysis.devices.iter().map(|device| called(&device.name)).collect();
+    devices.sort();
+    let energy = device.and_then(|device| device.energy.as_ref());
+    Profile {
+        schema: PROFILE_SCHEMA,
+        main: analysis.one_iteration.clone(),
+        recorded_ns: analysis.span_ns,
+        processes: analysis.processes.len() as u64,
+        devices,
+        clock_mhz: device.and_then(|device| device.steady.as_ref()).and_then(|values| values.clock()),
+        energy_j: energy.and_then(|energy| energy.per_iteration_j),
+        limits: analysis.findings.iter().map(|finding| finding.cause.as_str().to_owned()).collect(),
+        lost: analysis.diagnostics.iter().any(|diagnostic| diagnostic.lost),
+    }
+}

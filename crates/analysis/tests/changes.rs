@@ -1,0 +1,294 @@
+//! Two versions of a program that differ in one thing: the first reason must name it, and the parts must add up.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use analysis::compare::{Comparison, Difference, Profile, compare};
+use analysis::{IdleCause, Options, analyze, profile_of};
+use trace::{
+    Activity, ActivityKind, Call, Device, Direction, HostMemory, Launch, Process, Range, Thread, Trace,
+    Transfer,
+};
+
+const LAUNCH_NS: i64 = 4_000;
+
+/// A host that launches, and a device that works in order.
+struct Machine {
+    trace: Trace,
+    host: i64,
+    device: i64,
+    correlation: u32,
+    /// Of kernels' times.
+    factor: f64,
+    process: u32,
+    open: Vec<(String, i64)>,
+}
+
+impl Machine {
+    fn new(factor: f64) -> Self {
+        let mut trace = Trace::default();
+        trace.processes.push(Process { pid: 1, ..Process::default() });
+        trace.threads.push(Thread { process: 0, id: 1, name: None });
+        trace.devices.push(Device { name: Some("H200".to_owned()), ..Device::default() });
+        Self { trace, host: 1_000, device: 0, correlation: 0, factor, process: 0, open: Vec::new() }
+    }
+
+    fn push(&mut self, name: &str) {
+        self.open.push((name.to_owned(), self.host));
+        self.host += 100;
+    }
+
+    fn pop(&mut self) {
+        let (name, begin) = self.open.pop().unwrap();
+        self.host += 100;
+        let (domain, name) = (self.trace.strings.intern(""), self.trace.strings.intern(&name));
+        let range = Range { thread: self.process, domain, name, begin, end: self.host, ..Range::default() };
+        self.trace.ranges.push(range);
+    }
+
+    fn call(&mut self, name: &str, ns: i64) -> u32 {
+        self.correlation += 1;
+        let name = self.trace.strings.intern(name);
+        let (begin, end) = (self.host, self.host + ns);
+        let (thread, correlation) = (self.process, self.correlation);
+        self.trace.calls.push(Call { begin, end, name, correlation, thread });
+        self.host = end;
+        correlation
+    }
+
+    fn work(&mut self, kind: ActivityKind, correlation: u32, detail: u32, ns: i64) {
+        let begin = self.device.max(self.host + 1_000);
+        let end = begin + ns;
+        let process = self.process;
+        let row = Activity { begin, end, kind, correlation, detail, process, ..Activity::default() };
+        self.trace.activities.push(row);
+        self.device = end;
+    }
+
+    fn kernel(&mut self, name: &str, grid: u32, ns: i64) {
+        let correlation = self.call("cudaLaunchKernel", LAUNCH_NS);
+        let id = self.trace.strings.intern(name);
+        let launch = Launch {
+            name: id,
+            short_name: id,
+            mangled: id,
+            grid: [grid, 1, 1],
+            block: [128, 1, 1],
+            ..Launch::default()
+        };
+        let launches = &mut self.trace.activities.launches;
+        let detail = launches.iter().position(|known| *known == launch).unwrap_or_else(|| {
+            launches.push(launch);
+            launches.len() - 1
+        });
+        self.work(ActivityKind::Kernel, correlation, detail as u32, (ns as f64 * self.factor) as i64);
+    }
+
+    fn copy(&mut self, bytes: u64, ns: i64) {
+        let correlation = self.call("cudaMemcpyAsync", LAUNCH_NS);
+        let (direction, memory) = (Direction::DeviceToHost, HostMemory::Pinned);
+        self.trace.activities.transfers.push(Transfer { direction, bytes, memory });
+        let detail = self.trace.activities.transfers.len() as u32 - 1;
+        self.work(ActivityKind::Copy, correlation, detail, ns);
+    }
+
+    fn synchronize(&mut self) {
+        let waits = (self.device - self.host).max(1_000);
+        self.call("cudaStreamSynchronize", waits);
+    }
+}
+
+/// What can be different.
+#[derive(Debug, Clone, Copy)]
+struct Version {
+    layers: u32,
+    more_kernels: bool,
+    slow_norm: f64,
+    sync: bool,
+    copy: bool,
+    grid: u32,
+    gemm: &'static str,
+    two_processes: bool,
+    clock: f64,
+    host_ns: i64,
+}
+
+const USUAL: Version = Version {
+    layers: 8,
+    more_kernels: false,
+    slow_norm: 1.0,
+    sync: false,
+    copy: false,
+    grid: 64,
+    gemm: "sm90_xmma_gemm_f16f16_v1",
+    two_processes: false,
+    clock: 1.0,
+    host_ns: 0,
+};
+
+fn recorded(version: Version) -> Trace {
+    let mut machine = Machine::new(version.clock);
+    if version.two_processes {
+        machine.trace.processes.push(Process { pid: 2, ..Process::default() });
+        machine.trace.threads.push(Thread { process: 1, id: 2, name: None });
+        machine.process = 1;
+        machine.kernel("other", 1, 5_000);
+        machine.process = 0;
+    }
+    for _ in 0..20 {
+        machine.push("step");
+        for layer in 0..version.layers {
+            machine.push(&format!("layer {layer}"));
+            machine.kernel(version.gemm, version.grid, 40_000 * i64::from(version.grid) / 64);
+            machine.kernel("rms_norm", 16, (10_000.0 * version.slow_norm) as i64);
+            machine.pop();
+        }
+        machine.push("head");
+        machine.host += version.host_ns;
+        machine.kernel("softmax", 8, 20_000);
+        if version.sync {
+            machine.synchronize();
+            // What the host does next waits for it.
+            machine.host += 30_000;
+        }
+        machine.kernel("sample", 1, 5_000);
+        if version.more_kernels {
+            machine.kernel("penalty", 1, 12_000);
+        }
+        if version.copy {
+            machine.copy(1 << 20, 60_000);
+        }
+        machine.pop();
+        machine.synchronize();
+        machine.pop();
+    }
+    machine.trace.finish();
+    machine.trace.fold_names();
+    machine.trace
+}
+
+fn profile(version: Version) -> Profile {
+    profile_of(&analyze(&recorded(version), &Options { take_apart: true, ..Options::default() }))
+}
+
+/// Compared with the usual one.
+fn compared(version: Version) -> Comparison {
+    let found = compare(&[profile(USUAL)], &[profile(version)], 0.01);
+    let parts: f64 = found.changes.iter().map(|(change, _)| change.more_ns()).sum();
+    let whole = found.iteration_ns[1] - found.iteration_ns[0];
+    assert!((parts + found.unexplained_ns - whole).abs() < 1.0);
+    assert!((parts - whole).abs() <= 0.01 * whole.abs() + 10.0, "{version:?}: {parts} of {whole}");
+    found
+}
+
+#[test]
+fn an_iteration_is_the_sum_of_its_parts() {
+    let main = profile(USUAL).main.unwrap();
+    let parts: f64 = main.parts.iter().map(|part| part.ns).sum();
+    assert!((parts / main.median_ns - 1.0).abs() < 0.001, "{parts} of {}", main.median_ns);
+    assert_eq!((main.region.as_deref(), main.iterations), (Some(":step"), 20));
+    let layers = main.regions.iter().find(|region| region.name == ":step/layer *").unwrap();
+    assert_eq!((layers.often.usual, layers.often.varies), (8, false));
+    let kernels: u64 = main.parts.iter().filter_map(|part| Some(part.often?.usual)).sum();
+    assert_eq!(kernels, 18);
+}
+
+#[test]
+fn nothing() {
+    let found = compared(USUAL);
+    assert!(found.reasons.is_empty() && found.counts.is_empty(), "{:?}", found.reasons);
+    assert_eq!(found.unexplained_ns, 0.0);
+}
+
+#[test]
+fn one_more_kernel() {
+    let found = compared(Version { more_kernels: true, ..USUAL });
+    let first = &found.reasons[0];
+    assert_eq!(first.is, Difference::Kernels { more: 1, names: vec!["penalty".to_owned()] });
+    assert_eq!(first.place.as_deref(), Some(":step/head"));
+    assert!((first.more_ns - 12_000.0).abs() < 2_000.0, "{first:?}");
+}
+
+#[test]
+fn a_slower_kernel() {
+    let found = compared(Version { slow_norm: 2.0, ..USUAL });
+    let Difference::Kernel { name, ratio } = &found.reasons[0].is else { panic!("{:?}", found.reasons) };
+    assert_eq!(name, "rms_norm");
+    assert!((ratio - 2.0).abs() < 0.01 && found.reasons[0].place.as_deref() == Some(":step/layer *"));
+}
+
+#[test]
+fn a_wait_more() {
+    let found = compared(Version { sync: true, ..USUAL });
+    let first = &found.reasons[0];
+    assert_eq!(first.is, Difference::Calls { name: "cudaStreamSynchronize".to_owned(), more: 1 });
+    assert!(first.more_ns > 25_000.0, "{first:?}");
+}
+
+#[test]
+fn a_copy_more() {
+    let found = compared(Version { copy: true, ..USUAL });
+    let first = &found.reasons[0];
+    let Difference::Copies { direction, more, bytes } = &first.is else { panic!("{:?}", found.reasons) };
+    assert_eq!((direction.as_str(), *more, *bytes), ("device to host", 1, [0, 1 << 20]));
+    assert_eq!(first.place.as_deref(), Some(":step/head"));
+}
+
+#[test]
+fn a_layer_more() {
+    let found = compared(Version { layers: 9, ..USUAL });
+    let first = &found.reasons[0];
+    assert_eq!(first.is, Difference::Region { before: 8, after: 9, kernels: 2 });
+    assert_eq!(first.place.as_deref(), Some(":step/layer *"));
+    assert!((first.more_ns - 50_000.0).abs() < 2_000.0, "{first:?}");
+}
+
+/// Two layers have names of their own, three are one region: still the same layers.
+#[test]
+fn from_two_layers_to_three() {
+    let (two, three) = (Version { layers: 2, ..USUAL }, Version { layers: 3, ..USUAL });
+    let found = compare(&[profile(two)], &[profile(three)], 0.01);
+    assert_eq!(found.reasons[0].is, Difference::Region { before: 2, after: 3, kernels: 2 });
+    assert_eq!(found.reasons[0].place.as_deref(), Some(":step/layer *"));
+    // Where both have the same, each is told by its own name.
+    let found = compare(&[profile(two)], &[profile(Version { slow_norm: 3.0, ..two })], 0.01);
+    assert_eq!(found.reasons[0].place.as_deref(), Some(":step/layer 0"));
+}
+
+#[test]
+fn another_shape() {
+    let found = compared(Version { grid: 96, ..USUAL });
+    let Difference::Shape { name, grid, .. } = &found.reasons[0].is else { panic!("{:?}", found.reasons) };
+    assert_eq!((name.as_str(), *grid), (USUAL.gemm, [[64, 1, 1], [96, 1, 1]]));
+}
+
+#[test]
+fn another_name() {
+    let found = compared(Version { gemm: "sm90_xmma_gemm_f16f16_v2", ..USUAL });
+    let Difference::Renamed { before, after, others: 0 } = &found.reasons[0].is else {
+        panic!("{:?}", found.reasons)
+    };
+    assert_eq!((before.as_str(), after.as_str()), (USUAL.gemm, "sm90_xmma_gemm_f16f16_v2"));
+    assert!(found.reasons.len() == 1 && found.reasons[0].more_ns.abs() < 1.0);
+}
+
+#[test]
+fn a_process_more() {
+    let found = compared(Version { two_processes: true, ..USUAL });
+    assert_eq!(found.reasons[0].is, Difference::Processes { before: 1, after: 2 });
+}
+
+#[test]
+fn other_clocks() {
+    let found = compared(Version { clock: 1.2, ..USUAL });
+    let Difference::AllKernels { ratio, .. } = &found.reasons[0].is else { panic!("{:?}", found.reasons) };
+    assert!((ratio - 1.2).abs() < 0.01);
+}
+
+#[test]
+fn a_slow_host() {
+    let found = compared(Version { host_ns: 600_000, ..USUAL });
+    let first = &found.reasons[0];
+    assert_eq!(
+        (&first.is, first.place.as_deref()),
+        (&Difference::Idle { cause: IdleCause::Host }, Some(":step/head"))
+    );
+}
