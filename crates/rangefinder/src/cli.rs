@@ -39,6 +39,7 @@ pub(crate) enum Command {
     Run(RunArguments),
     Ranges(RangesArguments),
     Analyze(AnalyzeArguments),
+    Diff(DiffArguments),
     Demo(DemoArguments),
     Resume(ResumeArguments),
     Report(ReportArguments),
@@ -213,6 +214,47 @@ pub(crate) enum GroupBy {
     Shape,
     /// gemm, attention, norm, ...
     Family,
+}
+
+/// Compare two runs, or two sets of runs: what changed, and how sure it is.
+///
+/// A side is a run directory, a folder of run directories of the same program, or a trace as `analyze` reads it. Time is
+/// decided from at least five runs a side; what can be counted (kernels, copies, calls) is decided from one.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rangefinder diff runs/20260102-030405-infer.py runs/20260102-040506-infer.py
+  rangefinder diff before.sqlite after.sqlite
+  rangefinder diff --markdown runs/before runs/after > comment.md
+  rangefinder diff --json runs/before runs/after")]
+pub(crate) struct DiffArguments {
+    /// The side to compare with: a run directory, a folder of them, or a trace
+    #[arg(value_name = "BEFORE")]
+    pub(crate) before: PathBuf,
+    #[arg(value_name = "AFTER")]
+    pub(crate) after: PathBuf,
+    /// The part of a time that does not matter
+    #[arg(long, default_value = "1%", value_name = "PERCENT", value_parser = part)]
+    pub(crate) margin: f64,
+    /// Print one JSON document to stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print Markdown, for a comment on a pull request
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
+    /// Rows of the table of parts
+    #[arg(long, default_value_t = 12, value_name = "ROWS")]
+    pub(crate) top: usize,
+}
+
+/// `1%` or `0.01`, from 0 to less than 1.
+fn part(text: &str) -> Result<f64, String> {
+    let number = match text.trim().strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.trim().parse::<f64>(),
+    };
+    let part = number.ok().filter(|part| (0.0..1.0).contains(part));
+    part.ok_or_else(|| "expected a percentage from 0% to less than 100%, such as `1%`".to_owned())
 }
 
 /// Profile a small built-in workload, to see what a run produces.

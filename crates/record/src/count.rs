@@ -5,6 +5,7 @@ pub fn counted(count: u64, what: &str) -> String {
     match count {
         1 => format!("1 {what}"),
         _ if what.ends_with("ch") || what.ends_with('s') => format!("{count} {what}es"),
+        _ if what.ends_with("py") => format!("{count} {}ies", &what[..what.len() - 1]),
         _ => format!("{count} {what}s"),
     }
 }

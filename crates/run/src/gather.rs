@@ -43,7 +43,7 @@ pub fn gather(paths: &[PathBuf]) -> Gathered {
 }
 
 /// Where a run keeps what it captured.
-fn is_run(folder: &Path) -> bool {
+pub(crate) fn is_run(folder: &Path) -> bool {
     folder.join(MANIFEST).is_file()
         || ["nsys", "rehearsal", "ncu"].iter().any(|part| holds_capture(&folder.join(part)))
 }

@@ -1,5 +1,6 @@
 //! Configuration, run directory, provenance and the steps of `rangefinder run`.
 
+pub mod circumstances;
 pub mod config;
 mod confine;
 mod documents;
@@ -14,6 +15,7 @@ mod quote;
 mod rehearsal;
 pub mod rundir;
 mod sampling;
+pub mod sides;
 pub mod steps;
 mod tracer_place;
 mod trial;

@@ -1,7 +1,7 @@
 //! `rangefinder analyze`
 
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use analysis::{
     Analysis, Change, CounterRegions, Families, Grouping, KernelPatterns, Options, Scope, analyze,
@@ -9,17 +9,17 @@ use analysis::{
 };
 use anyhow::{Context, Result, anyhow};
 use counters::Report;
-use process::{PrivateFolder, Signals, interruptible};
+use process::{Signals, interruptible};
 use report::{AnalysisDocument, Format, Page};
-use run::gates::{gate_of_run, keep_gated};
 use run::gather::{Gathered, Given, gather};
 use run::rundir::{Durable, Files, Readers, remove_unfinished, write_whole};
 use run::{Exit, write_documents};
-use secrets::{Redactor, of_environment};
-use trace::{OpenError, Opened, Trace};
+use secrets::of_environment;
+use trace::Trace;
 
 use super::Usage;
 use super::analyze_settings::{Settings, split};
+use super::traces::{LeftOut, Selected, exported, opened, ranges_in};
 use crate::cli::{AnalyzeArguments, GroupBy, ScopeOf};
 use crate::print::{print, print_json, say};
 
@@ -62,7 +62,12 @@ fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
     }
     let counters = counters.map(|report| Counters::of(report, arguments)).transpose()?;
     let counted = counters.is_some() || !empty.is_empty();
-    let trace = opened(&paths, &given.traced, &sources, arguments, &mut redactor, &mut left, counted)?;
+    let selected = Selected {
+        within: arguments.within.as_deref(),
+        include: &arguments.include,
+        exclude: &arguments.exclude,
+    };
+    let trace = opened(&paths, &given.traced, &sources, selected, &mut redactor, &mut left, counted)?;
     let mut traced = None;
     if let Some(mut trace) = trace {
         settings.regions().apply(&mut trace);
@@ -202,73 +207,6 @@ fn without_anything(traced: Option<&(Trace, Analysis)>, given: &Gathered) -> Vec
         .collect()
 }
 
-/// Files in a folder that were not analyzed.
-struct LeftOut {
-    notes: Vec<String>,
-    /// Files that are neither traces nor reports.
-    no_trace: Vec<PathBuf>,
-    /// Everything that was skipped.
-    files: u64,
-}
-
-impl LeftOut {
-    /// More than this are only counted.
-    const NAMED: usize = 8;
-
-    fn of(given: &Gathered) -> Self {
-        let (notes, no_trace) = (given.notes.clone(), given.others.clone());
-        Self { notes, files: no_trace.len() as u64 + given.special, no_trace }
-    }
-
-    fn no_trace(&mut self, path: PathBuf) {
-        self.no_trace.push(path);
-        self.files += 1;
-    }
-
-    fn failed(&mut self, path: &Path, error: &anyhow::Error) {
-        self.files += 1;
-        let why = format!("{error:#}");
-        let why = why.split("\nhint:").next().unwrap_or_default();
-        let path = path.display().to_string();
-        // Most errors already name the file.
-        self.notes.push(match why.contains(&path) {
-            true => format!("skipped: {why}"),
-            false => format!("skipped `{path}`: {why}"),
-        });
-    }
-
-    fn tell(&self) {
-        self.notes.iter().take(Self::NAMED).for_each(|note| say(&format!("note: {note}")));
-        if let more @ 1.. = self.notes.len().saturating_sub(Self::NAMED) {
-            say(&format!("note: {more} more skipped"));
-        }
-        let named = self.no_trace.iter().take(Self::NAMED).map(|path| format!("`{}`", path.display()));
-        let named = named.collect::<Vec<_>>().join(", ");
-        let more = match self.no_trace.len().saturating_sub(Self::NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        match self.no_trace.len() {
-            0 => {}
-            1 => say(&format!("note: skipped 1 file that is neither trace nor report: {named}")),
-            files => say(&format!(
-                "note: skipped {files} files that are neither traces nor reports: {named}{more}"
-            )),
-        }
-    }
-
-    /// Nothing could be analyzed.
-    fn everything(&self, paths: &[PathBuf]) -> anyhow::Error {
-        let shown: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
-        let skipped = match self.files {
-            0 => "no trace and no report".to_owned(),
-            1 => "its only file was skipped".to_owned(),
-            files => format!("all {files} files were skipped"),
-        };
-        anyhow!("nothing to analyze in {}: {skipped}", shown.join(", "))
-    }
-}
-
 /// An error if the trace lacks a name in the arguments.
 fn all_used(arguments: &AnalyzeArguments, trace: &Trace, analysis: &Analysis) -> Result<()> {
     let is_stage = |name: &str| analysis.stages.iter().any(|stage| stage.name == name);
@@ -283,12 +221,6 @@ fn all_used(arguments: &AnalyzeArguments, trace: &Trace, analysis: &Analysis) ->
         return Err(anyhow!("no stage named `{name}` (--tokens)\nhint: it has {there}"));
     }
     Ok(())
-}
-
-/// Its regions, for a message.
-fn ranges_in(trace: &Trace) -> String {
-    let there = analysis::regions(trace);
-    if there.is_empty() { "none".to_owned() } else { nsight::listed(&there) }
 }
 
 /// What ncu measured, in total and per region.
@@ -330,120 +262,6 @@ fn confined(out: Option<&Path>) -> Result<()> {
     let writable: Vec<&Path> = out.into_iter().chain([temporary.as_path()]).collect();
     run::confine(&writable);
     Ok(())
-}
-
-/// What to say of a folder without traces if it is that of a run.
-fn without_traces(error: OpenError) -> anyhow::Error {
-    match &error {
-        OpenError::EmptyFolder { path } if path.join(record::MANIFEST).is_file() => {
-            let run = path.display();
-            anyhow!(
-                "the run `{run}` has no ranges, CUDA calls or kernels to analyze\nhint: `rangefinder report {run}` shows \
-                 what it has"
-            )
-        }
-        _ => error.into(),
-    }
-}
-
-/// None if there is no trace; a run may have counters but no timeline.
-fn opened(
-    paths: &[PathBuf],
-    given: &[Given],
-    sources: &[Source],
-    arguments: &AnalyzeArguments,
-    redactor: &mut Redactor,
-    left: &mut LeftOut,
-    counted: bool,
-) -> Result<Option<Trace>> {
-    if given.is_empty() {
-        return match paths.iter().find(|path| path.is_dir()) {
-            Some(path) if !counted => Err(without_traces(OpenError::EmptyFolder { path: path.clone() })),
-            _ => Ok(None),
-        };
-    }
-    let files: Vec<PathBuf> = sources.iter().map(|(file, _)| file.clone()).collect();
-    let Opened { mut trace, failed } = trace::open_each(&files);
-    for recording in &mut trace.recordings {
-        if let Some((_, given)) = sources.iter().find(|(file, _)| *file == Path::new(&recording.file)) {
-            recording.file = given.display().to_string();
-        }
-    }
-    for (path, error) in failed {
-        let without_trace = matches!(error, OpenError::EmptyFolder { .. }) && counted;
-        match given.iter().any(|given| given.named && given.path == path) {
-            _ if without_trace => {}
-            true => return Err(without_traces(error)),
-            false if error.is_no_trace() => left.no_trace(path),
-            false => left.failed(&path, &error.into()),
-        }
-    }
-    if trace.recordings.is_empty() {
-        return Ok(None);
-    }
-    // Our own exports are masked already; those made by others are not.
-    redactor.learn_from(trace.names());
-    trace.rename(|text| redactor.name(text));
-    keep_within(&mut trace, &files, arguments.within.as_deref(), redactor)?;
-    analysis::keep_kernels(&mut trace, &arguments.include, &arguments.exclude).map_err(Usage)?;
-    Ok(Some(trace))
-}
-
-/// The ranges the user named, or those nsys was gated on in this run.
-fn keep_within(trace: &mut Trace, files: &[PathBuf], named: Option<&str>, redactor: &Redactor) -> Result<()> {
-    let run = match files {
-        [run] if !trace::timeline_files(&run.join("nsys")).is_empty() => gate_of_run(run),
-        _ => None,
-    };
-    let run = run.map(|(wish, rehearsed)| {
-        (wish, rehearsed.map(|rehearsed| rehearsed.renamed(|text| redactor.name(text))))
-    });
-    match (named, run) {
-        (Some(wish), run) => {
-            let rehearsed = run.and_then(|(_, rehearsed)| rehearsed);
-            let marked = redactor.name(wish);
-            let wish = marked.as_deref().unwrap_or(wish);
-            let there = ranges_in(trace);
-            if let Some(missing) = keep_gated(trace, wish, rehearsed.as_ref()).first() {
-                return Err(anyhow!("{missing} in the trace\nhint: it has {there}"));
-            }
-        }
-        (None, Some((wish, rehearsed))) => {
-            keep_gated(trace, &wish, rehearsed.as_ref());
-        }
-        (None, None) => {}
-    }
-    Ok(())
-}
-
-/// A file to read, and the file the user gave.
-type Source = (PathBuf, PathBuf);
-
-/// What to read. Some files must first be exported by nsys, into a private folder that is removed at exit.
-fn exported(
-    given: &[Given],
-    redactor: &Redactor,
-    left: &mut LeftOut,
-) -> Result<(Vec<Source>, Option<PrivateFolder>)> {
-    let is_raw = |given: &Given| trace::is_unexported(&given.path) && given.path.is_file();
-    let private = given.iter().any(is_raw).then(PrivateFolder::new).transpose();
-    let private = private.context("cannot create a temporary folder for the export")?;
-    let mut files = Vec::new();
-    for (number, given) in given.iter().enumerate() {
-        let path = &given.path;
-        let Some(private) = private.as_ref().filter(|_| is_raw(given)) else {
-            files.push((path.clone(), path.clone()));
-            continue;
-        };
-        let folder = private.path().join(number.to_string());
-        std::fs::create_dir_all(&folder)?;
-        match nsight::nsys::to_sqlite(path, &folder, redactor) {
-            Ok(file) => files.push((file, path.clone())),
-            Err(why) if given.named => return Err(anyhow!(why)),
-            Err(why) => left.failed(path, &anyhow!(why)),
-        }
-    }
-    Ok((files, private))
 }
 
 /// Several recordings are kept apart unless the user says otherwise: ranks added up look like one slow rank.

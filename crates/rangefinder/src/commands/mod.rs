@@ -5,12 +5,14 @@ mod analyze_settings;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;
+pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod man;
 pub(crate) mod ranges;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
+mod traces;
 mod usage;
 
 use std::path::PathBuf;

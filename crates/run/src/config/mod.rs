@@ -4,6 +4,7 @@
 mod check;
 mod de;
 mod error;
+mod flat;
 mod node;
 mod overrides;
 mod preset;
@@ -15,6 +16,7 @@ mod values;
 mod yaml;
 
 pub use error::ConfigError;
+pub(crate) use flat::flat_settings;
 pub use node::Source;
 pub use preset::{PresetInfo, available_presets};
 pub use print::masked_override;

@@ -1,0 +1,109 @@
+//! `rangefinder diff`
+
+use std::path::{Path, PathBuf};
+
+use ::run::Exit;
+use ::run::circumstances::{Circumstances, differences};
+use ::run::gather::gather;
+use ::run::sides::{Side, side};
+use analysis::compare::{Comparison, Profile, compare};
+use analysis::{Options, analyze, profile_of};
+use anyhow::{Context, Result, anyhow};
+use process::{Signals, interruptible};
+use report::{Around, Diff};
+use secrets::of_environment;
+
+use super::traces::{LeftOut, Selected, exported, opened};
+use crate::cli::DiffArguments;
+use crate::print::{print, print_json, say};
+
+pub(crate) fn main(arguments: &DiffArguments) -> Result<Exit> {
+    // Before any thread is started: threads inherit the signal mask.
+    let signals = Signals::listen().context("cannot listen for signals")?;
+    interruptible(
+        &signals,
+        || compared(arguments),
+        || {
+            say("interrupted");
+        },
+    )
+}
+
+fn compared(arguments: &DiffArguments) -> Result<Exit> {
+    let before = read(&arguments.before)?;
+    let after = read(&arguments.after)?;
+    let comparison = compare(&before.profiles, &after.profiles, arguments.margin);
+    let around: Vec<Around> = differences(&before.around, &after.around)
+        .into_iter()
+        .map(|(name, before, after)| Around { name, before, after })
+        .collect();
+    let notes = notes(&before, &after, &comparison);
+    let sides = [arguments.before.display().to_string(), arguments.after.display().to_string()];
+    let diff = Diff::new([&sides[0], &sides[1]], &comparison, &around, &notes);
+    match (arguments.json, arguments.markdown) {
+        (true, _) => print_json(&diff)?,
+        (false, true) => print(&diff.markdown(arguments.top))?,
+        (false, false) => print(&diff.screen(arguments.top))?,
+    }
+    Ok(Exit::Complete)
+}
+
+/// What was read of a side.
+struct Read {
+    profiles: Vec<Profile>,
+    around: Circumstances,
+}
+
+fn read(path: &Path) -> Result<Read> {
+    let Side { runs } = side(path).map_err(|why| anyhow!("cannot compare `{}`: {why}", path.display()))?;
+    let mut profiles = Vec::new();
+    let mut around = runs.first().map(|run| Circumstances::of(run)).unwrap_or_default();
+    for run in &runs {
+        let (profile, machine) = profile(run)?;
+        profiles.push(profile);
+        around.add(machine);
+    }
+    Ok(Read { profiles, around })
+}
+
+/// One run of the program, and what its recording says about the machine.
+fn profile(path: &Path) -> Result<(Profile, Vec<(String, String)>)> {
+    let paths: [PathBuf; 1] = [path.to_owned()];
+    let given = gather(&paths);
+    let mut left = LeftOut::of(&given);
+    let mut redactor = of_environment().clone();
+    let (sources, folder) = exported(&given.traced, &redactor, &mut left)?;
+    let trace =
+        opened(&paths, &given.traced, &sources, Selected::default(), &mut redactor, &mut left, false)?;
+    drop(folder);
+    left.tell();
+    let mut trace = trace.ok_or_else(|| left.everything(&paths))?;
+    trace.fold_names();
+    let analysis = analyze(&trace, &Options { take_apart: true, ..Options::default() });
+    Ok((profile_of(&analysis), std::mem::take(&mut trace.machine)))
+}
+
+fn notes(before: &Read, after: &Read, comparison: &Comparison) -> Vec<String> {
+    let mut notes = Vec::new();
+    for (name, read) in [("before", before), ("after", after)] {
+        let lost = read.profiles.iter().filter(|profile| profile.lost).count();
+        if lost > 0 {
+            notes.push(format!("{name}, {lost} of {} recordings are incomplete", read.profiles.len()));
+        }
+        let without = read.profiles.iter().filter(|profile| profile.main.is_none()).count();
+        if without > 0 && comparison.iteration_ns.iter().all(|ns| *ns > 0.0) {
+            notes.push(format!("{name}, {without} of {} runs have no loop", read.profiles.len()));
+        }
+    }
+    let devices =
+        |read: &Read| read.profiles.first().map(|profile| profile.devices.clone()).unwrap_or_default();
+    let (a, b) = (devices(before), devices(after));
+    if a != b && !a.is_empty() && !b.is_empty() {
+        notes.push(format!(
+            "other GPUs: {} before, {} after; their times are not to be compared",
+            a.join(", "),
+            b.join(", ")
+        ));
+    }
+    notes
+}

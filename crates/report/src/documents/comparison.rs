@@ -1,0 +1,344 @@
+//! Two sides of a comparison, as text.
+
+use analysis::IdleCause;
+use analysis::compare::{Comparison, Decision, Difference, Doubt, Reason, Timed, Verdict};
+use serde::Serialize;
+
+use crate::form::markdown::{Markdown, cell, sentence};
+use crate::form::shown::Digits;
+use crate::form::terminal::{Names, Terminal};
+use crate::printable::printable;
+use crate::tables::{View, changes, shape, signed};
+use crate::units::{bytes, counted, duration, fixed, percent};
+
+const WIDEST_NAME: usize = 48;
+/// Reasons that are told; the others are in the table.
+const MOST_REASONS: usize = 4;
+/// Names in one reason.
+const MOST_NAMES: usize = 4;
+
+/// A fact around the program that is not the same on both sides.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Around {
+    pub name: String,
+    pub before: Option<String>,
+    pub after: Option<String>,
+}
+
+/// A comparison, and what it is of.
+#[derive(Debug, Serialize)]
+pub struct Diff<'d> {
+    pub schema: u32,
+    /// What each side was read from.
+    pub sides: [&'d str; 2],
+    /// The first line: what changed, and why.
+    pub conclusion: String,
+    #[serde(flatten)]
+    pub comparison: &'d Comparison,
+    /// Environment and configuration, where they differ.
+    pub around: &'d [Around],
+    /// What makes the comparison less than it seems.
+    pub notes: &'d [String],
+}
+
+impl<'d> Diff<'d> {
+    pub fn new(
+        sides: [&'d str; 2],
+        comparison: &'d Comparison,
+        around: &'d [Around],
+        notes: &'d [String],
+    ) -> Self {
+        Self { schema: 1, sides, conclusion: conclusion(comparison), comparison, around, notes }
+    }
+
+    /// For a terminal; `top` rows of the table.
+    pub fn screen(&self, top: usize) -> String {
+        let mut text = format!("{}\n", printable(&self.conclusion));
+        self.evidence().iter().for_each(|line| text.push_str(&format!("  {}\n", printable(line))));
+        if !self.around.is_empty() {
+            text.push_str("\nchanged around it\n");
+            let widest = self.around.iter().map(|one| one.name.chars().count()).max().unwrap_or(0);
+            for Around { name, before, after } in self.around {
+                let line = format!("{name:widest$}  {} → {}", of_side(before), of_side(after));
+                text.push_str(&format!("{}\n", printable(&line)));
+            }
+        }
+        if !self.comparison.changes.is_empty() {
+            let form = Terminal {
+                view: View::Screen,
+                rows: usize::MAX,
+                widest_name: WIDEST_NAME,
+                names: Names::Short,
+                absent: None,
+            };
+            let table = changes(self.comparison, top);
+            text.push_str(&format!("\nwhat an iteration is made of\n{}", form.text(&table)));
+        }
+        for line in self.counts() {
+            text.push_str(&format!("{}\n", printable(&line)));
+        }
+        self.notes.iter().for_each(|note| text.push_str(&format!("note: {}\n", printable(note))));
+        text
+    }
+
+    /// For a comment on a change; `top` rows of the table.
+    pub fn markdown(&self, top: usize) -> String {
+        let mut text = format!("**{}**\n", sentence(&self.conclusion));
+        if !self.evidence().is_empty() {
+            text.push('\n');
+        }
+        self.evidence().iter().for_each(|line| text.push_str(&format!("- {}\n", sentence(line))));
+        if !self.around.is_empty() {
+            text.push_str("\n| changed around it | before | after |\n|---|---|---|\n");
+            for Around { name, before, after } in self.around {
+                let [name, before, after] = [name.as_str(), of_side(before), of_side(after)].map(cell);
+                text.push_str(&format!("| {name} | {before} | {after} |\n"));
+            }
+        }
+        if !self.comparison.changes.is_empty() {
+            let form = Markdown {
+                view: View::Sheet,
+                rows: usize::MAX,
+                names: Names::Short,
+                digits: Digits::Grouped,
+                absent: "",
+            };
+            text.push_str(&format!("\n{}", form.table(&changes(self.comparison, top))));
+        }
+        let more: Vec<String> =
+            self.counts().into_iter().chain(self.notes.iter().map(|note| format!("note: {note}"))).collect();
+        if !more.is_empty() {
+            text.push('\n');
+        }
+        more.iter().for_each(|line| text.push_str(&format!("- {}\n", sentence(line))));
+        text
+    }
+
+    /// The times behind the first line, and the other reasons.
+    fn evidence(&self) -> Vec<String> {
+        let mut lines: Vec<String> =
+            self.comparison.time.iter().map(|time| times(self.comparison, time)).collect();
+        let other = self.comparison.reasons.iter().skip(1).take(MOST_REASONS - 1);
+        lines.extend(other.map(|reason| format!("also: {}", told(self.comparison, reason))));
+        let left = self.comparison.reasons.len().saturating_sub(MOST_REASONS);
+        if left > 0 {
+            lines.push(format!("and {}", counted(left as u64, "smaller difference")));
+        }
+        lines
+    }
+
+    fn counts(&self) -> Vec<String> {
+        let often = |side: Option<analysis::compare::Often>| match side {
+            None => "0".to_owned(),
+            Some(often) if often.varies => format!("about {}", fixed(often.mean, 1)),
+            Some(often) => often.usual.to_string(),
+        };
+        let line = |count: &analysis::compare::CountChange| {
+            format!(
+                "in each iteration: `{}` {} → {}",
+                count.name,
+                often(count.often[0]),
+                often(count.often[1])
+            )
+        };
+        self.comparison.counts.iter().take(MOST_REASONS * 2).map(line).collect()
+    }
+}
+
+fn of_side(value: &Option<String>) -> &str {
+    value.as_deref().unwrap_or("none")
+}
+
+/// The first line.
+fn conclusion(comparison: &Comparison) -> String {
+    let verdict = match &comparison.time {
+        None => "undecided, there is no time to compare".to_owned(),
+        Some(time) => match (time.verdict, time.doubt) {
+            (Verdict::Slower, _) => format!("slower, {} times as long", fixed(time.ratio, 3)),
+            (Verdict::Faster, _) => format!("faster, {} of the time", percent(time.ratio)),
+            (Verdict::Same, _) => format!("same, within {}", percent(comparison.margin)),
+            (Verdict::Undecided, Some(Doubt::TooFew)) => {
+                let [a, b] = time.processes;
+                match a.min(b) {
+                    1 => "undecided, a single run does not tell about time".to_owned(),
+                    fewest => format!("undecided, {} do not tell about time", counted(fewest, "run")),
+                }
+            }
+            (Verdict::Undecided, _) => "undecided, the times vary too much".to_owned(),
+        },
+    };
+    let why = match comparison.reasons.first() {
+        Some(reason) => told(comparison, reason),
+        None if comparison.time.as_ref().is_some_and(|time| time.verdict == Verdict::Same) => {
+            "nothing changed".to_owned()
+        }
+        None if matches!(comparison.timed, Timed::Recording) => {
+            "there is no loop on both sides that could be taken apart".to_owned()
+        }
+        None => format!(
+            "the same work in each iteration, and no part of it changed by more than {} of the whole",
+            percent(comparison.margin)
+        ),
+    };
+    format!("{verdict}: {why}")
+}
+
+/// `an iteration of ':step' took 1.00 ms before and 1.10 ms after: 1.100 times as long (99 %: …; 15 and 15 processes)`
+fn times(comparison: &Comparison, time: &Decision) -> String {
+    let what = match &comparison.timed {
+        Timed::Iteration { region: Some(region) } => format!("an iteration of `{region}`"),
+        Timed::Iteration { region: None } => "an iteration".to_owned(),
+        Timed::Recording => "the recording".to_owned(),
+    };
+    let [before, after] = time.values.map(duration);
+    let [a, b] = time.processes;
+    let runs = match (a, b) {
+        (1, 1) => "one run of each".to_owned(),
+        _ => format!("{a} and {}", counted(b, "run")),
+    };
+    let interval = match (time.low, time.high) {
+        (Some(low), Some(high)) => format!("99 %: {} to {}; ", fixed(low, 3), fixed(high, 3)),
+        _ => String::new(),
+    };
+    let mut text = format!(
+        "{what} took {before} before and {after} after: {} times as long ({interval}{runs})",
+        fixed(time.ratio, 3)
+    );
+    let would_do = |enough: Option<u64>| match enough {
+        Some(enough) => format!("; about {enough} runs of each would decide"),
+        None => String::new(),
+    };
+    match time.doubt {
+        Some(Doubt::TooFew) => text.push_str("; it takes at least 5 runs of each to decide (`--repeat`)"),
+        Some(Doubt::TooNoisy { enough }) => text.push_str(&would_do(enough)),
+        Some(Doubt::TwoModes { b: after, modes, enough }) => {
+            let side = if after { "after" } else { "before" };
+            text.push_str(&format!(
+                "; {side}, the runs are of two kinds: {} of {} took {} times as long as the others{}",
+                modes.slow,
+                modes.slow + modes.quick,
+                fixed(modes.ratio, 2),
+                would_do(enough)
+            ));
+        }
+        None => {}
+    }
+    text
+}
+
+fn told(comparison: &Comparison, reason: &Reason) -> String {
+    let whole = comparison.iteration_ns[1] - comparison.iteration_ns[0];
+    let place = reason.place.as_ref().map(|place| format!("`{place}`"));
+    let within = place.as_ref().map(|place| format!(" in {place}")).unwrap_or_default();
+    let text = match &reason.is {
+        Difference::Processes { before, after } => {
+            return format!("{} instead of {before} were recorded", counted(*after, "process"));
+        }
+        Difference::Region { before, after, kernels } => {
+            let place = place.unwrap_or_default();
+            let with = match kernels {
+                0 => String::new(),
+                more @ 1.. => format!(", with {} more", counted(more.unsigned_abs(), "kernel")),
+                fewer => format!(", with {} fewer", counted(fewer.unsigned_abs(), "kernel")),
+            };
+            match (before, after) {
+                (0, after) => format!("{place} is new, {} in each iteration{with}", times_told(*after)),
+                (before, 0) => {
+                    format!("{place} is gone, it was there {} in each iteration{with}", times_told(*before))
+                }
+                (before, after) => {
+                    format!("{place} runs {} in each iteration instead of {before}{with}", times_told(*after))
+                }
+            }
+        }
+        Difference::Graphs { before, after, launches_before, launches_after } => match after {
+            0 => format!(
+                "kernels are no longer launched by CUDA graphs: {} in each iteration instead of {}",
+                counted(*launches_after, "kernel launch"),
+                counted(*before, "graph launch")
+            ),
+            after => format!(
+                "kernels are launched by CUDA graphs: {} in each iteration instead of {}",
+                counted(*after, "graph launch"),
+                counted(*launches_before, "kernel launch")
+            ),
+        },
+        Difference::Kernels { more, names } => {
+            let shown: Vec<String> = names.iter().take(MOST_NAMES).map(|name| format!("`{name}`")).collect();
+            let rest = match names.len().saturating_sub(MOST_NAMES) {
+                0 => String::new(),
+                rest => format!(" and {rest} others"),
+            };
+            let names = format!("{}{rest}{within}", shown.join(", "));
+            match more {
+                0 => format!("other kernels: {names}"),
+                more @ 1.. => format!("{} in each iteration: {names}", more_of(*more, "kernel")),
+                fewer => format!("{} in each iteration: {names}", more_of(*fewer, "kernel")),
+            }
+        }
+        Difference::Copies { direction, more: 0, bytes: moved } => {
+            let [before, after] = moved.map(|moved| bytes(moved as f64));
+            format!("copies ({direction}){within} move {after} in each iteration instead of {before}")
+        }
+        Difference::Copies { direction, more, bytes: moved } => {
+            let size = bytes(moved[0].abs_diff(moved[1]) as f64);
+            format!("{} ({direction}, {size}) in each iteration{within}", more_of(*more, "copy"))
+        }
+        Difference::Calls { name, more } => {
+            let count = if *more > 0 { "more" } else { "fewer" };
+            format!("{} {count} `{name}` in each iteration", more.unsigned_abs())
+        }
+        Difference::Shape { name, grid, block } => {
+            let [before, after] = if grid[0] == grid[1] { block } else { grid }.map(shape);
+            let what = if grid[0] == grid[1] { "blocks" } else { "a grid" };
+            format!("`{name}`{within} runs with {what} of {after} instead of {before}")
+        }
+        Difference::Renamed { before, after, others } => {
+            let more = match others {
+                0 => String::new(),
+                others => format!(", and {} like it", counted(*others, "kernel")),
+            };
+            format!("`{after}`{within} does what `{before}` did, as often{more}")
+        }
+        Difference::Kernel { name, ratio } => {
+            format!("`{name}`{within} takes {} times as long", fixed(*ratio, 3))
+        }
+        Difference::AllKernels { ratio, clock_mhz } => {
+            let why = match clock_mhz {
+                Some([before, after]) => {
+                    format!(": the SM clock was {after:.0} MHz instead of {before:.0} MHz")
+                }
+                None => ", as with another clock".to_owned(),
+            };
+            format!("all kernels take {} times as long, about alike{why}", fixed(*ratio, 3))
+        }
+        Difference::Idle { cause } => {
+            let longer = if reason.more_ns > 0.0 { "longer" } else { "less" };
+            let work = place.map(|place| format!(" before the work of {place}")).unwrap_or_default();
+            format!("the GPU waits {longer} {}{work}", waits_for(*cause))
+        }
+        Difference::Host { ratio } => format!("the host takes {} times as long{within}", fixed(*ratio, 3)),
+    };
+    format!("{text} ({} of {})", signed(reason.more_ns), signed(whole))
+}
+
+fn times_told(times: u64) -> String {
+    if times == 1 { "once".to_owned() } else { format!("{times} times") }
+}
+
+/// `2 more kernels`, `1 fewer copy`.
+fn more_of(more: i64, what: &str) -> String {
+    let which = if more > 0 { "more" } else { "fewer" };
+    counted(more.unsigned_abs(), &format!("{which} {what}"))
+}
+
+fn waits_for(cause: IdleCause) -> &'static str {
+    match cause {
+        IdleCause::Host => "for the host",
+        IdleCause::Sync => "while the host waits for it",
+        IdleCause::Copy => "while the host waits for a copy",
+        IdleCause::Launch => "for launches to arrive",
+        IdleCause::TrueGap => "for other streams or events",
+        IdleCause::Unknown => "for something that was not recorded",
+    }
+}

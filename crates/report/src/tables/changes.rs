@@ -1,0 +1,135 @@
+//! What an iteration is made of, before and after.
+
+use analysis::compare::{Change, Comparison, Decision, Fate, Often, Verdict, What};
+
+use super::cell::Cell;
+use super::column::{Column, Kind};
+use super::table::{Keys, Table, View};
+use crate::units::{bytes, duration, number, percent};
+
+/// A part of an iteration, or what is left of its change.
+#[derive(Debug)]
+pub(crate) struct ChangeRow {
+    what: String,
+    place: Option<String>,
+    ns: [f64; 2],
+    share: Option<f64>,
+    often: Option<String>,
+    verdict: &'static str,
+}
+
+/// The parts that change the most, all others together, what none of them explains, and the whole.
+pub(crate) fn changes(comparison: &Comparison, top: usize) -> Table<'_, ChangeRow> {
+    let whole = comparison.iteration_ns[1] - comparison.iteration_ns[0];
+    // Parts of next to nothing say nothing.
+    let matters = whole.abs() > comparison.margin * comparison.iteration_ns[0];
+    let share = |more: f64| matters.then(|| more / whole);
+    let is_worth =
+        |(change, _): &&(Change, Option<Decision>)| change.more_ns() != 0.0 || change.fate != Fate::Kept;
+    let (shown, others): (Vec<_>, Vec<_>) =
+        comparison.changes.iter().enumerate().partition(|(at, row)| *at < top && is_worth(row));
+    let mut rows: Vec<ChangeRow> = shown
+        .into_iter()
+        .map(|(_, (change, decision))| ChangeRow {
+            what: told(change),
+            place: change.place.clone(),
+            ns: change.ns,
+            share: share(change.more_ns()),
+            often: often(change.often),
+            verdict: decision.as_ref().map_or("", |decision| decision.verdict.as_str()),
+        })
+        .collect();
+    let row = |what: &str, ns: [f64; 2]| ChangeRow {
+        what: what.to_owned(),
+        place: None,
+        ns,
+        share: share(ns[1] - ns[0]),
+        often: None,
+        verdict: "",
+    };
+    if !others.is_empty() {
+        let sum = |side: usize| others.iter().map(|(_, (change, _))| change.ns[side]).sum();
+        rows.push(row(&format!("{} other parts", others.len()), [sum(0), sum(1)]));
+    }
+    let parts = |side: usize| comparison.changes.iter().map(|(change, _)| change.ns[side]).sum::<f64>();
+    let [before, after] = comparison.iteration_ns;
+    rows.push(row("unexplained", [before - parts(0), after - parts(1)]));
+    rows.push(row("an iteration", [before, after]));
+    let columns = vec![
+        Column::new(Kind::Name, "what", "what", |row: &ChangeRow| (&row.what).into()),
+        Column::new(Kind::Name, "place", "region", |row: &ChangeRow| {
+            row.place.as_ref().map_or(Cell::None, Into::into)
+        }),
+        Column::new(Kind::Text, "often", "times", |row: &ChangeRow| {
+            row.often.as_ref().map_or(Cell::None, |often| often.clone().into())
+        })
+        .help("how often in an iteration"),
+        Column::new(Kind::Time, "before_ns", "before", |row: &ChangeRow| Cell::Nanoseconds(row.ns[0])),
+        Column::new(Kind::Time, "after_ns", "after", |row: &ChangeRow| Cell::Nanoseconds(row.ns[1])),
+        Column::new(Kind::Text, "more_ns", "change", |row: &ChangeRow| signed(row.ns[1] - row.ns[0]).into()),
+        Column::new(Kind::Text, "share", "of the change", |row: &ChangeRow| {
+            row.share.map_or(Cell::None, |share| percent(share).into())
+        }),
+        Column::new(Kind::Text, "verdict", "verdict", |row: &ChangeRow| row.verdict.into()),
+    ];
+    let decided = comparison.changes.iter().filter_map(|(_, decision)| decision.as_ref());
+    let any_verdict = decided.clone().any(|decision| decision.verdict != Verdict::Undecided);
+    let shown = Keys::of(["what", "place", "often", "before_ns", "after_ns", "more_ns"])
+        .when(matters, ["share"])
+        .when(any_verdict, ["verdict"]);
+    Table::new("changes", "Parts of an iteration", rows, columns)
+        .view(View::Screen, shown.clone())
+        .view(View::Sheet, shown)
+}
+
+/// `+12.00 us`
+pub(crate) fn signed(ns: f64) -> String {
+    match duration(ns) {
+        zero if zero == "-0 ns" => "0 ns".to_owned(),
+        more if ns > 0.0 => format!("+{more}"),
+        less => less,
+    }
+}
+
+fn told(change: &Change) -> String {
+    let name = change.shown().map(called).unwrap_or_default();
+    let before = change.what[0].as_ref();
+    match (change.fate, before, change.what[1].as_ref()) {
+        (Fate::New, ..) => format!("{name} (new)"),
+        (Fate::Vanished, ..) => format!("{name} (gone)"),
+        (Fate::Renamed | Fate::Replaced, Some(before), _) => format!("{name} (was {})", called(before)),
+        (Fate::Reshaped, Some(What::Kernel(before)), Some(What::Kernel(after))) => {
+            format!("{name} (grid {} instead of {})", shape(after.grid), shape(before.grid))
+        }
+        _ => name,
+    }
+}
+
+/// `64x1x1`
+pub(crate) fn shape([x, y, z]: [u32; 3]) -> String {
+    format!("{x}x{y}x{z}")
+}
+
+fn called(what: &What) -> String {
+    match what {
+        What::Kernel(kernel) => kernel.short_name.clone(),
+        What::Copy { direction, bytes: size } => format!("copy {direction}, {}", bytes(*size as f64)),
+        What::Graph => "CUDA graph".to_owned(),
+        What::Idle { cause } => format!("idle: {cause}"),
+        What::Host => "host".to_owned(),
+    }
+}
+
+/// `8`, or `8 → 9`; about, where it varies.
+fn often(often: [Option<Often>; 2]) -> Option<String> {
+    if often == [None, None] {
+        return None;
+    }
+    let shown = |often: Option<Often>| match often {
+        None => "0".to_owned(),
+        Some(often) if often.varies => format!("~{}", number(often.mean)),
+        Some(often) => often.usual.to_string(),
+    };
+    let (before, after) = (shown(often[0]), shown(often[1]));
+    Some(if before == after { after } else { format!("{before} → {after}") })
+}

@@ -1,0 +1,58 @@
+//! What a side of a comparison is made of.
+
+use std::path::{Path, PathBuf};
+
+use crate::gather::is_run;
+
+/// More runs than this are a mistake.
+const MOST_RUNS: usize = 10_000;
+
+/// Some runs of one program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Side {
+    /// Run directories, or traces.
+    pub runs: Vec<PathBuf>,
+}
+
+/// A trace or a run stands for itself; a folder for the runs in it, or for the traces, each a run of the program. Why
+/// there is nothing to compare otherwise.
+pub fn side(path: &Path) -> Result<Side, String> {
+    let found = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if !found.is_dir() || is_run(path) {
+        return Ok(Side { runs: vec![path.to_owned()] });
+    }
+    let entries = std::fs::read_dir(path).map_err(|error| error.to_string())?;
+    let mut inside: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).take(MOST_RUNS).collect();
+    inside.sort();
+    let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) = inside.into_iter().partition(|path| path.is_dir());
+    let runs: Vec<PathBuf> = folders.into_iter().filter(|folder| is_run(folder)).collect();
+    if !runs.is_empty() {
+        return Ok(Side { runs });
+    }
+    let is_trace = |file: &PathBuf| file.is_file() && (trace::is_unexported(file) || trace::is_trace(file));
+    let traces: Vec<PathBuf> = files.into_iter().filter(is_trace).collect();
+    match traces.is_empty() {
+        true => Err("it has neither runs nor traces".to_owned()),
+        false => Ok(Side { runs: traces }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_or_traces() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        assert_eq!(side(folder.path()), Err("it has neither runs nor traces".to_owned()));
+        assert!(side(&at("missing")).unwrap_err().contains("No such file"));
+        for run in ["2", "1"] {
+            std::fs::create_dir(at(run)).unwrap();
+            std::fs::write(at(run).join(record::MANIFEST), "{}").unwrap();
+        }
+        std::fs::create_dir(at("other")).unwrap();
+        assert_eq!(side(folder.path()).unwrap().runs, [at("1"), at("2")]);
+        assert_eq!(side(&at("2")).unwrap().runs, [at("2")]);
+    }
+}
