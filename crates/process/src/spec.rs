@@ -76,6 +76,8 @@ pub enum Route {
     Through,
     /// Both on our stderr, because our stdout carries data.
     ToStderr,
+    /// Nowhere: it is only kept.
+    Kept,
 }
 
 #[derive(Debug, Clone)]

@@ -178,12 +178,13 @@ fn keeps(output: &Output) -> Result<(Keep, Keep, [Option<OwnedFd>; 2]), Supervis
             };
             // A stream that our parent closed is simply not shown.
             let clone = |stream: BorrowedFd<'_>| stream.try_clone_to_owned().ok();
-            let stderr = clone(rustix::stdio::stderr());
-            let stdout = match route {
-                Route::Through => clone(rustix::stdio::stdout()),
-                Route::ToStderr => clone(rustix::stdio::stderr()),
+            let (stdout, stderr) = (rustix::stdio::stdout(), rustix::stdio::stderr());
+            let shown = match route {
+                Route::Through => [clone(stdout), clone(stderr)],
+                Route::ToStderr => [clone(stderr), clone(stderr)],
+                Route::Kept => [None, None],
             };
-            Ok((log(stdout_log)?, log(stderr_log)?, [stdout, stderr]))
+            Ok((log(stdout_log)?, log(stderr_log)?, shown))
         }
     }
 }

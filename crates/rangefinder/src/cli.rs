@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use run::Exit;
+use run::repeat::Rounds;
 
 /// The table that ends `--help`.
 fn exit_codes() -> String {
@@ -40,6 +41,7 @@ pub(crate) enum Command {
     Ranges(RangesArguments),
     Analyze(AnalyzeArguments),
     Diff(DiffArguments),
+    Compare(CompareArguments),
     Demo(DemoArguments),
     Resume(ResumeArguments),
     Report(ReportArguments),
@@ -60,6 +62,7 @@ Examples:
   rangefinder run --quick -- python train.py
   rangefinder run --auto -- python generate.py
   rangefinder run --dry-run -- ./my_cuda_app
+  rangefinder run --repeat auto -- python infer.py
   rangefinder run --exit-code=workload -- make test")]
 pub(crate) struct RunArguments {
     #[command(flatten)]
@@ -76,6 +79,13 @@ pub(crate) struct RunArguments {
     /// Run the program once: no nsys, ncu or PyTorch profiler; same as `--preset quick`
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Run the program several times under the tracer alone, and say how long its loop takes: a number of runs, or
+    /// `auto` for as many as its time needs (`compare.*`)
+    #[arg(long, value_name = "N|auto", value_parser = rounds, conflicts_with_all = ["dry_run", "plan"])]
+    pub(crate) repeat: Option<Rounds>,
+    /// With --repeat: not even the tracer, only the time of the process
+    #[arg(long, requires = "repeat")]
+    pub(crate) plain: bool,
     /// Print what would run, without running it
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -245,6 +255,55 @@ pub(crate) struct DiffArguments {
     /// Rows of the table of parts
     #[arg(long, default_value_t = 12, value_name = "ROWS")]
     pub(crate) top: usize,
+}
+
+/// Run two programs in turn, several times each, and say which is faster.
+///
+/// Both run under the tracer alone. In every round each runs once, in an order that is drawn by chance, so that what
+/// changes on the machine meanwhile hits both alike. The runs are kept, and can be compared again with `diff`.
+#[derive(Debug, Args)]
+#[command(override_usage = "\
+rangefinder compare [OPTIONS] [KEY=VALUE]... -- BEFORE [ARGUMENT]... -- AFTER [ARGUMENT]...
+       rangefinder compare [OPTIONS] BEFORE.yaml AFTER.yaml [KEY=VALUE]... [-- COMMAND]")]
+#[command(after_help = "\
+Examples:
+  rangefinder compare -- python infer.py --layers 8 -- python infer.py --layers 9
+  rangefinder compare --repeat 10 -- ./old -- ./new
+  rangefinder compare before.yaml after.yaml -- python infer.py
+  rangefinder compare --markdown compare.budget=5m -- ./old -- ./new > comment.md")]
+pub(crate) struct CompareArguments {
+    /// Two configuration files, one for each program; also settings for both, e.g. compare.budget=5m
+    #[arg(value_name = "FILE|KEY=VALUE")]
+    pub(crate) words: Vec<String>,
+    /// Runs of each: a number, or `auto` for as many as the times need (`compare.*`)
+    #[arg(long, value_name = "N|auto", value_parser = rounds, default_value = "auto")]
+    pub(crate) repeat: Rounds,
+    /// Not even the tracer: compare only the time of the process
+    #[arg(long)]
+    pub(crate) plain: bool,
+    /// Print one JSON document to stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print Markdown, for a comment on a pull request
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
+    /// Rows of the table of parts
+    #[arg(long, default_value_t = 12, value_name = "ROWS")]
+    pub(crate) top: usize,
+    /// Both programs, with `--` between them; or one, for two configuration files
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) commands: Vec<OsString>,
+}
+
+/// `auto`, or a number of runs.
+fn rounds(text: &str) -> Result<Rounds, String> {
+    if text == "auto" {
+        return Ok(Rounds::Auto);
+    }
+    let number = text.parse().ok().filter(|number| (1..=1_000).contains(number));
+    number
+        .map(Rounds::Exactly)
+        .ok_or_else(|| "expected `auto`, or a number of runs from 1 to 1000".to_owned())
 }
 
 /// `1%` or `0.01`, from 0 to less than 1.

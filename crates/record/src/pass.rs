@@ -105,6 +105,9 @@ pub struct Pass {
     pub pid: i32,
     pub started: String,
     pub wall_ms: u64,
+    /// The same, to be compared; absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wall_us: Option<u64>,
     pub ending: Ending,
     pub usage: Usage,
     pub ended_by_us: Option<Reason>,

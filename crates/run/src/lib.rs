@@ -13,6 +13,7 @@ mod model;
 pub mod provenance;
 mod quote;
 mod rehearsal;
+pub mod repeat;
 pub mod rundir;
 mod sampling;
 pub mod sides;

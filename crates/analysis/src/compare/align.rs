@@ -61,7 +61,10 @@ impl Change {
 }
 
 type Key = (Option<String>, What);
-type Parts = BTreeMap<Key, (f64, Option<Often>)>;
+/// Its time, and how often.
+type Amount = (f64, Option<Often>);
+type Parts = BTreeMap<Key, Amount>;
+type IsSame = fn(&Kernel, &Kernel) -> bool;
 
 /// Every part of both sides once, those first that change the most.
 pub(super) fn aligned(a: &Together, b: &Together) -> Vec<Change> {
@@ -80,7 +83,7 @@ pub(super) fn aligned(a: &Together, b: &Together) -> Vec<Change> {
     }
     let same_count =
         |a: Option<Often>, b: Option<Often>| a.map(|often| often.usual) == b.map(|often| often.usual);
-    let pairs: [(Fate, fn(&Kernel, &Kernel) -> bool, bool); 4] = [
+    let pairs: [(Fate, IsSame, bool); 4] = [
         (Fate::Reshaped, |one, other| one.name == other.name, false),
         (Fate::Renamed, |one, other| is_alike(one, other) && has_same_shape(one, other), true),
         (Fate::Replaced, is_alike, true),
@@ -148,7 +151,7 @@ fn matched(left: &Parts, right: &Parts, is_pair: impl Fn(&Key, &Key) -> bool) ->
     found
 }
 
-fn change(fate: Fate, parts: [Option<(Key, (f64, Option<Often>))>; 2]) -> Change {
+fn change(fate: Fate, parts: [Option<(Key, Amount)>; 2]) -> Change {
     let place = parts.iter().flatten().next().and_then(|part| part.0.0.clone());
     let ns = [0, 1].map(|side: usize| parts[side].as_ref().map_or(0.0, |part| part.1.0));
     let often = [0, 1].map(|side: usize| parts[side].as_ref().and_then(|part| part.1.1));

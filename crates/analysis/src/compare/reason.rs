@@ -140,7 +140,7 @@ fn processes([a, b]: [&[Profile]; 2]) -> Option<Reason> {
         profiles.iter().all(|profile| profile.processes == first).then_some(first)
     };
     let (before, after) = (of(a)?, of(b)?);
-    (before != after).then(|| Reason {
+    (before != after).then_some(Reason {
         is: Difference::Processes { before, after },
         place: None,
         more_ns: 0.0,
@@ -269,7 +269,7 @@ fn kernels(left: &[&Change]) -> Vec<Reason> {
     reasons
 }
 
-fn both<'c>(change: &'c Change) -> Option<(&'c Kernel, &'c Kernel)> {
+fn both(change: &Change) -> Option<(&Kernel, &Kernel)> {
     match &change.what {
         [Some(What::Kernel(before)), Some(What::Kernel(after))] => Some((before, after)),
         _ => None,

@@ -24,6 +24,8 @@ pub(crate) fn main(arguments: DemoArguments) -> Result<Exit> {
         plan: None,
         auto: false,
         quick: false,
+        repeat: None,
+        plain: false,
         dry_run: false,
         exit_code: ExitCodeOf::Rangefinder,
     })

@@ -32,26 +32,41 @@ pub(crate) fn main(arguments: &DiffArguments) -> Result<Exit> {
 fn compared(arguments: &DiffArguments) -> Result<Exit> {
     let before = read(&arguments.before)?;
     let after = read(&arguments.after)?;
-    let comparison = compare(&before.profiles, &after.profiles, arguments.margin);
+    let sides = [arguments.before.display().to_string(), arguments.after.display().to_string()];
+    let form = Form { json: arguments.json, markdown: arguments.markdown, top: arguments.top };
+    tell([&sides[0], &sides[1]], &before, &after, arguments.margin, form)?;
+    Ok(Exit::Complete)
+}
+
+/// How it is told.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Form {
+    pub(super) json: bool,
+    pub(super) markdown: bool,
+    /// Rows of the table.
+    pub(super) top: usize,
+}
+
+/// Compares both sides, and prints what came of it.
+pub(super) fn tell(sides: [&str; 2], before: &Read, after: &Read, margin: f64, form: Form) -> Result<()> {
+    let comparison = compare(&before.profiles, &after.profiles, margin);
     let around: Vec<Around> = differences(&before.around, &after.around)
         .into_iter()
         .map(|(name, before, after)| Around { name, before, after })
         .collect();
-    let notes = notes(&before, &after, &comparison);
-    let sides = [arguments.before.display().to_string(), arguments.after.display().to_string()];
-    let diff = Diff::new([&sides[0], &sides[1]], &comparison, &around, &notes);
-    match (arguments.json, arguments.markdown) {
-        (true, _) => print_json(&diff)?,
-        (false, true) => print(&diff.markdown(arguments.top))?,
-        (false, false) => print(&diff.screen(arguments.top))?,
+    let notes = notes(before, after, &comparison);
+    let diff = Diff::new(sides, &comparison, &around, &notes);
+    match form {
+        Form { json: true, .. } => print_json(&diff),
+        Form { markdown: true, top, .. } => print(&diff.markdown(top)),
+        Form { top, .. } => print(&diff.screen(top)),
     }
-    Ok(Exit::Complete)
 }
 
 /// What was read of a side.
-struct Read {
-    profiles: Vec<Profile>,
-    around: Circumstances,
+pub(super) struct Read {
+    pub(super) profiles: Vec<Profile>,
+    pub(super) around: Circumstances,
 }
 
 fn read(path: &Path) -> Result<Read> {

@@ -2,6 +2,7 @@
 
 pub(crate) mod analyze;
 mod analyze_settings;
+pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod demo;
@@ -9,6 +10,7 @@ pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod man;
 pub(crate) mod ranges;
+mod repeat;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;

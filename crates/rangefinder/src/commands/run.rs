@@ -5,7 +5,7 @@ use process::{Route, Signals};
 use run::Exit;
 use run::steps::{Run, Start, begin, plan_text};
 
-use super::{here, resolved};
+use super::{here, repeat, resolved};
 use crate::cli::{ExitCodeOf, RunArguments, Talk};
 use crate::print::{print, say};
 use crate::progress::Progress;
@@ -33,6 +33,9 @@ pub(crate) fn main(mut arguments: RunArguments) -> Result<Exit> {
         route: route(&arguments.talk),
         tracer: crate::TRACER,
     };
+    if let Some(rounds) = arguments.repeat {
+        return repeat::main(start, rounds, arguments.plain, arguments.talk.json);
+    }
     if arguments.dry_run {
         print(&plan_text(&start)?)?;
         return Ok(Exit::Complete);

@@ -26,6 +26,7 @@ pub struct Config {
     pub ncu: NcuConfig,
     pub model: ModelConfig,
     pub capture: CaptureConfig,
+    pub compare: CompareConfig,
     pub run: RunConfig,
     pub regions: RegionsConfig,
     pub report: ReportConfig,
@@ -316,6 +317,17 @@ impl TryFrom<Text> for Share {
         let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share) && *share > 0.0);
         share.map(Self).ok_or("a fraction above 0 and at most 1, e.g. `0.9`")
     }
+}
+
+/// Several runs of a program, and what they decide.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompareConfig {
+    pub precision: Share,
+    pub margin: Share,
+    pub(crate) most: u32,
+    pub(crate) budget: Span,
+    pub(crate) warmup: u32,
 }
 
 #[derive(Debug, Clone, Deserialize)]

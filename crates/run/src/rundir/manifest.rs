@@ -118,6 +118,7 @@ pub(crate) fn pass_record(
         pid: finished.pid,
         started: timestamp(finished.started),
         wall_ms: finished.wall.as_millis() as u64,
+        wall_us: Some(finished.wall.as_micros() as u64),
         ending: finished.ending,
         usage: finished.usage,
         ended_by_us: finished.ended_by_us,

@@ -16,7 +16,7 @@ use crate::rundir::{Files, create, lock, new_manifest};
 use crate::workload::Workload;
 
 /// What `rangefinder run` was given.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Start {
     pub resolved: Resolved,
     /// The argv after `--`, as we received it.

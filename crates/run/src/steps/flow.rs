@@ -1,7 +1,7 @@
 //! From step to step: each is recorded before and after, and none can end the run by failing.
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use process::{Signals, interruptible};
 use record::{Manifest, RunStatus, Step, StepName, StepStatus};
@@ -25,6 +25,8 @@ use crate::rundir::{Files, KnownHashes, Lock, list_artifacts, now, remove_older}
 /// No step was possible that runs it.
 const NEVER_RUN: &str = "the workload was not run: each step that runs it was turned off or not possible";
 
+const ONE_OF_SEVERAL: &str = "one of several runs (`--repeat`, `compare`)";
+
 /// An open run: new, or resumed.
 #[derive(Debug)]
 pub struct Run {
@@ -44,6 +46,8 @@ pub struct Outcome {
     pub workload_code: Option<i32>,
     /// Why the rehearsal failed.
     pub failure: Option<String>,
+    /// How long the workload ran.
+    pub wall: Option<Duration>,
     pub run: PathBuf,
 }
 
@@ -113,6 +117,48 @@ impl Run {
         let inventory = rehearsal.unwrap_or(self.rehearsal).inventory;
         let exit = exit(session.manifest);
         Ok((inventory, outcome(exit, &session)))
+    }
+}
+
+/// How one of several runs of a program is observed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Once {
+    /// Without the tracer: only its time is of interest.
+    pub plain: bool,
+    /// Whether to record where it runs.
+    pub look_around: bool,
+}
+
+impl Run {
+    /// One of several runs of a program: its rehearsal and nothing else, without samplers.
+    pub fn once(
+        mut self,
+        how: Once,
+        signals: &Signals,
+        observer: &mut dyn Observer,
+    ) -> Result<(Option<Inventory>, Outcome), RunError> {
+        let setting = &self.setting;
+        let mut session = Session {
+            files: &mut self.files,
+            manifest: &mut self.manifest,
+            known_hashes: &mut KnownHashes::new(),
+            signals,
+            observer,
+        };
+        take(StepName::Configure, &mut session, |_| Ok((StepResult::Done(None), ())))?;
+        if how.look_around {
+            take(StepName::Doctor, &mut session, |session| doctor::step(setting, session))?;
+        }
+        let rehearsal = take(StepName::Rehearse, &mut session, |session| match how.plain {
+            true => rehearse::plain(setting, session),
+            false => rehearse::step(setting, None, session),
+        })?;
+        for step in session.manifest.steps.iter_mut().filter(|step| step.status == StepStatus::Pending) {
+            step.status = StepStatus::Skipped;
+            step.note = Some(ONE_OF_SEVERAL.to_owned());
+        }
+        let outcome = finish(setting, &mut session)?;
+        Ok((rehearsal.and_then(|rehearsal| rehearsal.inventory), outcome))
     }
 }
 
@@ -297,7 +343,8 @@ fn outcome(exit: Exit, session: &Session<'_>) -> Outcome {
     let workload_code = session.manifest.workload_ending().map(|(code, _)| code);
     let rehearse = session.manifest.step(StepName::Rehearse);
     let failure = rehearse.note.clone().filter(|_| rehearse.status == StepStatus::Failed);
-    Outcome { exit, workload_code, failure, run: session.folder().to_owned() }
+    let wall = session.manifest.rehearsal().and_then(|pass| pass.wall_us).map(Duration::from_micros);
+    Outcome { exit, workload_code, failure, wall, run: session.folder().to_owned() }
 }
 
 /// The workload's `TMPDIR`: we created it, and it is no longer used.

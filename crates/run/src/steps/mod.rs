@@ -23,5 +23,5 @@ mod timeline;
 pub use begin::{Start, begin, redactor as config_redactor};
 pub use dry_run::plan_text;
 pub use error::RunError;
-pub use flow::{Outcome, Run};
+pub use flow::{Once, Outcome, Run};
 pub use resume::{Resume, reopen};

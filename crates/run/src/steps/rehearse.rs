@@ -70,6 +70,26 @@ pub(super) fn step(setting: &Setting, gpus: Option<&Gpus>, session: &mut Session
     Ok((result, Rehearsal { inventory: seen.filter(|_| !blind), blind }))
 }
 
+/// The workload alone: nothing is seen of it but how long it takes.
+pub(super) fn plain(setting: &Setting, session: &mut Session<'_>) -> Made<Rehearsal> {
+    let pass = PassKind::Rehearsal;
+    let folder = session.files.folder(&format!("workload/{}", pass.as_str()))?;
+    session.files.folder(pass.as_str())?;
+    let (tmpdir, link) = tmpdir(session.folder())?;
+    let workload = &setting.workload;
+    let variables = workload.variables_with_helper(pass.as_str(), &folder, &tmpdir, Purpose::Plain);
+    let order =
+        Order { linger: LINGER, ..Order::alone(pass, workload.argv(&folder), variables, folder, link) };
+    let result = match carry_out(setting, workload, order, session) {
+        Ok(finished) => {
+            note_oddities(&finished, session);
+            judge(setting, &finished, None)
+        }
+        Err(error) => StepResult::Failed { why: not_started(error)?.to_string(), asked_for: false },
+    };
+    Ok((result, Rehearsal::default()))
+}
+
 /// A second rehearsal of a workload whose counts differ under a tool. None if it did not end normally.
 pub(super) fn once_more(
     setting: &Setting,

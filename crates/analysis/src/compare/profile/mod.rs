@@ -2,7 +2,7 @@
 //!
 //! Every moment of an iteration belongs to one part: to the work that keeps the device busy, or to what it waits for. So
 //! the parts of an iteration add up to its time, and the changes of the parts to the change of the whole. Of all steady
-//! iterations the middle half by length is taken: a single slow one is no part of what is usual.
+//! iterations those of about the median length are taken: a slow one is no part of what is usual.
 
 mod counts;
 mod on_device;
@@ -88,7 +88,7 @@ pub struct LoopProfile {
     /// Steady ones.
     pub iterations: u64,
     pub median_ns: f64,
-    /// They add up to the mean of the middle half.
+    /// They add up to the mean of the iterations of about the median length.
     pub parts: Vec<Part>,
     /// CUDA calls that wait, get memory, copy or launch.
     pub calls: Vec<Count>,

@@ -5,12 +5,17 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use super::Often;
+use crate::loop_::median;
+
+/// Of all iterations, one in so many is taken, those of about the median length: their mean is close to it.
+const MIDDLE_PART: usize = 5;
+const FEWEST_IN_MIDDLE: usize = 3;
 
 /// The steady iterations: when each begins, and when the last one ends.
 pub(super) struct Iterations<'t> {
     begins: &'t [i64],
     end: i64,
-    /// Whether it is in the middle half by length.
+    /// Whether it is of about the median length.
     middle: Vec<bool>,
 }
 
@@ -18,15 +23,15 @@ impl<'t> Iterations<'t> {
     pub(super) fn new(begins: &'t [i64], end: i64) -> Self {
         let ends = begins.iter().skip(1).copied().chain([end]);
         let lengths: Vec<i64> = begins.iter().zip(ends).map(|(begin, end)| end - begin).collect();
-        let mut sorted = lengths.clone();
-        sorted.sort_unstable();
-        let quarter = sorted.len() / 4;
-        let kept = sorted
-            .get(quarter)
-            .zip(sorted.get(sorted.len() - 1 - quarter.min(sorted.len().saturating_sub(1))));
-        let middle =
-            lengths.iter().map(|length| kept.is_some_and(|(low, high)| (low..=high).contains(&length)));
-        Self { begins, end, middle: middle.collect() }
+        let usual = median(&lengths).unwrap_or(0);
+        let mut order: Vec<usize> = (0..lengths.len()).collect();
+        order.sort_by_key(|at| lengths[*at].abs_diff(usual));
+        let mut middle = vec![false; lengths.len()];
+        order
+            .iter()
+            .take((order.len() / MIDDLE_PART).max(FEWEST_IN_MIDDLE))
+            .for_each(|at| middle[*at] = true);
+        Self { begins, end, middle }
     }
 
     pub(super) fn span(&self) -> Option<(i64, i64)> {
@@ -40,7 +45,7 @@ impl<'t> Iterations<'t> {
             .flatten()
     }
 
-    /// The time between two moments that lies in the middle half.
+    /// The time between two moments that lies in iterations of about the median length.
     fn within(&self, from: i64, to: i64) -> i64 {
         let first = self.begins.partition_point(|begin| *begin <= from).saturating_sub(1);
         let mut time = 0;

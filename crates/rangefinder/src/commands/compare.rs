@@ -1,0 +1,100 @@
+//! `rangefinder compare`
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use ::run::Exit;
+use ::run::circumstances::Circumstances;
+use ::run::config::{Request, resolve};
+use ::run::repeat::Order;
+use ::run::steps::Start;
+use anyhow::Result;
+use process::Route;
+
+use super::diff::{Form, Read, tell};
+use super::repeat::{ended, name_of, repeated};
+use super::{Usage, here};
+use crate::cli::CompareArguments;
+use crate::print::say;
+
+pub(crate) fn main(arguments: &CompareArguments) -> Result<Exit> {
+    let programs = programs(arguments)?;
+    let margin = programs[0].resolved.config.compare.margin.0;
+    let name = format!("{}-compare", name_of(&programs[0]));
+    let repeated = repeated(Order { programs, rounds: arguments.repeat, plain: arguments.plain, name })?;
+    let sides: Vec<String> = repeated.sides.iter().map(|(folder, _)| shown(folder)).collect();
+    say(&format!("{}: {}", ended(&repeated.ended), sides.join(", ")));
+    if repeated.sides.iter().any(|(_, profiles)| profiles.is_empty()) {
+        return Ok(if repeated.exit == Exit::Complete { Exit::Missing } else { repeated.exit });
+    }
+    let mut read = repeated.sides.into_iter().map(|(folder, profiles)| {
+        let first = ::run::sides::side(&folder).ok().and_then(|side| side.runs.into_iter().next());
+        Read { profiles, around: first.map(|run| Circumstances::of(&run)).unwrap_or_default() }
+    });
+    if let (Some(before), Some(after)) = (read.next(), read.next()) {
+        let form = Form { json: arguments.json, markdown: arguments.markdown, top: arguments.top };
+        tell([&sides[0], &sides[1]], &before, &after, margin, form)?;
+    }
+    Ok(repeated.exit)
+}
+
+/// Relative to here, if it lies below.
+fn shown(folder: &Path) -> String {
+    let here = here().unwrap_or_default();
+    folder.strip_prefix(&here).unwrap_or(folder).display().to_string()
+}
+
+/// Both of them.
+fn programs(arguments: &CompareArguments) -> Result<Vec<Start>> {
+    let is_file = |word: &&String| {
+        let path = Path::new(word.as_str());
+        path.is_file() || path.extension().is_some_and(|end| end == "yaml" || end == "yml")
+    };
+    let (files, overrides): (Vec<&String>, Vec<&String>) = arguments.words.iter().partition(is_file);
+    let overrides: Vec<String> = overrides.into_iter().cloned().collect();
+    let commands: Vec<Vec<OsString>> =
+        arguments.commands.split(|word| word == "--").map(<[OsString]>::to_vec).collect();
+    let [before, after] = match (files.as_slice(), commands.as_slice()) {
+        ([], [before, after]) if !before.is_empty() && !after.is_empty() => {
+            [(None, before.clone()), (None, after.clone())]
+        }
+        ([before, after], [command]) => {
+            [(Some(PathBuf::from(before)), command.clone()), (Some(PathBuf::from(after)), command.clone())]
+        }
+        ([], [_, _, _, ..]) => {
+            return Err(Usage(
+                "the commands contain more than one `--`, so it is not clear where the second one begins\nhint: put \
+                 each into a configuration file (`workload.command`): rangefinder compare before.yaml after.yaml"
+                    .to_owned(),
+            )
+            .into());
+        }
+        _ => {
+            return Err(Usage(
+                "two programs are needed\nhint: rangefinder compare -- ./old -- ./new, or rangefinder compare \
+                 before.yaml after.yaml"
+                    .to_owned(),
+            )
+            .into());
+        }
+    };
+    [before, after].into_iter().map(|(file, command)| program(file, command, &overrides)).collect()
+}
+
+fn program(file: Option<PathBuf>, command: Vec<OsString>, overrides: &[String]) -> Result<Start> {
+    let resolved = resolve(&Request {
+        presets: Vec::new(),
+        file,
+        overrides: overrides.to_vec(),
+        command: command.iter().map(|text| text.to_string_lossy().into_owned()).collect(),
+        cwd: here()?,
+    })?;
+    Ok(Start {
+        resolved,
+        command,
+        here: here()?,
+        invocation: std::env::args_os().collect(),
+        route: Route::Kept,
+        tracer: crate::TRACER,
+    })
+}

@@ -1,0 +1,149 @@
+//! Several runs of one program, or of two: `run --repeat` and `compare`.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use process::{Route, Signals};
+use report::duration;
+use run::repeat::{Done, Ended, Order, Repeated, Rounds, repeat};
+use run::steps::Start;
+use run::{Event, Exit, Observer};
+use serde::Serialize;
+
+use super::here;
+use crate::print::{print, print_json, say};
+
+/// Prints warnings once each: the same program has the same ones every time.
+#[derive(Default)]
+struct Warnings(Vec<String>);
+
+impl Observer for Warnings {
+    fn see(&mut self, event: &Event) {
+        if let Event::Warning { text } = event
+            && !self.0.contains(text)
+        {
+            say(&format!("warning: {text}"));
+            self.0.push(text.clone());
+        }
+    }
+}
+
+/// `run --repeat`
+pub(super) fn main(start: Start, rounds: Rounds, plain: bool, json: bool) -> Result<Exit> {
+    let name = format!("{}-repeat", name_of(&start));
+    let repeated = repeated(Order { programs: vec![quiet(start)], rounds, plain, name })?;
+    let told = Told::of(&repeated);
+    match json {
+        true => print_json(&told)?,
+        false => print(&told.text())?,
+    }
+    Ok(repeated.exit)
+}
+
+/// Nothing of what the programs print is shown: it is kept with each run.
+pub(super) fn quiet(start: Start) -> Start {
+    Start { route: Route::Kept, ..start }
+}
+
+pub(super) fn name_of(start: &Start) -> String {
+    let program = start.command.iter().rev().find(|word| !word.to_string_lossy().starts_with('-'));
+    let first = start.command.first().or(program);
+    let name = first.map(|word| Path::new(word).file_name().unwrap_or(word).to_string_lossy().into_owned());
+    name.unwrap_or_else(|| "program".to_owned())
+}
+
+pub(super) fn repeated(order: Order) -> Result<Repeated> {
+    let signals = Signals::listen().context("cannot listen for signals")?;
+    let several = order.programs.len() > 1;
+    let repeated = repeat(&order, &signals, &mut Warnings::default(), |done| say(&line(done, several)))?;
+    match &repeated.ended {
+        Ended::Failed(why) => say(&format!("error: a run failed, so there are no more: {why}")),
+        Ended::Interrupted => say("interrupted; what was run so far is kept"),
+        _ => {}
+    }
+    Ok(repeated)
+}
+
+/// `b  3  12.40 ms an iteration, known to 1.2 %`
+fn line(done: &Done<'_>, several: bool) -> String {
+    let side = if several { ["before", "after "][done.side.min(1)] } else { "run" };
+    if done.warm_up {
+        return format!("{side}  warm-up");
+    }
+    let time = done.profile.map(|profile| match &profile.main {
+        Some(main) => format!("{} an iteration", duration(main.median_ns)),
+        None => format!("{} in all", duration(profile.recorded_ns as f64)),
+    });
+    let known = done.precision.map(|part| format!(", known to {:.1} %", part * 100.0)).unwrap_or_default();
+    format!("{side} {:>3}  {}{known}", done.runs, time.unwrap_or_default())
+}
+
+/// What `run --repeat` says in the end.
+#[derive(Serialize)]
+struct Told {
+    set: String,
+    runs: usize,
+    /// Of an iteration, or of the process; by run.
+    times_ns: Vec<f64>,
+    of: &'static str,
+    mean_ns: Option<f64>,
+    /// How far off the mean may be, as a part of it: with 99 % certainty.
+    precision: Option<f64>,
+    ended: &'static str,
+}
+
+impl Told {
+    fn of(repeated: &Repeated) -> Self {
+        let profiles = &repeated.sides[0].1;
+        let loops: Vec<f64> =
+            profiles.iter().filter_map(|profile| Some(profile.main.as_ref()?.median_ns)).collect();
+        let (times_ns, of) = match loops.len() == profiles.len() && !loops.is_empty() {
+            true => (loops, "an iteration"),
+            false => (profiles.iter().map(|profile| profile.recorded_ns as f64).collect(), "the process"),
+        };
+        let logs: f64 = times_ns.iter().map(|time| time.ln()).sum();
+        let here = here().unwrap_or_default();
+        Self {
+            set: repeated.folder.strip_prefix(&here).unwrap_or(&repeated.folder).display().to_string(),
+            runs: times_ns.len(),
+            of,
+            mean_ns: (!times_ns.is_empty()).then(|| (logs / times_ns.len() as f64).exp()),
+            precision: analysis::compare::precision(&times_ns),
+            ended: ended(&repeated.ended),
+            times_ns,
+        }
+    }
+
+    fn text(&self) -> String {
+        let Some(mean) = self.mean_ns else { return format!("no run ended well\nruns: {}\n", self.set) };
+        let known = match self.precision {
+            Some(part) => format!("known to {:.1} % (99 % certainty)", part * 100.0),
+            None => "how well that is known takes at least 5 runs".to_owned(),
+        };
+        let (least, most) = self
+            .times_ns
+            .iter()
+            .fold((f64::MAX, 0f64), |(least, most), time| (least.min(*time), most.max(*time)));
+        format!(
+            "{} takes {}, {known}; {} runs, from {} to {}; {}\nruns: {}\n",
+            self.of,
+            duration(mean),
+            self.runs,
+            duration(least),
+            duration(most),
+            self.ended,
+            self.set
+        )
+    }
+}
+
+pub(super) fn ended(ended: &Ended) -> &'static str {
+    match ended {
+        Ended::AsAsked => "as many runs as asked for",
+        Ended::Precise => "no more runs are needed (`compare.precision`)",
+        Ended::Most => "no more runs are taken (`compare.most`)",
+        Ended::OutOfTime => "the time is spent (`compare.budget`)",
+        Ended::Interrupted => "interrupted",
+        Ended::Failed(_) => "a run failed",
+    }
+}

@@ -1,0 +1,139 @@
+//! Two programs, or two recordings, compared.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use support::{Ran, Sandbox, nvtx_program};
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis/tests/data").join(name)
+}
+
+fn json(ran: &Ran) -> Value {
+    serde_json::from_str(&ran.stdout).unwrap_or_else(|_| panic!("{}\n{}", ran.stdout, ran.stderr))
+}
+
+/// Folders in the folder of the only set.
+fn set(sandbox: &Sandbox) -> PathBuf {
+    let mut sets: Vec<PathBuf> =
+        std::fs::read_dir(sandbox.path("runs")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    sets.retain(|path| path.is_dir());
+    assert_eq!(sets.len(), 1, "{sets:?}");
+    sets.remove(0)
+}
+
+fn runs(folder: &Path) -> usize {
+    std::fs::read_dir(folder)
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().path().join("run.json").is_file())
+        .count()
+}
+
+#[test]
+fn a_program_that_does_more_is_slower_and_where() {
+    let Some(paced) = nvtx_program("a_program_that_does_more_is_slower_and_where", "paced") else { return };
+    let sandbox = Sandbox::new();
+    let ran = sandbox.output(&[
+        "compare", "--repeat", "6", "--json", "--", &paced, "40", "4", "1", "--", &paced, "40", "4", "9",
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let document = json(&ran);
+    assert_eq!(document["time"]["verdict"], "slower", "{}", ran.stdout);
+    assert_eq!(document["time"]["processes"], serde_json::json!([6, 6]));
+    let first = &document["reasons"][0];
+    assert_eq!((first["difference"].as_str(), first["place"].as_str()), (Some("host"), Some(":step/post")));
+    assert_eq!(document["around"][0]["name"], "command");
+    // The runs are there to be compared again, without those that warmed up.
+    let set = set(&sandbox);
+    assert_eq!((runs(&set.join("a")), runs(&set.join("b")), runs(&set.join("warm-up"))), (6, 6, 2));
+    let record: Value = serde_json::from_slice(&std::fs::read(set.join("set.json")).unwrap()).unwrap();
+    assert_eq!(
+        (record["processes"].as_array().unwrap().len(), &record["ended"]),
+        (14, &Value::from("as asked"))
+    );
+    let sides = [set.join("a"), set.join("b")].map(|side| side.to_str().unwrap().to_owned());
+    let again = sandbox.output(&["diff", &sides[0], &sides[1]]);
+    let line = again.stdout.lines().next().unwrap();
+    assert!(line.starts_with("slower, ") && line.contains("times as long in `:step/post`"), "{line}");
+    let back = sandbox.output(&["diff", "--markdown", &sides[1], &sides[0]]);
+    assert!(back.stdout.starts_with("**faster, "), "{}", back.stdout);
+    assert!(back.stdout.contains("| `an iteration` |"), "{}", back.stdout);
+}
+
+#[test]
+fn runs_of_one_program() {
+    let Some(paced) = nvtx_program("runs_of_one_program", "paced") else { return };
+    let sandbox = Sandbox::new();
+    let ran = sandbox.output(&["run", "--repeat", "5", "--json", "--", &paced]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let document = json(&ran);
+    assert_eq!((document["runs"].as_u64(), document["of"].as_str()), (Some(5), Some("an iteration")));
+    assert!(document["precision"].as_f64().unwrap() > 0.0);
+    assert_eq!(runs(&set(&sandbox)), 5);
+    let plain = Sandbox::new();
+    let ran = plain.output(&[
+        "run",
+        "--repeat",
+        "auto",
+        "--plain",
+        "compare.most=7",
+        "compare.warmup=0",
+        "--",
+        "true",
+    ]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stdout.starts_with("the process takes "), "{}", ran.stdout);
+    assert!(!set(&plain).join("warm-up").exists());
+}
+
+#[test]
+fn a_run_that_fails_ends_the_comparison() {
+    let Some(paced) = nvtx_program("a_run_that_fails_ends_the_comparison", "paced") else { return };
+    let sandbox = Sandbox::new();
+    let ran = sandbox.output(&["compare", "--repeat", "5", "--", &paced, "--", &paced, "5", "1", "1", "7"]);
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("a run failed, so there are no more: the workload failed with exit code 7"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn what_is_typed_wrong() {
+    let sandbox = Sandbox::new();
+    for (arguments, said) in [
+        (&["compare", "--", "true"][..], "two programs are needed"),
+        (&["compare", "--", "true", "--", "true", "--", "true"], "more than one `--`"),
+        (&["compare", "--repeat", "0", "--", "true", "--", "true"], "expected `auto`, or a number of runs"),
+        (&["diff", "--margin", "200%", "a", "b"], "expected a percentage from 0% to less than 100%"),
+        (&["run", "--plain", "--", "true"], "--repeat"),
+    ] {
+        let ran = sandbox.output(arguments);
+        assert_eq!(ran.code, 2, "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{arguments:?}: {}", ran.stderr);
+    }
+    std::fs::create_dir(sandbox.path("empty")).unwrap();
+    for (arguments, said) in [
+        (["diff", "missing", "missing"], "cannot compare `missing`: No such file or directory"),
+        (["diff", "empty", "empty"], "cannot compare `empty`: it has neither runs nor traces"),
+    ] {
+        let ran = sandbox.output(&arguments);
+        assert_eq!(ran.code, 1, "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(said), "{arguments:?}: {}", ran.stderr);
+    }
+}
+
+/// The same program, recorded by two versions of nsys: nothing changed, and one run of each does not tell about time.
+#[test]
+fn bare_traces() {
+    let sandbox = Sandbox::new();
+    let [before, after] =
+        ["toy-2023.4.4.sqlite", "toy-2025.3.1.sqlite"].map(|name| data(name).to_str().unwrap().to_owned());
+    let ran = sandbox.output(&["diff", &before, &after]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    insta::assert_snapshot!(ran.stdout);
+}

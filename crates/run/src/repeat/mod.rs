@@ -1,0 +1,299 @@
+//! Several runs of one program, or of two programs in turn.
+//!
+//! In every round each program runs once, in an order that is drawn anew: what changes on the machine meanwhile hits both
+//! alike. The first runs only warm files and caches up, and are kept apart.
+
+mod order;
+mod record;
+mod state;
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use analysis::compare::{FEWEST_OF_AUTO, Profile, precision};
+use analysis::{Options, analyze, profile_of};
+use process::Signals;
+
+pub use record::SET_FILE;
+use record::{ProcessRecord, SetRecord};
+
+use crate::config::Enable;
+use crate::events::{Event, Observer};
+use crate::exit::Exit;
+use crate::rehearsal::Inventory;
+use crate::rundir::{WriteError, create, now, read_manifest, safe_name};
+use crate::steps::{Once, Outcome, RunError, Start, begin};
+pub use order::Rounds;
+use order::{Draw, shuffled};
+use state::{State, Ticks};
+
+/// Where runs that do not count are kept.
+const WARM_UP: &str = "warm-up";
+
+/// What to repeat.
+#[derive(Debug)]
+pub struct Order {
+    /// One program, or two.
+    pub programs: Vec<Start>,
+    pub rounds: Rounds,
+    /// Without the tracer.
+    pub plain: bool,
+    /// Of the folder.
+    pub name: String,
+}
+
+/// Why there are no more runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    AsAsked,
+    /// All times are known as well as wanted.
+    Precise,
+    /// The most that `auto` takes.
+    Most,
+    OutOfTime,
+    Interrupted,
+    /// A program did not run as it should.
+    Failed(String),
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Repeated {
+    pub folder: PathBuf,
+    /// By program: the folder of its runs, and what they have to say.
+    pub sides: Vec<(PathBuf, Vec<Profile>)>,
+    pub ended: Ended,
+    pub exit: Exit,
+}
+
+/// A run that ended.
+#[derive(Debug)]
+pub struct Done<'d> {
+    /// Which program, from 0.
+    pub side: usize,
+    pub warm_up: bool,
+    /// Of this program, with this one.
+    pub runs: usize,
+    pub profile: Option<&'d Profile>,
+    /// How far off the mean of the program's times may be, as a part of it.
+    pub precision: Option<f64>,
+}
+
+/// Only what is wrong.
+struct Warnings<'o>(&'o mut dyn Observer);
+
+impl Observer for Warnings<'_> {
+    fn see(&mut self, event: &Event) {
+        if let Event::Warning { .. } = event {
+            self.0.see(event);
+        }
+    }
+}
+
+/// Runs them all; `see` is told of each run.
+pub fn repeat(
+    order: &Order,
+    signals: &Signals,
+    observer: &mut dyn Observer,
+    mut see: impl FnMut(&Done<'_>),
+) -> Result<Repeated, RunError> {
+    let first = &order.programs[0];
+    let config = &first.resolved.config;
+    let limits = config.compare.clone();
+    let root = first.here.join(&config.run.dir.0);
+    let folder = create(&root, &safe_name(&order.name))?;
+    let mut set = Set::new(order, folder)?;
+    let begun = Instant::now();
+    let mut draw = Draw::by_clock();
+    set.record.seed = draw.seed();
+    let ended = 'rounds: {
+        for round in 0.. {
+            let is_warm_up = round < limits.warmup as usize;
+            for side in shuffled(order.programs.len(), &mut draw) {
+                if let Some(ended) = set.run(order, side, is_warm_up, signals, observer)? {
+                    break 'rounds ended;
+                }
+                let runs = set.sides[side].1.len();
+                let last = set.sides[side].1.last().filter(|_| !is_warm_up);
+                see(&Done { side, warm_up: is_warm_up, runs, profile: last, precision: set.precision(side) });
+            }
+            set.save()?;
+            let rounds = (round + 1usize).saturating_sub(limits.warmup as usize);
+            match order.rounds {
+                _ if is_warm_up => {}
+                Rounds::Exactly(wanted) if rounds >= wanted => break 'rounds Ended::AsAsked,
+                Rounds::Exactly(_) => {}
+                Rounds::Auto if rounds >= FEWEST_OF_AUTO && set.is_precise(limits.precision.0) => {
+                    break 'rounds Ended::Precise;
+                }
+                Rounds::Auto if rounds >= limits.most as usize => break 'rounds Ended::Most,
+                Rounds::Auto if begun.elapsed() >= limits.budget.0 => break 'rounds Ended::OutOfTime,
+                Rounds::Auto => {}
+            }
+        }
+        Ended::AsAsked
+    };
+    set.close(ended)
+}
+
+/// All runs so far.
+struct Set {
+    folder: PathBuf,
+    sides: Vec<(PathBuf, Vec<Profile>)>,
+    record: SetRecord,
+    /// How the last run ended, if not well.
+    exit: Exit,
+}
+
+impl Set {
+    fn new(order: &Order, folder: PathBuf) -> Result<Self, RunError> {
+        let of = |side: usize| match order.programs.len() {
+            1 => folder.clone(),
+            // `a` is what comes first.
+            _ => folder.join(((b'a' + side as u8) as char).to_string()),
+        };
+        let sides: Vec<(PathBuf, Vec<Profile>)> =
+            (0..order.programs.len()).map(|side| (of(side), Vec::new())).collect();
+        for (side, _) in &sides {
+            std::fs::create_dir_all(side).map_err(|error| WriteError::new(side, error))?;
+        }
+        let record = SetRecord::new(now(), order.rounds, order.plain, sides.len());
+        Ok(Self { folder, sides, record, exit: Exit::Complete })
+    }
+
+    /// One run of a program. Why it was the last one, if it was.
+    fn run(
+        &mut self,
+        order: &Order,
+        side: usize,
+        warm_up: bool,
+        signals: &Signals,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<Ended>, RunError> {
+        let folder = if warm_up { self.folder.join(WARM_UP) } else { self.sides[side].0.clone() };
+        let start = start(&order.programs[side], &folder);
+        let regions = start.resolved.config.regions.clone();
+        let is_first = !warm_up && self.sides[side].1.is_empty();
+        let once = Once { plain: order.plain, look_around: is_first };
+        let before = Ticks::now();
+        let run = begin(start)?;
+        let (inventory, outcome) = run.once(once, signals, &mut Warnings(observer))?;
+        let state = State::since(before);
+        let ended = match outcome.exit {
+            Exit::Complete => None,
+            Exit::Interrupted => Some(Ended::Interrupted),
+            _ => Some(Ended::Failed(why(&outcome))),
+        };
+        let profile = ended.is_none().then(|| profile(inventory, &outcome, &regions));
+        self.remember(side, warm_up, &outcome, profile.as_ref(), state);
+        if let Some(profile) = profile.filter(|_| !warm_up) {
+            self.sides[side].1.push(profile);
+        }
+        self.exit = outcome.exit;
+        Ok(ended)
+    }
+
+    fn remember(
+        &mut self,
+        side: usize,
+        warm_up: bool,
+        outcome: &Outcome,
+        profile: Option<&Profile>,
+        state: State,
+    ) {
+        let run = outcome.run.strip_prefix(&self.folder).unwrap_or(&outcome.run);
+        if self.record.sides[side].command.is_empty() {
+            let manifest = read_manifest(&outcome.run).ok();
+            self.record.sides[side].command =
+                manifest.map(|manifest| manifest.workload.argv).unwrap_or_default();
+        }
+        let main = profile.and_then(|profile| profile.main.as_ref());
+        self.record.processes.push(ProcessRecord {
+            side: side as u64,
+            run: run.to_string_lossy().into_owned(),
+            warm_up,
+            wall_us: outcome.wall.map(|wall| wall.as_micros() as u64),
+            iterations: main.map(|main| main.iterations),
+            median_ns: main.map(|main| main.median_ns),
+            state,
+        });
+    }
+
+    /// The times of a program, one a run: of an iteration if all have a loop, else of the whole.
+    fn times(&self, side: usize) -> Vec<f64> {
+        let profiles = &self.sides[side].1;
+        let loops: Vec<f64> =
+            profiles.iter().filter_map(|profile| Some(profile.main.as_ref()?.median_ns)).collect();
+        match loops.len() == profiles.len() {
+            true => loops,
+            false => profiles.iter().map(|profile| profile.recorded_ns as f64).collect(),
+        }
+    }
+
+    fn precision(&self, side: usize) -> Option<f64> {
+        precision(&self.times(side))
+    }
+
+    fn is_precise(&self, wanted: f64) -> bool {
+        (0..self.sides.len()).all(|side| self.precision(side).is_some_and(|part| part <= wanted))
+    }
+
+    fn save(&self) -> Result<(), RunError> {
+        Ok(self.record.write(&self.folder.join(SET_FILE))?)
+    }
+
+    fn close(mut self, ended: Ended) -> Result<Repeated, RunError> {
+        self.record.ended = Some(ended.told());
+        self.save()?;
+        let exit = match &ended {
+            Ended::Interrupted => Exit::Interrupted,
+            Ended::Failed(_) => self.exit,
+            _ => Exit::Complete,
+        };
+        Ok(Repeated { folder: self.folder, sides: self.sides, ended, exit })
+    }
+}
+
+impl Ended {
+    fn told(&self) -> String {
+        match self {
+            Self::AsAsked => "as asked".to_owned(),
+            Self::Precise => "precise".to_owned(),
+            Self::Most => "most".to_owned(),
+            Self::OutOfTime => "out of time".to_owned(),
+            Self::Interrupted => "interrupted".to_owned(),
+            Self::Failed(why) => format!("failed: {why}"),
+        }
+    }
+}
+
+/// The same program, observed as lightly as possible.
+fn start(program: &Start, folder: &Path) -> Start {
+    let mut start = program.clone();
+    let config = &mut start.resolved.config;
+    config.run.dir.0 = folder.to_string_lossy().into_owned();
+    config.run.keep = None;
+    config.stage1.enable = Enable::False;
+    config.counters.enable = Enable::False;
+    config.stacks.enable = Enable::False;
+    start
+}
+
+fn why(outcome: &Outcome) -> String {
+    outcome.failure.clone().unwrap_or_else(|| "something that was asked for is missing".to_owned())
+}
+
+/// What a run has to say; without a trace, only how long it took.
+fn profile(
+    inventory: Option<Inventory>,
+    outcome: &Outcome,
+    regions: &crate::config::RegionsConfig,
+) -> Profile {
+    let mut trace = inventory.map(|inventory| inventory.trace).unwrap_or_default();
+    regions.apply(&mut trace);
+    let mut profile = profile_of(&analyze(&trace, &Options { take_apart: true, ..Options::default() }));
+    // From the start of the process to its end, as far as that is known.
+    let wall = outcome.wall.unwrap_or(Duration::from_nanos(profile.recorded_ns.max(0) as u64));
+    profile.recorded_ns = i64::try_from(wall.as_nanos()).unwrap_or(i64::MAX);
+    profile
+}

@@ -1,0 +1,75 @@
+//! `set.json`: which runs there are, in which order they ran, and what the machine did meanwhile.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::order::Rounds;
+use super::state::State;
+use crate::rundir::{Durable, Readers, WriteError, write_whole};
+
+pub const SET_FILE: &str = "set.json";
+
+#[derive(Debug, Serialize)]
+pub(super) struct SetRecord {
+    schema: u32,
+    rangefinder: &'static str,
+    created: String,
+    /// None for `auto`.
+    rounds: Option<u64>,
+    plain: bool,
+    /// What the order of each round was drawn from.
+    pub(super) seed: u64,
+    pub(super) sides: Vec<SideRecord>,
+    /// In the order in which they ran.
+    pub(super) processes: Vec<ProcessRecord>,
+    /// None while it goes on.
+    pub(super) ended: Option<String>,
+}
+
+#[derive(Debug, Default, Serialize)]
+pub(super) struct SideRecord {
+    /// Without secrets.
+    pub(super) command: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct ProcessRecord {
+    pub(super) side: u64,
+    /// Relative to the set.
+    pub(super) run: String,
+    pub(super) warm_up: bool,
+    pub(super) wall_us: Option<u64>,
+    /// Steady ones of its main loop.
+    pub(super) iterations: Option<u64>,
+    pub(super) median_ns: Option<f64>,
+    pub(super) state: State,
+}
+
+impl SetRecord {
+    pub(super) fn new(created: String, rounds: Rounds, plain: bool, sides: usize) -> Self {
+        Self {
+            schema: 1,
+            rangefinder: env!("CARGO_PKG_VERSION"),
+            created,
+            rounds: match rounds {
+                Rounds::Exactly(rounds) => Some(rounds as u64),
+                Rounds::Auto => None,
+            },
+            plain,
+            seed: 0,
+            sides: (0..sides).map(|_| SideRecord::default()).collect(),
+            processes: Vec::new(),
+            ended: None,
+        }
+    }
+
+    pub(super) fn write(&self, path: &Path) -> Result<(), WriteError> {
+        let write = |out: &mut dyn Write| {
+            serde_json::to_writer_pretty(&mut *out, self)?;
+            out.write_all(b"\n")
+        };
+        write_whole(path, Readers::Owner, Durable::No, write).map_err(|error| WriteError::new(path, error))
+    }
+}
