@@ -1,5 +1,5 @@
 //! How much slower a program gets while it is sampled: the same work in turns with and without, and the ratio of both.
-//! `harm SECONDS RATE PYTHON`
+//! `harm SECONDS RATE PYTHON [PROGRAM]`
 #![allow(clippy::print_stdout, clippy::unwrap_used, reason = "a tool for people who work on the sampler")]
 
 use std::io::{BufRead, BufReader};
@@ -27,7 +27,8 @@ fn median(mut values: Vec<f64>) -> f64 {
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let (seconds, rate): (f64, f64) = (words[0].parse().unwrap(), words[1].parse().unwrap());
-    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/blocks.py");
+    let usual = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/programs/blocks.py");
+    let program = words.get(3).map_or(usual, String::as_str);
     let mut child = Command::new(&words[2]).arg(program).stdout(Stdio::piped()).spawn().unwrap();
     let output = BufReader::new(child.stdout.take().unwrap());
     let reader = std::thread::spawn(move || {
