@@ -256,7 +256,9 @@ fn from_two_layers_to_three() {
 #[test]
 fn another_shape() {
     let found = compared(Version { grid: 96, ..USUAL });
-    let Difference::Shape { name, grid, .. } = &found.reasons[0].is else { panic!("{:?}", found.reasons) };
+    let Difference::Shape { name, grid, others: 0, .. } = &found.reasons[0].is else {
+        panic!("{:?}", found.reasons)
+    };
     assert_eq!((name.as_str(), *grid), (USUAL.gemm, [[64, 1, 1], [96, 1, 1]]));
 }
 

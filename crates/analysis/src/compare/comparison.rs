@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::align::{Change, aligned};
-use super::decision::{Decision, decide, keep_credible};
+use super::decision::{Decision, Verdict, decide, keep_credible};
 use super::fold::Folding;
 use super::profile::{Often, What};
 use super::reason::{Reason, reasons};
@@ -70,11 +70,13 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
         }
     };
     let time = decide(&times(a), &times(b), margin);
+    let is_clear = |time: &Decision| matches!(time.verdict, Verdict::Faster | Verdict::Slower);
+    let decided = time.as_ref().is_some_and(is_clear);
     let (before, after) = (Together::of(a), Together::of(b));
     let changes = aligned(&before, &after);
     let explained: f64 = changes.iter().map(Change::more_ns).sum();
     let mut comparison = Comparison {
-        reasons: reasons(&changes, [&before, &after], [a, b], margin),
+        reasons: reasons(&changes, [&before, &after], [a, b], margin, decided),
         time,
         margin,
         iteration_ns: [before.iteration_ns, after.iteration_ns],

@@ -62,11 +62,12 @@ pub enum Difference {
         name: String,
         more: i64,
     },
-    /// A kernel runs in another shape.
+    /// A kernel runs in another shape; `others` are those that do as well, or that another kernel does the work of.
     Shape {
         name: String,
         grid: [[u32; 3]; 2],
         block: [[u32; 3]; 2],
+        others: u64,
     },
     /// Another kernel does the same work; `others` are those it holds for as well.
     Renamed {
@@ -101,12 +102,14 @@ impl Difference {
     }
 }
 
-/// All of them, the first one first. `margin` is the part of an iteration that does not matter.
+/// All of them, the first one first. `margin` is the part of an iteration that does not matter; `decided` is whether
+/// the iteration as a whole is known to take longer or not as long.
 pub(super) fn reasons(
     changes: &[Change],
     sides: [&Together; 2],
     profiles: [&[Profile]; 2],
     margin: f64,
+    decided: bool,
 ) -> Vec<Reason> {
     let mut left: Vec<&Change> = changes.iter().collect();
     let mut reasons = Vec::new();
@@ -131,6 +134,12 @@ pub(super) fn reasons(
         reason.more_ns.abs() + certain
     };
     reasons.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
+    // What may be chance comes behind what is not; and what graphs launch has neither regions nor calls of its own.
+    reasons.sort_by_key(|reason| match &reason.is {
+        Difference::Graphs { .. } => 0,
+        is if is.is_certain() || decided => 1,
+        _ => 2,
+    });
     reasons
 }
 
@@ -276,37 +285,44 @@ fn both(change: &Change) -> Option<(&Kernel, &Kernel)> {
     }
 }
 
-fn shapes(left: &[&Change]) -> Vec<Reason> {
-    let reshaped = left.iter().filter(|change| change.fate == Fate::Reshaped);
-    let reason = |change: &&Change| {
-        let (before, after) = both(change)?;
-        Some(Reason {
-            is: Difference::Shape {
-                name: after.short_name.clone(),
-                grid: [before.grid, after.grid],
-                block: [before.block, after.block],
-            },
-            place: change.place.clone(),
-            more_ns: change.more_ns(),
-        })
-    };
-    reshaped.filter_map(reason).collect()
+/// All of them together, by the one that matters most. Where shapes change, other kernels may be chosen.
+fn shapes(left: &[&Change]) -> Option<Reason> {
+    let with = |fates: &[Fate]| left.iter().filter(|change| fates.contains(&change.fate)).collect::<Vec<_>>();
+    let first = heaviest(&with(&[Fate::Reshaped]))?;
+    let (before, after) = both(first)?;
+    let all = with(&[Fate::Reshaped, Fate::Replaced]);
+    Some(Reason {
+        is: Difference::Shape {
+            name: after.short_name.clone(),
+            grid: [before.grid, after.grid],
+            block: [before.block, after.block],
+            others: all.len() as u64 - 1,
+        },
+        place: first.place.clone(),
+        more_ns: all.iter().map(|change| change.more_ns()).sum(),
+    })
+}
+
+fn heaviest<'c>(changes: &[&&'c Change]) -> Option<&'c Change> {
+    changes.iter().max_by(|a, b| a.ns[1].total_cmp(&b.ns[1])).map(|change| **change)
 }
 
 /// All of them together, by the one that matters most.
 fn renamed(left: &[&Change]) -> Option<Reason> {
-    let others: Vec<&&Change> =
-        left.iter().filter(|change| matches!(change.fate, Fate::Renamed | Fate::Replaced)).collect();
-    let first = others.iter().max_by(|a, b| a.ns[1].total_cmp(&b.ns[1]))?;
+    let shapes_change = left.iter().any(|change| change.fate == Fate::Reshaped);
+    let is_meant =
+        |change: &&&Change| change.fate == Fate::Renamed || change.fate == Fate::Replaced && !shapes_change;
+    let all: Vec<&&Change> = left.iter().filter(is_meant).collect();
+    let first = heaviest(&all)?;
     let (before, after) = both(first)?;
     Some(Reason {
         is: Difference::Renamed {
             before: before.name.clone(),
             after: after.name.clone(),
-            others: others.len() as u64 - 1,
+            others: all.len() as u64 - 1,
         },
         place: first.place.clone(),
-        more_ns: others.iter().map(|change| change.more_ns()).sum(),
+        more_ns: all.iter().map(|change| change.more_ns()).sum(),
     })
 }
 

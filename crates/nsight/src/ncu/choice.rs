@@ -221,7 +221,8 @@ pub fn choose_launches(given: &Given<'_>) -> Result<Choice, String> {
             text.push_str(&format!(" ({:.0} % including kernels that run only outside)", anywhere * 100.0));
         }
     }
-    if told.contains(&true) && told.contains(&false) {
+    let is_open = |kernel: &str| !in_samples.contains(kernel);
+    if !in_samples.is_empty() && plan.chosen.iter().any(|kind| is_open(&kind.kernel)) {
         text.push_str("; first the kernels whose limit the samples leave open");
     }
     notes.push(text);

@@ -238,8 +238,7 @@ fn told(comparison: &Comparison, reason: &Reason) -> String {
             let place = place.unwrap_or_default();
             let with = match kernels {
                 0 => String::new(),
-                more @ 1.. => format!(", with {} more", counted(more.unsigned_abs(), "kernel")),
-                fewer => format!(", with {} fewer", counted(fewer.unsigned_abs(), "kernel")),
+                more => format!(", with {}", more_of(*more, "kernel")),
             };
             match (before, after) {
                 (0, after) => format!("{place} is new, {} in each iteration{with}", times_told(*after)),
@@ -288,10 +287,14 @@ fn told(comparison: &Comparison, reason: &Reason) -> String {
             let count = if *more > 0 { "more" } else { "fewer" };
             format!("{} {count} `{name}` in each iteration", more.unsigned_abs())
         }
-        Difference::Shape { name, grid, block } => {
+        Difference::Shape { name, grid, block, others } => {
             let [before, after] = if grid[0] == grid[1] { block } else { grid }.map(shape);
             let what = if grid[0] == grid[1] { "blocks" } else { "a grid" };
-            format!("`{name}`{within} runs with {what} of {after} instead of {before}")
+            let more = match others {
+                0 => String::new(),
+                others => format!(", and {} changed with it", counted(*others, "other kernel")),
+            };
+            format!("`{name}`{within} runs with {what} of {after} instead of {before}{more}")
         }
         Difference::Renamed { before, after, others } => {
             let more = match others {
