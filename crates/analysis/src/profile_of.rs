@@ -1,6 +1,7 @@
 //! What of an analysis can be kept and compared.
 
 use crate::compare::{PROFILE_SCHEMA, Profile};
+use crate::diagnose::Cause;
 use crate::document::Analysis;
 
 /// Of an analysis that took the loop apart ([`crate::Options::take_apart`]).
@@ -9,6 +10,7 @@ pub fn profile_of(analysis: &Analysis) -> Profile {
     let called = |name: &Option<String>| name.clone().unwrap_or_else(|| "GPU".to_owned());
     let mut devices: Vec<String> = analysis.devices.iter().map(|device| called(&device.name)).collect();
     devices.sort();
+    let limits = analysis.findings.iter().filter(|finding| finding.cause != Cause::Healthy);
     let energy = device.and_then(|device| device.energy.as_ref());
     Profile {
         schema: PROFILE_SCHEMA,
@@ -18,7 +20,7 @@ pub fn profile_of(analysis: &Analysis) -> Profile {
         devices,
         clock_mhz: device.and_then(|device| device.steady.as_ref()).and_then(|values| values.clock()),
         energy_j: energy.and_then(|energy| energy.per_iteration_j),
-        limits: analysis.findings.iter().map(|finding| finding.cause.as_str().to_owned()).collect(),
+        limits: limits.map(|finding| finding.cause.as_str().to_owned()).collect(),
         lost: analysis.diagnostics.iter().any(|diagnostic| diagnostic.lost),
     }
 }

@@ -1,5 +1,7 @@
 //! Both sides, compared.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::align::{Change, aligned};
@@ -39,6 +41,10 @@ pub struct Comparison {
     pub unexplained_ns: f64,
     /// CUDA calls and regions whose number changed.
     pub counts: Vec<CountChange>,
+    /// Causes that limited the program in most runs before and in none after.
+    pub limits_gone: Vec<String>,
+    /// And the other way around.
+    pub limits_new: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -82,6 +88,8 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
         iteration_ns: [before.iteration_ns, after.iteration_ns],
         unexplained_ns: after.iteration_ns - before.iteration_ns - explained,
         counts: counted(&before, &after),
+        limits_gone: limits(a, b),
+        limits_new: limits(b, a),
         changes: changes.into_iter().map(|change| (change, None)).collect(),
         timed,
     };
@@ -92,6 +100,16 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
         comparison.changes.iter_mut().filter_map(|(_, decision)| decision.as_mut()).collect();
     keep_credible(&mut decisions);
     comparison
+}
+
+/// What limits most runs of one side, and none of the other.
+fn limits(side: &[Profile], other: &[Profile]) -> Vec<String> {
+    let often = |side: &[Profile], limit: &String| {
+        side.iter().filter(|profile| profile.limits.contains(limit)).count()
+    };
+    let all: BTreeSet<&String> = side.iter().flat_map(|profile| &profile.limits).collect();
+    let is_meant = |limit: &&String| often(side, limit) * 2 > side.len() && often(other, limit) == 0;
+    all.into_iter().filter(is_meant).cloned().collect()
 }
 
 /// The time of a part in each process.

@@ -127,6 +127,15 @@ pub(super) fn reasons(
         None => reasons.extend(left.iter().filter_map(|change| longer(change))),
     }
     reasons.extend(left.iter().filter_map(|change| on_host(change)));
+    if reasons.iter().any(|reason| matches!(reason.is, Difference::Graphs { .. })) {
+        // What a graph launches has no regions, and was recorded as a whole.
+        reasons.retain(|reason| {
+            !matches!(
+                reason.is,
+                Difference::Region { .. } | Difference::Kernels { .. } | Difference::Copies { .. }
+            )
+        });
+    }
     let usual = sides[0].iteration_ns;
     reasons.retain(|reason| reason.is.is_certain() || reason.more_ns.abs() >= margin * usual);
     let weight = |reason: &Reason| {
@@ -134,7 +143,7 @@ pub(super) fn reasons(
         reason.more_ns.abs() + certain
     };
     reasons.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
-    // What may be chance comes behind what is not; and what graphs launch has neither regions nor calls of its own.
+    // What may be chance comes behind what is not.
     reasons.sort_by_key(|reason| match &reason.is {
         Difference::Graphs { .. } => 0,
         is if is.is_certain() || decided => 1,

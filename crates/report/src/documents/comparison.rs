@@ -120,6 +120,13 @@ impl<'d> Diff<'d> {
             self.comparison.time.iter().map(|time| times(self.comparison, time)).collect();
         let other = self.comparison.reasons.iter().skip(1).take(MOST_REASONS - 1);
         lines.extend(other.map(|reason| format!("also: {}", told(self.comparison, reason))));
+        let limits = [
+            (&self.comparison.limits_gone, "no longer a finding"),
+            (&self.comparison.limits_new, "a new finding"),
+        ];
+        for (names, told) in limits {
+            lines.extend(names.iter().map(|name| format!("`{name}` is {told}")));
+        }
         let left = self.comparison.reasons.len().saturating_sub(MOST_REASONS);
         if left > 0 {
             lines.push(format!("and {}", counted(left as u64, "smaller difference")));
