@@ -42,6 +42,7 @@ pub(crate) enum Command {
     Analyze(AnalyzeArguments),
     Diff(DiffArguments),
     Compare(CompareArguments),
+    Check(CheckArguments),
     Demo(DemoArguments),
     Resume(ResumeArguments),
     Report(ReportArguments),
@@ -293,6 +294,51 @@ pub(crate) struct CompareArguments {
     /// Both programs, with `--` between them; or one, for two configuration files
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) commands: Vec<OsString>,
+}
+
+/// Check runs of a program against limits and a baseline, for CI.
+///
+/// A limit says how much more there may be than in the baseline: `loop=+2%`, `decode.p50=+2%`, `launches=0`. What is counted
+/// decides alone; times need at least five runs of each (`run --repeat`), and are only compared on the same hardware.
+///
+/// Exit codes: 0 every limit is kept, 1 a limit is broken, 4 it cannot be decided, 2 nothing could be checked.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rangefinder run --repeat auto run.dir=now -- python infer.py
+  rangefinder check --update --baseline baseline.json now/20260102-030405-python-repeat
+  rangefinder check --baseline baseline.json --limit decode.p50=+2% --limit launches=0 now/20260103-030405-python-repeat
+  rangefinder check --github --junit check.xml now/20260103-030405-python-repeat")]
+pub(crate) struct CheckArguments {
+    /// What to check: a run directory, a folder of them, or a trace
+    #[arg(value_name = "RUNS")]
+    pub(crate) runs: PathBuf,
+    /// What to check it against: a file written by --update, or a folder of runs [default: check.baseline]
+    #[arg(long, value_name = "FILE|FOLDER")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// How much more there may be: of `loop`, `process`, `STAGE.p50`, `STAGE.p95` or `energy` a percentage, of `launches`,
+    /// `copies`, `bytes`, `waits` or `allocations` in an iteration also a number [default: check.limits, or loop=+2% and
+    /// launches=0]
+    #[arg(long, value_name = "METRIC=LIMIT")]
+    pub(crate) limit: Vec<String>,
+    /// The configuration file with `check.*` [default: rangefinder.yaml in this folder]
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Make these runs the baseline, without checking them
+    #[arg(long)]
+    pub(crate) update: bool,
+    /// Print one JSON document to stdout
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print Markdown
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) markdown: bool,
+    /// Also write JUnit XML to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Also print annotations for GitHub Actions, and add to the step's summary
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) github: bool,
 }
 
 /// `auto`, or a number of runs.

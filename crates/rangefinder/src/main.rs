@@ -39,6 +39,7 @@ fn main() -> ExitCode {
         cli::Command::Ranges(arguments) => commands::ranges::main(arguments),
         cli::Command::Analyze(arguments) => commands::analyze::main(arguments),
         cli::Command::Diff(arguments) => commands::diff::main(&arguments),
+        cli::Command::Check(arguments) => commands::check::main(&arguments),
         cli::Command::Compare(arguments) => commands::compare::main(&arguments),
         cli::Command::Demo(arguments) => commands::demo::main(arguments),
         cli::Command::Resume(arguments) => commands::resume::main(arguments),

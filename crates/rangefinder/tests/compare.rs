@@ -96,10 +96,37 @@ fn a_run_that_fails_ends_the_comparison() {
     let ran = sandbox.output(&["compare", "--repeat", "5", "--", &paced, "--", &paced, "5", "1", "1", "7"]);
     assert_eq!(ran.code, 3, "{}", ran.stderr);
     assert!(
-        ran.stderr.contains("a run failed, so there are no more: the workload failed with exit code 7"),
+        ran.stderr
+            .contains("a run of `after` failed, so there are no more: the workload failed with exit code 7"),
         "{}",
         ran.stderr
     );
+}
+
+/// Neither ranges nor calls: how long the processes took is still known, and compared again.
+#[test]
+fn programs_that_show_nothing() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.output(&["compare", "--repeat", "5", "--", "sleep", "0.01", "--", "sleep", "0.6"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        ran.stdout.starts_with("slower, ") && ran.stdout.contains("\n  the process took "),
+        "{}",
+        ran.stdout
+    );
+    let set = set(&sandbox);
+    assert!(set.to_str().unwrap().ends_with("-sleep-compare"), "{}", set.display());
+    let sides = [set.join("a"), set.join("b")].map(|side| side.to_str().unwrap().to_owned());
+    let again = sandbox.output(&["diff", &sides[0], &sides[1]]);
+    assert_eq!(again.stdout, ran.stdout, "{}", again.stderr);
+    let one = std::fs::read_dir(&sides[0]).unwrap().next().unwrap().unwrap().path();
+    let report = sandbox.output(&["report", one.to_str().unwrap()]);
+    assert!(report.stderr.contains("it is one of several"), "{}", report.stderr);
+    // Both are looked for before one is run.
+    let other = Sandbox::new();
+    let ran = other.output(&["compare", "--", "touch", "ran", "--", "no-such-program"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(!other.path("ran").exists() && !other.path("runs").exists());
 }
 
 #[test]

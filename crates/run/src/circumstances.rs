@@ -92,6 +92,18 @@ impl Circumstances {
         found
     }
 
+    pub fn fact(&self, name: &str) -> Option<&str> {
+        self.facts.get(name).map(String::as_str)
+    }
+
+    pub(crate) fn facts(&self) -> &BTreeMap<String, String> {
+        &self.facts
+    }
+
+    pub(crate) fn from_facts(facts: BTreeMap<String, String>) -> Self {
+        Self { facts, settings: BTreeMap::new() }
+    }
+
     /// What a recording says about its machine, where nothing else does.
     pub fn add(&mut self, facts: impl IntoIterator<Item = (String, String)>) {
         if self.facts.is_empty() {

@@ -8,6 +8,8 @@ pub enum Exit {
     Usage,
     WorkloadFailed,
     Missing,
+    /// `check` can tell neither that a limit is kept nor that it is broken.
+    Undecided,
     Complete,
     /// `--exit-code=workload`: the workload's own code, 128 + n for signals.
     Workload(u8),
@@ -15,8 +17,14 @@ pub enum Exit {
 
 impl Exit {
     /// Our own codes; the first that applies wins.
-    pub const OURS: [Self; 5] =
-        [Self::Interrupted, Self::Usage, Self::WorkloadFailed, Self::Missing, Self::Complete];
+    pub const OURS: [Self; 6] = [
+        Self::Interrupted,
+        Self::Usage,
+        Self::WorkloadFailed,
+        Self::Missing,
+        Self::Undecided,
+        Self::Complete,
+    ];
 
     pub fn code(self) -> u8 {
         match self {
@@ -24,6 +32,7 @@ impl Exit {
             Self::Usage => 2,
             Self::WorkloadFailed => 3,
             Self::Missing => 1,
+            Self::Undecided => 4,
             Self::Complete => 0,
             Self::Workload(code) => code,
         }
@@ -37,7 +46,10 @@ impl Exit {
             Self::WorkloadFailed => {
                 "in some pass, the workload failed, could not be started, or ran past its limit"
             }
-            Self::Missing => "something that was asked for is missing, or a file cannot be read or written",
+            Self::Missing => {
+                "something asked for is missing, a file cannot be read or written, or a `check` failed"
+            }
+            Self::Undecided => "a `check` could not decide whether every limit is kept",
             Self::Complete => {
                 "everything asked for is there; if a file given to `analyze` has lost data, a warning says so"
             }

@@ -1,5 +1,6 @@
 //! Configuration, run directory, provenance and the steps of `rangefinder run`.
 
+pub mod baseline;
 pub mod circumstances;
 pub mod config;
 mod confine;

@@ -20,7 +20,9 @@ const MOST_DECIDED: usize = 200;
 pub enum Timed {
     /// An iteration of the main loop, by region where it has one.
     Iteration { region: Option<String> },
-    /// The recording as a whole: there is no loop on both sides.
+    /// The whole process: there is no loop on both sides.
+    Process,
+    /// The recording as a whole, where no more is known.
     Recording,
 }
 
@@ -65,6 +67,7 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
             let mut loops = b.iter().chain(a).filter_map(|profile| profile.main.as_ref());
             Timed::Iteration { region: loops.next().and_then(|main| main.region.clone()) }
         }
+        false if a.iter().chain(b).all(|profile| profile.process_ns.is_some()) => Timed::Process,
         false => Timed::Recording,
     };
     let times = |side: &[Profile]| -> Vec<f64> {
@@ -72,6 +75,7 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
             Timed::Iteration { .. } => {
                 side.iter().filter_map(|profile| Some(profile.main.as_ref()?.median_ns)).collect()
             }
+            Timed::Process => side.iter().filter_map(|profile| Some(profile.process_ns? as f64)).collect(),
             Timed::Recording => side.iter().map(|profile| profile.recorded_ns as f64).collect(),
         }
     };

@@ -2,6 +2,7 @@
 
 mod align;
 mod chance;
+mod check;
 mod comparison;
 mod decision;
 mod fold;
@@ -13,13 +14,14 @@ mod side;
 mod student;
 
 pub use align::{Change, Fate};
+pub use check::{Checked, Limit, Metric, Outcome, Unit, Unknown, check};
 pub use comparison::{Comparison, CountChange, Timed, compare};
 pub use decision::{Decision, Doubt, FEWEST_OF_AUTO, Verdict, decide, precision};
 pub use modes::Modes;
 pub(crate) use profile::loop_profile;
 pub use profile::{Count, Kernel, LoopProfile, Often, Part, What};
 pub use reason::{Difference, Reason};
-pub use side::{PROFILE_SCHEMA, Profile};
+pub use side::{PROFILE_SCHEMA, Profile, StageTimes};
 
 #[cfg(test)]
 mod simulation;

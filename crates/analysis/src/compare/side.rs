@@ -18,8 +18,14 @@ pub struct Profile {
     pub main: Option<LoopProfile>,
     /// From the beginning of the recording to its end.
     pub recorded_ns: i64,
+    /// From the start of its first process to its end, if we started it.
+    #[serde(default)]
+    pub process_ns: Option<i64>,
     /// Processes that gave work to devices; without work, that opened ranges.
     pub processes: u64,
+    /// Stages with more than one instance, the first one left out.
+    #[serde(default)]
+    pub stages: Vec<StageTimes>,
     /// The devices that had work, by their models.
     pub devices: Vec<String>,
     /// Of the device in the steady iterations, if it was sampled.
@@ -30,6 +36,14 @@ pub struct Profile {
     pub limits: Vec<String>,
     /// Something is missing from the recording.
     pub lost: bool,
+}
+
+/// Host time of a stage's instances.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StageTimes {
+    pub name: String,
+    pub p50_ns: i64,
+    pub p95_ns: i64,
 }
 
 /// The loops of a side, put together.

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use ::run::Exit;
 use ::run::circumstances::Circumstances;
 use ::run::config::{Request, resolve};
-use ::run::repeat::Order;
+use ::run::repeat::{Ended, Order};
 use ::run::steps::Start;
 use anyhow::Result;
 use process::Route;
 
 use super::diff::{Form, Read, tell};
-use super::repeat::{ended, name_of, repeated};
+use super::repeat::{ended, repeated, shown};
 use super::{Usage, here};
 use crate::cli::CompareArguments;
 use crate::print::say;
@@ -20,10 +20,12 @@ use crate::print::say;
 pub(crate) fn main(arguments: &CompareArguments) -> Result<Exit> {
     let programs = programs(arguments)?;
     let margin = programs[0].resolved.config.compare.margin.0;
-    let name = format!("{}-compare", name_of(&programs[0]));
-    let repeated = repeated(Order { programs, rounds: arguments.repeat, plain: arguments.plain, name })?;
+    let repeated = repeated(Order { programs, rounds: arguments.repeat, plain: arguments.plain })?;
     let sides: Vec<String> = repeated.sides.iter().map(|(folder, _)| shown(folder)).collect();
-    say(&format!("{}: {}", ended(&repeated.ended), sides.join(", ")));
+    let is_told = !matches!(repeated.ended, Ended::Failed { .. } | Ended::Interrupted);
+    if is_told {
+        say(&format!("{}: {}", ended(&repeated.ended), sides.join(", ")));
+    }
     if repeated.sides.iter().any(|(_, profiles)| profiles.is_empty()) {
         return Ok(if repeated.exit == Exit::Complete { Exit::Missing } else { repeated.exit });
     }
@@ -36,12 +38,6 @@ pub(crate) fn main(arguments: &CompareArguments) -> Result<Exit> {
         tell([&sides[0], &sides[1]], &before, &after, margin, form)?;
     }
     Ok(repeated.exit)
-}
-
-/// Relative to here, if it lies below.
-fn shown(folder: &Path) -> String {
-    let here = here().unwrap_or_default();
-    folder.strip_prefix(&here).unwrap_or(folder).display().to_string()
 }
 
 /// Both of them.

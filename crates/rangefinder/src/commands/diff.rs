@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use ::run::Exit;
 use ::run::circumstances::{Circumstances, differences};
 use ::run::gather::gather;
+use ::run::rundir::read_manifest;
 use ::run::sides::{Side, side};
 use analysis::compare::{Comparison, Profile, compare};
 use analysis::{Options, analyze, profile_of};
@@ -12,6 +13,7 @@ use anyhow::{Context, Result, anyhow};
 use process::{Signals, interruptible};
 use report::{Around, Diff};
 use secrets::of_environment;
+use trace::{OpenError, Trace};
 
 use super::traces::{LeftOut, Selected, exported, opened};
 use crate::cli::DiffArguments;
@@ -69,7 +71,7 @@ pub(super) struct Read {
     pub(super) around: Circumstances,
 }
 
-fn read(path: &Path) -> Result<Read> {
+pub(super) fn read(path: &Path) -> Result<Read> {
     let Side { runs } = side(path).map_err(|why| anyhow!("cannot compare `{}`: {why}", path.display()))?;
     let mut profiles = Vec::new();
     let mut around = runs.first().map(|run| Circumstances::of(run)).unwrap_or_default();
@@ -81,8 +83,36 @@ fn read(path: &Path) -> Result<Read> {
     Ok(Read { profiles, around })
 }
 
-/// One run of the program, and what its recording says about the machine.
+/// One run of the program, and what its recording says about the machine. Of a run that recorded nothing, how long the
+/// process took is still known.
 fn profile(path: &Path) -> Result<(Profile, Vec<(String, String)>)> {
+    let process_ns = process_ns(path);
+    match recorded(path) {
+        Ok((profile, machine)) => Ok((Profile { process_ns, ..profile }, machine)),
+        Err(_) if process_ns.is_some() && is_empty(path) => {
+            let analysis = analyze(&Trace::default(), &Options::default());
+            Ok((Profile { process_ns, ..profile_of(&analysis) }, Vec::new()))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Of a run directory.
+fn process_ns(run: &Path) -> Option<i64> {
+    let manifest = read_manifest(run).ok()?;
+    let microseconds = manifest.rehearsal()?.wall_us?;
+    i64::try_from(microseconds.checked_mul(1_000)?).ok()
+}
+
+/// Whether a run has nothing that could be analyzed.
+fn is_empty(run: &Path) -> bool {
+    match trace::open(&[run.to_owned()]) {
+        Ok(trace) => trace.is_empty(),
+        Err(error) => matches!(error, OpenError::EmptyFolder { .. }),
+    }
+}
+
+fn recorded(path: &Path) -> Result<(Profile, Vec<(String, String)>)> {
     let paths: [PathBuf; 1] = [path.to_owned()];
     let given = gather(&paths);
     let mut left = LeftOut::of(&given);

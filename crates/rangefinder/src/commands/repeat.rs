@@ -13,6 +13,14 @@ use serde::Serialize;
 use super::here;
 use crate::print::{print, print_json, say};
 
+const SIDES: [&str; 2] = ["before", "after"];
+
+/// Relative to here, if it lies below.
+pub(super) fn shown(path: &Path) -> String {
+    let here = here().unwrap_or_default();
+    path.strip_prefix(&here).unwrap_or(path).display().to_string()
+}
+
 /// Prints warnings once each: the same program has the same ones every time.
 #[derive(Default)]
 struct Warnings(Vec<String>);
@@ -30,8 +38,7 @@ impl Observer for Warnings {
 
 /// `run --repeat`
 pub(super) fn main(start: Start, rounds: Rounds, plain: bool, json: bool) -> Result<Exit> {
-    let name = format!("{}-repeat", name_of(&start));
-    let repeated = repeated(Order { programs: vec![quiet(start)], rounds, plain, name })?;
+    let repeated = repeated(Order { programs: vec![quiet(start)], rounds, plain })?;
     let told = Told::of(&repeated);
     match json {
         true => print_json(&told)?,
@@ -45,19 +52,16 @@ pub(super) fn quiet(start: Start) -> Start {
     Start { route: Route::Kept, ..start }
 }
 
-pub(super) fn name_of(start: &Start) -> String {
-    let program = start.command.iter().rev().find(|word| !word.to_string_lossy().starts_with('-'));
-    let first = start.command.first().or(program);
-    let name = first.map(|word| Path::new(word).file_name().unwrap_or(word).to_string_lossy().into_owned());
-    name.unwrap_or_else(|| "program".to_owned())
-}
-
 pub(super) fn repeated(order: Order) -> Result<Repeated> {
     let signals = Signals::listen().context("cannot listen for signals")?;
     let several = order.programs.len() > 1;
     let repeated = repeat(&order, &signals, &mut Warnings::default(), |done| say(&line(done, several)))?;
     match &repeated.ended {
-        Ended::Failed(why) => say(&format!("error: a run failed, so there are no more: {why}")),
+        Ended::Failed { side, run, why } => {
+            let program = if several { format!("of `{}` ", SIDES[(*side).min(1)]) } else { String::new() };
+            say(&format!("error: a run {program}failed, so there are no more: {why}"));
+            say(&format!("hint: its output is in {}", shown(&run.join("workload/rehearsal"))));
+        }
         Ended::Interrupted => say("interrupted; what was run so far is kept"),
         _ => {}
     }
@@ -66,13 +70,13 @@ pub(super) fn repeated(order: Order) -> Result<Repeated> {
 
 /// `b  3  12.40 ms an iteration, known to 1.2 %`
 fn line(done: &Done<'_>, several: bool) -> String {
-    let side = if several { ["before", "after "][done.side.min(1)] } else { "run" };
+    let side = if several { format!("{:6}", SIDES[done.side.min(1)]) } else { "run".to_owned() };
     if done.warm_up {
         return format!("{side}  warm-up");
     }
     let time = done.profile.map(|profile| match &profile.main {
         Some(main) => format!("{} an iteration", duration(main.median_ns)),
-        None => format!("{} in all", duration(profile.recorded_ns as f64)),
+        None => format!("{} in all", duration(profile.process_ns.unwrap_or_default() as f64)),
     });
     let known = done.precision.map(|part| format!(", known to {:.1} %", part * 100.0)).unwrap_or_default();
     format!("{side} {:>3}  {}{known}", done.runs, time.unwrap_or_default())
@@ -99,12 +103,14 @@ impl Told {
             profiles.iter().filter_map(|profile| Some(profile.main.as_ref()?.median_ns)).collect();
         let (times_ns, of) = match loops.len() == profiles.len() && !loops.is_empty() {
             true => (loops, "an iteration"),
-            false => (profiles.iter().map(|profile| profile.recorded_ns as f64).collect(), "the process"),
+            false => {
+                let times = profiles.iter().filter_map(|profile| Some(profile.process_ns? as f64));
+                (times.collect(), "the process")
+            }
         };
         let logs: f64 = times_ns.iter().map(|time| time.ln()).sum();
-        let here = here().unwrap_or_default();
         Self {
-            set: repeated.folder.strip_prefix(&here).unwrap_or(&repeated.folder).display().to_string(),
+            set: shown(&repeated.folder),
             runs: times_ns.len(),
             of,
             mean_ns: (!times_ns.is_empty()).then(|| (logs / times_ns.len() as f64).exp()),
@@ -144,6 +150,6 @@ pub(super) fn ended(ended: &Ended) -> &'static str {
         Ended::Most => "no more runs are taken (`compare.most`)",
         Ended::OutOfTime => "the time is spent (`compare.budget`)",
         Ended::Interrupted => "interrupted",
-        Ended::Failed(_) => "a run failed",
+        Ended::Failed { .. } => "a run failed",
     }
 }

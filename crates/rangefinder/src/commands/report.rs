@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use record::RunStatus;
+use record::{RunStatus, StepName, StepStatus};
 use run::config::{Request, resolve};
 use run::rundir::{lock, newest, read_manifest};
 use run::{DOCUMENT, Exit, SUMMARY};
@@ -29,7 +29,12 @@ pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
         Ok(text) => print(&text)?,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let word = run::shell_word(&run.to_string_lossy());
+            let is_one_of_several = manifest.step(StepName::Report).status == StepStatus::Skipped;
             match manifest.status {
+                RunStatus::Finished if is_one_of_several => bail!(
+                    "the run has no {name}: it is one of several (`--repeat`, `compare`), which have none\n\
+                    hint: to look at it alone: rangefinder analyze {word}; to compare all: rangefinder diff"
+                ),
                 RunStatus::Finished if arguments.json => bail!(
                     "the run has no {name}: it was deleted, or `report.formats` does not include `json`\n\
                     hint: to print the analysis alone: rangefinder analyze --json {word}"

@@ -98,10 +98,11 @@ fn without_traces(error: OpenError) -> anyhow::Error {
     match &error {
         OpenError::EmptyFolder { path } if path.join(record::MANIFEST).is_file() => {
             let run = path.display();
-            anyhow!(
-                "the run `{run}` has no ranges, CUDA calls or kernels to analyze\nhint: `rangefinder report {run}` shows \
-                 what it has"
-            )
+            let hint = match path.join(run::SUMMARY).is_file() {
+                true => format!("\nhint: `rangefinder report {run}` shows what it has"),
+                false => String::new(),
+            };
+            anyhow!("the run `{run}` has no ranges, CUDA calls or kernels to analyze{hint}")
         }
         _ => error.into(),
     }

@@ -179,7 +179,7 @@ fn conclusion(comparison: &Comparison) -> String {
         None if comparison.time.as_ref().is_some_and(|time| time.verdict == Verdict::Same) => {
             "nothing changed".to_owned()
         }
-        None if matches!(comparison.timed, Timed::Recording) => {
+        None if !matches!(comparison.timed, Timed::Iteration { .. }) => {
             "there is no loop on both sides that could be taken apart".to_owned()
         }
         None => format!(
@@ -195,6 +195,7 @@ fn times(comparison: &Comparison, time: &Decision) -> String {
     let what = match &comparison.timed {
         Timed::Iteration { region: Some(region) } => format!("an iteration of `{region}`"),
         Timed::Iteration { region: None } => "an iteration".to_owned(),
+        Timed::Process => "the process".to_owned(),
         Timed::Recording => "the recording".to_owned(),
     };
     let [before, after] = time.values.map(duration);
@@ -216,7 +217,8 @@ fn times(comparison: &Comparison, time: &Decision) -> String {
         None => String::new(),
     };
     match time.doubt {
-        Some(Doubt::TooFew) => text.push_str("; it takes at least 5 runs of each to decide (`--repeat`)"),
+        Some(Doubt::TooFew) => text
+            .push_str("; it takes at least 5 runs of each to decide (`rangefinder run --repeat` makes them)"),
         Some(Doubt::TooNoisy { enough }) => text.push_str(&would_do(enough)),
         Some(Doubt::TwoModes { b: after, modes, enough }) => {
             let side = if after { "after" } else { "before" };

@@ -1,6 +1,7 @@
 //! Which tables and sentences make which document.
 
 mod analysis;
+mod check;
 mod comparison;
 mod counter_regions;
 mod counters_csv;
@@ -15,6 +16,7 @@ mod stakeholder;
 mod summary;
 
 pub use analysis::AnalysisDocument;
+pub use check::CheckDocument;
 pub use comparison::{Around, Diff};
 pub use counter_regions::{
     counter_region_json, counter_region_markdown, counter_regions_json, counter_regions_markdown,

@@ -24,9 +24,9 @@ pub(crate) use resolve::read_yaml;
 pub use resolve::{Request, resolve, resolve_with};
 pub use resolved::Resolved;
 pub use schema::{
-    Activity, CaptureConfig, CaptureRange, ClockControl, CompareConfig, Config, Format, ModelConfig,
-    NcuConfig, NsysConfig, RegionsConfig, RehearsalConfig, ReplayMode, ReportConfig, RunConfig, Sample,
-    SecretsConfig, Share, Stage1Config, StopWith, TargetProcesses, TimelineConfig, TimelineSource,
+    Activity, CaptureConfig, CaptureRange, CheckConfig, ClockControl, CompareConfig, Config, Format,
+    ModelConfig, NcuConfig, NsysConfig, RegionsConfig, RehearsalConfig, ReplayMode, ReportConfig, RunConfig,
+    Sample, SecretsConfig, Share, Stage1Config, StopWith, TargetProcesses, TimelineConfig, TimelineSource,
     WorkloadConfig,
 };
 pub(crate) use schema::{CounterInterval, StacksConfig};

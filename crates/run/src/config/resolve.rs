@@ -10,7 +10,7 @@ use super::resolved::{Resolved, child};
 use super::{overrides, yaml};
 
 /// A map below which any key is allowed.
-const OPEN_MAPS: [&str; 3] = ["workload.env", "stage1.workload", "ncu.workload"];
+const OPEN_MAPS: [&str; 4] = ["workload.env", "stage1.workload", "ncu.workload", "check.limits"];
 const FILE_NAME: &str = "rangefinder.yaml";
 
 /// What the user asked for, before any of it is read.

@@ -27,6 +27,7 @@ pub struct Config {
     pub model: ModelConfig,
     pub capture: CaptureConfig,
     pub compare: CompareConfig,
+    pub check: CheckConfig,
     pub run: RunConfig,
     pub regions: RegionsConfig,
     pub report: ReportConfig,
@@ -314,8 +315,12 @@ impl TryFrom<Text> for Share {
     type Error = &'static str;
 
     fn try_from(Text(text): Text) -> Result<Self, Self::Error> {
-        let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share) && *share > 0.0);
-        share.map(Self).ok_or("a fraction above 0 and at most 1, e.g. `0.9`")
+        let number = match text.strip_suffix('%') {
+            Some(percent) => percent.trim().parse().map(|percent: f64| percent / 100.0),
+            None => text.parse(),
+        };
+        let share = number.ok().filter(|share| (0.0..=1.0).contains(share) && *share > 0.0);
+        share.map(Self).ok_or("a fraction above 0 and at most 1, e.g. `0.9` or `90%`")
     }
 }
 
@@ -328,6 +333,14 @@ pub struct CompareConfig {
     pub(crate) most: u32,
     pub(crate) budget: Span,
     pub(crate) warmup: u32,
+}
+
+/// What `check` compares with, and what it allows.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CheckConfig {
+    pub baseline: Option<Text>,
+    pub limits: BTreeMap<String, Text>,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -8,7 +8,7 @@ mod record;
 mod state;
 
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use analysis::compare::{FEWEST_OF_AUTO, Profile, precision};
 use analysis::{Options, analyze, profile_of};
@@ -22,7 +22,7 @@ use crate::events::{Event, Observer};
 use crate::exit::Exit;
 use crate::rehearsal::Inventory;
 use crate::rundir::{WriteError, create, now, read_manifest, safe_name};
-use crate::steps::{Once, Outcome, RunError, Start, begin};
+use crate::steps::{Once, Outcome, RunError, Start, begin, check, config_redactor as redactor};
 pub use order::Rounds;
 use order::{Draw, shuffled};
 use state::{State, Ticks};
@@ -38,8 +38,6 @@ pub struct Order {
     pub rounds: Rounds,
     /// Without the tracer.
     pub plain: bool,
-    /// Of the folder.
-    pub name: String,
 }
 
 /// Why there are no more runs.
@@ -53,7 +51,12 @@ pub enum Ended {
     OutOfTime,
     Interrupted,
     /// A program did not run as it should.
-    Failed(String),
+    Failed {
+        side: usize,
+        /// Where it was recorded.
+        run: PathBuf,
+        why: String,
+    },
 }
 
 /// What came of it.
@@ -101,7 +104,11 @@ pub fn repeat(
     let config = &first.resolved.config;
     let limits = config.compare.clone();
     let root = first.here.join(&config.run.dir.0);
-    let folder = create(&root, &safe_name(&order.name))?;
+    // Before anything is run.
+    let names = order.programs.iter().map(check).collect::<Result<Vec<String>, _>>()?;
+    let what = if order.programs.len() > 1 { "compare" } else { "repeat" };
+    let name = redactor(config).text(&format!("{}-{what}", names[0]));
+    let folder = create(&root, &safe_name(&name))?;
     let mut set = Set::new(order, folder)?;
     let begun = Instant::now();
     let mut draw = Draw::by_clock();
@@ -182,7 +189,7 @@ impl Set {
         let ended = match outcome.exit {
             Exit::Complete => None,
             Exit::Interrupted => Some(Ended::Interrupted),
-            _ => Some(Ended::Failed(why(&outcome))),
+            _ => Some(Ended::Failed { side, run: outcome.run.clone(), why: why(&outcome) }),
         };
         let profile = ended.is_none().then(|| profile(inventory, &outcome, &regions));
         self.remember(side, warm_up, &outcome, profile.as_ref(), state);
@@ -226,7 +233,7 @@ impl Set {
             profiles.iter().filter_map(|profile| Some(profile.main.as_ref()?.median_ns)).collect();
         match loops.len() == profiles.len() {
             true => loops,
-            false => profiles.iter().map(|profile| profile.recorded_ns as f64).collect(),
+            false => profiles.iter().filter_map(|profile| Some(profile.process_ns? as f64)).collect(),
         }
     }
 
@@ -247,7 +254,7 @@ impl Set {
         self.save()?;
         let exit = match &ended {
             Ended::Interrupted => Exit::Interrupted,
-            Ended::Failed(_) => self.exit,
+            Ended::Failed { .. } => self.exit,
             _ => Exit::Complete,
         };
         Ok(Repeated { folder: self.folder, sides: self.sides, ended, exit })
@@ -262,7 +269,7 @@ impl Ended {
             Self::Most => "most".to_owned(),
             Self::OutOfTime => "out of time".to_owned(),
             Self::Interrupted => "interrupted".to_owned(),
-            Self::Failed(why) => format!("failed: {why}"),
+            Self::Failed { why, .. } => format!("failed: {why}"),
         }
     }
 }
@@ -292,8 +299,6 @@ fn profile(
     let mut trace = inventory.map(|inventory| inventory.trace).unwrap_or_default();
     regions.apply(&mut trace);
     let mut profile = profile_of(&analyze(&trace, &Options { take_apart: true, ..Options::default() }));
-    // From the start of the process to its end, as far as that is known.
-    let wall = outcome.wall.unwrap_or(Duration::from_nanos(profile.recorded_ns.max(0) as u64));
-    profile.recorded_ns = i64::try_from(wall.as_nanos()).unwrap_or(i64::MAX);
+    profile.process_ns = outcome.wall.and_then(|wall| i64::try_from(wall.as_nanos()).ok());
     profile
 }

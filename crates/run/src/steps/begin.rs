@@ -53,6 +53,16 @@ pub fn begin(start: Start) -> Result<Run, RunError> {
     Ok(Run::new(setting, files, manifest, lock))
 }
 
+/// Checks what can be checked. The name of the run.
+pub fn check(start: &Start) -> Result<String, RunError> {
+    check_paths(start)?;
+    let workload = Workload::new(&start.resolved.config, &start.command, &start.here)?;
+    Ok(match &start.resolved.config.run.name {
+        Some(name) => name.0.clone(),
+        None => workload.name(),
+    })
+}
+
 /// Checks that what the configuration names is there.
 pub(super) fn check_paths(start: &Start) -> Result<(), RunError> {
     let Start { resolved, here, .. } = start;

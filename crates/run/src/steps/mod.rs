@@ -20,7 +20,7 @@ mod session;
 mod stage1;
 mod timeline;
 
-pub use begin::{Start, begin, redactor as config_redactor};
+pub use begin::{Start, begin, check, redactor as config_redactor};
 pub use dry_run::plan_text;
 pub use error::RunError;
 pub use flow::{Once, Outcome, Run};

@@ -1,0 +1,118 @@
+//! A baseline: what runs of a program had to say, in one file that can be kept beside its source.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::Path;
+
+use analysis::compare::{PROFILE_SCHEMA, Profile};
+use serde::{Deserialize, Serialize};
+
+use crate::circumstances::Circumstances;
+use crate::rundir::{Durable, Readers, now, write_whole};
+
+/// A file that is larger is none of ours.
+const LARGEST: u64 = 256 << 20;
+const SCHEMA: u32 = 1;
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Baseline {
+    schema: u32,
+    rangefinder: String,
+    created: String,
+    /// What was around the runs.
+    around: BTreeMap<String, String>,
+    pub profiles: Vec<Profile>,
+}
+
+/// Why a file is no baseline.
+#[derive(Debug, thiserror::Error)]
+pub enum NoBaseline {
+    #[error("cannot read the baseline `{path}`: {error}")]
+    Unreadable { path: String, error: std::io::Error },
+    #[error("`{path}` is no baseline: {why}")]
+    NotOne { path: String, why: String },
+    #[error("the baseline `{path}` was written by a newer version of Rangefinder")]
+    Newer { path: String },
+}
+
+impl Baseline {
+    pub fn new(profiles: Vec<Profile>, around: &Circumstances) -> Self {
+        Self {
+            schema: SCHEMA,
+            rangefinder: env!("CARGO_PKG_VERSION").to_owned(),
+            created: now(),
+            around: around.facts().clone(),
+            profiles,
+        }
+    }
+
+    pub fn around(&self) -> Circumstances {
+        Circumstances::from_facts(self.around.clone())
+    }
+
+    pub fn read(file: &Path) -> Result<Self, NoBaseline> {
+        let path = file.display().to_string();
+        let found = std::fs::metadata(file);
+        let length = found.map_err(|error| NoBaseline::Unreadable { path: path.clone(), error })?.len();
+        if length > LARGEST {
+            return Err(NoBaseline::NotOne { path, why: "it is too large".to_owned() });
+        }
+        let text =
+            std::fs::read(file).map_err(|error| NoBaseline::Unreadable { path: path.clone(), error })?;
+        #[derive(Deserialize)]
+        struct Version {
+            schema: u32,
+        }
+        let not_one =
+            |error: serde_json::Error| NoBaseline::NotOne { path: path.clone(), why: error.to_string() };
+        let Version { schema } = serde_json::from_slice(&text).map_err(not_one)?;
+        if schema > SCHEMA {
+            return Err(NoBaseline::Newer { path });
+        }
+        let baseline: Self = serde_json::from_slice(&text).map_err(not_one)?;
+        match () {
+            () if baseline.profiles.is_empty() => {
+                Err(NoBaseline::NotOne { path, why: "it has no runs".to_owned() })
+            }
+            () if baseline.profiles.iter().any(|profile| profile.schema > PROFILE_SCHEMA) => {
+                Err(NoBaseline::Newer { path })
+            }
+            () => Ok(baseline),
+        }
+    }
+
+    pub fn write(&self, file: &Path) -> std::io::Result<()> {
+        let write = |out: &mut dyn Write| {
+            serde_json::to_writer_pretty(&mut *out, self)?;
+            out.write_all(b"\n")
+        };
+        write_whole(file, Readers::Usual, Durable::No, write)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_baseline() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("baseline.json");
+        let said = |text: &[u8]| {
+            std::fs::write(&file, text).unwrap();
+            Baseline::read(&file).unwrap_err().to_string()
+        };
+        assert!(said(b"").contains("is no baseline"));
+        assert!(said(b"{\"schema\": 1}").contains("is no baseline: missing field"));
+        assert!(said(&[0xff; 64]).contains("is no baseline"));
+        assert!(said(b"{\"schema\": 99, \"more\": []}").contains("newer version"));
+        let empty = Baseline::new(Vec::new(), &Circumstances::default());
+        empty.write(&file).unwrap();
+        assert!(Baseline::read(&file).unwrap_err().to_string().contains("it has no runs"));
+        // Cut off anywhere, it is none.
+        let whole = std::fs::read(&file).unwrap();
+        for length in 0..whole.len() - 2 {
+            said(&whole[..length]);
+        }
+    }
+}
