@@ -25,11 +25,12 @@ cargo xtask gpu-test [SECTION ...]
     Python with PyTorch and transformers. No test of `cargo xtask test` needs a GPU.
 cargo xtask tools
     Only fetches the tools, into target/tools.
-cargo xtask bench [counters | reports | bounds]
+cargo xtask bench [counters | reports | bounds | alarms]
     Measures the release build, as ratios against other programs in the same
     run, and prints the table of docs/benchmarks.md. `counters` is reading
     reports of ncu alone, `reports` is from 1 million kernels to every file,
-    `bounds` is memory and sizes against the number of regions.
+    `bounds` is memory and sizes against the number of regions. `alarms` compares a
+    program with itself 200 times, about 20 minutes, and is only run if it is named.
 cargo xtask fuzz [--seconds N] [TARGET ...]
     Runs every fuzz target (or those named) for N seconds each, 60 by default, and
     prints executions and coverage. Inputs that break a parser are kept in
@@ -76,6 +77,7 @@ fn dispatch(words: &[&str]) -> Result<ExitCode> {
         ["bench", "counters"] => bench::main(bench::Section::Counters),
         ["bench", "reports"] => bench::main(bench::Section::Reports),
         ["bench", "bounds"] => bench::main(bench::Section::Bounds),
+        ["bench", "alarms"] => bench::main(bench::Section::Alarms),
         ["measure", command @ ..] => {
             Ok(if bench::measure_main(command)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }

@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: figures of time, as ratios measured side by side.
 
+mod alarms;
 mod analysis;
 mod bounds;
 mod counters;
@@ -33,6 +34,8 @@ pub enum Section {
     Reports,
     /// The same as the number of regions grows.
     Bounds,
+    /// Comparisons of a program with itself.
+    Alarms,
 }
 
 pub fn main(section: Section) -> Result<ExitCode> {
@@ -58,6 +61,10 @@ pub fn main(section: Section) -> Result<ExitCode> {
         let (more, table) = bounds::rows(&release()?, &folder)?;
         rows.extend(more);
         parts.push_str(&format!("\n{table}"));
+    }
+    // Takes as long as all the others together.
+    if section == Section::Alarms {
+        rows.extend(alarms::rows(&folder)?);
     }
     println!("Machine: {}.\n", machine());
     println!("| what | measured | bound | |\n|---|---|---|---|");
