@@ -24,9 +24,10 @@ const FACTS: [(&str, &str); 10] = [
     ("/rangefinder", "Rangefinder"),
 ];
 /// Variables that programs on GPUs look at.
-const VARIABLES: [&str; 17] = [
+const VARIABLES: [&str; 18] = [
     "CUDA_",
-    "NVIDIA_",
+    "NVIDIA_VISIBLE",
+    "NVIDIA_TF32",
     "NCCL_",
     "CUBLAS",
     "CUDNN_",

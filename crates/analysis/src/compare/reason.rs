@@ -143,11 +143,12 @@ pub(super) fn reasons(
         reason.more_ns.abs() + certain
     };
     reasons.sort_by(|a, b| weight(b).total_cmp(&weight(a)));
-    // What may be chance comes behind what is not.
+    // What may be chance comes behind what is not, and kernels take the same time more often than a host does.
     reasons.sort_by_key(|reason| match &reason.is {
         Difference::Graphs { .. } => 0,
         is if is.is_certain() || decided => 1,
-        _ => 2,
+        Difference::Kernel { .. } | Difference::AllKernels { .. } => 2,
+        _ => 3,
     });
     reasons
 }

@@ -20,7 +20,8 @@ enum Key {
 
 /// None if no device has work in the steady iterations.
 pub(super) fn parts(trace: &Trace, attribution: &Attribution, families: &Families, main: &Loop) -> Vec<Part> {
-    let mut tally = Tally::new(Iterations::new(&main.steady.on_device, main.steady.end));
+    let usual = main.period_ns.map_or(0, |period| period.p50);
+    let mut tally = Tally::new(Iterations::new(&main.steady.on_device, main.steady.end, usual));
     let Some((begin, end)) = tally.span() else { return Vec::new() };
     let Some(order) = work(trace, main.steady.process, begin, end) else { return Vec::new() };
     let waits = Waits::of(trace);
@@ -31,10 +32,12 @@ pub(super) fn parts(trace: &Trace, attribution: &Attribution, families: &Familie
         let (starts, ends) = (activities.begin[at].max(begin), activities.end[at].min(end));
         let node = region_of(trace, attribution, at);
         if starts > until {
-            let causes = gap_causes(trace, attribution, &waits, activity, until, starts);
-            for cause in IdleCause::ALL {
-                let part = causes.time(cause) as f64 / (starts - until) as f64;
-                tally.spend_part(Key::Idle { cause, node }, until, starts, part);
+            let counts = tally.within(until, starts) as f64 / (starts - until) as f64;
+            if counts > 0.0 {
+                let causes = gap_causes(trace, attribution, &waits, activity, until, starts);
+                for cause in IdleCause::ALL {
+                    tally.add(Key::Idle { cause, node }, causes.time(cause) as f64 * counts);
+                }
             }
             until = starts;
         }

@@ -12,7 +12,8 @@ use crate::loop_::Loop;
 pub(super) fn parts(trace: &Trace, attribution: &Attribution, main: &Loop) -> Vec<Part> {
     let Some(node) = main.steady.node else { return Vec::new() };
     let ranges = &trace.ranges;
-    let mut tally = Tally::new(Iterations::new(&main.steady.on_host, main.steady.end));
+    let usual = main.period_ns.map_or(0, |period| period.p50);
+    let mut tally = Tally::new(Iterations::new(&main.steady.on_host, main.steady.end, usual));
     let Some((begin, end)) = tally.span() else { return Vec::new() };
     let is_of_loop = |range: &usize| {
         attribution.tree.node_of[*range] == node

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use super::Often;
-use crate::loop_::median;
 
 /// Of all iterations, one in so many is taken, those of about the median length: their mean is close to it.
 const MIDDLE_PART: usize = 5;
@@ -20,10 +19,10 @@ pub(super) struct Iterations<'t> {
 }
 
 impl<'t> Iterations<'t> {
-    pub(super) fn new(begins: &'t [i64], end: i64) -> Self {
+    /// `usual` is their median.
+    pub(super) fn new(begins: &'t [i64], end: i64, usual: i64) -> Self {
         let ends = begins.iter().skip(1).copied().chain([end]);
         let lengths: Vec<i64> = begins.iter().zip(ends).map(|(begin, end)| end - begin).collect();
-        let usual = median(&lengths).unwrap_or(0);
         let mut order: Vec<usize> = (0..lengths.len()).collect();
         order.sort_by_key(|at| lengths[*at].abs_diff(usual));
         let mut middle = vec![false; lengths.len()];
@@ -104,49 +103,63 @@ impl Seen {
 /// By key: time, and how often.
 pub(super) struct Tally<'t, K> {
     iterations: Iterations<'t>,
-    times: HashMap<K, f64>,
-    seen: HashMap<K, Seen>,
+    places: HashMap<K, usize>,
+    rows: Vec<Row<K>>,
+}
+
+struct Row<K> {
+    key: K,
+    time: f64,
+    seen: Option<Seen>,
 }
 
 impl<'t, K: Eq + Hash + Copy> Tally<'t, K> {
     pub(super) fn new(iterations: Iterations<'t>) -> Self {
-        Self { iterations, times: HashMap::new(), seen: HashMap::new() }
+        Self { iterations, places: HashMap::new(), rows: Vec::new() }
     }
 
     pub(super) fn span(&self) -> Option<(i64, i64)> {
         self.iterations.span()
     }
 
-    /// All of the time between two moments is spent on this.
-    pub(super) fn spend(&mut self, key: K, from: i64, to: i64) {
-        self.spend_part(key, from, to, 1.0);
+    /// The time between two moments that counts.
+    pub(super) fn within(&self, from: i64, to: i64) -> i64 {
+        self.iterations.within(from, to)
     }
 
-    /// A part of it is.
-    pub(super) fn spend_part(&mut self, key: K, from: i64, to: i64, part: f64) {
-        let time = self.iterations.within(from, to);
-        if time > 0 && part > 0.0 {
-            *self.times.entry(key).or_default() += time as f64 * part;
+    fn row(&mut self, key: K) -> &mut Row<K> {
+        let place = *self.places.entry(key).or_insert_with(|| {
+            self.rows.push(Row { key, time: 0.0, seen: None });
+            self.rows.len() - 1
+        });
+        &mut self.rows[place]
+    }
+
+    /// All of the time between two moments is spent on this.
+    pub(super) fn spend(&mut self, key: K, from: i64, to: i64) {
+        let time = self.within(from, to);
+        self.add(key, time as f64);
+    }
+
+    /// Time that counts.
+    pub(super) fn add(&mut self, key: K, time: f64) {
+        if time > 0.0 {
+            self.row(key).time += time;
         }
     }
 
     /// Moments must come in order.
     pub(super) fn count(&mut self, key: K, moment: i64) {
         if let Some(iteration) = self.iterations.at(moment) {
-            self.seen.entry(key).or_default().add(iteration);
+            self.row(key).seen.get_or_insert_default().add(iteration);
         }
     }
 
     /// Each key with its time in an iteration, and how often it was counted.
-    pub(super) fn rows(mut self) -> Vec<(K, f64, Option<Often>)> {
+    pub(super) fn rows(self) -> Vec<(K, f64, Option<Often>)> {
         let all = self.iterations.begins.len() as u64;
         let middle = self.iterations.middle.iter().filter(|middle| **middle).count().max(1) as f64;
-        let mut rows: Vec<(K, f64, Option<Often>)> = Vec::new();
-        for (key, seen) in self.seen {
-            let time = self.times.remove(&key).unwrap_or(0.0);
-            rows.push((key, time / middle, Some(seen.often(all))));
-        }
-        rows.extend(self.times.into_iter().map(|(key, time)| (key, time / middle, None)));
-        rows
+        let rows = self.rows.into_iter();
+        rows.map(|row| (row.key, row.time / middle, row.seen.map(|seen| seen.often(all)))).collect()
     }
 }
