@@ -20,7 +20,7 @@ use tracefile::layout;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is also the folder of its corpus.
-pub const TARGETS: [(&str, Target); 11] = [
+pub const TARGETS: [(&str, Target); 12] = [
     ("trace", trace),
     ("records", records),
     ("gates", gates),
@@ -32,6 +32,7 @@ pub const TARGETS: [(&str, Target); 11] = [
     ("samples", samples),
     ("python_memory", python_memory),
     ("unwind", unwind),
+    ("baseline", baseline),
 ];
 
 /// A file of the tracer, all the way to regions, proofs and predictions.
@@ -266,4 +267,24 @@ pub fn python_memory(input: &[u8]) {
         }
     }
     assert!(names.texts().iter().all(|text| text.len() <= 4096), "names have a limit");
+}
+
+/// A baseline: read, compared with itself and with an empty one, checked, and told in every form.
+pub fn baseline(input: &[u8]) {
+    let Ok(baseline) = run::baseline::Baseline::parse(input, "fuzz.json") else { return };
+    let profiles = &baseline.profiles;
+    let half = &profiles[..profiles.len() / 2];
+    for (a, b) in [(profiles.as_slice(), profiles.as_slice()), (half, profiles), (profiles, half)] {
+        let comparison = analysis::compare::compare(a, b, 0.01);
+        let diff = report::Diff::new(["a", "b"], &comparison, &[], &[]);
+        let _ = [diff.screen(5), diff.markdown(5)];
+        let limits: Vec<_> =
+            ["loop", "process", "decode.p95", "energy", "launches", "bytes", "waits", "allocations"]
+                .iter()
+                .filter_map(|metric| Some((metric.parse().ok()?, "+2%".parse().ok()?)))
+                .collect();
+        let checked = analysis::compare::check(&limits, a, b, true);
+        let document = report::CheckDocument::new("a", "b", [1, 2], &checked, &[]);
+        let _ = [document.screen(), document.markdown(), document.junit(), document.annotations()];
+    }
 }

@@ -306,9 +306,9 @@ pub(crate) struct CompareArguments {
 #[command(after_help = "\
 Examples:
   rangefinder run --repeat auto run.dir=now -- python infer.py
-  rangefinder check --update --baseline baseline.json now/20260102-030405-python-repeat
-  rangefinder check --baseline baseline.json --limit decode.p50=+2% --limit launches=0 now/20260103-030405-python-repeat
-  rangefinder check --github --junit check.xml now/20260103-030405-python-repeat")]
+  rangefinder check --update --baseline baseline.json now/20260102-030405-infer.py-repeat
+  rangefinder check --baseline baseline.json --limit decode.p50=+2% --limit launches=0 now/20260103-030405-infer.py-repeat
+  rangefinder check --github --junit check.xml now/20260103-030405-infer.py-repeat")]
 pub(crate) struct CheckArguments {
     /// What to check: a run directory, a folder of them, or a trace
     #[arg(value_name = "RUNS")]

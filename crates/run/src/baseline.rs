@@ -59,24 +59,25 @@ impl Baseline {
         }
         let text =
             std::fs::read(file).map_err(|error| NoBaseline::Unreadable { path: path.clone(), error })?;
+        Self::parse(&text, &path)
+    }
+
+    /// `path` is for messages.
+    pub fn parse(text: &[u8], path: &str) -> Result<Self, NoBaseline> {
         #[derive(Deserialize)]
         struct Version {
             schema: u32,
         }
-        let not_one =
-            |error: serde_json::Error| NoBaseline::NotOne { path: path.clone(), why: error.to_string() };
-        let Version { schema } = serde_json::from_slice(&text).map_err(not_one)?;
+        let not_one = |why: String| NoBaseline::NotOne { path: path.to_owned(), why };
+        let newer = || NoBaseline::Newer { path: path.to_owned() };
+        let Version { schema } = serde_json::from_slice(text).map_err(|error| not_one(error.to_string()))?;
         if schema > SCHEMA {
-            return Err(NoBaseline::Newer { path });
+            return Err(newer());
         }
-        let baseline: Self = serde_json::from_slice(&text).map_err(not_one)?;
+        let baseline: Self = serde_json::from_slice(text).map_err(|error| not_one(error.to_string()))?;
         match () {
-            () if baseline.profiles.is_empty() => {
-                Err(NoBaseline::NotOne { path, why: "it has no runs".to_owned() })
-            }
-            () if baseline.profiles.iter().any(|profile| profile.schema > PROFILE_SCHEMA) => {
-                Err(NoBaseline::Newer { path })
-            }
+            () if baseline.profiles.is_empty() => Err(not_one("it has no runs".to_owned())),
+            () if baseline.profiles.iter().any(|profile| profile.schema > PROFILE_SCHEMA) => Err(newer()),
             () => Ok(baseline),
         }
     }

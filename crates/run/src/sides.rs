@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::gather::is_run;
+use crate::repeat::SET_FILE;
 
 /// More runs than this are a mistake.
 const MOST_RUNS: usize = 10_000;
@@ -20,6 +21,10 @@ pub fn side(path: &Path) -> Result<Side, String> {
     let found = std::fs::metadata(path).map_err(|error| error.to_string())?;
     if !found.is_dir() || is_run(path) {
         return Ok(Side { runs: vec![path.to_owned()] });
+    }
+    if path.join(SET_FILE).is_file() && path.join("a").is_dir() {
+        let shown = path.display();
+        return Err(format!("it has the runs of two programs: name one of them, `{shown}/a` or `{shown}/b`"));
     }
     let entries = std::fs::read_dir(path).map_err(|error| error.to_string())?;
     let mut inside: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).take(MOST_RUNS).collect();
@@ -52,7 +57,10 @@ mod tests {
             std::fs::write(at(run).join(record::MANIFEST), "{}").unwrap();
         }
         std::fs::create_dir(at("other")).unwrap();
+        std::fs::write(at(SET_FILE), "{}").unwrap();
         assert_eq!(side(folder.path()).unwrap().runs, [at("1"), at("2")]);
         assert_eq!(side(&at("2")).unwrap().runs, [at("2")]);
+        std::fs::create_dir(at("a")).unwrap();
+        assert!(side(folder.path()).unwrap_err().contains("the runs of two programs: name one of them"));
     }
 }

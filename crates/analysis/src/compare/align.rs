@@ -54,7 +54,7 @@ impl Change {
     pub fn more(&self) -> Option<i64> {
         let count = |often: Option<Often>| match often {
             None => Some(0),
-            Some(often) => (!often.varies).then_some(often.usual as i64),
+            Some(often) => (!often.varies).then_some(i64::try_from(often.usual).unwrap_or(i64::MAX)),
         };
         Some(count(self.often[1])? - count(self.often[0])?)
     }

@@ -97,6 +97,13 @@ impl FromStr for Metric {
     }
 }
 
+impl Metric {
+    /// It is counted; of anything else only a part can be allowed.
+    pub fn is_counted(&self) -> bool {
+        counted(self).is_some()
+    }
+}
+
 impl fmt::Display for Metric {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

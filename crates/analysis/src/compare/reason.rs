@@ -17,6 +17,9 @@ const MOST_KEPT: f64 = 0.5;
 /// What is counted is certain, times are not: it comes first unless times say much more, as a part of the iteration.
 const CERTAIN: f64 = 0.02;
 
+/// Of all parts of an iteration, those that change the most; a file may claim any number.
+const MOST_CHANGES: usize = 4_000;
+
 /// A difference between both sides, and what it adds to an iteration.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Reason {
@@ -111,7 +114,7 @@ pub(super) fn reasons(
     margin: f64,
     decided: bool,
 ) -> Vec<Reason> {
-    let mut left: Vec<&Change> = changes.iter().collect();
+    let mut left: Vec<&Change> = changes.iter().take(MOST_CHANGES).collect();
     let mut reasons = Vec::new();
     reasons.extend(processes(profiles));
     reasons.extend(regions(&mut left, sides));
@@ -180,6 +183,7 @@ fn regions(left: &mut Vec<&Change>, [a, b]: [&Together; 2]) -> Vec<Reason> {
             changed.push((name, before, after));
         }
     }
+    changed.truncate(MOST_CHANGES);
     let names: Vec<String> = changed.iter().map(|(name, _, _)| (*name).clone()).collect();
     changed.retain(|(name, _, _)| !names.iter().any(|other| is_inside(Some(name), other) && *name != other));
     let mut reasons = Vec::new();
@@ -187,7 +191,8 @@ fn regions(left: &mut Vec<&Change>, [a, b]: [&Together; 2]) -> Vec<Reason> {
         let (inside, outside): (Vec<&Change>, Vec<&Change>) =
             left.iter().partition(|change| is_inside(change.place.as_deref(), region));
         let is_kernel = |change: &&Change| matches!(change.shown(), Some(What::Kernel(_)));
-        let kernels = inside.iter().copied().filter(is_kernel).filter_map(Change::more).sum();
+        let kernels =
+            inside.iter().copied().filter(is_kernel).filter_map(Change::more).fold(0i64, i64::saturating_add);
         let more_ns = inside.iter().map(|change| change.more_ns()).sum();
         *left = outside;
         reasons.push(Reason {
@@ -210,7 +215,11 @@ fn graphs([a, b]: [&Together; 2]) -> Option<Reason> {
     let launches = |side: &Together, graphs: bool| -> u64 {
         let is_meant =
             |name: &&String| CallKind::of(name) == CallKind::Launch && name.contains("GraphLaunch") == graphs;
-        side.calls.iter().filter(|(name, _)| is_meant(name)).map(|(_, often)| often.usual).sum()
+        side.calls
+            .iter()
+            .filter(|(name, _)| is_meant(name))
+            .map(|(_, often)| often.usual)
+            .fold(0u64, u64::saturating_add)
     };
     let (before, after) = (launches(a, true), launches(b, true));
     let is_other = (before == 0) != (after == 0);
@@ -236,7 +245,7 @@ fn copies(left: &[&Change]) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = Vec::new();
     for change in left.iter().filter(is_other_count) {
         let Some(What::Copy { direction, bytes }) = change.shown() else { continue };
-        let moved = |side: usize| change.often[side].map_or(0, |often| often.usual) * bytes;
+        let moved = |side: usize| change.often[side].map_or(0, |often| often.usual).saturating_mul(*bytes);
         let more = change.more().unwrap_or(0);
         let known = reasons.iter_mut().find_map(|reason| match &mut reason.is {
             Difference::Copies { direction: known, more, bytes }
@@ -249,9 +258,9 @@ fn copies(left: &[&Change]) -> Vec<Reason> {
         });
         match known {
             Some((sum, bytes)) => {
-                *sum += more;
-                bytes[0] += moved(0);
-                bytes[1] += moved(1);
+                *sum = sum.saturating_add(more);
+                bytes[0] = bytes[0].saturating_add(moved(0));
+                bytes[1] = bytes[1].saturating_add(moved(1));
             }
             None => reasons.push(Reason {
                 is: Difference::Copies { direction: direction.clone(), more, bytes: [moved(0), moved(1)] },
@@ -272,7 +281,7 @@ fn kernels(left: &[&Change]) -> Vec<Reason> {
         let name = kernel.short_name.clone();
         match known {
             Some(Reason { is: Difference::Kernels { more, names }, more_ns, .. }) => {
-                *more += count;
+                *more = more.saturating_add(count);
                 *more_ns += change.more_ns();
                 if !names.contains(&name) {
                     names.push(name);
@@ -340,7 +349,7 @@ fn renamed(left: &[&Change]) -> Option<Reason> {
 fn calls([a, b]: [&Together; 2]) -> Vec<Reason> {
     let certain = |often: Option<&Often>| match often {
         None => Some(0),
-        Some(often) => (!often.varies).then_some(often.usual as i64),
+        Some(often) => (!often.varies).then_some(i64::try_from(often.usual).unwrap_or(i64::MAX)),
     };
     let names = a.calls.keys().chain(b.calls.keys().filter(|name| !a.calls.contains_key(*name)));
     let is_meant = |name: &&String| matches!(CallKind::of(name), CallKind::Wait | CallKind::Memory);

@@ -127,7 +127,12 @@ fn limits(arguments: &CheckArguments) -> Result<(Limits, Option<PathBuf>)> {
         .iter()
         .map(|(metric, limit)| {
             let metric: Metric = metric.parse().map_err(Usage)?;
+            let typed = limit;
             let limit: Limit = limit.parse().map_err(|why| Usage(format!("`{metric}`: {why}")))?;
+            if matches!(limit, Limit::Number(_)) && !metric.is_counted() {
+                let why = format!("`{metric}`: `{typed}` is no limit of what is not counted: it is a percentage, such as `+2%`");
+                return Err(Usage(why).into());
+            }
             Ok((metric, limit))
         })
         .collect::<Result<Vec<_>>>()?;

@@ -87,12 +87,15 @@ impl fmt::Display for ConfigError {
                 write!(f, "unknown preset `{name}`\nhint: available presets: {}", list(available))
             }
             Self::Unreadable { path, message } => {
-                write!(
-                    f,
-                    "cannot read the settings in `{}`: {message}\nhint: `-c` and `-p` name settings; put the workload and \
-                     its own options after `--`: rangefinder run -- python3 -c …",
-                    path.display()
-                )
+                write!(f, "cannot read the settings in `{}`: {message}", path.display())?;
+                // Somebody meant an option of the program, unless it looks like a file of ours.
+                match path.extension().is_some_and(|end| end == "yaml" || end == "yml") {
+                    true => Ok(()),
+                    false => f.write_str(
+                        "\nhint: `-c` and `-p` name settings; put the workload and its own options after `--`: rangefinder \
+                         run -- python3 -c …",
+                    ),
+                }
             }
             Self::Contradiction { settings, why, hint } => {
                 let [first, second] = settings.as_ref();

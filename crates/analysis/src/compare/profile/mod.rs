@@ -99,7 +99,7 @@ pub struct LoopProfile {
 impl Often {
     pub(super) fn plus(self, other: Self) -> Self {
         Self {
-            usual: self.usual + other.usual,
+            usual: self.usual.saturating_add(other.usual),
             varies: self.varies || other.varies,
             mean: self.mean + other.mean,
         }
