@@ -4,7 +4,6 @@ use serde::Serialize;
 use trace::{ActivityKind, Trace, counted};
 
 use crate::attribute::{Attribution, Unattributed, attribute};
-use crate::compare::{LoopProfile, loop_profile};
 use crate::diagnose::{
     Cause, Diagnosis, Finding, NoFinding, WhatIf, diagnose, measured_limit, name_lines, throttled, what_if,
 };
@@ -45,9 +44,6 @@ pub struct Analysis {
     pub loops: Vec<Loop>,
     /// The steady iterations of the first of them.
     pub steady: Option<SteadyState>,
-    /// The first of them, taken apart to be compared; only if the options say so.
-    #[serde(skip)]
-    pub one_iteration: Option<LoopProfile>,
     /// What the hardware did, from values over time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampled: Option<Sampled>,
@@ -199,7 +195,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
     let (kernels, more_kernels) = limited_kernels(kernels, options.limit);
     let synchronisation = synchronisation(trace, &api);
     let (api, more_api) = limited_api(api, options.limit);
-    let Concluded { loops, diagnosis, what_if, steady, one_iteration, mut sampled } = concluded;
+    let Concluded { loops, diagnosis, what_if, steady, mut sampled } = concluded;
     if let Some(sampled) = &mut sampled {
         energy_per_token(sampled, &loops, &stages);
     }
@@ -231,7 +227,6 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
         findings: diagnosis.findings,
         no_finding: diagnosis.none,
         steady,
-        one_iteration,
         sampled,
         host: host_lines(trace),
         what_if,
@@ -257,23 +252,20 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
 }
 
 /// What follows from the loops.
-struct Concluded {
-    loops: Vec<Loop>,
-    diagnosis: Diagnosis,
+pub(crate) struct Concluded {
+    pub(crate) loops: Vec<Loop>,
+    pub(crate) diagnosis: Diagnosis,
     what_if: Vec<WhatIf>,
     steady: Option<SteadyState>,
-    one_iteration: Option<LoopProfile>,
-    sampled: Option<Sampled>,
+    pub(crate) sampled: Option<Sampled>,
 }
 
-fn conclude(trace: &Trace, attribution: &Attribution, options: &Options) -> Concluded {
+pub(crate) fn conclude(trace: &Trace, attribution: &Attribution, options: &Options) -> Concluded {
     let mut loops = loops(trace, attribution);
     let mut diagnosis = diagnose(trace, attribution, &options.families, &mut loops);
     name_lines(trace, attribution, &loops, &mut diagnosis.findings);
     let what_if = what_if(trace, attribution, &options.families, loops.first(), &options.what_if);
     let steady = steady_state(trace, options, &loops);
-    let apart = loops.first().filter(|_| options.take_apart);
-    let one_iteration = apart.and_then(|main| loop_profile(trace, attribution, &options.families, main));
     let sampled = sampled(trace, attribution, &loops, options.limit);
     if let Some(sampled) = &sampled {
         measured_limit(&mut diagnosis.findings, &loops, sampled);
@@ -282,11 +274,11 @@ fn conclude(trace: &Trace, attribution: &Attribution, options: &Options) -> Conc
     if !diagnosis.findings.is_empty() {
         diagnosis.none = None;
     }
-    Concluded { loops, diagnosis, what_if, steady, one_iteration, sampled }
+    Concluded { loops, diagnosis, what_if, steady, sampled }
 }
 
 /// Both at once, the first on a thread of its own.
-fn beside<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) -> (A, B) {
+pub(crate) fn beside<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) -> (A, B) {
     std::thread::scope(|scope| {
         let started = std::thread::Builder::new().spawn_scoped(scope, &first);
         let second = second();

@@ -10,7 +10,7 @@ mod limit;
 mod loop_;
 mod options;
 mod origin;
-mod profile_of;
+mod profiled;
 mod replay;
 mod sampled;
 mod scope;
@@ -41,7 +41,7 @@ pub use limit::{Limit, MoreRows};
 pub use loop_::{Loop, LoopSource, Period};
 pub use options::Options;
 pub use origin::{Origin, RecordingRow};
-pub use profile_of::profile_of;
+pub use profiled::profile;
 pub use sampled::{
     ClockRange, Energy, Estimate, Sampled, SampledDevice, SampledKernel, SampledRegion, SamplingCost,
     Throttle, ThrottleReason, Values, energy_per_token, limits_from_samples,

@@ -17,8 +17,6 @@ pub struct Options {
     pub tokens: Vec<(String, f64)>,
     /// What to replay the main loop with.
     pub what_if: Vec<Change>,
-    /// Take the main loop apart, so that it can be compared.
-    pub take_apart: bool,
     /// Of each table.
     pub limit: Limit,
 }

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use analysis::compare::{Comparison, Difference, Profile, compare};
-use analysis::{IdleCause, Options, analyze, profile_of};
+use analysis::{IdleCause, Options};
 use trace::{
     Activity, ActivityKind, Call, Device, Direction, HostMemory, Launch, Process, Range, Thread, Trace,
     Transfer,
@@ -166,7 +166,7 @@ fn recorded(version: Version) -> Trace {
 }
 
 fn profile(version: Version) -> Profile {
-    profile_of(&analyze(&recorded(version), &Options { take_apart: true, ..Options::default() }))
+    analysis::profile(&recorded(version), &Options::default())
 }
 
 /// Compared with the usual one.

@@ -247,6 +247,13 @@ pub(crate) struct DiffArguments {
     /// The part of a time that does not matter
     #[arg(long, default_value = "1%", value_name = "PERCENT", value_parser = part)]
     pub(crate) margin: f64,
+    #[command(flatten)]
+    pub(crate) form: DiffForm,
+}
+
+/// How a comparison is printed.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct DiffForm {
     /// Print one JSON document to stdout
     #[arg(long)]
     pub(crate) json: bool,
@@ -282,15 +289,8 @@ pub(crate) struct CompareArguments {
     /// Not even the tracer: compare only the time of the process
     #[arg(long)]
     pub(crate) plain: bool,
-    /// Print one JSON document to stdout
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Print Markdown, for a comment on a pull request
-    #[arg(long, conflicts_with = "json")]
-    pub(crate) markdown: bool,
-    /// Rows of the table of parts
-    #[arg(long, default_value_t = 12, value_name = "ROWS")]
-    pub(crate) top: usize,
+    #[command(flatten)]
+    pub(crate) form: DiffForm,
     /// Both programs, with `--` between them; or one, for two configuration files
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) commands: Vec<OsString>,

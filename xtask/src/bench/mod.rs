@@ -4,6 +4,7 @@ mod alarms;
 mod analysis;
 mod bounds;
 mod counters;
+mod diff;
 mod reports;
 
 use std::path::{Path, PathBuf};
@@ -34,6 +35,8 @@ pub enum Section {
     Reports,
     /// The same as the number of regions grows.
     Bounds,
+    /// Two traces against one.
+    Diff,
     /// Comparisons of a program with itself.
     Alarms,
 }
@@ -61,6 +64,9 @@ pub fn main(section: Section) -> Result<ExitCode> {
         let (more, table) = bounds::rows(&release()?, &folder)?;
         rows.extend(more);
         parts.push_str(&format!("\n{table}"));
+    }
+    if wanted(Section::Diff) {
+        rows.extend(diff::rows(&folder)?);
     }
     // Takes as long as all the others together.
     if section == Section::Alarms {

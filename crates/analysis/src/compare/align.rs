@@ -52,11 +52,7 @@ impl Change {
 
     /// How many more there are in each iteration, if that is the same in all.
     pub fn more(&self) -> Option<i64> {
-        let count = |often: Option<Often>| match often {
-            None => Some(0),
-            Some(often) => (!often.varies).then_some(i64::try_from(often.usual).unwrap_or(i64::MAX)),
-        };
-        Some(count(self.often[1])? - count(self.often[0])?)
+        Often::more(self.often[0].as_ref(), self.often[1].as_ref())
     }
 }
 

@@ -269,7 +269,7 @@ fn counted(metric: &Metric) -> Option<(Unit, Counting)> {
             let mut total = 0u64;
             for part in &main.parts {
                 if let What::Copy { bytes, .. } = part.what {
-                    total = total.checked_add(sure(part.often)?.checked_mul(bytes)?)?;
+                    total = total.checked_add(Often::certain(part.often.as_ref())?.checked_mul(bytes)?)?;
                 }
             }
             Some(total)
@@ -284,12 +284,8 @@ fn of_calls(main: &LoopProfile, kind: CallKind) -> Option<u64> {
     sum(main.calls.iter().filter(|call| CallKind::of(&call.name) == kind).map(|call| Some(call.often)))
 }
 
-fn sure(often: Option<Often>) -> Option<u64> {
-    often.map_or(Some(0), |often| (!often.varies).then_some(often.usual))
-}
-
 fn sum(all: impl Iterator<Item = Option<Often>>) -> Option<u64> {
-    all.map(sure).try_fold(0u64, |total, count| total.checked_add(count?))
+    all.map(|often| Often::certain(often.as_ref())).try_fold(0u64, |total, count| total.checked_add(count?))
 }
 
 fn of_counts(

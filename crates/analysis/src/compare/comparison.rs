@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::align::{Change, aligned};
 use super::decision::{Decision, Verdict, decide, keep_credible};
 use super::fold::Folding;
-use super::profile::{Often, What};
+use super::profile::Often;
 use super::reason::{Reason, reasons};
 use super::side::{Profile, Together};
 
@@ -139,12 +139,4 @@ fn counted(a: &Together, b: &Together) -> Vec<CountChange> {
         }
     }
     changes
-}
-
-impl Comparison {
-    /// What the device works on, or the host without one, is longer by so much.
-    pub fn of_kind(&self, is_meant: impl Fn(&What) -> bool) -> f64 {
-        let meant = self.changes.iter().filter(|(change, _)| change.shown().is_some_and(&is_meant));
-        meant.map(|(change, _)| change.more_ns()).sum()
-    }
 }

@@ -172,12 +172,9 @@ fn processes([a, b]: [&[Profile]; 2]) -> Option<Reason> {
 /// Takes what is inside such a region from `left`.
 fn regions(left: &mut Vec<&Change>, [a, b]: [&Together; 2]) -> Vec<Reason> {
     let mut changed: Vec<(&String, u64, u64)> = Vec::new();
-    let certain = |often: Option<&Often>| match often {
-        None => Some(0),
-        Some(often) => (!often.varies).then_some(often.usual),
-    };
     for name in a.regions.keys().chain(b.regions.keys().filter(|name| !a.regions.contains_key(*name))) {
-        if let (Some(before), Some(after)) = (certain(a.regions.get(name)), certain(b.regions.get(name)))
+        if let (Some(before), Some(after)) =
+            (Often::certain(a.regions.get(name)), Often::certain(b.regions.get(name)))
             && before != after
         {
             changed.push((name, before, after));
@@ -347,16 +344,12 @@ fn renamed(left: &[&Change]) -> Option<Reason> {
 
 /// Calls that wait or get memory.
 fn calls([a, b]: [&Together; 2]) -> Vec<Reason> {
-    let certain = |often: Option<&Often>| match often {
-        None => Some(0),
-        Some(often) => (!often.varies).then_some(i64::try_from(often.usual).unwrap_or(i64::MAX)),
-    };
     let names = a.calls.keys().chain(b.calls.keys().filter(|name| !a.calls.contains_key(*name)));
     let is_meant = |name: &&String| matches!(CallKind::of(name), CallKind::Wait | CallKind::Memory);
     names
         .filter(is_meant)
         .filter_map(|name| {
-            let more = certain(b.calls.get(name))? - certain(a.calls.get(name))?;
+            let more = Often::more(a.calls.get(name), b.calls.get(name))?;
             let is = Difference::Calls { name: name.clone(), more };
             (more != 0).then_some(Reason { is, place: None, more_ns: 0.0 })
         })

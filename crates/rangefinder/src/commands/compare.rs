@@ -11,7 +11,7 @@ use ::run::steps::Start;
 use anyhow::Result;
 use process::Route;
 
-use super::diff::{Form, Read, tell};
+use super::diff::{Read, tell};
 use super::repeat::{ended, repeated, shown};
 use super::{Usage, here};
 use crate::cli::CompareArguments;
@@ -34,8 +34,7 @@ pub(crate) fn main(arguments: &CompareArguments) -> Result<Exit> {
         Read { profiles, around: first.map(|run| Circumstances::of(&run)).unwrap_or_default() }
     });
     if let (Some(before), Some(after)) = (read.next(), read.next()) {
-        let form = Form { json: arguments.json, markdown: arguments.markdown, top: arguments.top };
-        tell([&sides[0], &sides[1]], &before, &after, margin, form)?;
+        tell([&sides[0], &sides[1]], &before, &after, margin, arguments.form)?;
     }
     Ok(repeated.exit)
 }

@@ -8,7 +8,7 @@ use ::run::gather::gather;
 use ::run::rundir::read_manifest;
 use ::run::sides::{Side, side};
 use analysis::compare::{Comparison, Profile, compare};
-use analysis::{Options, analyze, profile_of};
+use analysis::{Options, profile};
 use anyhow::{Context, Result, anyhow};
 use process::{Signals, interruptible};
 use report::{Around, Diff};
@@ -16,7 +16,7 @@ use secrets::of_environment;
 use trace::{OpenError, Trace};
 
 use super::traces::{LeftOut, Selected, exported, opened};
-use crate::cli::DiffArguments;
+use crate::cli::{DiffArguments, DiffForm};
 use crate::print::{print, print_json, say};
 
 pub(crate) fn main(arguments: &DiffArguments) -> Result<Exit> {
@@ -35,22 +35,12 @@ fn compared(arguments: &DiffArguments) -> Result<Exit> {
     let before = read(&arguments.before)?;
     let after = read(&arguments.after)?;
     let sides = [arguments.before.display().to_string(), arguments.after.display().to_string()];
-    let form = Form { json: arguments.json, markdown: arguments.markdown, top: arguments.top };
-    tell([&sides[0], &sides[1]], &before, &after, arguments.margin, form)?;
+    tell([&sides[0], &sides[1]], &before, &after, arguments.margin, arguments.form)?;
     Ok(Exit::Complete)
 }
 
-/// How it is told.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Form {
-    pub(super) json: bool,
-    pub(super) markdown: bool,
-    /// Rows of the table.
-    pub(super) top: usize,
-}
-
 /// Compares both sides, and prints what came of it.
-pub(super) fn tell(sides: [&str; 2], before: &Read, after: &Read, margin: f64, form: Form) -> Result<()> {
+pub(super) fn tell(sides: [&str; 2], before: &Read, after: &Read, margin: f64, form: DiffForm) -> Result<()> {
     let comparison = compare(&before.profiles, &after.profiles, margin);
     let around: Vec<Around> = differences(&before.around, &after.around)
         .into_iter()
@@ -59,9 +49,9 @@ pub(super) fn tell(sides: [&str; 2], before: &Read, after: &Read, margin: f64, f
     let notes = notes(before, after, &comparison);
     let diff = Diff::new(sides, &comparison, &around, &notes);
     match form {
-        Form { json: true, .. } => print_json(&diff),
-        Form { markdown: true, top, .. } => print(&diff.markdown(top)),
-        Form { top, .. } => print(&diff.screen(top)),
+        DiffForm { json: true, .. } => print_json(&diff),
+        DiffForm { markdown: true, top, .. } => print(&diff.markdown(top)),
+        DiffForm { top, .. } => print(&diff.screen(top)),
     }
 }
 
@@ -76,7 +66,7 @@ pub(super) fn read(path: &Path) -> Result<Read> {
     let mut profiles = Vec::new();
     let mut around = runs.first().map(|run| Circumstances::of(run)).unwrap_or_default();
     for run in &runs {
-        let (profile, machine) = profile(run)?;
+        let (profile, machine) = one_run(run)?;
         profiles.push(profile);
         around.add(machine);
     }
@@ -85,13 +75,12 @@ pub(super) fn read(path: &Path) -> Result<Read> {
 
 /// One run of the program, and what its recording says about the machine. Of a run that recorded nothing, how long the
 /// process took is still known.
-fn profile(path: &Path) -> Result<(Profile, Vec<(String, String)>)> {
+fn one_run(path: &Path) -> Result<(Profile, Vec<(String, String)>)> {
     let process_ns = process_ns(path);
     match recorded(path) {
         Ok((profile, machine)) => Ok((Profile { process_ns, ..profile }, machine)),
         Err(_) if process_ns.is_some() && is_empty(path) => {
-            let analysis = analyze(&Trace::default(), &Options::default());
-            Ok((Profile { process_ns, ..profile_of(&analysis) }, Vec::new()))
+            Ok((Profile { process_ns, ..profile(&Trace::default(), &Options::default()) }, Vec::new()))
         }
         Err(error) => Err(error),
     }
@@ -124,8 +113,7 @@ fn recorded(path: &Path) -> Result<(Profile, Vec<(String, String)>)> {
     left.tell();
     let mut trace = trace.ok_or_else(|| left.everything(&paths))?;
     trace.fold_names();
-    let analysis = analyze(&trace, &Options { take_apart: true, ..Options::default() });
-    Ok((profile_of(&analysis), std::mem::take(&mut trace.machine)))
+    Ok((profile(&trace, &Options::default()), std::mem::take(&mut trace.machine)))
 }
 
 fn notes(before: &Read, after: &Read, comparison: &Comparison) -> Vec<String> {

@@ -10,8 +10,8 @@ mod state;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use analysis::Options;
 use analysis::compare::{FEWEST_OF_AUTO, Profile, precision};
-use analysis::{Options, analyze, profile_of};
 use process::Signals;
 
 pub use record::SET_FILE;
@@ -298,7 +298,7 @@ fn profile(
 ) -> Profile {
     let mut trace = inventory.map(|inventory| inventory.trace).unwrap_or_default();
     regions.apply(&mut trace);
-    let mut profile = profile_of(&analyze(&trace, &Options { take_apart: true, ..Options::default() }));
+    let mut profile = analysis::profile(&trace, &Options::default());
     profile.process_ns = outcome.wall.and_then(|wall| i64::try_from(wall.as_nanos()).ok());
     profile
 }

@@ -97,6 +97,17 @@ pub struct LoopProfile {
 }
 
 impl Often {
+    /// The number in every iteration; none if it varies, zero of what there is nothing of.
+    pub(super) fn certain(often: Option<&Self>) -> Option<u64> {
+        often.map_or(Some(0), |often| (!often.varies).then_some(often.usual))
+    }
+
+    /// How many more there are now.
+    pub(super) fn more(before: Option<&Self>, after: Option<&Self>) -> Option<i64> {
+        let signed = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        Some(signed(Self::certain(after)?) - signed(Self::certain(before)?))
+    }
+
     pub(super) fn plus(self, other: Self) -> Self {
         Self {
             usual: self.usual.saturating_add(other.usual),
