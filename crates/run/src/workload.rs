@@ -127,8 +127,13 @@ impl Workload {
 
     /// It is the program that runs: the demo.
     pub(crate) fn is_ourselves(&self) -> bool {
-        let program = self.argv.first().map(PathBuf::from);
-        std::env::current_exe().ok().is_some_and(|ours| program.is_some_and(|program| program == ours))
+        let Some(program) = self.argv.first() else { return false };
+        let found = match Path::new(program).components().count() {
+            1 => on_path(program),
+            _ => Some(self.cwd.join(program)),
+        };
+        let found = found.and_then(|found| found.canonicalize().ok());
+        found.is_some() && found == std::env::current_exe().ok().and_then(|ours| ours.canonicalize().ok())
     }
 
     /// The argv before anything is added for a pass.

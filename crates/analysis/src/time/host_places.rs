@@ -48,6 +48,8 @@ pub struct HostLines {
     /// Only samples while no GPU had work count; otherwise, all of threads that ran.
     pub gpu_idle: bool,
     pub samples: u64,
+    /// Of those, how many stacks could not be read: shares are of all.
+    pub unread: u64,
     /// The largest first.
     pub lines: Vec<HostLine>,
 }
@@ -73,7 +75,9 @@ pub(crate) fn host_lines(trace: &Trace) -> Option<HostLines> {
     let rows: Vec<usize> = (0..samples.len()).filter(is_meant).collect();
     let mut lines = host_places(trace, rows.iter().copied());
     lines.truncate(MOST_ROWS);
-    let found = HostLines { gpu_idle: span.is_some(), samples: rows.len() as u64, lines };
+    let is_unread = |row: &&usize| place(trace, samples.stack[**row]).is_none();
+    let unread = rows.iter().filter(is_unread).count() as u64;
+    let found = HostLines { gpu_idle: span.is_some(), samples: rows.len() as u64, unread, lines };
     (!found.lines.is_empty()).then_some(found)
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
             match manifest.status {
                 RunStatus::Finished if is_one_of_several => bail!(
                     "the run has no {name}: it is one of several (`--repeat`, `compare`), which have none\n\
-                    hint: to look at it alone: rangefinder analyze {word}; to compare all: rangefinder diff"
+                    hint: `rangefinder diff` compares them; if it was traced, `rangefinder analyze {word}` shows it alone"
                 ),
                 RunStatus::Finished if arguments.json => bail!(
                     "the run has no {name}: it was deleted, or `report.formats` does not include `json`\n\

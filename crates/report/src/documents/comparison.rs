@@ -183,7 +183,7 @@ fn conclusion(comparison: &Comparison) -> String {
             "there is no loop on both sides that could be taken apart".to_owned()
         }
         None => format!(
-            "the same work in each iteration, and no part of it changed by more than {} of the whole",
+            "the same work as before, and no part of an iteration changed by more than {} of the whole",
             percent(comparison.margin)
         ),
     };

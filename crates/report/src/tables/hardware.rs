@@ -6,7 +6,7 @@ use trace::Quantity;
 use super::cell::Cell;
 use super::column::{self, Kind};
 use super::table::{Keys, Table, View};
-use crate::units::{bytes, counted, duration, fixed};
+use crate::units::{bytes, count, counted, duration, fixed};
 
 /// A loop that is slowed down by more is not the one that runs without us.
 const SLOWER: f64 = 1.03;
@@ -121,7 +121,11 @@ pub(crate) fn sampling_cost(analysis: &Analysis) -> Option<String> {
 fn host_line(analysis: &Analysis) -> Option<String> {
     let host = analysis.host.as_ref().filter(|host| !host.gpu_idle)?;
     let samples = counted(host.samples, "sample");
-    Some(format!("host: {} ({samples} of threads that ran)", listed(&host.lines)))
+    let unread = match host.unread {
+        0 => String::new(),
+        unread => format!(", {} of them with stacks that could not be read", count(unread)),
+    };
+    Some(format!("host: {} ({samples} of threads that ran{unread})", listed(&host.lines)))
 }
 
 /// Where the host was while the GPU waited for it, or where it ran.
