@@ -99,6 +99,9 @@ pub fn kineto(input: &[u8]) {
 
 /// However damaged a trace is, every kernel is somewhere once.
 fn conserved(trace: &::trace::Trace) {
+    let profile = analysis::profile(trace, &Options::default());
+    let parts = profile.main.iter().flat_map(|main| &main.parts);
+    parts.for_each(|part| assert!(part.ns >= 0.0 && part.ns.is_finite(), "{part:?}"));
     let findings = analysis::analyze(trace, &Options { stages: vec!["a".to_owned()], ..Options::default() });
     let kernels: u64 = findings.kernels.iter().map(|row| row.statistics.calls).sum();
     for (domain, outside) in &findings.unattributed.domains {

@@ -157,7 +157,8 @@ fn of_ranges_or_launches(
                     let times = times(launches, begins, last.at);
                     row(trace, process, LoopSource::Launches, None, times)
                 })
-                .filter(|found| found.steady.is_regular())
+                // Between selected ranges there is time that is not looked at.
+                .filter(|found| trace.windows.is_empty() || found.steady.is_regular())
                 .collect(),
         };
         if !loops.is_empty() {

@@ -23,6 +23,7 @@ fn flatten(node: &Node, name: &str, found: &mut Vec<(String, String)>) {
                 flatten(value, &name, found);
             }
         }
+        _ if name.is_empty() => {}
         _ => found.push((name.to_owned(), shown(node))),
     }
 }

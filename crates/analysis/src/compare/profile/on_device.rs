@@ -32,7 +32,7 @@ pub(super) fn parts(trace: &Trace, attribution: &Attribution, families: &Familie
         let (starts, ends) = (activities.begin[at].max(begin), activities.end[at].min(end));
         let node = region_of(trace, attribution, at);
         if starts > until {
-            let counts = tally.within(until, starts) as f64 / (starts - until) as f64;
+            let counts = tally.within(until, starts) as f64 / starts.saturating_sub(until) as f64;
             if counts > 0.0 {
                 let causes = gap_causes(trace, attribution, &waits, activity, until, starts);
                 for cause in IdleCause::ALL {

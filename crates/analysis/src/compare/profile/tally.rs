@@ -1,7 +1,6 @@
 //! Adds up what iterations are made of.
 
-use std::collections::BTreeMap;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 
 use super::Often;
@@ -22,7 +21,8 @@ impl<'t> Iterations<'t> {
     /// `usual` is their median.
     pub(super) fn new(begins: &'t [i64], end: i64, usual: i64) -> Self {
         let ends = begins.iter().skip(1).copied().chain([end]);
-        let lengths: Vec<i64> = begins.iter().zip(ends).map(|(begin, end)| end - begin).collect();
+        let lengths: Vec<i64> =
+            begins.iter().zip(ends).map(|(begin, end)| end.saturating_sub(*begin)).collect();
         let mut order: Vec<usize> = (0..lengths.len()).collect();
         order.sort_by_key(|at| lengths[*at].abs_diff(usual));
         let mut middle = vec![false; lengths.len()];
@@ -55,7 +55,7 @@ impl<'t> Iterations<'t> {
             }
             if self.middle[at] {
                 let end = self.begins.get(at + 1).copied().unwrap_or(self.end);
-                time += (end.min(to) - begin.max(from)).max(0);
+                time = i64::saturating_add(time, end.min(to).saturating_sub(begin.max(from)).max(0));
             }
         }
         time
@@ -93,7 +93,8 @@ impl Seen {
         if iterations > with {
             self.histogram.insert(0, iterations - with);
         }
-        let total: u64 = self.histogram.iter().map(|(count, iterations)| count * iterations).sum();
+        let total: u64 =
+            self.histogram.iter().map(|(count, iterations)| count.saturating_mul(*iterations)).sum();
         let usual =
             self.histogram.iter().max_by_key(|(_, iterations)| **iterations).map_or(0, |(count, _)| *count);
         Often { usual, varies: self.histogram.len() > 1, mean: total as f64 / iterations.max(1) as f64 }
