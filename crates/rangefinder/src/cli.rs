@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use run::Exit;
+use run::config::part;
 use run::repeat::Rounds;
 
 /// The table that ends `--help`.
@@ -245,7 +246,7 @@ pub(crate) struct DiffArguments {
     #[arg(value_name = "AFTER")]
     pub(crate) after: PathBuf,
     /// The part of a time that does not matter
-    #[arg(long, default_value = "1%", value_name = "PERCENT", value_parser = part)]
+    #[arg(long, default_value = "1%", value_name = "PERCENT", value_parser = margin)]
     pub(crate) margin: f64,
     #[command(flatten)]
     pub(crate) form: DiffForm,
@@ -352,14 +353,10 @@ fn rounds(text: &str) -> Result<Rounds, String> {
         .ok_or_else(|| "expected `auto`, or a number of runs from 1 to 1000".to_owned())
 }
 
-/// `1%` or `0.01`, from 0 to less than 1.
-fn part(text: &str) -> Result<f64, String> {
-    let number = match text.trim().strip_suffix('%') {
-        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
-        None => text.trim().parse::<f64>(),
-    };
-    let part = number.ok().filter(|part| (0.0..1.0).contains(part));
-    part.ok_or_else(|| "expected a percentage from 0% to less than 100%, such as `1%`".to_owned())
+/// From 0 to less than 1.
+fn margin(text: &str) -> Result<f64, String> {
+    let margin = part(text).filter(|part| (0.0..1.0).contains(part));
+    margin.ok_or_else(|| "expected a percentage from 0% to less than 100%, such as `1%`".to_owned())
 }
 
 /// Profile a small built-in workload, to see what a run produces.

@@ -1,14 +1,13 @@
 //! A baseline: what runs of a program had to say, in one file that can be kept beside its source.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::Path;
 
 use analysis::compare::{PROFILE_SCHEMA, Profile};
 use serde::{Deserialize, Serialize};
 
 use crate::circumstances::Circumstances;
-use crate::rundir::{Durable, Readers, now, write_whole};
+use crate::rundir::{Readers, now, write_json_whole};
 
 /// A file that is larger is none of ours.
 const LARGEST: u64 = 256 << 20;
@@ -83,11 +82,7 @@ impl Baseline {
     }
 
     pub fn write(&self, file: &Path) -> std::io::Result<()> {
-        let write = |out: &mut dyn Write| {
-            serde_json::to_writer_pretty(&mut *out, self)?;
-            out.write_all(b"\n")
-        };
-        write_whole(file, Readers::Usual, Durable::No, write)
+        write_json_whole(file, Readers::Usual, self)
     }
 }
 

@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde_json::Value;
 
-use super::{Row, release};
-use crate::shell::{quietly, root, tools_folder};
+use super::{Row, nvtx_program, release};
 
 /// Comparisons of the program with itself, and how many processes each side has.
 const SAME: usize = 200;
@@ -17,12 +16,7 @@ const SLOWER: usize = 30;
 
 pub(super) fn rows(folder: &Path) -> Result<Vec<Row>> {
     let program = release()?;
-    let include = tools_folder().join("python/nvidia-nvtx-12.9.79/nvidia/nvtx/include");
-    ensure!(include.exists(), "the NVTX header is missing\nhint: cargo xtask tools");
-    let (paced, source) = (folder.join("paced"), root().join("crates/rangefinder/tests/programs/paced.c"));
-    quietly(
-        Command::new("cc").args(["-O2", "-I"]).arg(include).arg("-o").args([&paced, &source]).arg("-ldl"),
-    )?;
+    let paced = nvtx_program(folder, "paced")?;
     let compare = |processes: &str, post: &str| -> Result<Value> {
         let mut command = Command::new(&program);
         command.args(["compare", "--repeat", processes, "--json", "compare.warmup=0", "--"]);

@@ -149,15 +149,21 @@ fn start(program: &Path, folder: &Path) -> Result<Row> {
     })
 }
 
-/// What an NVTX push and pop cost under our tracer, against nsys on the same program.
-fn tracer(program: &Path, folder: &Path) -> Result<Vec<Row>> {
+/// A C program of the tests, built with the NVTX header.
+fn nvtx_program(folder: &Path, name: &str) -> Result<PathBuf> {
     let include = tools_folder().join("python/nvidia-nvtx-12.9.79/nvidia/nvtx/include");
     ensure!(include.exists(), "the NVTX header is missing\nhint: cargo xtask tools");
-    let pairs = folder.join("pairs");
-    let source = root().join("crates/rangefinder/tests/programs/pairs.c");
+    let (built, source) =
+        (folder.join(name), root().join(format!("crates/rangefinder/tests/programs/{name}.c")));
     quietly(
-        Command::new("cc").args(["-O2", "-I"]).arg(include).arg("-o").args([&pairs, &source]).arg("-ldl"),
+        Command::new("cc").args(["-O2", "-I"]).arg(include).arg("-o").args([&built, &source]).arg("-ldl"),
     )?;
+    Ok(built)
+}
+
+/// What an NVTX push and pop cost under our tracer, against nsys on the same program.
+fn tracer(program: &Path, folder: &Path) -> Result<Vec<Row>> {
+    let pairs = nvtx_program(folder, "pairs")?;
     let measure = |command: &mut Command| -> Result<f64> {
         let output = command.current_dir(folder).stdin(Stdio::null()).output()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();

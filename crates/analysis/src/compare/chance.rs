@@ -61,19 +61,20 @@ fn each_choice(all: &[f64], some: usize, mut see: impl FnMut(f64)) {
     choose(all, some, 0.0, &mut see);
 }
 
-/// The same numbers every time, so that the same runs have the same verdict (splitmix64).
+/// The same numbers for the same seed, so that the same runs have the same verdict (splitmix64).
 #[derive(Debug)]
-pub(super) struct Random(pub(super) u64);
+pub struct Random(pub u64);
 
 impl Random {
-    pub(super) fn number(&mut self) -> u64 {
+    fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         mixed ^ (mixed >> 31)
     }
 
-    pub(super) fn below(&mut self, limit: usize) -> usize {
+    /// A number less than `limit`.
+    pub fn below(&mut self, limit: usize) -> usize {
         (self.number() % limit.max(1) as u64) as usize
     }
 

@@ -14,6 +14,7 @@ mod side;
 mod student;
 
 pub use align::{Change, Fate};
+pub use chance::Random;
 pub use check::{Checked, Limit, Metric, Outcome, Unit, Unknown, check};
 pub use comparison::{Comparison, CountChange, Timed, compare};
 pub use decision::{Decision, Doubt, FEWEST_OF_AUTO, Verdict, decide, precision};

@@ -74,9 +74,8 @@ pub(crate) fn host_lines(trace: &Trace) -> Option<HostLines> {
     };
     let rows: Vec<usize> = (0..samples.len()).filter(is_meant).collect();
     let mut lines = host_places(trace, rows.iter().copied());
+    let unread = rows.len() as u64 - lines.iter().map(|line| line.samples).sum::<u64>();
     lines.truncate(MOST_ROWS);
-    let is_unread = |row: &&usize| place(trace, samples.stack[**row]).is_none();
-    let unread = rows.iter().filter(is_unread).count() as u64;
     let found = HostLines { gpu_idle: span.is_some(), samples: rows.len() as u64, unread, lines };
     (!found.lines.is_empty()).then_some(found)
 }

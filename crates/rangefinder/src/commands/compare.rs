@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use ::run::Exit;
 use ::run::circumstances::Circumstances;
-use ::run::config::{Request, resolve};
 use ::run::repeat::{Ended, Order};
 use ::run::steps::Start;
 use anyhow::Result;
@@ -13,8 +12,8 @@ use process::Route;
 
 use super::diff::{Read, tell};
 use super::repeat::{ended, repeated, shown};
-use super::{Usage, here};
-use crate::cli::CompareArguments;
+use super::{Usage, here, resolved};
+use crate::cli::{CompareArguments, Layers};
 use crate::print::say;
 
 pub(crate) fn main(arguments: &CompareArguments) -> Result<Exit> {
@@ -77,16 +76,11 @@ fn programs(arguments: &CompareArguments) -> Result<Vec<Start>> {
 }
 
 fn program(file: Option<PathBuf>, command: Vec<OsString>, overrides: &[String]) -> Result<Start> {
-    let resolved = resolve(&Request {
-        presets: Vec::new(),
-        file,
-        overrides: overrides.to_vec(),
-        command: command.iter().map(|text| text.to_string_lossy().into_owned()).collect(),
-        cwd: here()?,
-    })?;
+    let layers = Layers { preset: Vec::new(), config: file, overrides: overrides.to_vec(), command };
+    let resolved = resolved(&layers)?;
     Ok(Start {
         resolved,
-        command,
+        command: layers.command,
         here: here()?,
         invocation: std::env::args_os().collect(),
         route: Route::Kept,

@@ -13,7 +13,7 @@ use anyhow::{Context, Result, anyhow};
 use process::{Signals, interruptible};
 use report::{Around, Diff};
 use secrets::of_environment;
-use trace::{OpenError, Trace};
+use trace::Trace;
 
 use super::traces::{LeftOut, Selected, exported, opened};
 use crate::cli::{DiffArguments, DiffForm};
@@ -77,13 +77,23 @@ pub(super) fn read(path: &Path) -> Result<Read> {
 /// process took is still known.
 fn one_run(path: &Path) -> Result<(Profile, Vec<(String, String)>)> {
     let process_ns = process_ns(path);
-    match recorded(path) {
-        Ok((profile, machine)) => Ok((Profile { process_ns, ..profile }, machine)),
-        Err(_) if process_ns.is_some() && is_empty(path) => {
-            Ok((Profile { process_ns, ..profile(&Trace::default(), &Options::default()) }, Vec::new()))
-        }
-        Err(error) => Err(error),
-    }
+    let paths: [PathBuf; 1] = [path.to_owned()];
+    let given = gather(&paths);
+    let mut left = LeftOut::of(&given);
+    let mut redactor = of_environment().clone();
+    let (sources, folder) = exported(&given.traced, &redactor, &mut left)?;
+    let without_trace = process_ns.is_some();
+    let selected = Selected::default();
+    let trace = opened(&paths, &given.traced, &sources, selected, &mut redactor, &mut left, without_trace)?;
+    drop(folder);
+    left.tell();
+    let mut trace = match trace {
+        None if without_trace => Trace::default(),
+        trace => trace.ok_or_else(|| left.everything(&paths))?,
+    };
+    trace.fold_names();
+    let profile = Profile { process_ns, ..profile(&trace, &Options::default()) };
+    Ok((profile, std::mem::take(&mut trace.machine)))
 }
 
 /// Of a run directory.
@@ -91,29 +101,6 @@ fn process_ns(run: &Path) -> Option<i64> {
     let manifest = read_manifest(run).ok()?;
     let microseconds = manifest.rehearsal()?.wall_us?;
     i64::try_from(microseconds.checked_mul(1_000)?).ok()
-}
-
-/// Whether a run has nothing that could be analyzed.
-fn is_empty(run: &Path) -> bool {
-    match trace::open(&[run.to_owned()]) {
-        Ok(trace) => trace.is_empty(),
-        Err(error) => matches!(error, OpenError::EmptyFolder { .. }),
-    }
-}
-
-fn recorded(path: &Path) -> Result<(Profile, Vec<(String, String)>)> {
-    let paths: [PathBuf; 1] = [path.to_owned()];
-    let given = gather(&paths);
-    let mut left = LeftOut::of(&given);
-    let mut redactor = of_environment().clone();
-    let (sources, folder) = exported(&given.traced, &redactor, &mut left)?;
-    let trace =
-        opened(&paths, &given.traced, &sources, Selected::default(), &mut redactor, &mut left, false)?;
-    drop(folder);
-    left.tell();
-    let mut trace = trace.ok_or_else(|| left.everything(&paths))?;
-    trace.fold_names();
-    Ok((profile(&trace, &Options::default()), std::mem::take(&mut trace.machine)))
 }
 
 fn notes(before: &Read, after: &Read, comparison: &Comparison) -> Vec<String> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use process::{Route, Signals};
 use report::duration;
-use run::repeat::{Done, Ended, Order, Repeated, Rounds, repeat};
+use run::repeat::{Done, Ended, Order, Repeated, Rounds, repeat, times};
 use run::steps::Start;
 use run::{Event, Exit, Observer};
 use serde::Serialize;
@@ -98,21 +98,12 @@ struct Told {
 
 impl Told {
     fn of(repeated: &Repeated) -> Self {
-        let profiles = &repeated.sides[0].1;
-        let loops: Vec<f64> =
-            profiles.iter().filter_map(|profile| Some(profile.main.as_ref()?.median_ns)).collect();
-        let (times_ns, of) = match loops.len() == profiles.len() && !loops.is_empty() {
-            true => (loops, "an iteration"),
-            false => {
-                let times = profiles.iter().filter_map(|profile| Some(profile.process_ns? as f64));
-                (times.collect(), "the process")
-            }
-        };
+        let (times_ns, of_iteration) = times(&repeated.sides[0].1);
         let logs: f64 = times_ns.iter().map(|time| time.ln()).sum();
         Self {
             set: shown(&repeated.folder),
             runs: times_ns.len(),
-            of,
+            of: if of_iteration { "an iteration" } else { "the process" },
             mean_ns: (!times_ns.is_empty()).then(|| (logs / times_ns.len() as f64).exp()),
             precision: analysis::compare::precision(&times_ns),
             ended: ended(&repeated.ended),

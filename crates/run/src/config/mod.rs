@@ -30,4 +30,4 @@ pub use schema::{
     WorkloadConfig,
 };
 pub(crate) use schema::{CounterInterval, StacksConfig};
-pub use values::{Enable, Span, Text};
+pub use values::{Enable, Span, Text, part};

@@ -11,7 +11,7 @@ pub use report::Format;
 use serde::{Deserialize, Serialize};
 use trace::Trace;
 
-use super::values::{Enable, Span, Text, argv, one_or_many, some_of};
+use super::values::{Enable, Span, Text, argv, one_or_many, part, some_of};
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -315,11 +315,7 @@ impl TryFrom<Text> for Share {
     type Error = &'static str;
 
     fn try_from(Text(text): Text) -> Result<Self, Self::Error> {
-        let number = match text.strip_suffix('%') {
-            Some(percent) => percent.trim().parse().map(|percent: f64| percent / 100.0),
-            None => text.parse(),
-        };
-        let share = number.ok().filter(|share| (0.0..=1.0).contains(share) && *share > 0.0);
+        let share = part(&text).filter(|share| (0.0..=1.0).contains(share) && *share > 0.0);
         share.map(Self).ok_or("a fraction above 0 and at most 1, e.g. `0.9` or `90%`")
     }
 }

@@ -175,6 +175,14 @@ fn list_of<'de, A: SeqAccess<'de>>(mut items: A) -> Result<Vec<String>, A::Error
     Ok(list)
 }
 
+/// `2%` or `0.02`.
+pub fn part(text: &str) -> Option<f64> {
+    match text.trim().strip_suffix('%') {
+        Some(percent) => percent.trim().parse().ok().map(|percent: f64| percent / 100.0),
+        None => text.trim().parse().ok(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

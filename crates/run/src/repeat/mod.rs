@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use analysis::Options;
-use analysis::compare::{FEWEST_OF_AUTO, Profile, precision};
+use analysis::compare::{FEWEST_OF_AUTO, Profile, Random, precision};
 use process::Signals;
 
 pub use record::SET_FILE;
@@ -24,7 +24,7 @@ use crate::rehearsal::Inventory;
 use crate::rundir::{WriteError, create, now, read_manifest, safe_name};
 use crate::steps::{Once, Outcome, RunError, Start, begin, check, config_redactor as redactor};
 pub use order::Rounds;
-use order::{Draw, shuffled};
+use order::{seed_by_clock, shuffled};
 use state::{State, Ticks};
 
 /// Where runs that do not count are kept.
@@ -111,12 +111,12 @@ pub fn repeat(
     let folder = create(&root, &safe_name(&name))?;
     let mut set = Set::new(order, folder)?;
     let begun = Instant::now();
-    let mut draw = Draw::by_clock();
-    set.record.seed = draw.seed();
+    set.record.seed = seed_by_clock();
+    let mut random = Random(set.record.seed);
     let ended = 'rounds: {
         for round in 0.. {
             let is_warm_up = round < limits.warmup as usize;
-            for side in shuffled(order.programs.len(), &mut draw) {
+            for side in shuffled(order.programs.len(), &mut random) {
                 if let Some(ended) = set.run(order, side, is_warm_up, signals, observer)? {
                     break 'rounds ended;
                 }
@@ -226,19 +226,8 @@ impl Set {
         });
     }
 
-    /// The times of a program, one a run: of an iteration if all have a loop, else of the whole.
-    fn times(&self, side: usize) -> Vec<f64> {
-        let profiles = &self.sides[side].1;
-        let loops: Vec<f64> =
-            profiles.iter().filter_map(|profile| Some(profile.main.as_ref()?.median_ns)).collect();
-        match loops.len() == profiles.len() {
-            true => loops,
-            false => profiles.iter().filter_map(|profile| Some(profile.process_ns? as f64)).collect(),
-        }
-    }
-
     fn precision(&self, side: usize) -> Option<f64> {
-        precision(&self.times(side))
+        precision(&times(&self.sides[side].1).0)
     }
 
     fn is_precise(&self, wanted: f64) -> bool {
@@ -271,6 +260,16 @@ impl Ended {
             Self::Interrupted => "interrupted".to_owned(),
             Self::Failed { why, .. } => format!("failed: {why}"),
         }
+    }
+}
+
+/// The times of a program, one a run, and whether they are of an iteration: if all have a loop; else of the process.
+pub fn times(profiles: &[Profile]) -> (Vec<f64>, bool) {
+    let loops: Vec<f64> =
+        profiles.iter().filter_map(|profile| Some(profile.main.as_ref()?.median_ns)).collect();
+    match loops.len() == profiles.len() && !loops.is_empty() {
+        true => (loops, true),
+        false => (profiles.iter().filter_map(|profile| Some(profile.process_ns? as f64)).collect(), false),
     }
 }
 

@@ -1,13 +1,12 @@
 //! `set.json`: which runs there are, in which order they ran, and what the machine did meanwhile.
 
-use std::io::Write;
 use std::path::Path;
 
 use serde::Serialize;
 
 use super::order::Rounds;
 use super::state::State;
-use crate::rundir::{Durable, Readers, WriteError, write_whole};
+use crate::rundir::{Readers, WriteError, write_json_whole};
 
 pub const SET_FILE: &str = "set.json";
 
@@ -66,10 +65,6 @@ impl SetRecord {
     }
 
     pub(super) fn write(&self, path: &Path) -> Result<(), WriteError> {
-        let write = |out: &mut dyn Write| {
-            serde_json::to_writer_pretty(&mut *out, self)?;
-            out.write_all(b"\n")
-        };
-        write_whole(path, Readers::Owner, Durable::No, write).map_err(|error| WriteError::new(path, error))
+        write_json_whole(path, Readers::Owner, self).map_err(|error| WriteError::new(path, error))
     }
 }

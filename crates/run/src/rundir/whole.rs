@@ -7,6 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use serde::Serialize;
 use tempfile::NamedTempFile;
 
 /// The name of a file until it is complete.
@@ -99,6 +100,14 @@ impl Drop for Listed {
     fn drop(&mut self) {
         unfinished().remove(&self.0);
     }
+}
+
+/// The same for a document that people may read, too.
+pub(crate) fn write_json_whole(path: &Path, readers: Readers, document: &impl Serialize) -> io::Result<()> {
+    write_whole(path, readers, Durable::No, |out| {
+        serde_json::to_writer_pretty(&mut *out, document)?;
+        out.write_all(b"\n")
+    })
 }
 
 #[cfg(test)]
