@@ -32,6 +32,8 @@ pub(crate) struct Wanted<'w> {
     pub(crate) pauses: Pauses,
     pub(crate) gpus: &'w Gpus,
     pub(crate) cupti: Option<PathBuf>,
+    /// The workload needs longer than the sampler to come to its GPU work: neither waits for the other.
+    pub(crate) starts_slowly: bool,
     /// Where the tracer's files go.
     pub(crate) folder: &'w Path,
     /// The workload's, without what we inject.
@@ -47,7 +49,7 @@ pub(crate) enum Sampling {
 }
 
 impl Sampling {
-    /// Starts it and waits until it samples, so that short programs are sampled from their beginning.
+    /// Starts it, and waits until it samples, so that short programs are sampled from their beginning.
     pub(crate) fn begin(wanted: Wanted<'_>) -> Self {
         if wanted.enable == Enable::False || wanted.gpus.visible.is_empty() {
             return Self::Off;
@@ -76,7 +78,9 @@ impl Sampling {
             wanted.environment.into_iter().filter(|(name, _)| name.to_str().is_some_and(needed));
         match Beside::start(&order, environment) {
             Ok(mut beside) => {
-                beside.ready_within(PATIENCE);
+                if !wanted.starts_slowly {
+                    beside.ready_within(PATIENCE);
+                }
                 Self::Running(beside)
             }
             Err(error) => Self::NotStarted(error),

@@ -40,6 +40,7 @@ fn try_counters(gpus: &Gpus) -> Option<Verdict> {
         pauses: Pauses::default(),
         gpus,
         cupti: locate_cupti(None, Some(cuda)),
+        starts_slowly: false,
         folder: folder.path(),
         environment: std::env::vars_os().collect(),
     });

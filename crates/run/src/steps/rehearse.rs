@@ -194,6 +194,8 @@ fn begin_sampling(
         pauses: Pauses::of(config.pauses.0),
         gpus,
         cupti: locate_cupti(workload.python_path(), cuda),
+        // An interpreter that imports a framework.
+        starts_slowly: workload.python_path().is_some(),
         folder,
         environment,
     })
