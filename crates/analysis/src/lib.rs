@@ -41,7 +41,7 @@ pub use limit::{Limit, MoreRows};
 pub use loop_::{Loop, LoopSource, Period};
 pub use options::Options;
 pub use origin::{Origin, RecordingRow};
-pub use profiled::profile;
+pub use profiled::{main_loop, profile};
 pub use sampled::{
     ClockRange, Energy, Estimate, Sampled, SampledDevice, SampledKernel, SampledRegion, SamplingCost,
     Throttle, ThrottleReason, Values, energy_per_token, limits_from_samples,

@@ -6,6 +6,7 @@ use crate::attribute::attribute;
 use crate::compare::{PROFILE_SCHEMA, Profile, StageTimes, loop_profile};
 use crate::diagnose::Cause;
 use crate::document::{Concluded, beside, conclude};
+use crate::loop_::{Loop, loops};
 use crate::options::Options;
 use crate::time::{Stage, stages};
 
@@ -45,4 +46,9 @@ pub fn profile(trace: &Trace, options: &Options) -> Profile {
         limits: limits.map(|finding| finding.cause.as_str().to_owned()).collect(),
         lost: trace.diagnostics.iter().any(|diagnostic| diagnostic.lost),
     }
+}
+
+/// The loop that [`profile`] takes apart.
+pub fn main_loop(trace: &Trace) -> Option<Loop> {
+    loops(trace, &attribute(trace)).into_iter().next()
 }

@@ -1,11 +1,11 @@
 //! Two versions of a program that differ in one thing: the first reason must name it, and the parts must add up.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use analysis::compare::{Comparison, Difference, Profile, compare};
+use analysis::compare::{Comparison, Difference, Profile, What, compare};
 use analysis::{IdleCause, Options};
 use trace::{
-    Activity, ActivityKind, Call, Device, Direction, HostMemory, Launch, Process, Range, Thread, Trace,
-    Transfer,
+    Activity, ActivityKind, Call, Device, Direction, Frame, HostMemory, Launch, NONE, Process, Range,
+    StackNode, StackSample, Thread, ThreadState, Trace, Transfer,
 };
 
 const LAUNCH_NS: i64 = 4_000;
@@ -172,7 +172,7 @@ fn profile(version: Version) -> Profile {
 /// Compared with the usual one.
 fn compared(version: Version) -> Comparison {
     let found = compare(&[profile(USUAL)], &[profile(version)], 0.01);
-    let parts: f64 = found.changes.iter().map(|(change, _)| change.more_ns()).sum();
+    let parts: f64 = found.changes.iter().map(|part| part.change.more_ns()).sum();
     let whole = found.iteration_ns[1] - found.iteration_ns[0];
     assert!((parts + found.unexplained_ns - whole).abs() < 1.0);
     assert!((parts - whole).abs() <= 0.01 * whole.abs() + 10.0, "{version:?}: {parts} of {whole}");
@@ -189,6 +189,85 @@ fn an_iteration_is_the_sum_of_its_parts() {
     assert_eq!((layers.often.usual, layers.often.varies), (8, false));
     let kernels: u64 = main.parts.iter().filter_map(|part| Some(part.often?.usual)).sum();
     assert_eq!(kernels, 18);
+}
+
+/// A plain recount of what the machine does: 18 launches, a wait, and 100 ns around each range.
+#[test]
+fn the_host_is_in_regions_and_calls() {
+    let main = profile(Version { host_ns: 7_000, ..USUAL }).main.unwrap();
+    let time = |place: &str, call: Option<&str>| -> (f64, Option<u64>) {
+        let what = call.map_or(What::Host, |name| What::Call { name: name.to_owned() });
+        let part = main.host.iter().find(|part| part.place.as_deref() == Some(place) && part.what == what);
+        let part = part.unwrap_or_else(|| panic!("{place} {call:?} in {:?}", main.host));
+        (part.ns, part.often.map(|often| often.usual))
+    };
+    let launch = Some("cudaLaunchKernel");
+    assert_eq!(time(":step/layer *", launch), (16.0 * LAUNCH_NS as f64, Some(16)));
+    assert_eq!(time(":step/layer *", None), (8.0 * 200.0, Some(8)));
+    assert_eq!(time(":step/head", launch), (2.0 * LAUNCH_NS as f64, Some(2)));
+    assert_eq!(time(":step/head", None), (7_200.0, Some(1)));
+    assert_eq!(time(":step", None), (200.0, Some(1)));
+    assert_eq!(time(":step", Some("cudaStreamSynchronize")).1, Some(1));
+    let parts: f64 = main.host.iter().map(|part| part.ns).sum();
+    assert!((parts / main.median_ns - 1.0).abs() < 0.001, "{parts} of {}", main.median_ns);
+    // What became longer is found there, too.
+    let found = compared(Version { host_ns: 600_000, ..USUAL });
+    let longest = found.host.iter().max_by(|a, b| a.more_ns().total_cmp(&b.more_ns())).unwrap();
+    assert_eq!((longest.place.as_deref(), longest.more_ns()), (Some(":step/head"), 600_000.0));
+}
+
+/// Without ranges, the thread is the one that calls CUDA.
+#[test]
+fn the_host_without_ranges() {
+    let mut trace = recorded(USUAL);
+    trace.ranges = Default::default();
+    trace.finish();
+    let main = analysis::profile(&trace, &Options::default()).main.unwrap();
+    let launches =
+        main.host.iter().find(|part| matches!(&part.what, What::Call { name } if name == "cudaLaunchKernel"));
+    assert_eq!(launches.unwrap().often.unwrap().usual, 18);
+    assert!(main.host.iter().all(|part| part.place.is_none()));
+    let parts: f64 = main.host.iter().map(|part| part.ns).sum();
+    assert!((parts / main.median_ns - 1.0).abs() < 0.01, "{parts} of {}", main.median_ns);
+}
+
+/// A sample every 10 us: twice as many in a function that takes twice as long.
+#[test]
+fn stacks_of_both_sides() {
+    let sampled = |host_ns: i64| {
+        let mut trace = recorded(Version { host_ns, ..USUAL });
+        let file = trace.strings.intern("/home/infer.py");
+        for (name, caller) in [("main", NONE), ("load", 0), ("step", 0)] {
+            let function = trace.strings.intern(name);
+            let frame = trace.stacks.frames.len() as u32;
+            trace.stacks.frames.push(Frame { function, file, line: frame + host_ns as u32 });
+            trace.stacks.nodes.push(StackNode { caller, frame });
+        }
+        let (head, ranges) = (trace.strings.intern("head"), &trace.ranges);
+        let heads: Vec<(i64, i64)> = (0..ranges.len())
+            .filter(|range| ranges.name[*range] == head)
+            .map(|range| (ranges.begin[range], ranges.end[range]))
+            .collect();
+        for at in (trace.begin..trace.end).step_by(10_000) {
+            let stack = if heads.iter().any(|(begin, end)| (*begin..*end).contains(&at)) { 1 } else { 2 };
+            let sample = StackSample { at, thread: 0, stack, state: ThreadState::Running };
+            trace.stacks.samples.push(sample);
+        }
+        // Another thread is not the loop's.
+        trace.threads.push(Thread { process: 0, id: 9, name: None });
+        trace.stacks.samples.push(StackSample { at: trace.end / 2, thread: 1, ..StackSample::default() });
+        analysis::profile(&trace, &Options::default())
+    };
+    let (before, after) = (sampled(200_000), sampled(400_000));
+    let total = |profile: &Profile| {
+        let main = profile.main.as_ref().unwrap();
+        main.stacks.iter().map(|stack| stack.ns).sum::<f64>() / main.median_ns
+    };
+    assert!((total(&before) - 1.0).abs() < 0.01 && (total(&after) - 1.0).abs() < 0.01);
+    let found = compare(&[before], &[after], 0.01);
+    let load = found.stacks.iter().find(|stack| stack.frames == ["main infer.py", "load infer.py"]).unwrap();
+    assert!((load.ns[1] - load.ns[0] - 200_000.0).abs() < 20_000.0, "{load:?}");
+    assert_eq!(found.stacks.len(), 2, "lines do not matter: {:?}", found.stacks);
 }
 
 #[test]

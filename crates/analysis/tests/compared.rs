@@ -15,7 +15,7 @@ fn profiles(name: &str) -> Vec<Profile> {
 
 fn compared(before: &str, after: &str) -> Comparison {
     let found = compare(&profiles(before), &profiles(after), 0.01);
-    let parts: f64 = found.changes.iter().map(|(change, _)| change.more_ns()).sum();
+    let parts: f64 = found.changes.iter().map(|part| part.change.more_ns()).sum();
     let whole = found.iteration_ns[1] - found.iteration_ns[0];
     // Of the iteration, where it hardly changed.
     let allowed = (0.01 * whole.abs()).max(0.01 * found.iteration_ns[0]);

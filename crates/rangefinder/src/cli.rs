@@ -253,7 +253,7 @@ pub(crate) struct DiffArguments {
 }
 
 /// How a comparison is printed.
-#[derive(Debug, Clone, Copy, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct DiffForm {
     /// Print one JSON document to stdout
     #[arg(long)]
@@ -261,6 +261,9 @@ pub(crate) struct DiffForm {
     /// Print Markdown, for a comment on a pull request
     #[arg(long, conflicts_with = "json")]
     pub(crate) markdown: bool,
+    /// Also write one HTML page: both timelines, aligned at the loop, and bars of what changed on the GPU and on the host
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
     /// Rows of the table of parts
     #[arg(long, default_value_t = 12, value_name = "ROWS")]
     pub(crate) top: usize,

@@ -37,7 +37,22 @@ fn a_program_that_does_more_is_slower_and_where() {
     let Some(paced) = nvtx_program("a_program_that_does_more_is_slower_and_where", "paced") else { return };
     let sandbox = Sandbox::new();
     let ran = sandbox.output(&[
-        "compare", "--repeat", "6", "--json", "--", &paced, "40", "4", "1", "--", &paced, "40", "4", "9",
+        "compare",
+        "--repeat",
+        "6",
+        "--json",
+        "--html",
+        "page.html",
+        "--",
+        &paced,
+        "40",
+        "4",
+        "1",
+        "--",
+        &paced,
+        "40",
+        "4",
+        "9",
     ]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let document = json(&ran);
@@ -46,6 +61,14 @@ fn a_program_that_does_more_is_slower_and_where() {
     let first = &document["reasons"][0];
     assert_eq!((first["difference"].as_str(), first["place"].as_str()), (Some("host"), Some(":step/post")));
     assert_eq!(document["around"][0]["name"], "command");
+    let page = std::fs::read_to_string(sandbox.path("page.html")).unwrap();
+    assert!(
+        page.contains("<h1>slower, ") && page.contains("data-difference=\"host\""),
+        "the page says the same"
+    );
+    assert_eq!(page.matches("data-timeline data-label=").count(), 2);
+    assert_eq!(page.matches("<circle ").count(), 12, "a point for every run");
+    assert!(ran.stderr.contains("wrote page.html"), "{}", ran.stderr);
     // The runs are there to be compared again, without those that warmed up.
     let set = set(&sandbox);
     assert_eq!((runs(&set.join("a")), runs(&set.join("b")), runs(&set.join("warm-up"))), (6, 6, 2));
@@ -58,6 +81,9 @@ fn a_program_that_does_more_is_slower_and_where() {
     let again = sandbox.output(&["diff", &sides[0], &sides[1]]);
     let line = again.stdout.lines().next().unwrap();
     assert!(line.starts_with("slower, ") && line.contains("times as long in `:step/post`"), "{line}");
+    let nowhere = sandbox.output(&["diff", "--html", "no/such/page.html", &sides[0], &sides[1]]);
+    assert_eq!(nowhere.code, 2, "{}", nowhere.stderr);
+    assert!(nowhere.stderr.contains("--html: there is no folder `no/such`"), "{}", nowhere.stderr);
     let back = sandbox.output(&["diff", "--markdown", &sides[1], &sides[0]]);
     assert!(back.stdout.starts_with("**faster, "), "{}", back.stdout);
     assert!(back.stdout.contains("| `an iteration` |"), "{}", back.stdout);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::profile::{Kernel, Often, What};
-use super::side::Together;
+use super::side::Parts;
 
 /// Parts without a counterpart among which one is looked for; a file may claim any number of kernels.
 const MOST_MATCHED: usize = 2_000;
@@ -59,12 +59,11 @@ impl Change {
 type Key = (Option<String>, What);
 /// Its time, and how often.
 type Amount = (f64, Option<Often>);
-type Parts = BTreeMap<Key, Amount>;
 type IsSame = fn(&Kernel, &Kernel) -> bool;
 
 /// Every part of both sides once, those first that change the most.
-pub(super) fn aligned(a: &Together, b: &Together) -> Vec<Change> {
-    let (mut left, mut right) = (a.parts.clone(), b.parts.clone());
+pub(super) fn aligned(a: &Parts, b: &Parts) -> Vec<Change> {
+    let (mut left, mut right) = (a.clone(), b.clone());
     let mut changes = Vec::new();
     let both: Vec<Key> = left.keys().filter(|key| right.contains_key(*key)).cloned().collect();
     for key in both {

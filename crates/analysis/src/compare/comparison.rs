@@ -26,11 +26,24 @@ pub enum Timed {
     Recording,
 }
 
+impl Profile {
+    /// Of what is compared, if it has that.
+    pub fn time_ns(&self, timed: &Timed) -> Option<f64> {
+        match timed {
+            Timed::Iteration { .. } => Some(self.main.as_ref()?.median_ns),
+            Timed::Process => Some(self.process_ns? as f64),
+            Timed::Recording => Some(self.recorded_ns as f64),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
     pub timed: Timed,
     /// None if a side has no time.
     pub time: Option<Decision>,
+    /// Of every run that has one, in nanoseconds.
+    pub times_ns: [Vec<f64>; 2],
     /// The part that does not matter.
     pub margin: f64,
     /// The mean iteration of each side.
@@ -38,15 +51,39 @@ pub struct Comparison {
     /// Why, the most important one first; none if nothing changed.
     pub reasons: Vec<Reason>,
     /// Parts of an iteration, and whether each takes longer.
-    pub changes: Vec<(Change, Option<Decision>)>,
+    pub changes: Vec<PartChange>,
     /// The change of an iteration that is in none of its parts.
     pub unexplained_ns: f64,
+    /// The thread that runs the loop: where it is in an iteration.
+    pub host: Vec<Change>,
+    /// Its stacks, if they were sampled on both sides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<StackChange>,
     /// CUDA calls and regions whose number changed.
     pub counts: Vec<CountChange>,
     /// Causes that limited the program in most runs before and in none after.
     pub limits_gone: Vec<String>,
     /// And the other way around.
     pub limits_new: Vec<String>,
+}
+
+/// A part of an iteration, and whether it takes longer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PartChange {
+    #[serde(flatten)]
+    pub change: Change,
+    /// None of those that change the least.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decision: Option<Decision>,
+}
+
+/// A stack of the thread that runs the loop.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StackChange {
+    /// Functions, the outermost first.
+    pub frames: Vec<String>,
+    /// Of an iteration, before and after.
+    pub ns: [f64; 2],
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -71,37 +108,35 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
         false => Timed::Recording,
     };
     let times = |side: &[Profile]| -> Vec<f64> {
-        match timed {
-            Timed::Iteration { .. } => {
-                side.iter().filter_map(|profile| Some(profile.main.as_ref()?.median_ns)).collect()
-            }
-            Timed::Process => side.iter().filter_map(|profile| Some(profile.process_ns? as f64)).collect(),
-            Timed::Recording => side.iter().map(|profile| profile.recorded_ns as f64).collect(),
-        }
+        side.iter().filter_map(|profile| profile.time_ns(&timed)).collect()
     };
-    let time = decide(&times(a), &times(b), margin);
+    let times_ns = [times(a), times(b)];
+    let time = decide(&times_ns[0], &times_ns[1], margin);
     let is_clear = |time: &Decision| matches!(time.verdict, Verdict::Faster | Verdict::Slower);
     let decided = time.as_ref().is_some_and(is_clear);
     let (before, after) = (Together::of(a), Together::of(b));
-    let changes = aligned(&before, &after);
+    let changes = aligned(&before.parts, &after.parts);
     let explained: f64 = changes.iter().map(Change::more_ns).sum();
     let mut comparison = Comparison {
         reasons: reasons(&changes, [&before, &after], [a, b], margin, decided),
         time,
+        times_ns,
         margin,
         iteration_ns: [before.iteration_ns, after.iteration_ns],
         unexplained_ns: after.iteration_ns - before.iteration_ns - explained,
+        host: aligned(&before.host, &after.host),
+        stacks: stacks(&before, &after),
         counts: counted(&before, &after),
         limits_gone: limits(a, b),
         limits_new: limits(b, a),
-        changes: changes.into_iter().map(|change| (change, None)).collect(),
+        changes: changes.into_iter().map(|change| PartChange { change, decision: None }).collect(),
         timed,
     };
-    for (change, decision) in comparison.changes.iter_mut().take(MOST_DECIDED) {
+    for PartChange { change, decision } in comparison.changes.iter_mut().take(MOST_DECIDED) {
         *decision = decide(&of_part(a, change, 0), &of_part(b, change, 1), margin);
     }
     let mut decisions: Vec<&mut Decision> =
-        comparison.changes.iter_mut().filter_map(|(_, decision)| decision.as_mut()).collect();
+        comparison.changes.iter_mut().filter_map(|part| part.decision.as_mut()).collect();
     keep_credible(&mut decisions);
     comparison
 }
@@ -114,6 +149,17 @@ fn limits(side: &[Profile], other: &[Profile]) -> Vec<String> {
     let all: BTreeSet<&String> = side.iter().flat_map(|profile| &profile.limits).collect();
     let is_meant = |limit: &&String| often(side, limit) * 2 > side.len() && often(other, limit) == 0;
     all.into_iter().filter(is_meant).cloned().collect()
+}
+
+fn stacks(a: &Together, b: &Together) -> Vec<StackChange> {
+    if a.stacks.is_empty() || b.stacks.is_empty() {
+        return Vec::new();
+    }
+    let all: BTreeSet<&Vec<String>> = a.stacks.keys().chain(b.stacks.keys()).collect();
+    let time = |side: &Together, frames: &Vec<String>| side.stacks.get(frames).copied().unwrap_or(0.0);
+    all.into_iter()
+        .map(|frames| StackChange { frames: frames.clone(), ns: [time(a, frames), time(b, frames)] })
+        .collect()
 }
 
 /// The time of a part in each process.

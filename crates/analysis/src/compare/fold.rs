@@ -36,10 +36,12 @@ impl Folding {
     }
 
     fn fold(&self, main: &mut LoopProfile) {
-        for part in &mut main.parts {
-            part.place = part.place.take().map(|place| self.name(place));
+        for parts in [&mut main.parts, &mut main.host] {
+            for part in parts.iter_mut() {
+                part.place = part.place.take().map(|place| self.name(place));
+            }
+            *parts = merged(std::mem::take(parts));
         }
-        main.parts = merged(std::mem::take(&mut main.parts));
         let mut regions: BTreeMap<String, Count> = BTreeMap::new();
         for count in std::mem::take(&mut main.regions) {
             let name = self.name(count.name);
@@ -57,7 +59,7 @@ impl Folding {
 fn patterns(side: &[Profile]) -> BTreeMap<String, BTreeSet<&str>> {
     let mut found: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     for main in side.iter().filter_map(|profile| profile.main.as_ref()) {
-        let places = main.parts.iter().filter_map(|part| part.place.as_deref());
+        let places = main.parts.iter().chain(&main.host).filter_map(|part| part.place.as_deref());
         let regions = main.regions.iter().map(|region| region.name.as_str());
         for place in places.chain(regions).chain(main.region.as_deref()) {
             let pattern = nvtx::folded(place).unwrap_or_else(|| place.to_owned());

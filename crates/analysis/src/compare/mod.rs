@@ -16,11 +16,11 @@ mod student;
 pub use align::{Change, Fate};
 pub use chance::Random;
 pub use check::{Checked, Limit, Metric, Outcome, Unit, Unknown, check};
-pub use comparison::{Comparison, CountChange, Timed, compare};
+pub use comparison::{Comparison, CountChange, PartChange, StackChange, Timed, compare};
 pub use decision::{Decision, Doubt, FEWEST_OF_AUTO, Verdict, decide, precision};
 pub use modes::Modes;
 pub(crate) use profile::loop_profile;
-pub use profile::{Count, Kernel, LoopProfile, Often, Part, What};
+pub use profile::{Count, Kernel, LoopProfile, Often, Part, StackTime, What};
 pub use reason::{Difference, Reason};
 pub use side::{PROFILE_SCHEMA, Profile, StageTimes};
 

@@ -46,11 +46,15 @@ pub struct StageTimes {
     pub p95_ns: i64,
 }
 
+/// By place and what it is: its time, and how often. The means over all processes that have the loop.
+pub(super) type Parts = BTreeMap<(Option<String>, What), (f64, Option<Often>)>;
+
 /// The loops of a side, put together.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Together {
-    /// The means over all processes that have the loop.
-    pub(super) parts: BTreeMap<(Option<String>, What), (f64, Option<Often>)>,
+    pub(super) parts: Parts,
+    pub(super) host: Parts,
+    pub(super) stacks: BTreeMap<Vec<String>, f64>,
     pub(super) calls: BTreeMap<String, Often>,
     pub(super) regions: BTreeMap<String, Often>,
     /// The mean of the medians.
@@ -61,26 +65,42 @@ impl Together {
     pub(super) fn of(profiles: &[Profile]) -> Self {
         let loops: Vec<&LoopProfile> = profiles.iter().filter_map(|profile| profile.main.as_ref()).collect();
         let count = loops.len().max(1) as f64;
-        let mut together = Self {
+        Self {
+            parts: means(&loops, |main| &main.parts),
+            host: means(&loops, |main| &main.host),
+            stacks: stacks(&loops),
             calls: counts(&loops, |main| &main.calls),
             regions: counts(&loops, |main| &main.regions),
             iteration_ns: loops.iter().map(|main| main.median_ns).sum::<f64>() / count,
-            ..Self::default()
-        };
-        let mut often: BTreeMap<(Option<String>, What), Vec<Often>> = BTreeMap::new();
-        for part in loops.iter().flat_map(|main| &main.parts) {
-            let Part { place, what, ns, .. } = part;
-            let key = (place.clone(), what.clone());
-            together.parts.entry(key.clone()).or_default().0 += ns / count;
-            if let Some(seen) = part.often {
-                often.entry(key).or_default().push(seen);
-            }
         }
-        for (key, seen) in often {
-            together.parts.entry(key).or_default().1 = Some(in_all(&seen, loops.len()));
-        }
-        together
     }
+}
+
+fn means(loops: &[&LoopProfile], of: impl Fn(&LoopProfile) -> &Vec<Part>) -> Parts {
+    let count = loops.len().max(1) as f64;
+    let mut parts = Parts::new();
+    let mut often: BTreeMap<(Option<String>, What), Vec<Often>> = BTreeMap::new();
+    for part in loops.iter().flat_map(|main| of(main)) {
+        let key = (part.place.clone(), part.what.clone());
+        parts.entry(key.clone()).or_default().0 += part.ns / count;
+        if let Some(seen) = part.often {
+            often.entry(key).or_default().push(seen);
+        }
+    }
+    for (key, seen) in often {
+        parts.entry(key).or_default().1 = Some(in_all(&seen, loops.len()));
+    }
+    parts
+}
+
+/// Of the processes whose stacks were sampled.
+fn stacks(loops: &[&LoopProfile]) -> BTreeMap<Vec<String>, f64> {
+    let sampled: Vec<&&LoopProfile> = loops.iter().filter(|main| !main.stacks.is_empty()).collect();
+    let mut times = BTreeMap::new();
+    for stack in sampled.iter().flat_map(|main| &main.stacks) {
+        *times.entry(stack.frames.clone()).or_default() += stack.ns / sampled.len() as f64;
+    }
+    times
 }
 
 fn counts(loops: &[&LoopProfile], of: impl Fn(&LoopProfile) -> &Vec<Count>) -> BTreeMap<String, Often> {

@@ -70,6 +70,16 @@ impl Loop {
     pub fn begins(&self) -> &[i64] {
         &self.steady.on_device
     }
+
+    /// When the host does.
+    pub fn begins_on_host(&self) -> &[i64] {
+        &self.steady.on_host
+    }
+
+    /// When the last one ends, in the times of the trace.
+    pub fn end(&self) -> i64 {
+        self.steady.end
+    }
 }
 
 impl Steady {

@@ -72,6 +72,16 @@ pub fn host_idle(trace: &Trace) -> HostIdle {
     HostIdle { threads, of_callers, idle_ns, ..tree.idle }
 }
 
+/// What a thread does that executes nothing we could read.
+pub(crate) fn waiting(state: ThreadState, unread: bool) -> Option<&'static str> {
+    match state {
+        ThreadState::WaitsForInterpreter => Some(WAITS_FOR_INTERPRETER),
+        ThreadState::Blocked => Some(BLOCKED),
+        ThreadState::Running if unread => Some(NOT_READ),
+        ThreadState::Running => None,
+    }
+}
+
 struct HostTree<'t> {
     trace: &'t Trace,
     idle: HostIdle,
@@ -85,13 +95,7 @@ impl HostTree<'_> {
         for frame in frames.iter().rev() {
             at = self.enter(at, HostPlace::At(**frame));
         }
-        let waits = match state {
-            ThreadState::WaitsForInterpreter => Some(WAITS_FOR_INTERPRETER),
-            ThreadState::Blocked => Some(BLOCKED),
-            ThreadState::Running if frames.is_empty() => Some(NOT_READ),
-            ThreadState::Running => None,
-        };
-        if let Some(waits) = waits {
+        if let Some(waits) = waiting(state, frames.is_empty()) {
             at = self.enter(at, HostPlace::State(waits));
         }
         self.idle.nodes[at as usize].own += 1;

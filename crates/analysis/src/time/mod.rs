@@ -24,6 +24,7 @@ pub(crate) use busy::{Busy, busy};
 pub use causes::{Causes, IdleCause};
 pub(crate) use gpu_regions::RegionTable;
 pub use gpu_regions::{GpuRegion, MoreRegions, gpu_regions};
+pub(crate) use host_idle::waiting;
 pub use host_idle::{BLOCKED, HostIdle, HostNode, HostPlace, NOT_READ, WAITS_FOR_INTERPRETER, host_idle};
 pub use host_places::{HostLine, HostLines, listed};
 pub(crate) use host_places::{WORTH_A_WORD, common_place, host_lines, host_places};

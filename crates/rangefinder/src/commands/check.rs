@@ -145,7 +145,7 @@ fn before(path: &Path) -> Result<Read> {
         return read(path).map_err(wrong);
     }
     match Baseline::read(path) {
-        Ok(baseline) => Ok(Read { around: baseline.around(), profiles: baseline.profiles }),
+        Ok(baseline) => Ok(Read { runs: Vec::new(), around: baseline.around(), profiles: baseline.profiles }),
         Err(error) => {
             let hint = "`rangefinder check --update --baseline FILE RUNS` writes one";
             Err(Usage(format!("{error}\nhint: {hint}")).into())

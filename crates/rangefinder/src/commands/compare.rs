@@ -10,13 +10,14 @@ use ::run::steps::Start;
 use anyhow::Result;
 use process::Route;
 
-use super::diff::{Read, tell};
+use super::diff::{Read, check_page, tell};
 use super::repeat::{ended, repeated, shown};
 use super::{Usage, here, resolved};
 use crate::cli::{CompareArguments, Layers};
 use crate::print::say;
 
 pub(crate) fn main(arguments: &CompareArguments) -> Result<Exit> {
+    check_page(&arguments.form)?;
     let programs = programs(arguments)?;
     let margin = programs[0].resolved.config.compare.margin.0;
     let repeated = repeated(Order { programs, rounds: arguments.repeat, plain: arguments.plain })?;
@@ -29,11 +30,12 @@ pub(crate) fn main(arguments: &CompareArguments) -> Result<Exit> {
         return Ok(if repeated.exit == Exit::Complete { Exit::Missing } else { repeated.exit });
     }
     let mut read = repeated.sides.into_iter().map(|(folder, profiles)| {
-        let first = ::run::sides::side(&folder).ok().and_then(|side| side.runs.into_iter().next());
-        Read { profiles, around: first.map(|run| Circumstances::of(&run)).unwrap_or_default() }
+        let runs = ::run::sides::side(&folder).map(|side| side.runs).unwrap_or_default();
+        let around = runs.first().map(|run| Circumstances::of(run)).unwrap_or_default();
+        Read { runs, profiles, around }
     });
     if let (Some(before), Some(after)) = (read.next(), read.next()) {
-        tell([&sides[0], &sides[1]], &before, &after, margin, arguments.form)?;
+        tell([&sides[0], &sides[1]], &before, &after, margin, &arguments.form)?;
     }
     Ok(repeated.exit)
 }

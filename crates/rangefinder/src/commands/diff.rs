@@ -7,14 +7,15 @@ use ::run::circumstances::{Circumstances, differences};
 use ::run::gather::gather;
 use ::run::rundir::read_manifest;
 use ::run::sides::{Side, side};
-use analysis::compare::{Comparison, Profile, compare};
-use analysis::{Options, profile};
+use analysis::compare::{Comparison, Profile, Timed, compare};
+use analysis::{Options, main_loop, profile};
 use anyhow::{Context, Result, anyhow};
 use process::{Signals, interruptible};
-use report::{Around, Diff};
+use report::{Around, Compared, Diff, Recorded, compared_html};
 use secrets::of_environment;
 use trace::Trace;
 
+use super::Usage;
 use super::traces::{LeftOut, Selected, exported, opened};
 use crate::cli::{DiffArguments, DiffForm};
 use crate::print::{print, print_json, say};
@@ -32,15 +33,22 @@ pub(crate) fn main(arguments: &DiffArguments) -> Result<Exit> {
 }
 
 fn compared(arguments: &DiffArguments) -> Result<Exit> {
+    check_page(&arguments.form)?;
     let before = read(&arguments.before)?;
     let after = read(&arguments.after)?;
     let sides = [arguments.before.display().to_string(), arguments.after.display().to_string()];
-    tell([&sides[0], &sides[1]], &before, &after, arguments.margin, arguments.form)?;
+    tell([&sides[0], &sides[1]], &before, &after, arguments.margin, &arguments.form)?;
     Ok(Exit::Complete)
 }
 
 /// Compares both sides, and prints what came of it.
-pub(super) fn tell(sides: [&str; 2], before: &Read, after: &Read, margin: f64, form: DiffForm) -> Result<()> {
+pub(super) fn tell(
+    sides: [&str; 2],
+    before: &Read,
+    after: &Read,
+    margin: f64,
+    form: &DiffForm,
+) -> Result<()> {
     let comparison = compare(&before.profiles, &after.profiles, margin);
     let around: Vec<Around> = differences(&before.around, &after.around)
         .into_iter()
@@ -49,14 +57,62 @@ pub(super) fn tell(sides: [&str; 2], before: &Read, after: &Read, margin: f64, f
     let notes = notes(before, after, &comparison);
     let diff = Diff::new(sides, &comparison, &around, &notes);
     match form {
-        DiffForm { json: true, .. } => print_json(&diff),
-        DiffForm { markdown: true, top, .. } => print(&diff.markdown(top)),
-        DiffForm { top, .. } => print(&diff.screen(top)),
+        DiffForm { json: true, .. } => print_json(&diff)?,
+        DiffForm { markdown: true, top, .. } => print(&diff.markdown(*top))?,
+        DiffForm { top, .. } => print(&diff.screen(*top))?,
     }
+    match &form.html {
+        Some(file) => write_page(file, &diff, [before, after]),
+        None => Ok(()),
+    }
+}
+
+/// Before anything takes long: whether there is a place for the page.
+pub(super) fn check_page(form: &DiffForm) -> Result<()> {
+    let folder = form.html.as_deref().and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
+    match folder {
+        Some(folder) if !folder.is_dir() => {
+            Err(Usage(format!("--html: there is no folder `{}`", folder.display())).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// One page about both; each side is shown by its run of the most usual time.
+fn write_page(file: &Path, diff: &Diff<'_>, sides: [&Read; 2]) -> Result<()> {
+    let [before, after] = sides.map(|side| usual_trace(side, &diff.comparison.timed));
+    let recorded = [before?, after?];
+    let main = recorded.each_ref().map(|side| side.as_ref().and_then(|(_, trace)| main_loop(trace)));
+    let shown = [0, 1].map(|side: usize| {
+        let (name, trace) = recorded[side].as_ref()?;
+        Some(Recorded { name, trace, main: main[side].as_ref() })
+    });
+    let [times_before, times_after] = &diff.comparison.times_ns;
+    let page = Compared { diff, times: [times_before, times_after], recorded: shown };
+    let html = compared_html(&page);
+    std::fs::write(file, html).with_context(|| format!("cannot write `{}`", file.display()))?;
+    say(&format!("wrote {}", file.display()));
+    Ok(())
+}
+
+/// The trace of the run whose time is closest to the median of its side, and where it is; none if that run has none.
+fn usual_trace(side: &Read, timed: &Timed) -> Result<Option<(String, Trace)>> {
+    let time = |profile: &Profile| profile.time_ns(timed);
+    let mut times: Vec<f64> = side.profiles.iter().filter_map(time).collect();
+    times.sort_by(f64::total_cmp);
+    let median = times.get(times.len() / 2).copied().unwrap_or_default();
+    let distance = |profile: &Profile| time(profile).map_or(f64::INFINITY, |time| (time - median).abs());
+    let runs = side.runs.iter().zip(&side.profiles);
+    let Some((run, _)) = runs.min_by(|a, b| distance(a.1).total_cmp(&distance(b.1))) else {
+        return Ok(None);
+    };
+    Ok(read_trace(run, true)?.map(|trace| (run.display().to_string(), trace)))
 }
 
 /// What was read of a side.
 pub(super) struct Read {
+    /// Each with the profile at its place; none of a file that keeps only profiles.
+    pub(super) runs: Vec<PathBuf>,
     pub(super) profiles: Vec<Profile>,
     pub(super) around: Circumstances,
 }
@@ -70,30 +126,35 @@ pub(super) fn read(path: &Path) -> Result<Read> {
         profiles.push(profile);
         around.add(machine);
     }
-    Ok(Read { profiles, around })
+    Ok(Read { runs, profiles, around })
 }
 
 /// One run of the program, and what its recording says about the machine. Of a run that recorded nothing, how long the
 /// process took is still known.
 fn one_run(path: &Path) -> Result<(Profile, Vec<(String, String)>)> {
     let process_ns = process_ns(path);
+    let mut trace = read_trace(path, process_ns.is_some())?.unwrap_or_default();
+    let profile = Profile { process_ns, ..profile(&trace, &Options::default()) };
+    Ok((profile, std::mem::take(&mut trace.machine)))
+}
+
+/// None if there is none, where that may be.
+fn read_trace(path: &Path, without_trace: bool) -> Result<Option<Trace>> {
     let paths: [PathBuf; 1] = [path.to_owned()];
     let given = gather(&paths);
     let mut left = LeftOut::of(&given);
     let mut redactor = of_environment().clone();
     let (sources, folder) = exported(&given.traced, &redactor, &mut left)?;
-    let without_trace = process_ns.is_some();
     let selected = Selected::default();
     let trace = opened(&paths, &given.traced, &sources, selected, &mut redactor, &mut left, without_trace)?;
     drop(folder);
     left.tell();
     let mut trace = match trace {
-        None if without_trace => Trace::default(),
+        None if without_trace => return Ok(None),
         trace => trace.ok_or_else(|| left.everything(&paths))?,
     };
     trace.fold_names();
-    let profile = Profile { process_ns, ..profile(&trace, &Options::default()) };
-    Ok((profile, std::mem::take(&mut trace.machine)))
+    Ok(Some(trace))
 }
 
 /// Of a run directory.

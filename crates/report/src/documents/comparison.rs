@@ -115,7 +115,7 @@ impl<'d> Diff<'d> {
     }
 
     /// The times behind the first line, and the other reasons.
-    fn evidence(&self) -> Vec<String> {
+    pub(super) fn evidence(&self) -> Vec<String> {
         let mut lines: Vec<String> =
             self.comparison.time.iter().map(|time| times(self.comparison, time)).collect();
         let other = self.comparison.reasons.iter().skip(1).take(MOST_REASONS - 1);
@@ -134,7 +134,7 @@ impl<'d> Diff<'d> {
         lines
     }
 
-    fn counts(&self) -> Vec<String> {
+    pub(super) fn counts(&self) -> Vec<String> {
         let often = |side: Option<analysis::compare::Often>| match side {
             None => "0".to_owned(),
             Some(often) if often.varies => format!("about {}", fixed(often.mean, 1)),
@@ -152,7 +152,7 @@ impl<'d> Diff<'d> {
     }
 }
 
-fn of_side(value: &Option<String>) -> &str {
+pub(super) fn of_side(value: &Option<String>) -> &str {
     value.as_deref().unwrap_or("none")
 }
 

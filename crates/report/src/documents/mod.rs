@@ -23,7 +23,7 @@ pub use counter_regions::{
     write_counter_regions,
 };
 pub use counters_csv::write_counters_csv;
-pub use html::html;
+pub use html::{Compared, Recorded, compared_html, html};
 pub use list::{Body, Document, FILES, Format, documents};
 pub use report::report_markdown;
 pub use screen::screen;

@@ -1,6 +1,6 @@
 //! What an iteration is made of, before and after.
 
-use analysis::compare::{Change, Comparison, Decision, Fate, Often, Verdict, What};
+use analysis::compare::{Change, Comparison, Fate, Often, PartChange, Verdict, What};
 
 use super::cell::Cell;
 use super::column::{Column, Kind};
@@ -11,6 +11,8 @@ use crate::units::{bytes, duration, number, percent};
 #[derive(Debug)]
 pub(crate) struct ChangeRow {
     what: String,
+    /// The whole name of a kernel, as the timeline knows it.
+    whole: Option<String>,
     place: Option<String>,
     ns: [f64; 2],
     share: Option<f64>,
@@ -24,14 +26,17 @@ pub(crate) fn changes(comparison: &Comparison, top: usize) -> Table<'_, ChangeRo
     // Parts of next to nothing say nothing.
     let matters = whole.abs() > comparison.margin * comparison.iteration_ns[0];
     let share = |more: f64| matters.then(|| more / whole);
-    let is_worth =
-        |(change, _): &&(Change, Option<Decision>)| change.more_ns() != 0.0 || change.fate != Fate::Kept;
+    let is_worth = |part: &&PartChange| part.change.more_ns() != 0.0 || part.change.fate != Fate::Kept;
     let (shown, others): (Vec<_>, Vec<_>) =
         comparison.changes.iter().enumerate().partition(|(at, row)| *at < top && is_worth(row));
     let mut rows: Vec<ChangeRow> = shown
         .into_iter()
-        .map(|(_, (change, decision))| ChangeRow {
-            what: told(change),
+        .map(|(_, PartChange { change, decision })| ChangeRow {
+            what: part_name(change),
+            whole: match change.shown() {
+                Some(What::Kernel(kernel)) => Some(kernel.name.clone()),
+                _ => None,
+            },
             place: change.place.clone(),
             ns: change.ns,
             share: share(change.more_ns()),
@@ -41,6 +46,7 @@ pub(crate) fn changes(comparison: &Comparison, top: usize) -> Table<'_, ChangeRo
         .collect();
     let row = |what: &str, ns: [f64; 2]| ChangeRow {
         what: what.to_owned(),
+        whole: None,
         place: None,
         ns,
         share: share(ns[1] - ns[0]),
@@ -48,18 +54,22 @@ pub(crate) fn changes(comparison: &Comparison, top: usize) -> Table<'_, ChangeRo
         verdict: "",
     };
     if !others.is_empty() {
-        let sum = |side: usize| others.iter().map(|(_, (change, _))| change.ns[side]).sum();
+        let sum = |side: usize| others.iter().map(|(_, part)| part.change.ns[side]).sum();
         rows.push(row(&format!("{} other parts", others.len()), [sum(0), sum(1)]));
     }
-    let parts = |side: usize| comparison.changes.iter().map(|(change, _)| change.ns[side]).sum::<f64>();
+    let parts = |side: usize| comparison.changes.iter().map(|part| part.change.ns[side]).sum::<f64>();
     let [before, after] = comparison.iteration_ns;
     rows.push(row("unexplained", [before - parts(0), after - parts(1)]));
     rows.push(row("an iteration", [before, after]));
     let columns = vec![
-        Column::new(Kind::Name, "what", "what", |row: &ChangeRow| (&row.what).into()),
+        Column::new(Kind::Name, "what", "what", |row: &ChangeRow| {
+            Cell::name(&row.what, row.whole.as_ref().unwrap_or(&row.what))
+        })
+        .found(),
         Column::new(Kind::Name, "place", "region", |row: &ChangeRow| {
             row.place.as_ref().map_or(Cell::None, Into::into)
-        }),
+        })
+        .found(),
         Column::new(Kind::Text, "often", "times", |row: &ChangeRow| {
             row.often.as_ref().map_or(Cell::None, |often| often.clone().into())
         })
@@ -70,14 +80,24 @@ pub(crate) fn changes(comparison: &Comparison, top: usize) -> Table<'_, ChangeRo
         Column::new(Kind::Text, "share", "of the change", |row: &ChangeRow| {
             row.share.map_or(Cell::None, |share| percent(share).into())
         }),
+        Column::new(Kind::Time, "difference_ns", "change", |row: &ChangeRow| {
+            Cell::Nanoseconds(row.ns[1] - row.ns[0])
+        }),
+        Column::new(Kind::Part, "part", "of the change", |row: &ChangeRow| {
+            row.share.map_or(Cell::None, Cell::Real)
+        }),
         Column::new(Kind::Text, "verdict", "verdict", |row: &ChangeRow| row.verdict.into()),
     ];
-    let decided = comparison.changes.iter().filter_map(|(_, decision)| decision.as_ref());
+    let decided = comparison.changes.iter().filter_map(|part| part.decision.as_ref());
     let any_verdict = decided.clone().any(|decision| decision.verdict != Verdict::Undecided);
     let shown = Keys::of(["what", "place", "often", "before_ns", "after_ns", "more_ns"])
         .when(matters, ["share"])
         .when(any_verdict, ["verdict"]);
+    let in_page = Keys::of(["what", "place", "often", "before_ns", "after_ns", "difference_ns"])
+        .when(matters, ["part"])
+        .when(any_verdict, ["verdict"]);
     Table::new("changes", "Parts of an iteration", rows, columns)
+        .view(View::Page, in_page)
         .view(View::Screen, shown.clone())
         .view(View::Sheet, shown)
 }
@@ -91,7 +111,8 @@ pub(crate) fn signed(ns: f64) -> String {
     }
 }
 
-fn told(change: &Change) -> String {
+/// What it is, and what became of it.
+pub(crate) fn part_name(change: &Change) -> String {
     let name = change.shown().map(called).unwrap_or_default();
     let before = change.what[0].as_ref();
     match (change.fate, before, change.what[1].as_ref()) {
@@ -117,6 +138,7 @@ fn called(what: &What) -> String {
         What::Graph => "CUDA graph".to_owned(),
         What::Idle { cause } => format!("idle: {cause}"),
         What::Host => "host".to_owned(),
+        What::Call { name } => name.clone(),
     }
 }
 

@@ -38,7 +38,7 @@ pub(crate) use bounds::bounds;
 pub(crate) use calls::calls;
 pub(crate) use captures::captures;
 pub(crate) use cell::{Cell, Stack};
-pub(crate) use changes::{changes, shape, signed};
+pub(crate) use changes::{changes, part_name, shape, signed};
 pub(crate) use column::{Head, Kind};
 pub(crate) use copies::copies;
 pub(crate) use counter_kernels::counter_kernels;

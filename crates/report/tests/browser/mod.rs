@@ -1,6 +1,7 @@
 //! A real browser, driven over its own protocol: nothing but a socket in between.
 
 mod chromium;
+pub mod compared;
 mod interaction;
 pub mod pages;
 mod reader;

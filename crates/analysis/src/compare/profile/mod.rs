@@ -7,6 +7,7 @@
 mod counts;
 mod on_device;
 mod on_host;
+mod stacks;
 mod tally;
 
 use std::collections::BTreeMap;
@@ -35,8 +36,12 @@ pub enum What {
     Idle {
         cause: IdleCause,
     },
-    /// The host is in a region, and there is no device.
+    /// The host is in a region, and in no call of CUDA.
     Host,
+    /// The host is in a call of CUDA.
+    Call {
+        name: String,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -73,6 +78,15 @@ pub struct Part {
     pub often: Option<Often>,
 }
 
+/// A stack of the host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StackTime {
+    /// Functions, the outermost first.
+    pub frames: Vec<String>,
+    /// Of an iteration.
+    pub ns: f64,
+}
+
 /// CUDA calls of one name, or instances of one region.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Count {
@@ -90,6 +104,12 @@ pub struct LoopProfile {
     pub median_ns: f64,
     /// They add up to the mean of the iterations of about the median length.
     pub parts: Vec<Part>,
+    /// The same time as the thread that runs the loop spends it, in regions and calls.
+    #[serde(default)]
+    pub host: Vec<Part>,
+    /// The same by stacks, if they were sampled.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<StackTime>,
     /// CUDA calls that wait, get memory, copy or launch.
     pub calls: Vec<Count>,
     /// Regions inside the loop.
@@ -151,12 +171,16 @@ pub(crate) fn loop_profile(
 ) -> Option<LoopProfile> {
     let period = main.period_ns?;
     let on_device = on_device::parts(trace, attribution, families, main);
-    let parts = if on_device.is_empty() { on_host::parts(trace, attribution, main) } else { on_device };
+    let host = on_host::parts(trace, attribution, main);
+    let has_ranges = main.steady.node.is_some();
+    let parts = if on_device.is_empty() && has_ranges { on_host::without_calls(&host) } else { on_device };
     Some(LoopProfile {
         region: main.steady.node.and_then(|node| place(trace, &attribution.tree, node)),
         iterations: main.steady.on_device.len() as u64,
         median_ns: period.p50 as f64,
         parts,
+        host,
+        stacks: stacks::stacks(trace, attribution, main),
         calls: counts::calls(trace, main),
         regions: counts::regions(trace, attribution, main),
     })

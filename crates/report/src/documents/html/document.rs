@@ -3,8 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::script::{PAGE, SCRIPT, STYLE};
-use super::timeline::{Timeline, timeline};
-use super::{absent, digest, efficiency, findings, host_idle, provenance, regions, roofline, summary};
+use super::sheet::sheet;
+use super::timeline::{Shown, Timeline, timeline};
+use super::{absent, efficiency, findings, host_idle, provenance, regions, roofline, summary};
 use crate::form::escape;
 use crate::form::page::page_table;
 use crate::form::texts::Texts;
@@ -16,7 +17,9 @@ pub fn html(page: &Page<'_>) -> String {
     let mut texts = Texts::default();
     // Before the timeline: if a page has too many names, the tables keep theirs.
     let tables = tables(page, &mut texts);
-    let shown = page.trace.map(|trace| timeline(trace, page.analysis, &mut texts));
+    let shown = page
+        .trace
+        .map(|trace| timeline(trace, Shown { analysis: page.analysis, ..Shown::default() }, &mut texts));
     let shown = shown.filter(|shown| !shown.is_empty());
     let (label, tracks, no_timeline) = match &shown {
         Some(shown) => (shown.label(), shown.tracks(), String::new()),
@@ -26,16 +29,11 @@ pub fn html(page: &Page<'_>) -> String {
     let data = data(tables, shown, flame, texts);
     let steady = page.analysis.and_then(|analysis| analysis.steady.as_ref()).map(tables::steady_of);
     let steady = escape::prose(&steady.unwrap_or_default());
-    let policy = format!(
-        "default-src 'none'; script-src {}; style-src {}; img-src data:; base-uri 'none'; form-action 'none'",
-        digest::source(SCRIPT),
-        digest::source(STYLE)
-    );
-    fill(
+    sheet(
         PAGE,
+        STYLE,
+        SCRIPT,
         &[
-            ("policy", &policy),
-            ("style", STYLE),
             ("title", &escape::text(page.title)),
             ("workload", &escape::text(page.workload)),
             ("source", &escape::text(page.analysis.map_or("", |analysis| &analysis.source))),
@@ -57,24 +55,8 @@ pub fn html(page: &Page<'_>) -> String {
             ("commands", &provenance::commands(page)),
             ("warnings", &provenance::warnings(page)),
             ("data", &data),
-            ("script", SCRIPT),
         ],
     )
-}
-
-/// Replaces `{{name}}` with its text. Inserted text is not scanned again: a kernel may have such a name.
-fn fill(template: &str, values: &[(&str, &str)]) -> String {
-    let mut filled =
-        String::with_capacity(template.len() + values.iter().map(|(_, text)| text.len()).sum::<usize>());
-    let mut parts = template.split("{{");
-    filled.push_str(parts.next().unwrap_or_default());
-    for part in parts {
-        let (name, rest) = part.split_once("}}").unwrap_or((part, ""));
-        let value = values.iter().find(|(other, _)| *other == name);
-        filled.push_str(value.map_or("", |(_, text)| text));
-        filled.push_str(rest);
-    }
-    filled
 }
 
 /// What the page draws: tables by their places in it, and the points of the roofline.

@@ -11,14 +11,19 @@ class FlameView {
     this.bars = element('div', { class: 'flame', role: 'tree', 'aria-label': place.dataset.label });
     this.details = element('div', { class: 'details', 'aria-live': 'polite' });
     this.all = element('button', { type: 'button', onclick: () => this.zoom(-1) }, 'show all');
-    place.append(element('div', { class: 'tools' }, this.all), this.bars, this.details);
+    place.append(element('div', { class: 'tools' }, this.all, ...this.tools()), this.bars, this.details);
     this.bars.addEventListener('keydown', (event) => this.typed(event));
     this.zoom(-1);
   }
 
+  /** More than the button that shows all. */
+  tools() {
+    return [];
+  }
+
   /** The frame at the whole width, its callers above it and what it calls below. */
   zoom(at) {
-    const { caller, of } = this.raw;
+    const { caller } = this.raw;
     this.zoomed = at;
     this.all.disabled = at < 0;
     this.at = new Map();
@@ -26,11 +31,11 @@ class FlameView {
     const above = [];
     for (let up = at; up >= 0; up = caller[up]) above.unshift(up);
     above.forEach((frame, depth) => this.add(frame, depth, 0, 1));
-    const whole = at < 0 ? this.raw.samples : of[at];
+    const whole = at < 0 ? this.whole() : this.wide(at);
     let deepest = above.length;
     const below = (frames, depth, left) => {
       for (const frame of frames) {
-        const share = of[frame] / whole;
+        const share = whole > 0 ? this.wide(frame) / whole : 0;
         if (share * this.bars.clientWidth >= 1.5) {
           deepest = Math.max(deepest, depth + 1);
           this.add(frame, depth, left, share);
@@ -46,19 +51,36 @@ class FlameView {
     this.tell(at);
   }
 
+  /** How much a frame takes, and all together. */
+  wide(frame) {
+    return this.raw.of[frame];
+  }
+
+  whole() {
+    return this.raw.samples;
+  }
+
+  look(frame) {
+    return `bar-${this.raw.kind[frame]}`;
+  }
+
+  written(frame) {
+    const { name, place } = this.raw;
+    return texts[name[frame]] + (texts[place[frame]] ? ` ${texts[place[frame]].split('/').pop()}` : '');
+  }
+
   add(frame, depth, left, share) {
-    const { name, place, kind } = this.raw;
     const bar = element('div', {
       role: 'treeitem',
       tabindex: '-1',
-      class: `bar-${kind[frame]}`,
+      class: this.look(frame),
       'aria-level': depth + 1,
       'aria-label': this.text(frame),
       onclick: () => this.zoom(frame),
       onpointerenter: () => this.tell(frame),
       onfocus: () => this.tell(frame),
     });
-    bar.textContent = texts[name[frame]] + (texts[place[frame]] ? ` ${texts[place[frame]].split('/').pop()}` : '');
+    bar.textContent = this.written(frame);
     Object.assign(bar.style, { left: `${left * 100}%`, width: `${share * 100}%`, top: `${depth * flameHeight}px` });
     this.bars.append(bar);
     this.at.set(frame, bar);
@@ -126,8 +148,7 @@ class FlameView {
   }
 }
 
-function flameView(place, raw) {
-  const it = new FlameView(place, raw);
+function flameView(place, it) {
   let wide = place.clientWidth;
   const resized = soon(() => {
     if (place.clientWidth === wide) return;

@@ -2,17 +2,23 @@
 //! name for text.
 
 mod absent;
+mod compared;
+mod difference;
 mod digest;
 mod document;
 mod efficiency;
 mod findings;
 mod headline;
 mod host_idle;
+mod iterations;
 mod provenance;
 mod regions;
 mod roofline;
 mod script;
+mod sheet;
+mod strip;
 mod summary;
 mod timeline;
 
+pub use compared::{Compared, Recorded, compared_html};
 pub use document::html;

@@ -1,14 +1,11 @@
 // Puts the parts into the page.
 
 // First: the tables ask it what it knows.
-if (data.timeline) timelineView(document.querySelector('[data-timeline]'), data.timeline);
-for (const place of document.querySelectorAll('[data-table]')) {
-  const table = data.tables[place.dataset.table];
-  if (table) place.append(tableView(place.dataset.table, table));
-  else if (place.dataset.else) place.append(element('p', { class: 'absent' }, place.dataset.else));
-}
+if (data.timeline) find = timelineView(document.querySelector('[data-timeline]'), data.timeline).find;
+drawTables();
 if (data.tables.tree) treeView(document.querySelector('[data-tree]'), data.tables.tree);
-if (data.flame) flameView(document.querySelector('[data-flame]'), data.flame);
+const flame = document.querySelector('[data-flame]');
+if (data.flame) flameView(flame, new FlameView(flame, data.flame));
 if (data.roofline.points.length) rooflineView(document.querySelector('[data-roofline]'), data.roofline);
 
 // One of two tables about the same.
@@ -24,30 +21,4 @@ for (const choice of document.querySelectorAll('[data-choice]')) {
   buttons.forEach((button, at) => button.addEventListener('click', () => show(at)));
   choice.hidden = false;
   show(0);
-}
-
-for (const button of document.querySelectorAll('button[data-theme]')) {
-  button.addEventListener('click', () => {
-    chosen = button.dataset.theme;
-    theme(chosen);
-  });
-}
-// Paper is white.
-addEventListener('beforeprint', () => theme('light'));
-addEventListener('afterprint', () => theme(chosen));
-dark.addEventListener('change', () => themed.forEach((tell) => tell()));
-
-for (const button of document.querySelectorAll('button[data-copy]')) {
-  button.addEventListener('click', async () => {
-    const done = await copy(button.parentElement.querySelector('code').textContent);
-    button.textContent = done ? 'copied' : 'select and copy';
-    say(done ? 'copied' : 'copying is not allowed here');
-    setTimeout(() => {
-      button.textContent = 'copy';
-    }, 2000);
-  });
-}
-for (const button of document.querySelectorAll('button[data-find]')) {
-  if (find) button.addEventListener('click', () => find(button.dataset.find));
-  else button.disabled = true;
 }

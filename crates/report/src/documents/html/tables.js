@@ -205,3 +205,12 @@ function tableView(id, table) {
   for (const note of table.notes) view.append(element('p', { class: 'note' }, ...prose(note)));
   return view;
 }
+
+/** Into every place for a table. */
+function drawTables() {
+  for (const place of document.querySelectorAll('[data-table]')) {
+    const table = data.tables[place.dataset.table];
+    if (table) place.append(tableView(place.dataset.table, table));
+    else if (place.dataset.else) place.append(element('p', { class: 'absent' }, place.dataset.else));
+  }
+}

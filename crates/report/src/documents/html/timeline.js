@@ -7,10 +7,14 @@ const kindNames = { gpu: 'GPU', regions: 'regions', operators: 'operators', call
 const curveNames = { curves: 'values over time', more: 'more values' };
 
 class TimelineView {
-  constructor(place, raw) {
+  /** `part` of the window is its height at most. */
+  constructor(place, raw, part) {
     this.place = place;
+    this.part = part;
     this.timeline = readTimeline(raw);
-    this.view = { from: 0, to: this.timeline.span };
+    this.view = { from: 0, to: this.timeline.span, zero: 0 };
+    /** Called with the view when somebody changed it. */
+    this.moved = null;
     this.shown = Object.fromEntries(Object.keys(kindNames).map((kind) => [kind, this.has(kind)]));
     Object.assign(this.shown, { curves: true, more: false });
     this.rows = [];
@@ -46,7 +50,7 @@ class TimelineView {
     this.left = this.outer >= 700 ? 132 : 0;
     const { rows, height } = layout(timeline, this.shown, this.left);
     this.rows = rows;
-    this.height = Math.max(120, Math.min(height + axisHeight, Math.round(innerHeight * 0.62)));
+    this.height = Math.max(120, Math.min(height + axisHeight, Math.round(innerHeight * this.part)));
     scroller.style.height = `${this.height + 2}px`;
     canvas.style.height = `${this.height}px`;
     this.space.style.height = `${Math.max(0, height + axisHeight - this.height)}px`;
@@ -99,7 +103,8 @@ class TimelineView {
     const { colours, left, timeline, view, width } = this;
     const context = this.whole.getContext('2d', { alpha: false });
     context.drawImage(this.busy, 0, 0, width, wholeHeight);
-    const [from, to] = [view.from, view.to].map((time) => left + (time / timeline.span) * (width - left));
+    const inside = (time) => Math.min(1, Math.max(0, time / timeline.span));
+    const [from, to] = [view.from, view.to].map((time) => left + inside(time) * (width - left));
     context.fillStyle = colours.unseen;
     context.fillRect(left, 0, from - left, wholeHeight);
     context.fillRect(to, 0, width - to, wholeHeight);
@@ -146,6 +151,7 @@ class TimelineView {
     view.from = Math.min(Math.max(0, middle - span / 2), timeline.span - span);
     view.to = view.from + span;
     this.redraw();
+    this.moved?.(view);
   }
 
   pan(time) {
@@ -194,7 +200,7 @@ class TimelineView {
       this.details.append(element('p', { class: 'none' }, help));
       return;
     }
-    const { title, full, facts } = describe(this.timeline, piece.lane, piece.at);
+    const { title, full, facts } = describe(this.timeline, piece.lane, piece.at, this.view.zero);
     const more = full && full !== title ? ` ${full}` : '';
     this.details.append(element('p', { class: 'name' }, element('b', {}, title), more));
     const list = element('dl');
@@ -251,8 +257,8 @@ function timelineLegend({ families, others, what }) {
   return legend;
 }
 
-function timelineView(place, raw) {
-  const it = new TimelineView(place, raw);
+function timelineView(place, raw, part = 0.62) {
+  const it = new TimelineView(place, raw, part);
   const quarter = () => (it.view.to - it.view.from) / 4;
   const tools = element(
     'div',
@@ -287,4 +293,5 @@ function timelineView(place, raw) {
     if (Math.floor(place.clientWidth) !== it.outer) it.arrange();
   });
   new ResizeObserver(resized).observe(place);
+  return it;
 }

@@ -25,7 +25,7 @@ function readColumn(text, numbers) {
 /** One row of the picture: pieces in order, none over another. */
 function readLane(raw) {
   const [gap, long, code] = [raw.gap, raw.long, raw.what].map((text) => readColumn(text, raw.n));
-  const lane = { n: raw.n, begin: gap, end: long, what: new Int32Array(raw.n), open: new Set(raw.open) };
+  const lane = { n: raw.n, begin: gap, end: long, what: new Int32Array(raw.n), open: new Set(raw.open), cut: new Set(raw.cut) };
   let [until, ones] = [0, 0];
   for (let at = 0; at < raw.n; at += 1) {
     until += gap[at];
@@ -111,8 +111,8 @@ function regionAt(group, time) {
   return -1;
 }
 
-/** The facts about one piece: pairs of a name and a text. */
-function describe(timeline, lane, at) {
+/** The facts about one piece: pairs of a name and a text. Times count from `zero`. */
+function describe(timeline, lane, at, zero) {
   if (lane.curve) return describeCurve(lane, at);
   const { what } = timeline;
   const long = lane.end[at] - lane.begin[at];
@@ -123,19 +123,20 @@ function describe(timeline, lane, at) {
       full: '',
       facts: [
         ['together', `${duration(lane.busy[at])} in ${duration(long)}`],
-        ['begins', duration(lane.begin[at])],
+        ['begins', duration(lane.begin[at] - zero)],
         ['in', place],
       ],
     };
   }
   const id = lane.what[at];
-  const facts = [['takes', lane.open.has(at) ? `${duration(long)}, did not end` : duration(long)]];
+  const more = lane.open.has(at) ? ', did not end' : lane.cut.has(at) ? ' of it shown' : '';
+  const facts = [['takes', duration(long) + more]];
   const region =
     lane.track.kind === 'regions' ? -1 : lane.region ? lane.region[at] : regionAt(lane.track.group, lane.begin[at]);
   if (region >= 0) facts.push(['region', texts[what.full[region]]]);
   else if (lane.track.kind === 'gpu') facts.push(['region', 'outside all ranges']);
   if (lane.lead && lane.lead[at] >= 0) facts.push(['launched', `${duration(lane.lead[at])} before`]);
-  facts.push(['begins', duration(lane.begin[at])]);
+  facts.push(['begins', duration(lane.begin[at] - zero)]);
   if (what.detail[id]) facts.push(['is', texts[what.detail[id]]]);
   facts.push(['in', place]);
   return { title: texts[what.label[id]], full: texts[what.full[id]], facts };

@@ -157,19 +157,32 @@ function drawLane(context, picture, lane, y) {
 
 function drawAxis(context, picture) {
   const { colours, view, left, width, height } = picture;
-  const step = tickStep(view.to - view.from, width / 110);
-  const scale = width / (view.to - view.from);
+  const [from, to] = [view.from - view.zero, view.to - view.zero];
+  const step = tickStep(to - from, width / 110);
+  const scale = width / (to - from);
   context.fillStyle = colours.back;
   context.fillRect(0, 0, left + width, axisHeight);
   context.textAlign = 'left';
-  for (let tick = Math.ceil(view.from / step); tick * step <= view.to; tick += 1) {
-    const x = Math.round(left + (tick * step - view.from) * scale) + 0.5;
+  for (let tick = Math.ceil(from / step); tick * step <= to; tick += 1) {
+    const x = Math.round(left + (tick * step - from) * scale) + 0.5;
     context.fillStyle = colours.line;
     context.fillRect(x, axisHeight - 6, 1, height);
-    const text = tickText(tick * step, step, view.to);
+    const text = tickText(tick * step, step, Math.max(Math.abs(from), Math.abs(to)));
     if (x + 4 + context.measureText(text).width > left + width) continue;
     context.fillStyle = colours.muted;
     context.fillText(text, x + 4, axisHeight / 2);
+  }
+}
+
+/** Where iterations begin. */
+function drawMarks(context, picture) {
+  const { colours, view, left, width, height, timeline } = picture;
+  const scale = width / (view.to - view.from);
+  context.fillStyle = colours.muted;
+  for (const mark of timeline.marks ?? []) {
+    // With less room they would be a gray field.
+    if (mark < view.from || mark > view.to || timeline.span * scale < timeline.marks.length * 6) continue;
+    context.fillRect(Math.round(left + (mark - view.from) * scale), axisHeight - 8, 1, height);
   }
 }
 
@@ -260,6 +273,7 @@ function drawTimeline(context, picture) {
   context.fillRect(0, 0, picture.left + picture.width, picture.height);
   drawAxis(context, picture);
   drawUnseen(context, picture);
+  drawMarks(context, picture);
   context.save();
   context.beginPath();
   context.rect(0, axisHeight, picture.left + picture.width, picture.height - axisHeight);

@@ -43,15 +43,15 @@ function searchTools(it) {
     it.reveal(piece);
   }
 
-  find = (name) => {
+  it.find = (name) => {
     search.value = name;
     match(known.has(name) ? name : undefined);
     it.select(null);
     next(1);
-    document.getElementById('timeline').scrollIntoView({ block: 'start' });
+    it.place.closest('section').scrollIntoView({ block: 'start' });
     it.scroller.focus({ preventScroll: true });
   };
-  find.knows = (name) => known.has(name);
+  it.find.knows = (name) => known.has(name);
 
   search.addEventListener('input', () => match());
   search.addEventListener('keydown', (event) => {

@@ -32,7 +32,7 @@ function hovering(it, tip) {
     if (!same) it.redraw();
     if (!piece) return;
     if (!same) {
-      const { title, facts } = describe(it.timeline, piece.lane, piece.at);
+      const { title, facts } = describe(it.timeline, piece.lane, piece.at, it.view.zero);
       const lines = facts.slice(0, 3).map(([name, text]) => element('span', {}, `${name}: ${text}`));
       tip.replaceChildren(element('b', {}, title), ...lines);
     }
@@ -141,7 +141,7 @@ function typing(it) {
     if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     act(event);
-    if (moves[event.key]) say(`from ${duration(view.from)} to ${duration(view.to)}`);
+    if (moves[event.key]) say(`from ${duration(view.from - view.zero)} to ${duration(view.to - view.zero)}`);
   });
 }
 

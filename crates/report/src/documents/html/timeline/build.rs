@@ -13,15 +13,25 @@ use super::span::Span;
 use super::track::{Group, Rows, Timeline, TrackKind};
 use crate::form::texts::Texts;
 
-/// Families come from the findings if they know a kernel.
-pub(in crate::documents::html) fn timeline(
-    trace: &Trace,
-    analysis: Option<&Analysis>,
-    texts: &mut Texts,
-) -> Timeline {
+/// What a timeline shows of a trace.
+#[derive(Debug, Clone, Copy, Default)]
+pub(in crate::documents::html) struct Shown<'s> {
+    /// Families come from the findings if they know a kernel.
+    pub(in crate::documents::html) analysis: Option<&'s Analysis>,
+    /// What lies outside is left out; what reaches beyond is cut.
+    pub(in crate::documents::html) part: Option<(i64, i64)>,
+    /// Families that have their own colors, for pictures that are to be compared.
+    pub(in crate::documents::html) families: Option<&'s [Family]>,
+}
+
+pub(in crate::documents::html) fn timeline(trace: &Trace, shown: Shown<'_>, texts: &mut Texts) -> Timeline {
     let attribution = attribute(trace);
+    let (begin, end) = shown.part.unwrap_or((trace.begin, trace.end));
     let mut build = Build {
         trace,
+        begin,
+        end: end.max(begin),
+        is_part: shown.part.is_some(),
         planes: Planes::of(trace, &attribution),
         attribution: &attribution,
         legend: Legend::default(),
@@ -31,12 +41,12 @@ pub(in crate::documents::html) fn timeline(
         named: HashMap::new(),
         texts,
     };
-    build.families(analysis);
+    build.families(shown);
     // Devices first: below many threads, they would be out of view.
     let mut raw = build.devices();
     raw.extend(build.threads());
     let Packed { mut groups, events, mut notes } = pack(raw, &mut build);
-    let (curves, left_out) = curves(trace);
+    let (curves, left_out) = if build.is_part { Default::default() } else { curves(trace) };
     notes.extend(left_out);
     for (place, (device, curves)) in curves.into_iter().enumerate() {
         let title = device_title(trace, device);
@@ -53,12 +63,16 @@ pub(in crate::documents::html) fn timeline(
     }
     let windows = trace.windows.iter().map(|(begin, end)| (build.since(*begin), build.since(*end)));
     let windows = windows.collect();
-    let span_ns = trace.end.saturating_sub(trace.begin);
+    let span_ns = build.end.saturating_sub(build.begin);
     Timeline { legend: build.legend, groups, span_ns, windows, events, notes }
 }
 
 struct Build<'a, 't> {
     trace: &'a Trace,
+    /// What is shown.
+    begin: i64,
+    end: i64,
+    is_part: bool,
     attribution: &'a Attribution,
     planes: Planes<'a>,
     legend: Legend,
@@ -74,15 +88,9 @@ struct Build<'a, 't> {
 
 impl Events for Build<'_, '_> {
     fn extent(&self, rows: Rows, event: u32) -> (i64, i64) {
-        let (trace, at) = (self.trace, event as usize);
-        let (begin, end) = match rows {
-            Rows::Activities => (trace.activities.begin[at], trace.activities.end[at]),
-            Rows::Ranges => (trace.ranges.begin[at], trace.ranges.end[at]),
-            Rows::Operators => (trace.operators.begin[at], trace.operators.end[at]),
-            Rows::Calls => (trace.calls.begin[at], trace.calls.end[at]),
-        };
+        let (begin, end) = self.times(rows, event as usize);
         let begin = self.since(begin);
-        (begin, self.since(if end == OPEN { trace.end } else { end }).max(begin))
+        (begin, self.since(end).max(begin))
     }
 
     fn name(&self, rows: Rows, event: u32) -> String {
@@ -103,7 +111,8 @@ impl Events for Build<'_, '_> {
     fn span(&mut self, rows: Rows, event: u32) -> Span {
         let (trace, at) = (self.trace, event as usize);
         let (begin, end) = self.extent(rows, event);
-        let span = |what| Span { begin, end, what, region: None, lead: None, open: false };
+        let cut = self.is_cut(rows, at);
+        let span = |what| Span { begin, end, what, region: None, lead: None, open: false, cut };
         match rows {
             Rows::Activities => self.activity(at, span(0)),
             Rows::Ranges => Span {
@@ -118,7 +127,31 @@ impl Events for Build<'_, '_> {
 
 impl Build<'_, '_> {
     fn since(&self, time: i64) -> i64 {
-        time.saturating_sub(self.trace.begin).max(0)
+        let last = if self.is_part { self.end } else { i64::MAX };
+        time.min(last).saturating_sub(self.begin).max(0)
+    }
+
+    /// When it begins and ends, in the times of the trace.
+    fn times(&self, rows: Rows, at: usize) -> (i64, i64) {
+        let trace = self.trace;
+        let (begin, end) = match rows {
+            Rows::Activities => (trace.activities.begin[at], trace.activities.end[at]),
+            Rows::Ranges => (trace.ranges.begin[at], trace.ranges.end[at]),
+            Rows::Operators => (trace.operators.begin[at], trace.operators.end[at]),
+            Rows::Calls => (trace.calls.begin[at], trace.calls.end[at]),
+        };
+        (begin, if end == OPEN { trace.end } else { end })
+    }
+
+    fn is_shown(&self, rows: Rows, at: usize) -> bool {
+        let (begin, end) = self.times(rows, at);
+        !self.is_part || begin < self.end && end > self.begin
+    }
+
+    /// Whether a part of it is not shown.
+    fn is_cut(&self, rows: Rows, at: usize) -> bool {
+        let (begin, end) = self.times(rows, at);
+        self.is_part && (begin < self.begin || end > self.end)
     }
 
     fn path(&self, node: u32) -> String {
@@ -179,42 +212,19 @@ impl Build<'_, '_> {
     }
 
     /// By launch. The families with the most time get their own colors.
-    fn families(&mut self, analysis: Option<&Analysis>) {
-        let activities = &self.trace.activities;
-        let known: HashMap<&str, &Family> = analysis
-            .into_iter()
-            .flat_map(|analysis| &analysis.kernels)
-            .map(|row| (row.name.as_str(), &row.family))
-            .collect();
-        let ours = Families::default();
-        let mut of_names: HashMap<StringId, &Family> = HashMap::new();
-        let mut of = |name: StringId| {
-            *of_names.entry(name).or_insert_with(|| {
-                let name = self.trace.strings.text(name);
-                known.get(name).copied().unwrap_or_else(|| ours.family_of(name))
-            })
-        };
-        let families: Vec<Family> =
-            activities.launches.iter().map(|launch| of(launch.name).clone()).collect();
-        let mut times: BTreeMap<&Family, i64> = BTreeMap::new();
-        for activity in 0..activities.len() {
-            if activities.kind[activity] == ActivityKind::Kernel {
-                let time = times.entry(&families[activities.detail[activity] as usize]).or_default();
-                *time = time.saturating_add(activities.duration(activity));
-            }
-        }
-        let mut ranked: Vec<(&Family, i64)> =
-            times.into_iter().filter(|(family, _)| **family != Family::Other).collect();
-        ranked.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+    fn families(&mut self, shown: Shown<'_>) {
+        let (families, times) = family_times(self.trace, shown.analysis);
+        let ranked = ranked(times);
+        let ranked = shown.families.unwrap_or(&ranked);
         self.legend.families =
-            ranked.iter().take(FAMILIES).map(|(family, _)| self.texts.id(family.as_str())).collect();
+            ranked.iter().take(FAMILIES).map(|family| self.texts.id(family.as_str())).collect();
         self.families = families;
     }
 
     fn devices(&self) -> Vec<(String, Vec<Raw>)> {
         let (trace, activities) = (self.trace, &self.trace.activities);
         let mut streams: BTreeMap<(u16, u32, u32), Vec<u32>> = BTreeMap::new();
-        for at in 0..activities.len() {
+        for at in (0..activities.len()).filter(|at| self.is_shown(Rows::Activities, *at)) {
             let place = (activities.device[at], activities.process[at], activities.stream[at]);
             streams.entry(place).or_default().push(at as u32);
         }
@@ -244,15 +254,18 @@ impl Build<'_, '_> {
         // By thread and row: each domain, then the other rows.
         let mut tracks: BTreeMap<(u32, Row), Vec<u32>> = BTreeMap::new();
         let ranges = &trace.ranges;
-        for range in 0..ranges.len() {
+        for range in (0..ranges.len()).filter(|range| self.is_shown(Rows::Ranges, *range)) {
             let row = match ranges.kind[range] {
                 Kind::StartEnd => Row::StartEnd,
                 Kind::PushPop => Row::Domain(ranges.domain[range]),
             };
             tracks.entry((ranges.thread[range], row)).or_default().push(range as u32);
         }
-        for (row, threads) in [(Row::Operators, &trace.operators.thread), (Row::Calls, &trace.calls.thread)] {
-            for (event, thread) in threads.iter().enumerate() {
+        let (operators, calls) = (&trace.operators.thread, &trace.calls.thread);
+        for (row, rows, threads) in
+            [(Row::Operators, Rows::Operators, operators), (Row::Calls, Rows::Calls, calls)]
+        {
+            for (event, thread) in threads.iter().enumerate().filter(|(at, _)| self.is_shown(rows, *at)) {
                 tracks.entry((*thread, row)).or_default().push(event as u32);
             }
         }
@@ -288,6 +301,47 @@ impl Build<'_, '_> {
         };
         format!("{label} {}, {}", process.pid, name.trim_end())
     }
+}
+
+/// The family of each launch, and the time of each family.
+pub(in crate::documents::html) fn family_times(
+    trace: &Trace,
+    analysis: Option<&Analysis>,
+) -> (Vec<Family>, BTreeMap<Family, i64>) {
+    let activities = &trace.activities;
+    let known: HashMap<&str, &Family> = analysis
+        .into_iter()
+        .flat_map(|analysis| &analysis.kernels)
+        .map(|row| (row.name.as_str(), &row.family))
+        .collect();
+    let ours = Families::default();
+    let mut of_names: HashMap<StringId, &Family> = HashMap::new();
+    let mut of = |name: StringId| {
+        *of_names.entry(name).or_insert_with(|| {
+            let name = trace.strings.text(name);
+            known.get(name).copied().unwrap_or_else(|| ours.family_of(name))
+        })
+    };
+    let families: Vec<Family> = activities.launches.iter().map(|launch| of(launch.name).clone()).collect();
+    let mut of_launches = vec![0i64; families.len()];
+    for activity in (0..activities.len()).filter(|at| activities.kind[*at] == ActivityKind::Kernel) {
+        let time = &mut of_launches[activities.detail[activity] as usize];
+        *time = time.saturating_add(activities.duration(activity));
+    }
+    let mut times: BTreeMap<Family, i64> = BTreeMap::new();
+    for (family, launch) in families.iter().zip(of_launches) {
+        let time = times.entry(family.clone()).or_default();
+        *time = time.saturating_add(launch);
+    }
+    (families, times)
+}
+
+/// Those with the most time first.
+pub(in crate::documents::html) fn ranked(times: BTreeMap<Family, i64>) -> Vec<Family> {
+    let mut ranked: Vec<(Family, i64)> =
+        times.into_iter().filter(|(family, time)| *family != Family::Other && *time > 0).collect();
+    ranked.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+    ranked.into_iter().map(|(family, _)| family).collect()
 }
 
 /// The tracks of a thread from top to bottom.

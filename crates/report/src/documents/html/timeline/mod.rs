@@ -13,5 +13,5 @@ mod thin;
 mod track;
 mod write;
 
-pub(super) use build::timeline;
+pub(super) use build::{Shown, family_times, ranked, timeline};
 pub(super) use track::Timeline;

@@ -14,4 +14,6 @@ pub(super) struct Span {
     pub(super) lead: Option<u64>,
     /// It never ended.
     pub(super) open: bool,
+    /// A part of it lies outside of what is shown.
+    pub(super) cut: bool,
 }

@@ -83,7 +83,7 @@ fn curve_json(curve: &Curve, texts: &mut Texts) -> Value {
 fn lane_json(lane: &[Piece]) -> Value {
     let [mut gap, mut long, mut what, mut region, mut lead, mut count, mut busy] =
         std::array::from_fn(|_| Column::default());
-    let (mut until, mut open) = (0, Vec::new());
+    let (mut until, mut open, mut cut) = (0, Vec::new(), Vec::new());
     let positive = |number: i64| u64::try_from(number).unwrap_or(0);
     for (at, piece) in lane.iter().enumerate() {
         let (begin, end) = piece.extent();
@@ -97,6 +97,9 @@ fn lane_json(lane: &[Piece]) -> Value {
                 lead.push(span.lead.map_or(0, |lead| lead + 1));
                 if span.open {
                     open.push(at);
+                }
+                if span.cut {
+                    cut.push(at);
                 }
             }
             Piece::Many(many) => {
@@ -124,8 +127,10 @@ fn lane_json(lane: &[Piece]) -> Value {
             json[name] = column.into_text().into();
         }
     }
-    if !open.is_empty() {
-        json["open"] = open.into();
+    for (name, pieces) in [("open", open), ("cut", cut)] {
+        if !pieces.is_empty() {
+            json[name] = pieces.into();
+        }
     }
     json
 }
