@@ -44,6 +44,7 @@ pub fn profile(trace: &Trace, options: &Options) -> Profile {
         clock_mhz: device.and_then(|device| device.steady.as_ref()).and_then(|values| values.clock()),
         energy_j: energy.and_then(|energy| energy.per_iteration_j),
         limits: limits.map(|finding| finding.cause.as_str().to_owned()).collect(),
+        counters: Vec::new(),
         lost: trace.diagnostics.iter().any(|diagnostic| diagnostic.lost),
     }
 }

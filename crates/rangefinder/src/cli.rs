@@ -240,7 +240,7 @@ Examples:
   rangefinder diff --markdown runs/before runs/after > comment.md
   rangefinder diff --json runs/before runs/after")]
 pub(crate) struct DiffArguments {
-    /// The side to compare with: a run directory, a folder of them, or a trace
+    /// The side to compare with: a run directory, a folder of them, a trace, or a report of ncu
     #[arg(value_name = "BEFORE")]
     pub(crate) before: PathBuf,
     #[arg(value_name = "AFTER")]

@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -189,4 +190,51 @@ fn bare_traces() {
     let ran = sandbox.output(&["diff", &before, &after]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     insta::assert_snapshot!(ran.stdout);
+}
+
+/// A real report of ncu, and the same with one kernel that no longer reaches the peak of the memory.
+#[test]
+fn what_limits_a_kernel_is_compared() {
+    let sandbox = Sandbox::new();
+    let packed = data("../../../counters/tests/data/toy-kernel.raw.csv.gz");
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(std::fs::File::open(packed).unwrap()).read_to_string(&mut text).unwrap();
+    let heading: Vec<&str> = text.lines().next().unwrap().split("\",\"").collect();
+    let at = |name: &str| heading.iter().position(|other| *other == name).unwrap();
+    let planted = [
+        (at("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"), "20.00"),
+        (at("lts__throughput.avg.pct_of_peak_sustained_elapsed"), "30.00"),
+        (at("gpu__time_duration.sum"), "500,000"),
+    ];
+    let changed = |line: &str| {
+        let mut cells: Vec<&str> = line.split("\",\"").collect();
+        planted.iter().for_each(|(at, value)| cells[*at] = value);
+        cells.join("\",\"")
+    };
+    let lines =
+        text.lines().map(|line| if line.contains("copy_kernel") { changed(line) } else { line.to_owned() });
+    sandbox.write("before.csv", &text);
+    sandbox.write("after.csv", &lines.collect::<Vec<_>>().join("\n"));
+    let ran = sandbox.output(&["diff", "before.csv", "after.csv"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    insta::assert_snapshot!("counters", ran.stdout);
+    let document = json(&sandbox.output(&["diff", "--json", "before.csv", "after.csv"]));
+    let first = &document["counters"][0];
+    assert_eq!(first["limit"], serde_json::json!(["dram", "latency"]));
+    assert_eq!(
+        (first["launches"].as_array().unwrap()[1].as_u64(), first["ns"][1].as_f64()),
+        (Some(3), Some(5e5))
+    );
+    let same = sandbox.output(&["diff", "before.csv", "before.csv"]);
+    let line = same.stdout.lines().next().unwrap();
+    assert_eq!(line, "the same limits: 5 kernels, measured by ncu on both sides");
+    // A timeline has no counters, and counters have no timeline.
+    let toy = data("toy-2025.3.1.sqlite");
+    let ran = sandbox.output(&["diff", "before.csv", toy.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        ran.stdout.contains("ncu measured kernels before only") && !ran.stdout.contains("new"),
+        "{}",
+        ran.stdout
+    );
 }

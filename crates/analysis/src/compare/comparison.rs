@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::align::{Change, aligned};
+use super::counters::{CountersChange, counters_changed};
 use super::decision::{Decision, Verdict, decide, keep_credible};
 use super::fold::Folding;
 use super::profile::Often;
@@ -32,7 +33,7 @@ impl Profile {
         match timed {
             Timed::Iteration { .. } => Some(self.main.as_ref()?.median_ns),
             Timed::Process => Some(self.process_ns? as f64),
-            Timed::Recording => Some(self.recorded_ns as f64),
+            Timed::Recording => (self.recorded_ns > 0).then_some(self.recorded_ns as f64),
         }
     }
 }
@@ -59,6 +60,9 @@ pub struct Comparison {
     /// Its stacks, if they were sampled on both sides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<StackChange>,
+    /// What ncu measured of kernels, if it did on both sides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub counters: Vec<CountersChange>,
     /// CUDA calls and regions whose number changed.
     pub counts: Vec<CountChange>,
     /// Causes that limited the program in most runs before and in none after.
@@ -114,7 +118,11 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
     let time = decide(&times_ns[0], &times_ns[1], margin);
     let is_clear = |time: &Decision| matches!(time.verdict, Verdict::Faster | Verdict::Slower);
     let decided = time.as_ref().is_some_and(is_clear);
-    let (before, after) = (Together::of(a), Together::of(b));
+    // Where one side has no loop, the other's is not new.
+    let (before, after) = match timed {
+        Timed::Iteration { .. } => (Together::of(a), Together::of(b)),
+        Timed::Process | Timed::Recording => (Together::of(&[]), Together::of(&[])),
+    };
     let changes = aligned(&before.parts, &after.parts);
     let explained: f64 = changes.iter().map(Change::more_ns).sum();
     let mut comparison = Comparison {
@@ -126,6 +134,7 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
         unexplained_ns: after.iteration_ns - before.iteration_ns - explained,
         host: aligned(&before.host, &after.host),
         stacks: stacks(&before, &after),
+        counters: counters_changed(a, b),
         counts: counted(&before, &after),
         limits_gone: limits(a, b),
         limits_new: limits(b, a),

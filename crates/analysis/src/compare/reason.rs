@@ -162,7 +162,8 @@ fn processes([a, b]: [&[Profile]; 2]) -> Option<Reason> {
         profiles.iter().all(|profile| profile.processes == first).then_some(first)
     };
     let (before, after) = (of(a)?, of(b)?);
-    (before != after).then_some(Reason {
+    // None at all is not recorded.
+    (before != after && before > 0 && after > 0).then_some(Reason {
         is: Difference::Processes { before, after },
         place: None,
         more_ns: 0.0,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::measured::KernelCounters;
 use super::profile::{Count, LoopProfile, Often, Part, What};
 
 /// Raised when an older reader would misunderstand a newer profile.
@@ -34,6 +35,9 @@ pub struct Profile {
     pub energy_j: Option<f64>,
     /// What limits the program, by cause.
     pub limits: Vec<String>,
+    /// What ncu measured of kernels.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counters: Vec<KernelCounters>,
     /// Something is missing from the recording.
     pub lost: bool,
 }

@@ -14,7 +14,7 @@
 //! levels must be measured, with too few instructions for most unmeasured pipes and too few blocks to fill the device.
 
 use counters::{Measured, Report, Value};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A level is a limit from here on, in percent of its peak.
 pub const NEAR_PEAK: f64 = 60.0;
@@ -28,7 +28,7 @@ const UNSEEN_PIPE: f64 = 15.0;
 /// A launch whose blocks are less of a wave than this leaves SMs without work.
 pub(crate) const FULL_WAVE: f64 = 0.9;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BoundKind {
     Tensor,

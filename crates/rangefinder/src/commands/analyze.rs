@@ -19,7 +19,7 @@ use trace::Trace;
 
 use super::Usage;
 use super::analyze_settings::{Settings, split};
-use super::traces::{LeftOut, Selected, exported, opened, ranges_in};
+use super::traces::{LeftOut, Nothing, Selected, exported, opened, ranges_in, reports};
 use crate::cli::{AnalyzeArguments, GroupBy, ScopeOf};
 use crate::print::{print, print_json, say};
 
@@ -149,14 +149,6 @@ fn unpredicted(arguments: &AnalyzeArguments, analysis: Option<&Analysis>) -> boo
     !reasons.is_empty()
 }
 
-/// A file that could be read but contains nothing to analyze.
-struct Nothing {
-    file: String,
-    why: String,
-    /// Named by the user; otherwise it is one of several in a folder.
-    named: bool,
-}
-
 /// 1 when a named file contains nothing, or when none of the files found does.
 fn exit(nothing: &[Nothing], something: bool) -> Exit {
     for Nothing { file, why, named } in nothing {
@@ -167,29 +159,6 @@ fn exit(nothing: &[Nothing], something: bool) -> Exit {
         true => Exit::Missing,
         false => Exit::Complete,
     }
-}
-
-/// ncu reports that contain results, and those that do not.
-fn reports(given: &[Given], left: &mut LeftOut) -> Result<(Vec<Report>, Vec<Nothing>)> {
-    let (mut reports, mut empty) = (Vec::new(), Vec::new());
-    for Given { path, named } in given {
-        match counters::open(path) {
-            Ok(mut report) => match report.nothing_measured() {
-                None => {
-                    // Several reports are read as one.
-                    if let Some(damage) = &mut report.damage {
-                        let file = path.file_name().unwrap_or_default().to_string_lossy();
-                        damage.what = format!("{file}: {}", damage.what);
-                    }
-                    reports.push(report);
-                }
-                Some(why) => empty.push(Nothing { file: path.display().to_string(), why, named: *named }),
-            },
-            Err(error) if *named => return Err(error.into()),
-            Err(error) => left.failed(path, &error.into()),
-        }
-    }
-    Ok((reports, empty))
 }
 
 fn without_anything(traced: Option<&(Trace, Analysis)>, given: &Gathered) -> Vec<Nothing> {

@@ -7,16 +7,17 @@ use ::run::circumstances::{Circumstances, differences};
 use ::run::gather::gather;
 use ::run::rundir::read_manifest;
 use ::run::sides::{Side, side};
-use analysis::compare::{Comparison, Profile, Timed, compare};
+use analysis::compare::{Comparison, Profile, Timed, compare, kernel_counters};
 use analysis::{Options, main_loop, profile};
 use anyhow::{Context, Result, anyhow};
+use counters::Report;
 use process::{Signals, interruptible};
 use report::{Around, Compared, Diff, Recorded, compared_html};
 use secrets::of_environment;
 use trace::Trace;
 
 use super::Usage;
-use super::traces::{LeftOut, Selected, exported, opened};
+use super::traces::{LeftOut, Nothing, Selected, exported, opened, reports};
 use crate::cli::{DiffArguments, DiffForm};
 use crate::print::{print, print_json, say};
 
@@ -106,7 +107,7 @@ fn usual_trace(side: &Read, timed: &Timed) -> Result<Option<(String, Trace)>> {
     let Some((run, _)) = runs.min_by(|a, b| distance(a.1).total_cmp(&distance(b.1))) else {
         return Ok(None);
     };
-    Ok(read_trace(run, true)?.map(|trace| (run.display().to_string(), trace)))
+    Ok(read_run(run, true)?.0.map(|trace| (run.display().to_string(), trace)))
 }
 
 /// What was read of a side.
@@ -133,28 +134,53 @@ pub(super) fn read(path: &Path) -> Result<Read> {
 /// process took is still known.
 fn one_run(path: &Path) -> Result<(Profile, Vec<(String, String)>)> {
     let process_ns = process_ns(path);
-    let mut trace = read_trace(path, process_ns.is_some())?.unwrap_or_default();
-    let profile = Profile { process_ns, ..profile(&trace, &Options::default()) };
+    let (trace, report) = read_run(path, process_ns.is_some())?;
+    let mut trace = trace.unwrap_or_default();
+    let options = Options::default();
+    let of_trace = profile(&trace, &options);
+    let profile = Profile {
+        process_ns,
+        counters: report
+            .as_ref()
+            .map(|report| kernel_counters(report, &options.families))
+            .unwrap_or_default(),
+        lost: of_trace.lost || report.is_some_and(|report| report.damage.is_some()),
+        ..of_trace
+    };
     Ok((profile, std::mem::take(&mut trace.machine)))
 }
 
-/// None if there is none, where that may be.
-fn read_trace(path: &Path, without_trace: bool) -> Result<Option<Trace>> {
+/// Its trace, and what ncu measured. None if there is none, where that may be.
+fn read_run(path: &Path, without_trace: bool) -> Result<(Option<Trace>, Option<Report>)> {
     let paths: [PathBuf; 1] = [path.to_owned()];
     let given = gather(&paths);
     let mut left = LeftOut::of(&given);
     let mut redactor = of_environment().clone();
     let (sources, folder) = exported(&given.traced, &redactor, &mut left)?;
+    let (reports, empty) = reports(&given.counted, &mut left)?;
+    for Nothing { file, why, named } in empty {
+        let why = anyhow!("nothing to compare in `{file}`: {why}");
+        if named && !path.is_dir() {
+            return Err(why);
+        }
+        left.failed(Path::new(&file), &why);
+    }
+    let mut report = Report::joined(reports);
+    if let Some(report) = &mut report {
+        redactor.learn_from(report.names());
+        report.rename(|text| redactor.name(text));
+    }
+    let without_trace = without_trace || report.is_some();
     let selected = Selected::default();
     let trace = opened(&paths, &given.traced, &sources, selected, &mut redactor, &mut left, without_trace)?;
     drop(folder);
     left.tell();
     let mut trace = match trace {
-        None if without_trace => return Ok(None),
+        None if without_trace => return Ok((None, report)),
         trace => trace.ok_or_else(|| left.everything(&paths))?,
     };
     trace.fold_names();
-    Ok(Some(trace))
+    Ok((Some(trace), report))
 }
 
 /// Of a run directory.
@@ -175,6 +201,12 @@ fn notes(before: &Read, after: &Read, comparison: &Comparison) -> Vec<String> {
         if without > 0 && comparison.iteration_ns.iter().all(|ns| *ns > 0.0) {
             notes.push(format!("{name}, {without} of {} runs have no loop", read.profiles.len()));
         }
+    }
+    let measured =
+        [before, after].map(|read| read.profiles.iter().any(|profile| !profile.counters.is_empty()));
+    if measured[0] != measured[1] {
+        let side = if measured[0] { "before" } else { "after" };
+        notes.push(format!("ncu measured kernels {side} only, so counters are not compared"));
     }
     let devices =
         |read: &Read| read.profiles.first().map(|profile| profile.devices.clone()).unwrap_or_default();

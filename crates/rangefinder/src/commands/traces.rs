@@ -1,8 +1,9 @@
-//! Traces that a user names: found, exported where nsys must do it, read and masked.
+//! Traces and reports that a user names: found, exported where nsys must do it, read and masked.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow};
+use counters::Report;
 use process::PrivateFolder;
 use run::gates::{gate_of_run, keep_gated};
 use run::gather::{Gathered, Given};
@@ -176,6 +177,37 @@ fn keep_within(trace: &mut Trace, files: &[PathBuf], named: Option<&str>, redact
         (None, None) => {}
     }
     Ok(())
+}
+
+/// A file that could be read but contains nothing to analyze.
+pub(super) struct Nothing {
+    pub(super) file: String,
+    pub(super) why: String,
+    /// Named by the user; otherwise it is one of several in a folder.
+    pub(super) named: bool,
+}
+
+/// ncu reports that contain results, and those that do not.
+pub(super) fn reports(given: &[Given], left: &mut LeftOut) -> Result<(Vec<Report>, Vec<Nothing>)> {
+    let (mut reports, mut empty) = (Vec::new(), Vec::new());
+    for Given { path, named } in given {
+        match counters::open(path) {
+            Ok(mut report) => match report.nothing_measured() {
+                None => {
+                    // Several reports are read as one.
+                    if let Some(damage) = &mut report.damage {
+                        let file = path.file_name().unwrap_or_default().to_string_lossy();
+                        damage.what = format!("{file}: {}", damage.what);
+                    }
+                    reports.push(report);
+                }
+                Some(why) => empty.push(Nothing { file: path.display().to_string(), why, named: *named }),
+            },
+            Err(error) if *named => return Err(error.into()),
+            Err(error) => left.failed(path, &error.into()),
+        }
+    }
+    Ok((reports, empty))
 }
 
 /// A file to read, and the file the user gave.

@@ -1,14 +1,14 @@
 //! Two sides of a comparison, as text.
 
-use analysis::IdleCause;
-use analysis::compare::{Comparison, Decision, Difference, Doubt, Reason, Timed, Verdict};
+use analysis::compare::{Comparison, CountersChange, Decision, Difference, Doubt, Reason, Timed, Verdict};
+use analysis::{BoundKind, IdleCause};
 use serde::Serialize;
 
 use crate::form::markdown::{Markdown, cell, sentence};
 use crate::form::shown::Digits;
 use crate::form::terminal::{Names, Terminal};
 use crate::printable::printable;
-use crate::tables::{View, changes, shape, signed};
+use crate::tables::{View, changes, counter_changes, shape, signed};
 use crate::units::{bytes, counted, duration, fixed, percent};
 
 const WIDEST_NAME: usize = 48;
@@ -16,6 +16,21 @@ const WIDEST_NAME: usize = 48;
 const MOST_REASONS: usize = 4;
 /// Names in one reason.
 const MOST_NAMES: usize = 4;
+
+const ON_SCREEN: Terminal = Terminal {
+    view: View::Screen,
+    rows: usize::MAX,
+    widest_name: WIDEST_NAME,
+    names: Names::Short,
+    absent: None,
+};
+const IN_MARKDOWN: Markdown = Markdown {
+    view: View::Sheet,
+    rows: usize::MAX,
+    names: Names::Short,
+    digits: Digits::Grouped,
+    absent: "",
+};
 
 /// A fact around the program that is not the same on both sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -64,15 +79,12 @@ impl<'d> Diff<'d> {
             }
         }
         if !self.comparison.changes.is_empty() {
-            let form = Terminal {
-                view: View::Screen,
-                rows: usize::MAX,
-                widest_name: WIDEST_NAME,
-                names: Names::Short,
-                absent: None,
-            };
             let table = changes(self.comparison, top);
-            text.push_str(&format!("\nwhat an iteration is made of\n{}", form.text(&table)));
+            text.push_str(&format!("\nwhat an iteration is made of\n{}", ON_SCREEN.text(&table)));
+        }
+        if !self.comparison.counters.is_empty() {
+            let table = counter_changes(self.comparison, top);
+            text.push_str(&format!("\n{}\n{}", self.measured(top), ON_SCREEN.text(&table)));
         }
         for line in self.counts() {
             text.push_str(&format!("{}\n", printable(&line)));
@@ -96,14 +108,11 @@ impl<'d> Diff<'d> {
             }
         }
         if !self.comparison.changes.is_empty() {
-            let form = Markdown {
-                view: View::Sheet,
-                rows: usize::MAX,
-                names: Names::Short,
-                digits: Digits::Grouped,
-                absent: "",
-            };
-            text.push_str(&format!("\n{}", form.table(&changes(self.comparison, top))));
+            text.push_str(&format!("\n{}", IN_MARKDOWN.table(&changes(self.comparison, top))));
+        }
+        if !self.comparison.counters.is_empty() {
+            let table = IN_MARKDOWN.table(&counter_changes(self.comparison, top));
+            text.push_str(&format!("\n{}:\n\n{table}", self.measured(top)));
         }
         let more: Vec<String> =
             self.counts().into_iter().chain(self.notes.iter().map(|note| format!("note: {note}"))).collect();
@@ -127,11 +136,21 @@ impl<'d> Diff<'d> {
         for (names, told) in limits {
             lines.extend(names.iter().map(|name| format!("`{name}` is {told}")));
         }
+        let in_first_line = usize::from(has_only_counters(self.comparison));
+        let limits = other_limits(self.comparison).skip(in_first_line).take(MOST_REASONS);
+        lines.extend(limits.map(|line| format!("under ncu, {line}")));
         let left = self.comparison.reasons.len().saturating_sub(MOST_REASONS);
         if left > 0 {
             lines.push(format!("and {}", counted(left as u64, "smaller difference")));
         }
         lines
+    }
+
+    /// What the table of counters is of.
+    pub(super) fn measured(&self, top: usize) -> String {
+        let all = self.comparison.counters.len();
+        let shown = if all > top { format!(", the first {top} of {all}") } else { String::new() };
+        format!("what ncu measured of kernels{shown}")
     }
 
     pub(super) fn counts(&self) -> Vec<String> {
@@ -156,8 +175,54 @@ pub(super) fn of_side(value: &Option<String>) -> &str {
     value.as_deref().unwrap_or("none")
 }
 
+/// Kernels that something else limits now.
+fn other_limits(comparison: &Comparison) -> impl Iterator<Item = String> {
+    comparison.counters.iter().filter_map(|change| {
+        let [before, after] = change.other_limit()?;
+        let name = &change.shown()?.short_name;
+        Some(format!("`{name}` is limited by {} instead of {}", limit_told(after), limit_told(before)))
+    })
+}
+
+fn limit_told(limit: BoundKind) -> &'static str {
+    match limit {
+        BoundKind::Tensor => "the tensor pipe",
+        BoundKind::Fp32 => "the FP32 pipe",
+        BoundKind::Fp64 => "the FP64 pipe",
+        BoundKind::Issue => "the issue slots",
+        other => other.as_str(),
+    }
+}
+
+fn has_only_counters(comparison: &Comparison) -> bool {
+    comparison.time.is_none() && comparison.changes.is_empty() && !comparison.counters.is_empty()
+}
+
+/// Where there is nothing but counters.
+fn only_counters(comparison: &Comparison) -> String {
+    let kernels = comparison.counters.len() as u64;
+    let is_on_both = |change: &&CountersChange| change.kernel.iter().all(Option::is_some);
+    let both = comparison.counters.iter().filter(is_on_both).count() as u64;
+    let other = other_limits(comparison).count() as u64;
+    match other_limits(comparison).next() {
+        Some(first) if other == 1 => format!("another limit: under ncu, {first}"),
+        Some(first) => format!("other limits of {other} kernels: under ncu, {first}"),
+        None if both == kernels => {
+            format!("the same limits: {}, measured by ncu on both sides", counted(kernels, "kernel"))
+        }
+        None => format!(
+            "other kernels: {} of {} were measured by ncu on both sides, and have the same limits",
+            both,
+            counted(kernels, "kernel")
+        ),
+    }
+}
+
 /// The first line.
 fn conclusion(comparison: &Comparison) -> String {
+    if has_only_counters(comparison) {
+        return only_counters(comparison);
+    }
     let verdict = match &comparison.time {
         None => "undecided, there is no time to compare".to_owned(),
         Some(time) => match (time.verdict, time.doubt) {
@@ -241,7 +306,8 @@ fn told(comparison: &Comparison, reason: &Reason) -> String {
     let within = place.as_ref().map(|place| format!(" in {place}")).unwrap_or_default();
     let text = match &reason.is {
         Difference::Processes { before, after } => {
-            return format!("{} instead of {before} were recorded", counted(*after, "process"));
+            let were = if *after == 1 { "was" } else { "were" };
+            return format!("{} {were} recorded instead of {before}", counted(*after, "process"));
         }
         Difference::Region { before, after, kernels } => {
             let place = place.unwrap_or_default();
