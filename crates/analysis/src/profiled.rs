@@ -1,5 +1,7 @@
 //! What of a trace can be kept and compared.
 
+use std::collections::BTreeMap;
+
 use trace::Trace;
 
 use crate::attribute::attribute;
@@ -44,6 +46,8 @@ pub fn profile(trace: &Trace, options: &Options) -> Profile {
         clock_mhz: device.and_then(|device| device.steady.as_ref()).and_then(|values| values.clock()),
         energy_j: energy.and_then(|energy| energy.per_iteration_j),
         limits: limits.map(|finding| finding.cause.as_str().to_owned()).collect(),
+        mfu: None,
+        stage_mfu: BTreeMap::new(),
         counters: Vec::new(),
         lost: trace.diagnostics.iter().any(|diagnostic| diagnostic.lost),
     }

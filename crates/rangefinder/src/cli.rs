@@ -302,7 +302,7 @@ pub(crate) struct CompareArguments {
 
 /// Check runs of a program against limits and a baseline, for CI.
 ///
-/// A limit says how much more there may be than in the baseline: `loop=+2%`, `decode.p50=+2%`, `launches=0`. What is counted
+/// A limit says how much worse it may be than in the baseline: `loop=+2%`, `decode.p50=+2%`, `launches=0`, `mfu=-1 point`. What is counted
 /// decides alone; times need at least five runs of each (`run --repeat`), and are only compared on the same hardware.
 ///
 /// Exit codes: 0 every limit is kept, 1 a limit is broken, 4 it cannot be decided, 2 nothing could be checked.
@@ -321,8 +321,8 @@ pub(crate) struct CheckArguments {
     #[arg(long, value_name = "FILE|FOLDER")]
     pub(crate) baseline: Option<PathBuf>,
     /// How much more there may be: of `loop`, `process`, `STAGE.p50`, `STAGE.p95` or `energy` a percentage, of `launches`,
-    /// `copies`, `bytes`, `waits` or `allocations` in an iteration also a number [default: check.limits, or loop=+2% and
-    /// launches=0]
+    /// `copies`, `bytes`, `waits` or `allocations` in an iteration also a number; how much less of `mfu` or `STAGE.mfu`: -1
+    /// point, or a percentage [default: check.limits, or loop=+2% and launches=0]
     #[arg(long, value_name = "METRIC=LIMIT")]
     pub(crate) limit: Vec<String>,
     /// The configuration file with `check.*` [default: rangefinder.yaml in this folder]

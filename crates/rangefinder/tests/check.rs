@@ -3,7 +3,7 @@
 
 mod support;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use support::{Ran, Sandbox, nvtx_program};
@@ -111,5 +111,75 @@ fn for_other_programs() {
     assert_eq!(
         (document["outcome"].as_str(), document["limits"][0]["unit"].as_str()),
         (Some("broken"), Some("nanoseconds"))
+    );
+}
+
+/// Runs with a real timeline that know their model: what `analyze` says of their stages, together and one by one.
+#[test]
+fn mfu_of_runs_that_know_their_model() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "model.json",
+        r#"{"hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": 8, "num_hidden_layers": 32,
+            "intermediate_size": 14336, "vocab_size": 128256, "tie_word_embeddings": false}"#,
+    );
+    let program = env!("CARGO_BIN_EXE_rangefinder");
+    let model = ["model.config=model.json", "model.prompt_tokens=64"];
+    sandbox
+        .output(&[&["run", "-q", "-p", "off"], &model[..], &["--", program, "demo", "--emit-only"]].concat());
+    let run = sandbox.only_run();
+    let timeline = Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis/tests/data/demo-2025.3.1.sqlite");
+    for at in 1..=6 {
+        let copy = sandbox.path(&format!("now/{at}"));
+        std::fs::create_dir_all(copy.join("nsys")).unwrap();
+        for file in ["run.json", "config.yaml"] {
+            std::fs::copy(run.join(file), copy.join(file)).unwrap();
+        }
+        std::fs::copy(&timeline, copy.join("nsys/run.sqlite")).unwrap();
+    }
+    let told: Value = serde_json::from_str(&sandbox.output(&["analyze", "--json", "now/1"]).stdout).unwrap();
+    let rows = told["efficiency"].as_array().unwrap();
+    let mfu = |name: &str| {
+        let row = rows.iter().find(|row| row["stage"] == name).unwrap();
+        (row["mfu"].as_f64().unwrap(), row["seconds"].as_f64().unwrap())
+    };
+    let instances = |name: &str| {
+        let stage = told["stages"].as_array().unwrap().iter().find(|stage| stage["name"] == name).unwrap();
+        stage["times"]["count"].as_f64().unwrap()
+    };
+    let names: Vec<&str> = rows.iter().map(|row| row["stage"].as_str().unwrap()).collect();
+    let seconds = |name: &&str| mfu(name).1 * instances(name);
+    let all = names.iter().map(|name| mfu(name).0 * seconds(name)).sum::<f64>()
+        / names.iter().map(seconds).sum::<f64>();
+    let updated = sandbox.output(&["check", "--update", "--baseline", "baseline.json", "now"]);
+    said(&updated, 0, "now has 6 runs");
+    let limits = ["--limit", "mfu=-1 point", "--limit", "prefill.mfu=-2%"];
+    let check = |more: &[&str]| {
+        sandbox.output(&[&["check", "--baseline", "baseline.json"], &limits[..], more, &["now"]].concat())
+    };
+    said(&check(&[]), 0, "pass: 2 limits are kept");
+    let document: Value = serde_json::from_str(&check(&["--json"]).stdout).unwrap();
+    let now = |at: usize| document["limits"][at]["values"][1].as_f64().unwrap();
+    let metric = |at: usize| document["limits"][at]["metric"].as_str().unwrap().to_owned();
+    assert_eq!([metric(0), metric(1)], ["mfu", "prefill.mfu"]);
+    assert!(
+        (now(0) / all - 1.0).abs() < 1e-9 && (now(1) / mfu("prefill").0 - 1.0).abs() < 1e-9,
+        "{document}"
+    );
+    // A baseline that was better by more than two points.
+    let mut better: Value =
+        serde_json::from_slice(&std::fs::read(sandbox.path("baseline.json")).unwrap()).unwrap();
+    for profile in better["profiles"].as_array_mut().unwrap() {
+        profile["mfu"] = (all + 0.021).into();
+    }
+    sandbox.write("baseline.json", &better.to_string());
+    let ran = check(&[]);
+    said(&ran, 1, "regression: 1 limit is broken: `mfu`");
+    assert!(ran.stdout.contains("-1 point"), "{}", ran.stdout);
+    let wrong = sandbox.output(&["check", "--baseline", "baseline.json", "--limit", "mfu=+1%", "now"]);
+    said(
+        &wrong,
+        2,
+        "`mfu`: `+1%` is no limit of it: it is how much less it may be, such as `-1 point` or `-2%`",
     );
 }

@@ -40,6 +40,12 @@ impl ModelSource<'_> {
         readable.map_err(|why| format!("`model.config`: {why}"))
     }
 
+    /// Whether anything describes the model.
+    pub fn is_known(&self) -> bool {
+        self.config.config.is_some()
+            || self.workload.is_some_and(|folder| told_by_the_workload(folder).is_some())
+    }
+
     /// MFU and MBU of each stage, or why the given model does not yield them.
     pub fn tell(&self, analysis: &mut Analysis, insight: &mut Insight) {
         match self.efficiency(analysis, insight) {

@@ -1,135 +1,12 @@
 //! Whether a program keeps to limits, against what it was before.
 
-use std::fmt;
-use std::str::FromStr;
-
 use serde::Serialize;
 
 use super::decision::{Decision, Doubt, Verdict, decide};
+use super::metric::{Limit, Metric, MetricKind, Unit};
 use super::profile::{LoopProfile, Often, What};
 use super::side::Profile;
 use crate::replay::CallKind;
-
-/// How much more of something there may be: of the part `0.02` that is `+2%`, or that many.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Limit {
-    Part(f64),
-    Number(u64),
-}
-
-impl FromStr for Limit {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let number = text.trim().trim_start_matches('+');
-        let limit = match number.strip_suffix('%') {
-            Some(percent) => percent
-                .trim()
-                .parse()
-                .ok()
-                .filter(|part| (0.0..=1_000.0).contains(part))
-                .map(|part: f64| Self::Part(part / 100.0)),
-            None => number.parse().ok().map(Self::Number),
-        };
-        limit.ok_or_else(|| {
-            format!("`{text}` is no limit: it is a percentage such as `+2%`, or a whole number such as `0`")
-        })
-    }
-}
-
-impl fmt::Display for Limit {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Part(part) => write!(out, "+{}%", (part * 100_000.0).round() / 1_000.0),
-            Self::Number(number) => write!(out, "+{number}"),
-        }
-    }
-}
-
-/// What a limit can be about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Metric {
-    /// An iteration of the main loop.
-    Loop,
-    /// The whole process.
-    Process,
-    /// A stage's median.
-    StageMedian(String),
-    /// What 95 % of a stage's instances stay below.
-    StageTail(String),
-    /// Energy of an iteration.
-    Energy,
-    /// Kernels and graphs launched in an iteration.
-    Launches,
-    /// Copies and fills of an iteration, and their bytes.
-    Copies,
-    Bytes,
-    /// Calls of an iteration that wait for the device.
-    Waits,
-    /// Calls of an iteration that get memory from the driver or give it back.
-    Allocations,
-}
-
-impl FromStr for Metric {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "loop" => Self::Loop,
-            "process" => Self::Process,
-            "energy" => Self::Energy,
-            "launches" => Self::Launches,
-            "copies" => Self::Copies,
-            "bytes" => Self::Bytes,
-            "waits" => Self::Waits,
-            "allocations" => Self::Allocations,
-            _ => match text.rsplit_once('.') {
-                Some((stage, "p50")) => Self::StageMedian(stage.to_owned()),
-                Some((stage, "p95")) => Self::StageTail(stage.to_owned()),
-                _ => {
-                    return Err(format!(
-                        "`{text}` is nothing that can be limited: there are `loop`, `process`, `STAGE.p50`, `STAGE.p95`, \
-                         `energy`, `launches`, `copies`, `bytes`, `waits` and `allocations`"
-                    ));
-                }
-            },
-        })
-    }
-}
-
-impl Metric {
-    /// It is counted; of anything else only a part can be allowed.
-    pub fn is_counted(&self) -> bool {
-        counted(self).is_some()
-    }
-}
-
-impl fmt::Display for Metric {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Loop => out.write_str("loop"),
-            Self::Process => out.write_str("process"),
-            Self::StageMedian(stage) => write!(out, "{stage}.p50"),
-            Self::StageTail(stage) => write!(out, "{stage}.p95"),
-            Self::Energy => out.write_str("energy"),
-            Self::Launches => out.write_str("launches"),
-            Self::Copies => out.write_str("copies"),
-            Self::Bytes => out.write_str("bytes"),
-            Self::Waits => out.write_str("waits"),
-            Self::Allocations => out.write_str("allocations"),
-        }
-    }
-}
-
-/// In what a metric is measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Unit {
-    Nanoseconds,
-    Joules,
-    Bytes,
-    Count,
-}
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -175,17 +52,17 @@ pub fn check(limits: &[(Metric, Limit)], a: &[Profile], b: &[Profile], same_hard
     limits
         .iter()
         .map(|(metric, limit)| {
-            let (unit, outcome, unknown, values, decision) = match counted(metric) {
-                Some((unit, count)) => {
+            let (outcome, unknown, values, decision) = match counted(metric) {
+                Some(count) => {
                     let (outcome, unknown, values) = of_counts(a, b, *limit, count);
-                    (unit, outcome, unknown, values, None)
+                    (outcome, unknown, values, None)
                 }
                 None => of_times(metric, *limit, a, b, same_hardware),
             };
             Checked {
                 metric: metric.to_string(),
                 limit: limit.to_string(),
-                unit,
+                unit: metric.unit(),
                 outcome,
                 unknown,
                 values,
@@ -195,38 +72,49 @@ pub fn check(limits: &[(Metric, Limit)], a: &[Profile], b: &[Profile], same_hard
         .collect()
 }
 
-type Told = (Unit, Outcome, Option<Unknown>, [Option<f64>; 2], Option<Decision>);
+type Told = (Outcome, Option<Unknown>, [Option<f64>; 2], Option<Decision>);
 
 fn of_times(metric: &Metric, limit: Limit, a: &[Profile], b: &[Profile], same_hardware: bool) -> Told {
-    let unit = if *metric == Metric::Energy { Unit::Joules } else { Unit::Nanoseconds };
+    // The inverse of a share of the peak is a time.
+    let inverted = metric.kind() == MetricKind::Efficiency;
+    let turned = |value: f64| if inverted { 1.0 / value } else { value };
     let values = |side: &[Profile]| -> Vec<f64> {
-        side.iter().filter_map(|profile| measured(metric, profile)).collect()
+        let measured = side.iter().filter_map(|profile| measured(metric, profile));
+        measured.filter(|value| *value > 0.0).map(turned).collect()
     };
     let (before, after) = (values(a), values(b));
-    let undecided = |why: Unknown, values, decision| (unit, Outcome::Undecided, Some(why), values, decision);
+    let undecided = |why: Unknown, values, decision| (Outcome::Undecided, Some(why), values, decision);
     for (side, baseline) in [(&before, true), (&after, false)] {
         if side.is_empty() {
             return undecided(Unknown::NotMeasured { baseline }, [None, None], None);
         }
     }
-    // As many more of a time is a part of it.
+    let usual = (before.iter().map(|value| value.ln()).sum::<f64>() / before.len() as f64).exp();
     let margin = match limit {
         Limit::Part(part) => part,
-        Limit::Number(number) => number as f64 / (before.iter().sum::<f64>() / before.len() as f64),
+        // As many more of a time is a part of it.
+        Limit::Number(number) => number as f64 / usual,
+        Limit::LessPart(part) => part / (1.0 - part),
+        Limit::Points(points) => match 1.0 / usual - points {
+            left if left > 0.0 => points / left,
+            // All of it may be lost.
+            _ => f64::MAX,
+        },
     };
     let Some(decision) = decide(&before, &after, margin) else {
         return undecided(Unknown::NotMeasured { baseline: true }, [None, None], None);
     };
+    let below = decision.high.is_some_and(|high| high <= 1.0 + margin)
+        && !matches!(decision.doubt, Some(Doubt::TooFew));
+    let decision = if inverted { decision.inverted() } else { decision };
     let told = decision.values.map(Some);
     if !same_hardware {
         return undecided(Unknown::OtherHardware, told, Some(decision));
     }
-    let below = decision.high.is_some_and(|high| high <= 1.0 + margin)
-        && !matches!(decision.doubt, Some(Doubt::TooFew));
     match (decision.verdict, decision.doubt) {
-        (Verdict::Slower, _) => (unit, Outcome::Broken, None, told, Some(decision)),
-        (Verdict::Faster | Verdict::Same, _) => (unit, Outcome::Kept, None, told, Some(decision)),
-        _ if below => (unit, Outcome::Kept, None, told, Some(decision)),
+        (Verdict::Slower, _) => (Outcome::Broken, None, told, Some(decision)),
+        (Verdict::Faster | Verdict::Same, _) => (Outcome::Kept, None, told, Some(decision)),
+        _ if below => (Outcome::Kept, None, told, Some(decision)),
         (_, doubt) => {
             let doubt = doubt.unwrap_or(Doubt::TooNoisy { enough: None });
             undecided(Unknown::Doubt { doubt }, told, Some(decision))
@@ -242,6 +130,8 @@ fn measured(metric: &Metric, profile: &Profile) -> Option<f64> {
         Metric::StageMedian(name) => Some(stage(name)?.p50_ns as f64),
         Metric::StageTail(name) => Some(stage(name)?.p95_ns as f64),
         Metric::Energy => profile.energy_j,
+        Metric::Mfu => profile.mfu,
+        Metric::StageMfu(name) => profile.stage_mfu.get(name).copied(),
         _ => None,
     }
 }
@@ -249,23 +139,23 @@ fn measured(metric: &Metric, profile: &Profile) -> Option<f64> {
 /// What is counted in an iteration; none if that is not certain.
 type Counting = fn(&LoopProfile) -> Option<u64>;
 
-fn counted(metric: &Metric) -> Option<(Unit, Counting)> {
+fn counted(metric: &Metric) -> Option<Counting> {
     match metric {
-        Metric::Launches => Some((Unit::Count, |main| {
+        Metric::Launches => Some(|main: &LoopProfile| {
             sum(main
                 .parts
                 .iter()
                 .filter(|part| matches!(part.what, What::Kernel(_) | What::Graph))
                 .map(|part| part.often))
-        })),
-        Metric::Copies => Some((Unit::Count, |main| {
+        }),
+        Metric::Copies => Some(|main: &LoopProfile| {
             sum(main
                 .parts
                 .iter()
                 .filter(|part| matches!(part.what, What::Copy { .. }))
                 .map(|part| part.often))
-        })),
-        Metric::Bytes => Some((Unit::Bytes, |main| {
+        }),
+        Metric::Bytes => Some(|main: &LoopProfile| {
             let mut total = 0u64;
             for part in &main.parts {
                 if let What::Copy { bytes, .. } = part.what {
@@ -273,9 +163,9 @@ fn counted(metric: &Metric) -> Option<(Unit, Counting)> {
                 }
             }
             Some(total)
-        })),
-        Metric::Waits => Some((Unit::Count, |main| of_calls(main, CallKind::Wait))),
-        Metric::Allocations => Some((Unit::Count, |main| of_calls(main, CallKind::Memory))),
+        }),
+        Metric::Waits => Some(|main: &LoopProfile| of_calls(main, CallKind::Wait)),
+        Metric::Allocations => Some(|main: &LoopProfile| of_calls(main, CallKind::Memory)),
         _ => None,
     }
 }
@@ -314,7 +204,45 @@ fn of_counts(
     let most = match limit {
         Limit::Part(part) => before as f64 * (1.0 + part),
         Limit::Number(number) => before as f64 + number as f64,
+        Limit::LessPart(part) | Limit::Points(part) => before as f64 * (1.0 - part),
     };
     let outcome = if after as f64 <= most { Outcome::Kept } else { Outcome::Broken };
     (outcome, None, values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Options;
+
+    /// Eight runs, a thousandth apart.
+    fn with_mfu(mfu: Option<f64>) -> Vec<Profile> {
+        let empty = crate::profile(&trace::Trace::default(), &Options::default());
+        let run = |at: i32| Profile {
+            mfu: mfu.map(|mfu| mfu * (1.0 + f64::from(at - 4) / 4_000.0)),
+            ..empty.clone()
+        };
+        (0..8).map(run).collect()
+    }
+
+    #[test]
+    fn mfu_may_fall_by_so_many_points() {
+        let outcome = |limit: &str, now: Option<f64>, same_hardware: bool| {
+            let limits = [super::super::limited("mfu", limit).unwrap_or_else(|why| panic!("{why}"))];
+            let checked = check(&limits, &with_mfu(Some(0.40)), &with_mfu(now), same_hardware).remove(0);
+            assert!(checked.unit == Unit::Part);
+            (checked.outcome, checked.values)
+        };
+        let (broken, values) = outcome("-1 point", Some(0.385), true);
+        assert_eq!(broken, Outcome::Broken);
+        let [Some(before), Some(now)] = values else { panic!("{values:?}") };
+        assert!((before - 0.40).abs() < 0.001 && (now - 0.385).abs() < 0.001, "{values:?}");
+        assert_eq!(outcome("-1 point", Some(0.395), true).0, Outcome::Kept);
+        assert_eq!(outcome("-1 point", Some(0.60), true).0, Outcome::Kept, "more is better");
+        assert_eq!(outcome("-5%", Some(0.385), true).0, Outcome::Kept, "3.75 % less");
+        assert_eq!(outcome("-3%", Some(0.385), true).0, Outcome::Broken);
+        assert_eq!(outcome("-50 points", Some(0.001), true).0, Outcome::Kept, "there are only 40");
+        assert_eq!(outcome("-1 point", Some(0.1), false).0, Outcome::Undecided, "another GPU");
+        assert_eq!(outcome("-1 point", None, true), (Outcome::Undecided, [None, None]));
+    }
 }

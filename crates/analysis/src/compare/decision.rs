@@ -76,6 +76,19 @@ pub struct Decision {
     pub(super) risk: f64,
 }
 
+impl Decision {
+    /// The same about the inverse of what was compared: the verdict stays.
+    pub(super) fn inverted(self) -> Self {
+        Self {
+            values: self.values.map(|value| 1.0 / value),
+            ratio: 1.0 / self.ratio,
+            low: self.high.map(|high| 1.0 / high),
+            high: self.low.map(|low| 1.0 / low),
+            ..self
+        }
+    }
+}
+
 /// The differences of the logarithms' means.
 struct Welch {
     difference: f64,

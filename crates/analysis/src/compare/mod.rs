@@ -8,6 +8,7 @@ mod counters;
 mod decision;
 mod fold;
 mod measured;
+mod metric;
 mod modes;
 mod moments;
 mod profile;
@@ -17,15 +18,16 @@ mod student;
 
 pub use align::{Change, Fate};
 pub use chance::Random;
-pub use check::{Checked, Limit, Metric, Outcome, Unit, Unknown, check};
+pub use check::{Checked, Outcome, Unknown, check};
 pub use comparison::{Comparison, CountChange, PartChange, StackChange, Timed, compare};
 pub use counters::{CountersChange, LevelChange};
 pub use decision::{Decision, Doubt, FEWEST_OF_AUTO, Verdict, decide, precision};
 pub use measured::{KernelCounters, LevelShare, kernel_counters};
+pub use metric::{Limit, Metric, Unit, limited};
 pub use modes::Modes;
 pub(crate) use profile::loop_profile;
 pub use profile::{Count, Kernel, LoopProfile, Often, Part, StackTime, What};
-pub use reason::{Difference, Reason};
+pub use reason::{Difference, Named, Reason};
 pub use side::{PROFILE_SCHEMA, Profile, StageTimes};
 
 #[cfg(test)]

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::measured::KernelCounters;
 use super::profile::{Count, LoopProfile, Often, Part, What};
+use crate::kernels::Efficiency;
+use crate::time::Stage;
 
 /// Raised when an older reader would misunderstand a newer profile.
 pub const PROFILE_SCHEMA: u32 = 1;
@@ -33,6 +35,12 @@ pub struct Profile {
     pub clock_mhz: Option<f64>,
     /// Of an iteration.
     pub energy_j: Option<f64>,
+    /// Of the model's stages together, if the model is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mfu: Option<f64>,
+    /// Of each of them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub stage_mfu: BTreeMap<String, f64>,
     /// What limits the program, by cause.
     pub limits: Vec<String>,
     /// What ncu measured of kernels.
@@ -50,6 +58,22 @@ pub struct StageTimes {
     pub p95_ns: i64,
 }
 
+impl Profile {
+    /// Adds what is known of the model: MFU of each stage, and of all together.
+    pub fn add_efficiency(&mut self, stages: &[Stage], known: &[Efficiency]) {
+        let (mut operations, mut possible) = (0.0, 0.0);
+        for row in known {
+            let Some(mfu) = row.mfu.filter(|mfu| mfu.is_finite()) else { continue };
+            let of_stage = stages.iter().find(|stage| stage.region == row.region);
+            let instances = of_stage.and_then(|stage| stage.times).map_or(1, |times| times.count) as f64;
+            operations += mfu * row.seconds * instances;
+            possible += row.seconds * instances;
+            self.stage_mfu.insert(row.stage.clone(), mfu);
+        }
+        self.mfu = (possible > 0.0).then(|| operations / possible);
+    }
+}
+
 /// By place and what it is: its time, and how often. The means over all processes that have the loop.
 pub(super) type Parts = BTreeMap<(Option<String>, What), (f64, Option<Often>)>;
 
@@ -61,7 +85,7 @@ pub(super) struct Together {
     pub(super) stacks: BTreeMap<Vec<String>, f64>,
     pub(super) calls: BTreeMap<String, Often>,
     pub(super) regions: BTreeMap<String, Often>,
-    /// The mean of the medians.
+    /// The geometric mean of the medians.
     pub(super) iteration_ns: f64,
 }
 
@@ -69,24 +93,32 @@ impl Together {
     pub(super) fn of(profiles: &[Profile]) -> Self {
         let loops: Vec<&LoopProfile> = profiles.iter().filter_map(|profile| profile.main.as_ref()).collect();
         let count = loops.len().max(1) as f64;
+        let mean = loops.iter().map(|main| main.median_ns).sum::<f64>() / count;
+        let logarithms = loops.iter().map(|main| main.median_ns.max(1.0).ln()).sum::<f64>();
+        let iteration_ns = match loops.len() {
+            0 | 1 => mean,
+            _ => (logarithms / count).exp(),
+        };
+        // What is decided about is the geometric mean: the parts add up to that.
+        let scale = if mean > 0.0 { iteration_ns / mean } else { 1.0 };
         Self {
-            parts: means(&loops, |main| &main.parts),
-            host: means(&loops, |main| &main.host),
-            stacks: stacks(&loops),
+            parts: means(&loops, scale, |main| &main.parts),
+            host: means(&loops, scale, |main| &main.host),
+            stacks: stacks(&loops, scale),
             calls: counts(&loops, |main| &main.calls),
             regions: counts(&loops, |main| &main.regions),
-            iteration_ns: loops.iter().map(|main| main.median_ns).sum::<f64>() / count,
+            iteration_ns,
         }
     }
 }
 
-fn means(loops: &[&LoopProfile], of: impl Fn(&LoopProfile) -> &Vec<Part>) -> Parts {
+fn means(loops: &[&LoopProfile], scale: f64, of: impl Fn(&LoopProfile) -> &Vec<Part>) -> Parts {
     let count = loops.len().max(1) as f64;
     let mut parts = Parts::new();
     let mut often: BTreeMap<(Option<String>, What), Vec<Often>> = BTreeMap::new();
     for part in loops.iter().flat_map(|main| of(main)) {
         let key = (part.place.clone(), part.what.clone());
-        parts.entry(key.clone()).or_default().0 += part.ns / count;
+        parts.entry(key.clone()).or_default().0 += part.ns * scale / count;
         if let Some(seen) = part.often {
             often.entry(key).or_default().push(seen);
         }
@@ -98,11 +130,11 @@ fn means(loops: &[&LoopProfile], of: impl Fn(&LoopProfile) -> &Vec<Part>) -> Par
 }
 
 /// Of the processes whose stacks were sampled.
-fn stacks(loops: &[&LoopProfile]) -> BTreeMap<Vec<String>, f64> {
+fn stacks(loops: &[&LoopProfile], scale: f64) -> BTreeMap<Vec<String>, f64> {
     let sampled: Vec<&&LoopProfile> = loops.iter().filter(|main| !main.stacks.is_empty()).collect();
     let mut times = BTreeMap::new();
     for stack in sampled.iter().flat_map(|main| &main.stacks) {
-        *times.entry(stack.frames.clone()).or_default() += stack.ns / sampled.len() as f64;
+        *times.entry(stack.frames.clone()).or_default() += stack.ns * scale / sampled.len() as f64;
     }
     times
 }

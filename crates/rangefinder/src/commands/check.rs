@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ::run::Exit;
 use ::run::baseline::Baseline;
 use ::run::config::resolve_with;
-use analysis::compare::{Limit, Metric, Outcome, check};
+use analysis::compare::{Limit, Metric, Outcome, check, limited};
 use anyhow::{Context, Result};
 use process::{Signals, interruptible};
 use report::CheckDocument;
@@ -125,17 +125,8 @@ fn limits(arguments: &CheckArguments) -> Result<(Limits, Option<PathBuf>)> {
     }
     let limits = named
         .iter()
-        .map(|(metric, limit)| {
-            let metric: Metric = metric.parse().map_err(Usage)?;
-            let typed = limit;
-            let limit: Limit = limit.parse().map_err(|why| Usage(format!("`{metric}`: {why}")))?;
-            if matches!(limit, Limit::Number(_)) && !metric.is_counted() {
-                let why = format!("`{metric}`: `{typed}` is no limit of what is not counted: it is a percentage, such as `+2%`");
-                return Err(Usage(why).into());
-            }
-            Ok((metric, limit))
-        })
-        .collect::<Result<Vec<_>>>()?;
+        .map(|(metric, limit)| limited(metric, limit).map_err(Usage))
+        .collect::<Result<Vec<_>, _>>()?;
     Ok((limits, config.baseline.map(|path| PathBuf::from(path.0))))
 }
 

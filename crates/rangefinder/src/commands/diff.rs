@@ -8,7 +8,7 @@ use ::run::gather::gather;
 use ::run::rundir::read_manifest;
 use ::run::sides::{Side, side};
 use analysis::compare::{Comparison, Profile, Timed, compare, kernel_counters};
-use analysis::{Options, main_loop, profile};
+use analysis::{Options, analyze, insight, main_loop, profile};
 use anyhow::{Context, Result, anyhow};
 use counters::Report;
 use process::{Signals, interruptible};
@@ -17,6 +17,7 @@ use secrets::of_environment;
 use trace::Trace;
 
 use super::Usage;
+use super::analyze_settings::Settings;
 use super::traces::{LeftOut, Nothing, Selected, exported, opened, reports};
 use crate::cli::{DiffArguments, DiffForm};
 use crate::print::{print, print_json, say};
@@ -147,7 +148,23 @@ fn one_run(path: &Path) -> Result<(Profile, Vec<(String, String)>)> {
         lost: of_trace.lost || report.is_some_and(|report| report.damage.is_some()),
         ..of_trace
     };
-    Ok((profile, std::mem::take(&mut trace.machine)))
+    Ok((with_efficiency(path, &trace, profile)?, std::mem::take(&mut trace.machine)))
+}
+
+/// MFU, if the run knows its model.
+fn with_efficiency(run: &Path, trace: &Trace, mut profile: Profile) -> Result<Profile> {
+    if !run.is_dir() || trace.activities.is_empty() {
+        return Ok(profile);
+    }
+    let settings = Settings::of(&[run.to_owned()], &[])?;
+    let model = settings.model();
+    if model.is_known() {
+        let mut analysis = analyze(trace, &Options::default());
+        let mut insight = insight(Some((trace, &analysis)), None);
+        model.tell(&mut analysis, &mut insight);
+        profile.add_efficiency(&analysis.stages, &insight.efficiency);
+    }
+    Ok(profile)
 }
 
 /// Its trace, and what ncu measured. None if there is none, where that may be.

@@ -202,6 +202,7 @@ fn shown(value: f64, unit: Unit) -> String {
         Unit::Joules => format!("{value:.3} J"),
         Unit::Bytes => bytes(value),
         Unit::Count => count(value as u64),
+        Unit::Part => percent(value),
     }
 }
 
