@@ -1,7 +1,7 @@
 //! Two versions of a program that differ in one thing: the first reason must name it, and the parts must add up.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use analysis::compare::{Comparison, Difference, Profile, What, compare};
+use analysis::compare::{Comparison, Difference, Named, Profile, What, compare};
 use analysis::{IdleCause, Options};
 use trace::{
     Activity, ActivityKind, Call, Device, Direction, Frame, HostMemory, Launch, NONE, Process, Range,
@@ -281,9 +281,50 @@ fn nothing() {
 fn one_more_kernel() {
     let found = compared(Version { more_kernels: true, ..USUAL });
     let first = &found.reasons[0];
-    assert_eq!(first.is, Difference::Kernels { more: 1, names: vec!["penalty".to_owned()] });
+    assert_eq!(
+        first.is,
+        Difference::Kernels {
+            more: Named { count: 1, names: vec!["penalty".to_owned()] },
+            fewer: Named::default()
+        }
+    );
     assert_eq!(first.place.as_deref(), Some(":step/head"));
     assert!((first.more_ns - 12_000.0).abs() < 2_000.0, "{first:?}");
+}
+
+/// Some more and some others fewer: both are counted, and named apart.
+#[test]
+fn more_kernels_and_fewer() {
+    let before = compared(Version { more_kernels: true, ..USUAL });
+    assert_eq!(before.reasons.len(), 1);
+    let mut trace = recorded(Version { more_kernels: true, ..USUAL });
+    // In place of one kernel, a fill.
+    let is_meant = |name: &str| name == "softmax";
+    let launch =
+        trace.activities.launches.iter().position(|launch| is_meant(trace.strings.text(launch.name)));
+    let launch = launch.unwrap() as u32;
+    let rows: Vec<usize> = (0..trace.activities.len())
+        .filter(|at| {
+            trace.activities.kind[*at] == ActivityKind::Kernel && trace.activities.detail[*at] == launch
+        })
+        .collect();
+    trace.activities.transfers.push(Transfer {
+        direction: Direction::Memset,
+        bytes: 64,
+        memory: HostMemory::Pinned,
+    });
+    for at in rows {
+        trace.activities.kind[at] = ActivityKind::Fill;
+        trace.activities.detail[at] = trace.activities.transfers.len() as u32 - 1;
+    }
+    let after = analysis::profile(&trace, &Options::default());
+    let found = compare(&[profile(USUAL)], &[after], 0.01);
+    let kernels = found.reasons.iter().find_map(|reason| match &reason.is {
+        Difference::Kernels { more, fewer } => Some((more.clone(), fewer.clone())),
+        _ => None,
+    });
+    let one = |name: &str| Named { count: 1, names: vec![name.to_owned()] };
+    assert_eq!(kernels, Some((one("penalty"), one("softmax"))));
 }
 
 #[test]

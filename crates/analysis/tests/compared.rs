@@ -54,7 +54,8 @@ fn single_runs() {
         assert_eq!(verdict(&found), Verdict::Undecided);
         found.reasons[0].is.clone()
     };
-    let Difference::Kernels { more: 2, .. } = first("one-again", "one-kernel") else { panic!() };
+    let Difference::Kernels { more, fewer } = first("one-again", "one-kernel") else { panic!() };
+    assert_eq!((more.count, fewer.count), (2, 0));
     let Difference::Calls { name, more: 1 } = first("one-again", "one-sync") else { panic!() };
     assert_eq!(name, "cudaDeviceSynchronize");
     let Difference::Copies { direction, more: 1, .. } = first("one-again", "one-copy") else { panic!() };

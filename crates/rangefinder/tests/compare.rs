@@ -238,3 +238,21 @@ fn what_limits_a_kernel_is_compared() {
         ran.stdout
     );
 }
+
+/// What is told of one side is not told of the other.
+#[test]
+fn loops_of_two_kinds() {
+    let sandbox = Sandbox::new();
+    let (by_launches, by_ranges) = (data("toy-2025.3.1.sqlite"), data("demo-2025.3.1.sqlite"));
+    let [toy, demo] = [&by_launches, &by_ranges].map(|file| file.to_str().unwrap());
+    for (before, after) in [(toy, demo), (demo, toy)] {
+        let ran = sandbox.output(&["diff", before, after]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert!(
+            ran.stdout.contains("  an iteration took "),
+            "the loop has no name on both sides: {}",
+            ran.stdout
+        );
+        assert!(!ran.stdout.contains("_v7000") && !ran.stdout.contains("about 0.0\n"), "{}", ran.stdout);
+    }
+}

@@ -47,7 +47,7 @@ pub struct Comparison {
     pub times_ns: [Vec<f64>; 2],
     /// The part that does not matter.
     pub margin: f64,
-    /// The mean iteration of each side.
+    /// An iteration of each side, the geometric mean over its runs.
     pub iteration_ns: [f64; 2],
     /// Why, the most important one first; none if nothing changed.
     pub reasons: Vec<Reason>,
@@ -105,8 +105,11 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
     let has_loop = |side: &[Profile]| side.iter().any(|profile| profile.main.is_some());
     let timed = match has_loop(a) && has_loop(b) {
         true => {
-            let mut loops = b.iter().chain(a).filter_map(|profile| profile.main.as_ref());
-            Timed::Iteration { region: loops.next().and_then(|main| main.region.clone()) }
+            let region = |side: &[Profile]| {
+                let main = side.iter().find_map(|profile| profile.main.as_ref());
+                main.and_then(|main| main.region.clone())
+            };
+            Timed::Iteration { region: region(b).filter(|after| region(a).as_ref() == Some(after)) }
         }
         false if a.iter().chain(b).all(|profile| profile.process_ns.is_some()) => Timed::Process,
         false => Timed::Recording,

@@ -50,10 +50,10 @@ pub enum Difference {
         launches_before: u64,
         launches_after: u64,
     },
-    /// More kernels in an iteration, or fewer.
+    /// More kernels in an iteration, or fewer, or both.
     Kernels {
-        more: i64,
-        names: Vec<String>,
+        more: Named,
+        fewer: Named,
     },
     Copies {
         direction: String,
@@ -96,6 +96,22 @@ pub enum Difference {
     Host {
         ratio: f64,
     },
+}
+
+/// So many, and what they are called.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Named {
+    pub count: u64,
+    pub names: Vec<String>,
+}
+
+impl Named {
+    fn add(&mut self, count: u64, name: &str) {
+        self.count = self.count.saturating_add(count);
+        if !self.names.iter().any(|known| known == name) {
+            self.names.push(name.to_owned());
+        }
+    }
 }
 
 impl Difference {
@@ -275,21 +291,18 @@ fn kernels(left: &[&Change]) -> Vec<Reason> {
     let mut reasons: Vec<Reason> = Vec::new();
     for change in left.iter().filter(is_other_count) {
         let (Some(What::Kernel(kernel)), Some(count)) = (change.shown(), change.more()) else { continue };
-        let known = reasons.iter_mut().find(|reason| reason.place == change.place);
-        let name = kernel.short_name.clone();
-        match known {
-            Some(Reason { is: Difference::Kernels { more, names }, more_ns, .. }) => {
-                *more = more.saturating_add(count);
-                *more_ns += change.more_ns();
-                if !names.contains(&name) {
-                    names.push(name);
-                }
-            }
-            _ => reasons.push(Reason {
-                is: Difference::Kernels { more: count, names: vec![name] },
+        let at = reasons.iter().position(|reason| reason.place == change.place).unwrap_or_else(|| {
+            reasons.push(Reason {
+                is: Difference::Kernels { more: Named::default(), fewer: Named::default() },
                 place: change.place.clone(),
-                more_ns: change.more_ns(),
-            }),
+                more_ns: 0.0,
+            });
+            reasons.len() - 1
+        });
+        reasons[at].more_ns += change.more_ns();
+        if let Difference::Kernels { more, fewer } = &mut reasons[at].is {
+            let named = if count > 0 { more } else { fewer };
+            named.add(count.unsigned_abs(), &kernel.short_name);
         }
     }
     reasons

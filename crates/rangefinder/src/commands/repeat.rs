@@ -137,7 +137,7 @@ impl Told {
 pub(super) fn ended(ended: &Ended) -> &'static str {
     match ended {
         Ended::AsAsked => "as many runs as asked for",
-        Ended::Precise => "no more runs are needed (`compare.precision`)",
+        Ended::Precise => "the times are known precisely enough (`compare.precision`)",
         Ended::Most => "no more runs are taken (`compare.most`)",
         Ended::OutOfTime => "the time is spent (`compare.budget`)",
         Ended::Interrupted => "interrupted",

@@ -1,6 +1,8 @@
 //! Two sides of a comparison, as text.
 
-use analysis::compare::{Comparison, CountersChange, Decision, Difference, Doubt, Reason, Timed, Verdict};
+use analysis::compare::{
+    Comparison, CountersChange, Decision, Difference, Doubt, Named, Reason, Timed, Verdict,
+};
 use analysis::{BoundKind, IdleCause};
 use serde::Serialize;
 
@@ -9,7 +11,7 @@ use crate::form::shown::Digits;
 use crate::form::terminal::{Names, Terminal};
 use crate::printable::printable;
 use crate::tables::{View, changes, counter_changes, shape, signed};
-use crate::units::{bytes, counted, duration, fixed, percent};
+use crate::units::{bytes, counted, duration, fixed, number, percent};
 
 const WIDEST_NAME: usize = 48;
 /// Reasons that are told; the others are in the table.
@@ -156,7 +158,7 @@ impl<'d> Diff<'d> {
     pub(super) fn counts(&self) -> Vec<String> {
         let often = |side: Option<analysis::compare::Often>| match side {
             None => "0".to_owned(),
-            Some(often) if often.varies => format!("about {}", fixed(often.mean, 1)),
+            Some(often) if often.varies => format!("about {}", number(often.mean)),
             Some(often) => often.usual.to_string(),
         };
         let line = |count: &analysis::compare::CountChange| {
@@ -337,19 +339,15 @@ fn told(comparison: &Comparison, reason: &Reason) -> String {
                 counted(*launches_before, "kernel launch")
             ),
         },
-        Difference::Kernels { more, names } => {
-            let shown: Vec<String> = names.iter().take(MOST_NAMES).map(|name| format!("`{name}`")).collect();
-            let rest = match names.len().saturating_sub(MOST_NAMES) {
-                0 => String::new(),
-                rest => format!(" and {rest} others"),
-            };
-            let names = format!("{}{rest}{within}", shown.join(", "));
-            match more {
-                0 => format!("other kernels: {names}"),
-                more @ 1.. => format!("{} in each iteration: {names}", more_of(*more, "kernel")),
-                fewer => format!("{} in each iteration: {names}", more_of(*fewer, "kernel")),
+        Difference::Kernels { more, fewer } => match (more.count, fewer.count) {
+            (_, 0) => format!("{}{within}", kernels_told(more, "more", " in each iteration")),
+            (0, _) => format!("{}{within}", kernels_told(fewer, "fewer", " in each iteration")),
+            _ => {
+                let more = kernels_told(more, "more", " in each iteration");
+                let place = place.map(|place| format!(", in {place}")).unwrap_or_default();
+                format!("{more}, and {}{place}", kernels_told(fewer, "fewer", ""))
             }
-        }
+        },
         Difference::Copies { direction, more: 0, bytes: moved } => {
             let [before, after] = moved.map(|moved| bytes(moved as f64));
             format!("copies ({direction}){within} move {after} in each iteration instead of {before}")
@@ -398,6 +396,17 @@ fn told(comparison: &Comparison, reason: &Reason) -> String {
         Difference::Host { ratio } => format!("the host takes {} times as long{within}", fixed(*ratio, 3)),
     };
     format!("{text} ({} of {})", signed(reason.more_ns), signed(whole))
+}
+
+/// `2 more kernels in each iteration: 'a', 'b'`
+fn kernels_told(kernels: &Named, which: &str, often: &str) -> String {
+    let shown: Vec<String> = kernels.names.iter().take(MOST_NAMES).map(|name| format!("`{name}`")).collect();
+    let rest = match kernels.names.len().saturating_sub(MOST_NAMES) {
+        0 => String::new(),
+        1 => " and 1 other".to_owned(),
+        rest => format!(" and {rest} others"),
+    };
+    format!("{}{often}: {}{rest}", counted(kernels.count, &format!("{which} kernel")), shown.join(", "))
 }
 
 fn times_told(times: u64) -> String {

@@ -31,7 +31,7 @@ pub(super) fn calls(trace: &Trace, main: &Loop) -> Vec<Count> {
         order.sort_by_key(begin);
     }
     order.iter().for_each(|call| tally.count(trace.calls.name[*call as usize], begin(call)));
-    rows(tally, |name| trace.strings.text(name).to_owned())
+    rows(tally, |name| trace::names::call(trace.strings.text(name)).to_owned())
 }
 
 /// Regions inside the loop.
