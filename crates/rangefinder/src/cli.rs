@@ -490,7 +490,7 @@ pub(crate) struct Layers {
 /// How much to print.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Talk {
-    /// Print events to stdout as JSON lines; the workload's output goes to stderr
+    /// Print events to stdout as JSON lines, or with --repeat one document at the end; the workload's output goes to stderr
     #[arg(long)]
     pub(crate) json: bool,
     /// Print only errors and what belongs to them; the workload and the tools still print

@@ -58,7 +58,7 @@ fn every_way_it_can_end() {
         ("--limit", "loop=fast", "`loop`: `fast` is no limit"),
         ("--limit", "speed=+1%", "`speed` is nothing that can be limited"),
         ("--limit", "loop", "`--limit loop` is not METRIC=LIMIT"),
-        ("--limit", "process=2", "`process`: `2` is no limit of what is not counted"),
+        ("--limit", "process=2", "`process`: `2` is no limit of it: it is a percentage, such as `+2%`"),
     ];
     for (option, value, first) in wrong {
         said(&check(&[option, value], &same), 2, first);

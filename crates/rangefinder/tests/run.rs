@@ -625,7 +625,7 @@ fn what_is_wrong_is_named() {
         (
             &["run", "ncu.path=none", "ncu.enable=true", "--", "true"],
             1,
-            "error: counters: ncu is turned off by `ncu.path=none`: no hardware counters\n",
+            "error: counters: ncu is turned off by `ncu.path=none`: no hardware counters of single launches\n",
         ),
         (
             &["run", "rehearsal.enable=false", "nsys.path=none", "ncu.path=none", "--", "true"],

@@ -224,7 +224,7 @@ fn tool(tool: &Tool) -> Finding {
             "install Nsight Systems, or set RANGEFINDER_NSYS to the path of `nsys`".to_owned(),
         ),
         _ => (
-            "no hardware counters".to_owned(),
+            "no hardware counters of single launches".to_owned(),
             "install Nsight Compute, or set RANGEFINDER_NCU to the path of `ncu`".to_owned(),
         ),
     };

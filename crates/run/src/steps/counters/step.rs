@@ -36,7 +36,7 @@ pub(in crate::steps) fn step(scene: Scene<'_>, session: &mut Session<'_>) -> Mad
     let ncu = match located(resolved) {
         Ok(ncu) => ncu,
         Err(none) => {
-            let verdict = none.verdict(TOOL, format!("{none}: no hardware counters"));
+            let verdict = none.verdict(TOOL, format!("{none}: no hardware counters of single launches"));
             return Ok((not_started(&verdict, asked_for, session), None));
         }
     };
