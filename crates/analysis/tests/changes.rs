@@ -4,8 +4,8 @@
 use analysis::compare::{Comparison, Difference, Named, Profile, What, compare};
 use analysis::{IdleCause, Options};
 use trace::{
-    Activity, ActivityKind, Call, Device, Direction, Frame, HostMemory, Launch, NONE, Process, Range,
-    StackNode, StackSample, Thread, ThreadState, Trace, Transfer,
+    Activity, ActivityKind, Call, Device, Direction, Frame, HostMemory, Launch, NONE, Operator, Process,
+    Range, StackNode, StackSample, Thread, ThreadState, Trace, Transfer,
 };
 
 const LAUNCH_NS: i64 = 4_000;
@@ -214,6 +214,28 @@ fn the_host_is_in_regions_and_calls() {
     let found = compared(Version { host_ns: 600_000, ..USUAL });
     let longest = found.host.iter().max_by(|a, b| a.more_ns().total_cmp(&b.more_ns())).unwrap();
     assert_eq!((longest.place.as_deref(), longest.more_ns()), (Some(":step/head"), 600_000.0));
+}
+
+/// An operator around the work of each head: it starts two kernels, and then three.
+#[test]
+fn operators_of_both_sides() {
+    let with_operators = |version: Version| {
+        let mut trace = recorded(version);
+        let (name, head) = (trace.strings.intern("aten::sample"), trace.strings.intern("head"));
+        for range in (0..trace.ranges.len()).filter(|range| trace.ranges.name[*range] == head) {
+            let (begin, end) = (trace.ranges.begin[range], trace.ranges.end[range]);
+            trace.operators.push(Operator { thread: 0, name, begin, end, ..Operator::default() });
+        }
+        trace.finish();
+        analysis::profile(&trace, &Options::default())
+    };
+    let (before, after) = (with_operators(USUAL), with_operators(Version { more_kernels: true, ..USUAL }));
+    let found = compare(&[before.clone()], &[after], 0.01);
+    let [operator] = &found.operators[..] else { panic!("{:?}", found.operators) };
+    assert_eq!(operator.what[1], Some(What::Operator { name: "aten::sample".to_owned() }));
+    assert_eq!((operator.ns, operator.more()), ([25_000.0, 37_000.0], Some(1)));
+    // One side alone says nothing.
+    assert!(compare(&[before], &[profile(USUAL)], 0.01).operators.is_empty());
 }
 
 /// Without ranges, the thread is the one that calls CUDA.

@@ -57,7 +57,10 @@ pub struct Comparison {
     pub unexplained_ns: f64,
     /// The thread that runs the loop: where it is in an iteration.
     pub host: Vec<Change>,
-    /// Its stacks, if they were sampled on both sides.
+    /// Operators of a framework that start work in an iteration, if they were recorded on both sides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub operators: Vec<Change>,
+    /// The thread's stacks, if they were sampled on both sides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<StackChange>,
     /// What ncu measured of kernels, if it did on both sides.
@@ -136,6 +139,10 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
         iteration_ns: [before.iteration_ns, after.iteration_ns],
         unexplained_ns: after.iteration_ns - before.iteration_ns - explained,
         host: aligned(&before.host, &after.host),
+        operators: match before.operators.is_empty() || after.operators.is_empty() {
+            true => Vec::new(),
+            false => aligned(&before.operators, &after.operators),
+        },
         stacks: stacks(&before, &after),
         counters: counters_changed(a, b),
         counts: counted(&before, &after),

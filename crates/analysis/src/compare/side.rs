@@ -82,6 +82,7 @@ pub(super) type Parts = BTreeMap<(Option<String>, What), (f64, Option<Often>)>;
 pub(super) struct Together {
     pub(super) parts: Parts,
     pub(super) host: Parts,
+    pub(super) operators: Parts,
     pub(super) stacks: BTreeMap<Vec<String>, f64>,
     pub(super) calls: BTreeMap<String, Often>,
     pub(super) regions: BTreeMap<String, Often>,
@@ -104,6 +105,7 @@ impl Together {
         Self {
             parts: means(&loops, scale, |main| &main.parts),
             host: means(&loops, scale, |main| &main.host),
+            operators: means(&loops, scale, |main| &main.operators),
             stacks: stacks(&loops, scale),
             calls: counts(&loops, |main| &main.calls),
             regions: counts(&loops, |main| &main.regions),

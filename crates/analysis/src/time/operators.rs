@@ -78,7 +78,7 @@ pub(crate) fn operators(
         return (Vec::new(), None);
     }
     let parents = parents(trace);
-    let running = running(trace);
+    let running = running_operators(trace);
     // What each one calls itself.
     let mut called = vec![0u32; operators.begin.len()];
     for inner in parents.iter().chain(&running).flatten() {
@@ -235,7 +235,7 @@ fn parents(trace: &Trace) -> Vec<Option<u32>> {
 }
 
 /// By call: the operator that was running on its thread.
-fn running(trace: &Trace) -> Vec<Option<u32>> {
+pub(crate) fn running_operators(trace: &Trace) -> Vec<Option<u32>> {
     let operators = &trace.operators;
     let mut threads: Vec<Vec<u32>> = vec![Vec::new(); trace.threads.len()];
     for (operator, thread) in operators.thread.iter().enumerate() {

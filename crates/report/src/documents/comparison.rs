@@ -10,7 +10,7 @@ use crate::form::markdown::{Markdown, cell, sentence};
 use crate::form::shown::Digits;
 use crate::form::terminal::{Names, Terminal};
 use crate::printable::printable;
-use crate::tables::{View, changes, counter_changes, shape, signed};
+use crate::tables::{Tabular, View, changes, counter_changes, operator_changes, shape, signed};
 use crate::units::{bytes, counted, duration, fixed, number, percent};
 
 const WIDEST_NAME: usize = 48;
@@ -84,6 +84,10 @@ impl<'d> Diff<'d> {
             let table = changes(self.comparison, top);
             text.push_str(&format!("\nwhat an iteration is made of\n{}", ON_SCREEN.text(&table)));
         }
+        let operators = operator_changes(self.comparison, top);
+        if operators.len() > 0 {
+            text.push_str(&format!("\nwhat operators start in an iteration\n{}", ON_SCREEN.text(&operators)));
+        }
         if !self.comparison.counters.is_empty() {
             let table = counter_changes(self.comparison, top);
             text.push_str(&format!("\n{}\n{}", self.measured(top), ON_SCREEN.text(&table)));
@@ -111,6 +115,10 @@ impl<'d> Diff<'d> {
         }
         if !self.comparison.changes.is_empty() {
             text.push_str(&format!("\n{}", IN_MARKDOWN.table(&changes(self.comparison, top))));
+        }
+        let operators = operator_changes(self.comparison, top);
+        if operators.len() > 0 {
+            text.push_str(&format!("\n{}", IN_MARKDOWN.table(&operators)));
         }
         if !self.comparison.counters.is_empty() {
             let table = IN_MARKDOWN.table(&counter_changes(self.comparison, top));

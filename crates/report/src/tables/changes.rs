@@ -138,12 +138,12 @@ fn called(what: &What) -> String {
         What::Graph => "CUDA graph".to_owned(),
         What::Idle { cause } => format!("idle: {cause}"),
         What::Host => "host".to_owned(),
-        What::Call { name } => name.clone(),
+        What::Call { name } | What::Operator { name } => name.clone(),
     }
 }
 
 /// `8`, or `8 → 9`; about, where it varies.
-fn often(often: [Option<Often>; 2]) -> Option<String> {
+pub(super) fn often(often: [Option<Often>; 2]) -> Option<String> {
     if often == [None, None] {
         return None;
     }

@@ -4,6 +4,7 @@
 //! the parts of an iteration add up to its time, and the changes of the parts to the change of the whole. Of all steady
 //! iterations those of about the median length are taken: a slow one is no part of what is usual.
 
+mod by_operator;
 mod counts;
 mod on_device;
 mod on_host;
@@ -40,6 +41,10 @@ pub enum What {
     Host,
     /// The host is in a call of CUDA.
     Call {
+        name: String,
+    },
+    /// The device does what an operator of a framework started.
+    Operator {
         name: String,
     },
 }
@@ -107,7 +112,10 @@ pub struct LoopProfile {
     /// The same time as the thread that runs the loop spends it, in regions and calls.
     #[serde(default)]
     pub host: Vec<Part>,
-    /// The same by stacks, if they were sampled.
+    /// The work of devices by the operators of a framework that started it, if those were recorded.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operators: Vec<Part>,
+    /// The host's time by stacks, if they were sampled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<StackTime>,
     /// CUDA calls that wait, get memory, copy or launch.
@@ -180,6 +188,7 @@ pub(crate) fn loop_profile(
         median_ns: period.p50 as f64,
         parts,
         host,
+        operators: by_operator::parts(trace, attribution, main),
         stacks: stacks::stacks(trace, attribution, main),
         calls: counts::calls(trace, main),
         regions: counts::regions(trace, attribution, main),

@@ -16,7 +16,7 @@ use crate::documents::comparison::{Around, Diff, of_side};
 use crate::form::escape;
 use crate::form::page::page_table;
 use crate::form::texts::Texts;
-use crate::tables::{Tabular, changes, counter_changes};
+use crate::tables::{Tabular, changes, counter_changes, operator_changes};
 
 /// The run that stands for a side: its trace, and the loop in it.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +45,10 @@ pub fn compared_html(page: &Compared<'_>) -> String {
     let parts = changes(comparison, usize::MAX);
     if !comparison.changes.is_empty() && parts.len() > 0 {
         tables.insert("parts".to_owned(), page_table(&parts, &mut texts));
+    }
+    let operators = operator_changes(comparison, usize::MAX);
+    if operators.len() > 0 {
+        tables.insert("operators".to_owned(), page_table(&operators, &mut texts));
     }
     if !comparison.counters.is_empty() {
         let table = counter_changes(comparison, usize::MAX);
