@@ -8,8 +8,8 @@ use trace::Trace;
 
 use super::difference::Bars;
 use super::iterations::Iterations;
-use super::script::{COMPARED, COMPARED_SCRIPT, STYLE};
-use super::sheet::sheet;
+use super::script::{COMPARED, COMPARED_SCRIPT};
+use super::sheet::{Sheet, fill};
 use super::strip::strip;
 use super::timeline::{Shown, Timeline, family_times, ranked, timeline};
 use crate::documents::comparison::{Around, Diff, of_side};
@@ -17,6 +17,15 @@ use crate::form::escape;
 use crate::form::page::page_table;
 use crate::form::texts::Texts;
 use crate::tables::{Tabular, changes, counter_changes, operator_changes};
+
+const SECTIONS: [(&str, &str); 6] = [
+    ("summary", "Summary"),
+    ("timelines", "Timelines"),
+    ("device", "An iteration on the GPU"),
+    ("host", "An iteration on the host"),
+    ("parts", "Parts"),
+    ("counters", "Counters"),
+];
 
 /// The run that stands for a side: its trace, and the loop in it.
 #[derive(Debug, Clone, Copy)]
@@ -78,22 +87,27 @@ pub fn compared_html(page: &Compared<'_>) -> String {
     let data = escape::json(&json!({
         "tables": tables, "differences": differences, "timelines": drawn, "texts": texts.into_json(),
     }));
-    sheet(
+    let head = format!(
+        "<p class=\"brand\">Rangefinder, a comparison</p>\n<h1>{}</h1>\n<p class=\"source\">before: <code>{}</code></p>\n\
+         <p class=\"source\">after: <code>{}</code></p>\n",
+        escape::prose(conclusion),
+        escape::text(sides[0]),
+        escape::text(sides[1])
+    );
+    let main = fill(
         COMPARED,
-        STYLE,
-        COMPARED_SCRIPT,
-        &[
-            ("verdict", &escape::text(conclusion.split(':').next().unwrap_or_default())),
-            ("conclusion", &escape::prose(conclusion)),
-            ("before", &escape::text(sides[0])),
-            ("after", &escape::text(sides[1])),
-            ("summary", &summary(page)),
-            ("timelines", &timelines),
-            ("device", &device),
-            ("host", &host),
-            ("data", &data),
-        ],
-    )
+        &[("summary", &summary(page)), ("timelines", &timelines), ("device", &device), ("host", &host)],
+    );
+    Sheet {
+        title: conclusion.split(':').next().unwrap_or_default(),
+        head,
+        sections: &SECTIONS,
+        without_script: "the summary; the timelines, the bars and the tables",
+        main,
+        data,
+        script: COMPARED_SCRIPT,
+    }
+    .html()
 }
 
 /// The times behind the first line, the other reasons, and what else changed.

@@ -6,10 +6,13 @@ const changeLevels = [0.002, 0.01, 0.05];
 class DifferenceView extends FlameView {
   tools() {
     const label = 'widths of the bars';
-    const button = (side, name) =>
-      element('button', { type: 'button', 'aria-pressed': String(side === this.side()), onclick: () => this.turn(side) }, name);
     this.choice = element('span', { class: 'buttons', role: 'group', 'aria-label': label });
-    this.choice.append(button('before', 'before'), button('after', 'after'));
+    for (const side of ['before', 'after']) {
+      const pressed = String(side === this.side());
+      this.choice.append(
+        element('button', { type: 'button', 'aria-pressed': pressed, onclick: () => this.turn(side) }, side),
+      );
+    }
     const legend = element('ul', { class: 'legend' });
     for (const [look, name] of [
       ['less-2', 'takes less now'],

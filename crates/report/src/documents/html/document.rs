@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::script::{PAGE, SCRIPT, STYLE};
-use super::sheet::sheet;
+use super::script::{PAGE, SCRIPT};
+use super::sheet::{Sheet, fill};
 use super::timeline::{Shown, Timeline, timeline};
 use super::{absent, efficiency, findings, host_idle, provenance, regions, roofline, summary};
 use crate::form::escape;
@@ -11,6 +11,21 @@ use crate::form::page::page_table;
 use crate::form::texts::Texts;
 use crate::page::Page;
 use crate::tables::{self, Tabular};
+
+const SECTIONS: [(&str, &str); 12] = [
+    ("summary", "Summary"),
+    ("findings", "What limits it"),
+    ("timeline", "Timeline"),
+    ("regions", "Regions"),
+    ("kernels", "Kernels"),
+    ("idle", "Idle causes"),
+    ("roofline", "Roofline"),
+    ("counters", "Counters"),
+    ("others", "Other tables"),
+    ("environment", "Environment"),
+    ("commands", "Commands"),
+    ("warnings", "Warnings"),
+];
 
 /// The whole report as one file.
 pub fn html(page: &Page<'_>) -> String {
@@ -29,14 +44,16 @@ pub fn html(page: &Page<'_>) -> String {
     let data = data(tables, shown, flame, texts);
     let steady = page.analysis.and_then(|analysis| analysis.steady.as_ref()).map(tables::steady_of);
     let steady = escape::prose(&steady.unwrap_or_default());
-    sheet(
+    let head = format!(
+        "<p class=\"brand\">Rangefinder</p>\n<h1>{}</h1>\n<p class=\"workload\"><code>{}</code></p>\n\
+         <p class=\"source\">{}</p>\n",
+        escape::text(page.title),
+        escape::text(page.workload),
+        escape::text(page.analysis.map_or("", |analysis| &analysis.source))
+    );
+    let main = fill(
         PAGE,
-        STYLE,
-        SCRIPT,
         &[
-            ("title", &escape::text(page.title)),
-            ("workload", &escape::text(page.workload)),
-            ("source", &escape::text(page.analysis.map_or("", |analysis| &analysis.source))),
             ("summary", &summary::summary(page)),
             ("findings", &findings::findings(page)),
             ("timeline-label", &escape::text(&label)),
@@ -54,9 +71,10 @@ pub fn html(page: &Page<'_>) -> String {
             ("environment", &provenance::environment(page)),
             ("commands", &provenance::commands(page)),
             ("warnings", &provenance::warnings(page)),
-            ("data", &data),
         ],
-    )
+    );
+    let without_script = "the summary, the findings and the commands; the timeline, the tables and the plot";
+    Sheet { title: page.title, head, sections: &SECTIONS, without_script, main, data, script: SCRIPT }.html()
 }
 
 /// What the page draws: tables by their places in it, and the points of the roofline.

@@ -23,7 +23,10 @@ class Pair {
   }
 
   has(step) {
-    return this.views.every(({ timeline: { marks, usual } }) => marks && usual + step >= 0 && usual + step + 1 < marks.length);
+    return this.views.every(({ timeline: { marks, usual } }) => {
+      const at = usual + step;
+      return marks && at >= 0 && at + 1 < marks.length;
+    });
   }
 
   /** Both begin at the same place; the longer of the two iterations is in view. */
