@@ -25,7 +25,8 @@ function readColumn(text, numbers) {
 /** One row of the picture: pieces in order, none over another. */
 function readLane(raw) {
   const [gap, long, code] = [raw.gap, raw.long, raw.what].map((text) => readColumn(text, raw.n));
-  const lane = { n: raw.n, begin: gap, end: long, what: new Int32Array(raw.n), open: new Set(raw.open), cut: new Set(raw.cut) };
+  const lane = { n: raw.n, begin: gap, end: long, what: new Int32Array(raw.n) };
+  Object.assign(lane, { open: new Set(raw.open), cut: new Set(raw.cut) });
   let [until, ones] = [0, 0];
   for (let at = 0; at < raw.n; at += 1) {
     until += gap[at];
