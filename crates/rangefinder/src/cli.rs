@@ -302,8 +302,9 @@ pub(crate) struct CompareArguments {
 
 /// Check runs of a program against limits and a baseline, for CI.
 ///
-/// A limit says how much worse it may be than in the baseline: `loop=+2%`, `decode.p50=+2%`, `launches=0`, `mfu=-1 point`. What is counted
-/// decides alone; times need at least five runs of each (`run --repeat`), and are only compared on the same hardware.
+/// A limit says how much worse it may be than in the baseline: `loop=+2%`, `decode.p50=+2%`, `launches=0`, `mfu=-1 point`.
+/// What is counted decides alone; times need at least five runs of each (`run --repeat`), and are only compared on the same
+/// hardware.
 ///
 /// Exit codes: 0 every limit is kept, 1 a limit is broken, 4 it cannot be decided, 2 nothing could be checked.
 #[derive(Debug, Args)]
