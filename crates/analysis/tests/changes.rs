@@ -224,13 +224,13 @@ fn operators_of_both_sides() {
         let (name, head) = (trace.strings.intern("aten::sample"), trace.strings.intern("head"));
         for range in (0..trace.ranges.len()).filter(|range| trace.ranges.name[*range] == head) {
             let (begin, end) = (trace.ranges.begin[range], trace.ranges.end[range]);
-            trace.operators.push(Operator { thread: 0, name, begin, end, ..Operator::default() });
+            trace.operators.push(Operator { thread: 0, name, begin, end });
         }
         trace.finish();
         analysis::profile(&trace, &Options::default())
     };
     let (before, after) = (with_operators(USUAL), with_operators(Version { more_kernels: true, ..USUAL }));
-    let found = compare(&[before.clone()], &[after], 0.01);
+    let found = compare(std::slice::from_ref(&before), &[after], 0.01);
     let [operator] = &found.operators[..] else { panic!("{:?}", found.operators) };
     assert_eq!(operator.what[1], Some(What::Operator { name: "aten::sample".to_owned() }));
     assert_eq!((operator.ns, operator.more()), ([25_000.0, 37_000.0], Some(1)));
