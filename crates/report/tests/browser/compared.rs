@@ -40,9 +40,7 @@ fn show(browser: &mut Browser, folder: &tempfile::TempDir, html: &str) {
 /// Both pictures.
 fn pictures(browser: &mut Browser) -> [String; 2] {
     browser.settle();
-    [0, 1].map(|at| {
-        browser.text(&format!("document.querySelectorAll('.scroller canvas')[{at}].toDataURL()").to_owned())
-    })
+    [0, 1].map(|at| browser.text(&format!("document.querySelectorAll('.scroller canvas')[{at}].toDataURL()")))
 }
 
 #[test]
