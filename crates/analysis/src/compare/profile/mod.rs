@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use trace::{NONE, Trace};
 
 use crate::attribute::{Attribution, Tree};
+use crate::document::beside;
 use crate::kernels::Families;
 use crate::loop_::Loop;
 use crate::time::IdleCause;
@@ -178,8 +179,10 @@ pub(crate) fn loop_profile(
     main: &Loop,
 ) -> Option<LoopProfile> {
     let period = main.period_ns?;
-    let on_device = on_device::parts(trace, attribution, families, main);
-    let host = on_host::parts(trace, attribution, main);
+    let (host, on_device) = beside(
+        || on_host::parts(trace, attribution, main),
+        || on_device::parts(trace, attribution, families, main),
+    );
     let has_ranges = main.steady.node.is_some();
     let parts = if on_device.is_empty() && has_ranges { on_host::without_calls(&host) } else { on_device };
     Some(LoopProfile {
