@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::decision::{Decision, Doubt, Verdict, decide};
 use super::metric::{Limit, Metric, MetricKind, Unit};
+use super::moments::geometric_mean;
 use super::profile::{LoopProfile, Often, What};
 use super::side::Profile;
 use crate::replay::CallKind;
@@ -89,7 +90,7 @@ fn of_times(metric: &Metric, limit: Limit, a: &[Profile], b: &[Profile], same_ha
             return undecided(Unknown::NotMeasured { baseline }, [None, None], None);
         }
     }
-    let usual = (before.iter().map(|value| value.ln()).sum::<f64>() / before.len() as f64).exp();
+    let usual = geometric_mean(&before);
     let margin = match limit {
         Limit::Part(part) => part,
         // As many more of a time is a part of it.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::measured::KernelCounters;
+use super::moments::{geometric_mean, mean};
 use super::profile::{Count, LoopProfile, Often, Part, What};
 use crate::kernels::Efficiency;
 use crate::time::Stage;
@@ -93,13 +94,9 @@ pub(super) struct Together {
 impl Together {
     pub(super) fn of(profiles: &[Profile]) -> Self {
         let loops: Vec<&LoopProfile> = profiles.iter().filter_map(|profile| profile.main.as_ref()).collect();
-        let count = loops.len().max(1) as f64;
-        let mean = loops.iter().map(|main| main.median_ns).sum::<f64>() / count;
-        let logarithms = loops.iter().map(|main| main.median_ns.max(1.0).ln()).sum::<f64>();
-        let iteration_ns = match loops.len() {
-            0 | 1 => mean,
-            _ => (logarithms / count).exp(),
-        };
+        let times: Vec<f64> = loops.iter().map(|main| main.median_ns.max(1.0)).collect();
+        let iteration_ns = if times.is_empty() { 0.0 } else { geometric_mean(&times) };
+        let mean = mean(&times);
         // What is decided about is the geometric mean: the parts add up to that.
         let scale = if mean > 0.0 { iteration_ns / mean } else { 1.0 };
         Self {

@@ -89,9 +89,7 @@ fn write_page(file: &Path, diff: &Diff<'_>, sides: [&Read; 2]) -> Result<()> {
         let (name, trace) = recorded[side].as_ref()?;
         Some(Recorded { name, trace, main: main[side].as_ref() })
     });
-    let [times_before, times_after] = &diff.comparison.times_ns;
-    let page = Compared { diff, times: [times_before, times_after], recorded: shown };
-    let html = compared_html(&page);
+    let html = compared_html(&Compared { diff, recorded: shown });
     std::fs::write(file, html).with_context(|| format!("cannot write `{}`", file.display()))?;
     say(&format!("wrote {}", file.display()));
     Ok(())

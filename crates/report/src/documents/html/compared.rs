@@ -40,8 +40,6 @@ pub struct Recorded<'r> {
 #[derive(Debug)]
 pub struct Compared<'c> {
     pub diff: &'c Diff<'c>,
-    /// Of every run of a side, in nanoseconds.
-    pub times: [&'c [f64]; 2],
     /// None if a side has no trace.
     pub recorded: [Option<Recorded<'c>>; 2],
 }
@@ -118,7 +116,8 @@ fn summary(page: &Compared<'_>) -> String {
         true => String::new(),
         false => format!("<ul class=\"lines\">\n{}</ul>\n", lines.iter().map(item).collect::<String>()),
     };
-    html.push_str(&strip(page.times));
+    let [before, after] = &page.diff.comparison.times_ns;
+    html.push_str(&strip([before, after]));
     if !page.diff.around.is_empty() {
         html.push_str(
             "<h3 class=\"apart\">Changed around it</h3>\n<div class=\"wide fit\" tabindex=\"0\" role=\"region\" \
