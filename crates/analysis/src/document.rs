@@ -16,9 +16,9 @@ use crate::sampled::{Sampled, energy_per_token, sampled};
 use crate::scope::Scope;
 use crate::steady_state::{SteadyState, steady_state};
 use crate::time::{
-    ApiRow, GpuRegion, HostLines, IdleRow, IdleTable, KernelRow, MoreOperators, MoreRegions, OperatorRow,
-    RegionTable, Stage, Synchronisation, TransferRow, api, host_lines, kernels, limited_kernels, operators,
-    stages, synchronisation, transfers,
+    ApiRow, CudaGraphs, GpuRegion, HostLines, IdleRow, IdleTable, KernelRow, MoreOperators, MoreRegions,
+    OperatorRow, RegionTable, Stage, Synchronisation, TransferRow, api, cuda_graphs, host_lines, kernels,
+    limited_kernels, operators, stages, synchronisation, transfers,
 };
 
 /// Raised when a reader of an older document would misunderstand a newer one.
@@ -71,6 +71,9 @@ pub struct Analysis {
     pub operators: Vec<OperatorRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_operators: Option<MoreOperators>,
+    /// What runs inside CUDA graphs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cuda_graphs: Option<CudaGraphs>,
     pub memcpy: Vec<TransferRow>,
     pub synchronisation: Synchronisation,
     pub api: Vec<ApiRow>,
@@ -239,6 +242,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
         more_stages,
         operators,
         more_operators,
+        cuda_graphs: cuda_graphs(trace, &attribution, options.limit),
         memcpy: transfers(trace, options.scope),
         synchronisation,
         api,

@@ -19,9 +19,10 @@ mod steady_state;
 mod time;
 
 pub use attribute::{
-    Attribution, LaunchGroup, LaunchGroups, Node, Plane, Region, RegionCalls, Registered, Times, Tree,
-    Unattributed, attribute, attribute_as_gates_do, keep_within, launch_groups, launches_at_once,
-    launches_in, region_calls, region_label, region_labels, regions, times_at_once, windows_within,
+    Attribution, CapturePlane, Captured, LaunchGroup, LaunchGroups, Node, Plane, Region, RegionCalls,
+    Registered, Replayed, Times, Tree, Unattributed, attribute, attribute_as_gates_do, keep_within,
+    launch_groups, launches_at_once, launches_in, region_calls, region_label, region_labels, regions,
+    times_at_once, windows_within,
 };
 pub use diagnose::{
     Cause, Change, ChangeOf, Changed, Finding, FoundAt, Gain, GainOf, Matched, NoFinding, Prediction,
@@ -50,8 +51,8 @@ pub use scope::{Place, Scope};
 pub use statistics::Statistics;
 pub use steady_state::SteadyState;
 pub use time::{
-    ApiRow, BLOCKED, Causes, GpuRegion, Grouping, HostIdle, HostLine, HostLines, HostNode, HostPlace,
-    IdleCause, IdleRow, KernelRow, ModelStage, MoreOperators, MoreRegions, NOT_READ, OperatorRow, Overhead,
-    Overlap, Shape, Stage, Synchronisation, TopKernel, TransferRow, WAITS_FOR_INTERPRETER, api, gpu_regions,
-    host_idle, idle, kernels, listed, overhead, transfers, unsteady,
+    ApiRow, BLOCKED, CapturedRow, Causes, CudaGraphs, GpuRegion, GraphRow, Grouping, HostIdle, HostLine,
+    HostLines, HostNode, HostPlace, IdleCause, IdleRow, KernelRow, ModelStage, MoreOperators, MoreRegions,
+    NOT_READ, OperatorRow, Overhead, Overlap, Shape, Stage, Synchronisation, TopKernel, TransferRow,
+    WAITS_FOR_INTERPRETER, api, gpu_regions, host_idle, idle, kernels, listed, overhead, transfers, unsteady,
 };

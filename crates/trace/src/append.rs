@@ -148,6 +148,8 @@ impl Trace {
         self.activities.append(other.activities, &numbers);
         self.syncs.append_rows(other.syncs, &numbers);
         self.stream_events.append_rows(other.stream_events, &numbers);
+        self.graph_nodes.append_rows(other.graph_nodes, &numbers);
+        self.capture_ranges.append_rows(other.capture_ranges, &numbers);
         self.operators.append_rows(other.operators, &numbers);
         for series in other.series {
             let series = Series { device: known.devices[usize::from(series.device)], ..series };
@@ -176,6 +178,7 @@ impl Trace {
 
     fn times(&mut self) -> impl Iterator<Item = &mut i64> {
         let on_the_host = self.ranges.times().chain(self.calls.times()).chain(self.syncs.times());
+        let on_the_host = on_the_host.chain(self.graph_nodes.times()).chain(self.capture_ranges.times());
         let since = self.processes.iter_mut().filter_map(|process| process.stream_waits_since.as_mut());
         let sampled = self.series.iter_mut().flat_map(Series::times).chain(self.stacks.samples.times());
         on_the_host.chain(self.activities.times()).chain(self.operators.times()).chain(since).chain(sampled)

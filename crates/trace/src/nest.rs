@@ -15,6 +15,13 @@ pub(crate) fn parent(stack: &[u32]) -> Option<u32> {
     stack.get(stack.len().min(DEEPEST).wrapping_sub(1)).copied()
 }
 
+impl Ranges {
+    /// Puts them in order, and finds the parent of each.
+    pub fn nest(&mut self) {
+        nest(self);
+    }
+}
+
 /// Orders ranges by their begin, longer ones first, and finds the parent of each
 /// push/pop range: the innermost range of its thread and domain that is still open
 /// when it begins. Ranges that overlap without nesting are therefore children of

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::model::{ActivityKind, NONE, OPEN, Trace};
+use crate::model::{ActivityKind, NONE, OPEN, Range, Trace};
 
 impl Trace {
     /// Leaves what began inside these windows, which are in order and apart, and what a
@@ -13,6 +13,7 @@ impl Trace {
         self.left_out = self.busy_with(|activity| !keep[activity]);
         self.activities.retain_rows(&keep);
         self.calls.retain_rows(&mask(&self.calls.begin, &inside));
+        self.keep_capture_ranges(&inside);
         self.ranges.retain_rows(&mask(&self.ranges.begin, &inside));
         self.syncs.retain_rows(&mask(&self.syncs.begin, &inside));
         self.operators.retain_rows(&mask(&self.operators.begin, &inside));
@@ -21,6 +22,26 @@ impl Trace {
         self.windows = windows;
         self.selected = true;
         self.finish();
+    }
+
+    /// A graph may be captured long before it runs: the ranges that say what its nodes are stay known.
+    fn keep_capture_ranges(&mut self, inside: &dyn Fn(i64) -> bool) {
+        let nodes = &self.graph_nodes;
+        let mut captured: HashMap<u32, Vec<i64>> = HashMap::new();
+        for row in (0..nodes.len()).filter(|row| nodes.original[*row] == 0) {
+            captured.entry(self.process_of(nodes.thread[row])).or_default().push(nodes.time[row]);
+        }
+        captured.values_mut().for_each(|times| times.sort_unstable());
+        let ranges = &self.ranges;
+        let holds_one = |range: &usize| {
+            let (begin, end) = (ranges.begin[*range], ranges.end[*range]);
+            captured.get(&self.process_of(ranges.thread[*range])).is_some_and(|times| {
+                times.get(times.partition_point(|time| *time < begin)).is_some_and(|time| *time < end)
+            })
+        };
+        let kept = (0..ranges.len()).filter(|range| !inside(ranges.begin[*range])).filter(holds_one);
+        let kept: Vec<Range> = kept.map(|range| ranges.row(range)).collect();
+        kept.into_iter().for_each(|range| self.capture_ranges.push(range));
     }
 
     /// Work belongs to the call that started it, if that is known.

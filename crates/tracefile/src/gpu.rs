@@ -23,6 +23,7 @@ pub enum GpuEvent {
         device: u16,
         stream: u32,
         in_graph: bool,
+        node: Option<u64>,
     },
     /// A copy, or a fill when `fill`.
     Transfer {
@@ -35,6 +36,7 @@ pub enum GpuEvent {
         device: u16,
         stream: u32,
         in_graph: bool,
+        node: Option<u64>,
         /// Kinds of memory that it is copied from and to; of a fill, and where unknown, zero.
         memory: [u8; 2],
     },
@@ -114,6 +116,10 @@ impl<'a> TraceFile<'a> {
 }
 
 impl Records<'_> {
+    fn node(&mut self, flags: u16) -> Result<Option<u64>, Broken> {
+        (flags & gpu::NODE_KNOWN != 0).then(|| self.word()).transpose()
+    }
+
     fn gpu_event(&mut self) -> Result<Option<GpuEvent>, Broken> {
         if self.is_empty() {
             return Ok(None);
@@ -139,14 +145,16 @@ impl Records<'_> {
             }
             gpu::KERNEL => {
                 let (begin, end, about) = (self.word()?, self.word()?, self.word()?);
+                let (stream, flags) = (self.word()? as u32, (about >> 48) as u16);
                 GpuEvent::Kernel {
                     correlation,
                     begin,
                     end,
                     launch: about as u32,
                     device: (about >> 32) as u16,
-                    stream: self.word()? as u32,
-                    in_graph: (about >> 48) as u16 & gpu::IN_GRAPH != 0,
+                    stream,
+                    in_graph: flags & gpu::IN_GRAPH != 0,
+                    node: self.node(flags)?,
                 }
             }
             kind @ (gpu::COPY | gpu::FILL) => {
@@ -161,7 +169,8 @@ impl Records<'_> {
                     direction: (about >> 48) as u16,
                     device: (about >> 32) as u16,
                     stream: about as u32,
-                    in_graph: flags & u64::from(gpu::IN_GRAPH) != 0,
+                    in_graph: flags as u16 & gpu::IN_GRAPH != 0,
+                    node: self.node(flags as u16)?,
                     memory: [(flags >> 16) as u8, (flags >> 24) as u8],
                 }
             }

@@ -1,7 +1,7 @@
 //! Where everything lies. Shared by the tracer, which writes, and the reader.
 
 /// The version of the format that is written. Raised when an older reader would misunderstand it.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 /// The oldest version that is still read.
 pub const OLDEST_READ: u8 = 1;
 
@@ -138,6 +138,10 @@ pub mod kind {
     pub const MARK: u8 = 6;
     /// The thread's id: it writes what follows in this chunk.
     pub const THREAD: u8 = 7;
+    /// A node of a CUDA graph was made: its id.
+    pub const NODE: u8 = 8;
+    /// A node is a copy of another: its id and the other's.
+    pub const CLONED_NODE: u8 = 9;
 
     /// In a string chunk: `id | flags << 32`, then the bytes, padded to a word.
     pub const STRING: u8 = 16;
@@ -155,10 +159,10 @@ pub mod gpu {
     /// The rest is the launch's number. Name, `grid x | grid y << 32`, `grid z | block x << 32`,
     /// `block y | block z << 32`, `registers | static shared memory << 32`, dynamic shared memory.
     pub const LAUNCH: u8 = 32;
-    /// Begin, end, `launch | device << 32 | flags << 48`, stream.
+    /// Begin, end, `launch | device << 32 | flags << 48`, stream; with [`NODE_KNOWN`] the node's id.
     pub const KERNEL: u8 = 33;
     /// Begin, end, bytes, `stream | device << 32 | direction << 48`, `flags | memory copied from << 16 | copied to << 24`
-    /// with CUPTI's numbers of kinds of memory.
+    /// with CUPTI's numbers of kinds of memory; with [`NODE_KNOWN`] the node's id.
     pub const COPY: u8 = 34;
     /// As [`COPY`].
     pub const FILL: u8 = 35;
@@ -187,6 +191,8 @@ pub mod gpu {
 
     /// A flag of kernels, copies and fills: a node of a graph.
     pub const IN_GRAPH: u16 = 1;
+    /// The same, and which node it is.
+    pub const NODE_KNOWN: u16 = 2;
 }
 
 /// Why nothing more was recorded of the GPU.

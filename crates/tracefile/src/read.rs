@@ -154,6 +154,12 @@ pub enum Event {
     Thread {
         thread: u32,
     },
+    /// A node of a CUDA graph was made, or found to be a copy of another.
+    Node {
+        ticks: u64,
+        id: u64,
+        original: Option<u64>,
+    },
 }
 
 /// The written part of one chunk.
@@ -291,7 +297,8 @@ impl Event {
             | Self::Pop { ticks, .. }
             | Self::Start { ticks, .. }
             | Self::End { ticks, .. }
-            | Self::Mark { ticks, .. } => ticks,
+            | Self::Mark { ticks, .. }
+            | Self::Node { ticks, .. } => ticks,
             Self::Thread { .. } => 0,
         }
     }
@@ -397,6 +404,8 @@ impl<'a> Records<'a> {
                 Event::Mark { ticks, name, domain, payload, category }
             }
             kind::THREAD => Event::Thread { thread: self.word()? as u32 },
+            kind::NODE => Event::Node { ticks, id: self.word()?, original: None },
+            kind::CLONED_NODE => Event::Node { ticks, id: self.word()?, original: Some(self.word()?) },
             _ => return Err(Broken),
         }))
     }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use nvtx::{Kind, RegionPath};
-use trace::{StringId, Trace};
+use trace::{Ranges, StringId, Trace};
 
 /// So many names with one pattern below one parent are one region.
 const FEWEST_FOLDED: usize = 3;
@@ -27,7 +27,11 @@ pub struct Tree {
 
 impl Tree {
     pub(crate) fn of(trace: &Trace) -> Self {
-        let ranges = &trace.ranges;
+        Self::of_ranges(&trace.ranges, &trace.patterns)
+    }
+
+    /// Of ranges whose parents are known.
+    pub(crate) fn of_ranges(ranges: &Ranges, patterns: &HashMap<StringId, StringId>) -> Self {
         let mut nodes: Vec<Node> = Vec::new();
         let mut known: HashMap<Node, u32> = HashMap::new();
         let mut node_of: Vec<u32> = Vec::with_capacity(ranges.len());
@@ -52,7 +56,7 @@ impl Tree {
             node_of.push(id);
         }
         let exact = Self { nodes, node_of };
-        if trace.patterns.is_empty() { exact } else { exact.folded(trace) }
+        if patterns.is_empty() { exact } else { exact.folded(patterns) }
     }
 
     /// Whether a region is another or inside it.
@@ -61,9 +65,15 @@ impl Tree {
         std::iter::successors(Some(node), above).any(|node| node == outer)
     }
 
+    /// The innermost region that both are, or are inside of.
+    pub(crate) fn common(&self, one: u32, other: u32) -> Option<u32> {
+        let above = |node: &u32| self.nodes[*node as usize].parent;
+        std::iter::successors(Some(one), above).find(|node| self.is_within(other, *node))
+    }
+
     /// Nodes below one parent whose names have one pattern become one, if they have enough different names.
     /// Level by level: what is below nodes that became one is below one parent then.
-    fn folded(self, trace: &Trace) -> Self {
+    fn folded(self, patterns: &HashMap<StringId, StringId>) -> Self {
         let exact = self.nodes;
         let mut depth: Vec<u32> = Vec::with_capacity(exact.len());
         for node in &exact {
@@ -83,7 +93,7 @@ impl Tree {
                 Node { parent: node.parent.map(|parent| became[parent as usize]), ..node }
             };
             let with_pattern =
-                |node: Node| trace.patterns.get(&node.name).map(|pattern| Node { name: *pattern, ..node });
+                |node: Node| patterns.get(&node.name).map(|pattern| Node { name: *pattern, ..node });
             // Nodes below different parents may have come below one, so a name can be there twice.
             let mut names: HashMap<Node, HashSet<StringId>> = HashMap::new();
             for node in level.iter().map(below) {
@@ -110,10 +120,15 @@ impl Tree {
 
     /// Children behind their parents, in the order of first appearance.
     pub(crate) fn order(&self, trace: &Trace) -> Vec<u32> {
+        self.order_by(&trace.ranges.begin)
+    }
+
+    /// The same; `begins` are those of its ranges.
+    pub(crate) fn order_by(&self, begins: &[i64]) -> Vec<u32> {
         let mut first = vec![i64::MAX; self.nodes.len()];
         for (range, node) in self.node_of.iter().enumerate() {
             let place = &mut first[*node as usize];
-            *place = (*place).min(trace.ranges.begin[range]);
+            *place = (*place).min(begins[range]);
         }
         let mut children: Vec<Vec<u32>> = vec![Vec::new(); self.nodes.len()];
         let mut waiting: Vec<u32> = Vec::new();

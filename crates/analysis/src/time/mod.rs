@@ -4,6 +4,7 @@
 mod busy;
 mod causes;
 mod gpu_regions;
+mod graph_table;
 mod host_idle;
 mod host_places;
 mod idle;
@@ -24,6 +25,8 @@ pub(crate) use busy::{Busy, busy};
 pub use causes::{Causes, IdleCause};
 pub(crate) use gpu_regions::RegionTable;
 pub use gpu_regions::{GpuRegion, MoreRegions, gpu_regions};
+pub(crate) use graph_table::cuda_graphs;
+pub use graph_table::{CapturedRow, CudaGraphs, GraphRow};
 pub(crate) use host_idle::waiting;
 pub use host_idle::{BLOCKED, HostIdle, HostNode, HostPlace, NOT_READ, WAITS_FOR_INTERPRETER, host_idle};
 pub use host_places::{HostLine, HostLines, listed};

@@ -261,6 +261,8 @@ mod tests {
         assert_eq!(resolved.source("nsys.enable").to_string(), "preset off:3");
         assert_eq!(resolved.source("ncu.budget").to_string(), "default");
         assert_eq!(resolved.source("nsys.trace").to_string(), "override `nsys.trace=[cuda,nvtx,osrt]`");
+        let with_commas = with(&["nsys.trace=cuda, nvtx"]).unwrap();
+        assert_eq!(with_commas.config.nsys.trace, ["cuda", "nvtx"]);
         assert!(resolved.set_by_user("nsys.sample") && !resolved.set_by_user("nsys.enable"));
         assert_eq!(resolved.config.workload.command, ["python", "[x]"]);
         assert_eq!(resolved.config.workload.env.len(), 2);

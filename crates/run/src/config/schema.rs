@@ -11,7 +11,7 @@ pub use report::Format;
 use serde::{Deserialize, Serialize};
 use trace::Trace;
 
-use super::values::{Enable, Span, Text, argv, one_or_many, part, some_of};
+use super::values::{Enable, Span, Text, argv, one_or_many, part, some_of, words};
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -168,7 +168,7 @@ pub struct NsysConfig {
     pub(crate) path: Option<Text>,
     pub(crate) strict: bool,
     pub(crate) gating_nvtx: bool,
-    #[serde(deserialize_with = "one_or_many")]
+    #[serde(deserialize_with = "words")]
     pub(crate) trace: Vec<String>,
     pub(crate) sample: Sample,
     pub(crate) capture_range: CaptureRange,

@@ -133,6 +133,13 @@ pub(super) fn one_or_many<'de, D: Deserializer<'de>>(deserializer: D) -> Result<
     deserializer.deserialize_any(Many)
 }
 
+/// A list of words; a text may have several, with commas between them.
+pub(super) fn words<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    let texts = one_or_many(deserializer)?;
+    let words = texts.iter().flat_map(|text| text.split(',')).map(str::trim).filter(|word| !word.is_empty());
+    Ok(words.map(str::to_owned).collect())
+}
+
 /// A list of values out of a few; one alone is a list of one.
 pub(super) fn some_of<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where

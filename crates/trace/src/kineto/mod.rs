@@ -268,6 +268,7 @@ impl Reader {
             correlation: correlation(event.correlation),
             detail,
             in_graph: event.graph_node.is_some_and(|node| node != 0),
+            node: event.graph_node.map_or(0, |node| node as u64),
             // The process is put right in `finish`: the calls may come later in the file.
             ..Activity::default()
         });

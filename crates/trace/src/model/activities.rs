@@ -41,6 +41,8 @@ table! {
         detail: u32,
         /// Whether it is a node of a CUDA graph.
         in_graph: bool,
+        /// Which one, of [`super::tables::GraphNodes`]; 0 when that is unknown.
+        node: u64,
     }
     beside {
         /// Every kind of launch that happens: few, however many launches there are.

@@ -81,6 +81,23 @@ table! {
 }
 
 table! {
+    /// Nodes of CUDA graphs, when they were made. A copy has two rows: one of its making, and one that says of which
+    /// node it is a copy.
+    table GraphNodes;
+    /// A row of [`GraphNodes`].
+    row GraphNode;
+    columns {
+        time: i64 as Time,
+        /// Index into [`crate::Trace::threads`]: where it was made.
+        thread: u32 as Thread,
+        /// Its id, within its process; the graph's in the upper half.
+        node: u64,
+        /// The node that it is a copy of; 0 when the row does not say.
+        original: u64,
+    }
+}
+
+table! {
     /// Operators of a framework. One row each.
     table Operators;
     /// A row of [`Operators`].

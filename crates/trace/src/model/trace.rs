@@ -11,7 +11,7 @@ use super::recording::Recording;
 use super::series::Series;
 use super::stacks::Stacks;
 use super::strings::{StringId, Strings};
-use super::tables::{Calls, Operators, Ranges, StreamEvents, Syncs};
+use super::tables::{Calls, GraphNodes, Operators, Ranges, StreamEvents, Syncs};
 use super::trouble::Trouble;
 use crate::count::counted;
 use crate::nest::{DEEPEST, nest};
@@ -29,6 +29,10 @@ pub struct Trace {
     pub activities: Activities,
     pub syncs: Syncs,
     pub stream_events: StreamEvents,
+    pub graph_nodes: GraphNodes,
+    /// Ranges that are not in [`Trace::ranges`] because they lie outside of its windows, and in which nodes of graphs
+    /// were captured that run inside of them.
+    pub capture_ranges: Ranges,
     pub operators: Operators,
     /// Values over time. Each device has at most one of each source.
     pub series: Vec<Series>,
@@ -81,7 +85,7 @@ impl Trace {
     /// region. Without it every name stays for itself.
     pub fn fold_names(&mut self) {
         let mut seen = vec![false; self.strings.len()];
-        for name in &self.ranges.name {
+        for name in self.ranges.name.iter().chain(&self.capture_ranges.name) {
             if std::mem::replace(&mut seen[name.index()], true) {
                 continue;
             }

@@ -136,6 +136,7 @@ impl ActivityPart {
             correlation: correlation(row.integer(columns.correlation)),
             process: self.processes.number(process),
             in_graph: !row.is_null(columns.graph_node),
+            node: row.integer(columns.graph_node).map_or(0, |node| node as u64),
             ..Activity::default()
         })
     }

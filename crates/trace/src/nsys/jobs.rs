@@ -3,7 +3,7 @@
 use super::parallel::Job;
 use super::parts::Part;
 use super::tables::Read;
-use super::{activities, calls, gpu_metrics::Metrics, nvtx_events, stacks};
+use super::{activities, calls, gpu_metrics::Metrics, graph_nodes, nvtx_events, stacks};
 use crate::sqlite::Database;
 
 /// Jobs for every table that is read in parts, the largest first. Processes and devices are numbered in
@@ -20,6 +20,7 @@ pub(super) fn jobs<'a>(
         activities::graphs(database),
         calls::waits(database),
         calls::events(database),
+        graph_nodes::nodes(database),
         nvtx_events::events(database),
         metrics.jobs(database),
         stacks::samples(database),

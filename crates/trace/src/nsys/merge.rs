@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use super::devices::Gpus;
 use super::loss::Losses;
 use super::parts::{
-    ActivityPart, CallPart, Link, MetricPart, Name, NvtxPart, Part, RawLaunch, SamplePart, WaitPart,
+    ActivityPart, CallPart, GraphNodePart, Link, MetricPart, Name, NvtxPart, Part, RawLaunch, SamplePart,
+    WaitPart,
 };
 use super::stacks;
 use super::tables::{Numbering, Read, Texts, each};
@@ -42,6 +43,7 @@ impl Merge {
             Part::Activities(part) => self.activities(part, texts),
             Part::Calls(part) => self.calls(part, texts),
             Part::Waits(part) => self.waits(part),
+            Part::GraphNodes(part) => self.graph_nodes(part),
             Part::Nvtx(part) => self.nvtx(part, texts),
             Part::Metrics(part) => self.metrics(part),
             Part::Samples(part) => self.samples(part),
@@ -75,6 +77,12 @@ impl Merge {
         let numbers = Numbers { processes: &processes, ..Numbers::default() };
         self.trace.syncs.append_rows(part.rows, &numbers);
         self.trace.stream_events.append_rows(part.events, &numbers);
+    }
+
+    fn graph_nodes(&mut self, part: GraphNodePart) {
+        let threads = renumber(&part.threads, &mut self.threads);
+        let numbers = Numbers { threads: &threads, ..Numbers::default() };
+        self.trace.graph_nodes.append_rows(part.rows, &numbers);
     }
 
     fn nvtx(&mut self, part: NvtxPart, texts: &Texts) {
@@ -267,6 +275,7 @@ fn lost_from(table: &str, read: u64) -> String {
         "CUPTI_ACTIVITY_KIND_RUNTIME" => "CUDA calls",
         "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION" => "synchronizations",
         "CUPTI_ACTIVITY_KIND_CUDA_EVENT" => "CUDA events",
+        "CUDA_GRAPH_NODE_EVENTS" => "nodes of CUDA graphs",
         "GPU_METRICS" | "TARGET_INFO_GPU_METRICS" => "values over time",
         "COMPOSITE_EVENTS" | "SAMPLING_CALLCHAINS" => "stack samples",
         "PROCESSES" => "names of processes",

@@ -11,6 +11,7 @@ mod diagnostics;
 mod environment;
 mod error;
 mod gpu_metrics;
+mod graph_nodes;
 mod jobs;
 mod loss;
 mod machine;

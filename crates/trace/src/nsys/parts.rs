@@ -2,12 +2,15 @@
 
 use super::tables::Numbering;
 use crate::metric_rows::Metric;
-use crate::model::{Activities, Calls, Ranges, StackSamples, StreamEvents, StringId, Strings, Syncs};
+use crate::model::{
+    Activities, Calls, GraphNodes, Ranges, StackSamples, StreamEvents, StringId, Strings, Syncs,
+};
 
 pub(super) enum Part {
     Activities(ActivityPart),
     Calls(CallPart),
     Waits(WaitPart),
+    GraphNodes(GraphNodePart),
     Nvtx(NvtxPart),
     Metrics(MetricPart),
     Samples(SamplePart),
@@ -48,6 +51,12 @@ pub(super) struct WaitPart {
     pub(super) rows: Syncs,
     pub(super) events: StreamEvents,
     pub(super) processes: Numbering<i64>,
+}
+
+#[derive(Default)]
+pub(super) struct GraphNodePart {
+    pub(super) rows: GraphNodes,
+    pub(super) threads: Numbering<i64>,
 }
 
 /// A name: a number of `StringIds`, or a text of its own.

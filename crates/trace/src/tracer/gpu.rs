@@ -130,13 +130,21 @@ impl Reader<'_> {
             | GpuEvent::Call { end: 0, .. }
             | GpuEvent::Sync { begin: 0, .. }
             | GpuEvent::Sync { end: 0, .. } => remarks.untimed += 1,
-            GpuEvent::Kernel { correlation, begin, end, launch, device, stream, in_graph } => {
+            GpuEvent::Kernel { correlation, begin, end, launch, device, stream, in_graph, node } => {
                 // A launch that is not described is a damaged file's.
                 let Some(detail) = known.launches.get(&u64::from(launch)).copied() else { return };
                 let device = self.device(device, None, &mut known.devices);
-                let kind = ActivityKind::Kernel;
-                let row =
-                    Activity { kind, detail, correlation, device, stream, in_graph, ..Activity::default() };
+                let (kind, node) = (ActivityKind::Kernel, node.unwrap_or(0));
+                let row = Activity {
+                    kind,
+                    detail,
+                    correlation,
+                    device,
+                    stream,
+                    in_graph,
+                    node,
+                    ..Activity::default()
+                };
                 self.activity(row, clock, (begin, end));
             }
             GpuEvent::Transfer {
@@ -149,6 +157,7 @@ impl Reader<'_> {
                 device,
                 stream,
                 in_graph,
+                node,
                 memory,
             } => {
                 let device = self.device(device, None, &mut known.devices);
@@ -160,8 +169,17 @@ impl Reader<'_> {
                     memory: host_memory(memory),
                 });
                 let kind = if fill { ActivityKind::Fill } else { ActivityKind::Copy };
-                let row =
-                    Activity { kind, detail, correlation, device, stream, in_graph, ..Activity::default() };
+                let node = node.unwrap_or(0);
+                let row = Activity {
+                    kind,
+                    detail,
+                    correlation,
+                    device,
+                    stream,
+                    in_graph,
+                    node,
+                    ..Activity::default()
+                };
                 self.activity(row, clock, (begin, end));
             }
             GpuEvent::Graph { correlation, begin, end, graph, device, stream } => {

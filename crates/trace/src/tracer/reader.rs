@@ -6,7 +6,7 @@ use nvtx::Kind;
 use tracefile::{Event, Payload, Segment, StringEntry, TraceFile};
 
 use super::clock::Clock;
-use crate::model::{Range, StringId, Thread, Trace};
+use crate::model::{GraphNode, Range, StringId, Thread, Trace};
 use crate::nest::{DEEPEST, parent};
 
 #[derive(Clone, Copy)]
@@ -117,6 +117,17 @@ impl<'t> Reader<'t> {
                 self.seen(ticks);
                 let key = (self.domain(domain), self.name(name).text);
                 *self.trace.marks.entry(key).or_default() += 1;
+            }
+            Event::Node { ticks, id, original } => {
+                let time = self.seen(ticks);
+                let original = original.unwrap_or(0);
+                self.trace.graph_nodes.push(GraphNode {
+                    time,
+                    thread,
+                    node: id,
+                    original,
+                    ..GraphNode::default()
+                });
             }
             Event::Thread { .. } => {}
         }

@@ -7,11 +7,23 @@ use crate::weak;
 pub(crate) type Request = unsafe extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
 pub(crate) type Complete = unsafe extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
 
+/// `CUpti_CallbackFunc`
+pub(crate) type Callback = unsafe extern "C" fn(*mut c_void, u32, u32, *const c_void);
+/// `CUpti_SubscriberHandle`
+pub(crate) type Subscriber = *mut c_void;
+
 pub(crate) const SUCCESS: i32 = 0;
 pub(crate) const FLUSH_FORCED: u32 = 1;
 pub(crate) const THREAD_ID_OF_THE_SYSTEM: u32 = 1;
 pub(crate) const DRIVER_CALLS: u32 = 1;
 pub(crate) const RUNTIME_CALLS: u32 = 2;
+pub(crate) const RESOURCES: u32 = 3;
+
+/// `CUpti_CallbackIdResource`
+pub(crate) mod resource {
+    pub(crate) const GRAPH_NODE_CREATED: u32 = 13;
+    pub(crate) const GRAPH_NODE_CLONED: u32 = 20;
+}
 
 /// `CUpti_ActivityKind`
 pub(crate) mod activity {
@@ -58,7 +70,11 @@ pub(crate) struct Cupti {
     pub(crate) timestamp: unsafe extern "C" fn(*mut u64) -> i32,
     pub(crate) callback_name: unsafe extern "C" fn(u32, u32, *mut *const c_char) -> i32,
     pub(crate) finalize: Option<unsafe extern "C" fn() -> i32>,
+    /// Its address, where [`super::aside`] watches for others.
     pub(crate) subscribe: Option<*mut u8>,
+    pub(crate) unsubscribe: Option<unsafe extern "C" fn(Subscriber) -> i32>,
+    pub(crate) enable_callback: Option<unsafe extern "C" fn(u32, Subscriber, u32, u32) -> i32>,
+    pub(crate) graph_node_id: Option<unsafe extern "C" fn(*mut c_void, *mut u64) -> i32>,
     pub(crate) set_thread_id_type: Option<unsafe extern "C" fn(u32) -> i32>,
     pub(crate) enable_runtime_call: Option<unsafe extern "C" fn(u32, u8) -> i32>,
     pub(crate) enable_driver_call: Option<unsafe extern "C" fn(u32, u8) -> i32>,
@@ -84,6 +100,9 @@ impl Cupti {
                 disable: find(library, c"cuptiActivityDisable")?,
                 finalize: find(library, c"cuptiFinalize"),
                 subscribe: find(library, c"cuptiSubscribe"),
+                unsubscribe: find(library, c"cuptiUnsubscribe"),
+                enable_callback: find(library, c"cuptiEnableCallback"),
+                graph_node_id: find(library, c"cuptiGetGraphNodeId"),
                 next_record: find(library, c"cuptiActivityGetNextRecord")?,
                 dropped: find(library, c"cuptiActivityGetNumDroppedRecords")?,
                 flush_all: find(library, c"cuptiActivityFlushAll")?,

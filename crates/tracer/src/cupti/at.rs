@@ -67,3 +67,12 @@ pub(crate) mod overhead {
     pub(crate) const START: usize = 24;
     pub(crate) const END: usize = 32;
 }
+/// `CUpti_ResourceData`, what a callback about resources is given.
+pub(crate) mod resource {
+    pub(crate) const DESCRIPTOR: usize = 16;
+}
+/// `CUpti_GraphData`, what its descriptor is for graphs.
+pub(crate) mod graph_data {
+    pub(crate) const NODE: usize = 16;
+    pub(crate) const ORIGINAL_NODE: usize = 24;
+}

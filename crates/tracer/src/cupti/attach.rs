@@ -5,7 +5,7 @@ use core::sync::atomic::Ordering;
 use tracefile::layout::stopped;
 
 use super::abi::{self, Cupti, KINDS, SUCCESS, THREAD_ID_OF_THE_SYSTEM, activity};
-use super::{aside, buffers, calls, device, flush, library, records};
+use super::{aside, buffers, calls, device, flush, graphs, library, records};
 use crate::state::{Gpu, MOST_CALLS, gpu};
 use crate::{environment, weak};
 
@@ -25,8 +25,10 @@ fn attach(gpu: &Gpu, path: &'static [u8]) -> Result<(), u64> {
     let cupti = library::load(path).ok_or(stopped::NO_LIBRARY)?;
     // SAFETY: CUPTI's own functions, called as its documentation says.
     unsafe {
+        graphs::watch(cupti, gpu);
         // If we cannot make room for another client, we do not record.
         if !aside::watch(cupti.subscribe.unwrap_or(core::ptr::null_mut())) {
+            graphs::leave(cupti, gpu);
             return Err(stopped::NO_WAY_OUT);
         }
         if let Some(set) = cupti.set_thread_id_type {

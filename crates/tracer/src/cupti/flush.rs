@@ -6,7 +6,7 @@ use core::sync::atomic::Ordering;
 use tracefile::layout::stopped;
 
 use super::abi::{FLUSH_FORCED, KINDS, STREAM_WAITS, SUCCESS, activity};
-use super::{library, records};
+use super::{graphs, library, records};
 use crate::state::{Gpu, gpu};
 use crate::{sys, weak};
 
@@ -93,6 +93,7 @@ pub(super) fn step_aside() {
         if let Some(cupti) = library::loaded() {
             // SAFETY: CUPTI's own functions.
             unsafe {
+                graphs::leave(cupti, gpu);
                 for kind in KINDS.into_iter().chain([activity::RUNTIME, activity::DRIVER]) {
                     (cupti.disable)(kind);
                 }

@@ -1,5 +1,5 @@
-//! Records what the GPU does, with CUPTI's activity API. We do not subscribe to callbacks, so that
-//! another client can; see [`aside`].
+//! Records what the GPU does, with CUPTI's activity API, and which nodes graphs are made of, with its callbacks
+//! ([`graphs`]). When another client wants CUPTI, we leave it; see [`aside`].
 //!
 //! Safety, for all of it: CUPTI calls us with buffers that we gave it and with pointers that are
 //! valid until the callback returns.
@@ -12,6 +12,7 @@ mod buffers;
 mod calls;
 mod device;
 mod flush;
+mod graphs;
 mod library;
 mod records;
 

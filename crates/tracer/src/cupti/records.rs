@@ -172,14 +172,19 @@ impl Writer {
             let device = record.u32(place::DEVICE);
             self.device(device);
             self.in_stream(record.u32(place::STREAM));
-            let flags = if record.u64(place::GRAPH_NODE) != 0 { gpu::IN_GRAPH } else { 0 };
-            self.put([
+            let node = record.u64(place::GRAPH_NODE);
+            let flags = flags_of(node);
+            let words @ [first, start, end, about, stream] = [
                 first_word(gpu::KERNEL, u64::from(record.u32(place::CORRELATION))),
                 record.u64(place::START),
                 record.u64(place::END),
                 u64::from(launch) | u64::from(device as u16) << 32 | u64::from(flags) << 48,
                 u64::from(record.u32(place::STREAM)),
-            ]);
+            ];
+            match node {
+                0 => self.put(words),
+                node => self.put([first, start, end, about, stream, node]),
+            }
         }
     }
 
@@ -200,11 +205,12 @@ impl Writer {
                     (gpu::COPY, record.0.add(place::COPY_KIND).read(), sides)
                 }
             };
-            let flags = if record.u64(graph_node) != 0 { gpu::IN_GRAPH } else { 0 };
+            let node = record.u64(graph_node);
+            let flags = flags_of(node);
             let device = record.u32(place::DEVICE);
             self.device(device);
             self.in_stream(record.u32(place::STREAM));
-            self.put([
+            let words @ [first, start, end, bytes, about, more] = [
                 first_word(written, u64::from(record.u32(correlation))),
                 record.u64(place::START),
                 record.u64(place::END),
@@ -213,7 +219,11 @@ impl Writer {
                     | u64::from(device as u16) << 32
                     | u64::from(direction) << 48,
                 u64::from(flags) | u64::from(memory[0]) << 16 | u64::from(memory[1]) << 24,
-            ]);
+            ];
+            match node {
+                0 => self.put(words),
+                node => self.put([first, start, end, bytes, about, more, node]),
+            }
         }
     }
 
@@ -363,6 +373,11 @@ impl Writer {
         // SAFETY: there is room for the longest record.
         unsafe { file::write_words(&mut self.part, &words) };
     }
+}
+
+/// The flags of work that is the node of that id, or of no graph.
+fn flags_of(node: u64) -> u16 {
+    if node == 0 { 0 } else { gpu::IN_GRAPH | gpu::NODE_KNOWN }
 }
 
 fn interned(bytes: &[u8]) -> u32 {

@@ -1,6 +1,7 @@
 //! What is known about CUPTI and its records.
 
 use core::cell::UnsafeCell;
+use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64};
 
 use super::space::Part;
@@ -19,6 +20,8 @@ pub(crate) struct Gpu {
     pub(crate) phase: AtomicU32,
     /// Whether it is recorded which stream waits for which.
     pub(crate) stream_waits: AtomicU32,
+    /// CUPTI's subscriber, if it is us.
+    pub(crate) subscriber: AtomicPtr<c_void>,
     /// Held while CUPTI is asked for what it has.
     pub(crate) flushing: Lock,
     /// Unused buffers: each begins with the address of the next.

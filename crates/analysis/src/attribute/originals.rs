@@ -1,0 +1,177 @@
+//! Which captured node a replayed one is a copy of.
+
+use std::collections::{HashMap, HashSet};
+
+use trace::{NONE, StringId, Trace};
+
+/// A copy of a copy of a copy: no program goes further, but a damaged file may go round in circles.
+const MOST_COPIES: usize = 64;
+/// Calls and nodes may be timed by two clocks.
+const BETWEEN_CLOCKS_NS: i64 = 1_000;
+
+/// A node of a process.
+type Key = (u32, u64);
+
+/// When and where a node was made.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Made {
+    pub(super) time: i64,
+    pub(super) thread: u32,
+}
+
+/// By activity, the number of the node that was captured, or [`NONE`]; and when and where each of those was made.
+/// `calls` are the calls that started the activities.
+pub(super) fn originals(trace: &Trace, calls: &[u32]) -> (Vec<u32>, Vec<Made>) {
+    let nodes = Nodes::of(trace);
+    let activities = &trace.activities;
+    let mut numbers: HashMap<Key, u32> = HashMap::new();
+    let mut known: HashMap<Key, u32> = HashMap::new();
+    let mut all: Vec<Made> = Vec::new();
+    let number = |activity: usize| {
+        let key = (activities.process[activity], activities.node[activity]);
+        if key.1 == 0 {
+            return NONE;
+        }
+        if let Some(number) = known.get(&key) {
+            return *number;
+        }
+        let call = trace.calls.begin.get(calls[activity] as usize).copied();
+        let original = nodes.original(key, call.unwrap_or(activities.begin[activity]));
+        let number = nodes.made.get(&original).map_or(NONE, |made| {
+            *numbers.entry(original).or_insert_with(|| {
+                all.push(*made);
+                all.len() as u32 - 1
+            })
+        });
+        if !nodes.is_updated(key) {
+            known.insert(key, number);
+        }
+        number
+    };
+    let of_activity = (0..activities.len()).map(number).collect();
+    (of_activity, all)
+}
+
+/// What is known about nodes.
+struct Nodes {
+    made: HashMap<Key, Made>,
+    /// Of which nodes a node is a copy, and since when: an instance of a graph can be updated.
+    copies: HashMap<Key, Vec<(i64, u64)>>,
+}
+
+impl Nodes {
+    fn of(trace: &Trace) -> Self {
+        let rows = &trace.graph_nodes;
+        let mut nodes = Self { made: HashMap::new(), copies: HashMap::new() };
+        for row in 0..rows.len() {
+            let (thread, time) = (rows.thread[row], rows.time[row]);
+            let key = (trace.process_of(thread), rows.node[row]);
+            match rows.original[row] {
+                0 => {
+                    nodes.made.entry(key).or_insert(Made { time, thread });
+                }
+                original => nodes.copies.entry(key).or_default().push((time, original)),
+            }
+        }
+        nodes.copies.values_mut().for_each(|copies| copies.sort_unstable());
+        nodes.nested(trace);
+        nodes
+    }
+
+    /// The nodes of a graph inside a graph have copies of their own when it is instantiated, but run under other
+    /// numbers, which follow those of the outer graph's own nodes.
+    fn nested(&mut self, trace: &Trace) {
+        let is_missing = |key: &Key| key.1 != 0 && !self.made.contains_key(key);
+        let activities = &trace.activities;
+        let keys = activities.process.iter().copied().zip(activities.node.iter().copied());
+        let mut missing: HashMap<(u32, u32), HashSet<u64>> = HashMap::new();
+        for (process, node) in keys.filter(is_missing) {
+            missing.entry((process, graph_of(node))).or_default().insert(node);
+        }
+        if missing.is_empty() {
+            return;
+        }
+        for instantiated in instantiations(trace) {
+            for graph in instantiated.graphs() {
+                let Some(nodes) = missing.get(&(instantiated.process, graph)) else { continue };
+                let (own, nested): (Vec<u64>, Vec<u64>) =
+                    instantiated.copies.iter().partition(|node| graph_of(**node) == graph);
+                let first = own.iter().map(|node| place_of(*node) + 1).max().unwrap_or(0);
+                for node in nodes {
+                    let place = place_of(*node).checked_sub(first).and_then(|at| nested.get(at as usize));
+                    if let Some(copy) = place {
+                        let key = (instantiated.process, *node);
+                        self.copies.entry(key).or_default().push((instantiated.begin, *copy));
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_updated(&self, key: Key) -> bool {
+        self.copies.get(&key).is_some_and(|copies| copies.len() > 1)
+    }
+
+    /// The node that was captured, for what was launched at that time.
+    fn original(&self, (process, node): Key, time: i64) -> Key {
+        let above = |node: &u64| {
+            let copies = self.copies.get(&(process, *node))?;
+            let latest = copies.partition_point(|(since, _)| *since <= time).saturating_sub(1);
+            copies.get(latest).map(|(_, original)| *original)
+        };
+        let original = std::iter::successors(Some(node), above).take(MOST_COPIES).last();
+        (process, original.unwrap_or(node))
+    }
+}
+
+/// A call that instantiates a graph.
+struct Instantiation {
+    process: u32,
+    begin: i64,
+    /// Nodes that became copies in it, in their order.
+    copies: Vec<u64>,
+}
+
+impl Instantiation {
+    fn graphs(&self) -> Vec<u32> {
+        let mut graphs: Vec<u32> = self.copies.iter().map(|node| graph_of(*node)).collect();
+        graphs.sort_unstable();
+        graphs.dedup();
+        graphs
+    }
+}
+
+fn instantiations(trace: &Trace) -> Vec<Instantiation> {
+    let (calls, rows) = (&trace.calls, &trace.graph_nodes);
+    let mut by_thread: HashMap<u32, Vec<(i64, u64)>> = HashMap::new();
+    for row in (0..rows.len()).filter(|row| rows.original[*row] != 0) {
+        by_thread.entry(rows.thread[row]).or_default().push((rows.time[row], rows.node[row]));
+    }
+    by_thread.values_mut().for_each(|rows| rows.sort_by_key(|(time, _)| *time));
+    let mut names: HashMap<StringId, bool> = HashMap::new();
+    let is_one = |call: &usize| {
+        let name = calls.name[*call];
+        *names.entry(name).or_insert_with(|| trace.strings.text(name).contains("GraphInstantiate"))
+    };
+    (0..calls.len())
+        .filter(is_one)
+        .filter_map(|call| {
+            let rows = by_thread.get(&calls.thread[call])?;
+            let (begin, end) = (calls.begin[call], calls.end[call]);
+            let first = rows.partition_point(|(time, _)| *time < begin.saturating_sub(BETWEEN_CLOCKS_NS));
+            let last = rows.partition_point(|(time, _)| *time <= end.saturating_add(BETWEEN_CLOCKS_NS));
+            let copies = rows.get(first..last)?.iter().map(|(_, node)| *node).collect();
+            Some(Instantiation { process: trace.process_of(calls.thread[call]), begin, copies })
+        })
+        .collect()
+}
+
+/// The graph that a node is of.
+fn graph_of(node: u64) -> u32 {
+    (node >> 32) as u32
+}
+
+/// Its place there.
+fn place_of(node: u64) -> u32 {
+    node as u32
+}

@@ -1,0 +1,91 @@
+//! The nodes of CUDA graphs, at the moment they are made: a node that is captured lies in the ranges that are
+//! open on its thread then, so its event is among those of the thread. A node that is cloned, as all are
+//! when a graph is instantiated, says which it is a copy of.
+//!
+//! This takes CUPTI's only subscriber. Whoever else wants it gets it (`aside`); if somebody has it already,
+//! nodes are not recorded.
+
+use core::ffi::c_void;
+use core::sync::atomic::Ordering;
+
+use tracefile::layout::{first_word, kind};
+
+use super::abi::{Callback, Cupti, RESOURCES, SUCCESS, Subscriber, resource};
+use super::{at, library};
+use crate::state::{Gpu, gpu};
+use crate::thread;
+
+type Subscribe = unsafe extern "C" fn(*mut Subscriber, Callback, *mut c_void) -> i32;
+
+/// Starts recording nodes, if this CUPTI can and nobody else is subscribed.
+///
+/// # Safety
+/// CUPTI is loaded, and `cuptiSubscribe` is as it was loaded.
+pub(super) unsafe fn watch(cupti: &Cupti, gpu: &Gpu) {
+    let (Some(subscribe), Some(enable), Some(_)) =
+        (cupti.subscribe, cupti.enable_callback, cupti.graph_node_id)
+    else {
+        return;
+    };
+    let mut subscriber = core::ptr::null_mut();
+    // SAFETY: CUPTI's own functions, with the types of its headers.
+    unsafe {
+        let subscribe = core::mem::transmute::<*mut u8, Subscribe>(subscribe);
+        if subscribe(&mut subscriber, node_made, core::ptr::null_mut()) != SUCCESS {
+            return;
+        }
+        gpu.subscriber.store(subscriber, Ordering::Release);
+        for callback in [resource::GRAPH_NODE_CREATED, resource::GRAPH_NODE_CLONED] {
+            enable(1, subscriber, RESOURCES, callback);
+        }
+    }
+}
+
+/// Gives the place of the subscriber back.
+///
+/// # Safety
+/// CUPTI is loaded.
+pub(super) unsafe fn leave(cupti: &Cupti, gpu: &Gpu) {
+    let subscriber = gpu.subscriber.swap(core::ptr::null_mut(), Ordering::AcqRel);
+    if !subscriber.is_null()
+        && let Some(unsubscribe) = cupti.unsubscribe
+    {
+        // SAFETY: a subscriber of ours, once.
+        unsafe { unsubscribe(subscriber) };
+    }
+}
+
+/// Called by CUPTI on the thread that makes a node.
+unsafe extern "C" fn node_made(_: *mut c_void, domain: u32, callback: u32, data: *const c_void) {
+    if domain != RESOURCES || data.is_null() || !gpu().is_some_and(|gpu| gpu.phase.load(Ordering::Acquire) == Gpu::ON)
+    {
+        return;
+    }
+    // SAFETY: what CUPTI passes to callbacks about graphs.
+    let ids = unsafe {
+        let graph = data.cast::<u8>().add(at::resource::DESCRIPTOR).cast::<*const u8>().read();
+        if graph.is_null() {
+            return;
+        }
+        [at::graph_data::NODE, at::graph_data::ORIGINAL_NODE]
+            .map(|field| node_id(graph.add(field).cast::<*mut c_void>().read()))
+    };
+    let ([Some(node), original], Some(thread)) = (ids, thread::begin_event_anyway()) else { return };
+    let now = thread.now();
+    match (callback, original) {
+        (resource::GRAPH_NODE_CREATED, _) => thread.record([first_word(kind::NODE, now), node]),
+        (resource::GRAPH_NODE_CLONED, Some(original)) => {
+            thread.record([first_word(kind::CLONED_NODE, now), node, original]);
+        }
+        _ => thread.leave(),
+    }
+}
+
+/// # Safety
+/// `node` is null or a node of a graph.
+unsafe fn node_id(node: *mut c_void) -> Option<u64> {
+    let id_of = library::loaded()?.graph_node_id.filter(|_| !node.is_null())?;
+    let mut id = 0;
+    // SAFETY: CUPTI writes one number.
+    (unsafe { id_of(node, &mut id) } == SUCCESS).then_some(id)
+}
