@@ -29,6 +29,8 @@ KERNEL(in_mlp)
 KERNEL(in_forward)
 KERNEL(in_none)
 KERNEL(in_child)
+KERNEL(in_second)
+KERNEL(in_grandchild)
 KERNEL(in_parent)
 KERNEL(in_updated)
 KERNEL(in_thread)
@@ -109,16 +111,26 @@ static void planted() {
         CHECK(cudaMemcpyAsync(data + 4096, data, 4096, cudaMemcpyDeviceToDevice, on));
     }));
     replay("mixed", mixed, 6, stream);
-    // A graph in a graph.
+    // Graphs in a graph, one of them with another inside.
     cudaGraph_t child = captured([](cudaStream_t on) {
         Range range("child");
         for (int i = 0; i < 2; i++) in_child<<<1, 32, 0, on>>>(data);
+    });
+    cudaGraph_t second = captured([](cudaStream_t on) {
+        Range range("second");
+        for (int i = 0; i < 3; i++) in_second<<<1, 32, 0, on>>>(data);
+    });
+    cudaGraph_t grandchild = captured([](cudaStream_t on) {
+        Range range("grandchild");
+        for (int i = 0; i < 4; i++) in_grandchild<<<1, 32, 0, on>>>(data);
     });
     cudaGraph_t parent = captured([](cudaStream_t on) {
         Range range("parent");
         in_parent<<<1, 32, 0, on>>>(data);
     });
     cudaGraphNode_t node;
+    CHECK(cudaGraphAddChildGraphNode(&node, second, nullptr, 0, grandchild));
+    CHECK(cudaGraphAddChildGraphNode(&node, parent, nullptr, 0, second));
     CHECK(cudaGraphAddChildGraphNode(&node, parent, nullptr, 0, child));
     replay("nested", instantiated(parent), 5, stream);
     // Made for one range, updated to what another captured.

@@ -250,9 +250,15 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
         idle: idle.rows(&shown).collect(),
         more_idle: idle.more(&shown),
         unattributed: regions.unattributed(&attribution),
-        graphs: trace.activities.kind.iter().filter(|kind| **kind == ActivityKind::Graph).count() as u64,
+        graphs: whole_graphs(trace),
         diagnostics: diagnostics(trace, &attribution),
     }
+}
+
+/// Launches of graphs of which nothing but the whole was recorded.
+fn whole_graphs(trace: &Trace) -> u64 {
+    let kinds = trace.activities.kind.iter().zip(&trace.activities.node);
+    kinds.filter(|(kind, node)| **kind == ActivityKind::Graph && **node == 0).count() as u64
 }
 
 /// What follows from the loops.

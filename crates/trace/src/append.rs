@@ -145,7 +145,9 @@ impl Trace {
         };
         self.ranges.append_rows(other.ranges, &numbers);
         self.calls.append_rows(other.calls, &numbers);
+        let transfers = self.activities.transfers.len() as u32;
         self.activities.append(other.activities, &numbers);
+        self.graph_samples.append_beside(other.graph_samples, &numbers, transfers);
         self.syncs.append_rows(other.syncs, &numbers);
         self.stream_events.append_rows(other.stream_events, &numbers);
         self.graph_nodes.append_rows(other.graph_nodes, &numbers);
@@ -179,6 +181,7 @@ impl Trace {
     fn times(&mut self) -> impl Iterator<Item = &mut i64> {
         let on_the_host = self.ranges.times().chain(self.calls.times()).chain(self.syncs.times());
         let on_the_host = on_the_host.chain(self.graph_nodes.times()).chain(self.capture_ranges.times());
+        let on_the_host = on_the_host.chain(self.graph_samples.times());
         let since = self.processes.iter_mut().filter_map(|process| process.stream_waits_since.as_mut());
         let sampled = self.series.iter_mut().flat_map(Series::times).chain(self.stacks.samples.times());
         on_the_host.chain(self.activities.times()).chain(self.operators.times()).chain(since).chain(sampled)

@@ -13,7 +13,7 @@
 use std::collections::{HashMap, HashSet};
 
 use nvtx::Kind;
-use trace::{NONE, StringId, Trace};
+use trace::{Activities, NONE, StringId, Trace};
 
 use super::libraries::Libraries;
 use super::only_thread::OnlyThread;
@@ -83,7 +83,7 @@ pub(crate) fn attribute_by(
     libraries: Libraries,
     calls: &[(StringId, Vec<u32>)],
 ) -> Attribution {
-    let call = calls_of(trace);
+    let call = calls_of(trace, &trace.activities);
     let plane = |(domain, of_call): &(StringId, Vec<u32>)| {
         let range = call.iter().map(|call| of_call.get(*call as usize).copied().unwrap_or(NONE)).collect();
         Plane { domain: *domain, range }
@@ -158,8 +158,8 @@ fn ranges_of_calls<'c>(
     domains.iter().map(of_domain).collect()
 }
 
-/// Calls by their correlation, for each process.
-fn calls_of(trace: &Trace) -> Vec<u32> {
+/// By activity, the call of the same correlation in its process, or [`NONE`].
+pub(super) fn calls_of(trace: &Trace, activities: &Activities) -> Vec<u32> {
     let mut tables: Vec<Correlations> = Vec::new();
     tables.resize_with(trace.processes.len(), Correlations::default);
     let process_of = |thread: u32| trace.process_of(thread) as usize;
@@ -185,7 +185,6 @@ fn calls_of(trace: &Trace) -> Vec<u32> {
             tables[process_of(trace.calls.thread[call])].insert(correlation, call as u32, &trace.calls.begin);
         }
     }
-    let activities = &trace.activities;
     (0..activities.len())
         .map(|activity| match activities.correlation[activity] {
             NONE => NONE,

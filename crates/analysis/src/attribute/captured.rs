@@ -12,48 +12,30 @@ use trace::{Kind, NONE, Ranges, StringId, Trace};
 
 use super::attribution::Attribution;
 use super::originals::{Made, originals};
+use super::replays::Replay;
 use super::sweep::innermost;
 use super::tree::Tree;
 
 /// Capture paths of a trace.
 #[derive(Debug)]
-pub struct Captured {
+pub(crate) struct Captured {
     /// The regions of the capturing ranges.
-    pub tree: Tree,
+    pub(crate) tree: Tree,
     /// When each of the tree's ranges began.
     pub(crate) begins: Vec<i64>,
-    /// By activity: the number of its node among the nodes that were captured, or [`NONE`].
+    /// By replayed node: its number among the nodes that were captured, or [`NONE`].
     node: Vec<u32>,
-    /// One for each domain.
-    planes: Vec<CapturePlane>,
-}
-
-/// One domain's view.
-#[derive(Debug)]
-pub struct CapturePlane {
-    pub domain: StringId,
-    /// By captured node: the region in [`Captured::tree`], or [`NONE`].
-    region: Vec<u32>,
-}
-
-/// The node of which an activity is a replay, as far as it is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Replayed {
-    /// It is no node of a graph, or nothing says which.
-    NoNode,
-    /// Its node was made before the recording began, or by something that was not recorded.
-    Unseen,
-    /// The number of the node that was captured.
-    Node(u32),
+    /// For each domain, by captured node: the region in `tree`, or [`NONE`].
+    planes: Vec<Vec<u32>>,
 }
 
 impl Captured {
-    /// None if no activity is a replay of a node.
-    pub(crate) fn of(trace: &Trace, attribution: &Attribution) -> Option<Self> {
-        if trace.graph_nodes.is_empty() || trace.activities.node.iter().all(|node| *node == 0) {
+    /// None if nothing is known about the making of nodes, or of their replays.
+    pub(crate) fn of(trace: &Trace, attribution: &Attribution, replays: &[Replay]) -> Option<Self> {
+        if trace.graph_nodes.is_empty() || replays.iter().all(|replay| replay.node == 0) {
             return None;
         }
-        let (node, made) = originals(trace, &attribution.call);
+        let (node, made) = originals(trace, replays);
         // Whom a thread captured it for.
         let capturing: Vec<u32> = made
             .iter()
@@ -74,35 +56,24 @@ impl Captured {
             // A library works for the thread that calls it.
             let by_library = attribution.libraries.has(domain);
             let thread = |at: usize| if by_library { made[at].thread } else { capturing[at] };
-            let region = open_regions(&ranges, &tree, domain, &made, thread);
-            CapturePlane { domain, region }
+            open_regions(&ranges, &tree, domain, &made, thread)
         };
         let planes = domains.into_iter().map(plane).collect();
         Some(Self { tree, begins: ranges.begin, node, planes })
     }
 
-    pub fn planes(&self) -> &[CapturePlane] {
-        &self.planes
+    /// The number of the node that was captured, of which this is a replay.
+    pub(crate) fn node(&self, replay: usize) -> Option<u32> {
+        Some(self.node[replay]).filter(|node| *node != NONE)
     }
 
-    pub fn replayed(&self, trace: &Trace, activity: usize) -> Replayed {
-        match (trace.activities.node[activity], self.node[activity]) {
-            (0, _) => Replayed::NoNode,
-            (_, NONE) => Replayed::Unseen,
-            (_, node) => Replayed::Node(node),
-        }
+    /// The innermost region of a captured node, in each domain that has one; the default domain first.
+    pub(crate) fn regions(&self, node: u32) -> impl Iterator<Item = u32> {
+        self.planes.iter().map(move |plane| plane[node as usize]).filter(|region| *region != NONE)
     }
 
-    /// The innermost region of a captured node, in the first domain that has one.
-    pub fn region(&self, node: u32) -> Option<u32> {
-        self.planes.iter().find_map(|plane| plane.region(node))
-    }
-}
-
-impl CapturePlane {
-    /// The region of a captured node.
-    pub fn region(&self, node: u32) -> Option<u32> {
-        Some(self.region[node as usize]).filter(|region| *region != NONE)
+    pub(crate) fn region(&self, node: u32) -> Option<u32> {
+        self.regions(node).next()
     }
 }
 

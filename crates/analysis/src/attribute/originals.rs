@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use trace::{NONE, StringId, Trace};
 
+use super::replays::Replay;
+
 /// A copy of a copy of a copy: no program goes further, but a damaged file may go round in circles.
 const MOST_COPIES: usize = 64;
 /// Calls and nodes may be timed by two clocks.
@@ -19,24 +21,21 @@ pub(super) struct Made {
     pub(super) thread: u32,
 }
 
-/// By activity, the number of the node that was captured, or [`NONE`]; and when and where each of those was made.
-/// `calls` are the calls that started the activities.
-pub(super) fn originals(trace: &Trace, calls: &[u32]) -> (Vec<u32>, Vec<Made>) {
-    let nodes = Nodes::of(trace);
-    let activities = &trace.activities;
+/// By replay, the number of the node that was captured, or [`NONE`]; and when and where each of those was made.
+pub(super) fn originals(trace: &Trace, replays: &[Replay]) -> (Vec<u32>, Vec<Made>) {
+    let nodes = Nodes::of(trace, replays);
     let mut numbers: HashMap<Key, u32> = HashMap::new();
     let mut known: HashMap<Key, u32> = HashMap::new();
     let mut all: Vec<Made> = Vec::new();
-    let number = |activity: usize| {
-        let key = (activities.process[activity], activities.node[activity]);
+    let number = |replay: &Replay| {
+        let key = (replay.process, replay.node);
         if key.1 == 0 {
             return NONE;
         }
         if let Some(number) = known.get(&key) {
             return *number;
         }
-        let call = trace.calls.begin.get(calls[activity] as usize).copied();
-        let original = nodes.original(key, call.unwrap_or(activities.begin[activity]));
+        let original = nodes.original(key, replay.launched);
         let number = nodes.made.get(&original).map_or(NONE, |made| {
             *numbers.entry(original).or_insert_with(|| {
                 all.push(*made);
@@ -48,8 +47,8 @@ pub(super) fn originals(trace: &Trace, calls: &[u32]) -> (Vec<u32>, Vec<Made>) {
         }
         number
     };
-    let of_activity = (0..activities.len()).map(number).collect();
-    (of_activity, all)
+    let of_replay = replays.iter().map(number).collect();
+    (of_replay, all)
 }
 
 /// What is known about nodes.
@@ -60,7 +59,7 @@ struct Nodes {
 }
 
 impl Nodes {
-    fn of(trace: &Trace) -> Self {
+    fn of(trace: &Trace, replays: &[Replay]) -> Self {
         let rows = &trace.graph_nodes;
         let mut nodes = Self { made: HashMap::new(), copies: HashMap::new() };
         for row in 0..rows.len() {
@@ -74,16 +73,15 @@ impl Nodes {
             }
         }
         nodes.copies.values_mut().for_each(|copies| copies.sort_unstable());
-        nodes.nested(trace);
+        nodes.nested(trace, replays);
         nodes
     }
 
     /// The nodes of a graph inside a graph have copies of their own when it is instantiated, but run under other
     /// numbers, which follow those of the outer graph's own nodes.
-    fn nested(&mut self, trace: &Trace) {
+    fn nested(&mut self, trace: &Trace, replays: &[Replay]) {
         let is_missing = |key: &Key| key.1 != 0 && !self.made.contains_key(key);
-        let activities = &trace.activities;
-        let keys = activities.process.iter().copied().zip(activities.node.iter().copied());
+        let keys = replays.iter().map(|replay| (replay.process, replay.node));
         let mut missing: HashMap<(u32, u32), HashSet<u64>> = HashMap::new();
         for (process, node) in keys.filter(is_missing) {
             missing.entry((process, graph_of(node))).or_default().insert(node);

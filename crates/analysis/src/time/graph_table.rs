@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 use trace::{ActivityKind, NONE, StringId, Trace};
 
-use super::work::Work;
-use crate::attribute::{Attribution, Captured, Replayed, region_of};
+use crate::attribute::{Attribution, Captured, Replay, Replayed, region_of, replays};
 use crate::limit::{Limit, MoreRows};
 use crate::statistics::Statistics;
 
@@ -100,47 +99,55 @@ pub(crate) fn cuda_graphs(trace: &Trace, attribution: &Attribution, limit: Limit
     if !activities.in_graph.contains(&true) && !activities.kind.contains(&ActivityKind::Graph) {
         return None;
     }
-    let captured = Captured::of(trace, attribution);
+    let replays = replays(trace, attribution);
+    let captured = Captured::of(trace, attribution, &replays);
     let mut found = CudaGraphs::default();
-    for activity in
-        (0..activities.len()).filter(|at| activities.in_graph[*at] && activities.is_shown_kernel(*at))
-    {
-        let ns = activities.duration(activity);
+    for (at, replay) in replays.iter().enumerate() {
+        let Replayed::Kernel(_) = replay.work else { continue };
         let add = |count: &mut u64, sum: &mut i64| {
             *count += 1;
-            *sum = sum.saturating_add(ns);
+            *sum = sum.saturating_add(replay.ns());
         };
         add(&mut found.kernels, &mut found.kernel_ns);
-        match captured.as_ref().map_or(Replayed::Unseen, |captured| captured.replayed(trace, activity)) {
-            Replayed::NoNode | Replayed::Unseen => add(&mut found.unseen, &mut found.unseen_ns),
-            Replayed::Node(node) => {
-                if captured.as_ref().and_then(|captured| captured.region(node)).is_none() {
-                    add(&mut found.outside, &mut found.outside_ns);
-                }
+        let node = captured.as_ref().and_then(|captured| Some((captured, captured.node(at)?)));
+        match node {
+            None => add(&mut found.unseen, &mut found.unseen_ns),
+            Some((captured, node)) if captured.region(node).is_none() => {
+                add(&mut found.outside, &mut found.outside_ns);
             }
+            Some(_) => {}
         }
     }
     if let Some(captured) = &captured {
-        found.captured = captured_rows(trace, attribution, captured, found.kernel_ns);
+        found.captured = captured_rows(trace, &replays, captured, found.kernel_ns);
         let more = limit.cut(&mut found.captured, |row| row.path.len());
         found.more_captured =
             MoreRows::add_up(more.iter().map(|row| (row.kernels_exclusive, row.gpu_exclusive_ns)));
     }
-    found.graphs = graph_rows(trace, attribution, captured.as_ref());
+    found.graphs = graph_rows(trace, attribution, &replays, captured.as_ref());
     let more = limit.cut(&mut found.graphs, |row| row.region.as_ref().map_or(0, String::len));
     found.more_graphs = MoreRows::add_up(more.iter().map(|row| (row.launches(), row.total_ns())));
     Some(found)
 }
 
-/// The launch that an activity belongs to, as a number that no other launch has.
-fn launch_of(trace: &Trace, attribution: &Attribution, activity: usize) -> Option<(u32, u32)> {
-    let activities = &trace.activities;
-    let correlation = activities.correlation[activity];
-    match (attribution.call[activity], correlation) {
-        // The body of a condition is launched by the device.
-        (NONE, NONE) => None,
-        (NONE, correlation) => Some((activities.process[activity], correlation)),
-        (call, _) => Some((u32::MAX, call)),
+/// Kernels, and copies and fills.
+#[derive(Debug, Default, Clone, Copy)]
+struct Work {
+    kernels: u64,
+    kernel_ns: i64,
+    copies: u64,
+    copy_ns: i64,
+}
+
+impl Work {
+    fn add(&mut self, replay: &Replay) {
+        let (count, ns) = match replay.work {
+            Replayed::Kernel(_) => (&mut self.kernels, &mut self.kernel_ns),
+            Replayed::Copy => (&mut self.copies, &mut self.copy_ns),
+            Replayed::HiddenKernel => return,
+        };
+        *count += 1;
+        *ns = ns.saturating_add(replay.ns());
     }
 }
 
@@ -157,40 +164,27 @@ struct Sum {
     kernels: HashMap<StringId, i64>,
 }
 
-fn captured_rows(
-    trace: &Trace,
-    attribution: &Attribution,
-    captured: &Captured,
-    all_ns: i64,
-) -> Vec<CapturedRow> {
-    let activities = &trace.activities;
+fn captured_rows(trace: &Trace, replays: &[Replay], captured: &Captured, all_ns: i64) -> Vec<CapturedRow> {
     let tree = &captured.tree;
     let mut sums: Vec<Sum> = Vec::new();
     sums.resize_with(tree.nodes.len(), Sum::default);
-    let in_graphs = (0..activities.len()).filter(|activity| activities.in_graph[*activity]);
-    let mut replayed: Vec<(Option<(u32, u32)>, usize)> =
-        in_graphs.map(|activity| (launch_of(trace, attribution, activity), activity)).collect();
-    // Launch by launch: kernels and copies may have been read one after the other.
-    replayed.sort_unstable();
-    for (launch, activity) in replayed {
-        let Replayed::Node(node) = captured.replayed(trace, activity) else { continue };
-        let work = Work::of_activity(trace, activity, true);
-        for region in captured.planes().iter().filter_map(|plane| plane.region(node)) {
-            sums[region as usize].exclusive.add(work);
-            if activities.is_shown_kernel(activity) {
-                let name = activities.launches[activities.detail[activity] as usize].short_name;
+    for (at, replay) in replays.iter().enumerate() {
+        let Some(node) = captured.node(at) else { continue };
+        for region in captured.regions(node) {
+            sums[region as usize].exclusive.add(replay);
+            if let Replayed::Kernel(name) = replay.work {
                 let ns = sums[region as usize].kernels.entry(name).or_default();
-                *ns = ns.saturating_add(activities.duration(activity));
+                *ns = ns.saturating_add(replay.ns());
             }
             for around in std::iter::successors(Some(region), |at| tree.nodes[*at as usize].parent) {
                 let sum = &mut sums[around as usize];
-                sum.inclusive.add(work);
-                match launch {
-                    Some(_) if sum.last == launch => {}
-                    Some(_) => (sum.launches, sum.last) = (sum.launches + 1, launch),
+                sum.inclusive.add(replay);
+                match replay.launch {
+                    launch @ Some(_) if sum.last == launch => {}
+                    launch @ Some(_) => (sum.launches, sum.last) = (sum.launches + 1, launch),
                     None => {
-                        let first = *sum.first_node.get_or_insert(activities.node[activity]);
-                        sum.alone += u64::from(first == activities.node[activity]);
+                        let first = *sum.first_node.get_or_insert(replay.node);
+                        sum.alone += u64::from(first == replay.node);
                     }
                 }
             }
@@ -199,7 +193,9 @@ fn captured_rows(
     let order = tree.order_by(&captured.begins);
     let mut row_of: HashMap<u32, u32> = HashMap::new();
     let mut rows = Vec::new();
-    for region in order.into_iter().filter(|region| sums[*region as usize].inclusive.launches > 0) {
+    for region in
+        order.into_iter().filter(|region| sums[*region as usize].launches + sums[*region as usize].alone > 0)
+    {
         let (sum, node) = (&sums[region as usize], tree.nodes[region as usize]);
         let parent = node.parent.and_then(|parent| row_of.get(&parent).copied());
         row_of.insert(region, rows.len() as u32);
@@ -231,13 +227,11 @@ fn captured_rows(
 /// One launch of a graph whose nodes were recorded.
 #[derive(Debug, Clone, Copy)]
 struct Launch {
-    graph: u32,
-    process: u32,
-    region: Option<u32>,
+    launch: (u32, u32),
+    /// Process and graph.
+    graph: (u32, u32),
     begin: i64,
     end: i64,
-    kernels: u64,
-    kernel_ns: i64,
 }
 
 /// All launches of one graph.
@@ -245,8 +239,7 @@ struct Launch {
 struct Launches {
     whole: Vec<i64>,
     by_node: Vec<i64>,
-    kernels: u64,
-    kernel_ns: i64,
+    work: Work,
     region: Only,
     /// The region that all nodes so far were captured in, if there is one.
     captured_in: Option<Option<u32>>,
@@ -278,56 +271,52 @@ impl Only {
     }
 }
 
-fn graph_rows(trace: &Trace, attribution: &Attribution, captured: Option<&Captured>) -> Vec<GraphRow> {
+fn graph_rows(
+    trace: &Trace,
+    attribution: &Attribution,
+    replays: &[Replay],
+    captured: Option<&Captured>,
+) -> Vec<GraphRow> {
     let activities = &trace.activities;
     let mut graphs: HashMap<(u32, u32), Launches> = HashMap::new();
-    let mut open: HashMap<(u32, u32), Launch> = HashMap::new();
-    for activity in 0..activities.len() {
-        let process = activities.process[activity];
-        let region = Some(region_of(trace, attribution, activity)).filter(|region| *region != NONE);
-        let (begin, end) = (activities.begin[activity], activities.end[activity]);
-        if activities.kind[activity] == ActivityKind::Graph {
-            let launches = graphs.entry((process, activities.detail[activity])).or_default();
-            launches.whole.push(activities.duration(activity));
-            launches.region.add(region);
-        } else if activities.in_graph[activity] {
-            let graph = (activities.node[activity] >> 32) as u32;
-            // What the device launches is part of a launch that nothing names.
-            let Some(key) = launch_of(trace, attribution, activity) else { continue };
-            let launch = open.entry(key).or_insert(Launch {
-                graph,
-                process,
-                region,
-                begin,
-                end,
-                kernels: 0,
-                kernel_ns: 0,
-            });
-            (launch.begin, launch.end) = (launch.begin.min(begin), launch.end.max(end));
-            if activities.is_shown_kernel(activity) {
-                launch.kernels += 1;
-                launch.kernel_ns = launch.kernel_ns.saturating_add(activities.duration(activity));
-            }
-            if let Some(captured) = captured
-                && let Replayed::Node(node) = captured.replayed(trace, activity)
-            {
-                let launches = graphs.entry((process, graph)).or_default();
-                let region = captured.region(node);
-                launches.captured_in = Some(match launches.captured_in {
-                    None => region,
-                    Some(known) => {
-                        known.zip(region).and_then(|(one, other)| captured.tree.common(one, other))
-                    }
-                });
-            }
+    for at in (0..activities.len()).filter(|at| activities.kind[*at] == ActivityKind::Graph) {
+        let launches = graphs.entry((activities.process[at], activities.detail[at])).or_default();
+        launches.region.add(Some(region_of(trace, attribution, at)).filter(|region| *region != NONE));
+        // Otherwise its nodes were recorded, and made it longer.
+        if activities.node[at] == 0 {
+            launches.whole.push(activities.duration(at));
         }
     }
-    for launch in open.into_values() {
-        let launches = graphs.entry((launch.process, launch.graph)).or_default();
-        launches.by_node.push(launch.end.saturating_sub(launch.begin).max(0));
-        launches.kernels += launch.kernels;
-        launches.kernel_ns = launches.kernel_ns.saturating_add(launch.kernel_ns);
-        launches.region.add(launch.region);
+    let mut last: Option<Launch> = None;
+    for (at, replay) in replays.iter().enumerate() {
+        let graph = (replay.process, replay.graph());
+        let launches = graphs.entry(graph).or_default();
+        if let Some(captured) = captured
+            && let Some(node) = captured.node(at)
+        {
+            let region = captured.region(node);
+            launches.captured_in = Some(match launches.captured_in {
+                None => region,
+                Some(known) => known.zip(region).and_then(|(one, other)| captured.tree.common(one, other)),
+            });
+        }
+        // What the device launches is part of a launch that nothing names.
+        let Some(launch) = replay.launch else { continue };
+        let is_new = last.is_none_or(|last| last.launch != launch);
+        if is_new && let Some(done) = last.take() {
+            graphs.entry(done.graph).or_default().by_node.push(done.end.saturating_sub(done.begin).max(0));
+        }
+        let (begin, end) =
+            last.map_or((replay.begin, replay.end), |last| (last.begin, last.end.max(replay.end)));
+        last = Some(Launch { launch, graph, begin, end });
+        let launches = graphs.entry(graph).or_default();
+        if is_new && replay.region.is_some() {
+            launches.region.add(replay.region);
+        }
+        launches.work.add(replay);
+    }
+    if let Some(done) = last {
+        graphs.entry(done.graph).or_default().by_node.push(done.end.saturating_sub(done.begin).max(0));
     }
     let mut rows: Vec<GraphRow> = graphs
         .into_iter()
@@ -340,8 +329,8 @@ fn graph_rows(trace: &Trace, attribution: &Attribution, captured: Option<&Captur
                 captured_in: captured
                     .zip(launches.captured_in.flatten())
                     .map(|(captured, at)| captured.tree.path(trace, at).to_string()),
-                kernels: launches.kernels as f64 / count,
-                kernel_ns: launches.kernel_ns as f64 / count,
+                kernels: launches.work.kernels as f64 / count,
+                kernel_ns: launches.work.kernel_ns as f64 / count,
                 whole: Statistics::of(&mut launches.whole),
                 by_node: Statistics::of(&mut launches.by_node),
             }

@@ -10,8 +10,8 @@ use crate::form::terminal::{Names, Terminal};
 use crate::page::Page;
 use crate::printable::printable;
 use crate::tables::{
-    Tabular, View, calls, copies, ended_stages, hardware_kernels, hardware_regions, headline_kernels, idle,
-    operators, process_called, regions, whole_time,
+    Tabular, View, calls, captured, copies, cuda_graphs, ended_stages, hardware_kernels, hardware_regions,
+    headline_kernels, idle, not_captured, operators, process_called, regions, whole_time,
 };
 use crate::units::{count, counted, duration};
 
@@ -65,7 +65,7 @@ pub(crate) fn terminal(page: &Page<'_>, top: usize) -> String {
     beside_regions(&mut text, analysis);
     let (kernels, of) = headline_kernels(page, analysis);
     section(&mut text, format!("kernels {of}").trim_end(), &kernels, top);
-    graphs(&mut text, analysis);
+    graphs(&mut text, analysis, top);
     section(&mut text, "hardware while the work of regions runs", &hardware_regions(analysis), top);
     section(&mut text, "hardware while kernels run", &hardware_kernels(analysis), top);
     section(&mut text, "stages, host time", &ended_stages(analysis), top);
@@ -123,10 +123,12 @@ fn beside_regions(text: &mut String, analysis: &Analysis) {
     // Of several kinds, processes or recordings, a name is enough, if none of them has work.
     let busy: HashSet<&str> =
         analysis.regions.iter().filter(|row| row.launches > 0).map(|row| row.path.as_str()).collect();
+    let captured = analysis.cuda_graphs.iter().flat_map(|graphs| &graphs.captured);
+    let captured: HashSet<&str> = captured.map(|row| row.path.as_str()).collect();
     let mut named = HashSet::new();
     let idle: Vec<&str> = idle
         .map(|row| row.path.as_str())
-        .filter(|path| !busy.contains(path) && named.insert(*path))
+        .filter(|path| !busy.contains(path) && !captured.contains(path) && named.insert(*path))
         .collect();
     if !idle.is_empty() {
         let more = and_more(idle.len());
@@ -156,7 +158,10 @@ fn left_out(more: &MoreRegions) -> String {
     )
 }
 
-fn graphs(text: &mut String, analysis: &Analysis) {
+fn graphs(text: &mut String, analysis: &Analysis, top: usize) {
+    section(text, "inside CUDA graphs, by the region in which it was captured", &captured(analysis), top);
+    not_captured(analysis).iter().for_each(|sentence| text.push_str(&format!("note: {sentence}\n")));
+    section(text, "CUDA graphs", &cuda_graphs(analysis), top);
     if analysis.graphs > 0 {
         text.push_str(&format!("\nnote: {}\n", whole_graphs(analysis)));
     }

@@ -16,6 +16,7 @@ const WIDEST: usize = 100;
 const WIDEST_NAME: usize = 44;
 const KERNELS: usize = 5;
 const REGIONS: usize = 5;
+const GRAPHS: usize = 5;
 const ADVICE: usize = 3;
 const LOOPS: usize = 2;
 /// Devices, idle causes and costs in a sentence.
@@ -31,6 +32,7 @@ pub fn summary(page: &Page<'_>, files: &[String]) -> String {
         time(&mut text, analysis);
         regions(&mut text, page, analysis);
         kernels(&mut text, page, analysis);
+        graphs(&mut text, analysis);
     }
     cost(&mut text, page);
     if !files.is_empty() {
@@ -160,6 +162,21 @@ fn kernels(text: &mut String, page: &Page<'_>, analysis: &Analysis) {
     }
     indented(text, &form(KERNELS).filled(&table));
     more(text, table.all_rows(), KERNELS, "kernel");
+}
+
+/// What runs inside CUDA graphs; of those that were recorded as a whole, how long they take.
+fn graphs(text: &mut String, analysis: &Analysis) {
+    let (inside, whole) = (tables::captured(analysis), tables::cuda_graphs(analysis));
+    if inside.len() > 0 {
+        text.push_str("\n  inside CUDA graphs, by the region in which it was captured\n");
+        indented(text, &form(GRAPHS).filled(&inside));
+        more(text, inside.all_rows(), GRAPHS, "region");
+    }
+    if analysis.graphs > 0 {
+        text.push_str("\n  CUDA graphs, recorded as a whole\n");
+        indented(text, &form(GRAPHS).filled(&whole));
+        more(text, whole.all_rows(), GRAPHS, "graph");
+    }
 }
 
 fn more(text: &mut String, all: u64, shown: usize, what: &str) {

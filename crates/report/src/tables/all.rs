@@ -4,8 +4,8 @@ use super::hardware::{hardware_kernels, hardware_regions, host_lines};
 use super::kernels::{kernels, steady_kernels};
 use super::table::Tabular;
 use super::{
-    bounds, calls, copies, counter_launches, counter_ranges, counter_regions, efficiency, findings, idle,
-    operators, overhead, regions, roofline, stages,
+    bounds, calls, captured, copies, counter_launches, counter_ranges, counter_regions, cuda_graphs,
+    efficiency, findings, idle, operators, overhead, regions, roofline, stages,
 };
 use crate::page::Page;
 
@@ -16,6 +16,8 @@ pub(crate) fn of_programs<'p>(page: &Page<'p>) -> Vec<Box<dyn Tabular + 'p>> {
         tables.extend([
             Box::new(kernels(page, analysis)) as Box<dyn Tabular + 'p>,
             Box::new(regions(page, analysis)),
+            Box::new(captured(analysis)),
+            Box::new(cuda_graphs(analysis)),
             Box::new(stages(analysis)),
             Box::new(operators(analysis)),
             Box::new(idle(page, analysis)),

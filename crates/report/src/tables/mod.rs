@@ -16,6 +16,7 @@ mod counter_regions;
 mod efficiency;
 mod facts;
 mod findings;
+mod graphs;
 mod hardware;
 mod idle;
 mod kernels;
@@ -51,6 +52,7 @@ pub(crate) use counter_regions::{counted_regions, counter_regions, covered, rule
 pub(crate) use efficiency::efficiency;
 pub(crate) use facts::facts;
 pub(crate) use findings::{findings, gained, no_finding};
+pub(crate) use graphs::{captured, cuda_graphs, not_captured};
 pub(crate) use hardware::{hardware_kernels, hardware_lines, hardware_regions, sampling_cost};
 pub(crate) use idle::{busy_of_time, idle, meaning, stacked, whole};
 pub(crate) use kernels::{headline_kernels, kernels, steady_kernels, steady_of};

@@ -74,8 +74,18 @@ impl Made {
     /// `place` is process, device and stream.
     fn activity(&mut self, kind: ActivityKind, place: (u32, u16, u32), time: Time, of: (u32, u32)) {
         let ((begin, end), (process, device, stream), (correlation, detail)) = (time, place, of);
-        let row =
-            Activity { begin, end, kind, process, device, stream, correlation, detail, in_graph: false };
+        let row = Activity {
+            begin,
+            end,
+            kind,
+            process,
+            device,
+            stream,
+            correlation,
+            detail,
+            in_graph: false,
+            node: 0,
+        };
         self.trace.activities.push(row);
     }
 

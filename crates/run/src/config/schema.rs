@@ -57,7 +57,17 @@ pub struct RehearsalConfig {
     pub(crate) enable: Enable,
     pub(crate) gpu: Enable,
     pub(crate) all_calls: bool,
-    pub(crate) graph_nodes: bool,
+    pub(crate) graph_nodes: GraphNodes,
+}
+
+/// Which kernels of CUDA graphs are recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum GraphNodes {
+    /// Those of some launches of each graph.
+    Some,
+    True,
+    False,
 }
 
 /// The GPU's counters over time, taken beside the rehearsal.

@@ -15,7 +15,7 @@ use super::error::RunError;
 use super::pass::{Order, carry_out};
 use super::scene::not_started;
 use super::session::{Made, Session, Setting, StepResult};
-use crate::config::{Config, Enable};
+use crate::config::{Config, Enable, GraphNodes};
 use crate::provenance::Gpus;
 use crate::rehearsal::{Inventory, InventoryDocument, locate_cupti, read_and_trim, tracer_variables};
 use crate::rundir::set_aside;
@@ -303,8 +303,13 @@ fn put_tracer_in_place(
     let watch = Watch::begin(&placed.library);
     let notes = watch.as_ref().map(|watch| watch.socket.as_str());
     let mut ours = tracer_variables(&placed.library, traces, cupti.as_deref(), notes);
-    if setting.resolved.config.rehearsal.graph_nodes {
-        ours.push(("RANGEFINDER_GRAPH_NODES".to_owned(), Some("1".to_owned())));
+    let graph_nodes = match setting.resolved.config.rehearsal.graph_nodes {
+        GraphNodes::True => Some("1"),
+        GraphNodes::Some => Some("some"),
+        GraphNodes::False => None,
+    };
+    if let Some(value) = graph_nodes {
+        ours.push(("RANGEFINDER_GRAPH_NODES".to_owned(), Some(value.to_owned())));
     }
     if setting.resolved.config.rehearsal.all_calls {
         ours.push(("RANGEFINDER_ALL_CALLS".to_owned(), Some("1".to_owned())));

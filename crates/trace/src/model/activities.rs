@@ -14,7 +14,7 @@ pub enum ActivityKind {
     Copy,
     /// `detail` indexes [`Activities::transfers`].
     Fill,
-    /// A whole CUDA graph, whose kernels were not recorded one by one; `detail` is its id.
+    /// A whole CUDA graph, whose kernels were not recorded one by one; `detail` is the id of its instance.
     Graph,
     /// Pages of unified memory that the driver moved because somebody touched them: no call asked for
     /// it. `detail` indexes [`Activities::transfers`].
@@ -41,7 +41,8 @@ table! {
         detail: u32,
         /// Whether it is a node of a CUDA graph.
         in_graph: bool,
-        /// Which one, of [`super::tables::GraphNodes`]; 0 when that is unknown.
+        /// Which one, of [`super::tables::GraphNodes`]; 0 when that is unknown. Of a whole graph not 0 if its nodes are
+        /// in [`crate::Trace::graph_samples`].
         node: u64,
     }
     beside {
@@ -57,6 +58,11 @@ impl Activities {
     pub(crate) fn append(&mut self, mut other: Self, numbers: &Numbers<'_>) {
         let transfers = self.transfers.len() as u32;
         self.transfers.append(&mut other.transfers);
+        self.append_beside(other, numbers, transfers);
+    }
+
+    /// The same for work whose transfers are elsewhere already, behind `transfers` others.
+    pub(crate) fn append_beside(&mut self, mut other: Self, numbers: &Numbers<'_>, transfers: u32) {
         for (detail, kind) in other.detail.iter_mut().zip(&other.kind) {
             *detail = match kind {
                 ActivityKind::Kernel => numbers.launches[*detail as usize],

@@ -30,6 +30,9 @@ pub struct Trace {
     pub syncs: Syncs,
     pub stream_events: StreamEvents,
     pub graph_nodes: GraphNodes,
+    /// Nodes of launches of graphs that are in [`Trace::activities`] as a whole: most launches of those graphs were
+    /// recorded without their nodes. What they refer to is beside those activities.
+    pub graph_samples: Activities,
     /// Ranges that are not in [`Trace::ranges`] because they lie outside of its windows, and in which nodes of graphs
     /// were captured that run inside of them.
     pub capture_ranges: Ranges,

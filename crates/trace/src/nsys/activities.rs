@@ -114,11 +114,17 @@ impl FillColumns {
 struct GraphColumns {
     shared: SharedColumns,
     id: Integer,
+    /// Of the instance, whose id is part of those of its nodes; older versions have only the other.
+    instance: Integer,
 }
 
 impl GraphColumns {
     fn find(find: &mut Finder<'_>) -> Self {
-        Self { shared: SharedColumns::find(find), id: find.integer("graphId") }
+        Self {
+            shared: SharedColumns::find(find),
+            id: find.integer("graphId"),
+            instance: find.integer("graphExecId"),
+        }
     }
 }
 
@@ -184,7 +190,7 @@ impl ActivityPart {
 
     fn graph(&mut self, row: &Row<'_>, columns: &GraphColumns) -> Result<(), Unusable> {
         let activity = self.activity(row, &columns.shared)?;
-        let detail = small(row.integer(columns.id));
+        let detail = small(row.integer(columns.instance).or_else(|| row.integer(columns.id)));
         self.rows.push(Activity { kind: ActivityKind::Graph, detail, ..activity });
         Ok(())
     }

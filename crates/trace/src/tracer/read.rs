@@ -6,6 +6,7 @@ use input::{Input, InputError};
 use tracefile::TraceFile;
 
 use super::clock::Clock;
+use super::graph_samples;
 use super::loss;
 use super::reader::Reader;
 use crate::count::counted;
@@ -59,6 +60,7 @@ fn empty() -> Trace {
 }
 
 fn finished(mut trace: Trace) -> Trace {
+    graph_samples::set_apart(&mut trace);
     if trace.begin > trace.end {
         (trace.begin, trace.end) = (0, 0);
     }

@@ -37,9 +37,13 @@ fn attach(gpu: &Gpu, path: &'static [u8]) -> Result<(), u64> {
         if (cupti.register_callbacks)(buffers::request, buffers::complete) != SUCCESS {
             return Err(stopped::REFUSED);
         }
-        let nodes = environment::is_on(b"RANGEFINDER_GRAPH_NODES");
+        let nodes = environment::variable(b"RANGEFINDER_GRAPH_NODES");
+        let some_nodes = nodes == Some(b"some");
+        if some_nodes {
+            gpu.graph_nodes.store(Gpu::WHOLE, Ordering::Release);
+        }
         let wanted = |kind: &u32| match *kind {
-            activity::GRAPH_TRACE => !nodes,
+            activity::GRAPH_TRACE => some_nodes || nodes.is_none(),
             // Measured on an H200: what it tells costs as much as kernels and launches together.
             activity::OVERHEAD => calls::all_calls(),
             // A tenth of the time of a loop that waits often: only where there is more than one stream.

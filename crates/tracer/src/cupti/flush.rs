@@ -43,6 +43,7 @@ unsafe extern "C" fn keep_flushing(_: *mut c_void) -> *mut c_void {
         sys::sleep(FLUSH_PERIOD_NS);
         flush(0);
         record_stream_waits();
+        graphs::change_kind();
     }
     core::ptr::null_mut()
 }

@@ -10,8 +10,8 @@ use core::sync::atomic::Ordering;
 
 use tracefile::layout::{first_word, kind};
 
-use super::abi::{Callback, Cupti, RESOURCES, SUCCESS, Subscriber, resource};
-use super::{at, library};
+use super::abi::{Callback, Cupti, RESOURCES, SUCCESS, Subscriber, activity, resource};
+use super::{at, library, records};
 use crate::state::{Gpu, gpu};
 use crate::thread;
 
@@ -35,7 +35,9 @@ pub(super) unsafe fn watch(cupti: &Cupti, gpu: &Gpu) {
             return;
         }
         gpu.subscriber.store(subscriber, Ordering::Release);
-        for callback in [resource::GRAPH_NODE_CREATED, resource::GRAPH_NODE_CLONED] {
+        let callbacks =
+            [resource::GRAPH_NODE_CREATED, resource::GRAPH_NODE_CLONED, resource::GRAPH_NODE_UPDATED];
+        for callback in callbacks {
             enable(1, subscriber, RESOURCES, callback);
         }
     }
@@ -55,9 +57,34 @@ pub(super) unsafe fn leave(cupti: &Cupti, gpu: &Gpu) {
     }
 }
 
+/// Records graphs as a whole when enough of them were recorded node by node, and the other way round: a launch takes
+/// up to twice as long when each of its nodes is recorded.
+pub(super) fn change_kind() {
+    let Some(gpu) = gpu() else { return };
+    let (now, next) = match gpu.graph_nodes.load(Ordering::Acquire) {
+        now @ Gpu::SOME_NODES if records::enough_nodes() => (now, Gpu::WHOLE),
+        now @ Gpu::NODES_WANTED => (now, Gpu::SOME_NODES),
+        _ => return,
+    };
+    gpu.flushing.with_signals(|| {
+        if gpu.phase.load(Ordering::Acquire) == Gpu::ON
+            && let Some(cupti) = library::loaded()
+        {
+            let change = if next == Gpu::WHOLE { cupti.enable } else { cupti.disable };
+            // SAFETY: CUPTI lives as long as the process; a kind may be changed at any time.
+            if unsafe { change(activity::GRAPH_TRACE) } == SUCCESS {
+                records::count_nodes_anew();
+                let _ = gpu.graph_nodes.compare_exchange(now, next, Ordering::AcqRel, Ordering::Relaxed);
+            }
+        }
+    });
+}
+
 /// Called by CUPTI on the thread that makes a node.
 unsafe extern "C" fn node_made(_: *mut c_void, domain: u32, callback: u32, data: *const c_void) {
-    if domain != RESOURCES || data.is_null() || !gpu().is_some_and(|gpu| gpu.phase.load(Ordering::Acquire) == Gpu::ON)
+    if domain != RESOURCES
+        || data.is_null()
+        || !gpu().is_some_and(|gpu| gpu.phase.load(Ordering::Acquire) == Gpu::ON)
     {
         return;
     }
@@ -74,7 +101,7 @@ unsafe extern "C" fn node_made(_: *mut c_void, domain: u32, callback: u32, data:
     let now = thread.now();
     match (callback, original) {
         (resource::GRAPH_NODE_CREATED, _) => thread.record([first_word(kind::NODE, now), node]),
-        (resource::GRAPH_NODE_CLONED, Some(original)) => {
+        (resource::GRAPH_NODE_CLONED | resource::GRAPH_NODE_UPDATED, Some(original)) => {
             thread.record([first_word(kind::CLONED_NODE, now), node, original]);
         }
         _ => thread.leave(),

@@ -63,6 +63,17 @@ pub(super) fn stream_waits_since(cupti: &Cupti) {
     }
 }
 
+/// Whether enough graphs were recorded node by node.
+pub(super) fn enough_nodes() -> bool {
+    let mut enough = false;
+    with_writer(|writer| enough = writer.graphs.is_enough());
+    enough
+}
+
+pub(super) fn count_nodes_anew() {
+    with_writer(|writer| writer.graphs.launches = 0);
+}
+
 /// Whether waits are recorded for the sake of the streams alone.
 fn only_stream_waits() -> bool {
     state::gpu().is_some_and(|gpu| gpu.stream_waits.load(Ordering::Relaxed) == Gpu::STARTED)
@@ -130,6 +141,7 @@ impl Writer {
                 ]),
                 activity::GRAPH_TRACE => {
                     let device = record.u32(at::graph::DEVICE);
+                    self.whole_graph(record.u32(at::graph::ID));
                     self.device(device);
                     self.put([
                         first_word(gpu::GRAPH, u64::from(record.u32(at::graph::CORRELATION))),
@@ -173,6 +185,9 @@ impl Writer {
             self.device(device);
             self.in_stream(record.u32(place::STREAM));
             let node = record.u64(place::GRAPH_NODE);
+            if node != 0 {
+                self.graphs.node((node >> 32) as u32, record.u32(place::CORRELATION));
+            }
             let flags = flags_of(node);
             let words @ [first, start, end, about, stream] = [
                 first_word(gpu::KERNEL, u64::from(record.u32(place::CORRELATION))),
@@ -336,6 +351,20 @@ impl Writer {
         {
             // If they are not recorded already.
             let _ = state.stream_waits.compare_exchange(0, Gpu::WANTED, Ordering::AcqRel, Ordering::Relaxed);
+        }
+    }
+
+    /// Asks for the nodes of a graph that is recorded as a whole, if none of its launches was recorded otherwise.
+    fn whole_graph(&mut self, graph: u32) {
+        if self.graphs.whole(graph)
+            && let Some(state) = state::gpu()
+        {
+            let _ = state.graph_nodes.compare_exchange(
+                Gpu::WHOLE,
+                Gpu::NODES_WANTED,
+                Ordering::AcqRel,
+                Ordering::Relaxed,
+            );
         }
     }
 

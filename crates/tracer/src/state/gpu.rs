@@ -20,6 +20,8 @@ pub(crate) struct Gpu {
     pub(crate) phase: AtomicU32,
     /// Whether it is recorded which stream waits for which.
     pub(crate) stream_waits: AtomicU32,
+    /// Whether graphs are recorded node by node.
+    pub(crate) graph_nodes: AtomicU32,
     /// CUPTI's subscriber, if it is us.
     pub(crate) subscriber: AtomicPtr<c_void>,
     /// Held while CUPTI is asked for what it has.
@@ -45,6 +47,16 @@ impl Gpu {
     pub(crate) const STARTED: u32 = 2;
     /// All waits are, from the beginning.
     pub(crate) const ALL: u32 = 3;
+}
+
+/// Values of `graph_nodes`; zero if graphs are recorded always as a whole, or always node by node.
+impl Gpu {
+    /// As a whole, for now.
+    pub(crate) const WHOLE: u32 = 1;
+    /// As a whole, but a graph was seen whose nodes are not known.
+    pub(crate) const NODES_WANTED: u32 = 2;
+    /// Node by node, until there is enough of each.
+    pub(crate) const SOME_NODES: u32 = 3;
 }
 
 /// The writer and its lock. All zero is a writer that has written nothing.
@@ -78,6 +90,65 @@ pub(crate) struct Writer {
     /// The stream of the last work, and how often it was another than the one before.
     pub(crate) stream: u32,
     pub(crate) changes: u32,
+    pub(crate) graphs: SeenGraphs,
+}
+
+/// More graphs than a program has in use at once; the nodes of others may not be recorded.
+const MOST_GRAPHS: usize = 256;
+
+/// Graphs that were seen, and how often node by node.
+pub(crate) struct SeenGraphs {
+    seen: [SeenGraph; MOST_GRAPHS],
+    count: u32,
+    /// Launches that were recorded node by node since the last time that began.
+    pub(crate) launches: u32,
+}
+
+struct SeenGraph {
+    graph: u32,
+    launches: u32,
+    /// The last of them.
+    correlation: u32,
+}
+
+impl SeenGraphs {
+    /// So many launches tell how long the nodes of a graph take.
+    const ENOUGH: u32 = 5;
+    /// So many are recorded at most, before graphs are recorded as a whole again: a graph that is launched all the
+    /// time does not wait for one that is not.
+    const MOST: u32 = 500;
+
+    /// A node of a launch.
+    pub(crate) fn node(&mut self, graph: u32, correlation: u32) {
+        let Some(seen) = self.seen(graph) else { return };
+        if seen.correlation != correlation || seen.launches == 0 {
+            seen.correlation = correlation;
+            seen.launches = seen.launches.saturating_add(1);
+            self.launches = self.launches.saturating_add(1);
+        }
+    }
+
+    /// A launch as a whole. Whether its nodes are not known yet.
+    pub(crate) fn whole(&mut self, graph: u32) -> bool {
+        self.seen(graph).is_some_and(|seen| seen.launches == 0)
+    }
+
+    /// Whether enough was recorded node by node.
+    pub(crate) fn is_enough(&self) -> bool {
+        let known = self.seen.get(..self.count as usize).unwrap_or_default();
+        let all = known.iter().all(|seen| seen.launches >= Self::ENOUGH);
+        self.launches >= Self::MOST || self.launches > 0 && all
+    }
+
+    fn seen(&mut self, graph: u32) -> Option<&mut SeenGraph> {
+        let count = self.count as usize;
+        let known = self.seen.get(..count)?.iter().position(|seen| seen.graph == graph);
+        if known.is_none() {
+            *self.seen.get_mut(count)? = SeenGraph { graph, launches: 0, correlation: 0 };
+            self.count += 1;
+        }
+        self.seen.get_mut(known.unwrap_or(count))
+    }
 }
 
 /// A kernel and its shape.

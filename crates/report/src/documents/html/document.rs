@@ -90,6 +90,10 @@ fn tables(page: &Page<'_>, texts: &mut Texts) -> (Map<String, Value>, Value) {
         let tree = regions::tree(&tables::region_rows(page, analysis), left_out.as_deref(), drawn.texts);
         drawn.add("regions", &tables::regions(page, analysis).note(left_out).note(no_counters));
         drawn.all.insert("tree".to_owned(), tree);
+        let captured = tables::not_captured(analysis).into_iter();
+        let captured = captured.fold(tables::captured(analysis), |table, note| table.note(Some(note)));
+        drawn.add("captured", &captured);
+        drawn.add("cuda_graphs", &tables::cuda_graphs(analysis));
         drawn.add("idle", &tables::idle(page, analysis));
         drawn.add("stages", &tables::stages(analysis));
         drawn.add("operators", &tables::operators(analysis));
