@@ -32,20 +32,15 @@ pub(super) fn originals(trace: &Trace, replays: &[Replay]) -> (Vec<u32>, Vec<Mad
         if key.1 == 0 {
             return NONE;
         }
-        if let Some(number) = known.get(&key) {
-            return *number;
-        }
-        let original = nodes.original(key, replay.launched);
-        let number = nodes.made.get(&original).map_or(NONE, |made| {
-            *numbers.entry(original).or_insert_with(|| {
-                all.push(*made);
-                all.len() as u32 - 1
+        *known.entry(key).or_insert_with(|| {
+            let original = nodes.original(key);
+            nodes.made.get(&original).map_or(NONE, |made| {
+                *numbers.entry(original).or_insert_with(|| {
+                    all.push(*made);
+                    all.len() as u32 - 1
+                })
             })
-        });
-        if !nodes.is_updated(key) {
-            known.insert(key, number);
-        }
-        number
+        })
     };
     let of_replay = replays.iter().map(number).collect();
     (of_replay, all)
@@ -54,8 +49,8 @@ pub(super) fn originals(trace: &Trace, replays: &[Replay]) -> (Vec<u32>, Vec<Mad
 /// What is known about nodes.
 struct Nodes {
     made: HashMap<Key, Made>,
-    /// Of which nodes a node is a copy, and since when: an instance of a graph can be updated.
-    copies: HashMap<Key, Vec<(i64, u64)>>,
+    /// Of which node a node is a copy.
+    copies: HashMap<Key, u64>,
 }
 
 impl Nodes {
@@ -69,16 +64,18 @@ impl Nodes {
                 0 => {
                     nodes.made.entry(key).or_insert(Made { time, thread });
                 }
-                original => nodes.copies.entry(key).or_default().push((time, original)),
+                original => {
+                    nodes.copies.entry(key).or_insert(original);
+                }
             }
         }
-        nodes.copies.values_mut().for_each(|copies| copies.sort_unstable());
         nodes.nested(trace, replays);
         nodes
     }
 
     /// The nodes of a graph inside a graph have copies of their own when it is instantiated, but run under other
-    /// numbers, which follow those of the outer graph's own nodes.
+    /// numbers, which follow those of the outer graph's own nodes: graph by graph, in the order of their ids.
+    /// Measured with CUDA 13.0, with children of children and with bodies of conditions.
     fn nested(&mut self, trace: &Trace, replays: &[Replay]) {
         let is_missing = |key: &Key| key.1 != 0 && !self.made.contains_key(key);
         let keys = replays.iter().map(|replay| (replay.process, replay.node));
@@ -92,31 +89,26 @@ impl Nodes {
         for instantiated in instantiations(trace) {
             for graph in instantiated.graphs() {
                 let Some(nodes) = missing.get(&(instantiated.process, graph)) else { continue };
-                let (own, nested): (Vec<u64>, Vec<u64>) =
+                let (own, mut nested): (Vec<u64>, Vec<u64>) =
                     instantiated.copies.iter().partition(|node| graph_of(**node) == graph);
+                // The graph is the upper half.
+                nested.sort_unstable();
                 let first = own.iter().map(|node| place_of(*node) + 1).max().unwrap_or(0);
                 for node in nodes {
                     let place = place_of(*node).checked_sub(first).and_then(|at| nested.get(at as usize));
                     if let Some(copy) = place {
                         let key = (instantiated.process, *node);
-                        self.copies.entry(key).or_default().push((instantiated.begin, *copy));
+                        self.copies.entry(key).or_insert(*copy);
                     }
                 }
             }
         }
     }
 
-    fn is_updated(&self, key: Key) -> bool {
-        self.copies.get(&key).is_some_and(|copies| copies.len() > 1)
-    }
-
-    /// The node that was captured, for what was launched at that time.
-    fn original(&self, (process, node): Key, time: i64) -> Key {
-        let above = |node: &u64| {
-            let copies = self.copies.get(&(process, *node))?;
-            let latest = copies.partition_point(|(since, _)| *since <= time).saturating_sub(1);
-            copies.get(latest).map(|(_, original)| *original)
-        };
+    /// The node that was captured. After an update of the instance, that is still the node it was made from: nothing
+    /// says which other one it was updated from.
+    fn original(&self, (process, node): Key) -> Key {
+        let above = |node: &u64| self.copies.get(&(process, *node)).copied();
         let original = std::iter::successors(Some(node), above).take(MOST_COPIES).last();
         (process, original.unwrap_or(node))
     }
@@ -125,7 +117,6 @@ impl Nodes {
 /// A call that instantiates a graph.
 struct Instantiation {
     process: u32,
-    begin: i64,
     /// Nodes that became copies in it, in their order.
     copies: Vec<u64>,
 }
@@ -159,7 +150,7 @@ fn instantiations(trace: &Trace) -> Vec<Instantiation> {
             let first = rows.partition_point(|(time, _)| *time < begin.saturating_sub(BETWEEN_CLOCKS_NS));
             let last = rows.partition_point(|(time, _)| *time <= end.saturating_add(BETWEEN_CLOCKS_NS));
             let copies = rows.get(first..last)?.iter().map(|(_, node)| *node).collect();
-            Some(Instantiation { process: trace.process_of(calls.thread[call]), begin, copies })
+            Some(Instantiation { process: trace.process_of(calls.thread[call]), copies })
         })
         .collect()
 }

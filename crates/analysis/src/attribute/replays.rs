@@ -8,13 +8,13 @@ use super::launch_groups::region_of;
 /// One node of one launch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Replay {
+    /// Its place in [`Trace::activities`]; None for what is set apart as a sample.
+    pub(crate) activity: Option<u32>,
     pub(crate) process: u32,
     /// Its id; 0 if it was not recorded.
     pub(crate) node: u64,
     /// The launch, as a number that no other launch has; None for what the device launched itself.
     pub(crate) launch: Option<(u32, u32)>,
-    /// When it was launched, as far as that is known.
-    pub(crate) launched: i64,
     pub(crate) begin: i64,
     pub(crate) end: i64,
     pub(crate) work: Replayed,
@@ -47,10 +47,11 @@ pub(crate) fn replays(trace: &Trace, attribution: &Attribution) -> Vec<Replay> {
     let mut all = Vec::new();
     let region =
         |activity: usize| Some(region_of(trace, attribution, activity)).filter(|region| *region != NONE);
-    add(trace, &trace.activities, &attribution.call, region, &mut all);
+    let own = |activity: usize| (Some(activity as u32), region(activity));
+    add(trace, &trace.activities, &attribution.call, own, &mut all);
     let samples = &trace.graph_samples;
-    // The launch as a whole has it.
-    add(trace, samples, &calls_of(trace, samples), |_| None, &mut all);
+    // The launch as a whole has its region.
+    add(trace, samples, &calls_of(trace, samples), |_| (None, None), &mut all);
     all.sort_by_key(|replay| (replay.launch, replay.begin));
     all
 }
@@ -59,7 +60,7 @@ fn add(
     trace: &Trace,
     activities: &Activities,
     calls: &[u32],
-    region: impl Fn(usize) -> Option<u32>,
+    place: impl Fn(usize) -> (Option<u32>, Option<u32>),
     all: &mut Vec<Replay>,
 ) {
     let is_node = |at: &usize| activities.in_graph[*at] && activities.kind[*at] != ActivityKind::Graph;
@@ -71,7 +72,9 @@ fn add(
             (ActivityKind::Kernel, _) => Replayed::HiddenKernel,
             _ => Replayed::Copy,
         };
+        let (activity, region) = place(at);
         Replay {
+            activity,
             process,
             node: activities.node[at],
             launch: match (call, activities.correlation[at]) {
@@ -79,11 +82,10 @@ fn add(
                 (NONE, correlation) => Some((process, correlation)),
                 (call, _) => Some((u32::MAX, call)),
             },
-            launched: trace.calls.begin.get(call as usize).copied().unwrap_or(activities.begin[at]),
             begin: activities.begin[at],
             end: activities.end[at],
             work,
-            region: region(at),
+            region,
         }
     }));
 }

@@ -23,8 +23,6 @@ pub(crate) const RESOURCES: u32 = 3;
 pub(crate) mod resource {
     pub(crate) const GRAPH_NODE_CREATED: u32 = 13;
     pub(crate) const GRAPH_NODE_CLONED: u32 = 20;
-    /// Since CUPTI 13.
-    pub(crate) const GRAPH_NODE_UPDATED: u32 = 22;
 }
 
 /// `CUpti_ActivityKind`

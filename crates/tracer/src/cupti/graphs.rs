@@ -35,9 +35,7 @@ pub(super) unsafe fn watch(cupti: &Cupti, gpu: &Gpu) {
             return;
         }
         gpu.subscriber.store(subscriber, Ordering::Release);
-        let callbacks =
-            [resource::GRAPH_NODE_CREATED, resource::GRAPH_NODE_CLONED, resource::GRAPH_NODE_UPDATED];
-        for callback in callbacks {
+        for callback in [resource::GRAPH_NODE_CREATED, resource::GRAPH_NODE_CLONED] {
             enable(1, subscriber, RESOURCES, callback);
         }
     }
@@ -89,22 +87,25 @@ unsafe extern "C" fn node_made(_: *mut c_void, domain: u32, callback: u32, data:
         return;
     }
     // SAFETY: what CUPTI passes to callbacks about graphs.
-    let ids = unsafe {
-        let graph = data.cast::<u8>().add(at::resource::DESCRIPTOR).cast::<*const u8>().read();
-        if graph.is_null() {
-            return;
-        }
-        [at::graph_data::NODE, at::graph_data::ORIGINAL_NODE]
-            .map(|field| node_id(graph.add(field).cast::<*mut c_void>().read()))
+    let graph = unsafe { data.cast::<u8>().add(at::resource::DESCRIPTOR).cast::<*const u8>().read() };
+    if graph.is_null() {
+        return;
+    }
+    // SAFETY: as above.
+    let id = |field: usize| unsafe { node_id(graph.add(field).cast::<*mut c_void>().read()) };
+    let Some(node) = id(at::graph_data::NODE) else { return };
+    let original = match callback {
+        resource::GRAPH_NODE_CLONED => match id(at::graph_data::ORIGINAL_NODE) {
+            None => return,
+            original => original,
+        },
+        _ => None,
     };
-    let ([Some(node), original], Some(thread)) = (ids, thread::begin_event_anyway()) else { return };
+    let Some(thread) = thread::begin_event().or_else(thread::begin_event_anyway) else { return };
     let now = thread.now();
-    match (callback, original) {
-        (resource::GRAPH_NODE_CREATED, _) => thread.record([first_word(kind::NODE, now), node]),
-        (resource::GRAPH_NODE_CLONED | resource::GRAPH_NODE_UPDATED, Some(original)) => {
-            thread.record([first_word(kind::CLONED_NODE, now), node, original]);
-        }
-        _ => thread.leave(),
+    match original {
+        None => thread.record([first_word(kind::NODE, now), node]),
+        Some(original) => thread.record([first_word(kind::CLONED_NODE, now), node, original]),
     }
 }
 

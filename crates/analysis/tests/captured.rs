@@ -1,0 +1,132 @@
+//! Capture paths, on recordings of a program (`xtask/gpu/graphs.cu`) whose kernels are named after the range in which
+//! they were captured. Each was recorded twice on an H200: by nsys, and by our tracer.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use analysis::{Analysis, Options, analyze, attribute, capture_paths};
+use trace::{Trace, read_nsys, read_tracer_files};
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+fn recordings() -> [(&'static str, Trace); 2] {
+    let tracer = read_tracer_files(&[data("graphs-h200.rft")], |_, _| {}).unwrap();
+    [("nsys", read_nsys(&data("graphs-2025.3.1.sqlite")).unwrap()), ("tracer", tracer)]
+}
+
+/// Node, name and capture path of every kernel of a graph, in the order of their nodes: those that may run at once do
+/// not run in the same order in another recording.
+fn replayed(trace: &Trace) -> Vec<(u64, String, Option<String>)> {
+    let paths = capture_paths(trace, &attribute(trace));
+    let activities = &trace.activities;
+    let mut rows: Vec<usize> = (0..activities.len())
+        .filter(|at| activities.in_graph[*at] && activities.is_shown_kernel(*at))
+        .collect();
+    rows.sort_by_key(|at| (activities.node[*at], activities.begin[*at]));
+    let name = |at: usize| trace.strings.text(activities.launches[activities.detail[at] as usize].short_name);
+    rows.into_iter()
+        .map(|at| (activities.node[at], name(at).to_owned(), paths.path(at).map(str::to_owned)))
+        .collect()
+}
+
+fn analyzed(mut trace: Trace) -> Analysis {
+    trace.fold_names();
+    analyze(&trace, &Options::default())
+}
+
+#[test]
+fn every_kernel_has_the_path_it_is_named_after() {
+    for (source, trace) in recordings() {
+        let kernels = replayed(&trace);
+        assert_eq!(kernels.len(), 665, "{source}");
+        for (_, name, path) in kernels {
+            let last = path.as_deref().and_then(|path| path.rsplit([':', '/']).next());
+            let expected = match name.strip_prefix("in_").unwrap() {
+                // In a range of that name, or before an update in another.
+                "none" => last.filter(|last| *last == "stale"),
+                // Nothing records what an instance is updated from.
+                "updated" => Some("stale"),
+                name => Some(name),
+            };
+            assert_eq!(last, expected, "{source}: {name} in {path:?}");
+        }
+    }
+}
+
+#[test]
+fn both_sources_agree_kernel_by_kernel() {
+    let [nsys, tracer] = recordings().map(|(_, trace)| replayed(&trace));
+    assert_eq!(nsys.len(), tracer.len());
+    for (nsys, tracer) in nsys.iter().zip(&tracer) {
+        assert_eq!(nsys, tracer);
+    }
+}
+
+#[test]
+fn a_graph_has_the_kernels_of_the_eager_program() {
+    for (source, trace) in recordings() {
+        let analysis = analyzed(trace);
+        let eager: BTreeMap<&str, u64> = analysis
+            .regions
+            .iter()
+            .filter_map(|row| Some((row.path.strip_prefix(":eager")?, row.kernels_inclusive / 5)))
+            .collect();
+        let graphs = analysis.cuda_graphs.as_ref().unwrap();
+        let captured: BTreeMap<&str, f64> = graphs
+            .captured
+            .iter()
+            .map(|row| (row.path.trim_start_matches(':'), row.kernels_a_replay))
+            .collect();
+        for path in ["forward", "forward/layer *", "forward/layer */attn", "forward/layer */mlp"] {
+            assert_eq!(captured[path], eager[format!("/{path}").as_str()] as f64, "{source}: {path}");
+        }
+        let all: u64 = graphs.captured.iter().map(|row| row.kernels_exclusive).sum();
+        assert_eq!((graphs.kernels, all + graphs.outside, graphs.unseen), (665, 665, 0), "{source}");
+    }
+}
+
+#[test]
+fn graphs_are_launched_as_often_as_they_are() {
+    for (source, trace) in recordings() {
+        let analysis = analyzed(trace);
+        let launches: BTreeMap<&str, u64> = analysis
+            .cuda_graphs
+            .as_ref()
+            .unwrap()
+            .graphs
+            .iter()
+            .filter_map(|row| Some((row.region.as_deref()?, row.launches())))
+            .collect();
+        let expected = [(":replay", 20), (":cloned", 7), (":mixed", 6), (":nested", 5), (":of a thread", 3)];
+        for (region, count) in expected {
+            assert_eq!(launches[region], count, "{source}: {region}");
+        }
+    }
+}
+
+/// A gate that opens for the replays alone still knows what they are replays of.
+#[test]
+fn captured_before_a_gate_opened() {
+    for (source, mut trace) in recordings() {
+        let at = |name: &str| {
+            let range = (0..trace.ranges.len()).find(|at| trace.strings.text(trace.ranges.name[*at]) == name);
+            range.map(|range| (trace.ranges.begin[range], trace.ranges.end[range])).unwrap()
+        };
+        let window = at("replay");
+        trace.keep_windows(vec![window]);
+        let kernels = replayed(&trace);
+        assert_eq!(kernels.len(), 420, "{source}");
+        assert!(
+            kernels.iter().all(|(.., path)| path.as_ref().is_some_and(|path| path.starts_with(":forward")))
+        );
+        let analysis = analyzed(trace);
+        assert_eq!(
+            analysis.regions.iter().map(|row| row.path.as_str()).collect::<Vec<_>>(),
+            [":replay"],
+            "{source}"
+        );
+    }
+}
