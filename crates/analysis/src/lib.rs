@@ -19,10 +19,10 @@ mod steady_state;
 mod time;
 
 pub use attribute::{
-    Attribution, CapturePaths, LaunchGroup, LaunchGroups, Node, Plane, Region, RegionCalls, Registered,
-    Times, Tree, Unattributed, attribute, attribute_as_gates_do, capture_paths, keep_within, launch_groups,
-    launches_at_once, launches_in, region_calls, region_label, region_labels, regions, times_at_once,
-    windows_within,
+    Attribution, CapturePaths, CaptureRegion, CaptureSpan, LaunchGroup, LaunchGroups, Node, Plane, Region,
+    RegionCalls, Registered, Times, Tree, Unattributed, attribute, attribute_as_gates_do, capture_paths,
+    keep_within, launch_groups, launches_at_once, launches_in, region_calls, region_label, region_labels,
+    regions, times_at_once, windows_within,
 };
 pub use diagnose::{
     Cause, Change, ChangeOf, Changed, Finding, FoundAt, Gain, GainOf, Matched, NoFinding, Prediction,

@@ -130,3 +130,27 @@ fn captured_before_a_gate_opened() {
         );
     }
 }
+
+/// As a timeline shows them: one inside the other, launch by launch.
+#[test]
+fn regions_of_a_launch_nest() {
+    for (source, trace) in recordings() {
+        let paths = capture_paths(&trace, &attribute(&trace));
+        let spans = |end: &str| -> Vec<(i64, i64)> {
+            let is_meant =
+                |span: &&analysis::CaptureSpan| paths.regions[span.region as usize].path.ends_with(end);
+            paths.spans.iter().filter(is_meant).map(|span| (span.begin, span.end)).collect()
+        };
+        let (forward, layers, attn) = (spans(":forward"), spans("layer 2"), spans("layer 2/attn"));
+        assert_eq!((forward.len(), layers.len(), attn.len()), (27, 27, 27), "{source}");
+        for inner in [&layers, &attn] {
+            let lies_in =
+                |(begin, end): &(i64, i64)| forward.iter().any(|outer| outer.0 <= *begin && *end <= outer.1);
+            assert!(inner.iter().all(lies_in), "{source}");
+        }
+        assert!(
+            layers.iter().zip(&attn).all(|(layer, attn)| layer.0 == attn.0 && attn.1 < layer.1),
+            "{source}"
+        );
+    }
+}

@@ -11,6 +11,8 @@ pub(crate) struct Replay {
     /// Its place in [`Trace::activities`]; None for what is set apart as a sample.
     pub(crate) activity: Option<u32>,
     pub(crate) process: u32,
+    pub(crate) device: u16,
+    pub(crate) stream: u32,
     /// Its id; 0 if it was not recorded.
     pub(crate) node: u64,
     /// The launch, as a number that no other launch has; None for what the device launched itself.
@@ -76,6 +78,8 @@ fn add(
         Replay {
             activity,
             process,
+            device: activities.device[at],
+            stream: activities.stream[at],
             node: activities.node[at],
             launch: match (call, activities.correlation[at]) {
                 (NONE, NONE) => None,

@@ -17,6 +17,7 @@ pub(crate) enum Key {
     Correlation,
     Region,
     InGraph,
+    CapturedIn,
     Bytes,
     Direction,
     Rate,
@@ -26,7 +27,7 @@ pub(crate) enum Key {
 }
 
 /// As they can be written in a query: `extract_arg(arg_set_id, 'debug.full_name')`.
-pub(crate) const KEYS: [(Key, &str); 17] = [
+pub(crate) const KEYS: [(Key, &str); 18] = [
     (Key::Payload, "payload"),
     (Key::Open, "open"),
     (Key::FullName, "full_name"),
@@ -38,6 +39,7 @@ pub(crate) const KEYS: [(Key, &str); 17] = [
     (Key::Correlation, "correlation"),
     (Key::Region, "region"),
     (Key::InGraph, "in_graph"),
+    (Key::CapturedIn, "captured_in"),
     (Key::Bytes, "bytes"),
     (Key::Direction, "direction"),
     (Key::Rate, "gb_per_s"),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
+use analysis::{CapturePaths, CaptureRegion};
 use trace::{ActivityKind, Launch, NONE, Trace};
 
 use super::annotations::{Annotations, Key};
@@ -27,6 +28,7 @@ struct Categories {
     copy: u64,
     fill: u64,
     graph: u64,
+    captured: u64,
 }
 
 pub(crate) struct Devices<'a> {
@@ -34,6 +36,7 @@ pub(crate) struct Devices<'a> {
     times: Times,
     arrows: &'a Arrows,
     regions: Regions,
+    captured: CapturePaths,
     categories: Categories,
     /// By launch.
     kernels: Vec<Option<Kernel>>,
@@ -47,6 +50,7 @@ impl<'a> Devices<'a> {
         times: Times,
         arrows: &'a Arrows,
         regions: Regions,
+        captured: CapturePaths,
     ) -> Self {
         let mut category = |text| packets.category_text(text);
         let categories = Categories {
@@ -54,15 +58,22 @@ impl<'a> Devices<'a> {
             copy: category("copy"),
             fill: category("fill"),
             graph: category("graph"),
+            captured: category("captured"),
         };
         let mut kernels = Vec::new();
         kernels.resize_with(trace.activities.launches.len(), || None);
-        Self { trace, times, arrows, regions, categories, kernels, paths: Vec::new() }
+        Self { trace, times, arrows, regions, captured, categories, kernels, paths: Vec::new() }
     }
 
     pub(crate) fn draw(mut self, packets: &mut Packets<'_>) -> io::Result<()> {
         let activities = &self.trace.activities;
+        let mut captured: BTreeMap<(u16, u32, u32), Vec<u32>> = BTreeMap::new();
+        for (at, span) in (0u32..).zip(&self.captured.spans) {
+            captured.entry((span.device, span.process, span.stream)).or_default().push(at);
+        }
         let mut streams: BTreeMap<(u16, u32, u32), Vec<u32>> = BTreeMap::new();
+        // Of a stream there may be nothing but that.
+        captured.keys().for_each(|stream| streams.entry(*stream).or_default().clear());
         for activity in 0..activities.len() {
             let stream =
                 (activities.device[activity], activities.process[activity], activities.stream[activity]);
@@ -89,8 +100,16 @@ impl<'a> Devices<'a> {
             let alone = of_device.iter().all(|((_, process, _), _)| *process == of_device[0].0.1);
             for (rank, ((_, process, stream), rows)) in of_device.iter_mut().enumerate() {
                 let name = self.stream_name(*process, *stream, alone);
-                let rank = first + rank as u64;
+                let rank = first + 2 * rank as u64;
                 self.draw_stream(packets, Place { name: &name, parent: Some(group), rank }, rows)?;
+                if let Some(spans) = captured.get_mut(&(number, *process, *stream)) {
+                    let name = format!("{name}, captured in");
+                    self.draw_captured(
+                        packets,
+                        Place { name: &name, parent: Some(group), rank: rank + 1 },
+                        spans,
+                    )?;
+                }
             }
         }
         Ok(())
@@ -118,6 +137,24 @@ impl<'a> Devices<'a> {
         let spans = self.times.spans(rows, &activities.begin, &activities.end);
         let onto = Onto { first: None, lanes, nested: false };
         draw(packets, onto, spans, |packets, span, annotations| self.look(packets, span, annotations))
+    }
+
+    fn draw_captured(
+        &self,
+        packets: &mut Packets<'_>,
+        lanes: Place<'_>,
+        spans: &mut [u32],
+    ) -> io::Result<()> {
+        let all = &self.captured.spans;
+        let (begins, ends): (Vec<i64>, Vec<i64>) = all.iter().map(|span| (span.begin, span.end)).unzip();
+        let spans = self.times.spans(spans, &begins, &ends);
+        let onto = Onto { first: None, lanes, nested: true };
+        draw(packets, onto, spans, |packets, span, annotations| {
+            let region = all[span.row as usize].region as usize;
+            let CaptureRegion { name, path } = &self.captured.regions[region];
+            annotations.texts(Key::CapturedIn, &[packets.value(path)]);
+            Look { name: packets.name_text(name), category: self.categories.captured, arrow: None }
+        })
     }
 
     fn look(&mut self, packets: &mut Packets<'_>, span: &Span, annotations: &mut Annotations) -> Look {
@@ -149,6 +186,9 @@ impl<'a> Devices<'a> {
         };
         if activities.in_graph[row] {
             annotations.holds(Key::InGraph);
+        }
+        if let Some(path) = self.captured.path(row) {
+            annotations.texts(Key::CapturedIn, &[packets.value(path)]);
         }
         if activities.correlation[row] != NONE {
             annotations.number(Key::Correlation, u64::from(activities.correlation[row]));

@@ -19,6 +19,7 @@ use super::tracks::{Place, Subject};
 pub fn write_perfetto(trace: &Trace, mut out: impl Write) -> io::Result<PerfettoSummary> {
     let times = Times::of(trace);
     let attribution = analysis::attribute(trace);
+    let captured = analysis::capture_paths(trace, &attribution);
     let arrows = Arrows::of(trace, attribution.call);
     let regions = Regions::new(attribution.planes, attribution.tree);
     let began = trace.session_start.map(|start| start.saturating_add(times.begin));
@@ -26,7 +27,7 @@ pub fn write_perfetto(trace: &Trace, mut out: impl Write) -> io::Result<Perfetto
     let mut packets = Packets::begin(&mut out, began)?;
     recording(&mut packets, trace, times)?;
     Threads::new(trace, times, &arrows).draw(&mut packets)?;
-    Devices::new(&mut packets, trace, times, &arrows, regions).draw(&mut packets)?;
+    Devices::new(&mut packets, trace, times, &arrows, regions, captured).draw(&mut packets)?;
     Samples::new(trace, times).draw(&mut packets)?;
     packets.written.arrows = arrows.drawn;
     packets.written.backwards = arrows.backwards;

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use analysis::{Analysis, Attribution, Families, Family, Node, attribute};
+use analysis::{
+    Analysis, Attribution, CapturePaths, CaptureRegion, Families, Family, Node, attribute, capture_paths,
+};
 use nvtx::Kind;
 use trace::{ActivityKind, NONE, OPEN, StringId, Trace};
 
@@ -34,9 +36,11 @@ pub(in crate::documents::html) fn timeline(trace: &Trace, shown: Shown<'_>, text
         is_part: shown.part.is_some(),
         planes: Planes::of(trace, &attribution),
         attribution: &attribution,
+        captured: capture_paths(trace, &attribution),
         legend: Legend::default(),
         families: Vec::new(),
         regions: vec![NONE; attribution.tree.nodes.len()],
+        capture_regions: HashMap::new(),
         launches: vec![NONE; trace.activities.launches.len()],
         named: HashMap::new(),
         texts,
@@ -74,6 +78,7 @@ struct Build<'a, 't> {
     end: i64,
     is_part: bool,
     attribution: &'a Attribution,
+    captured: CapturePaths,
     planes: Planes<'a>,
     legend: Legend,
     /// By launch.
@@ -81,6 +86,8 @@ struct Build<'a, 't> {
     /// By region and by launch: its number in the legend, or [`NONE`] while nothing of it is shown.
     regions: Vec<u32>,
     launches: Vec<u32>,
+    /// The same, by region in which nodes of graphs were captured.
+    capture_regions: HashMap<u32, u32>,
     /// Operators and calls by name.
     named: HashMap<(StringId, TrackKind), u32>,
     texts: &'t mut Texts,
@@ -100,6 +107,7 @@ impl Events for Build<'_, '_> {
             Rows::Ranges => self.path(self.attribution.tree.node_of[at]),
             Rows::Operators => text(trace.operators.name[at]),
             Rows::Calls => text(trace.calls.name[at]),
+            Rows::Captured => self.captured.regions[self.captured.spans[at].region as usize].path.clone(),
             Rows::Activities => match (trace.activities.kind[at], trace.activities.detail[at]) {
                 (ActivityKind::Kernel, launch) => text(trace.activities.launches[launch as usize].name),
                 (ActivityKind::Graph, id) => graph_name(id),
@@ -121,6 +129,7 @@ impl Events for Build<'_, '_> {
             },
             Rows::Operators => span(self.named(trace.operators.name[at], TrackKind::Operators)),
             Rows::Calls => span(self.named(trace.calls.name[at], TrackKind::Calls)),
+            Rows::Captured => span(self.capture_region(self.captured.spans[at].region)),
         }
     }
 }
@@ -139,6 +148,7 @@ impl Build<'_, '_> {
             Rows::Ranges => (trace.ranges.begin[at], trace.ranges.end[at]),
             Rows::Operators => (trace.operators.begin[at], trace.operators.end[at]),
             Rows::Calls => (trace.calls.begin[at], trace.calls.end[at]),
+            Rows::Captured => (self.captured.spans[at].begin, self.captured.spans[at].end),
         };
         (begin, if end == OPEN { trace.end } else { end })
     }
@@ -169,6 +179,14 @@ impl Build<'_, '_> {
                 self.legend.region(self.texts, trace.strings.text(name), &path, detail);
         }
         self.regions[node as usize]
+    }
+
+    /// The same for a region in which nodes of graphs were captured.
+    fn capture_region(&mut self, region: u32) -> u32 {
+        let (legend, texts) = (&mut self.legend, &mut self.texts);
+        let CaptureRegion { name, path } = &self.captured.regions[region as usize];
+        let number = || legend.region(texts, name, path, "captured in it, as a part of a CUDA graph");
+        *self.capture_regions.entry(region).or_insert_with(number)
     }
 
     /// The number of a kernel and its shape.
@@ -223,15 +241,19 @@ impl Build<'_, '_> {
 
     fn devices(&self) -> Vec<(String, Vec<Raw>)> {
         let (trace, activities) = (self.trace, &self.trace.activities);
-        let mut streams: BTreeMap<(u16, u32, u32), Vec<u32>> = BTreeMap::new();
+        let mut streams: BTreeMap<(u16, u32, u32), [Vec<u32>; 2]> = BTreeMap::new();
         for at in (0..activities.len()).filter(|at| self.is_shown(Rows::Activities, *at)) {
             let place = (activities.device[at], activities.process[at], activities.stream[at]);
-            streams.entry(place).or_default().push(at as u32);
+            streams.entry(place).or_default()[0].push(at as u32);
+        }
+        let spans = self.captured.spans.iter().enumerate();
+        for (at, span) in spans.filter(|(at, _)| self.is_shown(Rows::Captured, *at)) {
+            streams.entry((span.device, span.process, span.stream)).or_default()[1].push(at as u32);
         }
         let several = trace.processes.len() > 1;
         let mut groups: Vec<(String, Vec<Raw>)> = Vec::new();
         let mut last = None;
-        for ((device, process, stream), events) in streams {
+        for ((device, process, stream), [events, captured]) in streams {
             if last != Some(device) {
                 groups.push((device_title(trace, device), Vec::new()));
             }
@@ -243,6 +265,9 @@ impl Build<'_, '_> {
             );
             if let Some((_, tracks)) = groups.last_mut() {
                 tracks.push(Raw { title, kind: TrackKind::Gpu, rows: Rows::Activities, events });
+                let (kind, rows) = (TrackKind::Regions, Rows::Captured);
+                tracks.push(Raw { title: "captured in".to_owned(), kind, rows, events: captured });
+                tracks.retain(|track| !track.events.is_empty());
             }
         }
         groups

@@ -29,6 +29,8 @@ pub(super) enum Rows {
     Ranges,
     Operators,
     Calls,
+    /// [`analysis::CaptureSpan`]s.
+    Captured,
 }
 
 /// A stream, or what a thread did of one kind.
