@@ -220,6 +220,49 @@ proptest! {
     }
 }
 
+proptest! {
+    /// However nodes refer to each other: every kernel of a graph is captured in one region of a domain, in none, or
+    /// nothing is known about it, and analyses end.
+    #[test]
+    fn kernels_of_graphs_are_captured_once(
+        ranges in proptest::collection::vec((0u32..4, Just(0u8), 0u8..3, Just(false), 0i64..200, 0i64..100), 0..30),
+        activities in proptest::collection::vec((0u32..4, 0i64..250, 0i64..20, 0i64..40, 0u8..5, 0u16..2, proptest::bool::weighted(0.9)), 0..50),
+        // Thread, graph, place, and of what it is a copy, if that graph is not 0; then the time.
+        nodes in proptest::collection::vec((0u32..4, 1u64..4, 0u64..4, 0u64..4, 0u64..4, 0i64..250), 0..40),
+        replayed in proptest::collection::vec((0u64..4, 0u64..6), 50),
+        window in proptest::option::of((0i64..200, 1i64..100)),
+    ) {
+        let mut trace = trace(&ranges, &activities);
+        for (at, (graph, place)) in replayed.iter().take(trace.activities.len()).enumerate() {
+            trace.activities.in_graph[at] = *graph > 0;
+            trace.activities.node[at] = if *graph > 0 { graph << 32 | place } else { 0 };
+        }
+        let name = trace.strings.intern("cudaGraphInstantiate");
+        for (thread, graph, place, original_graph, original_place, time) in nodes.iter().copied() {
+            let original = if original_graph > 0 { original_graph << 32 | original_place } else { 0 };
+            trace.graph_nodes.push(trace::GraphNode { time, thread, node: graph << 32 | place, original });
+            trace.calls.push(Call { begin: time - 5, end: time + 5, thread, name, correlation: NONE });
+        }
+        trace.finish();
+        if let Some((begin, length)) = window {
+            trace.keep_windows(vec![(begin, begin + length)]);
+        }
+        let in_graphs = (0..trace.activities.len())
+            .filter(|at| trace.activities.in_graph[*at] && trace.activities.is_shown_kernel(*at))
+            .count() as u64;
+        let analysis = analyze(&trace, &Options::default());
+        let Some(graphs) = analysis.cuda_graphs else {
+            prop_assert_eq!(in_graphs, 0);
+            return Ok(());
+        };
+        prop_assert_eq!(graphs.kernels, in_graphs);
+        let captured: u64 = graphs.captured.iter().map(|row| row.kernels_exclusive).sum();
+        prop_assert_eq!(captured + graphs.outside + graphs.unseen, in_graphs);
+        let roots: i64 = graphs.captured.iter().filter(|row| row.parent.is_none()).map(|row| row.gpu_ns).sum();
+        prop_assert_eq!(roots + graphs.outside_ns + graphs.unseen_ns, graphs.kernel_ns);
+    }
+}
+
 /// What a range does after its last kernel is its own time, too, and the device's idleness is told.
 #[test]
 fn the_end_of_a_range_belongs_to_it() {
