@@ -1,7 +1,7 @@
 //! Everything a trace shows, as one document.
 
 use serde::Serialize;
-use trace::{ActivityKind, Trace, counted};
+use trace::{ActivityKind, Process, Trace, counted};
 
 use crate::attribute::{Attribution, Unattributed, attribute};
 use crate::diagnose::{
@@ -93,6 +93,10 @@ pub struct Analysis {
 pub struct ProcessRow {
     pub process: u32,
     pub name: String,
+    /// Ranges that it opened, kernels and graphs that it launched, and their time.
+    pub ranges: u64,
+    pub kernels: u64,
+    pub gpu_ns: i64,
     #[serde(flatten)]
     pub origin: Origin,
 }
@@ -210,14 +214,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
         span_ns: trace.end.saturating_sub(trace.begin),
         selected: trace.selected,
         recordings: recordings(trace),
-        processes: (0u32..)
-            .zip(&trace.processes)
-            .map(|(number, process)| ProcessRow {
-                process: process.pid,
-                name: process.name.clone(),
-                origin: Origin::of_process(trace, number),
-            })
-            .collect(),
+        processes: processes(trace),
         devices: (0u16..)
             .zip(&trace.devices)
             .map(|(number, device)| DeviceRow {
@@ -253,6 +250,31 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
         graphs: whole_graphs(trace),
         diagnostics: diagnostics(trace, &attribution),
     }
+}
+
+/// What each process did.
+pub fn processes(trace: &Trace) -> Vec<ProcessRow> {
+    let row = |(number, process): (u32, &Process)| ProcessRow {
+        process: process.pid,
+        name: process.name.clone(),
+        ranges: 0,
+        kernels: 0,
+        gpu_ns: 0,
+        origin: Origin::of_process(trace, number),
+    };
+    let mut rows: Vec<ProcessRow> = (0u32..).zip(&trace.processes).map(row).collect();
+    for thread in &trace.ranges.thread {
+        rows[trace.process_of(*thread) as usize].ranges += 1;
+    }
+    let activities = &trace.activities;
+    for at in 0..activities.len() {
+        if matches!(activities.kind[at], ActivityKind::Kernel | ActivityKind::Graph) {
+            let row = &mut rows[activities.process[at] as usize];
+            row.kernels += 1;
+            row.gpu_ns = row.gpu_ns.saturating_add(activities.duration(at));
+        }
+    }
+    rows
 }
 
 /// Launches of graphs of which nothing but the whole was recorded.

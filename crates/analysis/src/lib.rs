@@ -28,7 +28,7 @@ pub use diagnose::{
     Cause, Change, ChangeOf, Changed, Finding, FoundAt, Gain, GainOf, Matched, NoFinding, Prediction,
     Sureness, WhatIf,
 };
-pub use document::{Analysis, analyze, every_idle_row, every_region};
+pub use document::{Analysis, ProcessRow, analyze, every_idle_row, every_region, processes};
 pub use insight::{Insight, insight};
 pub use kernels::{
     Achieved, AggregateRule, Aggregated, Bound, BoundKind, Ceiling, Confidence, Counted, CountedKernel,

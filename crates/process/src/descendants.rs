@@ -46,9 +46,7 @@ pub fn with_own_root() -> Vec<(u32, String)> {
     let mut found = Vec::new();
     let mut queue = vec![std::process::id()];
     while let Some(pid) = queue.pop() {
-        let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-        let children = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-        for child in children.flat_map(|list| numbers(&list)) {
+        for child in children(pid) {
             queue.push(child);
             if world(child).is_some_and(|theirs| theirs != ours) {
                 let name = fs::read_to_string(format!("/proc/{child}/comm")).unwrap_or_default();
@@ -57,6 +55,13 @@ pub fn with_own_root() -> Vec<(u32, String)> {
         }
     }
     found
+}
+
+/// The processes that the threads of a process have started.
+pub(super) fn children(pid: u32) -> Vec<u32> {
+    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    lists.flat_map(|list| numbers(&list)).collect()
 }
 
 fn numbers(list: &str) -> Vec<u32> {

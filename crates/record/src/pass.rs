@@ -4,6 +4,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::ending::{Ending, Leftover, Reason, Usage};
+use crate::process::SeenProcess;
 use crate::tool::Tool;
 use crate::withheld::Withheld;
 
@@ -119,6 +120,9 @@ pub struct Pass {
     pub stdout_bytes: u64,
     pub stderr_bytes: u64,
     pub log_errors: Vec<String>,
+    /// Its processes, if somebody looked; absent in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub processes: Vec<SeenProcess>,
 }
 
 #[cfg(test)]

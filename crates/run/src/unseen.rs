@@ -2,7 +2,8 @@
 //! about a program we could not see into. There are two ways to find them. The tracer, loaded into a
 //! process that it cannot record, sends a datagram to an abstract socket, which needs no file and no
 //! permission. And a process that changed its root directory before its first range, so that the tracer
-//! cannot even be loaded, is noticed from here while it runs.
+//! cannot even be loaded, is noticed from here while it runs. All other processes are looked at, too: who started whom,
+//! and how each ended.
 
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::MetadataExt;
@@ -16,12 +17,23 @@ use std::time::Duration;
 use tracefile::layout::note;
 use tracefile::{Halted, Note};
 
-use process::with_own_root;
+use process::{ProcessTree, with_own_root};
+use record::SeenProcess;
 
+/// By which the tracer gets into a process.
+const TRACER_VARIABLE: &str = "NVTX_INJECTION64_PATH";
 /// More notes than this are not kept.
 const MOST: usize = 10_000;
 const FIRST_LOOK: Duration = Duration::from_millis(5);
 const LONGEST_PAUSE: Duration = Duration::from_millis(250);
+
+/// What was seen of the processes of a workload.
+#[derive(Debug, Default)]
+pub(crate) struct Seen {
+    /// Those that the tracer could not record, and why.
+    pub(crate) notes: Vec<Note>,
+    pub(crate) processes: Vec<SeenProcess>,
+}
 
 /// Listens and watches until it is dropped or queried.
 #[derive(Debug)]
@@ -29,7 +41,7 @@ pub(crate) struct Watch {
     /// The socket that the tracer sends to.
     pub(crate) socket: String,
     done: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Vec<Note>>>,
+    thread: Option<JoinHandle<Seen>>,
 }
 
 impl Watch {
@@ -47,7 +59,7 @@ impl Watch {
     }
 
     /// All that were found.
-    pub(crate) fn end(mut self) -> Vec<Note> {
+    pub(crate) fn end(mut self) -> Seen {
         self.done.store(true, Ordering::Release);
         self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
     }
@@ -65,8 +77,9 @@ fn random_name() -> Option<String> {
     Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-fn watch(socket: &UnixDatagram, library: &Path, done: &AtomicBool) -> Vec<Note> {
+fn watch(socket: &UnixDatagram, library: &Path, done: &AtomicBool) -> Seen {
     let mut notes = Vec::new();
+    let mut tree = ProcessTree::new(&format!("{TRACER_VARIABLE}={}", library.display()));
     let mut pause = FIRST_LOOK;
     loop {
         let last = done.load(Ordering::Acquire);
@@ -85,8 +98,9 @@ fn watch(socket: &UnixDatagram, library: &Path, done: &AtomicBool) -> Vec<Note> 
                 notes.push(found);
             }
         }
+        tree.look();
         if last {
-            return notes;
+            return Seen { notes, processes: tree.end() };
         }
     }
 }
@@ -124,7 +138,7 @@ mod tests {
         for message in [message(7, 8, "worker"), b"RFNO".to_vec(), vec![0; 16], message(9, 100, "")] {
             sender.send_to_addr(&message, &address).unwrap();
         }
-        let notes = watch.end();
+        let notes = watch.end().notes;
         let told: Vec<(u32, u32, i32, &str)> =
             notes.iter().map(|note| (note.pid, note.why.why, note.why.errno, note.name.as_str())).collect();
         assert_eq!(told, [(7, 8, 13, "worker"), (9, 100, 13, "")]);

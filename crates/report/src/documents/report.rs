@@ -4,7 +4,9 @@ use crate::form::markdown::{Markdown, cell, code, sentence};
 use crate::form::shown::Digits;
 use crate::form::terminal::Names;
 use crate::page::Page;
-use crate::tables::{OVERHEAD_TIMES, Tabular, View, captures, facts, overhead, passes, rehearsed, steps};
+use crate::tables::{
+    OVERHEAD_TIMES, Tabular, View, captures, facts, overhead, passes, processes, rehearsed, steps,
+};
 
 use super::counters_screen::counters_terminal;
 use super::insight::{bounds_text, findings_text, roofline_text, what_if_text};
@@ -17,6 +19,7 @@ pub fn report_markdown(page: &Page<'_>) -> String {
         text.push_str(&format!("{}\n\n", code(page.workload)));
     }
     table(&mut text, "Passes", &passes(page.passes));
+    table(&mut text, "Processes", &processes(page));
     table(&mut text, "Captures", &captures(page.verdicts));
     let what_if = what_if_text(page.analysis);
     if !what_if.is_empty() {

@@ -111,6 +111,9 @@ fn captures(text: &mut String, page: &Page<'_>) {
             }
         }
     }
+    if let Some(line) = tables::process_line(page) {
+        wrapped(text, "  processes             ", &line);
+    }
     if page.verdicts.is_empty() && steps.is_empty() {
         let none = if page.is_of_a_run() { "none" } else { "existing reports; not checked by a run" };
         text.push_str(&format!("  {none}\n"));

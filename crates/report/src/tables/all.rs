@@ -5,7 +5,7 @@ use super::kernels::{kernels, steady_kernels};
 use super::table::Tabular;
 use super::{
     bounds, calls, captured, copies, counter_launches, counter_ranges, counter_regions, cuda_graphs,
-    efficiency, findings, idle, operators, overhead, regions, roofline, stages,
+    efficiency, findings, idle, operators, overhead, processes, regions, roofline, stages,
 };
 use crate::page::Page;
 
@@ -30,6 +30,7 @@ pub(crate) fn of_programs<'p>(page: &Page<'p>) -> Vec<Box<dyn Tabular + 'p>> {
         let steady = steady_kernels(page, analysis);
         tables.extend(steady.map(|table| Box::new(table) as Box<dyn Tabular + 'p>));
     }
+    tables.push(Box::new(processes(page)));
     let insight = page.insight;
     if let Some(joined) = &insight.joined {
         tables.push(Box::new(bounds(joined)));

@@ -128,6 +128,7 @@ pub(crate) fn pass_record(
         stdout_bytes: finished.stdout.bytes,
         stderr_bytes: finished.stderr.bytes,
         log_errors: log_errors.into_iter().flatten().cloned().collect(),
+        processes: Vec::new(),
     }
 }
 

@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use analysis::ProcessRow;
 use process::{Finished, environment};
-use record::{Outcome, PassKind, Reason, Rung, Tool};
+use record::{Outcome, PassKind, Reason, RecordedProcess, Rung, SeenProcess, Tool};
 use sampler::Pauses;
 use secrets::mark_traces;
-use trace::Trouble;
+use trace::{Trace, Trouble};
 use tracefile::Note;
 
 use super::error::RunError;
@@ -57,6 +58,10 @@ pub(super) fn step(setting: &Setting, gpus: Option<&Gpus>, session: &mut Session
         }
     }
     let seen = read_traces(pass, unseen, session)?;
+    if let (Some(inventory), Some(record)) = (&seen, session.manifest.passes.last_mut()) {
+        let name = |text: &str| session.files.redactor.text(text);
+        recorded_processes(&inventory.trace, &mut record.processes, name);
+    }
     let summary = match &blind {
         Some(why) => Some(format!("the tracer was not loaded: {why}")),
         None => seen.as_ref().map(Inventory::summary),
@@ -68,6 +73,21 @@ pub(super) fn step(setting: &Setting, gpus: Option<&Gpus>, session: &mut Session
     // Ranges that the tracer could not see may still have been there.
     let blind = blind.is_some() || seen.as_ref().is_some_and(|seen| seen.is_empty() && !seen.is_complete());
     Ok((result, Rehearsal { inventory: seen.filter(|_| !blind), blind }))
+}
+
+/// What was recorded of each process; also of those that were too short to be seen.
+fn recorded_processes(trace: &Trace, processes: &mut Vec<SeenProcess>, name: impl Fn(&str) -> String) {
+    for ProcessRow { process, name: called, ranges, kernels, gpu_ns, .. } in analysis::processes(trace) {
+        // Stacks are sampled of every process.
+        if ranges == 0 && kernels == 0 {
+            continue;
+        }
+        let recorded = Some(RecordedProcess { ranges, kernels, gpu_ns });
+        match processes.iter_mut().rev().find(|seen| seen.pid == process) {
+            Some(seen) => seen.recorded = recorded,
+            None => processes.push(SeenProcess { recorded, ..SeenProcess::unseen(process, name(&called)) }),
+        }
+    }
 }
 
 /// The workload alone: nothing is seen of it but how long it takes.
@@ -172,8 +192,13 @@ fn rehearse(
     let finished = carry_out(setting, workload, order, session)?;
     let stacks = stacks.and_then(|sampling| sampling.map_or(Ok(()), StackSampling::end)).err();
     let sampled = sampling.end();
-    let unseen = tracer.and_then(|(_, watch)| watch).map(Watch::end).unwrap_or_default();
-    Ok(Rehearsed { finished, unseen, blind, sampled, stacks })
+    let seen = tracer.and_then(|(_, watch)| watch).map(Watch::end).unwrap_or_default();
+    if let Some(record) = session.manifest.passes.last_mut() {
+        let name = |text: &str| session.files.redactor.text(text);
+        let masked = |seen: SeenProcess| SeenProcess { name: name(&seen.name), ..seen };
+        record.processes = seen.processes.into_iter().map(masked).collect();
+    }
+    Ok(Rehearsed { finished, unseen: seen.notes, blind, sampled, stacks })
 }
 
 /// Only the first rehearsal is sampled: the others are for counts alone.

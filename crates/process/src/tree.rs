@@ -1,0 +1,223 @@
+//! The processes of a workload: who started whom, and how each ended.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use record::{SeenProcess, Start};
+
+use super::descendants::children;
+use super::pidfd;
+
+/// More processes than this are not remembered.
+const MOST: usize = 4096;
+/// So many descriptors are kept open; of other processes it may not be known how they ended.
+const MOST_DESCRIPTORS: usize = 256;
+
+/// Everything that descends from this process, as far as it was looked at; without this program's own processes.
+#[derive(Debug)]
+pub struct ProcessTree {
+    began: Instant,
+    ourselves: Option<PathBuf>,
+    /// The variable that every process of the workload should have.
+    variable: Vec<u8>,
+    /// By number; a number may be used again.
+    known: HashMap<u32, Known>,
+    /// Those whose number is another process now.
+    former: Vec<SeenProcess>,
+}
+
+#[derive(Debug)]
+struct Known {
+    seen: SeenProcess,
+    /// When it started, by which two processes of one number differ.
+    started: u64,
+    command: Vec<u8>,
+    descriptor: Option<OwnedFd>,
+}
+
+impl ProcessTree {
+    /// `variable` is what every process of the workload should have in its environment, `NAME=value`.
+    pub fn new(variable: &str) -> Self {
+        Self {
+            began: Instant::now(),
+            ourselves: fs::read_link("/proc/self/exe").ok(),
+            variable: variable.as_bytes().to_vec(),
+            known: HashMap::new(),
+            former: Vec::new(),
+        }
+    }
+
+    /// Looks at all of them.
+    pub fn look(&mut self) {
+        let now = self.began.elapsed().as_millis() as u64;
+        let mut queue = vec![std::process::id()];
+        let mut looked_at = HashSet::new();
+        while let Some(parent) = queue.pop() {
+            for pid in children(parent) {
+                if looked_at.insert(pid) {
+                    queue.push(pid);
+                    self.see(pid, parent, now);
+                }
+            }
+        }
+    }
+
+    fn see(&mut self, pid: u32, parent: u32, now: u64) {
+        let Some(stat) = Stat::of(pid) else { return };
+        if let Some(known) = self.known.get_mut(&pid) {
+            if known.started == stat.started {
+                known.look_again(&stat, now, &self.variable);
+                return;
+            }
+            if let Some(former) = self.known.remove(&pid) {
+                self.former.push(former.ended());
+            }
+        }
+        let is_ours =
+            self.ourselves.is_some() && fs::read_link(format!("/proc/{pid}/exe")).ok() == self.ourselves;
+        if is_ours || self.known.len() + self.former.len() >= MOST {
+            return;
+        }
+        let command = read(pid, "cmdline");
+        let start = match self.known.get(&parent) {
+            _ if contains(&command, b"multiprocessing.resource_tracker") => Some(Start::ResourceTracker),
+            _ if contains(&command, b"multiprocessing.forkserver") => Some(Start::Forkserver),
+            _ if contains(&command, b"multiprocessing.spawn") => Some(Start::Spawn),
+            Some(parent) if parent.command == command => Some(Start::Fork),
+            Some(_) => Some(Start::Program),
+            None => None,
+        };
+        let seen =
+            SeenProcess { parent, start, first_ms: now, ..SeenProcess::unseen(pid, stat.name.clone()) };
+        let descriptors = self.known.values().filter(|known| known.descriptor.is_some()).count();
+        let descriptor = (descriptors < MOST_DESCRIPTORS).then(|| pidfd::open(pid)).flatten();
+        let mut known = Known { seen, started: stat.started, command, descriptor };
+        known.look_again(&stat, now, &self.variable);
+        self.known.insert(pid, known);
+    }
+
+    /// All that were seen, in the order in which they were.
+    pub fn end(mut self) -> Vec<SeenProcess> {
+        self.look();
+        let mut all = self.former;
+        all.extend(self.known.into_values().map(Known::ended));
+        all.sort_by_key(|seen| (seen.first_ms, seen.pid));
+        all
+    }
+}
+
+impl Known {
+    fn look_again(&mut self, stat: &Stat, now: u64, variable: &[u8]) {
+        let pid = self.seen.pid;
+        self.seen.last_ms = now;
+        if stat.is_over {
+            self.seen.ending = self.seen.ending.or(stat.status.map(pidfd::of_status));
+            return;
+        }
+        // After an exec it is another program, with another environment.
+        let command = read(pid, "cmdline");
+        let is_other = !command.is_empty() && command != self.command;
+        if is_other {
+            self.command = command;
+            self.seen.start =
+                Some(Start::Program).filter(|_| self.seen.start == Some(Start::Fork)).or(self.seen.start);
+        }
+        self.seen.name.clone_from(&stat.name);
+        // Of another user's process it cannot be read.
+        if let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) {
+            self.seen.without_tracer = !environment.split(|byte| *byte == 0).any(|one| one == variable);
+        }
+        self.seen.cuda |= contains(&read(pid, "maps"), b"/libcuda.so");
+    }
+
+    fn ended(self) -> SeenProcess {
+        let told = self.descriptor.as_ref().and_then(pidfd::ending);
+        SeenProcess { ending: told.or(self.seen.ending), ..self.seen }
+    }
+}
+
+/// What `/proc/PID/stat` says.
+struct Stat {
+    name: String,
+    started: u64,
+    is_over: bool,
+    /// How it ended, if we may know.
+    status: Option<i32>,
+}
+
+impl Stat {
+    fn of(pid: u32) -> Option<Self> {
+        Self::parse(&String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?))
+    }
+
+    /// `pid (name) state …`; the name may contain blanks and brackets.
+    fn parse(stat: &str) -> Option<Self> {
+        let (open, close) = (stat.find('(')?, stat.rfind(')')?);
+        let fields: Vec<&str> = stat.get(close + 1..)?.split_ascii_whitespace().collect();
+        // The state is the third field.
+        let field = |number: usize| fields.get(number - 3).copied();
+        let is_over = matches!(field(3)?, "Z" | "X");
+        Some(Self {
+            name: stat.get(open + 1..close)?.to_owned(),
+            started: field(22)?.parse().ok()?,
+            is_over,
+            status: field(52).filter(|_| is_over).and_then(|code| code.parse().ok()),
+        })
+    }
+}
+
+fn read(pid: u32, what: &str) -> Vec<u8> {
+    fs::read(format!("/proc/{pid}/{what}")).unwrap_or_default()
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::Ending;
+    use std::process::Command;
+    use std::time::Duration;
+
+    #[test]
+    fn lines_of_the_system() {
+        let line = "7 (a) b) S 3 7 7 0 -1 4194304 0 0 0 0 1 2 3 4 20 0 1 0 555 0 0";
+        let stat = Stat::parse(line).unwrap();
+        assert_eq!((stat.name.as_str(), stat.started, stat.is_over), ("a) b", 555, false));
+        for broken in ["", "7", "7 (x", "7 (x) S", "7 ) ( S 1"] {
+            assert!(Stat::parse(broken).is_none(), "{broken}");
+        }
+    }
+
+    /// One process is killed and reaped at once, one ends with a code, one has no environment.
+    #[test]
+    fn who_started_whom_and_how_each_ended() {
+        let mut tree = ProcessTree::new("RANGEFINDER_TEST_TREE=1");
+        let script = "sleep 30 & killed=$!; sh -c 'sleep 0.4; exit 7' & env -i sleep 0.4 & \
+                      sleep 0.2; kill -9 $killed; wait";
+        let mut child =
+            Command::new("sh").args(["-c", script]).env("RANGEFINDER_TEST_TREE", "1").spawn().unwrap();
+        while child.try_wait().unwrap().is_none() {
+            tree.look();
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let seen: Vec<SeenProcess> =
+            tree.end().into_iter().filter(|seen| seen.parent != std::process::id()).collect();
+        let killed = seen.iter().find(|seen| seen.ending == Some(Ending::Signal(9)));
+        // Before Linux 6.15 nobody but the parent knows.
+        if let Some(killed) = killed {
+            assert_eq!((killed.parent, killed.name.as_str()), (child.id(), "sleep"));
+            assert!(
+                seen.iter().any(|seen| seen.name == "sh" && seen.ending == Some(Ending::Code(7))),
+                "{seen:?}"
+            );
+        }
+        let bare: Vec<&SeenProcess> = seen.iter().filter(|seen| seen.without_tracer).collect();
+        assert!(bare.len() == 1 && bare[0].name == "sleep", "{seen:?}");
+    }
+}
