@@ -12,5 +12,6 @@ When nothing listens, all of it does nothing and costs next to nothing. See docs
 
 from .modules import attach
 from .ranges import backend, stage, warmup
+from .serving import request
 
-__all__ = ["attach", "backend", "stage", "warmup"]
+__all__ = ["attach", "backend", "request", "stage", "warmup"]

@@ -11,6 +11,7 @@ import functools
 import sys
 import threading
 
+from . import serving
 from .imports import when_imported
 from .ranges import stage
 from .voice import say_once
@@ -22,6 +23,7 @@ _PROMPT_METHODS = ("_prefill", "_prefill_chunking")
 def install():
     """Waits for transformers."""
     when_imported(_MODULE, _patch)
+    serving.install()
 
 
 class _Thread(threading.local):

@@ -212,6 +212,14 @@ if not _LISTENING:
     stage.__doc__ = _stage_on.__doc__
 
 
+def open_range(name, payload=None):
+    """Begins a start/end range, which may overlap any other; returns what ends it. None when nobody listens."""
+    if not _LISTENING:
+        return None
+    client, token = _Stage(name, None, payload)._begin("start")
+    return functools.partial(_end, client, "end", token)
+
+
 def own_stage(name):
     """A stage that no one else has, so that its end is never taken for another's."""
     return _Stage(name) if _LISTENING else None

@@ -12,6 +12,7 @@ use crate::limit::{Limit, MoreRows};
 use crate::loop_::{Loop, loops};
 use crate::options::Options;
 use crate::origin::{Origin, RecordingRow, recordings};
+use crate::requests::{Requests, requests};
 use crate::sampled::{Sampled, energy_per_token, sampled};
 use crate::scope::Scope;
 use crate::steady_state::{SteadyState, steady_state};
@@ -74,6 +75,9 @@ pub struct Analysis {
     /// What runs inside CUDA graphs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cuda_graphs: Option<CudaGraphs>,
+    /// Requests of a server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Requests>,
     pub memcpy: Vec<TransferRow>,
     pub synchronisation: Synchronisation,
     pub api: Vec<ApiRow>,
@@ -240,6 +244,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
         operators,
         more_operators,
         cuda_graphs: cuda_graphs(trace, &attribution, options.limit),
+        requests: requests(trace, &attribution, options.limit),
         memcpy: transfers(trace, options.scope),
         synchronisation,
         api,

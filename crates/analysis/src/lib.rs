@@ -12,6 +12,7 @@ mod options;
 mod origin;
 mod profiled;
 mod replay;
+mod requests;
 mod sampled;
 mod scope;
 mod statistics;
@@ -43,6 +44,7 @@ pub use loop_::{Loop, LoopSource, Period};
 pub use options::Options;
 pub use origin::{Origin, RecordingRow};
 pub use profiled::{main_loop, profile};
+pub use requests::{BatchRow, Percentiles, Phase, RequestRow, Requests};
 pub use sampled::{
     ClockRange, Energy, Estimate, Sampled, SampledDevice, SampledKernel, SampledRegion, SamplingCost,
     Throttle, ThrottleReason, Values, energy_per_token, limits_from_samples,

@@ -92,3 +92,71 @@ fn a_program_of_one_process() {
     assert!(!summary.contains("processes"), "{summary}");
     assert!(!sandbox.only_run().join("csv/processes.csv").exists());
 }
+
+/// Three requests that overlap, with their own times beside ours.
+const REQUESTS: &str = r#"
+import json, threading, time
+from rangefinder import request, stage
+
+told = {}
+
+def serve(name, wait, prompt, tokens):
+    times = {"begin": time.monotonic()}
+    with request(name, prompt_tokens=prompt) as now:
+        time.sleep(wait)
+        times["scheduled"] = time.monotonic()
+        now.scheduled()
+        times["tokens"] = []
+        for _ in range(tokens):
+            with stage("execute_context_0(0)_generation_1(1)"):
+                time.sleep(0.02)
+            times["tokens"].append(time.monotonic())
+            now.token()
+    times["end"] = time.monotonic()
+    told[name] = times
+
+threads = [threading.Thread(target=serve, args=(name, 0.05 * at, 10 * at, 5 + at)) for at, name in enumerate(["a", "b 1", "c"])]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+json.dump(told, open("told.json", "w"))
+"#;
+
+#[test]
+fn requests_and_their_own_times() {
+    let sandbox = Sandbox::new();
+    sandbox.write("requests.py", REQUESTS);
+    let ran = sandbox.output(&["run", "-p", "quick", "--", "python3", "requests.py"]);
+    assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
+    let run = sandbox.only_run();
+    let read = |path: std::path::PathBuf| -> Value {
+        serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+    };
+    let told = read(sandbox.path("told.json"));
+    let analysis = read(run.join("analysis.json"));
+    let requests = analysis["requests"]["requests"].as_array().unwrap();
+    assert_eq!(requests.len(), 3);
+    for request in requests {
+        let times = &told[request["id"].as_str().unwrap()];
+        let second = |value: &Value| value.as_f64().unwrap();
+        let begin = second(&times["begin"]);
+        let tokens: Vec<f64> = times["tokens"].as_array().unwrap().iter().map(second).collect();
+        assert_eq!(request["tokens"], tokens.len());
+        let between = (tokens[tokens.len() - 1] - tokens[0]) / (tokens.len() - 1) as f64;
+        for (ours, theirs) in [
+            ("queue_ns", second(&times["scheduled"]) - begin),
+            ("first_token_ns", tokens[0] - begin),
+            ("between_tokens_ns", between),
+            ("whole_ns", second(&times["end"]) - begin),
+        ] {
+            let ours_s = request[ours].as_f64().unwrap() / 1e9;
+            assert!((ours_s - theirs).abs() < 0.01 * theirs + 0.002, "{ours}: {ours_s}, {theirs}");
+        }
+    }
+    let phases = &analysis["requests"]["phases"];
+    assert_eq!((&phases[0]["phase"], &phases[0]["batches"]), (&"decode".into(), &18.into()), "{phases:#}");
+    assert!(run.join("csv/requests.csv").is_file() && run.join("csv/request_times.csv").is_file());
+    let summary = std::fs::read_to_string(run.join("summary.txt")).unwrap();
+    assert!(summary.contains("3 requests in") && summary.contains("(TTFT)"), "{summary}");
+}

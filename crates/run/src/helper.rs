@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// `python/rangefinder`, file by file.
-const FILES: [(&str, &str); 12] = [
+const FILES: [(&str, &str); 13] = [
     ("__init__.py", include_str!("../../../python/rangefinder/__init__.py")),
     ("auto.py", include_str!("../../../python/rangefinder/auto.py")),
     ("clients.py", include_str!("../../../python/rangefinder/clients.py")),
@@ -14,6 +14,7 @@ const FILES: [(&str, &str); 12] = [
     ("look.py", include_str!("../../../python/rangefinder/look.py")),
     ("modules.py", include_str!("../../../python/rangefinder/modules.py")),
     ("ranges.py", include_str!("../../../python/rangefinder/ranges.py")),
+    ("serving.py", include_str!("../../../python/rangefinder/serving.py")),
     ("site/__init__.py", include_str!("../../../python/rangefinder/site/__init__.py")),
     ("site/sitecustomize.py", include_str!("../../../python/rangefinder/site/sitecustomize.py")),
     ("stage1.py", include_str!("../../../python/rangefinder/stage1.py")),

@@ -55,7 +55,8 @@ pub fn capture_paths(trace: &Trace, attribution: &Attribution) -> CapturePaths {
     let Some(captured) = Captured::of(trace, attribution, &replays) else { return CapturePaths::default() };
     let tree = &captured.tree;
     let mut of = vec![NONE; trace.activities.len()];
-    let mut launches: BTreeMap<((u32, u32), u16, u32), Vec<(&Replay, u32)>> = BTreeMap::new();
+    // By launch, device and stream.
+    let mut launches: BTreeMap<(_, u16, u32), Vec<(&Replay, u32)>> = BTreeMap::new();
     for (at, replay) in replays.iter().enumerate() {
         let Some(region) = captured.node(at).and_then(|node| captured.region(node)) else { continue };
         if let Some(activity) = replay.activity {

@@ -11,7 +11,8 @@ use crate::page::Page;
 use crate::printable::printable;
 use crate::tables::{
     Tabular, View, calls, captured, copies, cuda_graphs, ended_stages, hardware_kernels, hardware_regions,
-    headline_kernels, idle, not_captured, operators, process_called, regions, whole_time,
+    headline_kernels, idle, not_captured, operators, phases, process_called, regions, request_times,
+    requests_line, whole_time,
 };
 use crate::units::{count, counted, duration};
 
@@ -68,6 +69,7 @@ pub(crate) fn terminal(page: &Page<'_>, top: usize) -> String {
     graphs(&mut text, analysis, top);
     section(&mut text, "hardware while the work of regions runs", &hardware_regions(analysis), top);
     section(&mut text, "hardware while kernels run", &hardware_kernels(analysis), top);
+    served(&mut text, analysis);
     section(&mut text, "stages, host time", &ended_stages(analysis), top);
     section(&mut text, "operators", &operators(analysis), top);
     section(&mut text, "copies and fills", &copies(analysis), usize::MAX);
@@ -78,6 +80,13 @@ pub(crate) fn terminal(page: &Page<'_>, top: usize) -> String {
         text.push_str("\nit has no ranges, kernels or operators\n");
     }
     text
+}
+
+/// Requests of a server.
+fn served(text: &mut String, analysis: &Analysis) {
+    let title = requests_line(analysis).unwrap_or_default();
+    section(text, &title, &request_times(analysis), usize::MAX);
+    section(text, "batches by what is in them", &phases(analysis), usize::MAX);
 }
 
 /// Which file is meant by a number, where there are several.

@@ -33,6 +33,7 @@ pub fn summary(page: &Page<'_>, files: &[String]) -> String {
         regions(&mut text, page, analysis);
         kernels(&mut text, page, analysis);
         graphs(&mut text, analysis);
+        served(&mut text, analysis);
     }
     cost(&mut text, page);
     if !files.is_empty() {
@@ -179,6 +180,19 @@ fn graphs(text: &mut String, analysis: &Analysis) {
         text.push_str("\n  CUDA graphs, recorded as a whole\n");
         indented(text, &form(GRAPHS).filled(&whole));
         more(text, whole.all_rows(), GRAPHS, "graph");
+    }
+}
+
+/// Requests of a server.
+fn served(text: &mut String, analysis: &Analysis) {
+    if let Some(line) = tables::requests_line(analysis) {
+        text.push_str(&format!("\n  {line}\n"));
+        indented(text, &form(GRAPHS).filled(&tables::request_times(analysis)));
+    }
+    let phases = tables::phases(analysis);
+    if phases.len() > 0 {
+        text.push('\n');
+        indented(text, &form(GRAPHS).filled(&phases));
     }
 }
 

@@ -4,8 +4,9 @@ use super::hardware::{hardware_kernels, hardware_regions, host_lines};
 use super::kernels::{kernels, steady_kernels};
 use super::table::Tabular;
 use super::{
-    bounds, calls, captured, copies, counter_launches, counter_ranges, counter_regions, cuda_graphs,
-    efficiency, findings, idle, operators, overhead, processes, regions, roofline, stages,
+    batches, bounds, calls, captured, copies, counter_launches, counter_ranges, counter_regions, cuda_graphs,
+    efficiency, findings, idle, operators, overhead, phases, processes, regions, request_times, requests,
+    roofline, stages,
 };
 use crate::page::Page;
 
@@ -18,6 +19,10 @@ pub(crate) fn of_programs<'p>(page: &Page<'p>) -> Vec<Box<dyn Tabular + 'p>> {
             Box::new(regions(page, analysis)),
             Box::new(captured(analysis)),
             Box::new(cuda_graphs(analysis)),
+            Box::new(request_times(analysis)),
+            Box::new(requests(analysis)),
+            Box::new(phases(analysis)),
+            Box::new(batches(analysis)),
             Box::new(stages(analysis)),
             Box::new(operators(analysis)),
             Box::new(idle(page, analysis)),

@@ -126,8 +126,8 @@ pub(crate) fn process_line(page: &Page<'_>) -> Option<String> {
         verb(neither, "does neither", "do neither"),
     ];
     let mut text = format!(
-        "{}: {}",
-        format!("{} processes", count(rows.len() as u64)),
+        "{} processes: {}",
+        count(rows.len() as u64),
         parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
     );
     let name = |row: &Process<'_>| format!("`{}` (pid {})", row.seen.name, row.seen.pid);

@@ -10,6 +10,8 @@ use crate::model::{Activity, ActivityKind, Diagnostic, NONE, Trace};
 
 /// A launch: its process and its correlation.
 type Key = (u32, u32);
+/// When a launch begins and ends, and which it is if it was recorded node by node.
+type Extent = (i64, i64, Option<Key>);
 
 pub(super) fn set_apart(trace: &mut Trace) {
     let activities = &trace.activities;
@@ -61,7 +63,7 @@ pub(super) fn set_apart(trace: &mut Trace) {
 /// of which the nodes are recorded has the times of a later flush.
 fn overtaken(trace: &Trace, launches: &HashMap<Key, Activity>) -> HashSet<Key> {
     let activities = &trace.activities;
-    let mut streams: HashMap<(u32, u16, u32), Vec<(i64, i64, Option<Key>)>> = HashMap::new();
+    let mut streams: HashMap<(u32, u16, u32), Vec<Extent>> = HashMap::new();
     let mut add = |row: &Activity, key: Option<Key>| {
         streams.entry((row.process, row.device, row.stream)).or_default().push((row.begin, row.end, key));
     };
