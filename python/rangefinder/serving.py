@@ -104,7 +104,9 @@ def _patch_requests():
     @functools.wraps(created)
     def __post_init__(self):
         created(self)
-        self._rangefinder = _guarded(request, self.request_id, len(self.initial_tokens))
+        # The engine's own requests, to warm up, are called `__warmup_…__`.
+        if not str(self.request_id).startswith("__"):
+            self._rangefinder = _guarded(request, self.request_id, len(self.initial_tokens))
 
     @functools.wraps(update)
     def update_and_check_completion(self, *args, **kwargs):

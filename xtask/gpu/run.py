@@ -111,6 +111,26 @@ def equality(bench):
     print("       ", [row["text"] for row in analysis["diagnostics"]])
 
 
+def graphs(bench):
+    """Kernels of CUDA graphs have the path that they are named after, from both sources."""
+    bench.nvcc("graphs.cu", "graphs", "-std=c++17")
+    program = ["./graphs", "planted"]
+    _, _, ours = bench.tracer("captured", program, "rehearsal.graph_nodes=true")
+    _, _, run = bench.run("captured-nsys", ["nsys.enable=true", "rehearsal.gpu=false", *ALONE], program)
+    with open(f"{run}/analysis.json") as file:
+        theirs = json.load(file)
+    wanted = {"forward": 567, "attn": 324, "mlp": 216, "child": 10, "second": 15, "grandchild": 20, "parent": 5,
+              "stale": 24, "thread": 9, "explicit": 3, "body": 6, "moving": 0}
+    for source, analysis in [("tracer", ours), ("nsys", theirs)]:
+        found = {row["name"]: row["kernels"] for row in analysis["cuda_graphs"]["captured"]}
+        found.pop("layer *", None)
+        check(found == wanted, f"{source}: kernels by the range that captured them {found}")
+        unseen, outside = (analysis["cuda_graphs"][key] for key in ("unseen", "outside"))
+        check((unseen, outside) == (0, 6), f"{source}: {unseen} of an unknown capture, {outside} captured in no range")
+    _, _, whole = bench.tracer("whole", program, "rehearsal.graph_nodes=false")
+    check(whole["graphs"] == 55, f"as a whole: {whole['graphs']} launches")
+
+
 def hazards(bench):
     bench.nvcc("hazards.cu", "hazards")
     _, _, two = bench.tracer("two", ["./hazards", "two"])
@@ -587,7 +607,7 @@ def diagnose_counted(bench):
     counted(bench, check, wanted=os.environ.get("PLANTED", "").split() or None)
 
 
-SECTIONS = {"diagnose": diagnose, "diagnose_counted": diagnose_counted, "demo": demo, "equality": equality, "hazards": hazards, "profiler": profiler, "replay": replay, "selection": selection, "counters": counters, "ladder": ladder, "budget": budget, "pace": pace, "reports": reports, "llama": llama, "steady": steady, "mixtral": mixtral, "resnet": resnet, "vlm": vlm, "gates": gates, "counter_gates": counter_gates, "conflict": conflict, "devices": devices, "overhead": overhead}
+SECTIONS = {"diagnose": diagnose, "diagnose_counted": diagnose_counted, "demo": demo, "equality": equality, "graphs": graphs, "hazards": hazards, "profiler": profiler, "replay": replay, "selection": selection, "counters": counters, "ladder": ladder, "budget": budget, "pace": pace, "reports": reports, "llama": llama, "steady": steady, "mixtral": mixtral, "resnet": resnet, "vlm": vlm, "gates": gates, "counter_gates": counter_gates, "conflict": conflict, "devices": devices, "overhead": overhead}
 
 
 def main():
