@@ -11,7 +11,8 @@ use support::{Ran, Sandbox, fake_cupti, nvtx_program};
 fn traced(test: &str, words: &str) -> Option<(Ran, Value)> {
     let emit = nvtx_program(test, "emit")?;
     let sandbox = Sandbox::new();
-    let mut arguments = vec!["run", "timeline.source=tracer", "--", emit.as_str()];
+    let mut arguments =
+        vec!["run", "timeline.source=tracer", "rehearsal.graph_nodes=true", "--", emit.as_str()];
     arguments.extend(words.split(' '));
     let mut command = sandbox.rangefinder(&arguments);
     let ran = Ran::from(command.env("RANGEFINDER_CUPTI", fake_cupti(test)).output().unwrap());
@@ -52,12 +53,46 @@ fn a_flush_survives_the_end() {
 
 #[test]
 fn another_client_gets_cupti() {
-    let words = "inject push=A gpu=50 pop subscribe gpu=30 subscribe";
-    let Some((ran, analysis)) = traced("another_client_gets_cupti", words) else { return };
-    assert_eq!(ran.stdout.matches("subscribe: granted").count(), 2, "{}", ran.stdout);
-    assert_eq!(kernels(&analysis), 50);
-    assert!(ran.stderr.contains("took over CUPTI"), "{}", ran.stderr);
-    assert_eq!(ran.code, 1, "the timeline that was asked for is not whole: {}", ran.stderr);
+    for subscribe in ["subscribe", "subscribe2"] {
+        let words = format!("inject push=A gpu=50 pop {subscribe} gpu=30 capture=2 subscribe");
+        let Some((ran, analysis)) = traced("another_client_gets_cupti", &words) else { return };
+        assert_eq!(ran.stdout.matches("subscribe: granted").count(), 2, "{}", ran.stdout);
+        assert_eq!(kernels(&analysis), 50);
+        assert!(ran.stderr.contains("took over CUPTI"), "{}", ran.stderr);
+        assert_eq!(ran.code, 1, "the timeline that was asked for is not whole: {}", ran.stderr);
+    }
+}
+
+/// Also what a thread of its own captures.
+#[test]
+fn kernels_of_a_graph_have_the_ranges_of_their_capture() {
+    let words = "inject push=forward push=attn capture=3 pop push=mlp capture=2 pop pop thread push=other capture=1 pop \
+                 join capture=1 instantiate push=step replay=4 pop gpu=9";
+    let Some((ran, analysis)) = traced("kernels_of_a_graph_have_the_ranges_of_their_capture", words) else {
+        return;
+    };
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let graphs = &analysis["cuda_graphs"];
+    let captured: Vec<(&str, u64, u64)> = graphs["captured"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| {
+            (
+                row["path"].as_str().unwrap(),
+                row["replays"].as_u64().unwrap(),
+                row["kernels"].as_u64().unwrap(),
+            )
+        })
+        .collect();
+    let expected = [(":forward", 4, 20), (":forward/attn", 4, 12), (":forward/mlp", 4, 8), (":other", 4, 4)];
+    assert_eq!(captured, expected, "{}", ran.stderr);
+    assert_eq!(
+        (&graphs["kernels"], &graphs["outside"], &graphs["unseen"]),
+        (&28.into(), &4.into(), &0.into())
+    );
+    let step = analysis["regions"].as_array().unwrap().iter().find(|row| row["path"] == ":step").unwrap();
+    assert_eq!(step["kernels_inclusive"], 28);
 }
 
 /// CUDA does not live on in a forked child, and neither do we.

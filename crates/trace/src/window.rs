@@ -2,14 +2,16 @@
 
 use std::collections::HashMap;
 
-use crate::model::{ActivityKind, NONE, OPEN, Range, Trace};
+use crate::model::{Activities, ActivityKind, NONE, OPEN, Range, Trace};
 
 impl Trace {
     /// Leaves what began inside these windows, which are in order and apart, and what a
     /// call inside them started: what a gate that opened for them would have recorded.
     pub fn keep_windows(&mut self, windows: Vec<(i64, i64)>) {
         let inside = |time: i64| in_windows(&windows, time);
-        let keep = self.kept_activities(&inside);
+        let samples = self.kept(&self.graph_samples, &inside);
+        self.graph_samples.retain_rows(&samples);
+        let keep = self.kept(&self.activities, &inside);
         self.left_out = self.busy_with(|activity| !keep[activity]);
         self.activities.retain_rows(&keep);
         self.calls.retain_rows(&mask(&self.calls.begin, &inside));
@@ -45,14 +47,13 @@ impl Trace {
     }
 
     /// Work belongs to the call that started it, if that is known.
-    fn kept_activities(&self, inside: &dyn Fn(i64) -> bool) -> Vec<bool> {
+    fn kept(&self, activities: &Activities, inside: &dyn Fn(i64) -> bool) -> Vec<bool> {
         let process = |call: usize| self.process_of(self.calls.thread[call]);
         let mut kept: HashMap<(u32, u32), bool> = HashMap::new();
         for call in (0..self.calls.len()).filter(|call| self.calls.correlation[*call] != NONE) {
             let kept = kept.entry((process(call), self.calls.correlation[call])).or_default();
             *kept |= inside(self.calls.begin[call]);
         }
-        let activities = &self.activities;
         (0..activities.len())
             .map(|activity| {
                 let key = (activities.process[activity], activities.correlation[activity]);

@@ -3,8 +3,8 @@
 //! A replayed kernel belongs to the region that launches its graph, which says little about a program whose whole
 //! forward pass is one graph. When its node was made, on the capturing thread, the ranges of the model were open: those
 //! are its *capture path*. A node that is instantiated, cloned, or part of a child graph is a copy; what counts is the
-//! node that was captured ([`super::originals`]). As for calls, what a thread without ranges captures is captured for the only thread that has
-//! any ([`super::only_thread`]).
+//! node that was captured ([`super::originals`]). As for calls, what a thread without ranges captures is captured for
+//! the only thread that has any ([`super::only_thread`]).
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,6 +15,9 @@ use super::originals::{Made, originals};
 use super::replays::Replay;
 use super::sweep::innermost;
 use super::tree::Tree;
+
+/// A program has a few; a file may claim thousands.
+const MOST_DOMAINS: usize = 64;
 
 /// Capture paths of a trace.
 #[derive(Debug)]
@@ -52,6 +55,7 @@ impl Captured {
         // The default domain's name is empty, and counts first.
         domains.sort_by_key(|domain| !trace.strings.text(*domain).is_empty());
         domains.retain(|domain| !attribution.libraries.leaves_out(*domain));
+        domains.truncate(MOST_DOMAINS);
         let plane = |domain: StringId| {
             // A library works for the thread that calls it.
             let by_library = attribution.libraries.has(domain);

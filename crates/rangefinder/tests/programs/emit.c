@@ -136,11 +136,13 @@ static void run(char **words, int at, int end) {
             void *library = dlopen(path ? path : getenv("NVTX_INJECTION64_PATH"), RTLD_NOW);
             int (*initialize)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") : 0;
             if (!initialize || !initialize()) exit(95);
-        } else if (IS("gpu") || IS("subscribe")) {
+        } else if (IS("gpu") || IS("subscribe") || IS("subscribe2") || IS("capture") || IS("instantiate") || IS("replay")) {
             void *library = dlopen(getenv("RANGEFINDER_CUPTI"), RTLD_NOW);
             if (!library) exit(94);
-            if (IS("gpu")) ((void (*)(int))dlsym(library, "fake_launch"))(atoi(value));
-            else ((int (*)(void *, void *, void *))dlsym(library, "cuptiSubscribe"))(0, 0, 0);
+            const char *what = IS("gpu") ? "fake_launch" : IS("capture") ? "fake_capture" : IS("replay") ? "fake_replay" : "fake_instantiate";
+            const char *subscribe = IS("subscribe") ? "cuptiSubscribe" : IS("subscribe2") ? "cuptiSubscribe_v2" : 0;
+            if (!subscribe) ((void (*)(int))dlsym(library, what))(value ? atoi(value) : 0);
+            else ((int (*)(void *, void *, void *, void *))dlsym(library, subscribe))(0, 0, 0, 0);
         } else if (IS("ignoreterm")) signal(SIGTERM, SIG_IGN);
         else if (IS("exit")) exit(atoi(value));
         else if (IS("quit")) _exit(atoi(value));

@@ -69,34 +69,88 @@ int cuptiFinalize(void) {
     return 0;
 }
 
-/* One client at a time, as of CUPTI 13. */
-int cuptiSubscribe(void *a, void *b, void *c) {
-    (void)a; (void)b; (void)c;
-    printf("subscribe: %s\n", attached ? "refused" : "granted");
+typedef void (*callback_t)(void *, uint32_t, uint32_t, const void *);
+static callback_t callback;
+
+/* One client at a time, as of CUPTI 13. The tracer has a callback, the program has none. */
+int cuptiSubscribe(void **subscriber, callback_t on, void *data) {
+    (void)data;
+    if (on) {
+        *subscriber = &callback;
+        callback = on;
+        return 0;
+    }
+    printf("subscribe: %s\n", attached || callback ? "refused" : "granted");
     fflush(stdout);
-    return attached ? 39 : 0;
+    return attached || callback ? 39 : 0;
+}
+int cuptiSubscribe_v2(void **subscriber, callback_t on, void *data, void *parameters) {
+    (void)parameters;
+    int refused = cuptiSubscribe(subscriber, on, data);
+    printf("the second version\n");
+    return refused;
+}
+int cuptiUnsubscribe(void *subscriber) { (void)subscriber; callback = 0; return 0; }
+int cuptiEnableCallback(uint32_t on, void *subscriber, uint32_t domain, uint32_t id) {
+    (void)on; (void)subscriber; (void)id;
+    return domain != 3;
+}
+/* The address of a node is its id: the graph, and its place there. */
+int cuptiGetGraphNodeId(void *node, uint64_t *id) { *id = (uint64_t)node; return 0; }
+
+static void node_made(uint32_t what, uint64_t node, uint64_t original) {
+    uint64_t graph[7] = {0, 0, node, original, 0, 0, 0};
+    void *resource[3] = {0, 0, graph};
+    if (callback) callback(0, 3, what, resource);
 }
 
-static void launch_one(void) {
+static uint64_t nodes;
+static const uint64_t CAPTURED = 1ull << 32, READY = 2ull << 32;
+
+void fake_capture(int count) {
+    while (count--) node_made(13, CAPTURED + nodes++, 0);
+}
+void fake_instantiate(int unused) {
+    (void)unused;
+    for (uint64_t node = 0; node < nodes; node++) {
+        node_made(13, READY + node, 0);
+        node_made(20, READY + node, CAPTURED + node);
+    }
+}
+
+/* A call and what it starts: a kernel, or one for each node. */
+static void launch(uint64_t first, uint64_t count) {
     uint64_t time = now();
-    if (buffer && used + KERNEL + CALL > size) give_back();
+    if (buffer && used + count * KERNEL + CALL > size) give_back();
     if (!buffer) request(&buffer, &size, &(size_t){0});
     if (!buffer) return;
     uint8_t *call = buffer + used, *kernel = call + CALL;
-    memset(call, 0, CALL + KERNEL);
+    memset(call, 0, CALL + count * KERNEL);
     correlation++;
     put32(call, 0, 5); put32(call, 4, 211); put64(call, 8, time); put64(call, 16, time + 500);
     put32(call, 28, syscall(SYS_gettid)); put32(call, 32, correlation);
-    put32(kernel, 0, 10); put64(kernel, 16, time + 700); put64(kernel, 24, time + 900);
-    put32(kernel, 52, 1); put32(kernel, 56, 1); put32(kernel, 60, 1); put32(kernel, 64, 32); put32(kernel, 68, 1);
-    put32(kernel, 72, 1); put32(kernel, 92, correlation); put64(kernel, 104, (uint64_t) "_Z11tiny_kernelPf");
-    used += CALL + KERNEL;
+    for (uint64_t node = 0; node < count; node++, kernel += KERNEL, time += 300) {
+        put32(kernel, 0, 10); put64(kernel, 16, time + 700); put64(kernel, 24, time + 900);
+        put32(kernel, 52, 1); put32(kernel, 56, 1); put32(kernel, 60, 1); put32(kernel, 64, 32); put32(kernel, 68, 1);
+        put32(kernel, 72, 1); put32(kernel, 92, correlation); put64(kernel, 104, (uint64_t) "_Z11tiny_kernelPf");
+        put64(kernel, 144, first ? first + node : 0);
+    }
+    used += CALL + count * KERNEL;
+}
+
+void fake_replay(int times) {
+    while (times--) {
+        pthread_mutex_lock(&lock);
+        if (attached) launch(READY, nodes);
+        pthread_mutex_unlock(&lock);
+        usleep(20);
+    }
 }
 
 void fake_launch(int kernels) {
     for (int i = 0; i < kernels; i++) {
         pthread_mutex_lock(&lock);
-        if (attached) launch_one();
+        if (attached) launch(0, 1);
         pthread_mutex_unlock(&lock);
         usleep(20);
     }

@@ -70,8 +70,9 @@ pub(crate) struct Cupti {
     pub(crate) timestamp: unsafe extern "C" fn(*mut u64) -> i32,
     pub(crate) callback_name: unsafe extern "C" fn(u32, u32, *mut *const c_char) -> i32,
     pub(crate) finalize: Option<unsafe extern "C" fn() -> i32>,
-    /// Its address, where [`super::aside`] watches for others.
+    /// Their addresses, where [`super::aside`] watches for others.
     pub(crate) subscribe: Option<*mut u8>,
+    pub(crate) subscribe_v2: Option<*mut u8>,
     pub(crate) unsubscribe: Option<unsafe extern "C" fn(Subscriber) -> i32>,
     pub(crate) enable_callback: Option<unsafe extern "C" fn(u32, Subscriber, u32, u32) -> i32>,
     pub(crate) graph_node_id: Option<unsafe extern "C" fn(*mut c_void, *mut u64) -> i32>,
@@ -100,6 +101,7 @@ impl Cupti {
                 disable: find(library, c"cuptiActivityDisable")?,
                 finalize: find(library, c"cuptiFinalize"),
                 subscribe: find(library, c"cuptiSubscribe"),
+                subscribe_v2: find(library, c"cuptiSubscribe_v2"),
                 unsubscribe: find(library, c"cuptiUnsubscribe"),
                 enable_callback: find(library, c"cuptiEnableCallback"),
                 graph_node_id: find(library, c"cuptiGetGraphNodeId"),

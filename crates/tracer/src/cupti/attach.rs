@@ -16,6 +16,10 @@ pub(crate) fn start() {
         return;
     }
     if let Err(why) = attach(gpu, path) {
+        if let Some(cupti) = library::loaded() {
+            // SAFETY: CUPTI is loaded.
+            unsafe { graphs::leave(cupti, gpu) };
+        }
         gpu.phase.store(Gpu::OFF, Ordering::Release);
         records::stop(why);
     }
@@ -25,10 +29,12 @@ fn attach(gpu: &Gpu, path: &'static [u8]) -> Result<(), u64> {
     let cupti = library::load(path).ok_or(stopped::NO_LIBRARY)?;
     // SAFETY: CUPTI's own functions, called as its documentation says.
     unsafe {
-        graphs::watch(cupti, gpu);
+        // Before there is a jump that takes us for another client.
+        if !aside::is_watching() {
+            graphs::watch(cupti, gpu);
+        }
         // If we cannot make room for another client, we do not record.
-        if !aside::watch(cupti.subscribe.unwrap_or(core::ptr::null_mut())) {
-            graphs::leave(cupti, gpu);
+        if !aside::watch([cupti.subscribe, cupti.subscribe_v2]) {
             return Err(stopped::NO_WAY_OUT);
         }
         if let Some(set) = cupti.set_thread_id_type {
@@ -37,13 +43,14 @@ fn attach(gpu: &Gpu, path: &'static [u8]) -> Result<(), u64> {
         if (cupti.register_callbacks)(buffers::request, buffers::complete) != SUCCESS {
             return Err(stopped::REFUSED);
         }
-        let nodes = environment::variable(b"RANGEFINDER_GRAPH_NODES");
-        let some_nodes = nodes == Some(b"some");
+        const GRAPH_NODES: &[u8] = b"RANGEFINDER_GRAPH_NODES";
+        let all_nodes = environment::is_on(GRAPH_NODES);
+        let some_nodes = environment::variable(GRAPH_NODES).is_some_and(|value| value == b"some");
         if some_nodes {
             gpu.graph_nodes.store(Gpu::WHOLE, Ordering::Release);
         }
         let wanted = |kind: &u32| match *kind {
-            activity::GRAPH_TRACE => some_nodes || nodes.is_none(),
+            activity::GRAPH_TRACE => !all_nodes,
             // Measured on an H200: what it tells costs as much as kernels and launches together.
             activity::OVERHEAD => calls::all_calls(),
             // A tenth of the time of a loop that waits often: only where there is more than one stream.
