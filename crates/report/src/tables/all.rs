@@ -1,12 +1,13 @@
 //! The tables that programs get.
 
+use super::graphs::{captured, cuda_graphs};
 use super::hardware::{hardware_kernels, hardware_regions, host_lines};
 use super::kernels::{kernels, steady_kernels};
+use super::requests::{batches, phases, request_times, requests};
 use super::table::Tabular;
 use super::{
-    batches, bounds, calls, captured, copies, counter_launches, counter_ranges, counter_regions, cuda_graphs,
-    efficiency, findings, idle, operators, overhead, phases, processes, regions, request_times, requests,
-    roofline, stages,
+    bounds, calls, copies, counter_launches, counter_ranges, counter_regions, efficiency, findings, idle,
+    operators, overhead, processes, regions, roofline, stages,
 };
 use crate::page::Page;
 
