@@ -130,7 +130,8 @@ impl Known {
         if let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) {
             self.seen.without_tracer = !environment.split(|byte| *byte == 0).any(|one| one == variable);
         }
-        self.seen.cuda |= contains(&read(pid, "maps"), b"/libcuda.so");
+        // Of a large process this is long; once is enough.
+        self.seen.cuda = self.seen.cuda || contains(&read(pid, "maps"), b"/libcuda.so");
     }
 
     fn ended(self) -> SeenProcess {
