@@ -610,7 +610,7 @@ mod tests {
             let error = TraceFile::parse(&[&layout::MAGIC[..7], &[version]].concat()).unwrap_err();
             assert_eq!(error, ReadError::OtherVersion { version });
             let text = format!(
-                "a version {version} trace file from {from} rangefinder; this one reads versions 1 to 2"
+                "a version {version} trace file from {from} rangefinder; this one reads versions 1 to 3"
             );
             assert_eq!(error.to_string(), text);
         }

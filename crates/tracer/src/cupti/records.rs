@@ -71,7 +71,7 @@ pub(super) fn enough_nodes() -> bool {
 }
 
 pub(super) fn count_nodes_anew() {
-    with_writer(|writer| writer.graphs.launches = 0);
+    with_writer(|writer| writer.graphs.begin());
 }
 
 /// Whether waits are recorded for the sake of the streams alone.
@@ -221,6 +221,9 @@ impl Writer {
                 }
             };
             let node = record.u64(graph_node);
+            if node != 0 {
+                self.graphs.node((node >> 32) as u32, record.u32(correlation));
+            }
             let flags = flags_of(node);
             let device = record.u32(place::DEVICE);
             self.device(device);

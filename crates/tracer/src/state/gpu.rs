@@ -100,8 +100,11 @@ const MOST_GRAPHS: usize = 256;
 pub(crate) struct SeenGraphs {
     seen: [SeenGraph; MOST_GRAPHS],
     count: u32,
-    /// Launches that were recorded node by node since the last time that began.
-    pub(crate) launches: u32,
+    /// Since graphs were last recorded in another way: launches that were recorded node by node, the last of them,
+    /// and how often it was asked whether they are enough.
+    launches: u32,
+    last: u32,
+    asked: u32,
 }
 
 struct SeenGraph {
@@ -117,14 +120,28 @@ impl SeenGraphs {
     /// So many are recorded at most, before graphs are recorded as a whole again: a graph that is launched all the
     /// time does not wait for one that is not.
     const MOST: u32 = 500;
+    /// And for so many times half a second.
+    const LONGEST: u32 = 8;
 
     /// A node of a launch.
     pub(crate) fn node(&mut self, graph: u32, correlation: u32) {
-        let Some(seen) = self.seen(graph) else { return };
-        if seen.correlation != correlation || seen.launches == 0 {
+        if self.last != correlation {
+            self.last = correlation;
+            self.launches = self.launches.saturating_add(1);
+        }
+        if let Some(seen) = self.seen(graph)
+            && seen.correlation != correlation
+        {
             seen.correlation = correlation;
             seen.launches = seen.launches.saturating_add(1);
-            self.launches = self.launches.saturating_add(1);
+        }
+    }
+
+    /// From now on graphs are recorded in another way. Nobody has to ask again for those that were seen.
+    pub(crate) fn begin(&mut self) {
+        (self.launches, self.asked) = (0, 0);
+        for seen in self.seen.iter_mut().take(self.count as usize) {
+            seen.launches = seen.launches.max(1);
         }
     }
 
@@ -133,11 +150,12 @@ impl SeenGraphs {
         self.seen(graph).is_some_and(|seen| seen.launches == 0)
     }
 
-    /// Whether enough was recorded node by node.
-    pub(crate) fn is_enough(&self) -> bool {
+    /// Whether enough was recorded node by node. Asked twice a second.
+    pub(crate) fn is_enough(&mut self) -> bool {
+        self.asked = self.asked.saturating_add(1);
         let known = self.seen.get(..self.count as usize).unwrap_or_default();
         let all = known.iter().all(|seen| seen.launches >= Self::ENOUGH);
-        self.launches >= Self::MOST || self.launches > 0 && all
+        self.asked >= Self::LONGEST || self.launches >= Self::MOST || self.launches > 0 && all
     }
 
     fn seen(&mut self, graph: u32) -> Option<&mut SeenGraph> {
