@@ -76,9 +76,12 @@ class request:
     async def __aexit__(self, kind, value, trace):
         self.end()
 
+    # What is copied, or sent to another process, is followed there or not at all.
     def __deepcopy__(self, memo):
-        # What is copied is another request.
-        return request(self._name)
+        return None
+
+    def __reduce__(self):
+        return type(None), ()
 
 
 def install():
@@ -104,9 +107,7 @@ def _patch_requests():
     @functools.wraps(created)
     def __post_init__(self):
         created(self)
-        # The engine's own requests, to warm up, are called `__warmup_…__`.
-        if not str(self.request_id).startswith("__"):
-            self._rangefinder = _guarded(request, self.request_id, len(self.initial_tokens))
+        _guarded(_follow, self)
 
     @functools.wraps(update)
     def update_and_check_completion(self, *args, **kwargs):
@@ -114,9 +115,37 @@ def _patch_requests():
             _told(self, "token")
         return update(self, *args, **kwargs)
 
+    over = (statuses.FINISHED, statuses.FAILED)
+
     def set_status(self, value):
         status.fset(self, value)
-        _told(self, "end" if value >= statuses.FINISHED else "scheduled" if value != statuses.PENDING else None)
+        if value != statuses.PENDING:
+            _told(self, "end" if value in over else "scheduled")
+
+    # Another answer to the same prompt.
+    if hasattr(state, "fork"):
+        fork = state.fork
+
+        @functools.wraps(fork)
+        def forked(self, *args, **kwargs):
+            other = fork(self, *args, **kwargs)
+            _guarded(_follow, other)
+            _told(other, "scheduled")
+            return other
+
+        state.fork = forked
+
+    # The same request from its beginning, because there was no room for it.
+    if hasattr(state, "create_equivalent_initial_request"):
+        again = state.create_equivalent_initial_request
+
+        @functools.wraps(again)
+        def begun_again(self, *args, **kwargs):
+            other = again(self, *args, **kwargs)
+            _guarded(_hand_over, self, other)
+            return other
+
+        state.create_equivalent_initial_request = begun_again
 
     state.__post_init__ = __post_init__
     state.update_and_check_completion = update_and_check_completion
@@ -124,9 +153,21 @@ def _patch_requests():
     say_once("ranges around the requests of transformers' continuous batching")
 
 
+def _follow(state):
+    # The engine's own requests, to warm up, are called `__warmup_…__`.
+    if not str(state.request_id).startswith("__"):
+        state._rangefinder = request(state.request_id, len(state.initial_tokens))
+
+
+def _hand_over(before, after):
+    if before.request_id == after.request_id and getattr(before, "_rangefinder", None) is not None:
+        _told(after, "end")
+        after._rangefinder, before._rangefinder = before._rangefinder, None
+
+
 def _told(state, what):
     followed = getattr(state, "_rangefinder", None)
-    if followed is not None and what is not None:
+    if followed is not None:
         _guarded(getattr(followed, what))
 
 

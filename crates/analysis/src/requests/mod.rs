@@ -29,7 +29,7 @@ pub struct Requests {
     pub ended: u64,
     /// Tokens that they got.
     pub tokens: u64,
-    /// From the first request to the end of the last, and tokens in a second of that.
+    /// From the first request to the end of the last, or its last token, and tokens in a second of that.
     pub span_ns: i64,
     pub tokens_per_second: Option<f64>,
     /// From coming to being scheduled.
@@ -86,7 +86,8 @@ pub(crate) fn requests(trace: &Trace, attribution: &Attribution, limit: Limit) -
     }
     let times = |of: fn(&RequestRow) -> Option<i64>| Percentiles::of(rows.iter().filter_map(of).collect());
     let begin = rows.iter().map(|row| row.begin_ns).min().unwrap_or(0);
-    let end = rows.iter().filter_map(|row| Some(row.begin_ns.saturating_add(row.whole_ns?))).max();
+    // Of a request that goes on, its last token is known.
+    let end = rows.iter().map(|row| row.last_ns).max();
     let span_ns = end.map_or(0, |end| end.saturating_sub(begin));
     let tokens: u64 = rows.iter().map(|row| row.tokens).sum();
     let mut found = Requests {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use trace::{Kind, OPEN, Trace};
+use trace::{Kind, OPEN, StringId, Trace};
 
 /// One request.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,6 +21,9 @@ pub struct RequestRow {
     pub between_tokens_ns: Option<i64>,
     /// None if it had not ended when the recording did.
     pub whole_ns: Option<i64>,
+    /// When the last thing is known of it, since the recording began.
+    #[serde(skip)]
+    pub(super) last_ns: i64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,9 +43,10 @@ fn part_of(name: &str) -> Option<(&str, Part)> {
 }
 
 /// What is known about a request while its ranges are read.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Known {
-    whole: Option<(i64, i64)>,
+    begin: i64,
+    end: i64,
     prompt_tokens: Option<f64>,
     scheduled: Option<i64>,
     /// When it got each token: only the first, the last, and how many.
@@ -51,11 +55,15 @@ struct Known {
     tokens: u64,
 }
 
+/// By process and id, requests in the order in which they came: an id may be used again.
+type Requests = HashMap<(u32, String), Vec<Known>>;
+
 /// In the order in which they came.
 pub(super) fn requests(trace: &Trace) -> Vec<RequestRow> {
     let ranges = &trace.ranges;
-    let mut of_name: HashMap<trace::StringId, Option<(String, Part)>> = HashMap::new();
-    let mut known: HashMap<(u32, String), Known> = HashMap::new();
+    let mut of_name: HashMap<StringId, Option<(String, Part)>> = HashMap::new();
+    let mut parts: Vec<(usize, u32, String, Part)> = Vec::new();
+    let mut known: Requests = HashMap::new();
     let payloads: HashMap<u32, f64> = ranges.payload.iter().copied().collect();
     for range in (0..ranges.len()).filter(|range| ranges.kind[*range] == Kind::StartEnd) {
         let name = ranges.name[range];
@@ -63,44 +71,65 @@ pub(super) fn requests(trace: &Trace) -> Vec<RequestRow> {
             .entry(name)
             .or_insert_with(|| part_of(trace.strings.text(name)).map(|(id, part)| (id.to_owned(), part)));
         let Some((id, part)) = part else { continue };
-        let key = (trace.process_of(ranges.thread[range]), id.clone());
-        let request = known.entry(key).or_default();
-        let (begin, end) = (ranges.begin[range], ranges.end[range]);
+        let process = trace.process_of(ranges.thread[range]);
         match part {
-            Part::Whole => {
-                request.whole = request.whole.or(Some((begin, end)));
-                request.prompt_tokens = request.prompt_tokens.or(payloads.get(&(range as u32)).copied());
-            }
+            Part::Whole => known.entry((process, id.clone())).or_default().push(Known {
+                begin: ranges.begin[range],
+                end: ranges.end[range],
+                prompt_tokens: payloads.get(&(range as u32)).copied(),
+                scheduled: None,
+                first: None,
+                last: None,
+                tokens: 0,
+            }),
+            part => parts.push((range, process, id.clone(), *part)),
+        }
+    }
+    known.values_mut().for_each(|requests| requests.sort_by_key(|request| request.begin));
+    for (range, process, id, part) in parts {
+        let (begin, end) = (ranges.begin[range], ranges.end[range]);
+        let Some(requests) = known.get_mut(&(process, id)) else { continue };
+        let latest = requests.partition_point(|request| request.begin <= begin).checked_sub(1);
+        let Some(request) = latest.and_then(|latest| requests.get_mut(latest)) else { continue };
+        match part {
             Part::Queued => request.scheduled = request.scheduled.or(Some(end).filter(|end| *end != OPEN)),
-            Part::Prefill => {}
             Part::Token => {
                 request.tokens += 1;
                 request.first = Some(request.first.map_or(begin, |first| first.min(begin)));
                 request.last = Some(request.last.map_or(begin, |last| last.max(begin)));
             }
+            Part::Whole | Part::Prefill => {}
         }
     }
-    let row = |((process, id), request): ((u32, String), Known)| {
-        let (begin, end) = request.whole?;
-        let since = |time: i64| time.saturating_sub(begin).max(0);
-        let between = request.first.zip(request.last).filter(|_| request.tokens > 1);
-        Some(RequestRow {
-            id,
-            process: trace.processes[process as usize].pid,
-            begin_ns: begin.saturating_sub(trace.begin),
-            prompt_tokens: request.prompt_tokens,
-            tokens: request.tokens,
-            queue_ns: request.scheduled.map(since),
-            first_token_ns: request.first.map(since),
-            between_tokens_ns: between.map(|(first, last)| {
-                last.saturating_sub(first) / (request.tokens - 1).min(i64::MAX as u64) as i64
-            }),
-            whole_ns: Some(end).filter(|end| *end != OPEN).map(since),
+    let mut rows: Vec<RequestRow> = known
+        .into_iter()
+        .flat_map(|((process, id), requests)| {
+            requests.into_iter().map(move |request| row(trace, process, id.clone(), &request))
         })
-    };
-    let mut rows: Vec<RequestRow> = known.into_iter().filter_map(row).collect();
+        .collect();
     rows.sort_by(|a, b| (a.begin_ns, &a.id).cmp(&(b.begin_ns, &b.id)));
     rows
+}
+
+fn row(trace: &Trace, process: u32, id: String, request: &Known) -> RequestRow {
+    let since = |time: i64| time.saturating_sub(request.begin).max(0);
+    let end = Some(request.end).filter(|end| *end != OPEN);
+    let between = request.first.zip(request.last).filter(|_| request.tokens > 1);
+    let last = end.or(request.last).or(request.scheduled).unwrap_or(request.begin);
+    RequestRow {
+        id,
+        process: trace.processes[process as usize].pid,
+        begin_ns: request.begin.saturating_sub(trace.begin),
+        prompt_tokens: request.prompt_tokens,
+        tokens: request.tokens,
+        queue_ns: request.scheduled.map(since),
+        first_token_ns: request.first.map(since),
+        between_tokens_ns: between.map(|(first, last)| {
+            last.saturating_sub(first) / (request.tokens - 1).min(i64::MAX as u64) as i64
+        }),
+        whole_ns: end.map(since),
+        last_ns: last.saturating_sub(trace.begin),
+    }
 }
 
 #[cfg(test)]
@@ -144,5 +173,20 @@ mod tests {
         assert_eq!((one.tokens, one.queue_ns, one.first_token_ns), (3, Some(50), Some(300)));
         assert_eq!((one.between_tokens_ns, one.whole_ns), (Some(150), Some(900)));
         assert_eq!((two.tokens, two.queue_ns, two.first_token_ns, two.whole_ns), (0, None, None, None));
+    }
+
+    /// Whoever serves may count from the beginning again.
+    #[test]
+    fn an_id_that_comes_again() {
+        let rows = requests(&trace_of(&[
+            ("request 1", 100, 300),
+            ("request 1 token", 200, 300),
+            ("request 1", 5000, 5300),
+            ("request 1 token", 5100, 5200),
+            ("request 1 token", 5200, 5300),
+        ]));
+        let found: Vec<_> =
+            rows.iter().map(|row| (row.tokens, row.first_token_ns, row.between_tokens_ns)).collect();
+        assert_eq!(found, [(1, Some(100), None), (2, Some(100), Some(100))]);
     }
 }
