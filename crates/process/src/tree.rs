@@ -35,6 +35,7 @@ struct Known {
     /// When it started, by which two processes of one number differ.
     started: u64,
     command: Vec<u8>,
+    program: Option<PathBuf>,
     descriptor: Option<OwnedFd>,
 }
 
@@ -76,25 +77,22 @@ impl ProcessTree {
                 self.former.push(former.ended());
             }
         }
-        let is_ours =
-            self.ourselves.is_some() && fs::read_link(format!("/proc/{pid}/exe")).ok() == self.ourselves;
+        let program = fs::read_link(format!("/proc/{pid}/exe")).ok();
+        let is_ours = self.ourselves.is_some() && program == self.ourselves;
         if is_ours || self.known.len() + self.former.len() >= MOST {
             return;
         }
         let command = read(pid, "cmdline");
         let start = match self.known.get(&parent) {
-            _ if contains(&command, b"multiprocessing.resource_tracker") => Some(Start::ResourceTracker),
-            _ if contains(&command, b"multiprocessing.forkserver") => Some(Start::Forkserver),
-            _ if contains(&command, b"multiprocessing.spawn") => Some(Start::Spawn),
             Some(parent) if parent.command == command => Some(Start::Fork),
-            Some(_) => Some(Start::Program),
-            None => None,
+            Some(_) => python_start(&command).or(Some(Start::Program)),
+            None => python_start(&command),
         };
         let seen =
             SeenProcess { parent, start, first_ms: now, ..SeenProcess::unseen(pid, stat.name.clone()) };
         let descriptors = self.known.values().filter(|known| known.descriptor.is_some()).count();
         let descriptor = (descriptors < MOST_DESCRIPTORS).then(|| pidfd::open(pid)).flatten();
-        let mut known = Known { seen, started: stat.started, command, descriptor };
+        let mut known = Known { seen, started: stat.started, command, program, descriptor };
         known.look_again(&stat, now, &self.variable);
         self.known.insert(pid, known);
     }
@@ -117,17 +115,20 @@ impl Known {
             self.seen.ending = self.seen.ending.or(stat.status.map(pidfd::of_status));
             return;
         }
-        // After an exec it is another program, with another environment.
+        // After an exec it has another command; a process may also change its own, to be called something.
         let command = read(pid, "cmdline");
-        let is_other = !command.is_empty() && command != self.command;
-        if is_other {
-            self.command = command;
-            self.seen.start =
-                Some(Start::Program).filter(|_| self.seen.start == Some(Start::Fork)).or(self.seen.start);
+        if !command.is_empty() && command != self.command {
+            let program = fs::read_link(format!("/proc/{pid}/exe")).ok();
+            let is_other = program.is_some() && program != self.program;
+            let start = python_start(&command).or(is_other.then_some(Start::Program));
+            self.seen.start = start.filter(|_| self.seen.start == Some(Start::Fork)).or(self.seen.start);
+            (self.command, self.program) = (command, program);
         }
         self.seen.name.clone_from(&stat.name);
-        // Of another user's process it cannot be read.
-        if let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) {
+        // Of another user's process it cannot be read, and a process that calls itself something may write over it.
+        let environment = fs::read(format!("/proc/{pid}/environ")).ok();
+        let is_whole = |bytes: &Vec<u8>| bytes.is_empty() || bytes.contains(&b'=');
+        if let Some(environment) = environment.filter(is_whole) {
             self.seen.without_tracer = !environment.split(|byte| *byte == 0).any(|one| one == variable);
         }
         // Of a large process this is long; once is enough.
@@ -168,6 +169,16 @@ impl Stat {
             status: field(52).filter(|_| is_over).and_then(|code| code.parse().ok()),
         })
     }
+}
+
+/// Of Python's multiprocessing.
+fn python_start(command: &[u8]) -> Option<Start> {
+    let starts = [
+        (&b"multiprocessing.resource_tracker"[..], Start::ResourceTracker),
+        (b"multiprocessing.forkserver", Start::Forkserver),
+        (b"multiprocessing.spawn", Start::Spawn),
+    ];
+    starts.into_iter().find(|(part, _)| contains(command, part)).map(|(_, start)| start)
 }
 
 fn read(pid: u32, what: &str) -> Vec<u8> {
