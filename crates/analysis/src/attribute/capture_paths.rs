@@ -9,6 +9,11 @@ use super::captured::Captured;
 use super::replays::{Replay, replays};
 use super::tree::Tree;
 
+/// Of all paths together; beyond it a region is shown by its name alone.
+const MOST_TEXT: usize = 8 << 20;
+/// More than a timeline can show.
+const MOST_SPANS: usize = 1 << 22;
+
 /// The regions in which replayed nodes were captured.
 #[derive(Debug, Default)]
 pub struct CapturePaths {
@@ -68,10 +73,17 @@ pub fn capture_paths(trace: &Trace, attribution: &Attribution) -> CapturePaths {
         }
     }
     let mut spans = Vec::new();
-    launches.values().for_each(|nodes| nested_spans(tree, nodes, &mut spans));
-    let region = |(at, node): (u32, &super::tree::Node)| CaptureRegion {
-        name: trace.strings.text(node.name).to_owned(),
-        path: tree.path(trace, at).to_string(),
+    for nodes in launches.values() {
+        if spans.len() < MOST_SPANS {
+            nested_spans(tree, nodes, &mut spans);
+        }
+    }
+    let mut bytes = 0usize;
+    let region = |(at, node): (u32, &super::tree::Node)| {
+        let name = trace.strings.text(node.name);
+        bytes = bytes.saturating_add(tree.path_bytes(trace, at));
+        let path = if bytes > MOST_TEXT { name.to_owned() } else { tree.path(trace, at).to_string() };
+        CaptureRegion { name: name.to_owned(), path }
     };
     CapturePaths { regions: (0u32..).zip(&tree.nodes).map(region).collect(), of, spans }
 }

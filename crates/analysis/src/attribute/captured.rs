@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 use trace::{Kind, NONE, Ranges, StringId, Trace};
 
 use super::attribution::Attribution;
+use super::only_thread::OnlyThread;
 use super::originals::{Made, originals};
 use super::replays::Replay;
 use super::sweep::innermost;
@@ -39,13 +40,11 @@ impl Captured {
             return None;
         }
         let (node, made) = originals(trace, replays);
-        // Whom a thread captured it for.
+        // Whom a thread captured it for; that may be known outside of the windows of the trace.
+        let outside = OnlyThread::by(trace, &attribution.libraries, [&trace.ranges, &trace.capture_ranges]);
         let capturing: Vec<u32> = made
             .iter()
-            .map(|made| {
-                let only = attribution.only_thread.at(trace.process_of(made.thread), made.time);
-                only.unwrap_or(made.thread)
-            })
+            .map(|made| outside.at(trace.process_of(made.thread), made.time).unwrap_or(made.thread))
             .collect();
         let ranges = capturing_ranges(trace, &made, &capturing);
         let tree = Tree::of_ranges(&ranges, &trace.patterns);

@@ -6,7 +6,7 @@
 //!
 //! Gates of nsys and ncu know nothing of this: they look at the ranges of the launching thread.
 
-use trace::{Kind, NONE, Trace};
+use trace::{Kind, NONE, Ranges, Trace};
 
 use super::libraries::Libraries;
 use super::sweep::by_thread;
@@ -21,11 +21,17 @@ pub(crate) struct OnlyThread {
 impl OnlyThread {
     /// A library's range says nothing of whom it is called for.
     pub(super) fn of(trace: &Trace, libraries: &Libraries) -> Self {
-        let ranges = &trace.ranges;
+        Self::by(trace, libraries, [&trace.ranges])
+    }
+
+    /// The same, by these ranges.
+    pub(super) fn by<const N: usize>(trace: &Trace, libraries: &Libraries, ranges: [&Ranges; N]) -> Self {
         let mut open: Vec<Vec<(i64, i64)>> = vec![Vec::new(); trace.threads.len()];
-        let counts =
-            |range: &usize| ranges.kind[*range] == Kind::PushPop && !libraries.has(ranges.domain[*range]);
-        for range in (0..ranges.len()).filter(counts) {
+        let counts = |(ranges, range): &(&Ranges, usize)| {
+            ranges.kind[*range] == Kind::PushPop && !libraries.has(ranges.domain[*range])
+        };
+        let all = ranges.into_iter().flat_map(|ranges| (0..ranges.len()).map(move |range| (ranges, range)));
+        for (ranges, range) in all.filter(counts) {
             let (begin, end) = (ranges.begin[range], ranges.end[range]);
             let stretches = &mut open[ranges.thread[range] as usize];
             match stretches.last_mut() {

@@ -1,6 +1,6 @@
 //! Which captured node a replayed one is a copy of.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use trace::{NONE, StringId, Trace};
 
@@ -8,6 +8,8 @@ use super::replays::Replay;
 
 /// A copy of a copy of a copy: no program goes further, but a damaged file may go round in circles.
 const MOST_COPIES: usize = 64;
+/// Nodes of instantiated graphs that are looked at: many more than any program has, so that a damaged file comes to an end.
+const MOST_VISITS: usize = 1 << 24;
 /// Calls and nodes may be timed by two clocks.
 const BETWEEN_CLOCKS_NS: i64 = 1_000;
 
@@ -86,23 +88,30 @@ impl Nodes {
         if missing.is_empty() {
             return;
         }
-        for instantiated in instantiations(trace) {
-            for graph in instantiated.graphs() {
-                let Some(nodes) = missing.get(&(instantiated.process, graph)) else { continue };
-                let (own, mut nested): (Vec<u64>, Vec<u64>) =
-                    instantiated.copies.iter().partition(|node| graph_of(**node) == graph);
-                // The graph is the upper half.
+        let mut visits = MOST_VISITS;
+        instantiations(trace, |process, copies| {
+            let mut graphs: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+            for (_, node) in copies {
+                graphs.entry(graph_of(*node)).or_default().push(*node);
+            }
+            for (graph, own) in &graphs {
+                let Some(nodes) = missing.get(&(process, *graph)) else { continue };
+                // Graph by graph, and in each by place.
+                let others = graphs.iter().filter(|(other, _)| *other != graph);
+                let mut nested: Vec<u64> = others.flat_map(|(_, nodes)| nodes).copied().collect();
                 nested.sort_unstable();
-                let first = own.iter().map(|node| place_of(*node) + 1).max().unwrap_or(0);
+                let first = own.iter().map(|node| place_of(*node).saturating_add(1)).max().unwrap_or(0);
                 for node in nodes {
                     let place = place_of(*node).checked_sub(first).and_then(|at| nested.get(at as usize));
                     if let Some(copy) = place {
-                        let key = (instantiated.process, *node);
-                        self.copies.entry(key).or_insert(*copy);
+                        self.copies.entry((process, *node)).or_insert(*copy);
                     }
                 }
+                visits = visits.saturating_sub(copies.len() + nodes.len());
             }
-        }
+            visits = visits.saturating_sub(copies.len());
+            visits > 0
+        });
     }
 
     /// The node that was captured. After an update of the instance, that is still the node it was made from: nothing
@@ -114,23 +123,9 @@ impl Nodes {
     }
 }
 
-/// A call that instantiates a graph.
-struct Instantiation {
-    process: u32,
-    /// Nodes that became copies in it, in their order.
-    copies: Vec<u64>,
-}
-
-impl Instantiation {
-    fn graphs(&self) -> Vec<u32> {
-        let mut graphs: Vec<u32> = self.copies.iter().map(|node| graph_of(*node)).collect();
-        graphs.sort_unstable();
-        graphs.dedup();
-        graphs
-    }
-}
-
-fn instantiations(trace: &Trace) -> Vec<Instantiation> {
+/// For each call that instantiates a graph: its process, and the nodes that became copies in it, until `see` has seen
+/// enough.
+fn instantiations(trace: &Trace, mut see: impl FnMut(u32, &[(i64, u64)]) -> bool) {
     let (calls, rows) = (&trace.calls, &trace.graph_nodes);
     let mut by_thread: HashMap<u32, Vec<(i64, u64)>> = HashMap::new();
     for row in (0..rows.len()).filter(|row| rows.original[*row] != 0) {
@@ -138,21 +133,19 @@ fn instantiations(trace: &Trace) -> Vec<Instantiation> {
     }
     by_thread.values_mut().for_each(|rows| rows.sort_by_key(|(time, _)| *time));
     let mut names: HashMap<StringId, bool> = HashMap::new();
-    let is_one = |call: &usize| {
-        let name = calls.name[*call];
-        *names.entry(name).or_insert_with(|| trace.strings.text(name).contains("GraphInstantiate"))
-    };
-    (0..calls.len())
-        .filter(is_one)
-        .filter_map(|call| {
-            let rows = by_thread.get(&calls.thread[call])?;
-            let (begin, end) = (calls.begin[call], calls.end[call]);
-            let first = rows.partition_point(|(time, _)| *time < begin.saturating_sub(BETWEEN_CLOCKS_NS));
-            let last = rows.partition_point(|(time, _)| *time <= end.saturating_add(BETWEEN_CLOCKS_NS));
-            let copies = rows.get(first..last)?.iter().map(|(_, node)| *node).collect();
-            Some(Instantiation { process: trace.process_of(calls.thread[call]), copies })
-        })
-        .collect()
+    for call in 0..calls.len() {
+        let name = calls.name[call];
+        let is_one =
+            *names.entry(name).or_insert_with(|| trace.strings.text(name).contains("GraphInstantiate"));
+        let Some(rows) = by_thread.get(&calls.thread[call]).filter(|_| is_one) else { continue };
+        let (begin, end) = (calls.begin[call], calls.end[call]);
+        let first = rows.partition_point(|(time, _)| *time < begin.saturating_sub(BETWEEN_CLOCKS_NS));
+        let last = rows.partition_point(|(time, _)| *time <= end.saturating_add(BETWEEN_CLOCKS_NS));
+        let copies = rows.get(first..last).unwrap_or_default();
+        if !copies.is_empty() && !see(trace.process_of(calls.thread[call]), copies) {
+            return;
+        }
+    }
 }
 
 /// The graph that a node is of.

@@ -119,13 +119,13 @@ pub(crate) fn cuda_graphs(trace: &Trace, attribution: &Attribution, limit: Limit
         }
     }
     if let Some(captured) = &captured {
-        found.captured = captured_rows(trace, &replays, captured, found.kernel_ns);
-        let more = limit.cut(&mut found.captured, |row| row.path.len());
-        found.more_captured =
-            MoreRows::add_up(more.iter().map(|row| (row.kernels_exclusive, row.gpu_exclusive_ns)));
+        (found.captured, found.more_captured) =
+            captured_rows(trace, &replays, captured, found.kernel_ns, limit);
     }
     found.graphs = graph_rows(trace, attribution, &replays, captured.as_ref());
-    let more = limit.cut(&mut found.graphs, |row| row.region.as_ref().map_or(0, String::len));
+    let more = limit.cut(&mut found.graphs, |row| {
+        row.region.as_ref().map_or(0, String::len) + row.captured_in.as_ref().map_or(0, String::len)
+    });
     found.more_graphs = MoreRows::add_up(more.iter().map(|row| (row.launches(), row.total_ns())));
     Some(found)
 }
@@ -164,7 +164,13 @@ struct Sum {
     kernels: HashMap<StringId, i64>,
 }
 
-fn captured_rows(trace: &Trace, replays: &[Replay], captured: &Captured, all_ns: i64) -> Vec<CapturedRow> {
+fn captured_rows(
+    trace: &Trace,
+    replays: &[Replay],
+    captured: &Captured,
+    all_ns: i64,
+    limit: Limit,
+) -> (Vec<CapturedRow>, Option<MoreRows>) {
     let tree = &captured.tree;
     let mut sums: Vec<Sum> = Vec::new();
     sums.resize_with(tree.nodes.len(), Sum::default);
@@ -192,11 +198,16 @@ fn captured_rows(trace: &Trace, replays: &[Replay], captured: &Captured, all_ns:
     }
     let order = tree.order_by(&captured.begins);
     let mut row_of: HashMap<u32, u32> = HashMap::new();
-    let mut rows = Vec::new();
+    let (mut rows, mut more, mut bytes) = (Vec::new(), Vec::new(), 0usize);
     for region in
         order.into_iter().filter(|region| sums[*region as usize].launches + sums[*region as usize].alone > 0)
     {
         let (sum, node) = (&sums[region as usize], tree.nodes[region as usize]);
+        bytes = bytes.saturating_add(tree.path_bytes(trace, region));
+        if rows.len() >= limit.rows || bytes > limit.text_bytes {
+            more.push((sum.exclusive.kernels, sum.exclusive.kernel_ns));
+            continue;
+        }
         let parent = node.parent.and_then(|parent| row_of.get(&parent).copied());
         row_of.insert(region, rows.len() as u32);
         let replays = sum.launches + sum.alone;
@@ -221,7 +232,7 @@ fn captured_rows(trace: &Trace, replays: &[Replay], captured: &Captured, all_ns:
             longest_kernel: longest.map(|(name, _)| text(*name)),
         });
     }
-    rows
+    (rows, MoreRows::add_up(more.into_iter()))
 }
 
 /// One launch of a graph whose nodes were recorded.
@@ -318,6 +329,7 @@ fn graph_rows(
     if let Some(done) = last {
         graphs.entry(done.graph).or_default().by_node.push(done.end.saturating_sub(done.begin).max(0));
     }
+    let mut bytes = 0usize;
     let mut rows: Vec<GraphRow> = graphs
         .into_iter()
         .map(|((process, graph), mut launches)| {
@@ -328,6 +340,10 @@ fn graph_rows(
                 region: launches.region.get().map(|at| attribution.tree.path(trace, at).to_string()),
                 captured_in: captured
                     .zip(launches.captured_in.flatten())
+                    .filter(|(captured, at)| {
+                        bytes = bytes.saturating_add(captured.tree.path_bytes(trace, *at));
+                        bytes <= Limit::default().text_bytes
+                    })
                     .map(|(captured, at)| captured.tree.path(trace, at).to_string()),
                 kernels: launches.work.kernels as f64 / count,
                 kernel_ns: launches.work.kernel_ns as f64 / count,
