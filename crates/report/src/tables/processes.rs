@@ -44,22 +44,28 @@ impl Process<'_> {
     }
 }
 
-/// In the order in which they were seen.
+/// In the order in which they were seen; none if there is nothing to tell of them: most programs start some others, to
+/// ask them something.
 fn rows<'p>(page: &Page<'p>) -> Vec<Process<'p>> {
     let rehearsal = page.passes.iter().rev().find(|pass| pass.name.kind == PassKind::Rehearsal);
     let row = |pass: &'p Pass, seen: &'p SeenProcess| {
         let own = Some(pass.ending).filter(|_| i64::from(pass.pid) == i64::from(seen.pid));
         Process { seen, ending: own.or(seen.ending) }
     };
-    rehearsal.into_iter().flat_map(|pass| pass.processes.iter().map(move |seen| row(pass, seen))).collect()
+    let rows: Vec<Process<'p>> = rehearsal
+        .into_iter()
+        .flat_map(|pass| pass.processes.iter().map(move |seen| row(pass, seen)))
+        .collect();
+    let recorded = rows.iter().filter(|row| row.seen.recorded.is_some()).count();
+    let is_killed = |row: &Process<'_>| row.seen.ending.is_some_and(Ending::is_signal);
+    let is_worth_it =
+        recorded > 1 || rows.iter().any(|row| row.is_missing()) || rows.iter().skip(1).any(is_killed);
+    if is_worth_it { rows } else { Vec::new() }
 }
 
-/// None for a program of one process.
+/// Empty for a program of one process.
 pub(crate) fn processes<'p>(page: &Page<'p>) -> Table<'p, Process<'p>> {
-    let mut rows = rows(page);
-    if rows.len() < 2 {
-        rows.clear();
-    }
+    let rows = rows(page);
     Table::new("processes", "Processes of the workload, in the rehearsal", rows, columns())
         .absent("–")
         .view(
@@ -109,7 +115,7 @@ fn columns<'p>() -> Vec<Column<'p>> {
 pub(crate) fn process_line(page: &Page<'_>) -> Option<String> {
     const MOST_NAMED: usize = 3;
     let rows = rows(page);
-    if rows.len() < 2 {
+    if rows.is_empty() {
         return None;
     }
     let of_kind =

@@ -82,7 +82,7 @@ pub(super) fn change_kind() {
 unsafe extern "C" fn node_made(_: *mut c_void, domain: u32, callback: u32, data: *const c_void) {
     if domain != RESOURCES
         || data.is_null()
-        || !gpu().is_some_and(|gpu| gpu.phase.load(Ordering::Acquire) == Gpu::ON)
+        || gpu().is_none_or(|gpu| gpu.phase.load(Ordering::Acquire) != Gpu::ON)
     {
         return;
     }
