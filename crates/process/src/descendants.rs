@@ -1,9 +1,11 @@
 //! Everything that descends from this process, as `/proc` shows it now.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
+
+use super::stat::Stat;
 
 #[derive(Debug, Clone)]
 pub(super) struct Descendant {
@@ -35,30 +37,37 @@ pub(super) fn descendants() -> Vec<Descendant> {
     found
 }
 
-/// Descendants whose root directory or mounts differ from ours, with their names. Cheap enough to call
-/// often: only descendants are checked.
-pub fn with_own_root() -> Vec<(u32, String)> {
-    let world = |pid: u32| {
-        let link = |name: &str| fs::read_link(format!("/proc/{pid}/{name}")).ok();
-        Some((link("root")?, link("ns/mnt")?))
-    };
-    let Some(ours) = world(std::process::id()) else { return Vec::new() };
+/// Everything that descends from this process, zombies too, each with its parent. Cheap enough to call often: only
+/// descendants are looked at.
+pub fn descendants_with_parents() -> Vec<(u32, u32)> {
     let mut found = Vec::new();
-    let mut queue = vec![std::process::id()];
-    while let Some(pid) = queue.pop() {
-        for child in children(pid) {
+    let (mut queue, mut seen) = (vec![std::process::id()], HashSet::new());
+    while let Some(parent) = queue.pop() {
+        for child in children(parent).into_iter().filter(|child| seen.insert(*child)) {
             queue.push(child);
-            if world(child).is_some_and(|theirs| theirs != ours) {
-                let name = fs::read_to_string(format!("/proc/{child}/comm")).unwrap_or_default();
-                found.push((child, name.trim_end().to_owned()));
-            }
+            found.push((child, parent));
         }
     }
     found
 }
 
+/// Those of these processes whose root directory or mounts differ from ours, with their names.
+pub fn with_own_root(processes: &[(u32, u32)]) -> Vec<(u32, String)> {
+    let world = |pid: u32| {
+        let link = |name: &str| fs::read_link(format!("/proc/{pid}/{name}")).ok();
+        Some((link("root")?, link("ns/mnt")?))
+    };
+    let Some(ours) = world(std::process::id()) else { return Vec::new() };
+    let others = processes.iter().filter(|(pid, _)| world(*pid).is_some_and(|theirs| theirs != ours));
+    let named = |(pid, _): &(u32, u32)| {
+        let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+        (*pid, name.trim_end().to_owned())
+    };
+    others.map(named).collect()
+}
+
 /// The processes that the threads of a process have started.
-pub(super) fn children(pid: u32) -> Vec<u32> {
+fn children(pid: u32) -> Vec<u32> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
     lists.flat_map(|list| numbers(&list)).collect()
@@ -77,16 +86,10 @@ pub(super) fn signal_all(found: &[Descendant], signal: Signal) {
     }
 }
 
-/// `pid (name) state ppid ...`; the name may contain blanks and brackets.
+/// Its parent and what is known of it; None if it is over.
 fn parse_stat(pid: i32, stat: &[u8]) -> Option<(i32, Descendant)> {
-    let stat = String::from_utf8_lossy(stat);
-    let (open, close) = (stat.find('(')?, stat.rfind(')')?);
-    let mut fields = stat.get(close + 1..)?.split_ascii_whitespace();
-    let state = fields.next()?;
-    let parent = fields.next()?.parse().ok()?;
-    let group = fields.next()?.parse().ok()?;
-    let name = stat.get(open + 1..close)?.to_owned();
-    (!matches!(state, "Z" | "X")).then_some((parent, Descendant { pid, group, name }))
+    let Stat { name, is_over, parent, group, .. } = Stat::parse(stat)?;
+    (!is_over).then_some((parent, Descendant { pid, group, name }))
 }
 
 #[cfg(test)]

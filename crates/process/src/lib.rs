@@ -18,6 +18,7 @@ mod protocol;
 mod pump;
 mod signals;
 mod spec;
+mod stat;
 mod streams;
 mod supervise;
 mod terminal;
@@ -26,7 +27,7 @@ mod tree;
 mod watch;
 
 pub use compute::interruptible;
-pub use descendants::with_own_root;
+pub use descendants::{descendants_with_parents, with_own_root};
 pub use environment::environment;
 pub use error::SuperviseError;
 pub use guardian::{GUARDIAN_ARGUMENT, guardian_main, remove};

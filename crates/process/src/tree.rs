@@ -1,6 +1,6 @@
 //! The processes of a workload: who started whom, and how each ended.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use record::{SeenProcess, Start};
 
-use super::descendants::children;
 use super::pidfd;
+use super::stat::Stat;
 
 /// More processes than this are not remembered.
 const MOST: usize = 4096;
@@ -33,7 +33,7 @@ pub struct ProcessTree {
 struct Known {
     seen: SeenProcess,
     /// When it started, by which two processes of one number differ.
-    started: u64,
+    started: Option<u64>,
     command: Vec<u8>,
     program: Option<PathBuf>,
     descriptor: Option<OwnedFd>,
@@ -51,19 +51,10 @@ impl ProcessTree {
         }
     }
 
-    /// Looks at all of them.
-    pub fn look(&mut self) {
+    /// Looks at all of them: processes, each with its parent.
+    pub fn look(&mut self, processes: &[(u32, u32)]) {
         let now = self.began.elapsed().as_millis() as u64;
-        let mut queue = vec![std::process::id()];
-        let mut looked_at = HashSet::new();
-        while let Some(parent) = queue.pop() {
-            for pid in children(parent) {
-                if looked_at.insert(pid) {
-                    queue.push(pid);
-                    self.see(pid, parent, now);
-                }
-            }
-        }
+        processes.iter().for_each(|(pid, parent)| self.see(*pid, *parent, now));
     }
 
     fn see(&mut self, pid: u32, parent: u32, now: u64) {
@@ -98,8 +89,7 @@ impl ProcessTree {
     }
 
     /// All that were seen, in the order in which they were.
-    pub fn end(mut self) -> Vec<SeenProcess> {
-        self.look();
+    pub fn end(self) -> Vec<SeenProcess> {
         let mut all = self.former;
         all.extend(self.known.into_values().map(Known::ended));
         all.sort_by_key(|seen| (seen.first_ms, seen.pid));
@@ -126,8 +116,10 @@ impl Known {
         }
         self.seen.name.clone_from(&stat.name);
         // Of another user's process it cannot be read, and a process that calls itself something may write over it.
+        // A process that is ending loses it while it is read, and then has no command either.
         let environment = fs::read(format!("/proc/{pid}/environ")).ok();
-        let is_whole = |bytes: &Vec<u8>| bytes.is_empty() || bytes.contains(&b'=');
+        let is_whole =
+            |bytes: &Vec<u8>| (bytes.is_empty() || bytes.contains(&b'=')) && !read(pid, "cmdline").is_empty();
         if let Some(environment) = environment.filter(is_whole) {
             self.seen.without_tracer = !environment.split(|byte| *byte == 0).any(|one| one == variable);
         }
@@ -138,36 +130,6 @@ impl Known {
     fn ended(self) -> SeenProcess {
         let told = self.descriptor.as_ref().and_then(pidfd::ending);
         SeenProcess { ending: told.or(self.seen.ending), ..self.seen }
-    }
-}
-
-/// What `/proc/PID/stat` says.
-struct Stat {
-    name: String,
-    started: u64,
-    is_over: bool,
-    /// How it ended, if we may know.
-    status: Option<i32>,
-}
-
-impl Stat {
-    fn of(pid: u32) -> Option<Self> {
-        Self::parse(&String::from_utf8_lossy(&fs::read(format!("/proc/{pid}/stat")).ok()?))
-    }
-
-    /// `pid (name) state …`; the name may contain blanks and brackets.
-    fn parse(stat: &str) -> Option<Self> {
-        let (open, close) = (stat.find('(')?, stat.rfind(')')?);
-        let fields: Vec<&str> = stat.get(close + 1..)?.split_ascii_whitespace().collect();
-        // The state is the third field.
-        let field = |number: usize| fields.get(number - 3).copied();
-        let is_over = matches!(field(3)?, "Z" | "X");
-        Some(Self {
-            name: stat.get(open + 1..close)?.to_owned(),
-            started: field(22)?.parse().ok()?,
-            is_over,
-            status: field(52).filter(|_| is_over).and_then(|code| code.parse().ok()),
-        })
     }
 }
 
@@ -192,19 +154,10 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::descendants::descendants_with_parents;
     use record::Ending;
     use std::process::Command;
     use std::time::Duration;
-
-    #[test]
-    fn lines_of_the_system() {
-        let line = "7 (a) b) S 3 7 7 0 -1 4194304 0 0 0 0 1 2 3 4 20 0 1 0 555 0 0";
-        let stat = Stat::parse(line).unwrap();
-        assert_eq!((stat.name.as_str(), stat.started, stat.is_over), ("a) b", 555, false));
-        for broken in ["", "7", "7 (x", "7 (x) S", "7 ) ( S 1"] {
-            assert!(Stat::parse(broken).is_none(), "{broken}");
-        }
-    }
 
     /// One process is killed and reaped at once, one ends with a code, one has no environment.
     #[test]
@@ -215,11 +168,11 @@ mod tests {
         let mut child =
             Command::new("sh").args(["-c", script]).env("RANGEFINDER_TEST_TREE", "1").spawn().unwrap();
         while child.try_wait().unwrap().is_none() {
-            tree.look();
+            tree.look(&descendants_with_parents());
             std::thread::sleep(Duration::from_millis(10));
         }
         let seen: Vec<SeenProcess> =
-            tree.end().into_iter().filter(|seen| seen.parent != std::process::id()).collect();
+            tree.end().into_iter().filter(|seen| seen.parent == child.id()).collect();
         let killed = seen.iter().find(|seen| seen.ending == Some(Ending::Signal(9)));
         // Before Linux 6.15 nobody but the parent knows.
         if let Some(killed) = killed {
@@ -231,5 +184,20 @@ mod tests {
         }
         let bare: Vec<&SeenProcess> = seen.iter().filter(|seen| seen.without_tracer).collect();
         assert!(bare.len() == 1 && bare[0].name == "sleep", "{seen:?}");
+    }
+
+    /// A process loses its environment before it is over.
+    #[test]
+    fn dying_is_not_being_without_the_tracer() {
+        let mut tree = ProcessTree::new("RANGEFINDER_TEST_TREE=1");
+        let script = "for i in 1 2 3 4 5 6 7 8 9 10; do sleep 30 & sleep 0.02; kill -9 $!; wait $!; done";
+        let mut shell = Command::new("sh");
+        shell.args(["-c", script]).env("RANGEFINDER_TEST_TREE", "1").stderr(std::process::Stdio::null());
+        let mut child = shell.spawn().unwrap();
+        while child.try_wait().unwrap().is_none() {
+            tree.look(&descendants_with_parents());
+        }
+        let bare = |seen: &SeenProcess| seen.parent == child.id() && seen.without_tracer;
+        assert_eq!(tree.end().into_iter().filter(bare).collect::<Vec<_>>(), []);
     }
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 use tracefile::layout::note;
 use tracefile::{Halted, Note};
 
-use process::{ProcessTree, with_own_root};
+use process::{ProcessTree, descendants_with_parents, with_own_root};
 use record::SeenProcess;
 
 /// By which the tracer gets into a process.
@@ -91,14 +91,15 @@ fn watch(socket: &UnixDatagram, library: &Path, done: &AtomicBool) -> Seen {
             notes.extend(Note::parse(&message[..length]).filter(|_| notes.len() < MOST));
             let _ = socket.set_read_timeout(Some(Duration::from_millis(1)));
         }
-        for (pid, name) in with_own_root() {
+        let processes = descendants_with_parents();
+        for (pid, name) in with_own_root(&processes) {
             let why = Halted { why: note::OTHER_ROOT, errno: 0 };
             let found = Note { pid, why, name };
             if notes.len() < MOST && !notes.contains(&found) && !reaches(pid, library) {
                 notes.push(found);
             }
         }
-        tree.look();
+        tree.look(&processes);
         if last {
             return Seen { notes, processes: tree.end() };
         }
