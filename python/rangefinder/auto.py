@@ -14,10 +14,11 @@ import threading
 from . import serving
 from .imports import when_imported
 from .ranges import stage
-from .voice import say_once
+from .voice import guarded, say_once
 
 _MODULE = "transformers.generation.utils"
 _PROMPT_METHODS = ("_prefill", "_prefill_chunking")
+_guarded = functools.partial(guarded, "cannot add ranges around generate")
 
 
 def install():
@@ -83,15 +84,6 @@ def _patch():
             setattr(mixin, name, _prompt(getattr(mixin, name)))
     version = getattr(transformers, "__version__", "of unknown version")
     say_once("ranges prefill and decode around transformers %s generate" % version)
-
-
-def _guarded(action, *args):
-    """Our own part never takes the program with it."""
-    try:
-        return action(*args)
-    except Exception as error:
-        say_once("cannot add ranges around generate (%s: %s)" % (type(error).__name__, error))
-        return None
 
 
 def _generate(original):

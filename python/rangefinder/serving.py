@@ -19,10 +19,11 @@ import sys
 
 from .imports import when_imported
 from .ranges import open_range, stage
-from .voice import say_once
+from .voice import guarded, say_once
 
 _REQUESTS = "transformers.generation.continuous_batching.requests"
 _STEPS = "transformers.generation.continuous_batching.continuous_api"
+_guarded = functools.partial(guarded, "cannot follow requests")
 
 
 class request:
@@ -88,15 +89,6 @@ def install():
     """Waits for transformers."""
     when_imported(_REQUESTS, _patch_requests)
     when_imported(_STEPS, _patch_steps)
-
-
-def _guarded(action, *args):
-    """Our own part never takes the program with it."""
-    try:
-        return action(*args)
-    except Exception as error:
-        say_once("cannot follow requests (%s: %s)" % (type(error).__name__, error))
-        return None
 
 
 def _patch_requests():

@@ -15,3 +15,12 @@ def say_once(text):
         sys.stderr.flush()
     except Exception:  # a closed stderr is no reason to fail
         pass
+
+
+def guarded(failure, action, *args):
+    """Our own part never takes the program with it: what goes wrong is said, and the result is None."""
+    try:
+        return action(*args)
+    except Exception as error:
+        say_once("%s (%s: %s)" % (failure, type(error).__name__, error))
+        return None
