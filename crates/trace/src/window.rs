@@ -9,9 +9,10 @@ impl Trace {
     /// call inside them started: what a gate that opened for them would have recorded.
     pub fn keep_windows(&mut self, windows: Vec<(i64, i64)>) {
         let inside = |time: i64| in_windows(&windows, time);
-        let samples = self.kept(&self.graph_samples, &inside);
+        let calls = self.kept_calls(&inside);
+        let samples = kept(&self.graph_samples, &calls, &inside);
         self.graph_samples.retain_rows(&samples);
-        let keep = self.kept(&self.activities, &inside);
+        let keep = kept(&self.activities, &calls, &inside);
         self.left_out = self.busy_with(|activity| !keep[activity]);
         self.activities.retain_rows(&keep);
         self.calls.retain_rows(&mask(&self.calls.begin, &inside));
@@ -46,20 +47,15 @@ impl Trace {
         kept.into_iter().for_each(|range| self.capture_ranges.push(range));
     }
 
-    /// Work belongs to the call that started it, if that is known.
-    fn kept(&self, activities: &Activities, inside: &dyn Fn(i64) -> bool) -> Vec<bool> {
+    /// By process and correlation, whether a call is inside.
+    fn kept_calls(&self, inside: &dyn Fn(i64) -> bool) -> HashMap<(u32, u32), bool> {
         let process = |call: usize| self.process_of(self.calls.thread[call]);
         let mut kept: HashMap<(u32, u32), bool> = HashMap::new();
         for call in (0..self.calls.len()).filter(|call| self.calls.correlation[*call] != NONE) {
             let kept = kept.entry((process(call), self.calls.correlation[call])).or_default();
             *kept |= inside(self.calls.begin[call]);
         }
-        (0..activities.len())
-            .map(|activity| {
-                let key = (activities.process[activity], activities.correlation[activity]);
-                kept.get(&key).copied().unwrap_or_else(|| inside(activities.begin[activity]))
-            })
-            .collect()
+        kept
     }
 
     /// By device, when it was busy with the work that is asked for. Pages that move are no work.
@@ -86,6 +82,19 @@ impl Trace {
         }
         windows
     }
+}
+
+/// Work belongs to the call that started it, if that is known.
+fn kept(
+    activities: &Activities,
+    calls: &HashMap<(u32, u32), bool>,
+    inside: &dyn Fn(i64) -> bool,
+) -> Vec<bool> {
+    let is_kept = |activity: usize| {
+        let key = (activities.process[activity], activities.correlation[activity]);
+        calls.get(&key).copied().unwrap_or_else(|| inside(activities.begin[activity]))
+    };
+    (0..activities.len()).map(is_kept).collect()
 }
 
 /// Whether a time lies in one of these windows, which are in order and apart.

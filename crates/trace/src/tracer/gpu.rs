@@ -134,18 +134,9 @@ impl Reader<'_> {
                 // A launch that is not described is a damaged file's.
                 let Some(detail) = known.launches.get(&u64::from(launch)).copied() else { return };
                 let device = self.device(device, None, &mut known.devices);
-                let (kind, node) = (ActivityKind::Kernel, node.unwrap_or(0));
-                let row = Activity {
-                    kind,
-                    detail,
-                    correlation,
-                    device,
-                    stream,
-                    in_graph,
-                    node,
-                    ..Activity::default()
-                };
-                self.activity(row, clock, (begin, end));
+                let row = work(ActivityKind::Kernel, detail, correlation, device, stream);
+                let node = node.unwrap_or(0);
+                self.activity(Activity { in_graph, node, ..row }, clock, (begin, end));
             }
             GpuEvent::Transfer {
                 fill,
@@ -169,25 +160,14 @@ impl Reader<'_> {
                     memory: host_memory(memory),
                 });
                 let kind = if fill { ActivityKind::Fill } else { ActivityKind::Copy };
+                let row = work(kind, detail, correlation, device, stream);
                 let node = node.unwrap_or(0);
-                let row = Activity {
-                    kind,
-                    detail,
-                    correlation,
-                    device,
-                    stream,
-                    in_graph,
-                    node,
-                    ..Activity::default()
-                };
-                self.activity(row, clock, (begin, end));
+                self.activity(Activity { in_graph, node, ..row }, clock, (begin, end));
             }
             GpuEvent::Graph { correlation, begin, end, graph, device, stream } => {
                 let device = self.device(device, None, &mut known.devices);
-                let (kind, detail, in_graph) = (ActivityKind::Graph, graph, true);
-                let row =
-                    Activity { kind, detail, correlation, device, stream, in_graph, ..Activity::default() };
-                self.activity(row, clock, (begin, end));
+                let row = work(ActivityKind::Graph, graph, correlation, device, stream);
+                self.activity(Activity { in_graph: true, ..row }, clock, (begin, end));
             }
             GpuEvent::Call { correlation, begin, end, name, thread, .. } => {
                 let thread = self.thread(thread);
@@ -332,6 +312,11 @@ impl GpuClock {
         let since = i64::try_from(i128::from(cupti) - i128::from(from.0)).unwrap_or(0);
         from.1.saturating_add((since as f64 * if sound { measured } else { 1.0 }) as i64)
     }
+}
+
+/// Work of a device, without its times.
+fn work(kind: ActivityKind, detail: u32, correlation: u32, device: u16, stream: u32) -> Activity {
+    Activity { kind, detail, correlation, device, stream, ..Activity::default() }
 }
 
 /// `CUpti_ActivityMemoryKind`, of both sides of a copy.
