@@ -72,6 +72,11 @@ fn median(durations: &mut [i64]) -> f64 {
     }
 }
 
+/// The smallest value that at least this share, in percent, of all does not exceed; None when there are none.
+pub(crate) fn percentile(sorted: &[i64], share: usize) -> Option<i64> {
+    sorted.get((sorted.len() * share).div_ceil(100).max(1) - 1).copied()
+}
+
 /// Gives each row its share of all.
 pub(crate) fn share<T>(rows: &mut [T], statistics: impl Fn(&mut T) -> &mut Statistics) {
     let total: f64 = rows.iter_mut().map(|row| statistics(row).total_ns as f64).sum();

@@ -41,10 +41,12 @@ impl Captured {
         }
         let (node, made) = originals(trace, replays);
         // Whom a thread captured it for; that may be known outside of the windows of the trace.
-        let outside = OnlyThread::by(trace, &attribution.libraries, [&trace.ranges, &trace.capture_ranges]);
+        let outside = (!trace.capture_ranges.is_empty())
+            .then(|| OnlyThread::by(trace, &attribution.libraries, [&trace.ranges, &trace.capture_ranges]));
+        let only = outside.as_ref().unwrap_or(&attribution.only_thread);
         let capturing: Vec<u32> = made
             .iter()
-            .map(|made| outside.at(trace.process_of(made.thread), made.time).unwrap_or(made.thread))
+            .map(|made| only.at(trace.process_of(made.thread), made.time).unwrap_or(made.thread))
             .collect();
         let ranges = capturing_ranges(trace, &made, &capturing);
         let tree = Tree::of_ranges(&ranges, &trace.patterns);

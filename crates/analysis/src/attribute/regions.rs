@@ -7,6 +7,7 @@ use serde::Serialize;
 use trace::{OPEN, Trace};
 
 use super::tree::Tree;
+use crate::statistics::percentile;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Region {
@@ -71,16 +72,14 @@ impl Times {
         let mean = total as f64 / count as f64;
         let spread: f64 = sorted.iter().map(|duration| (*duration as f64 - mean).powi(2)).sum();
         let deviation = if count > 1 { (spread / (count - 1) as f64).sqrt() } else { 0.0 };
-        // The smallest value that at least this share of all does not exceed.
-        let percentile = |share: usize| sorted[(count * share).div_ceil(100).max(1) - 1];
         Some(Self {
             count: count as u64,
             total_ns: total,
             mean_ns: mean.round() as i64,
             std_ns: deviation.round() as i64,
             min_ns: min,
-            p50_ns: percentile(50),
-            p95_ns: percentile(95),
+            p50_ns: percentile(&sorted, 50)?,
+            p95_ns: percentile(&sorted, 95)?,
             max_ns: max,
         })
     }

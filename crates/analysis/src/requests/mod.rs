@@ -16,6 +16,7 @@ pub use request::RequestRow;
 
 use crate::attribute::Attribution;
 use crate::limit::{Limit, MoreRows};
+use crate::statistics::percentile;
 
 /// What a server did for whom.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -64,14 +65,12 @@ impl Percentiles {
     fn of(mut durations: Vec<i64>) -> Option<Self> {
         durations.sort_unstable();
         let count = durations.len();
-        // The smallest value that at least this share of all does not exceed.
-        let percentile = |share: usize| durations.get((count * share).div_ceil(100).max(1) - 1).copied();
         Some(Self {
             count: count as u64,
             mean_ns: durations.iter().map(|ns| *ns as f64).sum::<f64>() / count as f64,
-            p50_ns: percentile(50)?,
-            p90_ns: percentile(90)?,
-            p99_ns: percentile(99)?,
+            p50_ns: percentile(&durations, 50)?,
+            p90_ns: percentile(&durations, 90)?,
+            p99_ns: percentile(&durations, 99)?,
             max_ns: *durations.last()?,
         })
     }

@@ -122,7 +122,7 @@ pub(crate) fn cuda_graphs(trace: &Trace, attribution: &Attribution, limit: Limit
         (found.captured, found.more_captured) =
             captured_rows(trace, &replays, captured, found.kernel_ns, limit);
     }
-    found.graphs = graph_rows(trace, attribution, &replays, captured.as_ref());
+    found.graphs = graph_rows(trace, attribution, &replays, captured.as_ref(), limit);
     let more = limit.cut(&mut found.graphs, |row| {
         row.region.as_ref().map_or(0, String::len) + row.captured_in.as_ref().map_or(0, String::len)
     });
@@ -287,6 +287,7 @@ fn graph_rows(
     attribution: &Attribution,
     replays: &[Replay],
     captured: Option<&Captured>,
+    limit: Limit,
 ) -> Vec<GraphRow> {
     let activities = &trace.activities;
     let mut graphs: HashMap<(u32, u32), Launches> = HashMap::new();
@@ -342,7 +343,7 @@ fn graph_rows(
                     .zip(launches.captured_in.flatten())
                     .filter(|(captured, at)| {
                         bytes = bytes.saturating_add(captured.tree.path_bytes(trace, *at));
-                        bytes <= Limit::default().text_bytes
+                        bytes <= limit.text_bytes
                     })
                     .map(|(captured, at)| captured.tree.path(trace, at).to_string()),
                 kernels: launches.work.kernels as f64 / count,

@@ -1,5 +1,6 @@
 //! Devices and their streams: kernels, copies, fills and graphs.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -67,9 +68,10 @@ impl<'a> Devices<'a> {
 
     pub(crate) fn draw(mut self, packets: &mut Packets<'_>) -> io::Result<()> {
         let activities = &self.trace.activities;
-        let mut captured: BTreeMap<(u16, u32, u32), Vec<u32>> = BTreeMap::new();
+        let mut captured: BTreeMap<(u16, u32, u32), Vec<Span>> = BTreeMap::new();
         for (at, span) in (0u32..).zip(&self.captured.spans) {
-            captured.entry((span.device, span.process, span.stream)).or_default().push(at);
+            let stream = captured.entry((span.device, span.process, span.stream)).or_default();
+            stream.push(self.times.span(at, span.begin, span.end));
         }
         let mut streams: BTreeMap<(u16, u32, u32), Vec<u32>> = BTreeMap::new();
         // Of a stream there may be nothing but that.
@@ -102,7 +104,7 @@ impl<'a> Devices<'a> {
                 let name = self.stream_name(*process, *stream, alone);
                 let rank = first + 2 * rank as u64;
                 self.draw_stream(packets, Place { name: &name, parent: Some(group), rank }, rows)?;
-                if let Some(spans) = captured.get_mut(&(number, *process, *stream)) {
+                if let Some(spans) = captured.remove(&(number, *process, *stream)) {
                     let name = format!("{name}, captured in");
                     self.draw_captured(
                         packets,
@@ -143,14 +145,12 @@ impl<'a> Devices<'a> {
         &self,
         packets: &mut Packets<'_>,
         lanes: Place<'_>,
-        spans: &mut [u32],
+        mut spans: Vec<Span>,
     ) -> io::Result<()> {
-        let all = &self.captured.spans;
-        let (begins, ends): (Vec<i64>, Vec<i64>) = all.iter().map(|span| (span.begin, span.end)).unzip();
-        let spans = self.times.spans(spans, &begins, &ends);
+        spans.sort_by_key(|span| (span.begin, Reverse(span.end)));
         let onto = Onto { first: None, lanes, nested: true };
-        draw(packets, onto, spans, |packets, span, annotations| {
-            let region = all[span.row as usize].region as usize;
+        draw(packets, onto, spans.into_iter(), |packets, span, annotations| {
+            let region = self.captured.spans[span.row as usize].region as usize;
             let CaptureRegion { name, path } = &self.captured.regions[region];
             annotations.texts(Key::CapturedIn, &[packets.value(path)]);
             Look { name: packets.name_text(name), category: self.categories.captured, arrow: None }
