@@ -1,7 +1,7 @@
 //! Everything a trace shows, as one document.
 
 use serde::Serialize;
-use trace::{ActivityKind, Process, Trace, counted};
+use trace::{ActivityKind, Process, Selection, Trace, counted};
 
 use crate::attribute::{Attribution, Unattributed, attribute};
 use crate::diagnose::{
@@ -33,9 +33,9 @@ pub struct Analysis {
     pub clock: &'static str,
     pub scope: Scope,
     pub span_ns: i64,
-    /// It is about ranges that were selected, not about all that was recorded.
+    /// It is about what was selected, not about all that was recorded.
     #[serde(skip)]
-    pub selected: bool,
+    pub selected: Option<Selection>,
     /// The files, if there are several; each row says which file it is from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub recordings: Vec<RecordingRow>,

@@ -44,7 +44,7 @@ pub use loop_::{Loop, LoopSource, Period};
 pub use options::Options;
 pub use origin::{Origin, RecordingRow};
 pub use profiled::{main_loop, profile};
-pub use requests::{BatchRow, Percentiles, Phase, RequestRow, Requests};
+pub use requests::{BatchRow, Composition, Percentiles, Phase, RequestRow, Requests, request_ends};
 pub use sampled::{
     ClockRange, Energy, Estimate, Sampled, SampledDevice, SampledKernel, SampledRegion, SamplingCost,
     Throttle, ThrottleReason, Values, energy_per_token, limits_from_samples,

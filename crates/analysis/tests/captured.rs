@@ -2,7 +2,7 @@
 //! they were captured. Each was recorded twice on an H200: by nsys, and by our tracer.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use analysis::{Analysis, Options, analyze, attribute, capture_paths};
@@ -116,7 +116,7 @@ fn captured_before_a_gate_opened() {
             range.map(|range| (trace.ranges.begin[range], trace.ranges.end[range])).unwrap()
         };
         let window = at("replay");
-        trace.keep_windows(vec![window]);
+        trace.keep_windows(vec![window], trace::Selection::Ranges);
         let kernels = replayed(&trace);
         assert_eq!(kernels.len(), 420, "{source}");
         assert!(
@@ -128,6 +128,26 @@ fn captured_before_a_gate_opened() {
             [":replay"],
             "{source}"
         );
+    }
+}
+
+/// Graphs inside graphs are told apart by the call that instantiated them, which a window may leave out.
+#[test]
+fn nested_graphs_in_a_window() {
+    for (source, trace) in recordings() {
+        for name in ["nested", "mixed"] {
+            let range = (0..trace.ranges.len()).find(|at| trace.strings.text(trace.ranges.name[*at]) == name);
+            let (begin, end) =
+                range.map(|range| (trace.ranges.begin[range], trace.ranges.end[range])).unwrap();
+            let whole: BTreeSet<(u64, String, Option<String>)> = replayed(&trace).into_iter().collect();
+            let mut cut = trace.clone();
+            cut.keep_windows(vec![(begin, end)], trace::Selection::Ranges);
+            let kernels = replayed(&cut);
+            assert!(!kernels.is_empty(), "{source}, {name}");
+            for kernel in kernels {
+                assert!(whole.contains(&kernel), "{source}, {name}: {kernel:?}");
+            }
+        }
     }
 }
 

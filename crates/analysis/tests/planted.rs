@@ -306,7 +306,7 @@ fn only_in(name: &str) -> Analysis {
     let is_named = |at: &usize| trace.strings.text(trace.ranges.name[*at]) == name;
     let ranges = (0..trace.ranges.len()).filter(is_named);
     let windows = ranges.map(|at| (trace.ranges.begin[at], trace.ranges.end[at])).collect();
-    trace.keep_windows(windows);
+    trace.keep_windows(windows, trace::Selection::Ranges);
     analyze(&trace, &Options::default())
 }
 

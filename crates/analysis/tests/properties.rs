@@ -206,7 +206,7 @@ proptest! {
     ) {
         let whole = trace(&[], &activities);
         let mut cut = whole.clone();
-        cut.keep_windows(Trace::windows_of(windows.iter().map(|(begin, length)| (*begin, begin + length)).collect()));
+        cut.keep_windows(Trace::windows_of(windows.iter().map(|(begin, length)| (*begin, begin + length)).collect()), trace::Selection::Ranges);
         let of = |trace: &Trace, device: u16| -> Vec<(i64, i64)> {
             let of = &trace.activities;
             (0..of.len()).filter(|at| of.device[*at] == device).map(|at| (of.begin[at], of.end[at])).collect()
@@ -245,7 +245,7 @@ proptest! {
         }
         trace.finish();
         if let Some((begin, length)) = window {
-            trace.keep_windows(vec![(begin, begin + length)]);
+            trace.keep_windows(vec![(begin, begin + length)], trace::Selection::Ranges);
         }
         let in_graphs = (0..trace.activities.len())
             .filter(|at| trace.activities.in_graph[*at] && trace.activities.is_shown_kernel(*at))

@@ -5,6 +5,7 @@ use std::fs;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::beside::is_beside;
 use super::stat::Stat;
 
 #[derive(Debug, Clone)]
@@ -37,13 +38,16 @@ pub(super) fn descendants() -> Vec<Descendant> {
     found
 }
 
-/// Everything that descends from this process, zombies too, each with its parent. Cheap enough to call often: only
-/// descendants are looked at.
+/// Everything that descends from this process, zombies too, each with its parent; without what is beside the workload.
+/// Cheap enough to call often: only descendants are looked at.
 pub fn descendants_with_parents() -> Vec<(u32, u32)> {
     let mut found = Vec::new();
     let (mut queue, mut seen) = (vec![std::process::id()], HashSet::new());
     while let Some(parent) = queue.pop() {
-        for child in children(parent).into_iter().filter(|child| seen.insert(*child)) {
+        for child in children(parent) {
+            if is_beside(child) || !seen.insert(child) {
+                continue;
+            }
             queue.push(child);
             found.push((child, parent));
         }

@@ -13,6 +13,10 @@ pub enum SuperviseError {
     Log { path: PathBuf, error: io::Error },
     #[error("cannot supervise `{program}`: {error}")]
     Setup { program: String, error: io::Error },
+    #[error(
+        "something else already answers at {url}: the load would reach that, not `{program}`\nhint: end the other server, or use another port"
+    )]
+    Taken { program: String, url: String },
     #[error("`{program}` could not be killed: {who} (no permission, or stuck in the kernel)")]
     Unkillable { program: String, who: String },
     #[error("the process that supervised `{program}` was killed; everything it had started was terminated")]

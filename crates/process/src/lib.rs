@@ -4,6 +4,7 @@
 //! by double-forking or starting its own session, and it holds one end of a
 //! socket whose other end is ours: when we die, however we die, it ends them all.
 
+mod beside;
 mod compute;
 mod descendants;
 mod environment;
@@ -11,11 +12,13 @@ mod error;
 mod guardian;
 mod input;
 mod janitor;
+mod load;
 mod log;
 mod pidfd;
 mod private;
 mod protocol;
 mod pump;
+mod ready;
 mod signals;
 mod spec;
 mod stat;
@@ -26,6 +29,7 @@ mod timespec;
 mod tree;
 mod watch;
 
+pub use beside::is_beside;
 pub use compute::interruptible;
 pub use descendants::{descendants_with_parents, with_own_root};
 pub use environment::environment;
@@ -36,8 +40,9 @@ pub use janitor::{JANITOR_ARGUMENT, PrivateFolder, janitor_main};
 pub use log::{KnownHash, is_full};
 pub use private::private_folder;
 pub use pump::LogOutcome;
+pub use ready::Ready;
 pub use record::{Ending, Leftover, Reason, Usage};
 pub use signals::Signals;
-pub use spec::{Finished, Milestone, Output, Route, Seen, Spec, Stop, StopBy};
+pub use spec::{Finished, Load, LoadProblem, Loaded, Milestone, Output, Route, Seen, Spec, Stop, StopBy};
 pub use supervise::supervise;
 pub use tree::ProcessTree;

@@ -2,12 +2,15 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
-use record::{Ending, Leftover, Reason, Usage};
+use record::{Ending, Leftover, Moment, Reason, Usage};
 use secrets::Redactor;
 
 use super::pump::LogOutcome;
+use super::ready::Ready;
 
 /// The metrics of every chip that an ncu knows are 11 MB.
 const ANSWER_LIMIT: usize = 32 << 20;
@@ -24,6 +27,10 @@ pub struct Spec {
     pub timeout: Option<Duration>,
     /// End the child on purpose after a while (`capture.duration`).
     pub stop: Option<Stop>,
+    /// The child is a server: its client. When the client has ended, so is the child.
+    pub load: Option<Load>,
+    /// Somebody else may have it ended.
+    pub cancel: Option<Arc<AtomicBool>>,
     /// Between SIGTERM and SIGKILL.
     pub grace: Duration,
     /// How long descendants may outlive the child before they are terminated.
@@ -47,6 +54,8 @@ impl Spec {
             output: Output::Captured { limit: ANSWER_LIMIT },
             timeout: Some(timeout),
             stop: None,
+            load: None,
+            cancel: None,
             grace: Duration::from_millis(200),
             linger: Duration::ZERO,
             remove: Vec::new(),
@@ -78,10 +87,25 @@ pub enum Route {
     ToStderr,
     /// Nowhere: it is only kept.
     Kept,
+    /// The same, of a program beside the workload: its stdin is empty.
+    Beside,
+}
+
+/// What keeps a server busy.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// The client is started when the server is.
+    pub ready: Ready,
+    /// The server has to be ready by then.
+    pub patience: Duration,
+    pub client: Box<Spec>,
+    /// How the server is ended afterwards.
+    pub stop: StopBy,
 }
 
 #[derive(Debug, Clone)]
 pub struct Stop {
+    /// From when the child or, if there is a load, its client is started.
     pub after: Duration,
     /// The clock begins when this is seen, not with the child.
     pub once: Option<Seen>,
@@ -135,7 +159,43 @@ pub struct Finished {
     pub killed: bool,
     /// What went wrong with the stop command.
     pub stop_problem: Option<String>,
+    pub load: Option<Loaded>,
     pub leftovers: Vec<Leftover>,
     pub stdout: LogOutcome,
     pub stderr: LogOutcome,
+}
+
+/// How a load went.
+#[derive(Debug, Clone, Default)]
+pub struct Loaded {
+    /// When the client was started and when it had ended.
+    pub began: Option<Moment>,
+    pub ended: Option<Moment>,
+    pub ending: Option<Ending>,
+    /// Why it was not started, or not to its own end.
+    pub problem: Option<LoadProblem>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LoadProblem {
+    /// The server was not ready in time, and why not.
+    NotReady {
+        waited: Duration,
+        why: String,
+    },
+    NotStarted(String),
+    /// The server ended, or was ended, before the client did.
+    Ended,
+}
+
+impl std::fmt::Display for LoadProblem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NotReady { waited, why } => {
+                write!(f, "the workload was not ready after {:.0} s: {why}", waited.as_secs_f64())
+            }
+            Self::NotStarted(why) => write!(f, "the load could not be run: {why}"),
+            Self::Ended => f.write_str("the workload ended before its load did"),
+        }
+    }
 }

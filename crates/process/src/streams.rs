@@ -88,8 +88,9 @@ impl Streams {
         stderr_keep: Keep,
         [stdout_sink, stderr_sink]: [Option<OwnedFd>; 2],
     ) -> io::Result<Self> {
-        let captured = matches!(spec.output, Output::Captured { .. });
-        let stdin = if captured {
+        let without_input =
+            matches!(spec.output, Output::Captured { .. } | Output::Teed { route: Route::Beside, .. });
+        let stdin = if without_input {
             OwnedFd::from(File::open("/dev/null")?)
         } else {
             rewind();
@@ -97,7 +98,7 @@ impl Streams {
         };
         let stdout = Channel::shown_on(stdout_sink.as_ref())?;
         let stderr = Channel::shown_on(stderr_sink.as_ref())?;
-        let interactive = !captured && is_terminal(&stdin);
+        let interactive = !without_input && is_terminal(&stdin);
         // A Ctrl-C that is not for us is not for a child that we stop with SIGINT, either.
         let apart = stopped_by_interrupt(spec) && interrupts_are_ignored();
         let session = match (interactive && stdout.is_pty, interactive || stdout.is_pty || stderr.is_pty) {
@@ -182,7 +183,7 @@ fn keeps(output: &Output) -> Result<(Keep, Keep, [Option<OwnedFd>; 2]), Supervis
             let shown = match route {
                 Route::Through => [clone(stdout), clone(stderr)],
                 Route::ToStderr => [clone(stderr), clone(stderr)],
-                Route::Kept => [None, None],
+                Route::Kept | Route::Beside => [None, None],
             };
             Ok((log(stdout_log)?, log(stderr_log)?, shown))
         }

@@ -10,6 +10,7 @@
 //! - no terminal: pipes, and a session of its own.
 //! - timeout: SIGTERM to the child (and its group, unless that is ours), grace, SIGKILL to every descendant.
 //! - `stop`: the chosen way to end it, grace, SIGKILL to every descendant.
+//! - `load`: a client is started when the child is ready; when the client has ended, so is the child.
 //! - the first interrupt is the child's, the second kills every descendant.
 
 use std::io;
@@ -21,12 +22,14 @@ use std::time::{Duration, Instant, SystemTime};
 use record::Reason;
 use rustix::process::{Pid, Signal};
 
+use super::beside;
 use super::descendants::{descendants, signal_all};
 use super::error::SuperviseError;
 use super::guardian::GUARDIAN_ARGUMENT;
+use super::load::Loading;
 use super::protocol::{News, receive};
 use super::signals::Signals;
-use super::spec::{Finished, Spec};
+use super::spec::{Finished, Output, Route, Spec};
 use super::streams::Streams;
 use super::watch::{Over, Watch};
 
@@ -39,10 +42,14 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
     if !spec.cwd.is_dir() {
         return Err(SuperviseError::NoDirectory { program, cwd: spec.cwd.clone() });
     }
+    if let Some(url) = spec.load.as_ref().and_then(|load| load.ready.is_taken()) {
+        return Err(SuperviseError::Taken { program, url: url.to_string() });
+    }
     let streams = Streams::open(spec, &program)?;
     let session = streams.session;
     let setup = |error| SuperviseError::Setup { program: program.clone(), error };
-    let (mut socket, guardian) = start_guardian().map_err(setup)?;
+    let is_beside = matches!(spec.output, Output::Teed { route: Route::Beside, .. });
+    let (mut socket, guardian) = start_guardian(is_beside).map_err(setup)?;
     let started = SystemTime::now();
     let clock = Instant::now();
     let (inputs, mut child_side) = streams.split(spec, &mut socket, &program)?;
@@ -72,6 +79,8 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
         stop_command: None,
         killed: false,
         kill_ordered: None,
+        loading: None,
+        load_over: None,
         interrupts_before: signals.map_or(0, Signals::interrupts),
     };
     watch.take_terminal();
@@ -81,7 +90,9 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
         wait_for(guardian);
         return Err(SuperviseError::Setup { program, error });
     }
+    watch.loading = Loading::begin(spec.load.as_ref(), &spec.output, supervise);
     let over = watch.run();
+    let load = watch.loading.take().map(Loading::end);
     if over.is_none() {
         // Before waiting for their output.
         signal_all(&descendants(), Signal::KILL);
@@ -110,6 +121,7 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
         missed_after: watch.missed_at.map(|at| at - clock),
         killed: watch.killed,
         stop_problem,
+        load,
         leftovers,
         stdout,
         stderr,
@@ -122,22 +134,25 @@ fn guardian_lost(program: String) -> SuperviseError {
     SuperviseError::GuardianLost { program }
 }
 
-fn start_guardian() -> io::Result<(UnixStream, Child)> {
+/// Processes of what is `beside` the workload are none of the workload's.
+fn start_guardian(is_beside: bool) -> io::Result<(UnixStream, Child)> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let (ours, theirs) = UnixStream::pair()?;
-    let guardian = Command::new("/proc/self/exe")
+    let mut command = Command::new("/proc/self/exe");
+    command
         .arg(GUARDIAN_ARGUMENT)
         .env_clear()
         .current_dir("/")
         .stdin(Stdio::from(OwnedFd::from(theirs)))
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()?;
+        .stderr(Stdio::null());
+    let guardian = if is_beside { beside::spawn(&mut command)? } else { command.spawn()? };
     Ok((ours, guardian))
 }
 
 fn wait_for(mut guardian: Child) {
     let _ = guardian.wait();
+    beside::forget(guardian.id());
 }
 
 /// Runs the stop command. Returns what went wrong, if anything.

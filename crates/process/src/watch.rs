@@ -2,6 +2,7 @@
 
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use record::{Ending, Leftover, Reason, Usage};
@@ -9,6 +10,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 
+use super::load::Loading;
 use super::protocol::{News, Order, Session, receive, send};
 use super::signals::{Received, Signals};
 use super::spec::{Milestone, Seen, Spec, StopBy};
@@ -18,6 +20,10 @@ use super::timespec::timespec;
 
 /// How often a background job checks whether it is in the foreground.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
+/// How often we check whether the load is over, or we are to end.
+const LOOK_SOON: Duration = Duration::from_millis(50);
+/// How long a child may take to end of itself after its client has.
+const SETTLING: Duration = Duration::from_millis(200);
 /// Long enough for a stop signal to reach every thread of ours.
 const STOPPING: Duration = Duration::from_millis(20);
 /// How often we check whether the guardian itself was stopped.
@@ -59,6 +65,9 @@ pub(super) struct Watch<'a> {
     pub(super) killed: bool,
     /// When the guardian was told to kill everything.
     pub(super) kill_ordered: Option<Instant>,
+    pub(super) loading: Option<Loading>,
+    /// When that was seen to be over.
+    pub(super) load_over: Option<Instant>,
     pub(super) interrupts_before: u32,
 }
 
@@ -88,6 +97,7 @@ impl Watch<'_> {
                 match receive::<News>(&mut self.socket) {
                     Ok(Some(News::Exited { ending })) => {
                         self.ending = Some((self.clock.elapsed(), ending));
+                        self.cancel_load();
                     }
                     Ok(Some(News::Stopped)) => self.stop_ourselves(),
                     Ok(Some(News::Ended { usage, leftovers })) => {
@@ -112,6 +122,7 @@ impl Watch<'_> {
                 self.write_pending();
             }
             self.look_at_clock();
+            self.look_at_load();
             self.look_at_guardian();
         }
     }
@@ -154,8 +165,10 @@ impl Watch<'_> {
         }
         // A running job is not notified when it comes to the foreground.
         let look_again = (in_background || self.awaited().is_some()).then(|| Instant::now() + LOOK_AGAIN);
+        let is_told_by_others = self.loading.is_some() || self.spec.cancel.is_some();
+        let look_soon = is_told_by_others.then(|| Instant::now() + LOOK_SOON);
         let look_at_guardian = Instant::now() + LOOK_AT_GUARDIAN;
-        let next = self.next_deadline().into_iter().chain(look_again).min();
+        let next = self.next_deadline().into_iter().chain(look_again).chain(look_soon).min();
         let next = next.map_or(look_at_guardian, |next| next.min(look_at_guardian));
         let timeout = timespec(next.saturating_duration_since(Instant::now()));
         if poll(&mut watched, Some(&timeout)).is_err() {
@@ -188,7 +201,11 @@ impl Watch<'_> {
 
     fn stop_at(&self) -> Option<Instant> {
         let stop = self.spec.stop.as_ref()?;
-        let begins = if stop.once.is_some() { self.seen_at? } else { self.clock };
+        let begins = match (&stop.once, &self.loading) {
+            (Some(_), _) => self.seen_at?,
+            (None, Some(loading)) => loading.began()?,
+            (None, None) => self.clock,
+        };
         Some(begins + self.ahead().map_or(stop.after, |milestone| milestone.after))
     }
 
@@ -230,24 +247,50 @@ impl Watch<'_> {
         } else if let Some(stop) = &self.spec.stop {
             self.missed_at = self.ahead().map(|_| now);
             self.ended_by_us.get_or_insert(Reason::Stopped);
-            match &stop.by {
-                StopBy::Term => self.order(&Order::Signal(Signal::TERM.as_raw())),
-                StopBy::Int => self.order(&Order::Signal(Signal::INT.as_raw())),
-                StopBy::Command(argv) => {
-                    let question = Spec::question(
-                        argv.clone(),
-                        self.spec.env.clone(),
-                        self.spec.cwd.clone(),
-                        STOP_COMMAND_TIMEOUT,
-                    );
-                    let asking = std::thread::Builder::new().name("stop".to_owned());
-                    // When the grace period is over, everything is killed anyway.
-                    let run = self.run_stop_command;
-                    self.stop_command = asking.spawn(move || run(&question)).ok();
-                }
-            }
+            self.ask_to_end(&stop.by);
         }
         self.kill_at = Some(now + self.spec.grace);
+        self.cancel_load();
+    }
+
+    fn ask_to_end(&mut self, by: &StopBy) {
+        match by {
+            StopBy::Term => self.order(&Order::Signal(Signal::TERM.as_raw())),
+            StopBy::Int => self.order(&Order::Signal(Signal::INT.as_raw())),
+            StopBy::Command(argv) => {
+                let question = Spec::question(
+                    argv.clone(),
+                    self.spec.env.clone(),
+                    self.spec.cwd.clone(),
+                    STOP_COMMAND_TIMEOUT,
+                );
+                let asking = std::thread::Builder::new().name("stop".to_owned());
+                // When the grace period is over, everything is killed anyway.
+                let run = self.run_stop_command;
+                self.stop_command = asking.spawn(move || run(&question)).ok();
+            }
+        }
+    }
+
+    /// The child is not needed any more when its client has ended; and we are not, if somebody says so.
+    fn look_at_load(&mut self) {
+        if self.ending.is_some() || self.ended_by_us.is_some() {
+            return;
+        }
+        let spec = self.spec;
+        let is_over = self.loading.as_ref().is_some_and(Loading::is_over);
+        // A client that fails may do so because the child is ending.
+        let since = is_over.then(|| *self.load_over.get_or_insert_with(Instant::now));
+        let load = spec.load.as_ref().filter(|_| since.is_some_and(|since| since.elapsed() >= SETTLING));
+        let is_cancelled = spec.cancel.as_ref().is_some_and(|cancel| cancel.load(Ordering::Acquire));
+        let Some(by) = load.map(|load| &load.stop).or(is_cancelled.then_some(&StopBy::Term)) else { return };
+        self.ended_by_us = Some(Reason::Stopped);
+        self.ask_to_end(by);
+        self.kill_at = Some(Instant::now() + spec.grace);
+    }
+
+    fn cancel_load(&self) {
+        self.loading.iter().for_each(Loading::cancel);
     }
 
     fn take_signals(&mut self) {
@@ -272,6 +315,7 @@ impl Watch<'_> {
     fn interrupt(&mut self, pass_on: Option<i32>) {
         let count = self.signals.map_or(0, Signals::interrupts) - self.interrupts_before;
         self.ended_by_us = Some(Reason::Interrupted);
+        self.cancel_load();
         if count > 1 {
             self.kill();
         } else if let Some(signal) = pass_on {

@@ -60,6 +60,7 @@ Examples:
   rangefinder run -- python infer.py --prompt hello
   rangefinder run nsys.nvtx_capture=decode 'ncu.nvtx_include=[prefill,decode]' -- python infer.py
   rangefinder run --preset server capture.duration=20s -- python serve.py
+  rangefinder run 'capture.load=[python, client.py]' capture.ready=http://127.0.0.1:8000/health -- python serve.py
   rangefinder run workload.hydra=true -- python app.py model=llama
   rangefinder run --quick -- python train.py
   rangefinder run --auto -- python generate.py

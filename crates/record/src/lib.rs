@@ -21,7 +21,7 @@ pub use cause::Cause;
 pub use count::counted;
 pub use ending::{Ending, Leftover, Reason, Usage};
 pub use manifest::{Artifact, Invocation, MANIFEST, Manifest, RunStatus, SCHEMA, WorkloadRecord};
-pub use pass::{Pass, PassKind, PassName, rehearsal_failure};
+pub use pass::{LoadRecord, Moment, Pass, PassKind, PassName, rehearsal_failure};
 pub use process::{RecordedProcess, SeenProcess, Start};
 pub use remedy::{advice, remedy};
 pub use rung::Rung;

@@ -123,6 +123,30 @@ pub struct Pass {
     /// Its processes, if somebody looked; absent in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub processes: Vec<SeenProcess>,
+    /// The client that kept it busy, if it was a server with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load: Option<LoadRecord>,
+}
+
+/// A client of the workload, in one pass.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LoadRecord {
+    pub argv: Vec<String>,
+    /// When it was started, and when it had ended.
+    pub began: Option<Moment>,
+    pub ended: Option<Moment>,
+    pub ending: Option<Ending>,
+    /// Why it was not started, or not to its own end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// A time on the clocks that recordings use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moment {
+    pub since_1970_ns: i64,
+    /// Since the machine was started.
+    pub monotonic_ns: i64,
 }
 
 #[cfg(test)]

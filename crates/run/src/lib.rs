@@ -10,6 +10,7 @@ mod exit;
 pub mod gates;
 pub mod gather;
 mod helper;
+pub mod load;
 mod model;
 pub mod provenance;
 mod quote;

@@ -116,7 +116,8 @@ impl StackSampling {
         }
         let rate = config.rate.0;
         let started = StackFile::create(&folder.join(STACKS), rate, mask).and_then(|file| {
-            let settings = Settings { rate, pauses, ..Settings::below(std::process::id()) };
+            let below = Settings::below(std::process::id());
+            let settings = Settings { rate, pauses, is_left_out: process::is_beside, ..below };
             HostSampler::start(settings, file)
         });
         match started {

@@ -35,6 +35,8 @@ pub enum WorkloadError {
     Variable { name: String, why: &'static str },
     #[error("`capture.stop_command`: {0}")]
     StopCommand(Box<WorkloadError>),
+    #[error("`capture.load`: {0}")]
+    Load(Box<WorkloadError>),
     #[error("`workload.cwd`: directory `{}` not found", cwd.display())]
     NoDirectory { cwd: PathBuf },
 }
@@ -82,6 +84,10 @@ impl Workload {
         if let Some(program) = config.capture.stop_command.first() {
             check_program(program.as_ref(), &cwd, path.as_deref())
                 .map_err(|error| WorkloadError::StopCommand(Box::new(error)))?;
+        }
+        if let Some(program) = config.capture.load.first() {
+            check_program(program.as_ref(), &cwd, path.as_deref())
+                .map_err(|error| WorkloadError::Load(Box::new(error)))?;
         }
         check_variables(&workload.env)?;
         let mut variables: Vec<(String, Option<String>)> = Vec::new();
@@ -249,6 +255,12 @@ impl Workload {
             switches.into_iter().filter(|(name, value)| value.is_some() || std::env::var_os(name).is_some());
         variables.extend(told.map(|(name, value)| (name.to_owned(), value)));
         variables
+    }
+
+    /// Of a client of the workload, which is not recorded.
+    pub(crate) fn client_variables(&self, pass: &str) -> Vec<(String, Option<String>)> {
+        let pass = ("RANGEFINDER_PASS".to_owned(), Some(pass.to_owned()));
+        std::iter::once(pass).chain(self.variables.iter().cloned()).collect()
     }
 
     /// A variable as every pass has it.

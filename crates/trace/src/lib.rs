@@ -24,11 +24,11 @@ mod window;
 pub use count::counted;
 pub use kineto::{KinetoError, read_kineto, read_kineto_from};
 pub use model::{
-    Activities, Activity, ActivityKind, Call, Calls, CuptiTrouble, Device, Diagnostic, Direction,
-    DistinctDiagnostic, Frame, GraphNode, GraphNodes, HostMemory, HostWait, Launch, Measure, NONE, OPEN,
-    Operator, Operators, Process, Quantity, Range, Ranges, Recording, Sampling, SamplingTrouble, Series,
-    SeriesSource, StackNode, StackSample, StackSamples, Stacks, StreamEvent, StreamEvents, StringId, Strings,
-    Syncs, Thread, ThreadState, Trace, Transfer, Trouble,
+    Activities, Activity, ActivityKind, Call, Calls, CuptiTrouble, Device,
+    Diagnostic, Direction, DistinctDiagnostic, Frame, GraphNode, GraphNodes, HostMemory, HostWait, Launch,
+    Measure, NONE, OPEN, Operator, Operators, Process, Quantity, Range, Ranges, Recording, Sampling,
+    SamplingTrouble, Selection, Series, SeriesSource, StackNode, StackSample, StackSamples, Stacks,
+    StreamEvent, StreamEvents, StringId, Strings, Syncs, Thread, ThreadState, Trace, Transfer, Trouble,
 };
 pub use nsys::{
     NsysError, environment_values, read_nsys, read_nsys_bytes, read_nsys_session, texts_to_change,

@@ -2,19 +2,29 @@
 
 use std::collections::HashMap;
 
-use crate::model::{Activities, ActivityKind, NONE, OPEN, Range, Trace};
+use crate::model::{Activities, ActivityKind, NONE, OPEN, Range, Selection, Trace};
 
 impl Trace {
     /// Leaves what began inside these windows, which are in order and apart, and what a
     /// call inside them started: what a gate that opened for them would have recorded.
-    pub fn keep_windows(&mut self, windows: Vec<(i64, i64)>) {
+    pub fn keep_windows(&mut self, windows: Vec<(i64, i64)>, selection: Selection) {
         let inside = |time: i64| in_windows(&windows, time);
         let calls = self.kept_calls(&inside);
         let samples = kept(&self.graph_samples, &calls, &inside);
         self.graph_samples.retain_rows(&samples);
         let keep = kept(&self.activities, &calls, &inside);
-        self.left_out = self.busy_with(|activity| !keep[activity]);
+        let left_out = self.busy_with(|activity| !keep[activity]);
+        self.left_out = match self.left_out.is_empty() {
+            true => left_out,
+            // Some of it was left out before.
+            false => {
+                let before = self.left_out.drain(..);
+                let both = left_out.into_iter().zip(before).map(|(now, before)| [now, before].concat());
+                both.map(Self::windows_of).collect()
+            }
+        };
         self.activities.retain_rows(&keep);
+        self.keep_instantiations(&inside);
         self.calls.retain_rows(&mask(&self.calls.begin, &inside));
         self.keep_capture_ranges(&inside);
         self.ranges.retain_rows(&mask(&self.ranges.begin, &inside));
@@ -23,8 +33,20 @@ impl Trace {
         self.series.iter_mut().for_each(|series| series.keep(&inside));
         self.stacks.samples.retain_rows(&mask(&self.stacks.samples.at, &inside));
         self.windows = windows;
-        self.selected = true;
+        self.selected = Some(selection);
         self.finish();
+    }
+
+    /// As with the ranges below: they say which nodes belong together.
+    fn keep_instantiations(&mut self, inside: &dyn Fn(i64) -> bool) {
+        if self.graph_nodes.is_empty() {
+            return;
+        }
+        let calls = &self.calls;
+        let is_one = |call: &usize| self.strings.text(calls.name[*call]).contains("GraphInstantiate");
+        let left_out = (0..calls.len()).filter(|call| !inside(calls.begin[*call])).filter(is_one);
+        let left_out = left_out.map(|call| (calls.thread[call], calls.begin[call], calls.end[call]));
+        self.instantiations.extend(left_out.collect::<Vec<_>>());
     }
 
     /// A graph may be captured long before it runs: the ranges that say what its nodes are stay known.

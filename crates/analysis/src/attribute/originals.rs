@@ -133,16 +133,18 @@ fn instantiations(trace: &Trace, mut see: impl FnMut(u32, &[(i64, u64)]) -> bool
     }
     by_thread.values_mut().for_each(|rows| rows.sort_by_key(|(time, _)| *time));
     let mut names: HashMap<StringId, bool> = HashMap::new();
-    for call in 0..calls.len() {
-        let name = calls.name[call];
-        let is_one =
-            *names.entry(name).or_insert_with(|| trace.strings.text(name).contains("GraphInstantiate"));
-        let Some(rows) = by_thread.get(&calls.thread[call]).filter(|_| is_one) else { continue };
-        let (begin, end) = (calls.begin[call], calls.end[call]);
+    let is_one = |call: &usize| {
+        let name = calls.name[*call];
+        *names.entry(name).or_insert_with(|| trace.strings.text(name).contains("GraphInstantiate"))
+    };
+    let found = (0..calls.len()).filter(is_one);
+    let found = found.map(|call| (calls.thread[call], calls.begin[call], calls.end[call]));
+    for (thread, begin, end) in trace.instantiations.iter().copied().chain(found) {
+        let Some(rows) = by_thread.get(&thread) else { continue };
         let first = rows.partition_point(|(time, _)| *time < begin.saturating_sub(BETWEEN_CLOCKS_NS));
         let last = rows.partition_point(|(time, _)| *time <= end.saturating_add(BETWEEN_CLOCKS_NS));
         let copies = rows.get(first..last).unwrap_or_default();
-        if !copies.is_empty() && !see(trace.process_of(calls.thread[call]), copies) {
+        if !copies.is_empty() && !see(trace.process_of(thread), copies) {
             return;
         }
     }

@@ -1,6 +1,6 @@
 //! A gate, applied to what was recorded without one.
 
-use trace::Trace;
+use trace::{Selection, Trace};
 
 use super::regions::Region;
 use super::tree::Tree;
@@ -8,7 +8,7 @@ use super::tree::Tree;
 /// Leaves what began while a range of one of these regions was open, on whichever thread:
 /// what a gate on them records.
 pub fn keep_within(trace: &mut Trace, regions: &[&Region]) {
-    trace.keep_windows(windows_within(trace, regions));
+    trace.keep_windows(windows_within(trace, regions), Selection::Ranges);
 }
 
 /// When a range of one of these regions was open, in order and apart.

@@ -3,7 +3,7 @@
 //!
 //! A request is a start/end range `request ID`; its phases are `request ID queued`, `request ID prefill`, and from each
 //! token to the next `request ID token`, as the Python helper opens them. A batch is a range
-//! `execute_context_N(T)_generation_M(T)`, as vLLM and the helper call each step.
+//! `execute_context_N(T)_generation_M(T)`, as vLLM and the helper call each step, or else `scheduler.run_batch` of SGLang.
 
 mod batches;
 mod request;
@@ -11,7 +11,7 @@ mod request;
 use serde::Serialize;
 use trace::Trace;
 
-pub use batches::{BatchRow, Phase};
+pub use batches::{BatchRow, Composition, Phase};
 pub use request::RequestRow;
 
 use crate::attribute::Attribution;
@@ -74,6 +74,15 @@ impl Percentiles {
             max_ns: *durations.last()?,
         })
     }
+}
+
+/// When requests ended, in that order.
+pub fn request_ends(trace: &Trace) -> Vec<i64> {
+    let ends = request::requests(trace).into_iter();
+    let mut ends: Vec<i64> =
+        ends.filter_map(|row| Some(trace.begin + row.begin_ns + row.whole_ns?)).collect();
+    ends.sort_unstable();
+    ends
 }
 
 /// None if there are neither requests nor batches.

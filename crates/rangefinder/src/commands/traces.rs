@@ -7,6 +7,7 @@ use counters::Report;
 use process::PrivateFolder;
 use run::gates::{gate_of_run, keep_gated};
 use run::gather::{Gathered, Given};
+use run::load::keep_load_of_run;
 use secrets::Redactor;
 use trace::{OpenError, Opened, Trace};
 
@@ -152,8 +153,13 @@ pub(super) fn opened(
     Ok(Some(trace))
 }
 
-/// The ranges the user named, or those nsys was gated on in this run.
+/// The ranges the user named, or those nsys was gated on in this run; of a server with a client, while that ran.
 fn keep_within(trace: &mut Trace, files: &[PathBuf], named: Option<&str>, redactor: &Redactor) -> Result<()> {
+    if let [run] = files
+        && let Some(told) = keep_load_of_run(trace, run)
+    {
+        say(&format!("warning: {told}"));
+    }
     let run = match files {
         [run] if !trace::timeline_files(&run.join("nsys")).is_empty() => gate_of_run(run),
         _ => None,

@@ -2,6 +2,7 @@
 
 use analysis::{BoundKind, Joined};
 use record::{StepName, StepStatus, VerdictRecord};
+use trace::Selection;
 
 use super::screen::no_kernels;
 use crate::form::markdown::{Markdown, cell, code, sentence};
@@ -68,8 +69,11 @@ fn environment(text: &mut String, page: &Page<'_>) {
 fn aggregates(text: &mut String, page: &Page<'_>) {
     text.push_str("## Aggregates\n\n");
     let Some(analysis) = page.analysis else { return not_measured(text, &no_findings(page)) };
-    let time =
-        if analysis.selected { "time from the first selected range to the last" } else { "time recorded" };
+    let time = match analysis.selected {
+        Some(Selection::Ranges) => "time from the first selected range to the last",
+        Some(Selection::Load) => "time while the load ran",
+        None => "time recorded",
+    };
     let mut rows = vec![
         (time.to_owned(), duration(analysis.span_ns as f64)),
         ("kernels".to_owned(), count(analysis.kernel_calls())),

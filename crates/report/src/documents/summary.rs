@@ -2,6 +2,7 @@
 
 use analysis::{Analysis, IdleRow};
 use record::{Outcome, Step, StepName, StepStatus, Tool, VerdictRecord, rehearsal_failure};
+use trace::Selection;
 
 use crate::form::terminal::{Names, Terminal, shortened};
 use crate::page::Page;
@@ -134,7 +135,11 @@ fn time(text: &mut String, analysis: &Analysis) {
     text.push_str(&format!(
         "  {} {}: {}\n",
         duration(analysis.span_ns as f64),
-        if analysis.selected { "from the first selected range to the last" } else { "recorded" },
+        match analysis.selected {
+            Some(Selection::Ranges) => "from the first selected range to the last",
+            Some(Selection::Load) => "while the load ran",
+            None => "recorded",
+        },
         printable(&analysis.source)
     ));
     let devices: Vec<&IdleRow> = analysis.idle.iter().filter(|row| row.region.is_none()).collect();

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use analysis::{Analysis, KernelRow, MoreRows, Shape, SteadyState};
+use trace::Selection;
 
 use super::cell::Cell;
 use super::column::{self, Kind};
@@ -41,9 +42,19 @@ pub(crate) fn headline_kernels<'p>(page: &Page<'p>, analysis: &'p Analysis) -> (
     let steady = steady_kernels(page, analysis).zip(analysis.steady.as_ref()).filter(|_| !page.whole);
     match steady {
         Some((table, steady)) => (table, format!("in the {}", steady_of(steady))),
-        None if analysis.selected => (kernels(page, analysis), "inside the selected ranges".to_owned()),
-        None if analysis.steady.is_some() => (kernels(page, analysis), "in the whole recording".to_owned()),
+        None if analysis.selected.is_some() || analysis.steady.is_some() => {
+            (kernels(page, analysis), of_selection(analysis).to_owned())
+        }
         None => (kernels(page, analysis), String::new()),
+    }
+}
+
+/// Of which time something is that is not about steady iterations.
+fn of_selection(analysis: &Analysis) -> &'static str {
+    match analysis.selected {
+        Some(Selection::Ranges) => "inside the selected ranges",
+        Some(Selection::Load) => "while the load ran",
+        None => "in the whole recording",
     }
 }
 

@@ -1,6 +1,7 @@
 //! What repeats, in a line.
 
 use analysis::{Analysis, Loop};
+use trace::Selection;
 
 use crate::units::{counted, duration, percent};
 
@@ -48,8 +49,9 @@ pub(crate) fn loop_line(found: &Loop, loops: &[Loop]) -> String {
 /// The heading of what is not about the steady iterations.
 pub(crate) fn whole_time(analysis: &Analysis) -> &'static str {
     match (analysis.selected, analysis.loops.is_empty()) {
-        (true, _) => "where the time goes, inside the selected ranges",
-        (false, true) => "where the time goes",
-        (false, false) => "where the time goes, in the whole recording",
+        (Some(Selection::Ranges), _) => "where the time goes, inside the selected ranges",
+        (Some(Selection::Load), _) => "where the time goes, while the load ran",
+        (None, true) => "where the time goes",
+        (None, false) => "where the time goes, in the whole recording",
     }
 }

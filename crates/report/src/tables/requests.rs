@@ -85,7 +85,7 @@ pub(crate) fn phases(analysis: &Analysis) -> Table<'_, &Phase> {
         Column::new(Kind::Share, "share", "share", |row| row.share.into())
             .help("of the GPU time of all batches"),
     ];
-    Table::new("phases", "Batches by what is in them", rows, columns)
+    Table::new("phases", "Batches by what is in them", rows, columns).absent("–")
 }
 
 /// Every step.
@@ -96,10 +96,18 @@ pub(crate) fn batches(analysis: &Analysis) -> Table<'_, &BatchRow> {
         Column::new(Kind::Id, "process", "process", |row| row.process.into()),
         Column::new(Kind::Time, "begin_ns", "began at", |row| row.begin_ns.into()),
         Column::new(Kind::Time, "host_ns", "host", |row| row.host_ns.into()),
-        Column::new(Kind::Count, "contexts", "prompts", |row| row.contexts.into()),
-        Column::new(Kind::Count, "context_tokens", "prompt tokens", |row| row.context_tokens.into()),
-        Column::new(Kind::Count, "generations", "generating", |row| row.generations.into()),
-        Column::new(Kind::Count, "generation_tokens", "next tokens", |row| row.generation_tokens.into()),
+        Column::new(Kind::Count, "contexts", "prompts", |row| {
+            row.composition.map(|in_it| in_it.contexts).into()
+        }),
+        Column::new(Kind::Count, "context_tokens", "prompt tokens", |row| {
+            row.composition.map(|in_it| in_it.context_tokens).into()
+        }),
+        Column::new(Kind::Count, "generations", "generating", |row| {
+            row.composition.map(|in_it| in_it.generations).into()
+        }),
+        Column::new(Kind::Count, "generation_tokens", "next tokens", |row| {
+            row.composition.map(|in_it| in_it.generation_tokens).into()
+        }),
         Column::new(Kind::Time, "gpu_ns", "GPU time", |row| row.gpu_ns.into()),
     ];
     Table::new(
@@ -108,6 +116,7 @@ pub(crate) fn batches(analysis: &Analysis) -> Table<'_, &BatchRow> {
         all.map(|all| all.batches.iter().collect()).unwrap_or_default(),
         columns,
     )
+    .absent("–")
     .more(all.and_then(|all| all.more_batches).map(|more| left_out(more, "batch", "process", "batch")))
 }
 

@@ -1,5 +1,7 @@
 //! Pairs of values that contradict each other.
 
+use process::Ready;
+
 use super::error::ConfigError;
 use super::resolved::Resolved;
 use super::schema::{CaptureRange, ReplayMode, StopWith, TimelineSource};
@@ -70,9 +72,28 @@ pub(super) fn check(resolved: &Resolved) -> Result<(), ConfigError> {
                 .to_owned(),
         });
     }
-    if config.capture.delay.is_some()
-        && config.capture.duration.is_none()
-        && config.capture.stop != StopWith::Term
+    let capture = &config.capture;
+    let of_a_load =
+        [("capture.ready", capture.ready.is_some()), ("capture.warm_up", capture.warm_up.is_some())];
+    for (key, _) in of_a_load.into_iter().filter(|(_, is_set)| *is_set && capture.load.is_empty()) {
+        return Err(ConfigError::Incomplete {
+            setting: Box::new(setting(key)),
+            why: "has no effect without `capture.load`".to_owned(),
+            hint: "give the client as a list: `'capture.load=[python, client.py]'`".to_owned(),
+        });
+    }
+    if let Some(Err(accepted)) = capture.ready.as_ref().map(|ready| Ready::parse(&ready.0)) {
+        return Err(ConfigError::WrongValue {
+            key: "capture.ready".to_owned(),
+            value: resolved.shown("capture.ready"),
+            source: resolved.source("capture.ready"),
+            accepted: accepted.to_owned(),
+        });
+    }
+    if capture.delay.is_some()
+        && capture.load.is_empty()
+        && capture.duration.is_none()
+        && capture.stop != StopWith::Term
     {
         return Err(ConfigError::Incomplete {
             setting: Box::new(setting("capture.stop")),

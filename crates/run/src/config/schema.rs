@@ -352,6 +352,11 @@ pub struct CheckConfig {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CaptureConfig {
+    #[serde(deserialize_with = "argv")]
+    pub(crate) load: Vec<String>,
+    pub(crate) ready: Option<Text>,
+    pub(crate) ready_within: Span,
+    pub(crate) warm_up: Option<u32>,
     pub(crate) delay: Option<Span>,
     pub(crate) duration: Option<Span>,
     pub(crate) stop: StopWith,

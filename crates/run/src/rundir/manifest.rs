@@ -129,6 +129,7 @@ pub(crate) fn pass_record(
         stderr_bytes: finished.stderr.bytes,
         log_errors: log_errors.into_iter().flatten().cloned().collect(),
         processes: Vec::new(),
+        load: None,
     }
 }
 

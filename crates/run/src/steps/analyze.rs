@@ -13,6 +13,7 @@ use super::stage1;
 use crate::config::RegionsConfig;
 use crate::events::Event;
 use crate::gates::keep_gated;
+use crate::load::{Clock, keep_loaded};
 use crate::model::ModelSource;
 use crate::provenance::Provenance;
 use crate::rehearsal::Inventory;
@@ -126,13 +127,19 @@ pub(super) fn step(
         recorded.timeline.take(),
         recorded.inventory.as_ref(),
         &mut recorded.stage1,
+        events,
     ) else {
         let insight = insight(None, recorded.counted.as_ref().map(|counted| &counted.report));
         let why = nothing_to_analyze(manifest);
         let analyzed = Analyzed { insight, ..Analyzed::without_findings(recorded) };
         return Ok((StepResult::Skipped { why, asked_for: false }, analyzed));
     };
-    let named = with_marked_names(recorded.inventory, captured, recorded.stage1, files);
+    let mut inventory = recorded.inventory;
+    if let Some(inventory) = &mut inventory {
+        let told = load_only(setting, manifest, PassKind::Rehearsal, &mut inventory.trace);
+        events.extend(told.filter(|_| source == Source::Rehearsal));
+    }
+    let named = with_marked_names(inventory, captured, recorded.stage1, files);
     let Named { inventory, captured, stage1 } = named.with_regions(&setting.resolved.config.regions);
     let Some(trace) = captured.as_ref().or_else(|| Some(&inventory.as_ref()?.trace)) else {
         let recorded = Recorded { inventory, timeline: None, stage1, counted: recorded.counted };
@@ -214,6 +221,14 @@ fn reread(
     Recorded { inventory, timeline, stage1, counted }
 }
 
+/// Of a server with a client, only the time of the client counts. What there is to say about that.
+fn load_only(setting: &Setting, manifest: &Manifest, kind: PassKind, trace: &mut Trace) -> Option<Event> {
+    let clock = if kind == PassKind::Nsys { Clock::Session } else { Clock::Machine };
+    let pass = manifest.passes.iter().find(|pass| pass.name.kind == kind)?;
+    let text = keep_loaded(trace, clock, pass, &setting.resolved.config.capture)?;
+    Some(Event::Warning { text })
+}
+
 /// The best available: the nsys capture with its gate applied, else the rehearsal, whose trace stays where
 /// it is, else stage 1.
 fn choose_timeline(
@@ -222,10 +237,12 @@ fn choose_timeline(
     timeline: Option<Trace>,
     inventory: Option<&Inventory>,
     stage1: &mut Option<Trace>,
+    events: &mut Vec<Event>,
 ) -> Option<(Source, Option<Trace>)> {
     // Of a workload that failed, where it ran says little.
     let ran = manifest.step(StepName::Rehearse).status == StepStatus::Done;
     if let Some(mut trace) = timeline {
+        events.extend(load_only(setting, manifest, PassKind::Nsys, &mut trace));
         if let Some(wish) = setting.nsys_wish() {
             // A range that is not there cannot be applied; the verdict says so.
             keep_gated(&mut trace, wish, inventory);

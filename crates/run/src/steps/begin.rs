@@ -12,6 +12,7 @@ use super::error::RunError;
 use super::flow::Run;
 use super::session::Setting;
 use crate::config::{Config, ConfigError, Resolved, masked_override};
+use crate::load::client_of;
 use crate::rundir::{Files, create, lock, new_manifest};
 use crate::workload::Workload;
 
@@ -37,6 +38,7 @@ pub fn begin(start: Start) -> Result<Run, RunError> {
     let mut redactor = redactor(&start.resolved.config);
     redactor.learn(redactor.secrets_in(&workload.command_with_overrides()));
     redactor.learn(redactor.secrets_in(&stop_command(&start.resolved.config)));
+    redactor.learn(redactor.secrets_in(&client_of(&start.resolved.config.capture)));
     let name = match &start.resolved.config.run.name {
         Some(name) => name.0.clone(),
         None => workload.name(),

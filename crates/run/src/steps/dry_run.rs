@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use nsight::nsys::{Nsys, RangeEnd};
 use record::{PassKind, Tool};
+use secrets::Redactor;
 
 use super::asked::will_be_missing;
 use super::begin::{Start, check_counters, check_paths, redactor, shown};
@@ -14,6 +15,7 @@ use super::stage1::{NO_PYTHON, NO_TORCH};
 use super::{counters, timeline};
 use crate::config::{Config, Enable, Resolved, Span, TimelineSource};
 use crate::gates::{NsysTerms, Reader, nothing_is_meant, proof_screen, prove_gate};
+use crate::load::{client_of, ready_of};
 use crate::provenance::{Gpus, Python};
 use crate::quote::shell_line;
 use crate::rehearsal::{Inventory, read_rehearsal};
@@ -47,7 +49,7 @@ pub fn plan_text(start: &Start) -> Result<String, RunError> {
     for name in workload.reserved_variables() {
         text.push_str(&format!("  warning  {name} is set: another profiler may already be attached\n"));
     }
-    text.push_str(&limits(config));
+    text.push_str(&limits(config, &redactor));
     let recorded = redactor.argv(&workload.command_with_overrides()).0;
     let latest = latest_rehearsal(&root, &recorded, &workload.cwd);
     let seen = latest.as_ref().map(|latest| (&latest.inventory, Duration::from_millis(latest.wall_ms)));
@@ -138,7 +140,7 @@ fn latest_rehearsal(root: &Path, argv: &[String], cwd: &Path) -> Option<Latest> 
     })
 }
 
-fn limits(config: &Config) -> String {
+fn limits(config: &Config, redactor: &Redactor) -> String {
     let mut text = String::new();
     if let Some(timeout) = config.workload.timeout {
         text.push_str(&format!(
@@ -146,9 +148,17 @@ fn limits(config: &Config) -> String {
             config.capture.grace
         ));
     }
+    let is_loaded = !config.capture.load.is_empty();
+    if is_loaded {
+        let client = shell_line(&redactor.argv(&client_of(&config.capture)).0);
+        text.push_str(&format!("  load     {client}, {}\n", ready_of(&config.capture)));
+    }
     if let Some(duration) = config.capture.duration {
         let delay = config.capture.delay.map(|delay| delay.0).unwrap_or_default();
-        text.push_str(&format!("  stop     after {}\n", Span(delay + duration.0)));
+        let from = if is_loaded { " of the load" } else { "" };
+        text.push_str(&format!("  stop     after {}{from}\n", Span(delay + duration.0)));
+    } else if is_loaded {
+        text.push_str("  stop     when the load has ended\n");
     }
     text
 }

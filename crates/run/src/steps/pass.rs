@@ -4,18 +4,22 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use process::{Finished, Output, Spec, Stop, StopBy, environment, is_used_up, supervise};
-use record::{PassKind, PassName};
+use process::{Finished, Load, Output, Route, Spec, Stop, StopBy, environment, is_used_up, supervise};
+use record::{LoadRecord, PassKind, PassName};
 
 use super::error::RunError;
 use super::session::{Session, Setting};
 use crate::config::{Config, StopWith};
+use crate::load::{LOGS, client_of, ready_of, trouble};
 use crate::quote::{shell_line, shell_word};
 use crate::rundir::pass_record;
 use crate::workload::Workload;
 
 /// The command of a pass, for people.
 pub(super) const COMMAND_FILE: &str = "cmd.txt";
+
+/// Between SIGTERM and SIGKILL, for a client that is not needed any more.
+const CLIENT_GRACE: Duration = Duration::from_secs(2);
 
 pub(super) struct Order {
     /// Its kind also names the folder of its command.
@@ -80,6 +84,7 @@ pub(super) fn carry_out(
     let command = command_line(&written.0, &shown, &workload.cwd);
     session.files.text(&format!("{}/{command_file}", pass.kind.as_str()), &command)?;
     let config = &setting.resolved.config;
+    let load = load_of(config, workload, pass.kind, &logs, session);
     let spec = Spec {
         argv,
         env: environment(&variables),
@@ -92,25 +97,79 @@ pub(super) fn carry_out(
         },
         timeout: config.workload.timeout.map(|timeout| timeout.0),
         stop: stop_of(config).or(stop),
+        load,
+        cancel: None,
         grace: config.capture.grace.0.max(grace),
         linger,
         remove,
     };
     let finished = supervise(&spec, Some(session.signals))?;
     session.manifest.passes.retain(|other| other.name != pass);
-    session.manifest.passes.push(pass_record(pass, written, shown, &finished));
+    let mut record = pass_record(pass.clone(), written, shown, &finished);
+    record.load = finished.load.as_ref().map(|load| LoadRecord {
+        argv: session.files.redactor.argv(&client_of(&config.capture)).0,
+        began: load.began,
+        ended: load.ended,
+        ending: load.ending,
+        problem: load.problem.as_ref().map(|problem| session.files.redactor.text(&problem.to_string())),
+    });
+    session.manifest.passes.push(record);
+    // The rehearsal has a result of its own.
+    if pass.kind != PassKind::Rehearsal
+        && let Some(trouble) = trouble(&finished, &logs)
+    {
+        session.warn(format!("in the pass `{}`: {trouble}", pass.kind.as_str()));
+    }
     Ok(finished)
+}
+
+fn load_of(
+    config: &Config,
+    workload: &Workload,
+    pass: PassKind,
+    logs: &Path,
+    session: &Session<'_>,
+) -> Option<Load> {
+    let argv = Some(client_of(&config.capture)).filter(|argv| !argv.is_empty())?;
+    let client = Spec {
+        argv,
+        // Not the workload's: it is not recorded.
+        env: environment(&workload.client_variables(pass.as_str())),
+        cwd: workload.cwd.clone(),
+        output: Output::Teed {
+            stdout_log: logs.join(LOGS[0]),
+            stderr_log: logs.join(LOGS[1]),
+            route: Route::Beside,
+            redactor: Box::new(session.files.redactor.clone()),
+        },
+        timeout: None,
+        stop: None,
+        load: None,
+        cancel: None,
+        grace: CLIENT_GRACE,
+        linger: Duration::ZERO,
+        remove: Vec::new(),
+    };
+    Some(Load {
+        ready: ready_of(&config.capture),
+        patience: config.capture.ready_within.0,
+        client: Box::new(client),
+        stop: stop_by(config),
+    })
 }
 
 fn stop_of(config: &Config) -> Option<Stop> {
     let duration = config.capture.duration?.0;
     let delay = config.capture.delay.map(|delay| delay.0).unwrap_or_default();
-    let by = match config.capture.stop {
+    Some(Stop { after: delay + duration, once: None, milestone: None, by: stop_by(config) })
+}
+
+fn stop_by(config: &Config) -> StopBy {
+    match config.capture.stop {
         StopWith::Term => StopBy::Term,
         StopWith::Int => StopBy::Int,
         StopWith::Command => StopBy::Command(config.capture.stop_command.iter().map(Into::into).collect()),
-    };
-    Some(Stop { after: delay + duration, once: None, milestone: None, by })
+    }
 }
 
 const USED_UP: &str = "the workload's stdin is a pipe, and an earlier pass has read it: later passes get no \

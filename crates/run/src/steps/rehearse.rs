@@ -17,6 +17,7 @@ use super::pass::{Order, carry_out};
 use super::scene::not_started;
 use super::session::{Made, Session, Setting, StepResult};
 use crate::config::{Config, Enable, GraphNodes};
+use crate::load::{ended_with, trouble};
 use crate::provenance::Gpus;
 use crate::rehearsal::{Inventory, InventoryDocument, locate_cupti, read_and_trim, tracer_variables};
 use crate::rundir::set_aside;
@@ -66,7 +67,7 @@ pub(super) fn step(setting: &Setting, gpus: Option<&Gpus>, session: &mut Session
         Some(why) => Some(format!("the tracer was not loaded: {why}")),
         None => seen.as_ref().map(Inventory::summary),
     };
-    let result = judge(setting, &finished, summary);
+    let result = judge(setting, &finished, summary, session);
     let counters = lacking_counters(setting, gpus, &sampled, seen.as_ref(), session);
     let stacks = gpus.and_then(|_| lacking_stacks(setting, stacks, seen.as_ref(), session));
     let result = lacking(result, counters.into_iter().chain(stacks).collect());
@@ -103,7 +104,7 @@ pub(super) fn plain(setting: &Setting, session: &mut Session<'_>) -> Made<Rehear
     let result = match carry_out(setting, workload, order, session) {
         Ok(finished) => {
             note_oddities(&finished, session);
-            judge(setting, &finished, None)
+            judge(setting, &finished, None, session)
         }
         Err(error) => StepResult::Failed { why: not_started(error)?.to_string(), asked_for: false },
     };
@@ -433,7 +434,13 @@ fn note_oddities(finished: &Finished, session: &mut Session<'_>) {
 }
 
 /// The result of the pass; a failed workload outweighs a truncated log.
-fn judge(setting: &Setting, finished: &Finished, summary: Option<String>) -> StepResult {
+fn judge(
+    setting: &Setting,
+    finished: &Finished,
+    summary: Option<String>,
+    session: &Session<'_>,
+) -> StepResult {
+    let logs = session.files.path("workload/rehearsal");
     let failed = |why: String| StepResult::Failed { why, asked_for: false };
     let killed = if finished.killed { ", and had to be killed" } else { "" };
     let log_errors: Vec<&str> = [&finished.stdout.log_error, &finished.stderr.log_error]
@@ -441,6 +448,7 @@ fn judge(setting: &Setting, finished: &Finished, summary: Option<String>) -> Ste
         .flatten()
         .map(String::as_str)
         .collect();
+    let trouble = trouble(finished, &logs);
     match finished.ended_by_us {
         Some(Reason::Interrupted) if finished.killed => {
             StepResult::Interrupted("the workload had to be killed".to_owned())
@@ -461,16 +469,18 @@ fn judge(setting: &Setting, finished: &Finished, summary: Option<String>) -> Ste
             asked_for: true,
         },
         _ if !log_errors.is_empty() => StepResult::Failed { why: log_errors.join("; "), asked_for: true },
+        _ if trouble.is_some() => StepResult::Failed { why: trouble.unwrap_or_default(), asked_for: true },
         Some(Reason::Stopped) => match &finished.stop_problem {
             Some(problem) if finished.killed => StepResult::Failed {
                 why: format!("{problem}; the workload had to be killed"),
                 asked_for: true,
             },
             _ => {
-                let stopped = format!(
-                    "the workload was stopped after {:.1} s as requested{killed}",
-                    finished.wall.as_secs_f64()
-                );
+                let stopped = || {
+                    let wall = finished.wall.as_secs_f64();
+                    format!("the workload was stopped after {wall:.1} s as requested")
+                };
+                let stopped = format!("{}{killed}", ended_with(finished).unwrap_or_else(stopped));
                 StepResult::Done(Some(summary.into_iter().chain([stopped]).collect::<Vec<_>>().join("; ")))
             }
         },

@@ -58,8 +58,12 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
             needs.push(format!("environment variable `{name}`"));
         }
     }
-    if resolved.config.capture.stop_command.iter().any(|argument| argument.contains(MASK)) {
-        needs.push("`capture.stop_command`, which contained a secret: this run cannot be resumed".to_owned());
+    let capture = &resolved.config.capture;
+    let commands = [("capture.stop_command", &capture.stop_command), ("capture.load", &capture.load)];
+    for (key, argv) in commands {
+        if argv.iter().any(|argument| argument.contains(MASK)) {
+            needs.push(format!("`{key}`, which contained a secret: this run cannot be resumed"));
+        }
     }
     let names = resolved.config.secrets.names.clone();
     let mut command = command(&manifest, &resume, &names, &mut needs)?;

@@ -5,6 +5,8 @@ use std::collections::HashSet;
 #[derive(Debug)]
 pub(super) struct Descendants {
     roots: Vec<u32>,
+    /// Of a child of a root.
+    is_left_out: fn(u32) -> bool,
     /// Whether the roots themselves are of interest.
     watched: HashSet<u32>,
     /// Processes that are none of ours.
@@ -12,9 +14,10 @@ pub(super) struct Descendants {
 }
 
 impl Descendants {
-    pub(super) fn of(roots: &[u32]) -> Self {
+    pub(super) fn of(roots: &[u32], is_left_out: fn(u32) -> bool) -> Self {
         Self {
             roots: roots.to_vec(),
+            is_left_out,
             watched: roots.iter().copied().collect(),
             others: HashSet::from([std::process::id()]),
         }
@@ -34,7 +37,8 @@ impl Descendants {
         loop {
             let before = fresh.len();
             fresh.retain(|(pid, parent)| {
-                let ours = self.watched.contains(parent);
+                let is_left_out = self.roots.contains(parent) && (self.is_left_out)(*pid);
+                let ours = self.watched.contains(parent) && !is_left_out;
                 if ours {
                     self.watched.insert(*pid);
                 }
@@ -66,7 +70,7 @@ mod tests {
 
     #[test]
     fn finds_children_and_forgets_them() {
-        let mut descendants = Descendants::of(&[std::process::id()]);
+        let mut descendants = Descendants::of(&[std::process::id()], |_| false);
         let mut child = std::process::Command::new("sh").args(["-c", "sleep 30 & wait"]).spawn().unwrap();
         let mut found = Vec::new();
         for _ in 0..100 {

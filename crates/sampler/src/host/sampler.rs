@@ -18,10 +18,12 @@ use super::unreadable::Unreadable;
 use crate::clock::{monotonic, thread_time};
 use crate::pauses::Pauses;
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Settings {
     /// These processes and all their descendants are sampled; never this process itself.
     pub roots: Vec<u32>,
+    /// Children of the roots that are not sampled, nor what descends from them.
+    pub is_left_out: fn(u32) -> bool,
     /// Samples a second.
     pub rate: f64,
     /// The share of one processor that sampling may take.
@@ -31,7 +33,13 @@ pub struct Settings {
 
 impl Settings {
     pub fn below(root: u32) -> Self {
-        Self { roots: vec![root], rate: 200.0, share: 0.05, pauses: Pauses::default() }
+        Self {
+            roots: vec![root],
+            is_left_out: |_| false,
+            rate: 200.0,
+            share: 0.05,
+            pauses: Pauses::default(),
+        }
     }
 }
 
@@ -97,7 +105,7 @@ impl<S: Sink> Loop<S> {
             sink,
             names: Names::default(),
             counts: Counts::default(),
-            descendants: Descendants::of(&settings.roots),
+            descendants: Descendants::of(&settings.roots, settings.is_left_out),
             watched: HashMap::new(),
             out: Vec::new(),
         }

@@ -28,5 +28,5 @@ pub use tables::{
     Call, Calls, GraphNode, GraphNodes, HostWait, Operator, Operators, Range, Ranges, StreamEvent,
     StreamEvents, Syncs,
 };
-pub use trace::{CuptiTrouble, Device, Process, Sampling, SamplingTrouble, Thread, Trace};
+pub use trace::{CuptiTrouble, Device, Process, Sampling, SamplingTrouble, Selection, Thread, Trace};
 pub use trouble::Trouble;

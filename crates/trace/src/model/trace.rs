@@ -66,7 +66,9 @@ pub struct Trace {
     /// Stretches of time that were recorded, in order and apart; none when all of it was.
     pub windows: Vec<(i64, i64)>,
     /// Only what is inside the windows was kept, of more that was recorded; see [`Trace::keep_windows`].
-    pub selected: bool,
+    pub selected: Option<Selection>,
+    /// Calls that instantiated CUDA graphs, of those that [`Trace::keep_windows`] left out: thread, begin and end.
+    pub instantiations: Vec<(u32, i64, i64)>,
     /// By device, when it was busy with work that [`Trace::keep_windows`] left out, in order and apart.
     pub left_out: Vec<Vec<(i64, i64)>>,
     /// Of the names of ranges that have numbers in them, the pattern; see [`Trace::fold_names`].
@@ -164,6 +166,15 @@ pub enum CuptiTrouble {
 }
 
 /// How sampling beside the program went.
+/// By what [`Trace::keep_windows`] selects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Selection {
+    /// Ranges that the user named.
+    Ranges,
+    /// The client of a server ran.
+    Load,
+}
+
 #[derive(Debug, Clone, Default)]
 pub struct Sampling {
     pub troubles: Vec<SamplingTrouble>,

@@ -1,6 +1,7 @@
 //! The headline numbers of a run.
 
 use analysis::{Analysis, IdleCause, IdleRow, Loop};
+use trace::Selection;
 
 use crate::documents::insight::coverage_of;
 use crate::form::escape;
@@ -42,7 +43,11 @@ fn of(analysis: &Analysis, page: &Page<'_>) -> Vec<Headline> {
         (Some(mut steady), Some(stack)) => {
             let busy = percent(stack[0] as f64 / whole(&stack).max(1) as f64);
             let of = format!("from the first event to the last; GPU busy {busy} of its active time");
-            let label = if analysis.selected { "All selected ranges" } else { "Whole recording" };
+            let label = match analysis.selected {
+                Some(Selection::Ranges) => "All selected ranges",
+                Some(Selection::Load) => "While the load ran",
+                None => "Whole recording",
+            };
             steady.push(Headline { label, value: span, of });
             steady
         }

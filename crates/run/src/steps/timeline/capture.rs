@@ -128,9 +128,10 @@ fn disk_is_full(files: &Files, finished: &Finished) -> bool {
     finished.stdout.disk_full || finished.stderr.disk_full || left.is_ok_and(|left| left < ROOM)
 }
 
-/// How long nsys waits before it records; a gate decides for itself.
+/// How long nsys waits before it records; a gate decides for itself, and when a load starts is not known before.
 pub(super) fn delay(config: &Config, gate: &Gate) -> Option<Duration> {
-    config.capture.delay.map(|delay| delay.0).filter(|_| *gate == Gate::None)
+    let is_from_the_start = config.capture.load.is_empty() && *gate == Gate::None;
+    config.capture.delay.map(|delay| delay.0).filter(|_| is_from_the_start)
 }
 
 /// How long the workload ran. nsys itself needs time before and after it, so the rehearsal knows better.
@@ -172,7 +173,7 @@ fn capture(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>) -> Result
     for option in left_out {
         session.warn(format!("nsys {} does not support {}", nsys.probe.version, shell_word(&option)));
     }
-    if config.capture.delay.is_some() && way.gate != Gate::None {
+    if config.capture.delay.is_some() && config.capture.load.is_empty() && way.gate != Gate::None {
         let text =
             "`capture.delay` has no effect with a gate: recording starts when the gate opens".to_owned();
         session.warn(text);

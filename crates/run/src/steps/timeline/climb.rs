@@ -167,6 +167,7 @@ fn uncompared(config: &Config, gate: &Gate) -> Option<&'static str> {
     match (delay(config, gate), config.capture.duration) {
         _ if *gate == Gate::ProfilerApi => Some("the program itself selects what is recorded"),
         _ if !traces_ranges => Some("`nsys.trace` leaves ranges out"),
+        _ if !config.capture.load.is_empty() => Some("how a server groups its requests varies"),
         (Some(_), Some(_)) => Some("`capture.delay` and `capture.duration` record only a part"),
         (Some(_), None) => Some("`capture.delay` records only a part"),
         (None, Some(_)) => Some("`capture.duration` records only a part"),
