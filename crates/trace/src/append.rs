@@ -30,7 +30,8 @@ impl Trace {
     }
 
     fn append_unfinished(&mut self, mut other: Trace) {
-        other.shift(self.begin.saturating_sub(other.begin));
+        let by = self.begin.saturating_sub(other.begin);
+        other.shift(by);
         let known = Known {
             processes: (0..other.processes.len()).map(|at| (self.processes.len() + at) as u32).collect(),
             threads: (0..other.threads.len()).map(|at| (self.threads.len() + at) as u32).collect(),
@@ -38,7 +39,7 @@ impl Trace {
         };
         let (processes, devices) = (self.processes.len() as u32, device_number(self.devices.len()));
         let recordings = std::mem::take(&mut other.recordings).into_iter();
-        self.recordings.extend(recordings.map(|recording| recording.moved(processes, devices)));
+        self.recordings.extend(recordings.map(|recording| recording.moved(processes, devices, by)));
         self.nothing = self.nothing.take().filter(|_| other.nothing.is_some());
         for line in std::mem::take(&mut other.machine) {
             if !self.machine.contains(&line) {
@@ -153,6 +154,7 @@ impl Trace {
         self.graph_nodes.append_rows(other.graph_nodes, &numbers);
         self.capture_ranges.append_rows(other.capture_ranges, &numbers);
         self.operators.append_rows(other.operators, &numbers);
+        self.collectives.append_rows(other.collectives, &numbers);
         for series in other.series {
             let series = Series { device: known.devices[usize::from(series.device)], ..series };
             self.add_series(series);

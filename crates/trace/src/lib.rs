@@ -24,7 +24,7 @@ mod window;
 pub use count::counted;
 pub use kineto::{KinetoError, read_kineto, read_kineto_from};
 pub use model::{
-    Activities, Activity, ActivityKind, Call, Calls, CuptiTrouble, Device,
+    Activities, Activity, ActivityKind, Call, Calls, Collective, Collectives, CuptiTrouble, Device,
     Diagnostic, Direction, DistinctDiagnostic, Frame, GraphNode, GraphNodes, HostMemory, HostWait, Launch,
     Measure, NONE, OPEN, Operator, Operators, Process, Quantity, Range, Ranges, Recording, Sampling,
     SamplingTrouble, Selection, Series, SeriesSource, StackNode, StackSample, StackSamples, Stacks,

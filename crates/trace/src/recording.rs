@@ -10,6 +10,7 @@ impl Recording {
             source: trace.source.clone(),
             processes: 0..trace.processes.len() as u32,
             devices: 0..u16::try_from(trace.devices.len()).unwrap_or(u16::MAX),
+            moved_by: 0,
             nothing: trace.nothing.clone(),
         }
     }

@@ -10,6 +10,30 @@ pub(super) enum Scalar {
     Other,
 }
 
+/// What Kineto says about an operation of several ranks. Texts as in [`Event`].
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Collective<'a> {
+    pub(super) function: &'a [u8],
+    pub(super) group: &'a [u8],
+    pub(super) group_size: u32,
+    pub(super) elements_in: u64,
+    pub(super) elements_out: u64,
+    pub(super) data_type: &'a [u8],
+}
+
+impl Collective<'_> {
+    /// Of one element; None for a type that is not known.
+    pub(super) fn element_bytes(&self) -> Option<u64> {
+        Some(match self.data_type {
+            b"Double" | b"Long" | b"UInt64" | b"ComplexFloat" => 8,
+            b"Float" | b"Int" | b"UInt32" => 4,
+            b"Half" | b"BFloat16" | b"Short" | b"UInt16" => 2,
+            b"Byte" | b"Char" | b"Bool" | b"Float8_e4m3fn" | b"Float8_e5m2" => 1,
+            _ => return None,
+        })
+    }
+}
+
 /// Texts are as they stand in the file, escapes and all.
 #[derive(Debug, Default)]
 pub(super) struct Event<'a> {
@@ -32,6 +56,7 @@ pub(super) struct Event<'a> {
     pub(super) block: [u32; 3],
     pub(super) registers: u32,
     pub(super) shared_memory: u32,
+    pub(super) collective: Option<Collective<'a>>,
     /// Of a counter: what has no name.
     pub(super) value: Option<f64>,
     /// `args.name` of metadata.
@@ -85,6 +110,12 @@ impl<'a> Event<'a> {
                 b"block" => self.block = cursor.three()?,
                 b"registers per thread" => self.registers = small(whole(cursor)?),
                 b"shared memory" => self.shared_memory = small(whole(cursor)?),
+                b"Collective name" => self.collective().function = cursor.text()?,
+                b"Process Group Name" => self.collective().group = cursor.text()?,
+                b"Group size" => self.collective().group_size = small(whole(cursor)?),
+                b"In msg nelems" => self.collective().elements_in = count(whole(cursor)?),
+                b"Out msg nelems" => self.collective().elements_out = count(whole(cursor)?),
+                b"dtype" => self.collective().data_type = cursor.text()?,
                 b"" if !b"\"{[".contains(&cursor.peek()?) => {
                     self.value = std::str::from_utf8(cursor.raw()?).ok().and_then(|text| text.parse().ok());
                 }
@@ -95,9 +126,17 @@ impl<'a> Event<'a> {
         })
     }
 
+    fn collective(&mut self) -> &mut Collective<'a> {
+        self.collective.get_or_insert_default()
+    }
+
     pub(super) fn end(&self) -> i64 {
         self.begin.saturating_add(self.duration)
     }
+}
+
+fn count(number: Option<i64>) -> u64 {
+    number.and_then(|number| u64::try_from(number).ok()).unwrap_or(0)
 }
 
 /// Microseconds with a fraction → nanoseconds, without the rounding of floats.
@@ -123,6 +162,14 @@ pub(super) struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
+    /// A string; of anything else, nothing.
+    fn text(&mut self) -> Option<&'a [u8]> {
+        match self.peek()? {
+            b'"' => self.string(),
+            _ => self.skip().map(|()| &b""[..]),
+        }
+    }
+
     /// The next byte that is not blank.
     pub(super) fn peek(&mut self) -> Option<u8> {
         while self.text.get(self.at)?.is_ascii_whitespace() {

@@ -22,8 +22,8 @@ use json::{Events, JsonError};
 
 use crate::count::counted;
 use crate::model::{
-    Activity, ActivityKind, Call, Device, Diagnostic, Direction, HostMemory, Launch, Operator, Process,
-    Range, StringId, Thread, Trace, Transfer, correlation, small,
+    Activity, ActivityKind, Call, Collective, Device, Diagnostic, Direction, HostMemory, Launch, Operator,
+    Process, Range, StringId, Thread, Trace, Transfer, correlation, small,
 };
 
 #[derive(Debug, thiserror::Error)]
@@ -240,6 +240,21 @@ impl Reader {
             next
         });
         self.activity(event, ActivityKind::Kernel, detail);
+        if let Some(collective) = event.collective.filter(|collective| !collective.function.is_empty()) {
+            let element = collective.element_bytes().unwrap_or(0);
+            let function = self.text(collective.function);
+            let group = self.text(collective.group);
+            self.trace.collectives.push(Collective {
+                correlation: correlation(event.correlation),
+                function,
+                group,
+                group_size: collective.group_size,
+                bytes_in: collective.elements_in.saturating_mul(element),
+                bytes_out: collective.elements_out.saturating_mul(element),
+                // As with activities.
+                ..Collective::default()
+            });
+        }
     }
 
     fn transfer(&mut self, event: &Event<'_>, kind: ActivityKind) {
@@ -305,6 +320,7 @@ impl Reader {
         };
         let trace = &mut self.trace;
         trace.activities.process.fill(process);
+        trace.collectives.process.fill(process);
         for (pid, process) in &self.processes {
             trace.processes[*process as usize].name =
                 self.process_names.get(pid).cloned().unwrap_or_default();

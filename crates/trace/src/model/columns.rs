@@ -165,8 +165,8 @@ pub(crate) use table;
 mod tests {
     use crate::model::role::Numbers;
     use crate::model::{
-        Activities, Calls, GraphNodes, OPEN, Operators, Ranges, StackSamples, StreamEvents, StringId,
-        Strings, Syncs,
+        Activities, Calls, Collectives, GraphNodes, OPEN, Operators, Ranges, StackSamples, StreamEvents,
+        StringId, Strings, Syncs,
     };
 
     table! {
@@ -301,6 +301,6 @@ mod tests {
                 assert_eq!(table.times().count(), $times * 3, "begin and end, if it has them");
             )+};
         }
-        check!(Activities: 2, Calls: 2, GraphNodes: 1, Operators: 2, Ranges: 2, StackSamples: 1, StreamEvents: 0, Syncs: 2);
+        check!(Activities: 2, Calls: 2, Collectives: 0, GraphNodes: 1, Operators: 2, Ranges: 2, StackSamples: 1, StreamEvents: 0, Syncs: 2);
     }
 }

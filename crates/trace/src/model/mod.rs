@@ -25,8 +25,8 @@ pub(crate) use strings::NAME_LOST;
 pub use strings::{StringId, Strings};
 pub(crate) use tables::correlation;
 pub use tables::{
-    Call, Calls, GraphNode, GraphNodes, HostWait, Operator, Operators, Range, Ranges, StreamEvent,
-    StreamEvents, Syncs,
+    Call, Calls, Collective, Collectives, GraphNode, GraphNodes, HostWait, Operator, Operators, Range,
+    Ranges, StreamEvent, StreamEvents, Syncs,
 };
 pub use trace::{CuptiTrouble, Device, Process, Sampling, SamplingTrouble, Selection, Thread, Trace};
 pub use trouble::Trouble;

@@ -13,13 +13,16 @@ pub struct Recording {
     pub processes: Range<u32>,
     /// Its places in [`crate::Trace::devices`].
     pub devices: Range<u16>,
+    /// By how much its times were moved, so that it begins with the others.
+    pub moved_by: i64,
     /// Why there is nothing in it to analyze, and what to do.
     pub nothing: Option<String>,
 }
 
 impl Recording {
     /// Behind others.
-    pub(crate) fn moved(mut self, processes: u32, devices: u16) -> Self {
+    pub(crate) fn moved(mut self, processes: u32, devices: u16, by: i64) -> Self {
+        self.moved_by = self.moved_by.saturating_add(by);
         self.processes = self.processes.start + processes..self.processes.end + processes;
         let device = |number: u16| number.saturating_add(devices);
         self.devices = device(self.devices.start)..device(self.devices.end);

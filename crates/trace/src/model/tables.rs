@@ -98,6 +98,28 @@ table! {
 }
 
 table! {
+    /// What a profiler says about operations that several ranks do together. One row a kernel.
+    table Collectives;
+    /// A row of [`Collectives`].
+    row Collective;
+    columns {
+        /// Index into [`crate::Trace::processes`].
+        process: u32 as Process,
+        /// Of its kernel.
+        correlation: u32 = NONE,
+        /// As the framework calls it: `allreduce`.
+        function: StringId as Text,
+        /// The ranks that take part, by the name of their group; empty if unknown.
+        group: StringId as Text,
+        /// How many those are; 0 if unknown.
+        group_size: u32,
+        /// That go in and come out on this rank.
+        bytes_in: u64,
+        bytes_out: u64,
+    }
+}
+
+table! {
     /// Operators of a framework. One row each.
     table Operators;
     /// A row of [`Operators`].

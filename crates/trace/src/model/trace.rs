@@ -11,7 +11,7 @@ use super::recording::Recording;
 use super::series::Series;
 use super::stacks::Stacks;
 use super::strings::{StringId, Strings};
-use super::tables::{Calls, GraphNodes, Operators, Ranges, StreamEvents, Syncs};
+use super::tables::{Calls, Collectives, GraphNodes, Operators, Ranges, StreamEvents, Syncs};
 use super::trouble::Trouble;
 use crate::count::counted;
 use crate::nest::{DEEPEST, nest};
@@ -37,6 +37,7 @@ pub struct Trace {
     /// were captured that run inside of them.
     pub capture_ranges: Ranges,
     pub operators: Operators,
+    pub collectives: Collectives,
     /// Values over time. Each device has at most one of each source.
     pub series: Vec<Series>,
     /// What host threads were executing.
@@ -165,7 +166,6 @@ pub enum CuptiTrouble {
     NotLoaded,
 }
 
-/// How sampling beside the program went.
 /// By what [`Trace::keep_windows`] selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Selection {
@@ -175,6 +175,7 @@ pub enum Selection {
     Load,
 }
 
+/// How sampling beside the program went.
 #[derive(Debug, Clone, Default)]
 pub struct Sampling {
     pub troubles: Vec<SamplingTrouble>,
