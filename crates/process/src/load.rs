@@ -79,7 +79,7 @@ fn go(
     }
     let began = now();
     *begins.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-    let spec = Spec { cancel: Some(cancel.clone()), ..*load.client };
+    let spec = Spec { cancel: Some(cancel), ..*load.client };
     match run(&spec, None) {
         Ok(finished) => Loaded {
             began: Some(began),

@@ -75,7 +75,8 @@ pub(super) fn check(resolved: &Resolved) -> Result<(), ConfigError> {
     let capture = &config.capture;
     let of_a_load =
         [("capture.ready", capture.ready.is_some()), ("capture.warm_up", capture.warm_up.is_some())];
-    for (key, _) in of_a_load.into_iter().filter(|(_, is_set)| *is_set && capture.load.is_empty()) {
+    let mut set = of_a_load.into_iter().filter(|(_, is_set)| *is_set && capture.load.is_empty());
+    if let Some((key, _)) = set.next() {
         return Err(ConfigError::Incomplete {
             setting: Box::new(setting(key)),
             why: "has no effect without `capture.load`".to_owned(),
