@@ -42,6 +42,7 @@ cargo xtask dist
 cargo xtask generate nsys KERNELS FILE [--regions REGIONS]
 cargo xtask generate kineto BYTES FILE
 cargo xtask generate ncu-rep KERNELS FILE
+cargo xtask generate ranks RANKS KERNELS FOLDER CAUSE
     Writes a synthetic trace or report of that size.
 ";
 
@@ -98,6 +99,10 @@ fn dispatch(words: &[&str]) -> Result<ExitCode> {
         }
         ["generate", "ncu-rep", kernels, path] => {
             generate::write_ncu_rep(path.as_ref(), kernels.parse()?)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        ["generate", "ranks", ranks, kernels, folder, cause] => {
+            generate::write_ranks(folder.as_ref(), ranks.parse()?, kernels.parse()?, cause)?;
             Ok(ExitCode::SUCCESS)
         }
         ["help" | "--help" | "-h"] => {

@@ -12,6 +12,7 @@ use crate::limit::{Limit, MoreRows};
 use crate::loop_::{Loop, loops};
 use crate::options::Options;
 use crate::origin::{Origin, RecordingRow, recordings};
+use crate::ranks::{Ranks, ranks};
 use crate::requests::{Requests, requests};
 use crate::sampled::{Sampled, energy_per_token, sampled};
 use crate::scope::Scope;
@@ -75,6 +76,9 @@ pub struct Analysis {
     /// What runs inside CUDA graphs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cuda_graphs: Option<CudaGraphs>,
+    /// Who waits for whom, of several ranks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ranks: Option<Ranks>,
     /// Requests of a server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<Requests>,
@@ -244,6 +248,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
         operators,
         more_operators,
         cuda_graphs: cuda_graphs(trace, &attribution, options.limit),
+        ranks: ranks(trace, options.limit),
         requests: requests(trace, &attribution, options.limit),
         memcpy: transfers(trace, options.scope),
         synchronisation,

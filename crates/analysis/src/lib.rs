@@ -11,6 +11,7 @@ mod loop_;
 mod options;
 mod origin;
 mod profiled;
+mod ranks;
 mod replay;
 mod requests;
 mod sampled;
@@ -44,6 +45,7 @@ pub use loop_::{Loop, LoopSource, Period};
 pub use options::Options;
 pub use origin::{Origin, RecordingRow};
 pub use profiled::{main_loop, profile};
+pub use ranks::{CollectiveRow, Function, Late, RankRow, Ranks, Why};
 pub use requests::{BatchRow, Composition, Percentiles, Phase, RequestRow, Requests, request_ends};
 pub use sampled::{
     ClockRange, Energy, Estimate, Sampled, SampledDevice, SampledKernel, SampledRegion, SamplingCost,

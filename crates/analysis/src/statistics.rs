@@ -72,6 +72,14 @@ fn median(durations: &mut [i64]) -> f64 {
     }
 }
 
+/// The same of any numbers; None when there are none.
+pub(crate) fn middle_of(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    let lower = if values.len().is_multiple_of(2) { middle.checked_sub(1)? } else { middle };
+    Some((values[lower] + values[middle]) / 2.0)
+}
+
 /// The smallest value that at least this share, in percent, of all does not exceed; None when there are none.
 pub(crate) fn percentile(sorted: &[i64], share: usize) -> Option<i64> {
     sorted.get((sorted.len() * share).div_ceil(100).max(1) - 1).copied()

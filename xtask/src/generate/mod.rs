@@ -3,11 +3,13 @@
 mod kineto;
 mod ncu_rep;
 mod nsys;
+mod ranks;
 mod sqlite;
 
 pub use kineto::write_kineto;
 pub use ncu_rep::write_ncu_rep;
 pub use nsys::write_nsys;
+pub use ranks::write_ranks;
 
 /// Always the same numbers.
 struct Random(u64);

@@ -1,0 +1,386 @@
+//! What one rank did, reduced to what ranks are compared by.
+
+use std::collections::HashMap;
+
+use trace::{ActivityKind, Kind, NONE, Quantity, Trace};
+
+use crate::statistics::middle_of;
+
+use super::function::Function;
+
+/// Kernels of one name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Sum {
+    pub(super) count: u64,
+    pub(super) ns: i64,
+}
+
+/// A collective on one rank, by its own clock.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Done {
+    pub(super) begin: i64,
+    pub(super) end: i64,
+    pub(super) function: Function,
+    /// Number of its group's name, in [`Part::groups`].
+    pub(super) group: u32,
+    pub(super) group_size: u32,
+    /// 0 if unknown.
+    pub(super) bytes: u64,
+    /// Of its time, when the device did nothing else.
+    pub(super) exposed_ns: i64,
+    /// Progress is all time but such time. How much of it there was when this could have begun, and when it ended.
+    pub(super) ready_at: i64,
+    pub(super) ended_at: i64,
+}
+
+/// A collective that begins so soon after another may have waited for it.
+const RIGHT_AFTER_NS: i64 = 5_000;
+
+/// One rank.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Part {
+    pub(super) rank: u32,
+    pub(super) process: u32,
+    pub(super) device: Option<String>,
+    pub(super) groups: Vec<String>,
+    /// In the order in which they began.
+    pub(super) collectives: Vec<Done>,
+    /// All kernels, and the time in which the device was busy with anything.
+    pub(super) kernels: u64,
+    pub(super) busy_ns: i64,
+    pub(super) span_ns: i64,
+    /// From the end of the first collective to the beginning of the last: the device's other work, and the time with neither
+    /// work nor a collective.
+    pub(super) working_ns: i64,
+    pub(super) idle_ns: i64,
+    /// Kernels that began in that time, by name.
+    pub(super) work: HashMap<String, Sum>,
+    /// That idle time, by the innermost range or operator of the host that was open.
+    pub(super) gaps: HashMap<Option<String>, i64>,
+    /// How fast the clock was while it worked, where that was sampled.
+    pub(super) clock_mhz: Option<f64>,
+}
+
+/// One for each rank, in their order; none if fewer than two are known.
+pub(super) fn parts(trace: &Trace) -> Vec<Part> {
+    let mut of_rank: HashMap<u32, Vec<u32>> = HashMap::new();
+    for (number, process) in (0u32..).zip(&trace.processes) {
+        if let Some(rank) = process.rank() {
+            of_rank.entry(rank).or_default().push(number);
+        }
+    }
+    if of_rank.len() < 2 {
+        return Vec::new();
+    }
+    let mut owner = vec![NONE; trace.processes.len()];
+    let mut ranks: Vec<(u32, Vec<u32>)> = of_rank.into_iter().collect();
+    ranks.sort_unstable();
+    for (place, (_, processes)) in (0u32..).zip(&ranks) {
+        processes.iter().for_each(|process| owner[*process as usize] = place);
+    }
+    let mut activities: Vec<Vec<u32>> = vec![Vec::new(); ranks.len()];
+    for at in 0..trace.activities.len() {
+        let owner = owner[trace.activities.process[at] as usize];
+        if owner != NONE && trace.activities.kind[at] != ActivityKind::Migration {
+            activities[owner as usize].push(at as u32);
+        }
+    }
+    let (said, hosts) = (said(trace), Hosts::of(trace));
+    let of = |((rank, processes), mut activities): ((u32, Vec<u32>), Vec<u32>)| {
+        activities.sort_unstable_by_key(|at| trace.activities.begin[*at as usize]);
+        part(trace, rank, &processes, &activities, &said, &hosts)
+    };
+    ranks.into_iter().zip(activities).map(of).collect()
+}
+
+/// By process and correlation, the row of what a profiler said about a collective.
+fn said(trace: &Trace) -> HashMap<(u32, u32), usize> {
+    let rows = &trace.collectives;
+    (0..rows.len()).map(|row| ((rows.process[row], rows.correlation[row]), row)).collect()
+}
+
+fn part(
+    trace: &Trace,
+    rank: u32,
+    processes: &[u32],
+    activities: &[u32],
+    said: &HashMap<(u32, u32), usize>,
+    hosts: &Hosts,
+) -> Part {
+    let process = processes.first().copied().unwrap_or(0);
+    // On the recording's own clock.
+    let moved = trace.recording_of_process(process).and_then(|at| trace.recordings.get(at as usize));
+    let moved = moved.map_or(0, |recording| recording.moved_by);
+    let mut part = Part {
+        rank,
+        process: trace.processes.get(process as usize).map_or(0, |process| process.pid),
+        ..Part::default()
+    };
+    let rows = &trace.activities;
+    let mut functions: HashMap<u32, Option<Function>> = HashMap::new();
+    let mut function_of = |at: usize| match rows.kind[at] {
+        ActivityKind::Kernel => *functions.entry(rows.detail[at]).or_insert_with(|| {
+            Function::of_kernel(trace.strings.text(rows.launches[rows.detail[at] as usize].name))
+        }),
+        _ => None,
+    };
+    let mut work: Vec<u32> = Vec::new();
+    let mut collectives: Vec<(usize, Function)> = Vec::new();
+    for at in activities.iter().map(|at| *at as usize) {
+        part.kernels += u64::from(matches!(rows.kind[at], ActivityKind::Kernel | ActivityKind::Graph));
+        match function_of(at) {
+            Some(function) => collectives.push((at, function)),
+            None => work.push(at as u32),
+        }
+    }
+    let device =
+        activities.first().map(|at| trace.devices[usize::from(rows.device[*at as usize])].name.clone());
+    part.device = device.flatten();
+    part.clock_mhz = activities.first().and_then(|at| clock_mhz(trace, rows.device[*at as usize]));
+    let span = |at: &u32| (rows.begin[*at as usize], rows.end[*at as usize]);
+    let worked = Union::of(work.iter().map(span));
+    part.span_ns = match (activities.first(), activities.iter().map(|at| rows.end[*at as usize]).max()) {
+        (Some(first), Some(end)) => end.saturating_sub(rows.begin[*first as usize]),
+        _ => 0,
+    };
+    let either = Union::of(activities.iter().map(span));
+    let progress = |time: i64| {
+        time.saturating_sub(moved).saturating_sub(either.until(time).saturating_sub(worked.until(time)))
+    };
+    part.busy_ns = either.total();
+    let launched = Launched::of(trace, &work);
+    let mut before = i64::MIN;
+    let mut group_numbers: HashMap<String, u32> = HashMap::new();
+    for (at, by_name) in &collectives {
+        let row = said.get(&(rows.process[*at], rows.correlation[*at])).copied();
+        let told = row.map(|row| trace.collectives.row(row));
+        let function = told.map_or(*by_name, |told| Function::of_word(trace.strings.text(told.function)));
+        let group = told.map(|told| trace.strings.text(told.group).to_owned()).unwrap_or_default();
+        let next = group_numbers.len() as u32;
+        let number = *group_numbers.entry(group.clone()).or_insert(next);
+        if number == next {
+            part.groups.push(group);
+        }
+        let (begin, end) = (rows.begin[*at], rows.end[*at]);
+        // Its stream was not free before.
+        let is_held_up = begin.saturating_sub(before) <= RIGHT_AFTER_NS;
+        let ready = launched.done_before(rows.correlation[*at]).filter(|_| is_held_up);
+        before = before.max(end);
+        part.collectives.push(Done {
+            begin: begin.saturating_sub(moved),
+            end: end.saturating_sub(moved),
+            function,
+            group: number,
+            group_size: told.map_or(0, |told| told.group_size),
+            bytes: told.map_or(0, |told| function.size(told.bytes_in, told.bytes_out)),
+            exposed_ns: (end.saturating_sub(begin)).saturating_sub(worked.within(begin, end)).max(0),
+            ready_at: progress(ready.map_or(begin, |ready| ready.min(begin))),
+            ended_at: progress(end),
+        });
+    }
+    let host = hosts.of_rank(trace, processes);
+    between(trace, &host, &collectives, &work, &worked, &mut part);
+    part
+}
+
+/// How fast the clock of a device was, most of the time that it was busy.
+fn clock_mhz(trace: &Trace, device: u16) -> Option<f64> {
+    /// Less to do, in percent, may run at any clock.
+    const BUSY: f32 = 50.0;
+    let of_device = trace.series.iter().filter(|series| series.device == device);
+    let clock = of_device.filter_map(|series| {
+        let clock = series.values(Quantity::SmClock).or_else(|| series.values(Quantity::SmClockReported))?;
+        let active = series.values(Quantity::GpuActive);
+        let is_busy = |at: &usize| active.is_none_or(|active| active[*at] >= BUSY) && clock[*at] > 0.0;
+        middle_of((0..clock.len()).filter(is_busy).map(|at| f64::from(clock[at])).collect())
+    });
+    clock.max_by(f64::total_cmp)
+}
+
+/// When the work that was launched before something was done. Programs launch a collective after what it needs.
+struct Launched {
+    /// By correlation, in order, the end of all work until then.
+    done: Vec<(u32, i64)>,
+}
+
+impl Launched {
+    fn of(trace: &Trace, work: &[u32]) -> Self {
+        let rows = &trace.activities;
+        let known = work.iter().map(|at| *at as usize).filter(|at| rows.correlation[*at] != NONE);
+        let mut done: Vec<(u32, i64)> = known.map(|at| (rows.correlation[at], rows.end[at])).collect();
+        done.sort_unstable();
+        let mut latest = i64::MIN;
+        for (_, end) in &mut done {
+            latest = latest.max(*end);
+            *end = latest;
+        }
+        Self { done }
+    }
+
+    fn done_before(&self, correlation: u32) -> Option<i64> {
+        let before = self.done.partition_point(|(other, _)| *other < correlation);
+        before.checked_sub(1).filter(|_| correlation != NONE).map(|last| self.done[last].1)
+    }
+}
+
+/// What happens between the first collective and the last.
+fn between(
+    trace: &Trace,
+    host: &Host<'_>,
+    collectives: &[(usize, Function)],
+    work: &[u32],
+    worked: &Union,
+    part: &mut Part,
+) {
+    let rows = &trace.activities;
+    let ((Some((first, _)), Some((last, _))), true) =
+        ((collectives.first(), collectives.last()), collectives.len() > 1)
+    else {
+        return;
+    };
+    let (begin, end) = (rows.end[*first], rows.begin[*last]);
+    if begin >= end {
+        return;
+    }
+    part.working_ns = worked.within(begin, end);
+    let mut done = begin;
+    for (at, _) in collectives.iter().skip(1) {
+        if done < rows.begin[*at] {
+            worked.gaps(done, rows.begin[*at], |from, to| {
+                part.idle_ns = part.idle_ns.saturating_add(to - from);
+                let place = host.place(trace, from + (to - from) / 2);
+                let sum = part.gaps.entry(place).or_default();
+                *sum = sum.saturating_add(to - from);
+            });
+        }
+        done = done.max(rows.end[*at]);
+    }
+    let mut names: HashMap<u32, Sum> = HashMap::new();
+    for at in work.iter().map(|at| *at as usize) {
+        if rows.kind[at] == ActivityKind::Kernel && (begin..end).contains(&rows.begin[at]) {
+            let sum = names.entry(rows.detail[at]).or_default();
+            (sum.count, sum.ns) = (sum.count + 1, sum.ns.saturating_add(rows.duration(at)));
+        }
+    }
+    for (detail, sum) in names {
+        let name = trace.strings.text(rows.launches[detail as usize].name).to_owned();
+        let known = part.work.entry(name).or_default();
+        (known.count, known.ns) = (known.count + sum.count, known.ns.saturating_add(sum.ns));
+    }
+}
+
+/// Stretches of time, in order and apart.
+struct Union {
+    spans: Vec<(i64, i64)>,
+    /// The time of all before each.
+    before: Vec<i64>,
+}
+
+impl Union {
+    /// Of spans in the order in which they begin.
+    fn of(spans: impl Iterator<Item = (i64, i64)>) -> Self {
+        let mut union: Vec<(i64, i64)> = Vec::new();
+        for (begin, end) in spans {
+            match union.last_mut() {
+                Some(last) if begin <= last.1 => last.1 = last.1.max(end),
+                _ => union.push((begin, end.max(begin))),
+            }
+        }
+        let mut sum = 0i64;
+        let before = union.iter().map(|(begin, end)| {
+            let all = sum;
+            sum = sum.saturating_add(end.saturating_sub(*begin));
+            all
+        });
+        let before = before.collect();
+        Self { spans: union, before }
+    }
+
+    fn total(&self) -> i64 {
+        self.until(i64::MAX)
+    }
+
+    /// Of the time before this.
+    fn until(&self, time: i64) -> i64 {
+        match self.spans.partition_point(|(begin, _)| *begin < time).checked_sub(1) {
+            None => 0,
+            Some(last) => {
+                let (begin, end) = self.spans[last];
+                self.before[last].saturating_add(end.min(time).saturating_sub(begin))
+            }
+        }
+    }
+
+    fn within(&self, begin: i64, end: i64) -> i64 {
+        self.until(end).saturating_sub(self.until(begin))
+    }
+
+    /// What lies between them, from one time to another.
+    fn gaps(&self, begin: i64, end: i64, mut see: impl FnMut(i64, i64)) {
+        let first = self.spans.partition_point(|(_, until)| *until <= begin);
+        let mut from = begin;
+        for (start, until) in self.spans.iter().skip(first).take_while(|(start, _)| *start < end) {
+            if *start > from {
+                see(from, *start);
+            }
+            from = from.max(*until);
+        }
+        if from < end {
+            see(from, end);
+        }
+    }
+}
+
+/// What the threads have open that launch work.
+struct Hosts {
+    /// By thread: calls, or ranges where no calls are known.
+    calls: Vec<u64>,
+    /// By thread: its ranges, in the order in which they begin.
+    ranges: Vec<Vec<u32>>,
+}
+
+impl Hosts {
+    fn of(trace: &Trace) -> Self {
+        let mut calls = vec![0; trace.threads.len()];
+        let of_ranges = trace.calls.is_empty().then_some(&trace.ranges.thread);
+        for thread in of_ranges.unwrap_or(&trace.calls.thread) {
+            calls[*thread as usize] += 1;
+        }
+        let mut ranges: Vec<Vec<u32>> = vec![Vec::new(); trace.threads.len()];
+        for range in (0..trace.ranges.len()).filter(|range| trace.ranges.kind[*range] == Kind::PushPop) {
+            ranges[trace.ranges.thread[range] as usize].push(range as u32);
+        }
+        for ranges in &mut ranges {
+            ranges.sort_by_key(|range| trace.ranges.begin[*range as usize]);
+        }
+        Self { calls, ranges }
+    }
+
+    /// The thread that makes most calls.
+    fn of_rank(&self, trace: &Trace, processes: &[u32]) -> Host<'_> {
+        let threads =
+            (0..trace.threads.len()).filter(|thread| processes.contains(&trace.threads[*thread].process));
+        let thread = threads.max_by_key(|thread| (self.calls[*thread], usize::MAX - thread));
+        Host { ranges: thread.map_or(&[], |thread| &self.ranges[thread]) }
+    }
+}
+
+struct Host<'h> {
+    ranges: &'h [u32],
+}
+
+impl Host<'_> {
+    /// The innermost range that is open.
+    fn place(&self, trace: &Trace, time: i64) -> Option<String> {
+        let last = self
+            .ranges
+            .partition_point(|range| trace.ranges.begin[*range as usize] <= time)
+            .checked_sub(1)?;
+        let is_open = |range: &u32| trace.ranges.end[*range as usize] > time;
+        let above = |range: &u32| trace.ranges.parent[*range as usize];
+        let open = std::iter::successors(Some(self.ranges[last]), above).find(is_open)?;
+        let name = trace.ranges.name[open as usize];
+        let name = trace.patterns.get(&name).copied().unwrap_or(name);
+        Some(trace.strings.text(name).to_owned())
+    }
+}
