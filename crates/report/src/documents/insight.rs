@@ -4,9 +4,7 @@ use analysis::{Analysis, Confidence, Finding, Joined, RooflinePoint};
 
 use crate::form::terminal::{Names, Terminal};
 use crate::printable::printable;
-use crate::tables::{
-    LOOPS, View, bounds, gained, hardware_lines, loop_line, no_finding, roofline, what_if_lines,
-};
+use crate::tables::{LOOPS, View, bounds, first_lines, gained, no_finding, roofline, what_if_lines};
 use crate::units::percent;
 
 const WIDEST_NAME: usize = 48;
@@ -20,11 +18,7 @@ pub(crate) fn what_if_text(analysis: Option<&Analysis>) -> String {
 /// What repeats, then what limits it, numbered, with the evidence for each.
 pub(crate) fn findings_text(analysis: Option<&Analysis>, all: &[Finding]) -> String {
     let mut text = String::new();
-    let loops = analysis.map(|analysis| analysis.loops.as_slice()).unwrap_or_default();
-    for found in loops.iter().take(LOOPS) {
-        text.push_str(&format!("{}\n", printable(&loop_line(found, loops))));
-    }
-    for line in analysis.map(hardware_lines).unwrap_or_default() {
+    for line in analysis.map(|analysis| first_lines(analysis, LOOPS)).unwrap_or_default() {
         text.push_str(&format!("{}\n", printable(&line)));
     }
     let has_any = |of: &&Analysis| !(of.idle.is_empty() && of.regions.is_empty() && of.operators.is_empty());

@@ -10,9 +10,9 @@ use crate::form::terminal::{Names, Terminal};
 use crate::page::Page;
 use crate::printable::printable;
 use crate::tables::{
-    Tabular, View, calls, captured, copies, cuda_graphs, ended_stages, hardware_kernels, hardware_regions,
-    headline_kernels, idle, not_captured, operators, phases, process_called, regions, request_times,
-    requests_line, whole_time,
+    Tabular, View, calls, captured, collectives, copies, cuda_graphs, ended_stages, hardware_kernels,
+    hardware_regions, headline_kernels, idle, not_captured, operators, phases, process_called, ranks,
+    regions, request_times, requests_line, whole_time,
 };
 use crate::units::{count, counted, duration};
 
@@ -69,6 +69,8 @@ pub(crate) fn terminal(page: &Page<'_>, top: usize) -> String {
     graphs(&mut text, analysis, top);
     section(&mut text, "hardware while the work of regions runs", &hardware_regions(analysis), top);
     section(&mut text, "hardware while kernels run", &hardware_kernels(analysis), top);
+    section(&mut text, "ranks", &ranks(analysis), top);
+    section(&mut text, "collectives", &collectives(analysis), top);
     served(&mut text, analysis);
     section(&mut text, "stages, host time", &ended_stages(analysis), top);
     section(&mut text, "operators", &operators(analysis), top);

@@ -8,7 +8,7 @@ use crate::form::terminal::{Names, Terminal, shortened};
 use crate::page::Page;
 use crate::printable::{joined, printable};
 use crate::tables::{
-    self, Tabular, View, busy_of_time, gained, hardware_lines, longest, loop_line, no_finding, sampling_cost,
+    self, Tabular, View, busy_of_time, first_lines, gained, longest, no_finding, sampling_cost,
     what_if_lines, whole_time,
 };
 use crate::units::{counted, duration, fixed};
@@ -18,6 +18,7 @@ const WIDEST_NAME: usize = 44;
 const KERNELS: usize = 5;
 const REGIONS: usize = 5;
 const GRAPHS: usize = 5;
+const RANKS: usize = 8;
 const ADVICE: usize = 3;
 const LOOPS: usize = 2;
 /// Devices, idle causes and costs in a sentence.
@@ -34,6 +35,7 @@ pub fn summary(page: &Page<'_>, files: &[String]) -> String {
         regions(&mut text, page, analysis);
         kernels(&mut text, page, analysis);
         graphs(&mut text, analysis);
+        together(&mut text, analysis);
         served(&mut text, analysis);
     }
     cost(&mut text, page);
@@ -188,6 +190,21 @@ fn graphs(text: &mut String, analysis: &Analysis) {
     }
 }
 
+/// Ranks of a distributed program.
+fn together(text: &mut String, analysis: &Analysis) {
+    let (ranks, collectives) = (tables::ranks(analysis), tables::collectives(analysis));
+    if ranks.len() > 0 {
+        text.push('\n');
+        indented(text, &form(RANKS).filled(&ranks));
+        more(text, ranks.all_rows(), RANKS, "rank");
+    }
+    if collectives.len() > 0 {
+        text.push('\n');
+        indented(text, &form(GRAPHS).filled(&collectives));
+        more(text, collectives.all_rows(), GRAPHS, "collective");
+    }
+}
+
 /// Requests of a server.
 fn served(text: &mut String, analysis: &Analysis) {
     if let Some(line) = tables::requests_line(analysis) {
@@ -233,14 +250,12 @@ fn limits(text: &mut String, page: &Page<'_>) {
     let none = none.map(|analysis| format!("no finding: {}", no_finding(analysis)));
     let skipped = |step: &Step| step.name == StepName::Analyze && step.status == StepStatus::Skipped;
     let none = none.or_else(|| page.steps.iter().any(skipped).then(|| not_analyzed(page)));
-    if loops.is_empty() && findings.is_empty() && none.is_none() {
+    let is_of_ranks = page.analysis.is_some_and(|analysis| analysis.ranks.is_some());
+    if loops.is_empty() && findings.is_empty() && none.is_none() && !is_of_ranks {
         return;
     }
     heading(text, "what limits it");
-    for found in loops.iter().take(LOOPS) {
-        wrapped(text, "  ", &loop_line(found, loops));
-    }
-    for line in page.analysis.map(hardware_lines).unwrap_or_default() {
+    for line in page.analysis.map(|analysis| first_lines(analysis, LOOPS)).unwrap_or_default() {
         wrapped(text, "  ", &line);
     }
     if let Some(why) = none {

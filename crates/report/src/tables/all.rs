@@ -3,6 +3,7 @@
 use super::graphs::{captured, cuda_graphs};
 use super::hardware::{hardware_kernels, hardware_regions, host_lines};
 use super::kernels::{kernels, steady_kernels};
+use super::ranks::{collectives, ranks};
 use super::requests::{batches, phases, request_times, requests};
 use super::table::Tabular;
 use super::{
@@ -20,6 +21,8 @@ pub(crate) fn of_programs<'p>(page: &Page<'p>) -> Vec<Box<dyn Tabular + 'p>> {
             Box::new(regions(page, analysis)),
             Box::new(captured(analysis)),
             Box::new(cuda_graphs(analysis)),
+            Box::new(ranks(analysis)),
+            Box::new(collectives(analysis)),
             Box::new(request_times(analysis)),
             Box::new(requests(analysis)),
             Box::new(phases(analysis)),

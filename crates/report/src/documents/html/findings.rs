@@ -3,7 +3,7 @@
 use super::summary::missing;
 use crate::form::escape::{prose, text};
 use crate::page::Page;
-use crate::tables::{LOOPS, gained, hardware_lines, loop_line, no_finding, what_if_lines};
+use crate::tables::{LOOPS, first_lines, gained, no_finding, what_if_lines};
 use record::StepName;
 
 pub(super) fn findings(page: &Page<'_>) -> String {
@@ -17,11 +17,7 @@ pub(super) fn findings(page: &Page<'_>) -> String {
     if !asked.is_empty() {
         html.push_str(&format!("<h3>What if</h3>\n<ul class=\"evidence\">{asked}</ul>\n"));
     }
-    let loops = page.analysis.map(|analysis| analysis.loops.as_slice()).unwrap_or_default();
-    for found in loops.iter().take(LOOPS) {
-        html.push_str(&format!("<p class=\"loop\">{}</p>\n", prose(&loop_line(found, loops))));
-    }
-    for line in page.analysis.map(hardware_lines).unwrap_or_default() {
+    for line in page.analysis.map(|analysis| first_lines(analysis, LOOPS)).unwrap_or_default() {
         html.push_str(&format!("<p class=\"loop\">{}</p>\n", prose(&line)));
     }
     if page.insight.findings.is_empty() {

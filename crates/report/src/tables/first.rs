@@ -1,0 +1,13 @@
+//! What is said first: who is waited for, what repeats, and what the hardware did meanwhile.
+
+use analysis::Analysis;
+
+use super::hardware::hardware_lines;
+use super::loops::loop_line;
+use super::ranks::rank_lines;
+
+/// In sentences; of the loops, the first ones.
+pub(crate) fn first_lines(analysis: &Analysis, loops: usize) -> Vec<String> {
+    let repeats = analysis.loops.iter().take(loops).map(|found| loop_line(found, &analysis.loops));
+    rank_lines(analysis).into_iter().chain(repeats).chain(hardware_lines(analysis)).collect()
+}

@@ -1,0 +1,156 @@
+//! Ranks of a distributed program: who waits for whom, and what they do together.
+
+use analysis::{Analysis, CollectiveRow, Late, RankRow, Ranks, Why};
+
+use super::column::{self, Kind};
+use super::table::Table;
+use crate::units::{count, counted, duration, fixed, percent};
+
+/// Every rank.
+pub(crate) fn ranks(analysis: &Analysis) -> Table<'_, &RankRow> {
+    type Column<'p> = column::Column<'p, &'p RankRow>;
+    let columns: Vec<Column<'_>> = vec![
+        Column::new(Kind::Id, "rank", "rank", |row| row.rank.into()),
+        Column::new(Kind::Id, "process", "process", |row| row.process.into()),
+        Column::new(Kind::Text, "device", "GPU", |row| row.device.as_deref().into()),
+        Column::new(Kind::Count, "kernels", "kernels", |row| row.kernels.into()),
+        Column::new(Kind::Time, "busy_ns", "busy", |row| row.busy_ns.into())
+            .help("its GPU had work, collectives included"),
+        Column::new(Kind::Time, "working_ns", "work", |row| row.working_ns.into())
+            .help("of its GPU other than collectives, from the first collective to the last"),
+        Column::new(Kind::Time, "idle_ns", "idle", |row| row.idle_ns.into())
+            .help("its GPU had neither work nor a collective, from the first collective to the last"),
+        Column::new(Kind::Count, "collectives", "collectives", |row| row.collectives.into()),
+        Column::new(Kind::Count, "last", "came last", |row| row.last.into())
+            .help("by more than the clocks are uncertain"),
+        Column::new(Kind::Time, "delays_ns", "all waited for it", |row| row.delays_ns.into())
+            .help("and for nobody else"),
+        Column::new(Kind::Time, "waited_ns", "it waited", |row| row.waited_ns.into())
+            .help("for the last rank to come"),
+        Column::new(Kind::Time, "clock_offset_ns", "clock ahead by", |row| row.clock_offset_ns.into())
+            .help("of the first rank's"),
+        Column::new(Kind::Number(2), "clock_drift_ppm", "drift, ppm", |row| row.clock_drift_ppm.into()),
+    ];
+    let rows = analysis.ranks.iter().flat_map(|ranks| &ranks.ranks).collect();
+    Table::new("ranks", "Ranks", rows, columns).absent("–")
+}
+
+/// By what is done and how much of it.
+pub(crate) fn collectives(analysis: &Analysis) -> Table<'_, &CollectiveRow> {
+    type Column<'p> = column::Column<'p, &'p CollectiveRow>;
+    let columns: Vec<Column<'_>> = vec![
+        Column::new(Kind::Text, "function", "collective", |row| row.function.as_str().into()),
+        Column::new(Kind::Bytes, "bytes", "size", |row| row.bytes.into()),
+        Column::new(Kind::Count, "ranks", "ranks", |row| row.ranks.into()),
+        Column::new(Kind::Count, "count", "count", |row| row.count.into()),
+        Column::new(Kind::Time, "total_ns", "time", |row| row.total_ns.into())
+            .help("all of them, on the middle one of the ranks"),
+        Column::new(Kind::Time, "wait_ns", "waiting", |row| row.wait_ns.into())
+            .help("until the last rank had come"),
+        Column::new(Kind::Time, "transfer_ns", "transfer", |row| row.transfer_ns.into())
+            .help("after the last rank had come"),
+        Column::new(Kind::Share, "exposed", "exposed", |row| row.exposed.into())
+            .help("part of the time in which the GPU did nothing else"),
+        Column::new(Kind::Rate, "algorithm_bytes_per_second", "algorithm bandwidth", |row| {
+            row.algorithm_bytes_per_second.into()
+        })
+        .help("size by time of the transfer"),
+        Column::new(Kind::Rate, "bus_bytes_per_second", "bus bandwidth", |row| {
+            row.bus_bytes_per_second.into()
+        })
+        .help("the same, as the hardware has to move it"),
+    ];
+    let rows = analysis.ranks.iter().flat_map(|ranks| &ranks.collectives).collect();
+    Table::new("collectives", "Collectives", rows, columns).absent("–")
+}
+
+/// Who waits for whom, and why, in sentences.
+pub(crate) fn rank_lines(analysis: &Analysis) -> Vec<String> {
+    let Some(ranks) = &analysis.ranks else { return Vec::new() };
+    let all = counted(ranks.ranks.len() as u64, "rank");
+    let Some(bound) = ranks.clock_bound_ns else {
+        let why = match ranks.matched {
+            0 => "no collective that several of them did was recorded",
+            _ => "their collectives end too far apart to be the same ones",
+        };
+        return vec![format!("{all}; who waits for whom is not known: {why}")];
+    };
+    let mut lines = match &ranks.late {
+        Some(late) => vec![late_line(ranks, late), why_line(late.why.as_ref())],
+        None => vec![format!(
+            "{all}: none of them is late, in {} that they do together",
+            counted(ranks.matched, "collective")
+        )],
+    };
+    lines.push(format!("times of two ranks can be compared within {}", duration(bound as f64)));
+    lines
+}
+
+fn late_line(ranks: &Ranks, late: &Late) -> String {
+    let mut line = format!(
+        "rank {} is late: of {} it came last to {} of {}",
+        late.rank,
+        counted(ranks.ranks.len() as u64, "rank"),
+        count(late.last),
+        counted(late.collectives, "collective"),
+    );
+    match late.costs_ns.zip(late.gain) {
+        Some((costs, gain)) => line.push_str(&format!(
+            ", which costs all of them {}, {} of the {} from the first collective to the last; without that they would be \
+             {}x as fast",
+            duration(costs as f64),
+            percent(costs as f64 / ranks.span_ns.max(1) as f64),
+            duration(ranks.span_ns as f64),
+            fixed(gain, 2),
+        )),
+        None => line.push_str(&format!(", and the others waited {} for it alone", duration(late.delays_ns as f64))),
+    }
+    line
+}
+
+fn why_line(why: Option<&Why>) -> String {
+    let time = |ns: i64| duration(ns as f64);
+    match why {
+        None => "why: what it does between collectives does not explain it".to_owned(),
+        Some(Why::HostGap { place, idle_ns, others_ns }) => {
+            let place = match place {
+                Some(place) => format!("while its host is in `{place}`"),
+                None => "while its host has no range open".to_owned(),
+            };
+            format!(
+                "why: between collectives its GPU has nothing to do for {} {place}, the other ranks' for {}",
+                time(*idle_ns),
+                time(*others_ns)
+            )
+        }
+        Some(Why::SlowKernel { kernel, mean_ns, others_ns }) => {
+            format!(
+                "why: `{kernel}` takes {} on it, and {} on the other ranks",
+                time(*mean_ns),
+                time(*others_ns)
+            )
+        }
+        Some(Why::MoreWork { kernel, count: mine, others }) => {
+            format!(
+                "why: it launches `{kernel}` {} times, the other ranks {} times",
+                count(*mine),
+                count(*others)
+            )
+        }
+        Some(Why::SlowerDevice { device, others, ratio }) => format!(
+            "why: all its kernels take {}x as long: its GPU is an {device}, those of the other ranks are {others}",
+            fixed(*ratio, 2)
+        ),
+        Some(Why::LowerClock { clock_mhz, others_mhz, ratio }) => format!(
+            "why: all its kernels take {}x as long: its clock is at {} MHz, that of the other ranks at {} MHz",
+            fixed(*ratio, 2),
+            fixed(*clock_mhz, 0),
+            fixed(*others_mhz, 0)
+        ),
+        Some(Why::SlowerThroughout { ratio }) => format!(
+            "why: all its kernels take {}x as long on the same kind of GPU: look at its clock, its temperature and what \
+             else uses it",
+            fixed(*ratio, 2)
+        ),
+    }
+}
