@@ -117,10 +117,10 @@ impl Url {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         let Self { authority, path } = self;
-        write!(
-            stream,
-            "GET {path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\nAccept: */*\r\n\r\n"
-        )?;
+        // In one piece: who answers early may not read the rest.
+        let question =
+            format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\nAccept: */*\r\n\r\n");
+        stream.write_all(question.as_bytes())?;
         let mut answer = Vec::new();
         let mut part = [0; ANSWER];
         while answer.len() < ANSWER && !answer.contains(&b'\n') {
