@@ -111,7 +111,9 @@ fn start_up(
     let host = time.saturating_sub(in_calls).max(0);
     let mut parts = told(sums, SHOWN);
     parts.push(format!("no CUDA call {}", milliseconds(host as f64)));
+    let has_work = trace.activities.process.contains(&process);
     let mut evidence = vec![format!("in this time: {}", parts.join(", "))];
+    evidence.retain(|_| has_work);
     if loading as f64 >= MOST * time as f64 {
         return Finding {
             cause: Cause::ModuleLoading,
@@ -147,7 +149,11 @@ fn start_up(
         cause: Cause::StartUp,
         place: FoundAt { region: path.clone(), capture_path: path, ..FoundAt::default() },
         device: None,
-        title: format!("{} pass before the GPU's first work in the loop{where_}", milliseconds(time as f64)),
+        title: format!(
+            "{} pass before {}{where_}",
+            milliseconds(time as f64),
+            if has_work { "the GPU's first work in the loop" } else { "the loop's first iteration" }
+        ),
         evidence,
         advice: "if the program is started often, make this shorter: load and prepare less, do it in parallel, or do it once for several runs".to_owned(),
         confidence: Sureness::Shown,
