@@ -100,10 +100,11 @@ pub struct Late {
     pub why: Option<Why>,
 }
 
-/// None if fewer than two ranks are known.
+/// None if fewer than two ranks with GPU work are known.
 pub(crate) fn ranks(trace: &Trace, limit: Limit) -> Option<Ranks> {
     let parts = part::parts(trace);
-    if parts.len() < 2 {
+    // Without GPU work there is nothing to compare.
+    if parts.iter().filter(|part| part.kernels > 0).count() < 2 {
         return None;
     }
     let matched = matched::matched(&parts);
