@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use record::{SeenProcess, Start};
+use record::{Rank, SeenProcess, Start};
 
 use super::pidfd;
 use super::stat::Stat;
@@ -37,6 +37,7 @@ struct Known {
     command: Vec<u8>,
     program: Option<PathBuf>,
     descriptor: Option<OwnedFd>,
+    is_over: bool,
 }
 
 impl ProcessTree {
@@ -83,7 +84,7 @@ impl ProcessTree {
             SeenProcess { parent, start, first_ms: now, ..SeenProcess::unseen(pid, stat.name.clone()) };
         let descriptors = self.known.values().filter(|known| known.descriptor.is_some()).count();
         let descriptor = (descriptors < MOST_DESCRIPTORS).then(|| pidfd::open(pid)).flatten();
-        let mut known = Known { seen, started: stat.started, command, program, descriptor };
+        let mut known = Known { seen, started: stat.started, command, program, descriptor, is_over: false };
         known.look_again(&stat, now, &self.variable);
         self.known.insert(pid, known);
     }
@@ -100,7 +101,11 @@ impl ProcessTree {
 impl Known {
     fn look_again(&mut self, stat: &Stat, now: u64, variable: &[u8]) {
         let pid = self.seen.pid;
-        self.seen.last_ms = now;
+        // A process that is over waits until its parent asks how it ended.
+        if !self.is_over {
+            self.seen.last_ms = now;
+            self.is_over = stat.is_over;
+        }
         if stat.is_over {
             self.seen.ending = self.seen.ending.or(stat.status.map(pidfd::of_status));
             return;
@@ -122,6 +127,7 @@ impl Known {
             |bytes: &Vec<u8>| (bytes.is_empty() || bytes.contains(&b'=')) && !read(pid, "cmdline").is_empty();
         if let Some(environment) = environment.filter(is_whole) {
             self.seen.without_tracer = !environment.split(|byte| *byte == 0).any(|one| one == variable);
+            self.seen.rank = rank(&environment);
         }
         // Of a large process this is long; once is enough.
         self.seen.cuda = self.seen.cuda || contains(&read(pid, "maps"), b"/libcuda.so");
@@ -131,6 +137,24 @@ impl Known {
         let told = self.descriptor.as_ref().and_then(pidfd::ending);
         SeenProcess { ending: told.or(self.seen.ending), ..self.seen }
     }
+}
+
+/// As launchers tell it: torchrun, Open MPI, MPICH, Slurm. One rank alone is none.
+fn rank(environment: &[u8]) -> Option<Rank> {
+    let launchers = [
+        ("RANK", "WORLD_SIZE"),
+        ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+        ("PMI_RANK", "PMI_SIZE"),
+        ("SLURM_PROCID", "SLURM_NTASKS"),
+    ];
+    let number = |name: &str| {
+        let mut variables = environment.split(|byte| *byte == 0);
+        let value = variables.find_map(|one| one.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
+        std::str::from_utf8(value).ok()?.parse::<u32>().ok()
+    };
+    let (rank, world) =
+        launchers.into_iter().find_map(|(rank, world)| Some((number(rank)?, number(world))))?;
+    (world != Some(1)).then_some(Rank { rank, world })
 }
 
 /// Of Python's multiprocessing.
@@ -184,6 +208,17 @@ mod tests {
         }
         let bare: Vec<&SeenProcess> = seen.iter().filter(|seen| seen.without_tracer).collect();
         assert!(bare.len() == 1 && bare[0].name == "sleep", "{seen:?}");
+    }
+
+    #[test]
+    fn ranks_of_launchers() {
+        let of = |text: &str| rank(text.replace(' ', "\0").as_bytes()).map(|rank| (rank.rank, rank.world));
+        assert_eq!(of("A=1 RANK=3 WORLD_SIZE=8 SLURM_PROCID=0"), Some((3, Some(8))));
+        assert_eq!(of("OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2"), Some((0, Some(2))));
+        assert_eq!(of("SLURM_PROCID=1"), Some((1, None)));
+        for none in ["", "RANK=x", "LOCAL_RANK=1", "SLURM_PROCID=0 SLURM_NTASKS=1", "XRANK=1"] {
+            assert_eq!(of(none), None, "{none}");
+        }
     }
 
     /// A process loses its environment before it is over.

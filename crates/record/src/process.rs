@@ -24,6 +24,12 @@ pub struct SeenProcess {
     /// What the tracer recorded of it; absent if it left nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recorded: Option<RecordedProcess>,
+    /// Why the tracer, which it loaded, could not record it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unrecorded: Option<String>,
+    /// Its rank in a distributed program, and how many there are, as its launcher says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rank: Option<Rank>,
     /// How it ended, where the system tells that to others than its parent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ending: Option<Ending>,
@@ -42,9 +48,20 @@ impl SeenProcess {
             cuda: false,
             without_tracer: false,
             recorded: None,
+            unrecorded: None,
+            rank: None,
             ending: None,
         }
     }
+}
+
+/// The place of a process in a distributed program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rank {
+    pub rank: u32,
+    /// Of how many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub world: Option<u32>,
 }
 
 /// What a process did, as far as it was recorded.

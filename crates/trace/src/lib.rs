@@ -39,5 +39,5 @@ pub use sampled::{
     SampleWriter, SampledDevice, SampledError, SampledSet, SetClock, read_sampled_bytes, read_sampled_files,
 };
 pub use sqlite::SqliteError;
-pub use tracer::{ReadError, read_tracer_bytes, read_tracer_files, unseen};
+pub use tracer::{ReadError, read_tracer_bytes, read_tracer_files, unseen, why_unseen};
 pub use window::in_windows;

@@ -5,7 +5,8 @@ use crate::form::shown::Digits;
 use crate::form::terminal::Names;
 use crate::page::Page;
 use crate::tables::{
-    OVERHEAD_TIMES, Tabular, View, captures, facts, overhead, passes, processes, rehearsed, steps,
+    OVERHEAD_TIMES, Tabular, View, captures, facts, overhead, passes, processes, rank_verdict_table,
+    rehearsed, steps,
 };
 
 use super::counters_screen::counters_terminal;
@@ -19,6 +20,7 @@ pub fn report_markdown(page: &Page<'_>) -> String {
         text.push_str(&format!("{}\n\n", code(page.workload)));
     }
     table(&mut text, "Passes", &passes(page.passes));
+    table(&mut text, "Ranks", &rank_verdict_table(page));
     table(&mut text, "Processes", &processes(page));
     table(&mut text, "Captures", &captures(page.verdicts));
     let what_if = what_if_text(page.analysis);

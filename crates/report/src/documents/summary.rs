@@ -115,7 +115,11 @@ fn captures(text: &mut String, page: &Page<'_>) {
             }
         }
     }
-    if let Some(line) = tables::process_line(page) {
+    let ranks = tables::rank_verdict_lines(page);
+    for (at, line) in ranks.iter().enumerate() {
+        wrapped(text, if at == 0 { "  ranks                 " } else { "                        " }, line);
+    }
+    if let Some(line) = tables::process_line(page).filter(|_| ranks.is_empty()) {
         wrapped(text, "  processes             ", &line);
     }
     if page.verdicts.is_empty() && steps.is_empty() {

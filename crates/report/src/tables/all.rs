@@ -3,6 +3,7 @@
 use super::graphs::{captured, cuda_graphs};
 use super::hardware::{hardware_kernels, hardware_regions, host_lines};
 use super::kernels::{kernels, steady_kernels};
+use super::rank_verdicts::rank_verdict_table;
 use super::ranks::{collectives, ranks};
 use super::requests::{batches, phases, request_times, requests};
 use super::table::Tabular;
@@ -39,6 +40,7 @@ pub(crate) fn of_programs<'p>(page: &Page<'p>) -> Vec<Box<dyn Tabular + 'p>> {
         let steady = steady_kernels(page, analysis);
         tables.extend(steady.map(|table| Box::new(table) as Box<dyn Tabular + 'p>));
     }
+    tables.push(Box::new(rank_verdict_table(page)));
     tables.push(Box::new(processes(page)));
     let insight = page.insight;
     if let Some(joined) = &insight.joined {

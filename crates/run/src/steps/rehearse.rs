@@ -196,7 +196,14 @@ fn rehearse(
     let seen = tracer.and_then(|(_, watch)| watch).map(Watch::end).unwrap_or_default();
     if let Some(record) = session.manifest.passes.last_mut() {
         let name = |text: &str| session.files.redactor.text(text);
-        let masked = |seen: SeenProcess| SeenProcess { name: name(&seen.name), ..seen };
+        let unrecorded = |process: &SeenProcess| {
+            seen.notes.iter().find(|note| note.pid == process.pid).map(|note| name(&trace::why_unseen(note)))
+        };
+        let masked = |process: SeenProcess| SeenProcess {
+            name: name(&process.name),
+            unrecorded: unrecorded(&process),
+            ..process
+        };
         record.processes = seen.processes.into_iter().map(masked).collect();
     }
     Ok(Rehearsed { finished, unseen: seen.notes, blind, sampled, stacks })

@@ -38,6 +38,11 @@ pub(super) fn sentences(header: &Header) -> Vec<String> {
     sentences
 }
 
+/// Why a process could not be recorded.
+pub fn why_unseen(note: &Note) -> String {
+    because(note.why)
+}
+
 /// Processes that could not be recorded at all: a sentence for each reason, with the programs.
 pub fn unseen(notes: &[Note]) -> Vec<String> {
     const NAMED: usize = 3;

@@ -8,6 +8,6 @@ mod read;
 mod reader;
 mod runs;
 
-pub use loss::unseen;
+pub use loss::{unseen, why_unseen};
 pub use read::{ReadError, read_tracer_bytes, read_tracer_files};
 pub(crate) use runs::by_run;

@@ -115,6 +115,7 @@ fn tables(page: &Page<'_>, texts: &mut Texts) -> (Map<String, Value>, Value) {
         drawn.add("counters", &tables::counted_regions(counters, true));
         drawn.add("ranges", &tables::counter_ranges(counters));
     }
+    drawn.add("rank_verdicts", &tables::rank_verdict_table(page));
     drawn.add("processes", &tables::processes(page));
     drawn.add("roofline", &tables::roofline(&page.insight.roofline));
     let plot = roofline::plot(&page.insight.roofline, drawn.texts);
