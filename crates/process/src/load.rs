@@ -1,6 +1,5 @@
 //! A client that keeps a server busy, beside it.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -10,9 +9,8 @@ use record::Moment;
 use rustix::time::{ClockId, clock_gettime};
 
 use super::error::SuperviseError;
-use super::ready::Ready;
 use super::signals::Signals;
-use super::spec::{Finished, Load, LoadProblem, Loaded, Output, Spec};
+use super::spec::{Finished, Load, LoadProblem, Loaded, Spec};
 
 /// How often the server is asked whether it is ready.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
@@ -29,16 +27,12 @@ pub(super) struct Loading {
 }
 
 impl Loading {
-    /// `output` is the server's. None if there is no load, or no thread for it.
-    pub(super) fn begin(load: Option<&Load>, output: &Output, run: Run) -> Option<Self> {
+    /// None if there is no load.
+    pub(super) fn begin(load: Option<&Load>, run: Run) -> Option<Self> {
         let load = load?.clone();
-        let logs = match output {
-            Output::Teed { stdout_log, stderr_log, .. } => vec![stdout_log.clone(), stderr_log.clone()],
-            Output::Captured { .. } => Vec::new(),
-        };
         let (cancel, began) = (Arc::new(AtomicBool::new(false)), Arc::new(Mutex::new(None)));
         let (cancelled, begins) = (cancel.clone(), began.clone());
-        let work = move || go(load, &logs, cancelled, &begins, run);
+        let work = move || go(load, cancelled, &begins, run);
         let thread = std::thread::Builder::new().name("load".to_owned()).spawn(work).ok();
         Some(Self { cancel, began, thread })
     }
@@ -66,15 +60,9 @@ impl Loading {
     }
 }
 
-fn go(
-    load: Load,
-    logs: &[PathBuf],
-    cancel: Arc<AtomicBool>,
-    begins: &Mutex<Option<Instant>>,
-    run: Run,
-) -> Loaded {
+fn go(load: Load, cancel: Arc<AtomicBool>, begins: &Mutex<Option<Instant>>, run: Run) -> Loaded {
     let because = |problem: LoadProblem| Loaded { problem: Some(problem), ..Loaded::default() };
-    if let Err(problem) = wait(&load.ready, load.patience, logs, &cancel) {
+    if let Err(problem) = wait(&load, &cancel) {
         return because(problem);
     }
     let began = now();
@@ -83,7 +71,8 @@ fn go(
     match run(&spec, None) {
         Ok(finished) => Loaded {
             began: Some(began),
-            ended: Some(now()),
+            // Without what its processes took to be cleaned up.
+            ended: Some(began.after(finished.wall)),
             ending: Some(finished.ending),
             problem: finished.ended_by_us.map(|_| LoadProblem::Ended),
         },
@@ -91,17 +80,17 @@ fn go(
     }
 }
 
-fn wait(ready: &Ready, patience: Duration, logs: &[PathBuf], cancel: &AtomicBool) -> Result<(), LoadProblem> {
+fn wait(Load { ready, patience, said, .. }: &Load, cancel: &AtomicBool) -> Result<(), LoadProblem> {
     let since = Instant::now();
     loop {
-        let answer = ready.ask(logs);
+        let answer = ready.ask(said, &|| !cancel.load(Ordering::Acquire) && since.elapsed() < *patience);
         if cancel.load(Ordering::Acquire) {
             return Err(LoadProblem::Ended);
         }
         match answer {
             Ok(()) => return Ok(()),
-            Err(why) if since.elapsed() >= patience => {
-                return Err(LoadProblem::NotReady { waited: patience, why });
+            Err(why) if since.elapsed() >= *patience => {
+                return Err(LoadProblem::NotReady { waited: *patience, why });
             }
             Err(_) => std::thread::sleep(ASK_AGAIN),
         }

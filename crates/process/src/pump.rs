@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use serde::Serialize;
 
 use super::log::{KnownHash, Log};
+use super::ready::Listener;
 use super::timespec::timespec;
 
 const BUFFER: usize = 256 << 10;
@@ -46,6 +47,8 @@ pub(super) struct Pump {
     /// Where the stream is shown.
     pub(super) sink: Option<OwnedFd>,
     pub(super) keep: Keep,
+    /// Who waits for a text in it.
+    pub(super) listener: Option<Listener>,
     /// The source is a terminal, which writes `\r\n` where the child wrote `\n`.
     pub(super) from_terminal: bool,
     /// A `\r` at the end of the last read, held back until it is known what follows.
@@ -99,6 +102,9 @@ impl Pump {
     fn take(&mut self, buffer: &mut Vec<u8>, length: usize, outcome: &mut LogOutcome) {
         let bytes = &buffer[..length];
         outcome.bytes += length as u64;
+        if let Some(listener) = &mut self.listener {
+            listener.hear(bytes);
+        }
         if let Some(sink) = &self.sink
             && write_all(sink, bytes).is_err()
         {

@@ -2,11 +2,14 @@
 
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-/// Of one attempt to connect, and of the answer.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// Of one attempt to connect.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How long an answer may take: a server may be busy with its first one.
+const LONGEST: Duration = Duration::from_secs(30);
 /// A status line is shorter.
 const ANSWER: usize = 256;
 
@@ -58,15 +61,15 @@ impl Ready {
         Ok(Self::Answers(Url { authority, path }))
     }
 
-    /// Whether it is ready; `logs` are the server's. Why not, if not.
-    pub(super) fn ask(&self, logs: &[PathBuf]) -> Result<(), String> {
+    /// Whether it is ready; `said` if it has said so. Why not, if not.
+    pub(super) fn ask(&self, said: &AtomicBool, is_needed: &dyn Fn() -> bool) -> Result<(), String> {
         match self {
             Self::AtOnce => Ok(()),
-            Self::Says(text) => match logs.iter().any(|log| says(log, text)) {
+            Self::Says(text) => match said.load(Ordering::Acquire) {
                 true => Ok(()),
                 false => Err(format!("it did not print `{text}`")),
             },
-            Self::Answers(url) => match url.ask() {
+            Self::Answers(url) => match url.ask(is_needed) {
                 Ok(200..=299) => Ok(()),
                 Ok(status) => Err(format!("{url} answered with status {status}")),
                 Err(error) => Err(format!("{url} did not answer: {error}")),
@@ -112,10 +115,11 @@ impl Url {
     }
 
     /// The status of the answer.
-    fn ask(&self) -> io::Result<u16> {
+    fn ask(&self, is_needed: &dyn Fn() -> bool) -> io::Result<u16> {
         let mut stream = self.connect()?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
+        let until = Instant::now() + LONGEST;
         let Self { authority, path } = self;
         // In one piece: who answers early may not read the rest.
         let question =
@@ -124,9 +128,17 @@ impl Url {
         let mut answer = Vec::new();
         let mut part = [0; ANSWER];
         while answer.len() < ANSWER && !answer.contains(&b'\n') {
-            match stream.read(&mut part)? {
-                0 => break,
-                read => answer.extend_from_slice(&part[..read]),
+            match stream.read(&mut part) {
+                Ok(0) => break,
+                Ok(read) => answer.extend_from_slice(&part[..read]),
+                // It may take a while; but not for ever, and only as long as it is needed.
+                Err(error)
+                    if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < until && is_needed() => {
+                }
+                Err(error) => return Err(error),
+            }
+            if Instant::now() >= until {
+                return Err(io::Error::from(io::ErrorKind::TimedOut));
             }
         }
         let line = String::from_utf8_lossy(&answer);
@@ -137,10 +149,35 @@ impl Url {
     }
 }
 
-/// Whether a line of a growing file contains a text.
-fn says(log: &PathBuf, text: &str) -> bool {
-    let bytes = std::fs::read(log).unwrap_or_default();
-    String::from_utf8_lossy(&bytes).lines().any(|line| line.contains(text))
+/// Looks for a text in what a server prints, before anything is masked.
+pub(super) struct Listener {
+    text: Vec<u8>,
+    said: Arc<AtomicBool>,
+    /// The end of what came before.
+    tail: Vec<u8>,
+}
+
+impl Listener {
+    pub(super) fn of(load: Option<(&Ready, &Arc<AtomicBool>)>) -> Option<Self> {
+        match load? {
+            (Ready::Says(text), said) => {
+                Some(Self { text: text.clone().into_bytes(), said: said.clone(), tail: Vec::new() })
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn hear(&mut self, bytes: &[u8]) {
+        if self.said.load(Ordering::Relaxed) {
+            return;
+        }
+        self.tail.extend_from_slice(bytes);
+        if memchr::memmem::find(&self.tail, &self.text).is_some() {
+            self.said.store(true, Ordering::Release);
+        }
+        let kept = self.tail.len().saturating_sub(self.text.len().saturating_sub(1));
+        self.tail.drain(..kept);
+    }
 }
 
 #[cfg(test)]
@@ -190,7 +227,8 @@ mod tests {
                 String::from_utf8_lossy(&asked[..read]).into_owned()
             })
         });
-        let told: Vec<Result<(), String>> = answers.iter().map(|_| ready.ask(&[])).collect();
+        let told: Vec<Result<(), String>> =
+            answers.iter().map(|_| ready.ask(&AtomicBool::new(false), &|| true)).collect();
         let url = format!("http://{address}/health");
         assert_eq!(told[0], Err(format!("{url} answered with status 503")));
         assert_eq!(told[1], Err(format!("{url} did not answer: what answers does not speak HTTP")));
@@ -198,7 +236,21 @@ mod tests {
         assert_eq!(told[3], Ok(()));
         let asked = server.join().unwrap();
         assert!(asked[0].starts_with("GET /health HTTP/1.1\r\nHost: 127.0.0.1:"), "{}", asked[0]);
-        assert!(ready.ask(&[]).unwrap_err().contains("Connection refused"));
+        assert!(ready.ask(&AtomicBool::new(false), &|| true).unwrap_err().contains("Connection refused"));
         assert_eq!(ready.is_taken(), None);
+    }
+
+    #[test]
+    fn what_is_said_in_pieces() {
+        let said = Arc::new(AtomicBool::new(false));
+        let ready = Ready::parse("is ready").unwrap();
+        let mut listener = Listener::of(Some((&ready, &said))).unwrap();
+        for piece in ["the server i", "s no", "t ready; now it is rea"] {
+            listener.hear(piece.as_bytes());
+            assert!(ready.ask(&said, &|| true).is_err(), "{piece}");
+        }
+        listener.hear(b"dy");
+        assert_eq!(ready.ask(&said, &|| true), Ok(()));
+        assert!(Listener::of(Some((&Ready::AtOnce, &said))).is_none() && Listener::of(None).is_none());
     }
 }

@@ -96,6 +96,8 @@ pub enum Route {
 pub struct Load {
     /// The client is started when the server is.
     pub ready: Ready,
+    /// Set when the server has said so.
+    pub said: Arc<AtomicBool>,
     /// The server has to be ready by then.
     pub patience: Duration,
     pub client: Box<Spec>,

@@ -13,6 +13,7 @@ use super::input::rewind;
 use super::log::Log;
 use super::protocol::{Launch, Session, send_launch};
 use super::pump::{Keep, LogOutcome, Pump};
+use super::ready::Listener;
 use super::signals::interrupts_are_ignored;
 use super::spec::{Output, Route, Spec, StopBy};
 use super::terminal::{Pty, UserTerminal, is_terminal};
@@ -72,7 +73,8 @@ impl Channel {
 }
 
 fn stopped_by_interrupt(spec: &Spec) -> bool {
-    spec.stop.as_ref().is_some_and(|stop| stop.by == StopBy::Int)
+    let ways = spec.stop.iter().map(|stop| &stop.by).chain(spec.load.iter().map(|load| &load.stop));
+    ways.into_iter().any(|by| *by == StopBy::Int)
 }
 
 impl Streams {
@@ -129,6 +131,7 @@ impl Streams {
                 source: channel_ours,
                 sink,
                 keep,
+                listener: Listener::of(spec.load.as_ref().map(|load| (&load.ready, &load.said))),
                 from_terminal: is_pty,
                 held_return: false,
                 over: over_watch.try_clone()?,

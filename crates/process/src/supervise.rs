@@ -90,7 +90,7 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
         wait_for(guardian);
         return Err(SuperviseError::Setup { program, error });
     }
-    watch.loading = Loading::begin(spec.load.as_ref(), &spec.output, supervise);
+    watch.loading = Loading::begin(spec.load.as_ref(), supervise);
     let over = watch.run();
     let load = watch.loading.take().map(Loading::end);
     if over.is_none() {

@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use record::{Rank, SeenProcess, Start};
+use record::{Launcher, Rank, SeenProcess, Start};
 
 use super::pidfd;
 use super::stat::Stat;
@@ -142,19 +142,19 @@ impl Known {
 /// As launchers tell it: torchrun, Open MPI, MPICH, Slurm. One rank alone is none.
 fn rank(environment: &[u8]) -> Option<Rank> {
     let launchers = [
-        ("RANK", "WORLD_SIZE"),
-        ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-        ("PMI_RANK", "PMI_SIZE"),
-        ("SLURM_PROCID", "SLURM_NTASKS"),
+        (Launcher::Torchrun, "RANK", "WORLD_SIZE"),
+        (Launcher::OpenMpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
+        (Launcher::Mpich, "PMI_RANK", "PMI_SIZE"),
+        (Launcher::Slurm, "SLURM_PROCID", "SLURM_NTASKS"),
     ];
     let number = |name: &str| {
         let mut variables = environment.split(|byte| *byte == 0);
         let value = variables.find_map(|one| one.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
         std::str::from_utf8(value).ok()?.parse::<u32>().ok()
     };
-    let (rank, world) =
-        launchers.into_iter().find_map(|(rank, world)| Some((number(rank)?, number(world))))?;
-    (world != Some(1)).then_some(Rank { rank, world })
+    let found = launchers.into_iter().find_map(|(by, rank, world)| Some((by, number(rank)?, number(world))));
+    let (by, rank, world) = found?;
+    (world != Some(1)).then_some(Rank { rank, world, by })
 }
 
 /// Of Python's multiprocessing.

@@ -274,10 +274,14 @@ impl Watch<'_> {
 
     /// The child is not needed any more when its client has ended; and we are not, if somebody says so.
     fn look_at_load(&mut self) {
+        let spec = self.spec;
+        // A server that is interrupted may wait for clients that do not come any more.
+        if self.ended_by_us == Some(Reason::Interrupted) && spec.load.is_some() && !self.killed {
+            self.kill_at.get_or_insert_with(|| Instant::now() + spec.grace);
+        }
         if self.ending.is_some() || self.ended_by_us.is_some() {
             return;
         }
-        let spec = self.spec;
         let is_over = self.loading.as_ref().is_some_and(Loading::is_over);
         // A client that fails may do so because the child is ending.
         let since = is_over.then(|| *self.load_over.get_or_insert_with(Instant::now));

@@ -22,7 +22,7 @@ pub use count::counted;
 pub use ending::{Ending, Leftover, Reason, Usage};
 pub use manifest::{Artifact, Invocation, MANIFEST, Manifest, RunStatus, SCHEMA, WorkloadRecord};
 pub use pass::{LoadRecord, Moment, Pass, PassKind, PassName, rehearsal_failure};
-pub use process::{Rank, RecordedProcess, SeenProcess, Start};
+pub use process::{Launcher, Rank, RecordedProcess, SeenProcess, Start};
 pub use remedy::{advice, remedy};
 pub use rung::Rung;
 pub use step::{Step, StepName, StepStatus};

@@ -149,6 +149,17 @@ pub struct Moment {
     pub monotonic_ns: i64,
 }
 
+impl Moment {
+    #[must_use]
+    pub fn after(self, passed: std::time::Duration) -> Self {
+        let passed = i64::try_from(passed.as_nanos()).unwrap_or(i64::MAX);
+        Self {
+            since_1970_ns: self.since_1970_ns.saturating_add(passed),
+            monotonic_ns: self.monotonic_ns.saturating_add(passed),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -62,6 +62,19 @@ pub struct Rank {
     /// Of how many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub world: Option<u32>,
+    pub by: Launcher,
+}
+
+/// Who says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Launcher {
+    /// `RANK`: of torchrun and others that start ranks themselves.
+    Torchrun,
+    OpenMpi,
+    Mpich,
+    /// Also of programs that start the ranks.
+    Slurm,
 }
 
 /// What a process did, as far as it was recorded.

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use process::{Finished, LoadProblem, Ready, Reason};
+use process::{Ending, Finished, LoadProblem, Loaded, Ready, Reason};
 use record::{Moment, Pass, PassKind, counted};
 use trace::{Selection, Trace};
 
@@ -46,6 +46,12 @@ pub(crate) fn trouble(finished: &Finished, logs: &Path) -> Option<String> {
     }
 }
 
+/// The workload was ended because its load had ended, and well.
+pub(crate) fn is_loaded(finished: &Finished) -> bool {
+    let is_well = |load: &Loaded| load.problem.is_none() && load.ending.is_some_and(Ending::success);
+    finished.ended_by_us == Some(Reason::Stopped) && finished.load.as_ref().is_some_and(is_well)
+}
+
 /// How the workload ended after its load, if it did.
 pub(crate) fn ended_with(finished: &Finished) -> Option<String> {
     let load = finished.load.as_ref().filter(|load| load.problem.is_none())?;
@@ -81,9 +87,15 @@ pub(crate) fn keep_loaded(
         Clock::Machine => Some(moment.monotonic_ns),
         Clock::Session => Some(moment.since_1970_ns.saturating_sub(trace.session_start?)),
     };
-    let (began, end) = (at(load.began?)?, at(load.ended?)?);
+    let Some((began, mut end)) = load.began.and_then(at).zip(load.ended.and_then(at)) else {
+        return Some("the load did not run: all that was recorded is analyzed, start-up included".to_owned());
+    };
     let delay = config.delay.map_or(0, |delay| i64::try_from(delay.0.as_nanos()).unwrap_or(i64::MAX));
     let mut begin = began.saturating_add(delay);
+    if let Some(duration) = config.duration {
+        let duration = i64::try_from(duration.0.as_nanos()).unwrap_or(i64::MAX);
+        end = end.min(begin.saturating_add(duration));
+    }
     let mut told = None;
     if let Some(warm_up) = config.warm_up.filter(|warm_up| *warm_up > 0) {
         let mut ends = analysis::request_ends(trace);
@@ -112,15 +124,19 @@ pub(crate) fn keep_loaded(
     told
 }
 
-/// The same for the recording of a run: its timeline, or else its rehearsal.
-pub fn keep_load_of_run(trace: &mut Trace, run: &Path) -> Option<String> {
+/// How long the load of a run took, in its rehearsal; None if it had none.
+pub fn load_ns_of_run(run: &Path) -> Option<i64> {
+    let manifest = read_manifest(run).ok()?;
+    let load = manifest.rehearsal()?.load.as_ref()?;
+    Some(load.ended?.monotonic_ns.saturating_sub(load.began?.monotonic_ns))
+}
+
+/// The same for what was recorded in a pass of a run.
+pub fn keep_load_of_run(trace: &mut Trace, run: &Path, kind: PassKind) -> Option<String> {
     let manifest = read_manifest(run).ok()?;
     let file = Some(run.join("config.yaml")).filter(|file| file.is_file())?;
     let resolved = resolve(&Request { file: Some(file), cwd: run.to_owned(), ..Request::default() }).ok()?;
-    let (kind, clock) = match trace::timeline_files(&run.join(PassKind::Nsys.as_str())).is_empty() {
-        true => (PassKind::Rehearsal, Clock::Machine),
-        false => (PassKind::Nsys, Clock::Session),
-    };
+    let clock = if kind == PassKind::Nsys { Clock::Session } else { Clock::Machine };
     let pass = manifest.passes.iter().find(|pass| pass.name.kind == kind)?;
     keep_loaded(trace, clock, pass, &resolved.config.capture)
 }

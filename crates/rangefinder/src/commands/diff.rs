@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use ::run::Exit;
 use ::run::circumstances::{Circumstances, differences};
 use ::run::gather::gather;
+use ::run::load::load_ns_of_run;
 use ::run::rundir::read_manifest;
 use ::run::sides::{Side, side};
 use analysis::compare::{Comparison, Profile, Timed, compare, kernel_counters};
@@ -200,6 +201,9 @@ fn read_run(path: &Path, without_trace: bool) -> Result<(Option<Trace>, Option<R
 
 /// Of a run directory.
 fn process_ns(run: &Path) -> Option<i64> {
+    if let Some(load) = load_ns_of_run(run) {
+        return Some(load);
+    }
     let manifest = read_manifest(run).ok()?;
     let microseconds = manifest.rehearsal()?.wall_us?;
     i64::try_from(microseconds.checked_mul(1_000)?).ok()

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use counters::Report;
 use process::PrivateFolder;
+use record::PassKind;
 use run::gates::{gate_of_run, keep_gated};
 use run::gather::{Gathered, Given};
 use run::load::keep_load_of_run;
@@ -155,13 +156,15 @@ pub(super) fn opened(
 
 /// The ranges the user named, or those nsys was gated on in this run; of a server with a client, while that ran.
 fn keep_within(trace: &mut Trace, files: &[PathBuf], named: Option<&str>, redactor: &Redactor) -> Result<()> {
+    let has_timeline = |run: &Path| !trace::timeline_files(&run.join("nsys")).is_empty();
+    let pass = |run: &Path| if has_timeline(run) { PassKind::Nsys } else { PassKind::Rehearsal };
     if let [run] = files
-        && let Some(told) = keep_load_of_run(trace, run)
+        && let Some(told) = keep_load_of_run(trace, run, pass(run))
     {
         say(&format!("warning: {told}"));
     }
     let run = match files {
-        [run] if !trace::timeline_files(&run.join("nsys")).is_empty() => gate_of_run(run),
+        [run] if has_timeline(run) => gate_of_run(run),
         _ => None,
     };
     let run = run.map(|(wish, rehearsed)| {

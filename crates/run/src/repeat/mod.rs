@@ -14,12 +14,14 @@ use analysis::Options;
 use analysis::compare::{FEWEST_OF_AUTO, Profile, Random, precision};
 use process::Signals;
 
+use ::record::PassKind;
 pub use record::SET_FILE;
 use record::{ProcessRecord, SetRecord};
 
 use crate::config::Enable;
 use crate::events::{Event, Observer};
 use crate::exit::Exit;
+use crate::load::{keep_load_of_run, load_ns_of_run};
 use crate::rehearsal::Inventory;
 use crate::rundir::{WriteError, create, now, read_manifest, safe_name};
 use crate::steps::{Once, Outcome, RunError, Start, begin, check, config_redactor as redactor};
@@ -296,8 +298,11 @@ fn profile(
     regions: &crate::config::RegionsConfig,
 ) -> Profile {
     let mut trace = inventory.map(|inventory| inventory.trace).unwrap_or_default();
+    // Of a server with a client, the time of the client.
+    keep_load_of_run(&mut trace, &outcome.run, PassKind::Rehearsal);
     regions.apply(&mut trace);
     let mut profile = analysis::profile(&trace, &Options::default());
-    profile.process_ns = outcome.wall.and_then(|wall| i64::try_from(wall.as_nanos()).ok());
+    let wall = outcome.wall.and_then(|wall| i64::try_from(wall.as_nanos()).ok());
+    profile.process_ns = load_ns_of_run(&outcome.run).or(wall);
     profile
 }

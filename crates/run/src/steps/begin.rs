@@ -39,6 +39,8 @@ pub fn begin(start: Start) -> Result<Run, RunError> {
     redactor.learn(redactor.secrets_in(&workload.command_with_overrides()));
     redactor.learn(redactor.secrets_in(&stop_command(&start.resolved.config)));
     redactor.learn(redactor.secrets_in(&client_of(&start.resolved.config.capture)));
+    let ready = start.resolved.config.capture.ready.iter().map(|ready| OsString::from(&ready.0));
+    redactor.learn(redactor.secrets_in(&ready.collect::<Vec<_>>()));
     let name = match &start.resolved.config.run.name {
         Some(name) => name.0.clone(),
         None => workload.name(),

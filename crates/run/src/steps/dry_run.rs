@@ -151,7 +151,8 @@ fn limits(config: &Config, redactor: &Redactor) -> String {
     let is_loaded = !config.capture.load.is_empty();
     if is_loaded {
         let client = shell_line(&redactor.argv(&client_of(&config.capture)).0);
-        text.push_str(&format!("  load     {client}, {}\n", ready_of(&config.capture)));
+        let ready = redactor.text(&ready_of(&config.capture).to_string());
+        text.push_str(&format!("  load     {client}, {ready}\n"));
     }
     if let Some(duration) = config.capture.duration {
         let delay = config.capture.delay.map(|delay| delay.0).unwrap_or_default();

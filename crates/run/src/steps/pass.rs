@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use process::{Finished, Load, Output, Route, Spec, Stop, StopBy, environment, is_used_up, supervise};
@@ -152,6 +153,7 @@ fn load_of(
     };
     Some(Load {
         ready: ready_of(&config.capture),
+        said: Arc::default(),
         patience: config.capture.ready_within.0,
         client: Box::new(client),
         stop: stop_by(config),

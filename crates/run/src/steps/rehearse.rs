@@ -17,7 +17,7 @@ use super::pass::{Order, carry_out};
 use super::scene::not_started;
 use super::session::{Made, Session, Setting, StepResult};
 use crate::config::{Config, Enable, GraphNodes};
-use crate::load::{ended_with, trouble};
+use crate::load::{ended_with, is_loaded, trouble};
 use crate::provenance::Gpus;
 use crate::rehearsal::{Inventory, InventoryDocument, locate_cupti, read_and_trim, tracer_variables};
 use crate::rundir::set_aside;
@@ -139,7 +139,7 @@ fn again(
 ) -> Result<Option<Inventory>, RunError> {
     match rehearse(setting, workload, gpus, pass, session) {
         Ok(Rehearsed { finished, unseen, .. })
-            if finished.ended_by_us.is_none() && finished.ending.success() =>
+            if is_loaded(&finished) || finished.ended_by_us.is_none() && finished.ending.success() =>
         {
             let seen = read_traces(pass, unseen, session)?;
             Ok(seen.filter(|inventory| !inventory.is_empty()))
@@ -476,7 +476,7 @@ fn judge(
             asked_for: true,
         },
         _ if !log_errors.is_empty() => StepResult::Failed { why: log_errors.join("; "), asked_for: true },
-        _ if trouble.is_some() => StepResult::Failed { why: trouble.unwrap_or_default(), asked_for: true },
+        _ if trouble.is_some() => StepResult::Failed { why: trouble.unwrap_or_default(), asked_for: false },
         Some(Reason::Stopped) => match &finished.stop_problem {
             Some(problem) if finished.killed => StepResult::Failed {
                 why: format!("{problem}; the workload had to be killed"),

@@ -60,6 +60,9 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
     }
     let capture = &resolved.config.capture;
     let commands = [("capture.stop_command", &capture.stop_command), ("capture.load", &capture.load)];
+    if capture.ready.as_ref().is_some_and(|ready| ready.0.contains(MASK)) {
+        needs.push("`capture.ready`, which contained a secret: this run cannot be resumed".to_owned());
+    }
     for (key, argv) in commands {
         if argv.iter().any(|argument| argument.contains(MASK)) {
             needs.push(format!("`{key}`, which contained a secret: this run cannot be resumed"));

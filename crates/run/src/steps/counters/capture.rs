@@ -21,6 +21,7 @@ use super::plan_file::plan_yaml;
 use super::way::{OneRun, Way};
 use crate::config::{ClockControl, TargetProcesses};
 use crate::events::Event;
+use crate::load::is_loaded;
 use crate::quote::shell_word;
 use crate::rehearsal::Inventory;
 use crate::rundir::WriteError;
@@ -157,7 +158,7 @@ fn take(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>) -> Result<Le
         let log = text_of(&folder.join(format!("{name}.log")));
         let begun_at = finished.seen_after.unwrap_or(finished.wall);
         let since_first = finished.wall.saturating_sub(begun_at);
-        left.ending = Ending::of(&finished, on_purpose);
+        left.ending = Ending::of(&finished, on_purpose || is_loaded(&finished));
         left.behind = first.and_then(|plan| {
             let after = finished.missed_after?.saturating_sub(begun_at);
             let Progress { begun, done, .. } = progress(&log);
