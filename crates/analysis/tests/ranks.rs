@@ -6,6 +6,8 @@ mod made;
 
 use analysis::{Options, Ranks, Why, analyze};
 use made::{Plan, Planted};
+use proptest::prelude::*;
+use trace::{Activity, Collective, Device, Launch, Process, Recording, Trace};
 
 fn ranks(plan: &Plan) -> Ranks {
     let folder = tempfile::tempdir().unwrap();
@@ -119,4 +121,75 @@ fn some_lack_the_first_collectives() {
     let found = analyze(&trace::open(&paths).unwrap(), &Options::default()).ranks.unwrap();
     assert_eq!(found.matched, 119);
     assert_eq!(found.late.unwrap().rank, 2);
+}
+
+/// What does not belong together is not compared.
+#[test]
+fn recordings_of_different_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, rank: u32, plan: &Plan| {
+        let path = folder.path().join(name);
+        plan.write(rank, &plan.timetable(), &mut std::fs::File::create(&path).unwrap()).unwrap();
+        path
+    };
+    let (slow, fast) = (plan(2, Planted::HostGap, 1), plan(2, Planted::Nothing, 1));
+    let (first, again, other) = (write("a", 0, &slow), write("b", 0, &fast), write("c", 1, &fast));
+    let of = |paths: &[std::path::PathBuf]| {
+        analyze(&trace::open(paths).unwrap(), &Options::default()).ranks.unwrap()
+    };
+    let twice = of(&[first.clone(), again, other.clone()]);
+    assert_eq!((twice.repeated, twice.clock_bound_ns, twice.late), (Some(0), None, None));
+    let different = of(&[first, other]);
+    assert_eq!((different.repeated, different.clock_bound_ns, different.late), (None, None, None));
+}
+
+/// A time that a file may hold.
+fn time() -> impl Strategy<Value = i64> {
+    prop_oneof![
+        8 => 0i64..2_000_000,
+        1 => prop_oneof![Just(i64::MIN), Just(i64::MAX), Just(-1), Just(i64::MAX / 2), Just(i64::MIN / 2)],
+    ]
+}
+
+proptest! {
+    /// Whatever a file makes up: no claim is without its evidence, and nothing breaks.
+    #[test]
+    fn whatever_ranks_do(
+        labels in proptest::collection::vec(0u32..4, 2..5),
+        work in proptest::collection::vec((0usize..4, time(), time(), 0u32..4, 0u32..3, 0u32..6), 0..120),
+        said in proptest::collection::vec((0u32..4, 0u32..6, 0u32..3, any::<u64>(), any::<u64>()), 0..20),
+        moved in time(),
+    ) {
+        let mut trace = Trace::default();
+        for label in &labels {
+            trace.processes.push(Process { label: format!("rank {label}"), ..Process::default() });
+        }
+        trace.devices.push(Device::default());
+        let names = ["gemm", "ncclDevKernel_AllReduce_Sum_f32_RING_LL(x)", "ncclKernel_SendRecv_RING_SIMPLE(x)", "ncclDevKernel_Generic"];
+        for name in names {
+            let name = trace.strings.intern(name);
+            trace.activities.launches.push(Launch { name, short_name: name, ..Launch::default() });
+        }
+        let count = labels.len();
+        for (process, begin, end, detail, stream, correlation) in work {
+            let process = (process % count) as u32;
+            trace.activities.push(Activity { begin, end, process, detail, stream, correlation, ..Activity::default() });
+        }
+        let words = ["allreduce", "", "0"].map(|word| trace.strings.intern(word));
+        for (process, correlation, word, bytes_in, bytes_out) in said {
+            let (process, function) = (process % count as u32, words[word as usize]);
+            trace.collectives.push(Collective { process, correlation, function, group: words[2], group_size: word, bytes_in, bytes_out });
+        }
+        trace.recordings.push(Recording { moved_by: moved, processes: 0..1, devices: 0..1, file: String::new(), source: String::new(), nothing: None });
+        trace.finish();
+        let analysis = analyze(&trace, &Options::default());
+        if let Some(ranks) = &analysis.ranks {
+            let kernels: u64 = ranks.ranks.iter().map(|row| row.kernels).sum();
+            prop_assert_eq!(kernels, trace.activities.len() as u64);
+            if let Some(late) = &ranks.late {
+                prop_assert!(ranks.clock_bound_ns.is_some() && late.last > 0);
+                prop_assert!(late.gain.is_none_or(|gain| gain >= 1.0 && gain.is_finite()));
+            }
+        }
+    }
 }

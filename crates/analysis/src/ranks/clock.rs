@@ -4,6 +4,8 @@
 //! collective on two ranks differ by the difference of their clocks, and by what the network makes of it. Over many
 //! collectives that gives the difference of the clocks, how it grows, and how well both are known.
 
+use std::collections::BTreeMap;
+
 use super::matched::Matched;
 use super::part::Part;
 use crate::statistics::middle_of;
@@ -46,22 +48,27 @@ pub(super) fn clocks(parts: &[Part], matched: &[Matched]) -> Vec<Option<Clock>> 
     let Some(first) = matched.iter().flat_map(|one| one.of.iter().map(|(part, _)| *part)).min() else {
         return clocks;
     };
+    // By part, the collectives that say something about its clock.
     let joint = matched.iter().any(|one| one.function.is_joint());
-    let usable: Vec<&Matched> = matched.iter().filter(|one| one.function.is_joint() || !joint).collect();
+    let mut usable: Vec<Vec<&Matched>> = vec![Vec::new(); parts.len()];
+    for one in matched.iter().filter(|one| one.function.is_joint() || !joint) {
+        one.of.iter().for_each(|(part, _)| usable[*part].push(one));
+    }
     let base = parts[first].collectives.first().map_or(0, |one| one.end);
     clocks[first] = Some(Clock { at: base, common_at: 0.0, base, drift: 0.0, bound_ns: 0.0 });
     let mut reached = vec![first];
     while let Some(known) = reached.pop() {
         let Some(reference) = clocks[known] else { continue };
-        let others: Vec<usize> = (0..parts.len()).filter(|other| clocks[*other].is_none()).collect();
-        for other in others {
-            let pairs: Vec<(i64, f64)> = usable
-                .iter()
-                .filter_map(|one| {
-                    let end = |part: usize| Some(parts[part].collectives[one.on(part)?].end);
-                    Some((end(other)?, reference.common(end(known)?)))
-                })
-                .collect();
+        let mut pairs: BTreeMap<usize, Vec<(i64, f64)>> = BTreeMap::new();
+        for one in &usable[known] {
+            let Some(place) = one.on(known) else { continue };
+            let common = reference.common(parts[known].collectives[place].end);
+            for (other, place) in one.of.iter().filter(|(other, _)| clocks[*other].is_none()) {
+                pairs.entry(*other).or_default().push((parts[*other].collectives[*place].end, common));
+            }
+        }
+        for (other, mut pairs) in pairs {
+            pairs.sort_by_key(|(theirs, _)| *theirs);
             if let Some(clock) = fit(&pairs, base) {
                 let bound_ns = clock.bound_ns.hypot(reference.bound_ns);
                 clocks[other] = Some(Clock { bound_ns, ..clock });
@@ -75,7 +82,7 @@ pub(super) fn clocks(parts: &[Part], matched: &[Matched]) -> Vec<Option<Clock>> 
 /// From times by a clock, and by the common one.
 fn fit(pairs: &[(i64, f64)], base: i64) -> Option<Clock> {
     let (first, last) = (pairs.first()?.0, pairs.last()?.0);
-    let at = first + last.saturating_sub(first) / 2;
+    let at = first.saturating_add(last.saturating_sub(first) / 2);
     let since = |time: i64| time.saturating_sub(at) as f64;
     let differences: Vec<f64> = pairs.iter().map(|(theirs, common)| common - since(*theirs)).collect();
     let mut drift = 0.0;

@@ -71,7 +71,7 @@ impl Function {
     pub(super) fn size(self, bytes_in: u64, bytes_out: u64) -> u64 {
         match self {
             Self::AllGather => bytes_out,
-            _ => bytes_in.max(if self == Self::ReduceScatter { 0 } else { bytes_out.min(bytes_in) }),
+            _ => bytes_in,
         }
     }
 
@@ -82,8 +82,8 @@ impl Function {
         match self {
             Self::AllReduce => Some(2.0 * (ranks - 1.0) / ranks),
             Self::AllGather | Self::ReduceScatter | Self::AllToAll => Some((ranks - 1.0) / ranks),
-            Self::Broadcast | Self::Reduce => Some(1.0),
-            Self::SendRecv | Self::Other => None,
+            Self::Broadcast | Self::Reduce | Self::SendRecv => Some(1.0),
+            Self::Other => None,
         }
     }
 }

@@ -11,7 +11,7 @@ mod part;
 mod replay;
 mod why;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 use trace::Trace;
@@ -30,8 +30,13 @@ use part::Part;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Ranks {
     pub ranks: Vec<RankRow>,
-    /// Collectives that were found on several ranks, and those that were not.
+    /// How many of them were compared: all that share collectives with the first of them.
+    pub compared: u64,
+    /// One that was recorded more than once, if any: then nothing is compared.
+    pub repeated: Option<u32>,
+    /// Collectives that were found on several ranks, those of them that say who came last, and kernels of others.
     pub matched: u64,
+    pub met: u64,
     pub unmatched: u64,
     /// By what is done and how much of it, the longest first.
     pub collectives: Vec<CollectiveRow>,
@@ -75,9 +80,9 @@ pub struct CollectiveRow {
     pub count: u64,
     /// Of all of them, on the middle one of the ranks.
     pub total_ns: i64,
-    /// Of that, until the last rank had come, and after.
-    pub wait_ns: i64,
-    pub transfer_ns: i64,
+    /// Of that, until the last rank had come, and after; None if that is not known.
+    pub wait_ns: Option<i64>,
+    pub transfer_ns: Option<i64>,
     /// Of `total_ns`, when the device did nothing else.
     pub exposed: f64,
     /// Bytes in a second of the transfer: of the algorithm, and as the hardware has to move them.
@@ -102,64 +107,81 @@ pub struct Late {
 
 /// None if fewer than two ranks with GPU work are known.
 pub(crate) fn ranks(trace: &Trace, limit: Limit) -> Option<Ranks> {
-    let parts = part::parts(trace);
+    let (parts, repeated) = part::parts(trace);
     // Without GPU work there is nothing to compare.
     if parts.iter().filter(|part| part.kernels > 0).count() < 2 {
         return None;
     }
-    let matched = matched::matched(&parts);
+    let matched = if repeated.is_none() { matched::matched(&parts) } else { Vec::new() };
     let mut clocks = clock::clocks(&parts, &matched);
-    if !is_one_clock(&parts, &matched, &clocks) {
+    let meetings = is_one_clock(&parts, &matched, &clocks).then(|| late::meetings(&parts, &matched, &clocks));
+    let meetings = meetings.flatten().unwrap_or_else(|| {
         clocks.fill(None);
-    }
-    let (waits, meetings) = late::waits(&parts, &matched, &clocks);
-    let span_ns = span(&parts, &matched, &clocks);
-    let late = late::late(&waits, span_ns).map(|place| {
-        let Waits { last, collectives, delays_ns, .. } = waits[place];
-        let costs_ns = replay::saved(&parts, &matched, &clocks, &meetings, place);
-        Late {
-            rank: parts[place].rank,
-            last,
-            collectives,
-            delays_ns: delays_ns as i64,
-            costs_ns: costs_ns.map(|costs| costs as i64),
-            gain: costs_ns.map(|costs| span_ns / (span_ns - costs).max(1.0)),
-            why: why::why(&parts, place),
-        }
+        Vec::new()
     });
-    let bounds = clocks
-        .iter()
-        .flatten()
-        .map(|clock| clock.bound_ns)
-        .fold(None, |most: Option<f64>, bound| Some(most.map_or(bound, |most| most.max(bound))));
+    let waits = late::waits(parts.len(), &meetings);
+    let span_ns = span(&parts, &meetings, &clocks);
+    let late = late::late(&waits, span_ns)
+        .and_then(|place| late_rank(&parts, &meetings, &clocks, &waits, span_ns, place));
+    let bounds = clocks.iter().flatten().map(|clock| clock.bound_ns);
+    let bound =
+        bounds.fold(None, |most: Option<f64>, bound| Some(most.map_or(bound, |most| most.max(bound))));
     let taken: usize = matched.iter().map(|one| one.of.len()).sum();
     let all: usize = parts.iter().map(|part| part.collectives.len()).sum();
-    let mut collectives = collectives(&parts, &matched, &meetings);
+    let mut collectives = collectives(&parts, &matched, &meetings, bound.unwrap_or(0.0));
     limit.cut(&mut collectives, |_| 0);
     Some(Ranks {
         ranks: (0..parts.len()).map(|at| row(&parts[at], clocks[at], waits[at])).collect(),
+        compared: waits.iter().filter(|waits| waits.collectives > 0).count() as u64,
+        repeated,
+        met: meetings.len() as u64,
         matched: matched.len() as u64,
         unmatched: (all - taken) as u64,
         collectives,
         span_ns: span_ns as i64,
-        clock_bound_ns: bounds.map(|bound| bound.ceil() as i64),
+        clock_bound_ns: bound.filter(|_| !meetings.is_empty()).map(|bound| bound.ceil() as i64),
         late,
+    })
+}
+
+fn late_rank(
+    parts: &[Part],
+    meetings: &[Meeting<'_>],
+    clocks: &[Option<Clock>],
+    waits: &[Waits],
+    span_ns: f64,
+    place: usize,
+) -> Option<Late> {
+    let Waits { last, collectives, delays_ns, .. } = waits[place];
+    let costs_ns = replay::saved(parts, meetings, clocks, place);
+    // Somebody may wait for it beside other work.
+    if costs_ns.is_some_and(|costs| costs < late::MATTERS * span_ns) {
+        return None;
+    }
+    Some(Late {
+        rank: parts[place].rank,
+        last,
+        collectives,
+        delays_ns: delays_ns as i64,
+        costs_ns: costs_ns.map(|costs| costs as i64),
+        gain: costs_ns.map(|costs| span_ns / (span_ns - costs).max(1.0)),
+        why: why::why(parts, place),
     })
 }
 
 /// If the ends of a collective lie further apart than it takes, what was taken for one is not.
 fn is_one_clock(parts: &[Part], matched: &[Matched], clocks: &[Option<Clock>]) -> bool {
-    let took = matched.iter().flat_map(|one| &one.of).map(|(part, place)| {
-        let done = parts[*part].collectives[*place];
-        done.end.saturating_sub(done.begin) as f64
-    });
+    let joint = matched.iter().any(|one| one.function.is_joint());
+    let usable = matched.iter().filter(|one| one.function.is_joint() || !joint);
+    let took =
+        usable.flat_map(|one| &one.of).map(|(part, place)| parts[*part].collectives[*place].took_ns() as f64);
     let took = middle_of(took.collect()).unwrap_or(0.0);
     clocks.iter().flatten().all(|clock| clock.bound_ns <= took)
 }
 
 /// From the first that came to the first collective to the end of the last one.
-fn span(parts: &[Part], matched: &[Matched], clocks: &[Option<Clock>]) -> f64 {
-    let times = matched.iter().flat_map(|one| &one.of).filter_map(|(part, place)| {
+fn span(parts: &[Part], meetings: &[Meeting<'_>], clocks: &[Option<Clock>]) -> f64 {
+    let times = meetings.iter().flat_map(|meeting| &meeting.matched.of).filter_map(|(part, place)| {
         let done = parts[*part].collectives[*place];
         clocks[*part].map(|clock| (clock.common(done.begin), clock.common(done.end)))
     });
@@ -188,47 +210,52 @@ fn row(part: &Part, clock: Option<Clock>, waits: Waits) -> RankRow {
     }
 }
 
-fn collectives(parts: &[Part], matched: &[Matched], meetings: &[Option<Meeting>]) -> Vec<CollectiveRow> {
-    let mut kinds: BTreeMap<(Function, u64, usize), Vec<usize>> = BTreeMap::new();
-    for (at, one) in matched.iter().enumerate() {
-        let bytes =
-            one.of.iter().map(|(part, place)| parts[*part].collectives[*place].bytes).max().unwrap_or(0);
-        let size = one.of.iter().map(|(part, place)| parts[*part].collectives[*place].group_size as usize);
-        let ranks = size.max().filter(|size| *size > 0).unwrap_or(one.of.len());
-        kinds.entry((one.function, bytes, ranks)).or_default().push(at);
+fn collectives(
+    parts: &[Part],
+    matched: &[Matched],
+    meetings: &[Meeting<'_>],
+    bound_ns: f64,
+) -> Vec<CollectiveRow> {
+    let met: HashMap<*const Matched, &Meeting<'_>> =
+        meetings.iter().map(|meeting| (std::ptr::from_ref(meeting.matched), meeting)).collect();
+    let mut kinds: BTreeMap<(Function, u64, usize), Vec<&Matched>> = BTreeMap::new();
+    for one in matched {
+        let done = || one.of.iter().map(|(part, place)| parts[*part].collectives[*place]);
+        let bytes = done().map(|done| done.bytes).max().unwrap_or(0);
+        let size = done().map(|done| done.group_size as usize).max().filter(|size| *size > 0);
+        kinds.entry((one.function, bytes, size.unwrap_or(one.of.len()))).or_default().push(one);
     }
-    let mut rows: Vec<CollectiveRow> = kinds
-        .into_iter()
-        .map(|((function, bytes, ranks), of)| {
-            let (mut total, mut wait, mut transfer, mut exposed) = (0.0, 0.0, 0.0, 0.0);
-            for at in &of {
-                let done = || matched[*at].of.iter().map(|(part, place)| parts[*part].collectives[*place]);
-                let took = middle_of(done().map(|one| (one.end - one.begin) as f64).collect()).unwrap_or(0.0);
-                let after =
-                    meetings[*at].map_or(took, |meeting| (meeting.end - meeting.last).clamp(0.0, took));
-                total += took;
-                transfer += after;
-                wait += took - after;
-                exposed += middle_of(done().map(|one| one.exposed_ns as f64).collect()).unwrap_or(0.0);
-            }
-            let moved =
-                (bytes > 0 && transfer > 0.0).then(|| bytes as f64 * of.len() as f64 * 1e9 / transfer);
-            CollectiveRow {
-                function,
-                bytes: (bytes > 0).then_some(bytes),
-                ranks: ranks as u64,
-                count: of.len() as u64,
-                total_ns: total as i64,
-                wait_ns: wait as i64,
-                transfer_ns: transfer as i64,
-                exposed: if total > 0.0 { exposed / total } else { 0.0 },
-                algorithm_bytes_per_second: moved,
-                bus_bytes_per_second: moved
-                    .zip(function.bus_factor(ranks as u64))
-                    .map(|(moved, factor)| moved * factor),
-            }
-        })
-        .collect();
-    rows.sort_by_key(|row| (-row.total_ns, row.function));
+    let row = |((function, bytes, ranks), of): ((Function, u64, usize), Vec<&Matched>)| {
+        let (mut total, mut exposed) = (0.0, 0.0);
+        let mut transfer = Some(0.0);
+        for one in &of {
+            let done = || one.of.iter().map(|(part, place)| parts[*part].collectives[*place]);
+            let took = middle_of(done().map(|done| done.took_ns() as f64).collect()).unwrap_or(0.0);
+            let after = met.get(&std::ptr::from_ref(*one)).map(|meeting| meeting.transfer_ns().min(took));
+            transfer = transfer.zip(after).map(|(sum, after)| sum + after);
+            total += took;
+            exposed += middle_of(done().map(|done| done.exposed_ns as f64).collect()).unwrap_or(0.0);
+        }
+        let count = of.len() as f64;
+        // What is shorter than the clocks are uncertain has no bandwidth.
+        let known = transfer.filter(|transfer| bytes > 0 && *transfer > bound_ns * count);
+        let moved = known.map(|transfer| bytes as f64 * count * 1e9 / transfer);
+        CollectiveRow {
+            function,
+            bytes: (bytes > 0).then_some(bytes),
+            ranks: ranks as u64,
+            count: of.len() as u64,
+            total_ns: total as i64,
+            wait_ns: transfer.map(|transfer| (total - transfer) as i64),
+            transfer_ns: transfer.map(|transfer| transfer as i64),
+            exposed: if total > 0.0 { exposed / total } else { 0.0 },
+            algorithm_bytes_per_second: moved,
+            bus_bytes_per_second: moved
+                .zip(function.bus_factor(ranks as u64))
+                .map(|(moved, factor)| moved * factor),
+        }
+    };
+    let mut rows: Vec<CollectiveRow> = kinds.into_iter().map(row).collect();
+    rows.sort_by_key(|row| (std::cmp::Reverse(row.total_ns), row.function));
     rows
 }

@@ -1,8 +1,9 @@
 //! What one rank did, reduced to what ranks are compared by.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, HashMap};
 
-use trace::{ActivityKind, Kind, NONE, Quantity, Trace};
+use trace::{ActivityKind, Kind, NONE, Quantity, StringId, Trace};
 
 use crate::statistics::middle_of;
 
@@ -33,6 +34,12 @@ pub(super) struct Done {
     pub(super) ended_at: i64,
 }
 
+impl Done {
+    pub(super) fn took_ns(&self) -> i64 {
+        self.end.saturating_sub(self.begin).max(0)
+    }
+}
+
 /// A collective that begins so soon after another may have waited for it.
 const RIGHT_AFTER_NS: i64 = 5_000;
 
@@ -55,14 +62,14 @@ pub(super) struct Part {
     pub(super) idle_ns: i64,
     /// Kernels that began in that time, by name.
     pub(super) work: HashMap<String, Sum>,
-    /// That idle time, by the innermost range or operator of the host that was open.
+    /// That idle time, by the innermost range of the host that was open.
     pub(super) gaps: HashMap<Option<String>, i64>,
     /// How fast the clock was while it worked, where that was sampled.
     pub(super) clock_mhz: Option<f64>,
 }
 
-/// One for each rank, in their order; none if fewer than two are known.
-pub(super) fn parts(trace: &Trace) -> Vec<Part> {
+/// One for each rank, in their order; none if fewer than two are known. And a rank that was recorded more than once.
+pub(super) fn parts(trace: &Trace) -> (Vec<Part>, Option<u32>) {
     let mut of_rank: HashMap<u32, Vec<u32>> = HashMap::new();
     for (number, process) in (0u32..).zip(&trace.processes) {
         if let Some(rank) = process.rank() {
@@ -70,7 +77,7 @@ pub(super) fn parts(trace: &Trace) -> Vec<Part> {
         }
     }
     if of_rank.len() < 2 {
-        return Vec::new();
+        return (Vec::new(), None);
     }
     let mut owner = vec![NONE; trace.processes.len()];
     let mut ranks: Vec<(u32, Vec<u32>)> = of_rank.into_iter().collect();
@@ -90,13 +97,23 @@ pub(super) fn parts(trace: &Trace) -> Vec<Part> {
         activities.sort_unstable_by_key(|at| trace.activities.begin[*at as usize]);
         part(trace, rank, &processes, &activities, &said, &hosts)
     };
-    ranks.into_iter().zip(activities).map(of).collect()
+    let recordings = |activities: &Vec<u32>| {
+        let of = |at: &u32| trace.recording_of_process(trace.activities.process[*at as usize]);
+        let mut recordings: Vec<Option<u32>> = activities.iter().map(of).collect();
+        recordings.sort_unstable();
+        recordings.dedup();
+        recordings.len()
+    };
+    let repeated = ranks.iter().zip(&activities).find(|(_, activities)| recordings(activities) > 1);
+    let repeated = repeated.map(|((rank, _), _)| *rank);
+    (ranks.into_iter().zip(activities).map(of).collect(), repeated)
 }
 
 /// By process and correlation, the row of what a profiler said about a collective.
 fn said(trace: &Trace) -> HashMap<(u32, u32), usize> {
     let rows = &trace.collectives;
-    (0..rows.len()).map(|row| ((rows.process[row], rows.correlation[row]), row)).collect()
+    let known = (0..rows.len()).filter(|row| rows.correlation[*row] != NONE);
+    known.map(|row| ((rows.process[row], rows.correlation[row]), row)).collect()
 }
 
 fn part(
@@ -107,7 +124,8 @@ fn part(
     said: &HashMap<(u32, u32), usize>,
     hosts: &Hosts,
 ) -> Part {
-    let process = processes.first().copied().unwrap_or(0);
+    let working = activities.first().map(|at| trace.activities.process[*at as usize]);
+    let process = working.or(processes.first().copied()).unwrap_or(0);
     // On the recording's own clock.
     let moved = trace.recording_of_process(process).and_then(|at| trace.recordings.get(at as usize));
     let moved = moved.map_or(0, |recording| recording.moved_by);
@@ -247,10 +265,11 @@ fn between(
     for (at, _) in collectives.iter().skip(1) {
         if done < rows.begin[*at] {
             worked.gaps(done, rows.begin[*at], |from, to| {
-                part.idle_ns = part.idle_ns.saturating_add(to - from);
-                let place = host.place(trace, from + (to - from) / 2);
+                let took = to.saturating_sub(from);
+                part.idle_ns = part.idle_ns.saturating_add(took);
+                let place = host.place(trace, from.saturating_add(took / 2));
                 let sum = part.gaps.entry(place).or_default();
-                *sum = sum.saturating_add(to - from);
+                *sum = sum.saturating_add(took);
             });
         }
         done = done.max(rows.end[*at]);
@@ -331,54 +350,58 @@ impl Union {
     }
 }
 
-/// What the threads have open that launch work.
+/// What the threads of the host have open.
 struct Hosts {
-    /// By thread: calls, or ranges where no calls are known.
+    /// By thread: calls.
     calls: Vec<u64>,
-    /// By thread: its ranges, in the order in which they begin.
-    ranges: Vec<Vec<u32>>,
+    /// By thread: its ranges, domain by domain, in the order in which they begin.
+    ranges: Vec<BTreeMap<StringId, Vec<u32>>>,
 }
 
 impl Hosts {
     fn of(trace: &Trace) -> Self {
         let mut calls = vec![0; trace.threads.len()];
-        let of_ranges = trace.calls.is_empty().then_some(&trace.ranges.thread);
-        for thread in of_ranges.unwrap_or(&trace.calls.thread) {
-            calls[*thread as usize] += 1;
-        }
-        let mut ranges: Vec<Vec<u32>> = vec![Vec::new(); trace.threads.len()];
+        trace.calls.thread.iter().for_each(|thread| calls[*thread as usize] += 1);
+        let mut ranges: Vec<BTreeMap<StringId, Vec<u32>>> = vec![BTreeMap::new(); trace.threads.len()];
         for range in (0..trace.ranges.len()).filter(|range| trace.ranges.kind[*range] == Kind::PushPop) {
-            ranges[trace.ranges.thread[range] as usize].push(range as u32);
+            let of_thread = &mut ranges[trace.ranges.thread[range] as usize];
+            of_thread.entry(trace.ranges.domain[range]).or_default().push(range as u32);
         }
-        for ranges in &mut ranges {
+        for ranges in ranges.iter_mut().flat_map(BTreeMap::values_mut) {
             ranges.sort_by_key(|range| trace.ranges.begin[*range as usize]);
         }
         Self { calls, ranges }
     }
 
-    /// The thread that makes most calls.
+    /// Its threads, those that make most calls first.
     fn of_rank(&self, trace: &Trace, processes: &[u32]) -> Host<'_> {
-        let threads =
-            (0..trace.threads.len()).filter(|thread| processes.contains(&trace.threads[*thread].process));
-        let thread = threads.max_by_key(|thread| (self.calls[*thread], usize::MAX - thread));
-        Host { ranges: thread.map_or(&[], |thread| &self.ranges[thread]) }
+        let is_ours = |thread: &usize| {
+            processes.contains(&trace.threads[*thread].process) && !self.ranges[*thread].is_empty()
+        };
+        let mut threads: Vec<usize> = (0..trace.threads.len()).filter(is_ours).collect();
+        threads.sort_by_key(|thread| (Reverse(self.calls[*thread]), *thread));
+        Host { threads: threads.into_iter().map(|thread| &self.ranges[thread]).collect() }
     }
 }
 
 struct Host<'h> {
-    ranges: &'h [u32],
+    threads: Vec<&'h BTreeMap<StringId, Vec<u32>>>,
 }
 
 impl Host<'_> {
-    /// The innermost range that is open.
+    /// The innermost range that is open on the first thread that has any.
     fn place(&self, trace: &Trace, time: i64) -> Option<String> {
-        let last = self
-            .ranges
-            .partition_point(|range| trace.ranges.begin[*range as usize] <= time)
-            .checked_sub(1)?;
-        let is_open = |range: &u32| trace.ranges.end[*range as usize] > time;
-        let above = |range: &u32| trace.ranges.parent[*range as usize];
-        let open = std::iter::successors(Some(self.ranges[last]), above).find(is_open)?;
+        let innermost = |ranges: &Vec<u32>| {
+            let last =
+                ranges.partition_point(|range| trace.ranges.begin[*range as usize] <= time).checked_sub(1)?;
+            let is_open = |range: &u32| trace.ranges.end[*range as usize] > time;
+            let above = |range: &u32| trace.ranges.parent[*range as usize];
+            std::iter::successors(Some(ranges[last]), above).find(is_open)
+        };
+        let on_thread = |domains: &&BTreeMap<StringId, Vec<u32>>| {
+            domains.values().filter_map(innermost).max_by_key(|range| trace.ranges.begin[*range as usize])
+        };
+        let open = self.threads.iter().find_map(on_thread)?;
         let name = trace.ranges.name[open as usize];
         let name = trace.patterns.get(&name).copied().unwrap_or(name);
         Some(trace.strings.text(name).to_owned())

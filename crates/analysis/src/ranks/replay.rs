@@ -8,7 +8,6 @@ use std::collections::VecDeque;
 
 use super::clock::Clock;
 use super::late::Meeting;
-use super::matched::Matched;
 use super::part::Part;
 use crate::statistics::middle_of;
 
@@ -30,30 +29,28 @@ struct Step {
 /// the recorded times do not follow from the collectives.
 pub(super) fn saved(
     parts: &[Part],
-    matched: &[Matched],
+    meetings: &[Meeting<'_>],
     clocks: &[Option<Clock>],
-    meetings: &[Option<Meeting>],
     late: usize,
 ) -> Option<f64> {
-    let steps: Vec<Vec<Option<Step>>> = (0..parts.len()).map(|part| steps(parts, matched, part)).collect();
-    let starts: Vec<f64> = (0..parts.len()).map(|part| start(parts, matched, clocks, part)).collect();
-    let transfers: Vec<f64> =
-        meetings.iter().map(|meeting| meeting.map_or(0.0, |one| one.end - one.last)).collect();
-    let ends = |of: &[Vec<Option<Step>>]| replay(of, &starts, &transfers);
-    let recorded = span(meetings.iter().flatten().map(|meeting| meeting.end))?;
-    let again = span(ends(&steps).into_iter())?;
+    let steps = steps(parts, meetings);
+    let starts = starts(parts, meetings, clocks);
+    let recorded = span(meetings.iter().map(|meeting| meeting.end))?;
+    let again = span(replay(meetings, &steps, &starts).into_iter())?;
     if recorded <= 0.0 || (again / recorded - 1.0).abs() > FAITHFUL {
         return None;
     }
     let mut changed = steps.clone();
-    for (at, one) in matched.iter().enumerate() {
-        let others = one.of.iter().filter(|(part, _)| *part != late);
-        let usual = middle_of(others.filter_map(|(part, _)| Some(steps[*part][at]?.progress)).collect());
-        if let (Some(step), Some(usual)) = (&mut changed[late][at], usual) {
-            step.progress = step.progress.min(usual);
+    for ((meeting, steps), changed) in meetings.iter().zip(&steps).zip(&mut changed) {
+        let of = &meeting.matched.of;
+        let others = of.iter().zip(steps).filter(|((part, _), _)| *part != late);
+        let usual = middle_of(others.map(|(_, step)| step.progress).collect());
+        let own = of.iter().position(|(part, _)| *part == late);
+        if let (Some(own), Some(usual)) = (own, usual) {
+            changed[own].progress = changed[own].progress.min(usual);
         }
     }
-    Some((again - span(ends(&changed).into_iter())?).max(0.0))
+    Some((again - span(replay(meetings, &changed, &starts).into_iter())?).max(0.0))
 }
 
 fn span(times: impl Iterator<Item = f64>) -> Option<f64> {
@@ -62,23 +59,31 @@ fn span(times: impl Iterator<Item = f64>) -> Option<f64> {
     (first <= last).then_some(last - first)
 }
 
-/// When a rank comes to its first collective: nothing before it is replayed.
-fn start(parts: &[Part], matched: &[Matched], clocks: &[Option<Clock>], part: usize) -> f64 {
-    let first = matched.iter().find_map(|one| one.on(part));
-    first.zip(clocks[part]).map_or(0.0, |(place, clock)| clock.common(parts[part].collectives[place].begin))
+/// By part, when it comes to its first collective: nothing before that is replayed.
+fn starts(parts: &[Part], meetings: &[Meeting<'_>], clocks: &[Option<Clock>]) -> Vec<f64> {
+    let mut starts = vec![None; parts.len()];
+    for (part, place) in meetings.iter().flat_map(|meeting| &meeting.matched.of) {
+        let clock = clocks[*part];
+        let begin = || clock.map(|clock| clock.common(parts[*part].collectives[*place].begin));
+        starts[*part] = starts[*part].or_else(begin);
+    }
+    starts.into_iter().map(|start| start.unwrap_or(0.0)).collect()
 }
 
-/// By collective, what the part does before it.
-fn steps(parts: &[Part], matched: &[Matched], part: usize) -> Vec<Option<Step>> {
-    let mut before: Option<i64> = None;
-    let step = |one: &Matched| {
-        let done = parts[part].collectives[one.on(part)?];
-        let progress = before.map_or(0, |before| done.ready_at.saturating_sub(before)).max(0) as f64;
-        before = Some(done.ready_at);
+/// By collective, what each of its ranks does before it.
+fn steps(parts: &[Part], meetings: &[Meeting<'_>]) -> Vec<Vec<Step>> {
+    let mut before: Vec<Option<i64>> = vec![None; parts.len()];
+    let mut step = |part: usize, place: usize| {
+        let done = parts[part].collectives[place];
+        let progress = before[part].map_or(0, |before| done.ready_at.saturating_sub(before)).max(0) as f64;
+        before[part] = Some(done.ready_at);
         let beside = done.ended_at.saturating_sub(done.ready_at).max(0) as f64;
-        Some(Step { progress, beside: (done.exposed_ns > HOLDS_UP_NS).then_some(beside) })
+        Step { progress, beside: (done.exposed_ns > HOLDS_UP_NS).then_some(beside) }
     };
-    matched.iter().map(step).collect()
+    meetings
+        .iter()
+        .map(|meeting| meeting.matched.of.iter().map(|(part, place)| step(*part, *place)).collect())
+        .collect()
 }
 
 /// Where a rank is.
@@ -108,27 +113,24 @@ impl At {
 }
 
 /// When each collective is over.
-fn replay(steps: &[Vec<Option<Step>>], starts: &[f64], transfers: &[f64]) -> Vec<f64> {
+fn replay(meetings: &[Meeting<'_>], steps: &[Vec<Step>], starts: &[f64]) -> Vec<f64> {
     let start =
         |time: &f64| At { time: *time, progress: 0.0, held: VecDeque::new(), free: f64::NEG_INFINITY };
     let mut ranks: Vec<At> = starts.iter().map(start).collect();
-    let mut ends = Vec::with_capacity(transfers.len());
-    for (at, transfer) in transfers.iter().enumerate() {
+    let over = |(meeting, steps): (&Meeting<'_>, &Vec<Step>)| {
         let mut last = f64::NEG_INFINITY;
-        for (rank, steps) in ranks.iter_mut().zip(steps) {
-            if let Some(step) = steps[at] {
-                rank.advance(step.progress);
-                last = last.max(rank.time).max(rank.free);
-            }
+        for ((part, _), step) in meeting.matched.of.iter().zip(steps) {
+            let rank = &mut ranks[*part];
+            rank.advance(step.progress);
+            last = last.max(rank.time).max(rank.free);
         }
-        let end = last + transfer;
-        for (rank, steps) in ranks.iter_mut().zip(steps) {
-            if let Some(step) = steps[at] {
-                rank.free = end;
-                rank.held.extend(step.beside.map(|beside| (rank.progress + beside, end)));
-            }
+        let end = last + meeting.transfer_ns();
+        for ((part, _), step) in meeting.matched.of.iter().zip(steps) {
+            let rank = &mut ranks[*part];
+            rank.free = end;
+            rank.held.extend(step.beside.map(|beside| (rank.progress + beside, end)));
         }
-        ends.push(end);
-    }
-    ends
+        end
+    };
+    meetings.iter().zip(steps).map(over).collect()
 }

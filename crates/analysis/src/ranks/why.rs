@@ -36,8 +36,13 @@ pub enum Why {
 /// None if what it does is no different, as far as it was recorded.
 pub(super) fn why(parts: &[Part], late: usize) -> Option<Why> {
     let mine = &parts[late];
-    let others: Vec<&Part> =
-        parts.iter().enumerate().filter(|(at, _)| *at != late).map(|(_, part)| part).collect();
+    // Those that did the same: a recording that ended sooner has less of everything.
+    let is_alike = |part: &Part| part.kernels > 0 && part.collectives.len() == mine.collectives.len();
+    let others = parts.iter().enumerate().filter(|(at, part)| *at != late && is_alike(part));
+    let others: Vec<&Part> = others.map(|(_, part)| part).collect();
+    if others.is_empty() {
+        return None;
+    }
     let middle =
         |of: &dyn Fn(&Part) -> f64| middle_of(others.iter().map(|part| of(part)).collect()).unwrap_or(0.0);
     let idle = mine.idle_ns as f64 - middle(&|part| part.idle_ns as f64);
@@ -78,7 +83,10 @@ impl Compared<'_> {
 
     /// Of that, what comes from more launches.
     fn of_count(&self) -> f64 {
-        let mean = self.mine.ns as f64 / self.mine.count.max(1) as f64;
+        let mean = match self.mine.count {
+            0 => self.others / self.others_count.max(1.0),
+            count => self.mine.ns as f64 / count as f64,
+        };
         (self.mine.count as f64 - self.others_count) * mean
     }
 }
@@ -124,14 +132,26 @@ fn slower(mine: &Part, others: &[&Part]) -> Option<Why> {
     // If all the rest is slower as well, it is not the kernel.
     let is_one = slowest.more_ns() >= MOST_OF_IT * more && ratio(false) - 1.0 < 0.5 * (alone - 1.0);
     if is_one {
-        let mean = |ns: f64, count: f64| (ns / count.max(1.0)) as i64;
-        return Some(Why::SlowKernel {
-            kernel: slowest.name.to_owned(),
-            mean_ns: mean(slowest.mine.ns as f64, slowest.mine.count as f64),
-            others_ns: mean(slowest.others, slowest.others_count),
-        });
+        return Some(slow_kernel(slowest));
     }
-    Some(throughout(mine, others, ratio(true)))
+    // Most of the time is in kernels that are slower; else it is a few of them.
+    let usual = sum(&|one| one.others, true);
+    let is_slower = |one: &&Compared<'_>| one.mine.ns as f64 > one.others * (1.0 + 0.5 * (ratio(true) - 1.0));
+    let slower: f64 = compared.iter().filter(is_slower).map(|one| one.others).sum();
+    if slower < MOST_OF_IT * usual {
+        Some(slow_kernel(slowest))
+    } else {
+        Some(throughout(mine, others, ratio(true)))
+    }
+}
+
+fn slow_kernel(slowest: &Compared<'_>) -> Why {
+    let mean = |ns: f64, count: f64| (ns / count.max(1.0)) as i64;
+    Why::SlowKernel {
+        kernel: slowest.name.to_owned(),
+        mean_ns: mean(slowest.mine.ns as f64, slowest.mine.count as f64),
+        others_ns: mean(slowest.others, slowest.others_count),
+    }
 }
 
 fn throughout(mine: &Part, others: &[&Part], ratio: f64) -> Why {
