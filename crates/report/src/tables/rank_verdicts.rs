@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use record::{Ending, Outcome, PassKind, SeenProcess};
+use record::{Ending, Launcher, Outcome, PassKind, SeenProcess};
 
 use super::column::{self, Kind};
 use super::table::Table;
@@ -31,13 +31,22 @@ pub(crate) struct RankVerdict {
 pub(crate) fn rank_verdicts(page: &Page<'_>) -> Vec<RankVerdict> {
     let rehearsal = page.passes.iter().rev().find(|pass| pass.name.kind == PassKind::Rehearsal);
     let processes = rehearsal.map(|pass| pass.processes.as_slice()).unwrap_or_default();
+    // A launcher may itself be started by another one.
+    let is_by = |by: Launcher| processes.iter().any(|process| process.rank.is_some_and(|rank| rank.by == by));
+    let launchers = [Launcher::Torchrun, Launcher::OpenMpi, Launcher::Mpich, Launcher::Slurm];
+    let Some(by) = launchers.into_iter().find(|by| is_by(*by)) else { return Vec::new() };
     let mut ranks: BTreeMap<u32, Vec<&SeenProcess>> = BTreeMap::new();
+    let mut world = 0;
     for process in processes {
-        if let Some(rank) = process.rank {
+        if let Some(rank) = process.rank.filter(|rank| rank.by == by) {
             ranks.entry(rank.rank).or_default().push(process);
+            world = world.max(rank.world.unwrap_or(0));
         }
     }
-    let world = processes.iter().filter_map(|process| process.rank?.world).max().unwrap_or(0);
+    // A program that is not distributed may run where others would be.
+    if ranks.len() < 2 && by != Launcher::Torchrun {
+        return Vec::new();
+    }
     // More than this are not named one by one: a variable may say anything.
     let world = world.min(1 << 16);
     for rank in 0..world {
@@ -53,7 +62,8 @@ pub(crate) fn rank_verdicts(page: &Page<'_>) -> Vec<RankVerdict> {
 fn verdict(rank: u32, processes: &[&SeenProcess], first_ms: u64) -> RankVerdict {
     // What it starts has its variables, too.
     let is_first = |process: &&&SeenProcess| processes.iter().all(|other| other.pid != process.parent);
-    let own = processes.iter().find(is_first).copied();
+    // Of several attempts the last one counts.
+    let own = processes.iter().rev().find(is_first).copied();
     let sum = |of: fn(&record::RecordedProcess) -> u64| -> u64 {
         processes.iter().filter_map(|process| process.recorded.as_ref()).map(of).sum()
     };

@@ -68,20 +68,30 @@ pub(crate) fn collectives(analysis: &Analysis) -> Table<'_, &CollectiveRow> {
 pub(crate) fn rank_lines(analysis: &Analysis) -> Vec<String> {
     let Some(ranks) = &analysis.ranks else { return Vec::new() };
     let all = counted(ranks.ranks.len() as u64, "rank");
-    let Some(bound) = ranks.clock_bound_ns else {
-        let why = match ranks.matched {
-            0 => "no collective that several of them did was recorded",
-            _ => "their collectives end too far apart to be the same ones",
-        };
-        return vec![format!("{all}; who waits for whom is not known: {why}")];
+    let unknown = |why: &str| vec![format!("{all}; who waits for whom is not known: {why}")];
+    let bound = match (ranks.repeated, ranks.clock_bound_ns) {
+        (Some(rank), _) => return unknown(&format!("rank {rank} was recorded more than once")),
+        (None, None) if ranks.matched == 0 => {
+            return unknown("no collective that several of them did was recorded");
+        }
+        (None, None) => return unknown("their collectives do not fit together as the same ones"),
+        (None, Some(bound)) => bound,
     };
     let mut lines = match &ranks.late {
         Some(late) => vec![late_line(ranks, late), why_line(late.why.as_ref())],
         None => vec![format!(
-            "{all}: none of them is late, in {} that they do together",
-            counted(ranks.matched, "collective")
+            "{}: none of them is late, in {} that they do together",
+            counted(ranks.compared, "rank"),
+            counted(ranks.met, "collective")
         )],
     };
+    let others = (ranks.ranks.len() as u64).saturating_sub(ranks.compared);
+    if others > 0 {
+        lines.push(format!(
+            "{} that do no collective with those are not compared",
+            counted(others, "more rank")
+        ));
+    }
     lines.push(format!("times of two ranks can be compared within {}", duration(bound as f64)));
     lines
 }
@@ -90,7 +100,7 @@ fn late_line(ranks: &Ranks, late: &Late) -> String {
     let mut line = format!(
         "rank {} is late: of {} it came last to {} of {}",
         late.rank,
-        counted(ranks.ranks.len() as u64, "rank"),
+        counted(ranks.compared, "rank"),
         count(late.last),
         counted(late.collectives, "collective"),
     );
