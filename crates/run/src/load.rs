@@ -88,7 +88,10 @@ pub(crate) fn keep_loaded(
         Clock::Session => Some(moment.since_1970_ns.saturating_sub(trace.session_start?)),
     };
     let Some((began, mut end)) = load.began.and_then(at).zip(load.ended.and_then(at)) else {
-        return Some("the time of the load is not known: all that was recorded is analyzed, start-up included".to_owned());
+        return Some(
+            "the time of the load is not known: all that was recorded is analyzed, start-up included"
+                .to_owned(),
+        );
     };
     let delay = config.delay.map_or(0, |delay| i64::try_from(delay.0.as_nanos()).unwrap_or(i64::MAX));
     let mut begin = began.saturating_add(delay);
