@@ -6,12 +6,19 @@
 mod support;
 
 use std::collections::BTreeMap;
-use std::os::unix::process::ExitStatusExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use serde_json::Value;
 use support::{Ran, Sandbox, manifest, skip, step, tool};
+
+/// Each takes a few seconds.
+const LONGEST: Duration = Duration::from_secs(300);
 
 /// What is known of a program before it runs.
 #[derive(Default)]
@@ -154,8 +161,7 @@ fn visit(guest: &Guest, include: &Path) -> Result<(), String> {
     for folder in [&alone, &visited] {
         std::fs::create_dir(folder).unwrap();
     }
-    let mut plain = Command::new(&program);
-    let output = plain.current_dir(&alone).stdin(Stdio::null()).output().unwrap();
+    let output = ended("alone", Command::new(&program).current_dir(&alone).stdin(Stdio::null()))?;
     let code = output.status.code().unwrap_or_else(|| 128 + output.status.signal().unwrap());
     let plain = Ran::from(output);
     let run = sandbox.path("run");
@@ -169,7 +175,7 @@ fn visit(guest: &Guest, include: &Path) -> Result<(), String> {
         "--",
         &program,
     ];
-    let ran = Ran::from(sandbox.rangefinder(&arguments).current_dir(&visited).output().unwrap());
+    let ran = Ran::from(ended("with the tracer", sandbox.rangefinder(&arguments).current_dir(&visited))?);
     let run = std::fs::read_dir(&run)
         .map_err(|error| format!("no run directory: {error}\n{}", ran.stderr))?
         .flatten()
@@ -192,6 +198,24 @@ fn visit(guest: &Guest, include: &Path) -> Result<(), String> {
     same("stderr", &plain.stderr, &log("stderr.log"))?;
     same("what it left", &format!("{:#?}", tree(&alone)), &format!("{:#?}", tree(&visited)))?;
     counted(guest, &run)
+}
+
+/// What it printed; an error if it hangs.
+fn ended(how: &str, command: &mut Command) -> Result<Output, String> {
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).spawn().unwrap();
+    let group = Pid::from_raw(child.id().cast_signed());
+    let (done, is_done) = channel::<()>();
+    let watch = std::thread::spawn(move || {
+        let hangs = is_done.recv_timeout(LONGEST) == Err(RecvTimeoutError::Timeout);
+        if hangs {
+            let _ = killpg(group, Signal::SIGKILL);
+        }
+        hangs
+    });
+    let output = child.wait_with_output().unwrap();
+    drop(done);
+    let hung = watch.join().unwrap();
+    if hung { Err(format!("it did not end {how} within {LONGEST:?}")) } else { Ok(output) }
 }
 
 /// What it opened is what was recorded and what was not.

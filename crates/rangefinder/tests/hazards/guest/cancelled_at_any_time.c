@@ -6,6 +6,8 @@ static void *work(void *unused) {
     return unused;
 }
 int main(void) {
+    /* The library is loaded with the first range. */
+    pairs("first", 1);
     int cancelled = 0;
     for (int round = 0; round < 60; round++) {
         pthread_t thread;
