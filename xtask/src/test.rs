@@ -1,14 +1,22 @@
 //! `cargo xtask test`: runs every check and counts the tests.
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{ExitCode, Stdio};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 
 use crate::generate::write_nsys;
 use crate::shell::{cargo, root, tools_folder};
 use crate::tools;
+
+/// Building everything from nothing takes less, and so does every test.
+const LONGEST_SILENCE: Duration = Duration::from_secs(25 * 60);
 
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counts {
@@ -92,21 +100,41 @@ fn run_tests(extra: &[&str]) -> Result<(Counts, bool)> {
         .env("INSTA_FORCE_PASS", "0")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
+        .process_group(0)
         .spawn()
         .context("cannot start cargo")?;
-    let mut counts = Counts::default();
-    if let Some(stdout) = child.stdout.take() {
-        for line in BufReader::new(stdout).lines() {
-            let line = line?;
-            println!("{line}");
-            count(&line, &mut counts);
-        }
-    }
+    let mut counts = printed(&mut child)?;
     let fine = child.wait()?.success();
     let skipped = skipped(&skips);
     counts.skipped += skipped;
     counts.passed = counts.passed.saturating_sub(skipped);
     Ok((counts, fine))
+}
+
+/// Counts what is printed; ends the tests if that stops for too long.
+fn printed(child: &mut Child) -> Result<Counts> {
+    let mut counts = Counts::default();
+    let Some(stdout) = child.stdout.take() else { return Ok(counts) };
+    let (sender, lines) = channel();
+    std::thread::spawn(move || BufReader::new(stdout).lines().try_for_each(|line| sender.send(line)));
+    loop {
+        match lines.recv_timeout(LONGEST_SILENCE) {
+            Ok(line) => {
+                let line = line?;
+                println!("{line}");
+                count(&line, &mut counts);
+            }
+            Err(RecvTimeoutError::Disconnected) => return Ok(counts),
+            Err(RecvTimeoutError::Timeout) => {
+                println!("a test hangs: nothing was printed for {} minutes", LONGEST_SILENCE.as_secs() / 60);
+                // Which processes there are tells which test it is.
+                let _ = Command::new("ps").args(["-eo", "pid,etime,stat,wchan:20,args", "--forest"]).status();
+                killpg(Pid::from_raw(child.id().cast_signed()), Signal::SIGKILL)?;
+                counts.failed += 1;
+                return Ok(counts);
+            }
+        }
+    }
 }
 
 /// `test result: ok. 3 passed; 0 failed; 1 ignored; …`
