@@ -66,26 +66,13 @@ fn last_line(log: &Path) -> Option<String> {
     text.lines().rev().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }
 
-/// The clock of a recording.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Clock {
-    /// The tracer's: since the machine was started.
-    Machine,
-    /// Since a moment that the recording knows.
-    Session,
-}
-
 /// Leaves what was recorded while the load ran and counts. What there is to say about that.
-pub(crate) fn keep_loaded(
-    trace: &mut Trace,
-    clock: Clock,
-    pass: &Pass,
-    config: &CaptureConfig,
-) -> Option<String> {
+pub(crate) fn keep_loaded(trace: &mut Trace, pass: &Pass, config: &CaptureConfig) -> Option<String> {
     let load = pass.load.as_ref()?;
-    let at = |moment: Moment| match clock {
-        Clock::Machine => Some(moment.monotonic_ns),
-        Clock::Session => Some(moment.since_1970_ns.saturating_sub(trace.session_start?)),
+    let at = |moment: Moment| match pass.name.kind {
+        PassKind::Nsys => Some(moment.since_1970_ns.saturating_sub(trace.session_start?)),
+        // The tracer counts from when the machine was started.
+        _ => Some(moment.monotonic_ns),
     };
     let Some((began, mut end)) = load.began.and_then(at).zip(load.ended.and_then(at)) else {
         return Some(
@@ -139,7 +126,6 @@ pub fn keep_load_of_run(trace: &mut Trace, run: &Path, kind: PassKind) -> Option
     let manifest = read_manifest(run).ok()?;
     let file = Some(run.join("config.yaml")).filter(|file| file.is_file())?;
     let resolved = resolve(&Request { file: Some(file), cwd: run.to_owned(), ..Request::default() }).ok()?;
-    let clock = if kind == PassKind::Nsys { Clock::Session } else { Clock::Machine };
     let pass = manifest.passes.iter().find(|pass| pass.name.kind == kind)?;
-    keep_loaded(trace, clock, pass, &resolved.config.capture)
+    keep_loaded(trace, pass, &resolved.config.capture)
 }

@@ -13,7 +13,7 @@ use super::stage1;
 use crate::config::RegionsConfig;
 use crate::events::Event;
 use crate::gates::keep_gated;
-use crate::load::{Clock, keep_loaded};
+use crate::load::keep_loaded;
 use crate::model::ModelSource;
 use crate::provenance::Provenance;
 use crate::rehearsal::Inventory;
@@ -223,9 +223,8 @@ fn reread(
 
 /// Of a server with a client, only the time of the client counts. What there is to say about that.
 fn load_only(setting: &Setting, manifest: &Manifest, kind: PassKind, trace: &mut Trace) -> Option<Event> {
-    let clock = if kind == PassKind::Nsys { Clock::Session } else { Clock::Machine };
     let pass = manifest.passes.iter().find(|pass| pass.name.kind == kind)?;
-    let text = keep_loaded(trace, clock, pass, &setting.resolved.config.capture)?;
+    let text = keep_loaded(trace, pass, &setting.resolved.config.capture)?;
     Some(Event::Warning { text })
 }
 
