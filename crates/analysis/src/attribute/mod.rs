@@ -8,6 +8,7 @@ mod captured;
 mod launch_groups;
 mod libraries;
 mod only_thread;
+mod open_at;
 mod originals;
 mod region_calls;
 mod region_label;
@@ -26,6 +27,7 @@ pub use capture_paths::{CapturePaths, CaptureRegion, CaptureSpan, capture_paths}
 pub(crate) use captured::Captured;
 pub(crate) use launch_groups::region_of;
 pub use launch_groups::{LaunchGroup, LaunchGroups, launch_groups, launches_in};
+pub(crate) use open_at::open_at;
 pub use region_calls::{RegionCalls, region_calls};
 pub use region_label::{label as region_label, labels as region_labels};
 pub use regions::{Region, Registered, Times, regions};

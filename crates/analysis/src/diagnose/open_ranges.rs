@@ -3,9 +3,9 @@
 use std::collections::{BTreeSet, HashMap};
 
 use nvtx::Kind;
-use trace::{OPEN, Trace};
+use trace::Trace;
 
-use crate::attribute::Attribution;
+use crate::attribute::{Attribution, open_at};
 
 /// The push/pop ranges of a process, by thread and domain, in the order of their beginnings.
 pub(super) struct OpenRanges<'t> {
@@ -56,19 +56,9 @@ impl<'t> OpenRanges<'t> {
 
     fn own(&self, thread: u32, time: i64) -> Option<u32> {
         let lists = self.threads.get(&thread)?;
-        let innermost = |ranges: &Vec<u32>| self.innermost(ranges, time);
+        let innermost = |ranges: &Vec<u32>| open_at(self.trace, ranges, time);
         // Of several domains the one opened last.
         lists.iter().filter_map(innermost).max_by_key(|range| self.trace.ranges.begin[*range as usize])
-    }
-
-    fn innermost(&self, ranges: &[u32], time: i64) -> Option<u32> {
-        let ranges_of = &self.trace.ranges;
-        let last = ranges.partition_point(|range| ranges_of.begin[*range as usize] <= time).checked_sub(1)?;
-        let parent = |range: &u32| ranges_of.parent[*range as usize];
-        std::iter::successors(Some(ranges[last]), parent).find(|range| {
-            let end = ranges_of.end[*range as usize];
-            end == OPEN || end > time
-        })
     }
 
     /// How a stretch of time of a thread is divided among the innermost regions, the largest first.
@@ -81,7 +71,7 @@ impl<'t> OpenRanges<'t> {
             let begin = |range: &u32| self.trace.ranges.begin[*range as usize];
             let inside = ranges.partition_point(|range| begin(range) <= from)
                 ..ranges.partition_point(|range| begin(range) < to);
-            let around = self.innermost(ranges, from);
+            let around = open_at(self.trace, ranges, from);
             let parent = |range: &u32| self.trace.ranges.parent[*range as usize];
             let all = ranges[inside].iter().copied().chain(std::iter::successors(around, parent));
             for range in all {

@@ -33,6 +33,8 @@ pub(super) struct Waits {
 /// One collective, on the common clock.
 #[derive(Debug, Clone)]
 pub(super) struct Meeting<'m> {
+    /// Its place among all that were matched.
+    pub(super) number: usize,
     pub(super) matched: &'m Matched,
     /// When each of its ranks came, in their order.
     came: Vec<f64>,
@@ -55,8 +57,8 @@ pub(super) fn meetings<'m>(
     clocks: &[Option<Clock>],
 ) -> Option<Vec<Meeting<'m>>> {
     let (mut all, mut joint, mut impossible) = (Vec::new(), 0, 0);
-    for one in matched {
-        let Some((meeting, ends)) = meet(parts, one, clocks) else { continue };
+    for (number, one) in matched.iter().enumerate() {
+        let Some((meeting, ends)) = meet(parts, number, one, clocks) else { continue };
         let first_out = ends.iter().copied().fold(f64::INFINITY, f64::min);
         let last_out = ends.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let is_possible = meeting.last <= first_out + meeting.bound_ns;
@@ -75,7 +77,12 @@ pub(super) fn meetings<'m>(
     Some(all)
 }
 
-fn meet<'m>(parts: &[Part], one: &'m Matched, clocks: &[Option<Clock>]) -> Option<(Meeting<'m>, Vec<f64>)> {
+fn meet<'m>(
+    parts: &[Part],
+    number: usize,
+    one: &'m Matched,
+    clocks: &[Option<Clock>],
+) -> Option<(Meeting<'m>, Vec<f64>)> {
     let (mut came, mut ends) = (Vec::with_capacity(one.of.len()), Vec::with_capacity(one.of.len()));
     let mut bound_ns: f64 = 0.0;
     for (part, place) in &one.of {
@@ -87,7 +94,7 @@ fn meet<'m>(parts: &[Part], one: &'m Matched, clocks: &[Option<Clock>]) -> Optio
     }
     let last = came.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let end = middle_of(ends.clone())?;
-    Some((Meeting { matched: one, came, last: last.min(end), end, bound_ns }, ends))
+    Some((Meeting { number, matched: one, came, last: last.min(end), end, bound_ns }, ends))
 }
 
 /// By part. The first collective is left out: when a recording begins says nothing about the program.

@@ -11,7 +11,7 @@ mod part;
 mod replay;
 mod why;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use trace::Trace;
@@ -216,22 +216,22 @@ fn collectives(
     meetings: &[Meeting<'_>],
     bound_ns: f64,
 ) -> Vec<CollectiveRow> {
-    let met: HashMap<*const Matched, &Meeting<'_>> =
-        meetings.iter().map(|meeting| (std::ptr::from_ref(meeting.matched), meeting)).collect();
-    let mut kinds: BTreeMap<(Function, u64, usize), Vec<&Matched>> = BTreeMap::new();
-    for one in matched {
+    let mut transfers = vec![None; matched.len()];
+    meetings.iter().for_each(|meeting| transfers[meeting.number] = Some(meeting.transfer_ns()));
+    let mut kinds: BTreeMap<(Function, u64, usize), Vec<usize>> = BTreeMap::new();
+    for (number, one) in matched.iter().enumerate() {
         let done = || one.of.iter().map(|(part, place)| parts[*part].collectives[*place]);
         let bytes = done().map(|done| done.bytes).max().unwrap_or(0);
         let size = done().map(|done| done.group_size as usize).max().filter(|size| *size > 0);
-        kinds.entry((one.function, bytes, size.unwrap_or(one.of.len()))).or_default().push(one);
+        kinds.entry((one.function, bytes, size.unwrap_or(one.of.len()))).or_default().push(number);
     }
-    let row = |((function, bytes, ranks), of): ((Function, u64, usize), Vec<&Matched>)| {
+    let row = |((function, bytes, ranks), of): ((Function, u64, usize), Vec<usize>)| {
         let (mut total, mut exposed) = (0.0, 0.0);
         let mut transfer = Some(0.0);
-        for one in &of {
-            let done = || one.of.iter().map(|(part, place)| parts[*part].collectives[*place]);
+        for number in &of {
+            let done = || matched[*number].of.iter().map(|(part, place)| parts[*part].collectives[*place]);
             let took = middle_of(done().map(|done| done.took_ns() as f64).collect()).unwrap_or(0.0);
-            let after = met.get(&std::ptr::from_ref(*one)).map(|meeting| meeting.transfer_ns().min(took));
+            let after = transfers[*number].map(|transfer: f64| transfer.min(took));
             transfer = transfer.zip(after).map(|(sum, after)| sum + after);
             total += took;
             exposed += middle_of(done().map(|done| done.exposed_ns as f64).collect()).unwrap_or(0.0);

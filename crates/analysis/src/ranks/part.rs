@@ -3,11 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 
-use trace::{ActivityKind, Kind, NONE, Quantity, StringId, Trace};
+use trace::{ActivityKind, Kind, NONE, StringId, Trace};
 
 use crate::statistics::middle_of;
 
 use super::function::Function;
+use crate::attribute::open_at;
+use crate::sampled::busy_clocks;
 
 /// Kernels of one name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -97,15 +99,15 @@ pub(super) fn parts(trace: &Trace) -> (Vec<Part>, Option<u32>) {
         activities.sort_unstable_by_key(|at| trace.activities.begin[*at as usize]);
         part(trace, rank, &processes, &activities, &said, &hosts)
     };
-    let recordings = |activities: &Vec<u32>| {
-        let of = |at: &u32| trace.recording_of_process(trace.activities.process[*at as usize]);
-        let mut recordings: Vec<Option<u32>> = activities.iter().map(of).collect();
-        recordings.sort_unstable();
-        recordings.dedup();
-        recordings.len()
+    let mut has_work = vec![false; trace.processes.len()];
+    trace.activities.process.iter().for_each(|process| has_work[*process as usize] = true);
+    let is_repeated = |(_, processes): &&(u32, Vec<u32>)| {
+        let working = processes.iter().filter(|process| has_work[**process as usize]);
+        let mut recordings = working.map(|process| trace.recording_of_process(*process));
+        let first = recordings.next();
+        recordings.any(|recording| Some(recording) != first)
     };
-    let repeated = ranks.iter().zip(&activities).find(|(_, activities)| recordings(activities) > 1);
-    let repeated = repeated.map(|((rank, _), _)| *rank);
+    let repeated = ranks.iter().find(is_repeated).map(|(rank, _)| *rank);
     (ranks.into_iter().zip(activities).map(of).collect(), repeated)
 }
 
@@ -203,14 +205,10 @@ fn part(
 
 /// How fast the clock of a device was, most of the time that it was busy.
 fn clock_mhz(trace: &Trace, device: u16) -> Option<f64> {
-    /// Less to do, in percent, may run at any clock.
-    const BUSY: f32 = 50.0;
     let of_device = trace.series.iter().filter(|series| series.device == device);
     let clock = of_device.filter_map(|series| {
-        let clock = series.values(Quantity::SmClock).or_else(|| series.values(Quantity::SmClockReported))?;
-        let active = series.values(Quantity::GpuActive);
-        let is_busy = |at: &usize| active.is_none_or(|active| active[*at] >= BUSY) && clock[*at] > 0.0;
-        middle_of((0..clock.len()).filter(is_busy).map(|at| f64::from(clock[at])).collect())
+        let busy = busy_clocks(series, 0..series.len())?;
+        middle_of(busy.into_iter().map(f64::from).collect())
     });
     clock.max_by(f64::total_cmp)
 }
@@ -296,15 +294,8 @@ struct Union {
 }
 
 impl Union {
-    /// Of spans in the order in which they begin.
     fn of(spans: impl Iterator<Item = (i64, i64)>) -> Self {
-        let mut union: Vec<(i64, i64)> = Vec::new();
-        for (begin, end) in spans {
-            match union.last_mut() {
-                Some(last) if begin <= last.1 => last.1 = last.1.max(end),
-                _ => union.push((begin, end.max(begin))),
-            }
-        }
+        let union = Trace::windows_of(spans.map(|(begin, end)| (begin, end.max(begin))).collect());
         let mut sum = 0i64;
         let before = union.iter().map(|(begin, end)| {
             let all = sum;
@@ -391,13 +382,7 @@ struct Host<'h> {
 impl Host<'_> {
     /// The innermost range that is open on the first thread that has any.
     fn place(&self, trace: &Trace, time: i64) -> Option<String> {
-        let innermost = |ranges: &Vec<u32>| {
-            let last =
-                ranges.partition_point(|range| trace.ranges.begin[*range as usize] <= time).checked_sub(1)?;
-            let is_open = |range: &u32| trace.ranges.end[*range as usize] > time;
-            let above = |range: &u32| trace.ranges.parent[*range as usize];
-            std::iter::successors(Some(ranges[last]), above).find(is_open)
-        };
+        let innermost = |ranges: &Vec<u32>| open_at(trace, ranges, time);
         let on_thread = |domains: &&BTreeMap<StringId, Vec<u32>>| {
             domains.values().filter_map(innermost).max_by_key(|range| trace.ranges.begin[*range as usize])
         };

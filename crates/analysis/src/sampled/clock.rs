@@ -1,5 +1,7 @@
 //! Whether the clock of the SMs stayed what it was.
 
+use std::ops::Range;
+
 use serde::Serialize;
 use trace::{Quantity, Series};
 
@@ -17,12 +19,17 @@ pub struct ClockRange {
     pub high_mhz: f64,
 }
 
-/// None if the clock stayed the same while the device had work, or is not known.
-pub(super) fn changed_clock(series: &Series, begin: i64, end: i64) -> Option<ClockRange> {
+/// The clock in those of some samples in which the device had work; None if it is not known.
+pub(crate) fn busy_clocks(series: &Series, samples: Range<usize>) -> Option<Vec<f32>> {
     let clock = series.values(Quantity::SmClock).or_else(|| series.values(Quantity::SmClockReported))?;
     let active = series.values(Quantity::GpuActive);
     let is_busy = |at: &usize| active.is_none_or(|active| active[*at] >= BUSY) && clock[*at] > 0.0;
-    let mut seen: Vec<f32> = series.touching(begin, end).filter(is_busy).map(|at| clock[at]).collect();
+    Some(samples.filter(is_busy).map(|at| clock[at]).collect())
+}
+
+/// None if the clock stayed the same while the device had work, or is not known.
+pub(super) fn changed_clock(series: &Series, begin: i64, end: i64) -> Option<ClockRange> {
+    let mut seen = busy_clocks(series, series.touching(begin, end))?;
     if seen.len() < FEWEST {
         return None;
     }

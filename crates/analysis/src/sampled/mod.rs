@@ -18,6 +18,7 @@ mod tokens;
 pub(crate) mod values;
 
 pub use clock::ClockRange;
+pub(crate) use clock::busy_clocks;
 pub use cost::SamplingCost;
 pub use energy::{Energy, Throttle, ThrottleReason};
 pub use kernels::{SampledKernel, limits_from_samples};
