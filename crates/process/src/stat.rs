@@ -2,6 +2,11 @@
 
 use std::fs;
 
+/// Whether there is such a process on this machine that has not ended.
+pub fn is_running(pid: u32) -> bool {
+    Stat::of(pid).is_some_and(|stat| !stat.is_over)
+}
+
 pub(super) struct Stat {
     pub(super) name: String,
     /// It has ended, and waits for its parent.

@@ -6,9 +6,10 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use record::{Launcher, Rank, SeenProcess, Start};
+use record::{Rank, SeenProcess, Start};
 
 use super::pidfd;
+use super::rank::rank_in;
 use super::stat::Stat;
 
 /// More processes than this are not remembered.
@@ -127,7 +128,7 @@ impl Known {
             |bytes: &Vec<u8>| (bytes.is_empty() || bytes.contains(&b'=')) && !read(pid, "cmdline").is_empty();
         if let Some(environment) = environment.filter(is_whole) {
             self.seen.without_tracer = !environment.split(|byte| *byte == 0).any(|one| one == variable);
-            self.seen.rank = rank(&environment);
+            self.seen.rank = one_of_several(&environment);
         }
         // Of a large process this is long; once is enough.
         self.seen.cuda = self.seen.cuda || contains(&read(pid, "maps"), b"/libcuda.so");
@@ -139,22 +140,9 @@ impl Known {
     }
 }
 
-/// As launchers tell it: torchrun, Open MPI, MPICH, Slurm. One rank alone is none.
-fn rank(environment: &[u8]) -> Option<Rank> {
-    let launchers = [
-        (Launcher::Torchrun, "RANK", "WORLD_SIZE"),
-        (Launcher::OpenMpi, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-        (Launcher::Mpich, "PMI_RANK", "PMI_SIZE"),
-        (Launcher::Slurm, "SLURM_PROCID", "SLURM_NTASKS"),
-    ];
-    let number = |name: &str| {
-        let mut variables = environment.split(|byte| *byte == 0);
-        let value = variables.find_map(|one| one.strip_prefix(name.as_bytes())?.strip_prefix(b"="))?;
-        std::str::from_utf8(value).ok()?.parse::<u32>().ok()
-    };
-    let found = launchers.into_iter().find_map(|(by, rank, world)| Some((by, number(rank)?, number(world))));
-    let (by, rank, world) = found?;
-    (world != Some(1)).then_some(Rank { rank, world, by })
+/// A program that is not distributed may be started by a launcher, too.
+fn one_of_several(environment: &[u8]) -> Option<Rank> {
+    rank_in(environment).filter(|rank| rank.world != Some(1))
 }
 
 /// Of Python's multiprocessing.
@@ -211,13 +199,10 @@ mod tests {
     }
 
     #[test]
-    fn ranks_of_launchers() {
-        let of = |text: &str| rank(text.replace(' ', "\0").as_bytes()).map(|rank| (rank.rank, rank.world));
-        assert_eq!(of("A=1 RANK=3 WORLD_SIZE=8 SLURM_PROCID=0"), Some((3, Some(8))));
-        assert_eq!(of("OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2"), Some((0, Some(2))));
-        assert_eq!(of("SLURM_PROCID=1"), Some((1, None)));
-        for none in ["", "RANK=x", "LOCAL_RANK=1", "SLURM_PROCID=0 SLURM_NTASKS=1", "XRANK=1"] {
-            assert_eq!(of(none), None, "{none}");
+    fn one_rank_alone_is_none() {
+        for (environment, rank) in [(&b"RANK=0\0WORLD_SIZE=1"[..], None), (b"RANK=0\0WORLD_SIZE=2", Some(0))]
+        {
+            assert_eq!(one_of_several(environment).map(|rank| rank.rank), rank);
         }
     }
 

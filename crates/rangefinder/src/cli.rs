@@ -39,6 +39,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Run(RunArguments),
+    Rank(RankArguments),
     Ranges(RangesArguments),
     Analyze(AnalyzeArguments),
     Diff(DiffArguments),
@@ -113,6 +114,26 @@ impl ExitCodeOf {
             _ => own,
         }
     }
+}
+
+/// Record one rank of a distributed program; all ranks share a directory.
+///
+/// A launcher starts it in place of the program. Each rank runs once, under the tracer and the samplers. The exit code is the program's. The last rank to end puts the
+/// ranks together: who waits for whom, and why. If a rank cannot write, its program runs all the same, without being
+/// recorded.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  torchrun --nproc-per-node 4 --no-python rangefinder rank -- python train.py
+  mpirun -n 4 rangefinder rank -- ./solver
+  srun -n 8 rangefinder rank run.dir=/shared/runs -- python train.py
+  rangefinder analyze runs/train.py-slurm-4711.0")]
+pub(crate) struct RankArguments {
+    #[command(flatten)]
+    pub(crate) layers: Layers,
+    /// Print what each rank does; without it, only errors and what was found in all ranks
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
 }
 
 /// List the NVTX ranges a program opens, and how to select each one.
@@ -206,6 +227,28 @@ pub(crate) struct AnalyzeArguments {
     /// Also write report.html, report.md, analysis.json, csv/ and the other documents to this folder
     #[arg(long, value_name = "FOLDER")]
     pub(crate) out: Option<PathBuf>,
+}
+
+impl AnalyzeArguments {
+    /// As `analyze --out OUT FOLDER`.
+    pub(crate) fn of(folder: PathBuf, out: PathBuf) -> Self {
+        Self {
+            files: vec![folder],
+            json: false,
+            scope: None,
+            group: GroupBy::Name,
+            within: None,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            stage: Vec::new(),
+            tokens: Vec::new(),
+            family: Vec::new(),
+            what_if: Vec::new(),
+            whole: false,
+            top: 15,
+            out: Some(out),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -36,6 +36,7 @@ fn main() -> ExitCode {
     };
     let result = match cli.command {
         cli::Command::Run(arguments) => commands::run::main(arguments),
+        cli::Command::Rank(arguments) => commands::rank::main(arguments),
         cli::Command::Ranges(arguments) => commands::ranges::main(arguments),
         cli::Command::Analyze(arguments) => commands::analyze::main(arguments),
         cli::Command::Diff(arguments) => commands::diff::main(&arguments),

@@ -3,7 +3,9 @@
 
 mod support;
 
-use support::Sandbox;
+use std::path::Path;
+
+use support::{Ran, Sandbox};
 
 const LAUNCHER: &str = include_str!("programs/launch.py");
 
@@ -28,8 +30,8 @@ time.sleep(2.5)
 "#;
 
 /// What the table says, by rank: verdict and text.
-fn verdicts(sandbox: &Sandbox) -> Vec<(String, String)> {
-    let table = std::fs::read_to_string(sandbox.only_run().join("csv/rank_verdicts.csv")).unwrap();
+fn verdicts(documents: &Path) -> Vec<(String, String)> {
+    let table = std::fs::read_to_string(documents.join("csv/rank_verdicts.csv")).unwrap();
     let rows = table.lines().skip(1).map(|line| {
         let (before, quoted, after) = match line.split_once('"') {
             Some((before, rest)) => {
@@ -53,10 +55,10 @@ fn every_rank_has_its_verdict() {
     sandbox.write("launch.py", LAUNCHER);
     sandbox.write("rank.py", RANK);
     let mut command =
-        sandbox.rangefinder(&["run", "-p", "quick", "--", "python3", "launch.py", "4", "rank.py"]);
-    let ran = support::Ran::from(command.env("LATE", "1").output().unwrap());
+        sandbox.rangefinder(&["run", "-p", "quick", "--", "python3", "launch.py", "4", "python3", "rank.py"]);
+    let ran = Ran::from(command.env("LATE", "1").output().unwrap());
     assert_eq!(ran.code, 3, "{}\n{}", ran.stdout, ran.stderr);
-    let found = verdicts(&sandbox);
+    let found = verdicts(&sandbox.only_run());
     let word = |rank: usize| (found[rank].0.as_str(), found[rank].1.as_str());
     assert_eq!(found.len(), 4, "{found:?}");
     assert_eq!(word(0).0, "missed", "{found:?}");
@@ -82,9 +84,129 @@ fn ranks_that_all_do_the_same() {
         "rank.py",
         "from rangefinder import stage\nfor _ in range(3):\n    with stage('step'):\n        pass\n",
     );
-    let ran = sandbox.output(&["run", "-p", "quick", "--", "python3", "launch.py", "4", "rank.py"]);
+    let ran =
+        sandbox.output(&["run", "-p", "quick", "--", "python3", "launch.py", "4", "python3", "rank.py"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert_eq!(verdicts(&sandbox), vec![("captured".to_owned(), "3 ranges".to_owned()); 4]);
+    assert_eq!(verdicts(&sandbox.only_run()), vec![("captured".to_owned(), "3 ranges".to_owned()); 4]);
     let summary = std::fs::read_to_string(sandbox.only_run().join("summary.txt")).unwrap();
     assert!(summary.contains("all 4 captured"), "{summary}");
+}
+
+/// Opens ranges and prints its rank.
+const STEPS: &str = r#"
+import os, time
+from rangefinder import stage
+for _ in range(5):
+    with stage("step"):
+        time.sleep(0.02)
+print("rank", os.environ["RANK"])
+"#;
+
+/// What is in the directory of a job.
+fn inside(job: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(job).unwrap().flatten();
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+/// The program under test as a word of another one's command line.
+const RANGEFINDER: &str = env!("CARGO_BIN_EXE_rangefinder");
+
+/// `launch.py RANKS rangefinder rank ...`
+fn launched(sandbox: &Sandbox, ranks: &str, words: &[&str], variables: &[(&str, &str)]) -> Ran {
+    sandbox.write("launch.py", LAUNCHER);
+    let mut command = std::process::Command::new("python3");
+    command.args(["launch.py", ranks]).args(words).current_dir(sandbox.path(""));
+    command.env("XDG_CONFIG_HOME", sandbox.path("no-config")).env("XDG_CACHE_HOME", sandbox.path("cache"));
+    Ran::from(command.envs(variables.iter().copied()).output().unwrap())
+}
+
+#[test]
+fn each_rank_records_itself() {
+    let sandbox = Sandbox::new();
+    sandbox.write("steps.py", STEPS);
+    let words = [RANGEFINDER, "rank", "--", "python3", "steps.py"];
+    let ran = launched(&sandbox, "4", &words, &[]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    // Nothing of ours among what the program prints.
+    let mut printed: Vec<&str> = ran.stdout.lines().collect();
+    printed.sort_unstable();
+    assert_eq!(printed, ["rank 0", "rank 1", "rank 2", "rank 3"]);
+    assert!(ran.stderr.contains("all 4 captured"), "{}", ran.stderr);
+    let job = sandbox.only_run();
+    assert_eq!(
+        inside(&job),
+        ["job.json", "rank-0000", "rank-0001", "rank-0002", "rank-0003", "together"].map(str::to_owned)
+    );
+    assert_eq!(verdicts(&job.join("together")), vec![("captured".to_owned(), "5 ranges".to_owned()); 4]);
+    // Again, by hand.
+    let shown = sandbox.output(&["analyze", "--json", job.to_str().unwrap()]);
+    assert_eq!(shown.code, 0, "{}", shown.stderr);
+    let document: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    assert_eq!(document["rank_verdicts"].as_array().unwrap().len(), 4);
+    assert_eq!(document["recordings"].as_array().unwrap().len(), 4);
+    let report = sandbox.output(&["report", job.to_str().unwrap()]);
+    assert!(report.stdout.contains("all 4 captured"), "{}{}", report.stdout, report.stderr);
+    // The same launcher once more: another job.
+    let again = launched(&sandbox, "2", &words, &[]);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    let second = job.with_file_name(format!("{}-2", job.file_name().unwrap().to_str().unwrap()));
+    assert_eq!(inside(&second), ["job.json", "rank-0000", "rank-0001", "together"].map(str::to_owned));
+}
+
+/// Rank 0 cannot write where the others do, rank 1 is started late, rank 2 is killed, rank 3 opens no range.
+#[test]
+fn what_becomes_of_a_rank_is_told() {
+    let sandbox = Sandbox::new();
+    sandbox.write("rank.py", &RANK.replace("if rank == 0:", "if False:"));
+    sandbox.write("file", "");
+    let script = format!(
+        "[ $RANK = 0 ] && folder=file || folder=runs; exec {RANGEFINDER} rank run.dir=$folder -- python3 rank.py"
+    );
+    let ran = launched(&sandbox, "4", &["sh", "-c", &script], &[("LATE", "1")]);
+    assert_eq!(ran.code, 137, "{}", ran.stderr);
+    assert!(ran.stderr.contains("warning: rank 0 runs without being recorded: "), "{}", ran.stderr);
+    let job = sandbox.only_run();
+    let found = verdicts(&job.join("together"));
+    let word = |rank: usize| (found[rank].0.as_str(), found[rank].1.as_str());
+    assert_eq!(found.len(), 4, "{found:?}");
+    let nothing = "nothing of it is here: it was never started, or cannot write to this directory";
+    assert_eq!(word(0), ("missed", nothing), "{found:?}");
+    assert_eq!(word(1).0, "captured", "{found:?}");
+    assert!(word(1).1.starts_with("5 ranges; it was started 1."), "{found:?}");
+    assert_eq!(word(2).0, "partial", "{found:?}");
+    assert!(word(2).1.starts_with("ended with signal 9 (SIGKILL) after "), "{found:?}");
+    assert_eq!(word(3), ("missed", "it opened no range and launched no GPU work"), "{found:?}");
+    assert!(ran.stderr.contains("1 of 4 captured"), "{}", ran.stderr);
+}
+
+/// What watches a rank is killed: the program ends with it, the others go on.
+#[test]
+fn a_rank_whose_recorder_is_killed() {
+    let sandbox = Sandbox::new();
+    sandbox.write("steps.py", &STEPS.replace("range(5)", "range(150)"));
+    let words = [RANGEFINDER, "rank", "--", "python3", "steps.py"];
+    let ran = launched(&sandbox, "3", &words, &[("KILL", "1.5")]);
+    assert_eq!(ran.code, 9, "{}", ran.stderr);
+    let found = verdicts(&sandbox.only_run().join("together"));
+    assert_eq!(found[0], ("captured".to_owned(), "150 ranges".to_owned()), "{found:?}");
+    assert_eq!(found[1].0, "partial", "{found:?}");
+    assert!(found[1].1.starts_with("Rangefinder's own process of this rank ended before"), "{found:?}");
+    assert!(found[1].1.ends_with(" ranges"), "{found:?}");
+    assert_eq!(found[2].0, "captured", "{found:?}");
+}
+
+#[test]
+fn mistakes_are_told_before_anything_runs() {
+    let sandbox = Sandbox::new();
+    let alone = sandbox.output(&["rank", "--", "true"]);
+    assert_eq!(alone.code, 2, "{}", alone.stderr);
+    assert!(alone.stderr.contains("no launcher says which rank this process is"), "{}", alone.stderr);
+    let twice = ["rank", "ncu.enable=true", "--", "true"];
+    let twice =
+        Ran::from(sandbox.rangefinder(&twice).env("RANK", "0").env("WORLD_SIZE", "2").output().unwrap());
+    assert_eq!(twice.code, 2, "{}", twice.stderr);
+    assert!(twice.stderr.contains("a launcher starts each rank once"), "{}", twice.stderr);
+    assert!(sandbox.runs().is_empty());
 }

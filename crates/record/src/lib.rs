@@ -7,6 +7,7 @@
 mod cause;
 mod count;
 mod ending;
+mod job;
 mod manifest;
 mod pass;
 mod process;
@@ -20,6 +21,7 @@ mod withheld;
 pub use cause::Cause;
 pub use count::counted;
 pub use ending::{Ending, Leftover, Reason, Usage};
+pub use job::{JOB, JobRecord, PLACE, PlaceRecord, SeenRanks};
 pub use manifest::{Artifact, Invocation, MANIFEST, Manifest, RunStatus, SCHEMA, WorkloadRecord};
 pub use pass::{LoadRecord, Moment, Pass, PassKind, PassName, rehearsal_failure};
 pub use process::{Launcher, Rank, RecordedProcess, SeenProcess, Start};

@@ -1,7 +1,7 @@
 //! Everything about a run, put together once for all documents.
 
 use analysis::{Analysis, CounterRegions, Insight, Region};
-use record::{Pass, Step, StepName, StepStatus, VerdictRecord};
+use record::{Pass, SeenRanks, Step, StepName, StepStatus, VerdictRecord};
 use trace::Trace;
 
 /// Everything that a report may show. If a run does not have something, the report says so.
@@ -28,6 +28,8 @@ pub struct Page<'a> {
     /// Names and values: machine, GPU, tools, versions.
     pub environment: &'a [(String, String)],
     pub passes: &'a [Pass],
+    /// The ranks of a job that each have a run of their own.
+    pub ranks: Option<&'a SeenRanks>,
     /// Passes and the exact command of each.
     pub commands: &'a [(String, String)],
     /// What the rehearsal saw.

@@ -41,6 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         insight: &insight,
         environment: &[],
         passes: &[],
+        ranks: None,
         commands: &[],
         rehearsal: None,
         warnings: &[],

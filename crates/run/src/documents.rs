@@ -6,6 +6,8 @@ use crate::rundir::{Files, Masked, WriteError};
 
 /// One screen.
 pub const SUMMARY: &str = "summary.txt";
+/// What was found, for programs.
+pub const ANALYSIS: &str = "analysis.json";
 /// Everything, for programs.
 pub const DOCUMENT: &str = "report.json";
 

@@ -8,6 +8,8 @@ use input::files_in;
 
 use record::MANIFEST;
 
+use crate::job::{is_job, parts};
+
 #[derive(Debug, Default)]
 pub struct Gathered {
     /// Files, and run directories, which stand for their capture.
@@ -36,6 +38,7 @@ pub fn gather(paths: &[PathBuf]) -> Gathered {
         match () {
             () if !path.is_dir() => gathered.file(path.clone(), true),
             () if is_run(path) => gathered.run(path, true),
+            () if is_job(path) => gathered.job(path),
             () => gathered.folder(path),
         }
     }
@@ -61,6 +64,13 @@ impl Gathered {
     fn run(&mut self, folder: &Path, named: bool) {
         self.counted.extend(nsight::ncu::reports(folder).into_iter().map(|path| Given { path, named }));
         self.traced.push(Given { path: folder.to_owned(), named });
+    }
+
+    /// The runs of its ranks; what was found in all of them is no trace.
+    fn job(&mut self, folder: &Path) {
+        for run in parts(folder).map(|parts| parts.runs).unwrap_or_default() {
+            self.run(&run, false);
+        }
     }
 
     fn file(&mut self, path: PathBuf, named: bool) {

@@ -10,6 +10,7 @@ mod exit;
 pub mod gates;
 pub mod gather;
 mod helper;
+pub mod job;
 pub mod load;
 mod model;
 pub mod provenance;
@@ -26,7 +27,7 @@ mod unseen;
 pub mod workload;
 
 pub use confine::confine;
-pub use documents::{DOCUMENT, SUMMARY, write_document, write_documents};
+pub use documents::{ANALYSIS, DOCUMENT, SUMMARY, write_document, write_documents};
 pub use events::{Event, Observer};
 pub use exit::Exit;
 pub use model::ModelSource;

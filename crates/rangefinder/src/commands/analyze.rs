@@ -12,6 +12,7 @@ use counters::Report;
 use process::{Signals, interruptible};
 use report::{AnalysisDocument, Format, Page};
 use run::gather::{Gathered, Given, gather};
+use run::job::parts;
 use run::rundir::{Durable, Files, Readers, remove_unfinished, write_whole};
 use run::{Exit, write_documents};
 use secrets::of_environment;
@@ -29,9 +30,21 @@ const COUNTER_REGIONS: &str = "counter-regions";
 pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
     // Before any thread is started: threads inherit the signal mask.
     let signals = Signals::listen().context("cannot listen for signals")?;
+    analyzed(&signals, &arguments, Shown::All)
+}
+
+/// What is printed to stdout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    All,
+    Nothing,
+}
+
+/// A signal ends it.
+pub(super) fn analyzed(signals: &Signals, arguments: &AnalyzeArguments, shown: Shown) -> Result<Exit> {
     interruptible(
-        &signals,
-        || analyzed(&arguments),
+        signals,
+        || work(arguments, shown),
         || {
             say("interrupted");
             remove_unfinished()
@@ -39,7 +52,7 @@ pub(crate) fn main(arguments: AnalyzeArguments) -> Result<Exit> {
     )
 }
 
-fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
+fn work(arguments: &AnalyzeArguments, shown: Shown) -> Result<Exit> {
     let (paths, overrides) = split(&arguments.files);
     if paths.is_empty() {
         let hint = format!("rangefinder analyze FILE {}", overrides.join(" "));
@@ -98,6 +111,13 @@ fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
             say(&format!("note: {option} has no effect: it is about the timeline, and there is none"));
         }
     }
+    let ranks = match paths.as_slice() {
+        [job] => parts(job).map(|mut parts| {
+            trace.iter().for_each(|trace| parts.complete(trace));
+            parts.seen
+        }),
+        _ => None,
+    };
     let names = paths.iter().filter_map(|file| file.file_name()).map(|name| name.to_string_lossy());
     let page = Page {
         title: &names.collect::<Vec<_>>().join(", "),
@@ -113,6 +133,7 @@ fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
         insight: &insight,
         environment: &environment(trace.as_ref(), analysis.as_ref()),
         passes: &[],
+        ranks: ranks.as_ref(),
         commands: &[],
         rehearsal: None,
         warnings: &[],
@@ -124,10 +145,10 @@ fn analyzed(arguments: &AnalyzeArguments) -> Result<Exit> {
         let written = write(&out, &page, settings.formats());
         written.with_context(|| format!("cannot write `{}`", folder.display()))?;
     }
-    if arguments.json {
-        print_json(&AnalysisDocument::of(&page))?;
-    } else {
-        print(&report::screen(&page, arguments.top))?;
+    match shown {
+        Shown::Nothing => {}
+        Shown::All if arguments.json => print_json(&AnalysisDocument::of(&page))?,
+        Shown::All => print(&report::screen(&page, arguments.top))?,
     }
     let something = counters.is_some() || trace.is_some_and(|trace| !trace.is_empty());
     Ok(match (exit(&nothing, something), unpredicted(arguments, analysis.as_ref())) {

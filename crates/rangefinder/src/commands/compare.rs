@@ -87,5 +87,6 @@ fn program(file: Option<PathBuf>, command: Vec<OsString>, overrides: &[String]) 
         invocation: std::env::args_os().collect(),
         route: Route::Kept,
         tracer: crate::TRACER,
+        place: None,
     })
 }

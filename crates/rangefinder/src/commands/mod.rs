@@ -11,6 +11,7 @@ pub(crate) mod diff;
 pub(crate) mod doctor;
 pub(crate) mod man;
 pub(crate) mod ranges;
+pub(crate) mod rank;
 mod repeat;
 pub(crate) mod report;
 pub(crate) mod resume;

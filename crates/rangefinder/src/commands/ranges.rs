@@ -40,6 +40,7 @@ pub(crate) fn main(arguments: RangesArguments) -> Result<Exit> {
         invocation: std::env::args_os().collect(),
         route: if arguments.json { Route::ToStderr } else { Route::Through },
         tracer: crate::TRACER,
+        place: None,
     })?;
     let (inventory, outcome) = run.rehearse(&signals, &mut Warnings)?;
     let mut redactor = of_environment().clone();

@@ -1,12 +1,13 @@
 //! `rangefinder report`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use record::{RunStatus, StepName, StepStatus};
 use run::config::{Request, resolve};
+use run::job::{TOGETHER, is_job};
 use run::rundir::{lock, newest, read_manifest};
-use run::{DOCUMENT, Exit, SUMMARY};
+use run::{ANALYSIS, DOCUMENT, Exit, SUMMARY};
 
 use super::here;
 use crate::cli::ReportArguments;
@@ -17,6 +18,9 @@ pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
         Some(run) => run,
         None => latest()?,
     };
+    if is_job(&run) {
+        return of_a_job(&run, arguments.json);
+    }
     let manifest = match read_manifest(&run) {
         Ok(manifest) => manifest,
         Err(why) => bail!("{why}"),
@@ -53,6 +57,20 @@ pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
             }
         }
         Err(error) => return Err(error).with_context(|| format!("`{}`", file.display())),
+    }
+    Ok(Exit::Complete)
+}
+
+/// What was found in all ranks.
+fn of_a_job(job: &Path, json: bool) -> Result<Exit> {
+    let file = job.join(TOGETHER).join(if json { ANALYSIS } else { SUMMARY });
+    let text = std::fs::read_to_string(&file).with_context(|| {
+        let job = run::shell_word(&job.to_string_lossy());
+        format!("the ranks of this job were not put together\nhint: rangefinder analyze {job}")
+    })?;
+    match json {
+        true => print_as_is(&text)?,
+        false => print(&text)?,
     }
     Ok(Exit::Complete)
 }

@@ -32,6 +32,7 @@ pub(crate) fn main(mut arguments: RunArguments) -> Result<Exit> {
         invocation: std::env::args_os().collect(),
         route: route(&arguments.talk),
         tracer: crate::TRACER,
+        place: None,
     };
     if let Some(rounds) = arguments.repeat {
         return repeat::main(start, rounds, arguments.plain, arguments.talk.json);

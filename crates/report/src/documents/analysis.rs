@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::counter_regions::counter_regions_json;
 use crate::page::Page;
+use crate::tables::{RankVerdict, rank_verdicts};
 
 /// For the document with counters only.
 const SCHEMA: u32 = 2;
@@ -26,6 +27,9 @@ pub struct AnalysisDocument<'a> {
     efficiency: Option<&'a [Efficiency]>,
     #[serde(flatten)]
     counted: Option<Counted<'a>>,
+    /// What was recorded of each rank, if each has a run of its own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    rank_verdicts: Vec<RankVerdict>,
 }
 
 #[derive(Debug, Serialize)]
@@ -53,6 +57,7 @@ impl<'a> AnalysisDocument<'a> {
         Self {
             schema: page.analysis.is_none().then_some(SCHEMA),
             analysis: page.analysis,
+            rank_verdicts: page.ranks.map(|_| rank_verdicts(page)).unwrap_or_default(),
             found: &insight.findings,
             efficiency: by_model.then_some(&insight.efficiency),
             counted,

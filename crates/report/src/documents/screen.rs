@@ -11,8 +11,8 @@ use crate::page::Page;
 use crate::printable::printable;
 use crate::tables::{
     Tabular, View, calls, captured, collectives, copies, cuda_graphs, ended_stages, hardware_kernels,
-    hardware_regions, headline_kernels, idle, not_captured, operators, phases, process_called, ranks,
-    regions, request_times, requests_line, whole_time,
+    hardware_regions, headline_kernels, idle, not_captured, operators, phases, process_called,
+    rank_verdict_lines, ranks, regions, request_times, requests_line, whole_time,
 };
 use crate::units::{count, counted, duration};
 
@@ -25,6 +25,13 @@ const MOST_NAMED: usize = 8;
 /// What was asked, what limits the program, then the timeline, then the counters, as far as there is any.
 pub fn screen(page: &Page<'_>, top: usize) -> String {
     let mut screens = Vec::new();
+    if page.ranks.is_some() {
+        let lines = rank_verdict_lines(page);
+        screens.extend(lines.split_first().map(|(first, rest)| {
+            let rest: String = rest.iter().map(|line| format!("  {}\n", printable(line))).collect();
+            format!("ranks: {first}\n{rest}")
+        }));
+    }
     let what_if = what_if_text(page.analysis);
     if !what_if.is_empty() {
         screens.push(format!("what if\n{what_if}"));

@@ -122,7 +122,7 @@ fn captures(text: &mut String, page: &Page<'_>) {
     if let Some(line) = tables::process_line(page).filter(|_| ranks.is_empty()) {
         wrapped(text, "  processes             ", &line);
     }
-    if page.verdicts.is_empty() && steps.is_empty() {
+    if page.verdicts.is_empty() && steps.is_empty() && page.ranks.is_none() {
         let none = if page.is_of_a_run() { "none" } else { "existing reports; not checked by a run" };
         text.push_str(&format!("  {none}\n"));
     }

@@ -70,7 +70,7 @@ pub(crate) use overhead::{OVERHEAD_TIMES, overhead};
 pub(crate) use passes::passes;
 pub(crate) use place::process_called;
 pub(crate) use processes::{process_line, processes};
-pub(crate) use rank_verdicts::{rank_verdict_lines, rank_verdict_table};
+pub(crate) use rank_verdicts::{RankVerdict, rank_verdict_lines, rank_verdict_table, rank_verdicts};
 pub(crate) use ranks::{collectives, ranks};
 pub(crate) use regions::{Row as RegionRow, region_rows, regions};
 pub(crate) use rehearsed::rehearsed;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 use record::{Ending, Launcher, Outcome, PassKind, SeenProcess};
 
 use super::column::{self, Kind};
@@ -13,7 +15,7 @@ use crate::units::{count, counted, fixed};
 const LATER_MS: u64 = 1000;
 
 /// One rank of the rehearsal.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub(crate) struct RankVerdict {
     rank: u32,
     /// The process that its launcher started; none if nobody saw it.
@@ -30,13 +32,14 @@ pub(crate) struct RankVerdict {
 /// In their order; none if there are fewer than two.
 pub(crate) fn rank_verdicts(page: &Page<'_>) -> Vec<RankVerdict> {
     let rehearsal = page.passes.iter().rev().find(|pass| pass.name.kind == PassKind::Rehearsal);
-    let processes = rehearsal.map(|pass| pass.processes.as_slice()).unwrap_or_default();
+    let rehearsed = rehearsal.map(|pass| pass.processes.as_slice()).unwrap_or_default();
+    let processes = page.ranks.map_or(rehearsed, |ranks| ranks.processes.as_slice());
     // A launcher may itself be started by another one.
     let is_by = |by: Launcher| processes.iter().any(|process| process.rank.is_some_and(|rank| rank.by == by));
     let launchers = [Launcher::Torchrun, Launcher::OpenMpi, Launcher::Mpich, Launcher::Slurm];
     let Some(by) = launchers.into_iter().find(|by| is_by(*by)) else { return Vec::new() };
     let mut ranks: BTreeMap<u32, Vec<&SeenProcess>> = BTreeMap::new();
-    let mut world = 0;
+    let mut world = page.ranks.map_or(0, |ranks| ranks.world);
     for process in processes {
         if let Some(rank) = process.rank.filter(|rank| rank.by == by) {
             ranks.entry(rank.rank).or_default().push(process);
@@ -56,10 +59,14 @@ pub(crate) fn rank_verdicts(page: &Page<'_>) -> Vec<RankVerdict> {
         return Vec::new();
     }
     let first_ms = ranks.values().flatten().map(|process| process.first_ms).min().unwrap_or(0);
-    ranks.into_iter().map(|(rank, processes)| verdict(rank, &processes, first_ms)).collect()
+    let unseen = match page.ranks.is_some() {
+        true => "nothing of it is here: it was never started, or cannot write to this directory",
+        false => "not seen: it does not run on this machine, or was never started",
+    };
+    ranks.into_iter().map(|(rank, processes)| verdict(rank, &processes, first_ms, unseen)).collect()
 }
 
-fn verdict(rank: u32, processes: &[&SeenProcess], first_ms: u64) -> RankVerdict {
+fn verdict(rank: u32, processes: &[&SeenProcess], first_ms: u64, unseen: &str) -> RankVerdict {
     // What it starts has its variables, too.
     let is_first = |process: &&&SeenProcess| processes.iter().all(|other| other.pid != process.parent);
     // Of several attempts the last one counts.
@@ -78,12 +85,13 @@ fn verdict(rank: u32, processes: &[&SeenProcess], first_ms: u64) -> RankVerdict 
     };
     let failed = ending.filter(|ending| !ending.success());
     let (outcome, mut text) = match (own, recorded, failed) {
-        (None, ..) => {
-            (Outcome::Missed, "not seen: it does not run on this machine, or was never started".to_owned())
-        }
+        (None, ..) => (Outcome::Missed, unseen.to_owned()),
         (Some(own), Some(recorded), Some(ending)) => {
             let after = fixed((own.last_ms.saturating_sub(own.first_ms)) as f64 / 1e3, 1);
             (Outcome::Partial, format!("ended with {ending} after {after} s; until then {recorded}"))
+        }
+        (Some(SeenProcess { unrecorded: Some(why), .. }), Some(recorded), None) => {
+            (Outcome::Partial, format!("{why}; until then {recorded}"))
         }
         (_, Some(recorded), None) => (Outcome::Captured, recorded),
         (Some(own), None, _) => (Outcome::Missed, why_nothing(own, processes)),

@@ -45,6 +45,7 @@ impl Told {
             insight: &self.insight,
             environment: &self.environment,
             passes: &[],
+            ranks: None,
             commands: &self.commands,
             rehearsal: None,
             warnings: &self.warnings,

@@ -41,7 +41,7 @@ impl WriteError {
     }
 
     /// The same, about the folder that all runs are in: the user knows no other.
-    pub(super) fn in_root(root: &Path, error: io::Error) -> Self {
+    pub(crate) fn in_root(root: &Path, error: io::Error) -> Self {
         match Self::new(root, error) {
             Self::Other { path: root, error } => Self::Root { root, error },
             other => other,

@@ -28,10 +28,12 @@ pub struct Start {
     pub route: Route,
     /// The library that is injected into the workload.
     pub tracer: &'static [u8],
+    /// The run directory, if it is there already: the place of a rank in its job.
+    pub place: Option<PathBuf>,
 }
 
 /// Checks what can be checked, then makes the run directory.
-pub fn begin(start: Start) -> Result<Run, RunError> {
+pub fn begin(mut start: Start) -> Result<Run, RunError> {
     check_paths(&start)?;
     let workload = Workload::new(&start.resolved.config, &start.command, &start.here)?;
     check_counters(&start)?;
@@ -46,8 +48,18 @@ pub fn begin(start: Start) -> Result<Run, RunError> {
         None => workload.name(),
     };
     let name = crate::rundir::safe_name(&redactor.text(&name));
-    let folder = create(&start.here.join(&start.resolved.config.run.dir.0), &name)?;
-    let lock = lock(&folder)?;
+    let (folder, lock) = match &start.place {
+        // Nobody else uses it, and it may lie where nothing can be locked. What is beside it is another rank.
+        Some(place) => {
+            start.resolved.config.run.keep = None;
+            (place.clone(), None)
+        }
+        None => {
+            let folder = create(&start.here.join(&start.resolved.config.run.dir.0), &name)?;
+            let lock = lock(&folder)?;
+            (folder, lock)
+        }
+    };
     let files = Files::new(folder, redactor);
     files.reserve()?;
     let manifest = manifest(&start, &workload, &files, name);

@@ -75,6 +75,7 @@ fn with_page<T>(run: &Material<'_>, write: impl FnOnce(&Page<'_>) -> T) -> T {
         insight: run.insight,
         environment: &environment(run),
         passes: &manifest.passes,
+        ranks: None,
         commands: &commands,
         rehearsal: run.inventory.map(|inventory| Rehearsal { said: &seen, regions: &inventory.regions }),
         warnings: &manifest.warnings,

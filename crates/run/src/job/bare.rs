@@ -1,0 +1,43 @@
+//! The program of a rank that cannot be recorded.
+
+use std::process::Command;
+
+use crate::config::{ConfigError, Enable};
+use crate::steps::{RunError, Start};
+use crate::workload::Workload;
+
+/// The program, its folder and its variables, and nothing of ours.
+pub fn bare(start: &Start) -> Result<Option<Command>, RunError> {
+    let config = &start.resolved.config;
+    let workload = Workload::new(config, &start.command, &start.here)?;
+    let argv = workload.command_with_overrides();
+    let Some((program, arguments)) = argv.split_first() else { return Ok(None) };
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(&workload.cwd);
+    for (name, value) in &config.workload.env {
+        match value {
+            Some(value) => command.env(name, &value.0),
+            None => command.env_remove(name),
+        };
+    }
+    Ok(Some(command))
+}
+
+/// A launcher starts each rank once.
+pub fn check_one_pass(start: &Start) -> Result<(), RunError> {
+    let config = &start.resolved.config;
+    let passes = [
+        ("nsys.enable", config.nsys.enable),
+        ("ncu.enable", config.ncu.enable),
+        ("stage1.enable", config.stage1.enable),
+    ];
+    match passes.into_iter().find(|(_, enable)| *enable != Enable::False) {
+        None => Ok(()),
+        Some((key, _)) => Err(RunError::Config(ConfigError::Incomplete {
+            setting: Box::new(start.resolved.setting(key)),
+            why: "would run the program once more, but a launcher starts each rank once".to_owned(),
+            hint: "for more than one pass, profile the launcher: `rangefinder run -- torchrun ...`"
+                .to_owned(),
+        })),
+    }
+}

@@ -1,0 +1,111 @@
+//! What the ranks of a job have left.
+
+use std::path::{Path, PathBuf};
+
+use process::is_running;
+use record::{JOB, JobRecord, PassKind, PlaceRecord, RecordedProcess, RunStatus, SeenProcess, SeenRanks};
+use trace::Trace;
+
+use super::place::{boot, places};
+use crate::rundir::read_manifest;
+
+/// More ranks than this are not named one by one: a variable may say anything.
+const MOST_RANKS: u32 = 1 << 16;
+
+pub fn is_job(folder: &Path) -> bool {
+    folder.join(JOB).is_file()
+}
+
+/// The ranks of a job.
+#[derive(Debug)]
+pub struct Parts {
+    /// Run directories, in the order of their ranks.
+    pub runs: Vec<PathBuf>,
+    pub seen: SeenRanks,
+    /// Ranks that are still at it, as far as can be told.
+    pub under_way: u32,
+    /// Ranks that have not come.
+    pub missing: u32,
+}
+
+/// None if the folder is not that of a job.
+pub fn parts(job: &Path) -> Option<Parts> {
+    let record = input::Input::open(&job.join(JOB)).and_then(|input| input.whole(1 << 20)).ok()?;
+    let record: JobRecord = serde_json::from_slice(&record).ok()?;
+    let places = places(job);
+    let world =
+        places.iter().filter_map(|(_, place)| place.rank.world).chain(record.world).max().unwrap_or(0);
+    let world = world.min(MOST_RANKS).max(places.len() as u32);
+    let first = places.iter().map(|(_, place)| place.since_1970_ns).min().unwrap_or(0);
+    let mut processes = Vec::new();
+    let mut under_way = 0;
+    for (run, place) in &places {
+        let after_ms = u64::try_from((place.since_1970_ns - first) / 1_000_000).unwrap_or(0);
+        let manifest = read_manifest(run).ok();
+        let is_running = manifest.as_ref().is_none_or(|manifest| manifest.status == RunStatus::Running);
+        under_way += u32::from(is_running && is_alive(place));
+        let rehearsal = manifest
+            .as_ref()
+            .and_then(|manifest| manifest.passes.iter().find(|pass| pass.name.kind == PassKind::Rehearsal));
+        let seen = rehearsal.map(|pass| pass.processes.as_slice()).unwrap_or_default();
+        let own = seen.iter().filter(|process| process.rank.is_none_or(|rank| rank == place.rank));
+        // A rank begins when its launcher starts it, not when its program is first seen.
+        let seen_ms = seen.iter().map(|process| process.first_ms).min().unwrap_or(0);
+        let own = own.map(|process| SeenProcess {
+            rank: Some(place.rank),
+            first_ms: process.first_ms - seen_ms + after_ms,
+            last_ms: (process.last_ms + after_ms).saturating_sub(seen_ms),
+            ..process.clone()
+        });
+        let before = processes.len();
+        processes.extend(own);
+        if processes.len() == before {
+            processes.push(untold(place, after_ms, is_running, is_alive(place)));
+        }
+    }
+    let missing = world - places.len() as u32;
+    let runs = places.into_iter().map(|(run, _)| run).collect();
+    Some(Parts { runs, seen: SeenRanks { processes, world }, under_way, missing })
+}
+
+impl Parts {
+    /// What the recordings have of ranks whose own runs do not tell.
+    pub fn complete(&mut self, trace: &Trace) {
+        let rows = analysis::processes(trace);
+        for seen in
+            self.seen.processes.iter_mut().filter(|seen| seen.unrecorded.is_some() && seen.recorded.is_none())
+        {
+            let of_rank = rows.iter().filter(|row| {
+                row.origin.rank.is_some() && row.origin.rank == seen.rank.map(|rank| rank.rank)
+            });
+            let mut sum = RecordedProcess::default();
+            for row in of_rank {
+                sum.ranges += row.ranges;
+                sum.kernels += row.kernels;
+                sum.gpu_ns += row.gpu_ns;
+            }
+            seen.recorded = (sum != RecordedProcess::default()).then_some(sum);
+        }
+    }
+}
+
+/// A rank whose own run says nothing about its processes.
+fn untold(place: &PlaceRecord, after_ms: u64, is_running: bool, is_alive: bool) -> SeenProcess {
+    let why = match (is_running, is_alive) {
+        (true, true) => "it is still under way",
+        (true, false) => "Rangefinder's own process of this rank ended before it could write what it saw",
+        (false, _) => "the program could not be started",
+    };
+    SeenProcess {
+        first_ms: after_ms,
+        last_ms: after_ms,
+        rank: Some(place.rank),
+        unrecorded: Some(why.to_owned()),
+        ..SeenProcess::unseen(place.pid, String::new())
+    }
+}
+
+/// Of another machine it cannot be told.
+fn is_alive(place: &PlaceRecord) -> bool {
+    place.boot != boot() || is_running(place.pid)
+}

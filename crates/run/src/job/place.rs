@@ -1,0 +1,247 @@
+//! The directory of a job, and the place of a rank in it.
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use input::Input;
+use record::{JOB, JobRecord, PLACE, PlaceRecord, SCHEMA};
+use serde::Serialize;
+
+use super::identity::Identity;
+use crate::rundir::{Readers, WriteError, now, write_json_whole};
+
+/// What is found in all ranks.
+pub const TOGETHER: &str = "together";
+/// Places are small files.
+const LARGEST: u64 = 1 << 20;
+/// More jobs of one name than this are a mistake.
+const MOST_JOBS: u32 = 10_000;
+/// Clocks of two machines may differ by so much, and by so little two clocks of one.
+const OF_ANOTHER_MACHINE: Duration = Duration::from_secs(30);
+const OF_THIS_MACHINE: Duration = Duration::from_millis(50);
+
+/// Where a rank records itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Joined {
+    /// The directory of the job.
+    pub job: PathBuf,
+    /// The run directory of this rank.
+    pub part: PathBuf,
+}
+
+/// Takes a place for this rank in the directory of its job, which the first rank to come makes.
+pub fn join(root: &Path, name: &str, identity: &Identity) -> Result<Joined, WriteError> {
+    std::fs::create_dir_all(root).map_err(|error| WriteError::in_root(root, error))?;
+    let root = std::path::absolute(root).map_err(|error| WriteError::new(root, error))?;
+    let place = own_place(identity);
+    let stem = format!("{name}-{}", identity.job);
+    for number in 1..=MOST_JOBS {
+        let job = match number {
+            1 => root.join(&stem),
+            number => root.join(format!("{stem}-{number}")),
+        };
+        make(&root, &job, identity)?;
+        if is_of_another_launch(&job, identity, &place.boot) {
+            continue;
+        }
+        let part = job.join(folder_of(identity.rank.rank));
+        if publish(&job, &part, PLACE, &place)? {
+            return Ok(Joined { job, part });
+        }
+    }
+    let error = io::Error::other("there are too many jobs of this name");
+    Err(WriteError::Other { path: root.join(stem), error })
+}
+
+/// One of the ranks, the first to ask, gets a folder for what is found in all of them.
+pub fn take_result(job: &Path, identity: &Identity) -> Result<Option<PathBuf>, WriteError> {
+    let folder = job.join(TOGETHER);
+    Ok(publish(job, &folder, PLACE, &own_place(identity))?.then_some(folder))
+}
+
+pub(super) fn folder_of(rank: u32) -> String {
+    format!("rank-{rank:04}")
+}
+
+/// It is there afterwards, whoever made it.
+fn make(root: &Path, job: &Path, identity: &Identity) -> Result<(), WriteError> {
+    if job.join(JOB).is_file() {
+        return Ok(());
+    }
+    let record = JobRecord {
+        schema: SCHEMA,
+        rangefinder: env!("CARGO_PKG_VERSION").to_owned(),
+        created: now(),
+        by: identity.rank.by,
+        world: identity.rank.world,
+    };
+    publish(root, job, JOB, &record).map(|_| ())
+}
+
+/// Prepares a folder with one file and gives it the name that others know. False if that is another's.
+fn publish(within: &Path, target: &Path, name: &str, document: &impl Serialize) -> Result<bool, WriteError> {
+    if target.join(name).exists() {
+        return Ok(false);
+    }
+    let prepared = prepare(within)?;
+    let file = prepared.join(name);
+    let written = write_json_whole(&file, Readers::Owner, document);
+    let written = written.map_err(|error| WriteError::new(&file, error));
+    let renamed = written
+        .and_then(|()| std::fs::rename(&prepared, target).map_err(|error| WriteError::new(target, error)));
+    let Err(error) = renamed else { return Ok(true) };
+    let _ = std::fs::remove_dir_all(&prepared);
+    let there = target.join(name);
+    match there.exists() {
+        // The answer to a rename may be lost on a network: asked again, it fails.
+        true => Ok(is_same(&there, document)),
+        false => Err(error),
+    }
+}
+
+/// Nobody else uses the name: it has the machine, the process and a number.
+fn prepare(within: &Path) -> Result<PathBuf, WriteError> {
+    let boot: String = boot().chars().filter(char::is_ascii_alphanumeric).take(12).collect();
+    for number in 0u32.. {
+        let path = within.join(format!(".new-{boot}-{}-{number}", std::process::id()));
+        match DirBuilder::new().mode(0o700).create(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(WriteError::in_root(within, error)),
+        }
+    }
+    Err(WriteError::Other { path: within.to_owned(), error: io::ErrorKind::AlreadyExists.into() })
+}
+
+fn is_same(file: &Path, document: &impl Serialize) -> bool {
+    let there = Input::open(file).and_then(|input| input.whole(LARGEST)).ok();
+    let there = there.and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok());
+    there.is_some() && there == serde_json::to_value(document).ok()
+}
+
+/// Whether ranks that came before our launcher was started have places in it: then it is that of an earlier job.
+fn is_of_another_launch(job: &Path, identity: &Identity, boot: &str) -> bool {
+    let Some(launched) = identity.launched else { return false };
+    places(job).iter().any(|(_, place)| {
+        let came = u64::try_from(place.since_1970_ns).map(Duration::from_nanos);
+        let came = came.ok().and_then(|since| UNIX_EPOCH.checked_add(since));
+        let tolerance = if place.boot == boot { OF_THIS_MACHINE } else { OF_ANOTHER_MACHINE };
+        came.and_then(|came| launched.duration_since(came).ok()).is_some_and(|before| before > tolerance)
+    })
+}
+
+/// The run directories of the ranks that have come, and what they said.
+pub(super) fn places(job: &Path) -> Vec<(PathBuf, PlaceRecord)> {
+    let entries = std::fs::read_dir(job).into_iter().flatten().flatten();
+    let is_rank = |path: &PathBuf| {
+        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("rank-"))
+    };
+    let read = |path: PathBuf| {
+        let bytes = Input::open(&path.join(PLACE)).and_then(|input| input.whole(LARGEST)).ok()?;
+        let place: PlaceRecord = serde_json::from_slice(&bytes).ok()?;
+        Some((path, place))
+    };
+    let mut all: Vec<_> = entries.map(|entry| entry.path()).filter(is_rank).filter_map(read).collect();
+    all.sort_by_key(|(_, place)| place.rank.rank);
+    all
+}
+
+fn own_place(identity: &Identity) -> PlaceRecord {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    PlaceRecord {
+        rank: identity.rank,
+        host: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+        boot: boot(),
+        pid: std::process::id(),
+        since_1970_ns: i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
+    }
+}
+
+pub(super) fn boot() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use record::{Launcher, Rank};
+
+    fn identity(rank: u32, launched: SystemTime) -> Identity {
+        let rank = Rank { rank, world: Some(2), by: Launcher::Torchrun };
+        Identity { rank, job: "torchrun-x".to_owned(), launched: Some(launched) }
+    }
+
+    #[test]
+    fn a_later_launch_has_a_directory_of_its_own() {
+        let root = tempfile::tempdir().unwrap();
+        let first = SystemTime::now();
+        let joined = |rank, launched| join(root.path(), "a", &identity(rank, launched)).unwrap();
+        let zero = joined(0, first);
+        assert_eq!(zero.part, root.path().join("a-torchrun-x/rank-0000"));
+        std::thread::sleep(2 * OF_THIS_MACHINE);
+        let second = SystemTime::now();
+        // Its rank 1 finds the place free, and is of another launch all the same.
+        let one = joined(1, second);
+        assert_eq!(one.job, root.path().join("a-torchrun-x-2"));
+        assert_eq!(joined(0, second).job, one.job);
+        // A rank that comes late is one of the first launch.
+        assert_eq!(joined(1, first).job, zero.job);
+        // Started once more by the same launcher.
+        assert_eq!(joined(0, first).job, one.job.with_file_name("a-torchrun-x-3"));
+        let left = std::fs::read_dir(root.path()).unwrap().flatten();
+        assert_eq!(left.filter(|entry| entry.file_name().to_string_lossy().starts_with(".new")).count(), 0);
+    }
+
+    /// Two ranks, and one of them once more, at the same moment: no place is lost, none is taken twice.
+    #[test]
+    fn a_thousand_times_at_once() {
+        let root = tempfile::tempdir().unwrap();
+        let now = SystemTime::now();
+        for round in 0..1000 {
+            let folder = root.path().join(round.to_string());
+            let together = std::sync::Barrier::new(3);
+            let joined: Vec<Joined> = std::thread::scope(|scope| {
+                let one = |rank| {
+                    let (folder, together) = (&folder, &together);
+                    scope.spawn(move || {
+                        together.wait();
+                        join(folder, "a", &identity(rank, now)).unwrap()
+                    })
+                };
+                let ranks = [one(0), one(1), one(1)];
+                ranks.map(|rank| rank.join().unwrap()).into()
+            });
+            let at = |path: &str| folder.join(path);
+            let mut parts: Vec<PathBuf> = joined.into_iter().map(|joined| joined.part).collect();
+            parts.sort();
+            let expected = ["a-torchrun-x/rank-0000", "a-torchrun-x/rank-0001", "a-torchrun-x-2/rank-0001"];
+            assert_eq!(parts, expected.map(at), "{round}");
+            assert!(parts.iter().all(|part| part.join(PLACE).is_file()));
+            let left = [&folder, &at("a-torchrun-x"), &at("a-torchrun-x-2")].map(|folder| {
+                std::fs::read_dir(folder).unwrap().flatten().filter(|entry| entry.file_name() < *"0").count()
+            });
+            assert_eq!(left, [0; 3], "{round}");
+        }
+    }
+
+    #[test]
+    fn one_of_them_puts_it_together() {
+        let root = tempfile::tempdir().unwrap();
+        let now = SystemTime::now();
+        let one = join(root.path(), "a", &identity(0, now)).unwrap();
+        assert_eq!(take_result(&one.job, &identity(0, now)).unwrap(), Some(one.job.join("together")));
+        assert_eq!(take_result(&one.job, &identity(1, now)).unwrap(), None);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_told() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let error = join(&file, "a", &identity(0, SystemTime::now())).unwrap_err();
+        assert!(error.to_string().contains("file"), "{error}");
+    }
+}
