@@ -197,6 +197,17 @@ fn a_rank_whose_recorder_is_killed() {
     assert_eq!(found[2].0, "captured", "{found:?}");
 }
 
+/// Ranks that leave nothing have verdicts, too.
+#[test]
+fn ranks_without_ranges() {
+    let sandbox = Sandbox::new();
+    let ran = launched(&sandbox, "2", &[RANGEFINDER, "rank", "--", "true"], &[]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("0 of 2 captured"), "{}", ran.stderr);
+    let told = ("missed".to_owned(), "it opened no range and launched no GPU work".to_owned());
+    assert_eq!(verdicts(&sandbox.only_run().join("together")), vec![told; 2]);
+}
+
 #[test]
 fn mistakes_are_told_before_anything_runs() {
     let sandbox = Sandbox::new();

@@ -80,7 +80,10 @@ fn work(arguments: &AnalyzeArguments, shown: Shown) -> Result<Exit> {
         include: &arguments.include,
         exclude: &arguments.exclude,
     };
-    let trace = opened(&paths, &given.traced, &sources, selected, &mut redactor, &mut left, counted)?;
+    // Ranks have verdicts of their own.
+    let mut parts = if let [job] = paths.as_slice() { parts(job) } else { None };
+    let judged = counted || parts.is_some();
+    let trace = opened(&paths, &given.traced, &sources, selected, &mut redactor, &mut left, judged)?;
     let mut traced = None;
     if let Some(mut trace) = trace {
         settings.regions().apply(&mut trace);
@@ -96,7 +99,7 @@ fn work(arguments: &AnalyzeArguments, shown: Shown) -> Result<Exit> {
     }
     let (trace, analysis) = traced.unzip();
     left.tell();
-    if trace.is_none() && counters.is_none() && nothing.is_empty() {
+    if trace.is_none() && !judged && nothing.is_empty() {
         return Err(left.everything(&paths));
     }
     if let Some((trace, analysis)) = trace.as_ref().zip(analysis.as_ref()) {
@@ -111,13 +114,9 @@ fn work(arguments: &AnalyzeArguments, shown: Shown) -> Result<Exit> {
             say(&format!("note: {option} has no effect: it is about the timeline, and there is none"));
         }
     }
-    let ranks = match paths.as_slice() {
-        [job] => parts(job).map(|mut parts| {
-            trace.iter().for_each(|trace| parts.complete(trace));
-            parts.seen
-        }),
-        _ => None,
-    };
+    if let Some((parts, trace)) = parts.as_mut().zip(trace.as_ref()) {
+        parts.complete(trace);
+    }
     let names = paths.iter().filter_map(|file| file.file_name()).map(|name| name.to_string_lossy());
     let page = Page {
         title: &names.collect::<Vec<_>>().join(", "),
@@ -133,7 +132,7 @@ fn work(arguments: &AnalyzeArguments, shown: Shown) -> Result<Exit> {
         insight: &insight,
         environment: &environment(trace.as_ref(), analysis.as_ref()),
         passes: &[],
-        ranks: ranks.as_ref(),
+        ranks: parts.as_ref().map(|parts| &parts.seen),
         commands: &[],
         rehearsal: None,
         warnings: &[],

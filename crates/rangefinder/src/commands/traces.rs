@@ -111,7 +111,8 @@ fn without_traces(error: OpenError) -> anyhow::Error {
     }
 }
 
-/// None if there is no trace; a run may have counters but no timeline.
+/// None if there is no trace. That is an error unless there is something else to tell (`judged`): a run may have counters but
+/// no timeline.
 pub(super) fn opened(
     paths: &[PathBuf],
     given: &[Given],
@@ -119,11 +120,11 @@ pub(super) fn opened(
     selected: Selected<'_>,
     redactor: &mut Redactor,
     left: &mut LeftOut,
-    counted: bool,
+    judged: bool,
 ) -> Result<Option<Trace>> {
     if given.is_empty() {
         return match paths.iter().find(|path| path.is_dir()) {
-            Some(path) if !counted => Err(without_traces(OpenError::EmptyFolder { path: path.clone() })),
+            Some(path) if !judged => Err(without_traces(OpenError::EmptyFolder { path: path.clone() })),
             _ => Ok(None),
         };
     }
@@ -135,7 +136,7 @@ pub(super) fn opened(
         }
     }
     for (path, error) in failed {
-        let without_trace = matches!(error, OpenError::EmptyFolder { .. }) && counted;
+        let without_trace = matches!(error, OpenError::EmptyFolder { .. }) && judged;
         match given.iter().any(|given| given.named && given.path == path) {
             _ if without_trace => {}
             true => return Err(without_traces(error)),

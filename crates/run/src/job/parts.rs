@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use process::is_running;
-use record::{JOB, JobRecord, PassKind, PlaceRecord, RecordedProcess, RunStatus, SeenProcess, SeenRanks};
+use record::{
+    JOB, JobRecord, Manifest, Pass, PlaceRecord, RecordedProcess, RunStatus, SeenProcess, SeenRanks,
+};
 use trace::Trace;
 
 use super::place::{boot, places};
@@ -40,27 +42,13 @@ pub fn parts(job: &Path) -> Option<Parts> {
     let mut processes = Vec::new();
     let mut under_way = 0;
     for (run, place) in &places {
-        let after_ms = u64::try_from((place.since_1970_ns - first) / 1_000_000).unwrap_or(0);
+        let after_ms = u64::try_from(place.since_1970_ns.saturating_sub(first) / 1_000_000).unwrap_or(0);
         let manifest = read_manifest(run).ok();
         let is_running = manifest.as_ref().is_none_or(|manifest| manifest.status == RunStatus::Running);
         under_way += u32::from(is_running && is_alive(place));
-        let rehearsal = manifest
-            .as_ref()
-            .and_then(|manifest| manifest.passes.iter().find(|pass| pass.name.kind == PassKind::Rehearsal));
-        let seen = rehearsal.map(|pass| pass.processes.as_slice()).unwrap_or_default();
-        let own = seen.iter().filter(|process| process.rank.is_none_or(|rank| rank == place.rank));
-        // A rank begins when its launcher starts it, not when its program is first seen.
-        let seen_ms = seen.iter().map(|process| process.first_ms).min().unwrap_or(0);
-        let own = own.map(|process| SeenProcess {
-            rank: Some(place.rank),
-            first_ms: process.first_ms - seen_ms + after_ms,
-            last_ms: (process.last_ms + after_ms).saturating_sub(seen_ms),
-            ..process.clone()
-        });
-        let before = processes.len();
-        processes.extend(own);
-        if processes.len() == before {
-            processes.push(untold(place, after_ms, is_running, is_alive(place)));
+        match manifest.as_ref().and_then(Manifest::rehearsal) {
+            Some(pass) => processes.extend(of_pass(pass, place, after_ms)),
+            None => processes.push(untold(place, after_ms, is_running)),
         }
     }
     let missing = world - places.len() as u32;
@@ -89,9 +77,31 @@ impl Parts {
     }
 }
 
+/// The processes of a rank.
+fn of_pass(pass: &Pass, place: &PlaceRecord, after_ms: u64) -> Vec<SeenProcess> {
+    // A program inside it may have ranks of its own.
+    let is_own = |process: &&SeenProcess| process.rank.is_none_or(|rank| rank == place.rank);
+    let mut own: Vec<SeenProcess> = pass.processes.iter().filter(is_own).cloned().collect();
+    // Our own child: it may have been too short to be seen, but how it ended is known.
+    let pid = u32::try_from(pass.pid).unwrap_or(0);
+    match own.iter_mut().find(|process| process.pid == pid) {
+        Some(child) => child.ending = Some(pass.ending),
+        None => own
+            .insert(0, SeenProcess { ending: Some(pass.ending), ..SeenProcess::unseen(pid, String::new()) }),
+    }
+    // A rank begins when its launcher starts it, not when its program is first seen.
+    let seen_ms = own.iter().map(|process| process.first_ms).min().unwrap_or(0);
+    let at = |ms: u64| ms.saturating_sub(seen_ms).saturating_add(after_ms);
+    for process in &mut own {
+        process.rank = Some(place.rank);
+        (process.first_ms, process.last_ms) = (at(process.first_ms), at(process.last_ms));
+    }
+    own
+}
+
 /// A rank whose own run says nothing about its processes.
-fn untold(place: &PlaceRecord, after_ms: u64, is_running: bool, is_alive: bool) -> SeenProcess {
-    let why = match (is_running, is_alive) {
+fn untold(place: &PlaceRecord, after_ms: u64, is_running: bool) -> SeenProcess {
+    let why = match (is_running, is_alive(place)) {
         (true, true) => "it is still under way",
         (true, false) => "Rangefinder's own process of this rank ended before it could write what it saw",
         (false, _) => "the program could not be started",
