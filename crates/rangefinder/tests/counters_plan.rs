@@ -166,3 +166,30 @@ fn launches_are_chosen_from_the_timeline() {
     let command = std::fs::read_to_string(sandbox.only_run().join("ncu/cmd.txt")).unwrap();
     assert!(command.contains("--launch-count 3"), "{command}");
 }
+
+/// Two ranks whose every tenth kernel is a collective: ncu never gets to replay one.
+#[test]
+fn collectives_of_ranks_are_not_replayed() {
+    let test = "collectives_of_ranks_are_not_replayed";
+    let program = ["--", "python3", "launch.py", "2", "EMIT", "inject", "push=A", "gpu=40", "pop"];
+    let body = r#"cp $REPORTS/kernel.ncu-rep "$out""#;
+    let run = |more: &[&'static str]| {
+        let words: Vec<&str> = ["ncu.enable=true"].iter().chain(more).chain(&program).copied().collect();
+        let mut scene = Scene::new(test, body, &words)?;
+        scene.sandbox.write("launch.py", include_str!("programs/launch.py"));
+        scene.command.env("RANGEFINDER_CUPTI", fake_cupti(test)).env("FAKE_COLLECTIVES", "1");
+        Some(scene.run())
+    };
+    let Some((sandbox, ran, _)) = run(&[]) else { return };
+    assert!(
+        ran.stderr.contains("collectives are not measured: ncu replays a kernel on one rank"),
+        "{}",
+        ran.stderr
+    );
+    let command = std::fs::read_to_string(sandbox.only_run().join("ncu/cmd.txt")).unwrap();
+    assert!(command.contains("tiny_kernel") && !command.contains("nccl"), "{command}");
+    let Some((_, ran, manifest)) = run(&["ncu.nvtx_include=A", "ncu.replay_mode=range"]) else { return };
+    let first = &verdicts(&manifest)[0];
+    assert_eq!(*first, row("range replay", "failed", "unsupported-call"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("`:A` has collectives of 2 ranks in it"), "{}", ran.stderr);
+}

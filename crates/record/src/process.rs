@@ -66,7 +66,7 @@ pub struct Rank {
 }
 
 /// Who says so.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Launcher {
     /// `RANK`: of torchrun and others that start ranks themselves.

@@ -19,7 +19,7 @@ pub enum Function {
 impl Function {
     /// Of a kernel: `ncclDevKernel_AllReduce_Sum_f32_RING_LL(…)`, `ncclKernel_SendRecv_RING_SIMPLE_Sum_int8_t(…)`. None if it
     /// is none of NCCL's or RCCL's.
-    pub(super) fn of_kernel(name: &str) -> Option<Self> {
+    pub fn of_kernel(name: &str) -> Option<Self> {
         let rest = ["ncclDevKernel_", "ncclKernel_", "ncclSymkDevKernel_", "ncclSymDevKernel_"]
             .iter()
             .find_map(|prefix| name.find(prefix).map(|at| &name[at + prefix.len()..]));

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 typedef void (*request_t)(uint8_t **, size_t *, size_t *);
@@ -118,6 +119,12 @@ void fake_instantiate(int unused) {
     }
 }
 
+/* One of ten is a collective, if that is asked for. */
+static const char *name(void) {
+    int collective = getenv("FAKE_COLLECTIVES") && correlation % 10 == 0;
+    return collective ? "ncclDevKernel_AllReduce_Sum_f32_RING_LL" : "_Z11tiny_kernelPf";
+}
+
 /* A call and what it starts: a kernel, or one for each node. */
 static void launch(uint64_t first, uint64_t count) {
     uint64_t time = now();
@@ -132,7 +139,7 @@ static void launch(uint64_t first, uint64_t count) {
     for (uint64_t node = 0; node < count; node++, kernel += KERNEL, time += 300) {
         put32(kernel, 0, 10); put64(kernel, 16, time + 700); put64(kernel, 24, time + 900);
         put32(kernel, 52, 1); put32(kernel, 56, 1); put32(kernel, 60, 1); put32(kernel, 64, 32); put32(kernel, 68, 1);
-        put32(kernel, 72, 1); put32(kernel, 92, correlation); put64(kernel, 104, (uint64_t) "_Z11tiny_kernelPf");
+        put32(kernel, 72, 1); put32(kernel, 92, correlation); put64(kernel, 104, (uint64_t) name());
         put64(kernel, 144, first ? first + node : 0);
     }
     used += CALL + count * KERNEL;

@@ -3,25 +3,22 @@
 use std::time::Duration;
 
 use analysis::{Region, windows_within};
-use nsight::ncu::{Gate, Ncu, Pace, ReplayMode, Selection, Target, Wanted, passes};
+use nsight::ncu::{Gate, Pace, ReplayMode, Selection, Target, Wanted, passes};
 use record::{Cause, Rung, Tool, Verdict, advice};
 use trace::{Trace, in_windows};
 
 use super::super::scene::Scene;
+use super::nsight::Nsight;
+use super::ranks::never_ends;
 use super::way::{Common, OneRun, Way};
 
 const TOOL: Tool = Tool::Ncu;
 
-pub(super) fn by_range(
-    scene: Scene<'_>,
-    ncu: &Ncu,
-    wanted: &Wanted,
-    common: &Common,
-    replay: ReplayMode,
-) -> Way {
+pub(super) fn by_range(climber: &Nsight<'_>, common: &Common, replay: ReplayMode) -> Way {
+    let Nsight { scene, wanted, .. } = *climber;
     let planned: u64 = common.targets.iter().map(Target::instances).sum();
     let runs = apart(scene, common);
-    let foretold = impossible(scene, ncu, common, replay).or_else(|| {
+    let foretold = impossible(climber, common, replay).or_else(|| {
         too_long(scene, wanted, common.wall, runs.len()).filter(|_| replay == ReplayMode::AppRange)
     });
     let rung = if replay == ReplayMode::Range { Rung::RangeReplay } else { Rung::AppRangeReplay };
@@ -76,7 +73,8 @@ struct Together {
 }
 
 /// Why these ranges cannot be replayed, according to the rehearsal and the probe.
-fn impossible(scene: Scene<'_>, ncu: &Ncu, common: &Common, replay: ReplayMode) -> Option<Verdict> {
+fn impossible(climber: &Nsight<'_>, common: &Common, replay: ReplayMode) -> Option<Verdict> {
+    let Nsight { scene, ncu, ranks, .. } = *climber;
     let not_tried =
         |cause: Cause, text: String| Some(Verdict::failed(TOOL, cause, format!("not tried: {text}")));
     if !ncu.probe.options.replays(replay.as_str()) {
@@ -91,6 +89,9 @@ fn impossible(scene: Scene<'_>, ncu: &Ncu, common: &Common, replay: ReplayMode) 
     }
     let inventory = scene.inventory?;
     common.targets.iter().flat_map(|target| &target.regions).find_map(|region| {
+        if let Some(verdict) = never_ends(ranks, &inventory.trace, region) {
+            return Some(verdict);
+        }
         let gpu = inventory.gpu_of(region)?;
         let answer = inventory.replay(gpu);
         if answer.possible {

@@ -8,6 +8,7 @@ mod keep;
 mod located;
 mod nsight;
 mod plan_file;
+mod ranks;
 mod step;
 mod wanted;
 mod way;

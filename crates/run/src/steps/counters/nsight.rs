@@ -25,6 +25,8 @@ pub(super) struct Nsight<'a> {
     pub(super) proofs: Vec<Proof>,
     /// Which launches to measure.
     pub(super) preferences: Preferences,
+    /// How many ranks the program has; less than two if it is not distributed.
+    pub(super) ranks: usize,
     /// The results, if usable.
     pub(super) counted: Option<Counted>,
     /// How many ways were tried.
@@ -44,6 +46,7 @@ impl<'a> Nsight<'a> {
             wanted,
             proofs,
             preferences,
+            ranks: 0,
             counted: None,
             tried: 0,
             may_give_up: true,

@@ -11,6 +11,7 @@ use super::super::scene::Scene;
 use super::super::session::{Made, Session, StepResult};
 use super::located::{asked_for, located, settings_text};
 use super::nsight::{Counted, Nsight};
+use super::ranks::{leave_out, ranks};
 use super::wanted::{Names, names};
 use super::ways::ways;
 use crate::config::Enable;
@@ -74,6 +75,10 @@ fn measure(
     set_aside(&session.files.path(FOLDER))?;
     record_probe(ncu, session)?;
     let mut climber = Nsight::new(scene, ncu, wanted, proofs);
+    let trace = scene.inventory.map(|inventory| &inventory.trace);
+    climber.ranks = ranks(session.manifest, trace);
+    let left_out = leave_out(climber.ranks, trace, &mut climber.preferences);
+    left_out.into_iter().for_each(|note| session.note(note));
     let ways = match ways(&climber, session)? {
         Ok(ways) => ways,
         Err(verdict) => return Ok((not_started(&verdict, asked_for, session), None)),

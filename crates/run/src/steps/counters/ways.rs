@@ -23,6 +23,7 @@ use super::super::session::Session;
 use super::by_range::{by_range, too_long};
 use super::nsight::Nsight;
 use super::plan_file::read_plan;
+use super::ranks::unknown;
 use super::way::{Common, OneRun, Way};
 use crate::config::CaptureRange;
 
@@ -36,18 +37,18 @@ pub(super) fn ways(
     climber: &Nsight<'_>,
     session: &mut Session<'_>,
 ) -> Result<Result<Vec<Way>, Verdict>, RunError> {
-    let Nsight { scene, ncu, wanted, .. } = climber;
+    let Nsight { scene, wanted, .. } = climber;
     let common = Common::of(climber, Allowance::at_first(&climber.preferences), session.own_time());
     let mode = scene.setting.resolved.config.ncu.replay_mode;
     let mut ways = Vec::new();
     if mode == ReplayMode::Range {
-        ways.push(by_range(*scene, ncu, wanted, &common, ReplayMode::Range));
+        ways.push(by_range(climber, &common, ReplayMode::Range));
         if scene.second.is_none() {
-            ways.push(by_range(*scene, ncu, wanted, &common, ReplayMode::AppRange));
+            ways.push(by_range(climber, &common, ReplayMode::AppRange));
         }
     }
     if mode == ReplayMode::AppRange {
-        ways.push(by_range(*scene, ncu, wanted, &common, ReplayMode::AppRange));
+        ways.push(by_range(climber, &common, ReplayMode::AppRange));
     }
     let by_kernel = match kernels(climber, &common, session)? {
         Ok(by_kernel) => by_kernel,
@@ -211,7 +212,11 @@ fn kernels(
     let entries = entries(*scene, session)?;
     let by_launch_shape = ncu.probe.options.counts_by_launch_shape();
     let Some(trace) = timeline(*scene, common) else {
-        return Ok(without_timeline(climber, common, entries.as_deref(), by_launch_shape));
+        let told = unknown(climber.ranks).filter(|_| entries.is_none());
+        return Ok(match told {
+            Some(verdict) => Err(verdict),
+            None => without_timeline(climber, common, entries.as_deref(), by_launch_shape),
+        });
     };
     let wishes = scene.setting.ncu_wishes();
     let known = scene.inventory.filter(|_| !common.open && wishes.is_empty());
