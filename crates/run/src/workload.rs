@@ -149,14 +149,19 @@ impl Workload {
 
     /// The interpreter, if the workload is a Python program.
     pub fn python(&self) -> Option<PathBuf> {
+        let is_interpreter = |word: &&OsString| {
+            let name = Path::new(word).file_name();
+            name.is_some_and(|name| is_python(&name.to_string_lossy()))
+        };
         let program = self.argv.first()?;
-        let name = Path::new(program).file_name()?.to_string_lossy().into_owned();
-        if is_python(&name) {
+        if is_interpreter(&program) {
             return Some(program.into());
         }
-        let path =
-            if program.as_bytes().contains(&b'/') { self.cwd.join(program) } else { on_path(program)? };
-        shebang_python(&path)
+        let slash = program.as_bytes().contains(&b'/');
+        let path = if slash { Some(self.cwd.join(program)) } else { on_path(program) };
+        // Or something that starts it: `mpirun -n 4 python train.py`.
+        let started = || self.argv.iter().skip(1).find(is_interpreter).map(PathBuf::from);
+        path.as_deref().and_then(shebang_python).or_else(started)
     }
 
     /// The path of that interpreter. Links are not followed: a virtual environment is one.
@@ -454,6 +459,14 @@ mod tests {
         let given = workload(&["workload.device=1", "workload.env.CUDA_VISIBLE_DEVICES=null"], &["true"]);
         assert_eq!(given.variable("CUDA_VISIBLE_DEVICES"), None);
         assert_eq!(given.variable("PATH"), std::env::var_os("PATH"));
+    }
+
+    #[test]
+    fn python_behind_a_launcher() {
+        let python = |command: &[&str]| workload(&[], command).python();
+        assert_eq!(python(&["python3.11", "a.py"]), Some("python3.11".into()));
+        assert_eq!(python(&["env", "-n", "4", "/venv/bin/python", "a.py"]), Some("/venv/bin/python".into()));
+        assert_eq!(python(&["sh", "-c", "python a.py", "pythonic"]), None);
     }
 
     #[test]
