@@ -6,6 +6,7 @@ mod debian;
 mod dist;
 mod fuzz;
 mod generate;
+mod launchers;
 mod python;
 mod shell;
 mod test;

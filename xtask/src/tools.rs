@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use crate::debian::{self, Package, any, pinned};
 use crate::shell::{quietly, tools_folder};
-use crate::{chromium, python};
+use crate::{chromium, launchers, python};
 
 /// One version of one tool, as Debian packages it.
 struct Tool {
@@ -22,7 +22,7 @@ struct Tool {
     program: &'static str,
 }
 
-const TOOLS: [Tool; 6] = [
+const TOOLS: [Tool; 9] = [
     Tool {
         name: "nsys-2022.4.2",
         suite: "bookworm",
@@ -83,6 +83,27 @@ const TOOLS: [Tool; 6] = [
         packages: &chromium::PACKAGES,
         finish: chromium::wrap,
         program: "usr/lib/chromium/chromium-headless-shell",
+    },
+    Tool {
+        name: "openmpi",
+        suite: "bookworm",
+        packages: &launchers::OPENMPI,
+        finish: launchers::openmpi,
+        program: "mpirun",
+    },
+    Tool {
+        name: "slurm",
+        suite: "bookworm",
+        packages: &launchers::SLURM,
+        finish: launchers::slurm,
+        program: "srun",
+    },
+    Tool {
+        name: "torch",
+        suite: "bookworm",
+        packages: &launchers::TORCH,
+        finish: launchers::torch,
+        program: "torchrun",
     },
     Tool {
         name: "python-3.14",
