@@ -10,6 +10,10 @@ use proptest::prelude::*;
 use trace::{Activity, Collective, Device, Launch, Process, Recording, Trace};
 
 fn ranks(plan: &Plan) -> Ranks {
+    recorded(plan).1
+}
+
+fn recorded(plan: &Plan) -> (Trace, Ranks) {
     let folder = tempfile::tempdir().unwrap();
     let timetable = plan.timetable();
     let paths: Vec<std::path::PathBuf> = (0..plan.ranks)
@@ -21,7 +25,8 @@ fn ranks(plan: &Plan) -> Ranks {
         })
         .collect();
     let trace = trace::open(&paths).unwrap();
-    analyze(&trace, &Options::default()).ranks.unwrap()
+    let ranks = analyze(&trace, &Options::default()).ranks.unwrap();
+    (trace, ranks)
 }
 
 fn plan(ranks: u32, planted: Planted, late: u32) -> Plan {
@@ -101,6 +106,55 @@ fn clocks_are_known_within_their_bound() {
                 assert!((ours - truth).abs() <= bound as f64, "{row:?}: {ours} and {truth}, within {bound}");
             }
         }
+    }
+}
+
+/// Each cell is the true lateness, within the bound of the clocks. Of many ranks only the latest are there.
+#[test]
+fn how_late_each_rank_comes_over_time() {
+    for (count, late) in [(8, 5), (64, 61)] {
+        let plan = plan(count, Planted::HostGap, late);
+        let found = ranks(&plan);
+        let bound = found.clock_bound_ns.unwrap() as f64;
+        let picture = found.over_time.unwrap();
+        assert_eq!(picture.ranks.len() as u64 + picture.others, u64::from(count));
+        assert_eq!(picture.collectives, 120);
+        assert!(picture.ranks.iter().any(|row| row.rank == late));
+        for row in &picture.ranks {
+            assert_eq!(row.late_ns.len(), 120);
+            for (iteration, cell) in (0..).zip(&row.late_ns) {
+                let mut all: Vec<f64> = (0..count).map(|rank| plan.ready(rank, iteration, 0)).collect();
+                all.sort_by(f64::total_cmp);
+                let middle = (all[all.len() / 2] + all[(all.len() - 1) / 2]) / 2.0;
+                let truth = plan.ready(row.rank, iteration, 0) - middle;
+                let cell = cell.unwrap() as f64;
+                assert!((cell - truth).abs() <= bound, "rank {}: {cell}, not {truth}", row.rank);
+            }
+        }
+        assert!((picture.others_most_ns as f64) < 1_000_000.0);
+    }
+}
+
+/// A true moment is the same on the common clock, whichever recording it is taken from.
+#[test]
+fn one_moment_of_all_recordings() {
+    let plan = plan(8, Planted::HostGap, 5);
+    let (trace, found) = recorded(&plan);
+    let table = plan.timetable();
+    assert_eq!(found.clocks.len(), 8);
+    for moment in [table[0].last[0], table[60].last[0], table[119].last[0]] {
+        let common: Vec<i64> = found
+            .clocks
+            .iter()
+            .map(|clock| {
+                let process = trace.processes.iter().position(|process| process.rank() == Some(clock.rank));
+                let recording = trace.recording_of_process(process.unwrap() as u32).unwrap();
+                let moved = trace.recordings[recording as usize].moved_by;
+                clock.common(made::STARTED_NS + (moment + plan.ahead(clock.rank, moment)) as i64 + moved)
+            })
+            .collect();
+        let apart = common.iter().max().unwrap() - common.iter().min().unwrap();
+        assert!(apart <= 2 * found.clock_bound_ns.unwrap(), "{apart}");
     }
 }
 

@@ -42,6 +42,25 @@ impl Clock {
     }
 }
 
+/// From the times of a trace to the common clock, for one rank.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CommonClock {
+    pub rank: u32,
+    clock: Clock,
+    moved_by: i64,
+}
+
+impl CommonClock {
+    pub(super) fn of(part: &Part, clock: Clock) -> Self {
+        Self { rank: part.rank, clock, moved_by: part.moved_by }
+    }
+
+    /// Counts from one of the collectives of the first rank.
+    pub fn common(&self, time: i64) -> i64 {
+        self.clock.common(time.saturating_sub(self.moved_by)).round() as i64
+    }
+}
+
 /// By part; None for those that share no collective with others.
 pub(super) fn clocks(parts: &[Part], matched: &[Matched]) -> Vec<Option<Clock>> {
     let mut clocks: Vec<Option<Clock>> = vec![None; parts.len()];

@@ -37,7 +37,7 @@ pub(super) struct Meeting<'m> {
     pub(super) number: usize,
     pub(super) matched: &'m Matched,
     /// When each of its ranks came, in their order.
-    came: Vec<f64>,
+    pub(super) came: Vec<f64>,
     /// When the last came, and when it was over.
     pub(super) last: f64,
     pub(super) end: f64,

@@ -7,6 +7,7 @@ mod clock;
 mod function;
 mod late;
 mod matched;
+mod over_time;
 mod part;
 mod replay;
 mod why;
@@ -16,7 +17,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace::Trace;
 
+pub use clock::CommonClock;
 pub use function::Function;
+pub use over_time::{Lateness, OverTime};
 pub use why::Why;
 
 use crate::limit::Limit;
@@ -46,6 +49,10 @@ pub struct Ranks {
     pub clock_bound_ns: Option<i64>,
     /// The rank that the others wait for.
     pub late: Option<Late>,
+    pub over_time: Option<OverTime>,
+    /// Of those that were compared.
+    #[serde(skip)]
+    pub clocks: Vec<CommonClock>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -141,6 +148,12 @@ pub(crate) fn ranks(trace: &Trace, limit: Limit) -> Option<Ranks> {
         span_ns: span_ns as i64,
         clock_bound_ns: bound.filter(|_| !meetings.is_empty()).map(|bound| bound.ceil() as i64),
         late,
+        over_time: over_time::over_time(&parts, &meetings),
+        clocks: parts
+            .iter()
+            .zip(&clocks)
+            .filter_map(|(part, clock)| Some(CommonClock::of(part, (*clock)?)))
+            .collect(),
     })
 }
 

@@ -50,6 +50,8 @@ const RIGHT_AFTER_NS: i64 = 5_000;
 pub(super) struct Part {
     pub(super) rank: u32,
     pub(super) process: u32,
+    /// By how much its times were moved: they are on its own clock here.
+    pub(super) moved_by: i64,
     pub(super) device: Option<String>,
     pub(super) groups: Vec<String>,
     /// In the order in which they began.
@@ -134,6 +136,7 @@ fn part(
     let mut part = Part {
         rank,
         process: trace.processes.get(process as usize).map_or(0, |process| process.pid),
+        moved_by: moved,
         ..Part::default()
     };
     let rows = &trace.activities;

@@ -62,6 +62,8 @@ const KERNELS: [(&str, f64, u32); 3] = [
     ("attention_forward", 800_000.0, 2),
     ("elementwise_add", 50_000.0, 10),
 ];
+/// What clocks say at the true time zero, a few days after machines were started.
+pub(crate) const STARTED_NS: i64 = 400_000_000_000_000;
 const ALL_REDUCE: &str = "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
 const DATA_NS: f64 = 300_000.0;
 const TRANSFER_NS: f64 = 400_000.0;
@@ -95,7 +97,7 @@ impl Plan {
     }
 
     /// How long a rank takes from the beginning of an iteration until a bucket is ready. The same for everybody who asks.
-    fn ready(&self, rank: u32, iteration: u32, bucket: u32) -> f64 {
+    pub(crate) fn ready(&self, rank: u32, iteration: u32, bucket: u32) -> f64 {
         let mut random = Random::of((u64::from(rank) << 32) | u64::from(iteration) | (1 << 63));
         let work: f64 = self.kernels(rank).take(self.until(rank, bucket)).map(|(_, ns)| ns).sum();
         (self.data(rank) + work) * (1.0 + 0.002 * random.even())
@@ -224,8 +226,7 @@ impl<W: Write> Events<'_, W> {
         arguments: &str,
     ) -> io::Result<()> {
         let local = |time: f64| time + self.plan.ahead(self.rank, time);
-        // A few days after the machine was started.
-        let stamp = 400_000_000_000.0 + local(begin) / 1000.0;
+        let stamp = STARTED_NS as f64 / 1000.0 + local(begin) / 1000.0;
         let duration = (local(end) - local(begin)) / 1000.0;
         write!(
             self.out,
