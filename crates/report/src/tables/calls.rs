@@ -23,7 +23,15 @@ pub(crate) fn calls(analysis: &Analysis) -> Table<'_, Row<'_>> {
         .more(more)
         .view(
             View::Page,
-            Keys::of(["name", "share", "total_ns", "calls", "mean_ns", "median_ns", "max_ns", "waits"]),
+            Keys::of(["name"]).when(analysis.scope.by_process, ["process_called"]).and([
+                "share",
+                "total_ns",
+                "calls",
+                "mean_ns",
+                "median_ns",
+                "max_ns",
+                "waits",
+            ]),
         )
         .view(
             View::Screen,

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::script::{PAGE, SCRIPT};
 use super::sheet::{Sheet, fill};
 use super::timeline::{Shown, Timeline, timeline};
-use super::{absent, efficiency, findings, host_idle, provenance, regions, roofline, summary};
+use super::{absent, efficiency, findings, host_idle, lateness, provenance, regions, roofline, summary};
 use crate::form::escape;
 use crate::form::page::page_table;
 use crate::form::texts::Texts;
@@ -68,6 +68,7 @@ pub fn html(page: &Page<'_>) -> String {
             ("absent-counters", &absent::counters(page)),
             ("efficiency", &efficiency::efficiency(page)),
             ("unattributed", &absent::unattributed(page)),
+            ("lateness", &lateness::lateness(page.analysis.and_then(|analysis| analysis.ranks.as_ref()))),
             ("environment", &provenance::environment(page)),
             ("commands", &provenance::commands(page)),
             ("warnings", &provenance::warnings(page)),

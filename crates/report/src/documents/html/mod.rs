@@ -11,6 +11,7 @@ mod findings;
 mod headline;
 mod host_idle;
 mod iterations;
+mod lateness;
 mod provenance;
 mod regions;
 mod roofline;

@@ -8,6 +8,7 @@ use analysis::{
 use nvtx::Kind;
 use trace::{ActivityKind, NONE, OPEN, StringId, Trace};
 
+use super::aligned::Aligned;
 use super::curves::curves;
 use super::legend::{FAMILIES, Legend, graph_name};
 use super::pack::{Events, Packed, Raw, pack};
@@ -28,12 +29,15 @@ pub(in crate::documents::html) struct Shown<'s> {
 
 pub(in crate::documents::html) fn timeline(trace: &Trace, shown: Shown<'_>, texts: &mut Texts) -> Timeline {
     let attribution = attribute(trace);
-    let (begin, end) = shown.part.unwrap_or((trace.begin, trace.end));
+    let ranks = shown.analysis.and_then(|analysis| analysis.ranks.as_ref()).filter(|_| shown.part.is_none());
+    let aligned = Aligned::of(trace, ranks);
+    let (begin, end) = shown.part.unwrap_or((trace.begin, aligned.end));
     let mut build = Build {
         trace,
         begin,
         end: end.max(begin),
         is_part: shown.part.is_some(),
+        aligned,
         planes: Planes::of(trace, &attribution),
         attribution: &attribution,
         captured: capture_paths(trace, &attribution),
@@ -50,7 +54,7 @@ pub(in crate::documents::html) fn timeline(trace: &Trace, shown: Shown<'_>, text
     let mut raw = build.devices();
     raw.extend(build.threads());
     let Packed { mut groups, events, mut notes } = pack(raw, &mut build);
-    let (curves, left_out) = if build.is_part { Default::default() } else { curves(trace) };
+    let (curves, left_out) = if build.is_part { Default::default() } else { curves(trace, &build.aligned) };
     notes.extend(left_out);
     for (place, (device, curves)) in curves.into_iter().enumerate() {
         let title = device_title(trace, device);
@@ -65,6 +69,9 @@ pub(in crate::documents::html) fn timeline(trace: &Trace, shown: Shown<'_>, text
                 .to_owned(),
         );
     }
+    if build.aligned.is_moved() {
+        notes.push("The ranks are on one clock, from the ends of their collectives.".to_owned());
+    }
     let windows = trace.windows.iter().map(|(begin, end)| (build.since(*begin), build.since(*end)));
     let windows = windows.collect();
     let span_ns = build.end.saturating_sub(build.begin);
@@ -77,6 +84,7 @@ struct Build<'a, 't> {
     begin: i64,
     end: i64,
     is_part: bool,
+    aligned: Aligned,
     attribution: &'a Attribution,
     captured: CapturePaths,
     planes: Planes<'a>,
@@ -150,7 +158,18 @@ impl Build<'_, '_> {
             Rows::Calls => (trace.calls.begin[at], trace.calls.end[at]),
             Rows::Captured => (self.captured.spans[at].begin, self.captured.spans[at].end),
         };
-        (begin, if end == OPEN { trace.end } else { end })
+        let end = if end == OPEN { trace.end } else { end };
+        if !self.aligned.is_moved() {
+            return (begin, end);
+        }
+        let process = match rows {
+            Rows::Activities => trace.activities.process[at],
+            Rows::Ranges => trace.process_of(trace.ranges.thread[at]),
+            Rows::Operators => trace.process_of(trace.operators.thread[at]),
+            Rows::Calls => trace.process_of(trace.calls.thread[at]),
+            Rows::Captured => self.captured.spans[at].process,
+        };
+        (self.aligned.at(process, begin), self.aligned.at(process, end))
     }
 
     fn is_shown(&self, rows: Rows, at: usize) -> bool {
@@ -379,9 +398,13 @@ enum Row {
 }
 
 fn device_title(trace: &Trace, device: u16) -> String {
+    let recording = trace.recording_of_device(device).and_then(|at| trace.recordings.get(at as usize));
+    let process = recording.and_then(|recording| trace.processes.get(recording.processes.start as usize));
+    let rank = process.and_then(trace::Process::rank);
     let device = &trace.devices[usize::from(device)];
     let name = device.name.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
-    format!("GPU {}{name}", device.id)
+    let of_rank = rank.map(|rank| format!(" of rank {rank}")).unwrap_or_default();
+    format!("GPU {}{name}{of_rank}", device.id)
 }
 
 fn domain_title(domain: &str) -> String {

@@ -2,6 +2,7 @@
 
 use trace::{Measure, Quantity, Series, Trace};
 
+use super::aligned::Aligned;
 use super::envelope::{Point, envelope};
 use crate::sampled::{holds_until, title, unbroken};
 use crate::units::{self, count};
@@ -54,7 +55,7 @@ impl Curve {
 }
 
 /// By device, those that have any, the important quantities first; and a note if there are too many.
-pub(super) fn curves(trace: &Trace) -> (Vec<(u16, Vec<Curve>)>, Option<String>) {
+pub(super) fn curves(trace: &Trace, aligned: &Aligned) -> (Vec<(u16, Vec<Curve>)>, Option<String>) {
     let mut wanted: Vec<(&Series, Quantity, &[f32])> = Vec::new();
     for series in &trace.series {
         // Bits are neither lower nor higher.
@@ -72,7 +73,7 @@ pub(super) fn curves(trace: &Trace) -> (Vec<(u16, Vec<Curve>)>, Option<String>) 
     let most = (MOST_POINTS / wanted.len().max(1)).clamp(LEAST_OF_ONE, MOST_OF_ONE);
     let mut devices: Vec<(u16, Vec<Curve>)> = Vec::new();
     for (series, quantity, values) in wanted {
-        let Some(curve) = curve(trace, series, quantity, values, most) else { continue };
+        let Some(curve) = curve(trace, aligned, series, quantity, values, most) else { continue };
         match devices.last_mut() {
             Some((device, curves)) if *device == series.device => curves.push(curve),
             _ => devices.push((series.device, vec![curve])),
@@ -81,10 +82,18 @@ pub(super) fn curves(trace: &Trace) -> (Vec<(u16, Vec<Curve>)>, Option<String>) 
     (devices, note)
 }
 
-fn curve(trace: &Trace, series: &Series, quantity: Quantity, values: &[f32], most: usize) -> Option<Curve> {
+fn curve(
+    trace: &Trace,
+    aligned: &Aligned,
+    series: &Series,
+    quantity: Quantity,
+    values: &[f32],
+    most: usize,
+) -> Option<Curve> {
     let inside = |(begin, end): (i64, i64)| {
         let (begin, end) = (begin.max(trace.begin), end.min(trace.end));
-        (begin < end).then(|| (begin - trace.begin, end - trace.begin))
+        let place = |time: i64| aligned.on_device(trace, series.device, time).saturating_sub(trace.begin);
+        (begin < end).then(|| (place(begin), place(end)))
     };
     let is_amount = quantity.measure() == Measure::Amount;
     let mut samples = Vec::new();
@@ -134,7 +143,7 @@ mod tests {
             series.lost.push((2_900, 9_000));
             trace.series.push(series);
         }
-        let (devices, note) = curves(&trace);
+        let (devices, note) = curves(&trace, &Aligned::default());
         assert_eq!(note, None);
         assert_eq!(devices.iter().map(|(device, _)| *device).collect::<Vec<_>>(), [0, 1]);
         let [power, read] = &devices[0].1[..] else { panic!("{devices:?}") };

@@ -1,5 +1,6 @@
 //! The timeline: spans in lanes, thinned where there are too many, as columns of digits.
 
+mod aligned;
 mod alternative;
 mod build;
 mod column;
