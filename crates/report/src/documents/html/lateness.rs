@@ -92,7 +92,7 @@ fn pieces(picture: &OverTime, level: impl Fn(Option<i64>) -> u8) -> Vec<Piece<'_
             match pieces.last_mut() {
                 _ if level == 0 => {}
                 Some(last) if (last.row, last.level, last.columns.end) == (row, level, column) => {
-                    last.columns.end += 1
+                    last.columns.end += 1;
                 }
                 _ => pieces.push(Piece { row, of, columns: column..column + 1, level }),
             }
