@@ -332,6 +332,12 @@ impl Guardian {
                     self.signal_child(Signal::CONT);
                 }
             }
+            // To the program, as whoever started us meant it, and to nothing else.
+            Order::Message(signal) => {
+                if let (Some(signal), None) = (Signal::from_named_raw(*signal), &self.ending) {
+                    let _ = kill_process(self.child, signal);
+                }
+            }
             Order::Continue => self.signal_child(Signal::CONT),
             Order::Kill => self.kill(),
         }

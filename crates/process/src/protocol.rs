@@ -58,6 +58,8 @@ pub(super) enum Session {
 pub(super) enum Order {
     /// Pass a signal to the child's process group.
     Signal(i32),
+    /// Pass a signal to the child alone, which goes on.
+    Message(i32),
     /// The user brought a stopped job back.
     Continue,
     /// SIGKILL every descendant now.

@@ -5,6 +5,9 @@
 //! children the first one ends the run at the next step, and in the middle of a long
 //! computation at once (`compute`).
 //!
+//! SIGUSR1 and SIGUSR2 mean something to the child alone (a scheduler asks for a checkpoint): they are passed on, and
+//! nothing else happens.
+//!
 //! They are blocked and read from a descriptor, so no handler ever runs. A
 //! signal that was ignored when we were started (`nohup`, a shell's background
 //! job) stays ignored.
@@ -33,9 +36,14 @@ pub struct Signals {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Received {
-    Interrupt { signal: i32, from_terminal: bool },
+    Interrupt {
+        signal: i32,
+        from_terminal: bool,
+    },
     Resized,
     Continued,
+    /// For the child alone.
+    Message(i32),
 }
 
 impl Signals {
@@ -43,7 +51,8 @@ impl Signals {
     pub fn listen() -> io::Result<Self> {
         let ignored = ignored_at_start();
         let mut set = SigSet::empty();
-        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        let for_the_child = [Signal::SIGUSR1, Signal::SIGUSR2];
+        for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().chain(for_the_child) {
             if ignored & mask(signal) == 0 {
                 set.add(signal);
             }
@@ -55,6 +64,11 @@ impl Signals {
         set.thread_block()?;
         let descriptor = SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)?;
         Ok(Self { descriptor, interrupts: Cell::new(0), last: Cell::new(None) })
+    }
+
+    /// Lets every signal through again, for another program in our place.
+    pub fn unblock(self) -> io::Result<()> {
+        SigSet::empty().thread_set_mask().map_err(io::Error::from)
     }
 
     /// Whether the user has asked us to stop.
@@ -75,6 +89,7 @@ impl Signals {
             Ok(Signal::SIGWINCH) => Received::Resized,
             Ok(Signal::SIGCONT) => Received::Continued,
             Ok(Signal::SIGXFSZ) => return self.next(),
+            Ok(Signal::SIGUSR1 | Signal::SIGUSR2) => Received::Message(signal),
             // `timeout` signals us and our group; that counts once, not twice.
             _ if self.repeated(signal) => return self.next(),
             _ => {

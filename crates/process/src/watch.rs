@@ -306,6 +306,7 @@ impl Watch<'_> {
                     }
                 }
                 Received::Continued => {}
+                Received::Message(signal) => self.order(&Order::Message(signal)),
                 Received::Interrupt { signal, from_terminal } => {
                     // In a shared process group the terminal has already signaled the child.
                     let told = from_terminal && matches!(self.session, Session::Shared(_));
