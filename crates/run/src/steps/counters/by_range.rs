@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use analysis::{Region, windows_within};
-use nsight::ncu::{Gate, Pace, ReplayMode, Selection, Target, Wanted, passes};
+use nsight::ncu::{Gate, Pace, ReplayMode, Selection, Target, Wanted, has_kernels, passes};
 use record::{Cause, Rung, Tool, Verdict, advice};
 use trace::{Trace, in_windows};
 
 use super::super::scene::Scene;
 use super::nsight::Nsight;
-use super::ranks::never_ends;
+use super::ranks::{never_ends, unknown};
 use super::way::{Common, OneRun, Way};
 
 const TOOL: Tool = Tool::Ncu;
@@ -86,6 +86,11 @@ fn impossible(climber: &Nsight<'_>, common: &Common, replay: ReplayMode) -> Opti
     }
     if replay != ReplayMode::Range {
         return None;
+    }
+    let recorded = scene.inventory.is_some_and(|inventory| has_kernels(&inventory.trace));
+    if !recorded || common.targets.is_empty() {
+        // What is in the ranges is not known.
+        return unknown(ranks);
     }
     let inventory = scene.inventory?;
     common.targets.iter().flat_map(|target| &target.regions).find_map(|region| {

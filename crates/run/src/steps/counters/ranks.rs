@@ -8,9 +8,9 @@ use record::{Cause, Manifest, Tool, Verdict};
 use trace::Trace;
 
 /// Kernels of NCCL and RCCL, as [`Function::of_kernel`] knows them.
-const COLLECTIVES: &str = "nccl(Symk?)?(Dev)?Kernel";
+pub(super) const COLLECTIVES: &str = "nccl(Symk?)?(Dev)?Kernel";
 
-/// How many ranks of the program the rehearsal saw; less than two if it is not distributed.
+/// How many ranks the program has, as far as the rehearsal saw; less than two if it is not distributed.
 pub(super) fn ranks(manifest: &Manifest, trace: Option<&Trace>) -> usize {
     let mut by_launcher: BTreeMap<_, Vec<u32>> = BTreeMap::new();
     // Also those that were too short to be seen from outside.
@@ -21,12 +21,14 @@ pub(super) fn ranks(manifest: &Manifest, trace: Option<&Trace>) -> usize {
     for rank in processes.iter().filter_map(|process| process.rank) {
         by_launcher.entry(Some(rank.by)).or_default().push(rank.rank);
     }
+    // Others may be on other machines.
+    let world = processes.iter().filter_map(|process| process.rank?.world).max().unwrap_or(0) as usize;
     let distinct = by_launcher.into_values().map(|mut ranks| {
         ranks.sort_unstable();
         ranks.dedup();
         ranks.len()
     });
-    distinct.max().unwrap_or(0)
+    distinct.max().unwrap_or(0).max(world)
 }
 
 /// Leaves collectives of several ranks out; what there is to say about that.
@@ -54,7 +56,8 @@ pub(super) fn never_ends(ranks: usize, trace: &Trace, region: &Region) -> Option
         return None;
     }
     let launches = launch_groups(trace);
-    let inside = launches_in(trace, &launches, &[region], false);
+    // Whatever thread launches them: backward passes have threads of their own.
+    let inside = launches_in(trace, &launches, &[region], true);
     let mut collectives = launches.sequence.iter().zip(inside).filter(|(group, inside)| {
         *inside && Function::of_kernel(&launches.groups[**group as usize].name).is_some()
     });

@@ -23,7 +23,7 @@ use super::super::session::Session;
 use super::by_range::{by_range, too_long};
 use super::nsight::Nsight;
 use super::plan_file::read_plan;
-use super::ranks::unknown;
+use super::ranks::{COLLECTIVES, unknown};
 use super::way::{Common, OneRun, Way};
 use crate::config::CaptureRange;
 
@@ -295,7 +295,7 @@ fn without_timeline(
         let text = "not started: without a timeline, kernels are found only by `name`, and the plan has none";
         return Err(Verdict::failed(TOOL, Cause::NoSuchKernel, text));
     }
-    if !preferences.include.is_empty() || !preferences.exclude.is_empty() {
+    if !preferences.include.is_empty() || preferences.exclude.iter().any(|pattern| pattern != COLLECTIVES) {
         notes.push("`ncu.kernel_include` and `kernel_exclude` have no effect without a timeline".to_owned());
     }
     names.sort();
