@@ -45,7 +45,9 @@ pub use loop_::{Loop, LoopSource, Period};
 pub use options::Options;
 pub use origin::{Origin, RecordingRow};
 pub use profiled::{main_loop, profile};
-pub use ranks::{CollectiveRow, CommonClock, Function, Late, Lateness, OverTime, RankRow, Ranks, Why};
+pub use ranks::{
+    BalanceRow, CollectiveRow, CommonClock, Function, Late, Lateness, OverTime, RankRow, Ranks, Why,
+};
 pub use requests::{BatchRow, Composition, Percentiles, Phase, RequestRow, Requests, request_ends};
 pub use sampled::{
     ClockRange, Energy, Estimate, Sampled, SampledDevice, SampledKernel, SampledRegion, SamplingCost,

@@ -3,6 +3,7 @@
 //! Each rank is reduced to a [`part::Part`]; everything else compares parts. Collectives are [`matched`], their ends give one
 //! [`clock`] for all, their beginnings on that clock say who is [`late`], and what a rank does between them says [`why`].
 
+mod balance;
 mod clock;
 mod function;
 mod late;
@@ -17,6 +18,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trace::Trace;
 
+pub use balance::BalanceRow;
 pub use clock::CommonClock;
 pub use function::Function;
 pub use over_time::{Lateness, OverTime};
@@ -43,6 +45,8 @@ pub struct Ranks {
     pub unmatched: u64,
     /// By what is done and how much of it, the longest first.
     pub collectives: Vec<CollectiveRow>,
+    /// Kernels that take more of one rank's time than of the others', the largest difference first.
+    pub balance: Vec<BalanceRow>,
     /// From the first collective to the end of the last.
     pub span_ns: i64,
     /// How well the times of two ranks can be compared: 95 of 100 ends of collectives lie within this. None if they cannot.
@@ -137,6 +141,8 @@ pub(crate) fn ranks(trace: &Trace, limit: Limit) -> Option<Ranks> {
     let all: usize = parts.iter().map(|part| part.collectives.len()).sum();
     let mut collectives = collectives(&parts, &matched, &meetings, bound.unwrap_or(0.0));
     limit.cut(&mut collectives, |_| 0);
+    let mut balance = if repeated.is_none() { balance::balance(&parts) } else { Vec::new() };
+    limit.cut(&mut balance, |_| 0);
     Some(Ranks {
         ranks: (0..parts.len()).map(|at| row(&parts[at], clocks[at], waits[at])).collect(),
         compared: waits.iter().filter(|waits| waits.collectives > 0).count() as u64,
@@ -145,6 +151,7 @@ pub(crate) fn ranks(trace: &Trace, limit: Limit) -> Option<Ranks> {
         matched: matched.len() as u64,
         unmatched: (all - taken) as u64,
         collectives,
+        balance,
         span_ns: span_ns as i64,
         clock_bound_ns: bound.filter(|_| !meetings.is_empty()).map(|bound| bound.ceil() as i64),
         late,

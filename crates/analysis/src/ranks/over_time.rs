@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use super::late::Meeting;
 use super::part::Part;
-use crate::statistics::middle_of;
 
 /// A picture has so many columns and rows.
 const MOST_COLUMNS: usize = 120;
@@ -26,7 +25,7 @@ pub struct OverTime {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Lateness {
     pub rank: u32,
-    /// By column: how much later it came than the middle one of the ranks, on average; less than 0 if it came earlier. None if it
+    /// By column: how much later it came than the middle one of the ranks (of two, the earlier), on average; less than 0 if it came earlier. None if it
     /// took part in none of the collectives.
     pub late_ns: Vec<Option<i64>>,
 }
@@ -37,8 +36,9 @@ impl Lateness {
     }
 }
 
-/// None if nobody met.
+/// None if nobody met. The first collective is left out: when a recording begins says nothing about the program.
 pub(super) fn over_time(parts: &[Part], meetings: &[Meeting<'_>]) -> Option<OverTime> {
+    let meetings = meetings.get(1..)?;
     let columns = meetings.len().min(MOST_COLUMNS);
     if columns == 0 {
         return None;
@@ -47,7 +47,7 @@ pub(super) fn over_time(parts: &[Part], meetings: &[Meeting<'_>]) -> Option<Over
     let mut cells = vec![(0.0, 0u64); parts.len() * columns];
     for (at, meeting) in meetings.iter().enumerate() {
         let column = at * columns / meetings.len();
-        let Some(middle) = middle_of(meeting.came.clone()) else { continue };
+        let Some(middle) = lower_middle(&meeting.came) else { continue };
         for ((part, _), came) in meeting.matched.of.iter().zip(&meeting.came) {
             let (sum, number) = &mut cells[part * columns + column];
             *sum += came - middle;
@@ -70,4 +70,11 @@ pub(super) fn over_time(parts: &[Part], meetings: &[Meeting<'_>]) -> Option<Over
         others: others.len() as u64,
         others_most_ns: others.iter().map(Lateness::most_ns).max().unwrap_or(0),
     })
+}
+
+/// The middle one; of two, the earlier.
+fn lower_middle(came: &[f64]) -> Option<f64> {
+    let mut came = came.to_vec();
+    let middle = came.len().checked_sub(1)? / 2;
+    Some(*came.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
