@@ -10,15 +10,17 @@ use crate::form::terminal::{Names, Terminal};
 use crate::page::Page;
 use crate::printable::printable;
 use crate::tables::{
-    Tabular, View, calls, captured, collectives, copies, cuda_graphs, ended_stages, hardware_kernels,
-    hardware_regions, headline_kernels, idle, not_captured, operators, phases, process_called,
-    rank_verdict_lines, ranks, regions, request_times, requests_line, whole_time,
+    Tabular, View, balance, calls, captured, collectives, copies, cuda_graphs, ended_stages,
+    hardware_kernels, hardware_regions, headline_kernels, idle, not_captured, operators, phases,
+    process_called, rank_verdict_lines, ranks, regions, request_times, requests_line, whole_time,
 };
 use crate::units::{count, counted, duration};
 
 const WIDEST_NAME: usize = 56;
 /// The source of a trace of our own.
 const TRACER: &str = "rangefinder's tracer";
+/// Of kernels that are not the same on all ranks.
+const UNEVEN: usize = 3;
 /// At most this many names in a sentence.
 const MOST_NAMED: usize = 8;
 
@@ -78,6 +80,7 @@ pub(crate) fn terminal(page: &Page<'_>, top: usize) -> String {
     section(&mut text, "hardware while kernels run", &hardware_kernels(analysis), top);
     section(&mut text, "ranks", &ranks(analysis), top);
     section(&mut text, "collectives", &collectives(analysis), top);
+    section(&mut text, "kernels across ranks", &balance(analysis), UNEVEN);
     served(&mut text, analysis);
     section(&mut text, "stages, host time", &ended_stages(analysis), top);
     section(&mut text, "operators", &operators(analysis), top);

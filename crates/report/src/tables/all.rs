@@ -4,7 +4,7 @@ use super::graphs::{captured, cuda_graphs};
 use super::hardware::{hardware_kernels, hardware_regions, host_lines};
 use super::kernels::{kernels, steady_kernels};
 use super::rank_verdicts::rank_verdict_table;
-use super::ranks::{collectives, ranks};
+use super::ranks::{balance, collectives, ranks};
 use super::requests::{batches, phases, request_times, requests};
 use super::table::Tabular;
 use super::{
@@ -24,6 +24,7 @@ pub(crate) fn of_programs<'p>(page: &Page<'p>) -> Vec<Box<dyn Tabular + 'p>> {
             Box::new(cuda_graphs(analysis)),
             Box::new(ranks(analysis)),
             Box::new(collectives(analysis)),
+            Box::new(balance(analysis)),
             Box::new(request_times(analysis)),
             Box::new(requests(analysis)),
             Box::new(phases(analysis)),

@@ -71,7 +71,7 @@ pub(crate) use passes::passes;
 pub(crate) use place::process_called;
 pub(crate) use processes::{process_line, processes};
 pub(crate) use rank_verdicts::{RankVerdict, rank_verdict_lines, rank_verdict_table, rank_verdicts};
-pub(crate) use ranks::{collectives, ranks};
+pub(crate) use ranks::{balance, collectives, ranks};
 pub(crate) use regions::{Row as RegionRow, region_rows, regions};
 pub(crate) use rehearsed::rehearsed;
 pub(crate) use requests::{batches, phases, request_times, requests, requests_line};

@@ -58,7 +58,8 @@ pub(crate) fn rank_verdicts(page: &Page<'_>) -> Vec<RankVerdict> {
     if ranks.len() < 2 {
         return Vec::new();
     }
-    let first_ms = ranks.values().flatten().map(|process| process.first_ms).min().unwrap_or(0);
+    let seen = ranks.values().flatten().filter(|process| was_seen(process));
+    let first_ms = seen.map(|process| process.first_ms).min().unwrap_or(0);
     let unseen = match page.ranks.is_some() {
         true => "nothing of it is here: it was never started, or cannot write to this directory",
         false => "not seen: it does not run on this machine, or was never started",
@@ -75,7 +76,9 @@ fn verdict(rank: u32, processes: &[&SeenProcess], first_ms: u64, unseen: &str) -
         processes.iter().filter_map(|process| process.recorded.as_ref()).map(of).sum()
     };
     let (ranges, kernels) = (sum(|recorded| recorded.ranges), sum(|recorded| recorded.kernels));
-    let started_ms = own.map(|process| process.first_ms - first_ms.min(process.first_ms));
+    let started_ms = own
+        .filter(|process| was_seen(process))
+        .map(|process| process.first_ms - first_ms.min(process.first_ms));
     let ending = own.and_then(|process| process.ending);
     let recorded = match (ranges, kernels) {
         (0, 0) => None,
@@ -104,6 +107,11 @@ fn verdict(rank: u32, processes: &[&SeenProcess], first_ms: u64, unseen: &str) -
     }
     let process = own.map(|process| process.pid);
     RankVerdict { rank, process, outcome, text, ranges, kernels, started_ms, ending }
+}
+
+/// Of others it is not known when they were started.
+fn was_seen(process: &SeenProcess) -> bool {
+    process.parent != 0
 }
 
 fn why_nothing(own: &SeenProcess, processes: &[&SeenProcess]) -> String {

@@ -1,6 +1,6 @@
 //! Ranks of a distributed program: who waits for whom, and what they do together.
 
-use analysis::{Analysis, CollectiveRow, Late, RankRow, Ranks, Why};
+use analysis::{Analysis, BalanceRow, CollectiveRow, Late, RankRow, Ranks, Why};
 
 use super::column::{self, Kind};
 use super::table::Table;
@@ -62,6 +62,25 @@ pub(crate) fn collectives(analysis: &Analysis) -> Table<'_, &CollectiveRow> {
     ];
     let rows = analysis.ranks.iter().flat_map(|ranks| &ranks.collectives).collect();
     Table::new("collectives", "Collectives", rows, columns).absent("–")
+}
+
+/// By kernel: how much more of it one rank has than the others.
+pub(crate) fn balance(analysis: &Analysis) -> Table<'_, &BalanceRow> {
+    type Column<'p> = column::Column<'p, &'p BalanceRow>;
+    let columns: Vec<Column<'_>> = vec![
+        Column::new(Kind::Name, "kernel", "kernel", |row| row.kernel.as_str().into()).found(),
+        Column::new(Kind::Time, "excess_ns", "more on one rank", |row| row.excess_ns().into())
+            .help("what the rank with the most time has more than the middle one"),
+        Column::new(Kind::Id, "most_rank", "rank", |row| row.most_rank.into()).help("with the most time"),
+        Column::new(Kind::Time, "most_ns", "its time", |row| row.most_ns.into()),
+        Column::new(Kind::Time, "middle_ns", "middle rank", |row| row.middle_ns.into()),
+        Column::new(Kind::Time, "least_ns", "least", |row| row.least_ns.into()),
+        Column::new(Kind::Count, "most_count", "its launches", |row| row.most_count.into()),
+        Column::new(Kind::Count, "middle_count", "middle rank's", |row| row.middle_count.into()),
+        Column::new(Kind::Count, "ranks", "ranks", |row| row.ranks.into()).help("that launched it"),
+    ];
+    let rows = analysis.ranks.iter().flat_map(|ranks| &ranks.balance).collect();
+    Table::new("rank_kernels", "Kernels across ranks", rows, columns).absent("–")
 }
 
 /// Who waits for whom, and why, in sentences.

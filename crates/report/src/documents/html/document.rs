@@ -99,6 +99,7 @@ fn tables(page: &Page<'_>, texts: &mut Texts) -> (Map<String, Value>, Value) {
         drawn.add("stages", &tables::stages(analysis));
         drawn.add("ranks", &tables::ranks(analysis));
         drawn.add("collectives", &tables::collectives(analysis));
+        drawn.add("rank_kernels", &tables::balance(analysis));
         drawn.add("request_times", &tables::request_times(analysis));
         drawn.add("phases", &tables::phases(analysis));
         drawn.add("requests", &tables::requests(analysis));

@@ -29,18 +29,21 @@ pub(super) fn lateness(ranks: Option<&Ranks>) -> String {
         picture.ranks.iter().flat_map(|row| row.late_ns.iter().flatten().map(|late| (*late, row.rank)));
     let Some((most, rank)) = latest.max().filter(|(most, _)| *most > bound) else { return String::new() };
     let level = |late: Option<i64>| match late {
-        Some(late) if late > bound => 1 + u8::from(late * 3 > most) + u8::from(late * 3 > most * 2),
+        Some(late) if late > bound => {
+            let part = late as f64 / most as f64;
+            1 + u8::from(part > 1.0 / 3.0) + u8::from(part > 2.0 / 3.0)
+        }
         _ => 0,
     };
     let pieces = pieces(picture, level);
     let said = format!(
-        "Rank {rank} comes latest, up to {} after the middle one of the ranks. Up to {} no difference can be told.",
+        "Rank {rank} comes latest, up to {} after the middle one of the ranks (of two, the earlier). Up to {} no difference can be told.",
         duration(most as f64),
         duration(bound as f64)
     );
     let high = ROW * picture.ranks.len() as f64;
     let mut svg = format!(
-        "<h3 class=\"apart\">How late each rank comes to the {} collectives</h3>\n<p>{said}</p>\n<svg class=\"late\" role=\"img\" \
+        "<h3 class=\"apart\">How late each rank comes to {} collectives</h3>\n<p>{said}</p>\n<svg class=\"late\" role=\"img\" \
          viewBox=\"0 0 {WIDE} {high}\" aria-label=\"{said}\">\n",
         count(picture.collectives),
     );
@@ -103,8 +106,9 @@ fn pieces(picture: &OverTime, level: impl Fn(Option<i64>) -> u8) -> Vec<Piece<'_
 
 /// `rank 5, collectives 1 to 24 of 120: 1.60 ms late on average`
 fn words(piece: &Piece<'_>, picture: &OverTime, columns: usize) -> String {
-    let late: Vec<i64> = piece.of.late_ns[piece.columns.clone()].iter().flatten().copied().collect();
-    let mean = late.iter().sum::<i64>() as f64 / late.len().max(1) as f64;
+    let late: Vec<f64> =
+        piece.of.late_ns[piece.columns.clone()].iter().flatten().map(|late| *late as f64).collect();
+    let mean = late.iter().sum::<f64>() / late.len().max(1) as f64;
     let first_of = |column: usize| (column as u64 * picture.collectives).div_ceil(columns as u64);
     format!(
         "rank {}, collectives {} to {} of {}: {} late on average",
@@ -131,6 +135,7 @@ mod tests {
             met: 240,
             unmatched: 0,
             collectives: Vec::new(),
+            balance: Vec::new(),
             span_ns: 1,
             clock_bound_ns: Some(bound),
             late: None,
@@ -145,7 +150,9 @@ mod tests {
         late[..60].fill(Some(900_000));
         let svg = lateness(Some(&ranks(vec![vec![Some(-5); 120], late], 30_000)));
         assert!(
-            svg.contains("Rank 1 comes latest, up to 2.00 ms after the middle one of the ranks."),
+            svg.contains(
+                "Rank 1 comes latest, up to 2.00 ms after the middle one of the ranks (of two, the earlier)."
+            ),
             "{svg}"
         );
         assert_eq!(svg.matches("class=\"l0\"").count(), 2);

@@ -1,7 +1,7 @@
 //! The recordings of several ranks on one clock.
 
 use analysis::{CommonClock, Ranks};
-use trace::Trace;
+use trace::{Recording, Trace};
 
 /// Where a time of a process is drawn.
 #[derive(Debug, Default)]
@@ -15,19 +15,29 @@ pub(super) struct Aligned {
 }
 
 impl Aligned {
-    /// Only if the clock of every rank is known: what is not aligned must not look as if it were.
+    /// Only if the clock of every recording is known: what is not aligned must not look as if it were. One recording has one clock,
+    /// however many ranks it has.
     pub(super) fn of(trace: &Trace, ranks: Option<&Ranks>) -> Self {
         let as_they_are = Self { clocks: Vec::new(), zero: 0, end: trace.end };
-        let Some(ranks) = ranks.filter(|ranks| trace.windows.is_empty() && ranks.clocks.len() > 1) else {
-            return as_they_are;
+        let fits =
+            |ranks: &&Ranks| trace.windows.is_empty() && trace.recordings.len() > 1 && ranks.clocks.len() > 1;
+        let Some(ranks) = ranks.filter(fits) else { return as_they_are };
+        let clock_of = |recording: &Recording| {
+            let own = || ranks_of(trace, recording);
+            ranks.clocks.iter().find(|clock| own().any(|rank| rank == clock.rank)).copied()
         };
-        let clock = |rank: u32| ranks.clocks.iter().find(|clock| clock.rank == rank).copied();
-        let clocks: Vec<_> = trace.processes.iter().map(|process| process.rank().and_then(clock)).collect();
+        let mut clocks = vec![None; trace.processes.len()];
+        for recording in &trace.recordings {
+            let clock = clock_of(recording);
+            let of_it = clocks.get_mut(recording.processes.start as usize..recording.processes.end as usize);
+            of_it.into_iter().flatten().for_each(|place| *place = clock);
+        }
         if clocks.iter().any(Option::is_none) {
             return as_they_are;
         }
         // Nothing is drawn before the beginning.
-        let first = clocks.iter().flatten().map(|clock| clock.common(trace.begin)).min().unwrap_or(0);
+        let first =
+            clocks.iter().flatten().map(|clock: &CommonClock| clock.common(trace.begin)).min().unwrap_or(0);
         let zero = trace.begin.saturating_sub(first);
         let last = clocks.iter().flatten().map(|clock| clock.common(trace.end)).max().unwrap_or(0);
         Self { clocks, zero, end: last.saturating_add(zero).max(trace.end) }
@@ -44,7 +54,7 @@ impl Aligned {
         }
     }
 
-    /// The same for what a device did: all its processes are of one recording.
+    /// The same for what a device did.
     pub(super) fn on_device(&self, trace: &Trace, device: u16, time: i64) -> i64 {
         let recording = trace.recording_of_device(device).and_then(|at| trace.recordings.get(at as usize));
         match recording {
@@ -52,6 +62,12 @@ impl Aligned {
             None => time,
         }
     }
+}
+
+/// The ranks whose processes are in a recording.
+pub(super) fn ranks_of<'t>(trace: &'t Trace, recording: &Recording) -> impl Iterator<Item = u32> + 't {
+    let own = recording.processes.start as usize..recording.processes.end as usize;
+    trace.processes.get(own).into_iter().flatten().filter_map(trace::Process::rank)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use analysis::{
 use nvtx::Kind;
 use trace::{ActivityKind, NONE, OPEN, StringId, Trace};
 
-use super::aligned::Aligned;
+use super::aligned::{Aligned, ranks_of};
 use super::curves::curves;
 use super::legend::{FAMILIES, Legend, graph_name};
 use super::pack::{Events, Packed, Raw, pack};
@@ -399,8 +399,9 @@ enum Row {
 
 fn device_title(trace: &Trace, device: u16) -> String {
     let recording = trace.recording_of_device(device).and_then(|at| trace.recordings.get(at as usize));
-    let process = recording.and_then(|recording| trace.processes.get(recording.processes.start as usize));
-    let rank = process.and_then(trace::Process::rank);
+    // Of several ranks in one recording it is not known whose it is.
+    let mut ranks = recording.into_iter().flat_map(|recording| ranks_of(trace, recording));
+    let rank = ranks.next().filter(|first| ranks.all(|rank| rank == *first));
     let device = &trace.devices[usize::from(device)];
     let name = device.name.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
     let of_rank = rank.map(|rank| format!(" of rank {rank}")).unwrap_or_default();
