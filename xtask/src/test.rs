@@ -1,15 +1,12 @@
 //! `cargo xtask test`: runs every check and counts the tests.
 
 use std::io::{BufRead, BufReader};
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use nix::sys::signal::{Signal, killpg};
-use nix::unistd::Pid;
 
 use crate::generate::write_nsys;
 use crate::shell::{cargo, root, tools_folder};
@@ -100,7 +97,6 @@ fn run_tests(extra: &[&str]) -> Result<(Counts, bool)> {
         .env("INSTA_FORCE_PASS", "0")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .process_group(0)
         .spawn()
         .context("cannot start cargo")?;
     let mut counts = printed(&mut child)?;
@@ -129,7 +125,7 @@ fn printed(child: &mut Child) -> Result<Counts> {
                 println!("a test hangs: nothing was printed for {} minutes", LONGEST_SILENCE.as_secs() / 60);
                 // Which processes there are tells which test it is.
                 let _ = Command::new("ps").args(["-eo", "pid,etime,stat,wchan:20,args", "--forest"]).status();
-                killpg(Pid::from_raw(child.id().cast_signed()), Signal::SIGKILL)?;
+                child.kill()?;
                 counts.failed += 1;
                 return Ok(counts);
             }
