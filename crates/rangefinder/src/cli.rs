@@ -118,8 +118,8 @@ impl ExitCodeOf {
 
 /// Record one rank of a distributed program; all ranks share a directory.
 ///
-/// A launcher starts it in place of the program. Each rank runs once, under the tracer and the samplers. The exit code is the program's. The last rank to end puts the
-/// ranks together: who waits for whom, and why. If a rank cannot write, its program runs all the same, without being
+/// A launcher starts it in place of the program. Each rank runs once, under the tracer and the samplers. The exit code is the program's. The last rank to end merges
+/// them: who waits for whom, and why. If a rank cannot write, its program runs all the same, without being
 /// recorded.
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -120,11 +120,19 @@ fn inside(job: &Path) -> Vec<String> {
 /// The program under test as a word of another one's command line.
 const RANGEFINDER: &str = env!("CARGO_BIN_EXE_rangefinder");
 
+/// The tests themselves may run under a launcher.
+fn without_ranks(command: &mut std::process::Command) {
+    for name in ["RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK"] {
+        command.env_remove(name);
+    }
+}
+
 /// `launch.py RANKS rangefinder rank ...`
 fn launched(sandbox: &Sandbox, ranks: &str, words: &[&str], variables: &[(&str, &str)]) -> Ran {
     sandbox.write("launch.py", LAUNCHER);
     let mut command = std::process::Command::new("python3");
     command.args(["launch.py", ranks]).args(words).current_dir(sandbox.path(""));
+    without_ranks(&mut command);
     command.env("XDG_CONFIG_HOME", sandbox.path("no-config")).env("XDG_CACHE_HOME", sandbox.path("cache"));
     Ran::from(command.envs(variables.iter().copied()).output().unwrap())
 }
@@ -181,7 +189,8 @@ fn what_becomes_of_a_rank_is_told() {
     let nothing = "nothing of it is here: it was never started, or cannot write to this directory";
     assert_eq!(word(0), ("missed", nothing), "{found:?}");
     assert_eq!(word(1).0, "captured", "{found:?}");
-    assert!(word(1).1.starts_with("5 ranges; it was started 1."), "{found:?}");
+    let later = word(1).1.strip_prefix("5 ranges; it was started ").and_then(|rest| rest.split(' ').next());
+    assert!(later.is_some_and(|later| later.parse::<f64>().unwrap() >= 1.0), "{found:?}");
     assert_eq!(word(2).0, "partial", "{found:?}");
     assert!(word(2).1.starts_with("ended with signal 9 (SIGKILL) after "), "{found:?}");
     assert_eq!(word(3), ("missed", "it opened no range and launched no GPU work"), "{found:?}");
@@ -192,9 +201,14 @@ fn what_becomes_of_a_rank_is_told() {
 #[test]
 fn a_rank_whose_recorder_is_killed() {
     let sandbox = Sandbox::new();
-    sandbox.write("steps.py", &STEPS.replace("range(5)", "range(150)"));
+    // The others go on for as long as it takes until rank 1 has opened some ranges, and a while longer.
+    let steps = STEPS.replace("range(5)", "range(150)");
+    let steps = format!(
+        "{steps}if os.environ[\"RANK\"] == \"1\":\n    open(\"ready\", \"w\").close()\n    time.sleep(60)\n"
+    );
+    sandbox.write("steps.py", &steps);
     let words = [RANGEFINDER, "rank", "--", "python3", "steps.py"];
-    let ran = launched(&sandbox, "3", &words, &[("KILL", "1.5")]);
+    let ran = launched(&sandbox, "3", &words, &[("KILL", "ready")]);
     assert_eq!(ran.code, 9, "{}", ran.stderr);
     let found = verdicts(&sandbox.only_run().join("together"));
     assert!(found[0].0 == "captured" && found[0].1.starts_with("150 ranges"), "{found:?}");
@@ -202,6 +216,47 @@ fn a_rank_whose_recorder_is_killed() {
     assert!(found[1].1.starts_with("Rangefinder's own process of this rank ended before"), "{found:?}");
     assert!(found[1].1.ends_with(" ranges"), "{found:?}");
     assert_eq!(found[2].0, "captured", "{found:?}");
+}
+
+/// A scheduler asks for a checkpoint by a signal, which is the program's alone. Temporary files are where they always are.
+#[test]
+fn signals_and_folders_are_the_program_s() {
+    let sandbox = Sandbox::new();
+    let program = r#"
+import os, signal, tempfile, time
+asked = []
+signal.signal(signal.SIGUSR1, lambda *_: asked.append(1))
+os.kill(int(open(os.environ["RECORDER"]).read().split('"pid": ')[1].split(",")[0]), signal.SIGUSR1)
+while not asked:
+    time.sleep(0.01)
+print("checkpoint", tempfile.gettempdir())
+"#;
+    sandbox.write("asked.py", program);
+    let mut command = sandbox.rangefinder(&["rank", "run.name=../a b", "--", "python3", "asked.py"]);
+    command.env("RANK", "0").env("WORLD_SIZE", "1").env("TMPDIR", sandbox.path(""));
+    for name in ["TORCHELASTIC_RUN_ID", "MASTER_ADDR", "MASTER_PORT"] {
+        command.env(name, "x");
+    }
+    let job = sandbox.path("runs");
+    command.env("RECORDER", job.join("recorder"));
+    // The name of the directory is not known before.
+    let watch = std::thread::spawn(move || {
+        for _ in 0..2000 {
+            let folders = std::fs::read_dir(&job).into_iter().flatten().flatten();
+            let place =
+                folders.map(|entry| entry.path().join("rank-0000/rank.json")).find(|file| file.exists());
+            if let Some(place) = place {
+                std::os::unix::fs::symlink(place, job.join("recorder")).unwrap();
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    });
+    let ran = Ran::from(command.output().unwrap());
+    watch.join().unwrap();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(ran.stdout, format!("checkpoint {}\n", sandbox.path("").display()).replace("/\n", "\n"));
+    assert!(sandbox.runs()[0].file_name().unwrap().to_str().unwrap().starts_with("_a_b-torchrun-"));
 }
 
 /// Ranks that leave nothing have verdicts, too.
@@ -218,7 +273,9 @@ fn ranks_without_ranges() {
 #[test]
 fn mistakes_are_told_before_anything_runs() {
     let sandbox = Sandbox::new();
-    let alone = sandbox.output(&["rank", "--", "true"]);
+    let mut alone = sandbox.rangefinder(&["rank", "--", "true"]);
+    without_ranks(&mut alone);
+    let alone = Ran::from(alone.output().unwrap());
     assert_eq!(alone.code, 2, "{}", alone.stderr);
     assert!(alone.stderr.contains("no launcher says which rank this process is"), "{}", alone.stderr);
     let twice = ["rank", "ncu.enable=true", "--", "true"];

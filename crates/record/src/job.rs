@@ -18,6 +18,9 @@ pub struct JobRecord {
     pub by: Launcher,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub world: Option<u32>,
+    /// When the first rank came, and where, as in its place.
+    pub boot: String,
+    pub since_1970_ns: i64,
 }
 
 /// The place of a rank, written before it starts.

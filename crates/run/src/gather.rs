@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use input::files_in;
 
-use record::MANIFEST;
+use record::{JOB, MANIFEST};
 
 use crate::job::{is_job, parts};
 
@@ -68,8 +68,15 @@ impl Gathered {
 
     /// The runs of its ranks; what was found in all of them is no trace.
     fn job(&mut self, folder: &Path) {
-        for run in parts(folder).map(|parts| parts.runs).unwrap_or_default() {
-            self.run(&run, false);
+        match parts(folder) {
+            Some(parts) => parts.runs.iter().for_each(|run| self.run(run, false)),
+            None => {
+                self.notes.push(format!(
+                    "`{}` cannot be read: the ranks are taken for runs",
+                    folder.join(JOB).display()
+                ));
+                self.folder(folder);
+            }
         }
     }
 

@@ -50,6 +50,8 @@ pub struct Workload {
     pub cwd: PathBuf,
     /// Ranges around what frameworks do, without changing the program.
     auto: bool,
+    /// Whether its temporary files lie where they always do: ranks of one program may meet there.
+    pub(crate) keeps_tmpdir: bool,
     /// Variables to set (or unset) in every pass.
     variables: Vec<(String, Option<String>)>,
 }
@@ -106,6 +108,7 @@ impl Workload {
             overrides: workload.overrides.clone(),
             cwd,
             auto: workload.auto,
+            keeps_tmpdir: false,
             variables,
         })
     }
@@ -205,10 +208,12 @@ impl Workload {
     /// Variables that differ from our own environment in this pass.
     pub fn variables(&self, pass: &str, pass_folder: &Path, tmpdir: &Path) -> Vec<(String, Option<String>)> {
         let mut variables = vec![
-            ("TMPDIR".to_owned(), Some(tmpdir.to_string_lossy().into_owned())),
             ("RANGEFINDER_PASS".to_owned(), Some(pass.to_owned())),
             ("RANGEFINDER_PASS_DIR".to_owned(), Some(pass_folder.to_string_lossy().into_owned())),
         ];
+        if !self.keeps_tmpdir {
+            variables.insert(0, ("TMPDIR".to_owned(), Some(tmpdir.to_string_lossy().into_owned())));
+        }
         variables.extend(self.variables.iter().cloned());
         variables
     }

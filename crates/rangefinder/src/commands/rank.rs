@@ -6,7 +6,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use process::{Route, Signals};
-use run::job::{Identity, Joined, Parts, TOGETHER, bare, check_one_pass, identity, join, parts, take_result};
+use run::job::{
+    Identity, Joined, Parts, TOGETHER, bare, check_one_pass, identity, is_under_way, join, parts, take_result,
+};
+use run::rundir::read_manifest;
 use run::steps::{RunError, Start, begin, check};
 use run::{Exit, SUMMARY, shell_word};
 
@@ -17,10 +20,10 @@ use super::{Usage, here, resolved};
 use crate::cli::{AnalyzeArguments, ExitCodeOf, RankArguments, Talk};
 use crate::print::say;
 
-/// Recordings of more bytes than this are not put together while a launcher waits.
+/// Recordings of more bytes than this are not merged while a launcher waits.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// So much later a rank may come than another one ends.
+/// How long a rank may start after another has ended.
 const FOR_THE_MISSING: Duration = Duration::from_secs(5);
 
 pub(crate) fn main(mut arguments: RankArguments) -> Result<Exit> {
@@ -42,19 +45,48 @@ pub(crate) fn main(mut arguments: RankArguments) -> Result<Exit> {
         Ok(joined) => joined,
         Err(error) => return unrecorded(&identity, &error.to_string(), &start),
     };
-    let run = match begin(Start { place: Some(part), ..start.clone() }) {
-        Err(RunError::Write(error)) => return unrecorded(&identity, &error.to_string(), &start),
+    let run = match begin(Start { place: Some(part.clone()), ..start.clone() }) {
+        Err(RunError::Write(error)) => {
+            // Nothing of this rank will come.
+            let _ = std::fs::remove_dir_all(&part);
+            return unrecorded(&identity, &error.to_string(), &start);
+        }
         run => run?,
     };
     // Before any thread is started: threads inherit the signal mask.
     let signals = Signals::listen().context("cannot listen for signals")?;
     let talk = Talk { json: false, quiet: !arguments.verbose, verbose: false };
-    let exit = execute(run, &signals, talk, ExitCodeOf::Workload)?;
+    let exit = match execute(run, &signals, talk, ExitCodeOf::Workload) {
+        Ok(exit) => exit,
+        Err(error) => return broken_off(error, &part, signals, &identity, &start),
+    };
     // From here on only how the program ended counts.
-    if let Err(error) = put_together(&signals, &job, &identity) {
-        say(&format!("warning: the ranks were not put together: {error:#}"));
+    if let Err(error) = merge(&signals, &job, &identity) {
+        say(&format!("warning: the ranks were not merged: {error:#}"));
     }
     Ok(exit)
+}
+
+/// The run could not go on, for instance because the disk is full. The program runs once, whatever becomes of the run, and its
+/// exit code is ours.
+fn broken_off(
+    error: anyhow::Error,
+    part: &Path,
+    signals: Signals,
+    identity: &Identity,
+    start: &Start,
+) -> Result<Exit> {
+    let ending = read_manifest(part).ok().and_then(|manifest| manifest.workload_ending());
+    if let Some((code, _)) = ending {
+        say(&format!("warning: rank {}: {error:#}", identity.rank.rank));
+        return Ok(Exit::Workload(ExitCodeOf::Workload.code(Exit::Missing.code(), Some(code))));
+    }
+    // Its folder is made before it is started; what somebody has removed tells nothing.
+    if part.join("workload").exists() || !part.exists() {
+        return Err(error);
+    }
+    signals.unblock().context("cannot unblock signals")?;
+    unrecorded(identity, &format!("{error:#}"), start)
 }
 
 /// Whoever starts a rank waits for its program: it runs, come what may.
@@ -66,20 +98,19 @@ fn unrecorded(identity: &Identity, why: &str, start: &Start) -> Result<Exit> {
 }
 
 /// The last rank to end does it.
-fn put_together(signals: &Signals, job: &Path, identity: &Identity) -> Result<()> {
+fn merge(signals: &Signals, job: &Path, identity: &Identity) -> Result<()> {
     let Some(parts) = all_that_come(signals, job) else { return Ok(()) };
-    let by_hand = format!("rangefinder analyze {}", shell_word(&shown(job)));
+    let (shown_job, folder) = (shell_word(&shown(job)), shell_word(&shown(&job.join(TOGETHER))));
+    let by_hand = format!("rangefinder analyze --out {folder} {shown_job}");
     let Some(folder) = take_result(job, identity)? else {
         if std::fs::exists(job.join(TOGETHER).join(SUMMARY))? {
-            say(&format!(
-                "rank {} ended after the ranks were put together; again, with it: {by_hand}",
-                identity.rank.rank
-            ));
+            let rank = identity.rank.rank;
+            say(&format!("rank {rank} ended after the ranks were merged; again, with it: {by_hand}"));
         }
         return Ok(());
     };
     if parts.runs.iter().map(|run| bytes_of(&run.join("rehearsal"))).sum::<u64>() > MOST_BYTES {
-        say(&format!("the recordings of the ranks are large; to put them together: {by_hand}"));
+        say(&format!("the recordings of the ranks are large; to merge them: {by_hand}"));
         return Ok(());
     }
     let arguments = AnalyzeArguments::of(job.to_owned(), folder.clone());
@@ -93,9 +124,11 @@ fn put_together(signals: &Signals, job: &Path, identity: &Identity) -> Result<()
 fn all_that_come(signals: &Signals, job: &Path) -> Option<Parts> {
     let until = Instant::now() + FOR_THE_MISSING;
     loop {
+        if is_under_way(job) || signals.interrupted() {
+            return None;
+        }
         let parts = parts(job)?;
         match () {
-            () if parts.under_way > 0 || signals.interrupted() => return None,
             () if parts.missing == 0 || Instant::now() >= until => return Some(parts),
             () => std::thread::sleep(Duration::from_millis(100)),
         }

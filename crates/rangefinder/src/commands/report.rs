@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use record::{RunStatus, StepName, StepStatus};
+use record::{PLACE, RunStatus, StepName, StepStatus};
 use run::config::{Request, resolve};
 use run::job::{TOGETHER, is_job};
 use run::rundir::{lock, newest, read_manifest};
@@ -47,6 +47,11 @@ pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
                     "the run has no {name}: it was deleted after the run\n\
                     hint: to write it again into a new folder: rangefinder analyze --out FOLDER {word}"
                 ),
+                _ if run.join(PLACE).exists() => {
+                    bail!(
+                        "this rank has no {name}: it is still under way, or was killed before it was written"
+                    )
+                }
                 _ if lock(&run)?.is_none() => {
                     bail!("the run is still in progress: its report is written at the end")
                 }
@@ -66,7 +71,9 @@ fn of_a_job(job: &Path, json: bool) -> Result<Exit> {
     let file = job.join(TOGETHER).join(if json { ANALYSIS } else { SUMMARY });
     let text = std::fs::read_to_string(&file).with_context(|| {
         let job = run::shell_word(&job.to_string_lossy());
-        format!("the ranks of this job were not put together\nhint: rangefinder analyze {job}")
+        format!(
+            "the ranks of this job were not merged\nhint: rangefinder analyze --out {job}/{TOGETHER} {job}"
+        )
     })?;
     match json {
         true => print_as_is(&text)?,

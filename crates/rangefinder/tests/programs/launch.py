@@ -1,6 +1,6 @@
 """Starts ranks as `torchrun` does: `launch.py RANKS COMMAND...`. One that fails or is killed makes it fail.
 
-LATE: rank 1 is started 1.5 s after the others. KILL: what was started as rank 1 is killed after so many seconds.
+LATE: rank 1 is started 1.5 s after the others. KILL: what was started as rank 1 is killed when this file is there.
 """
 
 import os
@@ -18,7 +18,8 @@ for rank in order:
         time.sleep(1.5)
     ranks[rank] = subprocess.Popen(command, env={**os.environ, **job, **numbers})
 if "KILL" in os.environ:
-    time.sleep(float(os.environ["KILL"]))
+    while not os.path.exists(os.environ["KILL"]) and ranks[1].poll() is None:
+        time.sleep(0.05)
     ranks[1].kill()
 codes = [rank.wait() for rank in ranks.values()]
 sys.exit(max(abs(code) for code in codes))

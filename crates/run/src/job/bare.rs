@@ -26,6 +26,13 @@ pub fn bare(start: &Start) -> Result<Option<Command>, RunError> {
 /// A launcher starts each rank once.
 pub fn check_one_pass(start: &Start) -> Result<(), RunError> {
     let config = &start.resolved.config;
+    if config.rehearsal.enable == Enable::False {
+        return Err(RunError::Config(ConfigError::Incomplete {
+            setting: Box::new(start.resolved.setting("rehearsal.enable")),
+            why: "leaves a rank no pass: it is recorded by the rehearsal".to_owned(),
+            hint: "remove this setting".to_owned(),
+        }));
+    }
     let passes = [
         ("nsys.enable", config.nsys.enable),
         ("ncu.enable", config.ncu.enable),

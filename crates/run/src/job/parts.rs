@@ -3,12 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use process::is_running;
-use record::{
-    JOB, JobRecord, Manifest, Pass, PlaceRecord, RecordedProcess, RunStatus, SeenProcess, SeenRanks,
-};
+use record::{JOB, Manifest, Pass, PlaceRecord, RecordedProcess, RunStatus, SeenProcess, SeenRanks};
 use trace::Trace;
 
-use super::place::{boot, places};
+use super::place::{boot, job_of, places};
 use crate::rundir::read_manifest;
 
 /// More ranks than this are not named one by one: a variable may say anything.
@@ -24,28 +22,23 @@ pub struct Parts {
     /// Run directories, in the order of their ranks.
     pub runs: Vec<PathBuf>,
     pub seen: SeenRanks,
-    /// Ranks that are still at it, as far as can be told.
-    pub under_way: u32,
     /// Ranks that have not come.
     pub missing: u32,
 }
 
 /// None if the folder is not that of a job.
 pub fn parts(job: &Path) -> Option<Parts> {
-    let record = input::Input::open(&job.join(JOB)).and_then(|input| input.whole(1 << 20)).ok()?;
-    let record: JobRecord = serde_json::from_slice(&record).ok()?;
+    let record = job_of(job)?;
     let places = places(job);
     let world =
         places.iter().filter_map(|(_, place)| place.rank.world).chain(record.world).max().unwrap_or(0);
     let world = world.min(MOST_RANKS).max(places.len() as u32);
     let first = places.iter().map(|(_, place)| place.since_1970_ns).min().unwrap_or(0);
     let mut processes = Vec::new();
-    let mut under_way = 0;
     for (run, place) in &places {
         let after_ms = u64::try_from(place.since_1970_ns.saturating_sub(first) / 1_000_000).unwrap_or(0);
         let manifest = read_manifest(run).ok();
         let is_running = manifest.as_ref().is_none_or(|manifest| manifest.status == RunStatus::Running);
-        under_way += u32::from(is_running && is_alive(place));
         match manifest.as_ref().and_then(Manifest::rehearsal) {
             Some(pass) => processes.extend(of_pass(pass, place, after_ms)),
             None => processes.push(untold(place, after_ms, is_running)),
@@ -53,7 +46,14 @@ pub fn parts(job: &Path) -> Option<Parts> {
     }
     let missing = world - places.len() as u32;
     let runs = places.into_iter().map(|(run, _)| run).collect();
-    Some(Parts { runs, seen: SeenRanks { processes, world }, under_way, missing })
+    Some(Parts { runs, seen: SeenRanks { processes, world }, missing })
+}
+
+/// Whether any rank is still at it, as far as can be told: the first that is ends the search.
+pub fn is_under_way(job: &Path) -> bool {
+    let is_running =
+        |run: &Path| read_manifest(run).map_or(true, |manifest| manifest.status == RunStatus::Running);
+    places(job).iter().any(|(run, place)| is_alive(place) && is_running(run))
 }
 
 impl Parts {
@@ -79,20 +79,20 @@ impl Parts {
 
 /// The processes of a rank.
 fn of_pass(pass: &Pass, place: &PlaceRecord, after_ms: u64) -> Vec<SeenProcess> {
-    // A program inside it may have ranks of its own.
-    let is_own = |process: &&SeenProcess| process.rank.is_none_or(|rank| rank == place.rank);
-    let mut own: Vec<SeenProcess> = pass.processes.iter().filter(is_own).cloned().collect();
+    let mut own: Vec<SeenProcess> = pass.processes.clone();
     // Our own child: it may have been too short to be seen, but how it ended is known.
     let pid = u32::try_from(pass.pid).unwrap_or(0);
-    match own.iter_mut().find(|process| process.pid == pid) {
-        Some(child) => child.ending = Some(pass.ending),
-        None => own
-            .insert(0, SeenProcess { ending: Some(pass.ending), ..SeenProcess::unseen(pid, String::new()) }),
-    }
+    let child = match own.iter().position(|process| process.pid == pid) {
+        Some(at) => own.remove(at),
+        None => SeenProcess::unseen(pid, String::new()),
+    };
+    // The last one counts.
+    own.push(SeenProcess { parent: place.pid, ending: Some(pass.ending), ..child });
     // A rank begins when its launcher starts it, not when its program is first seen.
     let seen_ms = own.iter().map(|process| process.first_ms).min().unwrap_or(0);
     let at = |ms: u64| ms.saturating_sub(seen_ms).saturating_add(after_ms);
     for process in &mut own {
+        // Even if it starts ranks of its own, as torchrun below srun.
         process.rank = Some(place.rank);
         (process.first_ms, process.last_ms) = (at(process.first_ms), at(process.last_ms));
     }
@@ -101,16 +101,26 @@ fn of_pass(pass: &Pass, place: &PlaceRecord, after_ms: u64) -> Vec<SeenProcess> 
 
 /// A rank whose own run says nothing about its processes.
 fn untold(place: &PlaceRecord, after_ms: u64, is_running: bool) -> SeenProcess {
-    let why = match (is_running, is_alive(place)) {
-        (true, true) => "it is still under way",
-        (true, false) => "Rangefinder's own process of this rank ended before it could write what it saw",
-        (false, _) => "the program could not be started",
+    let why = match (is_running, place.boot == boot(), is_alive(place)) {
+        (true, true, true) => "it is still under way".to_owned(),
+        (true, false, _) => {
+            format!(
+                "it is still under way on `{}`, or Rangefinder's own process was killed there",
+                place.host
+            )
+        }
+        (true, true, false) => {
+            "Rangefinder's own process of this rank ended before it could write what it saw".to_owned()
+        }
+        (false, ..) => "its run ended before the program was started".to_owned(),
     };
     SeenProcess {
         first_ms: after_ms,
         last_ms: after_ms,
         rank: Some(place.rank),
-        unrecorded: Some(why.to_owned()),
+        unrecorded: Some(why),
+        // Of its launcher nothing is known but that it was there.
+        parent: 1,
         ..SeenProcess::unseen(place.pid, String::new())
     }
 }

@@ -43,8 +43,8 @@ pub fn join(root: &Path, name: &str, identity: &Identity) -> Result<Joined, Writ
             1 => root.join(&stem),
             number => root.join(format!("{stem}-{number}")),
         };
-        make(&root, &job, identity)?;
-        if is_of_another_launch(&job, identity, &place.boot) {
+        make(&root, &job, &place)?;
+        if is_of_another_launch(&job, identity.launched, &place.boot) {
             continue;
         }
         let part = job.join(folder_of(identity.rank.rank));
@@ -67,7 +67,7 @@ pub(super) fn folder_of(rank: u32) -> String {
 }
 
 /// It is there afterwards, whoever made it.
-fn make(root: &Path, job: &Path, identity: &Identity) -> Result<(), WriteError> {
+fn make(root: &Path, job: &Path, first: &PlaceRecord) -> Result<(), WriteError> {
     if job.join(JOB).is_file() {
         return Ok(());
     }
@@ -75,8 +75,10 @@ fn make(root: &Path, job: &Path, identity: &Identity) -> Result<(), WriteError> 
         schema: SCHEMA,
         rangefinder: env!("CARGO_PKG_VERSION").to_owned(),
         created: now(),
-        by: identity.rank.by,
-        world: identity.rank.world,
+        by: first.rank.by,
+        world: first.rank.world,
+        boot: first.boot.clone(),
+        since_1970_ns: first.since_1970_ns,
     };
     publish(root, job, JOB, &record).map(|_| ())
 }
@@ -122,15 +124,19 @@ fn is_same(file: &Path, document: &impl Serialize) -> bool {
     there.is_some() && there == serde_json::to_value(document).ok()
 }
 
-/// Whether ranks that came before our launcher was started have places in it: then it is that of an earlier job.
-fn is_of_another_launch(job: &Path, identity: &Identity, boot: &str) -> bool {
-    let Some(launched) = identity.launched else { return false };
-    places(job).iter().any(|(_, place)| {
-        let came = u64::try_from(place.since_1970_ns).map(Duration::from_nanos);
-        let came = came.ok().and_then(|since| UNIX_EPOCH.checked_add(since));
-        let tolerance = if place.boot == boot { OF_THIS_MACHINE } else { OF_ANOTHER_MACHINE };
-        came.and_then(|came| launched.duration_since(came).ok()).is_some_and(|before| before > tolerance)
-    })
+/// Whether its first rank came before our launcher was started: then it is that of an earlier job.
+fn is_of_another_launch(job: &Path, launched: Option<SystemTime>, boot: &str) -> bool {
+    let Some((launched, first)) = launched.zip(job_of(job)) else { return false };
+    let came = u64::try_from(first.since_1970_ns).map(Duration::from_nanos);
+    let came = came.ok().and_then(|since| UNIX_EPOCH.checked_add(since));
+    let tolerance = if first.boot == boot { OF_THIS_MACHINE } else { OF_ANOTHER_MACHINE };
+    came.and_then(|came| launched.duration_since(came).ok()).is_some_and(|before| before > tolerance)
+}
+
+/// None if the folder is not that of a job.
+pub(super) fn job_of(folder: &Path) -> Option<JobRecord> {
+    let bytes = Input::open(&folder.join(JOB)).and_then(|input| input.whole(LARGEST)).ok()?;
+    serde_json::from_slice(&bytes).ok()
 }
 
 /// The run directories of the ranks that have come, and what they said.

@@ -35,7 +35,8 @@ pub struct Start {
 /// Checks what can be checked, then makes the run directory.
 pub fn begin(mut start: Start) -> Result<Run, RunError> {
     check_paths(&start)?;
-    let workload = Workload::new(&start.resolved.config, &start.command, &start.here)?;
+    let mut workload = Workload::new(&start.resolved.config, &start.command, &start.here)?;
+    workload.keeps_tmpdir = start.place.is_some();
     check_counters(&start)?;
     let mut redactor = redactor(&start.resolved.config);
     redactor.learn(redactor.secrets_in(&workload.command_with_overrides()));
@@ -43,11 +44,7 @@ pub fn begin(mut start: Start) -> Result<Run, RunError> {
     redactor.learn(redactor.secrets_in(&client_of(&start.resolved.config.capture)));
     let ready = start.resolved.config.capture.ready.iter().map(|ready| OsString::from(&ready.0));
     redactor.learn(redactor.secrets_in(&ready.collect::<Vec<_>>()));
-    let name = match &start.resolved.config.run.name {
-        Some(name) => name.0.clone(),
-        None => workload.name(),
-    };
-    let name = crate::rundir::safe_name(&redactor.text(&name));
+    let name = name(&start, &workload, &redactor);
     let (folder, lock) = match &start.place {
         // Nobody else uses it, and it may lie where nothing can be locked. What is beside it is another rank.
         Some(place) => {
@@ -73,10 +70,18 @@ pub fn begin(mut start: Start) -> Result<Run, RunError> {
 pub fn check(start: &Start) -> Result<String, RunError> {
     check_paths(start)?;
     let workload = Workload::new(&start.resolved.config, &start.command, &start.here)?;
-    Ok(match &start.resolved.config.run.name {
+    let mut redactor = redactor(&start.resolved.config);
+    redactor.learn(redactor.secrets_in(&workload.command_with_overrides()));
+    Ok(name(start, &workload, &redactor))
+}
+
+/// As a folder can be called, and without secrets.
+fn name(start: &Start, workload: &Workload, redactor: &Redactor) -> String {
+    let name = match &start.resolved.config.run.name {
         Some(name) => name.0.clone(),
         None => workload.name(),
-    })
+    };
+    crate::rundir::safe_name(&redactor.text(&name))
 }
 
 /// Checks that what the configuration names is there.

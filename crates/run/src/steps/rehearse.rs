@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use analysis::ProcessRow;
 use process::{Finished, environment};
-use record::{Outcome, PassKind, Reason, RecordedProcess, Rung, SeenProcess, Tool};
+use record::{Launcher, Outcome, PassKind, Rank, Reason, RecordedProcess, Rung, SeenProcess, Tool};
 use sampler::Pauses;
 use secrets::mark_traces;
 use trace::{Trace, Trouble};
@@ -78,15 +78,21 @@ pub(super) fn step(setting: &Setting, gpus: Option<&Gpus>, session: &mut Session
 
 /// What was recorded of each process; also of those that were too short to be seen.
 fn recorded_processes(trace: &Trace, processes: &mut Vec<SeenProcess>, name: impl Fn(&str) -> String) {
-    for ProcessRow { process, name: called, ranges, kernels, gpu_ns, .. } in analysis::processes(trace) {
+    // The recording knows which rank it is, but not who says so.
+    let other = processes.iter().find_map(|seen| seen.rank);
+    let (world, by) = other.map_or((None, Launcher::Torchrun), |rank| (rank.world, rank.by));
+    for ProcessRow { process, name: called, ranges, kernels, gpu_ns, origin } in analysis::processes(trace) {
         // Stacks are sampled of every process.
         if ranges == 0 && kernels == 0 {
             continue;
         }
         let recorded = Some(RecordedProcess { ranges, kernels, gpu_ns });
+        let rank = origin.rank.map(|rank| Rank { rank, world, by });
         match processes.iter_mut().rev().find(|seen| seen.pid == process) {
-            Some(seen) => seen.recorded = recorded,
-            None => processes.push(SeenProcess { recorded, ..SeenProcess::unseen(process, name(&called)) }),
+            Some(seen) => (seen.recorded, seen.rank) = (recorded, seen.rank.or(rank)),
+            None => {
+                processes.push(SeenProcess { recorded, rank, ..SeenProcess::unseen(process, name(&called)) });
+            }
         }
     }
 }
@@ -500,5 +506,33 @@ fn purpose_of_rehearsal(config: &Config) -> Purpose {
     match config.stage1.enable {
         Enable::False => Purpose::Plain,
         Enable::Auto | Enable::True => Purpose::Look,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::{Process, Range, Thread};
+
+    /// A rank that was too short to be seen is still that rank.
+    #[test]
+    fn ranks_that_nobody_saw() {
+        let mut trace = Trace::default();
+        for (pid, label) in [(7, "rank 3"), (8, "rank 1")] {
+            trace.processes.push(Process { pid, label: label.to_owned(), ..Process::default() });
+            trace.threads.push(Thread { process: trace.processes.len() as u32 - 1, id: pid, name: None });
+        }
+        for thread in 0..2 {
+            trace.ranges.push(Range { thread, begin: 0, end: 5, ..Range::default() });
+        }
+        trace.finish();
+        let by = Launcher::Slurm;
+        let rank = Some(Rank { rank: 1, world: Some(4), by });
+        let mut seen = vec![SeenProcess { rank, parent: 5, ..SeenProcess::unseen(8, "b".to_owned()) }];
+        recorded_processes(&trace, &mut seen, str::to_owned);
+        let ranks: Vec<_> =
+            seen.iter().map(|seen| (seen.pid, seen.rank.unwrap(), seen.recorded.is_some())).collect();
+        let of = |rank: u32| Rank { rank, world: Some(4), by };
+        assert_eq!(ranks, [(8, of(1), true), (7, of(3), true)]);
     }
 }

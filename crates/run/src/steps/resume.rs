@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use analysis::Region;
 use nsight::nsys::PARTIAL;
 use process::Route;
-use record::{Manifest, PassKind, Reason, Step, StepName, StepStatus, Tool};
+use record::{Manifest, PLACE, PassKind, Reason, Step, StepName, StepStatus, Tool};
 use secrets::{MASK, looks_secret_name, mark_traces, rebuild_argv, secret_spans};
 
 use super::begin::redactor;
@@ -34,6 +34,12 @@ pub struct Resume {
 pub fn reopen(resume: Resume) -> Result<Run, RunError> {
     let folder = std::path::absolute(&resume.run).unwrap_or_else(|_| resume.run.clone());
     let manifest = read_manifest(&folder).map_err(RunError::NotARun)?;
+    if folder.join(PLACE).exists() {
+        let folder = folder.display();
+        return Err(RunError::NotARun(format!(
+            "`{folder}` is a rank of a job: it cannot be resumed alone\nhint: let its launcher start the job again"
+        )));
+    }
     let Some(lock) = lock(&folder)? else { return Err(RunError::Busy { run: folder }) };
     let cwd = directory(&manifest.workload.cwd, &folder)?;
     let mut resolved =
