@@ -2,12 +2,13 @@
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use process::{Route, Signals};
 use run::job::{
-    Identity, Joined, Parts, TOGETHER, bare, check_one_pass, identity, is_under_way, join, parts, take_result,
+    Identity, Joined, Parts, TOGETHER, bare, check_one_pass, identity, is_under_way, join, parts,
+    take_result, was_taken_before,
 };
 use run::rundir::read_manifest;
 use run::steps::{RunError, Start, begin, check};
@@ -99,11 +100,13 @@ fn unrecorded(identity: &Identity, why: &str, start: &Start) -> Result<Exit> {
 
 /// The last rank to end does it.
 fn merge(signals: &Signals, job: &Path, identity: &Identity) -> Result<()> {
+    // A rank that ends at the same time as the one that merges is among those that are merged.
+    let ended = SystemTime::now() - Duration::from_secs(1);
     let Some(parts) = all_that_come(signals, job) else { return Ok(()) };
     let (shown_job, folder) = (shell_word(&shown(job)), shell_word(&shown(&job.join(TOGETHER))));
     let by_hand = format!("rangefinder analyze --out {folder} {shown_job}");
     let Some(folder) = take_result(job, identity)? else {
-        if std::fs::exists(job.join(TOGETHER).join(SUMMARY))? {
+        if was_taken_before(job, ended) {
             let rank = identity.rank.rank;
             say(&format!("rank {rank} ended after the ranks were merged; again, with it: {by_hand}"));
         }

@@ -12,4 +12,4 @@ mod place;
 pub use bare::{bare, check_one_pass};
 pub use identity::{Identity, NotARank, identity};
 pub use parts::{Parts, is_job, is_under_way, parts};
-pub use place::{Joined, TOGETHER, join, take_result};
+pub use place::{Joined, TOGETHER, join, take_result, was_taken_before};

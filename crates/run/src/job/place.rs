@@ -62,6 +62,12 @@ pub fn take_result(job: &Path, identity: &Identity) -> Result<Option<PathBuf>, W
     Ok(publish(job, &folder, PLACE, &own_place(identity))?.then_some(folder))
 }
 
+/// Whether the ranks were merged, or began to be, before a moment.
+pub fn was_taken_before(job: &Path, moment: SystemTime) -> bool {
+    let since = moment.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    place_in(&job.join(TOGETHER)).is_some_and(|place| i128::from(place.since_1970_ns) < since as i128)
+}
+
 pub(super) fn folder_of(rank: u32) -> String {
     format!("rank-{rank:04}")
 }
@@ -145,14 +151,15 @@ pub(super) fn places(job: &Path) -> Vec<(PathBuf, PlaceRecord)> {
     let is_rank = |path: &PathBuf| {
         path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("rank-"))
     };
-    let read = |path: PathBuf| {
-        let bytes = Input::open(&path.join(PLACE)).and_then(|input| input.whole(LARGEST)).ok()?;
-        let place: PlaceRecord = serde_json::from_slice(&bytes).ok()?;
-        Some((path, place))
-    };
+    let read = |path: PathBuf| place_in(&path).map(|place| (path, place));
     let mut all: Vec<_> = entries.map(|entry| entry.path()).filter(is_rank).filter_map(read).collect();
     all.sort_by_key(|(_, place)| place.rank.rank);
     all
+}
+
+fn place_in(folder: &Path) -> Option<PlaceRecord> {
+    let bytes = Input::open(&folder.join(PLACE)).and_then(|input| input.whole(LARGEST)).ok()?;
+    serde_json::from_slice(&bytes).ok()
 }
 
 fn own_place(identity: &Identity) -> PlaceRecord {
@@ -201,38 +208,6 @@ mod tests {
         assert_eq!(left.filter(|entry| entry.file_name().to_string_lossy().starts_with(".new")).count(), 0);
     }
 
-    /// Two ranks, and one of them once more, at the same moment: no place is lost, none is taken twice.
-    #[test]
-    fn a_thousand_times_at_once() {
-        let root = tempfile::tempdir().unwrap();
-        let now = SystemTime::now();
-        for round in 0..1000 {
-            let folder = root.path().join(round.to_string());
-            let together = std::sync::Barrier::new(3);
-            let joined: Vec<Joined> = std::thread::scope(|scope| {
-                let one = |rank| {
-                    let (folder, together) = (&folder, &together);
-                    scope.spawn(move || {
-                        together.wait();
-                        join(folder, "a", &identity(rank, now)).unwrap()
-                    })
-                };
-                let ranks = [one(0), one(1), one(1)];
-                ranks.map(|rank| rank.join().unwrap()).into()
-            });
-            let at = |path: &str| folder.join(path);
-            let mut parts: Vec<PathBuf> = joined.into_iter().map(|joined| joined.part).collect();
-            parts.sort();
-            let expected = ["a-torchrun-x/rank-0000", "a-torchrun-x/rank-0001", "a-torchrun-x-2/rank-0001"];
-            assert_eq!(parts, expected.map(at), "{round}");
-            assert!(parts.iter().all(|part| part.join(PLACE).is_file()));
-            let left = [&folder, &at("a-torchrun-x"), &at("a-torchrun-x-2")].map(|folder| {
-                std::fs::read_dir(folder).unwrap().flatten().filter(|entry| entry.file_name() < *"0").count()
-            });
-            assert_eq!(left, [0; 3], "{round}");
-        }
-    }
-
     #[test]
     fn one_of_them_puts_it_together() {
         let root = tempfile::tempdir().unwrap();
@@ -240,6 +215,7 @@ mod tests {
         let one = join(root.path(), "a", &identity(0, now)).unwrap();
         assert_eq!(take_result(&one.job, &identity(0, now)).unwrap(), Some(one.job.join("together")));
         assert_eq!(take_result(&one.job, &identity(1, now)).unwrap(), None);
+        assert!(!was_taken_before(&one.job, now) && was_taken_before(&one.job, SystemTime::now()));
     }
 
     #[test]
