@@ -47,7 +47,7 @@ pub(crate) fn rank_verdicts(page: &Page<'_>) -> Vec<RankVerdict> {
         }
     }
     // A program that is not distributed may run where others would be.
-    if ranks.len() < 2 && by != Launcher::Torchrun {
+    if page.ranks.is_none() && ranks.len() < 2 && by != Launcher::Torchrun {
         return Vec::new();
     }
     // More than this are not named one by one: a variable may say anything.
