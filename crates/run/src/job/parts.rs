@@ -9,9 +9,6 @@ use trace::Trace;
 use super::place::{boot, job_of, places};
 use crate::rundir::read_manifest;
 
-/// More ranks than this are not named one by one: a variable may say anything.
-const MOST_RANKS: u32 = 1 << 16;
-
 pub fn is_job(folder: &Path) -> bool {
     folder.join(JOB).is_file()
 }
@@ -29,10 +26,11 @@ pub struct Parts {
 /// None if the folder is not that of a job.
 pub fn parts(job: &Path) -> Option<Parts> {
     let record = job_of(job)?;
-    let places = places(job);
+    let mut places: Vec<_> = places(job).collect();
+    places.sort_by_key(|(_, place)| place.rank.rank);
     let world =
         places.iter().filter_map(|(_, place)| place.rank.world).chain(record.world).max().unwrap_or(0);
-    let world = world.min(MOST_RANKS).max(places.len() as u32);
+    let world = world.max(places.len() as u32);
     let first = places.iter().map(|(_, place)| place.since_1970_ns).min().unwrap_or(0);
     let mut processes = Vec::new();
     for (run, place) in &places {
@@ -53,7 +51,7 @@ pub fn parts(job: &Path) -> Option<Parts> {
 pub fn is_under_way(job: &Path) -> bool {
     let is_running =
         |run: &Path| read_manifest(run).map_or(true, |manifest| manifest.status == RunStatus::Running);
-    places(job).iter().any(|(run, place)| is_alive(place) && is_running(run))
+    places(job).any(|(run, place)| is_alive(&place) && is_running(&run))
 }
 
 impl Parts {

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use input::Input;
 use record::{JOB, JobRecord, PLACE, PlaceRecord, SCHEMA};
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use super::identity::Identity;
 use crate::rundir::{Readers, WriteError, now, write_json_whole};
@@ -68,7 +69,7 @@ pub fn was_taken_before(job: &Path, moment: SystemTime) -> bool {
     place_in(&job.join(TOGETHER)).is_some_and(|place| i128::from(place.since_1970_ns) < since as i128)
 }
 
-pub(super) fn folder_of(rank: u32) -> String {
+fn folder_of(rank: u32) -> String {
     format!("rank-{rank:04}")
 }
 
@@ -125,8 +126,7 @@ fn prepare(within: &Path) -> Result<PathBuf, WriteError> {
 }
 
 fn is_same(file: &Path, document: &impl Serialize) -> bool {
-    let there = Input::open(file).and_then(|input| input.whole(LARGEST)).ok();
-    let there = there.and_then(|bytes| serde_json::from_slice::<serde_json::Value>(&bytes).ok());
+    let there = read::<serde_json::Value>(file);
     there.is_some() && there == serde_json::to_value(document).ok()
 }
 
@@ -141,24 +141,25 @@ fn is_of_another_launch(job: &Path, launched: Option<SystemTime>, boot: &str) ->
 
 /// None if the folder is not that of a job.
 pub(super) fn job_of(folder: &Path) -> Option<JobRecord> {
-    let bytes = Input::open(&folder.join(JOB)).and_then(|input| input.whole(LARGEST)).ok()?;
-    serde_json::from_slice(&bytes).ok()
+    read(&folder.join(JOB))
 }
 
 /// The run directories of the ranks that have come, and what they said.
-pub(super) fn places(job: &Path) -> Vec<(PathBuf, PlaceRecord)> {
-    let entries = std::fs::read_dir(job).into_iter().flatten().flatten();
+pub(super) fn places(job: &Path) -> impl Iterator<Item = (PathBuf, PlaceRecord)> {
     let is_rank = |path: &PathBuf| {
         path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("rank-"))
     };
-    let read = |path: PathBuf| place_in(&path).map(|place| (path, place));
-    let mut all: Vec<_> = entries.map(|entry| entry.path()).filter(is_rank).filter_map(read).collect();
-    all.sort_by_key(|(_, place)| place.rank.rank);
-    all
+    let entries = std::fs::read_dir(job).into_iter().flatten().flatten();
+    let found = entries.map(|entry| entry.path()).filter(is_rank);
+    found.filter_map(|path| place_in(&path).map(|place| (path, place)))
 }
 
 fn place_in(folder: &Path) -> Option<PlaceRecord> {
-    let bytes = Input::open(&folder.join(PLACE)).and_then(|input| input.whole(LARGEST)).ok()?;
+    read(&folder.join(PLACE))
+}
+
+fn read<T: DeserializeOwned>(file: &Path) -> Option<T> {
+    let bytes = Input::open(file).and_then(|input| input.whole(LARGEST)).ok()?;
     serde_json::from_slice(&bytes).ok()
 }
 
@@ -175,55 +176,4 @@ fn own_place(identity: &Identity) -> PlaceRecord {
 
 pub(super) fn boot() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use record::{Launcher, Rank};
-
-    fn identity(rank: u32, launched: SystemTime) -> Identity {
-        let rank = Rank { rank, world: Some(2), by: Launcher::Torchrun };
-        Identity { rank, job: "torchrun-x".to_owned(), launched: Some(launched) }
-    }
-
-    #[test]
-    fn a_later_launch_has_a_directory_of_its_own() {
-        let root = tempfile::tempdir().unwrap();
-        let first = SystemTime::now();
-        let joined = |rank, launched| join(root.path(), "a", &identity(rank, launched)).unwrap();
-        let zero = joined(0, first);
-        assert_eq!(zero.part, root.path().join("a-torchrun-x/rank-0000"));
-        std::thread::sleep(2 * OF_THIS_MACHINE);
-        let second = SystemTime::now();
-        // Its rank 1 finds the place free, and is of another launch all the same.
-        let one = joined(1, second);
-        assert_eq!(one.job, root.path().join("a-torchrun-x-2"));
-        assert_eq!(joined(0, second).job, one.job);
-        // A rank that comes late is one of the first launch.
-        assert_eq!(joined(1, first).job, zero.job);
-        // Started once more by the same launcher.
-        assert_eq!(joined(0, first).job, one.job.with_file_name("a-torchrun-x-3"));
-        let left = std::fs::read_dir(root.path()).unwrap().flatten();
-        assert_eq!(left.filter(|entry| entry.file_name().to_string_lossy().starts_with(".new")).count(), 0);
-    }
-
-    #[test]
-    fn one_of_them_puts_it_together() {
-        let root = tempfile::tempdir().unwrap();
-        let now = SystemTime::now();
-        let one = join(root.path(), "a", &identity(0, now)).unwrap();
-        assert_eq!(take_result(&one.job, &identity(0, now)).unwrap(), Some(one.job.join("together")));
-        assert_eq!(take_result(&one.job, &identity(1, now)).unwrap(), None);
-        assert!(!was_taken_before(&one.job, now) && was_taken_before(&one.job, SystemTime::now()));
-    }
-
-    #[test]
-    fn what_cannot_be_written_is_told() {
-        let root = tempfile::tempdir().unwrap();
-        let file = root.path().join("file");
-        std::fs::write(&file, "").unwrap();
-        let error = join(&file, "a", &identity(0, SystemTime::now())).unwrap_err();
-        assert!(error.to_string().contains("file"), "{error}");
-    }
 }
