@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use analysis::{Region, windows_within};
+use analysis::{Region, launch_groups, windows_within};
 use nsight::ncu::{Gate, Pace, ReplayMode, Selection, Target, Wanted, has_kernels, passes};
 use record::{Cause, Rung, Tool, Verdict, advice};
 use trace::{Trace, in_windows};
@@ -93,8 +93,10 @@ fn impossible(climber: &Nsight<'_>, common: &Common, replay: ReplayMode) -> Opti
         return unknown(ranks);
     }
     let inventory = scene.inventory?;
+    let launches = (ranks >= 2).then(|| launch_groups(&inventory.trace));
     common.targets.iter().flat_map(|target| &target.regions).find_map(|region| {
-        if let Some(verdict) = never_ends(ranks, &inventory.trace, region) {
+        let never = |launches| never_ends(ranks, &inventory.trace, launches, region);
+        if let Some(verdict) = launches.as_ref().and_then(never) {
             return Some(verdict);
         }
         let gpu = inventory.gpu_of(region)?;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use analysis::{Function, Region, launch_groups, launches_in};
+use analysis::{Function, LaunchGroups, Region, launches_in};
 use nsight::ncu::Preferences;
 use record::{Cause, Manifest, Tool, Verdict};
-use trace::Trace;
+use trace::{Launch, Trace};
 
 /// Kernels of NCCL and RCCL, as [`Function::of_kernel`] knows them.
 pub(super) const COLLECTIVES: &str = "nccl(Symk?)?(Dev)?Kernel";
@@ -41,8 +41,9 @@ pub(super) fn leave_out(
         return None;
     }
     preferences.exclude.push(COLLECTIVES.to_owned());
-    let groups = launch_groups(trace?).groups;
-    groups.iter().any(|group| Function::of_kernel(&group.name).is_some()).then(|| {
+    let trace = trace?;
+    let is_collective = |launch: &Launch| Function::of_kernel(trace.strings.text(launch.name)).is_some();
+    trace.activities.launches.iter().any(is_collective).then(|| {
         format!(
             "collectives are not measured: ncu replays a kernel on one rank, where it would wait for the other {} for ever",
             ranks - 1
@@ -51,13 +52,14 @@ pub(super) fn leave_out(
 }
 
 /// Why a range that has collectives of several ranks in it is not replayed.
-pub(super) fn never_ends(ranks: usize, trace: &Trace, region: &Region) -> Option<Verdict> {
-    if ranks < 2 {
-        return None;
-    }
-    let launches = launch_groups(trace);
+pub(super) fn never_ends(
+    ranks: usize,
+    trace: &Trace,
+    launches: &LaunchGroups,
+    region: &Region,
+) -> Option<Verdict> {
     // Whatever thread launches them: backward passes have threads of their own.
-    let inside = launches_in(trace, &launches, &[region], true);
+    let inside = launches_in(trace, launches, &[region], true);
     let mut collectives = launches.sequence.iter().zip(inside).filter(|(group, inside)| {
         *inside && Function::of_kernel(&launches.groups[**group as usize].name).is_some()
     });
