@@ -53,15 +53,15 @@ impl Aligned {
             _ => time,
         }
     }
+}
 
-    /// The same for what a device did.
-    pub(super) fn on_device(&self, trace: &Trace, device: u16, time: i64) -> i64 {
-        let recording = trace.recording_of_device(device).and_then(|at| trace.recordings.get(at as usize));
-        match recording {
-            Some(recording) => self.at(recording.processes.start, time),
-            None => time,
-        }
-    }
+/// A process of the recording that a device is in: both are on one clock.
+pub(super) fn beside_device(trace: &Trace, device: u16) -> Option<u32> {
+    recording_of(trace, device).map(|recording| recording.processes.start)
+}
+
+pub(super) fn recording_of(trace: &Trace, device: u16) -> Option<&Recording> {
+    trace.recording_of_device(device).and_then(|at| trace.recordings.get(at as usize))
 }
 
 /// The ranks whose processes are in a recording.

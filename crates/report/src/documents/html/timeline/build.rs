@@ -8,7 +8,7 @@ use analysis::{
 use nvtx::Kind;
 use trace::{ActivityKind, NONE, OPEN, StringId, Trace};
 
-use super::aligned::{Aligned, ranks_of};
+use super::aligned::{Aligned, ranks_of, recording_of};
 use super::curves::curves;
 use super::legend::{FAMILIES, Legend, graph_name};
 use super::pack::{Events, Packed, Raw, pack};
@@ -398,7 +398,7 @@ enum Row {
 }
 
 fn device_title(trace: &Trace, device: u16) -> String {
-    let recording = trace.recording_of_device(device).and_then(|at| trace.recordings.get(at as usize));
+    let recording = recording_of(trace, device);
     // Of several ranks in one recording it is not known whose it is.
     let mut ranks = recording.into_iter().flat_map(|recording| ranks_of(trace, recording));
     let rank = ranks.next().filter(|first| ranks.all(|rank| rank == *first));

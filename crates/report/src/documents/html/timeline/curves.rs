@@ -2,7 +2,7 @@
 
 use trace::{Measure, Quantity, Series, Trace};
 
-use super::aligned::Aligned;
+use super::aligned::{Aligned, beside_device};
 use super::envelope::{Point, envelope};
 use crate::sampled::{holds_until, title, unbroken};
 use crate::units::{self, count};
@@ -90,9 +90,11 @@ fn curve(
     values: &[f32],
     most: usize,
 ) -> Option<Curve> {
+    let process = beside_device(trace, series.device);
     let inside = |(begin, end): (i64, i64)| {
         let (begin, end) = (begin.max(trace.begin), end.min(trace.end));
-        let place = |time: i64| aligned.on_device(trace, series.device, time).saturating_sub(trace.begin);
+        let place =
+            |time: i64| process.map_or(time, |process| aligned.at(process, time)).saturating_sub(trace.begin);
         (begin < end).then(|| (place(begin), place(end)))
     };
     let is_amount = quantity.measure() == Measure::Amount;
