@@ -12,9 +12,14 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-fn recordings() -> [(&'static str, Trace); 2] {
-    let tracer = read_tracer_files(&[data("graphs-h200.rft")], |_, _| {}).unwrap();
-    [("nsys", read_nsys(&data("graphs-2025.3.1.sqlite")).unwrap()), ("tracer", tracer)]
+fn recordings() -> [(&'static str, Trace); 3] {
+    let tracer = |name: &str| read_tracer_files(&[data(name)], |_, _| {}).unwrap();
+    [
+        ("nsys", read_nsys(&data("graphs-2025.3.1.sqlite")).unwrap()),
+        ("tracer", tracer("graphs-instances-h200.rft")),
+        // Without the events around an instantiation.
+        ("an older tracer", tracer("graphs-h200.rft")),
+    ]
 }
 
 /// Node, name and capture path of every kernel of a graph, in the order of their nodes: those that may run at once do
@@ -30,6 +35,21 @@ fn replayed(trace: &Trace) -> Vec<(u64, String, Option<String>)> {
     rows.into_iter()
         .map(|at| (activities.node[at], name(at).to_owned(), paths.path(at).map(str::to_owned)))
         .collect()
+}
+
+/// CUPTI's times of calls may be microseconds off.
+#[test]
+fn instances_do_not_depend_on_the_times_of_calls() {
+    let recorded = || read_tracer_files(&[data("graphs-instances-h200.rft")], |_, _| {}).unwrap();
+    let expected = replayed(&recorded());
+    assert_eq!(expected.iter().filter(|(_, _, path)| path.as_deref() == Some(":second")).count(), 15);
+    for off in [-20_000, -2_000, 2_000, 20_000] {
+        let mut trace = recorded();
+        for time in trace.calls.begin.iter_mut().chain(&mut trace.calls.end) {
+            *time += off;
+        }
+        assert!(replayed(&trace) == expected, "{off} ns");
+    }
 }
 
 fn analyzed(mut trace: Trace) -> Analysis {
@@ -58,7 +78,7 @@ fn every_kernel_has_the_path_it_is_named_after() {
 
 #[test]
 fn both_sources_agree_kernel_by_kernel() {
-    let [nsys, tracer] = recordings().map(|(_, trace)| replayed(&trace));
+    let [nsys, tracer, _] = recordings().map(|(_, trace)| replayed(&trace));
     assert_eq!(nsys.len(), tracer.len());
     for (nsys, tracer) in nsys.iter().zip(&tracer) {
         assert_eq!(nsys, tracer);

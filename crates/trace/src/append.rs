@@ -152,6 +152,11 @@ impl Trace {
         self.syncs.append_rows(other.syncs, &numbers);
         self.stream_events.append_rows(other.stream_events, &numbers);
         self.graph_nodes.append_rows(other.graph_nodes, &numbers);
+        let thread = |thread: u32| known.threads.get(thread as usize).copied();
+        let instantiations = other.instantiations.into_iter();
+        self.instantiations.extend(
+            instantiations.filter_map(|(by, begin, end)| thread(by).map(|thread| (thread, begin, end))),
+        );
         self.capture_ranges.append_rows(other.capture_ranges, &numbers);
         self.operators.append_rows(other.operators, &numbers);
         self.collectives.append_rows(other.collectives, &numbers);
@@ -184,6 +189,8 @@ impl Trace {
         let on_the_host = self.ranges.times().chain(self.calls.times()).chain(self.syncs.times());
         let on_the_host = on_the_host.chain(self.graph_nodes.times()).chain(self.capture_ranges.times());
         let on_the_host = on_the_host.chain(self.graph_samples.times());
+        let instantiated = self.instantiations.iter_mut().flat_map(|(_, begin, end)| [begin, end]);
+        let on_the_host = on_the_host.chain(instantiated);
         let since = self.processes.iter_mut().filter_map(|process| process.stream_waits_since.as_mut());
         let sampled = self.series.iter_mut().flat_map(Series::times).chain(self.stacks.samples.times());
         on_the_host.chain(self.activities.times()).chain(self.operators.times()).chain(since).chain(sampled)

@@ -142,6 +142,8 @@ pub mod kind {
     pub const NODE: u8 = 8;
     /// A node is a copy of another: its id and the other's.
     pub const CLONED_NODE: u8 = 9;
+    /// A graph is made ready to run: 1 when that begins, 0 when it is done.
+    pub const INSTANTIATION: u8 = 10;
 
     /// In a string chunk: `id | flags << 32`, then the bytes, padded to a word.
     pub const STRING: u8 = 16;

@@ -160,6 +160,11 @@ pub enum Event {
         id: u64,
         original: Option<u64>,
     },
+    /// A CUDA graph begins to be instantiated, or was.
+    Instantiation {
+        ticks: u64,
+        begins: bool,
+    },
 }
 
 /// The written part of one chunk.
@@ -298,7 +303,8 @@ impl Event {
             | Self::Start { ticks, .. }
             | Self::End { ticks, .. }
             | Self::Mark { ticks, .. }
-            | Self::Node { ticks, .. } => ticks,
+            | Self::Node { ticks, .. }
+            | Self::Instantiation { ticks, .. } => ticks,
             Self::Thread { .. } => 0,
         }
     }
@@ -406,6 +412,7 @@ impl<'a> Records<'a> {
             kind::THREAD => Event::Thread { thread: self.word()? as u32 },
             kind::NODE => Event::Node { ticks, id: self.word()?, original: None },
             kind::CLONED_NODE => Event::Node { ticks, id: self.word()?, original: Some(self.word()?) },
+            kind::INSTANTIATION => Event::Instantiation { ticks, begins: self.word()? == 1 },
             _ => return Err(Broken),
         }))
     }

@@ -91,7 +91,7 @@ impl Nodes {
         let mut visits = MOST_VISITS;
         instantiations(trace, |process, copies| {
             let mut graphs: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
-            for (_, node) in copies {
+            for node in copies {
                 graphs.entry(graph_of(*node)).or_default().push(*node);
             }
             for (graph, own) in &graphs {
@@ -123,30 +123,71 @@ impl Nodes {
     }
 }
 
-/// For each call that instantiates a graph: its process, and the nodes that became copies in it, until `see` has seen
-/// enough.
-fn instantiations(trace: &Trace, mut see: impl FnMut(u32, &[(i64, u64)]) -> bool) {
-    let (calls, rows) = (&trace.calls, &trace.graph_nodes);
-    let mut by_thread: HashMap<u32, Vec<(i64, u64)>> = HashMap::new();
-    for row in (0..rows.len()).filter(|row| rows.original[*row] != 0) {
-        by_thread.entry(rows.thread[row]).or_default().push((rows.time[row], rows.node[row]));
-    }
-    by_thread.values_mut().for_each(|rows| rows.sort_by_key(|(time, _)| *time));
+/// For each instance of a graph: its process, and the nodes that became copies in it, until `see` has seen enough.
+fn instantiations(trace: &Trace, mut see: impl FnMut(u32, &[u64]) -> bool) {
+    let threads = Thread::all(trace);
+    let calls = &trace.calls;
     let mut names: HashMap<StringId, bool> = HashMap::new();
     let is_one = |call: &usize| {
         let name = calls.name[*call];
         *names.entry(name).or_insert_with(|| trace.strings.text(name).contains("GraphInstantiate"))
     };
-    let found = (0..calls.len()).filter(is_one);
-    let found = found.map(|call| (calls.thread[call], calls.begin[call], calls.end[call]));
-    for (thread, begin, end) in trace.instantiations.iter().copied().chain(found) {
-        let Some(rows) = by_thread.get(&thread) else { continue };
-        let first = rows.partition_point(|(time, _)| *time < begin.saturating_sub(BETWEEN_CLOCKS_NS));
-        let last = rows.partition_point(|(time, _)| *time <= end.saturating_add(BETWEEN_CLOCKS_NS));
-        let copies = rows.get(first..last).unwrap_or_default();
-        if !copies.is_empty() && !see(trace.process_of(thread), copies) {
+    let by_call = (0..calls.len()).filter(is_one).map(|call| {
+        let (begin, end) = (calls.begin[call], calls.end[call]);
+        let (begin, end) = (begin.saturating_sub(BETWEEN_CLOCKS_NS), end.saturating_add(BETWEEN_CLOCKS_NS));
+        (calls.thread[call], begin, end)
+    });
+    // By the clock of the nodes first: what those say stays.
+    for (thread, begin, end) in trace.instantiations.iter().copied().chain(by_call) {
+        let Some(rows) = threads.get(&thread) else { continue };
+        let inside = rows.copies_inside(begin, end);
+        let copies = if inside.is_empty() { rows.copies_before(begin) } else { inside };
+        if !copies.is_empty() && !see(trace.process_of(thread), &copies) {
             return;
         }
+    }
+}
+
+/// What a thread made, in its order.
+#[derive(Default)]
+struct Thread {
+    rows: Vec<(i64, u64, u64)>,
+    /// Nodes that are copies.
+    copies: HashSet<u64>,
+}
+
+impl Thread {
+    fn all(trace: &Trace) -> HashMap<u32, Self> {
+        let nodes = &trace.graph_nodes;
+        let mut all: HashMap<u32, Self> = HashMap::new();
+        for row in 0..nodes.len() {
+            let thread = all.entry(nodes.thread[row]).or_default();
+            thread.rows.push((nodes.time[row], nodes.node[row], nodes.original[row]));
+            if nodes.original[row] != 0 {
+                thread.copies.insert(nodes.node[row]);
+            }
+        }
+        all.values_mut().for_each(|thread| thread.rows.sort_by_key(|(time, ..)| *time));
+        all
+    }
+
+    fn copies_inside(&self, begin: i64, end: i64) -> Vec<u64> {
+        let first = self.rows.partition_point(|(time, ..)| *time < begin);
+        let last = self.rows.partition_point(|(time, ..)| *time <= end);
+        let inside = self.rows.get(first..last).unwrap_or_default().iter();
+        inside.filter(|(_, _, original)| *original != 0).map(|(_, node, _)| *node).collect()
+    }
+
+    /// Those that were made together right before this. A node that is no copy was made by the program, or for the
+    /// instance when all copies were there. What the program copied itself is what the instance was copied from.
+    fn copies_before(&self, end: i64) -> Vec<u64> {
+        let rows = &self.rows[..self.rows.partition_point(|(time, ..)| *time <= end)];
+        let is_copy = |row: &&(i64, u64, u64)| self.copies.contains(&row.1);
+        let together = rows.iter().rev().skip_while(|row| !is_copy(row)).take_while(is_copy);
+        let together = together.filter(|(_, _, original)| *original != 0).take(MOST_VISITS);
+        let (nodes, originals): (Vec<u64>, HashSet<u64>) =
+            together.map(|(_, node, original)| (*node, *original)).unzip();
+        nodes.into_iter().filter(|node| !originals.contains(node)).collect()
     }
 }
 

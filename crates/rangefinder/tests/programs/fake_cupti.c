@@ -113,10 +113,12 @@ void fake_capture(int count) {
 }
 void fake_instantiate(int unused) {
     (void)unused;
+    node_made(17, 0, 0);
     for (uint64_t node = 0; node < nodes; node++) {
         node_made(13, READY + node, 0);
         node_made(20, READY + node, CAPTURED + node);
     }
+    node_made(18, 0, 0);
 }
 
 /* One of ten is a collective, if that is asked for. */

@@ -68,7 +68,8 @@ pub struct Trace {
     pub windows: Vec<(i64, i64)>,
     /// Only what is inside the windows was kept, of more that was recorded; see [`Trace::keep_windows`].
     pub selected: Option<Selection>,
-    /// Calls that instantiated CUDA graphs, of those that [`Trace::keep_windows`] left out: thread, begin and end.
+    /// When CUDA graphs were instantiated, by the clock of their nodes: thread, begin and end. Where that is not recorded,
+    /// only calls that [`Trace::keep_windows`] left out.
     pub instantiations: Vec<(u32, i64, i64)>,
     /// By device, when it was busy with work that [`Trace::keep_windows`] left out, in order and apart.
     pub left_out: Vec<Vec<(i64, i64)>>,

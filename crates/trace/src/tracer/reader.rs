@@ -28,6 +28,8 @@ pub(super) struct Reader<'t> {
     stacks: HashMap<(u32, u16), Vec<u32>>,
     started: HashMap<u64, u32>,
     ended: Vec<(u64, i64)>,
+    /// By thread, when the instantiation that is under way began.
+    instantiating: HashMap<u32, i64>,
     pub(super) unbalanced: u64,
     pub(super) too_deep: u64,
     pub(super) trace: &'t mut Trace,
@@ -45,6 +47,7 @@ impl<'t> Reader<'t> {
             stacks: HashMap::new(),
             started: HashMap::new(),
             ended: Vec::new(),
+            instantiating: HashMap::new(),
             unbalanced: 0,
             too_deep: 0,
             trace,
@@ -128,6 +131,16 @@ impl<'t> Reader<'t> {
                     original,
                     ..GraphNode::default()
                 });
+            }
+            Event::Instantiation { ticks, begins: true } => {
+                let begin = self.seen(ticks);
+                self.instantiating.insert(thread, begin);
+            }
+            Event::Instantiation { ticks, begins: false } => {
+                let end = self.seen(ticks);
+                if let Some(begin) = self.instantiating.remove(&thread) {
+                    self.trace.instantiations.push((thread, begin, end));
+                }
             }
             Event::Thread { .. } => {}
         }

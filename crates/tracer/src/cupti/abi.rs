@@ -22,6 +22,8 @@ pub(crate) const RESOURCES: u32 = 3;
 /// `CUpti_CallbackIdResource`
 pub(crate) mod resource {
     pub(crate) const GRAPH_NODE_CREATED: u32 = 13;
+    pub(crate) const GRAPH_INSTANTIATION_STARTING: u32 = 17;
+    pub(crate) const GRAPH_INSTANTIATED: u32 = 18;
     pub(crate) const GRAPH_NODE_CLONED: u32 = 20;
 }
 

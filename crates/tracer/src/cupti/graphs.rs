@@ -1,6 +1,7 @@
 //! The nodes of CUDA graphs, at the moment they are made: a node that is captured lies in the ranges that are
 //! open on its thread then, so its event is among those of the thread. A node that is cloned, as all are
-//! when a graph is instantiated, says which it is a copy of.
+//! when a graph is instantiated, says which it is a copy of. Which copies belong to one instance is told by the two
+//! events around them: times of calls are CUPTI's, which may be microseconds off.
 //!
 //! This takes CUPTI's only subscriber. Whoever else wants it gets it (`aside`); if somebody has it already,
 //! nodes are not recorded.
@@ -35,7 +36,12 @@ pub(super) unsafe fn watch(cupti: &Cupti, gpu: &Gpu) {
             return;
         }
         gpu.subscriber.store(subscriber, Ordering::Release);
-        for callback in [resource::GRAPH_NODE_CREATED, resource::GRAPH_NODE_CLONED] {
+        for callback in [
+            resource::GRAPH_NODE_CREATED,
+            resource::GRAPH_NODE_CLONED,
+            resource::GRAPH_INSTANTIATION_STARTING,
+            resource::GRAPH_INSTANTIATED,
+        ] {
             enable(1, subscriber, RESOURCES, callback);
         }
     }
@@ -78,12 +84,19 @@ pub(super) fn change_kind() {
     });
 }
 
-/// Called by CUPTI on the thread that makes a node.
+/// Called by CUPTI on the thread that makes a node or instantiates a graph.
 unsafe extern "C" fn node_made(_: *mut c_void, domain: u32, callback: u32, data: *const c_void) {
     if domain != RESOURCES
         || data.is_null()
         || gpu().is_none_or(|gpu| gpu.phase.load(Ordering::Acquire) != Gpu::ON)
     {
+        return;
+    }
+    if let resource::GRAPH_INSTANTIATION_STARTING | resource::GRAPH_INSTANTIATED = callback {
+        let begins = u64::from(callback == resource::GRAPH_INSTANTIATION_STARTING);
+        if let Some(thread) = thread::begin_event().or_else(thread::begin_event_anyway) {
+            thread.record([first_word(kind::INSTANTIATION, thread.now()), begins]);
+        }
         return;
     }
     // SAFETY: what CUPTI passes to callbacks about graphs.
