@@ -51,6 +51,55 @@ fn a_flush_survives_the_end() {
     }
 }
 
+/// Workers of `multiprocessing` that are forked end by `os._exit`; one of these uses the GPU for a moment, one is killed.
+const WORKERS: &str = r#"
+import ctypes, multiprocessing, os, signal, sys, time
+from rangefinder import stage
+
+def work(name, kernels, wait):
+    # As `cuInit` does.
+    ctypes.CDLL(os.environ["CUDA_INJECTION64_PATH"]).InitializeInjection()
+    with stage(name):
+        ctypes.CDLL(os.environ["RANGEFINDER_CUPTI"]).fake_launch(kernels)
+    time.sleep(wait)
+
+workers = [multiprocessing.get_context("fork").Process(target=work, args=given) for given in [("short", 50, 0), ("doomed", 30, 60)]]
+for worker in workers:
+    worker.start()
+workers[0].join()
+time.sleep(1.5)
+workers[1].kill()
+workers[1].join()
+print("DOOMED", workers[1].pid)
+"#;
+
+#[test]
+fn forked_workers_keep_their_kernels() {
+    let test = "forked_workers_keep_their_kernels";
+    let sandbox = Sandbox::new();
+    sandbox.write("workers.py", WORKERS);
+    let words = ["run", "timeline.source=tracer", "stage1.enable=false", "--", "python3", "workers.py"];
+    let mut command = sandbox.rangefinder(&words);
+    let ran = Ran::from(command.env("RANGEFINDER_CUPTI", fake_cupti(test)).output().unwrap());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let analysis: Value =
+        serde_json::from_slice(&std::fs::read(sandbox.only_run().join("analysis.json")).unwrap()).unwrap();
+    let row = |path: &str| {
+        let regions = analysis["regions"].as_array().unwrap();
+        regions.iter().find(|row| row["path"] == path).unwrap()["kernels_inclusive"].as_u64().unwrap()
+    };
+    assert_eq!((row(":short"), row(":doomed")), (50, 30), "{}", ran.stderr);
+    let pid = ran.stdout.split_once("DOOMED ").unwrap().1.split_whitespace().next().unwrap().to_owned();
+    let said: Vec<&str> = analysis["diagnostics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["text"].as_str().unwrap())
+        .filter(|text| text.contains("half a second"))
+        .collect();
+    assert!(said.len() == 1 && said[0].contains(&format!("(pid {pid})")), "{said:?}");
+}
+
 #[test]
 fn another_client_gets_cupti() {
     for subscribe in ["subscribe", "subscribe2"] {

@@ -188,6 +188,6 @@ fn the_helper_is_there() {
     let (sandbox, output) = ran(program, &["stage1.enable=false"]);
     assert_eq!(output.code, 0, "{}", output.stderr);
     let packages = sandbox.path("packages").display().to_string();
-    assert!(output.stdout.starts_with(&format!("{packages}:")), "{}", output.stdout);
+    assert!(output.stdout.contains(&format!("/site:{packages}:")), "{}", output.stdout);
     assert!(!sandbox.only_run().join("tmp").exists());
 }

@@ -5,10 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// `python/rangefinder`, file by file.
-const FILES: [(&str, &str); 13] = [
+const FILES: [(&str, &str); 14] = [
     ("__init__.py", include_str!("../../../python/rangefinder/__init__.py")),
     ("auto.py", include_str!("../../../python/rangefinder/auto.py")),
     ("clients.py", include_str!("../../../python/rangefinder/clients.py")),
+    ("exits.py", include_str!("../../../python/rangefinder/exits.py")),
     ("imports.py", include_str!("../../../python/rangefinder/imports.py")),
     ("injection.py", include_str!("../../../python/rangefinder/injection.py")),
     ("look.py", include_str!("../../../python/rangefinder/look.py")),

@@ -232,9 +232,10 @@ impl Workload {
         let Some(folder) = pass_folder.ancestors().nth(2).map(|run| run.join(helper::FOLDER)) else {
             return variables;
         };
+        let traced = matches!(purpose, Purpose::Traced { .. });
         let (look, stage1) = match purpose {
             Purpose::Plain => (false, None),
-            Purpose::Look => (true, None),
+            Purpose::Traced { look } => (look, None),
             Purpose::Profile(settings) => (false, Some(settings)),
         };
         // The program also runs without it.
@@ -250,7 +251,7 @@ impl Workload {
             }
             None => std::env::var("PYTHONPATH").ok(),
         };
-        let prepared = self.auto || look || stage1.is_some();
+        let prepared = self.auto || traced || stage1.is_some();
         let path = helper::python_path(&folder, before.as_deref(), prepared);
         variables.push(("PYTHONPATH".to_owned(), Some(path)));
         let on = |wanted: bool| wanted.then(|| "1".to_owned());
@@ -305,8 +306,11 @@ pub(crate) fn words_of(settings: &BTreeMap<String, Text>) -> impl Iterator<Item 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Purpose {
     Plain,
-    /// Notes whether torch is imported, in [`SEEN`].
-    Look,
+    /// Lets our tracer write what it has when a process ends by `os._exit`; notes whether torch is imported, in
+    /// [`SEEN`], if that is to be looked at.
+    Traced {
+        look: bool,
+    },
     /// Runs the program under torch's profiler, with these settings.
     Profile(String),
 }

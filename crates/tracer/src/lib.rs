@@ -67,6 +67,15 @@ pub extern "C" fn InitializeInjection() -> c_int {
     1
 }
 
+/// For a program that is about to end without its exit handlers: what CUPTI knows is in the file when this returns, unless
+/// that takes longer than a second.
+#[unsafe(no_mangle)]
+pub extern "C" fn rangefinder_leave() {
+    if cupti::flush_now() {
+        file::note_end();
+    }
+}
+
 unsafe extern "C" {
     /// Not defined anywhere: see above.
     safe fn rangefinder_tracer_can_panic() -> !;

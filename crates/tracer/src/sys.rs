@@ -59,7 +59,6 @@ mod number {
     pub(super) const PWRITE64: usize = 18;
     pub(super) const SCHED_YIELD: usize = 24;
     pub(super) const MADVISE: usize = 28;
-    pub(super) const NANOSLEEP: usize = 35;
     pub(super) const GETPID: usize = 39;
     pub(super) const SOCKET: usize = 41;
     pub(super) const SENDTO: usize = 44;
@@ -295,10 +294,20 @@ pub(crate) fn restore_signals(before: u64) {
 
 /// Waits while `word` is `value`.
 pub(crate) fn wait_while(word: &core::sync::atomic::AtomicU32, value: u32) {
+    wait(word, value, 0);
+}
+
+/// Waits while `word` is `value`, but not longer than that.
+pub(crate) fn wait_while_at_most(word: &core::sync::atomic::AtomicU32, value: u32, nanoseconds: u64) {
+    let time = [nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000];
+    wait(word, value, &raw const time as usize);
+}
+
+fn wait(word: &core::sync::atomic::AtomicU32, value: u32, time: usize) {
     const FUTEX_WAIT: usize = 0;
     // Not the private kind, which assumes that no other process shares the memory.
-    // SAFETY: the word lives as long as the process.
-    let _ = unsafe { call(number::FUTEX, [word.as_ptr() as usize, FUTEX_WAIT, value as usize, 0, 0, 0]) };
+    // SAFETY: the word lives as long as the process; `time` is null or a time of the caller's.
+    let _ = unsafe { call(number::FUTEX, [word.as_ptr() as usize, FUTEX_WAIT, value as usize, time, 0, 0]) };
 }
 
 pub(crate) fn wake_one(word: &core::sync::atomic::AtomicU32) {
@@ -310,12 +319,6 @@ pub(crate) fn wake_one(word: &core::sync::atomic::AtomicU32) {
 pub(crate) fn yield_now() {
     // SAFETY: no arguments.
     let _ = unsafe { call(number::SCHED_YIELD, [0; 6]) };
-}
-
-pub(crate) fn sleep(nanoseconds: u64) {
-    let time = [nanoseconds / 1_000_000_000, nanoseconds % 1_000_000_000];
-    // SAFETY: a time of our own.
-    let _ = unsafe { call(number::NANOSLEEP, [&raw const time as usize, 0, 0, 0, 0, 0]) };
 }
 
 pub(crate) fn process_id() -> u32 {

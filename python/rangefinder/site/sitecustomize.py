@@ -1,6 +1,6 @@
 """Run by Python at its start when this folder is first on PYTHONPATH.
 
-Prepares what RANGEFINDER_AUTO, RANGEFINDER_LOOK and RANGEFINDER_STAGE1 ask for, then runs the sitecustomize
+Prepares what RANGEFINDER_AUTO, RANGEFINDER_LOOK and RANGEFINDER_STAGE1 ask for, and a way out for the tracer, then runs the sitecustomize
 that would have been run without this one.
 """
 
@@ -12,6 +12,8 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 def _prepare():
     wanted = [name for name in ("auto", "look", "stage1") if os.environ.get("RANGEFINDER_" + name.upper()) == "1"]
+    if os.environ.get("RANGEFINDER_TRACE_DIR"):
+        wanted.insert(0, "exits")
     if not wanted:
         return
     try:

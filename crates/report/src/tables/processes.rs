@@ -30,6 +30,7 @@ impl Process<'_> {
     fn role(&self) -> &'static str {
         match (self.seen.cuda, self.seen.without_tracer) {
             _ if self.has_work() => "launches kernels",
+            (true, _) if self.has_ranges() => "opens ranges; uses CUDA, but no kernel was recorded",
             _ if self.has_ranges() => "opens ranges",
             (true, true) => "uses CUDA; not recorded: its environment lacks the tracer's variables",
             (true, false) => "uses CUDA; no kernel or range was recorded",

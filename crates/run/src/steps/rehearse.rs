@@ -503,10 +503,7 @@ fn judge(
 
 /// The rehearsal shows whether the program uses torch, if stage 1 needs to know.
 fn purpose_of_rehearsal(config: &Config) -> Purpose {
-    match config.stage1.enable {
-        Enable::False => Purpose::Plain,
-        Enable::Auto | Enable::True => Purpose::Look,
-    }
+    Purpose::Traced { look: config.stage1.enable != Enable::False }
 }
 
 #[cfg(test)]

@@ -38,6 +38,8 @@ struct Remarks {
     untimed: u64,
     stopped: Option<u64>,
     overhead_ns: u64,
+    /// It ended with everything written.
+    ended: bool,
 }
 
 impl Reader<'_> {
@@ -45,7 +47,7 @@ impl Reader<'_> {
     pub(super) fn gpu(&mut self, file: &TraceFile<'_>) -> u64 {
         let mut pairs = Vec::new();
         let mut known = Known::default();
-        let mut remarks = Remarks::default();
+        let mut remarks = Remarks { ended: file.header.end.is_some(), ..Remarks::default() };
         let mut any = false;
         // Definitions first: they may come after their use.
         let broken = file.gpu_events(|event| {
@@ -228,6 +230,8 @@ impl Reader<'_> {
             Some(stopped::NO_LIBRARY) => Some(CuptiTrouble::NotLoaded),
             _ => self.trace.cupti_trouble,
         };
+        let process = &self.trace.processes[self.process as usize];
+        let process = format!("`{}` (pid {})", process.name, process.pid);
         let mut say = |text: String, lost| self.trace.diagnostics.push(Diagnostic { text, lost });
         if remarks.dropped > 0 {
             let text = match remarks.dropped {
@@ -260,6 +264,14 @@ impl Reader<'_> {
             }
             Some(_) => say("CUPTI refused to record: no GPU activity was recorded".to_owned(), true),
             None => {}
+        }
+        if !remarks.ended && remarks.stopped.is_none() {
+            say(
+                format!(
+                    "{process} ended by a signal or `_exit`: up to half a second of its last GPU work is not recorded"
+                ),
+                false,
+            );
         }
         if clock.drift_ns > MOST_DRIFT_NS {
             let text = format!(

@@ -27,10 +27,13 @@ pub(crate) fn start() {
 
 fn attach(gpu: &Gpu, path: &'static [u8]) -> Result<(), u64> {
     let cupti = library::load(path).ok_or(stopped::NO_LIBRARY)?;
+    const GRAPH_NODES: &[u8] = b"RANGEFINDER_GRAPH_NODES";
+    let all_nodes = environment::is_on(GRAPH_NODES);
+    let some_nodes = environment::variable(GRAPH_NODES).is_some_and(|value| value == b"some");
     // SAFETY: CUPTI's own functions, called as its documentation says.
     unsafe {
         // Before there is a jump that takes us for another client.
-        if !aside::is_watching() {
+        if (all_nodes || some_nodes) && !aside::is_watching() {
             graphs::watch(cupti, gpu);
         }
         // If we cannot make room for another client, we do not record.
@@ -43,9 +46,6 @@ fn attach(gpu: &Gpu, path: &'static [u8]) -> Result<(), u64> {
         if (cupti.register_callbacks)(buffers::request, buffers::complete) != SUCCESS {
             return Err(stopped::REFUSED);
         }
-        const GRAPH_NODES: &[u8] = b"RANGEFINDER_GRAPH_NODES";
-        let all_nodes = environment::is_on(GRAPH_NODES);
-        let some_nodes = environment::variable(GRAPH_NODES).is_some_and(|value| value == b"some");
         if some_nodes {
             gpu.graph_nodes.store(Gpu::WHOLE, Ordering::Release);
         }

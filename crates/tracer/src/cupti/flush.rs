@@ -39,8 +39,18 @@ unsafe extern "C" fn keep_flushing(_: *mut c_void) -> *mut c_void {
         unsafe { set(PTHREAD_CANCEL_DISABLE, &mut before) };
     }
     sys::name_thread(c"rangefinder");
-    while gpu().is_some_and(|gpu| gpu.phase.load(Ordering::Acquire) == Gpu::ON) {
-        sys::sleep(FLUSH_PERIOD_NS);
+    let Some(gpu) = gpu() else { return core::ptr::null_mut() };
+    gpu.flusher.store(sys::thread_id(), Ordering::Release);
+    while gpu.phase.load(Ordering::Acquire) == Gpu::ON {
+        let done = gpu.flushes_done.load(Ordering::Relaxed);
+        sys::wait_while_at_most(&gpu.flushes_asked, done, FLUSH_PERIOD_NS);
+        let asked = gpu.flushes_asked.load(Ordering::Acquire);
+        if asked != done {
+            flush(FLUSH_FORCED);
+            gpu.flushes_done.store(asked, Ordering::Release);
+            sys::wake_one(&gpu.flushes_done);
+            continue;
+        }
         flush(0);
         record_stream_waits();
         graphs::change_kind();
@@ -69,6 +79,28 @@ fn record_stream_waits() {
             }
         }
     });
+}
+
+/// Has everything written that CUPTI knows, by our own thread, and waits for that, but never longer than a second: the
+/// process may be ending because its GPU no longer answers. Whether all of it is written.
+pub(crate) fn flush_now() -> bool {
+    const PERIODS: u32 = 50;
+    const PERIOD_NS: u64 = 20_000_000;
+    let Some(gpu) = gpu().filter(|gpu| gpu.phase.load(Ordering::Acquire) == Gpu::ON) else { return true };
+    if gpu.flusher.load(Ordering::Acquire) == 0 {
+        return false;
+    }
+    let asked = gpu.flushes_asked.fetch_add(1, Ordering::AcqRel).wrapping_add(1);
+    sys::wake_one(&gpu.flushes_asked);
+    for _ in 0..PERIODS {
+        let done = gpu.flushes_done.load(Ordering::Acquire);
+        // Others may have asked after us.
+        if (done.wrapping_sub(asked) as i32) >= 0 || gpu.phase.load(Ordering::Acquire) != Gpu::ON {
+            return true;
+        }
+        sys::wait_while_at_most(&gpu.flushes_done, done, PERIOD_NS);
+    }
+    false
 }
 
 fn flush(flags: u32) {

@@ -17,3 +17,4 @@ mod library;
 mod records;
 
 pub(crate) use attach::start;
+pub(crate) use flush::flush_now;

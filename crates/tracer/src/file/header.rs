@@ -76,6 +76,11 @@ pub(super) fn watch_for_exit() {
 }
 
 unsafe extern "C" fn at_exit(_: *mut c_void) {
+    note_end();
+}
+
+/// The process ends now, with everything written.
+pub(crate) fn note_end() {
     let Some(state) = state::state() else { return };
     let page = state.header.load(Ordering::Acquire);
     if !page.is_null() {

@@ -16,6 +16,6 @@ mod open;
 mod write;
 
 pub(crate) use chunk::{largest_chunk, retire, take_event_chunk, take_gpu_chunk, take_string_chunk};
-pub(crate) use header::count;
+pub(crate) use header::{count, note_end};
 pub(crate) use open::{ready, start};
 pub(crate) use write::{publish, write_words};

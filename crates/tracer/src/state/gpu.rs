@@ -26,6 +26,10 @@ pub(crate) struct Gpu {
     pub(crate) subscriber: AtomicPtr<c_void>,
     /// Held while CUPTI is asked for what it has.
     pub(crate) flushing: Lock,
+    /// The thread that asks, once it runs; how often it was told to do so at once, and up to which time it has.
+    pub(crate) flusher: AtomicU32,
+    pub(crate) flushes_asked: AtomicU32,
+    pub(crate) flushes_done: AtomicU32,
     /// Unused buffers: each begins with the address of the next.
     pub(crate) free: AtomicPtr<u8>,
     pub(crate) free_lock: Lock,
