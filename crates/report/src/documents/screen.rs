@@ -210,7 +210,15 @@ pub(in crate::documents) fn whole_graphs(analysis: &Analysis) -> String {
     let by_nsys = (!others.is_empty()).then_some("`nsys profile --cuda-graph-trace=node`");
     let remedies: Vec<&str> = by_tracer.into_iter().chain(by_nsys).collect();
     let records = if remedies.len() > 1 { "record" } else { "records" };
-    format!("{recorded}; {} {records} their kernels", remedies.join(" and "))
+    let wholes =
+        analysis.cuda_graphs.iter().flat_map(|graphs| &graphs.graphs).filter_map(|row| row.whole.as_ref());
+    let beside = match wholes.map(|whole| whole.total_ns).sum::<i64>() {
+        time @ 1.. if !analysis.kernels.is_empty() => {
+            format!(" and took {}, which is in no share of the kernels", duration(time as f64))
+        }
+        _ => String::new(),
+    };
+    format!("{recorded}{beside}; {} {records} their kernels", remedies.join(" and "))
 }
 
 fn unattributed(text: &mut String, analysis: &Analysis) {

@@ -80,7 +80,7 @@ fn aggregates(text: &mut String, page: &Page<'_>) {
         ("regions".to_owned(), analysis.region_count().to_string()),
     ];
     for row in analysis.idle.iter().filter(|row| row.region.is_none()) {
-        rows.push((format!("GPU {} busy", row.device), busy_of_time(row, usize::MAX)));
+        rows.push((format!("{} busy", row.device_called()), busy_of_time(row, usize::MAX)));
     }
     text.push_str(&form(usize::MAX).table(&facts(&rows)));
     text.push('\n');

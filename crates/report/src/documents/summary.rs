@@ -150,7 +150,7 @@ fn time(text: &mut String, analysis: &Analysis) {
     ));
     let devices: Vec<&IdleRow> = analysis.idle.iter().filter(|row| row.region.is_none()).collect();
     for row in devices.iter().take(MOST_NAMED) {
-        wrapped(text, &format!("  GPU {} busy ", row.device), &busy_of_time(row, MOST_NAMED));
+        wrapped(text, &format!("  {} busy ", row.device_called()), &busy_of_time(row, MOST_NAMED));
     }
     more(text, devices.len() as u64, MOST_NAMED, "device");
 }

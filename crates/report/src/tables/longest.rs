@@ -3,9 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use analysis::{Analysis, Efficiency, GpuRegion, Stage};
+use analysis::{Analysis, Efficiency, GpuRegion, Origin, Stage};
 
 use super::column::{self, Kind};
+use super::place::process_called;
 use super::table::Table;
 use crate::page::Page;
 
@@ -14,6 +15,8 @@ type Column<'p> = column::Column<'p, Row<'p>>;
 #[derive(Debug)]
 pub(crate) struct Row<'p> {
     region: &'p str,
+    /// Where rows of one name are of several processes.
+    process: Option<String>,
     instances: u64,
     total_ns: i64,
     mean_ns: Option<f64>,
@@ -42,6 +45,7 @@ pub(crate) fn longest<'p>(page: &Page<'p>, analysis: &'p Analysis) -> Table<'p, 
 fn columns<'p>() -> Vec<Column<'p>> {
     vec![
         Column::new(Kind::Name, "region", "region", |row| row.region.into()),
+        Column::new(Kind::Id, "process_called", "process", |row| row.process.as_deref().into()),
         Column::new(Kind::Count, "instances", "instances", |row| row.instances.into()),
         Column::new(Kind::Time, "total_ns", "total", |row| row.total_ns.into()),
         Column::new(Kind::Time, "mean_ns", "mean", |row| row.mean_ns.into()),
@@ -57,8 +61,13 @@ fn columns<'p>() -> Vec<Column<'p>> {
     ]
 }
 
-fn busy(analysis: &Analysis, path: &str) -> Option<f64> {
-    let row = analysis.idle.iter().find(|row| row.region.as_deref() == Some(path));
+fn process(analysis: &Analysis, process: Option<u32>, origin: Origin) -> Option<String> {
+    analysis.scope.by_process.then(|| process_called(process, origin)).flatten()
+}
+
+fn busy(analysis: &Analysis, path: &str, origin: Origin) -> Option<f64> {
+    let mut of_region = analysis.idle.iter().filter(|row| row.region.as_deref() == Some(path));
+    let row = of_region.find(|row| row.origin == origin);
     row.map(|row| row.busy_share)
 }
 
@@ -67,12 +76,13 @@ fn of_stage<'p>(page: &Page<'p>, analysis: &Analysis, stage: &'p Stage) -> Optio
     let steady = stage.steady.unwrap_or(times);
     Some(Row {
         region: &stage.region,
+        process: process(analysis, stage.process, stage.origin),
         instances: times.count,
         total_ns: times.total_ns,
         mean_ns: None,
         p50_ns: Some(steady.p50_ns),
         p95_ns: Some(steady.p95_ns),
-        busy: busy(analysis, &stage.region),
+        busy: busy(analysis, &stage.region, stage.origin),
         tokens_per_second: stage.tokens_per_second,
         efficiency: page.insight.efficiency.iter().find(|row| row.region == stage.region),
     })
@@ -81,12 +91,13 @@ fn of_stage<'p>(page: &Page<'p>, analysis: &Analysis, stage: &'p Stage) -> Optio
 fn of_region<'p>(analysis: &Analysis, row: &'p GpuRegion) -> Row<'p> {
     Row {
         region: &row.path,
+        process: process(analysis, row.place.process, row.place.origin),
         instances: row.instances,
         total_ns: row.wall_ns,
         mean_ns: Some(row.wall_ns as f64 / row.instances.max(1) as f64),
         p50_ns: None,
         p95_ns: None,
-        busy: busy(analysis, &row.path),
+        busy: busy(analysis, &row.path, row.place.origin),
         tokens_per_second: None,
         efficiency: None,
     }

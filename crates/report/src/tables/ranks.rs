@@ -16,16 +16,16 @@ pub(crate) fn ranks(analysis: &Analysis) -> Table<'_, &RankRow> {
         Column::new(Kind::Count, "kernels", "kernels", |row| row.kernels.into()),
         Column::new(Kind::Time, "busy_ns", "busy", |row| row.busy_ns.into())
             .help("its GPU had work, collectives included"),
-        Column::new(Kind::Time, "working_ns", "work", |row| row.working_ns.into())
+        Column::new(Kind::Time, "working_ns", "work", |row| met(row, row.working_ns).into())
             .help("of its GPU other than collectives, from the first collective to the last"),
-        Column::new(Kind::Time, "idle_ns", "idle", |row| row.idle_ns.into())
+        Column::new(Kind::Time, "idle_ns", "idle", |row| met(row, row.idle_ns).into())
             .help("its GPU had neither work nor a collective, from the first collective to the last"),
         Column::new(Kind::Count, "collectives", "collectives", |row| row.collectives.into()),
-        Column::new(Kind::Count, "last", "came last", |row| row.last.into())
+        Column::new(Kind::Count, "last", "came last", |row| met(row, row.last).into())
             .help("by more than the clocks are uncertain"),
-        Column::new(Kind::Time, "delays_ns", "all waited for it", |row| row.delays_ns.into())
+        Column::new(Kind::Time, "delays_ns", "all waited for it", |row| met(row, row.delays_ns).into())
             .help("and for nobody else"),
-        Column::new(Kind::Time, "waited_ns", "it waited", |row| row.waited_ns.into())
+        Column::new(Kind::Time, "waited_ns", "it waited", |row| met(row, row.waited_ns).into())
             .help("for the last rank to come"),
         Column::new(Kind::Time, "clock_offset_ns", "clock ahead by", |row| row.clock_offset_ns.into())
             .help("of the first rank's"),
@@ -33,6 +33,11 @@ pub(crate) fn ranks(analysis: &Analysis) -> Table<'_, &RankRow> {
     ];
     let rows = analysis.ranks.iter().flat_map(|ranks| &ranks.ranks).collect();
     Table::new("ranks", "Ranks", rows, columns).absent("–")
+}
+
+/// What is known only of a rank that does something together with others.
+fn met<T>(row: &RankRow, value: T) -> Option<T> {
+    (row.collectives > 0).then_some(value)
 }
 
 /// By what is done and how much of it.
