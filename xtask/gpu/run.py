@@ -6,9 +6,11 @@ Every section prints what it measured and whether it holds; the exit code says w
 
 import argparse
 import collections
+import csv
 import glob
 import json
 import os
+import random
 import shutil
 import sqlite3
 import statistics
@@ -129,6 +131,72 @@ def graphs(bench):
         check((unseen, outside) == (0, 6), f"{source}: {unseen} of an unknown capture, {outside} captured in no range")
     _, _, whole = bench.tracer("whole", program, "rehearsal.graph_nodes=false")
     check(whole["graphs"] == 55, f"as a whole: {whole['graphs']} launches")
+
+
+def ratio_bound(pairs, seed=1):
+    """The median of the pairs' ratios, and what it is at most with 95 % certainty (bootstrap)."""
+    ratios = [with_it / without for with_it, without in pairs]
+    chance = random.Random(seed)
+    medians = sorted(statistics.median(chance.choices(ratios, k=len(ratios))) for _ in range(4000))
+    return statistics.median(ratios), medians[int(0.95 * len(medians))]
+
+
+def graph_cost(bench):
+    """What it costs to record which range captured a node: the program with and without, in turn."""
+    bench.nvcc("graphs.cu", "graphs", "-std=c++17")
+    ways = {"some": "rehearsal.graph_nodes=some", "none": "rehearsal.graph_nodes=false"}
+    programs = {"bare launches in C++": (["./graphs", "cost", "300"], 8), "a model in PyTorch": ([sys.executable, f"{HERE}/capture_cost.py", "200"], 8)}
+    for label, (program, rounds) in programs.items():
+        found = collections.defaultdict(list)
+        for number in range(rounds):
+            for way in sorted(ways, reverse=number % 2 == 1):
+                overrides = ["timeline.source=tracer", "stacks.enable=false", "counters.enable=false", *ALONE, ways[way]]
+                _, text, run = bench.run(f"cost-{way}", overrides, program)
+                with open(f"{run}/workload/rehearsal/stdout.log") as file:
+                    found[way].append(json.loads(file.read().splitlines()[-1]))
+                shutil.rmtree(run)
+        for what, most in (("replay_us", 1.02), ("capture_us", 1.2)):
+            pairs = [(one[what], other[what]) for one, other in zip(found["some"], found["none"])]
+            middle, bound = ratio_bound(pairs)
+            check(bound <= most, f"{label}, {what}: {statistics.median(one for one, _ in pairs):.1f} against {statistics.median(other for _, other in pairs):.1f}, "
+                  f"ratio {middle:.3f}, at most {bound:.3f} (95 % of {rounds} pairs)")
+
+
+def server(bench):
+    """Processes of a server: each with its kernels, the killed one, too."""
+    code, text, run = bench.run("server", ["timeline.source=tracer", *ALONE], [sys.executable, f"{HERE}/server.py"])
+    with open(f"{run}/workload/rehearsal/stdout.log") as file:
+        told = {line.split()[1]: tuple(map(int, line.split()[2:])) for line in file if line.startswith("WORKER")}
+    with open(f"{run}/run.json") as file:
+        processes = {row["pid"]: row for row in json.load(file)["passes"][0]["processes"]}
+    with open(f"{run}/analysis.json") as file:
+        analysis = json.load(file)
+    # Beside the additions, each worker fills its tensor once.
+    for name, start in (("forked", "fork"), ("spawned", "spawn"), ("doomed", "fork")):
+        pid, launched = told[name]
+        row = processes.get(pid) or {}
+        kernels, in_range = (row.get("recorded") or {}).get("kernels"), kernels_in(analysis, f":{name}")
+        check((kernels, in_range) == (launched + 1, launched) and row.get("start") == start, f"{name}: {in_range} kernels in its range, {kernels} in all, it launched {launched}; {row.get('start')}, {row.get('ending')}")
+    with open(f"{run}/csv/processes.csv") as file:
+        print(file.read())
+    print(text[-3000:])
+
+
+def ranks(bench):
+    """Two ranks of one GPU under torchrun, in both directions, each with its kernels."""
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
+    code, text, run = bench.run("torchrun", ["-p", "quick"], [*torchrun, f"{HERE}/ranks.py"])
+    with open(f"{run}/csv/rank_verdicts.csv") as file:
+        rows = list(csv.DictReader(file))
+    check(code == 0 and [row["verdict"] for row in rows] == ["captured", "captured"], f"both under one run: exit code {code}, {rows}")
+    code, text = output([*torchrun, "--no-python", bench.rangefinder, "rank", "run.dir=jobs", "--", sys.executable, f"{HERE}/ranks.py"])
+    jobs = glob.glob("jobs/*")
+    check(code == 0 and len(jobs) == 1 and os.path.exists(f"{jobs[0]}/together/report.html"), f"each rank by itself: exit code {code}, {jobs}, {os.listdir(jobs[0])}")
+    for rank, kernels in ((0, 600), (1, 1200)):
+        with open(f"{jobs[0]}/rank-{rank:04}/analysis.json") as file:
+            found = kernels_in(json.load(file), ":step")
+        check(found is not None and found >= kernels, f"rank {rank}: {found} kernels in its steps, at least {kernels}")
+    print(text[-3000:])
 
 
 def hazards(bench):
@@ -607,7 +675,7 @@ def diagnose_counted(bench):
     counted(bench, check, wanted=os.environ.get("PLANTED", "").split() or None)
 
 
-SECTIONS = {"diagnose": diagnose, "diagnose_counted": diagnose_counted, "demo": demo, "equality": equality, "graphs": graphs, "hazards": hazards, "profiler": profiler, "replay": replay, "selection": selection, "counters": counters, "ladder": ladder, "budget": budget, "pace": pace, "reports": reports, "llama": llama, "steady": steady, "mixtral": mixtral, "resnet": resnet, "vlm": vlm, "gates": gates, "counter_gates": counter_gates, "conflict": conflict, "devices": devices, "overhead": overhead}
+SECTIONS = {"diagnose": diagnose, "diagnose_counted": diagnose_counted, "demo": demo, "equality": equality, "graphs": graphs, "graph_cost": graph_cost, "server": server, "ranks": ranks, "hazards": hazards, "profiler": profiler, "replay": replay, "selection": selection, "counters": counters, "ladder": ladder, "budget": budget, "pace": pace, "reports": reports, "llama": llama, "steady": steady, "mixtral": mixtral, "resnet": resnet, "vlm": vlm, "gates": gates, "counter_gates": counter_gates, "conflict": conflict, "devices": devices, "overhead": overhead}
 
 
 def main():
