@@ -1,7 +1,7 @@
 //! Where everything lies. Shared by the tracer, which writes, and the reader.
 
 /// The version of the format that is written. Raised when an older reader would misunderstand it.
-pub const VERSION: u8 = 3;
+pub const VERSION: u8 = 4;
 /// The oldest version that is still read.
 pub const OLDEST_READ: u8 = 1;
 
@@ -138,12 +138,16 @@ pub mod kind {
     pub const MARK: u8 = 6;
     /// The thread's id: it writes what follows in this chunk.
     pub const THREAD: u8 = 7;
-    /// A node of a CUDA graph was made: its id.
+    /// A node of a CUDA graph was made: its id. In files of older versions.
     pub const NODE: u8 = 8;
-    /// A node is a copy of another: its id and the other's.
+    /// A node is a copy of another: its id and the other's. In files of older versions.
     pub const CLONED_NODE: u8 = 9;
     /// A graph is made ready to run: 1 when that begins, 0 when it is done.
     pub const INSTANTIATION: u8 = 10;
+    /// A node was made: its address, which another node may have later.
+    pub const NODE_AT: u8 = 11;
+    /// A node is a copy of another: its id, its address and the other's.
+    pub const COPY_AT: u8 = 12;
 
     /// In a string chunk: `id | flags << 32`, then the bytes, padded to a word.
     pub const STRING: u8 = 16;

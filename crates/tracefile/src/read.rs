@@ -160,6 +160,18 @@ pub enum Event {
         id: u64,
         original: Option<u64>,
     },
+    /// A node was made at this address.
+    NodeAt {
+        ticks: u64,
+        address: u64,
+    },
+    /// The node at this address has this id, and is a copy of the one at another.
+    CopyAt {
+        ticks: u64,
+        id: u64,
+        address: u64,
+        original: u64,
+    },
     /// A CUDA graph begins to be instantiated, or was.
     Instantiation {
         ticks: u64,
@@ -304,6 +316,8 @@ impl Event {
             | Self::End { ticks, .. }
             | Self::Mark { ticks, .. }
             | Self::Node { ticks, .. }
+            | Self::NodeAt { ticks, .. }
+            | Self::CopyAt { ticks, .. }
             | Self::Instantiation { ticks, .. } => ticks,
             Self::Thread { .. } => 0,
         }
@@ -412,6 +426,10 @@ impl<'a> Records<'a> {
             kind::THREAD => Event::Thread { thread: self.word()? as u32 },
             kind::NODE => Event::Node { ticks, id: self.word()?, original: None },
             kind::CLONED_NODE => Event::Node { ticks, id: self.word()?, original: Some(self.word()?) },
+            kind::NODE_AT => Event::NodeAt { ticks, address: self.word()? },
+            kind::COPY_AT => {
+                Event::CopyAt { ticks, id: self.word()?, address: self.word()?, original: self.word()? }
+            }
             kind::INSTANTIATION => Event::Instantiation { ticks, begins: self.word()? == 1 },
             _ => return Err(Broken),
         }))
@@ -617,7 +635,7 @@ mod tests {
             let error = TraceFile::parse(&[&layout::MAGIC[..7], &[version]].concat()).unwrap_err();
             assert_eq!(error, ReadError::OtherVersion { version });
             let text = format!(
-                "a version {version} trace file from {from} rangefinder; this one reads versions 1 to 3"
+                "a version {version} trace file from {from} rangefinder; this one reads versions 1 to 4"
             );
             assert_eq!(error.to_string(), text);
         }

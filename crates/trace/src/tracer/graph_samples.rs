@@ -50,6 +50,9 @@ pub(super) fn set_apart(trace: &mut Trace) {
     let mut launches: Vec<Activity> = launches.into_values().collect();
     launches.sort_by_key(|launch| (launch.begin, launch.process, launch.correlation));
     launches.into_iter().for_each(|launch| trace.activities.push(launch));
+    if let Some(text) = slower_since(trace) {
+        trace.diagnostics.push(Diagnostic { text, lost: false });
+    }
     if !wrong.is_empty() {
         let text = format!(
             "{} of a CUDA graph, during which the recording of its kernels ended, left out: CUPTI gave it wrong times",
@@ -57,6 +60,42 @@ pub(super) fn set_apart(trace: &mut Trace) {
         );
         trace.diagnostics.push(Diagnostic { text, lost: false });
     }
+}
+
+/// What CUPTI puts into a graph to record its kernels stays there: launches as a whole take longer afterwards.
+fn slower_since(trace: &Trace) -> Option<String> {
+    const ENOUGH: usize = 5;
+    const SLOWER: f64 = 1.02;
+    let activities = &trace.activities;
+    let mut first_sample: HashMap<(u32, u32), i64> = HashMap::new();
+    for at in 0..trace.graph_samples.len() {
+        let row = trace.graph_samples.row(at);
+        let first = first_sample.entry((row.process, (row.node >> 32) as u32)).or_insert(i64::MAX);
+        *first = row.begin.min(*first);
+    }
+    let mut times: HashMap<(u32, u32), [Vec<i64>; 2]> = HashMap::new();
+    for at in (0..activities.len()).filter(|at| activities.kind[*at] == ActivityKind::Graph) {
+        let graph = (activities.process[at], activities.detail[at]);
+        let Some(first) = first_sample.get(&graph) else { continue };
+        let (begin, end) = (activities.begin[at], activities.end[at]);
+        times.entry(graph).or_default()[usize::from(begin >= *first)].push(end.saturating_sub(begin));
+    }
+    let median = |mut times: Vec<i64>| {
+        times.sort_unstable();
+        (times.len() >= ENOUGH).then(|| times[times.len() / 2] as f64)
+    };
+    let changes = times.into_iter().filter_map(|((_, graph), [before, after])| {
+        let (before, after) = (median(before)?, median(after)?);
+        (after > before * SLOWER).then_some((graph, before, after))
+    });
+    let (graph, before, after) =
+        changes.max_by(|a, b| (a.2 / a.1).total_cmp(&(b.2 / b.1)).then(b.0.cmp(&a.0)))?;
+    Some(format!(
+        "recording the kernels of CUDA graph {graph} has made it slower for good: {:.1} us a launch on the GPU before, \
+         {:.1} us after; for times without that, set `rehearsal.graph_nodes=false`",
+        before / 1e3,
+        after / 1e3
+    ))
 }
 
 /// Launches that seem to last until after the next one of the same stream has begun. Seen with CUPTI 13: the last one
@@ -136,5 +175,22 @@ mod tests {
         let trace = trace_of(&[(0, 10, false), (20, 32, true), (35, 900, true), (50, 60, false)]);
         assert_eq!((trace.activities.len(), trace.graph_samples.len()), (3, 2));
         assert_eq!(trace.diagnostics.len(), 1);
+    }
+
+    #[test]
+    fn a_graph_that_became_slower_is_told() {
+        let launches = |after: i64| -> Vec<(i64, i64, bool)> {
+            (0..30).map(|at| (at * 1000, at * 1000 + if at < 10 { 100 } else { after }, at == 10)).collect()
+        };
+        let told = |after: i64| {
+            let trace = trace_of(&launches(after));
+            trace.diagnostics.into_iter().map(|row| row.text).collect::<Vec<_>>()
+        };
+        assert!(told(101).is_empty());
+        let told = told(120);
+        assert!(
+            told.len() == 1 && told[0].contains("graph 2 has made it slower for good: 0.1 us"),
+            "{told:?}"
+        );
     }
 }

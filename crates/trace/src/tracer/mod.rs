@@ -2,6 +2,7 @@
 
 mod clock;
 mod gpu;
+mod graph_nodes;
 mod graph_samples;
 mod loss;
 mod read;

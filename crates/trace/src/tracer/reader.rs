@@ -6,6 +6,7 @@ use nvtx::Kind;
 use tracefile::{Event, Payload, Segment, StringEntry, TraceFile};
 
 use super::clock::Clock;
+use super::graph_nodes::{self, MadeNode};
 use crate::model::{GraphNode, Range, StringId, Thread, Trace};
 use crate::nest::{DEEPEST, parent};
 
@@ -28,6 +29,7 @@ pub(super) struct Reader<'t> {
     stacks: HashMap<(u32, u16), Vec<u32>>,
     started: HashMap<u64, u32>,
     ended: Vec<(u64, i64)>,
+    nodes: Vec<MadeNode>,
     /// By thread, when the instantiation that is under way began.
     instantiating: HashMap<u32, i64>,
     pub(super) unbalanced: u64,
@@ -47,6 +49,7 @@ impl<'t> Reader<'t> {
             stacks: HashMap::new(),
             started: HashMap::new(),
             ended: Vec::new(),
+            nodes: Vec::new(),
             instantiating: HashMap::new(),
             unbalanced: 0,
             too_deep: 0,
@@ -132,6 +135,14 @@ impl<'t> Reader<'t> {
                     ..GraphNode::default()
                 });
             }
+            Event::NodeAt { ticks, address } => {
+                let time = self.seen(ticks);
+                self.nodes.push(MadeNode { time, thread, address, copy: None });
+            }
+            Event::CopyAt { ticks, id, address, original } => {
+                let time = self.seen(ticks);
+                self.nodes.push(MadeNode { time, thread, address, copy: Some((id, original)) });
+            }
             Event::Instantiation { ticks, begins: true } => {
                 let begin = self.seen(ticks);
                 self.instantiating.insert(thread, begin);
@@ -196,5 +207,7 @@ impl<'t> Reader<'t> {
                 None => self.unbalanced += 1,
             }
         }
+        let nodes = std::mem::take(&mut self.nodes);
+        graph_nodes::append(&mut self.trace.graph_nodes, nodes);
     }
 }

@@ -105,20 +105,25 @@ unsafe extern "C" fn node_made(_: *mut c_void, domain: u32, callback: u32, data:
         return;
     }
     // SAFETY: as above.
-    let id = |field: usize| unsafe { node_id(graph.add(field).cast::<*mut c_void>().read()) };
-    let Some(node) = id(at::graph_data::NODE) else { return };
-    let original = match callback {
-        resource::GRAPH_NODE_CLONED => match id(at::graph_data::ORIGINAL_NODE) {
+    let address = |field: usize| unsafe { graph.add(field).cast::<*mut c_void>().read() };
+    let node = address(at::graph_data::NODE);
+    // To ask for an id takes longer than all else: only of copies, which is what runs.
+    let copy = match callback {
+        // SAFETY: as above.
+        resource::GRAPH_NODE_CLONED => match unsafe { node_id(node) } {
             None => return,
-            original => original,
+            Some(id) => Some((id, address(at::graph_data::ORIGINAL_NODE))),
         },
         _ => None,
     };
     let Some(thread) = thread::begin_event().or_else(thread::begin_event_anyway) else { return };
     let now = thread.now();
-    match original {
-        None => thread.record([first_word(kind::NODE, now), node]),
-        Some(original) => thread.record([first_word(kind::CLONED_NODE, now), node, original]),
+    let node = node as u64;
+    match copy {
+        None => thread.record([first_word(kind::NODE_AT, now), node]),
+        Some((id, original)) => {
+            thread.record([first_word(kind::COPY_AT, now), id, node, original as u64]);
+        }
     }
 }
 
