@@ -1,9 +1,6 @@
 """Ranges around submodules of a model."""
 
-import difflib
 import functools
-import inspect
-import re
 
 from .ranges import own_stage
 
@@ -20,6 +17,8 @@ def attach(model, ranges):
 
     or `with attach(model, {...}):`. A pattern that fits nothing is a ValueError.
     """
+    import re
+
     modules = [(name, module) for name, module in model.named_modules() if name]
     names = [name for name, _ in modules]
     patterns = [(re.compile(_regex(pattern)), label) for pattern, label in ranges.items()]
@@ -75,11 +74,15 @@ def _regex(pattern):
 
 
 def _component(part):
+    import re
+
     return re.escape(part).replace(r"\*", "[^.]*").replace(r"\?", "[^.]")
 
 
 def _nearest(pattern, names):
     plain = pattern.replace("*", "0")
+    import difflib
+
     near = difflib.get_close_matches(plain, names, 3, 0.4) or names[:3]
     return " (nearest: %s)" % ", ".join("`%s`" % name for name in near) if near else ": the model has none"
 
@@ -87,6 +90,8 @@ def _nearest(pattern, names):
 def _watch(module, stage):
     """Opens `stage` around the module's calls; a function that undoes it."""
     register = getattr(module, "register_forward_hook", None)
+    import inspect
+
     if register is not None and "always_call" in inspect.signature(register).parameters:
         # First to begin, so that every end has its beginning.
         before = module.register_forward_pre_hook(lambda *_: _none(stage.__enter__()), prepend=True)

@@ -2,7 +2,6 @@
 
 import contextvars
 import functools
-import inspect
 import os
 import sys
 import threading
@@ -144,6 +143,8 @@ def _is_coroutine(function):
     """Refuses what a range cannot enclose."""
     if not callable(function):
         raise TypeError("a stage decorates a function: @stage(\"decode\")")
+    import inspect
+
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError("`%s` is a generator: open the stage inside it" % function.__name__)
     return inspect.iscoroutinefunction(function)
@@ -207,9 +208,17 @@ if not _LISTENING:
     _stage_on = stage
 
     def stage(name, domain=None, payload=None):
-        return _OFF
+        # Somebody may begin to listen later.
+        return _stage_on(name, domain, payload) if _LISTENING else _OFF
 
     stage.__doc__ = _stage_on.__doc__
+
+
+def listen(client):
+    """From now on, ranges go through this client."""
+    global _LISTENING
+    clients.use(client)
+    _LISTENING = True
 
 
 def open_range(name, payload=None):

@@ -1,4 +1,4 @@
-//! Project tasks: `cargo xtask test`, `gpu-test`, `bench`, `fuzz`, `dist`, `tools`.
+//! Project tasks: `cargo xtask test`, `gpu-test`, `bench`, `fuzz`, `dist`, `wheel`, `tools`.
 
 mod bench;
 mod chromium;
@@ -11,6 +11,7 @@ mod python;
 mod shell;
 mod test;
 mod tools;
+mod wheel;
 
 use std::process::ExitCode;
 
@@ -40,6 +41,10 @@ cargo xtask dist
     Builds the release archive in target/dist: the binary for glibc 2.17 and newer,
     manual pages, completions, licences, checksums. Checks what the binary and the
     tracer inside it need, and runs the binary once.
+cargo xtask wheel [--debug]
+    Builds the wheel of rangefinder-gpu in target/wheels: the program and the Python
+    package in one, for any CPython on Linux with glibc 2.17 or newer. With --debug,
+    quickly, for this machine.
 cargo xtask generate nsys KERNELS FILE [--regions REGIONS]
 cargo xtask generate kineto BYTES FILE
 cargo xtask generate ncu-rep KERNELS FILE
@@ -86,6 +91,8 @@ fn dispatch(words: &[&str]) -> Result<ExitCode> {
         }
         ["fuzz", rest @ ..] => fuzz::main(rest),
         ["dist"] => dist::main(),
+        ["wheel"] => wheel::main(false),
+        ["wheel", "--debug"] => wheel::main(true),
         ["generate", "nsys", kernels, path] => {
             generate::write_nsys(path.as_ref(), kernels.parse()?, None)?;
             Ok(ExitCode::SUCCESS)

@@ -48,6 +48,10 @@ pub(crate) enum Command {
     Demo(DemoArguments),
     Resume(ResumeArguments),
     Report(ReportArguments),
+    List(ListArguments),
+    Open(OpenArguments),
+    #[command(hide = true)]
+    Attach(AttachArguments),
     Config(ConfigArguments),
     Doctor(DoctorArguments),
     Completions(CompletionsArguments),
@@ -434,12 +438,13 @@ Secrets are not stored in a run. Set the variables it needs again; if the comman
 contained a secret, repeat it after `--`.
 
 Examples:
+  rangefinder resume
   rangefinder resume runs/20260102-030405-infer.py
   HF_TOKEN=... rangefinder resume runs/20260102-030405-infer.py
   rangefinder resume runs/20260102-030405-infer.py -- python infer.py --api-key ...")]
 pub(crate) struct ResumeArguments {
-    /// The run directory
-    pub(crate) run: PathBuf,
+    /// The run directory, or its name [default: the one we are in, or the newest that can be resumed]
+    pub(crate) run: Option<PathBuf>,
     /// Resume without this secret variable
     #[arg(long, value_name = "NAME")]
     pub(crate) without: Vec<String>,
@@ -458,11 +463,54 @@ Examples:
   rangefinder report runs/20260102-030405-infer.py
   rangefinder report --json | jq .insight.findings")]
 pub(crate) struct ReportArguments {
-    /// The run directory [default: the newest]
+    /// The run directory, or its name [default: the one we are in, or the newest]
     pub(crate) run: Option<PathBuf>,
     /// Print the run's report.json
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// List runs, the newest first, with what was found in each.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  rangefinder list\n  rangefinder list --all runs\n  rangefinder list --json"
+)]
+pub(crate) struct ListArguments {
+    /// The folder of runs [default: `run.dir` of the configuration, runs/]
+    pub(crate) folder: Option<PathBuf>,
+    /// How many runs
+    #[arg(long, value_name = "RUNS", default_value_t = 20)]
+    pub(crate) top: usize,
+    /// Every run
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Print one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Open the report of a run in a browser.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without a desktop the path of the page is printed.
+
+Examples:
+  rangefinder open
+  rangefinder open runs/20260102-030405-infer.py
+  BROWSER=firefox rangefinder open")]
+pub(crate) struct OpenArguments {
+    /// The run directory, or its name [default: the one we are in, or the newest]
+    pub(crate) run: Option<PathBuf>,
+}
+
+/// Prepare the tracer for a process that loads it itself.
+#[derive(Debug, Args)]
+pub(crate) struct AttachArguments {
+    /// Where the tracer is written, and traces will be
+    pub(crate) folder: PathBuf,
+    /// The Python of the process, among whose packages CUPTI is looked for first
+    #[arg(long)]
+    pub(crate) python: Option<PathBuf>,
 }
 
 /// Print the resolved configuration with the source of every value.

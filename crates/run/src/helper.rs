@@ -5,20 +5,25 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// `python/rangefinder`, file by file.
-const FILES: [(&str, &str); 14] = [
+const FILES: [(&str, &str); 19] = [
     ("__init__.py", include_str!("../../../python/rangefinder/__init__.py")),
+    ("__main__.py", include_str!("../../../python/rangefinder/__main__.py")),
     ("auto.py", include_str!("../../../python/rangefinder/auto.py")),
+    ("block.py", include_str!("../../../python/rangefinder/block.py")),
     ("clients.py", include_str!("../../../python/rangefinder/clients.py")),
     ("exits.py", include_str!("../../../python/rangefinder/exits.py")),
     ("imports.py", include_str!("../../../python/rangefinder/imports.py")),
     ("injection.py", include_str!("../../../python/rangefinder/injection.py")),
     ("look.py", include_str!("../../../python/rangefinder/look.py")),
     ("modules.py", include_str!("../../../python/rangefinder/modules.py")),
+    ("program.py", include_str!("../../../python/rangefinder/program.py")),
     ("ranges.py", include_str!("../../../python/rangefinder/ranges.py")),
+    ("reports.py", include_str!("../../../python/rangefinder/reports.py")),
     ("serving.py", include_str!("../../../python/rangefinder/serving.py")),
     ("site/__init__.py", include_str!("../../../python/rangefinder/site/__init__.py")),
     ("site/sitecustomize.py", include_str!("../../../python/rangefinder/site/sitecustomize.py")),
     ("stage1.py", include_str!("../../../python/rangefinder/stage1.py")),
+    ("tables.py", include_str!("../../../python/rangefinder/tables.py")),
     ("voice.py", include_str!("../../../python/rangefinder/voice.py")),
 ];
 

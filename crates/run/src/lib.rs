@@ -1,5 +1,6 @@
 //! Configuration, run directory, provenance and the steps of `rangefinder run`.
 
+mod attach;
 pub mod baseline;
 pub mod circumstances;
 pub mod config;
@@ -26,6 +27,7 @@ mod trial;
 mod unseen;
 pub mod workload;
 
+pub use attach::variables_to_attach;
 pub use confine::confine;
 pub use documents::{ANALYSIS, DOCUMENT, SUMMARY, write_document, write_documents};
 pub use events::{Event, Observer};

@@ -23,6 +23,12 @@ def _prepare():
             import rangefinder
         except ImportError:
             sys.path.append(os.path.dirname(os.path.dirname(_HERE)))
+            import rangefinder
+        if not hasattr(rangefinder, "stage"):
+            raise ImportError(
+                "another package is called rangefinder, too: %s; uninstall it, or install rangefinder-gpu after it"
+                % getattr(rangefinder, "__file__", "")
+            )
         for name in wanted:
             importlib.import_module("rangefinder." + name).install()
     except Exception as error:

@@ -2,6 +2,7 @@
 
 pub(crate) mod analyze;
 mod analyze_settings;
+pub(crate) mod attach;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod completions;
@@ -9,13 +10,16 @@ pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod doctor;
+pub(crate) mod list;
 pub(crate) mod man;
+pub(crate) mod open;
 pub(crate) mod ranges;
 pub(crate) mod rank;
 mod repeat;
 pub(crate) mod report;
 pub(crate) mod resume;
 pub(crate) mod run;
+mod runs;
 mod traces;
 mod usage;
 

@@ -1,23 +1,19 @@
 //! `rangefinder report`
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use record::{PLACE, RunStatus, StepName, StepStatus};
-use run::config::{Request, resolve};
 use run::job::{TOGETHER, is_job};
-use run::rundir::{lock, newest, read_manifest};
+use run::rundir::{lock, read_manifest};
 use run::{ANALYSIS, DOCUMENT, Exit, SUMMARY};
 
-use super::here;
+use super::runs::chosen;
 use crate::cli::ReportArguments;
 use crate::print::{print, print_as_is};
 
 pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
-    let run = match arguments.run {
-        Some(run) => run,
-        None => latest()?,
-    };
+    let run = chosen(arguments.run, "runs", |_| true)?;
     if is_job(&run) {
         return of_a_job(&run, arguments.json);
     }
@@ -80,21 +76,4 @@ fn of_a_job(job: &Path, json: bool) -> Result<Exit> {
         false => print(&text)?,
     }
     Ok(Exit::Complete)
-}
-
-/// The newest run in the folder of runs.
-fn latest() -> Result<PathBuf> {
-    let here = here()?;
-    let request = Request {
-        presets: Vec::new(),
-        file: None,
-        overrides: Vec::new(),
-        command: Vec::new(),
-        cwd: here.clone(),
-    };
-    let root = here.join(&resolve(&request)?.config.run.dir.0);
-    match newest(&root).next() {
-        Some((run, _)) => Ok(run),
-        None => bail!("no runs in `{}`", root.display()),
-    }
 }

@@ -2,16 +2,23 @@
 
 use anyhow::{Context, Result};
 use process::Signals;
+use record::{Manifest, RunStatus};
 use run::Exit;
 use run::steps::{Resume, reopen};
 
 use super::run::{execute, route};
+use super::runs::chosen;
 use crate::cli::{ExitCodeOf, ResumeArguments};
 
 pub(crate) fn main(arguments: ResumeArguments) -> Result<Exit> {
     let signals = Signals::listen().context("cannot listen for signals")?;
+    // What ended as it should has nothing to resume.
+    let can_go_on = |manifest: &Manifest| {
+        manifest.status != RunStatus::Finished || manifest.exit_code.is_some_and(|code| code != 0)
+    };
+    let run = chosen(arguments.run, "run that can be resumed", can_go_on)?;
     let run = reopen(Resume {
-        run: arguments.run,
+        run,
         command: arguments.command,
         without: arguments.without,
         route: route(&arguments.talk),

@@ -1,0 +1,18 @@
+//! `rangefinder attach`: for `rangefinder.profile()` in Python, which loads the tracer into its own process.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+use run::Exit;
+
+use crate::cli::AttachArguments;
+use crate::print::print_as_is;
+
+pub(crate) fn main(arguments: AttachArguments) -> Result<Exit> {
+    let variables = match run::variables_to_attach(&arguments.folder, crate::TRACER, arguments.python) {
+        Ok(variables) => variables.into_iter().collect::<BTreeMap<String, String>>(),
+        Err(why) => bail!("{why}"),
+    };
+    print_as_is(&format!("{}\n", serde_json::to_string_pretty(&variables)?))?;
+    Ok(Exit::Complete)
+}
