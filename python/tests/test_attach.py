@@ -1,6 +1,7 @@
 """Ranges around submodules: of a small tree without torch, and of torch's own modules."""
 
 import doctest
+import re
 import unittest
 
 import support
@@ -55,7 +56,7 @@ class Attach(support.RecordedCase):
             "a*": ["a", "ab"],
             "a.*.b": ["a.x.b"],
         }.items():
-            regex = modules.re.compile(modules._regex(pattern))
+            regex = re.compile(modules._regex(pattern))
             self.assertEqual([name for name in names if regex.fullmatch(name)], fit, pattern)
 
     def test_a_pattern_that_fits_nothing(self):

@@ -183,6 +183,24 @@ def server(bench):
     print(text[-3000:])
 
 
+def block(bench):
+    """`rangefinder.profile()` in a program that runs: the kernels of the block, as nsys has them."""
+    program = [sys.executable, f"{HERE}/block.py"]
+    code, text = output(program, env={**os.environ, "PYTHONPATH": PYTHON, "RANGEFINDER": bench.rangefinder})
+    lines = [line for line in text.splitlines() if line.startswith("{")]
+    check(code == 0 and len(lines) == 1, f"the program ends as it should: exit code {code}, {text[-1500:] if code else ''}")
+    ours = json.loads(lines[0])
+    code, text, run = bench.run("block-nsys", ["nsys.enable=true", "nsys.trace=cuda,nvtx", "rehearsal.gpu=false", *ALONE], [*program, "ranges"])
+    code, text = output([bench.rangefinder, "analyze", "--json", "--within", "block", glob.glob(f"{run}/nsys/*.sqlite")[0]])
+    theirs = collections.Counter()
+    for row in json.loads(text[text.index("{"):])["kernels"]:
+        theirs[row.get("mangled") or row["name"]] += row["calls"]
+    check(ours["kernels"] == theirs, f"{sum(ours['kernels'].values())} kernels of {len(ours['kernels'])} names, nsys {sum(theirs.values())} of {len(theirs)}")
+    check(ours["inside"] == [sum(theirs.values())], f"all of them in the range inside the block: {ours['inside']}")
+    print(f"        note: {ours['note']}")
+    print(ours["summary"][:1500])
+
+
 def ranks(bench):
     """Two ranks of one GPU under torchrun, in both directions, each with its kernels."""
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
@@ -676,7 +694,7 @@ def diagnose_counted(bench):
     counted(bench, check, wanted=os.environ.get("PLANTED", "").split() or None)
 
 
-SECTIONS = {"diagnose": diagnose, "diagnose_counted": diagnose_counted, "demo": demo, "equality": equality, "graphs": graphs, "graph_cost": graph_cost, "server": server, "ranks": ranks, "hazards": hazards, "profiler": profiler, "replay": replay, "selection": selection, "counters": counters, "ladder": ladder, "budget": budget, "pace": pace, "reports": reports, "llama": llama, "steady": steady, "mixtral": mixtral, "resnet": resnet, "vlm": vlm, "gates": gates, "counter_gates": counter_gates, "conflict": conflict, "devices": devices, "overhead": overhead}
+SECTIONS = {"diagnose": diagnose, "diagnose_counted": diagnose_counted, "demo": demo, "equality": equality, "graphs": graphs, "graph_cost": graph_cost, "server": server, "ranks": ranks, "block": block, "hazards": hazards, "profiler": profiler, "replay": replay, "selection": selection, "counters": counters, "ladder": ladder, "budget": budget, "pace": pace, "reports": reports, "llama": llama, "steady": steady, "mixtral": mixtral, "resnet": resnet, "vlm": vlm, "gates": gates, "counter_gates": counter_gates, "conflict": conflict, "devices": devices, "overhead": overhead}
 
 
 def main():

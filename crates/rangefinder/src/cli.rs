@@ -519,6 +519,7 @@ pub(crate) struct AttachArguments {
 Examples:
   rangefinder config
   rangefinder config --preset off ncu.budget=90s
+  rangefinder config --explain capture.load
   rangefinder config > template.yaml      # every key, as a template")]
 pub(crate) struct ConfigArguments {
     #[command(flatten)]
@@ -526,6 +527,9 @@ pub(crate) struct ConfigArguments {
     /// Print one JSON document: {key: {value, source}}
     #[arg(long)]
     pub(crate) json: bool,
+    /// Say what a key is for, or all keys of a group, and what it is now
+    #[arg(long, value_name = "KEY", conflicts_with = "list_presets")]
+    pub(crate) explain: Option<String>,
     /// List the presets instead
     #[arg(long)]
     pub(crate) list_presets: bool,

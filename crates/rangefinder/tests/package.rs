@@ -120,6 +120,27 @@ fn a_package_of_the_same_name() {
     assert!(ran.stderr.contains("another package is called rangefinder, too: "), "{}", ran.stderr);
 }
 
+/// An agent's questions about recordings, answered by the package's server.
+#[test]
+fn an_agent_asks() {
+    const TEST: &str = "an_agent_asks";
+    let (Some(python), Some(mcp)) = (tool(TEST, "bin/python3"), tool(TEST, "python/mcp-2.3.0")) else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    let mut command = Command::new(python);
+    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/ask.py"));
+    command.env("PYTHONPATH", std::env::join_paths([package(), mcp]).unwrap());
+    command.env("RANGEFINDER", env!("CARGO_BIN_EXE_rangefinder")).env("COPY", sandbox.path(""));
+    command.env("DATA", Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis/tests/data"));
+    let ran = Ran::from(command.output().unwrap());
+    assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
+    let longest = ran.stdout.strip_prefix("20 questions, the longest answer has ").unwrap();
+    let longest: usize = longest.split(' ').next().unwrap().parse().unwrap();
+
+    assert!(longest <= 4800, "{longest} characters");
+}
+
 /// Installed in an environment of its own, without Rust and without anything else.
 #[test]
 fn the_wheel() {

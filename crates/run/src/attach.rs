@@ -19,6 +19,8 @@ pub fn variables_to_attach(
     // The library stays where it is for as long as the process lives.
     std::mem::forget(placed);
     let set = variables.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    // A graph that was instantiated before CUPTI came must not be recorded as a whole: CUPTI 13.0 crashes.
-    Ok(set.chain([("RANGEFINDER_GRAPH_NODES".to_owned(), "1".to_owned())]).collect())
+    // A graph that was instantiated before CUPTI came must not be recorded as a whole: CUPTI 13.0 crashes. Calls that are
+    // enabled one by one after CUDA has begun are not recorded.
+    let late = ["RANGEFINDER_GRAPH_NODES", "RANGEFINDER_ALL_CALLS"];
+    Ok(set.chain(late.map(|name| (name.to_owned(), "1".to_owned()))).collect())
 }

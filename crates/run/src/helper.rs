@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 /// `python/rangefinder`, file by file.
-const FILES: [(&str, &str); 19] = [
+const FILES: [(&str, &str); 20] = [
     ("__init__.py", include_str!("../../../python/rangefinder/__init__.py")),
     ("__main__.py", include_str!("../../../python/rangefinder/__main__.py")),
     ("auto.py", include_str!("../../../python/rangefinder/auto.py")),
@@ -15,6 +15,7 @@ const FILES: [(&str, &str); 19] = [
     ("imports.py", include_str!("../../../python/rangefinder/imports.py")),
     ("injection.py", include_str!("../../../python/rangefinder/injection.py")),
     ("look.py", include_str!("../../../python/rangefinder/look.py")),
+    ("mcp.py", include_str!("../../../python/rangefinder/mcp.py")),
     ("modules.py", include_str!("../../../python/rangefinder/modules.py")),
     ("program.py", include_str!("../../../python/rangefinder/program.py")),
     ("ranges.py", include_str!("../../../python/rangefinder/ranges.py")),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use record::{Cause, Outcome, RunStatus, StepName, StepStatus};
-use run::config::{Request, resolve};
+use run::config::{Request, explanations, resolve};
 use run::steps::config_redactor;
 use run::{Event, Exit};
 use serde::de::DeserializeOwned;
@@ -110,7 +110,7 @@ fn every_key_is_listed() {
 fn keys() -> String {
     let defaults = resolve(&Request { cwd: "/nonexistent".into(), ..Request::default() }).unwrap();
     let values = defaults.to_json(&config_redactor(&defaults.config));
-    let comments = comments(&read("presets/default.yaml"));
+    let comments = explanations();
     let mut table = "| key | built-in value | what it is for |\n|---|---|---|\n".to_owned();
     for (key, entry) in values.as_object().unwrap() {
         let said = comments.iter().find(|(name, _)| name == key).map(|(_, said)| said.as_str());
@@ -119,30 +119,6 @@ fn keys() -> String {
         table.push_str(&format!("| `{key}` | `{}` | {} |\n", cells[0], cells[1]));
     }
     table
-}
-
-/// What stands behind each key, or above it.
-fn comments(yaml: &str) -> Vec<(String, String)> {
-    let mut found: Vec<(String, String)> = Vec::new();
-    let (mut group, mut above) = (String::new(), Vec::new());
-    for line in yaml.lines() {
-        let (code, comment) = line.split_once('#').unwrap_or((line, ""));
-        let words = comment.split_whitespace().collect::<Vec<_>>().join(" ");
-        match code.trim_end().split_once(':') {
-            None if code.trim().is_empty() && !words.is_empty() => above.push(words),
-            None => above.clear(),
-            Some((name, _)) => {
-                if !name.starts_with(' ') {
-                    name.clone_into(&mut group);
-                } else if name.starts_with("  ") && !name.trim().starts_with('-') {
-                    above.extend(Some(words).filter(|words| !words.is_empty()));
-                    found.push((format!("{group}.{}", name.trim()), above.join("; ")));
-                }
-                above.clear();
-            }
-        }
-    }
-    found
 }
 
 /// As `rangefinder --help` lists them.

@@ -4,6 +4,7 @@
 mod check;
 mod de;
 mod error;
+mod explain;
 mod flat;
 mod node;
 mod overrides;
@@ -16,6 +17,7 @@ mod values;
 mod yaml;
 
 pub use error::ConfigError;
+pub use explain::explanations;
 pub(crate) use flat::flat_settings;
 pub use node::Source;
 pub use preset::{PresetInfo, available_presets};

@@ -1,0 +1,108 @@
+//! Everyday commands: which run is meant, what runs there are, what a key is for.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::Value;
+use support::{Ran, Sandbox};
+
+const QUICK: [&str; 3] = ["run", "-p", "quick"];
+
+#[test]
+fn which_run_is_meant() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.output(&["list"]).stdout, format!("no runs in {}\n", sandbox.path("runs").display()));
+    for name in ["one", "two"] {
+        let name = format!("run.name={name}");
+        let ran = sandbox.output(&[&QUICK[..], &[&name, "--", "sleep", "0.1"]].concat());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+    }
+    let list = sandbox.output(&["list"]).stdout;
+    let names: Vec<&str> = list.lines().filter(|line| !line.starts_with(' ')).collect();
+    assert!(names.len() == 2 && names[0].ends_with("-two") && names[1].ends_with("-one"), "{list}");
+    assert!(list.contains("  complete: sleep 0.1"), "{list}");
+    let rows: Vec<Value> = serde_json::from_str(&sandbox.output(&["list", "--json"]).stdout).unwrap();
+    assert_eq!(rows[1]["run"], names[1]);
+    assert_eq!(rows[1]["command"], serde_json::json!(["sleep", "0.1"]));
+    assert!(sandbox.output(&["list", "--top", "1"]).stdout.contains("and 1 more (--all)"));
+
+    // Without a name the newest; by its name alone; from inside of it.
+    let one = names[1].rsplit('/').next().unwrap();
+    let told = |words: &[&str]| sandbox.output(words).stdout;
+    let (of_one, of_two) = (told(&["report", names[1]]), told(&["report", names[0]]));
+    assert_ne!(of_one, of_two);
+    assert_eq!(told(&["report"]), of_two);
+    assert_eq!(told(&["report", one]), of_one);
+    let mut inside = sandbox.rangefinder(&["report"]);
+    assert_eq!(Ran::from(inside.current_dir(names[1]).output().unwrap()).stdout, of_one);
+    let wrong = sandbox.output(&["report", "runs/tow"]);
+    assert_eq!(wrong.stderr, "error: `runs/tow` does not exist\nhint: rangefinder list\n");
+    let wrong = sandbox.output(&["report", "two"]);
+    assert!(wrong.stderr.starts_with("error: `two` does not exist\nhint: did you mean "), "{}", wrong.stderr);
+    assert!(wrong.stderr.trim_end().ends_with("-two?"), "{}", wrong.stderr);
+
+    // All of them ended as they should.
+    let nothing = sandbox.output(&["resume"]);
+    assert!(nothing.stderr.starts_with("error: no run that can be resumed in "), "{}", nothing.stderr);
+}
+
+#[test]
+fn the_newest_interrupted_run_is_resumed() {
+    let sandbox = Sandbox::new();
+    let words = [&QUICK[..], &["run.name=fails", "--", "false"]].concat();
+    assert_eq!(sandbox.output(&words).code, 3);
+    let ran = sandbox.output(&[&QUICK[..], &["run.name=whole", "--", "true"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let resumed = sandbox.output(&["resume"]);
+    assert!(resumed.code == 3 && resumed.stderr.contains("-fails"), "{}", resumed.stderr);
+}
+
+#[test]
+fn a_report_is_opened() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.output(&[&QUICK[..], &["--", "sleep", "0.1"]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let page = sandbox.only_run().join("report.html").display().to_string();
+    sandbox.write("browser", "#!/bin/sh\necho \"$1\" > opened\n");
+    let browser = sandbox.path("browser");
+    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let open = |browser: Option<&std::path::Path>| {
+        let mut command = sandbox.rangefinder(&["open"]);
+        for name in ["BROWSER", "DISPLAY", "WAYLAND_DISPLAY"] {
+            command.env_remove(name);
+        }
+        command.envs(browser.map(|path| ("BROWSER", path)));
+        Ran::from(command.output().unwrap())
+    };
+    let ran = open(None);
+    assert_eq!((ran.code, ran.stdout.trim()), (0, page.as_str()), "{}", ran.stderr);
+    assert!(ran.stderr.contains("no browser can be opened here"), "{}", ran.stderr);
+    assert_eq!(open(Some(&browser)).code, 0);
+    let opened = || std::fs::read_to_string(sandbox.path("opened")).unwrap_or_default();
+    for _ in 0..200 {
+        if opened().trim() == page {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    assert_eq!(opened().trim(), page);
+    let wrong = open(Some(std::path::Path::new("/nonexistent")));
+    assert!(wrong.code == 1 && wrong.stderr.contains(&format!("hint: open {page}")), "{}", wrong.stderr);
+}
+
+#[test]
+fn a_key_is_explained() {
+    let sandbox = Sandbox::new();
+    let told = sandbox.output(&["config", "--explain", "ncu.budget", "ncu.budget=90s"]);
+    assert_eq!(told.code, 0, "{}", told.stderr);
+    let expected = "ncu.budget\n  time limit for replays, not counting the program's own time; null: no limit\n  now \"90s\", \
+        from: ";
+    assert!(told.stdout.starts_with(expected), "{}", told.stdout);
+    let group = sandbox.output(&["config", "--explain", "stacks"]).stdout;
+    assert!(group.contains("stacks.enable\n") && group.contains("stacks.rate\n"), "{group}");
+    let wrong = sandbox.output(&["config", "--explain", "ncu.buget"]);
+    assert_eq!(wrong.stderr, "error: unknown key `ncu.buget`\nhint: did you mean `ncu.budget`?\n");
+    assert_eq!(wrong.code, 2);
+}
