@@ -6,6 +6,7 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::Value;
 use support::{Ran, Sandbox, fake_cupti, tool};
 
 fn package() -> PathBuf {
@@ -139,6 +140,45 @@ fn an_agent_asks() {
     let longest: usize = longest.split(' ').next().unwrap().parse().unwrap();
 
     assert!(longest <= 4800, "{longest} characters");
+}
+
+/// The notebook of the docs, executed.
+#[test]
+fn a_notebook() {
+    const TEST: &str = "a_notebook";
+    let (Some(python), Some(jupyter)) = (tool(TEST, "bin/python3"), tool(TEST, "python/nbclient-0.10.2"))
+    else {
+        return;
+    };
+    let sandbox = Sandbox::new();
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis/tests/data");
+    std::fs::copy(data.join("demo-2025.3.1.sqlite"), sandbox.path("trace.sqlite")).unwrap();
+    std::fs::copy(data.join("toy-2025.3.1.sqlite"), sandbox.path("faster.sqlite")).unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut command = Command::new(python);
+    command.arg(root.join("tests/programs/notebook.py"));
+    command.arg(root.join("../../docs/examples/report.ipynb")).arg("page.html");
+    command.current_dir(sandbox.path("")).env_remove("RANGEFINDER_CUPTI");
+    command.env("PYTHONPATH", std::env::join_paths([package(), jupyter]).unwrap());
+    command.env("RANGEFINDER", env!("CARGO_BIN_EXE_rangefinder")).env("IPYTHONDIR", sandbox.path("ipython"));
+    command.env("JUPYTER_RUNTIME_DIR", sandbox.path("jupyter")).env("PYDEVD_DISABLE_FILE_VALIDATION", "1");
+    let ran = Ran::from(command.output().unwrap());
+    assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
+    let cells: Vec<Vec<Value>> = serde_json::from_str(ran.stdout.lines().last().unwrap()).unwrap();
+    let text = |cell: usize| cells[cell].iter().map(|row| row["text"].as_str().unwrap()).collect::<String>();
+    assert!(text(0).contains("what limits it"), "{}", text(0));
+    assert!(text(1).contains("x as fast without it"), "{}", text(1));
+    assert!(text(3).contains("demo_fma") && text(3).contains("335200"), "{}", text(3));
+    assert!(cells[4][0]["html"].as_str().unwrap().contains("<th>path</th>"), "{}", cells[4][0]);
+    for frame in [5, 8] {
+        let page = cells[frame].last().unwrap()["html"].as_str().unwrap();
+        assert!(page.starts_with("<iframe sandbox=\"allow-scripts\""), "{}", &page[..100]);
+    }
+    assert!(text(6).contains("/step', 20)"), "{}", text(6));
+    assert!(text(7).contains("before"), "{}", text(7));
+    if let Some(kept) = std::env::var_os("RANGEFINDER_TEST_KEEP") {
+        std::fs::copy(sandbox.path("page.html"), PathBuf::from(kept).join("notebook.html")).unwrap();
+    }
 }
 
 /// Installed in an environment of its own, without Rust and without anything else.
