@@ -321,3 +321,30 @@ fn decoded(text: &str) -> Vec<u8> {
     };
     values.chunks(4).flat_map(bytes).collect()
 }
+
+/// A table is taken along: every row as CSV, those in view as Markdown.
+#[test]
+fn takes_a_table_along() {
+    let Some((mut browser, folder)) = browser("takes_a_table_along") else { return };
+    show(&mut browser, &folder, &pages::real("torch-nodes-2025.3.1.sqlite", None));
+    browser.evaluate(
+        "{ window.taken = {};
+           URL.createObjectURL = (blob) => { blob.text().then((text) => { taken.csv = text; }); return '#'; };
+           Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { taken.copied = text; } } }); }",
+    );
+    let buttons = "document.querySelector('[data-table=kernels] .buttons').children";
+    browser.evaluate(&format!("{buttons}[0].click()"));
+    browser.evaluate(&format!("{buttons}[1].click()"));
+    browser.settle();
+    let csv = browser.text("taken.csv");
+    let rows = browser.number("document.querySelectorAll('#table-kernels tbody tr').length");
+    let first = browser.text(
+        "document.querySelector('#table-kernels tbody .full, #table-kernels tbody .short').textContent",
+    );
+    assert!(csv.lines().count() as f64 > rows, "{csv}");
+    assert!(csv.contains(&first.replace('"', "\"\"")), "{first}\n{csv}");
+    let copied = browser.text("taken.copied");
+    assert_eq!(copied.lines().count() as f64, rows + 2.0, "{copied}");
+    assert!(copied.lines().nth(1).is_some_and(|line| line.starts_with("| ---")), "{copied}");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}

@@ -74,6 +74,81 @@ fn zooms_moves_and_tells() {
     assert!(details.contains("gemm_bf16"), "from a table to the timeline: {details}");
 }
 
+/// A stretch of time has a summary of its own, and a link.
+#[test]
+fn time_is_selected() {
+    let Some((mut browser, folder)) = browser("time_is_selected") else { return };
+    let told = pages::of_trace("small", pages::many(2_000, "bf16"));
+    show(&mut browser, &folder, &told);
+    let details = |browser: &mut Browser| browser.text("document.querySelector('.details').innerText");
+    let (left, top, width) = canvas(&mut browser);
+    browser.click(left + width * 0.5, top + 54.0);
+    // All of it: as the recording has it.
+    for key in ["0", "m"] {
+        browser.key(key);
+    }
+    browser.settle();
+    let whole = details(&mut browser);
+    let trace = told.trace.as_ref().unwrap();
+    let activities = &trace.activities;
+    let mut spans: Vec<(i64, i64)> =
+        (0..activities.len()).map(|at| (activities.begin[at], activities.end[at])).collect();
+    spans.sort_unstable();
+    let mut until = i64::MIN;
+    let busy: i64 = spans
+        .iter()
+        .map(|(begin, end)| {
+            let more = (end - (*begin).max(until)).max(0);
+            until = until.max(*end);
+            more
+        })
+        .sum();
+    let shown = browser.text(&format!("(() => {{ const ms = {busy} / 1e6; return ms.toFixed(2); }})()"));
+    assert!(whole.contains(&format!("busy {shown} ms")), "{busy} ns busy; {whole}");
+    let name = |at: usize| trace.strings.text(activities.launches[activities.detail[at] as usize].short_name);
+    let norms = (0..activities.len())
+        .filter(|at| activities.is_shown_kernel(*at) && name(*at).starts_with("rms_norm"))
+        .count();
+    assert!(whole.contains(&format!(" in {norms}")), "{norms} norms; {whole}");
+
+    // A part of it, by hand along the axis.
+    let drag = |browser: &mut Browser, from: f64, to: f64| {
+        browser.mouse("mousePressed", left + width * from, top + 6.0, 0.0);
+        for step in 1..=5 {
+            let x = from + (to - from) * f64::from(step) / 5.0;
+            browser.mouse("mouseMoved", left + width * x, top + 6.0, 0.0);
+        }
+        browser.mouse("mouseReleased", left + width * to, top + 6.0, 0.0);
+        browser.settle();
+    };
+    let before = browser.picture();
+    drag(&mut browser, 0.5, 0.6);
+    assert_ne!(before, browser.picture(), "it is drawn");
+    let part = details(&mut browser);
+    assert!(part.contains(" selected") && part.contains("busy ") && part != whole, "{part}");
+    let link = browser.text("location.href");
+    assert!(link.contains("#t="), "{link}");
+    // Whoever is sent the link sees the same.
+    browser.evaluate("history.replaceState(null, '', location.href.split('#')[0])");
+    browser.key("Escape");
+    browser.settle();
+    assert!(!details(&mut browser).contains(" selected"));
+    browser.evaluate(&format!("location.hash = {:?}", &link[link.find('#').unwrap()..]));
+    browser.settle();
+    assert_eq!(details(&mut browser), part);
+    // As in Perfetto.
+    browser.evaluate("document.querySelector('.timeline .scroller').focus()");
+    for (key, back) in [("w", "s"), ("d", "a")] {
+        let before = browser.picture();
+        browser.key(key);
+        browser.settle();
+        assert_ne!(before, browser.picture(), "{key}");
+        browser.key(back);
+        browser.settle();
+    }
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
 #[test]
 fn fingers_zoom_and_move() {
     let Some((mut browser, folder)) = browser("fingers_zoom_and_move") else { return };

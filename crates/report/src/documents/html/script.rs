@@ -17,6 +17,7 @@ macro_rules! script {
             include_str!("timeline_draw.js"),
             include_str!("timeline_curves.js"),
             include_str!("timeline_find.js"),
+            include_str!("timeline_span.js"),
             include_str!("timeline_hands.js"),
             include_str!("timeline.js"),
             include_str!("flame.js"),

@@ -78,6 +78,43 @@ function cell(column, row, absent, largest) {
   return made;
 }
 
+/** A value as it is: numbers unrounded, names in full. */
+function plainValue(column, row) {
+  const value = column.values[row];
+  if (isText(column)) return texts[(column.full ?? column.values)[row]];
+  if (column.kind === 'stack') return value.join(' ');
+  return value === null ? '' : String(value);
+}
+
+/** Every row that the filter leaves, in its order. */
+function asCsv(columns, rows) {
+  const quoted = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const line = (cells) => `${cells.map(quoted).join(',')}\n`;
+  const head = line(columns.map((column) => column.title));
+  return head + rows.map((row) => line(columns.map((column) => plainValue(column, row)))).join('');
+}
+
+/** Rows as they are shown, for a comment or a chat. */
+function asMarkdown(columns, rows, absent) {
+  const shown = (column, row) => {
+    const value = column.values[row];
+    if (isText(column)) return texts[value];
+    if (column.kind === 'stack') return stackText(value);
+    return value === null ? absent : kinds[column.kind](value);
+  };
+  const line = (cells) => `| ${cells.map((text) => text.replaceAll('|', '\\|').replace(/\s+/g, ' ')).join(' | ')} |\n`;
+  const head = line(columns.map((column) => column.title));
+  const rule = line(columns.map((column) => (isText(column) ? '---' : '---:')));
+  return head + rule + rows.map((row) => line(columns.map((column) => shown(column, row)))).join('');
+}
+
+/** Gives the reader a file; nothing leaves the machine. */
+function download(name, text) {
+  const address = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
+  element('a', { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
 /** A section's table with its controls. */
 function tableView(id, table) {
   const { columns } = table;
@@ -153,6 +190,17 @@ function tableView(id, table) {
     wrap.addEventListener('change', () => sheet.classList.toggle('whole', wrap.checked));
     tools.append(element('label', {}, wrap, ' full names'));
   }
+  tools.append(
+    element(
+      'span',
+      { class: 'buttons' },
+      signButton('CSV', `download ${table.caption} as CSV`, () => download(`${id}.csv`, asCsv(columns, state.rows))),
+      signButton('copy', `copy ${table.caption} as Markdown`, async () => {
+        const rows = state.rows.slice(state.page * state.size, (state.page + 1) * state.size);
+        say((await copy(asMarkdown(columns, rows, table.absent))) ? 'copied' : 'copying is not allowed here');
+      }),
+    ),
+  );
   if (table.rows > sizes[0])
     tools.append(element('span', { class: 'pager' }, shown, back, on, element('label', {}, size, ' rows')));
 

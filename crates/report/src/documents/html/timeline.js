@@ -20,6 +20,8 @@ class TimelineView {
     this.rows = [];
     this.hovered = null;
     this.selected = null;
+    /** The stretch of time that the reader chose. */
+    this.span = null;
     /** By what: whether the search fits; null when nothing is searched for. */
     this.matched = null;
     this.canvas = element('canvas', { role: 'img', 'aria-label': place.dataset.label });
@@ -28,7 +30,7 @@ class TimelineView {
     this.scroller.setAttribute('aria-roledescription', 'timeline');
     this.scroller.setAttribute(
       'aria-label',
-      'Timeline: arrow keys move, plus and minus zoom, 0 shows all, brackets step through events, comma and period change the track',
+      'Timeline: arrow keys or A and D move, plus and minus or W and S zoom, 0 shows all, brackets step through events, comma and period change the track, M selects the time in view',
     );
     this.whole = element('canvas', { class: 'whole', 'aria-hidden': 'true' });
     this.details = element('div', { class: 'details', 'aria-live': 'polite' });
@@ -95,7 +97,24 @@ class TimelineView {
       width,
     };
     drawTimeline(this.canvas.getContext('2d', { alpha: false }), picture);
+    this.drawSpan();
     this.drawWhole();
+  }
+
+  /** The stretch of time that was chosen, over everything. */
+  drawSpan() {
+    const { colours, height, left, span, view, width } = this;
+    if (!span) return;
+    const inside = (time) => Math.min(width, Math.max(left, left + (time - view.from) / this.perPixel()));
+    const [from, to] = [inside(span.from), inside(span.to)];
+    const context = this.canvas.getContext('2d', { alpha: false });
+    context.save();
+    context.fillStyle = colours.select;
+    context.globalAlpha = 0.16;
+    context.fillRect(from, 0, Math.max(1, to - from), height);
+    context.globalAlpha = 1;
+    for (const x of [from, to]) context.fillRect(Math.round(x), 0, 1, height);
+    context.restore();
   }
 
   /** The whole span, and the part in view. */
@@ -191,12 +210,27 @@ class TimelineView {
     if (row.y < top || row.y + laneHeight > below) this.scroller.scrollTop = row.y - this.height / 3;
   }
 
+  /** Chooses a stretch of time; while that is `going` on, the address stays as it is. */
+  choose(from, to, going = false) {
+    const inside = (time) => Math.min(this.timeline.span, Math.max(0, time));
+    const [begin, end] = [inside(Math.min(from, to)), inside(Math.max(from, to))];
+    this.selected = null;
+    this.span = end > begin ? { from: begin, to: end } : null;
+    this.redraw();
+    if (!this.span) return;
+    this.details.replaceChildren(...spanDetails(this.timeline, begin, end, this.view.zero));
+    if (!going) linkSpan(this.span);
+  }
+
   select(piece) {
     this.selected = piece;
+    if (this.span) linkSpan(null);
+    this.span = null;
     this.details.replaceChildren();
     this.redraw();
     if (!piece) {
-      const help = 'Click an event, or step through events with [ and ], to see its details.';
+      const help =
+        'Click an event, or step through events with [ and ], to see its details. Drag with Shift, or along the axis, to see what happened in a stretch of time.';
       this.details.append(element('p', { class: 'none' }, help));
       return;
     }
@@ -293,5 +327,14 @@ function timelineView(place, raw, part = 0.62) {
     if (Math.floor(place.clientWidth) !== it.outer) it.arrange();
   });
   new ResizeObserver(resized).observe(place);
+  const linked = () => {
+    const span = linkedSpan(it.timeline.span);
+    if (!span) return;
+    it.show(span.from - (span.to - span.from) / 4, span.to + (span.to - span.from) / 4);
+    it.choose(span.from, span.to);
+    place.scrollIntoView({ block: 'center' });
+  };
+  linked();
+  addEventListener('hashchange', linked);
   return it;
 }

@@ -46,8 +46,13 @@ function pointing(it, hover) {
   const { canvas, scroller } = it;
   const pointers = new Map();
   let moved = 0;
+  // Where a stretch of time begins that is being chosen.
+  let first = null;
   canvas.addEventListener('pointerdown', (event) => {
     if (event.button !== 0) return;
+    const { x, y } = placeIn(canvas, event);
+    const chooses = event.pointerType !== 'touch' && x >= it.left && (event.shiftKey || y < axisHeight);
+    first = chooses ? it.timeAt(x) : null;
     pointers.set(event.pointerId, placeIn(canvas, event));
     moved = 0;
     canvas.setPointerCapture(event.pointerId);
@@ -61,6 +66,12 @@ function pointing(it, hover) {
       return;
     }
     moved += Math.abs(now.x - before.x) + Math.abs(now.y - before.y);
+    if (first !== null) {
+      if (moved > 3) it.choose(first, it.timeAt(Math.max(it.left, now.x)), true);
+      pointers.set(event.pointerId, now);
+      hover();
+      return;
+    }
     const other = [...pointers].find(([id]) => id !== event.pointerId)?.[1];
     if (other) {
       // Two fingers: what lay between them stays between them.
@@ -78,6 +89,8 @@ function pointing(it, hover) {
   const release = (event) => {
     const last = pointers.get(event.pointerId);
     pointers.delete(event.pointerId);
+    if (first !== null && last && moved > 3) it.choose(first, it.timeAt(Math.max(it.left, last.x)));
+    first = null;
     if (event.type === 'pointerup' && last && moved <= 3) it.select(it.pieceUnder(last.x, last.y));
   };
   canvas.addEventListener('pointerup', release);
@@ -121,13 +134,21 @@ function typing(it) {
   const moves = {
     ArrowLeft: (event) => it.pan(-part(event)),
     ArrowRight: (event) => it.pan(part(event)),
+    a: (event) => it.pan(-part(event)),
+    d: (event) => it.pan(part(event)),
+    w: () => it.zoom(0.7),
+    s: () => it.zoom(1 / 0.7),
+    m: () => it.choose(view.from, view.to),
     Home: () => it.pan(-timeline.span),
     End: () => it.pan(timeline.span),
     '+': () => it.zoom(0.7),
     '=': () => it.zoom(0.7),
     '-': () => it.zoom(1 / 0.7),
     0: () => it.fit(),
-    Enter: () => it.selected && it.showPiece(it.selected, 0.2),
+    Enter: () => {
+      if (it.selected) it.showPiece(it.selected, 0.2);
+      else if (it.span) it.show(it.span.from, it.span.to);
+    },
   };
   const steps = {
     '[': () => it.stepThrough(-1),
