@@ -415,15 +415,24 @@ fn margin(text: &str) -> Result<f64, String> {
 #[derive(Debug, Args)]
 #[command(override_usage = "\
 rangefinder demo [OPTIONS] [KEY=VALUE]...
+       rangefinder demo --recorded <NAME> | --list
        rangefinder demo --emit-only")]
 #[command(after_help = "\
 Examples:
   rangefinder demo
+  rangefinder demo --list
+  rangefinder demo --recorded data-loading
   rangefinder demo --emit-only      # only run the workload, to profile it by hand")]
 pub(crate) struct DemoArguments {
     /// Run the workload without profiling it
     #[arg(long)]
     pub(crate) emit_only: bool,
+    /// List the recordings of real programs on a GPU that come along
+    #[arg(long, conflicts_with_all = ["emit_only", "overrides", "recorded"])]
+    pub(crate) list: bool,
+    /// Write the report of such a recording to a folder here, instead of measuring anything
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["emit_only", "overrides"])]
+    pub(crate) recorded: Option<String>,
     /// Settings, e.g. ncu.enable=false; `rangefinder config` lists them
     #[arg(value_name = "KEY=VALUE", conflicts_with = "emit_only")]
     pub(crate) overrides: Vec<String>,

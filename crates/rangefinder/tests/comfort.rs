@@ -106,3 +106,37 @@ fn a_key_is_explained() {
     assert_eq!(wrong.stderr, "error: unknown key `ncu.buget`\nhint: did you mean `ncu.budget`?\n");
     assert_eq!(wrong.code, 2);
 }
+
+/// Where there is no GPU, the demo shows what a report of one looks like, and says that it is not of here.
+#[test]
+fn recordings_come_along() {
+    let sandbox = Sandbox::new();
+    let list = sandbox.output(&["demo", "--list"]).stdout;
+    let names: Vec<&str> = list.lines().map(|line| line.split(' ').next().unwrap()).collect();
+    assert_eq!(names, ["launch-bound", "data-loading", "healthy"]);
+    for (name, cause) in names.iter().zip(["launch-bound", "data-loading", "compute-bound"]) {
+        let ran = sandbox.output(&["demo", "--recorded", name]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert!(
+            ran.stderr.starts_with("recorded on an H200; nothing of it was measured here\n"),
+            "{}",
+            ran.stderr
+        );
+        let folder = sandbox.path(&format!("recorded-on-an-H200-{name}"));
+        let analysis: Value =
+            serde_json::from_slice(&std::fs::read(folder.join("analysis.json")).unwrap()).unwrap();
+        assert_eq!(analysis["findings"][0]["cause"], cause);
+        // Wherever it is read, its name says where it is from.
+        for file in ["report.html", "report.md", "summary.txt", "stakeholder_summary.md"] {
+            let text = std::fs::read_to_string(folder.join(file)).unwrap();
+            assert!(text.contains(&format!("recorded-on-an-H200-{name}.rft")), "{file}");
+        }
+    }
+    let wrong = sandbox.output(&["demo", "--recorded", "helathy"]);
+    assert_eq!((wrong.code, wrong.stderr.lines().count()), (2, 2), "{}", wrong.stderr);
+    let mut demo = sandbox.rangefinder(&["demo", "nsys.enable=false"]);
+    let ran = Ran::from(demo.env("RANGEFINDER_NVML", "/nonexistent").output().unwrap());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let example = sandbox.only_run().join("recorded-on-an-H200-launch-bound/report.html");
+    assert_eq!(example.is_file(), ran.stderr.contains("no GPU here: "), "{}", ran.stderr);
+}

@@ -15,6 +15,7 @@ pub(crate) mod man;
 pub(crate) mod open;
 pub(crate) mod ranges;
 pub(crate) mod rank;
+mod recordings;
 mod repeat;
 pub(crate) mod report;
 pub(crate) mod resume;
