@@ -8,9 +8,11 @@ The tracer is loaded into this process when the first block begins, and stays. I
 libraries whose first NVTX call comes after that: `block.note` says so.
 """
 
+import atexit
 import functools
 import json
 import os
+import shutil
 import sys
 import tempfile
 import threading
@@ -37,8 +39,12 @@ class _Tracer:
             hint = "use `rangefinder run`, or start the program without the other tool"
             raise RangefinderError("another tool is in this process already (%s is set)" % taken[0], hint)
         self.pid = os.getpid()
-        self.keep = tempfile.TemporaryDirectory(prefix=_PREFIX)
-        variables = json.loads(call("attach", "--python", sys.executable, self.keep.name))
+        self.late = "torch" in sys.modules or "nvtx" in sys.modules
+        self.folder = tempfile.mkdtemp(prefix=_PREFIX)
+        # A forked child has the same handlers, but not the same folder.
+        atexit.register(_remove, self.folder, self.pid)
+        python = ["--python", sys.executable] if sys.executable else []
+        variables = json.loads(call("attach", *python, self.folder))
         cupti = _loaded("libcupti.so")
         if cupti:
             # A second copy would record nothing.
@@ -53,7 +59,6 @@ class _Tracer:
             _restore(before)
             raise RangefinderError("the tracer cannot be loaded into this process")
         self.library = ctypes.CDLL(variables["NVTX_INJECTION64_PATH"])
-        self.library.rangefinder_leave.restype = None
         self.has_gpu = "CUDA_INJECTION64_PATH" in variables
         if self.has_gpu:
             self.library.InitializeInjection()
@@ -64,12 +69,21 @@ class _Tracer:
         ranges.listen(self.client)
 
     def trace(self):
-        self.library.rangefinder_leave()
+        """The file, and whether all of it is written."""
+        whole = any(self.library.rangefinder_leave() for _ in range(5))
         ending = "-%d.rft" % self.pid
-        for name in os.listdir(self.keep.name):
-            if name.endswith(ending):
-                return os.path.join(self.keep.name, name)
-        raise RangefinderError("the tracer has written nothing")
+        try:
+            found = [name for name in os.listdir(self.folder) if name.endswith(ending)]
+        except OSError as error:
+            raise RangefinderError("what the tracer wrote cannot be read: %s" % error.strerror)
+        if not found:
+            raise RangefinderError("the tracer has written nothing")
+        return os.path.join(self.folder, found[0]), whole
+
+
+def _remove(folder, pid):
+    if os.getpid() == pid:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _is_foreign(path):
@@ -98,44 +112,58 @@ def _loaded(name):
     return None
 
 
-def _synchronize():
-    """Waits for the GPU's work, so that all of the block's is recorded."""
+def _torch():
     torch = sys.modules.get("torch")
     try:
-        if torch is not None and torch.cuda.is_initialized():
+        return torch if torch is not None and torch.cuda.is_initialized() else None
+    except Exception:
+        return None
+
+
+def _synchronize():
+    """Waits for the GPU's work, so that all of the block's is recorded; not while a graph is captured, which would fail."""
+    torch = _torch()
+    try:
+        if torch is not None and not torch.cuda.is_current_stream_capturing():
             torch.cuda.synchronize()
     except Exception:
         pass
 
 
+def _refuse_another_profiler():
+    torch = sys.modules.get("torch")
+    try:
+        running = torch is not None and torch.autograd._profiler_enabled()
+    except Exception:
+        running = False
+    if running:
+        hint = "profile what is outside of it, or leave it out: CUPTI has one client at a time"
+        raise RangefinderError("PyTorch's profiler is running in this process", hint)
+
+
 class profile:
     """Records a block (`with profile() as block:`) or every call of a function (`@profile()`); `report` is what was found
-    in the last one, and `note` what could not be seen."""
+    in the one that ended last, and `note` what could not be seen."""
 
     def __init__(self):
         self.name = None
         self.note = None
+        self._tracer = None
         self._report = None
-        self._token = None
+        # By thread, the blocks that are open.
+        self._open = {}
 
     def __enter__(self):
         global _tracer, _count
         with _lock:
-            late = "torch" in sys.modules or "nvtx" in sys.modules
             if _tracer is None or _tracer.pid != os.getpid():
+                _refuse_another_profiler()
                 _tracer = _Tracer()
-                _tracer.late = late
             _count += 1
-            self.name = _NAME % _count
-        notes = []
-        if not _tracer.has_gpu:
-            notes.append("no GPU or no libcupti was found: the GPU's work is not recorded")
-        if _tracer.late:
-            notes.append("ranges of libraries that used NVTX before the first block are not seen")
-        self.note = "; ".join(notes) or None
-        self._report = None
+            name, tracer = _NAME % _count, _tracer
         _synchronize()
-        self._token = _tracer.client.push(self.name, None, None)
+        token = tracer.client.start(name, None, None)
+        self._open.setdefault(threading.get_ident(), []).append((name, tracer, token))
         return self
 
     def __exit__(self, kind, value, trace):
@@ -143,13 +171,32 @@ class profile:
             if kind is None:
                 _synchronize()
         finally:
-            _tracer.client.pop(self._token)
+            self.name, self._tracer, token = self._open[threading.get_ident()].pop()
+            self._tracer.client.end(token)
+            self._report = None
+            notes = []
+            if not self._tracer.has_gpu:
+                notes.append("no GPU or no libcupti was found: the GPU's work is not recorded")
+            if self._tracer.late:
+                notes.append("ranges of libraries that used NVTX before the first block are not seen")
+            self.note = "; ".join(notes) or None
 
     def __call__(self, function):
-        @functools.wraps(function)
-        def profiled(*args, **kwargs):
-            with self:
-                return function(*args, **kwargs)
+        from .ranges import _is_coroutine
+
+        if _is_coroutine(function):
+
+            @functools.wraps(function)
+            async def profiled(*args, **kwargs):
+                with self:
+                    return await function(*args, **kwargs)
+
+        else:
+
+            @functools.wraps(function)
+            def profiled(*args, **kwargs):
+                with self:
+                    return function(*args, **kwargs)
 
         profiled.profile = self
         return profiled
@@ -157,10 +204,14 @@ class profile:
     @property
     def report(self):
         """What was found, as `load` returns it."""
-        if self.name is None:
+        if self._tracer is None:
             raise RangefinderError("nothing was recorded yet", "use it as `with rangefinder.profile() as block:`")
         if self._report is None:
-            self._report = load(_tracer.trace(), within=self.name)
+            path, whole = self._tracer.trace()
+            if not whole:
+                late = "the GPU's last work may be missing: CUPTI did not give it in time"
+                self.note = "; ".join(filter(None, [self.note, late]))
+            self._report = load(path, within=self.name)
         return self._report
 
     def _repr_html_(self):

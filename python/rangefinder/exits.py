@@ -18,6 +18,8 @@ def install():
         finally:
             leave(status)
 
+    # As the one that it stands for: it may be sent to another process by its name.
+    _exit.__module__, _exit.__name__, _exit.__qualname__ = leave.__module__, "_exit", "_exit"
     _exit.__doc__ = leave.__doc__
     os._exit = _exit
 
@@ -26,9 +28,8 @@ def _tell(tracer):
     try:
         import ctypes
 
-        # Only if it is there already.
-        library = ctypes.CDLL(tracer, mode=os.RTLD_NOLOAD | os.RTLD_NOW)
-        library.rangefinder_leave.restype = None
+        # Only if it is there already; no other thread of Python runs on meanwhile.
+        library = ctypes.PyDLL(tracer, mode=os.RTLD_NOLOAD | os.RTLD_NOW)
         library.rangefinder_leave()
     except Exception:
         pass

@@ -128,11 +128,15 @@ class Report:
             return "<pre>%s</pre>" % escape(self.summary)
         # A page of its own, without rights to the notebook around it.
         style = "width: 100%; height: 720px; border: 1px solid #8884"
-        return '<iframe sandbox="allow-scripts" style="%s" srcdoc="%s"></iframe>' % (style, escape(page, quote=True))
+        return '<iframe sandbox="allow-scripts allow-downloads" style="%s" srcdoc="%s"></iframe>' % (style, escape(page, quote=True))
 
     def _text(self, name):
+        path = os.path.join(self.folder, name)
+        # A run that somebody sent may have links to anywhere.
+        if os.path.realpath(path) != os.path.join(os.path.realpath(self.folder), name):
+            raise RangefinderError("%s of %s is a link to another place" % (name, self.source))
         try:
-            with open(os.path.join(self.folder, name), encoding="utf-8", newline="") as file:
+            with open(path, encoding="utf-8", errors="replace", newline="") as file:
                 return file.read()
         except FileNotFoundError:
             return None
@@ -146,6 +150,11 @@ class Report:
         except ValueError as error:
             hint = "analyze the run again: rangefinder analyze %s" % self.source
             raise RangefinderError("%s of %s cannot be read: %s" % (name, self.source, error), hint)
+
+
+def _as_path(name):
+    """Not an option or a setting, whatever it is called."""
+    return os.path.abspath(name) if name.startswith("-") or "=" in name else name
 
 
 def load(path, *more, within=None, scope=None, settings=()):
@@ -165,7 +174,7 @@ def load(path, *more, within=None, scope=None, settings=()):
     words = ["analyze", "--out", keep.name]
     words += ["--within", within] if within is not None else []
     words += ["--scope", scope] if scope is not None else []
-    call(*words, *paths, *settings)
+    call(*words, *map(_as_path, paths), *settings)
     return Report(keep.name, ", ".join(paths), keep)
 
 
@@ -188,15 +197,16 @@ class Difference:
         from html import escape
 
         style = "width: 100%; height: 720px; border: 1px solid #8884"
-        return '<iframe sandbox="allow-scripts" style="%s" srcdoc="%s"></iframe>' % (style, escape(self._page, quote=True))
+        return '<iframe sandbox="allow-scripts allow-downloads" style="%s" srcdoc="%s"></iframe>' % (style, escape(self._page, quote=True))
 
 
 def diff(before, after, margin=None):
     """Compares two runs, folders of runs, or traces."""
     with tempfile.TemporaryDirectory(prefix="rangefinder-") as folder:
         page = os.path.join(folder, "diff.html")
-        words = ["diff", "--html", page, "--json"] + (["--margin", margin] if margin else [])
-        document = json.loads(call(*words, before, after))
-        text = call("diff", *(["--margin", margin] if margin else []), before, after)
+        settings = [] if margin is None else ["--margin", str(margin)]
+        sides = [_as_path(os.fspath(side)) for side in (before, after)]
+        document = json.loads(call("diff", "--html", page, "--json", *settings, *sides))
+        text = call("diff", *settings, *sides)
         with open(page, encoding="utf-8") as file:
             return Difference(document, file.read(), text)

@@ -2,7 +2,9 @@
 
 import csv
 import importlib
+import importlib.util
 import io
+import re
 
 
 class Table:
@@ -15,9 +17,20 @@ class Table:
 
     @classmethod
     def parse(cls, name, text):
-        rows = list(csv.reader(io.StringIO(text)))
+        from .program import RangefinderError
+
+        # Names have no limit.
+        before = csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
+        try:
+            rows = list(csv.reader(io.StringIO(text)))
+        except csv.Error as error:
+            raise RangefinderError("the table %s cannot be read: %s" % (name, error))
+        finally:
+            csv.field_size_limit(before)
         columns = rows[0] if rows else []
-        values = [_typed([row[at] for row in rows[1:]]) for at in range(len(columns))]
+        if any(len(row) != len(columns) for row in rows):
+            raise RangefinderError("the table %s cannot be read: its rows differ in length" % name)
+        values = [_typed(column, [row[at] for row in rows[1:]]) for at, column in enumerate(columns)]
         return cls(name, columns, values)
 
     def __len__(self):
@@ -83,25 +96,27 @@ def _module(name, method):
         raise RangefinderError("%s() needs the package %s" % (method, name), "pip install %s, or use rows()" % name)
 
 
-def _typed(values):
-    """Whole numbers, numbers or text; a column has one type."""
-    for convert in (_whole, float, _truth):
-        try:
-            return [None if value == "" else convert(value) for value in values]
-        except ValueError:
-            continue
-    return [None if value == "" else value for value in values]
+# What the program or the profiled one calls something: text, whatever it looks like.
+_TEXT = {
+    *("advice", "block", "capture_path", "cause", "command", "confidence", "device_name", "domain", "evidence", "family"),
+    *("file", "function", "gpu", "grid", "kernel", "kind", "line", "name", "operator", "parent", "path", "place", "process_called"),
+    *("region", "role", "short_name", "stage", "start", "text", "title", "tool", "verdict"),
+}
+# As the program writes numbers.
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]{0,18})", re.ASCII)
+_REAL = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?", re.ASCII)
+_TRUTHS = {"true": True, "false": False}
 
 
-def _whole(value):
-    # What Python reads as a number, but a table would not write as one, is text.
-    if value.lstrip("-").isdigit():
-        return int(value)
-    raise ValueError(value)
-
-
-def _truth(value):
-    try:
-        return {"true": True, "false": False}[value]
-    except KeyError:
-        raise ValueError(value)
+def _typed(name, values):
+    """Whole numbers, numbers, truths or text; a column has one type."""
+    some = [value for value in values if value != ""]
+    convert = str
+    if name not in _TEXT and some:
+        if all(map(_WHOLE.fullmatch, some)):
+            convert = int
+        elif all(map(_REAL.fullmatch, some)):
+            convert = float
+        elif all(value in _TRUTHS for value in some):
+            convert = _TRUTHS.__getitem__
+    return [None if value == "" else convert(value) for value in values]

@@ -92,10 +92,37 @@ def work():
 work()
 assert sum(first.report.kernels["calls"]) == 50, first.report.kernels.rows()
 assert sum(work.profile.report.kernels["calls"]) == 7
-inside = [row for row in first.report.regions if row["path"].endswith("/inside")]
+inside = [row for row in first.report.regions if row["path"].endswith("inside")]
 assert [row["kernels_inclusive"] for row in inside] == [50], first.report.regions.rows()
 assert "CUDA_INJECTION64_PATH" not in os.environ
 print(first.note)
+
+# A child has a recording of its own, and leaves its parent's alone.
+child = os.fork()
+if child == 0:
+    with rangefinder.profile() as own:
+        cupti.fake_launch(3)
+    os._exit(0 if sum(own.report.kernels["calls"]) == 3 else 1)
+assert os.waitpid(child, 0)[1] == 0
+with rangefinder.profile() as last:
+    cupti.fake_launch(11)
+assert sum(last.report.kernels["calls"]) == 11
+
+import asyncio
+
+@rangefinder.profile()
+async def later():
+    await asyncio.sleep(0.01)
+    cupti.fake_launch(5)
+
+asyncio.run(later())
+assert sum(later.profile.report.kernels["calls"]) == 5
+try:
+    rangefinder.profile()(x for x in ())
+except TypeError:
+    pass
+else:
+    raise AssertionError("it is no function")
 "#;
     let ran = python(&sandbox, program);
     assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
@@ -172,9 +199,9 @@ fn a_notebook() {
     assert!(cells[4][0]["html"].as_str().unwrap().contains("<th>path</th>"), "{}", cells[4][0]);
     for frame in [5, 8] {
         let page = cells[frame].last().unwrap()["html"].as_str().unwrap();
-        assert!(page.starts_with("<iframe sandbox=\"allow-scripts\""), "{}", &page[..100]);
+        assert!(page.starts_with("<iframe sandbox=\"allow-scripts allow-downloads\""), "{}", &page[..100]);
     }
-    assert!(text(6).contains("/step', 20)"), "{}", text(6));
+    assert!(text(6).contains(":step', 20)"), "{}", text(6));
     assert!(text(7).contains("before"), "{}", text(7));
     if let Some(kept) = std::env::var_os("RANGEFINDER_TEST_KEEP") {
         std::fs::copy(sandbox.path("page.html"), PathBuf::from(kept).join("notebook.html")).unwrap();

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::provenance::Gpus;
 use crate::rehearsal::{locate_cupti, tracer_variables};
-use crate::tracer_place::place_tracer;
+use crate::tracer_place::place_beside;
 
 /// Writes the tracer to a folder, where traces will be, too; the variables that the process has to set before it loads the
 /// library.
@@ -13,11 +13,9 @@ pub fn variables_to_attach(
     library: &[u8],
     python: Option<PathBuf>,
 ) -> Result<Vec<(String, String)>, String> {
-    let placed = place_tracer(folder, library).map_err(|error| error.to_string())?;
+    let library = place_beside(folder, library).map_err(|error| error.to_string())?;
     let cupti = locate_cupti(python, Gpus::look(None).cuda.as_deref());
-    let variables = tracer_variables(&placed.library, folder, cupti.as_deref(), None);
-    // The library stays where it is for as long as the process lives.
-    std::mem::forget(placed);
+    let variables = tracer_variables(&library, folder, cupti.as_deref(), None);
     let set = variables.into_iter().filter_map(|(name, value)| Some((name, value?)));
     // A graph that was instantiated before CUPTI came must not be recorded as a whole: CUPTI 13.0 crashes. Calls that are
     // enabled one by one after CUDA has begun are not recorded.

@@ -45,6 +45,22 @@ pub(crate) enum NoPlace {
     Write(#[from] WriteError),
 }
 
+/// Writes the library to a folder that only its process uses; elsewhere if nothing can be executed there. It stays.
+pub(crate) fn place_beside(folder: &Path, library: &[u8]) -> Result<PathBuf, NoPlace> {
+    if library.is_empty() {
+        return Err(NoPlace::NoTracer);
+    }
+    if is_executable(folder) {
+        return Ok(write(folder, library)?);
+    }
+    let placed = std::mem::ManuallyDrop::new(place_tracer(folder, library)?);
+    Ok(placed.library.clone())
+}
+
+fn is_executable(folder: &Path) -> bool {
+    statvfs(folder).is_ok_and(|disk| !disk.f_flag.contains(StatVfsMountFlags::NOEXEC))
+}
+
 /// Writes the library to the run's own `tmp`, or to another folder if that is mounted `noexec` or closed to
 /// other users.
 pub(crate) fn place_tracer(tmp: &Path, library: &[u8]) -> Result<PlacedTracer, NoPlace> {
@@ -54,8 +70,7 @@ pub(crate) fn place_tracer(tmp: &Path, library: &[u8]) -> Result<PlacedTracer, N
     let others = ["TMPDIR", "XDG_RUNTIME_DIR"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
     let usual = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
     let elsewhere: Vec<PathBuf> = others.chain(usual).filter(|folder| folder.is_absolute()).collect();
-    let executable =
-        |folder: &Path| statvfs(folder).is_ok_and(|disk| !disk.f_flag.contains(StatVfsMountFlags::NOEXEC));
+    let executable = is_executable;
     if executable(tmp) && open_to_all(tmp) {
         return Ok(PlacedTracer { library: write(tmp, library)?, folder: None });
     }

@@ -68,12 +68,14 @@ pub extern "C" fn InitializeInjection() -> c_int {
 }
 
 /// For a program that is about to end without its exit handlers: what CUPTI knows is in the file when this returns, unless
-/// that takes longer than a second.
+/// that takes longer than a second. Returns 1 if it is.
 #[unsafe(no_mangle)]
-pub extern "C" fn rangefinder_leave() {
-    if cupti::flush_now() {
+pub extern "C" fn rangefinder_leave() -> c_int {
+    let whole = cupti::flush_now();
+    if whole {
         file::note_end();
     }
+    c_int::from(whole)
 }
 
 unsafe extern "C" {

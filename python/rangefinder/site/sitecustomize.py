@@ -30,7 +30,12 @@ def _prepare():
                 % getattr(rangefinder, "__file__", "")
             )
         for name in wanted:
-            importlib.import_module("rangefinder." + name).install()
+            try:
+                importlib.import_module("rangefinder." + name).install()
+            except ImportError:
+                # An installed package may be older, and do without this.
+                if name != "exits":
+                    raise
     except Exception as error:
         sys.stderr.write("rangefinder: nothing is prepared (%s: %s)\n" % (type(error).__name__, error))
 

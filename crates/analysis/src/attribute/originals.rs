@@ -154,6 +154,8 @@ struct Thread {
     rows: Vec<(i64, u64, u64)>,
     /// Nodes that are copies.
     copies: HashSet<u64>,
+    /// When instantiations ended, in order.
+    instantiated: Vec<i64>,
 }
 
 impl Thread {
@@ -167,7 +169,15 @@ impl Thread {
                 thread.copies.insert(nodes.node[row]);
             }
         }
-        all.values_mut().for_each(|thread| thread.rows.sort_by_key(|(time, ..)| *time));
+        for (thread, _, end) in &trace.instantiations {
+            if let Some(thread) = all.get_mut(thread) {
+                thread.instantiated.push(*end);
+            }
+        }
+        for thread in all.values_mut() {
+            thread.rows.sort_by_key(|(time, ..)| *time);
+            thread.instantiated.sort_unstable();
+        }
         all
     }
 
@@ -181,7 +191,11 @@ impl Thread {
     /// Those that were made together right before this. A node that is no copy was made by the program, or for the
     /// instance when all copies were there. What the program copied itself is what the instance was copied from.
     fn copies_before(&self, end: i64) -> Vec<u64> {
+        // Not those of the instance before.
+        let earlier = self.instantiated.partition_point(|time| *time <= end);
+        let begin = earlier.checked_sub(1).map_or(i64::MIN, |last| self.instantiated[last]);
         let rows = &self.rows[..self.rows.partition_point(|(time, ..)| *time <= end)];
+        let rows = &rows[rows.partition_point(|(time, ..)| *time <= begin)..];
         let is_copy = |row: &&(i64, u64, u64)| self.copies.contains(&row.1);
         let together = rows.iter().rev().skip_while(|row| !is_copy(row)).take_while(is_copy);
         let together = together.filter(|(_, _, original)| *original != 0).take(MOST_VISITS);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use record::{Manifest, RunStatus};
 use run::rundir::{lock, newest};
 use run::{Exit, SUMMARY};
@@ -25,6 +25,7 @@ struct Row {
 
 pub(crate) fn main(arguments: &ListArguments) -> Result<Exit> {
     let root = match &arguments.folder {
+        Some(folder) if !folder.is_dir() => bail!("`{}` is no folder", folder.display()),
         Some(folder) => folder.clone(),
         None => root()?,
     };

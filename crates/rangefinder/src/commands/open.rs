@@ -1,9 +1,8 @@
 //! `rangefinder open`
 
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use run::Exit;
 use run::job::{TOGETHER, is_job};
 
@@ -26,8 +25,12 @@ pub(crate) fn main(arguments: OpenArguments) -> Result<Exit> {
         eprintln!("note: no browser can be opened here; copy the file to where one is, or set BROWSER");
         return Ok(Exit::Complete);
     };
-    let started = Command::new(&browser)
-        .arg(&page)
+    let (program, options) = browser.split_first().context("BROWSER is empty")?;
+    let place = page.to_string_lossy();
+    let named = options.iter().any(|word| word.contains("%s"));
+    let started = Command::new(program)
+        .args(options.iter().map(|word| word.replace("%s", &place)))
+        .args((!named).then_some(&page))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -35,18 +38,19 @@ pub(crate) fn main(arguments: OpenArguments) -> Result<Exit> {
     match started {
         Ok(_) => print(&format!("{}\n", page.display()))?,
         Err(error) => {
-            bail!("`{}` cannot be started: {error}\nhint: open {}", browser.display(), page.display())
+            bail!("`{program}` cannot be started: {error}\nhint: open {}", page.display())
         }
     }
     Ok(Exit::Complete)
 }
 
 /// $BROWSER, or what opens files on this desktop; none without a desktop.
-fn browser() -> Option<PathBuf> {
+fn browser() -> Option<Vec<String>> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     if let Some(browser) = set("BROWSER") {
-        // A list, of which the first is meant.
-        return browser.to_string_lossy().split(':').next().map(PathBuf::from);
+        // A list of commands, of which the first is meant.
+        let first = browser.to_string_lossy().split(':').find(|text| !text.trim().is_empty())?.to_owned();
+        return Some(first.split_whitespace().map(str::to_owned).collect());
     }
-    (set("DISPLAY").is_some() || set("WAYLAND_DISPLAY").is_some()).then(|| PathBuf::from("xdg-open"))
+    (set("DISPLAY").is_some() || set("WAYLAND_DISPLAY").is_some()).then(|| vec!["xdg-open".to_owned()])
 }

@@ -68,8 +68,10 @@ fn slower_since(trace: &Trace) -> Option<String> {
     const SLOWER: f64 = 1.02;
     let activities = &trace.activities;
     let mut first_sample: HashMap<(u32, u32), i64> = HashMap::new();
+    let mut sampled: HashSet<Key> = HashSet::new();
     for at in 0..trace.graph_samples.len() {
         let row = trace.graph_samples.row(at);
+        sampled.insert((row.process, row.correlation));
         let first = first_sample.entry((row.process, (row.node >> 32) as u32)).or_insert(i64::MAX);
         *first = row.begin.min(*first);
     }
@@ -77,6 +79,9 @@ fn slower_since(trace: &Trace) -> Option<String> {
     for at in (0..activities.len()).filter(|at| activities.kind[*at] == ActivityKind::Graph) {
         let graph = (activities.process[at], activities.detail[at]);
         let Some(first) = first_sample.get(&graph) else { continue };
+        if sampled.contains(&(activities.process[at], activities.correlation[at])) {
+            continue;
+        }
         let (begin, end) = (activities.begin[at], activities.end[at]);
         times.entry(graph).or_default()[usize::from(begin >= *first)].push(end.saturating_sub(begin));
     }

@@ -84,7 +84,8 @@ fn record_stream_waits() {
 /// Has everything written that CUPTI knows, by our own thread, and waits for that, but never longer than a second: the
 /// process may be ending because its GPU no longer answers. Whether all of it is written.
 pub(crate) fn flush_now() -> bool {
-    const PERIODS: u32 = 50;
+    const CLOCK_MONOTONIC: i32 = 1;
+    const LONGEST_NS: u64 = 1_000_000_000;
     const PERIOD_NS: u64 = 20_000_000;
     let Some(gpu) = gpu().filter(|gpu| gpu.phase.load(Ordering::Acquire) == Gpu::ON) else { return true };
     if gpu.flusher.load(Ordering::Acquire) == 0 {
@@ -92,7 +93,9 @@ pub(crate) fn flush_now() -> bool {
     }
     let asked = gpu.flushes_asked.fetch_add(1, Ordering::AcqRel).wrapping_add(1);
     sys::wake_one(&gpu.flushes_asked);
-    for _ in 0..PERIODS {
+    // A signal may end each wait.
+    let until = sys::time(CLOCK_MONOTONIC).saturating_add(LONGEST_NS);
+    while sys::time(CLOCK_MONOTONIC) < until {
         let done = gpu.flushes_done.load(Ordering::Acquire);
         // Others may have asked after us.
         if (done.wrapping_sub(asked) as i32) >= 0 || gpu.phase.load(Ordering::Acquire) != Gpu::ON {

@@ -88,17 +88,20 @@ function plainValue(column, row) {
 
 /** Every row that the filter leaves, in its order. */
 function asCsv(columns, rows) {
+  // What a spreadsheet would calculate stays text.
+  const safe = (text) => (/^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text);
   const quoted = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const line = (cells) => `${cells.map(quoted).join(',')}\n`;
   const head = line(columns.map((column) => column.title));
-  return head + rows.map((row) => line(columns.map((column) => plainValue(column, row)))).join('');
+  return head + rows.map((row) => line(columns.map((column) => safe(plainValue(column, row))))).join('');
 }
 
 /** Rows as they are shown, for a comment or a chat. */
 function asMarkdown(columns, rows, absent) {
   const shown = (column, row) => {
     const value = column.values[row];
-    if (isText(column)) return texts[value];
+    // Names may look like markup.
+    if (isText(column)) return texts[value] && `\`${texts[value].replaceAll('`', "'")}\``;
     if (column.kind === 'stack') return stackText(value);
     return value === null ? absent : kinds[column.kind](value);
   };

@@ -217,7 +217,11 @@ class TimelineView {
     this.selected = null;
     this.span = end > begin ? { from: begin, to: end } : null;
     this.redraw();
-    if (!this.span) return;
+    if (!this.span) {
+      this.select(null);
+      linkSpan(null);
+      return;
+    }
     this.details.replaceChildren(...spanDetails(this.timeline, begin, end, this.view.zero));
     if (!going) linkSpan(this.span);
   }
@@ -334,7 +338,10 @@ function timelineView(place, raw, part = 0.62) {
     it.choose(span.from, span.to);
     place.scrollIntoView({ block: 'center' });
   };
-  linked();
-  addEventListener('hashchange', linked);
+  // Of two timelines in one page, none is meant.
+  if (document.querySelectorAll('[data-timeline]').length === 1) {
+    linked();
+    addEventListener('hashchange', linked);
+  }
   return it;
 }

@@ -35,7 +35,8 @@ function occursBetween(lanes, from, to) {
   for (const lane of lanes) {
     eachBetween(lane, from, to, (at, long) => {
       if (lane.what[at] < 0) {
-        unseen += lane.count[at];
+        const whole = lane.end[at] - lane.begin[at];
+        unseen += whole > 0 ? Math.round((lane.count[at] * long) / whole) : lane.count[at];
         return;
       }
       const row = found.get(lane.what[at]) ?? { what: lane.what[at], times: 0, long: 0 };
@@ -79,7 +80,9 @@ function spanDetails(timeline, from, to, zero) {
   const named = ({ what, times, long: time }) =>
     `${texts[timeline.what.label[what]]}: ${duration(time)}${times > 1 ? ` in ${count(times)}` : ''}`;
   for (const { title, busy, gpu, regions, calls } of spanSummary(timeline, from, to)) {
-    if (busy !== null) fact(title, `busy ${duration(busy)}, ${percent(busy / long)}; idle ${duration(long - busy)}`);
+    // Where pieces stand for many, it is not known when in them the GPU was busy.
+    const about = gpu.unseen ? 'about ' : '';
+    if (busy !== null) fact(title, `${about}busy ${duration(busy)}, ${percent(busy / long)}; idle ${duration(long - busy)}`);
     for (const [name, { rows, unseen }] of Object.entries({ 'on the GPU': gpu, regions, calls })) {
       const parts = rows.slice(0, most).map(named);
       if (rows.length > most) parts.push(`and ${count(rows.length - most)} more`);
