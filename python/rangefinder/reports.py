@@ -126,9 +126,7 @@ class Report:
         page = self.html()
         if not page:
             return "<pre>%s</pre>" % escape(self.summary)
-        # A page of its own, without rights to the notebook around it.
-        style = "width: 100%; height: 720px; border: 1px solid #8884"
-        return '<iframe sandbox="allow-scripts allow-downloads" style="%s" srcdoc="%s"></iframe>' % (style, escape(page, quote=True))
+        return _framed(page)
 
     def _text(self, name):
         path = os.path.join(self.folder, name)
@@ -150,6 +148,14 @@ class Report:
         except ValueError as error:
             hint = "analyze the run again: rangefinder analyze %s" % self.source
             raise RangefinderError("%s of %s cannot be read: %s" % (name, self.source, error), hint)
+
+
+def _framed(page):
+    """A page of its own, without rights to the notebook around it."""
+    from html import escape
+
+    style = "width: 100%; height: 720px; border: 1px solid #8884"
+    return '<iframe sandbox="allow-scripts allow-downloads" style="%s" srcdoc="%s"></iframe>' % (style, escape(page, quote=True))
 
 
 def _as_path(name):
@@ -194,10 +200,7 @@ class Difference:
         return self.text
 
     def _repr_html_(self):
-        from html import escape
-
-        style = "width: 100%; height: 720px; border: 1px solid #8884"
-        return '<iframe sandbox="allow-scripts allow-downloads" style="%s" srcdoc="%s"></iframe>' % (style, escape(self._page, quote=True))
+        return _framed(self._page)
 
 
 def diff(before, after, margin=None):
