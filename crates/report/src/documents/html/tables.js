@@ -89,7 +89,7 @@ function plainValue(column, row) {
 /** Every row that the filter leaves, in its order. */
 function asCsv(columns, rows) {
   // What a spreadsheet would calculate stays text.
-  const safe = (text) => (/^[=+\-@\t\r]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text);
+  const safe = (text) => (/^[=+\-@\t\r]/.test(text) && !/^-?[\d.]+(e-?\d+)?$/i.test(text) ? `'${text}` : text);
   const quoted = (text) => (/[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
   const line = (cells) => `${cells.map(quoted).join(',')}\n`;
   const head = line(columns.map((column) => column.title));
