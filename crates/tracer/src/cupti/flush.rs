@@ -22,10 +22,13 @@ pub(super) fn start_flushing() {
     let mut thread = 0;
     // SAFETY: the C library's own functions.
     unsafe {
-        if create(&mut thread, core::ptr::null(), keep_flushing, core::ptr::null_mut()) == 0
-            && let Some(detach) = weak::pthread_detach()
-        {
-            detach(thread);
+        if create(&mut thread, core::ptr::null(), keep_flushing, core::ptr::null_mut()) == 0 {
+            if let Some(gpu) = gpu() {
+                gpu.flusher.store(1, Ordering::Release);
+            }
+            if let Some(detach) = weak::pthread_detach() {
+                detach(thread);
+            }
         }
     }
     sys::restore_signals(signals);
@@ -40,7 +43,6 @@ unsafe extern "C" fn keep_flushing(_: *mut c_void) -> *mut c_void {
     }
     sys::name_thread(c"rangefinder");
     let Some(gpu) = gpu() else { return core::ptr::null_mut() };
-    gpu.flusher.store(sys::thread_id(), Ordering::Release);
     while gpu.phase.load(Ordering::Acquire) == Gpu::ON {
         let done = gpu.flushes_done.load(Ordering::Relaxed);
         sys::wait_while_at_most(&gpu.flushes_asked, done, FLUSH_PERIOD_NS);

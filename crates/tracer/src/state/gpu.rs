@@ -26,7 +26,7 @@ pub(crate) struct Gpu {
     pub(crate) subscriber: AtomicPtr<c_void>,
     /// Held while CUPTI is asked for what it has.
     pub(crate) flushing: Lock,
-    /// The thread that asks, once it runs; how often it was told to do so at once, and up to which time it has.
+    /// Whether there is a thread that asks, how often it was told to do so at once, and up to which time it has.
     pub(crate) flusher: AtomicU32,
     pub(crate) flushes_asked: AtomicU32,
     pub(crate) flushes_done: AtomicU32,
