@@ -70,14 +70,13 @@ pub(crate) fn place_tracer(tmp: &Path, library: &[u8]) -> Result<PlacedTracer, N
     let others = ["TMPDIR", "XDG_RUNTIME_DIR"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
     let usual = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
     let elsewhere: Vec<PathBuf> = others.chain(usual).filter(|folder| folder.is_absolute()).collect();
-    let executable = is_executable;
-    if executable(tmp) && open_to_all(tmp) {
+    if is_executable(tmp) && open_to_all(tmp) {
         return Ok(PlacedTracer { library: write(tmp, library)?, folder: None });
     }
     // Others may load it, but only we may write there.
     let made = elsewhere
         .iter()
-        .filter(|folder| executable(folder) && open_to_all(folder))
+        .filter(|folder| is_executable(folder) && open_to_all(folder))
         .find_map(|folder| own_folder(folder));
     if let Some(folder) = made {
         let placed = write(&folder, library);
@@ -89,7 +88,7 @@ pub(crate) fn place_tracer(tmp: &Path, library: &[u8]) -> Result<PlacedTracer, N
             }
         };
     }
-    if executable(tmp) {
+    if is_executable(tmp) {
         return Ok(PlacedTracer { library: write(tmp, library)?, folder: None });
     }
     let tried: Vec<String> = elsewhere.iter().map(|folder| format!("`{}`", folder.display())).collect();
