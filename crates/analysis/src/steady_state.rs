@@ -22,9 +22,31 @@ pub struct SteadyState {
     pub kernels: Vec<KernelRow>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_kernels: Option<MoreRows>,
+    #[serde(skip)]
+    work: Work,
+}
+
+/// What a process started on the devices in the steady iterations.
+#[derive(Debug, Clone, Copy)]
+struct Work {
+    process: u32,
+    begin: i64,
+    end: i64,
+}
+
+impl Work {
+    fn has(self, trace: &Trace, activity: usize) -> bool {
+        trace.activities.process[activity] == self.process
+            && (self.begin..self.end).contains(&trace.activities.begin[activity])
+    }
 }
 
 impl SteadyState {
+    /// Whether an activity is of this time and process.
+    pub(crate) fn has(&self, trace: &Trace, activity: usize) -> bool {
+        self.work.has(trace, activity)
+    }
+
     /// The time of all kernels, whether their names are shown or not.
     pub fn kernel_ns(&self) -> i64 {
         let shown = self.kernels.iter().map(|row| row.statistics.total_ns);
@@ -35,12 +57,9 @@ impl SteadyState {
 /// None without a loop, or without kernels in it.
 pub(crate) fn steady_state(trace: &Trace, options: &Options, loops: &[Loop]) -> Option<SteadyState> {
     let main = loops.first()?;
-    let begin = *main.steady.on_device.first()?;
-    let activities = &trace.activities;
-    let is_meant = |activity: usize| {
-        activities.process[activity] == main.steady.process
-            && (begin..main.steady.end).contains(&activities.begin[activity])
-    };
+    let work =
+        Work { process: main.steady.process, begin: *main.steady.on_device.first()?, end: main.steady.end };
+    let is_meant = |activity: usize| work.has(trace, activity);
     let rows = kernels_where(trace, options.scope, options.grouping, &options.families, is_meant);
     let (kernels, more_kernels) = limited_kernels(rows, options.limit);
     let iterations = main.iterations.saturating_sub(main.warm_up);
@@ -52,5 +71,6 @@ pub(crate) fn steady_state(trace: &Trace, options: &Options, loops: &[Loop]) -> 
         end_ns: main.end_ns,
         kernels,
         more_kernels,
+        work,
     })
 }
