@@ -4,6 +4,7 @@
     reason = "a row names the columns its reader has; one that is added has its default"
 )]
 
+mod apart;
 mod append;
 mod count;
 mod gap;
@@ -21,6 +22,7 @@ mod sqlite;
 mod tracer;
 mod window;
 
+pub use apart::apart;
 pub use count::counted;
 pub use kineto::{KinetoError, read_kineto, read_kineto_from};
 pub use model::{
