@@ -21,6 +21,15 @@ pub(crate) fn text(raw: &str) -> String {
     escaped
 }
 
+/// For the part of an address behind `#`.
+pub(crate) fn in_address(raw: &str) -> String {
+    let escaped = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    printable(raw).bytes().map(escaped).collect()
+}
+
 /// The same for numbers with their units.
 pub(crate) fn unsplit(raw: &str) -> String {
     held_together(&text(raw))
@@ -78,6 +87,7 @@ mod tests {
         assert_eq!(prose("busy 6.7 % of"), "busy 6.7\u{a0}% of");
         assert_eq!(prose("a ` alone"), "a ` alone");
         assert_eq!(prose("no `x`\nhint: set `y`"), "no <code>x</code><br>hint: set <code>y</code>");
+        assert_eq!(in_address(":step/a<b> é"), "%3Astep%2Fa%3Cb%3E%20%C3%A9");
         let value = Value::from(hostile);
         let written = json(&value);
         assert!(!written.contains(['<', '>', '&', '\u{2028}']), "{written}");

@@ -1,6 +1,6 @@
 //! Kernels, all launches of a name together.
 
-use std::borrow::Cow;
+use std::collections::HashMap;
 
 use analysis::{Analysis, KernelRow, MoreRows, Shape, SteadyState};
 use trace::Selection;
@@ -19,7 +19,15 @@ type Column<'p> = column::Column<'p, Row<'p>>;
 #[derive(Debug)]
 pub(crate) struct Row<'p> {
     kernel: &'p KernelRow,
+    /// By which a reader tells it from others.
+    label: String,
     known: Option<Known>,
+}
+
+/// What tells kernels apart, by their names.
+pub(crate) fn kernel_labels(analysis: &Analysis) -> HashMap<&str, String> {
+    let steady = analysis.steady.iter().flat_map(|steady| &steady.kernels);
+    trace::apart(analysis.kernels.iter().chain(steady).map(|kernel| kernel.name.as_str()))
 }
 
 /// Of the whole recording.
@@ -74,12 +82,14 @@ fn table<'p>(
     let joined = page.insight.joined.as_ref();
     let known = joined.map(by_kernel).unwrap_or_default();
     let sampled = analysis.sampled.as_ref().map(by_sampled_kernel).unwrap_or_default();
+    let labels = kernel_labels(analysis);
     let row = |kernel: &'p KernelRow| {
         let shape = kernel.shape.map(|shape| (shape.grid, shape.block));
         let counted = known.get(&(kernel.name.as_str(), shape)).filter(|known| known.is_known());
         // Samples know no shapes.
         let sampled = || sampled.get(kernel.name.as_str()).filter(|_| shape.is_none());
-        Row { kernel, known: counted.or_else(sampled).cloned() }
+        let label = labels.get(kernel.name.as_str()).cloned().unwrap_or_default();
+        Row { kernel, label, known: counted.or_else(sampled).cloned() }
     };
     let rows: Vec<Row<'p>> = kernels.iter().map(row).collect();
     let (split, shaped) = (is_split(analysis), kernels.iter().any(|row| row.shape.is_some()));
@@ -114,7 +124,7 @@ fn table<'p>(
 
 fn columns<'p>() -> Vec<Column<'p>> {
     let mut columns = vec![
-        Column::new(Kind::Name, "name", "kernel", |row| Cell::name(short(row.kernel), &row.kernel.name))
+        Column::new(Kind::Name, "name", "kernel", |row| Cell::name(row.label.as_str(), &row.kernel.name))
             .found(),
         Column::new(Kind::Name, "short_name", "short name", |row| (&row.kernel.short_name).into()),
         Column::new(Kind::Text, "family", "family", |row| row.kernel.family.as_str().into()),
@@ -152,10 +162,6 @@ fn columns<'p>() -> Vec<Column<'p>> {
     ];
     columns.extend(counter_columns(|row: &Row<'p>| row.known.as_ref()));
     columns
-}
-
-fn short(kernel: &KernelRow) -> Cow<'_, str> {
-    if kernel.short_name.is_empty() { &kernel.name } else { &kernel.short_name }.into()
 }
 
 /// `(64,1,1) x (256,1,1)`

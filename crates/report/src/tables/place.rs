@@ -2,6 +2,9 @@
 
 use analysis::{Analysis, Origin};
 
+/// What lies in no range.
+pub(crate) const OUTSIDE: &str = "outside all ranges";
+
 /// Whether rows of one name stand for different processes or devices.
 pub(super) fn is_split(analysis: &Analysis) -> bool {
     analysis.scope.by_process || analysis.scope.by_device

@@ -348,3 +348,43 @@ fn takes_a_table_along() {
     assert!(copied.lines().nth(1).is_some_and(|line| line.starts_with("| ---")), "{copied}");
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
+
+/// Columns are chosen, the first one stays in view, and the address leads to rows.
+#[test]
+fn chooses_columns_and_rows() {
+    let Some((mut browser, folder)) = browser("chooses_columns_and_rows") else { return };
+    show(&mut browser, &folder, &pages::real("torch-nodes-2025.3.1.sqlite", None));
+    let shown =
+        "[...document.querySelectorAll('#table-kernels thead th')].filter((head) => !head.hidden).length";
+    let cells = "document.querySelector('#table-kernels tbody tr').children.length";
+    let before = browser.number(shown);
+    assert_eq!(browser.number(cells), before);
+    browser.evaluate("document.querySelector('[data-table=kernels] .columns input').click()");
+    assert_eq!((browser.number(shown), browser.number(cells)), (before - 1.0, before - 1.0));
+    browser.evaluate("document.querySelector('[data-table=kernels] .columns input').click()");
+    assert_eq!((browser.number(shown), browser.number(cells)), (before, before));
+    // A link to rows shows the table that was hidden, and only those rows.
+    browser.evaluate("{ location.hash = '#kernels=xmma'; }");
+    browser.settle();
+    assert_eq!(browser.text("String(document.querySelector('[data-table=kernels]').hidden)"), "false");
+    let names = browser.text(
+        "[...document.querySelectorAll('#table-kernels tbody .short')].map((name) => name.title).join('|')",
+    );
+    assert!(!names.is_empty() && names.split('|').all(|name| name.contains("xmma")), "{names}");
+    // What is limited leads to its row.
+    let link = browser.text("document.querySelector('#findings a[data-rows]').getAttribute('href')");
+    browser.evaluate("document.querySelector('#findings a[data-rows]').click()");
+    browser.settle();
+    let table = link.trim_start_matches('#').split('=').next().unwrap();
+    assert_eq!(browser.number(&format!("document.querySelectorAll('#table-{table} tbody tr').length")), 1.0);
+    // However far to the right.
+    browser.size(390, 900, "light");
+    browser.evaluate("{ location.hash = '#kernels='; document.querySelector('#table-kernels').parentElement.scrollLeft = 200; }");
+    browser.settle();
+    let left = |what: &str| format!("document.querySelector('{what}').getBoundingClientRect().left");
+    let frame =
+        browser.number("document.querySelector('#table-kernels').parentElement.getBoundingClientRect().left");
+    let head = browser.number(&left("#table-kernels tbody th"));
+    assert!((head - frame).abs() < 3.0, "{head} at {frame}");
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}

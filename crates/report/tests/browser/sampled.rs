@@ -132,18 +132,18 @@ fn curves_are_shown_and_told() {
 fn stacks_zoom_and_tell() {
     let Some((mut browser, folder)) = browser("stacks_zoom_and_tell") else { return };
     show(&mut browser, &folder, &told());
-    let bars = "[...document.querySelectorAll('.flame > div')]";
+    let bars = "[...document.querySelectorAll('[data-flame] .flame > div')]";
     let names = format!("{bars}.map((bar) => bar.textContent).join('|')");
     let all = browser.text(&names);
     for name in ["<module> infer.py:212", "<b>decode</b> tokens.py:9", "(blocked)"] {
         assert!(all.contains(name), "{all}");
     }
     assert!(all.contains("(waits for the Python interpreter lock)"), "{all}");
-    assert_eq!(browser.number("document.querySelectorAll('.flame b').length"), 0.0);
+    assert_eq!(browser.number("document.querySelectorAll('[data-flame] .flame b').length"), 0.0);
     let rotary = format!("{bars}.find((bar) => bar.textContent.startsWith('apply_rotary'))");
     let wide = format!("{rotary}.getBoundingClientRect().width");
     let before = browser.number(&wide);
-    let whole = browser.number("document.querySelector('.flame').clientWidth");
+    let whole = browser.number("document.querySelector('[data-flame] .flame').clientWidth");
     assert!(before > 0.3 * whole && before < 0.7 * whole, "{before} of {whole}");
     browser.evaluate(&format!("{rotary}.scrollIntoView({{ block: 'center' }})"));
     let side = |side: &str| format!("{rotary}.getBoundingClientRect().{side}");
@@ -158,7 +158,7 @@ fn stacks_zoom_and_tell() {
     // Back, and the same by keyboard.
     browser.evaluate("document.querySelector('[data-flame] .tools button').click()");
     assert!((browser.number(&wide) - before).abs() < 1.0);
-    browser.evaluate("document.querySelector('.flame [tabindex=\"0\"]').focus()");
+    browser.evaluate("document.querySelector('[data-flame] .flame [tabindex=\"0\"]').focus()");
     for key in ["ArrowDown", "ArrowDown", "ArrowRight"] {
         browser.key(key);
     }
@@ -168,6 +168,52 @@ fn stacks_zoom_and_tell() {
     assert!(browser.text(focus).starts_with("sample, "), "zoomed, and still there");
     browser.key("Escape");
     assert_eq!(browser.text(&names), all);
+    assert_eq!(browser.complaints(), Vec::<String>::new());
+}
+
+/// Regions, operators and kernels: zoomed by mouse and keyboard, told, and shown in the timeline.
+#[test]
+fn icicles_zoom_and_tell() {
+    let Some((mut browser, folder)) = browser("icicles_zoom_and_tell") else { return };
+    show(&mut browser, &folder, &pages::real("demo-2025.3.1.sqlite", None));
+    let place = "[...document.querySelectorAll('[data-icicle]')].find((place) => !place.hidden && place.childElementCount)";
+    let bars = format!("[...{place}.querySelectorAll('.flame > div')]");
+    assert!(
+        browser.text(&format!("{place}.querySelector('h3').textContent")).starts_with("GPU time by region")
+    );
+    let names = format!("{bars}.map((bar) => bar.textContent).join('|')");
+    let all = browser.text(&names);
+    assert!(
+        browser.number(&format!("{bars}.filter((bar) => bar.className === 'bar-kernel').length")) > 0.0,
+        "{all}"
+    );
+    let deepest = format!("{bars}.find((bar) => bar.className === 'bar-kernel')");
+    let label = browser.text(&format!("{deepest}.getAttribute('aria-label')"));
+    assert!(
+        label.contains("GPU time ") && label.contains(", of all ") && label.contains(", mean "),
+        "{label}"
+    );
+    browser.evaluate(&format!("{deepest}.scrollIntoView({{ block: 'center' }})"));
+    let side = |side: &str| format!("{deepest}.getBoundingClientRect().{side}");
+    let (x, y) = (browser.number(&side("x")) + 3.0, browser.number(&side("y")) + 9.0);
+    browser.click(x, y);
+    browser.settle();
+    let whole = browser.number(&format!("{place}.querySelector('.flame').clientWidth"));
+    assert!((browser.number(&side("width")) - whole).abs() < 3.0, "it takes the whole width");
+    // From there into the timeline.
+    browser.evaluate(&format!("{place}.querySelector('.details .find').click()"));
+    let found = browser.text("document.querySelector('[data-timeline] .search + .shown').textContent");
+    assert!(found.ends_with(" found") && !found.starts_with("0 "), "{found}");
+    browser.evaluate(&format!("{bars}[0].focus()"));
+    browser.key("Escape");
+    assert_eq!(browser.text(&names), all);
+    // What idle devices wait for.
+    let idle = "document.querySelector('[data-icicle=\"idle\"]')";
+    let text = browser.text(&format!(
+        "[...{idle}.querySelectorAll('.flame > div')].map((bar) => bar.textContent).join('|')"
+    ));
+    assert!(text.starts_with("GPU 0|"), "{text}");
+    assert!(text.contains("|host") || text.contains("|launch") || text.contains("|sync"), "{text}");
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 

@@ -1,18 +1,17 @@
 //! An iteration as bars, before and after: regions, and what happens in them.
 
-use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use analysis::compare::{Change, StackChange, What};
 use nvtx::RegionPath;
 use serde_json::{Value, json};
 
+use super::widest::Widest;
 use crate::form::texts::Texts;
-use crate::tables::part_name;
+use crate::tables::{OUTSIDE, part_name};
 
 /// A page shows the bars with the most time.
 const MOST_BARS: usize = 3_000;
-const OUTSIDE: &str = "outside all ranges";
 
 /// Bars, each behind the one around it.
 #[derive(Debug, Default)]
@@ -72,16 +71,11 @@ impl Bars {
     /// As the page reads it; the widest bars of an outer one come first.
     pub(super) fn json(&self, texts: &mut Texts) -> Value {
         let widest = |at: usize| self.bars[at].ns[0].max(self.bars[at].ns[1]);
-        let mut shown: Vec<usize> = (0..self.bars.len()).collect();
-        // Outer ones have at least as much; of equals, the outer one was there first.
-        shown.sort_by_key(|at| (Reverse(widest(*at).round() as u64), *at));
-        shown.truncate(MOST_BARS);
-        let mut place = vec![-1i64; self.bars.len()];
-        shown.iter().enumerate().for_each(|(at, bar)| place[*bar] = at as i64);
-        let bars = || shown.iter().map(|at| &self.bars[*at]);
+        let shown = Widest::of((0..self.bars.len()).map(|at| widest(at).round() as u64), MOST_BARS);
+        let bars = || shown.of_all(&self.bars);
         let time = |side: usize| bars().map(|bar| bar.ns[side].round() as i64).collect::<Vec<_>>();
         json!({
-            "caller": bars().map(|bar| bar.around.map_or(-1, |at| place[at])).collect::<Vec<_>>(),
+            "caller": bars().map(|bar| shown.around(bar.around)).collect::<Vec<_>>(),
             "name": bars().map(|bar| texts.id(&bar.name)).collect::<Vec<_>>(),
             "place": bars().map(|_| 0).collect::<Vec<_>>(),
             "before": time(0),

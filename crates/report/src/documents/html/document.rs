@@ -5,7 +5,9 @@ use serde_json::{Map, Value, json};
 use super::script::{PAGE, SCRIPT};
 use super::sheet::{Sheet, fill};
 use super::timeline::{Shown, Timeline, timeline};
-use super::{absent, efficiency, findings, host_idle, lateness, provenance, regions, roofline, summary};
+use super::{
+    absent, efficiency, findings, host_idle, icicle, lateness, provenance, regions, roofline, summary,
+};
 use crate::form::escape;
 use crate::form::page::page_table;
 use crate::form::texts::Texts;
@@ -41,7 +43,8 @@ pub fn html(page: &Page<'_>) -> String {
         None => (String::new(), String::new(), absent::timeline(page)),
     };
     let (host, flame) = host_idle::flame(page, &mut texts);
-    let data = data(tables, shown, flame, texts);
+    let icicles = icicle::icicles(page, &mut texts);
+    let data = data(tables, shown, (flame, icicles), texts);
     let steady = page.analysis.and_then(|analysis| analysis.steady.as_ref()).map(tables::steady_of);
     let steady = escape::prose(&steady.unwrap_or_default());
     let head = format!(
@@ -62,6 +65,7 @@ pub fn html(page: &Page<'_>) -> String {
             ("absent-regions", &absent::regions(page)),
             ("absent-kernels", &absent::kernels(page)),
             ("steady", &steady),
+            ("domain-note", &icicle::domain_note(page)),
             ("absent-idle", &absent::idle(page)),
             ("host-idle", &host),
             ("absent-roofline", &absent::roofline(page)),
@@ -140,11 +144,12 @@ impl Drawn<'_> {
 fn data(
     (tables, plot): (Map<String, Value>, Value),
     shown: Option<Timeline>,
-    flame: Value,
+    (flame, icicles): (Value, Value),
     mut texts: Texts,
 ) -> String {
     let shown = shown.map(|shown| shown.into_json(&mut texts));
     escape::json(&json!({
-        "tables": tables, "roofline": plot, "timeline": shown, "flame": flame, "texts": texts.into_json(),
+        "tables": tables, "roofline": plot, "timeline": shown, "flame": flame, "icicles": icicles,
+        "texts": texts.into_json(),
     }))
 }

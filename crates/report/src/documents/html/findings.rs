@@ -1,7 +1,7 @@
 //! What limits the program, the first to look at first.
 
 use super::summary::missing;
-use crate::form::escape::{prose, text};
+use crate::form::escape::{self, prose, text};
 use crate::page::Page;
 use crate::tables::{LOOPS, first_lines, gained, no_finding, what_if_lines};
 use record::StepName;
@@ -31,6 +31,7 @@ pub(super) fn findings(page: &Page<'_>) -> String {
         html.push_str(&format!("<p class=\"absent\">None: {}</p>\n", prose(&why)));
         return html;
     }
+    let is_steady = !page.whole && page.analysis.is_some_and(|analysis| analysis.steady.is_some());
     html.push_str("<ol class=\"findings\">\n");
     for one in &page.insight.findings {
         html.push_str(&format!("<li><h3>{}</h3>\n", prose(&one.title)));
@@ -59,12 +60,16 @@ pub(super) fn findings(page: &Page<'_>) -> String {
                 text(line)
             ));
         }
-        for (label, name) in [("region", &one.place.region), ("kernel", &one.place.kernel)] {
+        let kernels = if is_steady { "steady_kernels" } else { "kernels" };
+        let places = [("region", "regions", &one.place.region), ("kernel", kernels, &one.place.kernel)];
+        for (label, table, name) in places {
             if let Some(name) = name {
                 html.push_str(&format!(
-                    "<p class=\"where\">{label} <button type=\"button\" class=\"link name\" data-find=\"{}\">{}</button></p>\n",
-                    text(name),
-                    text(name)
+                    "<p class=\"where\">{label} <button type=\"button\" class=\"link name\" data-find=\"{name}\" \
+                     title=\"show it in the timeline\">{name}</button> \
+                     <a href=\"#{table}={}\" data-rows=\"{table}\">in the table</a></p>\n",
+                    escape::in_address(name),
+                    name = text(name),
                 ));
             }
         }

@@ -6,6 +6,7 @@ use analysis::{HostIdle, HostNode, HostPlace, WAITS_FOR_INTERPRETER, host_idle};
 use serde_json::{Value, json};
 use trace::{NONE, Trace};
 
+use super::widest::Widest;
 use crate::form::escape;
 use crate::form::texts::Texts;
 use crate::page::Page;
@@ -26,7 +27,7 @@ pub(super) fn flame(page: &Page<'_>, texts: &mut Texts) -> (String, Value) {
         Some(_) => "What the host was executing while no GPU had work",
         None => "What the host was executing",
     };
-    let shown = largest(&idle);
+    let shown = Widest::of(idle.nodes.iter().map(|node| node.samples), MOST_FRAMES);
     let mut html = format!(
         "<h3 class=\"apart\">{title}</h3>\n<p class=\"note\">{}</p>\n<div data-flame data-label=\"{title}\"></div>\n",
         escape::text(&said(&idle, shown.len()))
@@ -57,19 +58,9 @@ fn said(idle: &HostIdle, shown: usize) -> String {
     format!("{} of {threads}, {time}.{left_out}", counted(idle.samples, "sample"))
 }
 
-/// The frames with the most samples, as indices in their order; callers have at least as many.
-fn largest(idle: &HostIdle) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..idle.nodes.len()).collect();
-    order.sort_by_key(|at| (std::cmp::Reverse(idle.nodes[*at].samples), *at));
-    order.truncate(MOST_FRAMES);
-    order
-}
-
-fn bars(trace: &Trace, idle: &HostIdle, shown: &[usize], texts: &mut Texts) -> Value {
-    let mut place = vec![-1i64; idle.nodes.len()];
-    shown.iter().enumerate().for_each(|(at, node)| place[*node] = at as i64);
-    let nodes = || shown.iter().map(|node| &idle.nodes[*node]);
-    let caller = |node: &HostNode| if node.caller == NONE { -1 } else { place[node.caller as usize] };
+fn bars(trace: &Trace, idle: &HostIdle, shown: &Widest, texts: &mut Texts) -> Value {
+    let nodes = || shown.of_all(&idle.nodes);
+    let caller = |node: &HostNode| shown.around((node.caller != NONE).then_some(node.caller as usize));
     let callers: Vec<i64> = nodes().map(caller).collect();
     let names: Vec<u32> = nodes().map(|node| texts.id(name(trace, node.place))).collect();
     let places: Vec<u32> = nodes().map(|node| texts.id(&source(trace, node.place))).collect();

@@ -10,6 +10,7 @@ mod efficiency;
 mod findings;
 mod headline;
 mod host_idle;
+mod icicle;
 mod iterations;
 mod lateness;
 mod provenance;
@@ -20,6 +21,7 @@ mod sheet;
 mod strip;
 mod summary;
 mod timeline;
+mod widest;
 
 pub use compared::{Compared, Recorded, compared_html};
 pub use document::html;

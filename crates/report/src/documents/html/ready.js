@@ -21,6 +21,9 @@ for (const button of document.querySelectorAll('button[data-copy]')) {
     }, 2000);
   });
 }
+for (const link of document.querySelectorAll('a[data-rows]')) if (!tableFilters[link.dataset.rows]) link.remove();
+linkedRows();
+addEventListener('hashchange', linkedRows);
 for (const button of document.querySelectorAll('button[data-find]')) {
   if (find) button.addEventListener('click', () => find(button.dataset.find));
   else button.disabled = true;

@@ -30,7 +30,8 @@ macro_rules! script {
 
 /// `report.html`.
 pub(super) const PAGE: &str = include_str!("page.html");
-pub(super) const SCRIPT: &str = script!("tree.js", "roofline_plot.js", "roofline.js", "start.js");
+pub(super) const SCRIPT: &str =
+    script!("tree.js", "icicle.js", "roofline_plot.js", "roofline.js", "start.js");
 
 /// A comparison.
 pub(super) const COMPARED: &str = include_str!("compared.html");

@@ -4,6 +4,10 @@
 if (data.timeline) find = timelineView(document.querySelector('[data-timeline]'), data.timeline).find;
 drawTables();
 if (data.tables.tree) treeView(document.querySelector('[data-tree]'), data.tables.tree);
+for (const place of document.querySelectorAll('[data-icicle]')) {
+  const bars = data.icicles[place.dataset.icicle];
+  if (bars) flameView(place, new IcicleView(place, bars));
+}
 const flame = document.querySelector('[data-flame]');
 if (data.flame) flameView(flame, new FlameView(flame, data.flame));
 if (data.roofline.points.length) rooflineView(document.querySelector('[data-roofline]'), data.roofline);
@@ -12,11 +16,15 @@ if (data.roofline.points.length) rooflineView(document.querySelector('[data-roof
 for (const choice of document.querySelectorAll('[data-choice]')) {
   const buttons = [...choice.querySelectorAll('button')];
   if (!buttons.every((button) => data.tables[button.dataset.show])) continue;
-  const places = buttons.map((button) => document.querySelector(`[data-table="${button.dataset.show}"]`));
+  const places = buttons.map(({ dataset: { show } }) =>
+    document.querySelectorAll(`[data-table="${show}"], [data-icicle="${show}"]`),
+  );
   const show = (chosen) =>
     buttons.forEach((button, at) => {
       button.setAttribute('aria-pressed', String(at === chosen));
-      places[at].hidden = at !== chosen;
+      places[at].forEach((place) => {
+        place.hidden = at !== chosen;
+      });
     });
   buttons.forEach((button, at) => button.addEventListener('click', () => show(at)));
   choice.hidden = false;

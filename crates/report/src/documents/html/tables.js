@@ -44,16 +44,22 @@ function findButton(name, what) {
   return button;
 }
 
+/** Long names of one kind begin alike, and differ at their ends. */
+function cutInside(name) {
+  return name.length > 46 ? `${name.slice(0, 19)}…${name.slice(-26)}` : name;
+}
+
 function cell(column, row, absent, largest) {
   const value = column.values[row];
   if (column.kind === 'name') {
     const full = texts[(column.full ?? column.values)[row]];
-    const short = element('span', { class: 'short', title: full }, texts[value]);
+    const label = cutInside(texts[value]);
+    const short = element('span', { class: 'short', title: full }, label);
     // Equal short names are told apart by what follows them.
     const rest = column.twice.has(value) ? full.slice(full.indexOf(texts[value]) + texts[value].length) : '';
     if (rest) short.append(element('span', { class: 'rest' }, rest));
     const made = [short];
-    if (full !== texts[value]) made.push(element('span', { class: 'full' }, full));
+    if (full !== label) made.push(element('span', { class: 'full' }, full));
     if (column.find && find && find.knows(full)) made.push(findButton(full, texts[value]));
     return element('td', { class: 'name' }, ...made);
   }
@@ -118,6 +124,42 @@ function download(name, text) {
   setTimeout(() => URL.revokeObjectURL(address), 1000);
 }
 
+/** Which columns are shown; the first one names the row, and stays. */
+function columnChoice(columns, hidden, changed) {
+  const list = element('div', { class: 'columns' });
+  columns.forEach((column, at) => {
+    if (at === 0) return;
+    const box = element('input', { type: 'checkbox', checked: true });
+    box.addEventListener('change', () => {
+      if (box.checked) hidden.delete(at);
+      else hidden.add(at);
+      changed();
+    });
+    list.append(element('label', {}, box, ` ${column.title}`));
+  });
+  return element('details', { class: 'choice' }, element('summary', {}, 'columns'), list);
+}
+
+/** By table: shows the rows that contain a text. */
+const tableFilters = {};
+/** A table with fewer columns is narrow enough. */
+const fewestChosen = 5;
+
+/** What the address says: `#kernels=gemm` shows those rows. */
+function linkedRows() {
+  const found = /^#([\w-]+)=(.+)$/.exec(location.hash);
+  if (!found || !tableFilters[found[1]]) return;
+  let text = found[2];
+  try {
+    text = decodeURIComponent(text);
+  } catch {
+    // It is no escaped text: as it is.
+  }
+  // Of two tables about the same, this one.
+  document.querySelector(`[data-show="${found[1]}"]`)?.click();
+  tableFilters[found[1]](text);
+}
+
 /** A section's table with its controls. */
 function tableView(id, table) {
   const { columns } = table;
@@ -128,7 +170,7 @@ function tableView(id, table) {
     );
   }
   const all = Array.from({ length: table.rows }, (_, row) => row);
-  const state = { sorted: table.sorted, descending: true, filter: '', size: sizes[0], page: 0, rows: all };
+  const state = { sorted: table.sorted, descending: true, filter: '', size: sizes[0], page: 0, rows: all, hidden: new Set() };
   const searched = all.map((row) =>
     columns
       .filter(isText)
@@ -187,6 +229,11 @@ function tableView(id, table) {
     fill();
   });
   const tools = element('div', { class: 'tools' }, element('h3', {}, table.caption));
+  tableFilters[id] = (text) => {
+    filter.value = text;
+    filter.dispatchEvent(new Event('input'));
+    view.scrollIntoView({ block: 'start' });
+  };
   if (table.rows > 5) tools.append(filter);
   if (columns.some((column) => column.kind === 'name')) {
     const wrap = element('input', { type: 'checkbox' });
@@ -200,10 +247,11 @@ function tableView(id, table) {
       signButton('CSV', `download ${table.caption} as CSV`, () => download(`${id}.csv`, asCsv(columns, state.rows))),
       signButton('copy', `copy ${table.caption} as Markdown`, async () => {
         const rows = state.rows.slice(state.page * state.size, (state.page + 1) * state.size);
-        say((await copy(asMarkdown(columns, rows, table.absent))) ? 'copied' : 'copying is not allowed here');
+        say((await copy(asMarkdown(shownOf((column) => column), rows, table.absent))) ? 'copied' : 'copying is not allowed here');
       }),
     ),
   );
+  if (columns.length > fewestChosen) tools.append(columnChoice(columns, state.hidden, fill));
   if (table.rows > sizes[0])
     tools.append(element('span', { class: 'pager' }, shown, back, on, element('label', {}, size, ' rows')));
 
@@ -227,9 +275,12 @@ function tableView(id, table) {
     );
     body.replaceChildren(
       ...rows.map((row) =>
-        element('tr', {}, ...columns.map((column, at) => rowHead(cell(column, row, table.absent, largest[at]), at))),
+        element('tr', {}, ...shownOf((column, at) => rowHead(cell(column, row, table.absent, largest[at]), at))),
       ),
     );
+    heads.forEach((head, at) => {
+      head.hidden = state.hidden.has(at);
+    });
     if (!rows.length)
       body.append(
         element('tr', {}, element('td', { colspan: columns.length, class: 'none' }, 'no rows match the filter')),
@@ -238,6 +289,11 @@ function tableView(id, table) {
     shown.textContent = `${rows.length ? count(from + 1) : 0}–${count(to)} of ${count(state.rows.length)}`;
     back.disabled = state.page === 0;
     on.disabled = state.page >= pages - 1;
+  }
+
+  /** Of each column that is shown. */
+  function shownOf(make) {
+    return columns.map((column, at) => (state.hidden.has(at) ? null : make(column, at))).filter(Boolean);
   }
 
   /** The first cell names its row. */

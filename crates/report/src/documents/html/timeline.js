@@ -185,6 +185,18 @@ class TimelineView {
     this.show(begin, begin + span);
   }
 
+  /** The steady iterations, if they are not all there is. */
+  steady() {
+    const { span, steady } = this.timeline;
+    return steady && steady[1] - steady[0] < 0.95 * span ? steady : null;
+  }
+
+  showSteady() {
+    const [from, to] = this.steady();
+    const room = (to - from) / 50;
+    this.show(from - room, to + room);
+  }
+
   fit() {
     this.show(0, this.timeline.span);
   }
@@ -307,6 +319,7 @@ function timelineView(place, raw, part = 0.62) {
       signButton('+', 'zoom in', () => it.zoom(0.5)),
       signButton('−', 'zoom out', () => it.zoom(2)),
       signButton('all', 'show all', () => it.fit()),
+      ...(it.steady() ? [signButton('loop', 'show the steady iterations', () => it.showSteady())] : []),
       signButton('◂', 'move left', () => it.pan(-quarter())),
       signButton('▸', 'move right', () => it.pan(quarter())),
     ),
@@ -326,6 +339,7 @@ function timelineView(place, raw, part = 0.62) {
   place.append(tools, timelineLegend(it.timeline), it.whole, stage, it.details);
   it.select(null);
   it.arrange();
+  if (it.steady()) it.showSteady();
   themed.push(() => it.arrange());
   const resized = soon(() => {
     if (Math.floor(place.clientWidth) !== it.outer) it.arrange();

@@ -75,7 +75,13 @@ pub(in crate::documents::html) fn timeline(trace: &Trace, shown: Shown<'_>, text
     let windows = trace.windows.iter().map(|(begin, end)| (build.since(*begin), build.since(*end)));
     let windows = windows.collect();
     let span_ns = build.end.saturating_sub(build.begin);
-    Timeline { legend: build.legend, groups, span_ns, windows, events, notes }
+    // On one clock for several ranks, none of them has its own times.
+    let steady = shown.analysis.and_then(|analysis| analysis.steady.as_ref());
+    let steady = steady.filter(|_| !build.is_part && !build.aligned.is_moved()).map(|steady| {
+        let since = |ns: i64| build.since(trace.begin.saturating_add(ns));
+        (since(steady.begin_ns), since(steady.end_ns))
+    });
+    Timeline { legend: build.legend, groups, span_ns, windows, steady, events, notes }
 }
 
 struct Build<'a, 't> {

@@ -64,6 +64,8 @@ pub(in crate::documents::html) struct Timeline {
     pub(in crate::documents::html) groups: Vec<Group>,
     pub(in crate::documents::html) span_ns: i64,
     pub(super) windows: Vec<(i64, i64)>,
+    /// The steady iterations of the main loop: where a reader begins to look.
+    pub(super) steady: Option<(i64, i64)>,
     pub(in crate::documents::html) events: u64,
     /// What it does not show.
     pub(in crate::documents::html) notes: Vec<String>,

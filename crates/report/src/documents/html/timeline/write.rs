@@ -27,6 +27,7 @@ impl Timeline {
             "span": self.span_ns,
             "events": self.events,
             "windows": self.windows,
+            "steady": self.steady,
             "families": self.legend.families,
             "others": self.legend.others,
             "what": {
