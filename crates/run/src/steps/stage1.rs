@@ -165,7 +165,8 @@ fn judge(files: &Files, finished: &Finished) -> Result<(Verdict, Option<Trace>),
     let text =
         format!("{}, {}", counted(operators as u64, "operator call"), counted(kernels as u64, "kernel"));
     let verdict = match ended {
-        _ if operators == 0 => {
+        Some((cause, why)) if operators == 0 => Verdict::failed(TOOL, cause, why),
+        None if operators == 0 => {
             Verdict::missed(TOOL, Cause::NothingRecorded, "the profiler recorded no operators")
         }
         Some((cause, why)) => Verdict::new(TOOL, Outcome::Partial, Some(cause), format!("{text}; {why}")),

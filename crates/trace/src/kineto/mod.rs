@@ -26,6 +26,9 @@ use crate::model::{
     Process, Range, StringId, Thread, Trace, Transfer, correlation, small,
 };
 
+/// What a PyTorch that is built without Kineto has in place of a process, for its operators.
+const WITHOUT_KINETO: &[u8] = b"CPU functions";
+
 #[derive(Debug, thiserror::Error)]
 pub enum KinetoError {
     #[error("`{}` cannot be read", path.display())]
@@ -136,6 +139,8 @@ struct Reader {
     launches: HashMap<Launch, u32>,
     process_names: HashMap<i64, String>,
     thread_names: HashMap<(i64, i64), String>,
+    /// It is of a PyTorch that has no Kineto.
+    without_kineto: bool,
     /// The process whose calls are recorded: Kineto writes one file per process.
     process: Option<u32>,
 }
@@ -147,12 +152,17 @@ impl Reader {
 
     fn read_event(&mut self, text: &[u8]) {
         self.events += 1;
-        let Some(event) = Event::parse(text) else {
+        let Some(mut event) = Event::parse(text) else {
             self.broken += 1;
             return;
         };
         match (event.phase, event.category) {
             (b"X", b"cpu_op" | b"Operator") => self.operator(&event),
+            (b"X", b"") if event.pid_text == WITHOUT_KINETO => {
+                self.without_kineto = true;
+                event.pid = Scalar::Number(0);
+                self.operator(&event);
+            }
             (b"X", b"user_annotation") => self.annotation(&event),
             (b"X", b"cuda_runtime" | b"cuda_driver" | b"Runtime") => self.call(&event),
             (b"X", b"kernel" | b"Kernel") => self.kernel(&event),
@@ -370,6 +380,7 @@ impl Reader {
         }
         self.trace.source = match (&self.beside.platform, kineto) {
             (_, false) => "Chrome trace".to_owned(),
+            (None, true) if self.without_kineto => "PyTorch profiler (without Kineto)".to_owned(),
             (None, true) => "PyTorch profiler (Kineto)".to_owned(),
             (Some(Platform::Rocm { hip: None }), true) => "PyTorch profiler (Kineto), AMD ROCm".to_owned(),
             (Some(Platform::Rocm { hip: Some(hip) }), true) => {
@@ -444,5 +455,28 @@ fn direction(name: &[u8]) -> Direction {
         () if has("PtoP") => Direction::PeerToPeer,
         () if has("HtoH") => Direction::HostToHost,
         () => Direction::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A PyTorch without Kineto writes a bare list, without categories.
+    #[test]
+    fn without_kineto() {
+        let text = r#"[{"name": "aten::linear", "ph": "X", "ts": 8, "dur": 62, "tid": 1, "pid": "CPU functions", "args": {}},
+            {"name": "aten::addmm", "ph": "X", "ts": 10, "dur": 50, "tid": 1, "pid": "CPU functions", "args": {}},
+            {"name": "void gemm()", "ph": "X", "ts": 20, "dur": 9, "tid": 0, "pid": "CUDA functions", "args": {}}]"#;
+        let trace = read_kineto_from(text.as_bytes(), Path::new("kineto.json")).unwrap();
+        assert_eq!(trace.source, "PyTorch profiler (without Kineto)");
+        let names: Vec<&str> = trace.operators.name.iter().map(|name| trace.strings.text(*name)).collect();
+        assert_eq!(names, ["aten::linear", "aten::addmm"]);
+        assert_eq!(trace.operators.end[0] - trace.operators.begin[0], 62_000);
+        assert!(
+            trace.diagnostics.iter().any(|one| one.text.contains("1 without a category")),
+            "{:?}",
+            trace.diagnostics
+        );
     }
 }
