@@ -8,8 +8,8 @@ use super::align::{Change, aligned};
 use super::counters::{CountersChange, counters_changed};
 use super::decision::{Decision, Verdict, decide, keep_credible};
 use super::fold::Folding;
-use super::profile::Often;
-use super::reason::{Reason, reasons};
+use super::profile::{Often, What};
+use super::reason::{Difference, Reason, reasons};
 use super::side::{Profile, Together};
 
 /// Parts of which it is decided whether they take longer.
@@ -157,7 +157,29 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
     let mut decisions: Vec<&mut Decision> =
         comparison.changes.iter_mut().filter_map(|part| part.decision.as_mut()).collect();
     keep_credible(&mut decisions);
+    // What may be chance is in the table, which says so. The first reason is that of the whole difference.
+    let is_told: Vec<bool> =
+        comparison.reasons.iter().map(|reason| !may_be_chance(reason, &comparison.changes)).collect();
+    let mut told = std::iter::once(true).chain(is_told.into_iter().skip(1));
+    comparison.reasons.retain(|_| told.next().unwrap_or(true));
     comparison
+}
+
+/// Whether several runs leave it open that this part takes longer, or not as long.
+fn may_be_chance(reason: &Reason, changes: &[PartChange]) -> bool {
+    let is_meant = |what: &What| match (&reason.is, what) {
+        (Difference::Host { .. }, What::Host) => true,
+        (Difference::Kernel { name, .. }, What::Kernel(kernel)) => kernel.short_name == *name,
+        (Difference::Idle { cause }, What::Idle { cause: of }) => cause == of,
+        _ => false,
+    };
+    let mut parts = changes
+        .iter()
+        .filter(|part| part.change.place == reason.place && part.change.shown().is_some_and(is_meant))
+        .filter_map(|part| part.decision.as_ref())
+        .peekable();
+    parts.peek().is_some()
+        && parts.all(|decision| decision.verdict == Verdict::Undecided && decision.low.is_some())
 }
 
 /// What limits most runs of one side, and none of the other.
