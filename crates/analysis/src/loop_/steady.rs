@@ -5,6 +5,11 @@ const SLOWER: f64 = 1.1;
 /// And so many times the spread of that half.
 const SPREADS: f64 = 5.0;
 
+/// Of many iterations, warm-up is over well before half of them: what goes on longer is not warm-up, but a machine that
+/// became quicker, or a program that does less.
+const MANY: usize = 20;
+const OVER: f64 = 0.8;
+
 /// How many iterations at the beginning are slower than the steady ones: those before the first that is not.
 /// At least half of all are steady.
 pub(crate) fn warm_up(durations: &[i64]) -> usize {
@@ -18,10 +23,10 @@ pub(crate) fn warm_up(durations: &[i64]) -> usize {
     let last = durations[..most].iter().rposition(|duration| *duration as f64 > slow);
     let slow_so_far =
         |end: usize| durations[..end].iter().filter(|duration| **duration as f64 > slow).count();
-    match last {
-        Some(last) if slow_so_far(last + 1) * 2 > last + 1 => last + 1,
-        _ => durations[..most].iter().take_while(|duration| **duration as f64 > slow).count(),
-    }
+    let is_over = |end: &usize| durations.len() < MANY || (*end as f64) < OVER * most as f64;
+    let mostly_slow = last.map(|last| last + 1).filter(|end| slow_so_far(*end) * 2 > *end);
+    let all_slow = durations[..most].iter().take_while(|duration| **duration as f64 > slow).count();
+    mostly_slow.filter(is_over).or(Some(all_slow).filter(is_over)).unwrap_or(0)
 }
 
 pub(crate) fn median(values: &[i64]) -> Option<i64> {
@@ -42,5 +47,10 @@ mod tests {
         // It grows, and one in the middle is slow.
         assert_eq!(warm_up(&[40, 41, 42, 90, 43, 44, 45, 46, 47, 48]), 0);
         assert_eq!(warm_up(&[]), 0);
+        // The machine is busy with something else for the first half of the time.
+        let noisy: Vec<i64> = (0..128).map(|at| if at < 63 { 60 + at % 3 } else { 40 + at % 2 }).collect();
+        assert_eq!(warm_up(&noisy), 0);
+        let tuned: Vec<i64> = (0..128).map(|at| if at < 40 { 60 + at % 3 } else { 40 + at % 2 }).collect();
+        assert_eq!(warm_up(&tuned), 40);
     }
 }
