@@ -5,7 +5,8 @@ use trace::{ActivityKind, Process, Selection, Trace, counted};
 
 use crate::attribute::{Attribution, Unattributed, attribute};
 use crate::diagnose::{
-    Cause, Diagnosis, Finding, NoFinding, WhatIf, diagnose, measured_limit, name_lines, throttled, what_if,
+    Cause, Diagnosis, Finding, NoFinding, WhatIf, diagnose, measured_limit, name_lines, own_code, throttled,
+    what_if,
 };
 use crate::kernels::Families;
 use crate::limit::{Limit, MoreRows};
@@ -210,7 +211,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
     let (kernels, more_kernels) = limited_kernels(kernels, options.limit);
     let synchronisation = synchronisation(trace, &api);
     let (api, more_api) = limited_api(api, options.limit);
-    let Concluded { loops, diagnosis, what_if, steady, mut sampled } = concluded;
+    let Concluded { loops, diagnosis, what_if, steady, mut sampled, host } = concluded;
     if let Some(sampled) = &mut sampled {
         energy_per_token(sampled, &loops, &stages);
     }
@@ -236,7 +237,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
         no_finding: diagnosis.none,
         steady,
         sampled,
-        host: host_lines(trace),
+        host,
         what_if,
         loops,
         kernels,
@@ -300,6 +301,7 @@ pub(crate) struct Concluded {
     what_if: Vec<WhatIf>,
     steady: Option<SteadyState>,
     pub(crate) sampled: Option<Sampled>,
+    host: Option<HostLines>,
 }
 
 pub(crate) fn conclude(trace: &Trace, attribution: &Attribution, options: &Options) -> Concluded {
@@ -313,10 +315,12 @@ pub(crate) fn conclude(trace: &Trace, attribution: &Attribution, options: &Optio
         measured_limit(&mut diagnosis.findings, &loops, sampled);
         diagnosis.findings.extend(throttled(sampled));
     }
+    let host = host_lines(trace, attribution, &loops);
+    diagnosis.findings.extend(host.as_ref().and_then(|host| own_code(host, loops.first())));
     if !diagnosis.findings.is_empty() {
         diagnosis.none = None;
     }
-    Concluded { loops, diagnosis, what_if, steady, sampled }
+    Concluded { loops, diagnosis, what_if, steady, sampled, host }
 }
 
 /// Both at once, the first on a thread of its own.

@@ -11,6 +11,8 @@ use crate::loop_::Loop;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NoFinding {
     NoGpuWork,
+    /// Nor any range.
+    NothingMarked,
     /// Some was recorded, but it is elsewhere.
     NoGpuWorkHere,
     /// Of kernels, so that they cannot be told apart.
@@ -44,6 +46,9 @@ impl NoFinding {
         let has_work = trace.activities.kind.iter().any(is_work);
         match () {
             () if !has_work && !trace.windows.is_empty() => Self::NoGpuWorkHere,
+            () if !has_work && trace.ranges.is_empty() && !trace.stacks.samples.is_empty() => {
+                Self::NothingMarked
+            }
             () if !has_work => Self::NoGpuWork,
             () if is_incomplete(trace) => Self::Incomplete,
             () if trace.calls.is_empty() => Self::NoCalls,
@@ -63,6 +68,10 @@ impl fmt::Display for NoFinding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoGpuWork => out.write_str("no GPU work was recorded"),
+            Self::NothingMarked => out.write_str(
+                "neither GPU work nor a range was recorded; with a range around each iteration, Rangefinder looks into \
+                 them: `from rangefinder import stage`, then `with stage(\"step\"):`",
+            ),
             Self::NoGpuWorkHere => out.write_str("no GPU work was launched in the part that is looked at"),
             Self::NamesLost => {
                 out.write_str("the recording is incomplete: it has lost the names of its kernels")

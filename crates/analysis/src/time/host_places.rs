@@ -1,11 +1,15 @@
 //! Places in the program that samples of stacks are in, in words.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use serde::Serialize;
 use trace::{Frame, ThreadState, Trace};
 
 use super::busy::busy;
+use super::own_code::own_places;
+use crate::attribute::Attribution;
+use crate::loop_::Loop;
 
 /// What a function is called that has no name.
 const NAMELESS: &str = "?";
@@ -48,15 +52,17 @@ pub struct HostLines {
     /// Only samples while no GPU had work count; otherwise, all of threads that ran.
     pub gpu_idle: bool,
     pub samples: u64,
+    /// They are of the thread of the main loop, in its steady iterations.
+    pub steady: bool,
     /// Of those, how many stacks could not be read: shares are of all.
     pub unread: u64,
     /// The largest first.
     pub lines: Vec<HostLine>,
 }
 
-/// Where the host was while no device had work; in a recording without such work, where its threads ran. None if
-/// nothing was sampled.
-pub(crate) fn host_lines(trace: &Trace) -> Option<HostLines> {
+/// Where the host was while no device had work; in a recording without such work, where the thread of the main loop was, or
+/// else where all threads ran. None if nothing was sampled.
+pub(crate) fn host_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop]) -> Option<HostLines> {
     let samples = &trace.stacks.samples;
     if samples.is_empty() {
         return None;
@@ -65,19 +71,41 @@ pub(crate) fn host_lines(trace: &Trace) -> Option<HostLines> {
     let span = busy.0.first().zip(busy.0.last()).map(|(first, last)| first.0..last.1);
     let mut calls = vec![false; trace.threads.len()];
     trace.calls.thread.iter().for_each(|thread| calls[*thread as usize] = true);
-    let is_meant = |row: &usize| match &span {
-        Some(span) => {
+    let in_loop = loops.first().filter(|_| span.is_none()).and_then(|main| in_loop(trace, attribution, main));
+    let is_meant = |row: &usize| match (&span, &in_loop) {
+        (Some(span), _) => {
             let at = samples.at[*row];
             calls[samples.thread[*row] as usize] && span.contains(&at) && !busy.contains(at)
         }
-        None => samples.state[*row] == ThreadState::Running,
+        (None, Some((thread, time))) => samples.thread[*row] == *thread && time.contains(&samples.at[*row]),
+        (None, None) => samples.state[*row] == ThreadState::Running,
     };
     let rows: Vec<usize> = (0..samples.len()).filter(is_meant).collect();
-    let mut lines = host_places(trace, rows.iter().copied());
+    let mut lines = match &span {
+        Some(_) => host_places(trace, rows.iter().copied()),
+        None => own_places(trace, &rows),
+    };
     let unread = rows.len() as u64 - lines.iter().map(|line| line.samples).sum::<u64>();
     lines.truncate(MOST_ROWS);
-    let found = HostLines { gpu_idle: span.is_some(), samples: rows.len() as u64, unread, lines };
+    let found = HostLines {
+        gpu_idle: span.is_some(),
+        samples: rows.len() as u64,
+        steady: in_loop.is_some(),
+        unread,
+        lines,
+    };
     (!found.lines.is_empty()).then_some(found)
+}
+
+/// The thread that opens the ranges of a loop, and the time of its steady iterations.
+fn in_loop(trace: &Trace, attribution: &Attribution, main: &Loop) -> Option<(u32, Range<i64>)> {
+    let node = main.steady.node?;
+    let time = *main.steady.on_host.first()?..main.steady.end;
+    let ranges = 0..trace.ranges.len();
+    let range = ranges.rev().find(|range| {
+        attribution.tree.node_of[*range] == node && time.contains(&trace.ranges.begin[*range])
+    })?;
+    Some((trace.ranges.thread[range], time))
 }
 
 /// `41 % at …, 12 % at …`
@@ -138,7 +166,7 @@ pub(crate) fn common_place(trace: &Trace, rows: &[usize], most: f64) -> Option<H
 }
 
 /// None of a stack that could not be read.
-fn place(trace: &Trace, stack: u32) -> Option<Frame> {
+pub(super) fn place(trace: &Trace, stack: u32) -> Option<Frame> {
     let text = |id| trace.strings.text(id);
     let frames = || trace.stacks.frames_of(stack);
     let is_named = |frame: &&Frame| text(frame.function) != NAMELESS;
@@ -155,10 +183,19 @@ fn place(trace: &Trace, stack: u32) -> Option<Frame> {
     frames().find(is_the_program).or_else(|| frames().find(is_named)).copied()
 }
 
+/// `modeling_llama.py`; of a name that many files have, with its folder.
+pub(super) fn file_name(file: &str) -> &str {
+    let from = |folders: usize| file.rmatch_indices('/').nth(folders).map_or(file, |(at, _)| &file[at + 1..]);
+    match from(0) {
+        "__init__.py" | "__main__.py" => from(1),
+        name => name,
+    }
+}
+
 /// `modeling_llama.py:182 apply_rotary_pos_emb`
-fn told(trace: &Trace, frame: &Frame) -> String {
+pub(super) fn told(trace: &Trace, frame: &Frame) -> String {
     let (file, function) = (trace.strings.text(frame.file), trace.strings.text(frame.function));
-    let name = file.rsplit('/').next().unwrap_or(file);
+    let name = file_name(file);
     match (name.is_empty(), frame.line) {
         _ if function == NAMELESS => format!("code without symbols ({name})"),
         (true, _) => function.to_owned(),

@@ -1,12 +1,14 @@
 //! What the hardware did while regions and kernels ran, from samples over time.
 
-use analysis::{Analysis, BoundKind, HostLine, SampledDevice, SampledKernel, SampledRegion, Values, listed};
+use analysis::{
+    Analysis, BoundKind, HostLine, IMPORTING, SampledDevice, SampledKernel, SampledRegion, Values, listed,
+};
 use trace::Quantity;
 
 use super::cell::Cell;
 use super::column::{self, Kind};
 use super::table::{Keys, Table, View};
-use crate::units::{bytes, count, counted, duration, fixed};
+use crate::units::{bytes, count, counted, duration, fixed, percent};
 
 /// A loop that is slowed down by more is not the one that runs without us.
 const SLOWER: f64 = 1.03;
@@ -123,9 +125,25 @@ fn host_line(analysis: &Analysis) -> Option<String> {
     let samples = counted(host.samples, "sample");
     let unread = match host.unread {
         0 => String::new(),
-        unread => format!(", {} of them with stacks that could not be read", count(unread)),
+        unread => format!("; of {} the stack could not be read", count(unread)),
     };
-    Some(format!("host: {} ({samples} of threads that ran{unread})", listed(&host.lines)))
+    let region = analysis.loops.first().and_then(|main| main.region.as_ref()).filter(|_| host.steady);
+    Some(match region {
+        Some(region) => format!(
+            "host, in the steady iterations of `{region}`: {} ({samples}{unread})",
+            listed(&host.lines)
+        ),
+        None => {
+            // Start-up is not what the program is about.
+            let (importing, others): (Vec<HostLine>, Vec<HostLine>) =
+                host.lines.iter().cloned().partition(|line| line.place == IMPORTING);
+            let importing = importing.first().filter(|_| !others.is_empty());
+            let importing = importing.map(|line| format!("; {} {IMPORTING}", percent(line.share)));
+            let places = if importing.is_some() { listed(&others) } else { listed(&host.lines) };
+            let importing = importing.unwrap_or_default();
+            format!("host: {places}{importing} ({samples} of threads that ran{unread})")
+        }
+    })
 }
 
 /// Where the host was while the GPU waited for it, or where it ran.
@@ -133,6 +151,9 @@ pub(crate) fn host_lines(analysis: &Analysis) -> Table<'_, &HostLine> {
     let rows = analysis.host.iter().flat_map(|host| &host.lines).collect();
     let title = match analysis.host.as_ref().is_some_and(|host| host.gpu_idle) {
         true => "Where the host was while no GPU had work",
+        false if analysis.host.as_ref().is_some_and(|host| host.steady) => {
+            "Where the host was in the steady iterations"
+        }
         false => "Where the host ran",
     };
     let columns = vec![

@@ -1,0 +1,225 @@
+//! Places in the program's own code, for a program that no device holds up: what its author can change.
+//!
+//! A sample is of the innermost line of the program's own files, whatever that calls. A function that most samples are in
+//! is told line by line, because it is the program; of others, the lines belong together.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use trace::{Frame, StringId, Trace};
+
+use super::host_places::{HostLine, file_name, place, told};
+
+/// A function that so many samples are in is what runs the program.
+const RUNS_IT: f64 = 0.8;
+/// A function is told by one line if so much of it is there.
+const MOST_OF_IT: f64 = 0.6;
+/// Our own ranges in the program.
+const HELPER: [&str; 3] = ["/rangefinder/ranges.py", "/rangefinder/modules.py", "/rangefinder/serving.py"];
+pub const IMPORTING: &str = "importing modules";
+
+/// Where a sample is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum At {
+    Importing,
+    Own(Frame),
+    /// In no code of the program's own.
+    Elsewhere(Frame),
+}
+
+/// A file, and a name in it.
+type Function<'t> = (StringId, &'t str);
+
+/// What is written inside a function without a name of its own is a part of it.
+fn function<'t>(trace: &'t Trace, frame: &Frame) -> Function<'t> {
+    let name = trace.strings.text(frame.function);
+    let nameless = name.find(".<locals>.<").or_else(|| name.find(".<lambda>")).unwrap_or(name.len());
+    (frame.file, &name[..nameless])
+}
+
+/// The places of samples, the largest first; `share` is of all of them, and those that could not be read are in none.
+pub(crate) fn own_places(trace: &Trace, rows: &[usize]) -> Vec<HostLine> {
+    let mut counts: HashMap<At, u64> = HashMap::new();
+    let mut inside: HashMap<Function<'_>, u64> = HashMap::new();
+    for row in rows {
+        let stack = trace.stacks.samples.stack[*row];
+        let Some(at) = at(trace, stack) else { continue };
+        *counts.entry(at).or_default() += 1;
+        let own = trace.stacks.frames_of(stack).filter(|frame| is_own(trace, frame));
+        let functions: HashSet<Function<'_>> = own.map(|frame| function(trace, frame)).collect();
+        functions.into_iter().for_each(|function| *inside.entry(function).or_default() += 1);
+    }
+    let mut lines: HashMap<Function<'_>, BTreeMap<u32, u64>> = HashMap::new();
+    for (at, samples) in &counts {
+        if let At::Own(frame) = at {
+            *lines.entry(function(trace, frame)).or_default().entry(frame.line).or_default() += samples;
+        }
+    }
+    // Modules are imported before anything runs.
+    let ran = counts.iter().filter(|(at, _)| **at != At::Importing).map(|(_, samples)| samples).sum::<u64>();
+    let share = |samples: u64| samples as f64 / rows.len().max(1) as f64;
+    let line = |place: String, samples: u64| HostLine { place, samples, share: share(samples) };
+    let mut found: Vec<HostLine> = Vec::new();
+    for (at, samples) in &counts {
+        match at {
+            At::Importing => found.push(line(IMPORTING.to_owned(), *samples)),
+            At::Elsewhere(frame) => found.push(line(told(trace, frame), *samples)),
+            At::Own(_) => {}
+        }
+    }
+    for ((file, name), lines) in lines {
+        let all: u64 = lines.values().sum();
+        let file_named = file_name(trace.strings.text(file));
+        let one = |at: &u32| format!("{file_named}:{at} {name}");
+        let largest = lines.iter().max_by_key(|(line, samples)| (**samples, **line));
+        let runs_it =
+            inside.get(&(file, name)).is_some_and(|samples| *samples as f64 >= RUNS_IT * ran as f64);
+        match largest {
+            _ if runs_it => found.extend(lines.iter().map(|(at, samples)| line(one(at), *samples))),
+            Some((at, samples)) if *samples as f64 >= MOST_OF_IT * all as f64 => {
+                found.push(line(one(at), all));
+            }
+            _ => {
+                let ends = lines.keys().next().zip(lines.keys().next_back());
+                let (first, last) = ends.unwrap_or((&0, &0));
+                found.push(line(format!("{name} ({file_named}:{first}-{last})"), all));
+            }
+        }
+    }
+    found.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.place.cmp(&b.place)));
+    found
+}
+
+/// None of a stack that could not be read.
+fn at(trace: &Trace, stack: u32) -> Option<At> {
+    let frames = || trace.stacks.frames_of(stack);
+    if frames().any(|frame| trace.strings.text(frame.file).starts_with("<frozen importlib")) {
+        return Some(At::Importing);
+    }
+    match frames().find(|frame| is_own(trace, frame)) {
+        Some(frame) => Some(At::Own(*frame)),
+        None => place(trace, stack).map(At::Elsewhere),
+    }
+}
+
+/// Not of an installed package, nor of Python itself.
+fn is_own(trace: &Trace, frame: &Frame) -> bool {
+    let file = trace.strings.text(frame.file);
+    let is_installed = file.contains("/site-packages/") || file.contains("/dist-packages/");
+    let is_pythons =
+        file.contains("/lib/python3") || file.starts_with('<') || file.contains("/lib64/python3");
+    let is_ours = HELPER.iter().any(|name| file.ends_with(name));
+    frame.line > 0 && !file.is_empty() && !is_installed && !is_pythons && !is_ours
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trace::{StackNode, StackSample, ThreadState};
+
+    /// Stacks from the outermost frame on (`function file:line`), and how many samples each has.
+    fn sampled(stacks: &[(&[&str], usize)]) -> Trace {
+        let mut trace = Trace::default();
+        for (frames, times) in stacks {
+            let mut caller = trace::NONE;
+            for frame in *frames {
+                let (function, at) = frame.split_once(' ').unwrap_or((frame, ""));
+                let (file, line) = at.rsplit_once(':').unwrap_or((at, "0"));
+                let frame = Frame {
+                    function: trace.strings.intern(function),
+                    file: trace.strings.intern(file),
+                    line: line.parse().unwrap_or(0),
+                };
+                trace.stacks.frames.push(frame);
+                trace.stacks.nodes.push(StackNode { caller, frame: trace.stacks.frames.len() as u32 - 1 });
+                caller = trace.stacks.nodes.len() as u32 - 1;
+            }
+            for at in 0..*times as i64 {
+                let sample = StackSample { at, thread: 0, stack: caller, state: ThreadState::Running };
+                trace.stacks.samples.push(sample);
+            }
+        }
+        trace
+    }
+
+    fn told(trace: &Trace) -> Vec<(String, u64)> {
+        let rows: Vec<usize> = (0..trace.stacks.samples.len()).collect();
+        own_places(trace, &rows).into_iter().map(|line| (line.place, line.samples)).collect()
+    }
+
+    #[test]
+    fn lines_of_what_runs_the_program_and_functions_of_the_rest() {
+        let main = "main /home/me/train.py:48";
+        let loading = "main /home/me/train.py:46";
+        let fetch = "__next__ /usr/lib/python3/dist-packages/torch/utils/data/dataloader.py:628";
+        let trace = sampled(&[
+            (
+                &[
+                    main,
+                    "forward /venv/lib/python3.11/site-packages/torch/nn/modules/conv.py:463",
+                    "conv2d (libtorch.so)",
+                ],
+                30,
+            ),
+            (
+                &[
+                    "main /home/me/train.py:50",
+                    "backward /venv/lib/python3.11/site-packages/torch/autograd/__init__.py:197",
+                ],
+                28,
+            ),
+            (&[loading, fetch, "augment /home/me/train.py:25"], 9),
+            (
+                &[
+                    loading,
+                    fetch,
+                    "augment /home/me/train.py:28",
+                    "augment.<locals>.<listcomp>.<listcomp> /home/me/train.py:28",
+                ],
+                13,
+            ),
+            (
+                &[
+                    loading,
+                    fetch,
+                    "augment /home/me/train.py:28",
+                    "__exit__ /runs/x/rangefinder/ranges.py:79",
+                ],
+                1,
+            ),
+            (&[loading, fetch, "augment /home/me/train.py:29", "tensor (libtorch_python.so)"], 15),
+            (&[loading, fetch], 2),
+            (
+                &[
+                    "<module> /home/me/train.py:3",
+                    "_find <frozen importlib._bootstrap>:241",
+                    "<module> /home/me/helper.py:1",
+                ],
+                2,
+            ),
+        ]);
+        assert_eq!(
+            told(&trace),
+            [
+                ("augment (train.py:25-29)".to_owned(), 38),
+                ("train.py:48 main".to_owned(), 30),
+                ("train.py:50 main".to_owned(), 28),
+                ("importing modules".to_owned(), 2),
+                ("train.py:46 main".to_owned(), 2),
+            ]
+        );
+    }
+
+    #[test]
+    fn one_line_and_no_line_of_its_own() {
+        let trace = sampled(&[
+            (&["main a.py:1", "helper a.py:9"], 7),
+            (&["main a.py:1", "helper a.py:10"], 1),
+            (&["main a.py:2"], 4),
+            (&["start /usr/lib/python3.11/threading.py:975", "wait /usr/lib/python3.11/threading.py:320"], 1),
+        ]);
+        let told = told(&trace);
+        assert_eq!(told[0], ("a.py:9 helper".to_owned(), 8), "most of it is in one line");
+        assert_eq!(told[1], ("a.py:2 main".to_owned(), 4));
+        assert_eq!(told[2], ("threading.py:320 wait".to_owned(), 1), "nothing of its own is in it");
+    }
+}
