@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this crate is what talks")]
 
 mod cli;
+mod colours;
 mod commands;
 mod demo;
 mod print;

@@ -8,11 +8,15 @@ use run::rundir::Masked;
 use secrets::of_environment;
 use serde::Serialize;
 
+use crate::colours;
+
 const BUFFER: usize = 256 << 10;
 
 /// Writes text for people to stdout, secrets masked. A closed pipe is not an error.
 pub(crate) fn print(text: &str) -> Result<()> {
-    write_out(|out| out.write_all(printable_lines(&of_environment().text(text)).as_bytes()))
+    let text = printable_lines(&of_environment().text(text));
+    let text = if colours::wanted(&io::stdout()) { colours::painted(&text) } else { text };
+    write_out(|out| out.write_all(text.as_bytes()))
 }
 
 /// The same, for a document that is already masked.
@@ -22,7 +26,9 @@ pub(crate) fn print_as_is(text: &str) -> Result<()> {
 
 /// Prints to stderr. Does nothing if that is closed.
 pub(crate) fn say(text: &str) {
-    let _ = writeln!(io::stderr(), "{}", printable_lines(&of_environment().text(text)));
+    let text = printable_lines(&of_environment().text(text));
+    let text = if colours::wanted(&io::stderr()) { colours::painted(&text) } else { text };
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Streams a document to stdout.

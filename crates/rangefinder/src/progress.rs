@@ -12,6 +12,7 @@ use report::{json_line, printable_lines};
 use run::{Event, Exit, Observer, shell_word};
 
 use crate::cli::{ExitCodeOf, Talk};
+use crate::colours;
 use crate::print::say;
 
 /// A step shorter than this does not get a running clock.
@@ -31,12 +32,13 @@ pub(crate) struct Progress {
 impl Progress {
     pub(crate) fn new(talk: Talk, here: PathBuf, whose: ExitCodeOf) -> Self {
         let terminal = std::io::stderr().is_terminal();
-        let colour = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+        let colour = colours::wanted(&std::io::stderr());
         Self { talk, here, terminal, colour, clock: None, whose }
     }
 
     fn say(&self, text: &str) {
-        self.say_painted(&printable_lines(text));
+        let text = printable_lines(text);
+        self.say_painted(&if self.colour { colours::painted(&text) } else { text });
     }
 
     /// With our own colors: text from elsewhere is sanitized first.
@@ -55,7 +57,8 @@ impl Progress {
             StepStatus::Interrupted => ("interrupted", "33"),
             StepStatus::Pending | StepStatus::Running => ("unfinished", "33"),
         };
-        if self.colour { format!("\x1b[{colour}m{name:11}\x1b[0m") } else { format!("{name:11}") }
+        let name = format!("{name:11}");
+        if self.colour { colours::in_colour(&name, colour) } else { name }
     }
 
     fn shown<'a>(&self, path: &'a Path) -> std::path::Display<'a> {
