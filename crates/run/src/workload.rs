@@ -21,8 +21,8 @@ const LONGEST_TMPDIR: usize = 64;
 pub enum WorkloadError {
     #[error("no workload given\nhint: put it at the end, after `--`: `-- python infer.py`")]
     None,
-    #[error("program `{program}` not found on the PATH")]
-    NotOnPath { program: String },
+    #[error("program `{program}` not found on the PATH{}", hint.as_ref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default())]
+    NotOnPath { program: String, hint: Option<String> },
     #[error("`{program}` is a folder, not a program")]
     IsFolder { program: String },
     #[error("program `{program}` not found")]
@@ -317,6 +317,8 @@ pub(crate) enum Purpose {
 
 /// In the folder of a pass: empty, and `torch` once that was imported.
 pub(crate) const SEEN: &str = "imported.txt";
+/// Beside it, once transformers was imported.
+pub(crate) const SEEN_TRANSFORMERS: &str = "imported-transformers.txt";
 
 /// The `TMPDIR` of a run, inside it. If that path is too long for a socket, a short link to it that must be
 /// removed afterwards.
@@ -355,7 +357,10 @@ fn check_program(program: &OsStr, cwd: &Path, path: Option<&OsStr>) -> Result<()
         return match found_in(program, path) {
             Some(_) => Ok(()),
             None if cwd.join(program).is_dir() => Err(WorkloadError::IsFolder { program: shown }),
-            None => Err(WorkloadError::NotOnPath { program: shown }),
+            None => {
+                let hint = instead_of(&shown, cwd, path);
+                Err(WorkloadError::NotOnPath { program: shown, hint })
+            }
         };
     }
     let path = cwd.join(program);
@@ -366,6 +371,30 @@ fn check_program(program: &OsStr, cwd: &Path, path: Option<&OsStr>) -> Result<()
         return Err(WorkloadError::NoSuchFile { program: shown });
     }
     if executable(&path) { Ok(()) } else { Err(WorkloadError::NotExecutable { program: shown }) }
+}
+
+/// What may have been meant by a program that is not there.
+fn instead_of(program: &str, cwd: &Path, path: Option<&OsStr>) -> Option<String> {
+    if let Some((first, _)) = program.split_once(' ')
+        && found_in(OsStr::new(first), path).is_some()
+    {
+        return Some(format!("leave out the quotation marks around the whole command: `-- {program}`"));
+    }
+    if cwd.join(program).is_file() {
+        let python =
+            ["python3", "python"].into_iter().find(|name| found_in(OsStr::new(name), path).is_some());
+        return Some(
+            match python.filter(|_| Path::new(program).extension().is_some_and(|end| end == "py")) {
+                Some(python) => format!("it is in this folder: `-- {python} {program}`"),
+                None => format!("it is in this folder: `-- ./{program}`"),
+            },
+        );
+    }
+    let folders = std::env::split_paths(path?).flat_map(std::fs::read_dir).flatten().flatten();
+    let names = folders.filter_map(|entry| entry.file_name().into_string().ok());
+    let near = names.map(|name| (strsim::damerau_levenshtein(program, &name), name));
+    let near = near.filter(|(distance, name)| *distance <= 2.min(name.len() / 3)).min();
+    near.map(|(_, name)| format!("did you mean `{name}`?"))
 }
 
 /// The file that a program name refers to.

@@ -84,7 +84,14 @@ impl fmt::Display for ConfigError {
                 None => write!(f, "{message}\n  from: {source}"),
             },
             Self::UnknownPreset { name, available } => {
-                write!(f, "unknown preset `{name}`\nhint: available presets: {}", list(available))
+                write!(f, "unknown preset `{name}`\nhint: ")?;
+                let near = available.iter().map(|other| (strsim::damerau_levenshtein(name, other), other));
+                match near.filter(|(distance, _)| *distance <= 2).min() {
+                    Some((_, near)) => {
+                        write!(f, "did you mean `{near}`? Available presets: {}", list(available))
+                    }
+                    None => write!(f, "available presets: {}", list(available)),
+                }
             }
             Self::Unreadable { path, message } => {
                 write!(f, "cannot read the settings in `{}`: {message}", path.display())?;

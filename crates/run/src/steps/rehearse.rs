@@ -24,7 +24,7 @@ use crate::rundir::set_aside;
 use crate::sampling::{self, Ended, Sampling, StackSampling, Wanted};
 use crate::tracer_place::{PlacedTracer, place_tracer};
 use crate::unseen::Watch;
-use crate::workload::{Purpose, Workload, tmpdir};
+use crate::workload::{Purpose, SEEN_TRANSFORMERS, Workload, tmpdir};
 
 /// How long processes may outlive the workload before they are terminated.
 const LINGER: Duration = Duration::from_millis(500);
@@ -62,6 +62,15 @@ pub(super) fn step(setting: &Setting, gpus: Option<&Gpus>, session: &mut Session
     if let (Some(inventory), Some(record)) = (&seen, session.manifest.passes.last_mut()) {
         let name = |text: &str| session.files.redactor.text(text);
         recorded_processes(&inventory.trace, &mut record.processes, name);
+    }
+    let opens_none = seen.as_ref().is_some_and(|seen| seen.is_empty() && seen.is_complete());
+    let uses_transformers = session.files.path("workload/rehearsal").join(SEEN_TRANSFORMERS).is_file();
+    if opens_none && uses_transformers && !setting.resolved.config.workload.auto {
+        session.note(
+            "the program uses transformers and opens no range: `--auto` opens some for prefill, decode steps and the layers \
+             of its models, without changing the program"
+                .to_owned(),
+        );
     }
     let summary = match &blind {
         Some(why) => Some(format!("the tracer was not loaded: {why}")),
@@ -501,9 +510,9 @@ fn judge(
     }
 }
 
-/// The rehearsal shows whether the program uses torch, if stage 1 needs to know.
+/// The rehearsal shows whether the program uses torch, if stage 1 needs to know, and whether `--auto` would help.
 fn purpose_of_rehearsal(config: &Config) -> Purpose {
-    Purpose::Traced { look: config.stage1.enable != Enable::False }
+    Purpose::Traced { look: config.stage1.enable != Enable::False || !config.workload.auto }
 }
 
 #[cfg(test)]
