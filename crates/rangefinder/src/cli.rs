@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use run::Exit;
 use run::config::part;
 use run::repeat::Rounds;
@@ -17,6 +17,9 @@ fn exit_codes() -> String {
 
 /// An unknown option is misspelled, or one of the program's; it is never meant as a value, as clap would say.
 pub(crate) fn put_right_tip(error: &mut clap::Error) {
+    if error.kind() == ErrorKind::InvalidSubcommand {
+        put_right_command(error);
+    }
     if error.kind() != ErrorKind::UnknownArgument || error.remove(ContextKind::Suggested).is_none() {
         return;
     }
@@ -24,6 +27,18 @@ pub(crate) fn put_right_tip(error: &mut clap::Error) {
     if usage.contains("<COMMAND>") {
         let tip = "options of the program to profile go after `--`, together with the program".into();
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip]));
+    }
+}
+
+/// Two letters in the wrong order are one mistake: `rnu` is meant to be `run`, not `rank`.
+fn put_right_command(error: &mut clap::Error) {
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand) else { return };
+    let all = Cli::command();
+    let names = all.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
+    let near = names.map(|name| (strsim::damerau_levenshtein(given, name), name)).min();
+    if let Some((_, name)) = near.filter(|(distance, _)| *distance <= 2) {
+        let name = ContextValue::Strings(vec![name.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, name);
     }
 }
 

@@ -139,3 +139,61 @@ fn recordings_come_along() {
     let example = sandbox.only_run().join("recorded-on-an-H200-launch-bound/report.html");
     assert_eq!(example.is_file(), ran.stderr.contains("no GPU here: "), "{}", ran.stderr);
 }
+
+/// What was meant is said, wherever something was typed wrong.
+#[test]
+fn what_was_meant() {
+    let sandbox = Sandbox::new();
+    sandbox.write("train.py", "print(1)\n");
+    for (words, hint) in [
+        (&["rnu"][..], "a similar subcommand exists: 'run'"),
+        (&["run", "-p", "qick", "--", "true"], "hint: did you mean `quick`? Available presets: `quick`, "),
+        (&["run", "--", "train.py"], "hint: it is in this folder: `-- python3 train.py`"),
+        (
+            &["run", "--", "sleep 1"],
+            "hint: leave out the quotation marks around the whole command: `-- sleep 1`",
+        ),
+        (&["run", "--", "slepe", "1"], "hint: did you mean `sleep`?"),
+        (&["compare", "./a", "--", "./b"], "hint: `--` comes before each of them: "),
+        (&["report"], "hint: name one, or go to the folder in which it was started"),
+    ] {
+        let ran = sandbox.output(words);
+        assert!(ran.code != 0 && ran.stderr.contains(hint), "{words:?}: {}", ran.stderr);
+    }
+}
+
+/// A comparison is listed, and shown again.
+#[test]
+fn a_comparison_is_found_again() {
+    let sandbox = Sandbox::new();
+    let words = ["compare", "--repeat", "2", "--plain", "--", "sleep", "0.01", "--", "sleep", "0.02"];
+    let ran = sandbox.output(&words);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let list = sandbox.output(&["list"]).stdout;
+    assert!(
+        list.contains("  comparison: sleep 0.01 -- sleep 0.02\n  undecided, 2 runs do not tell about time"),
+        "{list}"
+    );
+    let folder = list.lines().next().unwrap();
+    assert_eq!(sandbox.output(&["report", folder]).stdout, ran.stdout);
+    let name = folder.rsplit('/').next().unwrap();
+    let opened = sandbox.rangefinder(&["open", name]).env("BROWSER", "true").output().unwrap();
+    assert_eq!(Ran::from(opened).stdout, format!("{folder}/report.html\n"));
+    let failed = sandbox.output(&[&QUICK[..], &["--", "false"]].concat());
+    assert_eq!(failed.code, 3, "{}", failed.stderr);
+    assert!(sandbox.output(&["list"]).stdout.contains("  the program failed: false"), "{}", failed.stderr);
+}
+
+/// transformers without a range: the option that opens some is named.
+#[test]
+fn ranges_for_transformers_are_offered() {
+    let sandbox = Sandbox::new();
+    sandbox.write("transformers.py", "");
+    let hint = "note: the program uses transformers and opens no range: `--auto` opens some";
+    let run = |words: &[&str]| sandbox.output(&[&QUICK[..], words].concat()).stderr;
+    let program = ["--", "python3", "-c", "import transformers"];
+    assert!(run(&program).contains(hint), "{}", run(&program));
+    assert!(!run(&["--", "python3", "-c", "pass"]).contains(hint));
+    let marked = "import transformers, rangefinder\nwith rangefinder.stage('a'): pass";
+    assert!(!run(&["--", "python3", "-c", marked]).contains(hint));
+}

@@ -35,7 +35,7 @@ pub(crate) fn main(arguments: &CompareArguments) -> Result<Exit> {
         Read { runs, profiles, around }
     });
     if let (Some(before), Some(after)) = (read.next(), read.next()) {
-        tell([&sides[0], &sides[1]], &before, &after, margin, &arguments.form)?;
+        tell([&sides[0], &sides[1]], &before, &after, margin, &arguments.form, Some(&repeated.folder))?;
     }
     Ok(repeated.exit)
 }
@@ -67,7 +67,7 @@ fn programs(arguments: &CompareArguments) -> Result<Vec<Start>> {
         }
         _ => {
             return Err(Usage(
-                "two programs are needed\nhint: rangefinder compare -- ./old -- ./new, or rangefinder compare \
+                "two programs are needed\nhint: `--` comes before each of them: rangefinder compare -- ./old -- ./new, or rangefinder compare \
                  before.yaml after.yaml"
                     .to_owned(),
             )

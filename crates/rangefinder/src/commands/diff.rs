@@ -13,12 +13,13 @@ use analysis::{Options, analyze, insight, main_loop, profile};
 use anyhow::{Context, Result, anyhow};
 use counters::Report;
 use process::{Signals, interruptible};
-use report::{Around, Compared, Diff, Recorded, compared_html};
+use report::{Around, Compared, Diff, Recorded, compared_html, printable_lines};
 use secrets::of_environment;
 use trace::Trace;
 
 use super::Usage;
 use super::analyze_settings::Settings;
+use super::open::PAGE;
 use super::traces::{LeftOut, Nothing, Selected, exported, opened, reports};
 use crate::cli::{DiffArguments, DiffForm};
 use crate::print::{print, print_json, say};
@@ -40,17 +41,18 @@ fn compared(arguments: &DiffArguments) -> Result<Exit> {
     let before = read(&arguments.before)?;
     let after = read(&arguments.after)?;
     let sides = [arguments.before.display().to_string(), arguments.after.display().to_string()];
-    tell([&sides[0], &sides[1]], &before, &after, arguments.margin, &arguments.form)?;
+    tell([&sides[0], &sides[1]], &before, &after, arguments.margin, &arguments.form, None)?;
     Ok(Exit::Complete)
 }
 
-/// Compares both sides, and prints what came of it.
+/// Compares both sides, and prints what came of it; also into the folder in which it is `kept`.
 pub(super) fn tell(
     sides: [&str; 2],
     before: &Read,
     after: &Read,
     margin: f64,
     form: &DiffForm,
+    kept: Option<&Path>,
 ) -> Result<()> {
     let comparison = compare(&before.profiles, &after.profiles, margin);
     let around: Vec<Around> = differences(&before.around, &after.around)
@@ -64,8 +66,18 @@ pub(super) fn tell(
         DiffForm { markdown: true, top, .. } => print(&diff.markdown(*top))?,
         DiffForm { top, .. } => print(&diff.screen(*top))?,
     }
+    if let Some(folder) = kept {
+        let summary = folder.join(::run::SUMMARY);
+        let text = printable_lines(&of_environment().text(&diff.screen(form.top)));
+        std::fs::write(&summary, text).with_context(|| format!("cannot write `{}`", summary.display()))?;
+        write_page(&folder.join(PAGE), &diff, [before, after])?;
+    }
     match &form.html {
-        Some(file) => write_page(file, &diff, [before, after]),
+        Some(file) => {
+            write_page(file, &diff, [before, after])?;
+            say(&format!("wrote {}", file.display()));
+            Ok(())
+        }
         None => Ok(()),
     }
 }
@@ -91,9 +103,7 @@ fn write_page(file: &Path, diff: &Diff<'_>, sides: [&Read; 2]) -> Result<()> {
         Some(Recorded { name, trace, main: main[side].as_ref() })
     });
     let html = compared_html(&Compared { diff, recorded: shown });
-    std::fs::write(file, html).with_context(|| format!("cannot write `{}`", file.display()))?;
-    say(&format!("wrote {}", file.display()));
-    Ok(())
+    std::fs::write(file, html).with_context(|| format!("cannot write `{}`", file.display()))
 }
 
 /// The trace of the run whose time is closest to the median of its side, and where it is; none if that run has none.

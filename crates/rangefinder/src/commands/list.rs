@@ -1,9 +1,10 @@
 //! `rangefinder list`
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use record::{Manifest, RunStatus};
+use record::{Manifest, RunStatus, StepName, StepStatus};
+use run::repeat::{MadeSet, sets};
 use run::rundir::{lock, newest};
 use run::{Exit, SUMMARY};
 use serde::Serialize;
@@ -29,9 +30,22 @@ pub(crate) fn main(arguments: &ListArguments) -> Result<Exit> {
         Some(folder) => folder.clone(),
         None => root()?,
     };
-    let all: Vec<_> = newest(&root).collect();
+    let mut all: Vec<(String, Found)> = sets(&root)
+        .map(|MadeSet { folder, created, programs }| (created, Found::Set(folder, programs)))
+        .collect();
+    all.extend(
+        newest(&root).map(|(run, manifest)| (manifest.created.clone(), Found::Run(run, Box::new(manifest)))),
+    );
+    all.sort_by(|(one, _), (other, _)| other.cmp(one));
     let shown = if arguments.all { all.len() } else { all.len().min(arguments.top) };
-    let rows: Vec<Row> = all.iter().take(shown).map(|(run, manifest)| row(run, manifest)).collect();
+    let rows: Vec<Row> = all
+        .iter()
+        .take(shown)
+        .map(|(created, found)| match found {
+            Found::Run(run, manifest) => row(run, manifest),
+            Found::Set(folder, programs) => set_row(folder, created, programs),
+        })
+        .collect();
     if arguments.json {
         print_as_is(&format!("{}\n", serde_json::to_string_pretty(&rows)?))?;
         return Ok(Exit::Complete);
@@ -55,12 +69,34 @@ pub(crate) fn main(arguments: &ListArguments) -> Result<Exit> {
     Ok(Exit::Complete)
 }
 
+/// What lies in the folder of runs.
+enum Found {
+    Run(PathBuf, Box<Manifest>),
+    /// Several runs of one program, or of two; the commands of these.
+    Set(PathBuf, Vec<Vec<String>>),
+}
+
+fn set_row(folder: &Path, created: &str, programs: &[Vec<String>]) -> Row {
+    let summary = std::fs::read_to_string(folder.join(SUMMARY)).ok();
+    Row {
+        run: folder.display().to_string(),
+        created: created.to_owned(),
+        status: if programs.len() > 1 { "comparison" } else { "several runs" },
+        exit_code: None,
+        command: programs.join(&"--".to_owned()),
+        finding: summary.and_then(|text| text.lines().next().map(str::to_owned)),
+    }
+}
+
 fn row(run: &Path, manifest: &Manifest) -> Row {
     Row {
         run: run.display().to_string(),
         created: manifest.created.clone(),
         status: match manifest.status {
             RunStatus::Finished if manifest.exit_code.unwrap_or(0) == 0 => "complete",
+            RunStatus::Finished if manifest.step(StepName::Rehearse).status == StepStatus::Failed => {
+                "the program failed"
+            }
             RunStatus::Finished => "finished, with something missing",
             RunStatus::Running if matches!(lock(run), Ok(None)) => "in progress",
             // It was killed.
@@ -73,18 +109,22 @@ fn row(run: &Path, manifest: &Manifest) -> Row {
     }
 }
 
-/// As its summary tells it, on one line.
+/// As its summary tells it, on one line: the first finding, or else where the host was.
 fn first_finding(run: &Path) -> Option<String> {
     let summary = std::fs::read_to_string(run.join(SUMMARY)).ok()?;
-    let mut lines = summary.lines().skip_while(|line| !line.trim_start().starts_with("1. "));
-    let mut text = lines.next()?.trim().strip_prefix("1. ")?.to_owned();
-    // What it was wrapped to is indented further; what follows it begins with a word and a colon.
-    for line in lines.map(str::trim) {
-        if line.is_empty()
-            || line.starts_with("2. ")
-            || line.split(' ').next().is_none_or(|word| word.ends_with(':'))
-            || line.starts_with("without it:")
-        {
+    let finding = paragraph(&summary, |line| line.starts_with("1. "));
+    let finding = finding.and_then(|text| text.strip_prefix("1. ").map(str::to_owned));
+    finding.or_else(|| paragraph(&summary, |line| line.starts_with("host")))
+}
+
+/// The first line that is meant, with what it was wrapped to: what follows it begins with a word and a colon, or a number.
+fn paragraph(summary: &str, is_meant: impl Fn(&str) -> bool) -> Option<String> {
+    let mut lines = summary.lines().map(str::trim).skip_while(|line| !is_meant(line));
+    let mut text = lines.next()?.to_owned();
+    for line in lines {
+        let first = line.split(' ').next().unwrap_or_default();
+        let is_next = ["1.", "2.", "no", "without"].contains(&first) || first.ends_with(':');
+        if line.is_empty() || is_next {
             break;
         }
         text = format!("{text} {line}");

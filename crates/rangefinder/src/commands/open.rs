@@ -10,7 +10,7 @@ use super::runs::chosen;
 use crate::cli::OpenArguments;
 use crate::print::print;
 
-const PAGE: &str = "report.html";
+pub(super) const PAGE: &str = "report.html";
 
 pub(crate) fn main(arguments: OpenArguments) -> Result<Exit> {
     let run = chosen(arguments.run, "runs", |_| true)?;

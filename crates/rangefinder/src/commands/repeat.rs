@@ -62,13 +62,19 @@ pub(super) fn repeated(order: Order) -> Result<Repeated> {
             say(&format!("error: a run {program}failed, so there are no more: {why}"));
             say(&format!("hint: its output is in {}", shown(&run.join("workload/rehearsal"))));
         }
-        Ended::Interrupted => say("interrupted; what was run so far is kept"),
+        Ended::Interrupted => {
+            say(&format!("interrupted; what was run so far is kept in {}", shown(&repeated.folder)));
+            if let [(a, _), (b, _)] = repeated.sides.as_slice() {
+                let [a, b] = [a, b].map(|side| run::shell_word(&shown(side)));
+                say(&format!("hint: to compare what is there: rangefinder diff {a} {b}"));
+            }
+        }
         _ => {}
     }
     Ok(repeated)
 }
 
-/// `b  3  12.40 ms an iteration, known to 1.2 %`
+/// `b  3  12.40 ms an iteration, ±1.2 %`
 fn line(done: &Done<'_>, several: bool) -> String {
     let side = if several { format!("{:6}", SIDES[done.side.min(1)]) } else { "run".to_owned() };
     if done.warm_up {
@@ -78,7 +84,7 @@ fn line(done: &Done<'_>, several: bool) -> String {
         Some(main) => format!("{} an iteration", duration(main.median_ns)),
         None => format!("{} in all", duration(profile.process_ns.unwrap_or_default() as f64)),
     });
-    let known = done.precision.map(|part| format!(", known to {:.1} %", part * 100.0)).unwrap_or_default();
+    let known = done.precision.map(|part| format!(", ±{:.1} %", part * 100.0)).unwrap_or_default();
     format!("{side} {:>3}  {}{known}", done.runs, time.unwrap_or_default())
 }
 
@@ -138,7 +144,7 @@ pub(super) fn ended(ended: &Ended) -> &'static str {
     match ended {
         Ended::AsAsked => "as many runs as asked for",
         Ended::Precise => "the times are known precisely enough (`compare.precision`)",
-        Ended::Most => "no more runs are taken (`compare.most`)",
+        Ended::Most => "these are the most runs that are taken (`compare.most`)",
         Ended::OutOfTime => "the time is spent (`compare.budget`)",
         Ended::Interrupted => "interrupted",
         Ended::Failed { .. } => "a run failed",

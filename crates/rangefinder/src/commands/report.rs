@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use record::{PLACE, RunStatus, StepName, StepStatus};
 use run::job::{TOGETHER, is_job};
+use run::repeat::SET_FILE;
 use run::rundir::{lock, read_manifest};
 use run::{ANALYSIS, DOCUMENT, Exit, SUMMARY};
 
@@ -16,6 +17,13 @@ pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
     let run = chosen(arguments.run, "runs", |_| true)?;
     if is_job(&run) {
         return of_a_job(&run, arguments.json);
+    }
+    if run.join(SET_FILE).is_file() && !arguments.json {
+        let word = run::shell_word(&run.to_string_lossy());
+        let text = std::fs::read_to_string(run.join(SUMMARY))
+            .with_context(|| format!("nothing was compared\nhint: rangefinder diff {word}/a {word}/b"))?;
+        print(&text)?;
+        return Ok(Exit::Complete);
     }
     let manifest = match read_manifest(&run) {
         Ok(manifest) => manifest,

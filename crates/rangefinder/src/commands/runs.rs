@@ -6,13 +6,17 @@ use anyhow::{Result, bail};
 use record::{MANIFEST, Manifest};
 use run::config::{Request, resolve};
 use run::job::is_job;
+use run::repeat::SET_FILE;
 use run::rundir::newest;
 
 use super::here;
 
-/// The folder that runs are made in.
+/// The folder that runs are made in; inside a run, the one that it is in.
 pub(super) fn root() -> Result<PathBuf> {
     let here = here()?;
+    if let Some(folder) = here.parent().filter(|_| here.join(MANIFEST).is_file()) {
+        return Ok(folder.to_owned());
+    }
     let request = Request {
         presets: Vec::new(),
         file: None,
@@ -38,7 +42,10 @@ pub(super) fn chosen(
         let root = root()?;
         return match newest(&root).find(|(_, manifest)| is_one(manifest)) {
             Some((run, _)) => Ok(run),
-            None => bail!("no {what} in `{}`", root.display()),
+            None => bail!(
+                "no {what} in `{}`\nhint: name one, or go to the folder in which it was started",
+                root.display()
+            ),
         };
     };
     if named.exists() {
@@ -46,7 +53,7 @@ pub(super) fn chosen(
     }
     let root = root()?;
     let inside = root.join(&named);
-    if inside.join(MANIFEST).is_file() || is_job(&inside) {
+    if inside.join(MANIFEST).is_file() || is_job(&inside) || inside.join(SET_FILE).is_file() {
         return Ok(inside);
     }
     match like(&root, &named) {

@@ -255,7 +255,8 @@ fn conclusion(comparison: &Comparison) -> String {
             "nothing changed".to_owned()
         }
         None if !matches!(comparison.timed, Timed::Iteration { .. }) => {
-            "there is no loop on both sides that could be taken apart".to_owned()
+            "why is not known, because no loop was found on both sides; a range around each iteration makes it known"
+                .to_owned()
         }
         None => format!(
             "the same work as before, and no part of an iteration changed by more than {} of the whole",

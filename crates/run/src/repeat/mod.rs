@@ -15,7 +15,7 @@ use analysis::compare::{FEWEST_OF_AUTO, Profile, Random, precision};
 use process::Signals;
 
 use ::record::PassKind;
-pub use record::SET_FILE;
+pub use record::{MadeSet, SET_FILE, sets};
 use record::{ProcessRecord, SetRecord};
 
 use crate::config::Enable;

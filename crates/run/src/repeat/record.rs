@@ -1,14 +1,17 @@
 //! `set.json`: which runs there are, in which order they ran, and what the machine did meanwhile.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use input::Input;
+use serde::{Deserialize, Serialize};
 
 use super::order::Rounds;
 use super::state::State;
 use crate::rundir::{Readers, WriteError, write_json_whole};
 
 pub const SET_FILE: &str = "set.json";
+/// What one says of itself is shorter.
+const MOST_BYTES: u64 = 16 << 20;
 
 #[derive(Debug, Serialize)]
 pub(super) struct SetRecord {
@@ -67,4 +70,32 @@ impl SetRecord {
     pub(super) fn write(&self, path: &Path) -> Result<(), WriteError> {
         write_json_whole(path, Readers::Owner, self).map_err(|error| WriteError::new(path, error))
     }
+}
+
+/// What `compare` or `run --repeat` has made: when, and the commands of its programs.
+#[derive(Debug)]
+pub struct MadeSet {
+    pub folder: PathBuf,
+    pub created: String,
+    pub programs: Vec<Vec<String>>,
+}
+
+/// Those below a folder.
+pub fn sets(root: &Path) -> impl Iterator<Item = MadeSet> {
+    #[derive(Deserialize)]
+    struct Side {
+        command: Vec<String>,
+    }
+    #[derive(Deserialize)]
+    struct Set {
+        created: String,
+        sides: Vec<Side>,
+    }
+    std::fs::read_dir(root).into_iter().flatten().flatten().filter_map(|entry| {
+        let folder = entry.path();
+        let bytes = Input::open(&folder.join(SET_FILE)).ok()?.whole(MOST_BYTES).ok()?;
+        let Set { created, sides } = serde_json::from_slice(&bytes).ok()?;
+        let programs = sides.into_iter().map(|side| side.command).collect();
+        Some(MadeSet { folder, created, programs })
+    })
 }

@@ -155,7 +155,7 @@ fn bars(
     texts: &mut Texts,
 ) -> String {
     if bars.is_empty() {
-        return "<p class=\"absent\">Not known: there is no loop on both sides that could be taken apart.</p>\n"
+        return "<p class=\"absent\">Not known: no loop was found on both sides. A range around each iteration makes it known.</p>\n"
             .to_owned();
     }
     all.insert(place.to_owned(), bars.json(texts));
