@@ -69,6 +69,14 @@ pub fn call(name: &str) -> &str {
     plain.strip_suffix("_ptsz").or_else(|| plain.strip_suffix("_ptds")).unwrap_or(plain)
 }
 
+/// 12040 → 12.4
+pub(crate) fn cuda_version(number: u64) -> String {
+    match number {
+        1000.. => format!("{}.{}", number / 1000, number % 1000 / 10),
+        _ => number.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,8 +5,8 @@ use crate::form::shown::Digits;
 use crate::form::terminal::Names;
 use crate::page::Page;
 use crate::tables::{
-    OVERHEAD_TIMES, Tabular, View, captures, facts, overhead, passes, processes, rank_verdict_table,
-    rehearsed, steps,
+    OVERHEAD_TIMES, Tabular, View, captures, facts, host_lines, overhead, passes, processes,
+    rank_verdict_table, rehearsed, steps,
 };
 
 use super::counters_screen::counters_terminal;
@@ -81,6 +81,13 @@ fn insight(text: &mut String, page: &Page<'_>) {
     let limits = findings_text(page.analysis, &insight.findings);
     if !limits.is_empty() {
         screen(text, "What limits it", &limits);
+    }
+    if let Some(analysis) = page.analysis {
+        let lines = host_lines(analysis);
+        if lines.len() > 0 {
+            heading(text, lines.about().caption);
+            body(text, &lines, page.top);
+        }
     }
     if let Some(joined) = &insight.joined {
         screen(text, "What limits the kernels", &bounds_text(joined, page.top));

@@ -59,7 +59,7 @@ pub(crate) use facts::facts;
 pub(crate) use findings::{findings, gained, no_finding};
 pub(crate) use first::first_lines;
 pub(crate) use graphs::{captured, cuda_graphs, not_captured};
-pub(crate) use hardware::{hardware_kernels, hardware_regions, sampling_cost};
+pub(crate) use hardware::{hardware_kernels, hardware_regions, host_lines, sampling_cost};
 pub(crate) use idle::{busy_of_time, idle, meaning, stacked, whole};
 pub(crate) use kernels::{headline_kernels, kernel_labels, kernels, steady_kernels, steady_of};
 pub(crate) use longest::longest;

@@ -1,6 +1,7 @@
 //! Data beside the events: devices, versions, the place in a distributed program.
 
 use super::event::{Cursor, Scalar};
+use crate::names::cuda_version;
 
 /// Properties of a trace, before its events or behind them.
 #[derive(Debug, Default)]
@@ -10,7 +11,13 @@ pub(super) struct Beside {
     /// Something that no program but Kineto writes.
     pub(super) kineto: bool,
     pub(super) platform: Option<Platform>,
+    /// Names and values, for people.
+    pub(super) versions: Vec<(String, String)>,
 }
+
+/// Numbers that name a version of CUDA, and their titles.
+const VERSIONS: [(&str, &str); 2] =
+    [("cuda_driver_version", "CUDA driver"), ("cuda_runtime_version", "CUDA runtime")];
 
 /// The GPU vendor, if it is not NVIDIA.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,11 +30,25 @@ impl Beside {
         self.kineto |= has(text, b"\"schemaVersion\"") && has(text, b"\"deviceProperties\"");
         self.devices.extend(devices(text));
         self.rank = self.rank.or_else(|| rank(text));
+        for (key, called) in VERSIONS {
+            let version =
+                number(text, key).filter(|_| self.versions.iter().all(|(known, _)| known != called));
+            let version =
+                version.filter(|number| *number > 0).map(|number| cuda_version(number.unsigned_abs()));
+            self.versions.extend(version.map(|version| (called.to_owned(), version)));
+        }
         let hip = ["hip_runtime_version", "hip_driver_version"].iter().find_map(|key| number(text, key));
         let rocm = hip.is_some() || has(text, b"\"roctracer_version\"") || self.devices.iter().any(is_amd);
         if rocm && !matches!(self.platform, Some(Platform::Rocm { hip: Some(_) })) {
             self.platform = Some(Platform::Rocm { hip: hip.map(hip_version) });
         }
+    }
+
+    /// The machine it was recorded on, as far as it is known.
+    pub(super) fn machine(&self) -> Vec<(String, String)> {
+        let named = self.devices.iter().filter(|(_, name)| !name.is_empty());
+        let gpus = named.map(|(id, name)| (format!("GPU {id}"), name.clone()));
+        self.versions.iter().cloned().chain(gpus).collect()
     }
 
     /// The name of a device. ROCm counts a machine's processors before its GPUs, so that a trace

@@ -348,6 +348,7 @@ impl Reader {
             }
         }
         order_operators(trace);
+        self.trace.machine = self.beside.machine();
         self.add_counters();
         self.trace.finish();
         self.trace
@@ -473,10 +474,20 @@ mod tests {
         let names: Vec<&str> = trace.operators.name.iter().map(|name| trace.strings.text(*name)).collect();
         assert_eq!(names, ["aten::linear", "aten::addmm"]);
         assert_eq!(trace.operators.end[0] - trace.operators.begin[0], 62_000);
+        assert!(trace.machine.is_empty());
         assert!(
             trace.diagnostics.iter().any(|one| one.text.contains("1 without a category")),
             "{:?}",
             trace.diagnostics
         );
+    }
+
+    #[test]
+    fn the_machine() {
+        let text = r#"{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "NVIDIA H200"}, {"id": 1, "name": ""}],
+            "cuda_driver_version": 13000, "cuda_runtime_version": 12040, "traceEvents": []}"#;
+        let trace = read_kineto_from(text.as_bytes(), Path::new("kineto.json")).unwrap();
+        let facts = [("CUDA driver", "13.0"), ("CUDA runtime", "12.4"), ("GPU 0", "NVIDIA H200")];
+        assert_eq!(trace.machine, facts.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::loss::Losses;
 use super::tables::each;
+use crate::names::cuda_version;
 use crate::sqlite::{Database, Finder};
 
 /// Rows of `TARGET_INFO_SYSTEM_ENV` that matter to people, and their titles.
@@ -29,7 +30,7 @@ pub(super) fn machine(database: &Database, losses: &mut Losses) -> Vec<(String, 
         .zip(found)
         .filter_map(|((fact, called), value)| {
             let value = value?;
-            let value = if *fact == "CudaDriverVersion" { cuda_version(&value) } else { value };
+            let value = if *fact == "CudaDriverVersion" { cuda_version_of(&value) } else { value };
             Some(((*called).to_owned(), value))
         })
         .collect();
@@ -55,12 +56,9 @@ fn gpus(database: &Database) -> Vec<(String, String)> {
     gpus
 }
 
-/// 12040 → 12.4
-fn cuda_version(number: &str) -> String {
-    match number.parse::<u32>() {
-        Ok(version) if version >= 1000 => format!("{}.{}", version / 1000, version % 1000 / 10),
-        _ => number.to_owned(),
-    }
+/// A number, or a text that says it already.
+fn cuda_version_of(text: &str) -> String {
+    text.parse().map_or_else(|_| text.to_owned(), cuda_version)
 }
 
 #[cfg(test)]
@@ -69,6 +67,6 @@ mod tests {
 
     #[test]
     fn versions() {
-        assert_eq!(["12040", "11080", "12.4"].map(cuda_version), ["12.4", "11.8", "12.4"]);
+        assert_eq!(["12040", "11080", "12.4"].map(cuda_version_of), ["12.4", "11.8", "12.4"]);
     }
 }
