@@ -27,13 +27,15 @@ pub(crate) struct Progress {
     colour: bool,
     clock: Option<Clock>,
     whose: ExitCodeOf,
+    /// Passes of the workload that are done.
+    kept: Vec<&'static str>,
 }
 
 impl Progress {
     pub(crate) fn new(talk: Talk, here: PathBuf, whose: ExitCodeOf) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let colour = colours::wanted(&std::io::stderr());
-        Self { talk, here, terminal, colour, clock: None, whose }
+        Self { talk, here, terminal, colour, clock: None, whose, kept: Vec::new() }
     }
 
     fn say(&self, text: &str) {
@@ -75,6 +77,9 @@ impl Progress {
         missing: &[String],
     ) {
         self.clock = None;
+        if status == StepStatus::Done && step.is_pass() {
+            self.kept.push(step.as_str());
+        }
         // Printed even with --quiet.
         missing.iter().for_each(|missing| say(&format!("error: {}: {missing}", step.as_str())));
         if asked_for && missing.is_empty() || status == StepStatus::Failed {
@@ -141,7 +146,14 @@ impl Observer for Progress {
                     None => self.say(&format!("run        {} (no report requested)", self.shown(run))),
                 }
                 if interrupted {
-                    self.say(&format!("interrupted; to continue: rangefinder resume {run_word}"));
+                    let kept = match self.kept.as_slice() {
+                        [] => String::new(),
+                        kept => format!(
+                            "; what is done is kept ({}), and `rangefinder analyze {run_word}` shows it",
+                            kept.join(", ")
+                        ),
+                    };
+                    self.say(&format!("interrupted{kept}; to continue: rangefinder resume {run_word}"));
                 }
                 let workload = workload.as_deref().unwrap_or("not run");
                 let code = self.whose.code(*exit_code, *workload_code);

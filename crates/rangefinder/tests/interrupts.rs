@@ -65,7 +65,8 @@ fn steps_of_a_run() {
     let Some(program) = nvtx_program("steps_of_a_run", "pairs") else { return };
     for (name, with) in [("analyze", SIGTERM), ("report", SIGINT)] {
         let sandbox = Sandbox::new();
-        let mut live = Live::start(&mut sandbox.rangefinder(&["run", "--", &program, "1500000"]));
+        let said = std::fs::File::create(sandbox.path("said")).unwrap();
+        let mut live = Live::start(sandbox.rangefinder(&["run", "--", &program, "1500000"]).stderr(said));
         let is_running = || {
             let Some(run) = sandbox.runs().into_iter().next() else { return false };
             let Ok(text) = std::fs::read(run.join("run.json")) else { return false };
@@ -81,6 +82,12 @@ fn steps_of_a_run() {
         assert_eq!(step(&told, name)["status"], "interrupted");
         assert_eq!(step(&told, "rehearse")["status"], "done", "what was finished is kept");
         assert_eq!(unfinished(&run), Vec::<String>::new());
+        // What there is, and how to see it and to go on.
+        let said = std::fs::read_to_string(sandbox.path("said")).unwrap();
+        let kept = "interrupted; what is done is kept (rehearse, timeline), and `rangefinder analyze ";
+        assert!(said.contains(kept) && said.contains("; to continue: rangefinder resume "), "{said}");
+        let shown = sandbox.output(&["analyze", run.to_str().unwrap()]);
+        assert!(shown.code == 0 && shown.stdout.contains("rangefinder's tracer"), "{}", shown.stderr);
         let again = sandbox.output(&["resume", run.to_str().unwrap()]);
         assert_eq!(again.code, 0, "{}", again.stderr);
         let told = manifest(&run);

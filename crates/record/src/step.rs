@@ -34,6 +34,11 @@ impl StepName {
         Self::Report,
     ];
 
+    /// Whether it runs the workload.
+    pub fn is_pass(self) -> bool {
+        matches!(self, Self::Rehearse | Self::Stage1 | Self::Timeline | Self::Counters)
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Configure => "configure",
