@@ -170,6 +170,62 @@ fn each_rank_records_itself() {
     assert_eq!(inside(&second), ["job.json", "rank-0000", "rank-0001", "together"].map(str::to_owned));
 }
 
+/// nsys records the ranks that are selected, the tracer the others; what is typed wrong, and nsys that is not there, are told.
+#[test]
+fn nsys_records_selected_ranks() {
+    let Some(nsys) = support::tool("nsys_records_selected_ranks", "nsys-2023.4.4/usr/bin/nsys") else {
+        return;
+    };
+    let libraries =
+        support::tool("nsys_records_selected_ranks", "nsys-libraries/usr/lib/x86_64-linux-gnu").unwrap();
+    let sandbox = Sandbox::new();
+    sandbox.write("steps.py", STEPS);
+    let path = format!("nsys.path={}", nsys.display());
+    let words = [RANGEFINDER, "rank", "ranks.select=[1]", &path, "--", "python3", "steps.py"];
+    let ran = launched(&sandbox, "3", &words, &[("RANGEFINDER_LIBRARY_PATH", libraries.to_str().unwrap())]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let mut printed: Vec<&str> = ran.stdout.lines().filter(|line| line.starts_with("rank ")).collect();
+    printed.sort_unstable();
+    assert_eq!(printed, ["rank 0", "rank 1", "rank 2"], "each ran once: {}", ran.stderr);
+    let job = sandbox.only_run();
+    for (rank, by_nsys) in [(0, false), (1, true), (2, false)] {
+        let run = job.join(format!("rank-000{rank}"));
+        assert_eq!(
+            (run.join("nsys").is_dir(), run.join("rehearsal").is_dir()),
+            (by_nsys, !by_nsys),
+            "{rank}"
+        );
+    }
+    let found = verdicts(&job.join("together"));
+    let fine = |(verdict, text): &(String, String)| verdict == "captured" && text.starts_with("5 ranges");
+    assert!(found.len() == 3 && found.iter().all(fine), "{found:?}\n{}", ran.stderr);
+    let shown = sandbox.output(&["analyze", "--json", job.to_str().unwrap()]);
+    let document: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    let ranks: Vec<&serde_json::Value> =
+        document["recordings"].as_array().unwrap().iter().map(|row| &row["rank"]).collect();
+    assert_eq!(ranks.len(), 3, "{ranks:?}");
+    assert!((0..3).all(|rank| ranks.iter().any(|known| **known == rank)), "{ranks:?}");
+
+    let wrong = launched(&sandbox, "1", &[RANGEFINDER, "rank", "ranks.select=first", "--", "true"], &[]);
+    assert!(
+        wrong.stderr.contains("must be `all`, `node`, or ranks such as `0` or `[0, 8]`"),
+        "{}",
+        wrong.stderr
+    );
+    let gated = [RANGEFINDER, "rank", "ranks.select=all", &path, "nsys.nvtx_capture=step", "--", "true"];
+    let gated = launched(&sandbox, "1", &gated, &[]);
+    assert!(gated.stderr.contains("a launcher starts each rank once"), "{}", gated.stderr);
+    let words = [RANGEFINDER, "rank", "ranks.select=0", "nsys.path=nowhere", "--", "python3", "steps.py"];
+    let without = launched(&sandbox, "2", &words, &[]);
+    assert_eq!(without.code, 0, "{}", without.stderr);
+    assert!(
+        without.stderr.contains("warning: rank 0 is recorded by the tracer, not by nsys (`ranks.select`): "),
+        "{}",
+        without.stderr
+    );
+    assert!(without.stderr.contains("all 2 captured"), "{}", without.stderr);
+}
+
 /// Rank 0 cannot write where the others do, rank 1 is started late, rank 2 is killed, rank 3 opens no range.
 #[test]
 fn what_becomes_of_a_rank_is_told() {

@@ -1,14 +1,15 @@
 //! `rangefinder rank`
 
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use process::{Route, Signals};
+use run::config::Resolved;
 use run::job::{
-    Identity, Joined, Parts, TOGETHER, bare, check_one_pass, identity, is_under_way, join, parts,
-    take_result, was_taken_before,
+    BY_NSYS, Identity, Joined, Parts, TOGETHER, bare, check_one_pass, identity, is_under_way, join, no_nsys,
+    parts, take_result, was_taken_before,
 };
 use run::rundir::read_manifest;
 use run::steps::{RunError, Start, begin, check};
@@ -30,8 +31,14 @@ const FOR_THE_MISSING: Duration = Duration::from_secs(5);
 pub(crate) fn main(mut arguments: RankArguments) -> Result<Exit> {
     let identity = identity().map_err(|why| Usage(why.to_string()))?;
     arguments.layers.preset.insert(0, "quick".to_owned());
+    let mut resolved_layers = resolved(&arguments.layers)?;
+    let by_nsys = identity.is_selected(&resolved_layers.config) && has_nsys(&resolved_layers, &identity);
+    if by_nsys {
+        arguments.layers.overrides.extend(BY_NSYS.map(str::to_owned));
+        resolved_layers = resolved(&arguments.layers)?;
+    }
     let start = Start {
-        resolved: resolved(&arguments.layers)?,
+        resolved: resolved_layers,
         command: arguments.layers.command,
         here: here()?,
         invocation: std::env::args_os().collect(),
@@ -39,7 +46,7 @@ pub(crate) fn main(mut arguments: RankArguments) -> Result<Exit> {
         tracer: crate::TRACER,
         place: None,
     };
-    check_one_pass(&start)?;
+    check_one_pass(&start, by_nsys)?;
     let name = check(&start)?;
     let root = start.here.join(&start.resolved.config.run.dir.0);
     let Joined { job, part } = match join(&root, &name, &identity) {
@@ -66,6 +73,20 @@ pub(crate) fn main(mut arguments: RankArguments) -> Result<Exit> {
         say(&format!("warning: the ranks were not merged: {error:#}"));
     }
     Ok(exit)
+}
+
+/// A rank that nsys cannot record is recorded by the tracer.
+fn has_nsys(resolved: &Resolved, identity: &Identity) -> bool {
+    match no_nsys(resolved) {
+        None => true,
+        Some(none) => {
+            let rank = identity.rank.rank;
+            say(&format!(
+                "warning: rank {rank} is recorded by the tracer, not by nsys (`ranks.select`): {none}"
+            ));
+            false
+        }
+    }
 }
 
 /// The run could not go on, for instance because the disk is full. The program runs once, whatever becomes of the run, and its
@@ -112,7 +133,9 @@ fn merge(signals: &Signals, job: &Path, identity: &Identity) -> Result<()> {
         }
         return Ok(());
     };
-    if parts.runs.iter().map(|run| bytes_of(&run.join("rehearsal"))).sum::<u64>() > MOST_BYTES {
+    let recorded =
+        |run: &PathBuf| ["rehearsal", "nsys"].map(|folder| bytes_of(&run.join(folder))).iter().sum::<u64>();
+    if parts.runs.iter().map(recorded).sum::<u64>() > MOST_BYTES {
         say(&format!("the recordings of the ranks are large; to merge them: {by_hand}"));
         return Ok(());
     }

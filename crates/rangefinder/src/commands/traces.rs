@@ -8,6 +8,7 @@ use process::PrivateFolder;
 use record::PassKind;
 use run::gates::{gate_of_run, keep_gated};
 use run::gather::{Gathered, Given};
+use run::job::rank_of;
 use run::load::keep_load_of_run;
 use secrets::Redactor;
 use trace::{OpenError, Opened, Trace};
@@ -133,6 +134,17 @@ pub(super) fn opened(
     for recording in &mut trace.recordings {
         if let Some((_, given)) = sources.iter().find(|(file, _)| *file == Path::new(&recording.file)) {
             recording.file = given.display().to_string();
+        }
+    }
+    // nsys does not know ranks; the run that it recorded does.
+    for recording in &trace.recordings {
+        let Some(rank) = rank_of(Path::new(&recording.file)) else { continue };
+        for process in
+            &mut trace.processes[recording.processes.start as usize..recording.processes.end as usize]
+        {
+            if process.rank().is_none() {
+                process.label = format!("rank {rank}");
+            }
         }
     }
     for (path, error) in failed {

@@ -8,7 +8,8 @@ use std::time::Duration;
 use nsight::ncu::Preferences;
 pub use nsight::ncu::ReplayMode;
 pub use report::Format;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use trace::Trace;
 
 use super::values::{Enable, Span, Text, argv, one_or_many, part, some_of, words};
@@ -26,6 +27,7 @@ pub struct Config {
     pub ncu: NcuConfig,
     pub model: ModelConfig,
     pub capture: CaptureConfig,
+    pub ranks: RanksConfig,
     pub compare: CompareConfig,
     pub check: CheckConfig,
     pub run: RunConfig,
@@ -155,6 +157,35 @@ pub enum Activity {
     Cpu,
     Cuda,
     Xpu,
+}
+
+/// Of `rangefinder rank`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RanksConfig {
+    #[serde(deserialize_with = "ranks")]
+    pub(crate) select: Vec<RankChoice>,
+}
+
+/// Ranks of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RankChoice {
+    All,
+    /// The first of each node.
+    Node,
+    Rank(u32),
+}
+
+fn ranks<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<RankChoice>, D::Error> {
+    let choice = |word: String| match word.as_str() {
+        "all" => Ok(RankChoice::All),
+        "node" => Ok(RankChoice::Node),
+        rank => rank
+            .parse()
+            .map(RankChoice::Rank)
+            .map_err(|_| D::Error::custom("`all`, `node`, or ranks such as `0` or `[0, 8]`")),
+    };
+    words(deserializer)?.into_iter().map(choice).collect()
 }
 
 #[derive(Debug, Clone, Deserialize)]

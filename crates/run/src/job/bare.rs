@@ -2,7 +2,10 @@
 
 use std::process::Command;
 
-use crate::config::{ConfigError, Enable};
+use nsight::NoTool;
+use nsight::nsys::Nsys;
+
+use crate::config::{ConfigError, Enable, Resolved};
 use crate::steps::{RunError, Start};
 use crate::workload::Workload;
 
@@ -23,10 +26,28 @@ pub fn bare(start: &Start) -> Result<Option<Command>, RunError> {
     Ok(Some(command))
 }
 
+/// Settings by which nsys records a rank, in place of the tracer.
+pub const BY_NSYS: [&str; 3] = ["rehearsal.enable=false", "timeline.source=nsys", "nsys.enable=true"];
+
+/// Why nsys cannot record a rank, if it cannot.
+pub fn no_nsys(resolved: &Resolved) -> Option<NoTool> {
+    let chosen = resolved.config.nsys.path.as_ref().map(|path| path.0.as_str());
+    Nsys::locate(chosen, None).err()
+}
+
 /// A launcher starts each rank once.
-pub fn check_one_pass(start: &Start) -> Result<(), RunError> {
+pub fn check_one_pass(start: &Start, by_nsys: bool) -> Result<(), RunError> {
     let config = &start.resolved.config;
-    if config.rehearsal.enable == Enable::False {
+    if by_nsys && config.nsys.nvtx_capture.is_some() {
+        return Err(RunError::Config(ConfigError::Incomplete {
+            setting: Box::new(start.resolved.setting("nsys.nvtx_capture")),
+            why: "cannot be proven on a rank that nsys records: that takes a rehearsal, and a launcher starts each rank \
+                  once"
+                .to_owned(),
+            hint: "remove this setting; `rangefinder analyze RUN --within NAME` shows only what is inside".to_owned(),
+        }));
+    }
+    if !by_nsys && config.rehearsal.enable == Enable::False {
         return Err(RunError::Config(ConfigError::Incomplete {
             setting: Box::new(start.resolved.setting("rehearsal.enable")),
             why: "leaves a rank no pass: it is recorded by the rehearsal".to_owned(),
@@ -34,7 +55,7 @@ pub fn check_one_pass(start: &Start) -> Result<(), RunError> {
         }));
     }
     let passes = [
-        ("nsys.enable", config.nsys.enable),
+        ("nsys.enable", if by_nsys { Enable::False } else { config.nsys.enable }),
         ("ncu.enable", config.ncu.enable),
         ("stage1.enable", config.stage1.enable),
     ];
@@ -43,7 +64,8 @@ pub fn check_one_pass(start: &Start) -> Result<(), RunError> {
         Some((key, _)) => Err(RunError::Config(ConfigError::Incomplete {
             setting: Box::new(start.resolved.setting(key)),
             why: "would run the program once more, but a launcher starts each rank once".to_owned(),
-            hint: "for more than one pass, profile the launcher: `rangefinder run -- torchrun ...`"
+            hint: "for more than one pass, profile the launcher: `rangefinder run -- torchrun ...`; for nsys on some \
+                   ranks in place of the tracer, set `ranks.select`"
                 .to_owned(),
         })),
     }

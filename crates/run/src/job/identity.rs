@@ -6,6 +6,8 @@ use std::time::SystemTime;
 use process::{launcher_started, rank_in};
 use record::{Launcher, Rank};
 
+use crate::config::{Config, RankChoice};
+
 /// This process is not a rank.
 #[derive(Debug, thiserror::Error)]
 #[error(
@@ -19,6 +21,8 @@ pub struct NotARank;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     pub rank: Rank,
+    /// The place among the ranks of its node.
+    pub on_node: Option<u32>,
     /// What ranks of one job have in common, and two jobs often do not.
     pub job: String,
     /// When the launcher was started, on the clock of this machine.
@@ -32,8 +36,31 @@ pub fn identity() -> Result<Identity, NotARank> {
         environment.extend([name.as_bytes(), b"=", value.as_bytes(), b"\0"].concat());
     }
     let rank = rank_in(&environment).ok_or(NotARank)?;
-    let job = job_of(rank.by, |name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-    Ok(Identity { rank, job, launched: launcher_started(rank) })
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let job = job_of(rank.by, variable);
+    Ok(Identity { rank, on_node: on_node(rank.by, variable), job, launched: launcher_started(rank) })
+}
+
+impl Identity {
+    /// Whether nsys is to record this rank (`ranks.select`).
+    pub fn is_selected(&self, config: &Config) -> bool {
+        config.ranks.select.iter().any(|choice| match choice {
+            RankChoice::All => true,
+            RankChoice::Rank(rank) => *rank == self.rank.rank,
+            RankChoice::Node => self.on_node == Some(0),
+        })
+    }
+}
+
+/// The place among the ranks of its node, as the launcher tells it.
+fn on_node(by: Launcher, variable: impl Fn(&str) -> Option<String>) -> Option<u32> {
+    let names: &[&str] = match by {
+        Launcher::Torchrun => &["LOCAL_RANK"],
+        Launcher::OpenMpi => &["OMPI_COMM_WORLD_LOCAL_RANK"],
+        Launcher::Mpich => &["MPI_LOCALRANKID", "PALS_LOCAL_RANKID"],
+        Launcher::Slurm => &["SLURM_LOCALID"],
+    };
+    names.iter().find_map(|name| variable(name)?.parse().ok())
 }
 
 /// Part of a folder's name.

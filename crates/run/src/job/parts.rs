@@ -1,5 +1,6 @@
 //! What the ranks of a job have left.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use process::is_running;
@@ -37,7 +38,7 @@ pub fn parts(job: &Path) -> Option<Parts> {
         let after_ms = u64::try_from(place.since_1970_ns.saturating_sub(first) / 1_000_000).unwrap_or(0);
         let manifest = read_manifest(run).ok();
         let is_running = manifest.as_ref().is_none_or(|manifest| manifest.status == RunStatus::Running);
-        match manifest.as_ref().and_then(Manifest::rehearsal) {
+        match manifest.as_ref().and_then(Manifest::workload_pass) {
             Some(pass) => processes.extend(of_pass(pass, place, after_ms)),
             None => processes.push(untold(place, after_ms, is_running)),
         }
@@ -58,9 +59,15 @@ impl Parts {
     /// What the recordings have of ranks whose own runs do not tell.
     pub fn complete(&mut self, trace: &Trace) {
         let rows = analysis::processes(trace);
-        for seen in
-            self.seen.processes.iter_mut().filter(|seen| seen.unrecorded.is_some() && seen.recorded.is_none())
-        {
+        let rank_of = |seen: &SeenProcess| seen.rank.map(|rank| rank.rank);
+        let told: BTreeSet<Option<u32>> =
+            self.seen.processes.iter().filter(|seen| seen.recorded.is_some()).map(rank_of).collect();
+        // The last one of a rank stands for it.
+        let mut done = BTreeSet::new();
+        for seen in self.seen.processes.iter_mut().rev() {
+            if told.contains(&rank_of(seen)) || !done.insert(rank_of(seen)) {
+                continue;
+            }
             let of_rank = rows.iter().filter(|row| {
                 row.origin.rank.is_some() && row.origin.rank == seen.rank.map(|rank| rank.rank)
             });

@@ -154,6 +154,11 @@ pub(super) fn places(job: &Path) -> impl Iterator<Item = (PathBuf, PlaceRecord)>
     found.filter_map(|path| place_in(&path).map(|place| (path, place)))
 }
 
+/// The rank whose run a folder is, if it is one of a job.
+pub fn rank_of(run: &Path) -> Option<u32> {
+    place_in(run).map(|place| place.rank.rank)
+}
+
 fn place_in(folder: &Path) -> Option<PlaceRecord> {
     read(&folder.join(PLACE))
 }
