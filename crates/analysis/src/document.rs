@@ -5,8 +5,8 @@ use trace::{ActivityKind, Process, Selection, Trace, counted};
 
 use crate::attribute::{Attribution, Unattributed, attribute};
 use crate::diagnose::{
-    Cause, Diagnosis, Finding, NoFinding, WhatIf, diagnose, measured_limit, name_lines, own_code, throttled,
-    what_if,
+    Cause, Diagnosis, Finding, HostLines, NoFinding, WhatIf, diagnose, host_lines, measured_limit,
+    name_lines, own_code, throttled, what_if,
 };
 use crate::kernels::Families;
 use crate::limit::{Limit, MoreRows};
@@ -19,9 +19,9 @@ use crate::sampled::{Sampled, energy_per_token, sampled};
 use crate::scope::Scope;
 use crate::steady_state::{SteadyState, steady_state};
 use crate::time::{
-    ApiRow, CudaGraphs, GpuRegion, HostLines, IdleRow, IdleTable, KernelRow, MoreOperators, MoreRegions,
-    OperatorRow, RegionTable, Stage, Synchronisation, TransferRow, api, cuda_graphs, host_lines, kernels,
-    limited_kernels, operators, stages, synchronisation, transfers,
+    ApiRow, CudaGraphs, GpuRegion, IdleRow, IdleTable, KernelRow, MoreOperators, MoreRegions, OperatorRow,
+    RegionTable, Stage, Synchronisation, TransferRow, api, cuda_graphs, kernels, limited_kernels, operators,
+    stages, synchronisation, transfers,
 };
 
 /// Raised when a reader of an older document would misunderstand a newer one.

@@ -16,6 +16,7 @@ mod replay;
 mod requests;
 mod sampled;
 mod scope;
+mod spent;
 mod statistics;
 mod steady_state;
 mod time;
@@ -27,8 +28,8 @@ pub use attribute::{
     regions, times_at_once, windows_within,
 };
 pub use diagnose::{
-    Cause, Change, ChangeOf, Changed, Finding, FoundAt, Gain, GainOf, Matched, NoFinding, Prediction,
-    Sureness, WhatIf,
+    Cause, Change, ChangeOf, Changed, Finding, FoundAt, Gain, GainOf, HostLines, Matched, NoFinding,
+    Prediction, Sureness, WhatIf,
 };
 pub use document::{Analysis, ProcessRow, analyze, every_idle_row, every_region, processes};
 pub use insight::{Insight, insight};
@@ -54,12 +55,12 @@ pub use sampled::{
     Throttle, ThrottleReason, Values, energy_per_token, limits_from_samples,
 };
 pub use scope::{Place, Scope};
+pub use spent::{Spent, SpentNode, SpentOn, spent};
 pub use statistics::Statistics;
 pub use steady_state::SteadyState;
 pub use time::{
     ApiRow, BLOCKED, CapturedRow, Causes, CudaGraphs, GpuRegion, GraphRow, Grouping, HostIdle, HostLine,
-    HostLines, HostNode, HostPlace, IMPORTING, IdleCause, IdleRow, KernelRow, ModelStage, MoreOperators,
-    MoreRegions, NOT_READ, OperatorRow, Overhead, Overlap, Shape, Spent, SpentNode, SpentOn, Stage,
-    Synchronisation, TopKernel, TransferRow, WAITS_FOR_INTERPRETER, api, gpu_regions, host_idle, idle,
-    kernels, listed, overhead, spent, transfers, unsteady,
+    HostNode, HostPlace, IMPORTING, IdleCause, IdleRow, KernelRow, ModelStage, MoreOperators, MoreRegions,
+    NOT_READ, OperatorRow, Overhead, Overlap, Shape, Stage, Synchronisation, TopKernel, TransferRow,
+    WAITS_FOR_INTERPRETER, api, gpu_regions, host_idle, idle, kernels, listed, overhead, transfers, unsteady,
 };

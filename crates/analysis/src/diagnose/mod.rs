@@ -17,6 +17,7 @@ mod ranked;
 mod steady_idle;
 mod throttled;
 pub(crate) mod what_if;
+mod where_host;
 
 pub use finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
 pub(crate) use from_counters::with_counters;
@@ -28,3 +29,5 @@ pub(crate) use ranked::{Diagnosis, diagnose};
 pub(crate) use throttled::throttled;
 pub(crate) use what_if::what_if;
 pub use what_if::{Change, ChangeOf, Changed, Matched, Prediction, WhatIf};
+pub use where_host::HostLines;
+pub(crate) use where_host::host_lines;

@@ -4,8 +4,9 @@ use trace::counted;
 
 use super::case::{milliseconds, percent};
 use super::finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
+use super::where_host::HostLines;
 use crate::loop_::Loop;
-use crate::time::{HostLines, listed};
+use crate::time::listed;
 
 /// Of fewer samples nothing is concluded.
 const FEWEST: u64 = 50;

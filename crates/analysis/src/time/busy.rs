@@ -6,6 +6,11 @@ use trace::{ActivityKind, Trace};
 pub(crate) struct Busy(pub(super) Vec<(i64, i64)>);
 
 impl Busy {
+    /// From the first work to the last.
+    pub(crate) fn span(&self) -> Option<std::ops::Range<i64>> {
+        self.0.first().zip(self.0.last()).map(|(first, last)| first.0..last.1)
+    }
+
     pub(crate) fn contains(&self, at: i64) -> bool {
         let next = self.0.partition_point(|(begin, _)| *begin <= at);
         next.checked_sub(1).is_some_and(|before| self.0[before].1 > at)

@@ -51,7 +51,7 @@ pub enum HostPlace {
 pub fn host_idle(trace: &Trace) -> HostIdle {
     let samples = &trace.stacks.samples;
     let busy = busy(trace);
-    let span = busy.0.first().zip(busy.0.last()).map(|(first, last)| (first.0, last.1));
+    let span = busy.span().map(|span| (span.start, span.end));
     let is_idle = |at: i64| span.is_none_or(|(begin, end)| at >= begin && at < end && !busy.contains(at));
     let mut calls = vec![false; trace.threads.len()];
     trace.calls.thread.iter().for_each(|thread| calls[*thread as usize] = true);

@@ -213,12 +213,12 @@ fn longest<Key: Copy>(times: Option<HashMap<Key, i64>>, name: impl Fn(Key) -> St
 }
 
 /// Who called it, and so on. No framework nests deeper than this.
-pub(super) fn above(parents: &[Option<u32>], operator: u32) -> impl Iterator<Item = u32> {
+pub(crate) fn above(parents: &[Option<u32>], operator: u32) -> impl Iterator<Item = u32> {
     std::iter::successors(parents[operator as usize], |outer| parents[*outer as usize]).take(DEEPEST)
 }
 
 /// Operators come in order of time: each lies in the last of its thread still running.
-pub(super) fn parents(trace: &Trace) -> Vec<Option<u32>> {
+pub(crate) fn parents(trace: &Trace) -> Vec<Option<u32>> {
     let operators = &trace.operators;
     let mut stacks: HashMap<u32, Vec<u32>> = HashMap::new();
     (0..operators.begin.len())

@@ -8,9 +8,9 @@ use std::collections::HashMap;
 
 use trace::{ActivityKind, Direction, NONE, StringId, Trace};
 
-use super::operators::{above, parents, running_operators};
 use crate::attribute::{Attribution, Node, Tree, attribute};
 use crate::steady_state::SteadyState;
+use crate::time::{above, parents, running_operators};
 
 /// Where device time is spent. Nodes come after those around them.
 #[derive(Debug, Default)]
