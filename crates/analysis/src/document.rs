@@ -316,7 +316,10 @@ pub(crate) fn conclude(trace: &Trace, attribution: &Attribution, options: &Optio
         diagnosis.findings.extend(throttled(sampled));
     }
     let host = host_lines(trace, attribution, &loops);
-    diagnosis.findings.extend(host.as_ref().and_then(|host| own_code(host, loops.first())));
+    // Before what happens once.
+    if let Some(finding) = host.as_ref().and_then(|host| own_code(host, &loops)) {
+        diagnosis.findings.insert(0, finding);
+    }
     if !diagnosis.findings.is_empty() {
         diagnosis.none = None;
     }

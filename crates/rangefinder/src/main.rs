@@ -26,6 +26,9 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == sampler::SAMPLER_ARGUMENT) {
         return ExitCode::from(u8::try_from(sampler::sampler_main()).unwrap_or(1));
     }
+    if std::env::args_os().nth(1).is_some_and(|first| first == process::STARTER_ARGUMENT) {
+        return ExitCode::from(u8::try_from(process::starter_main()).unwrap_or(1));
+    }
     let cli = match cli::Cli::try_parse() {
         Ok(cli) => cli,
         Err(mut error) => {

@@ -206,6 +206,35 @@ fn nsys_records_selected_ranks() {
     assert_eq!(ranks.len(), 3, "{ranks:?}");
     assert!((0..3).all(|rank| ranks.iter().any(|known| **known == rank)), "{ranks:?}");
 
+    // An nsys that refuses to start the program: it runs all the same, once.
+    let refused = Sandbox::new();
+    refused.write("steps.py", STEPS);
+    let words = [
+        RANGEFINDER,
+        "rank",
+        "ranks.select=all",
+        &path,
+        "nsys.extra_args=[--no-such-option]",
+        "--",
+        "python3",
+        "steps.py",
+    ];
+    let ran = launched(&refused, "2", &words, &[]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let printed = ran.stdout.lines().filter(|line| line.starts_with("rank ")).count();
+    assert_eq!(printed, 2, "{}\n{}", ran.stdout, ran.stderr);
+    assert!(
+        ran.stderr.contains("runs without being recorded: nsys did not start its program"),
+        "{}",
+        ran.stderr
+    );
+    let job = refused.only_run();
+    let shown = refused.output(&["analyze", "--json", job.to_str().unwrap()]);
+    let told: serde_json::Value = serde_json::from_str(&shown.stdout).unwrap();
+    let texts: Vec<&str> =
+        told["rank_verdicts"].as_array().unwrap().iter().map(|row| row["text"].as_str().unwrap()).collect();
+    assert!(texts.iter().all(|text| !text.contains("opened no range")), "{texts:?}");
+
     let wrong = launched(&sandbox, "1", &[RANGEFINDER, "rank", "ranks.select=first", "--", "true"], &[]);
     assert!(
         wrong.stderr.contains("must be `all`, `node`, or ranks such as `0` or `[0, 8]`"),

@@ -52,6 +52,8 @@ pub struct Workload {
     auto: bool,
     /// Whether its temporary files lie where they always do: ranks of one program may meet there.
     pub(crate) keeps_tmpdir: bool,
+    /// Where to note that it was started: a rank is started once, by whatever tool.
+    pub(crate) started: Option<PathBuf>,
     /// Variables to set (or unset) in every pass.
     variables: Vec<(String, Option<String>)>,
 }
@@ -109,6 +111,7 @@ impl Workload {
             cwd,
             auto: workload.auto,
             keeps_tmpdir: false,
+            started: None,
             variables,
         })
     }
@@ -315,6 +318,9 @@ pub(crate) enum Purpose {
     Profile(String),
 }
 
+/// In the place of a rank that nsys records: its program was started.
+pub(crate) const STARTED: &str = "started";
+
 /// In the folder of a pass: empty, and `torch` once that was imported.
 pub(crate) const SEEN: &str = "imported.txt";
 /// Beside it, once transformers was imported.
@@ -363,14 +369,23 @@ fn check_program(program: &OsStr, cwd: &Path, path: Option<&OsStr>) -> Result<()
             }
         };
     }
+    let on = path;
     let path = cwd.join(program);
     if path.is_dir() {
         return Err(WorkloadError::IsFolder { program: shown });
     }
     if !path.is_file() {
+        let first = shown.split(' ').next().unwrap_or_default();
+        if first != shown && check_program(OsStr::new(first), cwd, on).is_ok() {
+            return Err(WorkloadError::NotOnPath { hint: Some(without_quotes(&shown)), program: shown });
+        }
         return Err(WorkloadError::NoSuchFile { program: shown });
     }
     if executable(&path) { Ok(()) } else { Err(WorkloadError::NotExecutable { program: shown }) }
+}
+
+fn without_quotes(command: &str) -> String {
+    format!("leave out the quotation marks around the whole command: `-- {command}`")
 }
 
 /// What may have been meant by a program that is not there.
@@ -378,7 +393,7 @@ fn instead_of(program: &str, cwd: &Path, path: Option<&OsStr>) -> Option<String>
     if let Some((first, _)) = program.split_once(' ')
         && found_in(OsStr::new(first), path).is_some()
     {
-        return Some(format!("leave out the quotation marks around the whole command: `-- {program}`"));
+        return Some(without_quotes(program));
     }
     if cwd.join(program).is_file() {
         let python =

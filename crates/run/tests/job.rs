@@ -10,7 +10,7 @@ use run::job::{Identity, Joined, join, take_result, was_taken_before};
 
 fn identity(rank: u32, launched: SystemTime) -> Identity {
     let rank = Rank { rank, world: Some(2), by: Launcher::Torchrun };
-    Identity { rank, job: "torchrun-x".to_owned(), launched: Some(launched) }
+    Identity { rank, on_node: None, job: "torchrun-x".to_owned(), launched: Some(launched) }
 }
 
 /// Two ranks, and one of them once more, at the same moment: no place is lost, none is taken twice.

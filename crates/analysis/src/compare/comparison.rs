@@ -157,10 +157,11 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
     let mut decisions: Vec<&mut Decision> =
         comparison.changes.iter_mut().filter_map(|part| part.decision.as_mut()).collect();
     keep_credible(&mut decisions);
-    // What may be chance is in the table, which says so. The first reason is that of the whole difference.
-    let is_told: Vec<bool> =
+    // What may be chance is in the table, which says so; if all of them may be, the first is told all the same.
+    let is_sure: Vec<bool> =
         comparison.reasons.iter().map(|reason| !may_be_chance(reason, &comparison.changes)).collect();
-    let mut told = std::iter::once(true).chain(is_told.into_iter().skip(1));
+    let any = is_sure.contains(&true);
+    let mut told = is_sure.into_iter().enumerate().map(|(at, is_sure)| if any { is_sure } else { at == 0 });
     comparison.reasons.retain(|_| told.next().unwrap_or(true));
     comparison
 }
@@ -175,6 +176,7 @@ fn may_be_chance(reason: &Reason, changes: &[PartChange]) -> bool {
     };
     let mut parts = changes
         .iter()
+        .take(MOST_DECIDED)
         .filter(|part| part.change.place == reason.place && part.change.shown().is_some_and(is_meant))
         .filter_map(|part| part.decision.as_ref())
         .peekable();

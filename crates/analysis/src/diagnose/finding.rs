@@ -17,7 +17,7 @@ pub enum Cause {
     CopyNotOverlapped,
     /// The host takes longer to launch kernels than the device to run them.
     LaunchBound,
-    /// The device waits while the host computes something else.
+    /// The device waits while the host computes something else; or there is no device, and this takes the time.
     HostCode,
     /// The device waits while the host gets the next data.
     DataLoading,

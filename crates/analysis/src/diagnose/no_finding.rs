@@ -69,8 +69,8 @@ impl fmt::Display for NoFinding {
         match self {
             Self::NoGpuWork => out.write_str("no GPU work was recorded"),
             Self::NothingMarked => out.write_str(
-                "neither GPU work nor a range was recorded; with a range around each iteration, Rangefinder looks into \
-                 them: `from rangefinder import stage`, then `with stage(\"step\"):`",
+                "neither GPU work nor a range was recorded; with an NVTX range around each iteration, Rangefinder looks into \
+                 them (in Python: `from rangefinder import stage`, then `with stage(\"step\"):`)",
             ),
             Self::NoGpuWorkHere => out.write_str("no GPU work was launched in the part that is looked at"),
             Self::NamesLost => {

@@ -4,45 +4,52 @@ use trace::counted;
 
 use super::case::{milliseconds, percent};
 use super::finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
-use super::where_host::HostLines;
+use super::where_host::{HostLines, InLoop};
 use crate::loop_::Loop;
 use crate::time::listed;
 
-/// Of fewer samples nothing is concluded.
-const FEWEST: u64 = 50;
 /// Less of the time is not what limits it.
 const MOST: f64 = 0.2;
+/// What takes more of the time is what the program is for: it cannot be left out.
+const NEARLY_ALL: f64 = 0.8;
 /// A smaller part of an iteration between the ranges is not worth a word.
 const WORTH_A_WORD: f64 = 0.1;
+/// Of the samples in a place, so many inside a data loader are loading.
+const HALF: f64 = 0.5;
 
 /// The place in the steady iterations that takes the most time. None if a device had work: then what it waits for counts.
-pub(crate) fn own_code(host: &HostLines, main: Option<&Loop>) -> Option<Finding> {
-    let main = main.filter(|_| host.steady && !host.gpu_idle && host.samples >= FEWEST)?;
+pub(crate) fn own_code(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
+    let (main, in_loop) = loops.first().zip(host.in_loop.as_ref())?;
     let (first, rest) = host.lines.split_first()?;
     if first.share < MOST {
         return None;
     }
     let region = main.region.as_deref()?;
-    let steady = main.steady.on_host.len() as i64;
-    let now = main.steady.end.saturating_sub(*main.steady.on_host.first()?) / steady.max(1);
-    let then = |removed: f64| (now as f64 * (1.0 - removed)).max(1.0);
-    let factor = |removed: f64| now as f64 / then(removed);
+    let whose = main.called(loops).map(|whose| format!(" of {whose}")).unwrap_or_default();
+    let count = in_loop.iterations.len() as i64;
+    let all =
+        in_loop.iterations.iter().map(|one| one.end.saturating_sub(one.start)).fold(0, i64::saturating_add);
+    let now = all / count.max(1);
     let mut evidence = vec![format!(
-        "{} of {} of the thread that runs `{region}`, in its {}",
+        "{} of {} of {}{whose}, in {}",
         first.samples,
         counted(host.samples, "sample"),
-        counted(steady as u64, "steady iteration")
+        match in_loop.threads.len() as u64 {
+            1 => format!("the thread that runs `{region}`"),
+            threads => format!("the {threads} threads that run `{region}`"),
+        },
+        counted(count as u64, "steady iteration")
     )];
     if rest.first().is_some_and(|next| next.share >= WORTH_A_WORD) {
         evidence.push(format!("the rest of the time: {}", listed(rest)));
     }
-    let between =
-        main.instance_ns.zip(main.period_ns.as_ref()).map(|(own, period)| (period.p50 - own, period.p50));
+    let between = main.instance_ns.zip(main.period_ns.as_ref());
+    let between = between.map(|(own, period)| (period.p50.saturating_sub(own), period.p50));
     if let Some((outside, period)) =
         between.filter(|(out, period)| *out as f64 >= WORTH_A_WORD * *period as f64)
     {
         evidence.push(format!(
-            "{} of the {} from one `{region}` to the next lie outside it",
+            "{} of the {} from one `{region}` to the next lie outside it (medians)",
             milliseconds(outside as f64),
             milliseconds(period as f64)
         ));
@@ -56,23 +63,37 @@ pub(crate) fn own_code(host: &HostLines, main: Option<&Loop>) -> Option<Finding>
             ..FoundAt::default()
         },
         device: None,
-        title: format!("`{}` takes {} of the time of each iteration", first.place, percent(first.share)),
+        title: format!("`{}` takes {} of the time of an iteration{whose}", first.place, percent(first.share)),
         evidence,
-        advice:
-            "make it shorter, do it less often, or do it meanwhile in another process (a `DataLoader` with \
-                 `num_workers`)"
-                .to_owned(),
+        advice: advice(first.samples, in_loop),
         confidence: Sureness::Shown,
-        gain: Some(Gain {
-            factor: factor(first.share),
-            low: factor(first.share / 2.0),
-            high: factor(first.share),
-            of: GainOf::Iteration,
-            now_ns: now,
-            then_ns: then(first.share) as i64,
-            replay_error: None,
-        }),
-        time_ns: (now as f64 * first.share * steady as f64) as i64,
+        // With several threads, what one does not do another may still wait for.
+        gain: (first.share <= NEARLY_ALL && in_loop.threads.len() == 1).then(|| gain(now, first.share)),
+        time_ns: (all as f64 * first.share) as i64,
         also_in: 0,
     })
+}
+
+fn advice(samples: u64, in_loop: &InLoop) -> String {
+    let is_loading = in_loop.loading as f64 >= HALF * samples as f64;
+    let meanwhile = match is_loading {
+        true => "do it meanwhile in other processes (`num_workers` of the `DataLoader`)",
+        false => "do it meanwhile in another thread or process",
+    };
+    format!("make it shorter, do it less often, or {meanwhile}")
+}
+
+/// Without it, and with half of it left.
+fn gain(now: i64, share: f64) -> Gain {
+    let then = |removed: f64| now as f64 * (1.0 - removed);
+    let factor = |removed: f64| 1.0 / (1.0 - removed);
+    Gain {
+        factor: factor(share),
+        low: factor(share / 2.0),
+        high: factor(share),
+        of: GainOf::Iteration,
+        now_ns: now,
+        then_ns: then(share) as i64,
+        replay_error: None,
+    }
 }

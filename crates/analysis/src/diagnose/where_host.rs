@@ -1,16 +1,23 @@
 //! Where the host was: while devices had nothing to do, or, in a program without such work, in its loop.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use serde::Serialize;
 use trace::{ThreadState, Trace};
 
 use crate::attribute::Attribution;
-use crate::loop_::Loop;
+use crate::loop_::{Loop, median};
 use crate::time::{HostLine, busy, host_places, own_places};
 
 /// Rows of the table.
 const MOST_ROWS: usize = 50;
+
+/// A loop that takes a smaller part of the recording says nothing about the program, and neither do fewer samples.
+const MOST_OF_IT: f64 = 0.2;
+const FEWEST: usize = 50;
+/// An iteration that takes longer than this many usual ones has something else in it.
+const USUAL: i64 = 2;
 
 /// Where the program's threads were.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -18,15 +25,28 @@ pub struct HostLines {
     /// Only samples while no GPU had work count; otherwise, all of threads that ran.
     pub gpu_idle: bool,
     pub samples: u64,
-    /// They are of the thread of the main loop, in its steady iterations.
+    /// They are of the threads that run the main loop, in its steady iterations.
     pub steady: bool,
     /// Of those, how many stacks could not be read: shares are of all.
     pub unread: u64,
     /// The largest first.
     pub lines: Vec<HostLine>,
+    #[serde(skip)]
+    pub(crate) in_loop: Option<InLoop>,
 }
 
-/// Where the host was while no device had work; in a recording without such work, where the thread of the main loop was, or
+/// What samples of a loop are of.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct InLoop {
+    /// Those that open its ranges.
+    pub(crate) threads: Vec<u32>,
+    /// Iterations, in order and apart, without those that take much longer than usual.
+    pub(crate) iterations: Vec<Range<i64>>,
+    /// Samples inside PyTorch's data loader.
+    pub(crate) loading: u64,
+}
+
+/// Where the host was while no device had work; in a recording without such work, where the threads of the main loop were, or
 /// else where all threads ran. None if nothing was sampled.
 pub(crate) fn host_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop]) -> Option<HostLines> {
     let samples = &trace.stacks.samples;
@@ -37,16 +57,24 @@ pub(crate) fn host_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
     let span = busy.span();
     let mut calls = vec![false; trace.threads.len()];
     trace.calls.thread.iter().for_each(|thread| calls[*thread as usize] = true);
-    let in_loop = loops.first().filter(|_| span.is_none()).and_then(|main| in_loop(trace, attribution, main));
-    let is_meant = |row: &usize| match (&span, &in_loop) {
-        (Some(span), _) => {
-            let at = samples.at[*row];
-            calls[samples.thread[*row] as usize] && span.contains(&at) && !busy.contains(at)
+    let all = 0..samples.len();
+    let (rows, in_loop): (Vec<usize>, Option<InLoop>) = match &span {
+        Some(span) => {
+            let is_meant = |row: &usize| {
+                let at = samples.at[*row];
+                calls[samples.thread[*row] as usize] && span.contains(&at) && !busy.contains(at)
+            };
+            (all.filter(is_meant).collect(), None)
         }
-        (None, Some((thread, time))) => samples.thread[*row] == *thread && time.contains(&samples.at[*row]),
-        (None, None) => samples.state[*row] == ThreadState::Running,
+        // A program that calls CUDA has work, whether it was recorded or not.
+        None if trace.calls.is_empty() && trace.cupti_trouble.is_none() => {
+            match looped(trace, attribution, loops) {
+                Some((rows, in_loop)) => (rows, Some(in_loop)),
+                None => (all.filter(|row| samples.state[*row] == ThreadState::Running).collect(), None),
+            }
+        }
+        None => (all.filter(|row| samples.state[*row] == ThreadState::Running).collect(), None),
     };
-    let rows: Vec<usize> = (0..samples.len()).filter(is_meant).collect();
     let mut lines = match &span {
         Some(_) => host_places(trace, rows.iter().copied()),
         None => own_places(trace, &rows),
@@ -59,17 +87,48 @@ pub(crate) fn host_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
         steady: in_loop.is_some(),
         unread,
         lines,
+        in_loop,
     };
     (!found.lines.is_empty()).then_some(found)
 }
 
-/// The thread that opens the ranges of a loop, and the time of its steady iterations.
-fn in_loop(trace: &Trace, attribution: &Attribution, main: &Loop) -> Option<(u32, Range<i64>)> {
-    let node = main.steady.node?;
-    let time = *main.steady.on_host.first()?..main.steady.end;
-    let ranges = 0..trace.ranges.len();
-    let range = ranges.rev().find(|range| {
-        attribution.tree.node_of[*range] == node && time.contains(&trace.ranges.begin[*range])
-    })?;
-    Some((trace.ranges.thread[range], time))
+/// Samples of the threads that open the ranges of the main loop, in its steady iterations. None if these are too few to speak of
+/// the program.
+fn looped(trace: &Trace, attribution: &Attribution, loops: &[Loop]) -> Option<(Vec<usize>, InLoop)> {
+    let steady = &loops.first()?.steady;
+    let node = steady.node?;
+    let time = *steady.on_host.first()?..steady.end;
+    let is_its = |range: &usize| {
+        attribution.tree.node_of[*range] == node
+            && time.contains(&trace.ranges.begin[*range])
+            && trace.process_of(trace.ranges.thread[*range]) == steady.process
+    };
+    let threads: BTreeSet<u32> =
+        (0..trace.ranges.len()).filter(is_its).map(|range| trace.ranges.thread[range]).collect();
+    let ends = steady.on_host.iter().skip(1).copied().chain([steady.end]);
+    let iterations: Vec<Range<i64>> =
+        steady.on_host.iter().zip(ends).map(|(begin, end)| *begin..end).collect();
+    let length = |iteration: &Range<i64>| iteration.end.saturating_sub(iteration.start).max(0);
+    let usual = median(&iterations.iter().map(length).collect::<Vec<_>>())?;
+    let iterations: Vec<Range<i64>> =
+        iterations.into_iter().filter(|one| length(one) <= usual.saturating_mul(USUAL)).collect();
+    let covered = iterations.iter().map(length).fold(0, i64::saturating_add);
+    let samples = &trace.stacks.samples;
+    let is_meant = |row: &usize| {
+        let at = samples.at[*row];
+        let next = iterations.partition_point(|one| one.start <= at);
+        let inside = next.checked_sub(1).is_some_and(|before| iterations[before].contains(&at));
+        inside && threads.contains(&samples.thread[*row])
+    };
+    let rows: Vec<usize> = (0..samples.len()).filter(is_meant).collect();
+    let whole = trace.end.saturating_sub(trace.begin);
+    if rows.len() < FEWEST || (covered as f64) < MOST_OF_IT * whole as f64 {
+        return None;
+    }
+    let is_loading = |row: &&usize| {
+        let mut frames = trace.stacks.frames_of(samples.stack[**row]);
+        frames.any(|frame| trace.strings.text(frame.file).contains("/torch/utils/data/"))
+    };
+    let loading = rows.iter().filter(is_loading).count() as u64;
+    Some((rows, InLoop { threads: threads.into_iter().collect(), iterations, loading }))
 }

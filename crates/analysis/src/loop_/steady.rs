@@ -13,10 +13,16 @@ const OVER: f64 = 0.8;
 /// How many iterations at the beginning are slower than the steady ones: those before the first that is not.
 /// At least half of all are steady.
 pub(crate) fn warm_up(durations: &[i64]) -> usize {
-    let half = &durations[durations.len() / 2..];
-    let Some(usual) = median(half) else { return 0 };
+    let (first, last) = durations.split_at(durations.len() / 2);
+    // What takes longer even than a slow first half is warm-up as well.
+    before_steady(durations, last).or_else(|| before_steady(durations, first)).unwrap_or(0)
+}
+
+/// By what is usual in some of them. None if it is not over in time.
+fn before_steady(durations: &[i64], some: &[i64]) -> Option<usize> {
+    let usual = median(some)?;
     let spread =
-        median(&half.iter().map(|duration| (duration - usual).abs()).collect::<Vec<_>>()).unwrap_or(0);
+        median(&some.iter().map(|duration| (duration - usual).abs()).collect::<Vec<_>>()).unwrap_or(0);
     let slow = (usual as f64 * SLOWER).max(usual as f64 + SPREADS * spread as f64);
     let most = durations.len() / 2;
     // One that is quick by chance, between slow ones, is warm-up as well.
@@ -26,7 +32,7 @@ pub(crate) fn warm_up(durations: &[i64]) -> usize {
     let is_over = |end: &usize| durations.len() < MANY || (*end as f64) < OVER * most as f64;
     let mostly_slow = last.map(|last| last + 1).filter(|end| slow_so_far(*end) * 2 > *end);
     let all_slow = durations[..most].iter().take_while(|duration| **duration as f64 > slow).count();
-    mostly_slow.filter(is_over).or(Some(all_slow).filter(is_over)).unwrap_or(0)
+    mostly_slow.filter(is_over).or(Some(all_slow).filter(is_over))
 }
 
 pub(crate) fn median(values: &[i64]) -> Option<i64> {
@@ -50,6 +56,8 @@ mod tests {
         // The machine is busy with something else for the first half of the time.
         let noisy: Vec<i64> = (0..128).map(|at| if at < 63 { 60 + at % 3 } else { 40 + at % 2 }).collect();
         assert_eq!(warm_up(&noisy), 0);
+        let compiled: Vec<i64> = [30_000].into_iter().chain(noisy.iter().copied()).collect();
+        assert_eq!(warm_up(&compiled), 1);
         let tuned: Vec<i64> = (0..128).map(|at| if at < 40 { 60 + at % 3 } else { 40 + at % 2 }).collect();
         assert_eq!(warm_up(&tuned), 40);
     }

@@ -11,10 +11,10 @@ use super::host_places::{HostLine, file_name, place, told};
 
 /// A function that so many samples are in is what runs the program.
 const RUNS_IT: f64 = 0.8;
-/// A function is told by one line if so much of it is there.
-const MOST_OF_IT: f64 = 0.6;
 /// Our own ranges in the program.
 const HELPER: [&str; 3] = ["/rangefinder/ranges.py", "/rangefinder/modules.py", "/rangefinder/serving.py"];
+/// What runs when a module is loaded.
+const MODULE: &str = "<module>";
 pub const IMPORTING: &str = "importing modules";
 
 /// Where a sample is.
@@ -27,31 +27,28 @@ enum At {
 }
 
 /// A file, and a name in it.
-type Function<'t> = (StringId, &'t str);
+type Function = (StringId, StringId);
 
-/// What is written inside a function without a name of its own is a part of it.
-fn function<'t>(trace: &'t Trace, frame: &Frame) -> Function<'t> {
-    let name = trace.strings.text(frame.function);
-    let nameless = name.find(".<locals>.<").or_else(|| name.find(".<lambda>")).unwrap_or(name.len());
-    (frame.file, &name[..nameless])
+fn function(frame: &Frame) -> Function {
+    (frame.file, frame.function)
 }
 
 /// The places of samples, the largest first; `share` is of all of them, and those that could not be read are in none.
 pub(crate) fn own_places(trace: &Trace, rows: &[usize]) -> Vec<HostLine> {
     let mut counts: HashMap<At, u64> = HashMap::new();
-    let mut inside: HashMap<Function<'_>, u64> = HashMap::new();
+    let mut inside: HashMap<Function, u64> = HashMap::new();
     for row in rows {
         let stack = trace.stacks.samples.stack[*row];
         let Some(at) = at(trace, stack) else { continue };
         *counts.entry(at).or_default() += 1;
         let own = trace.stacks.frames_of(stack).filter(|frame| is_own(trace, frame));
-        let functions: HashSet<Function<'_>> = own.map(|frame| function(trace, frame)).collect();
+        let functions: HashSet<Function> = own.map(function).collect();
         functions.into_iter().for_each(|function| *inside.entry(function).or_default() += 1);
     }
-    let mut lines: HashMap<Function<'_>, BTreeMap<u32, u64>> = HashMap::new();
+    let mut lines: HashMap<Function, BTreeMap<u32, u64>> = HashMap::new();
     for (at, samples) in &counts {
         if let At::Own(frame) = at {
-            *lines.entry(function(trace, frame)).or_default().entry(frame.line).or_default() += samples;
+            *lines.entry(function(frame)).or_default().entry(frame.line).or_default() += samples;
         }
     }
     // Modules are imported before anything runs.
@@ -67,22 +64,18 @@ pub(crate) fn own_places(trace: &Trace, rows: &[usize]) -> Vec<HostLine> {
         }
     }
     for ((file, name), lines) in lines {
-        let all: u64 = lines.values().sum();
         let file_named = file_name(trace.strings.text(file));
-        let one = |at: &u32| format!("{file_named}:{at} {name}");
-        let largest = lines.iter().max_by_key(|(line, samples)| (**samples, **line));
         let runs_it =
             inside.get(&(file, name)).is_some_and(|samples| *samples as f64 >= RUNS_IT * ran as f64);
-        match largest {
-            _ if runs_it => found.extend(lines.iter().map(|(at, samples)| line(one(at), *samples))),
-            Some((at, samples)) if *samples as f64 >= MOST_OF_IT * all as f64 => {
-                found.push(line(one(at), all));
-            }
-            _ => {
-                let ends = lines.keys().next().zip(lines.keys().next_back());
-                let (first, last) = ends.unwrap_or((&0, &0));
+        let name = trace.strings.text(name);
+        match lines.keys().next().zip(lines.keys().next_back()) {
+            Some((first, last)) if !runs_it && first != last => {
+                let all = lines.values().sum();
                 found.push(line(format!("{name} ({file_named}:{first}-{last})"), all));
             }
+            _ => found.extend(
+                lines.iter().map(|(at, samples)| line(format!("{file_named}:{at} {name}"), *samples)),
+            ),
         }
     }
     found.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.place.cmp(&b.place)));
@@ -91,11 +84,31 @@ pub(crate) fn own_places(trace: &Trace, rows: &[usize]) -> Vec<HostLine> {
 
 /// None of a stack that could not be read.
 fn at(trace: &Trace, stack: u32) -> Option<At> {
-    let frames = || trace.stacks.frames_of(stack);
-    if frames().any(|frame| trace.strings.text(frame.file).starts_with("<frozen importlib")) {
-        return Some(At::Importing);
+    let text = |id| trace.strings.text(id);
+    let is_importing = |frame: &Frame| text(frame.file).starts_with("<frozen importlib");
+    // What is written inside a function without a name of its own is a part of it.
+    let is_nameless = |frame: &Frame| {
+        let name = text(frame.function);
+        name.ends_with('>') && name != MODULE
+    };
+    let mut own = None;
+    for frame in trace.stacks.frames_of(stack) {
+        match () {
+            // Functions that run below an import are the program; what a module does while it is loaded is not.
+            () if is_importing(frame) && own.is_none_or(|own: &Frame| text(own.function) == MODULE) => {
+                return Some(At::Importing);
+            }
+            () if is_own(trace, frame)
+                && own.is_none_or(|own| is_nameless(own) || text(own.function) == MODULE) =>
+            {
+                if own.is_none() || is_nameless(own.unwrap_or(frame)) {
+                    own = Some(frame);
+                }
+            }
+            () => {}
+        }
     }
-    match frames().find(|frame| is_own(trace, frame)) {
+    match own {
         Some(frame) => Some(At::Own(*frame)),
         None => place(trace, stack).map(At::Elsewhere),
     }
@@ -209,16 +222,29 @@ mod tests {
         );
     }
 
+    /// A program that is imported by another one, and what it does when it is loaded.
+    #[test]
+    fn importing_is_not_running() {
+        let import = "_load <frozen importlib._bootstrap>:241";
+        let trace = sampled(&[
+            (&["<module> run.py:1", import, "<module> train.py:9", "train train.py:4"], 6),
+            (&["<module> run.py:1", import, "<module> train.py:2", "parse /lib/python3.11/re.py:3"], 3),
+            (&["<module> run.py:2", "<listcomp> run.py:2"], 2),
+        ]);
+        let expected = [("train.py:4 train", 6), ("importing modules", 3), ("run.py:2 <module>", 2)];
+        assert_eq!(told(&trace), expected.map(|(place, samples)| (place.to_owned(), samples)));
+    }
+
     #[test]
     fn one_line_and_no_line_of_its_own() {
         let trace = sampled(&[
             (&["main a.py:1", "helper a.py:9"], 7),
-            (&["main a.py:1", "helper a.py:10"], 1),
+            (&["main a.py:1", "helper a.py:10", "helper.<locals>.<lambda> a.py:4"], 1),
             (&["main a.py:2"], 4),
             (&["start /usr/lib/python3.11/threading.py:975", "wait /usr/lib/python3.11/threading.py:320"], 1),
         ]);
         let told = told(&trace);
-        assert_eq!(told[0], ("a.py:9 helper".to_owned(), 8), "most of it is in one line");
+        assert_eq!(told[0], ("helper (a.py:9-10)".to_owned(), 8));
         assert_eq!(told[1], ("a.py:2 main".to_owned(), 4));
         assert_eq!(told[2], ("threading.py:320 wait".to_owned(), 1), "nothing of its own is in it");
     }

@@ -6,7 +6,7 @@ use ::run::Exit;
 use ::run::circumstances::{Circumstances, differences};
 use ::run::gather::gather;
 use ::run::load::load_ns_of_run;
-use ::run::rundir::read_manifest;
+use ::run::rundir::{Durable, Readers, read_manifest, write_whole};
 use ::run::sides::{Side, side};
 use analysis::compare::{Comparison, Profile, Timed, compare, kernel_counters};
 use analysis::{Options, analyze, insight, main_loop, profile};
@@ -69,8 +69,11 @@ pub(super) fn tell(
     if let Some(folder) = kept {
         let summary = folder.join(::run::SUMMARY);
         let text = printable_lines(&of_environment().text(&diff.screen(form.top)));
-        std::fs::write(&summary, text).with_context(|| format!("cannot write `{}`", summary.display()))?;
-        write_page(&folder.join(PAGE), &diff, [before, after])?;
+        let kept = write_file(&summary, text.as_bytes());
+        // What was found is told already.
+        if let Err(error) = kept.and_then(|()| write_page(&folder.join(PAGE), &diff, [before, after])) {
+            say(&format!("warning: the comparison is not kept: {error:#}"));
+        }
     }
     match &form.html {
         Some(file) => {
@@ -93,6 +96,10 @@ pub(super) fn check_page(form: &DiffForm) -> Result<()> {
     }
 }
 
+fn write_file(file: &Path, bytes: &[u8]) -> Result<()> {
+    Ok(write_whole(file, Readers::Usual, Durable::No, |out| out.write_all(bytes))?)
+}
+
 /// One page about both; each side is shown by its run of the most usual time.
 fn write_page(file: &Path, diff: &Diff<'_>, sides: [&Read; 2]) -> Result<()> {
     let [before, after] = sides.map(|side| usual_trace(side, &diff.comparison.timed));
@@ -103,7 +110,7 @@ fn write_page(file: &Path, diff: &Diff<'_>, sides: [&Read; 2]) -> Result<()> {
         Some(Recorded { name, trace, main: main[side].as_ref() })
     });
     let html = compared_html(&Compared { diff, recorded: shown });
-    std::fs::write(file, html).with_context(|| format!("cannot write `{}`", file.display()))
+    write_file(file, html.as_bytes())
 }
 
 /// The trace of the run whose time is closest to the median of its side, and where it is; none if that run has none.

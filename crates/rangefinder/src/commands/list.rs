@@ -114,7 +114,7 @@ fn first_finding(run: &Path) -> Option<String> {
     let summary = std::fs::read_to_string(run.join(SUMMARY)).ok()?;
     let finding = paragraph(&summary, |line| line.starts_with("1. "));
     let finding = finding.and_then(|text| text.strip_prefix("1. ").map(str::to_owned));
-    finding.or_else(|| paragraph(&summary, |line| line.starts_with("host")))
+    finding.or_else(|| paragraph(&summary, |line| line.starts_with("host:") || line.starts_with("host, ")))
 }
 
 /// The first line that is meant, with what it was wrapped to: what follows it begins with a word and a colon, or a number.
@@ -123,7 +123,9 @@ fn paragraph(summary: &str, is_meant: impl Fn(&str) -> bool) -> Option<String> {
     let mut text = lines.next()?.to_owned();
     for line in lines {
         let first = line.split(' ').next().unwrap_or_default();
-        let is_next = ["1.", "2.", "no", "without"].contains(&first) || first.ends_with(':');
+        let is_next =
+            ["1. ", "2. ", "no finding:", "without it:"].iter().any(|start| line.starts_with(start))
+                || first.ends_with(':');
         if line.is_empty() || is_next {
             break;
         }

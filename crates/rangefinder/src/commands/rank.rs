@@ -9,7 +9,7 @@ use process::{Route, Signals};
 use run::config::Resolved;
 use run::job::{
     BY_NSYS, Identity, Joined, Parts, TOGETHER, bare, check_one_pass, identity, is_under_way, join, no_nsys,
-    parts, take_result, was_taken_before,
+    parts, take_result, was_started, was_taken_before,
 };
 use run::rundir::read_manifest;
 use run::steps::{RunError, Start, begin, check};
@@ -31,33 +31,37 @@ const FOR_THE_MISSING: Duration = Duration::from_secs(5);
 pub(crate) fn main(mut arguments: RankArguments) -> Result<Exit> {
     let identity = identity().map_err(|why| Usage(why.to_string()))?;
     arguments.layers.preset.insert(0, "quick".to_owned());
-    let mut resolved_layers = resolved(&arguments.layers)?;
-    let by_nsys = identity.is_selected(&resolved_layers.config) && has_nsys(&resolved_layers, &identity);
-    if by_nsys {
-        arguments.layers.overrides.extend(BY_NSYS.map(str::to_owned));
-        resolved_layers = resolved(&arguments.layers)?;
-    }
-    let start = Start {
-        resolved: resolved_layers,
-        command: arguments.layers.command,
+    let mut start = Start {
+        resolved: resolved(&arguments.layers)?,
+        command: arguments.layers.command.clone(),
         here: here()?,
         invocation: std::env::args_os().collect(),
         route: Route::Through,
         tracer: crate::TRACER,
         place: None,
     };
-    check_one_pass(&start, by_nsys)?;
+    // On all ranks alike: others would wait for one that refuses to start.
+    check_one_pass(&start)?;
+    let config = &start.resolved.config;
+    if let Some(why) = identity.meaningless(config).filter(|_| identity.rank.rank == 0) {
+        say(&format!("warning: `ranks.select` has {why}"));
+    }
+    let by_nsys = identity.is_selected(config) && has_nsys(&start.resolved, &identity);
+    if by_nsys {
+        arguments.layers.overrides.extend(BY_NSYS.map(str::to_owned));
+        start.resolved = resolved(&arguments.layers)?;
+    }
     let name = check(&start)?;
     let root = start.here.join(&start.resolved.config.run.dir.0);
     let Joined { job, part } = match join(&root, &name, &identity) {
         Ok(joined) => joined,
-        Err(error) => return unrecorded(&identity, &error.to_string(), &start),
+        Err(error) => return unrecorded(&identity, &error.to_string(), &start, None),
     };
     let run = match begin(Start { place: Some(part.clone()), ..start.clone() }) {
         Err(RunError::Write(error)) => {
             // Nothing of this rank will come.
             let _ = std::fs::remove_dir_all(&part);
-            return unrecorded(&identity, &error.to_string(), &start);
+            return unrecorded(&identity, &error.to_string(), &start, None);
         }
         run => run?,
     };
@@ -68,6 +72,10 @@ pub(crate) fn main(mut arguments: RankArguments) -> Result<Exit> {
         Ok(exit) => exit,
         Err(error) => return broken_off(error, &part, signals, &identity, &start),
     };
+    if by_nsys && !was_started(&part) && !signals.interrupted() {
+        signals.unblock().context("cannot unblock signals")?;
+        return unrecorded(&identity, "nsys did not start its program", &start, Some(&part));
+    }
     // From here on only how the program ended counts.
     if let Err(error) = merge(&signals, &job, &identity) {
         say(&format!("warning: the ranks were not merged: {error:#}"));
@@ -108,13 +116,13 @@ fn broken_off(
         return Err(error);
     }
     signals.unblock().context("cannot unblock signals")?;
-    unrecorded(identity, &format!("{error:#}"), start)
+    unrecorded(identity, &format!("{error:#}"), start, Some(part))
 }
 
 /// Whoever starts a rank waits for its program: it runs, come what may.
-fn unrecorded(identity: &Identity, why: &str, start: &Start) -> Result<Exit> {
+fn unrecorded(identity: &Identity, why: &str, start: &Start, run: Option<&Path>) -> Result<Exit> {
     say(&format!("warning: rank {} runs without being recorded: {why}", identity.rank.rank));
-    let Some(mut command) = bare(start)? else { bail!("no program to run") };
+    let Some(mut command) = bare(start, run)? else { bail!("no program to run") };
     let error = command.exec();
     Err(error).with_context(|| format!("cannot start `{}`", command.get_program().to_string_lossy()))
 }

@@ -20,8 +20,13 @@ pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
     }
     if run.join(SET_FILE).is_file() && !arguments.json {
         let word = run::shell_word(&run.to_string_lossy());
-        let text = std::fs::read_to_string(run.join(SUMMARY))
-            .with_context(|| format!("nothing was compared\nhint: rangefinder diff {word}/a {word}/b"))?;
+        let text =
+            std::fs::read_to_string(run.join(SUMMARY)).with_context(|| match run.join("a").is_dir() {
+                true => format!("nothing was compared\nhint: rangefinder diff {word}/a {word}/b"),
+                false => {
+                    format!("these are several runs of one program\nhint: rangefinder diff {word} OTHER")
+                }
+            })?;
         print(&text)?;
         return Ok(Exit::Complete);
     }

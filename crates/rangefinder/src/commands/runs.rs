@@ -7,14 +7,14 @@ use record::{MANIFEST, Manifest};
 use run::config::{Request, resolve};
 use run::job::is_job;
 use run::repeat::SET_FILE;
-use run::rundir::newest;
+use run::rundir::{newest, read_manifest};
 
 use super::here;
 
 /// The folder that runs are made in; inside a run, the one that it is in.
 pub(super) fn root() -> Result<PathBuf> {
     let here = here()?;
-    if let Some(folder) = here.parent().filter(|_| here.join(MANIFEST).is_file()) {
+    if let Some(folder) = here.parent().filter(|_| read_manifest(&here).is_ok()) {
         return Ok(folder.to_owned());
     }
     let request = Request {

@@ -86,7 +86,7 @@ impl fmt::Display for ConfigError {
             Self::UnknownPreset { name, available } => {
                 write!(f, "unknown preset `{name}`\nhint: ")?;
                 let near = available.iter().map(|other| (strsim::damerau_levenshtein(name, other), other));
-                match near.filter(|(distance, _)| *distance <= 2).min() {
+                match near.filter(|(distance, other)| *distance <= 2.min(other.len() / 3)).min() {
                     Some((_, near)) => {
                         write!(f, "did you mean `{near}`? Available presets: {}", list(available))
                     }

@@ -1,16 +1,18 @@
 //! The program of a rank that cannot be recorded.
 
+use std::path::Path;
 use std::process::Command;
 
 use nsight::NoTool;
 use nsight::nsys::Nsys;
 
 use crate::config::{ConfigError, Enable, Resolved};
+use crate::helper;
 use crate::steps::{RunError, Start};
-use crate::workload::Workload;
+use crate::workload::{STARTED, Workload};
 
-/// The program, its folder and its variables, and nothing of ours.
-pub fn bare(start: &Start) -> Result<Option<Command>, RunError> {
+/// The program, its folder and its variables, and nothing of ours; but if its run is there, it may import the helper from it.
+pub fn bare(start: &Start, run: Option<&Path>) -> Result<Option<Command>, RunError> {
     let config = &start.resolved.config;
     let workload = Workload::new(config, &start.command, &start.here)?;
     let argv = workload.command_with_overrides();
@@ -23,7 +25,23 @@ pub fn bare(start: &Start) -> Result<Option<Command>, RunError> {
             None => command.env_remove(name),
         };
     }
+    let helper = run.map(|run| run.join(helper::FOLDER)).filter(|folder| folder.is_dir());
+    let set = config.workload.env.get("PYTHONPATH");
+    let before = match set {
+        Some(value) => value.as_ref().map(|value| value.0.clone()),
+        None => std::env::var("PYTHONPATH").ok(),
+    };
+    if let Some(helper) =
+        helper.filter(|_| std::env::var_os("PYTHONPATH").is_none_or(|path| path.to_str().is_some()))
+    {
+        command.env("PYTHONPATH", helper::python_path(&helper, before.as_deref(), false));
+    }
     Ok(Some(command))
+}
+
+/// Whether the program of a rank that nsys records was started.
+pub fn was_started(part: &Path) -> bool {
+    part.join(STARTED).exists()
 }
 
 /// Settings by which nsys records a rank, in place of the tracer.
@@ -36,9 +54,9 @@ pub fn no_nsys(resolved: &Resolved) -> Option<NoTool> {
 }
 
 /// A launcher starts each rank once.
-pub fn check_one_pass(start: &Start, by_nsys: bool) -> Result<(), RunError> {
+pub fn check_one_pass(start: &Start) -> Result<(), RunError> {
     let config = &start.resolved.config;
-    if by_nsys && config.nsys.nvtx_capture.is_some() {
+    if !config.ranks.select.is_empty() && config.nsys.nvtx_capture.is_some() {
         return Err(RunError::Config(ConfigError::Incomplete {
             setting: Box::new(start.resolved.setting("nsys.nvtx_capture")),
             why: "cannot be proven on a rank that nsys records: that takes a rehearsal, and a launcher starts each rank \
@@ -47,7 +65,7 @@ pub fn check_one_pass(start: &Start, by_nsys: bool) -> Result<(), RunError> {
             hint: "remove this setting; `rangefinder analyze RUN --within NAME` shows only what is inside".to_owned(),
         }));
     }
-    if !by_nsys && config.rehearsal.enable == Enable::False {
+    if config.rehearsal.enable == Enable::False {
         return Err(RunError::Config(ConfigError::Incomplete {
             setting: Box::new(start.resolved.setting("rehearsal.enable")),
             why: "leaves a rank no pass: it is recorded by the rehearsal".to_owned(),
@@ -55,7 +73,7 @@ pub fn check_one_pass(start: &Start, by_nsys: bool) -> Result<(), RunError> {
         }));
     }
     let passes = [
-        ("nsys.enable", if by_nsys { Enable::False } else { config.nsys.enable }),
+        ("nsys.enable", config.nsys.enable),
         ("ncu.enable", config.ncu.enable),
         ("stage1.enable", config.stage1.enable),
     ];

@@ -42,6 +42,19 @@ pub fn identity() -> Result<Identity, NotARank> {
 }
 
 impl Identity {
+    /// What of `ranks.select` means nothing here, if anything.
+    pub fn meaningless(&self, config: &Config) -> Option<String> {
+        config.ranks.select.iter().find_map(|choice| match choice {
+            RankChoice::Node if self.on_node.is_none() => {
+                Some("`node`: the launcher does not say which rank is the first of its node".to_owned())
+            }
+            RankChoice::Rank(rank) if self.rank.world.is_some_and(|world| *rank >= world) => {
+                Some(format!("{rank}: there are {} ranks, from 0 on", self.rank.world.unwrap_or(0)))
+            }
+            _ => None,
+        })
+    }
+
     /// Whether nsys is to record this rank (`ranks.select`).
     pub fn is_selected(&self, config: &Config) -> bool {
         config.ranks.select.iter().any(|choice| match choice {
@@ -54,13 +67,16 @@ impl Identity {
 
 /// The place among the ranks of its node, as the launcher tells it.
 fn on_node(by: Launcher, variable: impl Fn(&str) -> Option<String>) -> Option<u32> {
-    let names: &[&str] = match by {
-        Launcher::Torchrun => &["LOCAL_RANK"],
-        Launcher::OpenMpi => &["OMPI_COMM_WORLD_LOCAL_RANK"],
-        Launcher::Mpich => &["MPI_LOCALRANKID", "PALS_LOCAL_RANKID"],
-        Launcher::Slurm => &["SLURM_LOCALID"],
+    let own = match by {
+        Launcher::Torchrun => "LOCAL_RANK",
+        Launcher::OpenMpi => "OMPI_COMM_WORLD_LOCAL_RANK",
+        Launcher::Mpich => "MPI_LOCALRANKID",
+        Launcher::Slurm => "SLURM_LOCALID",
     };
-    names.iter().find_map(|name| variable(name)?.parse().ok())
+    // One launcher may start another, or a script may set what a program expects.
+    let others =
+        ["LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PALS_LOCAL_RANKID", "SLURM_LOCALID"];
+    std::iter::once(own).chain(others).find_map(|name| variable(name)?.parse().ok())
 }
 
 /// Part of a folder's name.

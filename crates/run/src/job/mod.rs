@@ -9,7 +9,7 @@ mod identity;
 mod parts;
 mod place;
 
-pub use bare::{BY_NSYS, bare, check_one_pass, no_nsys};
+pub use bare::{BY_NSYS, bare, check_one_pass, no_nsys, was_started};
 pub use identity::{Identity, NotARank, identity};
 pub use parts::{Parts, is_job, is_under_way, parts};
 pub use place::{Joined, TOGETHER, join, rank_of, take_result, was_taken_before};

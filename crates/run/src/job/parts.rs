@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use process::is_running;
-use record::{JOB, Manifest, Pass, PlaceRecord, RecordedProcess, RunStatus, SeenProcess, SeenRanks};
+use record::{
+    JOB, Manifest, Pass, PassKind, PlaceRecord, RecordedProcess, RunStatus, SeenProcess, SeenRanks, Tool,
+};
 use trace::Trace;
 
 use super::place::{boot, job_of, places};
@@ -39,7 +41,15 @@ pub fn parts(job: &Path) -> Option<Parts> {
         let manifest = read_manifest(run).ok();
         let is_running = manifest.as_ref().is_none_or(|manifest| manifest.status == RunStatus::Running);
         match manifest.as_ref().and_then(Manifest::workload_pass) {
-            Some(pass) => processes.extend(of_pass(pass, place, after_ms)),
+            Some(pass) => {
+                let mut own = of_pass(pass, place, after_ms);
+                // Then what nsys could not record says nothing about the program.
+                let failed = manifest.as_ref().and_then(|manifest| nsys_failed(manifest, pass));
+                if let Some((why, last)) = failed.zip(own.last_mut()) {
+                    last.unrecorded = Some(why);
+                }
+                processes.extend(own);
+            }
             None => processes.push(untold(place, after_ms, is_running)),
         }
     }
@@ -80,6 +90,13 @@ impl Parts {
             seen.recorded = (sum != RecordedProcess::default()).then_some(sum);
         }
     }
+}
+
+/// What nsys says of a rank that it was to record, and did not.
+fn nsys_failed(manifest: &Manifest, pass: &Pass) -> Option<String> {
+    let is_its = pass.name.kind == PassKind::Nsys;
+    let last = manifest.verdicts.iter().rev().find(|record| record.tool == Tool::Nsys && is_its)?;
+    (!last.verdict.outcome.is_usable()).then(|| last.verdict.text.clone())
 }
 
 /// The processes of a rank.

@@ -14,7 +14,7 @@ use super::session::Setting;
 use crate::config::{Config, ConfigError, Resolved, masked_override};
 use crate::load::client_of;
 use crate::rundir::{Files, create, lock, new_manifest};
-use crate::workload::Workload;
+use crate::workload::{STARTED, Workload};
 
 /// What `rangefinder run` was given.
 #[derive(Debug, Clone)]
@@ -37,6 +37,7 @@ pub fn begin(mut start: Start) -> Result<Run, RunError> {
     check_paths(&start)?;
     let mut workload = Workload::new(&start.resolved.config, &start.command, &start.here)?;
     workload.keeps_tmpdir = start.place.is_some();
+    workload.started = start.place.as_ref().map(|place| place.join(STARTED));
     check_counters(&start)?;
     let mut redactor = redactor(&start.resolved.config);
     redactor.learn(redactor.secrets_in(&workload.command_with_overrides()));

@@ -43,7 +43,7 @@ pub fn html(page: &Page<'_>) -> String {
         None => (String::new(), String::new(), absent::timeline(page)),
     };
     let (host, flame) = host_idle::flame(page, &mut texts);
-    let icicles = icicle::icicles(page, &mut texts);
+    let (icicles, domain_note) = icicle::icicles(page, &mut texts);
     let data = data(tables, shown, (flame, icicles), texts);
     let steady = page.analysis.and_then(|analysis| analysis.steady.as_ref()).map(tables::steady_of);
     let steady = escape::prose(&steady.unwrap_or_default());
@@ -65,7 +65,7 @@ pub fn html(page: &Page<'_>) -> String {
             ("absent-regions", &absent::regions(page)),
             ("absent-kernels", &absent::kernels(page)),
             ("steady", &steady),
-            ("domain-note", &icicle::domain_note(page)),
+            ("domain-note", &domain_note),
             ("absent-idle", &absent::idle(page)),
             ("host-idle", &host),
             ("absent-roofline", &absent::roofline(page)),

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use analysis::{Analysis, IdleCause, IdleRow, Spent, SpentOn, SteadyState, spent};
+use analysis::{Analysis, IdleCause, IdleRow, Spent, SpentNode, SpentOn, spent};
 use nvtx::RegionPath;
 use serde_json::{Map, Value, json};
 use trace::Trace;
@@ -16,39 +16,64 @@ use crate::tables::{OUTSIDE, kernel_labels};
 /// A page shows the bars with the most time.
 const MOST_BARS: usize = 1_000;
 
-/// What the page's script draws, by the places in it; one is there only if it shows anything.
-pub(super) fn icicles(page: &Page<'_>, texts: &mut Texts) -> Value {
+/// What the page's script draws, by the places in it (one is there only if it shows anything), and what is to be said about them.
+pub(super) fn icicles(page: &Page<'_>, texts: &mut Texts) -> (Value, String) {
     let mut all = Map::new();
-    let mut add = |place: &str, bars: &[Bar]| {
-        if !bars.is_empty() {
-            all.insert(place.to_owned(), json(bars, texts));
-        }
-    };
+    let mut note = String::new();
+    let mut domain = None;
     if let Some((trace, analysis)) = page.trace.zip(page.analysis) {
         let labels = kernel_labels(analysis);
-        let bars = |steady: Option<&SteadyState>| work(trace, &spent(trace, steady), &labels);
-        if let Some(steady) = analysis.steady.as_ref().filter(|_| !page.whole) {
-            add("steady_kernels", &bars(Some(steady)));
+        let whole = spent(trace, None);
+        if let Some(of) = whole.domain {
+            domain = Some(trace.strings.text(of).to_owned());
+            note = domain_note(trace.strings.text(of));
         }
-        add("kernels", &bars(None));
+        if let Some(steady) = analysis.steady.as_ref().filter(|_| !page.whole) {
+            add(&mut all, "steady_kernels", work(trace, &spent(trace, Some(steady)), &labels), texts);
+        }
+        add(&mut all, "kernels", work(trace, &whole, &labels), texts);
     }
-    add("idle", &page.analysis.map(idle).unwrap_or_default());
-    Value::Object(all)
+    let bars = page.analysis.map(|analysis| idle(analysis, domain.as_deref())).unwrap_or_default();
+    let shown = Widest::of(bars.iter().map(|bar| bar.ns.max(0) as u64), MOST_BARS);
+    let left_out = bars.len() - shown.len();
+    let bars = shown.of_all(&bars).map(|bar| (shown.around(bar.around), bar.clone())).collect();
+    add(&mut all, "idle", Shown { bars, left_out }, texts);
+    (Value::Object(all), note)
 }
 
-/// What is to be said about them: which ranges they show, where those of several domains have work.
-pub(super) fn domain_note(page: &Page<'_>) -> String {
-    let named = page.analysis.map(by_domain).filter(|domains| domains.len() > 1);
-    let Some((domain, _)) = named.and_then(|domains| domains.into_iter().next()) else {
-        return String::new();
+fn domain_note(domain: &str) -> String {
+    let domain = match domain {
+        "" => "without a domain".to_owned(),
+        domain => format!("of the domain `{domain}`"),
     };
-    let domain =
-        if domain.is_empty() { "without a domain".to_owned() } else { format!("of the domain `{domain}`") };
     let note = format!("Ranges of several domains have GPU work. Work in ranges {domain} is shown in those.");
     format!("<p class=\"note\">{}</p>\n", escape::prose(&note))
 }
 
-#[derive(Debug, PartialEq)]
+/// Bars with where the one around each is shown, and how many are not.
+struct Shown {
+    bars: Vec<(i64, Bar)>,
+    left_out: usize,
+}
+
+fn add(all: &mut Map<String, Value>, place: &str, shown: Shown, texts: &mut Texts) {
+    let Shown { bars, left_out } = shown;
+    if bars.is_empty() {
+        return;
+    }
+    let drawn = json!({
+        "leftOut": left_out,
+        "caller": bars.iter().map(|(around, _)| *around).collect::<Vec<_>>(),
+        "name": bars.iter().map(|(_, bar)| texts.id(&bar.name)).collect::<Vec<_>>(),
+        "place": bars.iter().map(|(_, bar)| texts.id(&bar.full)).collect::<Vec<_>>(),
+        "kind": bars.iter().map(|(_, bar)| bar.kind).collect::<Vec<_>>(),
+        "of": bars.iter().map(|(_, bar)| bar.ns).collect::<Vec<_>>(),
+        "activities": bars.iter().map(|(_, bar)| bar.activities).collect::<Vec<_>>(),
+    });
+    all.insert(place.to_owned(), drawn);
+}
+
+#[derive(Debug, Clone, PartialEq)]
 struct Bar {
     around: Option<usize>,
     /// What it is, by which it is colored.
@@ -60,59 +85,50 @@ struct Bar {
     activities: u64,
 }
 
-fn json(bars: &[Bar], texts: &mut Texts) -> Value {
-    let shown = Widest::of(bars.iter().map(|bar| bar.ns.max(0) as u64), MOST_BARS);
-    let left_out = bars.len() - shown.len();
-    let bars = || shown.of_all(bars);
-    json!({
-        "leftOut": left_out,
-        "caller": bars().map(|bar| shown.around(bar.around)).collect::<Vec<_>>(),
-        "name": bars().map(|bar| texts.id(&bar.name)).collect::<Vec<_>>(),
-        "place": bars().map(|bar| texts.id(&bar.full)).collect::<Vec<_>>(),
-        "kind": bars().map(|bar| bar.kind).collect::<Vec<_>>(),
-        "of": bars().map(|bar| bar.ns).collect::<Vec<_>>(),
-        "activities": bars().map(|bar| bar.activities).collect::<Vec<_>>(),
-    })
+/// Only those that are shown get names: there may be very many.
+fn work(trace: &Trace, spent: &Spent, labels: &HashMap<&str, String>) -> Shown {
+    let shown = Widest::of(spent.nodes.iter().map(|node| node.ns.max(0) as u64), MOST_BARS);
+    let bar = |node: &SpentNode| {
+        let (kind, name, full) = told(trace, spent, node, labels);
+        let around = node.around.map(|at| at as usize);
+        let bar = Bar { around, kind, name, full, ns: node.ns, activities: node.activities };
+        (shown.around(around), bar)
+    };
+    let bars = shown.of_all(&spent.nodes).map(bar).collect();
+    Shown { bars, left_out: spent.nodes.len() - shown.len() }
 }
 
-fn work(trace: &Trace, spent: &Spent, labels: &HashMap<&str, String>) -> Vec<Bar> {
+/// What a node is, its name, and what it is called elsewhere.
+fn told(
+    trace: &Trace,
+    spent: &Spent,
+    node: &SpentNode,
+    labels: &HashMap<&str, String>,
+) -> (&'static str, String, String) {
     let text = |id| trace.strings.text(id);
-    let mut paths: Vec<Option<RegionPath>> = Vec::with_capacity(spent.nodes.len());
-    let mut bars = Vec::with_capacity(spent.nodes.len());
-    for node in &spent.nodes {
-        let mut path = None;
-        let (kind, name, full) = match node.on {
-            SpentOn::Region { domain, name } => {
-                let around = node.around.and_then(|at| paths[at as usize].clone());
-                let mut inner =
-                    around.unwrap_or(RegionPath { domain: text(domain).to_owned(), names: Vec::new() });
-                inner.names.push(text(name).to_owned());
-                let full = inner.to_string();
-                let name = if inner.names.len() == 1 { outermost(&inner) } else { text(name).to_owned() };
-                path = Some(inner);
-                ("region", name, full)
-            }
-            SpentOn::Outside => ("outside", OUTSIDE.to_owned(), String::new()),
-            SpentOn::Operator(name) => ("operator", text(name).to_owned(), text(name).to_owned()),
-            SpentOn::Kernel(name) => {
-                let full = text(name);
-                let label = labels.get(full).map_or_else(|| trace::names::short(full), String::as_str);
-                ("kernel", label.to_owned(), full.to_owned())
-            }
-            SpentOn::Transfer(direction) => ("transfer", direction.as_str().to_owned(), String::new()),
-            SpentOn::Graphs => ("kernel", "whole CUDA graphs".to_owned(), String::new()),
-        };
-        paths.push(path);
-        bars.push(Bar {
-            around: node.around.map(|at| at as usize),
-            kind,
-            name,
-            full,
-            ns: node.ns,
-            activities: node.activities,
-        });
+    match node.on {
+        SpentOn::Region { domain, name } => {
+            let around = |node: &&SpentNode| node.around.map(|at| &spent.nodes[at as usize]);
+            let named = |node: &SpentNode| match node.on {
+                SpentOn::Region { name, .. } => text(name).to_owned(),
+                _ => String::new(),
+            };
+            let mut names: Vec<String> = std::iter::successors(Some(node), around).map(named).collect();
+            names.reverse();
+            let path = RegionPath { domain: text(domain).to_owned(), names };
+            let name = if path.names.len() == 1 { outermost(&path) } else { text(name).to_owned() };
+            ("region", name, path.to_string())
+        }
+        SpentOn::Outside => ("outside", OUTSIDE.to_owned(), String::new()),
+        SpentOn::Operator(name) => ("operator", text(name).to_owned(), text(name).to_owned()),
+        SpentOn::Kernel(name) => {
+            let full = text(name);
+            let label = labels.get(full).map_or_else(|| trace::names::short(full), String::as_str);
+            ("kernel", label.to_owned(), full.to_owned())
+        }
+        SpentOn::Transfer(direction) => ("transfer", direction.as_str().to_owned(), String::new()),
+        SpentOn::Graphs => ("kernel", "whole CUDA graphs".to_owned(), String::new()),
     }
-    bars
 }
 
 /// `domain:name` if there is a domain.
@@ -139,11 +155,12 @@ fn by_domain(analysis: &Analysis) -> Vec<(String, i64)> {
 }
 
 /// By device, and by the regions whose work ended the gaps; in each what it waited for.
-fn idle(analysis: &Analysis) -> Vec<Bar> {
+fn idle(analysis: &Analysis, domain: Option<&str>) -> Vec<Bar> {
     let mut bars: Vec<Bar> = Vec::new();
     // Time by cause that is not in an inner region.
     let mut own: Vec<[i64; IdleCause::ALL.len()]> = Vec::new();
-    let domain = by_domain(analysis).into_iter().next().map(|(domain, _)| domain);
+    let most = || by_domain(analysis).into_iter().next().map(|(domain, _)| domain);
+    let domain = domain.map(str::to_owned).or_else(most);
     let mut regions: Vec<(&IdleRow, RegionPath)> =
         with_paths(analysis).filter(|(_, path)| Some(&path.domain) == domain.as_ref()).collect();
     regions.sort_by_key(|(_, path)| path.names.len());
@@ -209,7 +226,7 @@ mod tests {
             let trace =
                 trace::read_nsys(std::path::Path::new(&format!("{data}{name}.sqlite"))).expect("a report");
             let analysis = analyze(&trace, &Options::default());
-            let bars = idle(&analysis);
+            let bars = idle(&analysis, None);
             assert!(bars.iter().any(|bar| bar.kind == "region"), "{name}");
             for (at, bar) in
                 bars.iter().enumerate().filter(|(_, bar)| ["region", "outside"].contains(&bar.kind))

@@ -21,7 +21,11 @@ for (const button of document.querySelectorAll('button[data-copy]')) {
     }, 2000);
   });
 }
-for (const link of document.querySelectorAll('a[data-rows]')) if (!tableFilters[link.dataset.rows]) link.remove();
+for (const link of document.querySelectorAll('a[data-rows]')) {
+  if (!tableFilters.has(link.dataset.rows)) link.remove();
+  // The same address once more is no change of it.
+  else link.addEventListener('click', () => setTimeout(linkedRows));
+}
 linkedRows();
 addEventListener('hashchange', linkedRows);
 for (const button of document.querySelectorAll('button[data-find]')) {

@@ -141,14 +141,15 @@ function columnChoice(columns, hidden, changed) {
 }
 
 /** By table: shows the rows that contain a text. */
-const tableFilters = {};
+const tableFilters = new Map();
 /** A table with fewer columns is narrow enough. */
 const fewestChosen = 5;
 
 /** What the address says: `#kernels=gemm` shows those rows. */
 function linkedRows() {
-  const found = /^#([\w-]+)=(.+)$/.exec(location.hash);
-  if (!found || !tableFilters[found[1]]) return;
+  const found = /^#([\w-]+)=(.*)$/.exec(location.hash);
+  const filtered = found && tableFilters.get(found[1]);
+  if (!filtered) return;
   let text = found[2];
   try {
     text = decodeURIComponent(text);
@@ -157,7 +158,7 @@ function linkedRows() {
   }
   // Of two tables about the same, this one.
   document.querySelector(`[data-show="${found[1]}"]`)?.click();
-  tableFilters[found[1]](text);
+  filtered(text);
 }
 
 /** A section's table with its controls. */
@@ -229,11 +230,13 @@ function tableView(id, table) {
     fill();
   });
   const tools = element('div', { class: 'tools' }, element('h3', {}, table.caption));
-  tableFilters[id] = (text) => {
+  tableFilters.set(id, (text) => {
+    // A small table has none until then.
+    if (text && !filter.isConnected) tools.querySelector('h3').after(filter);
     filter.value = text;
     filter.dispatchEvent(new Event('input'));
     view.scrollIntoView({ block: 'start' });
-  };
+  });
   if (table.rows > 5) tools.append(filter);
   if (columns.some((column) => column.kind === 'name')) {
     const wrap = element('input', { type: 'checkbox' });

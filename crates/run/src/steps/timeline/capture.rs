@@ -1,5 +1,6 @@
 //! One capture, from the command to the report.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use nsight::nsys::{
     import_failed, lost_its_agent, no_report,
 };
 use nsight::{Clue, last_lines};
-use process::Finished;
+use process::{Finished, noted};
 use record::{Cause, PassKind, Tool, Verdict};
 use trace::Trace;
 
@@ -21,7 +22,7 @@ use super::ways::Way;
 use crate::config::{Config, Sample};
 use crate::quote::shell_word;
 use crate::rundir::Files;
-use crate::workload::{Purpose, tmpdir};
+use crate::workload::{Purpose, Workload, tmpdir};
 
 const TOOL: Tool = Tool::Nsys;
 
@@ -69,8 +70,12 @@ pub(super) fn attempt(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>
         if is_usable || !lost_its_agent(&log, &own) || finished.ended_by_us.is_some() {
             break (finished, log, resolved);
         }
-        if attempts == ATTEMPTS {
-            let text = "nsys lost the connection to its own agent, twice";
+        let is_started = scene.workload.started.as_ref().is_some_and(|note| note.exists());
+        if attempts == ATTEMPTS || is_started {
+            let text = match attempts {
+                1 => "nsys lost the connection to its own agent; the program is not started a second time",
+                _ => "nsys lost the connection to its own agent, twice",
+            };
             let verdict = Verdict::failed(TOOL, Cause::AgentLost, text);
             return Ok(verdict.with_evidence([last_lines(&log)]).into());
         }
@@ -141,6 +146,15 @@ fn took(session: &Session<'_>, finished: &Finished) -> Duration {
 }
 
 /// Runs the workload under nsys.
+/// The program's argv; of one that must not be started twice, so that it is known whether it was.
+fn started(workload: &Workload, folder: &Path) -> Vec<OsString> {
+    let argv = workload.argv(folder);
+    match workload.started.as_ref().zip(std::env::current_exe().ok()) {
+        Some((note, ourselves)) => noted(&ourselves, note, &argv),
+        None => argv,
+    }
+}
+
 fn capture(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>) -> Result<Finished, RunError> {
     let Nsight { scene, nsys, .. } = climber;
     let (setting, workload) = (scene.setting, scene.workload);
@@ -169,7 +183,7 @@ fn capture(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>) -> Result
         output: &output.join("run"),
     };
     let (argv, left_out) =
-        command(&nsys.installation.nsys, &nsys.probe.options, &capture, &workload.argv(&folder));
+        command(&nsys.installation.nsys, &nsys.probe.options, &capture, &started(workload, &folder));
     for option in left_out {
         session.warn(format!("nsys {} does not support {}", nsys.probe.version, shell_word(&option)));
     }

@@ -1,0 +1,150 @@
+//! Programs without GPU work: what takes the time of an iteration, by samples whose truth is known.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use analysis::{Analysis, Cause, NoFinding, Options, analyze};
+use trace::{CuptiTrouble, Frame, Kind, Process, Range, StackNode, StackSample, Thread, ThreadState, Trace};
+
+const MS: i64 = 1_000_000;
+
+/// Iterations of 10 ms, of which `slow` ms are in `augment`, called by PyTorch's data loader, and the rest in line 48 of `main`;
+/// a sample each ms. The ranges are open for 6 ms.
+fn program(iterations: i64, slow: i64) -> Trace {
+    let mut trace = Trace::default();
+    process(&mut trace, iterations, slow, 100);
+    trace.finish();
+    trace
+}
+
+fn process(trace: &mut Trace, iterations: i64, slow: i64, pid: u32) {
+    trace.processes.push(Process { pid, ..Process::default() });
+    let process = trace.processes.len() as u32 - 1;
+    trace.threads.push(Thread { process, id: pid, name: None });
+    let thread = trace.threads.len() as u32 - 1;
+    let main = frame(trace, trace::NONE, "main", "/home/me/train.py", 48);
+    let loading = frame(trace, trace::NONE, "main", "/home/me/train.py", 46);
+    let next = frame(trace, loading, "__next__", "/x/dist-packages/torch/utils/data/dataloader.py", 628);
+    let augment = [25, 28].map(|line| frame(trace, next, "augment", "/home/me/train.py", line));
+    let (domain, name) = (trace.strings.intern(""), trace.strings.intern("step"));
+    for at in 0..iterations {
+        let begin = at * 10 * MS;
+        let range = Range {
+            begin: begin + 4 * MS,
+            end: begin + 10 * MS,
+            thread,
+            domain,
+            name,
+            kind: Kind::PushPop,
+            ..Range::default()
+        };
+        trace.ranges.push(range);
+        for ms in 0..10 {
+            let stack = if ms < slow { augment[(ms % 2) as usize] } else { main };
+            let state = ThreadState::Running;
+            trace.stacks.samples.push(StackSample { at: begin + ms * MS + MS / 2, thread, stack, state });
+        }
+    }
+}
+
+fn frame(trace: &mut Trace, caller: u32, function: &str, file: &str, line: u32) -> u32 {
+    let (function, file) = (trace.strings.intern(function), trace.strings.intern(file));
+    trace.stacks.frames.push(Frame { function, file, line });
+    trace.stacks.nodes.push(StackNode { caller, frame: trace.stacks.frames.len() as u32 - 1 });
+    trace.stacks.nodes.len() as u32 - 1
+}
+
+fn told(trace: &Trace) -> Analysis {
+    analyze(trace, &Options::default())
+}
+
+#[test]
+fn the_slow_place_is_named_with_its_gain() {
+    let analysis = told(&program(100, 4));
+    let first = &analysis.findings[0];
+    assert_eq!(first.cause, Cause::HostCode);
+    assert_eq!(first.title, "`train.py:48 main` takes 60 % of the time of an iteration");
+    let analysis = told(&program(100, 6));
+    let first = &analysis.findings[0];
+    assert_eq!(first.title, "`augment (train.py:25-28)` takes 60 % of the time of an iteration");
+    assert_eq!(first.place.line.as_deref(), Some("augment (train.py:25-28)"));
+    let gain = first.gain.unwrap();
+    assert!((gain.factor - 2.5).abs() < 0.05 && (gain.low - 1.0 / 0.7).abs() < 0.05, "{gain:?}");
+    assert!((gain.now_ns - 10 * MS).abs() < MS / 10, "{gain:?}");
+    assert!(first.advice.contains("`num_workers` of the `DataLoader`"), "{}", first.advice);
+    assert!(
+        first.evidence.iter().any(|line| line.contains("4.00 ms of the 10.0 ms")),
+        "{:?}",
+        first.evidence
+    );
+    // What the program is for cannot be left out.
+    let all = told(&program(100, 0));
+    assert_eq!(all.findings[0].gain, None, "{:?}", all.findings[0]);
+}
+
+/// Two processes: samples of the one whose loop it is.
+#[test]
+fn samples_are_of_the_loops_own_process() {
+    let mut trace = Trace::default();
+    process(&mut trace, 100, 6, 100);
+    process(&mut trace, 100, 1, 200);
+    trace.finish();
+    let analysis = told(&trace);
+    let process = analysis.loops[0].process;
+    let place = if process == 100 {
+        "`augment (train.py:25-28)` takes 60 %"
+    } else {
+        "`train.py:48 main` takes 90 %"
+    };
+    let first = &analysis.findings[0];
+    assert!(
+        first.title.starts_with(place) && first.title.ends_with(&format!("of process {process}")),
+        "{}",
+        first.title
+    );
+}
+
+#[test]
+fn what_is_not_known_is_not_told() {
+    // A program that uses the GPU, of which nothing was recorded.
+    let mut blind = program(100, 6);
+    blind.cupti_trouble = Some(CuptiTrouble::Taken);
+    assert!(told(&blind).findings.is_empty());
+    // A loop that is a small part of the program.
+    let mut short = program(10, 6);
+    short.end = 10_000 * MS;
+    let analysis = told(&short);
+    assert!(analysis.findings.is_empty() && !analysis.host.as_ref().unwrap().steady, "{:?}", analysis.host);
+    // Nothing but samples.
+    let mut bare = program(100, 6);
+    bare.ranges = Default::default();
+    assert_eq!(told(&bare).no_finding, Some(NoFinding::NothingMarked));
+}
+
+/// Something else, once in a while, between two iterations.
+#[test]
+fn what_happens_between_iterations_is_not_in_them() {
+    let mut trace = program(100, 4);
+    let evaluate = frame(&mut trace, trace::NONE, "evaluate", "/home/me/train.py", 70);
+    for row in 0..trace.stacks.samples.len() {
+        if trace.stacks.samples.at[row] >= 500 * MS {
+            trace.stacks.samples.at[row] += 800 * MS;
+        }
+    }
+    for row in 0..trace.ranges.len() {
+        if trace.ranges.begin[row] >= 500 * MS {
+            trace.ranges.begin[row] += 800 * MS;
+            trace.ranges.end[row] += 800 * MS;
+        }
+    }
+    for at in 500..1300 {
+        let sample = StackSample { at: at * MS, thread: 0, stack: evaluate, state: ThreadState::Running };
+        trace.stacks.samples.push(sample);
+    }
+    trace.finish();
+    let analysis = told(&trace);
+    let lines = &analysis.host.as_ref().unwrap().lines;
+    assert!(lines.iter().all(|line| !line.place.contains("evaluate")), "{lines:?}");
+    assert!(
+        analysis.findings.iter().any(|one| one.title.starts_with("`train.py:48 main` takes 6")),
+        "{lines:?}"
+    );
+}
