@@ -10,7 +10,7 @@ use crate::form::markdown::{Markdown, cell, sentence};
 use crate::form::shown::Digits;
 use crate::form::terminal::{Names, Terminal};
 use crate::printable::printable;
-use crate::tables::{Tabular, View, changes, counter_changes, operator_changes, shape, signed};
+use crate::tables::{OUTSIDE, Tabular, View, changes, counter_changes, operator_changes, shape, signed};
 use crate::units::{bytes, counted, duration, fixed, number, percent};
 
 const WIDEST_NAME: usize = 48;
@@ -402,7 +402,10 @@ fn told(comparison: &Comparison, reason: &Reason) -> String {
             let work = place.map(|place| format!(" before the work of {place}")).unwrap_or_default();
             format!("the GPU waits {longer} {}{work}", waits_for(*cause))
         }
-        Difference::Host { ratio } => format!("the host takes {} times as long{within}", fixed(*ratio, 3)),
+        Difference::Host { ratio } => {
+            let within = if reason.place.is_some() { within } else { format!(" {OUTSIDE}") };
+            format!("the host takes {} times as long{within}", fixed(*ratio, 3))
+        }
     };
     format!("{text} ({} of {})", signed(reason.more_ns), signed(whole))
 }
