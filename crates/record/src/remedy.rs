@@ -71,7 +71,7 @@ fn ncu(cause: Cause) -> Option<&'static str> {
 
 fn torch(cause: Cause) -> Option<&'static str> {
     Some(match cause {
-        Cause::WorkloadFailed | Cause::TimedOut | Cause::Interrupted => {
+        Cause::WorkloadFailed | Cause::TimedOut => {
             "read the workload's output in workload/stage1/stderr.log: it may not work under a profiler"
         }
         Cause::NothingRecorded => "if the program does not use torch, skip this pass: `stage1.enable=false`",

@@ -54,6 +54,9 @@ pub(crate) fn own_code(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
             milliseconds(period as f64)
         ));
     }
+    if first.share > NEARLY_ALL {
+        evidence.push("no gain is told: what takes nearly all of the time cannot be left out".to_owned());
+    }
     Some(Finding {
         cause: Cause::HostCode,
         place: FoundAt {

@@ -27,7 +27,8 @@ pub struct HostLines {
     pub samples: u64,
     /// They are of the threads that run the main loop, in its steady iterations.
     pub steady: bool,
-    /// Of those, how many stacks could not be read: shares are of all.
+    /// Of those, how many stacks could not be read. Shares are of all if only samples while no GPU had work count, and else of
+    /// those that could be read.
     pub unread: u64,
     /// The largest first.
     pub lines: Vec<HostLine>,

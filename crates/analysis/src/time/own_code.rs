@@ -11,8 +11,8 @@ use super::host_places::{HostLine, file_name, place, told};
 
 /// A function that so many samples are in is what runs the program.
 const RUNS_IT: f64 = 0.8;
-/// Our own ranges in the program.
-const HELPER: [&str; 3] = ["/rangefinder/ranges.py", "/rangefinder/modules.py", "/rangefinder/serving.py"];
+/// Our own code in the program: the helper, in the folder of a run.
+const HELPER: &str = "/python/rangefinder/";
 /// What runs when a module is loaded.
 const MODULE: &str = "<module>";
 pub const IMPORTING: &str = "importing modules";
@@ -33,7 +33,7 @@ fn function(frame: &Frame) -> Function {
     (frame.file, frame.function)
 }
 
-/// The places of samples, the largest first; `share` is of all of them, and those that could not be read are in none.
+/// The places of samples, the largest first; `share` is of those that could be read.
 pub(crate) fn own_places(trace: &Trace, rows: &[usize]) -> Vec<HostLine> {
     let mut counts: HashMap<At, u64> = HashMap::new();
     let mut inside: HashMap<Function, u64> = HashMap::new();
@@ -53,7 +53,8 @@ pub(crate) fn own_places(trace: &Trace, rows: &[usize]) -> Vec<HostLine> {
     }
     // Modules are imported before anything runs.
     let ran = counts.iter().filter(|(at, _)| **at != At::Importing).map(|(_, samples)| samples).sum::<u64>();
-    let share = |samples: u64| samples as f64 / rows.len().max(1) as f64;
+    let read = counts.values().sum::<u64>();
+    let share = |samples: u64| samples as f64 / read.max(1) as f64;
     let line = |place: String, samples: u64| HostLine { place, samples, share: share(samples) };
     let mut found: Vec<HostLine> = Vec::new();
     for (at, samples) in &counts {
@@ -120,7 +121,7 @@ fn is_own(trace: &Trace, frame: &Frame) -> bool {
     let is_installed = file.contains("/site-packages/") || file.contains("/dist-packages/");
     let is_pythons =
         file.contains("/lib/python3") || file.starts_with('<') || file.contains("/lib64/python3");
-    let is_ours = HELPER.iter().any(|name| file.ends_with(name));
+    let is_ours = file.contains(HELPER);
     frame.line > 0 && !file.is_empty() && !is_installed && !is_pythons && !is_ours
 }
 
@@ -195,7 +196,7 @@ mod tests {
                     loading,
                     fetch,
                     "augment /home/me/train.py:28",
-                    "__exit__ /runs/x/rangefinder/ranges.py:79",
+                    "__exit__ /runs/x/python/rangefinder/ranges.py:79",
                 ],
                 1,
             ),

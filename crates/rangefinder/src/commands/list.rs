@@ -13,6 +13,8 @@ use super::runs::root;
 use crate::cli::ListArguments;
 use crate::print::{print, print_as_is};
 
+const INTERRUPTED: &str = "interrupted";
+
 #[derive(Serialize)]
 struct Row {
     run: String,
@@ -58,6 +60,9 @@ pub(crate) fn main(arguments: &ListArguments) -> Result<Exit> {
     for row in &rows {
         let command = row.command.iter().map(|word| run::shell_word(word)).collect::<Vec<_>>().join(" ");
         text.push_str(&format!("{}\n  {}: {command}\n", row.run, row.status));
+        if row.status == INTERRUPTED {
+            text.push_str(&format!("  to continue: rangefinder resume {}\n", run::shell_word(&row.run)));
+        }
         if let Some(finding) = &row.finding {
             text.push_str(&format!("  {finding}\n"));
         }
@@ -100,7 +105,7 @@ fn row(run: &Path, manifest: &Manifest) -> Row {
             RunStatus::Finished => "finished, with something missing",
             RunStatus::Running if matches!(lock(run), Ok(None)) => "in progress",
             // It was killed.
-            RunStatus::Running | RunStatus::Interrupted => "interrupted",
+            RunStatus::Running | RunStatus::Interrupted => INTERRUPTED,
             RunStatus::Failed => "failed",
         },
         exit_code: manifest.exit_code,

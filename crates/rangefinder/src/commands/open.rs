@@ -6,14 +6,14 @@ use anyhow::{Context, Result, bail};
 use run::Exit;
 use run::job::{TOGETHER, is_job};
 
-use super::runs::chosen;
+use super::runs::{RUNS, chosen};
 use crate::cli::OpenArguments;
 use crate::print::print;
 
 pub(super) const PAGE: &str = "report.html";
 
 pub(crate) fn main(arguments: OpenArguments) -> Result<Exit> {
-    let run = chosen(arguments.run, "runs", |_| true)?;
+    let run = chosen(arguments.run, RUNS, |_| true)?;
     let folder = if is_job(&run) { run.join(TOGETHER) } else { run.clone() };
     let page = std::path::absolute(folder.join(PAGE))?;
     if !page.is_file() {

@@ -9,12 +9,12 @@ use run::repeat::SET_FILE;
 use run::rundir::{lock, read_manifest};
 use run::{ANALYSIS, DOCUMENT, Exit, SUMMARY};
 
-use super::runs::chosen;
+use super::runs::{RUNS, chosen};
 use crate::cli::ReportArguments;
 use crate::print::{print, print_as_is};
 
 pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
-    let run = chosen(arguments.run, "runs", |_| true)?;
+    let run = chosen(arguments.run, RUNS, |_| true)?;
     if is_job(&run) {
         return of_a_job(&run, arguments.json);
     }

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use record::{MANIFEST, Manifest};
+use run::SUMMARY;
 use run::config::{Request, resolve};
 use run::job::is_job;
-use run::repeat::SET_FILE;
+use run::repeat::{MadeSet, SET_FILE, sets};
 use run::rundir::{newest, read_manifest};
 
 use super::here;
@@ -27,6 +28,9 @@ pub(super) fn root() -> Result<PathBuf> {
     Ok(here.join(&resolve(&request)?.config.run.dir.0))
 }
 
+/// What `report` and `open` show: runs, and also comparisons.
+pub(super) const RUNS: &str = "runs";
+
 /// `named` may also be the name of a run without its folder. `what` are the runs that come into question if none is
 /// named: `no {what} in ...`.
 pub(super) fn chosen(
@@ -40,7 +44,15 @@ pub(super) fn chosen(
             return Ok(here);
         }
         let root = root()?;
-        return match newest(&root).find(|(_, manifest)| is_one(manifest)) {
+        let run = newest(&root).find(|(_, manifest)| is_one(manifest));
+        let set = sets(&root).filter(|set| what == RUNS && set.folder.join(SUMMARY).is_file());
+        let set = set.max_by(|one, other| one.created.cmp(&other.created));
+        let is_newer =
+            |set: &MadeSet| run.as_ref().is_none_or(|(_, manifest)| set.created > manifest.created);
+        if let Some(set) = set.filter(is_newer) {
+            return Ok(set.folder);
+        }
+        return match run {
             Some((run, _)) => Ok(run),
             None => bail!(
                 "no {what} in `{}`\nhint: name one, or go to the folder in which it was started",
