@@ -66,23 +66,28 @@ pub(super) fn tell(
         DiffForm { markdown: true, top, .. } => print(&diff.markdown(*top))?,
         DiffForm { top, .. } => print(&diff.screen(*top))?,
     }
+    if kept.is_none() && form.html.is_none() {
+        return Ok(());
+    }
+    // Both sides are read for it: once, for whoever wants it.
+    let page = page(&diff, [before, after]);
     if let Some(folder) = kept {
-        let summary = folder.join(::run::SUMMARY);
         let text = printable_lines(&of_environment().text(&diff.screen(form.top)));
-        let kept = write_file(&summary, text.as_bytes());
+        let written = write_file(&folder.join(::run::SUMMARY), text.as_bytes());
+        let written = written.and_then(|()| match &page {
+            Ok(html) => write_file(&folder.join(PAGE), html.as_bytes()),
+            Err(error) => Err(anyhow!("{error:#}")),
+        });
         // What was found is told already.
-        if let Err(error) = kept.and_then(|()| write_page(&folder.join(PAGE), &diff, [before, after])) {
+        if let Err(error) = written {
             say(&format!("warning: the comparison is not kept: {error:#}"));
         }
     }
-    match &form.html {
-        Some(file) => {
-            write_page(file, &diff, [before, after])?;
-            say(&format!("wrote {}", file.display()));
-            Ok(())
-        }
-        None => Ok(()),
+    if let Some(file) = &form.html {
+        write_file(file, page?.as_bytes())?;
+        say(&format!("wrote {}", file.display()));
     }
+    Ok(())
 }
 
 /// Before anything takes long: whether there is a place for the page.
@@ -101,7 +106,7 @@ fn write_file(file: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// One page about both; each side is shown by its run of the most usual time.
-fn write_page(file: &Path, diff: &Diff<'_>, sides: [&Read; 2]) -> Result<()> {
+fn page(diff: &Diff<'_>, sides: [&Read; 2]) -> Result<String> {
     let [before, after] = sides.map(|side| usual_trace(side, &diff.comparison.timed));
     let recorded = [before?, after?];
     let main = recorded.each_ref().map(|side| side.as_ref().and_then(|(_, trace)| main_loop(trace)));
@@ -109,8 +114,7 @@ fn write_page(file: &Path, diff: &Diff<'_>, sides: [&Read; 2]) -> Result<()> {
         let (name, trace) = recorded[side].as_ref()?;
         Some(Recorded { name, trace, main: main[side].as_ref() })
     });
-    let html = compared_html(&Compared { diff, recorded: shown });
-    write_file(file, html.as_bytes())
+    Ok(compared_html(&Compared { diff, recorded: shown }))
 }
 
 /// The trace of the run whose time is closest to the median of its side, and where it is; none if that run has none.
