@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
-use run::Exit;
 use run::config::part;
 use run::repeat::Rounds;
+use run::{Exit, nearest};
 
 /// The table that ends `--help`.
 fn exit_codes() -> String {
@@ -35,8 +35,7 @@ fn put_right_command(error: &mut clap::Error) {
     let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand) else { return };
     let all = Cli::command();
     let names = all.get_subcommands().filter(|command| !command.is_hide_set()).map(clap::Command::get_name);
-    let near = names.map(|name| (strsim::damerau_levenshtein(given, name), name)).min();
-    if let Some((_, name)) = near.filter(|(distance, _)| *distance <= 2) {
+    if let Some(name) = nearest(given, names, |_| 2) {
         let name = ContextValue::Strings(vec![name.to_owned()]);
         error.insert(ContextKind::SuggestedSubcommand, name);
     }

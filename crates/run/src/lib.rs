@@ -14,6 +14,7 @@ mod helper;
 pub mod job;
 pub mod load;
 mod model;
+mod nearest;
 pub mod provenance;
 mod quote;
 mod rehearsal;
@@ -33,6 +34,7 @@ pub use documents::{ANALYSIS, DOCUMENT, SUMMARY, write_document, write_documents
 pub use events::{Event, Observer};
 pub use exit::Exit;
 pub use model::ModelSource;
+pub use nearest::nearest;
 pub use quote::shell_word;
 pub use rehearsal::{Inventory, InventoryDocument};
 pub use trial::{SamplingTrial, try_sampling};

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{Config, Text};
 use crate::helper;
+use crate::nearest::nearest;
 use crate::rundir::WriteError;
 
 /// Set by other profilers; with one of these a capture of ours may see nothing.
@@ -407,9 +408,8 @@ fn instead_of(program: &str, cwd: &Path, path: Option<&OsStr>) -> Option<String>
     }
     let folders = std::env::split_paths(path?).flat_map(std::fs::read_dir).flatten().flatten();
     let names = folders.filter_map(|entry| entry.file_name().into_string().ok());
-    let near = names.map(|name| (strsim::damerau_levenshtein(program, &name), name));
-    let near = near.filter(|(distance, name)| *distance <= 2.min(name.len() / 3)).min();
-    near.map(|(_, name)| format!("did you mean `{name}`?"))
+    let near = nearest(program, names, |name| 2.min(name.len() / 3));
+    near.map(|name| format!("did you mean `{name}`?"))
 }
 
 /// The file that a program name refers to.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::node::Source;
+use crate::nearest::nearest;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigError {
@@ -85,9 +86,8 @@ impl fmt::Display for ConfigError {
             },
             Self::UnknownPreset { name, available } => {
                 write!(f, "unknown preset `{name}`\nhint: ")?;
-                let near = available.iter().map(|other| (strsim::damerau_levenshtein(name, other), other));
-                match near.filter(|(distance, other)| *distance <= 2.min(other.len() / 3)).min() {
-                    Some((_, near)) => {
+                match nearest(name, available, |other| 2.min(other.len() / 3)) {
+                    Some(near) => {
                         write!(f, "did you mean `{near}`? Available presets: {}", list(available))
                     }
                     None => write!(f, "available presets: {}", list(available)),

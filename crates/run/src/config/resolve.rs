@@ -8,6 +8,7 @@ use super::node::{Node, Source, Value};
 use super::preset::{self, DEFAULTS};
 use super::resolved::{Resolved, child};
 use super::{overrides, yaml};
+use crate::nearest::nearest;
 
 /// A map below which any key is allowed.
 const OPEN_MAPS: [&str; 4] = ["workload.env", "stage1.workload", "ncu.workload", "check.limits"];
@@ -156,14 +157,7 @@ fn unknown_key(key: &str, node: &Node) -> ConfigError {
     candidates.dedup();
     // A key without its group: `nvtx_capture` for `nsys.nvtx_capture`.
     let bare = known.iter().find(|known| known.rsplit('.').next() == Some(key)).cloned();
-    let nearest = bare.or_else(|| {
-        candidates
-            .into_iter()
-            .map(|candidate| (strsim::damerau_levenshtein(key, &candidate), candidate))
-            .filter(|(distance, candidate)| *distance <= 2.max(candidate.len() / 4))
-            .min()
-            .map(|(_, candidate)| candidate)
-    });
+    let nearest = bare.or_else(|| nearest(key, candidates, |candidate| 2.max(candidate.len() / 4)));
     ConfigError::UnknownKey { key: key.to_owned(), source: node.source.clone(), nearest }
 }
 
