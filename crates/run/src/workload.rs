@@ -222,6 +222,19 @@ impl Workload {
         variables
     }
 
+    /// `PYTHONPATH` with the helper of a folder in it. None if that would be at the expense of what the program needs.
+    pub(crate) fn with_helper(&self, helper: &Path, prepared: bool) -> Option<String> {
+        let set = self.variables.iter().rev().find(|(name, _)| name == "PYTHONPATH");
+        let before = match set {
+            Some((_, value)) => value.clone(),
+            None => match std::env::var_os("PYTHONPATH") {
+                Some(path) => Some(path.into_string().ok()?),
+                None => None,
+            },
+        };
+        Some(helper::python_path(helper, before.as_deref(), prepared))
+    }
+
     /// The same, with the helper importable by a Python program. `stage1` are the settings of the PyTorch
     /// profiler, in the pass that uses it.
     pub(crate) fn variables_with_helper(
@@ -246,17 +259,8 @@ impl Workload {
         if self.python().is_none() || helper::place(&folder).is_err() {
             return variables;
         }
-        let set = self.variables.iter().rev().find(|(name, _)| name == "PYTHONPATH");
-        let before = match set {
-            Some((_, value)) => value.clone(),
-            // Never at the expense of what the program needs.
-            None if std::env::var_os("PYTHONPATH").is_some_and(|path| path.to_str().is_none()) => {
-                return variables;
-            }
-            None => std::env::var("PYTHONPATH").ok(),
-        };
         let prepared = self.auto || traced || stage1.is_some();
-        let path = helper::python_path(&folder, before.as_deref(), prepared);
+        let Some(path) = self.with_helper(&folder, prepared) else { return variables };
         variables.push(("PYTHONPATH".to_owned(), Some(path)));
         let on = |wanted: bool| wanted.then(|| "1".to_owned());
         let switches = [

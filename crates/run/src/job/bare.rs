@@ -26,15 +26,8 @@ pub fn bare(start: &Start, run: Option<&Path>) -> Result<Option<Command>, RunErr
         };
     }
     let helper = run.map(|run| run.join(helper::FOLDER)).filter(|folder| folder.is_dir());
-    let set = config.workload.env.get("PYTHONPATH");
-    let before = match set {
-        Some(value) => value.as_ref().map(|value| value.0.clone()),
-        None => std::env::var("PYTHONPATH").ok(),
-    };
-    if let Some(helper) =
-        helper.filter(|_| std::env::var_os("PYTHONPATH").is_none_or(|path| path.to_str().is_some()))
-    {
-        command.env("PYTHONPATH", helper::python_path(&helper, before.as_deref(), false));
+    if let Some(path) = helper.and_then(|helper| workload.with_helper(&helper, false)) {
+        command.env("PYTHONPATH", path);
     }
     Ok(Some(command))
 }
