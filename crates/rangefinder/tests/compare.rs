@@ -26,11 +26,9 @@ fn set(sandbox: &Sandbox) -> PathBuf {
     sets.remove(0)
 }
 
-fn runs(folder: &Path) -> usize {
-    std::fs::read_dir(folder)
-        .unwrap()
-        .filter(|entry| entry.as_ref().unwrap().path().join("run.json").is_file())
-        .count()
+fn runs(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.join("run.json").is_file()).collect()
 }
 
 #[test]
@@ -72,7 +70,7 @@ fn a_program_that_does_more_is_slower_and_where() {
     assert!(ran.stderr.contains("wrote page.html"), "{}", ran.stderr);
     // The runs are there to be compared again, without those that warmed up.
     let set = set(&sandbox);
-    assert_eq!((runs(&set.join("a")), runs(&set.join("b")), runs(&set.join("warm-up"))), (6, 6, 2));
+    assert_eq!(["a", "b", "warm-up"].map(|side| runs(&set.join(side)).len()), [6, 6, 2]);
     let record: Value = serde_json::from_slice(&std::fs::read(set.join("set.json")).unwrap()).unwrap();
     assert_eq!(
         (record["processes"].as_array().unwrap().len(), &record["ended"]),
@@ -99,7 +97,7 @@ fn runs_of_one_program() {
     let document = json(&ran);
     assert_eq!((document["runs"].as_u64(), document["of"].as_str()), (Some(5), Some("an iteration")));
     assert!(document["precision"].as_f64().unwrap() > 0.0);
-    assert_eq!(runs(&set(&sandbox)), 5);
+    assert_eq!(runs(&set(&sandbox)).len(), 5);
     let plain = Sandbox::new();
     let ran = plain.output(&[
         "run",
@@ -146,8 +144,7 @@ fn programs_that_show_nothing() {
     let sides = [set.join("a"), set.join("b")].map(|side| side.to_str().unwrap().to_owned());
     let again = sandbox.output(&["diff", &sides[0], &sides[1]]);
     assert_eq!(again.stdout, ran.stdout, "{}", again.stderr);
-    let one = std::fs::read_dir(&sides[0]).unwrap().next().unwrap().unwrap().path();
-    let report = sandbox.output(&["report", one.to_str().unwrap()]);
+    let report = sandbox.output(&["report", runs(&set.join("a"))[0].to_str().unwrap()]);
     assert!(report.stderr.contains("it is one of several"), "{}", report.stderr);
     // Both are looked for before one is run.
     let other = Sandbox::new();
