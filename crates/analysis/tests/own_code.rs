@@ -113,10 +113,48 @@ fn what_is_not_known_is_not_told() {
     short.end = 10_000 * MS;
     let analysis = told(&short);
     assert!(analysis.findings.is_empty() && !analysis.host.as_ref().unwrap().steady, "{:?}", analysis.host);
-    // Nothing but samples.
-    let mut bare = program(100, 6);
+    // Nothing but samples, and too few of them.
+    let mut bare = program(4, 6);
     bare.ranges = Default::default();
     assert_eq!(told(&bare).no_finding, Some(NoFinding::NothingMarked));
+}
+
+/// A program that has nothing marked: the place that takes most of its CPU time.
+#[test]
+fn a_program_without_ranges() {
+    let unmarked = |slow: i64| {
+        let mut trace = program(100, slow);
+        trace.ranges = Default::default();
+        trace
+    };
+    let analysis = told(&unmarked(6));
+    let first = &analysis.findings[0];
+    assert_eq!(first.title, "`augment (train.py:25-28)` takes 60 % of the program's CPU time");
+    let gain = first.gain.unwrap();
+    assert_eq!(gain.of, analysis::GainOf::Total);
+    assert!((gain.factor - 2.5).abs() < 0.01 && (gain.now_ns - 999 * MS).abs() < MS, "{gain:?}");
+    assert_eq!(analysis.no_finding, None);
+    // A thread that waits half of the time: what it does in the other half is still told, without a gain.
+    let mut waits = unmarked(6);
+    let state = &mut waits.stacks.samples.state;
+    state.iter_mut().step_by(2).for_each(|state| *state = ThreadState::Blocked);
+    let analysis = told(&waits);
+    assert_eq!((analysis.findings.len(), analysis.findings[0].gain), (1, None));
+    let evidence = &analysis.findings[0].evidence;
+    assert!(evidence.iter().any(|line| line.contains("waits for 50 % of the time")), "{evidence:?}");
+    // Two threads that run at once.
+    let mut two = Trace::default();
+    process(&mut two, 100, 6, 100);
+    process(&mut two, 100, 6, 200);
+    two.ranges = Default::default();
+    two.finish();
+    let analysis = told(&two);
+    assert_eq!((analysis.findings.len(), analysis.findings[0].gain), (1, None));
+    // What the program is for cannot be left out, and it is unknown what a GPU does that could not be recorded.
+    assert_eq!(told(&unmarked(0)).findings[0].gain, None);
+    let mut blind = unmarked(6);
+    blind.cupti_trouble = Some(CuptiTrouble::Taken);
+    assert!(told(&blind).findings.is_empty());
 }
 
 /// Something else, once in a while, between two iterations.

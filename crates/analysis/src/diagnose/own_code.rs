@@ -4,21 +4,71 @@ use trace::counted;
 
 use super::case::{milliseconds, percent};
 use super::finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
-use super::where_host::{HostLines, InLoop};
+use super::where_host::{HostLines, InLoop, Unmarked};
 use crate::loop_::Loop;
-use crate::time::listed;
+use crate::time::{HostLine, IMPORTING, listed};
 
 /// Less of the time is not what limits it.
 const MOST: f64 = 0.2;
 /// What takes more of the time is what the program is for: it cannot be left out.
 const NEARLY_ALL: f64 = 0.8;
+const CANNOT_BE_LEFT_OUT: &str = "no gain is told: what takes nearly all of the time cannot be left out";
 /// A smaller part of an iteration between the ranges is not worth a word.
 const WORTH_A_WORD: f64 = 0.1;
 /// Of the samples in a place, so many inside a data loader are loading.
 const HALF: f64 = 0.5;
 
-/// The place in the steady iterations that takes the most time. None if a device had work: then what it waits for counts.
+/// The place that takes the most time: in the steady iterations, or in all of a program that has nothing marked. None if a
+/// device had work: then what it waits for counts.
 pub(crate) fn own_code(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
+    match &host.unmarked {
+        Some(unmarked) => in_all(host, unmarked),
+        None => in_an_iteration(host, loops),
+    }
+}
+
+fn in_all(host: &HostLines, unmarked: &Unmarked) -> Option<Finding> {
+    // Whoever looks for what is slow knows that modules are imported.
+    let is_meant = |line: &&HostLine| line.place != IMPORTING;
+    let first = host.lines.iter().find(is_meant).filter(|line| line.share >= MOST)?;
+    let others: Vec<HostLine> =
+        host.lines.iter().filter(is_meant).filter(|line| line.place != first.place).cloned().collect();
+    let read = host.samples - host.unread;
+    let mut evidence = vec![format!("{} of {} of threads that ran", first.samples, counted(read, "sample"))];
+    if others.first().is_some_and(|next| next.share >= WORTH_A_WORD) {
+        evidence.push(format!("the rest of the time: {}", listed(&others)));
+    }
+    // A thread that waits has time that no line of its own takes.
+    let waits = 1.0 - unmarked.ran;
+    let alone = unmarked.alone_ns.filter(|_| waits < WORTH_A_WORD);
+    if unmarked.alone_ns.is_some() && waits >= WORTH_A_WORD {
+        evidence.push(format!("no gain is told: its thread waits for {} of the time", percent(waits)));
+    } else if unmarked.alone_ns.is_none() {
+        evidence.push("no gain is told: several threads run".to_owned());
+    } else if first.share > NEARLY_ALL {
+        evidence.push(CANNOT_BE_LEFT_OUT.to_owned());
+    }
+    let alone = alone.filter(|_| first.share <= NEARLY_ALL);
+    let share = first.share * unmarked.ran;
+    Some(Finding {
+        cause: Cause::HostCode,
+        place: FoundAt { line: Some(first.place.clone()), ..FoundAt::default() },
+        device: None,
+        title: format!("`{}` takes {} of the program's CPU time", first.place, percent(first.share)),
+        evidence,
+        advice: String::from(
+            "make it shorter, or do it less often; a range around each iteration tells what an iteration spends apart from \
+             what happens once (in Python: `from rangefinder import stage`, then `with stage(\"step\"):`)",
+        ),
+        confidence: Sureness::Shown,
+        gain: alone.map(|now| gain(now, share, GainOf::Total)),
+        time_ns: alone.map_or(0, |all| (all as f64 * share) as i64),
+        also_in: 0,
+    })
+}
+
+/// The place in the steady iterations that takes the most time.
+fn in_an_iteration(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
     let (main, in_loop) = loops.first().zip(host.in_loop.as_ref())?;
     let (first, rest) = host.lines.split_first()?;
     if first.share < MOST {
@@ -55,7 +105,7 @@ pub(crate) fn own_code(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
         ));
     }
     if first.share > NEARLY_ALL {
-        evidence.push("no gain is told: what takes nearly all of the time cannot be left out".to_owned());
+        evidence.push(CANNOT_BE_LEFT_OUT.to_owned());
     }
     Some(Finding {
         cause: Cause::HostCode,
@@ -71,7 +121,8 @@ pub(crate) fn own_code(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
         advice: advice(first.samples, in_loop),
         confidence: Sureness::Shown,
         // With several threads, what one does not do another may still wait for.
-        gain: (first.share <= NEARLY_ALL && in_loop.threads.len() == 1).then(|| gain(now, first.share)),
+        gain: (first.share <= NEARLY_ALL && in_loop.threads.len() == 1)
+            .then(|| gain(now, first.share, GainOf::Iteration)),
         time_ns: (all as f64 * first.share) as i64,
         also_in: 0,
     })
@@ -87,14 +138,14 @@ fn advice(samples: u64, in_loop: &InLoop) -> String {
 }
 
 /// Without it, and with half of it left.
-fn gain(now: i64, share: f64) -> Gain {
+fn gain(now: i64, share: f64, of: GainOf) -> Gain {
     let then = |removed: f64| now as f64 * (1.0 - removed);
     let factor = |removed: f64| 1.0 / (1.0 - removed);
     Gain {
         factor: factor(share),
         low: factor(share / 2.0),
         high: factor(share),
-        of: GainOf::Iteration,
+        of,
         now_ns: now,
         then_ns: then(share) as i64,
         replay_error: None,

@@ -16,6 +16,8 @@ const MOST_ROWS: usize = 50;
 /// A loop that takes a smaller part of the recording says nothing about the program, and neither do fewer samples.
 const MOST_OF_IT: f64 = 0.2;
 const FEWEST: usize = 50;
+/// Of all samples of threads that ran, those of the thread that runs the program.
+const RUNS_ALONE: f64 = 0.95;
 /// An iteration that takes longer than this many usual ones has something else in it.
 const USUAL: i64 = 2;
 
@@ -34,6 +36,17 @@ pub struct HostLines {
     pub lines: Vec<HostLine>,
     #[serde(skip)]
     pub(crate) in_loop: Option<InLoop>,
+    #[serde(skip)]
+    pub(crate) unmarked: Option<Unmarked>,
+}
+
+/// A program of which nothing but samples is known.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Unmarked {
+    /// From the first sample of the thread that runs it to its last; None if several threads do.
+    pub(crate) alone_ns: Option<i64>,
+    /// The part of its samples in which that thread ran, instead of waiting.
+    pub(crate) ran: f64,
 }
 
 /// What samples of a loop are of.
@@ -82,6 +95,12 @@ pub(crate) fn host_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
     };
     let unread = rows.len() as u64 - lines.iter().map(|line| line.samples).sum::<u64>();
     lines.truncate(MOST_ROWS);
+    let is_unmarked = span.is_none()
+        && rows.len() >= FEWEST
+        && trace.ranges.is_empty()
+        && trace.calls.is_empty()
+        && trace.windows.is_empty()
+        && trace.cupti_trouble.is_none();
     let found = HostLines {
         gpu_idle: span.is_some(),
         samples: rows.len() as u64,
@@ -89,8 +108,27 @@ pub(crate) fn host_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
         unread,
         lines,
         in_loop,
+        unmarked: is_unmarked.then(|| unmarked(trace, &rows)),
     };
     (!found.lines.is_empty()).then_some(found)
+}
+
+/// Whether one thread runs the program, by the samples of threads that ran.
+fn unmarked(trace: &Trace, rows: &[usize]) -> Unmarked {
+    let samples = &trace.stacks.samples;
+    let mut ran = vec![0_usize; trace.threads.len()];
+    rows.iter().for_each(|row| ran[samples.thread[*row] as usize] += 1);
+    let most = (0..ran.len()).max_by_key(|thread| ran[*thread]);
+    let Some(thread) = most.filter(|thread| ran[*thread] as f64 >= RUNS_ALONE * rows.len() as f64) else {
+        return Unmarked::default();
+    };
+    let its = (0..samples.len()).filter(|row| samples.thread[*row] as usize == thread);
+    let at: Vec<i64> = its.map(|row| samples.at[row]).collect();
+    let (first, last) = (at.iter().min().copied(), at.iter().max().copied());
+    Unmarked {
+        alone_ns: first.zip(last).map(|(first, last)| last.saturating_sub(first)),
+        ran: ran[thread] as f64 / at.len().max(1) as f64,
+    }
 }
 
 /// Samples of the threads that open the ranges of the main loop, in its steady iterations. None if these are too few to speak of
