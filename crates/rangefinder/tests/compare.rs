@@ -128,6 +128,17 @@ fn a_run_that_fails_ends_the_comparison() {
     );
 }
 
+/// What a program said about its failure is told, and not only where it is kept.
+#[test]
+fn the_last_words_of_a_run_that_fails() {
+    let sandbox = Sandbox::new();
+    let wrong = "import sys; [print('line', at, file=sys.stderr) for at in range(2000)]; sys.exit('no data')";
+    let ran = sandbox.output(&["compare", "--", "true", "--", "python3", "-c", wrong]);
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+    assert!(ran.stderr.contains("\n  line 1999\n  no data\nhint: its output is in "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("\n  line 1996\n") && !ran.stderr.contains("line 1995"), "{}", ran.stderr);
+}
+
 /// Neither ranges nor calls: how long the processes took is still known, and compared again.
 #[test]
 fn programs_that_show_nothing() {

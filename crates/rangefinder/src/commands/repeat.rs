@@ -1,5 +1,7 @@
 //! Several runs of one program, or of two: `run --repeat` and `compare`.
 
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -14,6 +16,9 @@ use super::here;
 use crate::print::{print, print_json, say};
 
 const SIDES: [&str; 2] = ["before", "after"];
+/// Of what a program that failed printed last: bytes, and lines.
+const MOST_WORDS: u64 = 4096;
+const MOST_LINES: usize = 5;
 
 /// Relative to here, if it lies below.
 pub(super) fn shown(path: &Path) -> String {
@@ -52,6 +57,25 @@ pub(super) fn quiet(start: Start) -> Start {
     Start { route: Route::Kept, ..start }
 }
 
+/// The end of what a program printed about its failure.
+fn last_words(output: &Path) -> Vec<String> {
+    let file = output.join("stderr.log");
+    let skipped = file.metadata().map_or(0, |file| file.len()).saturating_sub(MOST_WORDS);
+    let mut text = Vec::new();
+    let read = File::open(file).and_then(|mut file| {
+        file.seek(SeekFrom::Start(skipped))?;
+        file.take(MOST_WORDS).read_to_end(&mut text)
+    });
+    let text = String::from_utf8_lossy(&text);
+    let mut lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    // The first may have lost its beginning.
+    if skipped > 0 && !lines.is_empty() {
+        lines.remove(0);
+    }
+    let lines = lines.split_off(lines.len().saturating_sub(MOST_LINES));
+    if read.is_ok() { lines.into_iter().map(str::to_owned).collect() } else { Vec::new() }
+}
+
 pub(super) fn repeated(order: Order) -> Result<Repeated> {
     let signals = Signals::listen().context("cannot listen for signals")?;
     let several = order.programs.len() > 1;
@@ -60,7 +84,9 @@ pub(super) fn repeated(order: Order) -> Result<Repeated> {
         Ended::Failed { side, run, why } => {
             let program = if several { format!("of `{}` ", SIDES[(*side).min(1)]) } else { String::new() };
             say(&format!("error: a run {program}failed, so there are no more: {why}"));
-            say(&format!("hint: its output is in {}", shown(&run.join("workload/rehearsal"))));
+            let output = run.join("workload/rehearsal");
+            last_words(&output).iter().for_each(|line| say(&format!("  {line}")));
+            say(&format!("hint: its output is in {}", shown(&output)));
         }
         Ended::Interrupted => {
             say(&format!("interrupted; what was run so far is kept in {}", shown(&repeated.folder)));
