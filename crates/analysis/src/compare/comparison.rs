@@ -43,6 +43,9 @@ pub struct Comparison {
     pub timed: Timed,
     /// None if a side has no time.
     pub time: Option<Decision>,
+    /// Of the whole process, where that is known beside an iteration: work may have moved out of the loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub process: Option<Decision>,
     /// Of every run that has one, in nanoseconds.
     pub times_ns: [Vec<f64>; 2],
     /// The part that does not matter.
@@ -117,10 +120,14 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
         false if a.iter().chain(b).all(|profile| profile.process_ns.is_some()) => Timed::Process,
         false => Timed::Recording,
     };
-    let times = |side: &[Profile]| -> Vec<f64> {
-        side.iter().filter_map(|profile| profile.time_ns(&timed)).collect()
+    let times = |side: &[Profile], timed: &Timed| -> Vec<f64> {
+        side.iter().filter_map(|profile| profile.time_ns(timed)).collect()
     };
-    let times_ns = [times(a), times(b)];
+    let times_ns = [times(a, &timed), times(b, &timed)];
+    let process = match timed {
+        Timed::Iteration { .. } => decide(&times(a, &Timed::Process), &times(b, &Timed::Process), margin),
+        Timed::Process | Timed::Recording => None,
+    };
     let time = decide(&times_ns[0], &times_ns[1], margin);
     let is_clear = |time: &Decision| matches!(time.verdict, Verdict::Faster | Verdict::Slower);
     let decided = time.as_ref().is_some_and(is_clear);
@@ -134,6 +141,7 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
     let mut comparison = Comparison {
         reasons: reasons(&changes, [&before, &after], [a, b], margin, decided),
         time,
+        process,
         times_ns,
         margin,
         iteration_ns: [before.iteration_ns, after.iteration_ns],

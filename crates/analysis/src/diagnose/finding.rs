@@ -105,6 +105,33 @@ impl Cause {
             Self::Healthy => "healthy",
         }
     }
+
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Sync => "the host waits for the GPU",
+            Self::PageableCopy => "copies of memory that is not pinned",
+            Self::BlockingCopy => "copies that the host waits for",
+            Self::CopyNotOverlapped => "copies while no kernel runs",
+            Self::LaunchBound => "the GPU waits for launches",
+            Self::HostCode => "the program's own code on the host",
+            Self::DataLoading => "the next data comes late",
+            Self::HostContention => "the host is kept from running",
+            Self::Allocation => "memory is allocated in every iteration",
+            Self::NoTensorCores => "matrix products without tensor cores",
+            Self::UnfusedElementwise => "elementwise kernels that could be one",
+            Self::LayoutCopies => "copies that only change the layout",
+            Self::SmallLaunches => "many small kernels where one would do",
+            Self::SerialStreams => "small kernels one after another",
+            Self::MemoryBound => "the GPU's memory is the limit",
+            Self::ComputeBound => "the GPU's arithmetic is the limit",
+            Self::ExposedCommunication => "communication while nothing else runs",
+            Self::ClockThrottled => "the GPU's clock is held down",
+            Self::ModuleLoading => "code is loaded before the loop",
+            Self::StartUp => "start-up before the loop",
+            Self::WarmUp => "the first iterations take longer",
+            Self::Healthy => "nothing to improve",
+        }
+    }
 }
 
 impl fmt::Display for Cause {

@@ -3,7 +3,7 @@
 use analysis::compare::{
     Comparison, CountersChange, Decision, Difference, Doubt, Named, Reason, Timed, Verdict,
 };
-use analysis::{BoundKind, IdleCause};
+use analysis::{BoundKind, Cause, IdleCause};
 use serde::Serialize;
 
 use crate::form::markdown::{Markdown, cell, sentence};
@@ -135,8 +135,11 @@ impl<'d> Diff<'d> {
 
     /// The times behind the first line, and the other reasons.
     pub(super) fn evidence(&self) -> Vec<String> {
+        let time = self.comparison.time.iter().map(|time| times(&self.comparison.timed, time));
+        // A single run of each says it once.
+        let process = self.comparison.process.iter().filter(|process| process.low.is_some());
         let mut lines: Vec<String> =
-            self.comparison.time.iter().map(|time| times(self.comparison, time)).collect();
+            time.chain(process.map(|process| times(&Timed::Process, process))).collect();
         let other = self.comparison.reasons.iter().skip(1).take(MOST_REASONS - 1);
         lines.extend(other.map(|reason| format!("also: {}", told(self.comparison, reason))));
         let limits = [
@@ -144,7 +147,7 @@ impl<'d> Diff<'d> {
             (&self.comparison.limits_new, "a new finding"),
         ];
         for (names, told) in limits {
-            lines.extend(names.iter().map(|name| format!("`{name}` is {told}")));
+            lines.extend(names.iter().map(|name| format!("{told}: {}", in_words(name))));
         }
         let in_first_line = usize::from(has_only_counters(self.comparison));
         let limits = other_limits(self.comparison).skip(in_first_line).take(MOST_REASONS);
@@ -194,6 +197,11 @@ fn other_limits(comparison: &Comparison) -> impl Iterator<Item = String> {
     })
 }
 
+/// A cause by its name; one of a newer version has only that.
+fn in_words(cause: &str) -> &str {
+    Cause::ALL.into_iter().find(|known| known.as_str() == cause).map_or(cause, |known| known.in_words())
+}
+
 fn limit_told(limit: BoundKind) -> &'static str {
     match limit {
         BoundKind::Tensor => "the tensor pipe",
@@ -237,7 +245,7 @@ fn conclusion(comparison: &Comparison) -> String {
         None => "undecided, there is no time to compare".to_owned(),
         Some(time) => match (time.verdict, time.doubt) {
             (Verdict::Slower, _) => format!("slower, {} times as long", fixed(time.ratio, 3)),
-            (Verdict::Faster, _) => format!("faster, {} of the time", percent(time.ratio)),
+            (Verdict::Faster, _) => format!("faster, {}x as fast", fixed(1.0 / time.ratio, 2)),
             (Verdict::Same, _) => format!("same, within {}", percent(comparison.margin)),
             (Verdict::Undecided, Some(Doubt::TooFew)) => {
                 let [a, b] = time.processes;
@@ -267,8 +275,8 @@ fn conclusion(comparison: &Comparison) -> String {
 }
 
 /// `an iteration of ':step' took 1.00 ms before and 1.10 ms after: 1.100 times as long (99 %: …; 15 and 15 processes)`
-fn times(comparison: &Comparison, time: &Decision) -> String {
-    let what = match &comparison.timed {
+fn times(timed: &Timed, time: &Decision) -> String {
+    let what = match timed {
         Timed::Iteration { region: Some(region) } => format!("an iteration of `{region}`"),
         Timed::Iteration { region: None } => "an iteration".to_owned(),
         Timed::Process => "the process".to_owned(),

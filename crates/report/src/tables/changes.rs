@@ -4,6 +4,7 @@ use analysis::compare::{Change, Comparison, Fate, Often, PartChange, Verdict, Wh
 
 use super::cell::Cell;
 use super::column::{Column, Kind};
+use super::place::OUTSIDE;
 use super::table::{Keys, Table, View};
 use crate::units::{bytes, duration, number, percent};
 
@@ -37,7 +38,10 @@ pub(crate) fn changes(comparison: &Comparison, top: usize) -> Table<'_, ChangeRo
                 Some(What::Kernel(kernel)) => Some(kernel.name.clone()),
                 _ => None,
             },
-            place: change.place.clone(),
+            place: match change.shown() {
+                Some(What::Host) if change.place.is_none() => Some(OUTSIDE.to_owned()),
+                _ => change.place.clone(),
+            },
             ns: change.ns,
             share: share(change.more_ns()),
             often: often(change.often),
