@@ -27,15 +27,15 @@ pub(crate) struct Progress {
     colour: bool,
     clock: Option<Clock>,
     whose: ExitCodeOf,
-    /// Passes of the workload that are done.
-    kept: Vec<&'static str>,
+    /// How those that are over ended.
+    steps: Vec<(StepName, StepStatus)>,
 }
 
 impl Progress {
     pub(crate) fn new(talk: Talk, here: PathBuf, whose: ExitCodeOf) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let colour = colours::wanted(&std::io::stderr());
-        Self { talk, here, terminal, colour, clock: None, whose, kept: Vec::new() }
+        Self { talk, here, terminal, colour, clock: None, whose, steps: Vec::new() }
     }
 
     fn say(&self, text: &str) {
@@ -67,6 +67,10 @@ impl Progress {
         path.strip_prefix(&self.here).unwrap_or(path).display()
     }
 
+    fn ended(&self, step: StepName, status: StepStatus) -> bool {
+        self.steps.contains(&(step, status))
+    }
+
     fn finished(
         &mut self,
         step: StepName,
@@ -77,9 +81,7 @@ impl Progress {
         missing: &[String],
     ) {
         self.clock = None;
-        if status == StepStatus::Done && step.is_pass() {
-            self.kept.push(step.as_str());
-        }
+        self.steps.push((step, status));
         // Printed even with --quiet.
         missing.iter().for_each(|missing| say(&format!("error: {}: {missing}", step.as_str())));
         if asked_for && missing.is_empty() || status == StepStatus::Failed {
@@ -88,7 +90,9 @@ impl Progress {
         }
         let nothing_to_say = note.is_none() && duration_ms < 100 && status == StepStatus::Done
             // Most programs do not use PyTorch.
-            || step == StepName::Stage1 && status == StepStatus::Skipped;
+            || step == StepName::Stage1 && status == StepStatus::Skipped
+            // Nothing is to be expected of a program that fails.
+            || status == StepStatus::Skipped && self.ended(StepName::Rehearse, StepStatus::Failed);
         if nothing_to_say && step != StepName::Rehearse && !self.talk.verbose {
             return;
         }
@@ -135,7 +139,9 @@ impl Observer for Progress {
             }
             Event::RunFinished { run, report, summary, workload, workload_code, exit_code } => {
                 let screen = summary.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
-                if let Some(screen) = screen {
+                let is_nothing = self.ended(StepName::Rehearse, StepStatus::Failed)
+                    && self.ended(StepName::Analyze, StepStatus::Skipped);
+                if let Some(screen) = screen.filter(|_| !is_nothing || self.talk.verbose) {
                     self.say(&format!("\n{screen}"));
                 }
                 let run_word = shell_word(&self.shown(run).to_string());
@@ -146,7 +152,12 @@ impl Observer for Progress {
                     None => self.say(&format!("run        {} (no report requested)", self.shown(run))),
                 }
                 if interrupted {
-                    let kept = match self.kept.as_slice() {
+                    let passes = self
+                        .steps
+                        .iter()
+                        .filter(|(step, status)| *status == StepStatus::Done && step.is_pass());
+                    let kept: Vec<&str> = passes.map(|(step, _)| step.as_str()).collect();
+                    let kept = match kept.as_slice() {
                         [] => String::new(),
                         kept => format!(
                             "; what is done is kept ({}), and `rangefinder analyze {run_word}` shows it",
@@ -155,13 +166,17 @@ impl Observer for Progress {
                     };
                     self.say(&format!("interrupted{kept}; to continue: rangefinder resume {run_word}"));
                 }
+                let pass = match interrupted && self.ended(StepName::Rehearse, StepStatus::Done) {
+                    true => " in the rehearsal",
+                    false => "",
+                };
                 let workload = workload.as_deref().unwrap_or("not run");
                 let code = self.whose.code(*exit_code, *workload_code);
                 let own = match code == *exit_code {
                     true => String::new(),
                     false => format!(" (the workload's, as requested; its own would be {exit_code})"),
                 };
-                self.say(&format!("workload: {workload}; rangefinder: exit code {code}{own}"));
+                self.say(&format!("workload: {workload}{pass}; rangefinder: exit code {code}{own}"));
             }
         }
     }

@@ -11,7 +11,7 @@ use run::{ANALYSIS, DOCUMENT, Exit, SUMMARY};
 
 use super::runs::{RUNS, chosen};
 use crate::cli::ReportArguments;
-use crate::print::{print, print_as_is};
+use crate::print::{print, print_as_is, say};
 
 pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
     let run = chosen(arguments.run, RUNS, |_| true)?;
@@ -39,7 +39,13 @@ pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
     match std::fs::read_to_string(&file) {
         // Our own JSON is masked already and must stay unchanged.
         Ok(text) if arguments.json => print_as_is(&text)?,
-        Ok(text) => print(&text)?,
+        Ok(text) => {
+            print(&text)?;
+            if manifest.status == RunStatus::Interrupted {
+                let word = run::shell_word(&run.to_string_lossy());
+                say(&format!("note: the run was interrupted; to continue: rangefinder resume {word}"));
+            }
+        }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let word = run::shell_word(&run.to_string_lossy());
             let is_one_of_several = manifest.step(StepName::Report).status == StepStatus::Skipped;

@@ -34,15 +34,20 @@ pub(in crate::steps) fn step(scene: Scene<'_>, session: &mut Session<'_>) -> Mad
     if session.status(StepName::Rehearse) == StepStatus::Failed && !asked_for {
         return skipped(session.why_not_again().to_owned(), asked_for);
     }
+    let gpus = scene.provenance.map(|provenance| &provenance.gpus);
+    let used = scene.inventory.is_some_and(|inventory| !inventory.trace.activities.is_empty());
     let ncu = match located(resolved) {
         Ok(ncu) => ncu,
         Err(none) => {
             let verdict = none.verdict(TOOL, format!("{none}: no hardware counters of single launches"));
+            // Whoever has no GPU need not install ncu.
+            let is_missing = verdict.cause == Some(Cause::NotInstalled) && !asked_for;
+            if let Some(verdict) = gpus.filter(|_| is_missing).and_then(|gpus| no_gpu(gpus, used)) {
+                return skipped(verdict.text, asked_for);
+            }
             return Ok((not_started(&verdict, asked_for, session), None));
         }
     };
-    let gpus = scene.provenance.map(|provenance| &provenance.gpus);
-    let used = scene.inventory.is_some_and(|inventory| !inventory.trace.activities.is_empty());
     if let Some(verdict) = hopeless(gpus, used) {
         return Ok((not_started(&verdict, asked_for, session), None));
     }
