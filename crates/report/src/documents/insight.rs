@@ -4,7 +4,7 @@ use analysis::{Analysis, Confidence, Finding, Joined, RooflinePoint};
 
 use crate::form::terminal::{Names, Terminal};
 use crate::printable::printable;
-use crate::tables::{LOOPS, View, bounds, first_lines, gained, no_finding, roofline, what_if_lines};
+use crate::tables::{LOOPS, View, bounds, first_lines, gained, line_of, no_finding, roofline, what_if_lines};
 use crate::units::percent;
 
 const WIDEST_NAME: usize = 48;
@@ -27,7 +27,7 @@ pub(crate) fn findings_text(analysis: Option<&Analysis>, all: &[Finding]) -> Str
     }
     for (at, finding) in all.iter().enumerate() {
         text.push_str(&format!("{}. {} [{}]\n", at + 1, printable(&finding.title), finding.cause));
-        if let Some(line) = &finding.place.line {
+        if let Some(line) = line_of(finding) {
             text.push_str(&format!("   at: {}\n", printable(line)));
         }
         if let Some(gained) = gained(finding) {

@@ -9,7 +9,7 @@ use crate::form::markdown::{Markdown, cell, code, sentence};
 use crate::form::shown::Digits;
 use crate::form::terminal::Names;
 use crate::page::Page;
-use crate::tables::{self, LOOPS, View, busy_of_time, facts, loop_line, no_finding};
+use crate::tables::{self, LOOPS, View, busy_of_time, facts, first_lines, no_finding};
 use crate::units::{count, duration, percent};
 
 /// Rows of each table.
@@ -48,6 +48,9 @@ fn not_measured(text: &mut String, why: &str) {
 /// Why nothing was analyzed.
 fn no_findings(page: &Page<'_>) -> String {
     match page.not_done(&[StepName::Analyze, StepName::Timeline]) {
+        Some((step, note)) if step.status == StepStatus::Interrupted => {
+            format!("{} was interrupted {}", step.name.as_str(), one_line(note))
+        }
         Some((_, note)) => one_line(note),
         None => "nothing was analyzed".to_owned(),
     }
@@ -217,9 +220,8 @@ fn with_article(unit: &str) -> String {
 
 fn limits(text: &mut String, page: &Page<'_>) {
     text.push_str("## What Limits It\n\n");
-    let loops = page.analysis.map(|analysis| analysis.loops.as_slice()).unwrap_or_default();
-    for found in loops.iter().take(LOOPS) {
-        text.push_str(&format!("{}.\n\n", sentence(&loop_line(found, loops))));
+    for line in page.analysis.map(|analysis| first_lines(analysis, LOOPS)).unwrap_or_default() {
+        text.push_str(&format!("{}.\n\n", sentence(&line)));
     }
     if page.insight.findings.is_empty() {
         let why = match page.analysis {

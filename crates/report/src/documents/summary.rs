@@ -8,7 +8,7 @@ use crate::form::terminal::{Names, Terminal, shortened};
 use crate::page::Page;
 use crate::printable::{joined, printable};
 use crate::tables::{
-    self, Tabular, View, busy_of_time, first_lines, gained, longest, no_finding, sampling_cost,
+    self, Tabular, View, busy_of_time, first_lines, gained, line_of, longest, no_finding, sampling_cost,
     what_if_lines, whole_time,
 };
 use crate::units::{counted, duration, fixed};
@@ -267,7 +267,7 @@ fn limits(text: &mut String, page: &Page<'_>) {
     }
     for (at, finding) in findings.iter().take(ADVICE).enumerate() {
         wrapped(text, &format!("  {}. ", at + 1), &finding.title);
-        if let Some(line) = &finding.place.line {
+        if let Some(line) = line_of(finding) {
             wrapped(text, "     at: ", line);
         }
         if let Some(gained) = gained(finding) {

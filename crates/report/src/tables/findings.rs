@@ -38,6 +38,11 @@ fn columns<'p>() -> Vec<Column<'p>> {
     ]
 }
 
+/// The line that a finding is about, where its title does not name it.
+pub(crate) fn line_of(finding: &Finding) -> Option<&str> {
+    finding.place.line.as_deref().filter(|line| !finding.title.contains(*line))
+}
+
 /// Why there is none.
 pub(crate) fn no_finding(analysis: &Analysis) -> String {
     analysis.no_finding.unwrap_or(NoFinding::NoGpuWork).to_string()

@@ -3,7 +3,7 @@
 use super::summary::missing;
 use crate::form::escape::{self, prose, text};
 use crate::page::Page;
-use crate::tables::{LOOPS, first_lines, gained, no_finding, what_if_lines};
+use crate::tables::{LOOPS, first_lines, gained, line_of, no_finding, what_if_lines};
 use record::StepName;
 
 pub(super) fn findings(page: &Page<'_>) -> String {
@@ -54,7 +54,7 @@ pub(super) fn findings(page: &Page<'_>) -> String {
             let lines: String = one.evidence.iter().map(|line| format!("<li>{}</li>", prose(line))).collect();
             html.push_str(&format!("<ul class=\"evidence\">{lines}</ul>\n"));
         }
-        if let Some(line) = &one.place.line {
+        if let Some(line) = line_of(one) {
             html.push_str(&format!(
                 "<p class=\"where\">line <span class=\"name\">{}</span></p>\n",
                 text(line)
