@@ -80,6 +80,59 @@ fn the_slow_place_is_named_with_its_gain() {
     assert_eq!(all.findings[0].gain, None, "{:?}", all.findings[0]);
 }
 
+/// What a place does decides what is advised: data that is loaded here, workers that are waited for, gradients.
+#[test]
+fn what_the_place_does() {
+    // Each iteration of 10 ms: 7 in the place, 3 in the rest of `main`.
+    let doing = |inner: &[(&str, &str)], python: bool| {
+        let mut trace = program(100, 0);
+        let file = if python { "/home/me/train.py" } else { "/home/me/train.cpp" };
+        let mut stack = frame(&mut trace, trace::NONE, "main", file, 50);
+        for (function, file) in inner {
+            stack = frame(&mut trace, stack, function, file, 9);
+        }
+        for row in 0..trace.stacks.samples.len() {
+            if row % 10 < 7 {
+                trace.stacks.samples.stack[row] = stack;
+            }
+        }
+        trace
+    };
+    let loader = "/x/site-packages/torch/utils/data/dataloader.py";
+    let loading =
+        told(&doing(&[("__next__", loader), ("fetch", "/x/site-packages/torch/utils/data/fetch.py")], true));
+    assert!(loading.findings[0].advice.contains("`num_workers` of the `DataLoader`"));
+    let backward = told(&doing(&[("backward", "/x/site-packages/torch/autograd/__init__.py")], true));
+    assert!(backward.findings[0].advice.starts_with("this is the model itself"));
+    assert_eq!(backward.findings[0].gain, None);
+    let python = told(&doing(&[("count", "/x/lib/python3.11/statistics.py")], true));
+    assert!(python.findings[0].advice.ends_with("in another process"), "{}", python.findings[0].advice);
+    let native = told(&doing(&[], false));
+    assert!(native.findings[0].advice.ends_with("in another thread"), "{}", native.findings[0].advice);
+    // A worker of the data loader is a process of its own: the loop waits, and what the worker does is told.
+    let mut waits = doing(&[("__next__", loader), ("_try_get_data", loader)], true);
+    waits.processes.push(Process { pid: 300, ..Process::default() });
+    let process = waits.processes.len() as u32 - 1;
+    waits.threads.push(Thread { process, id: 300, name: None });
+    let thread = waits.threads.len() as u32 - 1;
+    let stack = frame(&mut waits, trace::NONE, "clean", "/home/me/data.py", 7);
+    for at in 0..1000 {
+        let state = ThreadState::Running;
+        waits.stacks.samples.push(StackSample { at: at * MS + MS / 2, thread, stack, state });
+    }
+    let analysis = told(&waits);
+    let first = &analysis.findings[0];
+    assert_eq!(first.cause, Cause::DataLoading);
+    assert_eq!(
+        first.title,
+        "`train.py:50 main` waits for workers of the `DataLoader` for 70 % of the time of an iteration"
+    );
+    assert_eq!(
+        first.advice,
+        "more workers (`num_workers`), or make what they do (`data.py:7 clean`) shorter"
+    );
+}
+
 /// Two processes: samples of the one whose loop it is.
 #[test]
 fn samples_are_of_the_loops_own_process() {

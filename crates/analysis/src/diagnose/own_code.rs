@@ -4,7 +4,7 @@ use trace::counted;
 
 use super::case::{milliseconds, percent};
 use super::finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
-use super::where_host::{HostLines, InLoop, Unmarked};
+use super::where_host::{Doing, HostLines, InLoop, Unmarked};
 use crate::loop_::Loop;
 use crate::time::{HostLine, IMPORTING, listed};
 
@@ -15,8 +15,8 @@ const NEARLY_ALL: f64 = 0.8;
 const CANNOT_BE_LEFT_OUT: &str = "no gain is told: what takes nearly all of the time cannot be left out";
 /// A smaller part of an iteration between the ranges is not worth a word.
 const WORTH_A_WORD: f64 = 0.1;
-/// Of the samples in a place, so many inside a data loader are loading.
-const HALF: f64 = 0.5;
+/// Something always remains.
+const MOST_LEFT_OUT: f64 = 0.95;
 
 /// The place that takes the most time: in the steady iterations, or in all of a program that has nothing marked. None if a
 /// device had work: then what it waits for counts.
@@ -104,11 +104,20 @@ fn in_an_iteration(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
             milliseconds(period as f64)
         ));
     }
-    if first.share > NEARLY_ALL {
+    let is_waiting = in_loop.first == Doing::AwaitsWorkers;
+    let can_be_left_out = first.share <= NEARLY_ALL || is_waiting;
+    if !can_be_left_out {
         evidence.push(CANNOT_BE_LEFT_OUT.to_owned());
     }
+    if in_loop.first == Doing::Backward {
+        evidence.push("no gain is told: a model that learns needs its gradients".to_owned());
+    }
+    if is_waiting && !in_loop.others.is_empty() {
+        evidence.push(format!("other processes meanwhile: {}", listed(&in_loop.others)));
+    }
+    let takes = if is_waiting { "waits for workers of the `DataLoader` for" } else { "takes" };
     Some(Finding {
-        cause: Cause::HostCode,
+        cause: if is_waiting { Cause::DataLoading } else { Cause::HostCode },
         place: FoundAt {
             region: Some(region.to_owned()),
             capture_path: Some(region.to_owned()),
@@ -116,25 +125,45 @@ fn in_an_iteration(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
             ..FoundAt::default()
         },
         device: None,
-        title: format!("`{}` takes {} of the time of an iteration{whose}", first.place, percent(first.share)),
+        title: format!(
+            "`{}` {takes} {} of the time of an iteration{whose}",
+            first.place,
+            percent(first.share)
+        ),
         evidence,
-        advice: advice(first.samples, in_loop),
+        advice: advice(&first.place, in_loop),
         confidence: Sureness::Shown,
         // With several threads, what one does not do another may still wait for.
-        gain: (first.share <= NEARLY_ALL && in_loop.threads.len() == 1)
-            .then(|| gain(now, first.share, GainOf::Iteration)),
+        gain: (can_be_left_out && in_loop.threads.len() == 1 && in_loop.first != Doing::Backward)
+            .then(|| gain(now, first.share.min(MOST_LEFT_OUT), GainOf::Iteration)),
         time_ns: (all as f64 * first.share) as i64,
         also_in: 0,
     })
 }
 
-fn advice(samples: u64, in_loop: &InLoop) -> String {
-    let is_loading = in_loop.loading as f64 >= HALF * samples as f64;
-    let meanwhile = match is_loading {
-        true => "do it meanwhile in other processes (`num_workers` of the `DataLoader`)",
-        false => "do it meanwhile in another thread or process",
-    };
-    format!("make it shorter, do it less often, or {meanwhile}")
+fn advice(place: &str, in_loop: &InLoop) -> String {
+    let is_python = place.contains(".py:");
+    match in_loop.first {
+        Doing::AwaitsWorkers => {
+            let busy = in_loop.others.first().map(|line| format!(" (`{}`)", line.place)).unwrap_or_default();
+            format!("more workers (`num_workers`), or make what they do{busy} shorter")
+        }
+        Doing::Loading => "make it shorter, do it less often, or do it meanwhile in other processes \
+                           (`num_workers` of the `DataLoader`)"
+            .to_owned(),
+        Doing::Backward => {
+            "this is the model itself: a smaller one, cheaper operators or types make it shorter; the \
+                            table of operators says which of them take the time"
+                .to_owned()
+        }
+        // Threads of Python do not run at once.
+        Doing::Anything if is_python => {
+            "make it shorter, do it less often, or do it meanwhile in another process".to_owned()
+        }
+        Doing::Anything => {
+            "make it shorter, do it less often, or do it meanwhile in another thread".to_owned()
+        }
+    }
 }
 
 /// Without it, and with half of it left.

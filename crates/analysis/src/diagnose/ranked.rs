@@ -190,7 +190,8 @@ fn whole(trace: &Trace) -> Option<Steady> {
     let calls = (0..trace.calls.len()).filter(|at| trace.process_of(trace.calls.thread[*at]) == process);
     let launched = calls.clone().map(|at| trace.calls.begin[at]).filter(|at| *at < end).min()?;
     let last = calls.map(|at| trace.calls.end[at]).max()?.saturating_add(1);
-    Some(Steady { process, node: None, on_host: vec![launched, last], on_device: vec![begin, end], end })
+    let (on_host, on_device) = (vec![launched, last], vec![begin, end]);
+    Some(Steady { process, on_host, on_device, end, ..Steady::default() })
 }
 
 /// With the time that each would save in all iterations.

@@ -8,7 +8,7 @@ use trace::{ThreadState, Trace};
 
 use crate::attribute::Attribution;
 use crate::loop_::{Loop, median};
-use crate::time::{HostLine, busy, host_places, own_places};
+use crate::time::{HostLine, OwnPlace, busy, host_places, own_places};
 
 /// Rows of the table.
 const MOST_ROWS: usize = 50;
@@ -18,6 +18,10 @@ const MOST_OF_IT: f64 = 0.2;
 const FEWEST: usize = 50;
 /// Of all samples of threads that ran, those of the thread that runs the program.
 const RUNS_ALONE: f64 = 0.95;
+/// Files of PyTorch, and functions of its data loader in which it waits for other processes.
+const DATA_LOADER: &str = "/torch/utils/data/";
+const AUTOGRAD: &str = "/torch/autograd/";
+const AWAITS: [&str; 2] = ["_try_get_data", "_get_data"];
 /// An iteration that takes longer than this many usual ones has something else in it.
 const USUAL: i64 = 2;
 
@@ -56,8 +60,23 @@ pub(crate) struct InLoop {
     pub(crate) threads: Vec<u32>,
     /// Iterations, in order and apart, without those that take much longer than usual.
     pub(crate) iterations: Vec<Range<i64>>,
-    /// Samples inside PyTorch's data loader.
-    pub(crate) loading: u64,
+    /// What the first place is about.
+    pub(crate) first: Doing,
+    /// Where other processes ran meanwhile, the largest first.
+    pub(crate) others: Vec<HostLine>,
+}
+
+/// What a place does, by the functions of libraries that its samples are in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Doing {
+    #[default]
+    Anything,
+    /// Gets data, in PyTorch's data loader.
+    Loading,
+    /// Waits for processes that do.
+    AwaitsWorkers,
+    /// Works out gradients.
+    Backward,
 }
 
 /// Where the host was while no device had work; in a recording without such work, where the threads of the main loop were, or
@@ -72,7 +91,7 @@ pub(crate) fn host_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
     let mut calls = vec![false; trace.threads.len()];
     trace.calls.thread.iter().for_each(|thread| calls[*thread as usize] = true);
     let all = 0..samples.len();
-    let (rows, in_loop): (Vec<usize>, Option<InLoop>) = match &span {
+    let (rows, mut in_loop): (Vec<usize>, Option<InLoop>) = match &span {
         Some(span) => {
             let is_meant = |row: &usize| {
                 let at = samples.at[*row];
@@ -91,7 +110,13 @@ pub(crate) fn host_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
     };
     let mut lines = match &span {
         Some(_) => host_places(trace, rows.iter().copied()),
-        None => own_places(trace, &rows),
+        None => {
+            let places = own_places(trace, &rows);
+            if let Some((in_loop, first)) = in_loop.as_mut().zip(places.first()) {
+                in_loop.first = doing(trace, first);
+            }
+            places.into_iter().map(|place| place.line).collect()
+        }
     };
     let unread = rows.len() as u64 - lines.iter().map(|line| line.samples).sum::<u64>();
     lines.truncate(MOST_ROWS);
@@ -164,10 +189,37 @@ fn looped(trace: &Trace, attribution: &Attribution, loops: &[Loop]) -> Option<(V
     if rows.len() < FEWEST || (covered as f64) < MOST_OF_IT * whole as f64 {
         return None;
     }
-    let is_loading = |row: &&usize| {
-        let mut frames = trace.stacks.frames_of(samples.stack[**row]);
-        frames.any(|frame| trace.strings.text(frame.file).contains("/torch/utils/data/"))
+    let is_elsewhere = |row: &usize| {
+        trace.process_of(samples.thread[*row]) != steady.process
+            && samples.state[*row] == ThreadState::Running
+            && time.contains(&samples.at[*row])
     };
-    let loading = rows.iter().filter(is_loading).count() as u64;
-    Some((rows, InLoop { threads: threads.into_iter().collect(), iterations, loading }))
+    let elsewhere: Vec<usize> = (0..samples.len()).filter(is_elsewhere).collect();
+    let others = own_places(trace, &elsewhere).into_iter().map(|place| place.line).collect();
+    let threads = threads.into_iter().collect();
+    Some((rows, InLoop { threads, iterations, first: Doing::default(), others }))
+}
+
+/// What most samples of a place are about.
+fn doing(trace: &Trace, place: &OwnPlace) -> Doing {
+    let text = |id| trace.strings.text(id);
+    let of = |row: usize| {
+        let (mut loading, mut backward) = (false, false);
+        for frame in trace.stacks.frames_of(trace.stacks.samples.stack[row]) {
+            let (file, function) = (text(frame.file), text(frame.function));
+            loading |= file.contains(DATA_LOADER);
+            backward |= file.contains(AUTOGRAD);
+            if file.contains(DATA_LOADER) && AWAITS.iter().any(|name| function.ends_with(name)) {
+                return Doing::AwaitsWorkers;
+            }
+        }
+        match (loading, backward) {
+            (true, _) => Doing::Loading,
+            (false, true) => Doing::Backward,
+            (false, false) => Doing::Anything,
+        }
+    };
+    let all = [Doing::AwaitsWorkers, Doing::Loading, Doing::Backward];
+    let count = |doing: &Doing| place.rows.iter().filter(|row| of(**row) == *doing).count();
+    all.into_iter().find(|doing| count(doing) * 2 > place.rows.len()).unwrap_or_default()
 }

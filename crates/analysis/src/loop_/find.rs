@@ -6,7 +6,7 @@ use trace::Trace;
 use super::from_launches::repeats;
 use super::from_ranges::{Repeating, repeating};
 use super::launched::{Launched, launched, total_of};
-use super::steady::{median, warm_up};
+use super::steady::{growth, median, warm_up};
 use crate::attribute::{Attribution, Times};
 use crate::origin::Origin;
 use crate::time::IdleCause;
@@ -43,6 +43,9 @@ pub struct Loop {
     pub instance_ns: Option<i64>,
     /// Of the steady iterations.
     pub period_ns: Option<Period>,
+    /// Of the first and the last quarter of those, if they take longer and longer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub growth_ns: Option<[i64; 2]>,
     /// The part of the steady iterations in which a device works; none without work of devices.
     pub busy_share: Option<f64>,
     /// Devices have work in the recording, and none in the steady iterations.
@@ -69,6 +72,11 @@ impl Loop {
     /// When the device begins each steady iteration, in the times of the trace.
     pub fn begins(&self) -> &[i64] {
         &self.steady.on_device
+    }
+
+    /// The same of all iterations, those of the warm-up first.
+    pub fn all_begins(&self) -> impl Iterator<Item = i64> {
+        self.steady.warm_up.iter().chain(&self.steady.on_device).copied()
     }
 
     /// When the host does.
@@ -113,6 +121,8 @@ pub(crate) struct Steady {
     pub(crate) on_device: Vec<i64>,
     /// When the last one ends.
     pub(crate) end: i64,
+    /// When the device begins each one before them.
+    pub(crate) warm_up: Vec<i64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -266,6 +276,7 @@ fn row(
         on_host: on_host[warm_up..].to_vec(),
         on_device: begins[warm_up..].to_vec(),
         end,
+        warm_up: begins[..warm_up].to_vec(),
     };
     Loop {
         process: trace.processes[process as usize].pid,
@@ -279,6 +290,7 @@ fn row(
         start_up_ns: since(begins.first().copied().unwrap_or(0)),
         instance_ns: None,
         period_ns: period,
+        growth_ns: growth(&durations[warm_up..]),
         busy_share: None,
         without_work: false,
         idle: Vec::new(),

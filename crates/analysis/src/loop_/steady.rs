@@ -10,6 +10,12 @@ const SPREADS: f64 = 5.0;
 const MANY: usize = 20;
 const OVER: f64 = 0.8;
 
+/// Iterations grow if the last quarter takes so many times as long as the first, and the later one of two is mostly the
+/// longer one.
+const GROWTH: f64 = 1.25;
+const IN_ORDER: f64 = 0.7;
+const FEWEST_OF_GROWTH: usize = 20;
+
 /// How many iterations at the beginning are slower than the steady ones: those before the first that is not.
 /// At least half of all are steady.
 pub(crate) fn warm_up(durations: &[i64]) -> usize {
@@ -35,6 +41,31 @@ fn before_steady(durations: &[i64], some: &[i64]) -> Option<usize> {
     mostly_slow.filter(is_over).or(Some(all_slow).filter(is_over))
 }
 
+/// The medians of the first and the last quarter, if iterations take longer and longer. None if that may be chance.
+pub(crate) fn growth(durations: &[i64]) -> Option<[i64; 2]> {
+    if durations.len() < FEWEST_OF_GROWTH {
+        return None;
+    }
+    let quarter = |number: usize| {
+        let place = |part: usize| durations.len() * part / 4;
+        median(&durations[place(number)..place(number + 1)])
+    };
+    let [first, second, third, last] = [quarter(0)?, quarter(1)?, quarter(2)?, quarter(3)?];
+    let rises = first < second && second < third && third < last;
+    let grows = rises && last as f64 >= GROWTH * first as f64 && order(durations) >= IN_ORDER;
+    grows.then_some([first, last])
+}
+
+/// How well the order in which they come is that of their lengths: 1 if it is the same, 0 if there is no connection.
+fn order(durations: &[i64]) -> f64 {
+    let mut by_length: Vec<usize> = (0..durations.len()).collect();
+    by_length.sort_by_key(|at| durations[*at]);
+    let apart = |(rank, at): (usize, &usize)| (rank as f64 - *at as f64).powi(2);
+    let sum: f64 = by_length.iter().enumerate().map(apart).sum();
+    let count = durations.len() as f64;
+    1.0 - 6.0 * sum / (count * (count * count - 1.0))
+}
+
 pub(crate) fn median(values: &[i64]) -> Option<i64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
@@ -44,6 +75,22 @@ pub(crate) fn median(values: &[i64]) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn longer_and_longer() {
+        let noise = |at: i64| (at * 7919) % 13 - 6;
+        let grows: Vec<i64> = (0..160).map(|at| 100 + at / 2 + noise(at)).collect();
+        let [first, last] = growth(&grows).unwrap_or_default();
+        assert!((105..115).contains(&first) && (165..175).contains(&last), "{first} {last}");
+        // The same lengths in another order, a machine that is slow for a while, and too little to matter.
+        let shuffled: Vec<i64> = (0..160).map(|at| grows[(at * 77) % 160]).collect();
+        assert_eq!(growth(&shuffled), None);
+        let slow: Vec<i64> =
+            (0..160).map(|at| if (120..150).contains(&at) { 160 } else { 100 } + noise(at)).collect();
+        assert_eq!(growth(&slow), None);
+        assert_eq!(growth(&(0..160).map(|at| 100 + at / 10).collect::<Vec<_>>()), None);
+        assert_eq!(growth(&[1, 2, 3, 4]), None);
+    }
 
     #[test]
     fn the_first_ones() {

@@ -33,35 +33,43 @@ fn function(frame: &Frame) -> Function {
     (frame.file, frame.function)
 }
 
+/// A place, and the samples that are in it.
+#[derive(Debug)]
+pub(crate) struct OwnPlace {
+    pub(crate) line: HostLine,
+    pub(crate) rows: Vec<usize>,
+}
+
 /// The places of samples, the largest first; `share` is of those that could be read.
-pub(crate) fn own_places(trace: &Trace, rows: &[usize]) -> Vec<HostLine> {
-    let mut counts: HashMap<At, u64> = HashMap::new();
+pub(crate) fn own_places(trace: &Trace, rows: &[usize]) -> Vec<OwnPlace> {
+    let mut counts: HashMap<At, Vec<usize>> = HashMap::new();
     let mut inside: HashMap<Function, u64> = HashMap::new();
     for row in rows {
         let stack = trace.stacks.samples.stack[*row];
         let Some(at) = at(trace, stack) else { continue };
-        *counts.entry(at).or_default() += 1;
+        counts.entry(at).or_default().push(*row);
         let own = trace.stacks.frames_of(stack).filter(|frame| is_own(trace, frame));
         let functions: HashSet<Function> = own.map(function).collect();
         functions.into_iter().for_each(|function| *inside.entry(function).or_default() += 1);
     }
-    let mut lines: HashMap<Function, BTreeMap<u32, u64>> = HashMap::new();
-    for (at, samples) in &counts {
-        if let At::Own(frame) = at {
-            *lines.entry(function(frame)).or_default().entry(frame.line).or_default() += samples;
-        }
-    }
     // Modules are imported before anything runs.
-    let ran = counts.iter().filter(|(at, _)| **at != At::Importing).map(|(_, samples)| samples).sum::<u64>();
-    let read = counts.values().sum::<u64>();
-    let share = |samples: u64| samples as f64 / read.max(1) as f64;
-    let line = |place: String, samples: u64| HostLine { place, samples, share: share(samples) };
-    let mut found: Vec<HostLine> = Vec::new();
-    for (at, samples) in &counts {
+    let of = |is_meant: fn(&At) -> bool| -> usize {
+        counts.iter().filter(|(at, _)| is_meant(at)).map(|(_, rows)| rows.len()).sum()
+    };
+    let (read, ran) = (of(|_| true), of(|at| *at != At::Importing));
+    let found = |place: String, rows: Vec<usize>| {
+        let (samples, share) = (rows.len() as u64, rows.len() as f64 / read.max(1) as f64);
+        OwnPlace { line: HostLine { place, samples, share }, rows }
+    };
+    let mut places: Vec<OwnPlace> = Vec::new();
+    let mut lines: HashMap<Function, BTreeMap<u32, Vec<usize>>> = HashMap::new();
+    for (at, rows) in counts {
         match at {
-            At::Importing => found.push(line(IMPORTING.to_owned(), *samples)),
-            At::Elsewhere(frame) => found.push(line(told(trace, frame), *samples)),
-            At::Own(_) => {}
+            At::Importing => places.push(found(IMPORTING.to_owned(), rows)),
+            At::Elsewhere(frame) => places.push(found(told(trace, &frame), rows)),
+            At::Own(frame) => {
+                lines.entry(function(&frame)).or_default().entry(frame.line).or_default().extend(rows)
+            }
         }
     }
     for ((file, name), lines) in lines {
@@ -69,18 +77,18 @@ pub(crate) fn own_places(trace: &Trace, rows: &[usize]) -> Vec<HostLine> {
         let runs_it =
             inside.get(&(file, name)).is_some_and(|samples| *samples as f64 >= RUNS_IT * ran as f64);
         let name = trace.strings.text(name);
-        match lines.keys().next().zip(lines.keys().next_back()) {
+        match lines.keys().next().copied().zip(lines.keys().next_back().copied()) {
             Some((first, last)) if !runs_it && first != last => {
-                let all = lines.values().sum();
-                found.push(line(format!("{name} ({file_named}:{first}-{last})"), all));
+                let all = lines.into_values().flatten().collect();
+                places.push(found(format!("{name} ({file_named}:{first}-{last})"), all));
             }
-            _ => found.extend(
-                lines.iter().map(|(at, samples)| line(format!("{file_named}:{at} {name}"), *samples)),
-            ),
+            _ => places
+                .extend(lines.into_iter().map(|(at, rows)| found(format!("{file_named}:{at} {name}"), rows))),
         }
     }
-    found.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.place.cmp(&b.place)));
-    found
+    let key = |place: &OwnPlace| (std::cmp::Reverse(place.line.samples), place.line.place.clone());
+    places.sort_by_cached_key(key);
+    places
 }
 
 /// None of a stack that could not be read.
@@ -157,7 +165,7 @@ mod tests {
 
     fn told(trace: &Trace) -> Vec<(String, u64)> {
         let rows: Vec<usize> = (0..trace.stacks.samples.len()).collect();
-        own_places(trace, &rows).into_iter().map(|line| (line.place, line.samples)).collect()
+        own_places(trace, &rows).into_iter().map(|of| (of.line.place, of.line.samples)).collect()
     }
 
     #[test]

@@ -10,10 +10,11 @@ use analysis::{
 use anyhow::{Context, Result, anyhow};
 use counters::Report;
 use process::{Signals, interruptible};
+use record::RunStatus;
 use report::{AnalysisDocument, Format, Page};
 use run::gather::{Gathered, Given, gather};
 use run::job::parts;
-use run::rundir::{Durable, Files, Readers, remove_unfinished, write_whole};
+use run::rundir::{Durable, Files, Readers, read_manifest, remove_unfinished, write_whole};
 use run::{Exit, write_documents};
 use secrets::of_environment;
 use trace::Trace;
@@ -62,6 +63,11 @@ fn work(arguments: &AnalyzeArguments, shown: Shown) -> Result<Exit> {
     options(arguments, 1)?;
     patterns(arguments)?;
     let settings = Settings::of(&paths, &overrides)?;
+    if let [run] = paths.as_slice()
+        && read_manifest(run).is_ok_and(|manifest| manifest.status == RunStatus::Interrupted)
+    {
+        say("note: this run was interrupted: what was recorded may end in the middle of the program");
+    }
     let given = gather(&paths);
     let mut left = LeftOut::of(&given);
     let mut redactor = of_environment().clone();

@@ -140,6 +140,9 @@ pub(super) struct Read {
 }
 
 pub(super) fn read(path: &Path) -> Result<Read> {
+    if !path.exists() {
+        return Err(anyhow!("`{}` does not exist\nhint: rangefinder list", path.display()));
+    }
     let Side { runs } = side(path).map_err(|why| anyhow!("cannot compare `{}`: {why}", path.display()))?;
     let mut profiles = Vec::new();
     let mut around = runs.first().map(|run| Circumstances::of(run)).unwrap_or_default();

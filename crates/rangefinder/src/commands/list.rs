@@ -86,7 +86,11 @@ fn set_row(folder: &Path, created: &str, programs: &[Vec<String>]) -> Row {
     Row {
         run: folder.display().to_string(),
         created: created.to_owned(),
-        status: if programs.len() > 1 { "comparison" } else { "several runs" },
+        status: match programs.len() {
+            0 | 1 => "several runs",
+            _ if summary.is_none() => "comparison, unfinished",
+            _ => "comparison",
+        },
         exit_code: None,
         command: programs.join(&"--".to_owned()),
         finding: summary.and_then(|text| text.lines().next().map(str::to_owned)),

@@ -1,9 +1,10 @@
 //! `rangefinder resume`
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use process::Signals;
 use record::{Manifest, RunStatus};
 use run::Exit;
+use run::repeat::SET_FILE;
 use run::steps::{Resume, reopen};
 
 use super::run::{execute, route};
@@ -17,6 +18,12 @@ pub(crate) fn main(arguments: ResumeArguments) -> Result<Exit> {
         manifest.status != RunStatus::Finished || manifest.exit_code.is_some_and(|code| code != 0)
     };
     let run = chosen(arguments.run, "run that can be resumed", can_go_on)?;
+    if run.join(SET_FILE).is_file() {
+        bail!(
+            "`{}` holds several runs, and these are not resumed\nhint: start it anew; `rangefinder diff` compares what is there",
+            run.display()
+        );
+    }
     let run = reopen(Resume {
         run,
         command: arguments.command,

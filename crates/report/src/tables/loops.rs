@@ -34,6 +34,10 @@ pub(crate) fn loop_line(found: &Loop, loops: &[Loop]) -> String {
             line.push_str(&format!(" (95 % under {})", duration(period.p95 as f64)));
         }
     }
+    if let Some(growth) = found.growth_ns {
+        let [first, last] = growth.map(|ns| duration(ns as f64));
+        line.push_str(&format!("; they grow: {first} in the first quarter, {last} in the last"));
+    }
     if found.without_work {
         line.push_str("; no GPU work was recorded in its steady iterations");
     }

@@ -85,7 +85,10 @@ pub(crate) fn what_if(
             asked.into_iter().map(|changes| answer(&case, &parts, changes)).collect()
         }
         None => {
-            let why = "the loop has too few calls or iterations to replay";
+            let why = match trace.calls.is_empty() {
+                true => "no CUDA calls were recorded, and a loop is replayed by them",
+                false => "the loop has too few calls or iterations to replay",
+            };
             asked.into_iter().map(|changes| unknown(changes, why)).collect()
         }
     }
