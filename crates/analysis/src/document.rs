@@ -188,21 +188,25 @@ impl Analysis {
 
 /// The whole analysis.
 pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
-    let attribution = attribute(trace);
+    analyze_attributed(trace, &attribute(trace), options)
+}
+
+/// The same of a trace whose attribution is known.
+pub fn analyze_attributed(trace: &Trace, attribution: &Attribution, options: &Options) -> Analysis {
     // Independent of each other, and of about the same size.
     let ((kernels, api, concluded), (regions, idle, shown, stages, operators)) = beside(
         || {
-            let concluded = conclude(trace, &attribution, options);
+            let concluded = conclude(trace, attribution, options);
             let kernels = kernels(trace, options.scope, options.grouping, &options.families);
             (kernels, api(trace, options.scope), concluded)
         },
         || {
-            let mut regions = RegionTable::new(trace, &attribution, options.scope);
-            let idle = IdleTable::new(trace, &attribution, &options.families);
+            let mut regions = RegionTable::new(trace, attribution, options.scope);
+            let idle = IdleTable::new(trace, attribution, &options.families);
             regions.limit(options.limit, &idle.times());
             let shown = regions.kept_nodes();
-            let stages = stages(trace, &attribution, options, &shown);
-            let operators = operators(trace, &attribution, options.scope, options.limit);
+            let stages = stages(trace, attribution, options, &shown);
+            let operators = operators(trace, attribution, options.scope, options.limit);
             (regions, idle, shown, stages, operators)
         },
     );
@@ -242,24 +246,24 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
         loops,
         kernels,
         more_kernels,
-        regions: regions.rows(&attribution),
+        regions: regions.rows(attribution),
         more_regions: regions.more(),
         stages,
         more_stages,
         operators,
         more_operators,
-        cuda_graphs: cuda_graphs(trace, &attribution, options.limit),
+        cuda_graphs: cuda_graphs(trace, attribution, options.limit),
         ranks: ranks(trace, options.limit),
-        requests: requests(trace, &attribution, options.limit),
+        requests: requests(trace, attribution, options.limit),
         memcpy: transfers(trace, options.scope),
         synchronisation,
         api,
         more_api,
         idle: idle.rows(&shown).collect(),
         more_idle: idle.more(&shown),
-        unattributed: regions.unattributed(&attribution),
+        unattributed: regions.unattributed(attribution),
         graphs: whole_graphs(trace),
-        diagnostics: diagnostics(trace, &attribution),
+        diagnostics: diagnostics(trace, attribution),
     }
 }
 
@@ -376,8 +380,17 @@ pub fn every_region(
     scope: Scope,
     see: impl FnMut(GpuRegion) -> std::io::Result<()>,
 ) -> std::io::Result<()> {
-    let attribution = attribute(trace);
-    RegionTable::new(trace, &attribution, scope).for_each_row(see)
+    each_region(trace, &attribute(trace), scope, see)
+}
+
+/// The same of a trace whose attribution is known.
+pub fn each_region(
+    trace: &Trace,
+    attribution: &Attribution,
+    scope: Scope,
+    see: impl FnMut(GpuRegion) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    RegionTable::new(trace, attribution, scope).for_each_row(see)
 }
 
 /// The same for [`idle`](crate::idle()).
@@ -386,9 +399,18 @@ pub fn every_idle_row(
     families: &Families,
     see: impl FnMut(IdleRow) -> std::io::Result<()>,
 ) -> std::io::Result<()> {
-    let attribution = attribute(trace);
+    each_idle_row(trace, &attribute(trace), families, see)
+}
+
+/// The same of a trace whose attribution is known.
+pub fn each_idle_row(
+    trace: &Trace,
+    attribution: &Attribution,
+    families: &Families,
+    see: impl FnMut(IdleRow) -> std::io::Result<()>,
+) -> std::io::Result<()> {
     let shown = vec![true; attribution.tree.nodes.len()];
-    IdleTable::new(trace, &attribution, families).rows(&shown).try_for_each(see)
+    IdleTable::new(trace, attribution, families).rows(&shown).try_for_each(see)
 }
 
 fn limited_api(mut rows: Vec<ApiRow>, limit: Limit) -> (Vec<ApiRow>, Option<MoreRows>) {

@@ -31,7 +31,10 @@ pub use diagnose::{
     Cause, Change, ChangeOf, Changed, Finding, FoundAt, Gain, GainOf, HostLines, Matched, NoFinding,
     Prediction, Sureness, WhatIf,
 };
-pub use document::{Analysis, ProcessRow, analyze, every_idle_row, every_region, processes};
+pub use document::{
+    Analysis, ProcessRow, analyze, analyze_attributed, each_idle_row, each_region, every_idle_row,
+    every_region, processes,
+};
 pub use insight::{Insight, insight};
 pub use kernels::{
     Achieved, AggregateRule, Aggregated, Bound, BoundKind, Ceiling, Confidence, Counted, CountedKernel,

@@ -43,6 +43,13 @@ pub struct Attribution {
     pub(crate) libraries: Libraries,
 }
 
+impl Attribution {
+    /// Whether ranges of a domain are regions: those of libraries beside the program's own are not.
+    pub fn is_region(&self, domain: StringId) -> bool {
+        !self.libraries.leaves_out(domain)
+    }
+}
+
 /// One domain's view.
 #[derive(Debug)]
 pub struct Plane {

@@ -19,6 +19,9 @@ use crate::scope::{Place, Scope};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct GpuRegion {
+    /// Its number in [`Attribution::tree`].
+    #[serde(skip)]
+    pub node: u32,
     pub path: String,
     pub domain: String,
     pub name: String,
@@ -215,6 +218,7 @@ fn region(
     let Node { kind, parent, .. } = tree.nodes[*node as usize];
     let path = tree.path(trace, *node);
     GpuRegion {
+        node: *node,
         domain: path.domain.clone(),
         name: path.name().to_owned(),
         kind,

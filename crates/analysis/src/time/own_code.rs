@@ -68,7 +68,7 @@ pub(crate) fn own_places(trace: &Trace, rows: &[usize]) -> Vec<OwnPlace> {
             At::Importing => places.push(found(IMPORTING.to_owned(), rows)),
             At::Elsewhere(frame) => places.push(found(told(trace, &frame), rows)),
             At::Own(frame) => {
-                lines.entry(function(&frame)).or_default().entry(frame.line).or_default().extend(rows)
+                lines.entry(function(&frame)).or_default().entry(frame.line).or_default().extend(rows);
             }
         }
     }

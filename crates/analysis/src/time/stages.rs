@@ -45,6 +45,9 @@ pub struct Stage {
     /// All of them that tables have: `decode 1 tokens` and `decode 2 tokens` are one stage.
     #[serde(skip)]
     pub regions: Vec<String>,
+    /// All of them, by their numbers in [`Attribution::tree`].
+    #[serde(skip)]
+    pub nodes: Vec<u32>,
     /// The one that all instances are of.
     pub process: Option<u32>,
     #[serde(flatten)]
@@ -92,8 +95,11 @@ pub(crate) fn stages(
             // Elsewhere a payload is anything.
             as_payload: !options.stages.is_empty() || ModelStage::named(name).is_some(),
         };
-        let stage =
-            |ranges| Stage { region: first.clone(), ..stage(trace, name, regions.clone(), ranges, tokens) };
+        let stage = |ranges| Stage {
+            region: first.clone(),
+            nodes: nodes.clone(),
+            ..stage(trace, name, regions.clone(), ranges, tokens)
+        };
         rows.extend(ranges.into_values().map(stage));
     }
     (rows, more)
@@ -261,6 +267,7 @@ fn stage(trace: &Trace, name: &str, regions: Vec<String>, mut ranges: Vec<u32>, 
     };
     let place = places.place(trace);
     Stage {
+        nodes: Vec::new(),
         name: name.to_owned(),
         region: regions.first().cloned().unwrap_or_default(),
         regions,

@@ -115,7 +115,7 @@ impl Families {
         self.rules.iter().find(fits).map_or(self.families.len(), |rule| rule.family)
     }
 
-    pub(crate) fn family(&self, number: usize) -> &Family {
+    pub fn family(&self, number: usize) -> &Family {
         self.families.get(number).unwrap_or(&Family::Other)
     }
 
@@ -125,7 +125,7 @@ impl Families {
     }
 
     /// By launch: the number of its family. A kernel is launched in many shapes, and its name is looked at once.
-    pub(crate) fn numbers_of_launches(&self, trace: &Trace) -> Vec<usize> {
+    pub fn numbers_of_launches(&self, trace: &Trace) -> Vec<usize> {
         let mut known = HashMap::new();
         let launches = trace.activities.launches.iter();
         launches

@@ -192,6 +192,7 @@ mod tests {
             name: name.to_owned(),
             region: format!(":{name}"),
             regions: vec![format!(":{name}")],
+            nodes: Vec::new(),
             process: None,
             origin: crate::Origin::default(),
             times: Some(times(ms)),
