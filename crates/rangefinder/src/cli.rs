@@ -56,6 +56,7 @@ pub(crate) enum Command {
     Rank(RankArguments),
     Ranges(RangesArguments),
     Analyze(AnalyzeArguments),
+    Export(ExportArguments),
     Diff(DiffArguments),
     Compare(CompareArguments),
     Check(CheckArguments),
@@ -176,6 +177,29 @@ pub(crate) struct RangesArguments {
     /// Print only names, counts, times and shares, as a tree
     #[arg(long, conflicts_with_all = ["gate", "json"])]
     pub(crate) tree: bool,
+}
+
+/// Add runs and traces to a dataset: tables in Parquet files, for SQL over many of them.
+///
+/// Reads what `analyze` reads. Each run becomes one file in each table, by day; a run that is exported again is replaced.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  rangefinder export --parquet dataset runs/20260102-030405-infer.py
+  rangefinder export --parquet dataset runs            # all runs in a folder
+  rangefinder export --parquet dataset rank*.json.gz
+  duckdb -c \"SELECT name, sum(duration_ns) / 1e9 AS seconds
+             FROM 'dataset/launches/**/*.parquet' GROUP BY name ORDER BY seconds DESC LIMIT 10\"")]
+pub(crate) struct ExportArguments {
+    /// Run directories, traces, ncu reports, or folders of them
+    #[arg(required = true, value_name = "RUN|TRACE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The folder of the dataset: a new or empty one, or a dataset to add to
+    #[arg(long, value_name = "DATASET")]
+    pub(crate) parquet: PathBuf,
+    /// Print what was exported as one JSON document to stdout
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Analyze existing traces: kernels, regions, stages, operators, where the time goes.

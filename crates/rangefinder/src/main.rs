@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         cli::Command::Rank(arguments) => commands::rank::main(arguments),
         cli::Command::Ranges(arguments) => commands::ranges::main(arguments),
         cli::Command::Analyze(arguments) => commands::analyze::main(arguments),
+        cli::Command::Export(arguments) => commands::export::main(arguments),
         cli::Command::Diff(arguments) => commands::diff::main(&arguments),
         cli::Command::Check(arguments) => commands::check::main(&arguments),
         cli::Command::Compare(arguments) => commands::compare::main(&arguments),

@@ -8,6 +8,7 @@ mod confine;
 mod documents;
 mod events;
 mod exit;
+pub mod export;
 pub mod gates;
 pub mod gather;
 mod helper;

@@ -249,7 +249,7 @@ fn not_a_pattern(argument: &str, why: &str) -> Usage {
 }
 
 /// From here on we only read, and write to the folder the user asked for.
-fn confined(out: Option<&Path>) -> Result<()> {
+pub(super) fn confined(out: Option<&Path>) -> Result<()> {
     let temporary = std::env::temp_dir();
     if let Some(out) = out {
         std::fs::create_dir_all(out).with_context(|| format!("cannot write `{}`", out.display()))?;

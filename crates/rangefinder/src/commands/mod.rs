@@ -10,6 +10,7 @@ pub(crate) mod config;
 pub(crate) mod demo;
 pub(crate) mod diff;
 pub(crate) mod doctor;
+pub(crate) mod export;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod open;

@@ -12,4 +12,4 @@ mod place;
 pub use bare::{BY_NSYS, bare, check_one_pass, no_nsys, was_started};
 pub use identity::{Identity, NotARank, identity};
 pub use parts::{Parts, is_job, is_under_way, parts};
-pub use place::{Joined, TOGETHER, join, rank_of, take_result, was_taken_before};
+pub use place::{Joined, TOGETHER, join, place_in, rank_of, take_result, was_taken_before};

@@ -159,7 +159,8 @@ pub fn rank_of(run: &Path) -> Option<u32> {
     place_in(run).map(|place| place.rank.rank)
 }
 
-fn place_in(folder: &Path) -> Option<PlaceRecord> {
+/// The place of a run in a job, if it has one.
+pub fn place_in(folder: &Path) -> Option<PlaceRecord> {
     read(&folder.join(PLACE))
 }
 

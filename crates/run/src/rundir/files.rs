@@ -145,10 +145,10 @@ impl Files {
         write: impl Fn(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), WriteError> {
         let path = self.path(relative);
-        match write_whole(&path, self.readers, durable, &write) {
+        match write_whole(&path, self.readers, durable, |out| write(out)) {
             Err(error) if is_full(&error) => {
                 self.release_reserve();
-                write_whole(&path, self.readers, durable, &write)
+                write_whole(&path, self.readers, durable, |out| write(out))
             }
             result => result,
         }

@@ -44,7 +44,7 @@ pub fn write_whole(
     path: &Path,
     readers: Readers,
     durable: Durable,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
 ) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mode = if readers == Readers::Owner { 0o600 } else { 0o666 };

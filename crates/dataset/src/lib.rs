@@ -1,0 +1,16 @@
+//! Runs as open data: what was recorded and found, as tables in Parquet files that any engine reads.
+//!
+//! Each table is declared once, column by column with its meaning ([`tables`]), and written in streams: a stretch of rows
+//! at a time, however many there are ([`write`]).
+
+mod column;
+mod layout;
+mod source;
+mod tables;
+mod write;
+
+pub use column::Kind;
+pub use layout::{LayoutError, MARKER, SCHEMA, file_of, folder_of, marker, understood};
+pub use source::{Run, Source};
+pub use tables::{NAMES, each_empty_table, each_table};
+pub use write::Table;

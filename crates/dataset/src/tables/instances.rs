@@ -1,0 +1,60 @@
+//! NVTX ranges, one row each.
+
+use trace::{Kind, OPEN};
+
+use super::of_run;
+use crate::column;
+use crate::source::{Source, Texts};
+use crate::write::{Sheet, text};
+
+type Column<'a> = column::Column<'a, u32>;
+
+pub(super) fn table<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'a, u32> {
+    let (ranges, trace) = (&source.trace.ranges, source.trace);
+    let process = |row: &u32| trace.process_of(ranges.thread[*row as usize]);
+    let region = |row: &u32| {
+        let is_region = source.attribution.is_region(ranges.domain[*row as usize]);
+        is_region.then(|| source.attribution.tree.node_of[*row as usize])
+    };
+    let [push_pop, start_end] = [Kind::PushPop, Kind::StartEnd].map(|kind| text(kind.as_str()));
+    let mut columns = of_run(texts, move |row: &u32| source.rank(process(row)));
+    columns.extend([
+        Column::int("instance", "its number in the run", |row| i64::from(*row)).growing(),
+        Column::maybe_int("parent", "the push/pop range around it, of the same thread and domain", |row| {
+            ranges.parent[*row as usize].map(i64::from)
+        }),
+        Column::int("process", "the process id", move |row| source.pid(process(row))),
+        Column::int("thread", "the thread id", |row| {
+            i64::from(trace.threads[ranges.thread[*row as usize] as usize].id)
+        }),
+        Column::text("domain", "of NVTX", |row| texts.name(ranges.domain[*row as usize])),
+        Column::text("name", "as the program wrote it", |row| texts.name(ranges.name[*row as usize])),
+        Column::text("kind", "`push/pop` or `start/end`", move |row| match ranges.kind[*row as usize] {
+            Kind::PushPop => push_pop.clone(),
+            Kind::StartEnd => start_end.clone(),
+        }),
+        Column::maybe_int(
+            "region_id",
+            "its region, as in `regions`; absent for ranges of libraries beside the program's own",
+            move |row| region(row).map(i64::from),
+        ),
+        Column::maybe_text(
+            "region",
+            "that region's path; absent if it is longer than 4,096 bytes",
+            move |row| texts.path(region(row)?),
+        ),
+        Column::int("begin_ns", "since the recording began", |row| source.since(ranges.begin[*row as usize]))
+            .growing(),
+        Column::maybe_int("duration_ns", "on the host; absent if it never ended", |row| {
+            let (begin, end) = (ranges.begin[*row as usize], ranges.end[*row as usize]);
+            (end != OPEN).then(|| end.saturating_sub(begin).max(0))
+        }),
+        Column::real("payload", "a number that came with it", |row| {
+            let place = ranges.payload.binary_search_by_key(row, |(range, _)| *range).ok()?;
+            Some(ranges.payload[place].1)
+        }),
+    ]);
+    let mut rows: Vec<u32> = (0..ranges.len() as u32).collect();
+    rows.sort_by_key(|row| ranges.begin[*row as usize]);
+    Sheet { name: "instances", rows, sorted_by: &["begin_ns"], columns }
+}

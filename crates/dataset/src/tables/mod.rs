@@ -1,0 +1,113 @@
+//! Each table of a dataset, declared once.
+
+mod calls;
+mod collectives;
+mod findings;
+mod idle;
+mod instances;
+mod iterations;
+mod kernels;
+mod launches;
+mod measured;
+mod regions;
+mod runs;
+mod series;
+
+use std::io;
+
+use analysis::{Options, Scope, analyze, attribute};
+use parquet::data_type::ByteArray;
+use trace::Trace;
+
+use crate::column::Column;
+use crate::source::{Run, Source, Texts};
+use crate::write::{Sheet, Table};
+
+/// The last to be written: a run is there when its row is.
+const RUNS: &str = "runs";
+
+/// All of them.
+pub const NAMES: [&str; 16] = [
+    "kernels",
+    "launches",
+    "copies",
+    "graphs",
+    "calls",
+    "regions",
+    "instances",
+    "iterations",
+    "idle",
+    "collectives",
+    "counters",
+    "series",
+    "findings",
+    "verdicts",
+    "diagnostics",
+    RUNS,
+];
+
+/// Each of them, on two threads; `runs` when all others are there.
+pub fn each_table(source: Source<'_>, see: impl Fn(&dyn Table) -> io::Result<()> + Sync) -> io::Result<()> {
+    let work = || {
+        let texts = Texts::of(source);
+        see(&kernels::table(&source, &texts))?;
+        launches::tables(&source, &texts, &see)
+    };
+    let others = || {
+        let texts = Texts::of(source);
+        see(&calls::table(&source, &texts))?;
+        see(&regions::table(&source, &texts)?)?;
+        see(&instances::table(&source, &texts))?;
+        see(&iterations::table(&source, &texts))?;
+        see(&idle::table(&source, &texts)?)?;
+        see(&collectives::table(&source, &texts))?;
+        see(&measured::table(&source, &texts))?;
+        see(&series::table(&source, &texts))?;
+        see(&findings::findings(&source, &texts))?;
+        see(&findings::verdicts(&source, &texts))?;
+        see(&findings::diagnostics(&source, &texts))
+    };
+    std::thread::scope(|scope| {
+        let started = std::thread::Builder::new().spawn_scoped(scope, work);
+        let done = others();
+        match started {
+            Ok(started) => started.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?,
+            // No thread could be started: do it here.
+            Err(_) => work()?,
+        }
+        done
+    })?;
+    see(&runs::table(&source, &Texts::of(source)))
+}
+
+/// The same without any row, and without that of a run: what their columns are.
+pub fn each_empty_table(see: impl Fn(&dyn Table) -> io::Result<()> + Sync) -> io::Result<()> {
+    let (run, trace, options) = (Run::default(), Trace::default(), Options::default());
+    let source = Source {
+        run: &run,
+        trace: &trace,
+        attribution: &attribute(&trace),
+        analysis: &analyze(&trace, &options),
+        families: &options.families,
+        scope: Scope::default(),
+        findings: &[],
+        counters: None,
+        verdicts: &[],
+    };
+    each_table(source, |table| match table.name() == RUNS {
+        true => see(&Sheet { rows: Vec::new(), ..runs::table(&source, &Texts::of(source)) }),
+        false => see(table),
+    })
+}
+
+/// What every table begins with.
+fn of_run<'a, R>(texts: &'a Texts<'_>, rank: impl Fn(&R) -> Option<i64> + 'a) -> Vec<Column<'a, R>> {
+    vec![
+        Column::text("run", "the run: its `run` in `runs`", |_| texts.run()),
+        Column::maybe_int("rank", "of a distributed program; absent if unknown", rank),
+    ]
+}
+
+fn maybe(of: Option<&str>) -> Option<ByteArray> {
+    of.map(crate::write::text)
+}

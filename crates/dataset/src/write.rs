@@ -1,0 +1,219 @@
+//! A table, written as one Parquet file.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use parquet::basic::{
+    Compression, ConvertedType, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel,
+};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{KeyValue, SortingColumn};
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::{ColumnPath, Type};
+
+use crate::column::{Column, Kind, Stored, Values};
+use crate::layout::{SCHEMA, SCHEMA_KEY, TABLE_KEY};
+
+/// Rows that are in memory at once, and in one group of the file.
+const ROWS: usize = 1 << 17;
+
+/// A table of any rows.
+pub trait Table {
+    fn name(&self) -> &'static str;
+
+    fn rows(&self) -> usize;
+
+    /// Of each column: its name, what it holds, whether every row has it, and what it means.
+    fn columns(&self) -> Vec<(&'static str, Kind, bool, &'static str)>;
+
+    /// Group by group: the rows of one group are in memory.
+    fn write(&self, out: &mut (dyn Write + Send)) -> io::Result<()>;
+}
+
+/// Rows, and the columns that are made of them.
+pub(crate) struct Sheet<'a, R> {
+    pub(crate) name: &'static str,
+    pub(crate) rows: Vec<R>,
+    /// The columns that its rows are sorted by.
+    pub(crate) sorted_by: &'static [&'static str],
+    pub(crate) columns: Vec<Column<'a, R>>,
+}
+
+impl<R> Table for Sheet<'_, R> {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    fn columns(&self) -> Vec<(&'static str, Kind, bool, &'static str)> {
+        let column = |of: &Column<'_, R>| (of.name, of.values.kind(), of.required, of.about);
+        self.columns.iter().map(column).collect()
+    }
+
+    fn write(&self, out: &mut (dyn Write + Send)) -> io::Result<()> {
+        self.write_all(out).map_err(|error| match error {
+            ParquetError::External(error) => match error.downcast::<io::Error>() {
+                Ok(error) => *error,
+                Err(error) => io::Error::other(error),
+            },
+            error => io::Error::other(error),
+        })
+    }
+}
+
+impl<R> Sheet<'_, R> {
+    fn write_all(&self, out: &mut (dyn Write + Send)) -> Result<(), ParquetError> {
+        let properties = Arc::new(self.properties()?);
+        let mut file = SerializedFileWriter::new(out, Arc::new(self.schema()?), properties)?;
+        for rows in self.rows.chunks(ROWS) {
+            let mut group = file.next_row_group()?;
+            for column in &self.columns {
+                let Some(writer) = group.next_column()? else { break };
+                write_column(column, rows, writer)?;
+            }
+            group.close()?;
+        }
+        file.close()?;
+        Ok(())
+    }
+
+    fn properties(&self) -> Result<WriterProperties, ParquetError> {
+        let mut properties = WriterProperties::builder()
+            .set_created_by(format!("rangefinder {}", env!("CARGO_PKG_VERSION")))
+            .set_compression(Compression::ZSTD(ZstdLevel::default()))
+            .set_statistics_enabled(EnabledStatistics::Page)
+            .set_key_value_metadata(Some(vec![
+                KeyValue::new(SCHEMA_KEY.to_owned(), SCHEMA.to_string()),
+                KeyValue::new(TABLE_KEY.to_owned(), self.name.to_owned()),
+            ]));
+        let place = |name: &&str| self.columns.iter().position(|column| column.name == *name);
+        let sorting = self.sorted_by.iter().filter_map(place).map(|place| SortingColumn {
+            column_idx: place as i32,
+            descending: false,
+            nulls_first: true,
+        });
+        properties = properties.set_sorting_columns(Some(sorting.collect()));
+        // Texts are in no order that would let a page be skipped, and are long to compare.
+        for column in self.columns.iter().filter(|column| column.values.kind() == Kind::Text) {
+            let path = ColumnPath::new(vec![column.name.to_owned()]);
+            properties = properties.set_column_statistics_enabled(path, EnabledStatistics::None);
+        }
+        for column in self.columns.iter().filter(|column| column.stored == Stored::Growing) {
+            let path = || match column.values.kind() {
+                Kind::Ints => ColumnPath::new(LIST.map(str::to_owned).into_iter().fold(
+                    vec![column.name.to_owned()],
+                    |mut path, part| {
+                        path.push(part);
+                        path
+                    },
+                )),
+                _ => ColumnPath::new(vec![column.name.to_owned()]),
+            };
+            properties = properties
+                .set_column_dictionary_enabled(path(), false)
+                .set_column_encoding(path(), Encoding::DELTA_BINARY_PACKED);
+        }
+        Ok(properties.build())
+    }
+
+    fn schema(&self) -> Result<Type, ParquetError> {
+        let fields = self.columns.iter().map(|column| Ok(Arc::new(field(column)?)));
+        Type::group_type_builder(self.name).with_fields(fields.collect::<Result<_, ParquetError>>()?).build()
+    }
+}
+
+/// What a list is made of, by Parquet's rules.
+const LIST: [&str; 2] = ["list", "element"];
+
+fn field<R>(column: &Column<'_, R>) -> Result<Type, ParquetError> {
+    let physical = match column.values.kind() {
+        Kind::Int | Kind::Time | Kind::Ints => Physical::INT64,
+        Kind::Real => Physical::DOUBLE,
+        Kind::Flag => Physical::BOOLEAN,
+        Kind::Text => Physical::BYTE_ARRAY,
+    };
+    let logical = match column.values.kind() {
+        Kind::Text => Some(LogicalType::String),
+        Kind::Time => Some(LogicalType::timestamp(true, TimeUnit::NANOS)),
+        _ => None,
+    };
+    let repetition = if column.required { Repetition::REQUIRED } else { Repetition::OPTIONAL };
+    if column.values.kind() != Kind::Ints {
+        let field = Type::primitive_type_builder(column.name, physical);
+        return field.with_repetition(repetition).with_logical_type(logical).build();
+    }
+    let element = Type::primitive_type_builder(LIST[1], physical).with_repetition(Repetition::REQUIRED);
+    let list = Type::group_type_builder(LIST[0])
+        .with_repetition(Repetition::REPEATED)
+        .with_fields(vec![Arc::new(element.build()?)]);
+    Type::group_type_builder(column.name)
+        .with_repetition(Repetition::REQUIRED)
+        .with_logical_type(Some(LogicalType::List))
+        .with_converted_type(ConvertedType::LIST)
+        .with_fields(vec![Arc::new(list.build()?)])
+        .build()
+}
+
+fn write_column<R>(
+    column: &Column<'_, R>,
+    rows: &[R],
+    writer: SerializedColumnWriter<'_>,
+) -> Result<(), ParquetError> {
+    match &column.values {
+        Values::Int(of) | Values::Time(of) => write_values::<Int64Type, R>(of, rows, column.required, writer),
+        Values::Real(of) => write_values::<DoubleType, R>(of, rows, column.required, writer),
+        Values::Flag(of) => write_values::<BoolType, R>(of, rows, column.required, writer),
+        Values::Text(of) => write_values::<ByteArrayType, R>(of, rows, column.required, writer),
+        Values::Ints(of) => write_lists(of, rows, writer),
+    }
+}
+
+fn write_values<T: DataType, R>(
+    of: &dyn Fn(&R) -> Option<T::T>,
+    rows: &[R],
+    required: bool,
+    mut writer: SerializedColumnWriter<'_>,
+) -> Result<(), ParquetError> {
+    let mut values: Vec<T::T> = Vec::with_capacity(rows.len());
+    let mut levels: Vec<i16> = Vec::with_capacity(if required { 0 } else { rows.len() });
+    for value in rows.iter().map(of) {
+        if !required {
+            levels.push(i16::from(value.is_some()));
+        }
+        values.extend(value);
+    }
+    let levels = (!required).then_some(levels.as_slice());
+    writer.typed::<T>().write_batch(&values, levels, None)?;
+    writer.close()
+}
+
+fn write_lists<R>(
+    of: &dyn Fn(&R) -> Vec<i64>,
+    rows: &[R],
+    mut writer: SerializedColumnWriter<'_>,
+) -> Result<(), ParquetError> {
+    let mut values: Vec<i64> = Vec::with_capacity(rows.len());
+    let (mut defined, mut repeated): (Vec<i16>, Vec<i16>) = Default::default();
+    for list in rows.iter().map(of) {
+        if list.is_empty() {
+            defined.push(0);
+            repeated.push(0);
+        }
+        for (at, value) in list.into_iter().enumerate() {
+            values.push(value);
+            defined.push(1);
+            repeated.push(i16::from(at > 0));
+        }
+    }
+    writer.typed::<Int64Type>().write_batch(&values, Some(&defined), Some(&repeated))?;
+    writer.close()
+}
+
+pub(crate) fn text(text: impl AsRef<str>) -> ByteArray {
+    ByteArray::from(text.as_ref().as_bytes().to_vec())
+}

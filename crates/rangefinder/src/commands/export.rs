@@ -1,0 +1,145 @@
+//! `rangefinder export`
+
+use std::path::Path;
+
+use analysis::{Options, Scope, analyze_attributed, attribute, insight};
+use anyhow::{Context, Result, anyhow};
+use counters::Report;
+use dataset::Source;
+use process::{Signals, interruptible};
+use report::bytes;
+use run::Exit;
+use run::export::{Written, export, identify, open_dataset, units};
+use run::gather::gather;
+use run::rundir::{read_manifest, remove_unfinished};
+use secrets::of_environment;
+use trace::Trace;
+
+use super::analyze::confined;
+use super::analyze_settings::Settings;
+use super::traces::{LeftOut, Selected, exported, opened, reports};
+use crate::cli::ExportArguments;
+use crate::print::{print_json, say};
+
+pub(crate) fn main(arguments: ExportArguments) -> Result<Exit> {
+    // Before any thread is started: threads inherit the signal mask.
+    let signals = Signals::listen().context("cannot listen for signals")?;
+    interruptible(
+        &signals,
+        || work(&arguments),
+        || {
+            say("interrupted: runs that are exported stay, and the others can be exported again");
+            remove_unfinished()
+        },
+    )
+}
+
+/// Each for itself: what cannot be exported does not keep others from it.
+fn work(arguments: &ExportArguments) -> Result<Exit> {
+    if let Some(path) = arguments.files.iter().find(|path| !path.exists()) {
+        return Err(anyhow!("`{}` does not exist\nhint: rangefinder list", path.display()));
+    }
+    open_dataset(&arguments.parquet).map_err(|why| anyhow!(why))?;
+    let given = gather(&arguments.files);
+    let units = units(&given);
+    LeftOut::of(&given).tell();
+    let mut done = Vec::new();
+    let mut failed = 0_usize;
+    for (number, unit) in units.iter().enumerate() {
+        // What reads files of others may only read and write there, and that cannot be taken back: a thread for each.
+        let result = std::thread::scope(|scope| {
+            let started = std::thread::Builder::new().spawn_scoped(scope, || one(unit, &arguments.parquet));
+            match started {
+                Ok(started) => started.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                Err(error) => Err(anyhow!("cannot start a thread: {error}")),
+            }
+        });
+        let of = if units.len() > 1 { format!("{} of {}: ", number + 1, units.len()) } else { String::new() };
+        match result {
+            Ok(written) => {
+                if !arguments.json {
+                    say(&format!("{of}{}", line(&written)));
+                }
+                done.push(written);
+            }
+            Err(error) => {
+                failed += 1;
+                say(&format!("error: {of}`{}`: {error:#}", unit.display()));
+            }
+        }
+    }
+    if arguments.json {
+        print_json(&done)?;
+    }
+    match (done.is_empty(), failed) {
+        (true, 0) => Err(anyhow!("nothing to export: no run, trace or report was found")),
+        (_, 0) => Ok(Exit::Complete),
+        _ => Ok(Exit::Missing),
+    }
+}
+
+/// `20260102-030405-infer.py-0123456789ab: 1,000 launches, 12 tables, 45.1 kB`
+fn line(written: &Written) -> String {
+    let rank = written.rank.map(|rank| format!(", rank {rank}")).unwrap_or_default();
+    let launches = written.rows.get("launches").copied().unwrap_or(0);
+    format!(
+        "{}{rank}: {}, {}, {}",
+        written.run,
+        record::counted(launches as u64, "launch"),
+        record::counted(written.rows.len() as u64, "table"),
+        bytes(written.bytes as f64)
+    )
+}
+
+/// A run directory, a trace or a report.
+fn one(path: &Path, folder: &Path) -> Result<Written> {
+    let paths = [path.to_owned()];
+    let settings = Settings::of(&paths, &[])?;
+    let given = gather(&paths);
+    let mut left = LeftOut::of(&given);
+    let mut redactor = of_environment().clone();
+    let (sources, private) = exported(&given.traced, &redactor, &mut left)?;
+    confined(Some(folder))?;
+    let (reports, _) = reports(&given.counted, &mut left)?;
+    let mut counters = Report::joined(reports);
+    if let Some(counters) = &mut counters {
+        redactor.learn_from(counters.names());
+        counters.rename(|text| redactor.name(text));
+    }
+    let manifest = read_manifest(path).ok();
+    let judged = counters.is_some() || manifest.as_ref().is_some_and(|of| !of.verdicts.is_empty());
+    let all = Selected::default();
+    let trace = opened(&paths, &given.traced, &sources, all, &mut redactor, &mut left, judged)?;
+    drop(private);
+    if trace.is_none() && !judged {
+        return Err(left.everything(&[path.to_owned()]));
+    }
+    let mut trace = trace.unwrap_or_default();
+    settings.regions().apply(&mut trace);
+    let options = Options { scope: scope(&trace), ..Options::default() };
+    let attribution = attribute(&trace);
+    let analysis = analyze_attributed(&trace, &attribution, &options);
+    let insight = insight(Some((&trace, &analysis)), counters.as_ref());
+    let exported = identify(path, &trace)?;
+    let written = export(
+        folder,
+        &exported,
+        Source {
+            run: &exported.run,
+            trace: &trace,
+            attribution: &attribution,
+            analysis: &analysis,
+            families: &options.families,
+            scope: options.scope,
+            findings: &insight.findings,
+            counters: counters.as_ref(),
+            verdicts: manifest.as_ref().map(|manifest| manifest.verdicts.as_slice()).unwrap_or_default(),
+        },
+    );
+    written.with_context(|| format!("cannot write into `{}`", folder.display()))
+}
+
+/// Several recordings are kept apart, as `analyze` does.
+fn scope(trace: &Trace) -> Scope {
+    Scope { by_process: trace.recordings.len() > 1, by_device: false }
+}

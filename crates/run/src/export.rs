@@ -1,0 +1,258 @@
+//! Runs as files of a dataset: which run it is, where its files lie, and that each is complete or absent.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use dataset::{MARKER, NAMES, Run, Source, Table, each_empty_table, each_table, file_of, marker, understood};
+use input::Input;
+use jiff::Timestamp;
+use record::{JOB, Manifest, PlaceRecord};
+use serde::Serialize;
+use trace::Trace;
+
+use crate::job::{is_job, place_in};
+use crate::rundir::{Durable, Readers, read_manifest, safe_name, write_whole};
+
+/// The day of files that only say what the columns of a table are.
+const NO_DAY: &str = "1970-01-01";
+const NO_RUN: &str = "empty";
+/// Of a hash, so much tells runs of one name apart.
+const HASH_LETTERS: usize = 12;
+/// A marker is a line.
+const LARGEST_MARKER: u64 = 4096;
+/// A file is read in pieces of this size.
+const PIECE: usize = 1 << 20;
+
+/// A run in a dataset.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exported {
+    pub run: Run,
+    pub rank: Option<u32>,
+    /// UTC.
+    pub date: String,
+}
+
+/// What was written of one.
+#[derive(Debug, Serialize)]
+pub struct Written {
+    pub run: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<u32>,
+    pub date: String,
+    /// By table, where there are any.
+    pub rows: BTreeMap<&'static str, usize>,
+    pub bytes: u64,
+}
+
+/// Makes a dataset of a folder that is new or empty.
+pub fn open_dataset(folder: &Path) -> Result<(), String> {
+    let marker_file = folder.join(MARKER);
+    let shown = folder.display();
+    if folder.exists() && !folder.is_dir() {
+        return Err(format!("`{shown}` is not a folder"));
+    }
+    let cannot = |error: io::Error| format!("cannot write `{shown}`: {error}");
+    match Input::open(&marker_file).and_then(|input| input.whole(LARGEST_MARKER)) {
+        Ok(text) => {
+            return understood(&String::from_utf8_lossy(&text)).map_err(|why| {
+                format!("cannot add to the dataset `{shown}`: {why}\nhint: export into another folder")
+            });
+        }
+        Err(_) if marker_file.exists() => {
+            return Err(format!("cannot read `{}`", marker_file.display()));
+        }
+        Err(_) => {}
+    }
+    let is_ours = |name: &std::ffi::OsStr| NAMES.iter().any(|table| name == *table);
+    let mut others = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    if others.any(|entry| !is_ours(&entry.file_name())) {
+        return Err(format!(
+            "`{shown}` is no dataset, and has other files in it\nhint: export into a new folder"
+        ));
+    }
+    // The marker last: who finds it finds a file of every table.
+    each_empty_table(|table| write_table(&file_of(folder, table.name(), NO_DAY, NO_RUN, None), table))
+        .map_err(cannot)?;
+    write_whole(&marker_file, Readers::Usual, Durable::No, |out| out.write_all(marker().as_bytes()))
+        .map_err(cannot)
+}
+
+/// Which run it is: the same whenever it is exported, wherever it lies.
+pub fn identify(path: &Path, trace: &Trace) -> io::Result<Exported> {
+    let manifest = read_manifest(path).ok();
+    let place = place_in(path);
+    let begun = begun(path, manifest.as_ref(), place.as_ref(), trace);
+    let id = match &manifest {
+        Some(manifest) => of_run(path, manifest)?,
+        None => of_file(path)?,
+    };
+    let name = match &manifest {
+        Some(manifest) => manifest.name.clone(),
+        None => stem(path),
+    };
+    let day = begun.or_else(|| modified(path)).unwrap_or(0);
+    let run = Run { id, name, begun, node: place.as_ref().map(|place| place.host.clone()) };
+    Ok(Exported { run, rank: place.map(|place| place.rank.rank), date: date(day) })
+}
+
+/// Writes the tables of a run; what an earlier export of it left is replaced. The row of the run comes last: who finds it finds
+/// all of it.
+pub fn export(folder: &Path, exported: &Exported, source: Source<'_>) -> io::Result<Written> {
+    let Exported { run, rank, date } = exported;
+    let date = known_date(folder, &run.id, *rank).unwrap_or_else(|| date.clone());
+    let done: Mutex<(BTreeMap<&'static str, usize>, u64)> = Mutex::default();
+    each_table(source, |table| {
+        let file = file_of(folder, table.name(), &date, &run.id, *rank);
+        if table.rows() == 0 {
+            return std::fs::remove_file(file).or_else(unless_absent);
+        }
+        write_table(&file, table)?;
+        let (rows, bytes) = &mut *done.lock().unwrap_or_else(PoisonError::into_inner);
+        rows.insert(table.name(), table.rows());
+        *bytes += std::fs::metadata(&file)?.len();
+        Ok(())
+    })?;
+    let (rows, bytes) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(Written { run: run.id.clone(), rank: *rank, date, rows, bytes })
+}
+
+fn write_table(file: &Path, table: &dyn Table) -> io::Result<()> {
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    write_whole(file, Readers::Usual, Durable::No, |out| table.write(out))
+}
+
+fn unless_absent(error: io::Error) -> io::Result<()> {
+    match error.kind() {
+        io::ErrorKind::NotFound => Ok(()),
+        _ => Err(error),
+    }
+}
+
+/// A file whose recording does not say when it was made has the day on which it was exported first.
+fn known_date(folder: &Path, run: &str, rank: Option<u32>) -> Option<String> {
+    let days = std::fs::read_dir(folder.join("runs")).ok()?.flatten();
+    let mut names = days.filter_map(|day| day.file_name().into_string().ok());
+    names.find_map(|name| {
+        let date = name.strip_prefix("date=")?;
+        file_of(folder, "runs", date, run, rank).is_file().then(|| date.to_owned())
+    })
+}
+
+/// A run by its name and the moment it was made; all ranks of a job are one.
+fn of_run(path: &Path, manifest: &Manifest) -> io::Result<String> {
+    let job = path.parent().filter(|parent| is_job(parent));
+    let mut hash = blake3::Hasher::new();
+    let name = match job {
+        Some(job) => {
+            hash.update(&std::fs::read(job.join(JOB))?);
+            stem(job)
+        }
+        None => {
+            let words = manifest.workload.argv.iter().chain([&manifest.created, &manifest.invocation.cwd]);
+            words.for_each(|word| {
+                hash.update(word.as_bytes());
+                hash.update(&[0]);
+            });
+            manifest.id.clone()
+        }
+    };
+    Ok(named(&name, &hash))
+}
+
+/// A file by its contents; a folder by the names and sizes in it.
+fn of_file(path: &Path) -> io::Result<String> {
+    let mut hash = blake3::Hasher::new();
+    if path.is_dir() {
+        let mut files = input::files_in(path, |_| true).files;
+        files.sort();
+        for file in files {
+            let relative = file.strip_prefix(path).unwrap_or(&file);
+            hash.update(relative.as_os_str().as_encoded_bytes());
+            hash.update(&file.metadata()?.len().to_le_bytes());
+        }
+    } else {
+        let mut file = std::fs::File::open(path)?;
+        let mut piece = vec![0; PIECE];
+        loop {
+            match file.read(&mut piece)? {
+                0 => break,
+                read => hash.update(&piece[..read]),
+            };
+        }
+    }
+    Ok(named(&stem(path), &hash))
+}
+
+fn named(name: &str, hash: &blake3::Hasher) -> String {
+    format!("{}-{}", safe_name(name), &hash.finalize().to_hex()[..HASH_LETTERS])
+}
+
+/// The name of a file without what says that it is a trace.
+fn stem(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let mut stem = name.as_str();
+    for ending in [".gz", ".json", ".sqlite", ".ncu-rep", ".nsys-rep", ".csv", ".pt.trace"] {
+        stem = stem.strip_suffix(ending).unwrap_or(stem);
+    }
+    stem.to_owned()
+}
+
+fn begun(
+    path: &Path,
+    manifest: Option<&Manifest>,
+    place: Option<&PlaceRecord>,
+    trace: &Trace,
+) -> Option<i64> {
+    debug_assert!(manifest.is_none() || path.is_dir(), "a run is a folder");
+    let recorded = trace.session_start.map(|start| start.saturating_add(trace.begin));
+    let made = manifest.and_then(|manifest| manifest.created.parse::<Timestamp>().ok());
+    let made = made.and_then(|made| i64::try_from(made.as_nanosecond()).ok());
+    recorded.or(place.map(|place| place.since_1970_ns)).or(made)
+}
+
+fn modified(path: &Path) -> Option<i64> {
+    let since = path.metadata().and_then(|of| of.modified()).unwrap_or(SystemTime::UNIX_EPOCH);
+    i64::try_from(since.duration_since(UNIX_EPOCH).ok()?.as_nanos()).ok()
+}
+
+/// `2026-01-02`, UTC. A time that no calendar has is the first day of all.
+fn date(since_1970_ns: i64) -> String {
+    match Timestamp::from_nanosecond(i128::from(since_1970_ns)) {
+        Ok(time) => time.strftime("%Y-%m-%d").to_string(),
+        Err(_) => NO_DAY.to_owned(),
+    }
+}
+
+/// What a path stands for in the folder of runs: everything that is exported as one.
+pub fn units(given: &crate::gather::Gathered) -> Vec<PathBuf> {
+    let mut units: Vec<PathBuf> = given.traced.iter().map(|given| given.path.clone()).collect();
+    let is_apart = |path: &PathBuf| !units.iter().any(|unit| path.starts_with(unit));
+    let apart: Vec<PathBuf> = given.counted.iter().map(|given| given.path.clone()).filter(is_apart).collect();
+    units.extend(apart);
+    units
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn days_and_names() {
+        assert_eq!(date(0), "1970-01-01");
+        assert_eq!(date(1_767_312_245_000_000_000), "2026-01-02");
+        assert_eq!(date(i64::MAX), "2262-04-11");
+        for (file, expected) in [
+            ("a/rank0.pt.trace.json.gz", "rank0"),
+            ("x.sqlite", "x"),
+            ("run.ncu-rep", "run"),
+            ("plain", "plain"),
+        ] {
+            assert_eq!(stem(Path::new(file)), expected);
+        }
+    }
+}
