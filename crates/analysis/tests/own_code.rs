@@ -11,6 +11,7 @@ const MS: i64 = 1_000_000;
 fn program(iterations: i64, slow: i64) -> Trace {
     let mut trace = Trace::default();
     process(&mut trace, iterations, slow, 100);
+    trace.sampling.wall_ns = 1;
     trace.finish();
     trace
 }
@@ -182,7 +183,10 @@ fn a_program_without_ranges() {
     };
     let analysis = told(&unmarked(6));
     let first = &analysis.findings[0];
-    assert_eq!(first.title, "`augment (train.py:25-28)` takes 60 % of the program's CPU time");
+    assert_eq!(
+        first.title,
+        "`augment (train.py:25-28)` takes 60 % of the time in which the program ran, by samples"
+    );
     let gain = first.gain.unwrap();
     assert_eq!(gain.of, analysis::GainOf::Total);
     assert!((gain.factor - 2.5).abs() < 0.01 && (gain.now_ns - 999 * MS).abs() < MS, "{gain:?}");
@@ -195,6 +199,10 @@ fn a_program_without_ranges() {
     assert_eq!((analysis.findings.len(), analysis.findings[0].gain), (1, None));
     let evidence = &analysis.findings[0].evidence;
     assert!(evidence.iter().any(|line| line.contains("waits for 50 % of the time")), "{evidence:?}");
+    // nsys samples threads only while they run: parts of its samples are not parts of the time.
+    let mut by_nsys = unmarked(6);
+    by_nsys.sampling.wall_ns = 0;
+    assert_eq!(told(&by_nsys).findings[0].gain, None);
     // Two threads that run at once.
     let mut two = Trace::default();
     process(&mut two, 100, 6, 100);

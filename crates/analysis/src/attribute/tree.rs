@@ -154,7 +154,7 @@ impl Tree {
     }
 
     /// About how long its path is as text.
-    pub(crate) fn path_bytes(&self, trace: &Trace, node: u32) -> usize {
+    pub fn path_bytes(&self, trace: &Trace, node: u32) -> usize {
         let above = std::iter::successors(Some(node), |node| self.nodes[*node as usize].parent);
         let bytes = |node: u32| trace.strings.text(self.nodes[node as usize].name).len() + 1;
         above.map(bytes).fold(0, usize::saturating_add)

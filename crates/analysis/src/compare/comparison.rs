@@ -154,8 +154,8 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
         stacks: stacks(&before, &after),
         counters: counters_changed(a, b),
         counts: counted(&before, &after),
-        limits_gone: limits(&timed, a, b),
-        limits_new: limits(&timed, b, a),
+        limits_gone: limits(a, b),
+        limits_new: limits(b, a),
         changes: changes.into_iter().map(|change| PartChange { change, decision: None }).collect(),
         timed,
     };
@@ -192,10 +192,10 @@ fn may_be_chance(reason: &Reason, changes: &[PartChange]) -> bool {
         && parts.all(|decision| decision.verdict == Verdict::Undecided && decision.low.is_some())
 }
 
-/// What limits most runs of one side, and none of the other. Without a loop on both sides, they are looked at in different
-/// ways.
-fn limits(timed: &Timed, side: &[Profile], other: &[Profile]) -> Vec<String> {
-    if !matches!(timed, Timed::Iteration { .. }) {
+/// What limits most runs of one side, and none of the other. If only one side has a loop, they are looked at in different ways.
+fn limits(side: &[Profile], other: &[Profile]) -> Vec<String> {
+    let has_loop = |side: &[Profile]| side.iter().any(|profile| profile.main.is_some());
+    if has_loop(side) != has_loop(other) {
         return Vec::new();
     }
     let often = |side: &[Profile], limit: &String| {

@@ -15,8 +15,7 @@ const NEARLY_ALL: f64 = 0.8;
 const CANNOT_BE_LEFT_OUT: &str = "no gain is told: what takes nearly all of the time cannot be left out";
 /// A smaller part of an iteration between the ranges is not worth a word.
 const WORTH_A_WORD: f64 = 0.1;
-/// Something always remains.
-const MOST_LEFT_OUT: f64 = 0.95;
+const ONLY_WHILE_RUNNING: &str = "no gain is told: threads were sampled only while they ran";
 
 /// The place that takes the most time: in the steady iterations, or in all of a program that has nothing marked. None if a
 /// device had work: then what it waits for counts.
@@ -36,12 +35,14 @@ fn in_all(host: &HostLines, unmarked: &Unmarked) -> Option<Finding> {
     let read = host.samples - host.unread;
     let mut evidence = vec![format!("{} of {} of threads that ran", first.samples, counted(read, "sample"))];
     if others.first().is_some_and(|next| next.share >= WORTH_A_WORD) {
-        evidence.push(format!("the rest of the time: {}", listed(&others)));
+        evidence.push(format!("then {}", listed(&others)));
     }
     // A thread that waits has time that no line of its own takes.
     let waits = 1.0 - unmarked.ran;
-    let alone = unmarked.alone_ns.filter(|_| waits < WORTH_A_WORD);
-    if unmarked.alone_ns.is_some() && waits >= WORTH_A_WORD {
+    let alone = unmarked.alone_ns.filter(|_| waits < WORTH_A_WORD && host.of_all_time);
+    if !host.of_all_time {
+        evidence.push(ONLY_WHILE_RUNNING.to_owned());
+    } else if unmarked.alone_ns.is_some() && waits >= WORTH_A_WORD {
         evidence.push(format!("no gain is told: its thread waits for {} of the time", percent(waits)));
     } else if unmarked.alone_ns.is_none() {
         evidence.push("no gain is told: several threads run".to_owned());
@@ -54,7 +55,11 @@ fn in_all(host: &HostLines, unmarked: &Unmarked) -> Option<Finding> {
         cause: Cause::HostCode,
         place: FoundAt { line: Some(first.place.clone()), ..FoundAt::default() },
         device: None,
-        title: format!("`{}` takes {} of the program's CPU time", first.place, percent(first.share)),
+        title: format!(
+            "`{}` takes {} of the time in which the program ran, by samples",
+            first.place,
+            percent(first.share)
+        ),
         evidence,
         advice: String::from(
             "make it shorter, or do it less often; a range around each iteration tells what an iteration spends apart from \
@@ -105,9 +110,12 @@ fn in_an_iteration(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
         ));
     }
     let is_waiting = in_loop.first == Doing::AwaitsWorkers;
-    let can_be_left_out = first.share <= NEARLY_ALL || is_waiting;
-    if !can_be_left_out {
+    let can_be_left_out = first.share <= NEARLY_ALL;
+    if !can_be_left_out && !is_waiting {
         evidence.push(CANNOT_BE_LEFT_OUT.to_owned());
+    }
+    if !host.of_all_time {
+        evidence.push(ONLY_WHILE_RUNNING.to_owned());
     }
     if in_loop.first == Doing::Backward {
         evidence.push("no gain is told: a model that learns needs its gradients".to_owned());
@@ -134,8 +142,11 @@ fn in_an_iteration(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
         advice: advice(&first.place, in_loop),
         confidence: Sureness::Shown,
         // With several threads, what one does not do another may still wait for.
-        gain: (can_be_left_out && in_loop.threads.len() == 1 && in_loop.first != Doing::Backward)
-            .then(|| gain(now, first.share.min(MOST_LEFT_OUT), GainOf::Iteration)),
+        gain: (can_be_left_out
+            && host.of_all_time
+            && in_loop.threads.len() == 1
+            && in_loop.first != Doing::Backward)
+            .then(|| gain(now, first.share, GainOf::Iteration)),
         time_ns: (all as f64 * first.share) as i64,
         also_in: 0,
     })
@@ -152,8 +163,8 @@ fn advice(place: &str, in_loop: &InLoop) -> String {
                            (`num_workers` of the `DataLoader`)"
             .to_owned(),
         Doing::Backward => {
-            "this is the model itself: a smaller one, cheaper operators or types make it shorter; the \
-                            table of operators says which of them take the time"
+            "this is the model itself: a smaller one, cheaper operators or types make it shorter; \
+             `rangefinder run` without `--quick` has a table of operators"
                 .to_owned()
         }
         // Threads of Python do not run at once.

@@ -21,7 +21,9 @@ const RUNS_ALONE: f64 = 0.95;
 /// Files of PyTorch, and functions of its data loader in which it waits for other processes.
 const DATA_LOADER: &str = "/torch/utils/data/";
 const AUTOGRAD: &str = "/torch/autograd/";
-const AWAITS: [&str; 2] = ["_try_get_data", "_get_data"];
+const AWAITS: &str = "_get_data";
+/// Functions in which gradients are worked out.
+const GRADIENTS: [&str; 3] = ["backward", "grad", "_engine_run_backward"];
 /// An iteration that takes longer than this many usual ones has something else in it.
 const USUAL: i64 = 2;
 
@@ -42,6 +44,9 @@ pub struct HostLines {
     pub(crate) in_loop: Option<InLoop>,
     #[serde(skip)]
     pub(crate) unmarked: Option<Unmarked>,
+    /// Threads were sampled whether they ran or not: parts of the samples are parts of the time. nsys samples those that run.
+    #[serde(skip)]
+    pub(crate) of_all_time: bool,
 }
 
 /// A program of which nothing but samples is known.
@@ -134,6 +139,8 @@ pub(crate) fn host_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
         lines,
         in_loop,
         unmarked: is_unmarked.then(|| unmarked(trace, &rows)),
+        of_all_time: trace.sampling.wall_ns > 0
+            || samples.state.iter().any(|state| *state != ThreadState::Running),
     };
     (!found.lines.is_empty()).then_some(found)
 }
@@ -208,8 +215,8 @@ fn doing(trace: &Trace, place: &OwnPlace) -> Doing {
         for frame in trace.stacks.frames_of(trace.stacks.samples.stack[row]) {
             let (file, function) = (text(frame.file), text(frame.function));
             loading |= file.contains(DATA_LOADER);
-            backward |= file.contains(AUTOGRAD);
-            if file.contains(DATA_LOADER) && AWAITS.iter().any(|name| function.ends_with(name)) {
+            backward |= file.contains(AUTOGRAD) && GRADIENTS.iter().any(|name| function.ends_with(name));
+            if file.contains(DATA_LOADER) && function.ends_with(AWAITS) {
                 return Doing::AwaitsWorkers;
             }
         }
