@@ -27,6 +27,8 @@ pub struct Run {
     pub begun: Option<i64>,
     /// The machine.
     pub node: Option<String>,
+    /// Of a rank that recorded itself.
+    pub rank: Option<u32>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -51,11 +53,14 @@ impl Source<'_> {
     }
 
     pub(crate) fn rank(&self, process: u32) -> Option<i64> {
-        self.trace.processes[process as usize].rank().map(i64::from)
+        self.trace.processes[process as usize].rank().or(self.run.rank).map(i64::from)
     }
 
-    /// The rank of all processes that know theirs, if it is one.
+    /// That of the run, or of all processes that know theirs, if it is one.
     pub(crate) fn only_rank(&self) -> Option<i64> {
+        if let Some(rank) = self.run.rank {
+            return Some(i64::from(rank));
+        }
         let mut ranks = self.trace.processes.iter().filter_map(trace::Process::rank);
         let first = ranks.next()?;
         ranks.all(|rank| rank == first).then_some(i64::from(first))

@@ -17,7 +17,7 @@ use crate::column::{Column, Kind, Stored, Values};
 use crate::layout::{SCHEMA, SCHEMA_KEY, TABLE_KEY};
 
 /// Rows that are in memory at once, and in one group of the file.
-const ROWS: usize = 1 << 17;
+pub(crate) const ROWS: usize = 1 << 17;
 
 /// A table of any rows.
 pub trait Table {
@@ -36,6 +36,8 @@ pub trait Table {
 pub(crate) struct Sheet<'a, R> {
     pub(crate) name: &'static str,
     pub(crate) rows: Vec<R>,
+    /// Rows in one group: fewer where a row can be long.
+    pub(crate) group: usize,
     /// The columns that its rows are sorted by.
     pub(crate) sorted_by: &'static [&'static str],
     pub(crate) columns: Vec<Column<'a, R>>,
@@ -68,9 +70,9 @@ impl<R> Table for Sheet<'_, R> {
 
 impl<R> Sheet<'_, R> {
     fn write_all(&self, out: &mut (dyn Write + Send)) -> Result<(), ParquetError> {
-        let properties = Arc::new(self.properties()?);
+        let properties = Arc::new(self.properties());
         let mut file = SerializedFileWriter::new(out, Arc::new(self.schema()?), properties)?;
-        for rows in self.rows.chunks(ROWS) {
+        for rows in self.rows.chunks(self.group.clamp(1, ROWS)) {
             let mut group = file.next_row_group()?;
             for column in &self.columns {
                 let Some(writer) = group.next_column()? else { break };
@@ -82,7 +84,7 @@ impl<R> Sheet<'_, R> {
         Ok(())
     }
 
-    fn properties(&self) -> Result<WriterProperties, ParquetError> {
+    fn properties(&self) -> WriterProperties {
         let mut properties = WriterProperties::builder()
             .set_created_by(format!("rangefinder {}", env!("CARGO_PKG_VERSION")))
             .set_compression(Compression::ZSTD(ZstdLevel::default()))
@@ -98,27 +100,18 @@ impl<R> Sheet<'_, R> {
             nulls_first: true,
         });
         properties = properties.set_sorting_columns(Some(sorting.collect()));
-        // Texts are in no order that would let a page be skipped, and are long to compare.
-        for column in self.columns.iter().filter(|column| column.values.kind() == Kind::Text) {
-            let path = ColumnPath::new(vec![column.name.to_owned()]);
-            properties = properties.set_column_statistics_enabled(path, EnabledStatistics::None);
+        for column in &self.columns {
+            // Texts are in no order that would let a page be skipped, and are long to compare.
+            if column.values.kind() == Kind::Text {
+                properties = properties.set_column_statistics_enabled(path(column), EnabledStatistics::None);
+            }
+            if column.stored == Stored::Growing {
+                properties = properties
+                    .set_column_dictionary_enabled(path(column), false)
+                    .set_column_encoding(path(column), Encoding::DELTA_BINARY_PACKED);
+            }
         }
-        for column in self.columns.iter().filter(|column| column.stored == Stored::Growing) {
-            let path = || match column.values.kind() {
-                Kind::Ints => ColumnPath::new(LIST.map(str::to_owned).into_iter().fold(
-                    vec![column.name.to_owned()],
-                    |mut path, part| {
-                        path.push(part);
-                        path
-                    },
-                )),
-                _ => ColumnPath::new(vec![column.name.to_owned()]),
-            };
-            properties = properties
-                .set_column_dictionary_enabled(path(), false)
-                .set_column_encoding(path(), Encoding::DELTA_BINARY_PACKED);
-        }
-        Ok(properties.build())
+        properties.build()
     }
 
     fn schema(&self) -> Result<Type, ParquetError> {
@@ -129,6 +122,11 @@ impl<R> Sheet<'_, R> {
 
 /// What a list is made of, by Parquet's rules.
 const LIST: [&str; 2] = ["list", "element"];
+
+fn path<R>(column: &Column<'_, R>) -> ColumnPath {
+    let inner: &[&str] = if column.values.kind() == Kind::Ints { &LIST } else { &[] };
+    ColumnPath::new([column.name].iter().chain(inner).map(|&part| part.to_owned()).collect())
+}
 
 fn field<R>(column: &Column<'_, R>) -> Result<Type, ParquetError> {
     let physical = match column.values.kind() {

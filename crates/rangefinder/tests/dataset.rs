@@ -6,7 +6,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
 use serde_json::Value;
@@ -28,7 +28,7 @@ fn traces(sandbox: &Sandbox) -> Vec<PathBuf> {
             let bytes = std::fs::read(&file).unwrap_or_default();
             let to = folder.join(name.trim_end_matches(".gz"));
             match () {
-                () if name.ends_with(".rft.gz") => {
+                () if name.ends_with(".rft.gz") || name == "torch.kineto.json.gz" => {
                     let mut unpacked = Vec::new();
                     flate2::read::GzDecoder::new(bytes.as_slice()).read_to_end(&mut unpacked).unwrap();
                     std::fs::write(&to, unpacked).unwrap();
@@ -185,6 +185,35 @@ fn exported_twice_and_moved() {
     std::fs::rename(&run, sandbox.path("moved")).unwrap();
     assert_eq!(export(&sandbox, &["moved"]), second);
     assert_eq!(files(&sandbox.path("dataset")), after);
+}
+
+/// Nobody leads: the first to come makes the dataset, and whoever comes at the same moment finds it.
+#[test]
+fn several_at_once() {
+    let sandbox = Sandbox::new();
+    let data = Path::new(HERE).join("../analysis/tests/data");
+    let names = ["demo-2025.3.1", "toy-2025.3.1", "toy-2023.4.4", "graphs-2025.3.1"];
+    let files = names.map(|name| data.join(format!("{name}.sqlite")).to_str().unwrap().to_owned());
+    let start = |file: &String| {
+        let arguments = ["export", "--parquet", "dataset", file];
+        sandbox.rangefinder(&arguments).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let started: Vec<_> = files.iter().chain(&files).map(start).collect();
+    for child in started {
+        let ran = Ran::from(child.wait_with_output().unwrap());
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+    }
+    let together = self::files(&sandbox.path("dataset"));
+    let alone = Sandbox::new();
+    export(&alone, &files.each_ref().map(String::as_str));
+    let relative = |sandbox: &Sandbox, files: &BTreeMap<PathBuf, Vec<u8>>| -> Vec<(PathBuf, Vec<u8>)> {
+        let folder = sandbox.path("dataset");
+        files
+            .iter()
+            .map(|(file, bytes)| (file.strip_prefix(&folder).unwrap().to_owned(), bytes.clone()))
+            .collect()
+    };
+    assert!(relative(&sandbox, &together) == relative(&alone, &self::files(&alone.path("dataset"))));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Runs as files of a dataset: which run it is, where its files lie, and that each is complete or absent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -9,12 +10,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use dataset::{MARKER, NAMES, Run, Source, Table, each_empty_table, each_table, file_of, marker, understood};
 use input::Input;
 use jiff::Timestamp;
-use record::{JOB, Manifest, PlaceRecord};
+use record::{JOB, MANIFEST, Manifest, PlaceRecord};
 use serde::Serialize;
 use trace::Trace;
 
 use crate::job::{is_job, place_in};
-use crate::rundir::{Durable, Readers, read_manifest, safe_name, write_whole};
+use crate::rundir::{Durable, Readers, UNFINISHED, read_manifest, safe_name, write_whole};
 
 /// The day of files that only say what the columns of a table are.
 const NO_DAY: &str = "1970-01-01";
@@ -55,18 +56,18 @@ pub fn open_dataset(folder: &Path) -> Result<(), String> {
         return Err(format!("`{shown}` is not a folder"));
     }
     let cannot = |error: io::Error| format!("cannot write `{shown}`: {error}");
-    match Input::open(&marker_file).and_then(|input| input.whole(LARGEST_MARKER)) {
-        Ok(text) => {
-            return understood(&String::from_utf8_lossy(&text)).map_err(|why| {
-                format!("cannot add to the dataset `{shown}`: {why}\nhint: export into another folder")
-            });
-        }
-        Err(_) if marker_file.exists() => {
-            return Err(format!("cannot read `{}`", marker_file.display()));
-        }
-        Err(_) => {}
+    if marker_file.exists() {
+        let text = Input::open(&marker_file).and_then(|input| input.whole(LARGEST_MARKER));
+        let text = text.map_err(|error| format!("cannot read `{}`: {error}", marker_file.display()))?;
+        return understood(&String::from_utf8_lossy(&text)).map_err(|why| {
+            format!("cannot add to the dataset `{shown}`: {why}\nhint: export into another folder")
+        });
     }
-    let is_ours = |name: &std::ffi::OsStr| NAMES.iter().any(|table| name == *table);
+    // Others may be making it at this moment.
+    let is_ours = |name: &OsStr| {
+        let name = name.to_string_lossy();
+        name == MARKER || name.starts_with(UNFINISHED) || NAMES.iter().any(|table| name == *table)
+    };
     let mut others = std::fs::read_dir(folder).into_iter().flatten().flatten();
     if others.any(|entry| !is_ours(&entry.file_name())) {
         return Err(format!(
@@ -80,22 +81,28 @@ pub fn open_dataset(folder: &Path) -> Result<(), String> {
         .map_err(cannot)
 }
 
-/// Which run it is: the same whenever it is exported, wherever it lies.
-pub fn identify(path: &Path, trace: &Trace) -> io::Result<Exported> {
-    let manifest = read_manifest(path).ok();
-    let place = place_in(path);
-    let begun = begun(path, manifest.as_ref(), place.as_ref(), trace);
-    let id = match &manifest {
-        Some(manifest) => of_run(path, manifest)?,
-        None => of_file(path)?,
+/// Which run it is: the same whenever it is exported, wherever it lies. `masked`: a name without the secrets in it, if it has any.
+pub fn identify(path: &Path, trace: &Trace, masked: impl Fn(&str) -> Option<String>) -> io::Result<Exported> {
+    let path = &std::fs::canonicalize(path)?;
+    let manifest = match path.join(MANIFEST).exists() {
+        true => Some(read_manifest(path).map_err(io::Error::other)?),
+        false => None,
     };
+    let place = place_in(path);
+    let begun = begun(manifest.as_ref(), place.as_ref(), trace);
     let name = match &manifest {
         Some(manifest) => manifest.name.clone(),
         None => stem(path),
     };
+    let name = masked(&name).unwrap_or(name);
+    let id = match &manifest {
+        Some(manifest) => of_run(path, &name, manifest)?,
+        None => of_file(path, &name)?,
+    };
     let day = begun.or_else(|| modified(path)).unwrap_or(0);
-    let run = Run { id, name, begun, node: place.as_ref().map(|place| place.host.clone()) };
-    Ok(Exported { run, rank: place.map(|place| place.rank.rank), date: date(day) })
+    let rank = place.as_ref().map(|place| place.rank.rank);
+    let run = Run { id, name, begun, node: place.map(|place| place.host), rank };
+    Ok(Exported { run, rank, date: date(day) })
 }
 
 /// Writes the tables of a run; what an earlier export of it left is replaced. The row of the run comes last: who finds it finds
@@ -103,6 +110,8 @@ pub fn identify(path: &Path, trace: &Trace) -> io::Result<Exported> {
 pub fn export(folder: &Path, exported: &Exported, source: Source<'_>) -> io::Result<Written> {
     let Exported { run, rank, date } = exported;
     let date = known_date(folder, &run.id, *rank).unwrap_or_else(|| date.clone());
+    // Whoever looks while it is replaced finds no run, instead of a half of each.
+    std::fs::remove_file(file_of(folder, "runs", &date, &run.id, *rank)).or_else(unless_absent)?;
     let done: Mutex<(BTreeMap<&'static str, usize>, u64)> = Mutex::default();
     each_table(source, |table| {
         let file = file_of(folder, table.name(), &date, &run.id, *rank);
@@ -144,13 +153,13 @@ fn known_date(folder: &Path, run: &str, rank: Option<u32>) -> Option<String> {
 }
 
 /// A run by its name and the moment it was made; all ranks of a job are one.
-fn of_run(path: &Path, manifest: &Manifest) -> io::Result<String> {
+fn of_run(path: &Path, name: &str, manifest: &Manifest) -> io::Result<String> {
     let job = path.parent().filter(|parent| is_job(parent));
     let mut hash = blake3::Hasher::new();
     let name = match job {
         Some(job) => {
             hash.update(&std::fs::read(job.join(JOB))?);
-            stem(job)
+            name
         }
         None => {
             let words = manifest.workload.argv.iter().chain([&manifest.created, &manifest.invocation.cwd]);
@@ -158,14 +167,14 @@ fn of_run(path: &Path, manifest: &Manifest) -> io::Result<String> {
                 hash.update(word.as_bytes());
                 hash.update(&[0]);
             });
-            manifest.id.clone()
+            &manifest.id
         }
     };
-    Ok(named(&name, &hash))
+    Ok(named(name, &hash))
 }
 
 /// A file by its contents; a folder by the names and sizes in it.
-fn of_file(path: &Path) -> io::Result<String> {
+fn of_file(path: &Path, name: &str) -> io::Result<String> {
     let mut hash = blake3::Hasher::new();
     if path.is_dir() {
         let mut files = input::files_in(path, |_| true).files;
@@ -185,7 +194,7 @@ fn of_file(path: &Path) -> io::Result<String> {
             };
         }
     }
-    Ok(named(&stem(path), &hash))
+    Ok(named(name, &hash))
 }
 
 fn named(name: &str, hash: &blake3::Hasher) -> String {
@@ -202,13 +211,7 @@ fn stem(path: &Path) -> String {
     stem.to_owned()
 }
 
-fn begun(
-    path: &Path,
-    manifest: Option<&Manifest>,
-    place: Option<&PlaceRecord>,
-    trace: &Trace,
-) -> Option<i64> {
-    debug_assert!(manifest.is_none() || path.is_dir(), "a run is a folder");
+fn begun(manifest: Option<&Manifest>, place: Option<&PlaceRecord>, trace: &Trace) -> Option<i64> {
     let recorded = trace.session_start.map(|start| start.saturating_add(trace.begin));
     let made = manifest.and_then(|manifest| manifest.created.parse::<Timestamp>().ok());
     let made = made.and_then(|made| i64::try_from(made.as_nanosecond()).ok());
@@ -228,9 +231,18 @@ fn date(since_1970_ns: i64) -> String {
     }
 }
 
-/// What a path stands for in the folder of runs: everything that is exported as one.
+/// Everything that is exported as one: a run, a trace, a report. Traces of the tracer in one folder are of one program.
 pub fn units(given: &crate::gather::Gathered) -> Vec<PathBuf> {
-    let mut units: Vec<PathBuf> = given.traced.iter().map(|given| given.path.clone()).collect();
+    let is_ours = |path: &Path| path.extension().is_some_and(|extension| extension == "rft");
+    let folder = |path: &Path| path.parent().map(Path::to_owned).filter(|_| is_ours(path));
+    let mut in_folder: BTreeMap<PathBuf, usize> = BTreeMap::new();
+    let folders = given.traced.iter().filter(|given| !given.named).filter_map(|given| folder(&given.path));
+    folders.for_each(|folder| *in_folder.entry(folder).or_default() += 1);
+    let unit =
+        |path: &Path| folder(path).filter(|folder| in_folder.get(folder).is_some_and(|traces| *traces > 1));
+    let units = given.traced.iter().map(|given| unit(&given.path).unwrap_or_else(|| given.path.clone()));
+    let mut seen = BTreeSet::new();
+    let mut units: Vec<PathBuf> = units.filter(|unit| seen.insert(unit.clone())).collect();
     let is_apart = |path: &PathBuf| !units.iter().any(|unit| path.starts_with(unit));
     let apart: Vec<PathBuf> = given.counted.iter().map(|given| given.path.clone()).filter(is_apart).collect();
     units.extend(apart);

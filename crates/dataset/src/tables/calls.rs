@@ -3,7 +3,7 @@
 use super::of_run;
 use crate::column;
 use crate::source::{Source, Texts};
-use crate::write::Sheet;
+use crate::write::{ROWS, Sheet};
 
 type Column<'a> = column::Column<'a, u32>;
 
@@ -26,5 +26,5 @@ pub(super) fn table<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'
     ]);
     let mut rows: Vec<u32> = (0..calls.len() as u32).collect();
     rows.sort_by_key(|row| calls.begin[*row as usize]);
-    Sheet { name: "calls", rows, sorted_by: &["begin_ns"], columns }
+    Sheet { name: "calls", group: ROWS, rows, sorted_by: &["begin_ns"], columns }
 }

@@ -7,7 +7,7 @@ use trace::NONE;
 use super::of_run;
 use crate::column;
 use crate::source::{Source, Texts};
-use crate::write::Sheet;
+use crate::write::{ROWS, Sheet};
 
 type Column<'a> = column::Column<'a, Row>;
 
@@ -45,7 +45,7 @@ pub(super) fn table<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'
             row.activity.map(|activity| activities.duration(activity as usize))
         }),
     ]);
-    Sheet { name: "collectives", rows: rows(source), sorted_by: &[], columns }
+    Sheet { name: "collectives", group: ROWS, rows: rows(source), sorted_by: &[], columns }
 }
 
 fn rows(source: &Source<'_>) -> Vec<Row> {

@@ -6,7 +6,7 @@ use record::VerdictRecord;
 use super::{maybe, of_run};
 use crate::column;
 use crate::source::{Source, Texts};
-use crate::write::{Sheet, text};
+use crate::write::{ROWS, Sheet, text};
 
 type Column<'a> = column::Column<'a, usize>;
 
@@ -59,7 +59,7 @@ pub(super) fn findings<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Shee
         ),
     ]);
     let rows = (0..source.findings.len()).collect();
-    Sheet { name: "findings", rows, sorted_by: &["number"], columns }
+    Sheet { name: "findings", group: ROWS, rows, sorted_by: &["number"], columns }
 }
 
 pub(super) fn verdicts<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'a, usize> {
@@ -76,7 +76,13 @@ pub(super) fn verdicts<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Shee
         Column::text("text", "one sentence", move |row| text(&of(row).verdict.text)),
         Column::maybe_text("remedy", "what to do", move |row| maybe(of(row).verdict.remedy.as_deref())),
     ]);
-    Sheet { name: "verdicts", rows: (0..source.verdicts.len()).collect(), sorted_by: &[], columns }
+    Sheet {
+        name: "verdicts",
+        group: ROWS,
+        rows: (0..source.verdicts.len()).collect(),
+        sorted_by: &[],
+        columns,
+    }
 }
 
 pub(super) fn diagnostics<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'a, usize> {
@@ -86,5 +92,5 @@ pub(super) fn diagnostics<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> S
         Column::text("text", "what the reader of the recording says", |row| text(&rows[*row].text)),
         Column::flag("lost", "something is missing from the recording", |row| rows[*row].lost),
     ]);
-    Sheet { name: "diagnostics", rows: (0..rows.len()).collect(), sorted_by: &[], columns }
+    Sheet { name: "diagnostics", group: ROWS, rows: (0..rows.len()).collect(), sorted_by: &[], columns }
 }

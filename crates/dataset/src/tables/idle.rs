@@ -1,20 +1,21 @@
 //! What devices waited for.
 
 use std::io;
+use std::rc::Rc;
 
 use analysis::{IdleCause, IdleRow, each_idle_row};
 
 use super::of_run;
 use crate::column;
 use crate::source::{Source, Texts};
-use crate::write::{Sheet, text};
+use crate::write::{ROWS, Sheet, text};
 
 type Column<'a> = column::Column<'a, Row>;
 
 pub(super) struct Row {
     device: u32,
     rank: Option<u32>,
-    region: Option<String>,
+    region: Option<Rc<str>>,
     /// None for time in which it worked.
     cause: Option<IdleCause>,
     ns: i64,
@@ -24,10 +25,11 @@ pub(super) struct Row {
 fn rows(source: &Source<'_>) -> io::Result<Vec<Row>> {
     let mut rows = Vec::new();
     let mut add = |of: &IdleRow| {
+        let region: Option<Rc<str>> = of.region.as_deref().map(Rc::from);
         let row = |cause: Option<IdleCause>, ns: i64| Row {
             device: of.device,
             rank: of.origin.rank,
-            region: of.region.clone(),
+            region: region.clone(),
             cause,
             ns,
         };
@@ -47,11 +49,11 @@ fn rows(source: &Source<'_>) -> io::Result<Vec<Row>> {
 }
 
 pub(super) fn table<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> io::Result<Sheet<'a, Row>> {
-    let mut columns = of_run(texts, |row: &Row| row.rank.map(i64::from));
+    let mut columns = of_run(texts, |row: &Row| row.rank.map(i64::from).or(source.only_rank()));
     columns.extend([
         Column::int("device", "the GPU's number", |row| i64::from(row.device)),
         Column::maybe_text("region", "that had work on it; absent for all of the device's time", |row| {
-            row.region.as_ref().map(text)
+            row.region.as_deref().map(text)
         }),
         Column::text(
             "cause",
@@ -60,5 +62,5 @@ pub(super) fn table<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> io::Res
         ),
         Column::int("ns", "how long", |row| row.ns),
     ]);
-    Ok(Sheet { name: "idle", rows: rows(source)?, sorted_by: &[], columns })
+    Ok(Sheet { name: "idle", group: ROWS, rows: rows(source)?, sorted_by: &[], columns })
 }

@@ -5,7 +5,7 @@ use trace::{Kind, OPEN};
 use super::of_run;
 use crate::column;
 use crate::source::{Source, Texts};
-use crate::write::{Sheet, text};
+use crate::write::{ROWS, Sheet, text};
 
 type Column<'a> = column::Column<'a, u32>;
 
@@ -56,5 +56,5 @@ pub(super) fn table<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'
     ]);
     let mut rows: Vec<u32> = (0..ranges.len() as u32).collect();
     rows.sort_by_key(|row| ranges.begin[*row as usize]);
-    Sheet { name: "instances", rows, sorted_by: &["begin_ns"], columns }
+    Sheet { name: "instances", group: ROWS, rows, sorted_by: &["begin_ns"], columns }
 }

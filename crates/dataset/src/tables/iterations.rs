@@ -5,7 +5,7 @@ use analysis::Loop;
 use super::{maybe, of_run};
 use crate::column;
 use crate::source::{Source, Texts};
-use crate::write::Sheet;
+use crate::write::{ROWS, Sheet};
 
 type Column<'a> = column::Column<'a, Row>;
 
@@ -45,5 +45,11 @@ pub(super) fn table<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'
         let both = begins.into_iter().zip(ends).enumerate();
         both.map(move |(iteration, (begin, end))| Row { of: number, iteration, begin, end })
     });
-    Sheet { name: "iterations", rows: rows.collect(), sorted_by: &["loop", "iteration"], columns }
+    Sheet {
+        name: "iterations",
+        group: ROWS,
+        rows: rows.collect(),
+        sorted_by: &["loop", "iteration"],
+        columns,
+    }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::of_run;
 use crate::column;
 use crate::source::{Source, Texts};
-use crate::write::{Sheet, text};
+use crate::write::{ROWS, Sheet, text};
 
 type Column<'a> = column::Column<'a, Row>;
 
@@ -55,7 +55,7 @@ pub(super) fn table<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'
         Column::int("min_ns", "the shortest", |row| row.min_ns),
         Column::int("max_ns", "the longest", |row| row.max_ns),
     ]);
-    Sheet { name: "kernels", rows: rows(source), sorted_by: &["kernel"], columns }
+    Sheet { name: "kernels", group: ROWS, rows: rows(source), sorted_by: &["kernel"], columns }
 }
 
 fn rows(source: &Source<'_>) -> Vec<Row> {

@@ -7,7 +7,7 @@ use trace::{ActivityKind, HostMemory, NONE, Transfer};
 use super::of_run;
 use crate::column;
 use crate::source::{Source, Texts};
-use crate::write::{Sheet, Table, text};
+use crate::write::{ROWS, Sheet, Table, text};
 
 type Column<'a> = column::Column<'a, u32>;
 
@@ -32,8 +32,10 @@ fn sorted(source: &Source<'_>, is_meant: impl Fn(usize) -> bool) -> Vec<u32> {
 /// What all work has: when, where, and who started it.
 fn of_work<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Vec<Column<'a>> {
     let (activities, attribution) = (&source.trace.activities, source.attribution);
+    let ranges = &source.trace.ranges;
     let region = |row: &u32| {
-        source.ranges_around(*row as usize).next().map(|range| attribution.tree.node_of[range as usize])
+        let innermost = source.ranges_around(*row as usize).max_by_key(|range| ranges.begin[*range as usize]);
+        innermost.map(|range| attribution.tree.node_of[range as usize])
     };
     let mut columns = of_run(texts, |row: &u32| source.rank(activities.process[*row as usize]));
     columns.extend([
@@ -55,9 +57,11 @@ fn of_work<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Vec<Column<'a>> 
             |row| attribution.by_other_thread[*row as usize],
         ),
         Column::flag("in_graph", "it is a node of a CUDA graph", |row| activities.in_graph[*row as usize]),
-        Column::maybe_int("region_id", "the innermost region that started it, as in `regions`", move |row| {
-            region(row).map(i64::from)
-        }),
+        Column::maybe_int(
+            "region_id",
+            "the region that started it, as in `regions`: of all domains, the one that was opened last",
+            move |row| region(row).map(i64::from),
+        ),
         Column::maybe_text(
             "region",
             "that region's path; absent if it is longer than 4,096 bytes",
@@ -84,7 +88,7 @@ fn launches<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'a, u32> 
         }),
     ]);
     let rows = sorted(source, |at| activities.is_shown_kernel(at));
-    Sheet { name: "launches", rows, sorted_by: &["begin_ns"], columns }
+    Sheet { name: "launches", group: ROWS, rows, sorted_by: &["begin_ns"], columns }
 }
 
 fn copies<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'a, u32> {
@@ -110,7 +114,7 @@ fn copies<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'a, u32> {
         ),
     ]);
     let is_copy = |at: usize| !matches!(activities.kind[at], ActivityKind::Kernel | ActivityKind::Graph);
-    Sheet { name: "copies", rows: sorted(source, is_copy), sorted_by: &["begin_ns"], columns }
+    Sheet { name: "copies", group: ROWS, rows: sorted(source, is_copy), sorted_by: &["begin_ns"], columns }
 }
 
 fn graphs<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'a, u32> {
@@ -120,5 +124,5 @@ fn graphs<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'a, u32> {
         i64::from(activities.detail[*row as usize])
     }));
     let is_graph = |at: usize| activities.kind[at] == ActivityKind::Graph;
-    Sheet { name: "graphs", rows: sorted(source, is_graph), sorted_by: &["begin_ns"], columns }
+    Sheet { name: "graphs", group: ROWS, rows: sorted(source, is_graph), sorted_by: &["begin_ns"], columns }
 }

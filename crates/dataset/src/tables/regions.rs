@@ -7,9 +7,12 @@ use analysis::{GpuRegion, each_region};
 use super::{maybe, of_run};
 use crate::column;
 use crate::source::{Source, Texts};
-use crate::write::{Sheet, text};
+use crate::write::{ROWS, Sheet, text};
 
 type Column<'a> = column::Column<'a, Row>;
+
+/// Bytes of paths that are in memory at once.
+const AT_ONCE: usize = 64 << 20;
 
 pub(super) struct Row {
     stage: Option<usize>,
@@ -45,7 +48,8 @@ fn rows(source: &Source<'_>) -> io::Result<Vec<Row>> {
 pub(super) fn table<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> io::Result<Sheet<'a, Row>> {
     let tree = &source.attribution.tree;
     let stages = &source.analysis.stages;
-    let mut columns = of_run(texts, |row: &Row| row.of.place.origin.rank.map(i64::from));
+    let mut columns =
+        of_run(texts, |row: &Row| row.of.place.origin.rank.map(i64::from).or(source.only_rank()));
     let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
     let node = |row: &Row| tree.nodes[row.of.node as usize];
     columns.extend([
@@ -92,5 +96,8 @@ pub(super) fn table<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> io::Res
         Column::int("graphs", "CUDA graphs recorded as a whole", move |row| number(row.of.graphs)),
         Column::int("graph_ns", "their time", |row| row.of.graph_ns),
     ]);
-    Ok(Sheet { name: "regions", rows: rows(source)?, sorted_by: &[], columns })
+    let rows = rows(source)?;
+    let longest = rows.iter().map(|row| tree.path_bytes(source.trace, row.of.node)).max().unwrap_or(0);
+    let group = ROWS.min(AT_ONCE / longest.max(1));
+    Ok(Sheet { name: "regions", group, rows, sorted_by: &[], columns })
 }

@@ -3,7 +3,7 @@
 use super::{maybe, of_run};
 use crate::column;
 use crate::source::{Source, Texts};
-use crate::write::{Sheet, text};
+use crate::write::{ROWS, Sheet, text};
 
 type Column<'a> = column::Column<'a, ()>;
 
@@ -35,5 +35,5 @@ pub(super) fn table<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'
         }),
         Column::text("rangefinder", "the version that exported it", |()| text(env!("CARGO_PKG_VERSION"))),
     ]);
-    Sheet { name: "runs", rows: vec![()], sorted_by: &[], columns }
+    Sheet { name: "runs", group: ROWS, rows: vec![()], sorted_by: &[], columns }
 }

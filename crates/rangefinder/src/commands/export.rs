@@ -50,7 +50,8 @@ fn work(arguments: &ExportArguments) -> Result<Exit> {
         let result = std::thread::scope(|scope| {
             let started = std::thread::Builder::new().spawn_scoped(scope, || one(unit, &arguments.parquet));
             match started {
-                Ok(started) => started.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                // It has said why.
+                Ok(started) => started.join().unwrap_or_else(|_| Err(anyhow!("this file ends the export"))),
                 Err(error) => Err(anyhow!("cannot start a thread: {error}")),
             }
         });
@@ -100,7 +101,7 @@ fn one(path: &Path, folder: &Path) -> Result<Written> {
     let mut redactor = of_environment().clone();
     let (sources, private) = exported(&given.traced, &redactor, &mut left)?;
     confined(Some(folder))?;
-    let (reports, _) = reports(&given.counted, &mut left)?;
+    let (reports, empty) = reports(&given.counted, &mut left)?;
     let mut counters = Report::joined(reports);
     if let Some(counters) = &mut counters {
         redactor.learn_from(counters.names());
@@ -112,7 +113,8 @@ fn one(path: &Path, folder: &Path) -> Result<Written> {
     let trace = opened(&paths, &given.traced, &sources, all, &mut redactor, &mut left, judged)?;
     drop(private);
     if trace.is_none() && !judged {
-        return Err(left.everything(&[path.to_owned()]));
+        let why = empty.first().map(|nothing| anyhow!("nothing to export: {}", nothing.why));
+        return Err(why.unwrap_or_else(|| left.everything(&[path.to_owned()])));
     }
     let mut trace = trace.unwrap_or_default();
     settings.regions().apply(&mut trace);
@@ -120,7 +122,7 @@ fn one(path: &Path, folder: &Path) -> Result<Written> {
     let attribution = attribute(&trace);
     let analysis = analyze_attributed(&trace, &attribution, &options);
     let insight = insight(Some((&trace, &analysis)), counters.as_ref());
-    let exported = identify(path, &trace)?;
+    let exported = identify(path, &trace, |name| redactor.name(name))?;
     let written = export(
         folder,
         &exported,

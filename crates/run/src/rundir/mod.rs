@@ -16,5 +16,5 @@ pub use keep::{Kept, remove_older};
 pub(crate) use manifest::{new_manifest, now, pass_record};
 pub use manifest::{newest, read_manifest};
 pub use masked_json::Masked;
-pub(crate) use whole::write_json_whole;
 pub use whole::{Durable, Readers, remove_unfinished, write_whole};
+pub(crate) use whole::{UNFINISHED, write_json_whole};

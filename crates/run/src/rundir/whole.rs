@@ -11,14 +11,14 @@ use serde::Serialize;
 use tempfile::NamedTempFile;
 
 /// The name of a file until it is complete.
-const PREFIX: &str = ".writing-";
+pub(crate) const UNFINISHED: &str = ".writing-";
 const BUFFER: usize = 256 << 10;
 
 /// Files that are being written, to clean up if we must end in the middle of one.
-static UNFINISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+static BEING_WRITTEN: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 
 fn unfinished() -> MutexGuard<'static, BTreeSet<PathBuf>> {
-    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+    BEING_WRITTEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Who may read a file.
@@ -49,7 +49,7 @@ pub fn write_whole(
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mode = if readers == Readers::Owner { 0o600 } else { 0o666 };
     let mut builder = tempfile::Builder::new();
-    builder.prefix(PREFIX).permissions(Permissions::from_mode(mode));
+    builder.prefix(UNFINISHED).permissions(Permissions::from_mode(mode));
     let (file, _listed) = Listed::create(&builder, folder)?;
     let mut out = BufWriter::with_capacity(BUFFER, file);
     write(&mut out)?;
