@@ -180,7 +180,7 @@ fn what_is_typed_wrong() {
     }
     std::fs::create_dir(sandbox.path("empty")).unwrap();
     for (arguments, said) in [
-        (["diff", "missing", "missing"], "cannot compare `missing`: No such file or directory"),
+        (["diff", "missing", "missing"], "`missing` does not exist\nhint: rangefinder list"),
         (["diff", "empty", "empty"], "cannot compare `empty`: it has neither runs nor traces"),
     ] {
         let ran = sandbox.output(&arguments);
