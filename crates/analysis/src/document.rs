@@ -331,7 +331,7 @@ pub(crate) fn conclude(trace: &Trace, attribution: &Attribution, options: &Optio
 }
 
 /// Both at once, the first on a thread of its own.
-pub(crate) fn beside<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) -> (A, B) {
+pub fn beside<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) -> (A, B) {
     std::thread::scope(|scope| {
         let started = std::thread::Builder::new().spawn_scoped(scope, &first);
         let second = second();

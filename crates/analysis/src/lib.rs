@@ -32,7 +32,7 @@ pub use diagnose::{
     Prediction, Sureness, WhatIf,
 };
 pub use document::{
-    Analysis, ProcessRow, analyze, analyze_attributed, each_idle_row, each_region, every_idle_row,
+    Analysis, ProcessRow, analyze, analyze_attributed, beside, each_idle_row, each_region, every_idle_row,
     every_region, processes,
 };
 pub use insight::{Insight, insight};

@@ -30,6 +30,11 @@ pub(crate) struct Split {
 }
 
 impl Scope {
+    /// Several recordings are kept apart unless somebody says otherwise: ranks added up look like one slow rank.
+    pub fn of_recordings(recordings: usize) -> Self {
+        Self { by_process: recordings > 1, by_device: false }
+    }
+
     pub(crate) fn split(self, process: u32, device: u16) -> Split {
         Split { device: self.by_device.then_some(device), ..self.host_split(process) }
     }

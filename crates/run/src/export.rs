@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -24,14 +24,11 @@ const NO_RUN: &str = "empty";
 const HASH_LETTERS: usize = 12;
 /// A marker is a line.
 const LARGEST_MARKER: u64 = 4096;
-/// A file is read in pieces of this size.
-const PIECE: usize = 1 << 20;
 
 /// A run in a dataset.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exported {
     pub run: Run,
-    pub rank: Option<u32>,
     /// UTC.
     pub date: String,
 }
@@ -102,19 +99,19 @@ pub fn identify(path: &Path, trace: &Trace, masked: impl Fn(&str) -> Option<Stri
     let day = begun.or_else(|| modified(path)).unwrap_or(0);
     let rank = place.as_ref().map(|place| place.rank.rank);
     let run = Run { id, name, begun, node: place.map(|place| place.host), rank };
-    Ok(Exported { run, rank, date: date(day) })
+    Ok(Exported { run, date: date(day) })
 }
 
 /// Writes the tables of a run; what an earlier export of it left is replaced. The row of the run comes last: who finds it finds
 /// all of it.
 pub fn export(folder: &Path, exported: &Exported, source: Source<'_>) -> io::Result<Written> {
-    let Exported { run, rank, date } = exported;
-    let date = known_date(folder, &run.id, *rank).unwrap_or_else(|| date.clone());
+    let Exported { run, date } = exported;
+    let date = known_date(folder, &run.id, run.rank).unwrap_or_else(|| date.clone());
     // Whoever looks while it is replaced finds no run, instead of a half of each.
-    std::fs::remove_file(file_of(folder, "runs", &date, &run.id, *rank)).or_else(unless_absent)?;
+    std::fs::remove_file(file_of(folder, "runs", &date, &run.id, run.rank)).or_else(unless_absent)?;
     let done: Mutex<(BTreeMap<&'static str, usize>, u64)> = Mutex::default();
     each_table(source, |table| {
-        let file = file_of(folder, table.name(), &date, &run.id, *rank);
+        let file = file_of(folder, table.name(), &date, &run.id, run.rank);
         if table.rows() == 0 {
             return std::fs::remove_file(file).or_else(unless_absent);
         }
@@ -125,7 +122,7 @@ pub fn export(folder: &Path, exported: &Exported, source: Source<'_>) -> io::Res
         Ok(())
     })?;
     let (rows, bytes) = done.into_inner().unwrap_or_else(PoisonError::into_inner);
-    Ok(Written { run: run.id.clone(), rank: *rank, date, rows, bytes })
+    Ok(Written { run: run.id.clone(), rank: run.rank, date, rows, bytes })
 }
 
 fn write_table(file: &Path, table: &dyn Table) -> io::Result<()> {
@@ -185,14 +182,7 @@ fn of_file(path: &Path, name: &str) -> io::Result<String> {
             hash.update(&file.metadata()?.len().to_le_bytes());
         }
     } else {
-        let mut file = std::fs::File::open(path)?;
-        let mut piece = vec![0; PIECE];
-        loop {
-            match file.read(&mut piece)? {
-                0 => break,
-                read => hash.update(&piece[..read]),
-            };
-        }
+        hash.update_reader(std::fs::File::open(path)?)?;
     }
     Ok(named(name, &hash))
 }

@@ -108,7 +108,6 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
     let folding = Folding::between(a, b);
     let (a, b) = (folding.apply(a), folding.apply(b));
     let (a, b) = (a.as_ref(), b.as_ref());
-    let has_loop = |side: &[Profile]| side.iter().any(|profile| profile.main.is_some());
     let timed = match has_loop(a) && has_loop(b) {
         true => {
             let region = |side: &[Profile]| {
@@ -174,6 +173,10 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
     comparison
 }
 
+fn has_loop(side: &[Profile]) -> bool {
+    side.iter().any(|profile| profile.main.is_some())
+}
+
 /// Whether several runs leave it open that this part takes longer, or not as long.
 fn may_be_chance(reason: &Reason, changes: &[PartChange]) -> bool {
     let is_meant = |what: &What| match (&reason.is, what) {
@@ -194,7 +197,6 @@ fn may_be_chance(reason: &Reason, changes: &[PartChange]) -> bool {
 
 /// What limits most runs of one side, and none of the other. If only one side has a loop, they are looked at in different ways.
 fn limits(side: &[Profile], other: &[Profile]) -> Vec<String> {
-    let has_loop = |side: &[Profile]| side.iter().any(|profile| profile.main.is_some());
     if has_loop(side) != has_loop(other) {
         return Vec::new();
     }

@@ -227,6 +227,7 @@ fn doing(trace: &Trace, place: &OwnPlace) -> Doing {
         }
     };
     let all = [Doing::AwaitsWorkers, Doing::Loading, Doing::Backward];
-    let count = |doing: &Doing| place.rows.iter().filter(|row| of(**row) == *doing).count();
+    let seen: Vec<Doing> = place.rows.iter().map(|row| of(*row)).collect();
+    let count = |doing: &Doing| seen.iter().filter(|one| *one == doing).count();
     all.into_iter().find(|doing| count(doing) * 2 > place.rows.len()).unwrap_or_default()
 }

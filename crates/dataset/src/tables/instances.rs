@@ -2,7 +2,7 @@
 
 use trace::{Kind, OPEN};
 
-use super::of_run;
+use super::{of_run, region};
 use crate::column;
 use crate::source::{Source, Texts};
 use crate::write::{ROWS, Sheet, text};
@@ -12,7 +12,7 @@ type Column<'a> = column::Column<'a, u32>;
 pub(super) fn table<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'a, u32> {
     let (ranges, trace) = (&source.trace.ranges, source.trace);
     let process = |row: &u32| trace.process_of(ranges.thread[*row as usize]);
-    let region = |row: &u32| {
+    let of = |row: &u32| {
         let is_region = source.attribution.is_region(ranges.domain[*row as usize]);
         is_region.then(|| source.attribution.tree.node_of[*row as usize])
     };
@@ -33,16 +33,10 @@ pub(super) fn table<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'
             Kind::PushPop => push_pop.clone(),
             Kind::StartEnd => start_end.clone(),
         }),
-        Column::maybe_int(
-            "region_id",
-            "its region, as in `regions`; absent for ranges of libraries beside the program's own",
-            move |row| region(row).map(i64::from),
-        ),
-        Column::maybe_text(
-            "region",
-            "that region's path; absent if it is longer than 4,096 bytes",
-            move |row| texts.path(region(row)?),
-        ),
+    ]);
+    let about = "its region, as in `regions`; absent for ranges of libraries beside the program's own";
+    columns.extend(region(about, texts, of));
+    columns.extend([
         Column::int("begin_ns", "since the recording began", |row| source.since(ranges.begin[*row as usize]))
             .growing(),
         Column::maybe_int("duration_ns", "on the host; absent if it never ended", |row| {

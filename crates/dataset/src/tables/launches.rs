@@ -4,7 +4,7 @@ use std::io;
 
 use trace::{ActivityKind, HostMemory, NONE, Transfer};
 
-use super::of_run;
+use super::{of_run, region};
 use crate::column;
 use crate::source::{Source, Texts};
 use crate::write::{ROWS, Sheet, Table, text};
@@ -33,7 +33,7 @@ fn sorted(source: &Source<'_>, is_meant: impl Fn(usize) -> bool) -> Vec<u32> {
 fn of_work<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Vec<Column<'a>> {
     let (activities, attribution) = (&source.trace.activities, source.attribution);
     let ranges = &source.trace.ranges;
-    let region = |row: &u32| {
+    let of = |row: &u32| {
         let innermost = source.ranges_around(*row as usize).max_by_key(|range| ranges.begin[*range as usize]);
         innermost.map(|range| attribution.tree.node_of[range as usize])
     };
@@ -57,23 +57,17 @@ fn of_work<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Vec<Column<'a>> 
             |row| attribution.by_other_thread[*row as usize],
         ),
         Column::flag("in_graph", "it is a node of a CUDA graph", |row| activities.in_graph[*row as usize]),
-        Column::maybe_int(
-            "region_id",
-            "the region that started it, as in `regions`: of all domains, the one that was opened last",
-            move |row| region(row).map(i64::from),
-        ),
-        Column::maybe_text(
-            "region",
-            "that region's path; absent if it is longer than 4,096 bytes",
-            move |row| texts.path(region(row)?),
-        ),
+    ]);
+    let about = "the region that started it, as in `regions`: of all domains, the one that was opened last";
+    columns.extend(region(about, texts, of));
+    columns.push(
         Column::ints(
             "instances",
             "the innermost push/pop ranges it was started in, of each domain, as in `instances`",
             |row| source.ranges_around(*row as usize).map(i64::from).collect(),
         )
         .growing(),
-    ]);
+    );
     columns
 }
 

@@ -15,7 +15,7 @@ mod series;
 
 use std::io;
 
-use analysis::{Options, Scope, analyze, attribute};
+use analysis::{Options, Scope, analyze, attribute, beside};
 use parquet::data_type::ByteArray;
 use trace::Trace;
 
@@ -67,16 +67,8 @@ pub fn each_table(source: Source<'_>, see: impl Fn(&dyn Table) -> io::Result<()>
         see(&findings::verdicts(&source, &texts))?;
         see(&findings::diagnostics(&source, &texts))
     };
-    std::thread::scope(|scope| {
-        let started = std::thread::Builder::new().spawn_scoped(scope, work);
-        let done = others();
-        match started {
-            Ok(started) => started.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?,
-            // No thread could be started: do it here.
-            Err(_) => work()?,
-        }
-        done
-    })?;
+    let (work, others) = beside(work, others);
+    work.and(others)?;
     see(&runs::table(&source, &Texts::of(source)))
 }
 
@@ -105,6 +97,22 @@ fn of_run<'a, R>(texts: &'a Texts<'_>, rank: impl Fn(&R) -> Option<i64> + 'a) ->
     vec![
         Column::text("run", "the run: its `run` in `runs`", |_| texts.run()),
         Column::maybe_int("rank", "of a distributed program; absent if unknown", rank),
+    ]
+}
+
+/// A region, by number and path; `about` says whose.
+fn region<'a, R>(
+    about: &'static str,
+    texts: &'a Texts<'_>,
+    of: impl Fn(&R) -> Option<u32> + Copy + 'a,
+) -> [Column<'a, R>; 2] {
+    [
+        Column::maybe_int("region_id", about, move |row| of(row).map(i64::from)),
+        Column::maybe_text(
+            "region",
+            "that region's path; absent if it is longer than 4,096 bytes",
+            move |row| texts.path(of(row)?),
+        ),
     ]
 }
 

@@ -21,7 +21,7 @@ use trace::Trace;
 
 use super::Usage;
 use super::analyze_settings::{Settings, split};
-use super::traces::{LeftOut, Nothing, Selected, exported, opened, ranges_in, reports};
+use super::traces::{LeftOut, Nothing, Selected, counters, exported, opened, ranges_in};
 use crate::cli::{AnalyzeArguments, GroupBy, ScopeOf};
 use crate::print::{print, print_json, say};
 
@@ -73,12 +73,7 @@ fn work(arguments: &AnalyzeArguments, shown: Shown) -> Result<Exit> {
     let mut redactor = of_environment().clone();
     let (sources, folder) = exported(&given.traced, &redactor, &mut left)?;
     confined(arguments.out.as_deref())?;
-    let (reports, empty) = reports(&given.counted, &mut left)?;
-    let mut counters = Report::joined(reports);
-    if let Some(counters) = &mut counters {
-        redactor.learn_from(counters.names());
-        counters.rename(|text| redactor.name(text));
-    }
+    let (counters, empty) = counters(&given.counted, &mut redactor, &mut left)?;
     let counters = counters.map(|report| Counters::of(report, arguments)).transpose()?;
     let counted = counters.is_some() || !empty.is_empty();
     let selected = Selected {
@@ -259,9 +254,7 @@ pub(super) fn confined(out: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// Several recordings are kept apart unless the user says otherwise: ranks added up look like one slow rank.
 fn options(arguments: &AnalyzeArguments, recordings: usize) -> Result<Options> {
-    let told_apart = if recordings > 1 { ScopeOf::Process } else { ScopeOf::All };
     let own: Vec<(String, String)> = arguments
         .family
         .iter()
@@ -271,11 +264,12 @@ fn options(arguments: &AnalyzeArguments, recordings: usize) -> Result<Options> {
         })
         .collect::<Result<_, _>>()?;
     Ok(Options {
-        scope: match arguments.scope.unwrap_or(told_apart) {
-            ScopeOf::All => Scope::default(),
-            ScopeOf::Process => Scope { by_process: true, by_device: false },
-            ScopeOf::Device => Scope { by_process: false, by_device: true },
-            ScopeOf::Both => Scope { by_process: true, by_device: true },
+        scope: match arguments.scope {
+            None => Scope::of_recordings(recordings),
+            Some(ScopeOf::All) => Scope::default(),
+            Some(ScopeOf::Process) => Scope { by_process: true, by_device: false },
+            Some(ScopeOf::Device) => Scope { by_process: false, by_device: true },
+            Some(ScopeOf::Both) => Scope { by_process: true, by_device: true },
         },
         grouping: match arguments.group {
             GroupBy::Name => Grouping::Name,

@@ -20,7 +20,7 @@ use trace::Trace;
 use super::Usage;
 use super::analyze_settings::Settings;
 use super::open::PAGE;
-use super::traces::{LeftOut, Nothing, Selected, exported, opened, reports};
+use super::traces::{LeftOut, Nothing, Selected, counters, exported, opened};
 use crate::cli::{DiffArguments, DiffForm};
 use crate::print::{print, print_json, say};
 
@@ -197,18 +197,13 @@ fn read_run(path: &Path, without_trace: bool) -> Result<(Option<Trace>, Option<R
     let mut left = LeftOut::of(&given);
     let mut redactor = of_environment().clone();
     let (sources, folder) = exported(&given.traced, &redactor, &mut left)?;
-    let (reports, empty) = reports(&given.counted, &mut left)?;
+    let (report, empty) = counters(&given.counted, &mut redactor, &mut left)?;
     for Nothing { file, why, named } in empty {
         let why = anyhow!("nothing to compare in `{file}`: {why}");
         if named && !path.is_dir() {
             return Err(why);
         }
         left.failed(Path::new(&file), &why);
-    }
-    let mut report = Report::joined(reports);
-    if let Some(report) = &mut report {
-        redactor.learn_from(report.names());
-        report.rename(|text| redactor.name(text));
     }
     let without_trace = without_trace || report.is_some();
     let selected = Selected::default();

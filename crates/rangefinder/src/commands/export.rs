@@ -4,7 +4,6 @@ use std::path::Path;
 
 use analysis::{Options, Scope, analyze_attributed, attribute, insight};
 use anyhow::{Context, Result, anyhow};
-use counters::Report;
 use dataset::Source;
 use process::{Signals, interruptible};
 use report::bytes;
@@ -13,11 +12,10 @@ use run::export::{Written, export, identify, open_dataset, units};
 use run::gather::gather;
 use run::rundir::{read_manifest, remove_unfinished};
 use secrets::of_environment;
-use trace::Trace;
 
 use super::analyze::confined;
 use super::analyze_settings::Settings;
-use super::traces::{LeftOut, Selected, exported, opened, reports};
+use super::traces::{LeftOut, Selected, counters, exported, opened};
 use crate::cli::ExportArguments;
 use crate::print::{print_json, say};
 
@@ -101,12 +99,7 @@ fn one(path: &Path, folder: &Path) -> Result<Written> {
     let mut redactor = of_environment().clone();
     let (sources, private) = exported(&given.traced, &redactor, &mut left)?;
     confined(Some(folder))?;
-    let (reports, empty) = reports(&given.counted, &mut left)?;
-    let mut counters = Report::joined(reports);
-    if let Some(counters) = &mut counters {
-        redactor.learn_from(counters.names());
-        counters.rename(|text| redactor.name(text));
-    }
+    let (counters, empty) = counters(&given.counted, &mut redactor, &mut left)?;
     let manifest = read_manifest(path).ok();
     let judged = counters.is_some() || manifest.as_ref().is_some_and(|of| !of.verdicts.is_empty());
     let all = Selected::default();
@@ -118,7 +111,7 @@ fn one(path: &Path, folder: &Path) -> Result<Written> {
     }
     let mut trace = trace.unwrap_or_default();
     settings.regions().apply(&mut trace);
-    let options = Options { scope: scope(&trace), ..Options::default() };
+    let options = Options { scope: Scope::of_recordings(trace.recordings.len()), ..Options::default() };
     let attribution = attribute(&trace);
     let analysis = analyze_attributed(&trace, &attribution, &options);
     let insight = insight(Some((&trace, &analysis)), counters.as_ref());
@@ -139,9 +132,4 @@ fn one(path: &Path, folder: &Path) -> Result<Written> {
         },
     );
     written.with_context(|| format!("cannot write into `{}`", folder.display()))
-}
-
-/// Several recordings are kept apart, as `analyze` does.
-fn scope(trace: &Trace) -> Scope {
-    Scope { by_process: trace.recordings.len() > 1, by_device: false }
 }

@@ -209,8 +209,23 @@ pub(super) struct Nothing {
     pub(super) named: bool,
 }
 
+/// What ncu reports have together, masked, and those that have nothing.
+pub(super) fn counters(
+    given: &[Given],
+    redactor: &mut Redactor,
+    left: &mut LeftOut,
+) -> Result<(Option<Report>, Vec<Nothing>)> {
+    let (reports, empty) = reports(given, left)?;
+    let mut counters = Report::joined(reports);
+    if let Some(counters) = &mut counters {
+        redactor.learn_from(counters.names());
+        counters.rename(|text| redactor.name(text));
+    }
+    Ok((counters, empty))
+}
+
 /// ncu reports that contain results, and those that do not.
-pub(super) fn reports(given: &[Given], left: &mut LeftOut) -> Result<(Vec<Report>, Vec<Nothing>)> {
+fn reports(given: &[Given], left: &mut LeftOut) -> Result<(Vec<Report>, Vec<Nothing>)> {
     let (mut reports, mut empty) = (Vec::new(), Vec::new());
     for Given { path, named } in given {
         match counters::open(path) {
