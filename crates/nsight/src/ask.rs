@@ -43,8 +43,10 @@ pub(crate) fn not_the_tool(path: &Path, tool: &str, printed: &str) -> String {
     format!("`{}` is not a working {tool}: `--version` printed {first}", path.display())
 }
 
-/// The end of the output.
+/// The end of the output. Of a progress bar, which returns to the start of its line, only what is left of it.
 pub fn last_lines(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let left = |line: &'_ str| line.trim().rfind('\r').map_or(0, |at| at + 1);
+    let lines = text.lines().map(|line| line.trim()[left(line)..].trim());
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
     lines[lines.len().saturating_sub(3)..].join(" / ")
 }

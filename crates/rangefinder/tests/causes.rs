@@ -4,7 +4,8 @@
 
 mod support;
 
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use support::nsys_scene::{Expected, Scene, VERSION, assert_verdict};
@@ -357,11 +358,9 @@ fn nothing_recorded() {
     });
 }
 
-/// A real nsys, installed without the package that brings its importer.
-#[test]
-fn importer_not_found() {
-    const TEST: &str = "importer_not_found";
-    let Some(nsys) = tool(TEST, &format!("nsys-{VERSION}/usr/bin/nsys")) else { return };
+/// A real nsys in a folder of its own.
+fn moved_nsys(test: &str) -> Option<(tempfile::TempDir, PathBuf)> {
+    let nsys = tool(test, &format!("nsys-{VERSION}/usr/bin/nsys"))?;
     let real = nsys.canonicalize().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("a/b/target-linux-x64");
@@ -374,6 +373,14 @@ fn importer_not_found() {
             std::os::unix::fs::symlink(entry.path(), place).unwrap();
         }
     }
+    Some((folder, target))
+}
+
+/// A real nsys, installed without the package that brings its importer.
+#[test]
+fn importer_not_found() {
+    const TEST: &str = "importer_not_found";
+    let Some((_folder, target)) = moved_nsys(TEST) else { return };
     let arguments = ["nsys.enable=true", "--", "EMIT", "push=A", "sleep=30", "pop"];
     let Some(scene) = Scene::with(TEST, &target.join("nsys"), &arguments) else { return };
     let (_, _, scene) = scene.comes_to(&Expected {
@@ -383,6 +390,37 @@ fn importer_not_found() {
         code: 1,
     });
     assert!(scene.sandbox.only_run().join("nsys/run.qdstrm").is_file());
+}
+
+/// It was seen to crash when it had saved its report: that is judged by what is in it.
+#[test]
+fn importer_that_crashes_at_its_end() {
+    const TEST: &str = "importer_that_crashes_at_its_end";
+    let Some((_folder, target)) = moved_nsys(TEST) else { return };
+    let Some(libraries) = tool(TEST, "nsys-libraries/usr/lib/x86_64-linux-gnu") else { return };
+    let importer =
+        tool(TEST, &format!("nsys-{VERSION}/usr/lib/nsight-systems/host-linux-x64/QdstrmImporter"));
+    let Some(importer) = importer else { return };
+    for (end, outcome, cause, remedy, code) in [
+        ("kill -SEGV $$", "captured", "", "", 0),
+        // Nothing says that what it left is whole.
+        ("exit 1", "failed", "importer-broken", "`.qdstrm` was kept", 1),
+    ] {
+        let script = format!(
+            "#!/bin/sh\n[ \"$1\" = --help ] && exec '{0}' --help\n'{0}' \"$@\"\n{end}\n",
+            importer.display()
+        );
+        let place = target.with_file_name("host-linux-x64");
+        std::fs::create_dir_all(&place).unwrap();
+        let place = place.join("QdstrmImporter");
+        std::fs::write(&place, script).unwrap();
+        std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let arguments = ["nsys.enable=true", "--", "EMIT", "push=A", "sleep=30", "pop"];
+        let Some(mut scene) = Scene::with(TEST, &target.join("nsys"), &arguments) else { return };
+        scene.command.env("RANGEFINDER_LIBRARY_PATH", &libraries);
+        let (ran, _, _) = scene.comes_to(&Expected { outcome, cause, remedy, code });
+        assert!(!ran.stderr.contains("Processing [0%"), "{}", ran.stderr);
+    }
 }
 
 #[test]

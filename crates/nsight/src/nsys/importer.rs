@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use record::Ending;
 use serde::Serialize;
 
 use super::installation::{Installation, find_library, missing_library, package_of};
@@ -14,6 +15,8 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(15);
 pub(super) const IMPORT_PATIENCE: Duration = Duration::from_secs(1800);
 /// Missing libraries are reported one at a time.
 const MOST_LIBRARIES: usize = 16;
+/// What it prints when the report is there.
+const SAVED: &str = "Saved report file to";
 /// Folders with libraries for the importer, and for nothing else.
 const LIBRARY_VARIABLE: &str = "RANGEFINDER_LIBRARY_PATH";
 
@@ -90,19 +93,27 @@ impl Importer {
             return Err(self.problem.clone().unwrap_or_else(|| "there is no importer".to_owned()));
         };
         let argv = [path.clone().into(), "-i".into(), stream.into(), "-o".into(), report.into()];
-        let once = || {
+        let once = |is_last: bool| {
             let finished =
                 finished(&argv, &self.library_path, IMPORT_PATIENCE).map_err(|error| error.to_string())?;
             let text = output_of(&finished);
             if finished.ending.success() && report.is_file() {
                 return Ok(text);
             }
+            // What it saved is judged by its contents.
+            let crashed = matches!(finished.ending, Ending::Signal(_));
+            if is_last && crashed && text.contains(SAVED) && report.is_file() {
+                return Ok(format!(
+                    "{text}\nthe importer ended with {} after it had saved the report\n",
+                    finished.ending
+                ));
+            }
             // A stub is not a report.
             let _ = std::fs::remove_file(report);
             Err(format!("the importer ended with {}: {}", finished.ending, last_lines(&text)))
         };
-        // Seen once in many hundred captures: it failed, although nothing else was wrong.
-        once().or_else(|_| once())
+        // Seen twice in many hundred captures: it crashed, although nothing else was wrong, and once so the second time.
+        once(false).or_else(|_| once(true))
     }
 }
 
