@@ -247,3 +247,85 @@ fn what_happens_between_iterations_is_not_in_them() {
         "{lines:?}"
     );
 }
+
+/// A loop on a GPU, 8 ms an iteration: for 4 ms between the ranges the data is made ready, and in the range the GPU waits
+/// twice, for 1 ms each, for code that launches. A sample each quarter of a millisecond.
+fn with_a_gpu(iterations: i64) -> Trace {
+    let mut trace = Trace::default();
+    trace.processes.push(Process { pid: 100, ..Process::default() });
+    trace.threads.push(Thread { process: 0, id: 100, name: None });
+    trace.devices.push(trace::Device::default());
+    let main = frame(&mut trace, trace::NONE, "main", "/home/me/train.py", 46);
+    let next = frame(&mut trace, main, "__next__", "/x/dist-packages/torch/utils/data/dataloader.py", 628);
+    let encode = [19, 20].map(|line| frame(&mut trace, next, "Texts.encode", "/home/me/train.py", line));
+    let step = frame(&mut trace, trace::NONE, "main", "/home/me/train.py", 51);
+    let backward =
+        frame(&mut trace, step, "_engine_run_backward", "/x/dist-packages/torch/autograd/graph.py", 869);
+    let (domain, name) = (trace.strings.intern(""), trace.strings.intern("step"));
+    let launch = trace.strings.intern("cudaLaunchKernel");
+    let kernel = trace.strings.intern("gemm");
+    trace.activities.launches.push(trace::Launch {
+        name: kernel,
+        short_name: kernel,
+        ..trace::Launch::default()
+    });
+    let mut correlation = 0;
+    for at in 0..iterations {
+        let begin = at * 8 * MS;
+        let (from, to) = (begin + 4 * MS, begin + 7 * MS + MS / 4);
+        let kind = Kind::PushPop;
+        trace.ranges.push(Range { begin: from, end: to, domain, name, kind, ..Range::default() });
+        // Twelve launches in a row, with a pause of 1 ms before two of them.
+        let starts = (0..12).map(|launch| from + launch * MS / 10 + [0, 1, 2][launch as usize / 5] * MS);
+        for start in starts {
+            correlation += 1;
+            let call = trace::Call { begin: start, end: start + 5_000, name: launch, correlation, thread: 0 };
+            trace.calls.push(call);
+            trace.activities.push(trace::Activity {
+                begin: start + 10_000,
+                end: start + 90_000,
+                kind: trace::ActivityKind::Kernel,
+                correlation,
+                ..trace::Activity::default()
+            });
+        }
+        for quarter in 0..32 {
+            let stack = if quarter < 16 { encode[quarter as usize % 2] } else { backward };
+            let state = ThreadState::Running;
+            trace.stacks.samples.push(StackSample {
+                at: begin + quarter * MS / 4 + MS / 8,
+                thread: 0,
+                stack,
+                state,
+            });
+        }
+    }
+    trace.sampling.wall_ns = 1;
+    trace.finish();
+    trace
+}
+
+/// What the host does in a pause is told by samples in that pause, not by all in which the GPU waits.
+#[test]
+fn a_pause_is_named_by_its_own_samples() {
+    let analysis = told(&with_a_gpu(60));
+    let titles: Vec<&str> = analysis.findings.iter().map(|finding| finding.title.as_str()).collect();
+    let outside = analysis.findings.iter().find(|finding| finding.place.region.is_none());
+    let outside = outside.unwrap_or_else(|| panic!("{titles:?} {:?}", analysis.loops));
+    assert_eq!(
+        outside.place.line.as_deref(),
+        Some("Texts.encode (train.py:19-20)"),
+        "{titles:?} {outside:?}"
+    );
+    assert!(
+        outside.evidence.iter().any(|line| line.starts_with("in this time, the host was 84 % at `Texts")),
+        "{outside:?}"
+    );
+    assert!(outside.advice.starts_with("load ahead in other processes"), "{}", outside.advice);
+    let inside = analysis
+        .findings
+        .iter()
+        .find(|finding| finding.cause == Cause::HostCode && finding.place.region.as_deref() == Some(":step"));
+    let inside = inside.unwrap_or_else(|| panic!("{titles:?}"));
+    assert_eq!(inside.place.line.as_deref(), Some("train.py:51 main"), "{inside:?}");
+}

@@ -47,6 +47,8 @@ pub(super) struct Candidate {
     pub(super) then: Option<Then>,
     /// The time it explains, of all iterations.
     pub(super) time_ns: i64,
+    /// As in [`FoundAt::during`].
+    pub(super) during: Vec<(u32, i64, i64)>,
 }
 
 /// How long an iteration takes with a cause removed.
@@ -282,6 +284,7 @@ impl<'t> Case<'t> {
                 capture_path: region.clone(),
                 region,
                 kernel: candidate.kernel,
+                during: candidate.during,
                 ..FoundAt::default()
             },
             device: self.device().map(|(id, _)| id),

@@ -167,6 +167,9 @@ pub struct FoundAt {
     pub operator: Option<String>,
     pub line: Option<String>,
     pub kernel: Option<String>,
+    /// When, on which thread (index into [`trace::Trace::threads`], begin, end), if it is about certain moments of the host.
+    #[serde(skip)]
+    pub(crate) during: Vec<(u32, i64, i64)>,
 }
 
 /// The time that a gain shortens.

@@ -4,9 +4,10 @@ use trace::{StackSamples, ThreadState, Trace, counted};
 
 use super::finding::{Cause, Finding};
 use super::open_ranges::OpenRanges;
+use super::where_host::{Doing, doing};
 use crate::attribute::Attribution;
 use crate::loop_::Loop;
-use crate::time::{Busy, HostLine, WORTH_A_WORD, busy, common_place, host_places, listed};
+use crate::time::{Busy, HostLine, WORTH_A_WORD, busy, common_place, host_places, listed, own_places};
 
 /// Of fewer samples nothing is said.
 const FEWEST: usize = 20;
@@ -14,6 +15,9 @@ const FEWEST: usize = 20;
 const MOST: f64 = 0.3;
 /// A thread that waits in so much of its samples is held up by others.
 const HALF: f64 = 0.5;
+
+const LOAD_AHEAD: &str = "load ahead in other processes (`num_workers` of the `DataLoader`), or make that code shorter; \
+                          or launch the next iteration's work before it, so that the GPU has something to do";
 
 /// Causes that are about what the host does.
 fn is_host(cause: Cause) -> bool {
@@ -36,20 +40,41 @@ pub(crate) fn name_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
         let inside = region_node(trace, attribution, finding.place.region.as_deref());
         // A thread that waits does not launch.
         let launches = finding.cause == Cause::LaunchBound;
+        let node = |row: usize| open.node_at(samples.thread[row], samples.at[row]);
         let is_meant = |row: &usize| {
-            let is_here = inside.is_none_or(|outer| {
-                let node = open.node_at(samples.thread[*row], samples.at[*row]);
-                node.is_some_and(|node| attribution.tree.is_within(node, outer))
-            });
+            let is_here = inside
+                .is_none_or(|outer| node(*row).is_some_and(|node| attribution.tree.is_within(node, outer)));
             is_here && (!launches || samples.state[*row] == ThreadState::Running)
         };
-        let meant: Vec<usize> = rows.iter().copied().filter(is_meant).collect();
+        // What is about certain moments is only told by samples of those: elsewhere the GPU waits for something else.
+        let moments = &finding.place.during;
+        let meant: Vec<usize> = match moments.is_empty() {
+            true => rows.iter().copied().filter(is_meant).collect(),
+            false => during(samples, moments)
+                .into_iter()
+                .filter(|row| inside.map_or(node(*row).is_none(), |_| is_meant(row)))
+                .collect(),
+        };
         if meant.len() < FEWEST {
             continue;
         }
-        let lines = Lines::of(trace, &meant);
+        let mut lines = Lines::of(trace, &meant);
+        if !moments.is_empty() {
+            // Between launches it is the program's own code that runs, whatever it calls.
+            let own = own_places(trace, &meant, &rows);
+            if own.first().is_some_and(|place| doing(trace, place) == Doing::Loading) {
+                finding.advice = LOAD_AHEAD.to_owned();
+            }
+            lines.places = own.into_iter().map(|place| place.line).collect();
+        }
+        let region =
+            finding.place.region.as_deref().map(|region| format!(" in `{region}`")).unwrap_or_default();
+        let when = match moments.is_empty() {
+            true => format!("while the GPU waited{region}"),
+            false => "in this time".to_owned(),
+        };
         finding.place.line = lines.place();
-        finding.evidence.extend(lines.sentences(finding.place.region.as_deref(), meant.len()));
+        finding.evidence.extend(lines.sentences(&when, meant.len()));
         if finding.place.line.is_none()
             && let Some(common) = common_place(trace, &meant, HALF)
         {
@@ -58,6 +83,19 @@ pub(crate) fn name_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
             finding.evidence.push(format!("in {share:.0} % of them `{}` was being executed", common.place));
         }
     }
+}
+
+/// Samples of these threads in these times.
+fn during(samples: &StackSamples, moments: &[(u32, i64, i64)]) -> Vec<usize> {
+    let mut found = Vec::new();
+    for (thread, begin, end) in moments {
+        let first = samples.at.partition_point(|at| at < begin);
+        let last = samples.at.partition_point(|at| at < end);
+        found.extend((first..last.max(first)).filter(|row| samples.thread[*row] == *thread));
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 fn region_node(trace: &Trace, attribution: &Attribution, region: Option<&str>) -> Option<u32> {
@@ -146,10 +184,9 @@ impl Lines {
         lines.first().filter(|line| line.share >= MOST).map(|line| line.place.clone())
     }
 
-    fn sentences(&self, region: Option<&str>, samples: usize) -> Vec<String> {
-        let place = region.map(|region| format!(" in `{region}`")).unwrap_or_default();
+    fn sentences(&self, when: &str, samples: usize) -> Vec<String> {
         let mut told = vec![format!(
-            "while the GPU waited{place}, the host was {} ({})",
+            "{when}, the host was {} ({})",
             listed(&self.places),
             counted(samples as u64, "sample")
         )];

@@ -116,7 +116,7 @@ pub(crate) fn host_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
     let mut lines = match &span {
         Some(_) => host_places(trace, rows.iter().copied()),
         None => {
-            let places = own_places(trace, &rows);
+            let places = own_places(trace, &rows, &rows);
             if let Some((in_loop, first)) = in_loop.as_mut().zip(places.first()) {
                 in_loop.first = doing(trace, first);
             }
@@ -202,13 +202,13 @@ fn looped(trace: &Trace, attribution: &Attribution, loops: &[Loop]) -> Option<(V
             && time.contains(&samples.at[*row])
     };
     let elsewhere: Vec<usize> = (0..samples.len()).filter(is_elsewhere).collect();
-    let others = own_places(trace, &elsewhere).into_iter().map(|place| place.line).collect();
+    let others = own_places(trace, &elsewhere, &elsewhere).into_iter().map(|place| place.line).collect();
     let threads = threads.into_iter().collect();
     Some((rows, InLoop { threads, iterations, first: Doing::default(), others }))
 }
 
 /// What most samples of a place are about.
-fn doing(trace: &Trace, place: &OwnPlace) -> Doing {
+pub(super) fn doing(trace: &Trace, place: &OwnPlace) -> Doing {
     let text = |id| trace.strings.text(id);
     let of = |row: usize| {
         let (mut loading, mut backward) = (false, false);

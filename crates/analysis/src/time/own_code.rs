@@ -9,8 +9,11 @@ use trace::{Frame, StringId, Trace};
 
 use super::host_places::{HostLine, file_name, place, told};
 
-/// A function that so many samples are in is what runs the program.
-const RUNS_IT: f64 = 0.8;
+/// A function that so many samples are in is what runs the program,
+const RUNS_IT: f64 = 0.97;
+/// and one that so many are in, if the program begins with it, or if it has others do a part of that.
+const MAY_RUN_IT: f64 = 0.8;
+const DONE_BY_OTHERS: f64 = 0.2;
 /// Our own code in the program: the helper, in the folder of a run.
 const HELPER: &str = "/python/rangefinder/";
 /// What runs when a module is loaded.
@@ -29,6 +32,26 @@ enum At {
 /// A file, and a name in it.
 type Function = (StringId, StringId);
 
+/// Samples that a function is in.
+#[derive(Debug, Default)]
+struct Inside {
+    all: u64,
+    /// No other function of the program's own has called it.
+    outermost: u64,
+    /// It has called another one.
+    by_others: u64,
+}
+
+impl Inside {
+    fn runs_it(&self, ran: usize) -> bool {
+        let part = |of: u64, all: u64, least: f64| of as f64 >= least * all as f64;
+        let ran = ran as u64;
+        part(self.all, ran, RUNS_IT)
+            || part(self.all, ran, MAY_RUN_IT)
+                && (part(self.outermost, self.all, 0.5) || part(self.by_others, self.all, DONE_BY_OTHERS))
+    }
+}
+
 fn function(frame: &Frame) -> Function {
     (frame.file, frame.function)
 }
@@ -40,23 +63,34 @@ pub(crate) struct OwnPlace {
     pub(crate) rows: Vec<usize>,
 }
 
-/// The places of samples, the largest first; `share` is of those that could be read.
-pub(crate) fn own_places(trace: &Trace, rows: &[usize]) -> Vec<OwnPlace> {
+/// The places of samples, the largest first; `share` is of those that could be read. `among` are the samples by which it
+/// is told what runs the program.
+pub(crate) fn own_places(trace: &Trace, rows: &[usize], among: &[usize]) -> Vec<OwnPlace> {
     let mut counts: HashMap<At, Vec<usize>> = HashMap::new();
-    let mut inside: HashMap<Function, u64> = HashMap::new();
     for row in rows {
+        if let Some(at) = at(trace, trace.stacks.samples.stack[*row]) {
+            counts.entry(at).or_default().push(*row);
+        }
+    }
+    let mut inside: HashMap<Function, Inside> = HashMap::new();
+    // Modules are imported before anything runs.
+    let mut ran = 0;
+    for row in among {
         let stack = trace.stacks.samples.stack[*row];
         let Some(at) = at(trace, stack) else { continue };
-        counts.entry(at).or_default().push(*row);
+        ran += usize::from(at != At::Importing);
         let own = trace.stacks.frames_of(stack).filter(|frame| is_own(trace, frame));
-        let functions: HashSet<Function> = own.map(function).collect();
-        functions.into_iter().for_each(|function| *inside.entry(function).or_default() += 1);
+        let named: Vec<Function> = own.map(function).collect();
+        let is_module = |function: &&Function| trace.strings.text(function.1) == MODULE;
+        let outermost = named.iter().rev().find(|function| !is_module(function)).or(named.last());
+        for function in named.iter().collect::<HashSet<_>>() {
+            let of = inside.entry(*function).or_default();
+            of.all += 1;
+            of.outermost += u64::from(outermost == Some(function));
+            of.by_others += u64::from(matches!(at, At::Own(frame) if self::function(&frame) != *function));
+        }
     }
-    // Modules are imported before anything runs.
-    let of = |is_meant: fn(&At) -> bool| -> usize {
-        counts.iter().filter(|(at, _)| is_meant(at)).map(|(_, rows)| rows.len()).sum()
-    };
-    let (read, ran) = (of(|_| true), of(|at| *at != At::Importing));
+    let read: usize = counts.values().map(Vec::len).sum();
     let found = |place: String, rows: Vec<usize>| {
         let (samples, share) = (rows.len() as u64, rows.len() as f64 / read.max(1) as f64);
         OwnPlace { line: HostLine { place, samples, share }, rows }
@@ -74,8 +108,7 @@ pub(crate) fn own_places(trace: &Trace, rows: &[usize]) -> Vec<OwnPlace> {
     }
     for ((file, name), lines) in lines {
         let file_named = file_name(trace.strings.text(file));
-        let runs_it =
-            inside.get(&(file, name)).is_some_and(|samples| *samples as f64 >= RUNS_IT * ran as f64);
+        let runs_it = inside.get(&(file, name)).is_some_and(|inside| inside.runs_it(ran));
         let name = trace.strings.text(name);
         match lines.keys().next().copied().zip(lines.keys().next_back().copied()) {
             Some((first, last)) if !runs_it && first != last => {
@@ -165,7 +198,7 @@ mod tests {
 
     fn told(trace: &Trace) -> Vec<(String, u64)> {
         let rows: Vec<usize> = (0..trace.stacks.samples.len()).collect();
-        own_places(trace, &rows).into_iter().map(|of| (of.line.place, of.line.samples)).collect()
+        own_places(trace, &rows, &rows).into_iter().map(|of| (of.line.place, of.line.samples)).collect()
     }
 
     #[test]
@@ -242,6 +275,26 @@ mod tests {
         ]);
         let expected = [("train.py:4 train", 6), ("importing modules", 3), ("run.py:2 <module>", 2)];
         assert_eq!(told(&trace), expected.map(|(place, samples)| (place.to_owned(), samples)));
+    }
+
+    /// What takes most of the time is one place, unless it is what runs everything else.
+    #[test]
+    fn a_function_that_takes_nearly_all() {
+        let trace = sampled(&[
+            (&["<module> a.py:50", "main a.py:40", "encode a.py:16"], 42),
+            (&["<module> a.py:50", "main a.py:40", "encode a.py:17"], 43),
+            (&["<module> a.py:50", "main a.py:44"], 15),
+        ]);
+        assert_eq!(told(&trace), [("encode (a.py:16-17)".to_owned(), 85), ("a.py:44 main".to_owned(), 15)]);
+        let trace = sampled(&[
+            (&["main a.py:40", "train a.py:16"], 30),
+            (&["main a.py:40", "train a.py:17", "encode a.py:3"], 40),
+            (&["main a.py:40", "train a.py:18"], 20),
+            (&["main a.py:44"], 10),
+        ]);
+        assert_eq!(told(&trace)[1], ("a.py:16 train".to_owned(), 30));
+        let trace = sampled(&[(&["<module> a.py:5"], 40), (&["<module> a.py:6"], 60)]);
+        assert_eq!(told(&trace)[0], ("a.py:6 <module>".to_owned(), 60));
     }
 
     #[test]

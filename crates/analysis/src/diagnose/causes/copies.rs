@@ -72,6 +72,7 @@ fn not_overlapped(case: &Case<'_>) -> Option<Candidate> {
         confidence,
         then: Some(Then::of(then)),
         time_ns: alone,
+        during: Vec::new(),
     })
 }
 
@@ -110,6 +111,7 @@ fn exposed(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
         confidence,
         then: Some(Then { likely: then, worst: then, best: then, changed: None }),
         time_ns: alone,
+        during: Vec::new(),
     })
 }
 

@@ -135,6 +135,11 @@ fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)], times: usiz
         true => Then::of(with(0.25)).between(with(0.5).play(), with(0.0).play()),
         false => Then::of(with(0.0)),
     };
+    let during = parts.iter().map(|(at, _)| {
+        let call = &case.graph.calls[*at];
+        let begin = case.trace.calls.begin[call.call as usize];
+        (case.trace.calls.thread[call.call as usize], begin - call.gap, begin)
+    });
     Candidate {
         cause,
         node,
@@ -145,6 +150,7 @@ fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)], times: usiz
         confidence,
         then: Some(then),
         time_ns: total,
+        during: during.collect(),
     }
 }
 
@@ -238,6 +244,7 @@ fn contention(case: &Case<'_>) -> Option<Candidate> {
         confidence,
         then: Some(Then::of(then)),
         time_ns: lost,
+        during: Vec::new(),
     })
 }
 
@@ -333,5 +340,6 @@ fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
         confidence,
         then: Some(Then::of(changed)),
         time_ns: (host * each) as i64,
+        during: Vec::new(),
     })
 }

@@ -155,6 +155,7 @@ fn no_tensor_cores(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candida
         confidence: Sureness::Likely,
         then: Some(Then::of(with(quicker)).between(with(quicker / 2.0).play(), with(quicker * 2.0).play())),
         time_ns,
+        during: Vec::new(),
     })
 }
 
@@ -233,6 +234,7 @@ fn unfused(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
         confidence: Sureness::Likely,
         then: Some(then),
         time_ns,
+        during: Vec::new(),
     })
 }
 
@@ -271,6 +273,7 @@ fn layout(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
         confidence: Sureness::Likely,
         then: Some(Then::of(then)),
         time_ns,
+        during: Vec::new(),
     })
 }
 
@@ -359,6 +362,7 @@ fn too_few_blocks(case: &Case<'_>) -> Option<Candidate> {
             confidence: Sureness::Likely,
             then: Some(then.between(worst, best)),
             time_ns,
+            during: Vec::new(),
         });
     }
     let title =
@@ -379,6 +383,7 @@ fn too_few_blocks(case: &Case<'_>) -> Option<Candidate> {
         confidence: Sureness::Possible,
         then: None,
         time_ns,
+        during: Vec::new(),
     })
 }
 

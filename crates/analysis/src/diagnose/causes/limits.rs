@@ -50,6 +50,7 @@ pub(in super::super) fn limit(case: &Case<'_>, classes: &[Option<Class>]) -> Opt
         confidence,
         then: None,
         time_ns: 0,
+        during: Vec::new(),
     };
     if let Some((time, rate)) = device_copy_rate(case).filter(|(time, _)| is_most(*time)) {
         let peak = case.chip().map(|chip| rate / chip.dram);

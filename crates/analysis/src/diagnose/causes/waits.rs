@@ -160,6 +160,7 @@ fn candidate(case: &Case<'_>, cause: Cause, node: Option<u32>, calls: &[usize]) 
         confidence: Sureness::Shown,
         then: Some(then),
         time_ns: took,
+        during: Vec::new(),
     }
 }
 
