@@ -88,6 +88,47 @@ fn a_program_that_does_more_is_slower_and_where() {
     assert!(back.stdout.contains("| `an iteration` |"), "{}", back.stdout);
 }
 
+/// The round that warms up is sampled, and tells which function it is.
+#[test]
+fn the_function_that_takes_longer() {
+    const PROGRAM: &str = r#"
+import sys, time
+from rangefinder import stage
+
+def until(end):
+    while time.perf_counter() < end:
+        pass
+
+def clean(milliseconds):
+    until(time.perf_counter() + milliseconds / 1e3)
+
+def main():
+    for _ in range(60):
+        with stage("step"):
+            clean(float(sys.argv[1]))
+            until(time.perf_counter() + 0.002)
+
+main()
+"#;
+    let sandbox = Sandbox::new();
+    sandbox.write("program.py", PROGRAM);
+    let words = ["--", "python3", "program.py", "4", "--", "python3", "program.py", "16"];
+    let ran = sandbox.output(&[&["compare", "--json"], &words[..]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let document = json(&ran);
+    assert_eq!(document["time"]["verdict"], "slower", "{}", ran.stdout);
+    // So large a change needs no more.
+    assert_eq!(document["time"]["processes"], serde_json::json!([7, 7]), "{}", ran.stdout);
+    if document.get("stacks").is_none() {
+        return support::skip("the_function_that_takes_longer", "stacks cannot be sampled");
+    }
+    assert_eq!(document["function"]["function"], "clean program.py", "{}", ran.stdout);
+    let set = set(&sandbox);
+    let sides = ["a", "b"].map(|side| set.join(side).to_str().unwrap().to_owned());
+    let again = sandbox.output(&["diff", &sides[0], &sides[1]]);
+    assert!(again.stdout.contains("  `clean (program.py)` took "), "{}", again.stdout);
+}
+
 #[test]
 fn runs_of_one_program() {
     let Some(paced) = nvtx_program("runs_of_one_program", "paced") else { return };

@@ -1,6 +1,6 @@
 //! Both sides, compared.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -11,9 +11,18 @@ use super::fold::Folding;
 use super::profile::{Often, What};
 use super::reason::{Difference, Reason, reasons};
 use super::side::{Profile, Together};
+use crate::time::IdleCause;
 
 /// Parts of which it is decided whether they take longer.
 const MOST_DECIDED: usize = 200;
+/// Fewer samples of the side that takes longer tell no function,
+const FEWEST_SAMPLES: u64 = 50;
+/// nor fewer of the other, which has less time to be sampled in.
+const FEWEST_OF_QUICKER: u64 = 10;
+/// Of the change, a function that is named has at least this part,
+const MOST_OF_CHANGE: f64 = 0.5;
+/// and is no less than this part of the one with the largest, which may only call it.
+const ALIKE: f64 = 0.8;
 
 /// What is compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -63,6 +72,9 @@ pub struct Comparison {
     /// Operators of a framework that start work in an iteration, if they were recorded on both sides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub operators: Vec<Change>,
+    /// The function that an iteration takes longer in, or no longer as long, if stacks tell it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub function: Option<FunctionChange>,
     /// The thread's stacks, if they were sampled on both sides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<StackChange>,
@@ -92,6 +104,15 @@ pub struct PartChange {
 pub struct StackChange {
     /// Functions, the outermost first.
     pub frames: Vec<String>,
+    /// Of an iteration, before and after.
+    pub ns: [f64; 2],
+}
+
+/// A function, with those that it calls.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FunctionChange {
+    /// With its file, if that is the same on both sides.
+    pub function: String,
     /// Of an iteration, before and after.
     pub ns: [f64; 2],
 }
@@ -137,8 +158,13 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
     };
     let changes = aligned(&before.parts, &after.parts);
     let explained: f64 = changes.iter().map(Change::more_ns).sum();
+    let stacks = stacks(&before, &after);
+    let [few, many] = [before.samples.min(after.samples), before.samples.max(after.samples)];
+    let is_sampled = few >= FEWEST_OF_QUICKER && many >= FEWEST_SAMPLES;
+    let more = after.iteration_ns - before.iteration_ns;
     let mut comparison = Comparison {
         reasons: reasons(&changes, [&before, &after], [a, b], margin, decided),
+        function: None,
         time,
         process,
         times_ns,
@@ -150,7 +176,7 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
             true => Vec::new(),
             false => aligned(&before.operators, &after.operators),
         },
-        stacks: stacks(&before, &after),
+        stacks,
         counters: counters_changed(a, b),
         counts: counted(&before, &after),
         limits_gone: limits(a, b),
@@ -158,6 +184,9 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
         changes: changes.into_iter().map(|change| PartChange { change, decision: None }).collect(),
         timed,
     };
+    if decided && is_sampled && comparison.reasons.first().is_some_and(is_of_host) {
+        comparison.function = function_changed(&comparison.stacks, more);
+    }
     for PartChange { change, decision } in comparison.changes.iter_mut().take(MOST_DECIDED) {
         *decision = decide(&of_part(a, change, 0), &of_part(b, change, 1), margin);
     }
@@ -171,6 +200,10 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
     let mut told = is_sure.into_iter().enumerate().map(|(at, is_sure)| if any { is_sure } else { at == 0 });
     comparison.reasons.retain(|_| told.next().unwrap_or(true));
     comparison
+}
+
+fn is_of_host(reason: &Reason) -> bool {
+    matches!(reason.is, Difference::Host { .. } | Difference::Idle { cause: IdleCause::Host })
 }
 
 fn has_loop(side: &[Profile]) -> bool {
@@ -219,6 +252,34 @@ fn stacks(a: &Together, b: &Together) -> Vec<StackChange> {
         .collect()
 }
 
+/// The innermost function that accounts for most of the change: not one that only calls it, and no line outside all functions.
+/// A function is the same on both sides if it has the same name: the program may be another file.
+fn function_changed(stacks: &[StackChange], more: f64) -> Option<FunctionChange> {
+    let named = |frame: &'_ str| frame.rsplit_once(' ').map_or(frame.len(), |(function, _)| function.len());
+    let mut functions: BTreeMap<&str, ([f64; 2], BTreeSet<&str>)> = BTreeMap::new();
+    for stack in stacks {
+        let mut seen = BTreeSet::new();
+        for frame in stack.frames.iter().filter(|frame| !frame.starts_with(['(', '<', '[', '?'])) {
+            let function = &frame[..named(frame)];
+            let ([before, after], frames) = functions.entry(function).or_default();
+            frames.insert(frame);
+            if seen.insert(function) {
+                (*before, *after) = (*before + stack.ns[0], *after + stack.ns[1]);
+            }
+        }
+    }
+    let share = |[before, after]: [f64; 2]| (after - before) / more;
+    let largest = functions.values().map(|(ns, _)| share(*ns)).fold(0.0, f64::max);
+    let is_meant = |ns: [f64; 2]| (MOST_OF_CHANGE..2.0).contains(&share(ns)) && share(ns) >= ALIKE * largest;
+    let (function, (ns, frames)) = functions
+        .into_iter()
+        .filter(|(_, (ns, _))| is_meant(*ns))
+        .min_by(|(_, (a, _)), (_, (b, _))| (a[0] + a[1]).total_cmp(&(b[0] + b[1])))?;
+    // With its file, if that is one.
+    let only = frames.first().filter(|_| frames.len() == 1);
+    Some(FunctionChange { function: only.map_or(function, |frame| *frame).to_owned(), ns })
+}
+
 /// The time of a part in each process.
 fn of_part(side: &[Profile], change: &Change, at: usize) -> Vec<f64> {
     let Some(what) = &change.what[at] else { return Vec::new() };
@@ -242,4 +303,40 @@ fn counted(a: &Together, b: &Together) -> Vec<CountChange> {
         }
     }
     changes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(stacks: &[(&str, [f64; 2])], more: f64) -> Option<(String, [f64; 2])> {
+        let stack = |(frames, ns): &(&str, [f64; 2])| StackChange {
+            frames: frames.split(" > ").map(str::to_owned).collect(),
+            ns: *ns,
+        };
+        let found = function_changed(&stacks.iter().map(stack).collect::<Vec<_>>(), more)?;
+        Some((found.function, found.ns))
+    }
+
+    #[test]
+    fn the_function_is_the_innermost_one_with_most_of_the_change() {
+        let one = [
+            ("<module> a.py > main a.py > encode a.py", [8.0, 1.0]),
+            ("<module> a.py > main a.py > train a.py", [2.0, 1.5]),
+            ("<module> a.py > main a.py", [0.5, 0.5]),
+        ];
+        assert_eq!(changed(&one, -7.5), Some(("encode a.py".to_owned(), [8.0, 1.0])));
+        // Another file has the same functions.
+        let two = [
+            ("<module> a.py > main a.py > encode a.py", [8.0, 0.0]),
+            ("<module> b.py > main b.py > encode b.py", [0.0, 1.0]),
+            ("<module> a.py > main a.py > train a.py", [2.0, 0.0]),
+            ("<module> b.py > main b.py > train b.py", [0.0, 1.5]),
+        ];
+        assert_eq!(changed(&two, -7.5), Some(("encode".to_owned(), [8.0, 1.0])));
+        // Everything is a little shorter: that is no function but all of them, and `main` says so.
+        let all = [("main a.py > x a.py", [5.0, 4.0]), ("main a.py > y a.py", [5.0, 4.0])];
+        assert_eq!(changed(&all, -2.0), Some(("main a.py".to_owned(), [10.0, 8.0])));
+        assert_eq!(changed(&[("<module> a.py > (blocked)", [5.0, 1.0])], -4.0), None);
+    }
 }

@@ -18,7 +18,9 @@ pub(super) const RISK: f64 = 0.01;
 /// With fewer processes a side, chance alone divides them into slow and quick ones more often than that.
 pub(super) const FEWEST: usize = 5;
 /// Processes a side that `auto` takes at least: with fewer, what is only a little slower than the margin is missed.
-pub const FEWEST_OF_AUTO: usize = 7;
+const FEWEST_OF_AUTO: usize = 7;
+/// Of a large change, this part of it is precise enough: that something is five times as fast is worth no hour.
+const PART_OF_CHANGE: f64 = 0.1;
 /// More than this is not worth suggesting.
 const MOST_SUGGESTED: f64 = 1_000.0;
 
@@ -194,6 +196,19 @@ pub fn precision(values: &[f64]) -> Option<f64> {
     let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
     let freedom = (logs.len() - 1) as f64;
     Some((exceeded(RISK / 2.0, freedom) * (variance(&logs) / logs.len() as f64).sqrt()).exp_m1())
+}
+
+/// Whether `auto` ends: the mean of each side is known to the `wanted` part of itself, or of two sides to a tenth of what is
+/// between them.
+pub fn is_precise_enough(sides: &[&[f64]], wanted: f64) -> bool {
+    let log_mean = |side: &[f64]| mean(&side.iter().map(|value| value.ln()).collect::<Vec<_>>());
+    let change = match sides {
+        [a, b] => (log_mean(a) - log_mean(b)).abs(),
+        _ => 0.0,
+    };
+    let wanted = wanted.max(PART_OF_CHANGE * change);
+    let is_known = |side: &&[f64]| precision(side).is_some_and(|part| part <= wanted);
+    sides.iter().all(|side| side.len() >= FEWEST_OF_AUTO && is_known(side))
 }
 
 /// Keeps only those verdicts that many tests at once allow (Benjamini and Hochberg): of those that stay, at most one in

@@ -60,6 +60,18 @@ pub struct StageTimes {
 }
 
 impl Profile {
+    /// Takes over what another run of the same program says about the host's stacks, where this one was not sampled.
+    pub fn take_stacks(&mut self, sampled: Self) {
+        let (Some(main), Some(sampled)) = (&mut self.main, sampled.main) else { return };
+        if !main.stacks.is_empty() || sampled.region != main.region || sampled.median_ns <= 0.0 {
+            return;
+        }
+        let scale = main.median_ns / sampled.median_ns;
+        main.stack_samples = sampled.stack_samples;
+        main.stacks = sampled.stacks;
+        main.stacks.iter_mut().for_each(|stack| stack.ns *= scale);
+    }
+
     /// Adds what is known of the model: MFU of each stage, and of all together.
     pub fn add_efficiency(&mut self, stages: &[Stage], known: &[Efficiency]) {
         let (mut operations, mut possible) = (0.0, 0.0);
@@ -85,6 +97,8 @@ pub(super) struct Together {
     pub(super) host: Parts,
     pub(super) operators: Parts,
     pub(super) stacks: BTreeMap<Vec<String>, f64>,
+    /// Samples that they are of.
+    pub(super) samples: u64,
     pub(super) calls: BTreeMap<String, Often>,
     pub(super) regions: BTreeMap<String, Often>,
     /// The geometric mean of the medians.
@@ -104,6 +118,7 @@ impl Together {
             host: means(&loops, scale, |main| &main.host),
             operators: means(&loops, scale, |main| &main.operators),
             stacks: stacks(&loops, scale),
+            samples: loops.iter().map(|main| main.stack_samples).sum(),
             calls: counts(&loops, |main| &main.calls),
             regions: counts(&loops, |main| &main.regions),
             iteration_ns,

@@ -10,7 +10,7 @@ use ::run::steps::Start;
 use anyhow::Result;
 use process::Route;
 
-use super::diff::{Read, check_page, tell};
+use super::diff::{Read, check_page, take_stacks, tell};
 use super::repeat::{ended, repeated, shown};
 use super::{Usage, here, resolved};
 use crate::cli::{CompareArguments, Layers};
@@ -29,7 +29,8 @@ pub(crate) fn main(arguments: &CompareArguments) -> Result<Exit> {
     if repeated.sides.iter().any(|(_, profiles)| profiles.is_empty()) {
         return Ok(if repeated.exit == Exit::Complete { Exit::Missing } else { repeated.exit });
     }
-    let mut read = repeated.sides.into_iter().map(|(folder, profiles)| {
+    let mut read = repeated.sides.into_iter().map(|(folder, mut profiles)| {
+        take_stacks(&folder, &mut profiles);
         let runs = ::run::sides::side(&folder).map(|side| side.runs).unwrap_or_default();
         let around = runs.first().map(|run| Circumstances::of(run)).unwrap_or_default();
         Read { runs, profiles, around }

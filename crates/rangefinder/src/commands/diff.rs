@@ -6,6 +6,7 @@ use ::run::Exit;
 use ::run::circumstances::{Circumstances, differences};
 use ::run::gather::gather;
 use ::run::load::load_ns_of_run;
+use ::run::repeat::warm_up_of;
 use ::run::rundir::{Durable, Readers, read_manifest, write_whole};
 use ::run::sides::{Side, side};
 use analysis::compare::{Comparison, Profile, Timed, compare, kernel_counters};
@@ -151,7 +152,16 @@ pub(super) fn read(path: &Path) -> Result<Read> {
         profiles.push(profile);
         around.add(machine);
     }
+    take_stacks(path, &mut profiles);
     Ok(Read { runs, profiles, around })
+}
+
+/// Runs that are compared are not sampled; the one before them is.
+pub(super) fn take_stacks(side: &Path, profiles: &mut [Profile]) {
+    let Some(warm_up) = warm_up_of(side) else { return };
+    if let (Some(first), Ok((sampled, _))) = (profiles.first_mut(), one_run(&warm_up)) {
+        first.take_stacks(sampled);
+    }
 }
 
 /// One run of the program, and what its recording says about the machine. Of a run that recorded nothing, how long the

@@ -1,7 +1,7 @@
 //! Two sides of a comparison, as text.
 
 use analysis::compare::{
-    Comparison, CountersChange, Decision, Difference, Doubt, Named, Reason, Timed, Verdict,
+    Comparison, CountersChange, Decision, Difference, Doubt, FunctionChange, Named, Reason, Timed, Verdict,
 };
 use analysis::{BoundKind, Cause, IdleCause};
 use serde::Serialize;
@@ -140,6 +140,7 @@ impl<'d> Diff<'d> {
         let process = self.comparison.process.iter().filter(|process| process.low.is_some());
         let mut lines: Vec<String> =
             time.chain(process.map(|process| times(&Timed::Process, process))).collect();
+        lines.extend(self.comparison.function.iter().map(in_function));
         let other = self.comparison.reasons.iter().skip(1).take(MOST_REASONS - 1);
         lines.extend(other.map(|reason| format!("also: {}", told(self.comparison, reason))));
         let limits = [
@@ -234,6 +235,16 @@ fn only_counters(comparison: &Comparison) -> String {
             counted(kernels, "kernel")
         ),
     }
+}
+
+/// `encode train.py`, as it is named elsewhere.
+fn in_function(change: &FunctionChange) -> String {
+    let called = match change.function.rsplit_once(' ') {
+        Some((function, file)) => format!("`{function} ({file})`"),
+        None => format!("`{}`", change.function),
+    };
+    let [before, after] = change.ns.map(duration);
+    format!("{called} took {before} of an iteration before and {after} after (by samples of its stack)")
 }
 
 /// The first line.

@@ -11,12 +11,12 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use analysis::Options;
-use analysis::compare::{FEWEST_OF_AUTO, Profile, Random, precision};
+use analysis::compare::{Profile, Random, is_precise_enough, precision};
 use process::Signals;
 
 use ::record::PassKind;
-pub use record::{MadeSet, SET_FILE, sets};
-use record::{ProcessRecord, SetRecord};
+pub use record::{MadeSet, SET_FILE, sets, warm_up_of};
+use record::{ProcessRecord, SIDES, SetRecord};
 
 use crate::config::Enable;
 use crate::events::{Event, Observer};
@@ -132,7 +132,7 @@ pub fn repeat(
                 _ if is_warm_up => {}
                 Rounds::Exactly(wanted) if rounds >= wanted => break 'rounds Ended::AsAsked,
                 Rounds::Exactly(_) => {}
-                Rounds::Auto if rounds >= FEWEST_OF_AUTO && set.is_precise(limits.precision.0) => {
+                Rounds::Auto if set.is_precise(limits.precision.0) => {
                     break 'rounds Ended::Precise;
                 }
                 Rounds::Auto if rounds >= limits.most as usize => break 'rounds Ended::Most,
@@ -158,8 +158,7 @@ impl Set {
     fn new(order: &Order, folder: PathBuf) -> Result<Self, RunError> {
         let of = |side: usize| match order.programs.len() {
             1 => folder.clone(),
-            // `a` is what comes first.
-            _ => folder.join(((b'a' + side as u8) as char).to_string()),
+            _ => folder.join(SIDES[side.min(SIDES.len() - 1)]),
         };
         let sides: Vec<(PathBuf, Vec<Profile>)> =
             (0..order.programs.len()).map(|side| (of(side), Vec::new())).collect();
@@ -180,10 +179,10 @@ impl Set {
         observer: &mut dyn Observer,
     ) -> Result<Option<Ended>, RunError> {
         let folder = if warm_up { self.folder.join(WARM_UP) } else { self.sides[side].0.clone() };
-        let start = start(&order.programs[side], &folder);
+        let start = start(&order.programs[side], &folder, warm_up);
         let regions = start.resolved.config.regions.clone();
         let is_first = !warm_up && self.sides[side].1.is_empty();
-        let once = Once { plain: order.plain, look_around: is_first };
+        let once = Once { plain: order.plain, look_around: is_first, sampled: warm_up && !order.plain };
         let before = Ticks::now();
         let run = begin(start)?;
         let (inventory, outcome) = run.once(once, signals, &mut Warnings(observer))?;
@@ -233,7 +232,13 @@ impl Set {
     }
 
     fn is_precise(&self, wanted: f64) -> bool {
-        (0..self.sides.len()).all(|side| self.precision(side).is_some_and(|part| part <= wanted))
+        let times: Vec<(Vec<f64>, bool)> = self.sides.iter().map(|(_, profiles)| times(profiles)).collect();
+        let sides: Vec<&[f64]> = times.iter().map(|(values, _)| values.as_slice()).collect();
+        // The loop of one is not the process of another.
+        match times.iter().all(|(_, of_loop)| *of_loop == times[0].1) {
+            true => is_precise_enough(&sides, wanted),
+            false => sides.iter().all(|side| is_precise_enough(&[*side], wanted)),
+        }
     }
 
     fn save(&self) -> Result<(), RunError> {
@@ -275,15 +280,19 @@ pub fn times(profiles: &[Profile]) -> (Vec<f64>, bool) {
     }
 }
 
-/// The same program, observed as lightly as possible.
-fn start(program: &Start, folder: &Path) -> Start {
+/// The same program, observed as lightly as possible. Where a run does not count, its stacks can be sampled.
+fn start(program: &Start, folder: &Path, warm_up: bool) -> Start {
     let mut start = program.clone();
     let config = &mut start.resolved.config;
     config.run.dir.0 = folder.to_string_lossy().into_owned();
     config.run.keep = None;
     config.stage1.enable = Enable::False;
     config.counters.enable = Enable::False;
-    config.stacks.enable = Enable::False;
+    config.stacks.enable = match warm_up && config.stacks.enable != Enable::False {
+        // Comparing does not depend on it.
+        true => Enable::Auto,
+        false => Enable::False,
+    };
     start
 }
 

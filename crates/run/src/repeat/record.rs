@@ -1,6 +1,6 @@
 //! `set.json`: which runs there are, in which order they ran, and what the machine did meanwhile.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use input::Input;
 use serde::{Deserialize, Serialize};
@@ -10,6 +10,8 @@ use super::state::State;
 use crate::rundir::{Readers, WriteError, write_json_whole};
 
 pub const SET_FILE: &str = "set.json";
+/// The folders of two programs, in the order in which they were named.
+pub(super) const SIDES: [&str; 2] = ["a", "b"];
 /// What one says of itself is shorter.
 const MOST_BYTES: u64 = 16 << 20;
 
@@ -70,6 +72,30 @@ impl SetRecord {
     pub(super) fn write(&self, path: &Path) -> Result<(), WriteError> {
         write_json_whole(path, Readers::Owner, self).map_err(|error| WriteError::new(path, error))
     }
+}
+
+/// The run that warmed up for those in this folder, in which stacks were sampled.
+pub fn warm_up_of(side: &Path) -> Option<PathBuf> {
+    #[derive(Deserialize)]
+    struct Process {
+        side: usize,
+        run: PathBuf,
+        warm_up: bool,
+    }
+    #[derive(Deserialize)]
+    struct Set {
+        processes: Vec<Process>,
+    }
+    let of_two = side.file_name().and_then(|name| SIDES.iter().position(|side| name == *side));
+    let (set, number) = match of_two {
+        Some(number) if !side.join(SET_FILE).is_file() => (side.parent()?, number),
+        _ => (side, 0),
+    };
+    let bytes = Input::open(&set.join(SET_FILE)).ok()?.whole(MOST_BYTES).ok()?;
+    let Set { processes } = serde_json::from_slice(&bytes).ok()?;
+    let warmed = processes.into_iter().rfind(|process| process.warm_up && process.side == number)?;
+    let inside = warmed.run.components().all(|part| matches!(part, Component::Normal(_)));
+    inside.then(|| set.join(warmed.run)).filter(|run| run.is_dir())
 }
 
 /// What `compare` or `run --repeat` has made: when, and the commands of its programs.

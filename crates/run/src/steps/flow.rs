@@ -130,12 +130,14 @@ pub struct Once {
 }
 
 impl Run {
-    /// One of several runs of a program: its rehearsal and nothing else, without samplers.
+    /// One of several runs of a program: its rehearsal and nothing else.
     pub fn once(
         mut self,
         how: Once,
         signals: &Signals,
         observer: &mut dyn Observer,
+    /// Whether stacks are sampled, as configured.
+    pub sampled: bool,
     ) -> Result<(Option<Inventory>, Outcome), RunError> {
         let setting = &self.setting;
         let mut session = Session {
@@ -146,12 +148,14 @@ impl Run {
             observer,
         };
         take(StepName::Configure, &mut session, |_| Ok((StepResult::Done(None), ())))?;
-        if how.look_around {
-            take(StepName::Doctor, &mut session, |session| doctor::step(setting, session))?;
-        }
+        let provenance = match how.look_around || how.sampled {
+            true => take(StepName::Doctor, &mut session, |session| doctor::step(setting, session))?.flatten(),
+            false => None,
+        };
+        let gpus = provenance.as_ref().filter(|_| how.sampled).map(|provenance| &provenance.gpus);
         let rehearsal = take(StepName::Rehearse, &mut session, |session| match how.plain {
             true => rehearse::plain(setting, session),
-            false => rehearse::step(setting, None, session),
+            false => rehearse::step(setting, gpus, session),
         })?;
         for step in session.manifest.steps.iter_mut().filter(|step| step.status == StepStatus::Pending) {
             step.status = StepStatus::Skipped;

@@ -119,10 +119,17 @@ pub struct LoopProfile {
     /// The host's time by stacks, if they were sampled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stacks: Vec<StackTime>,
+    /// Of which there were so many samples.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stack_samples: u64,
     /// CUDA calls that wait, get memory, copy or launch.
     pub calls: Vec<Count>,
     /// Regions inside the loop.
     pub regions: Vec<Count>,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Often {
@@ -185,6 +192,7 @@ pub(crate) fn loop_profile(
     );
     let has_ranges = main.steady.node.is_some();
     let parts = if on_device.is_empty() && has_ranges { on_host::without_calls(&host) } else { on_device };
+    let (stacks, stack_samples) = stacks::stacks(trace, attribution, main);
     Some(LoopProfile {
         region: main.steady.node.and_then(|node| place(trace, &attribution.tree, node)),
         iterations: main.steady.on_device.len() as u64,
@@ -192,7 +200,8 @@ pub(crate) fn loop_profile(
         parts,
         host,
         operators: by_operator::parts(trace, attribution, main),
-        stacks: stacks::stacks(trace, attribution, main),
+        stacks,
+        stack_samples,
         calls: counts::calls(trace, main),
         regions: counts::regions(trace, attribution, main),
     })

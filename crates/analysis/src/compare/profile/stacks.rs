@@ -11,16 +11,19 @@ use crate::time::waiting;
 
 /// Distinct stacks that are kept, those with the most samples; the others together are one.
 const MOST_STACKS: usize = 1_000;
-const OTHERS: &str = "other stacks";
+const OTHERS: &str = "(other stacks)";
 
-/// An iteration by stacks, the longest first. Nothing if none was sampled in the steady iterations.
-pub(super) fn stacks(trace: &Trace, attribution: &Attribution, main: &Loop) -> Vec<StackTime> {
+/// An iteration by stacks, the longest first, and how many samples that is of. Nothing if none was sampled in the steady
+/// iterations.
+pub(super) fn stacks(trace: &Trace, attribution: &Attribution, main: &Loop) -> (Vec<StackTime>, u64) {
     let samples = &trace.stacks.samples;
     let Some(begin) = main.steady.on_host.first().copied().filter(|_| !samples.is_empty()) else {
-        return Vec::new();
+        return Default::default();
     };
     let end = main.steady.end;
-    let Some(thread) = on_host::thread(trace, attribution, main, begin, end) else { return Vec::new() };
+    let Some(thread) = on_host::thread(trace, attribution, main, begin, end) else {
+        return Default::default();
+    };
     let mut seen: HashMap<(u32, ThreadState), u64> = HashMap::new();
     let is_inside = |row: &usize| samples.thread[*row] == thread && (begin..end).contains(&samples.at[*row]);
     for row in (0..samples.len()).filter(is_inside) {
@@ -41,7 +44,7 @@ pub(super) fn stacks(trace: &Trace, attribution: &Attribution, main: &Loop) -> V
     if rest > 0 {
         rows.push((vec![OTHERS.to_owned()], rest));
     }
-    rows.into_iter().map(|(frames, samples)| StackTime { frames, ns: time(samples) }).collect()
+    (rows.into_iter().map(|(frames, samples)| StackTime { frames, ns: time(samples) }).collect(), all)
 }
 
 /// Functions with their files, the outermost first; then what the thread waits for.
