@@ -1,20 +1,24 @@
 """Stage 1: the whole program under torch's profiler, its Kineto trace in the folder of the pass.
 
 Set by `rangefinder run`: RANGEFINDER_STAGE1=1, and RANGEFINDER_STAGE1_SETTINGS, a JSON object with
-`activities` (of cpu, cuda, xpu), `record_shapes`, `with_stack` and `profile_memory`.
+`activities` (of cpu, cuda, xpu), `record_shapes`, `with_stack`, `profile_memory`, and `seconds`: how long it records; then
+the program goes on without it.
 """
 
+import _thread
 import atexit
+import ctypes
 import functools
 import json
 import os
-import sys
+import threading
+import time
 
 from .imports import when_imported
 from .voice import say_once
 
 _OWNER = "RANGEFINDER_STAGE1_OWNER"
-_DEFAULTS = {"activities": ["cpu", "cuda"], "record_shapes": False, "with_stack": False, "profile_memory": False}
+_DEFAULTS = {"activities": ["cpu", "cuda"], "record_shapes": False, "with_stack": False, "profile_memory": False, "seconds": None}
 
 
 def install():
@@ -68,6 +72,15 @@ class _Session:
         except Exception as error:
             say_once("stage 1: no trace is written (%s: %s)" % (type(error).__name__, error))
 
+    def end(self):
+        """Its time is over. The program's own interrupt is passed on."""
+        try:
+            if self.profiler is not None and os.getpid() == self.pid:
+                self.write()
+                say_once("stage 1: the profiler has recorded long enough; the program goes on without it")
+        except KeyboardInterrupt:
+            _thread.interrupt_main()
+
     def step_aside(self):
         if self.profiler is None or os.getpid() != self.pid:
             return
@@ -82,17 +95,36 @@ def _start():
     import torch.profiler
 
     chosen = settings(os.environ.get("RANGEFINDER_STAGE1_SETTINGS"))
+    seconds = chosen.pop("seconds")
     there = torch.profiler.supported_activities()
     activities = [getattr(torch.profiler.ProfilerActivity, name.upper(), None) for name in chosen.pop("activities")]
     profiler = torch.profiler.profile(activities=[one for one in activities if one in there], **chosen)
     profiler.start()
     session = _Session(profiler)
     atexit.register(session.write)
+    if seconds is not None:
+        _end_after(seconds, session)
     for owner, method in (
         (torch.profiler.profile, "start"),
         (torch.autograd.profiler.profile, "__enter__"),
     ):
         setattr(owner, method, _watched(getattr(owner, method), session))
+
+
+def _end_after(seconds, session):
+    """A profiler is ended by the thread that started it. Of the main thread, Python can be asked to do that between two lines."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    end = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(lambda _: session.end() or 0)
+    # It is called when nobody else refers to it.
+    session.ender = end
+
+    def wait():
+        time.sleep(seconds)
+        ctypes.pythonapi.Py_AddPendingCall(end, None)
+
+    # No `threading.Thread`: the program may count those.
+    _thread.start_new_thread(wait, ())
 
 
 def _watched(original, session):

@@ -32,5 +32,5 @@ else:
     kernels = collections.Counter()
     for row in block.report.analysis["kernels"]:
         kernels[row.get("mangled") or row["name"]] += row["calls"]
-    inside = [row["kernels_inclusive"] for row in block.report.regions if row["path"].endswith("/inside")]
+    inside = [row["kernels_inclusive"] for row in block.report.regions if row["path"].endswith((":inside", "/inside"))]
     print(json.dumps({"kernels": kernels, "inside": inside, "note": block.note, "summary": block.report.summary}))

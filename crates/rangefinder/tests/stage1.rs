@@ -90,6 +90,28 @@ fn operators_of_a_program() {
     assert!(!run.join("workload/rehearsal/settings").exists());
 }
 
+/// It goes on without the profiler, whose trace is there before the program ends.
+#[test]
+fn a_long_program() {
+    let program = r#"
+import os, time, torch
+begun = time.monotonic()
+trace = os.path.join(os.environ["RANGEFINDER_PASS_DIR"], "kineto.json.gz")
+while time.monotonic() < begun + 2:
+    sum(range(1000))
+if os.environ["RANGEFINDER_PASS"] == "stage1":
+    print("there" if os.path.exists(trace) else "not there")
+"#;
+    for (duration, found) in [("200ms", "there\n"), ("1h", "not there\n"), ("null", "not there\n")] {
+        let (sandbox, output) = ran(program, &[&format!("stage1.duration={duration}")]);
+        assert_eq!((output.code, output.stdout.as_str()), (0, found), "{}", output.stderr);
+        let verdict = verdict(&sandbox);
+        assert_eq!(verdict["outcome"], "captured");
+        let text = verdict["text"].as_str().unwrap();
+        assert_eq!(text.ends_with(" in the time of `stage1.duration`"), duration == "200ms", "{text}");
+    }
+}
+
 #[test]
 fn a_program_that_has_a_profiler_of_its_own() {
     let program = "import torch\nwith torch.profiler.profile(): pass\n";

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use analysis::{Analysis, MoreRegions};
+use record::PassKind;
 
 use super::counters_screen::counters_terminal;
 use super::insight::{bounds_text, findings_text, roofline_text, what_if_text};
@@ -83,7 +84,8 @@ pub(crate) fn terminal(page: &Page<'_>, top: usize) -> String {
     section(&mut text, "kernels across ranks", &balance(analysis), UNEVEN);
     served(&mut text, analysis);
     section(&mut text, "stages, host time", &ended_stages(analysis), top);
-    section(&mut text, "operators", &operators(analysis), top);
+    let of = operators_pass(page).map(|pass| format!(", {pass}")).unwrap_or_default();
+    section(&mut text, &format!("operators{of}"), &operators(analysis), top);
     section(&mut text, "copies and fills", &copies(analysis), usize::MAX);
     section(&mut text, "calls", &calls(analysis), top);
     unattributed(&mut text, analysis);
@@ -92,6 +94,18 @@ pub(crate) fn terminal(page: &Page<'_>, top: usize) -> String {
         text.push_str("\nit has no ranges, kernels or operators\n");
     }
     text
+}
+
+/// Times of operators are those of the pass in which they were recorded, which takes longer than the others.
+pub(in crate::documents) fn operators_pass(page: &Page<'_>) -> Option<String> {
+    page.operators_source?;
+    let wall =
+        |kind: PassKind| page.passes.iter().find(|pass| pass.name.kind == kind).map(|pass| pass.wall_ms);
+    let times = wall(PassKind::Stage1).zip(wall(PassKind::Rehearsal)).map(|(here, rehearsal)| {
+        let [here, rehearsal] = [here, rehearsal].map(|ms| duration(ms as f64 * 1e6));
+        format!(", which took {here} instead of {rehearsal}")
+    });
+    Some(format!("in the pass under PyTorch's profiler{}", times.unwrap_or_default()))
 }
 
 /// Requests of a server.

@@ -1,5 +1,6 @@
 //! `kernels.md` and `operators.md`: one table each, with everything known about a row.
 
+use super::screen::operators_pass;
 use crate::form::markdown::{Markdown, cell};
 use crate::form::shown::Digits;
 use crate::form::terminal::Names;
@@ -19,7 +20,8 @@ pub fn kernels_markdown(page: &Page<'_>) -> String {
 pub fn operators_markdown(page: &Page<'_>) -> String {
     let Some(analysis) = page.analysis else { return String::new() };
     let source = page.operators_source.unwrap_or(&analysis.source);
-    let mut text = format!("# Operators\n\n{}\n\n", cell(source));
+    let of = operators_pass(page).map(|pass| format!(", {pass}")).unwrap_or_default();
+    let mut text = format!("# Operators\n\n{}{of}\n\n", cell(source));
     let table = operators(analysis);
     if table.len() == 0 {
         text.push_str("The trace has no framework operators.\n");

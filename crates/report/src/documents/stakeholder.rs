@@ -4,7 +4,7 @@ use analysis::{BoundKind, Joined};
 use record::{StepName, StepStatus, VerdictRecord};
 use trace::Selection;
 
-use super::screen::no_kernels;
+use super::screen::{no_kernels, operators_pass};
 use crate::form::markdown::{Markdown, cell, code, sentence};
 use crate::form::shown::Digits;
 use crate::form::terminal::Names;
@@ -129,6 +129,9 @@ fn operators(text: &mut String, page: &Page<'_>) {
         );
     };
     text.push_str(&form(TOP).table(&tables::operators(analysis)));
+    if let Some(pass) = operators_pass(page) {
+        text.push_str(&format!("\nTimes are those {pass}.\n"));
+    }
     text.push('\n');
 }
 

@@ -7,8 +7,10 @@ use crate::units::{counted, duration, percent};
 
 /// As many are shown to people; all are in the document for programs.
 pub(crate) const LOOPS: usize = 4;
-/// So many times what one iteration takes is the time from one to the next, if something else lies between.
-const APART: f64 = 1.2;
+/// If more than this part of the time lies between two of them, it is the time from one to the next.
+const APART: f64 = 1.0 / 6.0;
+/// A larger part of the time than this, between two of them, is told.
+const BETWEEN: f64 = 0.03;
 /// A smaller part of the time is not shown.
 const WORTH_A_WORD: f64 = 0.01;
 
@@ -27,8 +29,12 @@ pub(crate) fn loop_line(found: &Loop, loops: &[Loop]) -> String {
     let mut line = format!("{name}: {}{warm_up}", counted(found.iterations, "iteration"));
     if let Some(period) = found.period_ns {
         // Other things may happen between two of them, and the median is not what one takes.
-        let apart = |own: i64| period.p50 as f64 > APART * own as f64;
-        let when = if found.instance_ns.is_some_and(apart) { "from one to the next" } else { "when steady" };
+        let between = found.instance_ns.map_or(0.0, |own| 1.0 - own as f64 / period.p50.max(1) as f64);
+        let when = match between {
+            large if large > APART => "from one to the next".to_owned(),
+            some if some > BETWEEN => format!("when steady, {} of it between two of them", percent(some)),
+            _ => "when steady".to_owned(),
+        };
         line.push_str(&format!("; median {} {when}", duration(period.p50 as f64)));
         if period.p95 as f64 > 1.1 * period.p50 as f64 {
             line.push_str(&format!(" (95 % under {})", duration(period.p95 as f64)));

@@ -25,7 +25,9 @@ pub(crate) fn operators(analysis: &Analysis) -> Table<'_, Row<'_>> {
         ],
         told: format!(": {}, {} on GPUs", counted(more.calls, "call"), duration(more.device_self_ns as f64)),
     });
-    let times = ["host_self_ns", "host_total_ns", "host_mean_ns", "device_self_ns", "device_total_ns"];
+    let device = analysis.operators.iter().any(|row| row.activities > 0);
+    let on_host = ["host_self_ns", "host_total_ns", "host_mean_ns"];
+    let on_device = ["device_self_ns", "device_total_ns"];
     Table::new("operators", "Framework operators", analysis.operators.iter().collect(), columns())
         .more(more)
         .view(
@@ -34,24 +36,28 @@ pub(crate) fn operators(analysis: &Analysis) -> Table<'_, Row<'_>> {
                 .when(analysis.scope.by_process, ["process"])
                 .when(!analysis.recordings.is_empty(), ["origin"])
                 .and(["calls"])
-                .and(times)
-                .and(["activities"]),
+                .and(on_host)
+                .when(device, on_device)
+                .when(device, ["activities"]),
         )
         .view(
             View::Screen,
-            Keys::of(["name"]).when(analysis.scope.by_process, ["process_called"]).and([
-                "calls",
-                "host_self_ns",
-                "host_total_ns",
-                "device_self_ns",
-                "device_total_ns",
-            ]),
+            Keys::of(["name"])
+                .when(analysis.scope.by_process, ["process_called"])
+                .and(["calls", "host_self_ns", "host_total_ns"])
+                .when(device, on_device),
         )
         .view(
             View::Sheet,
-            Keys::of(["name", "calls"]).and(times).and(["activities", "longest", "in_regions"]),
+            Keys::of(["name", "calls"])
+                .and(on_host)
+                .when(device, on_device)
+                .when(device, ["activities", "longest", "in_regions"]),
         )
-        .view(View::Stakeholder, Keys::of(["name", "calls", "host_self_ns", "device_total_ns"]))
+        .view(
+            View::Stakeholder,
+            Keys::of(["name", "calls", "host_self_ns"]).when(device, ["device_total_ns"]),
+        )
 }
 
 fn columns<'p>() -> Vec<Column<'p>> {

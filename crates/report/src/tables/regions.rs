@@ -49,7 +49,8 @@ impl<'p> Row<'p> {
 /// Programs get all of them; those not shown to people are computed again, because they are not kept.
 pub(crate) fn regions<'p>(page: &Page<'p>, analysis: &'p Analysis) -> Table<'p, Row<'p>> {
     let joined = page.insight.joined.as_ref();
-    let (gpu, scope) = (!analysis.kernels.is_empty(), analysis.scope);
+    let gpu = !(analysis.kernels.is_empty() && analysis.idle.is_empty());
+    let scope = analysis.scope;
     let others = analysis.regions.iter().any(|region| region.other_thread_gpu_ns > 0);
     let table = Table::new(
         "regions",
@@ -82,10 +83,10 @@ pub(crate) fn regions<'p>(page: &Page<'p>, analysis: &'p Analysis) -> Table<'p, 
             View::Screen,
             Keys::of(["indented"])
                 .when(is_split(analysis), ["process_called", "device"])
-                .and(["instances", "wall_ns", "kernels_inclusive", "kernels_exclusive"])
-                .and(["gpu_inclusive_ns", "gpu_exclusive_ns"])
+                .and(["instances", "wall_ns"])
+                .when(gpu, ["kernels_inclusive", "kernels_exclusive", "gpu_inclusive_ns", "gpu_exclusive_ns"])
                 .when(others, ["other_thread_gpu_ns"])
-                .and(["gpu_busy_ns"]),
+                .when(gpu, ["gpu_busy_ns"]),
         )
 }
 

@@ -146,6 +146,7 @@ pub struct Stage1Config {
     pub(crate) workload: BTreeMap<String, Text>,
     #[serde(deserialize_with = "some_of")]
     pub(crate) activities: Vec<Activity>,
+    pub(crate) duration: Option<Span>,
     pub(crate) record_shapes: bool,
     pub(crate) with_stack: bool,
     pub(crate) profile_memory: bool,

@@ -198,7 +198,9 @@ fn steps(setting: &Setting, resumed: Rehearsal, session: &mut Session<'_>) -> Re
         timeline: None,
     };
     take(StepName::Plan, session, |session| plan::step(scene, session))?;
-    let stage1 = take(StepName::Stage1, session, |session| stage1::step(setting, provenance, session))?;
+    let stage1 = take(StepName::Stage1, session, |session| {
+        stage1::step(setting, provenance, inventory.as_ref(), session)
+    })?;
     let timeline = take(StepName::Timeline, session, |session| timeline::step(scene, session))?;
     let Timeline { report, second_rehearsal } = timeline.unwrap_or_default();
     let scene = Scene { timeline: report.as_ref(), second: second_rehearsal.as_ref(), ..scene };

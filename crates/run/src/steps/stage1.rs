@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use analysis::{Options, analyze};
 use input::Input;
 use process::Finished;
 use record::{Cause, Outcome, PassKind, Reason, Rung, StepName, StepStatus, Tool, Verdict, counted};
@@ -15,6 +16,7 @@ use super::scene::not_started;
 use super::session::{Made, Session, Setting, StepResult};
 use crate::config::{Enable, Stage1Config};
 use crate::provenance::Provenance;
+use crate::rehearsal::Inventory;
 use crate::rundir::{Files, WriteError, set_aside};
 use crate::workload::{Purpose, SEEN, tmpdir};
 
@@ -25,12 +27,17 @@ const LEAVE_IT_OUT: &str = "\nhint: leave this pass out for programs without PyT
 const PASS: &str = PassKind::Stage1.as_str();
 /// The profiler writes its trace when the program ends.
 const LINGER: Duration = Duration::from_secs(60);
+/// Under the profiler, the program may take so many times as long to start.
+const SLOWER_START: f64 = 1.5;
+/// What the helper prints when the profiler's time is over.
+const LONG_ENOUGH: &str = "the profiler has recorded long enough";
 /// What the helper prints when the program has its own profiler.
 const STEPPED_ASIDE: &str = "the program starts a torch profiler of its own";
 
 pub(super) fn step(
     setting: &Setting,
     provenance: Option<&Provenance>,
+    rehearsed: Option<&Inventory>,
     session: &mut Session<'_>,
 ) -> Made<Option<Trace>> {
     session.forget_verdicts(&[TOOL]);
@@ -43,7 +50,9 @@ pub(super) fn step(
     }
     set_aside(&session.files.path(PASS))?;
     set_aside(&session.files.path(&format!("workload/{PASS}")))?;
-    let finished = match profile(setting, session) {
+    let rehearsal = session.manifest.rehearsal().map(|pass| Duration::from_millis(pass.wall_ms));
+    let limit = limit(&setting.resolved.config.stage1, rehearsal, rehearsed);
+    let finished = match profile(setting, limit, session) {
         Ok(finished) => finished,
         Err(error) => {
             let why = not_started(error)?.to_string();
@@ -98,27 +107,48 @@ fn imports_torch(pass: &Path) -> Option<bool> {
     }
 }
 
+/// How long the profiler records, from the import of torch on: through the start-up that the rehearsal has seen, and then for
+/// as long as is configured. None: to the end, if the program is not expected to take longer.
+fn limit(
+    config: &Stage1Config,
+    rehearsal: Option<Duration>,
+    rehearsed: Option<&Inventory>,
+) -> Option<Duration> {
+    let wanted = config.duration?.0;
+    if rehearsal.is_some_and(|rehearsal| rehearsal <= wanted) {
+        return None;
+    }
+    let loops = rehearsed.map(|rehearsed| analyze(&rehearsed.trace, &Options::default()).loops);
+    let start_up = loops.iter().flatten().next().map_or(0, |main| main.start_up_ns.max(0) as u64);
+    Some(wanted + Duration::from_nanos(start_up).mul_f64(SLOWER_START))
+}
+
 /// Runs the workload with torch's profiler in it, and with nothing else.
-fn profile(setting: &Setting, session: &mut Session<'_>) -> Result<Finished, RunError> {
+fn profile(
+    setting: &Setting,
+    limit: Option<Duration>,
+    session: &mut Session<'_>,
+) -> Result<Finished, RunError> {
     let folder = session.files.folder(&format!("workload/{PASS}"))?;
     session.files.folder(PASS)?;
     let (tmpdir, link) = tmpdir(session.folder())?;
     let config = &setting.resolved.config.stage1;
     let argv = setting.workload.changed(&config.workload).argv(&folder);
-    let purpose = Purpose::Profile(settings(config));
+    let purpose = Purpose::Profile(settings(config, limit));
     let variables = setting.workload.variables_with_helper(PASS, &folder, &tmpdir, purpose);
     let order = Order::alone(PassKind::Stage1, argv, variables, folder, link);
     let order = Order { linger: LINGER, grace: LINGER, ..order };
     carry_out(setting, &setting.workload, order, session)
 }
 
-fn settings(config: &Stage1Config) -> String {
+fn settings(config: &Stage1Config, limit: Option<Duration>) -> String {
     let Stage1Config { activities, record_shapes, with_stack, profile_memory, .. } = config;
     json!({
         "activities": activities,
         "record_shapes": record_shapes,
         "with_stack": with_stack,
         "profile_memory": profile_memory,
+        "seconds": limit.map(|limit| limit.as_secs_f64()),
     })
     .to_string()
 }
@@ -162,8 +192,12 @@ fn judge(files: &Files, finished: &Finished) -> Result<(Verdict, Option<Trace>),
     }
     let operators = trace.operators.begin.len();
     let kernels = trace.activities.kernels();
-    let text =
-        format!("{}, {}", counted(operators as u64, "operator call"), counted(kernels as u64, "kernel"));
+    let part = if stderr.contains(LONG_ENOUGH) { " in the time of `stage1.duration`" } else { "" };
+    let text = format!(
+        "{}, {}{part}",
+        counted(operators as u64, "operator call"),
+        counted(kernels as u64, "kernel")
+    );
     let verdict = match ended {
         Some((cause, why)) if operators == 0 => Verdict::failed(TOOL, cause, why),
         None if operators == 0 => {
