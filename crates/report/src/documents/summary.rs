@@ -84,7 +84,7 @@ fn captures(text: &mut String, page: &Page<'_>) {
         // Most programs do not use PyTorch, and that is no news.
         StepStatus::Skipped => step.name != StepName::Stage1 && !has_verdict(step),
         StepStatus::Failed => !has_verdict(step),
-        StepStatus::Interrupted => true,
+        StepStatus::Interrupted => step.started.is_some() && !has_verdict(step),
         // No profiler made it: its note says where it comes from.
         StepStatus::Done => step.name == StepName::Timeline && !has_verdict(step) || lacks(step),
         StepStatus::Pending | StepStatus::Running => false,
@@ -114,6 +114,11 @@ fn captures(text: &mut String, page: &Page<'_>) {
                 wrapped(text, "             do: ", hint);
             }
         }
+    }
+    let is_not_run = |step: &&Step| step.status == StepStatus::Interrupted && step.started.is_none();
+    let not_run: Vec<&str> = page.steps.iter().filter(is_not_run).map(|step| step.name.as_str()).collect();
+    if !not_run.is_empty() {
+        wrapped(text, "  not run    ", &format!("{}: the run was interrupted before", not_run.join(", ")));
     }
     let ranks = tables::rank_verdict_lines(page);
     for (at, line) in ranks.iter().enumerate() {
