@@ -9,7 +9,7 @@ pub enum Kind {
     Real,
     Flag,
     Text,
-    /// Nanoseconds since 1970, UTC.
+    /// Since 1970, UTC: given in nanoseconds, stored in microseconds.
     Time,
     /// A list of whole numbers.
     Ints,
@@ -30,6 +30,8 @@ impl Kind {
 }
 
 pub(crate) type Of<'a, R, T> = Box<dyn Fn(&R) -> T + 'a>;
+/// Adds the numbers of a row.
+type Add<'a, R> = Box<dyn Fn(&R, &mut Vec<i64>) + 'a>;
 
 /// The value of each row; None where it is not known.
 pub(crate) enum Values<'a, R> {
@@ -37,8 +39,10 @@ pub(crate) enum Values<'a, R> {
     Real(Of<'a, R, Option<f64>>),
     Flag(Of<'a, R, Option<bool>>),
     Text(Of<'a, R, Option<ByteArray>>),
+    /// The same text in every row.
+    Same(ByteArray),
     Time(Of<'a, R, Option<i64>>),
-    Ints(Of<'a, R, Vec<i64>>),
+    Ints(Add<'a, R>),
 }
 
 impl<R> Values<'_, R> {
@@ -47,7 +51,7 @@ impl<R> Values<'_, R> {
             Self::Int(_) => Kind::Int,
             Self::Real(_) => Kind::Real,
             Self::Flag(_) => Kind::Flag,
-            Self::Text(_) => Kind::Text,
+            Self::Text(_) | Self::Same(_) => Kind::Text,
             Self::Time(_) => Kind::Time,
             Self::Ints(_) => Kind::Ints,
         }
@@ -104,6 +108,10 @@ impl<'a, R> Column<'a, R> {
         Self::new(name, about, Values::Text(Box::new(move |row| Some(of(row)))), true)
     }
 
+    pub(crate) fn same(name: &'static str, about: &'static str, text: ByteArray) -> Self {
+        Self::new(name, about, Values::Same(text), true)
+    }
+
     pub(crate) fn maybe_text(
         name: &'static str,
         about: &'static str,
@@ -116,7 +124,11 @@ impl<'a, R> Column<'a, R> {
         Self::new(name, about, Values::Time(Box::new(of)), false)
     }
 
-    pub(crate) fn ints(name: &'static str, about: &'static str, of: impl Fn(&R) -> Vec<i64> + 'a) -> Self {
-        Self::new(name, about, Values::Ints(Box::new(of)), true)
+    pub(crate) fn ints(
+        name: &'static str,
+        about: &'static str,
+        add: impl Fn(&R, &mut Vec<i64>) + 'a,
+    ) -> Self {
+        Self::new(name, about, Values::Ints(Box::new(add)), true)
     }
 }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 pub const SCHEMA: u32 = 1;
 
 /// In every file's metadata.
-pub(crate) const SCHEMA_KEY: &str = "rangefinder.schema";
-pub(crate) const TABLE_KEY: &str = "rangefinder.table";
+pub const SCHEMA_KEY: &str = "rangefinder.schema";
+pub const TABLE_KEY: &str = "rangefinder.table";
 
 /// What makes a folder a dataset.
 pub const MARKER: &str = "rangefinder-dataset";
@@ -21,26 +21,36 @@ pub fn marker() -> String {
     format!("{FIRST_LINE}{SCHEMA}\n")
 }
 
+const COMPACTED: &str = "compacted";
+
+/// The same of a copy in which files of many runs are one: runs are not added to it.
+pub fn compacted_marker() -> String {
+    format!("{}{COMPACTED}\n", marker())
+}
+
 /// Why a folder is no dataset that can be added to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LayoutError {
     /// The marker has another text.
     NoMarker,
     Schema(u32),
+    Compacted,
 }
 
 impl fmt::Display for LayoutError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoMarker => write!(out, "its file `{MARKER}` is damaged"),
-            Self::Schema(other) if *other > SCHEMA => write!(
-                out,
-                "it was written by a newer Rangefinder (schema {other}; this one writes {SCHEMA})"
-            ),
+            Self::Compacted => {
+                write!(out, "it is a compacted copy of another, to which runs are added instead")
+            }
+            Self::Schema(other) if *other > SCHEMA => {
+                write!(out, "it was written by a newer Rangefinder (schema {other}; this one knows {SCHEMA})")
+            }
             Self::Schema(other) => {
                 write!(
                     out,
-                    "it was written by an older Rangefinder (schema {other}; this one writes {SCHEMA})"
+                    "it was written by an older Rangefinder (schema {other}; this one knows {SCHEMA})"
                 )
             }
         }
@@ -49,6 +59,15 @@ impl fmt::Display for LayoutError {
 
 /// Whether files can be added to a dataset with this marker.
 pub fn understood(marker: &str) -> Result<(), LayoutError> {
+    understood_by_readers(marker)?;
+    match marker.lines().any(|line| line == COMPACTED) {
+        true => Err(LayoutError::Compacted),
+        false => Ok(()),
+    }
+}
+
+/// Whether it can be read.
+pub fn understood_by_readers(marker: &str) -> Result<(), LayoutError> {
     let schema = marker.strip_prefix(FIRST_LINE).and_then(|rest| rest.lines().next()?.trim().parse().ok());
     match schema {
         Some(SCHEMA) => Ok(()),
@@ -75,6 +94,8 @@ mod tests {
     #[test]
     fn markers() {
         assert_eq!(understood(&marker()), Ok(()));
+        assert_eq!(understood(&compacted_marker()), Err(LayoutError::Compacted));
+        assert_eq!(understood_by_readers(&compacted_marker()), Ok(()));
         assert_eq!(understood("Rangefinder dataset, schema 7\n"), Err(LayoutError::Schema(7)));
         assert_eq!(understood("Rangefinder dataset, schema 0"), Err(LayoutError::Schema(0)));
         for other in ["", "x", "Rangefinder dataset, schema ", "Rangefinder dataset, schema one"] {

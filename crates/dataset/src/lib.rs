@@ -10,7 +10,10 @@ mod tables;
 mod write;
 
 pub use column::Kind;
-pub use layout::{LayoutError, MARKER, SCHEMA, file_of, folder_of, marker, understood};
+pub use layout::{
+    LayoutError, MARKER, SCHEMA, SCHEMA_KEY, TABLE_KEY, compacted_marker, file_of, folder_of, marker,
+    understood, understood_by_readers,
+};
 pub use source::{Run, Source};
 pub use tables::{NAMES, each_empty_table, each_table};
 pub use write::Table;

@@ -2,12 +2,13 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::hash::BuildHasherDefault;
 
 use analysis::{Analysis, Attribution, Families, Finding, Scope};
 use counters::Report;
 use parquet::data_type::ByteArray;
 use record::VerdictRecord;
-use trace::{NONE, StringId, Trace};
+use trace::{Multiply, NONE, StringId, Trace};
 
 use crate::write::text;
 
@@ -81,12 +82,15 @@ impl Source<'_> {
     }
 }
 
+/// Every row asks for one of these.
+pub(crate) type Known<K, T> = HashMap<K, T, BuildHasherDefault<Multiply>>;
+
 /// Texts that many rows share, made once.
 pub(crate) struct Texts<'a> {
     source: Source<'a>,
     run: ByteArray,
-    names: RefCell<HashMap<StringId, ByteArray>>,
-    paths: RefCell<(usize, HashMap<u32, Option<ByteArray>>)>,
+    names: RefCell<Known<StringId, ByteArray>>,
+    paths: RefCell<(usize, Known<u32, Option<ByteArray>>)>,
 }
 
 impl<'a> Texts<'a> {

@@ -19,6 +19,9 @@ use crate::layout::{SCHEMA, SCHEMA_KEY, TABLE_KEY};
 /// Rows that are in memory at once, and in one group of the file.
 pub(crate) const ROWS: usize = 1 << 17;
 
+/// Copies of a text that is in every row.
+const SAME: usize = 1 << 12;
+
 /// A table of any rows.
 pub trait Table {
     fn name(&self) -> &'static str;
@@ -137,7 +140,8 @@ fn field<R>(column: &Column<'_, R>) -> Result<Type, ParquetError> {
     };
     let logical = match column.values.kind() {
         Kind::Text => Some(LogicalType::String),
-        Kind::Time => Some(LogicalType::timestamp(true, TimeUnit::NANOS)),
+        // Not every engine reads nanoseconds.
+        Kind::Time => Some(LogicalType::timestamp(true, TimeUnit::MICROS)),
         _ => None,
     };
     let repetition = if column.required { Repetition::REQUIRED } else { Repetition::OPTIONAL };
@@ -163,10 +167,15 @@ fn write_column<R>(
     writer: SerializedColumnWriter<'_>,
 ) -> Result<(), ParquetError> {
     match &column.values {
-        Values::Int(of) | Values::Time(of) => write_values::<Int64Type, R>(of, rows, column.required, writer),
+        Values::Int(of) => write_values::<Int64Type, R>(of, rows, column.required, writer),
+        Values::Time(of) => {
+            let microseconds = |row: &R| of(row).map(|ns| ns.div_euclid(1_000));
+            write_values::<Int64Type, R>(&microseconds, rows, column.required, writer)
+        }
         Values::Real(of) => write_values::<DoubleType, R>(of, rows, column.required, writer),
         Values::Flag(of) => write_values::<BoolType, R>(of, rows, column.required, writer),
         Values::Text(of) => write_values::<ByteArrayType, R>(of, rows, column.required, writer),
+        Values::Same(text) => write_same(text, rows.len(), writer),
         Values::Ints(of) => write_lists(of, rows, writer),
     }
 }
@@ -190,23 +199,37 @@ fn write_values<T: DataType, R>(
     writer.close()
 }
 
+/// The same text again and again, a part at a time.
+fn write_same(
+    text: &ByteArray,
+    mut rows: usize,
+    mut writer: SerializedColumnWriter<'_>,
+) -> Result<(), ParquetError> {
+    let part = vec![text.clone(); rows.min(SAME)];
+    while rows > 0 {
+        let now = rows.min(SAME);
+        writer.typed::<ByteArrayType>().write_batch(&part[..now], None, None)?;
+        rows -= now;
+    }
+    writer.close()
+}
+
 fn write_lists<R>(
-    of: &dyn Fn(&R) -> Vec<i64>,
+    add: &dyn Fn(&R, &mut Vec<i64>),
     rows: &[R],
     mut writer: SerializedColumnWriter<'_>,
 ) -> Result<(), ParquetError> {
     let mut values: Vec<i64> = Vec::with_capacity(rows.len());
-    let (mut defined, mut repeated): (Vec<i16>, Vec<i16>) = Default::default();
-    for list in rows.iter().map(of) {
-        if list.is_empty() {
-            defined.push(0);
-            repeated.push(0);
-        }
-        for (at, value) in list.into_iter().enumerate() {
-            values.push(value);
-            defined.push(1);
-            repeated.push(i16::from(at > 0));
-        }
+    let mut defined: Vec<i16> = Vec::with_capacity(rows.len());
+    let mut repeated: Vec<i16> = Vec::with_capacity(rows.len());
+    for row in rows {
+        let before = values.len();
+        add(row, &mut values);
+        let more = values.len() - before;
+        // A list without values has a place all the same.
+        defined.extend(std::iter::repeat_n(i16::from(more > 0), more.max(1)));
+        repeated.push(0);
+        repeated.extend(std::iter::repeat_n(1, more.saturating_sub(1)));
     }
     writer.typed::<Int64Type>().write_batch(&values, Some(&defined), Some(&repeated))?;
     writer.close()

@@ -216,6 +216,31 @@ fn several_at_once() {
     assert!(relative(&sandbox, &together) == relative(&alone, &self::files(&alone.path("dataset"))));
 }
 
+/// A run adds itself, once: what is exported again by hand is the same.
+#[test]
+fn a_run_adds_itself() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.output(&["run", "--quick", "run.parquet=true", "--", "true"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("runs/dataset: "), "{}", ran.stderr);
+    let added = files(&sandbox.path("runs/dataset"));
+    let rows = |files: &BTreeMap<PathBuf, Vec<u8>>| {
+        let is_row = |file: &&PathBuf| file.to_string_lossy().contains("/runs/date=2");
+        files.keys().filter(is_row).count()
+    };
+    assert_eq!(rows(&added), 1, "{:?}", added.keys());
+    let run = sandbox.runs().into_iter().find(|run| !run.ends_with("dataset")).unwrap();
+    let ran = sandbox.output(&["export", "--parquet", "runs/dataset", run.to_str().unwrap()]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(files(&sandbox.path("runs/dataset")) == added);
+    // A folder that is none does not end the run, and is told.
+    std::fs::write(sandbox.path("runs/dataset/rangefinder-dataset"), "else").unwrap();
+    let ran = sandbox.output(&["run", "--quick", "run.parquet=true", "--", "true"]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("error: the run is not in the dataset: "), "{}", ran.stderr);
+    assert!(rows(&files(&sandbox.path("runs/dataset"))) == 1);
+}
+
 #[test]
 fn what_cannot_be_exported_is_told() {
     let sandbox = Sandbox::new();
@@ -234,11 +259,11 @@ fn what_cannot_be_exported_is_told() {
     for (marker, said) in [
         (
             "Rangefinder dataset, schema 2\n",
-            "it was written by a newer Rangefinder (schema 2; this one writes 1)",
+            "it was written by a newer Rangefinder (schema 2; this one knows 1)",
         ),
         (
             "Rangefinder dataset, schema 0\n",
-            "it was written by an older Rangefinder (schema 0; this one writes 1)",
+            "it was written by an older Rangefinder (schema 0; this one knows 1)",
         ),
         ("", "its file `rangefinder-dataset` is damaged"),
     ] {

@@ -9,6 +9,7 @@ use input::files_in;
 use record::{JOB, MANIFEST};
 
 use crate::job::{is_job, parts};
+use crate::repeat::SET_FILE;
 
 #[derive(Debug, Default)]
 pub struct Gathered {
@@ -104,7 +105,7 @@ impl Gathered {
         let all: BTreeSet<&PathBuf> = found.files.iter().collect();
         for path in &found.files {
             match () {
-                () if is_copy(path, &all) => {}
+                () if is_copy(path, &all) || path.file_name().is_some_and(|name| name == SET_FILE) => {}
                 () if trace::is_unexported(path) || trace::is_trace(path) || counters::is_counters(path) => {
                     self.file(path.clone(), false);
                 }
@@ -154,13 +155,14 @@ mod tests {
     fn a_folder_is_what_is_in_it() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        for name in ["ranks", "old/run-1/rehearsal", "old/run-1/nsys"] {
+        for name in ["ranks", "pair-compare", "old/run-1/rehearsal", "old/run-1/nsys"] {
             std::fs::create_dir_all(at(name)).unwrap();
         }
         let trace = "{\"traceEvents\": []}";
         for (name, text) in [
             ("ranks/0.json", trace),
             ("ranks/0.json.gz", "a copy"),
+            ("pair-compare/set.json", "{}"),
             ("ranks/1.json", trace),
             ("a.nsys-rep", "NVR\0"),
             ("b.nsys-rep", "NVR\0"),

@@ -15,6 +15,7 @@ pub mod names;
 mod nest;
 mod nsys;
 mod open;
+mod quick;
 mod recording;
 mod rename;
 mod sampled;
@@ -37,6 +38,7 @@ pub use nsys::{
 };
 pub use nvtx::Kind;
 pub use open::{OpenError, Opened, capture_files, is_trace, is_unexported, open, open_each, timeline_files};
+pub use quick::Multiply;
 pub use sampled::{
     SampleWriter, SampledDevice, SampledError, SampledSet, SetClock, read_sampled_bytes, read_sampled_files,
 };

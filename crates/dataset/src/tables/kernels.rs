@@ -1,10 +1,8 @@
 //! Kernels by name and shape.
 
-use std::collections::HashMap;
-
 use super::of_run;
 use crate::column;
-use crate::source::{Source, Texts};
+use crate::source::{Known, Source, Texts};
 use crate::write::{ROWS, Sheet, text};
 
 type Column<'a> = column::Column<'a, Row>;
@@ -60,7 +58,7 @@ pub(super) fn table<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'
 
 fn rows(source: &Source<'_>) -> Vec<Row> {
     let activities = &source.trace.activities;
-    let mut places: HashMap<(u32, u32, u16), usize> = HashMap::new();
+    let mut places: Known<(u32, u32, u16), usize> = Known::default();
     let mut rows: Vec<Row> = Vec::new();
     for activity in (0..activities.len()).filter(|at| activities.is_shown_kernel(*at)) {
         let (launch, process) = (activities.detail[activity], activities.process[activity]);

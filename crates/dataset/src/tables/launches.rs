@@ -64,7 +64,7 @@ fn of_work<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Vec<Column<'a>> 
         Column::ints(
             "instances",
             "the innermost push/pop ranges it was started in, of each domain, as in `instances`",
-            |row| source.ranges_around(*row as usize).map(i64::from).collect(),
+            |row, all| all.extend(source.ranges_around(*row as usize).map(i64::from)),
         )
         .growing(),
     );

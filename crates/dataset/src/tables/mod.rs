@@ -95,7 +95,7 @@ pub fn each_empty_table(see: impl Fn(&dyn Table) -> io::Result<()> + Sync) -> io
 /// What every table begins with.
 fn of_run<'a, R>(texts: &'a Texts<'_>, rank: impl Fn(&R) -> Option<i64> + 'a) -> Vec<Column<'a, R>> {
     vec![
-        Column::text("run", "the run: its `run` in `runs`", |_| texts.run()),
+        Column::same("run", "the run: its `run` in `runs`", texts.run()),
         Column::maybe_int("rank", "of a distributed program; absent if unknown", rank),
     ]
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use analysis::{Options, Scope, analyze_attributed, attribute, insight};
+use analysis::{Options, Scope, analyze_attributed, attribute, beside, insight};
 use anyhow::{Context, Result, anyhow};
 use dataset::Source;
 use process::{Signals, interruptible};
@@ -44,15 +44,7 @@ fn work(arguments: &ExportArguments) -> Result<Exit> {
     let mut done = Vec::new();
     let mut failed = 0_usize;
     for (number, unit) in units.iter().enumerate() {
-        // What reads files of others may only read and write there, and that cannot be taken back: a thread for each.
-        let result = std::thread::scope(|scope| {
-            let started = std::thread::Builder::new().spawn_scoped(scope, || one(unit, &arguments.parquet));
-            match started {
-                // It has said why.
-                Ok(started) => started.join().unwrap_or_else(|_| Err(anyhow!("this file ends the export"))),
-                Err(error) => Err(anyhow!("cannot start a thread: {error}")),
-            }
-        });
+        let result = apart(unit, &arguments.parquet);
         let of = if units.len() > 1 { format!("{} of {}: ", number + 1, units.len()) } else { String::new() };
         match result {
             Ok(written) => {
@@ -75,6 +67,26 @@ fn work(arguments: &ExportArguments) -> Result<Exit> {
         (_, 0) => Ok(Exit::Complete),
         _ => Ok(Exit::Missing),
     }
+}
+
+/// A run that has just been made.
+pub(super) fn add(run: &Path, dataset: &Path) -> Result<()> {
+    open_dataset(dataset).map_err(|why| anyhow!(why))?;
+    let written = apart(run, dataset)?;
+    say(&format!("dataset    {}: {}", dataset.display(), line(&written)));
+    Ok(())
+}
+
+/// What reads files of others may only read and write there, and that cannot be taken back: a thread for each.
+fn apart(unit: &Path, dataset: &Path) -> Result<Written> {
+    std::thread::scope(|scope| {
+        let started = std::thread::Builder::new().spawn_scoped(scope, || one(unit, dataset));
+        match started {
+            // It has said why.
+            Ok(started) => started.join().unwrap_or_else(|_| Err(anyhow!("this file ends the export"))),
+            Err(error) => Err(anyhow!("cannot start a thread: {error}")),
+        }
+    })
 }
 
 /// `20260102-030405-infer.py-0123456789ab: 1,000 launches, 12 tables, 45.1 kB`
@@ -101,7 +113,8 @@ fn one(path: &Path, folder: &Path) -> Result<Written> {
     confined(Some(folder))?;
     let (counters, empty) = counters(&given.counted, &mut redactor, &mut left)?;
     let manifest = read_manifest(path).ok();
-    let judged = counters.is_some() || manifest.as_ref().is_some_and(|of| !of.verdicts.is_empty());
+    // A run in which nothing was seen is a run, too.
+    let judged = counters.is_some() || manifest.is_some();
     let all = Selected::default();
     let trace = opened(&paths, &given.traced, &sources, all, &mut redactor, &mut left, judged)?;
     drop(private);
@@ -112,10 +125,12 @@ fn one(path: &Path, folder: &Path) -> Result<Written> {
     let mut trace = trace.unwrap_or_default();
     settings.regions().apply(&mut trace);
     let options = Options { scope: Scope::of_recordings(trace.recordings.len()), ..Options::default() };
-    let attribution = attribute(&trace);
+    // All of a file is read to tell which one it is.
+    let name = |name: &str| redactor.name(name);
+    let (exported, attribution) = beside(|| identify(path, &trace, name), || attribute(&trace));
+    let exported = exported?;
     let analysis = analyze_attributed(&trace, &attribution, &options);
     let insight = insight(Some((&trace, &analysis)), counters.as_ref());
-    let exported = identify(path, &trace, |name| redactor.name(name))?;
     let written = export(
         folder,
         &exported,

@@ -1,11 +1,12 @@
 //! `rangefinder run`
 
 use anyhow::{Context, Result};
-use process::{Route, Signals};
+use process::{Route, Signals, interruptible};
 use run::Exit;
+use run::rundir::remove_unfinished;
 use run::steps::{Run, Start, begin, plan_text};
 
-use super::{here, repeat, resolved};
+use super::{export, here, repeat, resolved};
 use crate::cli::{ExitCodeOf, RunArguments, Talk};
 use crate::print::{print, say};
 use crate::progress::Progress;
@@ -53,12 +54,20 @@ pub(crate) fn route(talk: &Talk) -> Route {
 pub(crate) fn execute(run: Run, signals: &Signals, talk: Talk, whose: ExitCodeOf) -> Result<Exit> {
     let mut progress = Progress::new(talk, here()?, whose);
     let folder = run.folder().to_owned();
+    let dataset = run.dataset(&here()?);
     let outcome = run.execute(signals, &mut progress).inspect_err(|_| {
         drop(progress);
         say(&format!("what was captured so far is kept in {}", folder.display()));
     })?;
+    let mut exit = outcome.exit;
+    if let Some(dataset) = dataset.filter(|_| exit != Exit::Interrupted)
+        && let Err(error) = interruptible(signals, || export::add(&folder, &dataset), remove_unfinished)
+    {
+        say(&format!("error: the run is not in the dataset: {error:#}"));
+        exit = if exit == Exit::Complete { Exit::Missing } else { exit };
+    }
     Ok(match whose {
-        ExitCodeOf::Rangefinder => outcome.exit,
-        ExitCodeOf::Workload => Exit::Workload(whose.code(outcome.exit.code(), outcome.workload_code)),
+        ExitCodeOf::Rangefinder => exit,
+        ExitCodeOf::Workload => Exit::Workload(whose.code(exit.code(), outcome.workload_code)),
     })
 }

@@ -411,6 +411,7 @@ pub struct RunConfig {
     pub dir: Text,
     pub(crate) name: Option<Text>,
     pub(crate) keep: Option<u32>,
+    pub(crate) parquet: bool,
 }
 
 #[derive(Debug, Clone, Deserialize)]

@@ -38,6 +38,9 @@ pub struct Run {
     _lock: Option<Lock>,
 }
 
+/// A folder beside the runs.
+const DATASET: &str = "dataset";
+
 /// How a run ended.
 #[derive(Debug)]
 pub struct Outcome {
@@ -64,6 +67,12 @@ impl Run {
 
     pub fn folder(&self) -> &Path {
         self.files.root()
+    }
+
+    /// The dataset that the run is to be added to.
+    pub fn dataset(&self, here: &Path) -> Option<PathBuf> {
+        let run = &self.setting.resolved.config.run;
+        run.parquet.then(|| here.join(&run.dir.0).join(DATASET))
     }
 
     /// Runs every step that is not finished yet.
@@ -127,6 +136,8 @@ pub struct Once {
     pub plain: bool,
     /// Whether to record where it runs.
     pub look_around: bool,
+    /// Whether stacks are sampled, as configured.
+    pub sampled: bool,
 }
 
 impl Run {
@@ -136,8 +147,6 @@ impl Run {
         how: Once,
         signals: &Signals,
         observer: &mut dyn Observer,
-    /// Whether stacks are sampled, as configured.
-    pub sampled: bool,
     ) -> Result<(Option<Inventory>, Outcome), RunError> {
         let setting = &self.setting;
         let mut session = Session {
