@@ -50,6 +50,9 @@ cargo xtask generate kineto BYTES FILE
 cargo xtask generate ncu-rep KERNELS FILE
 cargo xtask generate ranks RANKS KERNELS FOLDER CAUSE
     Writes a synthetic trace or report of that size.
+cargo xtask generate fleet RUNS RANKS KERNELS FOLDER
+    Writes a synthetic dataset: so many runs of so many ranks with so many kernels
+    each, about 7 bytes a kernel. Prints what is true of it.
 ";
 
 fn main() -> ExitCode {
@@ -112,6 +115,14 @@ fn dispatch(words: &[&str]) -> Result<ExitCode> {
         ["generate", "ranks", ranks, kernels, folder, cause] => {
             generate::write_ranks(folder.as_ref(), ranks.parse()?, kernels.parse()?, cause)?;
             Ok(ExitCode::SUCCESS)
+        }
+        ["generate", "fleet", runs, ranks, kernels, folder] => {
+            let words = ["run", "--release", "--quiet", "--package", "rangefinder-fleet-made"];
+            let place = ["--manifest-path", "fleet/Cargo.toml", "--target-dir", "target/fleet", "--"];
+            let folder = std::path::absolute(folder)?;
+            let status =
+                shell::cargo().args(words).args(place).args([runs, ranks, kernels]).arg(folder).status()?;
+            Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");

@@ -9,7 +9,7 @@ use crate::debian::{self, any};
 use crate::shell::{on_path, quietly, tools_folder, write_script};
 
 /// A set of packages in a folder of its own, put on `PYTHONPATH` by a test.
-pub const SETS: [(&str, &[&str]); 16] = [
+pub const SETS: [(&str, &[&str]); 17] = [
     ("hydra-core-1.3.2", &["hydra-core==1.3.2"]),
     ("nvidia-nvtx-12.9.79", &["nvidia-nvtx-cu12==12.9.79"]),
     ("cupti-11.8.87", &["nvidia-cuda-cupti-cu11==11.8.87"]),
@@ -22,6 +22,7 @@ pub const SETS: [(&str, &[&str]); 16] = [
     ("nvtx-0.2.16", &["nvtx==0.2.16"]),
     ("duckdb-2.0.0", &["duckdb==2.0.0"]),
     ("polars-2.1.0", &["polars==2.1.0"]),
+    ("moto-5.2.5", &["moto[s3]==5.2.5", "flask==3.1.3", "flask-cors==6.0.5"]),
     ("maturin-1.16.0", &["maturin==1.16.0"]),
     ("mcp-2.3.0", &["mcp==2.3.0"]),
     ("nbclient-0.10.2", &["nbclient==0.10.2", "ipykernel==6.30.1", "pandas==2.3.2"]),

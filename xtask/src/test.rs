@@ -15,6 +15,41 @@ use crate::tools;
 /// Building everything from nothing takes less, and so does every test.
 const LONGEST_SILENCE: Duration = Duration::from_secs(25 * 60);
 
+/// A workspace of its own.
+struct Leaf {
+    name: &'static str,
+    manifest: &'static str,
+    target: &'static str,
+    targets: &'static [&'static str],
+}
+
+const FLEET: Leaf = Leaf {
+    name: "the fleet",
+    manifest: "fleet/Cargo.toml",
+    target: "target/fleet",
+    targets: &["--workspace", "--all-targets"],
+};
+const LEAVES: [Leaf; 2] = [
+    Leaf { name: "the tracer", manifest: "crates/tracer/Cargo.toml", target: "target/tracer", targets: &[] },
+    FLEET,
+];
+
+impl Leaf {
+    fn is_formatted(&self) -> Result<bool> {
+        check(
+            &format!("formatting of {}", self.name),
+            &["fmt", "--all", "--manifest-path", self.manifest, "--check"],
+        )
+    }
+
+    fn is_clean(&self) -> Result<bool> {
+        let place = ["--manifest-path", self.manifest, "--target-dir", self.target];
+        let arguments =
+            [&["clippy"], &place[..], self.targets, &["--quiet", "--", "-D", "warnings"]].concat();
+        check(&format!("clippy of {}", self.name), &arguments)
+    }
+}
+
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Counts {
     passed: u64,
@@ -30,27 +65,38 @@ pub fn main(allow_missing: bool, extra: &[&str]) -> Result<ExitCode> {
         return Ok(ExitCode::FAILURE);
     }
     generate()?;
-    // The tracer is a workspace of its own.
-    let tracer = ["--manifest-path", "crates/tracer/Cargo.toml"];
     let formatted = check("formatting", &["fmt", "--all", "--check"])?
-        && check("formatting of the tracer", &["fmt", tracer[0], tracer[1], "--check"])?;
+        & LEAVES.iter().map(Leaf::is_formatted).collect::<Result<Vec<_>>>()?.into_iter().all(|fine| fine);
     let linted =
         check("clippy", &["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])?
-            && check(
-                "clippy of the tracer",
-                &[
-                    "clippy",
-                    tracer[0],
-                    tracer[1],
-                    "--target-dir",
-                    "target/tracer",
-                    "--quiet",
-                    "--",
-                    "-D",
-                    "warnings",
-                ],
-            )?;
-    let (counts, tests_passed) = run_tests(extra)?;
+            & LEAVES.iter().map(Leaf::is_clean).collect::<Result<Vec<_>>>()?.into_iter().all(|fine| fine);
+    let skips = root().join("target/test-skips");
+    if skips.exists() {
+        fs_err::remove_dir_all(&skips)?;
+    }
+    fs_err::create_dir_all(&skips)?;
+    let (mut counts, mut tests_passed) =
+        run_tests(&["test", "--workspace", "--no-fail-fast"], extra, &skips)?;
+    // Arguments are about tests of the main workspace.
+    if extra.is_empty() {
+        let fleet = [
+            "test",
+            "--workspace",
+            "--no-fail-fast",
+            "--manifest-path",
+            FLEET.manifest,
+            "--target-dir",
+            FLEET.target,
+        ];
+        let (of_fleet, passed) = run_tests(&fleet, &[], &skips)?;
+        counts.passed += of_fleet.passed;
+        counts.failed += of_fleet.failed;
+        counts.skipped += of_fleet.skipped;
+        tests_passed &= passed;
+    }
+    let skipped = skipped(&skips);
+    counts.skipped += skipped;
+    counts.passed = counts.passed.saturating_sub(skipped);
     for (what, fine) in [("formatting", formatted), ("clippy", linted), ("tests", tests_passed)] {
         println!("{what}: {}", if fine { "ok" } else { "FAILED" });
     }
@@ -81,17 +127,12 @@ fn check(what: &str, arguments: &[&str]) -> Result<bool> {
     Ok(status.success())
 }
 
-/// Every test; their output is passed through, their results are summed.
-fn run_tests(extra: &[&str]) -> Result<(Counts, bool)> {
-    let skips = root().join("target/test-skips");
-    if skips.exists() {
-        fs_err::remove_dir_all(&skips)?;
-    }
-    fs_err::create_dir_all(&skips)?;
+/// Every test of a workspace; their output is passed through, their results are summed.
+fn run_tests(arguments: &[&str], extra: &[&str], skips: &Path) -> Result<(Counts, bool)> {
     let mut child = cargo()
-        .args(["test", "--workspace", "--no-fail-fast"])
+        .args(arguments)
         .args(extra)
-        .env("RANGEFINDER_TEST_SKIPS", &skips)
+        .env("RANGEFINDER_TEST_SKIPS", skips)
         .env("RANGEFINDER_TEST_TOOLS", tools_folder())
         .env("INSTA_UPDATE", "no")
         .env("INSTA_FORCE_PASS", "0")
@@ -99,12 +140,8 @@ fn run_tests(extra: &[&str]) -> Result<(Counts, bool)> {
         .stdout(Stdio::piped())
         .spawn()
         .context("cannot start cargo")?;
-    let mut counts = printed(&mut child)?;
-    let fine = child.wait()?.success();
-    let skipped = skipped(&skips);
-    counts.skipped += skipped;
-    counts.passed = counts.passed.saturating_sub(skipped);
-    Ok((counts, fine))
+    let counts = printed(&mut child)?;
+    Ok((counts, child.wait()?.success()))
 }
 
 /// Counts what is printed; ends the tests if that stops for too long.

@@ -7,6 +7,7 @@ mod comparison;
 mod counters;
 mod decision;
 mod fold;
+mod history;
 mod measured;
 mod metric;
 mod modes;

@@ -1,0 +1,40 @@
+-- Whom others wait for in collectives. They end together, so who is in one for the shortest time came last.
+WITH joint AS (
+    SELECT run, rank, "group", function, begin_ns, duration_ns,
+           lower(replace(replace(replace(function, '_', ''), '-', ''), ' ', '')) AS plain
+    FROM collectives WHERE rank IS NOT NULL AND run IN (SELECT run FROM runs)
+),
+-- Nobody leaves these before everybody has come.
+numbered AS (
+    SELECT run, rank, "group", function, duration_ns,
+           row_number() OVER (PARTITION BY run, rank, "group", function ORDER BY begin_ns) AS number,
+           count(*) OVER (PARTITION BY run, rank, "group", function) AS times,
+           count(duration_ns) OVER (PARTITION BY run, rank, "group", function) AS timed
+    FROM joint
+    WHERE plain LIKE '%allreduce%' OR plain LIKE '%allgather%' OR plain LIKE '%reducescatter%' OR plain LIKE '%alltoall%'
+),
+-- Which is which is only known where all ranks have the same number of them, and all of their times.
+even AS (
+    SELECT run, "group", function FROM numbered
+    GROUP BY run, "group", function HAVING min(times) = max(times) AND min(timed) = max(times)
+),
+of_each AS (
+    SELECT numbered.run AS run, rank, duration_ns,
+           row_number() OVER (PARTITION BY numbered.run, numbered."group", numbered.function, number ORDER BY duration_ns, rank) AS place,
+           count(*) OVER (PARTITION BY numbered.run, numbered."group", numbered.function, number) AS ranks,
+           sum(duration_ns) OVER (PARTITION BY numbered.run, numbered."group", numbered.function, number) AS together_ns
+    FROM numbered
+    JOIN even ON numbered.run = even.run AND numbered."group" = even."group" AND numbered.function = even.function
+),
+places AS (SELECT DISTINCT run, rank, node FROM runs WHERE rank IS NOT NULL),
+named AS (
+    SELECT coalesce(node, 'rank ' || CAST(of_each.rank AS VARCHAR) || ', machine unknown') AS node,
+           of_each.run AS run, place, ranks, together_ns - ranks * duration_ns AS waited_ns
+    FROM of_each LEFT JOIN places ON of_each.run = places.run AND of_each.rank = places.rank
+    WHERE ranks > 1
+)
+SELECT node, count(DISTINCT run) AS runs, count(*) AS collectives,
+       round(100.0 * sum(CASE WHEN place = 1 THEN 1 ELSE 0 END) / count(*), 1) AS last_percent,
+       round(100.0 * sum(1.0 / ranks) / count(*), 1) AS by_chance_percent,
+       round(sum(CASE WHEN place = 1 THEN waited_ns ELSE 0 END) / 1e9, 3) AS others_waited_s
+FROM named GROUP BY node ORDER BY others_waited_s DESC, node LIMIT 20
