@@ -610,6 +610,20 @@ fn report_unreadable_by_a_fake() {
     });
 }
 
+/// Real nsys passes the workload's 143 on, but for once in many times on a machine that is busy.
+#[test]
+fn ended_after_range_though_nsys_says_0_by_a_fake() {
+    const TEST: &str = "ended_after_range_though_nsys_says_0_by_a_fake";
+    let body = format!("cp $FAKE_REPORT/{REPORT_FILE} \"$out.nsys-rep\"");
+    // The report has three.
+    for (happen, cause) in [(4, "ended-after-range"), (3, "")] {
+        let mut arguments = vec!["nsys.nvtx_capture=A", "nsys.capture_range_end=stop-shutdown", "--", "EMIT"];
+        arguments.extend(["push=A", "sleep=1", "pop"].repeat(happen));
+        let Some(scene) = Scene::with_fake(TEST, &body, &arguments) else { return };
+        scene.comes_to(&Expected { outcome: "captured", cause, remedy: "", code: 0 });
+    }
+}
+
 /// Needs a GPU whose driver is newer than nsys.
 #[test]
 fn unsupported_driver_by_a_fake() {

@@ -41,6 +41,8 @@ pub enum Ending {
     ToolKilled(String),
     /// nsys ended it after the range, as requested.
     AfterRange,
+    /// The same, or by itself: now and then nsys ends with 0 all the same.
+    WellOrAfterRange,
     TimedOut,
     Interrupted,
     /// It was stopped after `capture.duration`.
@@ -297,6 +299,14 @@ fn explained(mut verdict: Verdict, case: &Case<'_>) -> Verdict {
             verdict.evidence.push("nsys ended the workload with SIGTERM when the range closed".to_owned());
         }
         Ending::AfterRange => {}
+        Ending::WellOrAfterRange => {
+            let short = |row: &Coverage| row.captured < row.expected;
+            if verdict.outcome == Outcome::Captured && verdict.coverage.iter().any(short) {
+                verdict.cause = Some(Cause::EndedAfterRange);
+                let evidence = "nsys was asked to end the workload when the range closes, and ended with 0 itself";
+                verdict.evidence.push(evidence.to_owned());
+            }
+        }
     }
     if blind && verdict.cause.is_none() {
         verdict.cause = Some(Cause::RehearsalWasBlind);

@@ -21,15 +21,15 @@ const TERMINATED: i32 = 143;
 
 /// How a pass under nsys ended, given what should happen when its gate closed.
 pub fn ending(finished: &Finished, gate: &Gate, range_end: RangeEnd) -> Ending {
-    let shuts_down = matches!(range_end, RangeEnd::StopShutdown | RangeEnd::RepeatShutdown(_));
+    let shuts_down = *gate != Gate::None
+        && matches!(range_end, RangeEnd::StopShutdown | RangeEnd::RepeatShutdown(_));
     match finished.ended_by_us {
         Some(Reason::Interrupted) => Ending::Interrupted,
         Some(Reason::Timeout) => Ending::TimedOut,
         Some(Reason::Stopped) => Ending::Stopped,
+        None if finished.ending.success() && shuts_down => Ending::WellOrAfterRange,
         None if finished.ending.success() => Ending::Well,
-        None if shuts_down && *gate != Gate::None && finished.ending.shell_code() == TERMINATED => {
-            Ending::AfterRange
-        }
+        None if shuts_down && finished.ending.shell_code() == TERMINATED => Ending::AfterRange,
         None if finished.ending.is_signal() => Ending::ToolKilled(finished.ending.to_string()),
         None => Ending::WorkloadFailed(finished.ending.to_string()),
     }
