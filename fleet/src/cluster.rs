@@ -8,23 +8,31 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
+use ballista_core::config::TaskSchedulingPolicy;
 use ballista_core::object_store::{
     runtime_env_with_s3_support, session_config_with_s3_support, session_state_with_s3_support,
 };
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
 use ballista_scheduler::cluster::BallistaCluster;
 use ballista_scheduler::config::SchedulerConfig;
-use ballista_scheduler::scheduler_process::start_server;
+use ballista_scheduler::scheduler_process::{create_scheduler, start_grpc_service};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::{ExecutorArguments, SchedulerArguments, UpArguments};
 use crate::engine::host_and_port;
+use crate::losses;
 
 /// An executor says so often that it is there,
 const HEARTBEAT_S: u64 = 5;
-/// and is given up when it has not for this long; what it did is done again by others.
+/// and its queries end when it has not for this long;
+const SILENCE: Duration = Duration::from_secs(15);
+/// after this, the engine forgets it.
 const GIVEN_UP_S: u64 = 20;
+/// Executors fetch their work. A scheduler that sends it to them forgets cores of those that are left when one is lost, and
+/// queries wait for ever.
+const POLICY: TaskSchedulingPolicy = TaskSchedulingPolicy::PullStaged;
 /// How long a process of `up` may take to listen.
 const STARTS: Duration = Duration::from_secs(60);
 /// Of an executor.
@@ -44,15 +52,25 @@ pub async fn scheduler(arguments: SchedulerArguments) -> Result<()> {
         executor_timeout_seconds: GIVEN_UP_S,
         expire_dead_executor_interval_seconds: HEARTBEAT_S,
         no_executors_grace_period_seconds: GIVEN_UP_S,
+        scheduling_policy: POLICY,
+        // A query that lost a part of itself ends: see `losses`.
+        stage_max_failures: 1,
         ..SchedulerConfig::default()
     }
     .with_override_config_producer(Arc::new(session_config_with_s3_support))
     .with_override_session_builder(Arc::new(session_state_with_s3_support));
     let cluster = BallistaCluster::new_from_config(&config).await?;
     eprintln!("scheduler on {address}; executors: rangefinder-fleet executor --scheduler {address}");
-    start_server(cluster, address, Arc::new(config))
-        .await
-        .with_context(|| format!("the scheduler on {address} ended"))
+    config.validate()?;
+    let state = cluster.cluster_state();
+    let scheduler = create_scheduler::<LogicalPlanNode, PhysicalPlanNode>(cluster, Arc::new(config)).await?;
+    let watched = losses::watch(scheduler.clone(), state, SILENCE);
+    // A scheduler that cannot watch gives wrong answers: it ends, too.
+    let ended = tokio::select! {
+        ended = start_grpc_service(address, scheduler) => ended,
+        ended = watched => ended,
+    };
+    ended.with_context(|| format!("the scheduler on {address} ended"))
 }
 
 pub async fn executor(arguments: ExecutorArguments) -> Result<()> {
@@ -81,6 +99,7 @@ pub async fn executor(arguments: ExecutorArguments) -> Result<()> {
         vcores: arguments.cores.unwrap_or(0),
         work_dir: Some(work.folder.display().to_string()),
         executor_heartbeat_interval_seconds: HEARTBEAT_S,
+        task_scheduling_policy: POLICY,
         // What a query leaves on the disk, for whoever fetches its answer.
         job_data_ttl_seconds: 3600,
         job_data_clean_up_interval_seconds: 600,

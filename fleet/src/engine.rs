@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow, bail};
 use ballista::prelude::SessionContextExt;
+use ballista_core::config::BALLISTA_ADAPTIVE_PLANNER_ENABLED;
 use ballista_core::object_store::{CustomObjectStoreRegistry, S3Options, session_state_with_s3_support};
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::dataframe::DataFrame;
@@ -123,7 +124,9 @@ async fn on_cluster(scheduler: &str) -> Result<SessionContext> {
     };
     tokio::net::TcpStream::connect(scheduler).await.with_context(cannot)?;
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    // Plans that change while they run may lose their way: the query never ends.
     let config = ballista_core::object_store::session_config_with_s3_support()
+        .set_bool(BALLISTA_ADAPTIVE_PLANNER_ENABLED, false)
         .with_collect_statistics(false)
         .with_target_partitions(cores * OF_EACH_CORE);
     let state = session_state_with_s3_support(config)?;
@@ -155,6 +158,13 @@ fn told(error: DataFusionError, dataset: &Dataset) -> anyhow::Error {
         }
         _ => anyhow!("{text}"),
     }
+}
+
+/// Whether a query failed on a cluster because somebody who had a part in it is gone. The engine has words for it only.
+pub fn was_lost(error: &anyhow::Error) -> bool {
+    let text = format!("{error:#}");
+    text.ends_with("failed: Cancelled")
+        || ["has failed 1 times", "transport", "h2 protocol error"].iter().any(|words| text.contains(words))
 }
 
 /// `512MiB`, `4GB`, or bytes.

@@ -1,7 +1,7 @@
 //! `rangefinder-fleet`: SQL over the runs of a dataset, on one machine or on a cluster.
 //!
 //! `dataset` is what is asked, `engine` where it runs (DataFusion here, Ballista on a cluster), `questions` are ready-made
-//! SQL, `changes` looks for changes over time, `output` writes answers, `cluster` starts Ballista, `compact` makes few
+//! SQL, `changes` looks for changes over time, `output` writes answers, `cluster` starts Ballista, `losses` ends queries of executors that are lost, `compact` makes few
 //! files of many.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the command line")]
 
@@ -11,6 +11,7 @@ mod cluster;
 mod compact;
 mod dataset;
 mod engine;
+mod losses;
 mod output;
 mod questions;
 
@@ -19,17 +20,24 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Parser;
+use datafusion::dataframe::DataFrame;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 
 use cli::{Arguments, AskArguments, Command, How};
 use engine::{Engine, Session, usual_memory};
+use output::Output;
 use questions::Question;
 
 /// Plans of deep queries are walked by functions that call themselves.
 const STACK: usize = 32 << 20;
 
-/// What the engine says by itself. Of one part, complaints about figures that nobody asked for are not worth reading.
-const LOG: &str = "error,ballista_scheduler::display=off";
+/// What the engine says by itself. Of one part, complaints about figures that nobody asked for are not worth
+/// reading; of another, everything is told again.
+const LOG: &str =
+    "error,ballista_scheduler::display=off,ballista_core::execution_plans::distributed_query=off";
+
+/// On a cluster, a query ends when an executor is lost that had a part in it.
+const TRIES: u32 = 3;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
@@ -116,8 +124,22 @@ async fn ask(arguments: AskArguments) -> Result<ExitCode> {
 
 /// With a margin, the changes in the values over time that the query gives.
 async fn answer(dataset: String, sql: String, how: How, margin: Option<f64>) -> Result<ExitCode> {
+    let output = Output::new(how.format(), how.out.clone())?;
     let session = Session::open(&dataset, &how.engine()).await?;
     let frame = session.ask(&sql, note).await?;
+    let mut tries = if how.cluster.is_some() { TRIES } else { 1 };
+    loop {
+        tries -= 1;
+        match run_once(&session, frame.clone(), margin, &output).await {
+            Err(error) if tries > 0 && output.is_untouched() && engine::was_lost(&error) => {
+                eprintln!("warning: an executor was lost, and a part of the query with it; asking again");
+            }
+            done => return done.map(|()| ExitCode::SUCCESS),
+        }
+    }
+}
+
+async fn run_once(session: &Session, frame: DataFrame, margin: Option<f64>, output: &Output) -> Result<()> {
     let rows = frame.execute_stream().await.map_err(|error| session.told(error))?;
     let rows = match margin {
         None => rows,
@@ -131,8 +153,7 @@ async fn answer(dataset: String, sql: String, how: How, margin: Option<f64>) -> 
             Box::pin(RecordBatchStreamAdapter::new(schema, futures::stream::iter([Ok(changes)])))
         }
     };
-    output::write(rows, how.format(), how.out.as_deref(), |error| session.told(error)).await?;
-    Ok(ExitCode::SUCCESS)
+    output.write(rows, |error| session.told(error)).await
 }
 
 async fn compacted(place: String, into: std::path::PathBuf) -> Result<ExitCode> {

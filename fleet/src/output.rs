@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, anyhow, bail};
 use datafusion::arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
@@ -21,6 +22,8 @@ use futures::StreamExt;
 /// A terminal is no place for more.
 const MOST_SHOWN: usize = 1_000;
 const LONGEST_TEXT: usize = 60;
+/// Bytes of an answer that are held back at most.
+const HELD: usize = 1 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
@@ -33,43 +36,106 @@ pub enum Format {
     Parquet,
 }
 
-/// Writes rows as they come. How many there were.
-pub async fn write(
-    mut rows: SendableRecordBatchStream,
+/// Where an answer goes.
+pub struct Output {
     format: Format,
-    out: Option<&Path>,
-    told: impl Fn(DataFusionError) -> anyhow::Error,
-) -> Result<usize> {
-    if format == Format::Parquet && out.is_none() {
-        bail!("Parquet is not for a terminal\nhint: --out FILE.parquet");
+    out: Option<PathBuf>,
+    /// Somebody may have read a part.
+    is_seen: Arc<AtomicBool>,
+}
+
+impl Output {
+    pub fn new(format: Format, out: Option<PathBuf>) -> Result<Self> {
+        if format == Format::Parquet && out.is_none() {
+            bail!("Parquet is not for a terminal\nhint: --out FILE.parquet");
+        }
+        Ok(Self { format, out, is_seen: Arc::default() })
     }
-    let unfinished = out.map(Unfinished::of);
-    let cannot = || format!("cannot write `{}`", out.unwrap_or(Path::new("-")).display());
-    let target: Box<dyn Write + Send> = match &unfinished {
-        Some(unfinished) => Box::new(File::create(&unfinished.file).with_context(cannot)?),
-        None => Box::new(io::stdout()),
-    };
-    let mut writer = Writer::of(format, BufWriter::new(target), rows.schema())?;
-    let mut count = 0;
-    let done = async {
-        while let Some(batch) = rows.next().await {
-            let batch = batch.map_err(&told)?;
-            count += batch.num_rows();
-            if !writer.add(batch)? {
-                break;
+
+    /// Whether what failed can begin anew.
+    pub fn is_untouched(&self) -> bool {
+        !self.is_seen.load(Ordering::Relaxed)
+    }
+
+    /// Writes rows as they come.
+    pub async fn write(
+        &self,
+        mut rows: SendableRecordBatchStream,
+        told: impl Fn(DataFusionError) -> anyhow::Error,
+    ) -> Result<()> {
+        let out = self.out.as_deref();
+        let unfinished = out.map(Unfinished::of);
+        let cannot = || format!("cannot write `{}`", out.unwrap_or(Path::new("-")).display());
+        let target = match &unfinished {
+            Some(unfinished) => {
+                Target::File(BufWriter::new(File::create(&unfinished.file).with_context(cannot)?))
+            }
+            None => Target::Screen { held: Vec::new(), is_seen: self.is_seen.clone() },
+        };
+        let mut writer = Writer::of(self.format, target, rows.schema())?;
+        let done = async {
+            while let Some(batch) = rows.next().await {
+                if !writer.add(batch.map_err(&told)?)? {
+                    break;
+                }
+            }
+            writer.close().with_context(cannot)
+        };
+        match done.await {
+            // Whoever reads has read enough.
+            Err(error) if is_broken_pipe(&error) => return Ok(()),
+            other => other?,
+        }
+        if let Some(unfinished) = unfinished {
+            std::fs::rename(&unfinished.file, &unfinished.out).with_context(cannot)?;
+        }
+        Ok(())
+    }
+}
+
+/// What is written to.
+enum Target {
+    File(BufWriter<File>),
+    /// Holds the first of it back: what fails until then has shown nothing.
+    Screen {
+        held: Vec<u8>,
+        is_seen: Arc<AtomicBool>,
+    },
+}
+
+impl Target {
+    fn done(self) -> io::Result<()> {
+        match self {
+            Self::File(mut file) => file.flush(),
+            Self::Screen { held, .. } => {
+                let mut screen = io::stdout();
+                screen.write_all(&held)?;
+                screen.flush()
             }
         }
-        writer.close().with_context(cannot)
-    };
-    match done.await {
-        // Whoever reads has read enough.
-        Err(error) if is_broken_pipe(&error) => return Ok(count),
-        other => other?,
     }
-    if let Some(unfinished) = unfinished {
-        std::fs::rename(&unfinished.file, &unfinished.out).with_context(cannot)?;
+}
+
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.write(bytes),
+            Self::Screen { held, is_seen } => {
+                if held.len() + bytes.len() > HELD {
+                    is_seen.store(true, Ordering::Relaxed);
+                    io::stdout().write_all(held)?;
+                    held.clear();
+                }
+                held.extend_from_slice(bytes);
+                Ok(bytes.len())
+            }
+        }
     }
-    Ok(count)
+
+    /// Writers of CSV do this after each batch; `done` is what counts.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Nothing is there before it is whole, and nothing is left if it does not become so.
@@ -138,8 +204,6 @@ fn with_columns(batch: &RecordBatch, of: impl Fn(&ArrayRef) -> Result<ArrayRef>)
     Ok(RecordBatch::try_from_iter_with_nullable(columns.collect::<Result<Vec<_>>>()?)?)
 }
 
-type Target = BufWriter<Box<dyn Write + Send>>;
-
 enum Writer {
     Table { out: Target, batches: Vec<RecordBatch>, rows: usize, more: bool },
     Csv(Box<datafusion::arrow::csv::Writer<Target>>),
@@ -184,7 +248,7 @@ impl Writer {
     }
 
     fn close(self) -> Result<()> {
-        let mut out = match self {
+        let out = match self {
             Self::Table { mut out, batches, more, .. } => {
                 writeln!(out, "{}", pretty_format_batches(&batches)?)?;
                 if more {
@@ -201,6 +265,6 @@ impl Writer {
             }
             Self::Parquet(writer) => writer.into_inner()?,
         };
-        out.flush().map_err(|error| anyhow!(error))
+        out.done().map_err(|error| anyhow!(error))
     }
 }
