@@ -2,7 +2,6 @@
 WITH causes AS (
     SELECT cause, sum(ns) AS ns, count(DISTINCT run) AS runs FROM idle
     WHERE region IS NULL AND run IN (SELECT run FROM runs) GROUP BY cause
-),
-all_of_it AS (SELECT sum(ns) AS all_ns FROM causes)
-SELECT cause, round(ns / 3.6e12, 4) AS gpu_hours, round(100.0 * ns / all_ns, 2) AS percent, runs
-FROM causes CROSS JOIN all_of_it ORDER BY ns DESC, cause
+)
+SELECT cause, round(ns / 3.6e12, 4) AS gpu_hours, round(100.0 * ns / sum(ns) OVER (), 2) AS percent, runs
+FROM causes ORDER BY ns DESC, cause

@@ -10,18 +10,14 @@ of_kernels AS (
     SELECT kernels.run, program, begun, short_name, sum(total_ns) AS total_ns, sum(calls) AS calls
     FROM kernels JOIN each_run ON kernels.run = each_run.run GROUP BY kernels.run, program, begun, short_name
 ),
-of_programs AS (SELECT program, sum(total_ns) AS total_ns FROM of_kernels GROUP BY program),
-large AS (
-    SELECT of_kernels.program, short_name
-    FROM of_kernels JOIN of_programs ON of_kernels.program = of_programs.program
-    GROUP BY of_kernels.program, short_name HAVING sum(of_kernels.total_ns) >= 0.01 * max(of_programs.total_ns)
+shares AS (
+    SELECT run, program, begun, short_name, total_ns, calls, sum(total_ns) OVER (PARTITION BY program) AS of_program_ns,
+           sum(total_ns) OVER (PARTITION BY program, short_name) AS of_kernel_ns
+    FROM of_kernels
 )
 SELECT program, 'an iteration of ' || region AS metric, loops.run AS run, begun, ns
 FROM loops JOIN each_run ON loops.run = each_run.run
 UNION ALL
-SELECT of_kernels.program, 'a launch of ' || of_kernels.short_name AS metric, run, begun,
-       CAST(total_ns AS DOUBLE) / calls AS ns
-FROM of_kernels
-JOIN large ON of_kernels.program = large.program AND of_kernels.short_name = large.short_name
-WHERE calls > 0
+SELECT program, 'a launch of ' || short_name AS metric, run, begun, CAST(total_ns AS DOUBLE) / calls AS ns
+FROM shares WHERE calls > 0 AND of_kernel_ns >= 0.01 * of_program_ns
 ORDER BY program, metric, begun, run

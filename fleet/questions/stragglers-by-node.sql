@@ -14,17 +14,18 @@ numbered AS (
     WHERE plain LIKE '%allreduce%' OR plain LIKE '%allgather%' OR plain LIKE '%reducescatter%' OR plain LIKE '%alltoall%'
 ),
 -- Which is which is only known where all ranks have the same number of them, and all of their times.
-even AS (
-    SELECT run, "group", function FROM numbered
-    GROUP BY run, "group", function HAVING min(times) = max(times) AND min(timed) = max(times)
+compared AS (
+    SELECT *, min(times) OVER (PARTITION BY run, "group", function) AS least_times,
+           max(times) OVER (PARTITION BY run, "group", function) AS most_times,
+           min(timed) OVER (PARTITION BY run, "group", function) AS least_timed
+    FROM numbered WHERE "group" IS NOT NULL
 ),
 of_each AS (
-    SELECT numbered.run AS run, rank, duration_ns,
-           row_number() OVER (PARTITION BY numbered.run, numbered."group", numbered.function, number ORDER BY duration_ns, rank) AS place,
-           count(*) OVER (PARTITION BY numbered.run, numbered."group", numbered.function, number) AS ranks,
-           sum(duration_ns) OVER (PARTITION BY numbered.run, numbered."group", numbered.function, number) AS together_ns
-    FROM numbered
-    JOIN even ON numbered.run = even.run AND numbered."group" = even."group" AND numbered.function = even.function
+    SELECT run, rank, duration_ns,
+           row_number() OVER (PARTITION BY run, "group", function, number ORDER BY duration_ns, rank) AS place,
+           count(*) OVER (PARTITION BY run, "group", function, number) AS ranks,
+           sum(duration_ns) OVER (PARTITION BY run, "group", function, number) AS together_ns
+    FROM compared WHERE least_times = most_times AND least_timed = most_times
 ),
 places AS (SELECT DISTINCT run, rank, node FROM runs WHERE rank IS NOT NULL),
 named AS (

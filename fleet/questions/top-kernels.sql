@@ -2,8 +2,7 @@
 WITH together AS (
     SELECT short_name AS kernel, family, sum(calls) AS calls, sum(total_ns) AS ns, count(DISTINCT run) AS runs
     FROM kernels WHERE run IN (SELECT run FROM runs) GROUP BY short_name, family
-),
-all_of_it AS (SELECT sum(ns) AS all_ns FROM together)
-SELECT kernel, family, calls, round(ns / 1e9, 3) AS seconds, round(100.0 * ns / all_ns, 2) AS percent,
+)
+SELECT kernel, family, calls, round(ns / 1e9, 3) AS seconds, round(100.0 * ns / sum(ns) OVER (), 2) AS percent,
        round(ns / 1e3 / calls, 2) AS mean_us, runs
-FROM together CROSS JOIN all_of_it ORDER BY ns DESC, kernel, family LIMIT 20
+FROM together ORDER BY ns DESC, kernel, family LIMIT 20
