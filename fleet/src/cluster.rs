@@ -35,6 +35,8 @@ const GIVEN_UP_S: u64 = 20;
 const POLICY: TaskSchedulingPolicy = TaskSchedulingPolicy::PullStaged;
 /// How long a process of `up` may take to listen.
 const STARTS: Duration = Duration::from_secs(60);
+/// An answer stays on the disk so long, for whoever fetches it.
+const FETCHED_S: u64 = 3600;
 /// Of an executor.
 const LEAST_MEMORY: u64 = 64_000_000;
 const LOOKS: Duration = Duration::from_millis(100);
@@ -53,6 +55,9 @@ pub async fn scheduler(arguments: SchedulerArguments) -> Result<()> {
         expire_dead_executor_interval_seconds: HEARTBEAT_S,
         no_executors_grace_period_seconds: GIVEN_UP_S,
         scheduling_policy: POLICY,
+        finished_job_data_clean_up_interval_seconds: FETCHED_S,
+        // A plan has the names of all files in it.
+        finished_job_state_clean_up_interval_seconds: 60,
         // A query that lost a part of itself ends: see `losses`.
         stage_max_failures: 1,
         ..SchedulerConfig::default()
@@ -100,8 +105,7 @@ pub async fn executor(arguments: ExecutorArguments) -> Result<()> {
         work_dir: Some(work.folder.display().to_string()),
         executor_heartbeat_interval_seconds: HEARTBEAT_S,
         task_scheduling_policy: POLICY,
-        // What a query leaves on the disk, for whoever fetches its answer.
-        job_data_ttl_seconds: 3600,
+        job_data_ttl_seconds: FETCHED_S,
         job_data_clean_up_interval_seconds: 600,
         memory_pool_size: arguments.memory,
         override_config_producer: Some(Arc::new(session_config_with_s3_support)),

@@ -127,6 +127,8 @@ async fn on_cluster(scheduler: &str) -> Result<SessionContext> {
     // Plans that change while they run may lose their way: the query never ends.
     let config = ballista_core::object_store::session_config_with_s3_support()
         .set_bool(BALLISTA_ADAPTIVE_PLANNER_ENABLED, false)
+        // As here; the engine's own choice sorts both sides.
+        .set_bool("datafusion.optimizer.prefer_hash_join", true)
         .with_collect_statistics(false)
         .with_target_partitions(cores * OF_EACH_CORE);
     let state = session_state_with_s3_support(config)?;
