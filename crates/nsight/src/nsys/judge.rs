@@ -303,7 +303,8 @@ fn explained(mut verdict: Verdict, case: &Case<'_>) -> Verdict {
             let short = |row: &Coverage| row.captured < row.expected;
             if verdict.outcome == Outcome::Captured && verdict.coverage.iter().any(short) {
                 verdict.cause = Some(Cause::EndedAfterRange);
-                let evidence = "nsys was asked to end the workload when the range closes, and ended with 0 itself";
+                let evidence =
+                    "nsys was asked to end the workload when the range closes, and ended with 0 itself";
                 verdict.evidence.push(evidence.to_owned());
             }
         }

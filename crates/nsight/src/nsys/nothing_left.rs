@@ -21,8 +21,8 @@ const TERMINATED: i32 = 143;
 
 /// How a pass under nsys ended, given what should happen when its gate closed.
 pub fn ending(finished: &Finished, gate: &Gate, range_end: RangeEnd) -> Ending {
-    let shuts_down = *gate != Gate::None
-        && matches!(range_end, RangeEnd::StopShutdown | RangeEnd::RepeatShutdown(_));
+    let shuts_down =
+        *gate != Gate::None && matches!(range_end, RangeEnd::StopShutdown | RangeEnd::RepeatShutdown(_));
     match finished.ended_by_us {
         Some(Reason::Interrupted) => Ending::Interrupted,
         Some(Reason::Timeout) => Ending::TimedOut,
