@@ -3,15 +3,19 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
+use bytes::Bytes;
 use parquet::basic::{
     Compression, ConvertedType, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel,
 };
+use parquet::column::writer::{ColumnCloseResult, get_column_writer};
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, SortingColumn};
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
-use parquet::schema::types::{ColumnPath, Type};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
+use parquet::file::writer::{
+    SerializedColumnWriter, SerializedFileWriter, SerializedPageWriter, TrackedWrite,
+};
+use parquet::schema::types::{ColumnDescPtr, ColumnPath, SchemaDescriptor, Type};
 
 use crate::column::{Column, Kind, Stored, Values};
 use crate::layout::{SCHEMA, SCHEMA_KEY, TABLE_KEY};
@@ -74,17 +78,49 @@ impl<R> Table for Sheet<'_, R> {
 impl<R> Sheet<'_, R> {
     fn write_all(&self, out: &mut (dyn Write + Send)) -> Result<(), ParquetError> {
         let properties = Arc::new(self.properties());
-        let mut file = SerializedFileWriter::new(out, Arc::new(self.schema()?), properties)?;
-        for rows in self.rows.chunks(self.group.clamp(1, ROWS)) {
+        let schema = Arc::new(self.schema()?);
+        let described = SchemaDescriptor::new(schema.clone());
+        let mut file = SerializedFileWriter::new(out, schema, properties.clone())?;
+        let size = self.group.clamp(1, ROWS);
+        let mut again: Vec<Again> = self.columns.iter().map(|column| self.again(column, size)).collect();
+        for rows in self.rows.chunks(size) {
             let mut group = file.next_row_group()?;
-            for column in &self.columns {
-                let Some(writer) = group.next_column()? else { break };
-                write_column(column, rows, writer)?;
+            for (place, column) in self.columns.iter().enumerate() {
+                if rows.len() == size
+                    && let Again::FirstTime = again[place]
+                {
+                    again[place] =
+                        Again::Encoded(Encoded::of(column, rows, described.column(place), &properties)?);
+                }
+                match &again[place] {
+                    Again::Encoded(encoded) if rows.len() == size => {
+                        group.append_column(&encoded.bytes, encoded.close.clone())?;
+                    }
+                    _ => {
+                        let Some(writer) = group.next_column()? else { break };
+                        write_column(column, rows, writer)?;
+                    }
+                }
             }
             group.close()?;
         }
         file.close()?;
         Ok(())
+    }
+
+    /// What is the same in every row is so in every group.
+    fn again(&self, column: &Column<'_, R>, size: usize) -> Again {
+        let is_same = match (&column.values, self.rows.first()) {
+            // There is no second group.
+            _ if self.rows.len() < 2 * size => false,
+            (Values::Same(_), _) => true,
+            (Values::Int(of), Some(first)) => {
+                let first = of(first);
+                self.rows.iter().all(|row| of(row) == first)
+            }
+            _ => false,
+        };
+        if is_same { Again::FirstTime } else { Again::Never }
     }
 
     fn properties(&self) -> WriterProperties {
@@ -120,6 +156,40 @@ impl<R> Sheet<'_, R> {
     fn schema(&self) -> Result<Type, ParquetError> {
         let fields = self.columns.iter().map(|column| Ok(Arc::new(field(column)?)));
         Type::group_type_builder(self.name).with_fields(fields.collect::<Result<_, ParquetError>>()?).build()
+    }
+}
+
+/// Whether what was written of a column for one full group is what is written for the next.
+enum Again {
+    Never,
+    FirstTime,
+    Encoded(Encoded),
+}
+
+/// A column of a group, as it is in the file.
+struct Encoded {
+    bytes: Bytes,
+    close: ColumnCloseResult,
+}
+
+impl Encoded {
+    fn of<R>(
+        column: &Column<'_, R>,
+        rows: &[R],
+        described: ColumnDescPtr,
+        properties: &WriterPropertiesPtr,
+    ) -> Result<Self, ParquetError> {
+        let mut buffer = TrackedWrite::new(Vec::new());
+        let mut close = None;
+        let pages = Box::new(SerializedPageWriter::new(&mut buffer));
+        let writer = get_column_writer(described, properties.clone(), pages);
+        let on_close = |result| {
+            close = Some(result);
+            Ok(())
+        };
+        write_column(column, rows, SerializedColumnWriter::new(writer, Some(Box::new(on_close))))?;
+        let close = close.ok_or_else(|| ParquetError::General("a column was not closed".to_owned()))?;
+        Ok(Self { bytes: buffer.into_inner()?.into(), close })
     }
 }
 
@@ -237,4 +307,49 @@ fn write_lists<R>(
 
 pub(crate) fn text(text: impl AsRef<str>) -> ByteArray {
     ByteArray::from(text.as_ref().as_bytes().to_vec())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+mod tests {
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::Field;
+
+    use super::*;
+
+    /// What is the same in all groups is encoded once, and is in each of them; a last, smaller group is its own.
+    #[test]
+    fn groups_that_repeat_are_read_back() {
+        let columns = vec![
+            Column::same("run", "", text("a run")),
+            Column::int("process", "", |_: &i64| 7),
+            Column::int("almost", "", |row: &i64| i64::from(*row == 9)),
+            Column::maybe_int("rank", "", |_: &i64| None),
+            Column::int("number", "", |row: &i64| *row).growing(),
+        ];
+        let sheet = Sheet { name: "rows", rows: (0..11).collect(), group: 4, sorted_by: &[], columns };
+        let mut bytes = Vec::new();
+        sheet.write(&mut bytes).unwrap();
+        let file = SerializedFileReader::new(Bytes::from(bytes)).unwrap();
+        assert_eq!(file.num_row_groups(), 3);
+        let read: Vec<_> = file.get_row_iter(None).unwrap().map(|row| row.unwrap()).collect();
+        assert_eq!(read.len(), 11);
+        for (number, row) in (0..).zip(read) {
+            let fields: Vec<_> = row.get_column_iter().map(|(_, field)| field.clone()).collect();
+            let int = Field::Long;
+            let expected = [
+                Field::Str("a run".to_owned()),
+                int(7),
+                int(i64::from(number == 9)),
+                Field::Null,
+                int(number),
+            ];
+            assert_eq!(fields, expected);
+        }
+        // Pages are found by their own place, not by that of the first group.
+        for group in file.metadata().row_groups() {
+            let places: Vec<_> = group.columns().iter().map(|column| column.byte_range().0).collect();
+            assert!(places.is_sorted(), "{places:?}");
+        }
+    }
 }
