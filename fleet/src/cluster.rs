@@ -23,6 +23,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use crate::cli::{ExecutorArguments, SchedulerArguments, UpArguments};
 use crate::engine::host_and_port;
 use crate::losses;
+use crate::output::say;
 
 /// An executor says so often that it is there,
 const HEARTBEAT_S: u64 = 5;
@@ -201,10 +202,9 @@ pub async fn up(arguments: UpArguments) -> Result<ExitCode> {
         await_listener(&format!("127.0.0.1:{port}"), || children.check())?;
     }
     let executors = arguments.executors;
-    println!(
-        "a scheduler and {executors} executors run; ask them: rangefinder-fleet ask DATASET top-kernels --cluster {address}"
-    );
-    println!("Ctrl-C ends them");
+    say(&format!(
+        "a scheduler and {executors} executors run; ask them: rangefinder-fleet ask DATASET top-kernels --cluster {address}\nCtrl-C ends them\n"
+    ));
     loop {
         tokio::select! {
             _ = interrupted.recv() => return Ok(ExitCode::SUCCESS),

@@ -3,7 +3,7 @@
 //! `dataset` is what is asked, `engine` where it runs (DataFusion here, Ballista on a cluster), `questions` are ready-made
 //! SQL, `changes` looks for changes over time, `output` writes answers, `cluster` starts Ballista, `losses` ends queries of executors that are lost, `compact` makes few
 //! files of many.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program for the command line")]
+#![allow(clippy::print_stderr, reason = "a program for the command line")]
 
 mod changes;
 mod cli;
@@ -25,7 +25,7 @@ use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 
 use cli::{Arguments, AskArguments, Command, How};
 use engine::{Engine, Session, usual_memory};
-use output::Output;
+use output::{Output, say};
 use questions::Question;
 
 /// Plans of deep queries are walked by functions that call themselves.
@@ -107,11 +107,11 @@ async fn ask(arguments: AskArguments) -> Result<ExitCode> {
     let unknown =
         |name: &str| anyhow!("there is no question `{name}`; there are:\n{}", questions::list().trim_end());
     if let Some(name) = arguments.sql {
-        print!("{}", Question::named(&name).ok_or_else(|| unknown(&name))?.sql);
+        say(Question::named(&name).ok_or_else(|| unknown(&name))?.sql);
         return Ok(ExitCode::SUCCESS);
     }
     let (Some(dataset), Some(name)) = (arguments.dataset, arguments.question) else {
-        print!("questions:\n{}", questions::list());
+        say(&format!("questions:\n{}", questions::list()));
         return Ok(ExitCode::SUCCESS);
     };
     let question = Question::named(&name).ok_or_else(|| unknown(&name))?;
@@ -132,7 +132,7 @@ async fn answer(dataset: String, sql: String, how: How, margin: Option<f64>) -> 
         tries -= 1;
         match run_once(&session, frame.clone(), margin, &output).await {
             Err(error) if tries > 0 && output.is_untouched() && engine::was_lost(&error) => {
-                eprintln!("warning: an executor was lost, and a part of the query with it; asking again");
+                eprintln!("warning: a part of the query was lost on the cluster; asking again");
             }
             done => return done.map(|()| ExitCode::SUCCESS),
         }
@@ -167,13 +167,13 @@ async fn compacted(place: String, into: std::path::PathBuf) -> Result<ExitCode> 
     });
     let done = work.await??;
     unfinished.finish()?;
-    println!(
-        "{shown}: {} files of {:.1} MB in place of {} of {:.1} MB",
+    say(&format!(
+        "{shown}: {} files of {:.1} MB in place of {} of {:.1} MB\n",
         done.into,
         done.into_bytes as f64 / 1e6,
         done.files,
         done.bytes as f64 / 1e6
-    );
+    ));
     Ok(ExitCode::SUCCESS)
 }
 

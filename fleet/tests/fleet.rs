@@ -151,7 +151,7 @@ fn free_ports(count: u16) -> u16 {
     (from..30_000).step_by(count.into()).find(|port| (*port..port + count).all(is_free)).unwrap()
 }
 
-/// Ended when a test ends, however it does.
+/// Ended when a test ends, however it does. Nobody reads on what it says: that is no reason for it to end.
 struct Up(Child);
 
 impl Drop for Up {
