@@ -89,8 +89,12 @@ impl<R> Sheet<'_, R> {
                 if rows.len() == size
                     && let Again::FirstTime = again[place]
                 {
-                    again[place] =
-                        Again::Encoded(Encoded::of(column, rows, described.column(place), &properties)?);
+                    again[place] = Again::Encoded(Box::new(Encoded::of(
+                        column,
+                        rows,
+                        described.column(place),
+                        &properties,
+                    )?));
                 }
                 match &again[place] {
                     Again::Encoded(encoded) if rows.len() == size => {
@@ -163,7 +167,7 @@ impl<R> Sheet<'_, R> {
 enum Again {
     Never,
     FirstTime,
-    Encoded(Encoded),
+    Encoded(Box<Encoded>),
 }
 
 /// A column of a group, as it is in the file.
