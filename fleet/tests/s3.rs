@@ -4,6 +4,8 @@
 #[path = "../../crates/rangefinder/tests/support/tools.rs"]
 mod tools;
 
+mod ports;
+
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -24,10 +26,6 @@ impl Drop for Ended {
         let _ = Command::new("kill").arg(self.0.id().to_string()).status();
         let _ = self.0.wait();
     }
-}
-
-fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().min(65_000)
 }
 
 fn await_port(port: u16) {
@@ -82,7 +80,7 @@ fn upload(folder: &Path, endpoint: &str) {
 #[test]
 fn of_an_object_store() {
     let Some(packages) = tools::tool("of_an_object_store", "python/moto-5.2.5") else { return };
-    let port = free_port();
+    let port = ports::free_ports(1);
     let server = Command::new("python3")
         .args(["-m", "moto.server", "-p", &port.to_string()])
         .env("PYTHONPATH", packages)
@@ -111,7 +109,7 @@ fn of_an_object_store() {
     assert_eq!(ask("s3://runs/a/fleet", &[]), local);
     assert_eq!(ask("s3://runs/a/fleet/", &[]), local);
     // Each executor has its own keys: from its own environment.
-    let port = free_port();
+    let port = ports::free_ports(3);
     let up = with_keys(
         Command::new(env!("CARGO_BIN_EXE_rangefinder-fleet")).args(["up", "--executors", "1", "--port"]),
         &endpoint,
