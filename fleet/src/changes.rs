@@ -23,19 +23,18 @@ struct Row {
 pub fn changes(batches: &[RecordBatch], margin: f64) -> Result<RecordBatch> {
     let mut rows: Vec<Row> = Vec::new();
     for batch in batches {
-        let text = |name: &str| -> Result<StringArray> {
-            let column =
+        let column = |name: &str, kind: &DataType| -> Result<ArrayRef> {
+            let found =
                 batch.column_by_name(name).with_context(|| format!("the query has no column `{name}`"))?;
-            Ok(cast(column, &DataType::Utf8)?.as_string::<i32>().clone())
+            Ok(cast(found, kind)?)
         };
-        let (programs, metrics, runs) = (text("program")?, text("metric")?, text("run")?);
-        let begun = cast(
-            batch.column_by_name("begun").context("the query has no column `begun`")?,
-            &DataType::Timestamp(TimeUnit::Nanosecond, None),
-        )?;
+        let texts = |name: &str| -> Result<StringArray> {
+            Ok(column(name, &DataType::Utf8)?.as_string::<i32>().clone())
+        };
+        let (programs, metrics, runs) = (texts("program")?, texts("metric")?, texts("run")?);
+        let begun = column("begun", &DataType::Timestamp(TimeUnit::Nanosecond, None))?;
         let begun = begun.as_primitive::<TimestampNanosecondType>();
-        let values =
-            cast(batch.column_by_name("ns").context("the query has no column `ns`")?, &DataType::Float64)?;
+        let values = column("ns", &DataType::Float64)?;
         let values = values.as_primitive::<Float64Type>();
         for at in (0..batch.num_rows())
             .filter(|at| values.is_valid(*at) && values.value(*at) > 0.0 && begun.is_valid(*at))

@@ -167,9 +167,8 @@ impl Plan {
         truth.attention_ns.insert(self.program(run), vec![attention.1 as f64 / attention.0.max(1) as f64]);
         for of_iteration in lengths.chunks(self.ranks as usize) {
             let longest = of_iteration.iter().copied().max().unwrap_or(0);
-            let last = of_iteration.iter().rposition(|length| *length == longest).unwrap_or(0);
             // The lowest rank, if several come at the same moment.
-            let last = of_iteration.iter().position(|length| *length == of_iteration[last]).unwrap_or(last);
+            let last = of_iteration.iter().position(|length| *length == longest).unwrap_or(0);
             for rank in 0..self.ranks {
                 let sum = truth.collectives.entry(self.machine(run, rank)).or_default();
                 sum.0 += 1;
