@@ -39,6 +39,8 @@ pub(crate) enum Values<'a, R> {
     Real(Of<'a, R, Option<f64>>),
     Flag(Of<'a, R, Option<bool>>),
     Text(Of<'a, R, Option<ByteArray>>),
+    /// The number of a text that many rows share, and the text of a number.
+    Coded(Of<'a, R, Option<u32>>, Box<dyn Fn(u32) -> Option<ByteArray> + 'a>),
     /// The same text in every row.
     Same(ByteArray),
     Time(Of<'a, R, Option<i64>>),
@@ -51,7 +53,7 @@ impl<R> Values<'_, R> {
             Self::Int(_) => Kind::Int,
             Self::Real(_) => Kind::Real,
             Self::Flag(_) => Kind::Flag,
-            Self::Text(_) | Self::Same(_) => Kind::Text,
+            Self::Text(_) | Self::Coded(..) | Self::Same(_) => Kind::Text,
             Self::Time(_) => Kind::Time,
             Self::Ints(_) => Kind::Ints,
         }
@@ -106,6 +108,26 @@ impl<'a, R> Column<'a, R> {
 
     pub(crate) fn text(name: &'static str, about: &'static str, of: impl Fn(&R) -> ByteArray + 'a) -> Self {
         Self::new(name, about, Values::Text(Box::new(move |row| Some(of(row)))), true)
+    }
+
+    /// A text that many rows share, by its number: from 0 on, without large gaps.
+    pub(crate) fn coded(
+        name: &'static str,
+        about: &'static str,
+        of: impl Fn(&R) -> u32 + 'a,
+        text: impl Fn(u32) -> ByteArray + 'a,
+    ) -> Self {
+        let (of, text) = (Box::new(move |row: &R| Some(of(row))), Box::new(move |code| Some(text(code))));
+        Self::new(name, about, Values::Coded(of, text), true)
+    }
+
+    pub(crate) fn maybe_coded(
+        name: &'static str,
+        about: &'static str,
+        of: impl Fn(&R) -> Option<u32> + 'a,
+        text: impl Fn(u32) -> Option<ByteArray> + 'a,
+    ) -> Self {
+        Self::new(name, about, Values::Coded(Box::new(of), Box::new(text)), false)
     }
 
     pub(crate) fn same(name: &'static str, about: &'static str, text: ByteArray) -> Self {

@@ -3,6 +3,7 @@
 //! Each table is declared once, column by column with its meaning ([`tables`]), and written in streams: a stretch of rows
 //! at a time, however many there are ([`write`]).
 
+mod coded;
 mod column;
 mod layout;
 mod source;

@@ -10,6 +10,7 @@ use parquet::data_type::ByteArray;
 use record::VerdictRecord;
 use trace::{Multiply, NONE, StringId, Trace};
 
+use crate::column::Column;
 use crate::write::text;
 
 /// A longer path is only in the table of regions.
@@ -100,6 +101,21 @@ impl<'a> Texts<'a> {
 
     pub(crate) fn run(&self) -> ByteArray {
         self.run.clone()
+    }
+
+    /// A column of names.
+    pub(crate) fn column<'c, R>(
+        &'c self,
+        name: &'static str,
+        about: &'static str,
+        of: impl Fn(&R) -> StringId + 'c,
+    ) -> Column<'c, R> {
+        Column::coded(name, about, move |row| of(row).index() as u32, |number| self.name_of(number))
+    }
+
+    /// Of a number that [`StringId::index`] gave.
+    pub(crate) fn name_of(&self, number: u32) -> ByteArray {
+        text(self.source.trace.strings.text_at(number as usize))
     }
 
     pub(crate) fn name(&self, id: StringId) -> ByteArray {

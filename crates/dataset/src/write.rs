@@ -3,11 +3,10 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use bytes::Bytes;
 use parquet::basic::{
     Compression, ConvertedType, Encoding, LogicalType, Repetition, TimeUnit, Type as Physical, ZstdLevel,
 };
-use parquet::column::writer::{ColumnCloseResult, get_column_writer};
+use parquet::column::writer::get_column_writer;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, SortingColumn};
@@ -17,6 +16,7 @@ use parquet::file::writer::{
 };
 use parquet::schema::types::{ColumnDescPtr, ColumnPath, SchemaDescriptor, Type};
 
+use crate::coded::{Encoded, encoded};
 use crate::column::{Column, Kind, Stored, Values};
 use crate::layout::{SCHEMA, SCHEMA_KEY, TABLE_KEY};
 
@@ -96,8 +96,16 @@ impl<R> Sheet<'_, R> {
                         &properties,
                     )?));
                 }
-                match &again[place] {
-                    Again::Encoded(encoded) if rows.len() == size => {
+                let coded = match &column.values {
+                    Values::Coded(of, text) => {
+                        let codes = rows.iter().map(|row| of(row));
+                        encoded(described.column(place), codes, text, ZstdLevel::default())?
+                    }
+                    _ => None,
+                };
+                match (coded, &again[place]) {
+                    (Some(encoded), _) => group.append_column(&encoded.bytes, encoded.close)?,
+                    (None, Again::Encoded(encoded)) if rows.len() == size => {
                         group.append_column(&encoded.bytes, encoded.close.clone())?;
                     }
                     _ => {
@@ -168,12 +176,6 @@ enum Again {
     Never,
     FirstTime,
     Encoded(Box<Encoded>),
-}
-
-/// A column of a group, as it is in the file.
-struct Encoded {
-    bytes: Bytes,
-    close: ColumnCloseResult,
 }
 
 impl Encoded {
@@ -249,6 +251,10 @@ fn write_column<R>(
         Values::Real(of) => write_values::<DoubleType, R>(of, rows, column.required, writer),
         Values::Flag(of) => write_values::<BoolType, R>(of, rows, column.required, writer),
         Values::Text(of) => write_values::<ByteArrayType, R>(of, rows, column.required, writer),
+        Values::Coded(of, text) => {
+            let of = |row: &R| text(of(row)?);
+            write_values::<ByteArrayType, R>(&of, rows, column.required, writer)
+        }
         Values::Same(text) => write_same(text, rows.len(), writer),
         Values::Ints(of) => write_lists(of, rows, writer),
     }
@@ -316,6 +322,7 @@ pub(crate) fn text(text: impl AsRef<str>) -> ByteArray {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod tests {
+    use bytes::Bytes;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
 
@@ -354,6 +361,55 @@ mod tests {
         for group in file.metadata().row_groups() {
             let places: Vec<_> = group.columns().iter().map(|column| column.byte_range().0).collect();
             assert!(places.is_sorted(), "{places:?}");
+        }
+    }
+
+    /// Texts by their number are read as the same texts are that Parquet's writer has encoded: whatever the number of texts, how
+    /// they repeat, and which rows have none.
+    #[test]
+    fn texts_by_number_are_read_as_texts() {
+        const ROWS: u32 = 45_003;
+        let scattered = |row: u32, texts: u32| (row.wrapping_mul(2_654_435_761) >> 7) % texts;
+        for texts in [1, 2, 3, 255, 256, 257, 5_000, 70_000] {
+            let number = move |row: &u32| match row % 1_000 {
+                // Neither begins nor ends with a group of eight.
+                at @ 300..517 => at / 100 % texts,
+                _ => scattered(*row, texts),
+            };
+            let maybe = move |row: &u32| {
+                Some(number(row)).filter(|_| row % 7 != 3 && !(20_000..40_000).contains(row))
+            };
+            // One of them has no text at all.
+            let told = |number: u32| text(format!("the text {number} {}", "x".repeat(number as usize % 50)));
+            let maybe_told = move |number: u32| Some(told(number)).filter(|_| number != 2);
+            let coded = vec![
+                Column::coded("all", "", number, told),
+                Column::maybe_coded("some", "", maybe, maybe_told),
+                Column::maybe_coded("none", "", |_: &u32| None, |_| None),
+            ];
+            let plain = vec![
+                Column::text("all", "", move |row: &u32| told(number(row))),
+                Column::maybe_text("some", "", move |row| maybe_told(maybe(row)?)),
+                Column::maybe_text("none", "", |_| None),
+            ];
+            let read = [coded, plain].map(|columns| {
+                let rows = (0..ROWS).collect();
+                let sheet = Sheet { name: "rows", rows, group: 43_000, sorted_by: &[], columns };
+                let mut bytes = Vec::new();
+                sheet.write(&mut bytes).unwrap();
+                let file = SerializedFileReader::new(Bytes::from(bytes)).unwrap();
+                let sizes: Vec<i64> = file.metadata().row_groups()[0]
+                    .columns()
+                    .iter()
+                    .map(|column| column.compressed_size())
+                    .collect();
+                (file.get_row_iter(None).unwrap().map(|row| row.unwrap()).collect::<Vec<_>>(), sizes)
+            });
+            let [(coded, coded_sizes), (plain, plain_sizes)] = read;
+            assert!(coded == plain && coded.len() == ROWS as usize, "{texts} texts");
+            for (coded, plain) in coded_sizes.iter().zip(plain_sizes) {
+                assert!(*coded as f64 <= 1.1 * plain as f64, "{texts} texts: {coded} and {plain} bytes");
+            }
         }
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn table<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'
         Column::int("thread", "the thread id", move |row| {
             i64::from(source.trace.threads[thread(row) as usize].id)
         }),
-        Column::text("name", "of the function", |row| texts.name(calls.name[*row as usize])),
+        texts.column("name", "of the function", |row: &u32| calls.name[*row as usize]),
         Column::int("begin_ns", "since the recording began", |row| source.since(calls.begin[*row as usize]))
             .growing(),
         Column::int("duration_ns", "how long it took", |row| {

@@ -16,7 +16,6 @@ pub(super) fn table<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'
         let is_region = source.attribution.is_region(ranges.domain[*row as usize]);
         is_region.then(|| source.attribution.tree.node_of[*row as usize])
     };
-    let [push_pop, start_end] = [Kind::PushPop, Kind::StartEnd].map(|kind| text(kind.as_str()));
     let mut columns = of_run(texts, move |row: &u32| source.rank(process(row)));
     columns.extend([
         Column::int("instance", "its number in the run", |row| i64::from(*row)).growing(),
@@ -27,12 +26,14 @@ pub(super) fn table<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'
         Column::int("thread", "the thread id", |row| {
             i64::from(trace.threads[ranges.thread[*row as usize] as usize].id)
         }),
-        Column::text("domain", "of NVTX", |row| texts.name(ranges.domain[*row as usize])),
-        Column::text("name", "as the program wrote it", |row| texts.name(ranges.name[*row as usize])),
-        Column::text("kind", "`push/pop` or `start/end`", move |row| match ranges.kind[*row as usize] {
-            Kind::PushPop => push_pop.clone(),
-            Kind::StartEnd => start_end.clone(),
-        }),
+        texts.column("domain", "of NVTX", |row: &u32| ranges.domain[*row as usize]),
+        texts.column("name", "as the program wrote it", |row: &u32| ranges.name[*row as usize]),
+        Column::coded(
+            "kind",
+            "`push/pop` or `start/end`",
+            |row| u32::from(ranges.kind[*row as usize] == Kind::StartEnd),
+            |number| text(if number == 0 { Kind::PushPop } else { Kind::StartEnd }.as_str()),
+        ),
     ]);
     let about = "its region, as in `regions`; absent for ranges of libraries beside the program's own";
     columns.extend(region(about, texts, of));

@@ -77,8 +77,8 @@ fn launches<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'a, u32> 
     let launch = |row: &u32| activities.detail[*row as usize];
     columns.extend([
         Column::int("kernel", "the kernel and its shape, as in `kernels`", move |row| i64::from(launch(row))),
-        Column::text("name", "of the kernel, with template arguments and parameters", move |row| {
-            texts.name(activities.launches[launch(row) as usize].name)
+        texts.column("name", "of the kernel, with template arguments and parameters", move |row: &u32| {
+            activities.launches[launch(row) as usize].name
         }),
     ]);
     let rows = sorted(source, |at| activities.is_shown_kernel(at));

@@ -108,10 +108,11 @@ fn region<'a, R>(
 ) -> [Column<'a, R>; 2] {
     [
         Column::maybe_int("region_id", about, move |row| of(row).map(i64::from)),
-        Column::maybe_text(
+        Column::maybe_coded(
             "region",
             "that region's path; absent if it is longer than 4,096 bytes",
-            move |row| texts.path(of(row)?),
+            of,
+            |node| texts.path(node),
         ),
     ]
 }

@@ -75,6 +75,11 @@ impl Strings {
     }
 
     pub fn text(&self, id: StringId) -> &str {
-        self.texts.get(id.0 as usize).map_or("", String::as_str)
+        self.text_at(id.index())
+    }
+
+    /// By the index of its number.
+    pub fn text_at(&self, index: usize) -> &str {
+        self.texts.get(index).map_or("", String::as_str)
     }
 }
