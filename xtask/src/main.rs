@@ -27,7 +27,7 @@ cargo xtask gpu-test [SECTION ...]
     Python with PyTorch and transformers. No test of `cargo xtask test` needs a GPU.
 cargo xtask tools
     Only fetches the tools, into target/tools.
-cargo xtask bench [counters | reports | bounds | diff | alarms]
+cargo xtask bench [counters | reports | bounds | diff | export | alarms]
     Measures the release build, as ratios against other programs in the same
     run, and prints the table of docs/benchmarks.md. `counters` is reading
     reports of ncu alone, `reports` is from 1 million kernels to every file,
@@ -88,6 +88,7 @@ fn dispatch(words: &[&str]) -> Result<ExitCode> {
         ["bench", "reports"] => bench::main(bench::Section::Reports),
         ["bench", "bounds"] => bench::main(bench::Section::Bounds),
         ["bench", "diff"] => bench::main(bench::Section::Diff),
+        ["bench", "export"] => bench::main(bench::Section::Export),
         ["bench", "alarms"] => bench::main(bench::Section::Alarms),
         ["measure", command @ ..] => {
             Ok(if bench::measure_main(command)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -5,6 +5,7 @@ mod analysis;
 mod bounds;
 mod counters;
 mod diff;
+mod export;
 mod reports;
 
 use std::path::{Path, PathBuf};
@@ -37,6 +38,8 @@ pub enum Section {
     Bounds,
     /// Two traces against one.
     Diff,
+    /// A dataset against a document.
+    Export,
     /// Comparisons of a program with itself.
     Alarms,
 }
@@ -67,6 +70,9 @@ pub fn main(section: Section) -> Result<ExitCode> {
     }
     if wanted(Section::Diff) {
         rows.extend(diff::rows(&folder)?);
+    }
+    if wanted(Section::Export) {
+        rows.extend(export::rows(&folder)?);
     }
     // Takes as long as all the others together.
     if section == Section::Alarms {
