@@ -28,8 +28,8 @@ pub use attribute::{
     regions, times_at_once, windows_within,
 };
 pub use diagnose::{
-    Cause, Change, ChangeOf, Changed, Finding, FoundAt, Gain, GainOf, HostLines, Matched, NoFinding,
-    Prediction, Sureness, WhatIf,
+    BySamples, Cause, Change, ChangeOf, Changed, Finding, FoundAt, Gain, GainOf, HostLines, Matched,
+    NoFinding, Prediction, Sureness, WhatIf,
 };
 pub use document::{
     Analysis, ProcessRow, analyze, analyze_attributed, beside, each_idle_row, each_region, every_idle_row,

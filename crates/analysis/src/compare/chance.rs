@@ -80,7 +80,7 @@ impl Random {
 
     /// From 0 to 1.
     #[cfg(test)]
-    pub(super) fn part(&mut self) -> f64 {
+    pub(crate) fn part(&mut self) -> f64 {
         (self.number() >> 11) as f64 / (1u64 << 53) as f64
     }
 }

@@ -276,6 +276,7 @@ impl<'t> Case<'t> {
             now_ns: measured as i64,
             then_ns: (measured / self.factor(then.likely)) as i64,
             replay_error: Some(self.error),
+            by_samples: None,
         });
         let region = candidate.node.map(|node| self.path(node));
         Finding {

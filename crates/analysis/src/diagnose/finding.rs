@@ -194,6 +194,18 @@ pub struct Gain {
     pub then_ns: i64,
     /// How far the replay of the unchanged loop is off, as a part of what was measured.
     pub replay_error: Option<f64>,
+    /// What it rests on, if that is no replay but samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_samples: Option<BySamples>,
+}
+
+/// A gain that is worked out from a share of samples.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct BySamples {
+    pub samples: u64,
+    /// Where the factor lies if all of the cause goes, with 99 % certainty.
+    pub low: f64,
+    pub high: f64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -79,7 +79,16 @@ impl Whole {
     fn gain(&self, saved: f64) -> Gain {
         let factor = 1.0 / (1.0 - (saved * self.busy).clamp(0.0, 0.999));
         let then_ns = (self.ns as f64 / factor) as i64;
-        Gain { factor, low: 1.0, high: factor, of: self.of, now_ns: self.ns, then_ns, replay_error: None }
+        Gain {
+            factor,
+            low: 1.0,
+            high: factor,
+            of: self.of,
+            now_ns: self.ns,
+            then_ns,
+            replay_error: None,
+            by_samples: None,
+        }
     }
 }
 

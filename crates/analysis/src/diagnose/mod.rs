@@ -14,12 +14,13 @@ mod no_finding;
 mod open_ranges;
 mod own_code;
 mod ranked;
+mod share;
 mod steady_idle;
 mod throttled;
 pub(crate) mod what_if;
 mod where_host;
 
-pub use finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
+pub use finding::{BySamples, Cause, Finding, FoundAt, Gain, GainOf, Sureness};
 pub(crate) use from_counters::with_counters;
 pub(crate) use from_samples::measured_limit;
 pub(crate) use host_lines::name_lines;

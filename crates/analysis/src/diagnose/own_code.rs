@@ -3,7 +3,8 @@
 use trace::counted;
 
 use super::case::{milliseconds, percent};
-use super::finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
+use super::finding::{BySamples, Cause, Finding, FoundAt, Gain, GainOf, Sureness};
+use super::share::Share;
 use super::where_host::{Doing, HostLines, InLoop, Unmarked};
 use crate::loop_::Loop;
 use crate::time::{HostLine, IMPORTING, listed};
@@ -15,6 +16,8 @@ const NEARLY_ALL: f64 = 0.8;
 const CANNOT_BE_LEFT_OUT: &str = "no gain is told: what takes nearly all of the time cannot be left out";
 /// A smaller part of an iteration between the ranges is not worth a word.
 const WORTH_A_WORD: f64 = 0.1;
+/// No interval ends beyond this.
+const MOST_REMOVED: f64 = 0.99;
 const ONLY_WHILE_RUNNING: &str = "no gain is told: threads were sampled only while they ran";
 
 /// The place that takes the most time: in the steady iterations, or in all of a program that has nothing marked. None if a
@@ -50,7 +53,7 @@ fn in_all(host: &HostLines, unmarked: &Unmarked) -> Option<Finding> {
         evidence.push(CANNOT_BE_LEFT_OUT.to_owned());
     }
     let alone = alone.filter(|_| first.share <= NEARLY_ALL);
-    let share = first.share * unmarked.ran;
+    let share = Share::of(&[(first.samples, read)])?.times(unmarked.ran);
     Some(Finding {
         cause: Cause::HostCode,
         place: FoundAt { line: Some(first.place.clone()), ..FoundAt::default() },
@@ -67,7 +70,7 @@ fn in_all(host: &HostLines, unmarked: &Unmarked) -> Option<Finding> {
         ),
         confidence: Sureness::Shown,
         gain: alone.map(|now| gain(now, share, GainOf::Total)),
-        time_ns: alone.map_or(0, |all| (all as f64 * share) as i64),
+        time_ns: alone.map_or(0, |all| (all as f64 * share.likely) as i64),
         also_in: 0,
     })
 }
@@ -117,8 +120,12 @@ fn in_an_iteration(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
     if !host.of_all_time {
         evidence.push(ONLY_WHILE_RUNNING.to_owned());
     }
-    if in_loop.first == Doing::Backward {
-        evidence.push("no gain is told: a model that learns needs its gradients".to_owned());
+    match in_loop.first {
+        Doing::Backward => {
+            evidence.push("no gain is told: a model that learns needs its gradients".to_owned());
+        }
+        Doing::Forward => evidence.push("no gain is told: this is the model itself".to_owned()),
+        Doing::Anything | Doing::Loading | Doing::AwaitsWorkers => {}
     }
     if is_waiting && !in_loop.others.is_empty() {
         evidence.push(format!("other processes meanwhile: {}", listed(&in_loop.others)));
@@ -145,8 +152,10 @@ fn in_an_iteration(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
         gain: (can_be_left_out
             && host.of_all_time
             && in_loop.threads.len() == 1
-            && in_loop.first != Doing::Backward)
-            .then(|| gain(now, first.share, GainOf::Iteration)),
+            && !matches!(in_loop.first, Doing::Backward | Doing::Forward))
+        .then_some(in_loop.share)
+        .flatten()
+        .map(|share| gain(now, share, GainOf::Iteration)),
         time_ns: (all as f64 * first.share) as i64,
         also_in: 0,
     })
@@ -162,7 +171,7 @@ fn advice(place: &str, in_loop: &InLoop) -> String {
         Doing::Loading => "make it shorter, do it less often, or do it meanwhile in other processes \
                            (`num_workers` of the `DataLoader`)"
             .to_owned(),
-        Doing::Backward => {
+        Doing::Backward | Doing::Forward => {
             "this is the model itself: a smaller one, cheaper operators or types make it shorter; \
              `rangefinder run` without `--quick` has a table of operators"
                 .to_owned()
@@ -177,17 +186,19 @@ fn advice(place: &str, in_loop: &InLoop) -> String {
     }
 }
 
-/// Without it, and with half of it left.
-fn gain(now: i64, share: f64, of: GainOf) -> Gain {
+/// Without it, as far as samples tell, and with half of it left.
+fn gain(now: i64, share: Share, of: GainOf) -> Gain {
     let then = |removed: f64| now as f64 * (1.0 - removed);
-    let factor = |removed: f64| 1.0 / (1.0 - removed);
+    let factor = |removed: f64| 1.0 / (1.0 - removed.min(MOST_REMOVED));
+    let (low, high) = (factor(share.low), factor(share.high));
     Gain {
-        factor: factor(share),
-        low: factor(share / 2.0),
-        high: factor(share),
+        factor: factor(share.likely),
+        low: factor(share.likely / 2.0).min(low),
+        high,
         of,
         now_ns: now,
-        then_ns: then(share) as i64,
+        then_ns: then(share.likely) as i64,
         replay_error: None,
+        by_samples: Some(BySamples { samples: share.samples, low, high }),
     }
 }

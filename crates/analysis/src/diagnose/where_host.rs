@@ -6,9 +6,10 @@ use std::ops::Range;
 use serde::Serialize;
 use trace::{ThreadState, Trace};
 
+use super::share::Share;
 use crate::attribute::Attribution;
 use crate::loop_::{Loop, median};
-use crate::time::{HostLine, OwnPlace, busy, host_places, own_places};
+use crate::time::{HostLine, OwnPlace, busy, host_places, is_own, own_places};
 
 /// Rows of the table.
 const MOST_ROWS: usize = 50;
@@ -22,6 +23,7 @@ const RUNS_ALONE: f64 = 0.95;
 const DATA_LOADER: &str = "/torch/utils/data/";
 const AUTOGRAD: &str = "/torch/autograd/";
 const AWAITS: &str = "_get_data";
+const MODULES: &str = "/torch/nn/";
 /// Functions in which gradients are worked out.
 const GRADIENTS: [&str; 3] = ["backward", "grad", "_engine_run_backward"];
 /// An iteration that takes longer than this many usual ones has something else in it.
@@ -65,10 +67,28 @@ pub(crate) struct InLoop {
     pub(crate) threads: Vec<u32>,
     /// Iterations, in order and apart, without those that take much longer than usual.
     pub(crate) iterations: Vec<Range<i64>>,
-    /// What the first place is about.
+    /// What the first place is about, and how well its share is known.
     pub(crate) first: Doing,
+    pub(crate) share: Option<Share>,
     /// Where other processes ran meanwhile, the largest first.
     pub(crate) others: Vec<HostLine>,
+}
+
+impl InLoop {
+    /// Of each iteration, the samples in the first place and all that could be read.
+    fn counted(&self, trace: &Trace, places: &[OwnPlace]) -> Vec<(u64, u64)> {
+        let mut counts = vec![(0, 0); self.iterations.len()];
+        for (at, place) in places.iter().enumerate() {
+            for row in &place.rows {
+                let next = self.iterations.partition_point(|one| one.start <= trace.stacks.samples.at[*row]);
+                if let Some(count) = next.checked_sub(1).and_then(|before| counts.get_mut(before)) {
+                    count.0 += u64::from(at == 0);
+                    count.1 += 1;
+                }
+            }
+        }
+        counts
+    }
 }
 
 /// What a place does, by the functions of libraries that its samples are in.
@@ -80,6 +100,8 @@ pub(crate) enum Doing {
     Loading,
     /// Waits for processes that do.
     AwaitsWorkers,
+    /// Works out what a model says.
+    Forward,
     /// Works out gradients.
     Backward,
 }
@@ -119,6 +141,7 @@ pub(crate) fn host_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
             let places = own_places(trace, &rows, &rows);
             if let Some((in_loop, first)) = in_loop.as_mut().zip(places.first()) {
                 in_loop.first = doing(trace, first);
+                in_loop.share = Share::of(&in_loop.counted(trace, &places));
             }
             places.into_iter().map(|place| place.line).collect()
         }
@@ -204,7 +227,7 @@ fn looped(trace: &Trace, attribution: &Attribution, loops: &[Loop]) -> Option<(V
     let elsewhere: Vec<usize> = (0..samples.len()).filter(is_elsewhere).collect();
     let others = own_places(trace, &elsewhere, &elsewhere).into_iter().map(|place| place.line).collect();
     let threads = threads.into_iter().collect();
-    Some((rows, InLoop { threads, iterations, first: Doing::default(), others }))
+    Some((rows, InLoop { threads, iterations, others, ..InLoop::default() }))
 }
 
 /// What most samples of a place are about.
@@ -212,21 +235,26 @@ pub(super) fn doing(trace: &Trace, place: &OwnPlace) -> Doing {
     let text = |id| trace.strings.text(id);
     let of = |row: usize| {
         let (mut loading, mut backward) = (false, false);
+        // Below the program's own line: a module of its own is run by PyTorch, too.
+        let (mut forward, mut below) = (false, true);
         for frame in trace.stacks.frames_of(trace.stacks.samples.stack[row]) {
             let (file, function) = (text(frame.file), text(frame.function));
             loading |= file.contains(DATA_LOADER);
+            below &= !is_own(trace, frame);
+            forward |= below && file.contains(MODULES);
             backward |= file.contains(AUTOGRAD) && GRADIENTS.iter().any(|name| function.ends_with(name));
             if file.contains(DATA_LOADER) && function.ends_with(AWAITS) {
                 return Doing::AwaitsWorkers;
             }
         }
-        match (loading, backward) {
-            (true, _) => Doing::Loading,
-            (false, true) => Doing::Backward,
-            (false, false) => Doing::Anything,
+        match (loading, backward, forward) {
+            (true, _, _) => Doing::Loading,
+            (false, true, _) => Doing::Backward,
+            (false, false, true) => Doing::Forward,
+            (false, false, false) => Doing::Anything,
         }
     };
-    let all = [Doing::AwaitsWorkers, Doing::Loading, Doing::Backward];
+    let all = [Doing::AwaitsWorkers, Doing::Loading, Doing::Backward, Doing::Forward];
     let seen: Vec<Doing> = place.rows.iter().map(|row| of(*row)).collect();
     let count = |doing: &Doing| seen.iter().filter(|one| *one == doing).count();
     all.into_iter().find(|doing| count(doing) * 2 > place.rows.len()).unwrap_or_default()

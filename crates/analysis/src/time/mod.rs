@@ -42,7 +42,7 @@ pub(crate) use operators::{above, operators, parents, running_operators};
 pub use overhead::{Overhead, overhead, unsteady};
 pub use overlap::Overlap;
 pub use own_code::IMPORTING;
-pub(crate) use own_code::{OwnPlace, own_places};
+pub(crate) use own_code::{OwnPlace, is_own, own_places};
 pub(crate) use stages::stages;
 pub use stages::{ModelStage, Stage};
 pub(crate) use summaries::synchronisation;

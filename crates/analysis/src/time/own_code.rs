@@ -113,7 +113,7 @@ pub(crate) fn own_places(trace: &Trace, rows: &[usize], among: &[usize]) -> Vec<
         match lines.keys().next().copied().zip(lines.keys().next_back().copied()) {
             Some((first, last)) if !runs_it && first != last => {
                 let all = lines.into_values().flatten().collect();
-                places.push(found(format!("{name} ({file_named}:{first}-{last})"), all));
+                places.push(found(format!("{file_named}:{first}-{last} {name}"), all));
             }
             _ => places
                 .extend(lines.into_iter().map(|(at, rows)| found(format!("{file_named}:{at} {name}"), rows))),
@@ -157,7 +157,7 @@ fn at(trace: &Trace, stack: u32) -> Option<At> {
 }
 
 /// Not of an installed package, nor of Python itself.
-fn is_own(trace: &Trace, frame: &Frame) -> bool {
+pub(crate) fn is_own(trace: &Trace, frame: &Frame) -> bool {
     let file = trace.strings.text(frame.file);
     let is_installed = file.contains("/site-packages/") || file.contains("/dist-packages/");
     let is_pythons =
@@ -255,7 +255,7 @@ mod tests {
         assert_eq!(
             told(&trace),
             [
-                ("augment (train.py:25-29)".to_owned(), 38),
+                ("train.py:25-29 augment".to_owned(), 38),
                 ("train.py:48 main".to_owned(), 30),
                 ("train.py:50 main".to_owned(), 28),
                 ("importing modules".to_owned(), 2),
@@ -285,7 +285,7 @@ mod tests {
             (&["<module> a.py:50", "main a.py:40", "encode a.py:17"], 43),
             (&["<module> a.py:50", "main a.py:44"], 15),
         ]);
-        assert_eq!(told(&trace), [("encode (a.py:16-17)".to_owned(), 85), ("a.py:44 main".to_owned(), 15)]);
+        assert_eq!(told(&trace), [("a.py:16-17 encode".to_owned(), 85), ("a.py:44 main".to_owned(), 15)]);
         let trace = sampled(&[
             (&["main a.py:40", "train a.py:16"], 30),
             (&["main a.py:40", "train a.py:17", "encode a.py:3"], 40),
@@ -306,7 +306,7 @@ mod tests {
             (&["start /usr/lib/python3.11/threading.py:975", "wait /usr/lib/python3.11/threading.py:320"], 1),
         ]);
         let told = told(&trace);
-        assert_eq!(told[0], ("helper (a.py:9-10)".to_owned(), 8));
+        assert_eq!(told[0], ("a.py:9-10 helper".to_owned(), 8));
         assert_eq!(told[1], ("a.py:2 main".to_owned(), 4));
         assert_eq!(told[2], ("threading.py:320 wait".to_owned(), 1), "nothing of its own is in it");
     }
