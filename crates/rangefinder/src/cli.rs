@@ -102,8 +102,9 @@ pub(crate) struct RunArguments {
     /// Run the program once: no nsys, ncu or PyTorch profiler; same as `--preset quick`
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Run the program several times under the tracer alone, and say how long its loop takes: a number of runs, or
-    /// `auto` for as many as its time needs (`compare.*`)
+    /// Run the program several times under the tracer alone, and say how long its loop takes: a number of runs, at least 5
+    /// to say how well that is known; or `auto`: 7 to 15 (`compare.most`), until it is known to 1 % (`compare.precision`),
+    /// for at most 10 minutes (`compare.budget`)
     #[arg(long, value_name = "N|auto", value_parser = rounds, conflicts_with_all = ["dry_run", "plan"])]
     pub(crate) repeat: Option<Rounds>,
     /// With --repeat: not even the tracer, only the time of the process
@@ -358,7 +359,10 @@ pub(crate) struct DiffForm {
 /// Run two programs in turn, several times each, and say which is faster.
 ///
 /// Both run under the tracer alone. In every round each runs once, in an order that is drawn by chance, so that what
-/// changes on the machine meanwhile hits both alike. The runs are kept, and can be compared again with `diff`.
+/// changes on the machine meanwhile hits both alike. What the programs print is not shown, but kept with each run. The runs
+/// can be compared again with `diff`.
+///
+/// Exit code 0 means that both were compared, whatever came of it, `undecided` included; `check` has limits and other codes.
 #[derive(Debug, Args)]
 #[command(override_usage = "\
 rangefinder compare [OPTIONS] [KEY=VALUE]... -- BEFORE [ARGUMENT]... -- AFTER [ARGUMENT]...
@@ -373,7 +377,8 @@ pub(crate) struct CompareArguments {
     /// Two configuration files, one for each program; also settings for both, e.g. compare.budget=5m
     #[arg(value_name = "FILE|KEY=VALUE")]
     pub(crate) words: Vec<String>,
-    /// Runs of each: a number, or `auto` for as many as the times need (`compare.*`)
+    /// Runs of each: a number, at least 5 to decide about time; or `auto`: 7 to 15 (`compare.most`), until the times are
+    /// known to 1 % (`compare.precision`) or to a tenth of the change, for at most 10 minutes (`compare.budget`)
     #[arg(long, value_name = "N|auto", value_parser = rounds, default_value = "auto")]
     pub(crate) repeat: Rounds,
     /// Not even the tracer: compare only the time of the process

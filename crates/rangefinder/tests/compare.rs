@@ -152,6 +152,8 @@ fn runs_of_one_program() {
     ]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(ran.stdout.starts_with("the process takes "), "{}", ran.stdout);
+    let list = plain.output(&["list"]).stdout;
+    assert!(list.contains("\n  several runs: true\n  the process takes "), "{list}");
     assert!(!set(&plain).join("warm-up").exists());
 }
 
@@ -203,6 +205,39 @@ fn programs_that_show_nothing() {
     let ran = other.output(&["compare", "--", "touch", "ran", "--", "no-such-program"]);
     assert_eq!(ran.code, 2, "{}", ran.stderr);
     assert!(!other.path("ran").exists() && !other.path("runs").exists());
+}
+
+/// What cannot decide is said before it is run, with what would; and how long it takes.
+#[test]
+fn too_few_runs_and_too_little_time() {
+    let sandbox = Sandbox::new();
+    let both = ["--", "sleep", "0.01", "--", "sleep", "0.2"];
+    let few = sandbox.output(&[&["compare", "--repeat", "3"][..], &both].concat());
+    assert_eq!(few.code, 0, "{}", few.stderr);
+    let (plan, told) = few.stderr.split_once("  warm-up\n").unwrap();
+    assert!(plan.starts_with("3 runs of each, after 1 to warm up\n"), "{plan}");
+    assert!(plan.contains("that takes at least 5 (`--repeat 5`)"), "{plan}");
+    assert!(told.contains(" left\n"), "{told}");
+    let mut lines = few.stdout.lines();
+    assert_eq!(lines.next(), Some("undecided, 3 runs are too few to tell about time"), "{}", few.stdout);
+    let time = lines.next().unwrap();
+    // Where nothing is decided, no interval speaks for one side.
+    assert!(time.contains("(3 and 3 runs); it takes at least 5 runs of each"), "{time}");
+    assert!(
+        !few.stdout.contains("99 %") && few.stdout.contains("what changed is not known"),
+        "{}",
+        few.stdout
+    );
+    let short = Sandbox::new();
+    let ran = short.output(&[&["compare", "compare.budget=1s"][..], &both].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("7 to 15 runs of each, after 1 to warm up: until"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("too short to decide which is faster: 5 runs of each take"),
+        "{}",
+        ran.stderr
+    );
+    assert!(ran.stderr.contains("the time is spent (`compare.budget`)"), "{}", ran.stderr);
 }
 
 #[test]

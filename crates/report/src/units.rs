@@ -27,6 +27,18 @@ pub fn duration(ns: f64) -> String {
     format!("{value:.2} {unit}")
 }
 
+/// As one says how long something will take: `35 s`, `4 min`, `1 h 20 min`.
+pub fn roughly(seconds: f64) -> String {
+    let minutes = (seconds / 60.0).round() as u64;
+    match seconds {
+        short if !short.is_finite() => NO_NUMBER.to_owned(),
+        short if short < 100.0 => format!("{:.0} s", short.max(1.0)),
+        _ if minutes < 100 => format!("{minutes} min"),
+        _ if minutes % 60 == 0 => format!("{} h", minutes / 60),
+        _ => format!("{} h {} min", minutes / 60, minutes % 60),
+    }
+}
+
 pub fn bytes(bytes: f64) -> String {
     scaled(bytes, "B")
 }

@@ -16,9 +16,9 @@ use super::student::{exceeded, probability};
 /// How often a verdict may be wrong if nothing changed.
 pub(super) const RISK: f64 = 0.01;
 /// With fewer processes a side, chance alone divides them into slow and quick ones more often than that.
-pub(super) const FEWEST: usize = 5;
+pub const FEWEST: usize = 5;
 /// Processes a side that `auto` takes at least: with fewer, what is only a little slower than the margin is missed.
-const FEWEST_OF_AUTO: usize = 7;
+pub const FEWEST_OF_AUTO: usize = 7;
 /// Of a large change, this part of it is precise enough: that something is five times as fast is worth no hour.
 const PART_OF_CHANGE: f64 = 0.1;
 /// More than this is not worth suggesting.
@@ -198,17 +198,32 @@ pub fn precision(values: &[f64]) -> Option<f64> {
     Some((exceeded(RISK / 2.0, freedom) * (variance(&logs) / logs.len() as f64).sqrt()).exp_m1())
 }
 
+/// What the times are known well enough by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precise {
+    /// Each to the wanted part of itself.
+    Each,
+    /// To a tenth of what is between them, which is more than that.
+    ToChange,
+}
+
 /// Whether `auto` ends: the mean of each side is known to the `wanted` part of itself, or of two sides to a tenth of what is
 /// between them.
-pub fn is_precise_enough(sides: &[&[f64]], wanted: f64) -> bool {
+pub fn precise(sides: &[&[f64]], wanted: f64) -> Option<Precise> {
     let log_mean = |side: &[f64]| mean(&side.iter().map(|value| value.ln()).collect::<Vec<_>>());
     let change = match sides {
         [a, b] => (log_mean(a) - log_mean(b)).abs(),
         _ => 0.0,
     };
-    let wanted = wanted.max(PART_OF_CHANGE * change);
-    let is_known = |side: &&[f64]| precision(side).is_some_and(|part| part <= wanted);
-    sides.iter().all(|side| side.len() >= FEWEST_OF_AUTO && is_known(side))
+    let is_known = |wanted: f64| {
+        let is_known = |side: &&[f64]| precision(side).is_some_and(|part| part <= wanted);
+        sides.iter().all(|side| side.len() >= FEWEST_OF_AUTO && is_known(side))
+    };
+    match () {
+        () if is_known(wanted) => Some(Precise::Each),
+        () if is_known(PART_OF_CHANGE * change) => Some(Precise::ToChange),
+        () => None,
+    }
 }
 
 /// Keeps only those verdicts that many tests at once allow (Benjamini and Hochberg): of those that stay, at most one in

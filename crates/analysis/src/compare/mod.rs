@@ -22,7 +22,7 @@ pub use chance::Random;
 pub use check::{Checked, Outcome, Unknown, check};
 pub use comparison::{Comparison, CountChange, FunctionChange, PartChange, StackChange, Timed, compare};
 pub use counters::{CountersChange, LevelChange};
-pub use decision::{Decision, Doubt, Verdict, decide, is_precise_enough, precision};
+pub use decision::{Decision, Doubt, FEWEST, FEWEST_OF_AUTO, Precise, Verdict, decide, precise, precision};
 pub use history::{Step, steps};
 pub use measured::{KernelCounters, LevelShare, kernel_counters};
 pub use metric::{Limit, Metric, Unit, limited};

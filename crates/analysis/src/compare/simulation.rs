@@ -1,7 +1,7 @@
 //! The oracle of verdicts: processes whose truth is known.
 
 use super::chance::Random;
-use super::decision::{Decision, Verdict, decide, is_precise_enough, keep_credible};
+use super::decision::{Decision, Verdict, decide, keep_credible, precise};
 
 const MARGIN: f64 = 0.01;
 
@@ -56,7 +56,7 @@ fn until_precise(noise: Noise, slower: f64, random: &mut Random) -> Decision {
     loop {
         a.push(noise.draw(random));
         b.push(slower * noise.draw(random));
-        if is_precise_enough(&[&a, &b], 0.01) || a.len() == 15 {
+        if precise(&[&a, &b], 0.01).is_some() || a.len() == 15 {
             return decide(&a, &b, MARGIN).unwrap();
         }
     }

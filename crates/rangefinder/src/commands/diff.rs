@@ -102,7 +102,7 @@ pub(super) fn check_page(form: &DiffForm) -> Result<()> {
     }
 }
 
-fn write_file(file: &Path, bytes: &[u8]) -> Result<()> {
+pub(super) fn write_file(file: &Path, bytes: &[u8]) -> Result<()> {
     Ok(write_whole(file, Readers::Usual, Durable::No, |out| out.write_all(bytes))?)
 }
 

@@ -3,15 +3,20 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
+use analysis::compare::{FEWEST, FEWEST_OF_AUTO, Precise};
 use anyhow::{Context, Result};
 use process::{Route, Signals};
-use report::duration;
+use record::counted;
+use report::{duration, percent, roughly};
+use run::config::CompareConfig;
 use run::repeat::{Done, Ended, Order, Repeated, Rounds, repeat, times};
 use run::steps::Start;
 use run::{Event, Exit, Observer};
 use serde::Serialize;
 
+use super::diff::write_file;
 use super::here;
 use crate::print::{print, print_json, say};
 
@@ -45,6 +50,10 @@ impl Observer for Warnings {
 pub(super) fn main(start: Start, rounds: Rounds, plain: bool, json: bool) -> Result<Exit> {
     let repeated = repeated(Order { programs: vec![quiet(start)], rounds, plain })?;
     let told = Told::of(&repeated);
+    // As those of comparisons, for `list`.
+    if let Err(error) = write_file(&repeated.folder.join(run::SUMMARY), told.text().as_bytes()) {
+        say(&format!("warning: the summary is not kept: {error:#}"));
+    }
     match json {
         true => print_json(&told)?,
         false => print(&told.text())?,
@@ -79,7 +88,16 @@ fn last_words(output: &Path) -> Vec<String> {
 pub(super) fn repeated(order: Order) -> Result<Repeated> {
     let signals = Signals::listen().context("cannot listen for signals")?;
     let several = order.programs.len() > 1;
-    let repeated = repeat(&order, &signals, &mut Warnings::default(), |done| say(&line(done, several)))?;
+    plan(&order).iter().for_each(|line| say(line));
+    let begun = Instant::now();
+    let mut ended = 0;
+    let repeated = repeat(&order, &signals, &mut Warnings::default(), |done| {
+        say(&line(done, several));
+        ended += 1;
+        if ended == order.programs.len() {
+            left(&order, begun.elapsed()).iter().for_each(|line| say(line));
+        }
+    })?;
     match &repeated.ended {
         Ended::Failed { side, run, why } => {
             let program = if several { format!("of `{}` ", SIDES[(*side).min(1)]) } else { String::new() };
@@ -98,6 +116,74 @@ pub(super) fn repeated(order: Order) -> Result<Repeated> {
         _ => {}
     }
     Ok(repeated)
+}
+
+/// What will be run, how often and for how long.
+fn plan(order: &Order) -> Vec<String> {
+    let limits = &order.programs[0].resolved.config.compare;
+    let several = order.programs.len() > 1;
+    let [of_each, times] = if several { [" of each", "the times are"] } else { ["", "the time is"] };
+    let runs = match order.rounds {
+        Rounds::Exactly(rounds) => counted(rounds as u64, "run"),
+        Rounds::Auto => format!("{} runs", between(limits)),
+    };
+    let warm_up = match limits.warmup {
+        0 => String::new(),
+        runs => format!(", after {runs} to warm up"),
+    };
+    let mut until = String::new();
+    if order.rounds == Rounds::Auto {
+        let change = if several { ", or to a tenth of the change between them" } else { "" };
+        let precision = percent(limits.precision.0);
+        until = format!(
+            ": until {times} known to {precision}{change}; for at most {}",
+            roughly(limits.budget.0.as_secs_f64())
+        );
+    }
+    let mut lines = vec![format!("{runs}{of_each}{warm_up}{until}")];
+    lines.push(format!(
+        "what the program{} not shown, but kept with each run; ± is how far off the mean of all runs may be, with 99 % certainty",
+        if several { "s print is" } else { " prints is" }
+    ));
+    if let Rounds::Exactly(rounds) = order.rounds
+        && rounds < FEWEST
+        && several
+    {
+        let do_not = if rounds == 1 { "1 run of each does not" } else { "so few runs do not" };
+        lines.push(format!(
+            "warning: {do_not} decide about time: that takes at least {FEWEST} (`--repeat {FEWEST}`); what can be counted is compared"
+        ));
+    }
+    lines
+}
+
+/// `7 to 15`
+fn between(limits: &CompareConfig) -> String {
+    let most = limits.most as usize;
+    if most > FEWEST_OF_AUTO { format!("{FEWEST_OF_AUTO} to {most}") } else { most.to_string() }
+}
+
+/// When the first round is over.
+fn left(order: &Order, round: Duration) -> Vec<String> {
+    let limits = &order.programs[0].resolved.config.compare;
+    let warm_up = limits.warmup as usize;
+    let time = |rounds: usize| round.as_secs_f64() * (rounds + warm_up).saturating_sub(1) as f64;
+    let budget = limits.budget.0.saturating_sub(round).as_secs_f64();
+    let most = limits.most as usize;
+    let [least, most] = match order.rounds {
+        Rounds::Exactly(rounds) => [time(rounds); 2],
+        Rounds::Auto => [FEWEST_OF_AUTO.min(most), most].map(|rounds| time(rounds).min(budget)),
+    };
+    let [from, to] = [least, most].map(roughly);
+    let mut lines =
+        vec![if from == to { format!("about {to} left") } else { format!("about {from} to {to} left") }];
+    if order.rounds == Rounds::Auto && order.programs.len() > 1 && time(FEWEST) > budget {
+        let needs = roughly(round.as_secs_f64() * (FEWEST + warm_up) as f64);
+        lines.push(format!(
+            "warning: that is too short to decide which is faster: {FEWEST} runs of each take about {needs} (`compare.budget`)"
+        ));
+    }
+    lines
 }
 
 /// `b  3  12.40 ms an iteration, ±1.2 %`
@@ -169,7 +255,8 @@ impl Told {
 pub(super) fn ended(ended: &Ended) -> &'static str {
     match ended {
         Ended::AsAsked => "as many runs as asked for",
-        Ended::Precise => "the times are known precisely enough (`compare.precision`)",
+        Ended::Precise(Precise::Each) => "the times are known as precisely as wanted (`compare.precision`)",
+        Ended::Precise(Precise::ToChange) => "the times are known to a tenth of the change between them",
         Ended::Most => "these are the most runs that are taken (`compare.most`)",
         Ended::OutOfTime => "the time is spent (`compare.budget`)",
         Ended::Interrupted => "interrupted",

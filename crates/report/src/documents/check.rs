@@ -170,7 +170,7 @@ fn why(one: &Checked) -> Option<String> {
         Unknown::OtherHardware => "the baseline is of other hardware: times are not compared".to_owned(),
         Unknown::Varies => "it is not the same in all iterations and runs".to_owned(),
         Unknown::Doubt { doubt: Doubt::TooFew } => {
-            "it takes at least 5 runs of each (`rangefinder run --repeat` makes them)".to_owned()
+            "it takes at least 5 runs of each (`rangefinder run --repeat 5` makes them)".to_owned()
         }
         Unknown::Doubt { doubt: Doubt::TooNoisy { enough } } => {
             enough_told("the times vary too much".to_owned(), enough)
@@ -191,7 +191,7 @@ fn why(one: &Checked) -> Option<String> {
 
 fn enough_told(text: String, enough: Option<u64>) -> String {
     match enough {
-        Some(enough) => format!("{text}; about {enough} runs of each would decide"),
+        Some(enough) => format!("{text}; about {enough} runs of each would decide (`--repeat {enough}`)"),
         None => text,
     }
 }

@@ -11,8 +11,9 @@ use crate::form::shown::Digits;
 use crate::form::terminal::{Names, Terminal};
 use crate::printable::printable;
 use crate::tables::{OUTSIDE, Tabular, View, changes, counter_changes, operator_changes, shape, signed};
-use crate::units::{bytes, counted, duration, fixed, number, percent};
+use crate::units::{bytes, counted, duration, fixed, number, percent, roughly};
 
+const NO_LOOP: &str = "no loop was found on both sides; a range around each iteration makes it known";
 const WIDEST_NAME: usize = 48;
 /// Reasons that are told; the others are in the table.
 const MOST_REASONS: usize = 4;
@@ -135,11 +136,16 @@ impl<'d> Diff<'d> {
 
     /// The times behind the first line, and the other reasons.
     pub(super) fn evidence(&self) -> Vec<String> {
-        let time = self.comparison.time.iter().map(|time| times(&self.comparison.timed, time));
-        // A single run of each says it once.
-        let process = self.comparison.process.iter().filter(|process| process.low.is_some());
-        let mut lines: Vec<String> =
-            time.chain(process.map(|process| times(&Timed::Process, process))).collect();
+        let Comparison { timed, time, process, .. } = self.comparison;
+        let of_processes = process.as_ref().or(time.as_ref().filter(|_| *timed == Timed::Process));
+        let round_ns = of_processes.map(|time| time.values.iter().sum());
+        // Of too few runs, one line says so.
+        let process = process.iter().filter(|process| process.doubt != Some(Doubt::TooFew));
+        let both = time.iter().map(|time| (timed, time)).chain(process.map(|time| (&Timed::Process, time)));
+        let mut lines: Vec<String> = both.map(|(timed, time)| times(timed, time, round_ns)).collect();
+        if is_unknown(self.comparison) {
+            lines.push(format!("what changed is not known: {NO_LOOP}"));
+        }
         lines.extend(self.comparison.function.iter().map(in_function));
         let other = self.comparison.reasons.iter().skip(1).take(MOST_REASONS - 1);
         lines.extend(other.map(|reason| format!("also: {}", told(self.comparison, reason))));
@@ -247,6 +253,16 @@ fn in_function(change: &FunctionChange) -> String {
     format!("{called} took {before} of an iteration before and {after} after (by samples of its stack)")
 }
 
+/// Neither whether anything changed nor what: the first line says that it is undecided, and no more.
+fn is_unknown(comparison: &Comparison) -> bool {
+    let is_undecided = comparison.time.as_ref().is_some_and(|time| time.verdict == Verdict::Undecided);
+    is_undecided && comparison.reasons.is_empty() && without_loop(comparison)
+}
+
+fn without_loop(comparison: &Comparison) -> bool {
+    !matches!(comparison.timed, Timed::Iteration { .. })
+}
+
 /// The first line.
 fn conclusion(comparison: &Comparison) -> String {
     if has_only_counters(comparison) {
@@ -262,21 +278,21 @@ fn conclusion(comparison: &Comparison) -> String {
                 let [a, b] = time.processes;
                 match a.min(b) {
                     1 => "undecided, a single run does not tell about time".to_owned(),
-                    fewest => format!("undecided, {} do not tell about time", counted(fewest, "run")),
+                    fewest => format!("undecided, {fewest} runs are too few to tell about time"),
                 }
             }
             (Verdict::Undecided, _) => "undecided, the times vary too much".to_owned(),
         },
     };
+    if is_unknown(comparison) {
+        return verdict;
+    }
     let why = match comparison.reasons.first() {
         Some(reason) => told(comparison, reason),
         None if comparison.time.as_ref().is_some_and(|time| time.verdict == Verdict::Same) => {
             "nothing changed".to_owned()
         }
-        None if !matches!(comparison.timed, Timed::Iteration { .. }) => {
-            "why is not known, because no loop was found on both sides; a range around each iteration makes it known"
-                .to_owned()
-        }
+        None if without_loop(comparison) => format!("why is not known, because {NO_LOOP}"),
         None => format!(
             "the same work as before, and no part of an iteration changed by more than {} of the whole",
             percent(comparison.margin)
@@ -286,7 +302,7 @@ fn conclusion(comparison: &Comparison) -> String {
 }
 
 /// `an iteration of ':step' took 1.00 ms before and 1.10 ms after: 1.100 times as long (99 %: …; 15 and 15 processes)`
-fn times(timed: &Timed, time: &Decision) -> String {
+fn times(timed: &Timed, time: &Decision, round_ns: Option<f64>) -> String {
     let what = match timed {
         Timed::Iteration { region: Some(region) } => format!("an iteration of `{region}`"),
         Timed::Iteration { region: None } => "an iteration".to_owned(),
@@ -299,8 +315,10 @@ fn times(timed: &Timed, time: &Decision) -> String {
         (1, 1) => "one run of each".to_owned(),
         _ => format!("{a} and {}", counted(b, "run")),
     };
+    // Of too few, it would say more than they do.
+    let is_known = time.doubt != Some(Doubt::TooFew);
     let interval = match (time.low, time.high) {
-        (Some(low), Some(high)) => format!("99 %: {} to {}; ", fixed(low, 3), fixed(high, 3)),
+        (Some(low), Some(high)) if is_known => format!("99 %: {} to {}; ", fixed(low, 3), fixed(high, 3)),
         _ => String::new(),
     };
     let mut text = format!(
@@ -308,12 +326,17 @@ fn times(timed: &Timed, time: &Decision) -> String {
         fixed(time.ratio, 3)
     );
     let would_do = |enough: Option<u64>| match enough {
-        Some(enough) => format!("; about {enough} runs of each would decide"),
+        Some(enough) => {
+            let time =
+                round_ns.map(|ns| format!(", {}", roughly(ns / 1e9 * enough as f64))).unwrap_or_default();
+            format!("; about {enough} runs of each would decide (`--repeat {enough}`{time})")
+        }
         None => String::new(),
     };
     match time.doubt {
-        Some(Doubt::TooFew) => text
-            .push_str("; it takes at least 5 runs of each to decide (`rangefinder run --repeat` makes them)"),
+        Some(Doubt::TooFew) => {
+            text.push_str("; it takes at least 5 runs of each to decide (`--repeat 5` of `compare` or `run`)")
+        }
         Some(Doubt::TooNoisy { enough }) => text.push_str(&would_do(enough)),
         Some(Doubt::TwoModes { b: after, modes, enough }) => {
             let side = if after { "after" } else { "before" };

@@ -368,9 +368,9 @@ impl TryFrom<Text> for Share {
 pub struct CompareConfig {
     pub precision: Share,
     pub margin: Share,
-    pub(crate) most: u32,
-    pub(crate) budget: Span,
-    pub(crate) warmup: u32,
+    pub most: u32,
+    pub budget: Span,
+    pub warmup: u32,
 }
 
 /// What `check` compares with, and what it allows.

@@ -8,10 +8,10 @@ mod record;
 mod state;
 
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use analysis::Options;
-use analysis::compare::{Profile, Random, is_precise_enough, precision};
+use analysis::compare::{Precise, Profile, Random, precise, precision};
 use process::Signals;
 
 use ::record::PassKind;
@@ -47,7 +47,7 @@ pub struct Order {
 pub enum Ended {
     AsAsked,
     /// All times are known as well as wanted.
-    Precise,
+    Precise(Precise),
     /// The most that `auto` takes.
     Most,
     OutOfTime,
@@ -113,11 +113,13 @@ pub fn repeat(
     let folder = create(&root, &safe_name(&name))?;
     let mut set = Set::new(order, folder)?;
     let begun = Instant::now();
+    let mut longest = Duration::ZERO;
     set.record.seed = seed_by_clock();
     let mut random = Random(set.record.seed);
     let ended = 'rounds: {
         for round in 0.. {
             let is_warm_up = round < limits.warmup as usize;
+            let round_begun = Instant::now();
             for side in shuffled(order.programs.len(), &mut random) {
                 if let Some(ended) = set.run(order, side, is_warm_up, signals, observer)? {
                     break 'rounds ended;
@@ -126,18 +128,25 @@ pub fn repeat(
                 let last = set.sides[side].1.last().filter(|_| !is_warm_up);
                 see(&Done { side, warm_up: is_warm_up, runs, profile: last, precision: set.precision(side) });
             }
+            longest = longest.max(round_begun.elapsed());
             set.save()?;
             let rounds = (round + 1usize).saturating_sub(limits.warmup as usize);
             match order.rounds {
                 _ if is_warm_up => {}
                 Rounds::Exactly(wanted) if rounds >= wanted => break 'rounds Ended::AsAsked,
                 Rounds::Exactly(_) => {}
-                Rounds::Auto if set.is_precise(limits.precision.0) => {
-                    break 'rounds Ended::Precise;
+                Rounds::Auto => {
+                    if let Some(precise) = set.precise(limits.precision.0) {
+                        break 'rounds Ended::Precise(precise);
+                    }
+                    if rounds >= limits.most as usize {
+                        break 'rounds Ended::Most;
+                    }
+                    // Another one would not end in time.
+                    if begun.elapsed() + longest > limits.budget.0 {
+                        break 'rounds Ended::OutOfTime;
+                    }
                 }
-                Rounds::Auto if rounds >= limits.most as usize => break 'rounds Ended::Most,
-                Rounds::Auto if begun.elapsed() >= limits.budget.0 => break 'rounds Ended::OutOfTime,
-                Rounds::Auto => {}
             }
         }
         Ended::AsAsked
@@ -231,13 +240,13 @@ impl Set {
         precision(&times(&self.sides[side].1).0)
     }
 
-    fn is_precise(&self, wanted: f64) -> bool {
+    fn precise(&self, wanted: f64) -> Option<Precise> {
         let times: Vec<(Vec<f64>, bool)> = self.sides.iter().map(|(_, profiles)| times(profiles)).collect();
         let sides: Vec<&[f64]> = times.iter().map(|(values, _)| values.as_slice()).collect();
         // The loop of one is not the process of another.
         match times.iter().all(|(_, of_loop)| *of_loop == times[0].1) {
-            true => is_precise_enough(&sides, wanted),
-            false => sides.iter().all(|side| is_precise_enough(&[*side], wanted)),
+            true => precise(&sides, wanted),
+            false => sides.iter().all(|side| precise(&[*side], wanted).is_some()).then_some(Precise::Each),
         }
     }
 
@@ -261,7 +270,7 @@ impl Ended {
     fn told(&self) -> String {
         match self {
             Self::AsAsked => "as asked".to_owned(),
-            Self::Precise => "precise".to_owned(),
+            Self::Precise(_) => "precise".to_owned(),
             Self::Most => "most".to_owned(),
             Self::OutOfTime => "out of time".to_owned(),
             Self::Interrupted => "interrupted".to_owned(),
