@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use record::{StepName, StepStatus};
+use record::{PassName, StepName, StepStatus, Tool};
 use report::{json_line, printable_lines};
 use run::{Event, Exit, Observer, shell_word};
 
@@ -29,13 +29,15 @@ pub(crate) struct Progress {
     whose: ExitCodeOf,
     /// How those that are over ended.
     steps: Vec<(StepName, StepStatus)>,
+    /// Lines about those that were skipped, for a run without a summary.
+    skipped: Vec<String>,
 }
 
 impl Progress {
     pub(crate) fn new(talk: Talk, here: PathBuf, whose: ExitCodeOf) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let colour = colours::wanted(&std::io::stderr());
-        Self { talk, here, terminal, colour, clock: None, whose, steps: Vec::new() }
+        Self { talk, here, terminal, colour, clock: None, whose, steps: Vec::new(), skipped: Vec::new() }
     }
 
     fn say(&self, text: &str) {
@@ -101,8 +103,13 @@ impl Progress {
             _ => format!("{:.2} s", duration_ms as f64 / 1e3),
         };
         let note = printable_lines(note.unwrap_or_default());
+        // The summary says so.
+        let is_told_later = status == StepStatus::Skipped && step.is_pass() && !self.talk.verbose;
         let line = format!("{:10} {} {took:>9}  {note}", step.as_str(), self.painted(status));
-        self.say_painted(line.trim_end());
+        match is_told_later {
+            true => self.skipped.push(line.trim_end().to_owned()),
+            false => self.say_painted(line.trim_end()),
+        }
     }
 }
 
@@ -127,6 +134,14 @@ impl Observer for Progress {
                     self.say(&format!("{:10} started", step.as_str()));
                 }
             }
+            Event::PassStarted { step, pass, program_ms } => {
+                // What it prints comes again, and is not an error.
+                let was_drawn = self.clock.take().is_some();
+                self.say(&again(*step, pass, *program_ms));
+                if was_drawn {
+                    self.clock = Some(Clock::start(step.as_str(), *program_ms));
+                }
+            }
             Event::StepFinished { step, status, asked_for, duration_ms, note, missing } => {
                 self.finished(*step, *status, *asked_for, *duration_ms, note.as_deref(), missing);
             }
@@ -141,8 +156,9 @@ impl Observer for Progress {
                 let screen = summary.as_ref().and_then(|file| std::fs::read_to_string(file).ok());
                 let is_nothing = self.ended(StepName::Rehearse, StepStatus::Failed)
                     && self.ended(StepName::Analyze, StepStatus::Skipped);
-                if let Some(screen) = screen.filter(|_| !is_nothing || self.talk.verbose) {
-                    self.say(&format!("\n{screen}"));
+                match screen.filter(|_| !is_nothing || self.talk.verbose) {
+                    Some(screen) => self.say(&format!("\n{screen}")),
+                    None => self.skipped.iter().for_each(|line| self.say_painted(line)),
                 }
                 let run_word = shell_word(&self.shown(run).to_string());
                 let interrupted = *exit_code == Exit::Interrupted.code();
@@ -180,6 +196,17 @@ impl Observer for Progress {
             }
         }
     }
+}
+
+/// `stage1     the program runs again, under PyTorch's profiler (3.3 s without it)`
+fn again(step: StepName, pass: &PassName, program_ms: Option<u64>) -> String {
+    let under = match pass.kind.tool() {
+        Tool::Torch => "PyTorch's profiler",
+        Tool::Tracer => "the tracer",
+        other => other.as_str(),
+    };
+    let alone = program_ms.map(|ms| format!(" ({:.2} s without it)", ms as f64 / 1e3)).unwrap_or_default();
+    format!("{:10} the program runs again, under {under}{alone}", step.as_str())
 }
 
 /// A line on the terminal that counts the seconds of a step until dropped.

@@ -218,7 +218,7 @@ fn without_nsys_the_run_goes_on() {
     let manifest = sandbox.manifest();
     let timeline = step(&manifest, "timeline");
     assert_eq!(timeline["status"], "skipped");
-    let expected = "the tracer saw nothing: no ranges, CUDA calls or kernels (nsys is turned off by \
+    let expected = "nothing for a timeline: the tracer saw no ranges, CUDA calls or kernels (nsys is turned off by \
                     `RANGEFINDER_NSYS=none`)";
     assert_eq!(timeline["note"], expected);
     let asked = sandbox.output(&["run", "run.name=asked", "nsys.enable=true", "--", "true"]);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use record::{StepName, StepStatus};
+use record::{PassName, StepName, StepStatus};
 
 /// One line of `rangefinder run --json`, one line on the terminal.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -17,6 +17,13 @@ pub enum Event {
     StepStarted {
         step: StepName,
         /// How long the program took in the rehearsal, if the step runs it again.
+        program_ms: Option<u64>,
+    },
+    /// The program runs again.
+    PassStarted {
+        step: StepName,
+        pass: PassName,
+        /// How long it took in the rehearsal.
         program_ms: Option<u64>,
     },
     StepFinished {

@@ -40,7 +40,7 @@ pub fn summary(page: &Page<'_>, files: &[String]) -> String {
     }
     cost(&mut text, page);
     if !files.is_empty() {
-        heading(&mut text, "files");
+        heading(&mut text, "files, in the folder of the run");
         files.iter().for_each(|file| text.push_str(&format!("  {}\n", printable(file))));
     }
     text

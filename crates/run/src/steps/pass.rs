@@ -104,6 +104,9 @@ pub(super) fn carry_out(
         linger,
         remove,
     };
+    if pass.kind != PassKind::Rehearsal {
+        session.begins(pass.clone());
+    }
     let finished = supervise(&spec, Some(session.signals))?;
     session.manifest.passes.retain(|other| other.name != pass);
     let mut record = pass_record(pass.clone(), written, shown, &finished);

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use process::{Route, Signals};
-use record::{Manifest, Rung, StepName, StepStatus, Tool, Verdict, VerdictRecord};
+use record::{Manifest, PassName, Rung, StepName, StepStatus, Tool, Verdict, VerdictRecord};
 
 use super::error::RunError;
 use crate::config::Resolved;
@@ -64,6 +64,15 @@ impl Session<'_> {
 
     pub(super) fn note(&mut self, text: String) {
         self.observer.see(&Event::Note { text });
+    }
+
+    /// The program is about to run again.
+    pub(super) fn begins(&mut self, pass: PassName) {
+        let running = self.manifest.steps.iter().find(|step| step.status == StepStatus::Running);
+        let program_ms = self.manifest.rehearsal().map(|rehearsal| rehearsal.wall_ms);
+        if let Some(step) = running.map(|step| step.name) {
+            self.observer.see(&Event::PassStarted { step, pass, program_ms });
+        }
     }
 
     /// Records a verdict.

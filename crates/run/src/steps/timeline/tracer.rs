@@ -9,7 +9,8 @@ use crate::rehearsal::Inventory;
 
 const TOOL: Tool = Tool::Tracer;
 
-pub(super) const SAW_NOTHING: &str = "the tracer saw nothing: no ranges, CUDA calls or kernels";
+pub(super) const SAW_NOTHING: &str =
+    "nothing for a timeline: the tracer saw no ranges, CUDA calls or kernels";
 
 /// None if the rehearsal has no GPU activity.
 pub(super) fn by_the_tracer(
