@@ -23,8 +23,8 @@ use crate::layout::{SCHEMA, SCHEMA_KEY, TABLE_KEY};
 /// Rows that are in memory at once, and in one group of the file.
 pub(crate) const ROWS: usize = 1 << 17;
 
-/// Copies of a text that is in every row.
-const SAME: usize = 1 << 12;
+/// Values that are handed over at once: so many stay in the cache.
+const PART: usize = 1 << 12;
 
 /// A table of any rows.
 pub trait Table {
@@ -266,16 +266,21 @@ fn write_values<T: DataType, R>(
     required: bool,
     mut writer: SerializedColumnWriter<'_>,
 ) -> Result<(), ParquetError> {
-    let mut values: Vec<T::T> = Vec::with_capacity(rows.len());
-    let mut levels: Vec<i16> = Vec::with_capacity(if required { 0 } else { rows.len() });
-    for value in rows.iter().map(of) {
-        if !required {
-            levels.push(i16::from(value.is_some()));
+    let part = rows.len().min(PART);
+    let mut values: Vec<T::T> = Vec::with_capacity(part);
+    let mut levels: Vec<i16> = Vec::with_capacity(if required { 0 } else { part });
+    for rows in rows.chunks(PART) {
+        values.clear();
+        levels.clear();
+        for value in rows.iter().map(of) {
+            if !required {
+                levels.push(i16::from(value.is_some()));
+            }
+            values.extend(value);
         }
-        values.extend(value);
+        let levels = (!required).then_some(levels.as_slice());
+        writer.typed::<T>().write_batch(&values, levels, None)?;
     }
-    let levels = (!required).then_some(levels.as_slice());
-    writer.typed::<T>().write_batch(&values, levels, None)?;
     writer.close()
 }
 
@@ -285,9 +290,9 @@ fn write_same(
     mut rows: usize,
     mut writer: SerializedColumnWriter<'_>,
 ) -> Result<(), ParquetError> {
-    let part = vec![text.clone(); rows.min(SAME)];
+    let part = vec![text.clone(); rows.min(PART)];
     while rows > 0 {
-        let now = rows.min(SAME);
+        let now = rows.min(PART);
         writer.typed::<ByteArrayType>().write_batch(&part[..now], None, None)?;
         rows -= now;
     }
@@ -299,19 +304,22 @@ fn write_lists<R>(
     rows: &[R],
     mut writer: SerializedColumnWriter<'_>,
 ) -> Result<(), ParquetError> {
-    let mut values: Vec<i64> = Vec::with_capacity(rows.len());
-    let mut defined: Vec<i16> = Vec::with_capacity(rows.len());
-    let mut repeated: Vec<i16> = Vec::with_capacity(rows.len());
-    for row in rows {
-        let before = values.len();
-        add(row, &mut values);
-        let more = values.len() - before;
-        // A list without values has a place all the same.
-        defined.extend(std::iter::repeat_n(i16::from(more > 0), more.max(1)));
-        repeated.push(0);
-        repeated.extend(std::iter::repeat_n(1, more.saturating_sub(1)));
+    let (mut values, mut defined, mut repeated) = (Vec::new(), Vec::new(), Vec::new());
+    for rows in rows.chunks(PART) {
+        values.clear();
+        defined.clear();
+        repeated.clear();
+        for row in rows {
+            let before = values.len();
+            add(row, &mut values);
+            let more = values.len() - before;
+            // A list without values has a place all the same.
+            defined.extend(std::iter::repeat_n(i16::from(more > 0), more.max(1)));
+            repeated.push(0);
+            repeated.extend(std::iter::repeat_n(1, more.saturating_sub(1)));
+        }
+        writer.typed::<Int64Type>().write_batch(&values, Some(&defined), Some(&repeated))?;
     }
-    writer.typed::<Int64Type>().write_batch(&values, Some(&defined), Some(&repeated))?;
     writer.close()
 }
 

@@ -171,7 +171,9 @@ fn a_comparison_is_found_again() {
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let list = sandbox.output(&["list"]).stdout;
     assert!(
-        list.contains("  comparison: sleep 0.01 -- sleep 0.02\n  undecided, 2 runs are too few to tell about time"),
+        list.contains(
+            "  comparison: sleep 0.01 -- sleep 0.02\n  undecided, 2 runs are too few to tell about time"
+        ),
         "{list}"
     );
     let folder = list.lines().next().unwrap();

@@ -60,13 +60,21 @@ fn rows(source: &Source<'_>) -> Vec<Row> {
     let activities = &source.trace.activities;
     let mut places: Known<(u32, u32, u16), usize> = Known::default();
     let mut rows: Vec<Row> = Vec::new();
+    // Most launches are of the process and on the device that the last one like it was.
+    let mut last_place = vec![usize::MAX; activities.launches.len()];
     for activity in (0..activities.len()).filter(|at| activities.is_shown_kernel(*at)) {
         let (launch, process) = (activities.detail[activity], activities.process[activity]);
         let (device, ns) = (activities.device[activity], activities.duration(activity));
-        let place = *places.entry((launch, process, device)).or_insert_with(|| {
-            rows.push(Row { launch, process, device, calls: 0, total_ns: 0, min_ns: ns, max_ns: ns });
-            rows.len() - 1
-        });
+        let last = last_place[launch as usize];
+        let is_like_it = rows.get(last).is_some_and(|row| (row.process, row.device) == (process, device));
+        let place = match is_like_it {
+            true => last,
+            false => *places.entry((launch, process, device)).or_insert_with(|| {
+                rows.push(Row { launch, process, device, calls: 0, total_ns: 0, min_ns: ns, max_ns: ns });
+                rows.len() - 1
+            }),
+        };
+        last_place[launch as usize] = place;
         let row = &mut rows[place];
         row.calls += 1;
         row.total_ns = row.total_ns.saturating_add(ns);
