@@ -261,6 +261,10 @@ fn function_changed(stacks: &[StackChange], more: f64) -> Option<FunctionChange>
         let mut seen = BTreeSet::new();
         for frame in stack.frames.iter().filter(|frame| !frame.starts_with(['(', '<', '[', '?'])) {
             let function = &frame[..named(frame)];
+            // What is written inside a function without a name of its own is a part of it.
+            if function.ends_with('>') {
+                continue;
+            }
             let ([before, after], frames) = functions.entry(function).or_default();
             frames.insert(frame);
             if seen.insert(function) {
@@ -326,6 +330,11 @@ mod tests {
             ("<module> a.py > main a.py", [0.5, 0.5]),
         ];
         assert_eq!(changed(&one, -7.5), Some(("encode a.py".to_owned(), [8.0, 1.0])));
+        let nameless = [
+            ("main a.py > encode a.py > encode.<locals>.<genexpr> a.py", [7.0, 0.0]),
+            ("main a.py > encode a.py", [1.0, 1.0]),
+        ];
+        assert_eq!(changed(&nameless, -7.0), Some(("encode a.py".to_owned(), [8.0, 1.0])));
         // Another file has the same functions.
         let two = [
             ("<module> a.py > main a.py > encode a.py", [8.0, 0.0]),

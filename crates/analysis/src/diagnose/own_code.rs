@@ -173,7 +173,7 @@ fn advice(place: &str, in_loop: &InLoop) -> String {
             .to_owned(),
         Doing::Backward | Doing::Forward => {
             "this is the model itself: a smaller one, cheaper operators or types make it shorter; \
-             `rangefinder run` without `--quick` has a table of operators"
+             the table of operators tells them apart (not with `--quick`)"
                 .to_owned()
         }
         // Threads of Python do not run at once.
