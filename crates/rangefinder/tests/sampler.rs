@@ -183,3 +183,38 @@ fn a_program_without_gpu_work_is_told_where_it_ran() {
     assert_eq!(at.iter().filter(inside).count(), 0, "nothing is sampled in a pause");
     assert!(at.len() > 100, "{}", at.len());
 }
+
+/// A loop that keeps step with the sampler's clock: at fixed moments it would be seen at the same place in every iteration.
+#[test]
+fn a_loop_in_step_with_the_samples() {
+    let sandbox = Sandbox::new();
+    let doctor: serde_json::Value =
+        serde_json::from_str(&sandbox.output(&["doctor", "--json"]).stdout).unwrap();
+    if let Some(why) = doctor["sampling"]["stacks"]["memory"].as_str() {
+        return support::skip("a_loop_in_step_with_the_samples", why);
+    }
+    // 200 iterations a second, as many as there are samples; 60 % of each in `first`.
+    sandbox.write(
+        "locked.py",
+        "import time\nfrom rangefinder import stage\n\
+         PERIOD = 5_000_000\n\
+         def first(until):\n    while time.monotonic_ns() < until: pass\n\
+         def second(until):\n    while time.monotonic_ns() < until: pass\n\
+         begin = (time.monotonic_ns() // PERIOD + 1) * PERIOD\nsecond(begin)\n\
+         for step in range(600):\n    with stage('step'):\n        at = begin + step * PERIOD\n        \
+         first(at + PERIOD * 6 // 10)\n        second(at + PERIOD)\n",
+    );
+    let ran = sandbox.output(&["run", "--quick", "counters.pauses=0", "--", "python3", "locked.py"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let samples = read(&sandbox.only_run().join("rehearsal/stacks.rfs"));
+    let stacks = &samples.stacks;
+    let times = |name: &str| {
+        let is_in = |stack: &&u32| {
+            stacks.frames_of(**stack).any(|frame| samples.strings.text(frame.function) == name)
+        };
+        stacks.samples.stack.iter().filter(is_in).count() as f64
+    };
+    let (first, second) = (times("first"), times("second"));
+    let share = first / (first + second);
+    assert!(first + second > 200.0 && (0.5..0.7).contains(&share), "{first} and {second} samples");
+}

@@ -1,6 +1,7 @@
 //! Samples all processes below some roots, on a thread of its own, until it is told to stop.
 //!
-//! The clock ticks at a fixed rate. Ticks that are missed are counted, never made up for. If the sampling takes more
+//! Each tick comes once in a period, at a moment of it that is drawn: at a fixed rate, a loop that takes about as long as the
+//! period, or a multiple of it, would be seen at the same place again and again. Ticks that are missed are counted, never made up for. If the sampling takes more
 //! than its share of a processor, ticks are left out until it does not.
 
 use std::collections::HashMap;
@@ -99,6 +100,18 @@ struct Loop<S> {
     out: Vec<ThreadSample>,
 }
 
+/// Numbers without a pattern (SplitMix64).
+struct Drawn(u64);
+
+impl Drawn {
+    fn within(&mut self, period: Duration) -> Duration {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        period.mul_f64(((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64)
+    }
+}
+
 impl<S: Sink> Loop<S> {
     fn new(settings: &Settings, sink: S) -> Self {
         Self {
@@ -116,7 +129,10 @@ impl<S: Sink> Loop<S> {
         let period = Duration::from_secs_f64(1.0 / rate);
         let share = settings.share.clamp(0.001, 1.0);
         let begun = Instant::now();
-        let mut next = begun;
+        // The period that comes next, and when in it.
+        let mut slot = begun;
+        let mut drawn = Drawn(monotonic());
+        let mut next = slot + drawn.within(period);
         let mut looked = None::<Instant>;
         while !stop.load(Ordering::Relaxed) {
             let now = Instant::now();
@@ -126,7 +142,8 @@ impl<S: Sink> Loop<S> {
             }
             if settings.pauses.rests(monotonic()) {
                 self.rest(&settings.pauses, stop);
-                next = Instant::now();
+                slot = Instant::now();
+                next = slot + drawn.within(period);
                 continue;
             }
             if looked.is_none_or(|looked| now.duration_since(looked) >= LOOK) {
@@ -135,14 +152,15 @@ impl<S: Sink> Loop<S> {
             }
             self.tick();
             self.counts.ticks += 1;
-            next += period;
+            slot += period;
             // Late, or over its share of a processor since it began.
             let rest = Duration::from_secs_f64(own_time().as_secs_f64() / share);
             let earliest = Instant::now().max(begun + rest.saturating_sub(Duration::from_secs(1)));
-            while next < earliest {
-                next += period;
+            while slot + period < earliest {
+                slot += period;
                 self.counts.skipped += 1;
             }
+            next = slot + drawn.within(period);
         }
         Finished { sink: self.sink, names: self.names, counts: self.counts, cpu: own_time() }
     }
