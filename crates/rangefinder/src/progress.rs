@@ -206,7 +206,8 @@ fn again(step: StepName, pass: &PassName, program_ms: Option<u64>) -> String {
         other => other.as_str(),
     };
     let alone = program_ms.map(|ms| format!(" ({:.2} s without it)", ms as f64 / 1e3)).unwrap_or_default();
-    format!("{:10} the program runs again, under {under}{alone}", step.as_str())
+    let instead = if step == StepName::Stage1 { "; `--quick` leaves this out" } else { "" };
+    format!("{:10} the program runs again, under {under}{alone}{instead}", step.as_str())
 }
 
 /// A line on the terminal that counts the seconds of a step until dropped.

@@ -126,7 +126,16 @@ main()
     let set = set(&sandbox);
     let sides = ["a", "b"].map(|side| set.join(side).to_str().unwrap().to_owned());
     let again = sandbox.output(&["diff", &sides[0], &sides[1]]);
-    assert!(again.stdout.contains("  `clean (program.py)` took "), "{}", again.stdout);
+    let first = again.stdout.lines().next().unwrap();
+    assert!(first.contains(" times as long: `clean (program.py)` takes "), "{first}");
+    assert!(again.stdout.contains("\n  in all, the host takes "), "{}", again.stdout);
+    // Stacks of the run that warmed up are of an iteration as long as those that count.
+    let stacks = document["stacks"].as_array().unwrap();
+    for side in [0, 1] {
+        let of_stacks: f64 = stacks.iter().map(|stack| stack["ns"][side].as_f64().unwrap()).sum();
+        let ratio = of_stacks / document["iteration_ns"][side].as_f64().unwrap();
+        assert!((ratio - 1.0).abs() < 0.001, "{ratio}");
+    }
 }
 
 #[test]
@@ -154,6 +163,11 @@ fn runs_of_one_program() {
     assert!(ran.stdout.starts_with("the process takes "), "{}", ran.stdout);
     let list = plain.output(&["list"]).stdout;
     assert!(list.contains("\n  several runs: true\n  the process takes "), "{list}");
+    let folder = set(&plain);
+    assert_eq!(plain.output(&["report", folder.to_str().unwrap()]).stdout, ran.stdout);
+    // They have no page.
+    let opened = plain.output(&["open"]);
+    assert!(opened.code == 1 && !opened.stderr.contains("-repeat"), "{}", opened.stderr);
     assert!(!set(&plain).join("warm-up").exists());
 }
 

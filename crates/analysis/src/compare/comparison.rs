@@ -22,7 +22,7 @@ const FEWEST_OF_QUICKER: u64 = 10;
 /// Of the change, a function that is named has at least this part,
 const MOST_OF_CHANGE: f64 = 0.5;
 /// and is no less than this part of the one with the largest, which may only call it.
-const ALIKE: f64 = 0.8;
+const ALIKE: f64 = 0.65;
 
 /// What is compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -117,7 +117,7 @@ impl Together {
             parts: means(&loops, scale, |main| &main.parts),
             host: means(&loops, scale, |main| &main.host),
             operators: means(&loops, scale, |main| &main.operators),
-            stacks: stacks(&loops, scale),
+            stacks: stacks(&loops, iteration_ns),
             samples: loops.iter().map(|main| main.stack_samples).sum(),
             calls: counts(&loops, |main| &main.calls),
             regions: counts(&loops, |main| &main.regions),
@@ -143,12 +143,12 @@ fn means(loops: &[&LoopProfile], scale: f64, of: impl Fn(&LoopProfile) -> &Vec<P
     parts
 }
 
-/// Of the processes whose stacks were sampled.
-fn stacks(loops: &[&LoopProfile], scale: f64) -> BTreeMap<Vec<String>, f64> {
-    let sampled: Vec<&&LoopProfile> = loops.iter().filter(|main| !main.stacks.is_empty()).collect();
+/// Of the processes whose stacks were sampled: together they are an iteration.
+fn stacks(loops: &[&LoopProfile], iteration_ns: f64) -> BTreeMap<Vec<String>, f64> {
+    let all: f64 = loops.iter().flat_map(|main| &main.stacks).map(|stack| stack.ns).sum();
     let mut times = BTreeMap::new();
-    for stack in sampled.iter().flat_map(|main| &main.stacks) {
-        *times.entry(stack.frames.clone()).or_default() += stack.ns * scale / sampled.len() as f64;
+    for stack in loops.iter().flat_map(|main| &main.stacks) {
+        *times.entry(stack.frames.clone()).or_default() += stack.ns * iteration_ns / all.max(1.0);
     }
     times
 }

@@ -11,6 +11,7 @@ use anyhow::Result;
 use process::Route;
 
 use super::diff::{Read, check_page, take_stacks, tell};
+use super::open::PAGE;
 use super::repeat::{ended, repeated, shown};
 use super::{Usage, here, resolved};
 use crate::cli::{CompareArguments, Layers};
@@ -24,7 +25,7 @@ pub(crate) fn main(arguments: &CompareArguments) -> Result<Exit> {
     let sides: Vec<String> = repeated.sides.iter().map(|(folder, _)| shown(folder)).collect();
     let is_told = !matches!(repeated.ended, Ended::Failed { .. } | Ended::Interrupted);
     if is_told {
-        say(&format!("{}: {}", ended(&repeated.ended), sides.join(", ")));
+        say(&format!("{}; kept in {}", ended(&repeated.ended), sides.join(" and ")));
     }
     if repeated.sides.iter().any(|(_, profiles)| profiles.is_empty()) {
         return Ok(if repeated.exit == Exit::Complete { Exit::Missing } else { repeated.exit });
@@ -37,6 +38,10 @@ pub(crate) fn main(arguments: &CompareArguments) -> Result<Exit> {
     });
     if let (Some(before), Some(after)) = (read.next(), read.next()) {
         tell([&sides[0], &sides[1]], &before, &after, margin, &arguments.form, Some(&repeated.folder))?;
+        let page = repeated.folder.join(PAGE);
+        if page.is_file() {
+            say(&format!("report     {}", shown(&page)));
+        }
     }
     Ok(repeated.exit)
 }

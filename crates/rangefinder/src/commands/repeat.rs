@@ -257,8 +257,12 @@ pub(super) fn ended(ended: &Ended) -> &'static str {
         Ended::AsAsked => "as many runs as asked for",
         Ended::Precise(Precise::Each) => "the times are known as precisely as wanted (`compare.precision`)",
         Ended::Precise(Precise::ToChange) => "the times are known to a tenth of the change between them",
-        Ended::Most => "these are the most runs that are taken (`compare.most`)",
-        Ended::OutOfTime => "the time is spent (`compare.budget`)",
+        Ended::Most => {
+            "no more runs are taken (`compare.most`), though the times are not known as precisely as wanted"
+        }
+        Ended::OutOfTime => {
+            "the time is spent (`compare.budget`), though the times are not known as precisely as wanted"
+        }
         Ended::Interrupted => "interrupted",
         Ended::Failed { .. } => "a run failed",
     }

@@ -45,7 +45,8 @@ pub(super) fn chosen(
         }
         let root = root()?;
         let run = newest(&root).find(|(_, manifest)| is_one(manifest));
-        let set = sets(&root).filter(|set| what == RUNS && set.folder.join(SUMMARY).is_file());
+        let is_compared = |set: &MadeSet| set.programs.len() > 1 && set.folder.join(SUMMARY).is_file();
+        let set = sets(&root).filter(|set| what == RUNS && is_compared(set));
         let set = set.max_by(|one, other| one.created.cmp(&other.created));
         let is_newer =
             |set: &MadeSet| run.as_ref().is_none_or(|(_, manifest)| set.created > manifest.created);

@@ -139,15 +139,34 @@ impl<'d> Diff<'d> {
         let Comparison { timed, time, process, .. } = self.comparison;
         let of_processes = process.as_ref().or(time.as_ref().filter(|_| *timed == Timed::Process));
         let round_ns = of_processes.map(|time| time.values.iter().sum());
+        let mut lines: Vec<String> = time.iter().map(|time| times(timed, time, round_ns)).collect();
+        let is_open = |time: &Decision| time.verdict == Verdict::Undecided;
         // Of too few runs, one line says so.
-        let process = process.iter().filter(|process| process.doubt != Some(Doubt::TooFew));
-        let both = time.iter().map(|time| (timed, time)).chain(process.map(|time| (&Timed::Process, time)));
-        let mut lines: Vec<String> = both.map(|(timed, time)| times(timed, time, round_ns)).collect();
+        if let Some(process) = process.as_ref().filter(|process| process.doubt != Some(Doubt::TooFew)) {
+            lines.push(match is_open(process) && !time.as_ref().is_some_and(is_open) {
+                // What was wanted is decided: no more runs for this.
+                true => {
+                    let mut process = process.clone();
+                    process.doubt = None;
+                    format!(
+                        "{}; whether that changed is undecided",
+                        times(&Timed::Process, &process, round_ns)
+                    )
+                }
+                false => times(&Timed::Process, process, round_ns),
+            });
+        }
         if is_unknown(self.comparison) {
             lines.push(format!("what changed is not known: {NO_LOOP}"));
         }
-        lines.extend(self.comparison.function.iter().map(in_function));
-        let other = self.comparison.reasons.iter().skip(1).take(MOST_REASONS - 1);
+        let mut told_reasons = self.comparison.reasons.iter();
+        let first = told_reasons.next();
+        // The first line has the one or the other.
+        lines.extend(self.comparison.function.iter().zip(first).map(|(function, first)| match first.is {
+            Difference::Host { .. } => format!("in all, {}", told(self.comparison, first)),
+            _ => in_function(function),
+        }));
+        let other = told_reasons.take(MOST_REASONS - 1);
         lines.extend(other.map(|reason| format!("also: {}", told(self.comparison, reason))));
         let limits = [
             (&self.comparison.limits_gone, "no longer a finding"),
@@ -250,13 +269,31 @@ fn in_function(change: &FunctionChange) -> String {
         None => format!("`{}`", change.function),
     };
     let [before, after] = change.ns.map(duration);
-    format!("{called} took {before} of an iteration before and {after} after (by samples of its stack)")
+    format!("{called} takes {after} of an iteration instead of {before}, by samples of the stack")
 }
 
 /// Neither whether anything changed nor what: the first line says that it is undecided, and no more.
 fn is_unknown(comparison: &Comparison) -> bool {
     let is_undecided = comparison.time.as_ref().is_some_and(|time| time.verdict == Verdict::Undecided);
     is_undecided && comparison.reasons.is_empty() && without_loop(comparison)
+}
+
+/// It is the same in every run of the program, and needs no several.
+fn is_counted(difference: &Difference) -> bool {
+    match difference {
+        Difference::Kernel { .. }
+        | Difference::AllKernels { .. }
+        | Difference::Idle { .. }
+        | Difference::Host { .. } => false,
+        Difference::Processes { .. }
+        | Difference::Region { .. }
+        | Difference::Graphs { .. }
+        | Difference::Kernels { .. }
+        | Difference::Copies { .. }
+        | Difference::Calls { .. }
+        | Difference::Shape { .. }
+        | Difference::Renamed { .. } => true,
+    }
 }
 
 fn without_loop(comparison: &Comparison) -> bool {
@@ -287,8 +324,12 @@ fn conclusion(comparison: &Comparison) -> String {
     if is_unknown(comparison) {
         return verdict;
     }
+    let is_undecided = comparison.time.as_ref().is_some_and(|time| time.verdict == Verdict::Undecided);
     let why = match comparison.reasons.first() {
-        Some(reason) => told(comparison, reason),
+        Some(reason) => match &comparison.function {
+            Some(function) if matches!(reason.is, Difference::Host { .. }) => in_function(function),
+            _ => told(comparison, reason),
+        },
         None if comparison.time.as_ref().is_some_and(|time| time.verdict == Verdict::Same) => {
             "nothing changed".to_owned()
         }
@@ -298,7 +339,12 @@ fn conclusion(comparison: &Comparison) -> String {
             percent(comparison.margin)
         ),
     };
-    format!("{verdict}: {why}")
+    // Of what is not decided, only how it was.
+    let is_only_seen = |reason: &Reason| is_undecided && !is_counted(&reason.is);
+    match comparison.reasons.first() {
+        Some(reason) if is_only_seen(reason) => format!("{verdict}; in these runs, {why}"),
+        _ => format!("{verdict}: {why}"),
+    }
 }
 
 /// `an iteration of ':step' took 1.00 ms before and 1.10 ms after: 1.100 times as long (99 %: …; 15 and 15 processes)`
@@ -317,13 +363,19 @@ fn times(timed: &Timed, time: &Decision, round_ns: Option<f64>) -> String {
     };
     // Of too few, it would say more than they do.
     let is_known = time.doubt != Some(Doubt::TooFew);
+    let is_faster = time.verdict == Verdict::Faster;
+    let factor = |ratio: f64| if is_faster { fixed(1.0 / ratio, 2) } else { fixed(ratio, 3) };
+    let (unit, as_what) = if is_faster { ("x", "as fast") } else { ("", "times as long") };
     let interval = match (time.low, time.high) {
-        (Some(low), Some(high)) if is_known => format!("99 %: {} to {}; ", fixed(low, 3), fixed(high, 3)),
+        (Some(low), Some(high)) if is_known => {
+            let [from, to] = if is_faster { [high, low] } else { [low, high] }.map(factor);
+            format!("99 %: {from}{unit} to {to}{unit}; ")
+        }
         _ => String::new(),
     };
     let mut text = format!(
-        "{what} took {before} before and {after} after: {} times as long ({interval}{runs})",
-        fixed(time.ratio, 3)
+        "{what} took {before} before and {after} after: {}{unit} {as_what} ({interval}{runs})",
+        factor(time.ratio)
     );
     let would_do = |enough: Option<u64>| match enough {
         Some(enough) => {

@@ -32,7 +32,9 @@ pub(crate) fn loop_line(found: &Loop, loops: &[Loop]) -> String {
         let between = found.instance_ns.map_or(0.0, |own| 1.0 - own as f64 / period.p50.max(1) as f64);
         let when = match between {
             large if large > APART => "from one to the next".to_owned(),
-            some if some > BETWEEN => format!("when steady, {} of it between two of them", percent(some)),
+            some if some > BETWEEN => {
+                format!("when steady, {} of it outside the range, before the next", percent(some))
+            }
             _ => "when steady".to_owned(),
         };
         line.push_str(&format!("; median {} {when}", duration(period.p50 as f64)));
