@@ -174,7 +174,7 @@ fn data(rows: &[u32], is_optional: bool, bits: u8) -> Vec<u8> {
     plain.push(bits);
     match levels.contains(&0) {
         true => {
-            pack(&rows.iter().copied().filter(|place| *place != NONE).collect::<Vec<_>>(), bits, &mut plain)
+            pack(&rows.iter().copied().filter(|place| *place != NONE).collect::<Vec<_>>(), bits, &mut plain);
         }
         false => pack(rows, bits, &mut plain),
     }

@@ -98,7 +98,7 @@ impl<R> Sheet<'_, R> {
                 }
                 let coded = match &column.values {
                     Values::Coded(of, text) => {
-                        let codes = rows.iter().map(|row| of(row));
+                        let codes = rows.iter().map(of);
                         encoded(described.column(place), codes, text, ZstdLevel::default())?
                     }
                     _ => None,

@@ -44,6 +44,10 @@ pub struct Page<'a> {
 impl Page<'_> {
     /// Why MFU and MBU are unknown, if they are.
     pub(crate) fn no_efficiency(&self) -> &str {
+        let is_on_gpus = |analysis: &Analysis| analysis.kernel_calls() > 0 || analysis.graphs > 0;
+        if self.counters.is_none() && !self.analysis.is_none_or(is_on_gpus) {
+            return "no GPU work was recorded";
+        }
         let why = self.insight.no_efficiency.as_deref();
         why.unwrap_or("the number of operations per stage is unknown (set `model.config`)")
     }
@@ -86,7 +90,10 @@ impl Page<'_> {
 
     /// Why the profiling overhead is unknown.
     pub(crate) fn no_overhead(&self) -> &str {
-        self.insight.no_overhead.as_deref().unwrap_or("there is no second recording to compare with")
+        self.insight
+            .no_overhead
+            .as_deref()
+            .unwrap_or("there is only one timeline, and none to compare it with")
     }
 }
 

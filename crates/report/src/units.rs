@@ -34,7 +34,7 @@ pub fn roughly(seconds: f64) -> String {
         short if !short.is_finite() => NO_NUMBER.to_owned(),
         short if short < 100.0 => format!("{:.0} s", short.max(1.0)),
         _ if minutes < 100 => format!("{minutes} min"),
-        _ if minutes % 60 == 0 => format!("{} h", minutes / 60),
+        _ if minutes.is_multiple_of(60) => format!("{} h", minutes / 60),
         _ => format!("{} h {} min", minutes / 60, minutes % 60),
     }
 }

@@ -387,7 +387,9 @@ fn times(timed: &Timed, time: &Decision, round_ns: Option<f64>) -> String {
     };
     match time.doubt {
         Some(Doubt::TooFew) => {
-            text.push_str("; it takes at least 5 runs of each to decide (`--repeat 5` of `compare` or `run`)")
+            text.push_str(
+                "; it takes at least 5 runs of each to decide (`--repeat 5` of `compare` or `run`)",
+            );
         }
         Some(Doubt::TooNoisy { enough }) => text.push_str(&would_do(enough)),
         Some(Doubt::TwoModes { b: after, modes, enough }) => {

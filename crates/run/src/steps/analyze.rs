@@ -302,7 +302,7 @@ fn overhead_of(
     profiled: Option<&Trace>,
 ) -> Result<(Vec<Overhead>, Option<String>), String> {
     let (Some(profiled), Some(inventory)) = (profiled, inventory) else {
-        return Err("there is no second recording to compare with".to_owned());
+        return Err("there is only one timeline, and none to compare it with".to_owned());
     };
     let wall = |kind: PassKind| {
         let pass = manifest.passes.iter().rfind(|pass| pass.name.kind == kind)?;
