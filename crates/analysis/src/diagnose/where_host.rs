@@ -80,10 +80,9 @@ impl InLoop {
         let mut counts = vec![(0, 0); self.iterations.len()];
         for (at, place) in places.iter().enumerate() {
             for row in &place.rows {
-                let next = self.iterations.partition_point(|one| one.start <= trace.stacks.samples.at[*row]);
-                if let Some(count) = next.checked_sub(1).and_then(|before| counts.get_mut(before)) {
-                    count.0 += u64::from(at == 0);
-                    count.1 += 1;
+                if let Some(iteration) = iteration_at(&self.iterations, trace.stacks.samples.at[*row]) {
+                    counts[iteration].0 += u64::from(at == 0);
+                    counts[iteration].1 += 1;
                 }
             }
         }
@@ -186,6 +185,12 @@ fn unmarked(trace: &Trace, rows: &[usize]) -> Unmarked {
     }
 }
 
+/// Which of them a moment lies in.
+fn iteration_at(iterations: &[Range<i64>], at: i64) -> Option<usize> {
+    let before = iterations.partition_point(|one| one.start <= at).checked_sub(1)?;
+    iterations[before].contains(&at).then_some(before)
+}
+
 /// Samples of the threads that open the ranges of the main loop, in its steady iterations. None if these are too few to speak of
 /// the program.
 fn looped(trace: &Trace, attribution: &Attribution, loops: &[Loop]) -> Option<(Vec<usize>, InLoop)> {
@@ -209,10 +214,7 @@ fn looped(trace: &Trace, attribution: &Attribution, loops: &[Loop]) -> Option<(V
     let covered = iterations.iter().map(length).fold(0, i64::saturating_add);
     let samples = &trace.stacks.samples;
     let is_meant = |row: &usize| {
-        let at = samples.at[*row];
-        let next = iterations.partition_point(|one| one.start <= at);
-        let inside = next.checked_sub(1).is_some_and(|before| iterations[before].contains(&at));
-        inside && threads.contains(&samples.thread[*row])
+        iteration_at(&iterations, samples.at[*row]).is_some() && threads.contains(&samples.thread[*row])
     };
     let rows: Vec<usize> = (0..samples.len()).filter(is_meant).collect();
     let whole = trace.end.saturating_sub(trace.begin);
