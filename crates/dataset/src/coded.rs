@@ -14,9 +14,8 @@ use parquet::file::metadata::{ColumnChunkMetaData, OffsetIndexBuilder, PageEncod
 use parquet::file::properties::{DEFAULT_DATA_PAGE_ROW_COUNT_LIMIT, DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT};
 use parquet::file::writer::{SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
+use trace::NONE;
 
-/// Of a row without a text, and of a number that was not seen before.
-const NONE: u32 = u32::MAX;
 /// What is packed together.
 const PACKED: usize = 8;
 
@@ -26,7 +25,7 @@ pub(crate) struct Encoded {
     pub(crate) close: ColumnCloseResult,
 }
 
-/// Of each row, the place of its text.
+/// Of each row, the place of its text, or [`NONE`].
 struct Places {
     of_rows: Vec<u32>,
     texts: Vec<ByteArray>,
@@ -34,7 +33,8 @@ struct Places {
 }
 
 impl Places {
-    fn of(codes: impl Iterator<Item = Option<u32>>, text: &dyn Fn(u32) -> Option<ByteArray>) -> Self {
+    /// None of more texts than one page holds: the rest of them is not asked for.
+    fn of(codes: impl Iterator<Item = Option<u32>>, text: &dyn Fn(u32) -> Option<ByteArray>) -> Option<Self> {
         let mut places =
             Self { of_rows: Vec::with_capacity(codes.size_hint().0), texts: Vec::new(), bytes: 0 };
         let mut known: Vec<Option<u32>> = Vec::new();
@@ -47,8 +47,11 @@ impl Places {
                 *known[at].get_or_insert_with(|| places.place_of(text(code)))
             });
             places.of_rows.push(place);
+            if places.bytes > DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT {
+                return None;
+            }
         }
-        places
+        Some(places)
     }
 
     fn place_of(&mut self, text: Option<ByteArray>) -> u32 {
@@ -66,10 +69,9 @@ pub(crate) fn encoded(
     text: &dyn Fn(u32) -> Option<ByteArray>,
     level: ZstdLevel,
 ) -> Result<Option<Encoded>, ParquetError> {
-    let places = Places::of(codes, text);
-    if places.texts.is_empty() || places.bytes > DEFAULT_DICTIONARY_PAGE_SIZE_LIMIT {
+    let Some(places) = Places::of(codes, text).filter(|places| !places.texts.is_empty()) else {
         return Ok(None);
-    }
+    };
     let is_optional = described.max_def_level() > 0;
     let bits = (u32::BITS - (places.texts.len() as u32 - 1).leading_zeros()).max(1) as u8;
     let mut buffer = TrackedWrite::new(Vec::new());

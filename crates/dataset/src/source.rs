@@ -114,7 +114,7 @@ impl<'a> Texts<'a> {
     }
 
     /// Of a number that [`StringId::index`] gave.
-    pub(crate) fn name_of(&self, number: u32) -> ByteArray {
+    fn name_of(&self, number: u32) -> ByteArray {
         text(self.source.trace.strings.text_at(number as usize))
     }
 
