@@ -155,14 +155,19 @@ fn a_killed_sampler_leaves_a_file_that_says_so() {
     assert!(read(&file).sampling.broken_off);
 }
 
+/// Why stacks cannot be sampled here, if they cannot.
+fn no_stacks(sandbox: &Sandbox) -> Option<String> {
+    let doctor: serde_json::Value =
+        serde_json::from_str(&sandbox.output(&["doctor", "--json"]).stdout).unwrap();
+    doctor["sampling"]["stacks"]["memory"].as_str().map(str::to_owned)
+}
+
 /// Without a GPU there are still stacks: where the program ran, with pauses.
 #[test]
 fn a_program_without_gpu_work_is_told_where_it_ran() {
     let sandbox = Sandbox::new();
-    let doctor: serde_json::Value =
-        serde_json::from_str(&sandbox.output(&["doctor", "--json"]).stdout).unwrap();
-    if let Some(why) = doctor["sampling"]["stacks"]["memory"].as_str() {
-        return support::skip("a_program_without_gpu_work_is_told_where_it_ran", why);
+    if let Some(why) = no_stacks(&sandbox) {
+        return support::skip("a_program_without_gpu_work_is_told_where_it_ran", &why);
     }
     sandbox.write(
         "hot.py",
@@ -188,10 +193,8 @@ fn a_program_without_gpu_work_is_told_where_it_ran() {
 #[test]
 fn a_loop_in_step_with_the_samples() {
     let sandbox = Sandbox::new();
-    let doctor: serde_json::Value =
-        serde_json::from_str(&sandbox.output(&["doctor", "--json"]).stdout).unwrap();
-    if let Some(why) = doctor["sampling"]["stacks"]["memory"].as_str() {
-        return support::skip("a_loop_in_step_with_the_samples", why);
+    if let Some(why) = no_stacks(&sandbox) {
+        return support::skip("a_loop_in_step_with_the_samples", &why);
     }
     // 200 iterations a second, as many as there are samples; 60 % of each in `first`.
     sandbox.write(

@@ -44,8 +44,8 @@ pub struct Page<'a> {
 impl Page<'_> {
     /// Why MFU and MBU are unknown, if they are.
     pub(crate) fn no_efficiency(&self) -> &str {
-        let is_on_gpus = |analysis: &Analysis| analysis.kernel_calls() > 0 || analysis.graphs > 0;
-        if self.counters.is_none() && !self.analysis.is_none_or(is_on_gpus) {
+        let has_no_work = |analysis: &Analysis| analysis.kernel_calls() == 0 && analysis.graphs == 0;
+        if self.counters.is_none() && self.analysis.is_some_and(has_no_work) {
             return "no GPU work was recorded";
         }
         let why = self.insight.no_efficiency.as_deref();

@@ -140,7 +140,6 @@ impl<'d> Diff<'d> {
         let of_processes = process.as_ref().or(time.as_ref().filter(|_| *timed == Timed::Process));
         let round_ns = of_processes.map(|time| time.values.iter().sum());
         let mut lines: Vec<String> = time.iter().map(|time| times(timed, time, round_ns)).collect();
-        let is_open = |time: &Decision| time.verdict == Verdict::Undecided;
         // Of too few runs, one line says so.
         if let Some(process) = process.as_ref().filter(|process| process.doubt != Some(Doubt::TooFew)) {
             lines.push(match is_open(process) && !time.as_ref().is_some_and(is_open) {
@@ -274,8 +273,11 @@ fn in_function(change: &FunctionChange) -> String {
 
 /// Neither whether anything changed nor what: the first line says that it is undecided, and no more.
 fn is_unknown(comparison: &Comparison) -> bool {
-    let is_undecided = comparison.time.as_ref().is_some_and(|time| time.verdict == Verdict::Undecided);
-    is_undecided && comparison.reasons.is_empty() && without_loop(comparison)
+    comparison.time.as_ref().is_some_and(is_open) && comparison.reasons.is_empty() && without_loop(comparison)
+}
+
+fn is_open(time: &Decision) -> bool {
+    time.verdict == Verdict::Undecided
 }
 
 /// It is the same in every run of the program, and needs no several.
@@ -324,7 +326,6 @@ fn conclusion(comparison: &Comparison) -> String {
     if is_unknown(comparison) {
         return verdict;
     }
-    let is_undecided = comparison.time.as_ref().is_some_and(|time| time.verdict == Verdict::Undecided);
     let why = match comparison.reasons.first() {
         Some(reason) => match &comparison.function {
             Some(function) if matches!(reason.is, Difference::Host { .. }) => in_function(function),
@@ -340,11 +341,9 @@ fn conclusion(comparison: &Comparison) -> String {
         ),
     };
     // Of what is not decided, only how it was.
-    let is_only_seen = |reason: &Reason| is_undecided && !is_counted(&reason.is);
-    match comparison.reasons.first() {
-        Some(reason) if is_only_seen(reason) => format!("{verdict}; in these runs, {why}"),
-        _ => format!("{verdict}: {why}"),
-    }
+    let is_only_seen = comparison.time.as_ref().is_some_and(is_open)
+        && comparison.reasons.first().is_some_and(|reason| !is_counted(&reason.is));
+    if is_only_seen { format!("{verdict}; in these runs, {why}") } else { format!("{verdict}: {why}") }
 }
 
 /// `an iteration of ':step' took 1.00 ms before and 1.10 ms after: 1.100 times as long (99 %: …; 15 and 15 processes)`
