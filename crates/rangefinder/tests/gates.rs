@@ -194,6 +194,9 @@ fn traces(run: &Path) -> Vec<PathBuf> {
     files.filter(|path| path.extension().is_some_and(|extension| extension == "rft")).collect()
 }
 
+/// So often nsys may be asked again.
+const AGAIN: usize = 4;
+
 /// Rows whose prediction is not what was observed, told one by one.
 fn disagreements(
     emit: &str,
@@ -206,9 +209,11 @@ fn disagreements(
     for (at, (row, rehearsal)) in rows.iter().zip(rehearsals(emit)).enumerate() {
         let foreseen = foresee(row, rehearsal, dialect);
         let (mut observed, mut log) = observe(at, row);
-        if foreseen != observed {
-            // On a busy machine nsys now and then falls over itself; what is wrong stays wrong.
-            (observed, log) = observe(at, row);
+        for _ in 0..AGAIN {
+            // On a busy machine, one run in 25 of nsys 2023.4.4 says 0 in place of 143; what is wrong stays wrong.
+            if foreseen != observed {
+                (observed, log) = observe(at, row);
+            }
         }
         if foreseen != observed {
             let told = format!("{} {:?} {}", row.gate, row.range_end, row.script.join(" "));
