@@ -9,14 +9,29 @@ import _thread
 import atexit
 import ctypes
 import functools
+import gzip
 import json
 import os
+import shutil
 import threading
 import time
 
 from .imports import when_imported
 from .voice import say_once
 
+# Names of events that are none of the program.
+_INTERNAL = frozenset(
+    [
+        "[memory]",
+        "[OutOfMemory]",
+        "profiler::_record_function_enter",
+        "profiler::_record_function_enter_new",
+        "profiler::_record_function_exit",
+        "aten::is_leaf",
+        "aten::output_nr",
+        "aten::_version",
+    ]
+)
 _OWNER = "RANGEFINDER_STAGE1_OWNER"
 _DEFAULTS = {"activities": ["cpu", "cuda"], "record_shapes": False, "with_stack": False, "profile_memory": False, "seconds": None}
 
@@ -46,6 +61,56 @@ def trace_path(environ, pid):
     return os.path.join(environ.get("RANGEFINDER_PASS_DIR", "."), "kineto%s.json.gz" % own)
 
 
+def _make_no_objects(recorder):
+    """When it stops, an older torch makes an object of every event, for tables that nobody asks for: that takes ten times as long as
+    to write the trace, and 2 kB each. A newer one makes them when it is asked."""
+    is_lazy = hasattr(recorder, "_ensure_function_events")
+    if hasattr(recorder, "_parse_kineto_results") and not is_lazy:
+        recorder._parse_kineto_results = lambda results: []
+
+
+def _is_without_kineto():
+    """Such a torch would write a trace of those objects."""
+    import torch.autograd
+
+    return not getattr(torch.autograd, "kineto_available", lambda: True)()
+
+
+def _write_events(results, path):
+    """The trace that such a torch would write."""
+    fine = hasattr(results, "trace_start_ns")
+    begun = results.trace_start_ns() if fine else results.trace_start_us()
+    names = {}
+    with open(path, "w") as file:
+        file.write("[")
+        separator = ""
+        for event in results.events():
+            name = event.name()
+            if name not in names:
+                names[name] = None if name in _INTERNAL else json.dumps(name)
+            if names[name] is None:
+                continue
+            if fine:
+                start, duration = (event.start_ns() - begun) / 1e3, event.duration_ns() / 1e3
+            else:
+                start, duration = event.start_us() - begun, event.duration_us()
+            file.write(
+                '%s{"name": %s, "ph": "X", "ts": %s, "dur": %s, "tid": %d, "pid": "CPU functions", "args": {}}'
+                % (separator, names[name], start, duration, event.start_thread_id())
+            )
+            separator = ", "
+        file.write("]")
+
+
+def _compress(plain, path):
+    """torch itself would compress line by line, and as small as possible: that takes several times as long."""
+    try:
+        with open(plain, "rb") as source, gzip.open(path, "wb", compresslevel=1) as target:
+            shutil.copyfileobj(source, target, 1 << 20)
+    finally:
+        os.remove(plain)
+
+
 class _Session:
     def __init__(self, profiler):
         self.profiler = profiler
@@ -67,7 +132,12 @@ class _Session:
             path = trace_path(os.environ, self.pid)
             # Never half a file under the name that is looked for.
             draft = os.path.join(os.path.dirname(path), ".%d.%s" % (self.pid, os.path.basename(path)))
-            profiler.export_chrome_trace(draft)
+            plain = draft[: -len(".gz")]
+            if _is_without_kineto():
+                _write_events(profiler.profiler.kineto_results, plain)
+            else:
+                profiler.export_chrome_trace(plain)
+            _compress(plain, draft)
             os.replace(draft, path)
         except Exception as error:
             say_once("stage 1: no trace is written (%s: %s)" % (type(error).__name__, error))
@@ -100,6 +170,7 @@ def _start():
     activities = [getattr(torch.profiler.ProfilerActivity, name.upper(), None) for name in chosen.pop("activities")]
     profiler = torch.profiler.profile(activities=[one for one in activities if one in there], **chosen)
     profiler.start()
+    _make_no_objects(getattr(profiler, "profiler", None))
     session = _Session(profiler)
     atexit.register(session.write)
     if seconds is not None:

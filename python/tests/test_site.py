@@ -172,10 +172,13 @@ class Stage1(unittest.TestCase):
                 self.assertEqual(done.returncode, code, done.stderr)
                 self.assertEqual(os.listdir(folder), ["kineto.json.gz"])
                 with gzip.open(os.path.join(folder, "kineto.json.gz"), "rt") as file:
-                    events = json.load(file)["traceEvents"]
+                    trace = json.load(file)
+                # A torch without Kineto writes a list, and no kinds.
+                has_kinds = isinstance(trace, dict)
+                events = trace["traceEvents"] if has_kinds else trace
                 kinds = {event.get("name"): event.get("cat") for event in events}
-                self.assertEqual(kinds["prefill"], "user_annotation")
-                self.assertEqual(kinds["aten::add"], "cpu_op")
+                self.assertEqual(kinds["prefill"], "user_annotation" if has_kinds else None)
+                self.assertEqual(kinds["aten::add"], "cpu_op" if has_kinds else None)
 
     @support.needs("torch")
     def test_a_child_has_its_own(self):

@@ -31,5 +31,5 @@ pub use schema::{
     Sample, SecretsConfig, Share, Stage1Config, StopWith, TargetProcesses, TimelineConfig, TimelineSource,
     WorkloadConfig,
 };
-pub(crate) use schema::{CounterInterval, GraphNodes, RankChoice, StacksConfig};
+pub(crate) use schema::{CounterInterval, GraphNodes, ProfiledTime, RankChoice, StacksConfig};
 pub use values::{Enable, Span, Text, part};

@@ -12,7 +12,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 use trace::Trace;
 
-use super::values::{Enable, Span, Text, argv, one_or_many, part, some_of, words};
+use super::values::{Enable, SPAN, Span, Text, argv, one_or_many, part, some_of, words};
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -146,7 +146,7 @@ pub struct Stage1Config {
     pub(crate) workload: BTreeMap<String, Text>,
     #[serde(deserialize_with = "some_of")]
     pub(crate) activities: Vec<Activity>,
-    pub(crate) duration: Option<Span>,
+    pub(crate) duration: Option<ProfiledTime>,
     pub(crate) record_shapes: bool,
     pub(crate) with_stack: bool,
     pub(crate) profile_memory: bool,
@@ -158,6 +158,25 @@ pub enum Activity {
     Cpu,
     Cuda,
     Xpu,
+}
+
+/// `auto`, or how long the profiler records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Text")]
+pub(crate) enum ProfiledTime {
+    Auto,
+    For(Span),
+}
+
+impl TryFrom<Text> for ProfiledTime {
+    type Error = String;
+
+    fn try_from(Text(text): Text) -> Result<Self, Self::Error> {
+        match text.as_str() {
+            "auto" => Ok(Self::Auto),
+            text => Span::parse(text).map(Self::For).ok_or_else(|| format!("`auto`, or {SPAN}")),
+        }
+    }
 }
 
 /// Of `rangefinder rank`.

@@ -23,7 +23,7 @@ pub struct Span(pub Duration);
 /// A year: durations can be added without overflow.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
-const SPAN: &str = "a duration such as `500ms`, `90s`, `5m` or `1h30m`, or a number of seconds";
+pub(super) const SPAN: &str = "a duration such as `500ms`, `90s`, `5m` or `1h30m`, or a number of seconds";
 
 impl Span {
     pub(super) fn parse(text: &str) -> Option<Self> {

@@ -14,7 +14,7 @@ use super::error::RunError;
 use super::pass::{Order, carry_out};
 use super::scene::not_started;
 use super::session::{Made, Session, Setting, StepResult};
-use crate::config::{Enable, Stage1Config};
+use crate::config::{Enable, ProfiledTime, Stage1Config};
 use crate::provenance::Provenance;
 use crate::rehearsal::Inventory;
 use crate::rundir::{Files, WriteError, set_aside};
@@ -29,6 +29,12 @@ const PASS: &str = PassKind::Stage1.as_str();
 const LINGER: Duration = Duration::from_secs(60);
 /// Under the profiler, the program may take so many times as long to start.
 const SLOWER_START: f64 = 1.5;
+/// What `auto` records, where the loop is known: so many iterations,
+const ITERATIONS: u32 = 50;
+/// but at least so long, so that a start-up which is slower than usual leaves some of them,
+const SHORTEST: Duration = Duration::from_secs(5);
+/// and at most this; also where there is no loop.
+const LONGEST: Duration = Duration::from_secs(60);
 /// What the helper prints when the profiler's time is over.
 const LONG_ENOUGH: &str = "the profiler has recorded long enough";
 /// What the helper prints when the program has its own profiler.
@@ -51,7 +57,12 @@ pub(super) fn step(
     set_aside(&session.files.path(PASS))?;
     set_aside(&session.files.path(&format!("workload/{PASS}")))?;
     let rehearsal = session.manifest.rehearsal().map(|pass| Duration::from_millis(pass.wall_ms));
-    let limit = limit(&setting.resolved.config.stage1, rehearsal, rehearsed);
+    let loops = rehearsed.map(|rehearsed| analyze(&rehearsed.trace, &Options::default()).loops);
+    let main = loops.iter().flatten().next();
+    let nanoseconds = |ns: i64| Duration::from_nanos(ns.max(0) as u64);
+    let start_up = main.map_or(Duration::ZERO, |main| nanoseconds(main.start_up_ns));
+    let period = main.and_then(|main| main.period_ns.as_ref()).map(|period| nanoseconds(period.p50));
+    let limit = limit(setting.resolved.config.stage1.duration, rehearsal, start_up, period);
     let finished = match profile(setting, limit, session) {
         Ok(finished) => finished,
         Err(error) => {
@@ -110,17 +121,21 @@ fn imports_torch(pass: &Path) -> Option<bool> {
 /// How long the profiler records, from the import of torch on: through the start-up that the rehearsal has seen, and then for
 /// as long as is configured. None: to the end, if the program is not expected to take longer.
 fn limit(
-    config: &Stage1Config,
+    wanted: Option<ProfiledTime>,
     rehearsal: Option<Duration>,
-    rehearsed: Option<&Inventory>,
+    start_up: Duration,
+    period: Option<Duration>,
 ) -> Option<Duration> {
-    let wanted = config.duration?.0;
+    let wanted = match (wanted?, period) {
+        (ProfiledTime::For(wanted), _) => wanted.0,
+        // Many small operators make a gigabyte of trace in a minute, and writing that takes several.
+        (ProfiledTime::Auto, Some(period)) => period.saturating_mul(ITERATIONS).clamp(SHORTEST, LONGEST),
+        (ProfiledTime::Auto, None) => LONGEST,
+    };
     if rehearsal.is_some_and(|rehearsal| rehearsal <= wanted) {
         return None;
     }
-    let loops = rehearsed.map(|rehearsed| analyze(&rehearsed.trace, &Options::default()).loops);
-    let start_up = loops.iter().flatten().next().map_or(0, |main| main.start_up_ns.max(0) as u64);
-    Some(wanted + Duration::from_nanos(start_up).mul_f64(SLOWER_START))
+    Some(wanted + start_up.mul_f64(SLOWER_START))
 }
 
 /// Runs the workload with torch's profiler in it, and with nothing else.
@@ -194,7 +209,7 @@ fn judge(files: &Files, finished: &Finished) -> Result<(Verdict, Option<Trace>),
     let kernels = trace.activities.kernels();
     let part = if stderr.contains(LONG_ENOUGH) { " in the time of `stage1.duration`" } else { "" };
     let text = format!(
-        "{}, {}{part}",
+        "in the pass `stage1`, under PyTorch's profiler: {}, {}{part}",
         counted(operators as u64, "operator call"),
         counted(kernels as u64, "kernel")
     );
@@ -230,4 +245,29 @@ fn kineto_files(folder: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = entries.filter(is_trace).collect();
     found.sort();
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Span;
+
+    #[test]
+    fn as_long_as_some_iterations_take() {
+        let ms = Duration::from_millis;
+        let auto = |rehearsal: u64, period: Option<u64>| {
+            limit(Some(ProfiledTime::Auto), Some(ms(rehearsal)), ms(2_000), period.map(ms))
+        };
+        // Of a loop of 1 ms, 200 ms and 10 s; then without one.
+        assert_eq!(auto(100_000, Some(1)), Some(ms(8_000)));
+        assert_eq!(auto(100_000, Some(200)), Some(ms(13_000)));
+        assert_eq!(auto(600_000, Some(10_000)), Some(ms(63_000)));
+        assert_eq!(auto(600_000, None), Some(ms(63_000)));
+        // A program that is over before.
+        assert_eq!(auto(4_000, Some(1)), None);
+        assert_eq!(auto(30_000, None), None);
+        let given = |wanted: Option<ProfiledTime>| limit(wanted, Some(ms(100_000)), ms(2_000), Some(ms(1)));
+        assert_eq!(given(Some(ProfiledTime::For(Span(ms(300))))), Some(ms(3_300)));
+        assert_eq!(given(None), None);
+    }
 }
