@@ -23,6 +23,10 @@ pub(crate) fn put_right_tip(error: &mut clap::Error) {
     if error.kind() != ErrorKind::UnknownArgument || error.remove(ContextKind::Suggested).is_none() {
         return;
     }
+    // It is known which one was meant.
+    if error.get(ContextKind::SuggestedArg).is_some() {
+        return;
+    }
     let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
     if usage.contains("<COMMAND>") {
         let tip = "options of the program to profile go after `--`, together with the program".into();

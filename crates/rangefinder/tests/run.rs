@@ -575,6 +575,7 @@ fn what_is_wrong_is_named() {
         sandbox.write(name, "{\"layers\": 2}");
     }
     sandbox.write("text.txt", "hello\n");
+    sandbox.write("train.py", "print('trained')\n");
     let trace = Path::new(env!("CARGO_MANIFEST_DIR")).join("../analysis/tests/data/torch.kineto.json.gz");
     std::fs::copy(trace, sandbox.path("trace.json.gz")).unwrap();
     for (arguments, code, expected) in [
@@ -587,6 +588,16 @@ fn what_is_wrong_is_named() {
             &["run", "run.dir=/proc/nowhere", "--", "true"],
             1,
             "error: cannot make a run directory in `/proc/nowhere`: No such file or directory (os error 2)\n",
+        ),
+        (
+            &["run", "--", "python3", "-u", "trian.py"],
+            2,
+            "error: there is no file `trian.py` for Python to run\nhint: did you mean `train.py`?\n",
+        ),
+        (
+            &["run", "--", "python3", "-W", "ignore", "folder/c.py"],
+            2,
+            "error: there is no file `folder/c.py` for Python to run\n",
         ),
         (
             &["run", "timeline.source=nsys", "nsys.enable=false", "--", "true"],
@@ -604,6 +615,7 @@ fn what_is_wrong_is_named() {
             1,
             "hint: correct `nsys.path`, or remove it to use the newest version that is found\n",
         ),
+        (&["run", "--qick", "--", "true"], 2, "tip: a similar argument exists: '--quick'\n\nUsage"),
         (&["run", "--foo", "--", "true"], 2, "tip: options of the program to profile go after `--`"),
         (
             &["ranges", "rehearsal.enable=false", "--", "true"],

@@ -28,6 +28,8 @@ pub enum WorkloadError {
     IsFolder { program: String },
     #[error("program `{program}` not found")]
     NoSuchFile { program: String },
+    #[error("there is no file `{script}` for Python to run{}", hint.as_ref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default())]
+    NoScript { script: String, hint: Option<String> },
     #[error("`{program}` is not executable\nhint: start it through its interpreter, or `chmod +x {program}`")]
     NotExecutable { program: String },
     #[error("`workload.module` needs `python` or `python3` on the PATH, but neither was found")]
@@ -86,6 +88,7 @@ impl Workload {
             None => std::env::var_os("PATH"),
         };
         check_program(argv.first().ok_or(WorkloadError::None)?, &cwd, path.as_deref())?;
+        check_script(&argv, &cwd)?;
         if let Some(program) = config.capture.stop_command.first() {
             check_program(program.as_ref(), &cwd, path.as_deref())
                 .map_err(|error| WorkloadError::StopCommand(Box::new(error)))?;
@@ -126,16 +129,10 @@ impl Workload {
         if !is_python(&program) {
             return program;
         }
-        let mut arguments = self.argv.iter().skip(1);
-        while let Some(argument) = arguments.next() {
-            match argument.to_str() {
-                Some("-m") => return arguments.next().map(file).unwrap_or(program),
-                Some("-c" | "-") => break,
-                Some(option) if option.starts_with('-') => {}
-                _ => return file(argument),
-            }
+        match of_python(&self.argv) {
+            Some(OfPython::Module(name) | OfPython::Script(name)) => file(name),
+            None => program,
         }
-        program
     }
 
     /// It is the program that runs: the demo.
@@ -387,6 +384,50 @@ fn check_program(program: &OsStr, cwd: &Path, path: Option<&OsStr>) -> Result<()
         return Err(WorkloadError::NoSuchFile { program: shown });
     }
     if executable(&path) { Ok(()) } else { Err(WorkloadError::NotExecutable { program: shown }) }
+}
+
+/// What a Python interpreter is to run.
+enum OfPython<'w> {
+    Module(&'w OsString),
+    Script(&'w OsString),
+}
+
+/// None of code on the command line or from its input.
+fn of_python(argv: &[OsString]) -> Option<OfPython<'_>> {
+    let mut arguments = argv.iter().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.to_str() {
+            Some("-m") => return arguments.next().map(OfPython::Module),
+            Some("-c" | "-") => return None,
+            // Their values follow.
+            Some("-W" | "-X" | "--check-hash-based-pycs") => drop(arguments.next()),
+            Some(option) if option.starts_with('-') => {}
+            _ => return Some(OfPython::Script(argument)),
+        }
+    }
+    None
+}
+
+/// Python itself would say so only in the first pass, and leave a run with nothing in it.
+fn check_script(argv: &[OsString], cwd: &Path) -> Result<(), WorkloadError> {
+    let program = argv.first().map(Path::new).and_then(Path::file_name);
+    if !program.is_some_and(|name| is_python(&name.to_string_lossy())) {
+        return Ok(());
+    }
+    let Some(OfPython::Script(script)) = of_python(argv) else { return Ok(()) };
+    let path = cwd.join(script);
+    // A folder can be run, too, and what has another name may be found by another way.
+    if path.exists() || path.extension().is_none_or(|end| end != "py") {
+        return Ok(());
+    }
+    let beside = path.parent().map(std::fs::read_dir).into_iter().flatten().flatten().flatten();
+    let names = beside.filter_map(|entry| entry.file_name().into_string().ok());
+    let scripts = names.filter(|name| name.ends_with(".py"));
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let near = nearest(&name, scripts, |name| 3.min(name.len() / 3));
+    let near = near.map(|near| Path::new(script).with_file_name(near));
+    let hint = near.map(|near| format!("did you mean `{}`?", near.display()));
+    Err(WorkloadError::NoScript { script: script.to_string_lossy().into_owned(), hint })
 }
 
 fn without_quotes(command: &str) -> String {
