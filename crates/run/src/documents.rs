@@ -1,6 +1,6 @@
 //! The only place that writes documents, for a run and for `analyze`.
 
-use report::{Body, Document, FILES, Format, Page, documents};
+use report::{Body, Document, Format, Page, documents};
 
 use crate::rundir::{Files, Masked, WriteError};
 
@@ -22,7 +22,7 @@ pub fn write_documents(
     let all = documents(page, formats).into_iter().chain(own);
     let mut failed: Vec<WriteError> =
         all.filter_map(|document| write_document(files, &document).err()).collect();
-    let there = FILES.iter().filter(|(name, _)| files.path(name).exists());
+    let there = report::files(page).filter(|(name, _)| files.path(name).exists());
     let there: Vec<String> = there.map(|(name, what)| format!("{name:<24}{what}")).collect();
     failed.extend(files.text(SUMMARY, &report::summary(page, &there)).err());
     failed

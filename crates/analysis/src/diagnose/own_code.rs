@@ -168,7 +168,7 @@ fn advice(place: &str, in_loop: &InLoop) -> String {
             let busy = in_loop.others.first().map(|line| format!(" (`{}`)", line.place)).unwrap_or_default();
             format!("more workers (`num_workers`), or make what they do{busy} shorter")
         }
-        Doing::Loading => "make it shorter, do it less often, or do it meanwhile in other processes \
+        Doing::Loading => "make it shorter, do it less often, or let other processes do it at the same time \
                            (`num_workers` of the `DataLoader`)"
             .to_owned(),
         Doing::Backward | Doing::Forward => {
@@ -178,10 +178,10 @@ fn advice(place: &str, in_loop: &InLoop) -> String {
         }
         // Threads of Python do not run at once.
         Doing::Anything if is_python => {
-            "make it shorter, do it less often, or do it meanwhile in another process".to_owned()
+            "make it shorter, do it less often, or let another process do it at the same time".to_owned()
         }
         Doing::Anything => {
-            "make it shorter, do it less often, or do it meanwhile in another thread".to_owned()
+            "make it shorter, do it less often, or let another thread do it at the same time".to_owned()
         }
     }
 }

@@ -28,11 +28,22 @@ pub enum Format {
     Ndjson,
 }
 
-/// Files for people, in the order in which they would open them, and what is in each.
-pub const FILES: [(&str, &str); 7] = [
+/// Files for people that have something in them, in the order in which they would open them, and what is in each.
+pub fn files(page: &Page<'_>) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let has_any = |name: &str| match (name, page.analysis) {
+        ("operators.md", analysis) => analysis.is_some_and(|analysis| !analysis.operators.is_empty()),
+        ("kernels.md", analysis) => analysis.is_some_and(|analysis| !analysis.kernels.is_empty()),
+        _ => true,
+    };
+    FILES.into_iter().filter(move |(name, _)| has_any(name))
+}
+
+const FILES: [(&str, &str); 9] = [
     ("report.html", "everything, for a browser"),
     ("report.md", "everything, as text"),
     ("stakeholder_summary.md", "one-page summary to pass on"),
+    ("operators.md", "PyTorch's operators"),
+    ("kernels.md", "the kernels"),
     ("trace.perfetto", "for ui.perfetto.dev"),
     ("report.json", "for programs"),
     ("csv/", "every table"),

@@ -24,7 +24,7 @@ pub use counter_regions::{
 };
 pub use counters_csv::write_counters_csv;
 pub use html::{Compared, Recorded, compared_html, html};
-pub use list::{Body, Document, FILES, Format, documents};
+pub use list::{Body, Document, Format, documents, files};
 pub use report::report_markdown;
 pub use screen::screen;
 pub use sheets::{kernels_markdown, operators_markdown};

@@ -9,11 +9,13 @@ use crate::form::markdown::{Markdown, cell, code, sentence};
 use crate::form::shown::Digits;
 use crate::form::terminal::Names;
 use crate::page::Page;
-use crate::tables::{self, LOOPS, View, busy_of_time, facts, first_lines, no_finding};
+use crate::tables::{self, LOOPS, View, busy_of_time, facts, first_lines, gained, no_finding};
 use crate::units::{count, duration, percent};
 
 /// Rows of each table.
 const TOP: usize = 10;
+/// Findings to remember.
+const TAKEN: usize = 3;
 /// All that fits on one page.
 const MOST_STAGES: usize = 30;
 const NO_STAGE: &str = "no range is named `prefill` or `decode`, and there are no outermost regions or too many \
@@ -168,6 +170,12 @@ fn overhead(text: &mut String, page: &Page<'_>) {
 fn takeaways(text: &mut String, page: &Page<'_>) {
     text.push_str("## Takeaways\n\n");
     let before = text.len();
+    for finding in page.insight.findings.iter().take(TAKEN) {
+        text.push_str(&format!("- {}\n", sentence(&finding.title)));
+        if let Some(gained) = gained(finding) {
+            text.push_str(&format!("  - without it: {}\n", sentence(&gained)));
+        }
+    }
     for VerdictRecord { tool, verdict, .. } in page.verdicts {
         text.push_str(&format!("- {tool}: {}, {}\n", verdict.outcome.as_str(), one_line(&verdict.text)));
     }
@@ -193,12 +201,6 @@ fn takeaways(text: &mut String, page: &Page<'_>) {
                 format!("{}{of} by {what}", percent(*part))
             });
             text.push_str(&format!("- {name}, {}\n", bounds.collect::<Vec<_>>().join(", ")));
-        }
-    }
-    // Files that were given, and not a run: what they show.
-    if text.len() == before {
-        for finding in page.insight.findings.iter().take(3) {
-            text.push_str(&format!("- {}\n", sentence(&finding.title)));
         }
     }
     if text.len() == before {

@@ -7,6 +7,9 @@ use super::column::{self, Kind};
 use super::table::{Keys, Table, View};
 use crate::units::{counted, duration, fixed};
 
+/// What samples leave open, as a part of a gain, before it is worth a longer run.
+const WIDE: f64 = 0.25;
+
 /// With its number in the list.
 type Row<'p> = (usize, &'p Finding);
 type Column<'p> = column::Column<'p, Row<'p>>;
@@ -60,9 +63,15 @@ pub(crate) fn gained(finding: &Finding) -> Option<String> {
         }
     };
     if let Some(BySamples { samples, low, high }) = gain.by_samples {
+        let narrower = match high - low > WIDE * gain.factor {
+            true => "; a longer run tells it more closely",
+            false => "",
+        };
         let [low, high, half] = [low, high, gain.low].map(|factor| fixed(factor, 2));
         let by = counted(samples, "sample");
-        return Some(format!("{then} ({low}x to {high}x as far as {by} tell; {half}x with half of it left)"));
+        return Some(format!(
+            "{then} ({low}x to {high}x as far as {by} tell{narrower}; {half}x with half of it left)"
+        ));
     }
     let differs = (gain.high - gain.low) > 0.05 * gain.factor;
     let (low, high) = (fixed(gain.low, 2), fixed(gain.high, 2));

@@ -125,7 +125,8 @@ fn host_line(analysis: &Analysis) -> Option<String> {
     let samples = counted(host.samples, "sample");
     let unread = match host.unread {
         0 => String::new(),
-        unread => format!("; of {} the stack could not be read", count(unread)),
+        1 => ", 1 of them without a stack that could be read".to_owned(),
+        unread => format!(", {} of them without stacks that could be read", count(unread)),
     };
     let region = analysis.loops.first().and_then(|main| main.region.as_ref()).filter(|_| host.steady);
     Some(match region {
