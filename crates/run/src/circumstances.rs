@@ -136,7 +136,7 @@ fn small(path: &Path) -> Option<String> {
     is_small.then(|| std::fs::read_to_string(path).ok()).flatten()
 }
 
-fn json(path: &Path) -> Option<Value> {
+pub(crate) fn json(path: &Path) -> Option<Value> {
     serde_json::from_str(&small(path)?).ok()
 }
 

@@ -11,6 +11,7 @@ use super::fold::Folding;
 use super::profile::{Often, What};
 use super::reason::{Difference, Reason, reasons};
 use super::side::{Profile, Together};
+use super::stray::{Stray, stray};
 use crate::time::IdleCause;
 
 /// Parts of which it is decided whether they take longer.
@@ -57,6 +58,9 @@ pub struct Comparison {
     pub process: Option<Decision>,
     /// Of every run that has one, in nanoseconds.
     pub times_ns: [Vec<f64>; 2],
+    /// Runs that took far longer, or far less long, than the others of their side.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub strays: Vec<Stray>,
     /// The part that does not matter.
     pub margin: f64,
     /// An iteration of each side, the geometric mean over its runs.
@@ -144,6 +148,8 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
         side.iter().filter_map(|profile| profile.time_ns(timed)).collect()
     };
     let times_ns = [times(a, &timed), times(b, &timed)];
+    let of_each =
+        |side: &[Profile]| side.iter().map(|profile| profile.time_ns(&timed)).collect::<Vec<Option<f64>>>();
     let process = match timed {
         Timed::Iteration { .. } => decide(&times(a, &Timed::Process), &times(b, &Timed::Process), margin),
         Timed::Process | Timed::Recording => None,
@@ -168,6 +174,10 @@ pub fn compare(a: &[Profile], b: &[Profile], margin: f64) -> Comparison {
         time,
         process,
         times_ns,
+        strays: [(a, false), (b, true)]
+            .into_iter()
+            .filter_map(|(side, b)| stray(&of_each(side), b))
+            .collect(),
         margin,
         iteration_ns: [before.iteration_ns, after.iteration_ns],
         unexplained_ns: after.iteration_ns - before.iteration_ns - explained,

@@ -15,6 +15,7 @@ mod moments;
 mod profile;
 mod reason;
 mod side;
+mod stray;
 mod student;
 
 pub use align::{Change, Fate};
@@ -31,6 +32,7 @@ pub(crate) use profile::loop_profile;
 pub use profile::{Count, Kernel, LoopProfile, Often, Part, StackTime, What};
 pub use reason::{Difference, Named, Reason};
 pub use side::{PROFILE_SCHEMA, Profile, StageTimes};
+pub use stray::Stray;
 
 #[cfg(test)]
 mod simulation;

@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use ::run::Exit;
 use ::run::circumstances::{Circumstances, differences};
 use ::run::gather::gather;
 use ::run::load::load_ns_of_run;
 use ::run::repeat::warm_up_of;
 use ::run::rundir::{Durable, Readers, read_manifest, write_whole};
 use ::run::sides::{Side, side};
-use analysis::compare::{Comparison, Profile, Timed, compare, kernel_counters};
+use ::run::{Exit, Predicted, predicted};
+use analysis::compare::{Comparison, Profile, Timed, Verdict, compare, kernel_counters};
 use analysis::{Options, analyze, insight, main_loop, profile};
 use anyhow::{Context, Result, anyhow};
 use counters::Report;
@@ -21,6 +21,7 @@ use trace::Trace;
 use super::Usage;
 use super::analyze_settings::Settings;
 use super::open::PAGE;
+use super::repeat::shown;
 use super::traces::{LeftOut, Nothing, Selected, counters, exported, opened};
 use crate::cli::{DiffArguments, DiffForm};
 use crate::print::{print, print_json, say};
@@ -60,7 +61,9 @@ pub(super) fn tell(
         .into_iter()
         .map(|(name, before, after)| Around { name, before, after })
         .collect();
-    let notes = notes(before, after, &comparison);
+    let mut notes = notes(before, after, &comparison);
+    // Other runs lie beside the folder of a comparison.
+    notes.extend(promised(&before.runs, kept.and_then(Path::parent), &comparison));
     let diff = Diff::new(sides, &comparison, &around, &notes);
     match form {
         DiffForm { json: true, .. } => print_json(&diff)?,
@@ -236,6 +239,17 @@ fn process_ns(run: &Path) -> Option<i64> {
     let manifest = read_manifest(run).ok()?;
     let microseconds = manifest.rehearsal()?.wall_us?;
     i64::try_from(microseconds.checked_mul(1_000)?).ok()
+}
+
+/// What a run predicted of an iteration that became faster.
+fn promised(before: &[PathBuf], root: Option<&Path>, comparison: &Comparison) -> Option<String> {
+    let Timed::Iteration { region: Some(region) } = &comparison.timed else { return None };
+    comparison.time.as_ref().filter(|time| time.verdict == Verdict::Faster)?;
+    let Predicted { run, without, factor, low, high } = predicted(before.first()?, root, region)?;
+    Some(format!(
+        "before, the first finding predicted {factor:.2}x as fast ({low:.2}x to {high:.2}x) without `{without}`: {}",
+        shown(&run)
+    ))
 }
 
 fn notes(before: &Read, after: &Read, comparison: &Comparison) -> Vec<String> {

@@ -1,7 +1,8 @@
 //! Two sides of a comparison, as text.
 
 use analysis::compare::{
-    Comparison, CountersChange, Decision, Difference, Doubt, FunctionChange, Named, Reason, Timed, Verdict,
+    Comparison, CountersChange, Decision, Difference, Doubt, FunctionChange, Named, Reason, Stray, Timed,
+    Verdict,
 };
 use analysis::{BoundKind, Cause, IdleCause};
 use serde::Serialize;
@@ -10,7 +11,9 @@ use crate::form::markdown::{Markdown, cell, sentence};
 use crate::form::shown::Digits;
 use crate::form::terminal::{Names, Terminal};
 use crate::printable::printable;
-use crate::tables::{OUTSIDE, Tabular, View, changes, counter_changes, operator_changes, shape, signed};
+use crate::tables::{
+    OUTSIDE, Tabular, View, beyond_the_whole, changes, counter_changes, operator_changes, shape, signed,
+};
 use crate::units::{bytes, counted, duration, fixed, number, percent, roughly};
 
 const NO_LOOP: &str = "no loop was found on both sides; a range around each iteration makes it known";
@@ -84,6 +87,7 @@ impl<'d> Diff<'d> {
         if !self.comparison.changes.is_empty() {
             let table = changes(self.comparison, top);
             text.push_str(&format!("\nwhat an iteration is made of\n{}", ON_SCREEN.text(&table)));
+            beyond_the_whole(self.comparison).iter().for_each(|line| text.push_str(&format!("({line})\n")));
         }
         let operators = operator_changes(self.comparison, top);
         if operators.len() > 0 {
@@ -116,6 +120,7 @@ impl<'d> Diff<'d> {
         }
         if !self.comparison.changes.is_empty() {
             text.push_str(&format!("\n{}", IN_MARKDOWN.table(&changes(self.comparison, top))));
+            beyond_the_whole(self.comparison).iter().for_each(|line| text.push_str(&format!("\n({line})\n")));
         }
         let operators = operator_changes(self.comparison, top);
         if operators.len() > 0 {
@@ -155,6 +160,7 @@ impl<'d> Diff<'d> {
                 false => times(&Timed::Process, process, round_ns),
             });
         }
+        lines.extend(self.comparison.strays.iter().map(apart));
         if is_unknown(self.comparison) {
             lines.push(format!("what changed is not known: {NO_LOOP}"));
         }
@@ -268,7 +274,13 @@ fn in_function(change: &FunctionChange) -> String {
         None => format!("`{}`", change.function),
     };
     let [before, after] = change.ns.map(duration);
-    format!("{called} takes {after} of an iteration instead of {before}, by samples of the stack")
+    // That no sample is in it says no more than this: it may be gone, or have another name.
+    let takes = match change.ns {
+        [_, 0.0] => format!("no longer takes {before} of an iteration"),
+        [0.0, _] => format!("takes {after} of an iteration, and took none before"),
+        _ => format!("takes {after} of an iteration instead of {before}"),
+    };
+    format!("{called} {takes}, by samples of the stack")
 }
 
 /// Neither whether anything changed nor what: the first line says that it is undecided, and no more.
@@ -404,6 +416,16 @@ fn times(timed: &Timed, time: &Decision, round_ns: Option<f64>) -> String {
         None => {}
     }
     text
+}
+
+/// One run that is not like the others of its side.
+fn apart(stray: &Stray) -> String {
+    let side = if stray.b { "after" } else { "before" };
+    format!(
+        "{side}, run {} took {} times as long as the median of the others; it counts, too",
+        stray.run,
+        fixed(stray.ratio, 2)
+    )
 }
 
 fn told(comparison: &Comparison, reason: &Reason) -> String {

@@ -8,6 +8,11 @@ use super::place::OUTSIDE;
 use super::table::{Keys, Table, View};
 use crate::units::{bytes, duration, number, percent};
 
+/// Of an iteration: what its parts may lack without a word.
+const APART: f64 = 0.01;
+/// Of a change: it would be shown as more than 100.0 %.
+const BEYOND: f64 = 1.0005;
+
 /// A part of an iteration, or what is left of its change.
 #[derive(Debug)]
 pub(crate) struct ChangeRow {
@@ -63,7 +68,11 @@ pub(crate) fn changes(comparison: &Comparison, top: usize) -> Table<'_, ChangeRo
     }
     let parts = |side: usize| comparison.changes.iter().map(|part| part.change.ns[side]).sum::<f64>();
     let [before, after] = comparison.iteration_ns;
-    rows.push(row("unexplained", [before - parts(0), after - parts(1)]));
+    // The parts add up to a mean, and the whole is a median: that is no news where both are about the same.
+    let apart = [before - parts(0), after - parts(1)];
+    if (0..2).any(|side| apart[side].abs() > APART * comparison.iteration_ns[side]) {
+        rows.push(row("median instead of mean", apart));
+    }
     rows.push(row("an iteration", [before, after]));
     let columns = vec![
         Column::new(Kind::Name, "what", "what", |row: &ChangeRow| {
@@ -74,16 +83,17 @@ pub(crate) fn changes(comparison: &Comparison, top: usize) -> Table<'_, ChangeRo
             row.place.as_ref().map_or(Cell::None, Into::into)
         })
         .found(),
-        Column::new(Kind::Text, "often", "times", |row: &ChangeRow| {
+        Column::new(Kind::Text, "often", "how often", |row: &ChangeRow| {
             row.often.as_ref().map_or(Cell::None, |often| often.clone().into())
         })
-        .help("how often in an iteration"),
+        .help("in an iteration"),
         Column::new(Kind::Time, "before_ns", "before", |row: &ChangeRow| Cell::Nanoseconds(row.ns[0])),
         Column::new(Kind::Time, "after_ns", "after", |row: &ChangeRow| Cell::Nanoseconds(row.ns[1])),
         Column::new(Kind::Text, "more_ns", "change", |row: &ChangeRow| signed(row.ns[1] - row.ns[0]).into()),
         Column::new(Kind::Text, "share", "of the change", |row: &ChangeRow| {
             row.share.map_or(Cell::None, |share| percent(share).into())
-        }),
+        })
+        .help("more than 100 % where others changed the other way"),
         Column::new(Kind::Time, "difference_ns", "change", |row: &ChangeRow| {
             Cell::Nanoseconds(row.ns[1] - row.ns[0])
         }),
@@ -104,6 +114,15 @@ pub(crate) fn changes(comparison: &Comparison, top: usize) -> Table<'_, ChangeRo
         .view(View::Page, in_page)
         .view(View::Screen, shown.clone())
         .view(View::Sheet, shown)
+}
+
+/// Why a part changes by more than the whole, if one does.
+pub(crate) fn beyond_the_whole(comparison: &Comparison) -> Option<&'static str> {
+    let whole = comparison.iteration_ns[1] - comparison.iteration_ns[0];
+    let matters = whole.abs() > comparison.margin * comparison.iteration_ns[0];
+    let is_beyond = |part: &PartChange| part.change.more_ns() / whole > BEYOND;
+    (matters && comparison.changes.iter().any(is_beyond))
+        .then_some("more than 100 % of the change: other parts changed the other way")
 }
 
 /// `+12.00 us`

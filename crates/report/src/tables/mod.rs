@@ -46,7 +46,7 @@ pub(crate) use bounds::bounds;
 pub(crate) use calls::calls;
 pub(crate) use captures::captures;
 pub(crate) use cell::{Cell, Stack};
-pub(crate) use changes::{changes, part_name, shape, signed};
+pub(crate) use changes::{beyond_the_whole, changes, part_name, shape, signed};
 pub(crate) use column::{Head, Kind};
 pub(crate) use copies::copies;
 pub(crate) use counter_changes::counter_changes;
