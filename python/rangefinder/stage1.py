@@ -15,6 +15,7 @@ import os
 import shutil
 import threading
 import time
+import warnings
 
 from .imports import when_imported
 from .voice import say_once
@@ -168,8 +169,11 @@ def _start():
     seconds = chosen.pop("seconds")
     there = torch.profiler.supported_activities()
     activities = [getattr(torch.profiler.ProfilerActivity, name.upper(), None) for name in chosen.pop("activities")]
-    profiler = torch.profiler.profile(activities=[one for one in activities if one in there], **chosen)
-    profiler.start()
+    # Some versions warn about what only tables of their own lack.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        profiler = torch.profiler.profile(activities=[one for one in activities if one in there], **chosen)
+        profiler.start()
     _make_no_objects(getattr(profiler, "profiler", None))
     session = _Session(profiler)
     atexit.register(session.write)

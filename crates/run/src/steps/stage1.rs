@@ -32,7 +32,7 @@ const SLOWER_START: f64 = 1.5;
 /// What `auto` records, where the loop is known: so many iterations,
 const ITERATIONS: u32 = 50;
 /// but at least so long, so that a start-up which is slower than usual leaves some of them,
-const SHORTEST: Duration = Duration::from_secs(5);
+const SHORTEST: Duration = Duration::from_secs(3);
 /// and at most this; also where there is no loop.
 const LONGEST: Duration = Duration::from_secs(60);
 /// What the helper prints when the profiler's time is over.
@@ -259,12 +259,12 @@ mod tests {
             limit(Some(ProfiledTime::Auto), Some(ms(rehearsal)), ms(2_000), period.map(ms))
         };
         // Of a loop of 1 ms, 200 ms and 10 s; then without one.
-        assert_eq!(auto(100_000, Some(1)), Some(ms(8_000)));
+        assert_eq!(auto(100_000, Some(1)), Some(ms(6_000)));
         assert_eq!(auto(100_000, Some(200)), Some(ms(13_000)));
         assert_eq!(auto(600_000, Some(10_000)), Some(ms(63_000)));
         assert_eq!(auto(600_000, None), Some(ms(63_000)));
         // A program that is over before.
-        assert_eq!(auto(4_000, Some(1)), None);
+        assert_eq!(auto(2_900, Some(1)), None);
         assert_eq!(auto(30_000, None), None);
         let given = |wanted: Option<ProfiledTime>| limit(wanted, Some(ms(100_000)), ms(2_000), Some(ms(1)));
         assert_eq!(given(Some(ProfiledTime::For(Span(ms(300))))), Some(ms(3_300)));
