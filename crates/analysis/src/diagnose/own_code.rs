@@ -16,6 +16,10 @@ const NEARLY_ALL: f64 = 0.8;
 const CANNOT_BE_LEFT_OUT: &str = "no gain is told: what takes nearly all of the time cannot be left out";
 /// A smaller part of an iteration between the ranges is not worth a word.
 const WORTH_A_WORD: f64 = 0.1;
+/// A place that so much of the growth of iterations is in is what grows,
+const MOST_OF_GROWTH: f64 = 0.5;
+/// if it grows so many times as fast as everything else.
+const FASTER: f64 = 1.25;
 /// No interval ends beyond this.
 const MOST_REMOVED: f64 = 0.99;
 const ONLY_WHILE_RUNNING: &str = "no gain is told: threads were sampled only while they ran";
@@ -98,6 +102,14 @@ fn in_an_iteration(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
         },
         counted(count as u64, "steady iteration")
     )];
+    let grows = grows(main, in_loop);
+    if let Some([early, late]) = grows {
+        evidence.push(format!(
+            "this is what grows: {} of an iteration in the first quarter, {} in the last, by samples",
+            milliseconds(early),
+            milliseconds(late)
+        ));
+    }
     if rest.first().is_some_and(|next| next.share >= WORTH_A_WORD) {
         evidence.push(format!("the rest of the time: {}", listed(rest)));
     }
@@ -146,7 +158,12 @@ fn in_an_iteration(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
             percent(first.share)
         ),
         evidence,
-        advice: advice(&first.place, in_loop),
+        advice: match grows {
+            Some(_) => {
+                format!("keep what it goes through from growing, or {}", advice(&first.place, in_loop))
+            }
+            None => advice(&first.place, in_loop),
+        },
         confidence: Sureness::Shown,
         // With several threads, what one does not do another may still wait for.
         gain: (can_be_left_out
@@ -159,6 +176,18 @@ fn in_an_iteration(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
         time_ns: (all as f64 * first.share) as i64,
         also_in: 0,
     })
+}
+
+/// What the first place takes of an iteration in the first quarter and in the last, if most of what iterations grow by is there,
+/// and everything else grows less.
+fn grows(main: &Loop, in_loop: &InLoop) -> Option<[f64; 2]> {
+    main.growth_ns?;
+    let [early, late] = in_loop.quarters?;
+    let by = [late.inside_ns - early.inside_ns, late.rest_ns - early.rest_ns];
+    let is_most = by[0] > 0.0 && by[0] >= MOST_OF_GROWTH * (by[0] + by[1]);
+    let is_faster = late.inside_ns * early.rest_ns >= FASTER * late.rest_ns * early.inside_ns;
+    let is_its_own = matches!(in_loop.first, Doing::Anything | Doing::Loading);
+    (is_its_own && is_most && is_faster).then_some([early.inside_ns, late.inside_ns])
 }
 
 fn advice(place: &str, in_loop: &InLoop) -> String {
