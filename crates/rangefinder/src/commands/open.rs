@@ -3,17 +3,24 @@
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use run::Exit;
 use run::job::{TOGETHER, is_job};
+use run::{Exit, SUMMARY};
 
-use super::runs::{RUNS, chosen};
+use super::runs::chosen;
 use crate::cli::OpenArguments;
-use crate::print::print;
+use crate::print::{print, say};
 
 pub(super) const PAGE: &str = "report.html";
 
 pub(crate) fn main(arguments: OpenArguments) -> Result<Exit> {
-    let run = chosen(arguments.run, RUNS, |_| true)?;
+    let is_named = arguments.run.is_some();
+    let run = chosen(arguments.run, "runs", Some(PAGE), |_| true)?;
+    // Several runs of one program have no page.
+    let newest = if is_named { run.clone() } else { chosen(None, "runs", Some(SUMMARY), |_| true)? };
+    if newest != run {
+        let word = run::shell_word(&newest.to_string_lossy());
+        say(&format!("note: what was run last has no page: rangefinder report {word}"));
+    }
     let folder = if is_job(&run) { run.join(TOGETHER) } else { run.clone() };
     let page = std::path::absolute(folder.join(PAGE))?;
     if !page.is_file() {

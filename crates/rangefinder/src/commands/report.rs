@@ -9,16 +9,19 @@ use run::repeat::SET_FILE;
 use run::rundir::{lock, read_manifest};
 use run::{ANALYSIS, DOCUMENT, Exit, SUMMARY};
 
-use super::runs::{RUNS, chosen};
+use super::runs::chosen;
 use crate::cli::ReportArguments;
 use crate::print::{print, print_as_is, say};
 
 pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
-    let run = chosen(arguments.run, RUNS, |_| true)?;
+    let run = chosen(arguments.run, "runs", Some(SUMMARY), |_| true)?;
     if is_job(&run) {
         return of_a_job(&run, arguments.json);
     }
-    if run.join(SET_FILE).is_file() && !arguments.json {
+    if run.join(SET_FILE).is_file() && arguments.json {
+        bail!("these are several runs, which have no {DOCUMENT}\nhint: rangefinder diff --json BEFORE AFTER");
+    }
+    if run.join(SET_FILE).is_file() {
         let word = run::shell_word(&run.to_string_lossy());
         let text =
             std::fs::read_to_string(run.join(SUMMARY)).with_context(|| match run.join("a").is_dir() {

@@ -17,7 +17,7 @@ pub(crate) fn main(arguments: ResumeArguments) -> Result<Exit> {
     let can_go_on = |manifest: &Manifest| {
         manifest.status != RunStatus::Finished || manifest.exit_code.is_some_and(|code| code != 0)
     };
-    let run = chosen(arguments.run, "run that can be resumed", can_go_on)?;
+    let run = chosen(arguments.run, "run that can be resumed", None, can_go_on)?;
     if run.join(SET_FILE).is_file() {
         bail!(
             "`{}` holds several runs, and these are not resumed\nhint: start it anew; `rangefinder diff` compares what is there",

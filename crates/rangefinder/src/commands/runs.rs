@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use record::{MANIFEST, Manifest};
-use run::SUMMARY;
 use run::config::{Request, resolve};
 use run::job::is_job;
-use run::repeat::{MadeSet, SET_FILE, sets};
+use run::repeat::{MadeSet, sets};
 use run::rundir::{newest, read_manifest};
 
 use super::here;
@@ -28,14 +27,12 @@ pub(super) fn root() -> Result<PathBuf> {
     Ok(here.join(&resolve(&request)?.config.run.dir.0))
 }
 
-/// What `report` and `open` show: runs, and also comparisons.
-pub(super) const RUNS: &str = "runs";
-
 /// `named` may also be the name of a run without its folder. `what` are the runs that come into question if none is
-/// named: `no {what} in ...`.
+/// named: `no {what} in ...`; and, where a file is given, comparisons and several runs of one program that have it.
 pub(super) fn chosen(
     named: Option<PathBuf>,
     what: &str,
+    of_several: Option<&str>,
     is_one: impl Fn(&Manifest) -> bool,
 ) -> Result<PathBuf> {
     let Some(named) = named else {
@@ -45,8 +42,8 @@ pub(super) fn chosen(
         }
         let root = root()?;
         let run = newest(&root).find(|(_, manifest)| is_one(manifest));
-        let is_compared = |set: &MadeSet| set.programs.len() > 1 && set.folder.join(SUMMARY).is_file();
-        let set = sets(&root).filter(|set| what == RUNS && is_compared(set));
+        let has_it = |set: &MadeSet| of_several.is_some_and(|file| set.folder.join(file).is_file());
+        let set = sets(&root).filter(has_it);
         let set = set.max_by(|one, other| one.created.cmp(&other.created));
         let is_newer =
             |set: &MadeSet| run.as_ref().is_none_or(|(_, manifest)| set.created > manifest.created);
@@ -61,12 +58,17 @@ pub(super) fn chosen(
             ),
         };
     };
+    existing(named)
+}
+
+/// What is named by its path, or by its name in the folder for all runs.
+pub(super) fn existing(named: PathBuf) -> Result<PathBuf> {
     if named.exists() {
         return Ok(named);
     }
     let root = root()?;
     let inside = root.join(&named);
-    if inside.join(MANIFEST).is_file() || is_job(&inside) || inside.join(SET_FILE).is_file() {
+    if inside.is_dir() {
         return Ok(inside);
     }
     match like(&root, &named) {
