@@ -11,7 +11,7 @@ type Column<'p> = column::Column<'p, Row<'p>>;
 pub(crate) fn captures(rows: &[VerdictRecord]) -> Table<'_, Row<'_>> {
     let columns: Vec<Column<'_>> = vec![
         Column::new(Kind::Text, "tool", "tool", |row| row.tool.as_str().into()),
-        Column::new(Kind::Text, "rung", "rung", |row| row.rung.as_str().into()),
+        Column::new(Kind::Text, "rung", "how", |row| row.rung.as_str().into()),
         Column::new(Kind::Prose, "verdict", "verdict", |row| {
             let verdict = &row.verdict;
             let remedy = verdict.remedy.as_ref().map(|remedy| format!("; {remedy}")).unwrap_or_default();

@@ -7,7 +7,7 @@ use crate::units::{counted, duration, percent};
 
 /// As many are shown to people; all are in the document for programs.
 pub(crate) const LOOPS: usize = 4;
-/// If more than this part of the time lies between two of them, it is the time from one to the next.
+/// If more than this part of the time lies between two of them, it is called the time from one to the next.
 const APART: f64 = 1.0 / 6.0;
 /// A larger part of the time than this, between two of them, is told.
 const BETWEEN: f64 = 0.03;
@@ -30,14 +30,12 @@ pub(crate) fn loop_line(found: &Loop, loops: &[Loop]) -> String {
     if let Some(period) = found.period_ns {
         // Other things may happen between two of them, and the median is not what one takes.
         let between = found.instance_ns.map_or(0.0, |own| 1.0 - own as f64 / period.p50.max(1) as f64);
-        let when = match between {
-            large if large > APART => "from one to the next".to_owned(),
-            some if some > BETWEEN => {
-                format!("when steady, {} of it outside the range, before the next", percent(some))
-            }
-            _ => "when steady".to_owned(),
+        let when = if between > APART { "from one to the next" } else { "when steady" };
+        let outside = match between > BETWEEN {
+            true => format!(", {} of it outside the range, before the next", percent(between)),
+            false => String::new(),
         };
-        line.push_str(&format!("; median {} {when}", duration(period.p50 as f64)));
+        line.push_str(&format!("; median {} {when}{outside}", duration(period.p50 as f64)));
         if period.p95 as f64 > 1.1 * period.p50 as f64 {
             line.push_str(&format!(" (95 % under {})", duration(period.p95 as f64)));
         }
