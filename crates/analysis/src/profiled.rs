@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use trace::Trace;
 
 use crate::attribute::attribute;
-use crate::compare::{PROFILE_SCHEMA, Profile, StageTimes, loop_profile};
+use crate::compare::{PROFILE_SCHEMA, Profile, SampledKinds, StageTimes, loop_profile};
 use crate::diagnose::Cause;
 use crate::document::{Concluded, beside, conclude};
 use crate::loop_::{Loop, loops};
@@ -46,6 +46,7 @@ pub fn profile(trace: &Trace, options: &Options) -> Profile {
         clock_mhz: device.and_then(|device| device.steady.as_ref()).and_then(|values| values.clock()),
         energy_j: energy.and_then(|energy| energy.per_iteration_j),
         limits: limits.map(|finding| finding.cause.as_str().to_owned()).collect(),
+        sampled: Some(SampledKinds { stacks: !trace.stacks.samples.is_empty(), devices: device.is_some() }),
         mfu: None,
         stage_mfu: BTreeMap::new(),
         counters: Vec::new(),

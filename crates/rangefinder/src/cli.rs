@@ -334,6 +334,7 @@ pub(crate) struct DiffArguments {
     /// The side to compare with: a run directory, a folder of them, a trace, or a report of ncu
     #[arg(value_name = "BEFORE")]
     pub(crate) before: PathBuf,
+    /// The other side
     #[arg(value_name = "AFTER")]
     pub(crate) after: PathBuf,
     /// The part of a time that does not matter
@@ -382,7 +383,7 @@ pub(crate) struct CompareArguments {
     #[arg(value_name = "FILE|KEY=VALUE")]
     pub(crate) words: Vec<String>,
     /// Runs of each: a number, at least 5 to decide about time; or `auto`: 7 to 15 (`compare.most`), until the times are
-    /// known to 1 % (`compare.precision`) or to a tenth of the change, for at most 10 minutes (`compare.budget`)
+    /// known to 1 % (`compare.precision`) or well enough for a large change, for at most 10 minutes (`compare.budget`)
     #[arg(long, value_name = "N|auto", value_parser = rounds, default_value = "auto")]
     pub(crate) repeat: Rounds,
     /// Not even the tracer: compare only the time of the process

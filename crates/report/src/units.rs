@@ -27,6 +27,28 @@ pub fn duration(ns: f64) -> String {
     format!("{value:.2} {unit}")
 }
 
+/// As far as samples know it: `56 us`, `1.7 ms`, `180 us`.
+pub(crate) fn about(ns: f64) -> String {
+    if !ns.is_finite() {
+        return NO_NUMBER.to_owned();
+    }
+    let known = match ns.abs() {
+        0.0 => 0.0,
+        size => {
+            let step = 10f64.powf(size.log10().floor() - 1.0);
+            (ns / step).round() * step
+        }
+    };
+    let (value, unit) = match known.abs() {
+        size if size < 1e3 => (known, "ns"),
+        size if size < 1e6 => (known / 1e3, "us"),
+        size if size < 1e9 => (known / 1e6, "ms"),
+        _ => (known / 1e9, "s"),
+    };
+    let places = usize::from(value.abs() < 10.0 && unit != "ns");
+    format!("{value:.places$} {unit}")
+}
+
 /// As one says how long something will take: `35 s`, `4 min`, `1 h 20 min`.
 pub fn roughly(seconds: f64) -> String {
     let minutes = (seconds / 60.0).round() as u64;

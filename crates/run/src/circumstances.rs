@@ -23,6 +23,8 @@ const FACTS: [(&str, &str); 10] = [
     ("/git/commit", "git commit"),
     ("/rangefinder", "Rangefinder"),
 ];
+/// Settings by which `--quick` leaves out passes.
+const PASSES: [&str; 4] = ["stage1.enable", "nsys.enable", "ncu.enable", "timeline.source"];
 /// Variables that programs on GPUs look at.
 const VARIABLES: [&str; 18] = [
     "CUDA_",
@@ -51,6 +53,8 @@ pub struct Circumstances {
     facts: BTreeMap<String, String>,
     /// Every key of the run's configuration.
     settings: BTreeMap<String, String>,
+    /// nsys recorded the timeline.
+    by_nsys: bool,
 }
 
 impl Circumstances {
@@ -65,6 +69,8 @@ impl Circumstances {
             if !words.is_empty() {
                 known.insert("command".to_owned(), shell_line(&words));
             }
+            let verdicts = manifest.get("verdicts").and_then(Value::as_array);
+            found.by_nsys = verdicts.into_iter().flatten().any(|verdict| verdict["tool"] == "nsys");
         }
         if let Some(environment) = json(&run.join("env.json")) {
             for (pointer, name) in FACTS {
@@ -102,7 +108,7 @@ impl Circumstances {
     }
 
     pub(crate) fn from_facts(facts: BTreeMap<String, String>) -> Self {
-        Self { facts, settings: BTreeMap::new() }
+        Self { facts, ..Self::default() }
     }
 
     /// What a recording says about its machine, where nothing else does.
@@ -151,8 +157,11 @@ pub fn differences(
     let names =
         before.facts.keys().chain(after.facts.keys().filter(|name| !before.facts.contains_key(*name)));
     let facts = names.map(|name| (name, before.facts.get(name), after.facts.get(name)));
+    // Passes that were left out change nothing about those that are compared.
+    let passes = |name: &str| PASSES.contains(&name) && !(before.by_nsys || after.by_nsys);
     // A key that only one of them has is one that another version of ours does not know.
-    let settings = before.settings.keys().filter(|name| after.settings.contains_key(*name));
+    let is_of_both = |name: &&String| after.settings.contains_key(*name) && !passes(name);
+    let settings = before.settings.keys().filter(is_of_both);
     let settings = settings.map(|name| (name, before.settings.get(name), after.settings.get(name)));
     let mut found: Vec<(String, Option<String>, Option<String>)> = facts
         .chain(settings)

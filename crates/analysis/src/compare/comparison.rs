@@ -10,7 +10,7 @@ use super::decision::{Decision, Verdict, decide, keep_credible};
 use super::fold::Folding;
 use super::profile::{Often, What};
 use super::reason::{Difference, Reason, reasons};
-use super::side::{Profile, Together};
+use super::side::{Profile, SampledKinds, Together};
 use super::stray::{Stray, stray};
 use crate::time::IdleCause;
 
@@ -238,9 +238,10 @@ fn may_be_chance(reason: &Reason, changes: &[PartChange]) -> bool {
         && parts.all(|decision| decision.verdict == Verdict::Undecided && decision.low.is_some())
 }
 
-/// What limits most runs of one side, and none of the other. If only one side has a loop, they are looked at in different ways.
+/// What limits most runs of one side, and none of the other. If only one side has a loop, or was sampled, they are looked at in
+/// different ways.
 fn limits(side: &[Profile], other: &[Profile]) -> Vec<String> {
-    if has_loop(side) != has_loop(other) {
+    if has_loop(side) != has_loop(other) || SampledKinds::of(side) != SampledKinds::of(other) {
         return Vec::new();
     }
     let often = |side: &[Profile], limit: &String| {

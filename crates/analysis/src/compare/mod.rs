@@ -31,7 +31,7 @@ pub use modes::Modes;
 pub(crate) use profile::loop_profile;
 pub use profile::{Count, Kernel, LoopProfile, Often, Part, StackTime, What};
 pub use reason::{Difference, Named, Reason};
-pub use side::{PROFILE_SCHEMA, Profile, StageTimes};
+pub use side::{PROFILE_SCHEMA, Profile, SampledKinds, StageTimes};
 pub use stray::Stray;
 
 #[cfg(test)]

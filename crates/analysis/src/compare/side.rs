@@ -44,11 +44,32 @@ pub struct Profile {
     pub stage_mfu: BTreeMap<String, f64>,
     /// What limits the program, by cause.
     pub limits: Vec<String>,
+    /// What was sampled beside it: findings may rest on that. None of an older profile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampled: Option<SampledKinds>,
     /// What ncu measured of kernels.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub counters: Vec<KernelCounters>,
     /// Something is missing from the recording.
     pub lost: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampledKinds {
+    /// The stacks of the program's threads.
+    pub stacks: bool,
+    /// The counters of devices.
+    pub devices: bool,
+}
+
+impl SampledKinds {
+    /// Of any run of a side.
+    pub(super) fn of(side: &[Profile]) -> Self {
+        side.iter().filter_map(|profile| profile.sampled).fold(Self::default(), |all, one| Self {
+            stacks: all.stacks || one.stacks,
+            devices: all.devices || one.devices,
+        })
+    }
 }
 
 /// Host time of a stage's instances.

@@ -22,6 +22,7 @@ use super::Usage;
 use super::analyze_settings::Settings;
 use super::open::PAGE;
 use super::repeat::shown;
+use super::runs::existing;
 use super::traces::{LeftOut, Nothing, Selected, counters, exported, opened};
 use crate::cli::{DiffArguments, DiffForm};
 use crate::print::{print, print_json, say};
@@ -40,9 +41,9 @@ pub(crate) fn main(arguments: &DiffArguments) -> Result<Exit> {
 
 fn compared(arguments: &DiffArguments) -> Result<Exit> {
     check_page(&arguments.form)?;
-    let before = read(&arguments.before)?;
-    let after = read(&arguments.after)?;
-    let sides = [arguments.before.display().to_string(), arguments.after.display().to_string()];
+    let [before, after] = [existing(arguments.before.clone())?, existing(arguments.after.clone())?];
+    let sides = [shown(&before), shown(&after)];
+    let [before, after] = [read(&before)?, read(&after)?];
     tell([&sides[0], &sides[1]], &before, &after, arguments.margin, &arguments.form, None)?;
     Ok(Exit::Complete)
 }
@@ -62,8 +63,9 @@ pub(super) fn tell(
         .map(|(name, before, after)| Around { name, before, after })
         .collect();
     let mut notes = notes(before, after, &comparison);
-    // Other runs lie beside the folder of a comparison.
-    notes.extend(promised(&before.runs, kept.and_then(Path::parent), &comparison));
+    // Other runs lie beside what is compared.
+    let beside = kept.unwrap_or(Path::new(sides[0])).parent();
+    notes.extend(promised(&before.runs, beside, &comparison));
     let diff = Diff::new(sides, &comparison, &around, &notes);
     match form {
         DiffForm { json: true, .. } => print_json(&diff)?,

@@ -133,7 +133,7 @@ fn plan(order: &Order) -> Vec<String> {
     };
     let mut until = String::new();
     if order.rounds == Rounds::Auto {
-        let change = if several { ", or to a tenth of the change between them" } else { "" };
+        let change = if several { ", or well enough for a large change" } else { "" };
         let precision = percent(limits.precision.0);
         until = format!(
             ": until {times} known to {precision}{change}; for at most {}",
@@ -256,7 +256,9 @@ pub(super) fn ended(ended: &Ended) -> &'static str {
     match ended {
         Ended::AsAsked => "as many runs as asked for",
         Ended::Precise(Precise::Each) => "the times are known as precisely as wanted (`compare.precision`)",
-        Ended::Precise(Precise::ToChange) => "the times are known to a tenth of the change between them",
+        Ended::Precise(Precise::ToChange) => {
+            "the times are known well enough for so large a change (to a tenth of its logarithm)"
+        }
         Ended::Most => {
             "no more runs are taken (`compare.most`), though the times are not known as precisely as wanted"
         }

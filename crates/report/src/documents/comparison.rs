@@ -14,7 +14,7 @@ use crate::printable::printable;
 use crate::tables::{
     OUTSIDE, Tabular, View, beyond_the_whole, changes, counter_changes, operator_changes, shape, signed,
 };
-use crate::units::{bytes, counted, duration, fixed, number, percent, roughly};
+use crate::units::{about, bytes, counted, duration, fixed, number, percent, roughly};
 
 const NO_LOOP: &str = "no loop was found on both sides; a range around each iteration makes it known";
 const WIDEST_NAME: usize = 48;
@@ -273,7 +273,7 @@ fn in_function(change: &FunctionChange) -> String {
         Some((function, file)) => format!("`{function} ({file})`"),
         None => format!("`{}`", change.function),
     };
-    let [before, after] = change.ns.map(duration);
+    let [before, after] = change.ns.map(about);
     // That no sample is in it says no more than this: it may be gone, or have another name.
     let takes = match change.ns {
         [_, 0.0] => format!("no longer takes {before} of an iteration"),

@@ -10,8 +10,10 @@ use crate::units::{bytes, duration, number, percent};
 
 /// Of an iteration: what its parts may lack without a word.
 const APART: f64 = 0.01;
-/// Of a change: it would be shown as more than 100.0 %.
-const BEYOND: f64 = 1.0005;
+/// Of the change of an iteration.
+const APART_OF_CHANGE: f64 = 0.002;
+/// Of a change: it would be shown as more than 100.0 %, or as less than -0.0 %.
+const SHOWN: f64 = 0.0005;
 
 /// A part of an iteration, or what is left of its change.
 #[derive(Debug)]
@@ -70,7 +72,8 @@ pub(crate) fn changes(comparison: &Comparison, top: usize) -> Table<'_, ChangeRo
     let [before, after] = comparison.iteration_ns;
     // The parts add up to a mean, and the whole is a median: that is no news where both are about the same.
     let apart = [before - parts(0), after - parts(1)];
-    if (0..2).any(|side| apart[side].abs() > APART * comparison.iteration_ns[side]) {
+    let is_of_one = (0..2).any(|side| apart[side].abs() > APART * comparison.iteration_ns[side]);
+    if is_of_one || matters && (apart[1] - apart[0]).abs() > APART_OF_CHANGE * whole.abs() {
         rows.push(row("median instead of mean", apart));
     }
     rows.push(row("an iteration", [before, after]));
@@ -120,9 +123,9 @@ pub(crate) fn changes(comparison: &Comparison, top: usize) -> Table<'_, ChangeRo
 pub(crate) fn beyond_the_whole(comparison: &Comparison) -> Option<&'static str> {
     let whole = comparison.iteration_ns[1] - comparison.iteration_ns[0];
     let matters = whole.abs() > comparison.margin * comparison.iteration_ns[0];
-    let is_beyond = |part: &PartChange| part.change.more_ns() / whole > BEYOND;
-    (matters && comparison.changes.iter().any(is_beyond))
-        .then_some("more than 100 % of the change: other parts changed the other way")
+    let parts = || comparison.changes.iter().map(|part| part.change.more_ns() / whole);
+    let is_beyond = parts().any(|part| part > 1.0 + SHOWN) && parts().any(|part| part < -SHOWN);
+    (matters && is_beyond).then_some("more than 100 % of the change: other parts changed the other way")
 }
 
 /// `+12.00 us`
