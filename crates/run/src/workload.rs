@@ -562,7 +562,7 @@ mod tests {
     #[test]
     fn python_behind_a_launcher() {
         let python = |command: &[&str]| workload(&[], command).python();
-        assert_eq!(python(&["python3.11", "a.py"]), Some("python3.11".into()));
+        assert_eq!(python(&["python3.11", "-m", "train"]), Some("python3.11".into()));
         assert_eq!(python(&["env", "-n", "4", "/venv/bin/python", "a.py"]), Some("/venv/bin/python".into()));
         assert_eq!(python(&["sh", "-c", "python a.py", "pythonic"]), None);
     }

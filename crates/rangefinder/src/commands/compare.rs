@@ -12,8 +12,8 @@ use process::Route;
 
 use super::diff::{Read, check_page, take_stacks, tell};
 use super::open::PAGE;
-use super::repeat::{ended, repeated, shown};
-use super::{Usage, here, resolved};
+use super::repeat::{ended, repeated};
+use super::{Usage, here, resolved, shown};
 use crate::cli::{CompareArguments, Layers};
 use crate::print::say;
 

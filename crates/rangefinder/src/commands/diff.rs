@@ -18,12 +18,11 @@ use report::{Around, Compared, Diff, Recorded, compared_html, printable_lines};
 use secrets::of_environment;
 use trace::Trace;
 
-use super::Usage;
 use super::analyze_settings::Settings;
 use super::open::PAGE;
-use super::repeat::shown;
 use super::runs::existing;
 use super::traces::{LeftOut, Nothing, Selected, counters, exported, opened};
+use super::{Usage, shown};
 use crate::cli::{DiffArguments, DiffForm};
 use crate::print::{print, print_json, say};
 

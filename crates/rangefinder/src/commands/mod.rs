@@ -25,7 +25,7 @@ mod runs;
 mod traces;
 mod usage;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ::run::config::{Request, Resolved, resolve};
 use anyhow::{Context, Result};
@@ -35,6 +35,12 @@ pub(crate) use usage::{Usage, is_usage};
 
 pub(crate) fn here() -> Result<PathBuf> {
     std::env::current_dir().context("cannot read the current directory")
+}
+
+/// Relative to here, if it lies below.
+fn shown(path: &Path) -> String {
+    let here = here().unwrap_or_default();
+    path.strip_prefix(&here).unwrap_or(path).display().to_string()
 }
 
 pub(crate) fn resolved(layers: &Layers) -> Result<Resolved> {

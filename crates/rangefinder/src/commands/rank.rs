@@ -16,9 +16,8 @@ use run::steps::{RunError, Start, begin, check};
 use run::{Exit, SUMMARY, shell_word};
 
 use super::analyze::{Shown, analyzed};
-use super::repeat::shown;
 use super::run::execute;
-use super::{Usage, here, resolved};
+use super::{Usage, here, resolved, shown};
 use crate::cli::{AnalyzeArguments, ExitCodeOf, RankArguments, Talk};
 use crate::print::say;
 

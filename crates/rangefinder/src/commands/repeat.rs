@@ -17,19 +17,13 @@ use run::{Event, Exit, Observer};
 use serde::Serialize;
 
 use super::diff::write_file;
-use super::here;
+use super::shown;
 use crate::print::{print, print_json, say};
 
 const SIDES: [&str; 2] = ["before", "after"];
 /// Of what a program that failed printed last: bytes, and lines.
 const MOST_WORDS: u64 = 4096;
 const MOST_LINES: usize = 5;
-
-/// Relative to here, if it lies below.
-pub(super) fn shown(path: &Path) -> String {
-    let here = here().unwrap_or_default();
-    path.strip_prefix(&here).unwrap_or(path).display().to_string()
-}
 
 /// Prints warnings once each: the same program has the same ones every time.
 #[derive(Default)]
