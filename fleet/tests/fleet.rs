@@ -210,24 +210,32 @@ fn a_cluster_answers_the_same_though_executors_are_killed() {
     let executors = up.executors();
     assert_eq!(executors.len(), 3);
     // In the middle, when some of what is read is lost, and near the end, when most of what was worked out is.
+    let mut asked_again = 0;
     for (executor, part) in executors.iter().zip([0.5, 0.9]) {
         let timed = || {
             let began = Instant::now();
             there(QUESTIONS[1]);
             began.elapsed()
         };
-        // Other tests may have held one of them up.
-        let usual = timed().min(timed());
-        let output = std::thread::scope(|scope| {
-            let query = scope.spawn(|| ask(QUESTIONS[1]));
-            std::thread::sleep(usual.mul_f64(part));
-            assert!(Command::new("kill").args(["-9", executor]).status().unwrap().success());
-            query.join().unwrap()
-        });
+        let killed_meanwhile = || {
+            // Other tests may have held one of them up.
+            let usual = timed().min(timed());
+            std::thread::scope(|scope| {
+                let query = scope.spawn(|| ask(QUESTIONS[1]));
+                std::thread::sleep(usual.mul_f64(part));
+                // Other tests that ended let it end sooner.
+                if query.is_finished() {
+                    return None;
+                }
+                assert!(Command::new("kill").args(["-9", executor]).status().unwrap().success());
+                Some(query.join().unwrap())
+            })
+        };
+        let output = (0..10).find_map(|_| killed_meanwhile()).expect("a query that takes as long as before");
         assert_eq!(rows(&output), here[1]);
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(part > 0.5 || said.contains("asking again"), "{said}");
+        asked_again += usize::from(String::from_utf8_lossy(&output.stderr).contains("asking again"));
     }
+    assert!(asked_again > 0, "no query lost anything");
     // What is wrong with a query itself is not asked again.
     let wrong =
         refused(&["query", folder, "SELECT 1 / (count(*) - count(*)) FROM launches", "--cluster", &address]);
