@@ -9,6 +9,7 @@ mod causes;
 mod finding;
 mod from_counters;
 mod from_samples;
+mod growth;
 mod host_lines;
 mod no_finding;
 mod open_ranges;

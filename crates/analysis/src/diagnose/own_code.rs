@@ -4,6 +4,7 @@ use trace::counted;
 
 use super::case::{milliseconds, percent};
 use super::finding::{BySamples, Cause, Finding, FoundAt, Gain, GainOf, Sureness};
+use super::growth::Growth;
 use super::share::Share;
 use super::where_host::{Doing, HostLines, InLoop, Unmarked};
 use crate::loop_::Loop;
@@ -16,10 +17,6 @@ const NEARLY_ALL: f64 = 0.8;
 const CANNOT_BE_LEFT_OUT: &str = "no gain is told: what takes nearly all of the time cannot be left out";
 /// A smaller part of an iteration between the ranges is not worth a word.
 const WORTH_A_WORD: f64 = 0.1;
-/// A place that so much of the growth of iterations is in is what grows,
-const MOST_OF_GROWTH: f64 = 0.5;
-/// if it grows so many times as fast as everything else.
-const FASTER: f64 = 1.25;
 /// No interval ends beyond this.
 const MOST_REMOVED: f64 = 0.99;
 const ONLY_WHILE_RUNNING: &str = "no gain is told: threads were sampled only while they ran";
@@ -102,12 +99,15 @@ fn in_an_iteration(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
         },
         counted(count as u64, "steady iteration")
     )];
-    let grows = grows(main, in_loop);
-    if let Some([early, late]) = grows {
+    let grows = in_loop.growth.as_ref().and_then(|growth| Some((growth, host.lines.get(growth.at)?)));
+    if let Some((growth, line)) = grows {
+        let what = match growth.at {
+            0 => "this is what grows".to_owned(),
+            _ => format!("what grows is `{}`", line.place),
+        };
+        let [early, late] = growth.ns.map(milliseconds);
         evidence.push(format!(
-            "this is what grows: {} of an iteration in the first quarter, {} in the last, by samples",
-            milliseconds(early),
-            milliseconds(late)
+            "{what}: {early} of an iteration in the first quarter, {late} in the last, by samples"
         ));
     }
     if rest.first().is_some_and(|next| next.share >= WORTH_A_WORD) {
@@ -159,9 +159,14 @@ fn in_an_iteration(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
         ),
         evidence,
         advice: match grows {
-            Some(_) => {
+            Some((Growth { at: 0, .. }, _)) => {
                 format!("keep what it goes through from growing, or {}", advice(&first.place, in_loop))
             }
+            Some((_, line)) => format!(
+                "keep what `{}` goes through from growing; apart from that, {}",
+                line.place,
+                advice(&first.place, in_loop)
+            ),
             None => advice(&first.place, in_loop),
         },
         confidence: Sureness::Shown,
@@ -176,18 +181,6 @@ fn in_an_iteration(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
         time_ns: (all as f64 * first.share) as i64,
         also_in: 0,
     })
-}
-
-/// What the first place takes of an iteration in the first quarter and in the last, if most of what iterations grow by is there,
-/// and everything else grows less.
-fn grows(main: &Loop, in_loop: &InLoop) -> Option<[f64; 2]> {
-    main.growth_ns?;
-    let [early, late] = in_loop.quarters?;
-    let by = [late.inside_ns - early.inside_ns, late.rest_ns - early.rest_ns];
-    let is_most = by[0] > 0.0 && by[0] >= MOST_OF_GROWTH * (by[0] + by[1]);
-    let is_faster = late.inside_ns * early.rest_ns >= FASTER * late.rest_ns * early.inside_ns;
-    let is_its_own = matches!(in_loop.first, Doing::Anything | Doing::Loading);
-    (is_its_own && is_most && is_faster).then_some([early.inside_ns, late.inside_ns])
 }
 
 fn advice(place: &str, in_loop: &InLoop) -> String {

@@ -6,6 +6,7 @@ use std::ops::Range;
 use serde::Serialize;
 use trace::{ThreadState, Trace};
 
+use super::growth::Growth;
 use super::share::Share;
 use crate::attribute::Attribution;
 use crate::loop_::{Loop, median};
@@ -17,8 +18,6 @@ const MOST_ROWS: usize = 50;
 /// A loop that takes a smaller part of the recording says nothing about the program, and neither do fewer samples.
 const MOST_OF_IT: f64 = 0.2;
 const FEWEST: usize = 50;
-/// Fewer of a quarter of the iterations do not show whether a place grows.
-const FEWEST_OF_QUARTER: u64 = 15;
 /// Of all samples of threads that ran, those of the thread that runs the program.
 const RUNS_ALONE: f64 = 0.95;
 /// Files of PyTorch, and functions of its data loader in which it waits for other processes.
@@ -72,8 +71,8 @@ pub(crate) struct InLoop {
     /// What the first place is about, and how well its share is known.
     pub(crate) first: Doing,
     pub(crate) share: Option<Share>,
-    /// The first quarter of the iterations, and the last.
-    pub(crate) quarters: Option<[Quarter; 2]>,
+    /// The program's own place that makes iterations take longer and longer.
+    pub(crate) growth: Option<Growth>,
     /// Where other processes ran meanwhile, the largest first.
     pub(crate) others: Vec<HostLine>,
 }
@@ -92,27 +91,6 @@ impl InLoop {
         }
         counts
     }
-
-    /// Of the samples of each iteration, as they are counted. None of too few.
-    fn quarters(&self, counts: &[(u64, u64)]) -> Option<[Quarter; 2]> {
-        let quarter = self.iterations.len() / 4;
-        let mean = |part: Range<usize>| {
-            let (inside, all) =
-                counts[part.clone()].iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-            let length: i64 = self.iterations[part].iter().map(|one| one.end.saturating_sub(one.start)).sum();
-            let all_ns = length as f64 / quarter as f64;
-            let inside_ns = inside as f64 / all as f64 * all_ns;
-            (all >= FEWEST_OF_QUARTER).then_some(Quarter { inside_ns, rest_ns: all_ns - inside_ns })
-        };
-        Some([mean(0..quarter)?, mean(self.iterations.len() - quarter..self.iterations.len())?])
-    }
-}
-
-/// Of an iteration in a quarter of them: what the first place takes, and everything else.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Quarter {
-    pub(crate) inside_ns: f64,
-    pub(crate) rest_ns: f64,
 }
 
 /// What a place does, by the functions of libraries that its samples are in.
@@ -165,9 +143,13 @@ pub(crate) fn host_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
             let places = own_places(trace, &rows, &rows);
             if let Some((in_loop, first)) = in_loop.as_mut().zip(places.first()) {
                 in_loop.first = doing(trace, first);
-                let counts = in_loop.counted(trace, &places);
-                in_loop.share = Share::of(&counts);
-                in_loop.quarters = in_loop.quarters(&counts);
+                in_loop.share = Share::of(&in_loop.counted(trace, &places));
+                let grows = loops.first().and_then(|main| main.growth_ns);
+                let growth = grows.and_then(|_| Growth::of(trace, &in_loop.iterations, &places));
+                // What a model or its gradients take is not what the program goes through.
+                in_loop.growth = growth.filter(|growth| {
+                    matches!(doing(trace, &places[growth.at]), Doing::Anything | Doing::Loading)
+                });
             }
             places.into_iter().map(|place| place.line).collect()
         }
