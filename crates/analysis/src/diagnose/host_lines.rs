@@ -1,5 +1,7 @@
 //! Which lines of the program the GPU waits for, from samples of the host's stacks.
 
+use std::ops::Range;
+
 use trace::{StackSamples, ThreadState, Trace, counted};
 
 use super::finding::{Cause, Finding};
@@ -36,15 +38,18 @@ pub(crate) fn name_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
     let Some(window) = Window::of(trace, loops) else { return };
     let open = OpenRanges::of(trace, attribution, window.process);
     let rows = window.idle_rows(trace, &busy(trace));
+    let pauses = Pauses::of(samples, findings);
     for finding in findings.iter_mut().filter(|finding| is_host(finding.cause)) {
         let inside = region_node(trace, attribution, finding.place.region.as_deref());
-        // A thread that waits does not launch.
+        // A thread that waits does not launch, and neither does one that does what another finding is about.
         let launches = finding.cause == Cause::LaunchBound;
         let node = |row: usize| open.node_at(samples.thread[row], samples.at[row]);
         let is_meant = |row: &usize| {
             let is_here = inside
                 .is_none_or(|outer| node(*row).is_some_and(|node| attribution.tree.is_within(node, outer)));
-            is_here && (!launches || samples.state[*row] == ThreadState::Running)
+            let may_launch =
+                || samples.state[*row] == ThreadState::Running && pauses.lie_around(samples, *row);
+            is_here && (!launches || may_launch())
         };
         // What is about certain moments is only told by samples of those: elsewhere the GPU waits for something else.
         let moments = &finding.place.during;
@@ -70,6 +75,9 @@ pub(crate) fn name_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
         let region =
             finding.place.region.as_deref().map(|region| format!(" in `{region}`")).unwrap_or_default();
         let when = match moments.is_empty() {
+            true if launches && !pauses.rows.is_empty() => {
+                format!("while the GPU waited for launches{region}")
+            }
             true => format!("while the GPU waited{region}"),
             false => "in this time".to_owned(),
         };
@@ -82,6 +90,30 @@ pub(crate) fn name_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
             let share = common.share * 100.0;
             finding.evidence.push(format!("in {share:.0} % of them `{}` was being executed", common.place));
         }
+    }
+}
+
+/// Times that findings are about.
+struct Pauses {
+    /// Samples in them, in order.
+    rows: Vec<usize>,
+    /// From the first to the last of them. Of others it is not known whether they are in one.
+    span: Range<i64>,
+}
+
+impl Pauses {
+    fn of(samples: &StackSamples, findings: &[Finding]) -> Self {
+        let all: Vec<(u32, i64, i64)> =
+            findings.iter().flat_map(|finding| &finding.place.during).copied().collect();
+        let begin = all.iter().map(|(_, begin, _)| *begin).min();
+        let end = all.iter().map(|(_, _, end)| *end).max();
+        let span = begin.zip(end).map_or(i64::MIN..i64::MAX, |(begin, end)| begin..end);
+        Self { rows: during(samples, &all), span }
+    }
+
+    /// A sample between them.
+    fn lie_around(&self, samples: &StackSamples, row: usize) -> bool {
+        self.span.contains(&samples.at[row]) && self.rows.binary_search(&row).is_err()
     }
 }
 
