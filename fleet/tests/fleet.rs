@@ -210,7 +210,6 @@ fn a_cluster_answers_the_same_though_executors_are_killed() {
     let executors = up.executors();
     assert_eq!(executors.len(), 3);
     // In the middle, when some of what is read is lost, and near the end, when most of what was worked out is.
-    let mut asked_again = 0;
     for (executor, part) in executors.iter().zip([0.5, 0.9]) {
         let timed = || {
             let began = Instant::now();
@@ -233,9 +232,9 @@ fn a_cluster_answers_the_same_though_executors_are_killed() {
         };
         let output = (0..10).find_map(|_| killed_meanwhile()).expect("a query that takes as long as before");
         assert_eq!(rows(&output), here[1]);
-        asked_again += usize::from(String::from_utf8_lossy(&output.stderr).contains("asking again"));
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(part > 0.5 || said.contains("asking again"), "{said}");
     }
-    assert!(asked_again > 0, "no query lost anything");
     // What is wrong with a query itself is not asked again.
     let wrong =
         refused(&["query", folder, "SELECT 1 / (count(*) - count(*)) FROM launches", "--cluster", &address]);
