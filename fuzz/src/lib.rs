@@ -20,9 +20,10 @@ use tracefile::layout;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is also the folder of its corpus.
-pub const TARGETS: [(&str, Target); 12] = [
+pub const TARGETS: [(&str, Target); 13] = [
     ("trace", trace),
     ("records", records),
+    ("names", names),
     ("gates", gates),
     ("config", config),
     ("nsys", nsys),
@@ -81,6 +82,19 @@ pub fn records(input: &[u8]) {
         file.extend(chunk);
     }
     trace(&file);
+}
+
+/// The name of a range, folded: alone, and as part of one of up to a megabyte, which takes no longer for each byte.
+pub fn names(input: &[u8]) {
+    let Some((length, name)) = input.split_first() else { return };
+    let name = String::from_utf8_lossy(name);
+    let times = (1usize << (length % 21)) / name.len().max(1);
+    for name in [name.to_string(), name.repeat(times)] {
+        let Some(pattern) = nvtx::folded(&name) else { continue };
+        let kept = |text: &str| text.bytes().filter(|byte| !byte.is_ascii()).collect::<Vec<_>>();
+        assert_eq!(kept(&pattern), kept(&name), "only ASCII is folded");
+        assert!(pattern.contains(nvtx::FOLDED));
+    }
 }
 
 /// An SQLite export of nsys, all the way to findings.

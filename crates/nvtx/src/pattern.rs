@@ -3,6 +3,8 @@
 //! `Train step 7` and `Train step 8` have the pattern `Train step *`. Numbers that are part of
 //! a word (`conv2d`, `fp16`, `h2d`) stay: they tell one operation from another.
 
+use std::ops::Range;
+
 /// Stands for a number, or for a list of them.
 pub const FOLDED: char = '*';
 
@@ -11,17 +13,21 @@ const TYPES: [&str; 12] = ["fp", "bf", "tf", "f", "e", "m", "int", "uint", "i", 
 /// Shorter runs of hexadecimal digits may be words.
 const SHORTEST_HASH: usize = 8;
 
-/// The pattern of a name; none when there is nothing in it to fold.
+/// The pattern of a name; none when there is nothing in it to fold. Takes time in proportion to the name's length,
+/// whatever is in it: names come from files and programs that nobody vouches for.
 pub fn folded(name: &str) -> Option<String> {
     let bytes = name.as_bytes();
+    let mut lists = lists(bytes).into_iter().peekable();
+    let mut chain = Chain::default();
     let mut pattern = String::new();
     let (mut kept, mut at) = (0, 0);
     while at < bytes.len() {
-        let length = list(&bytes[at..]).or_else(|| number(bytes, at)).unwrap_or(0);
-        if length == 0 {
+        while lists.next_if(|list| list.start < at).is_some() {}
+        let list = lists.next_if(|list| list.start == at).map(|list| list.len());
+        let Some(length) = list.or_else(|| number(bytes, at, &mut chain)) else {
             at += 1;
             continue;
-        }
+        };
         // Only ASCII is folded, so both ends are characters' ends.
         pattern.push_str(&name[kept..at]);
         pattern.push(FOLDED);
@@ -31,33 +37,61 @@ pub fn folded(name: &str) -> Option<String> {
     (kept > 0).then(|| pattern + &name[kept..])
 }
 
-/// `[[4096, 128], [1]]`, `(2, 3)`, `[]`: brackets with nothing but numbers in them; at least one,
-/// but for square brackets, which are an empty list.
-fn list(text: &[u8]) -> Option<usize> {
-    if !matches!(text.first()?, b'[' | b'(') {
-        return None;
-    }
-    let (mut depth, mut numbers) = (0usize, 0);
+/// Every `[[4096, 128], [1]]`, `(2, 3)`, `[]` in the order of their beginnings: brackets with nothing but numbers in
+/// them; at least two, but for square brackets, which may be an empty list.
+fn lists(text: &[u8]) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    // Each bracket that is open, with the digits and the commas before it.
+    let mut open: Vec<(usize, usize, usize)> = Vec::new();
+    let (mut digits, mut commas) = (0, 0);
     for (at, byte) in text.iter().enumerate() {
         match byte {
-            b'[' | b'(' => depth += 1,
+            b'[' | b'(' => open.push((at, digits, commas)),
             b']' | b')' => {
-                depth -= 1;
-                if depth == 0 {
-                    let is_list = numbers > 0 && at > 2 && text[1..at].contains(&b',') || text[0] == b'[';
-                    return is_list.then_some(at + 1);
+                if let Some((start, digits_before, commas_before)) = open.pop()
+                    && (text[start] == b'[' || digits > digits_before && commas > commas_before)
+                {
+                    found.push(start..at + 1);
                 }
             }
-            b'0'..=b'9' => numbers += 1,
-            b',' | b' ' | b'.' | b'-' | b'x' => {}
-            _ => return None,
+            b'0'..=b'9' => digits += 1,
+            b',' => commas += 1,
+            b' ' | b'.' | b'-' | b'x' => {}
+            _ => open.clear(),
         }
     }
-    None
+    found.sort_unstable_by_key(|list| list.start);
+    found
+}
+
+/// Where the number seen last lies: the rest of one that is part of a word is not measured again.
+#[derive(Default)]
+struct Chain {
+    /// Digits that only `.`, `,` or `x` divides.
+    digits: Range<usize>,
+    /// With their exponent.
+    end: usize,
+}
+
+impl Chain {
+    fn at(text: &[u8], start: usize) -> Self {
+        let count = |from: usize| text[from..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let mut end = start + count(start);
+        while matches!(text.get(end), Some(b'.' | b',' | b'x')) && count(end + 1) > 0 {
+            end += 1 + count(end + 1);
+        }
+        let digits = start..end;
+        if text.get(end) == Some(&b'e') {
+            let sign = usize::from(matches!(text.get(end + 1), Some(b'-' | b'+')));
+            let exponent = count((end + 1 + sign).min(text.len()));
+            end += if exponent > 0 { 1 + sign + exponent } else { 0 };
+        }
+        Self { digits, end }
+    }
 }
 
 /// A number that begins at `at`: `7`, `0.25`, `1e-5`, `0x7f3a`, `224x224`, `1,024`, a hash.
-fn number(text: &[u8], at: usize) -> Option<usize> {
+fn number(text: &[u8], at: usize, chain: &mut Chain) -> Option<usize> {
     let before = at.checked_sub(1).map(|before| text[before]);
     let in_word = before.is_some_and(|before| before.is_ascii_alphabetic());
     let rest = &text[at..];
@@ -67,29 +101,13 @@ fn number(text: &[u8], at: usize) -> Option<usize> {
     if !rest[0].is_ascii_digit() || before.is_some_and(|before| before.is_ascii_digit()) {
         return None;
     }
-    let mut length = digits(rest);
-    loop {
-        let more = match rest.get(length) {
-            Some(b'.' | b',' | b'x') => digits(&rest[length + 1..]),
-            _ => 0,
-        };
-        if more == 0 {
-            break;
-        }
-        length += 1 + more;
+    if !chain.digits.contains(&at) {
+        *chain = Chain::at(text, at);
     }
-    if rest.get(length) == Some(&b'e') {
-        let sign = usize::from(matches!(rest.get(length + 1), Some(b'-' | b'+')));
-        let exponent = digits(&rest[(length + 1 + sign).min(rest.len())..]);
-        length += if exponent > 0 { 1 + sign + exponent } else { 0 };
-    }
+    let length = chain.end - at;
     let goes_on = rest.get(length).is_some_and(u8::is_ascii_alphabetic);
     let is_part_of_word = in_word && (goes_on || is_type(&text[..at]));
     (!is_part_of_word).then_some(length)
-}
-
-fn digits(text: &[u8]) -> usize {
-    text.iter().take_while(|byte| byte.is_ascii_digit()).count()
 }
 
 /// `0x7f3a...`, or a long run of digits and letters up to `f` that has both.
@@ -164,6 +182,21 @@ mod tests {
             "é",
         ] {
             assert_eq!(folded(name), None, "{name}");
+        }
+    }
+
+    /// What took time with the square of the length: a megabyte of each would take minutes.
+    #[test]
+    fn long_names() {
+        for (name, pattern) in [
+            ("[".repeat(1 << 20), None),
+            ("(1,".repeat(1 << 18), Some("(*,".repeat(1 << 18))),
+            ("[1 (".repeat(1 << 18), Some("[* (".repeat(1 << 18))),
+            (format!("a{}b", "1x".repeat(1 << 19)), None),
+            (format!("a{}1e{}b", "1x".repeat(1 << 18), "9".repeat(1 << 18)), None),
+            (format!("{}{}", "[".repeat(1 << 19), "]".repeat(1 << 19)), Some("*".to_owned())),
+        ] {
+            assert!(folded(&name) == pattern, "{}...", &name[..16]);
         }
     }
 
