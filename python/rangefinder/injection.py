@@ -16,6 +16,8 @@ _CORE2 = 5
 _CALLBACKS, _VERSION = 1, 3
 _ASCII, _REGISTERED = 1, 3
 _INT64 = 2
+# Tools keep registered names for ever, and so do we: a server with a name for each request goes on without.
+_MOST_NAMES = 1000
 
 # name: slot in the module CORE2, result, arguments
 _POINTER = ctypes.c_void_p
@@ -40,7 +42,8 @@ class _Attributes(ctypes.Structure):
         ("reserved", ctypes.c_int32),
         ("payload", ctypes.c_int64),
         ("message_type", ctypes.c_int32),
-        ("message", ctypes.c_void_p),
+        # The structure keeps alive what is assigned here, for as long as the call takes.
+        ("message", ctypes.c_char_p),
     ]
 
 
@@ -182,11 +185,11 @@ class Injection:
         return attributes
 
     def _message(self, domain, name):
-        """The type and the pointer of a name. Tools keep registered names for ever."""
+        """The type and the pointer of a name: registered, or as text that the tool copies."""
         found = self._names.get((domain, name))
         if found is None:
-            text = ctypes.create_string_buffer(name.encode())
-            handle = self._register(domain, text) if self._register and len(self._names) < 1000 else None
-            found = (_REGISTERED, handle, None) if handle else (_ASCII, ctypes.addressof(text), text)
-            self._names[(domain, name)] = found
-        return found[:2]
+            if not self._register or len(self._names) >= _MOST_NAMES:
+                return _ASCII, name.encode()
+            found = self._register(domain, name.encode())
+            self._names[(domain, name)] = found or 0
+        return (_REGISTERED, found) if found else (_ASCII, name.encode())

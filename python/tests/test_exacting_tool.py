@@ -5,9 +5,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tracemalloc
 import unittest
 
 import support
+
+from rangefinder.injection import Injection
 
 # For each module the number of its functions, the first slot included: nvtx3/nvtxDetail/nvtxTypes.h.
 TOOL = r"""
@@ -74,6 +77,28 @@ class ExactingTool(unittest.TestCase):
             )
         self.assertEqual(done.stdout.decode().split("\n")[:4], ["push decode_all@LLM", "push step@", "pop @", "pop @LLM"])
         self.assertEqual(done.stderr, b"")
+
+
+class ForEverNewNames(unittest.TestCase):
+    """A server names its ranges by request: what we keep of them must not grow with their number."""
+
+    def test_memory_is_bounded(self):
+        ignored = lambda *arguments: None
+        functions = ["RangePushEx", "RangePop", "RangeStartEx", "RangeEnd", "RegisterStringA", "CreateA"]
+        functions = dict.fromkeys(["nvtxDomain" + name for name in functions], ignored)
+        functions["nvtxDomainRegisterStringA"] = lambda domain, name: 1 + len(name)
+        client = Injection(functions)
+
+        def open_ranges(numbers):
+            for number in numbers:
+                client.pop(client.push("request %d" % number, None, None))
+            return tracemalloc.get_traced_memory()[0]
+
+        tracemalloc.start()
+        self.addCleanup(tracemalloc.stop)
+        before = open_ranges(range(2000))
+        after = open_ranges(range(2000, 12000))
+        self.assertLess(after - before, 10000)
 
 
 if __name__ == "__main__":
