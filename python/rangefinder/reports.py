@@ -46,7 +46,7 @@ class Finding(_Record):
 
 
 class Verdict(_Record):
-    """What became of a capture: `outcome` is `captured`, `partial`, `empty` or `failed`."""
+    """What became of a capture: `outcome` is `captured`, `partial`, `missed` or `failed`."""
 
     _fields = ("tool", "outcome", "cause", "summary", "remedy")
 
