@@ -131,7 +131,7 @@ impl Known {
             self.seen.rank = one_of_several(&environment);
         }
         // Of a large process this is long; once is enough.
-        self.seen.cuda = self.seen.cuda || contains(&read(pid, "maps"), b"/libcuda.so");
+        self.seen.cuda = self.seen.cuda || has_context(&read(pid, "maps"));
     }
 
     fn ended(self) -> SeenProcess {
@@ -143,6 +143,13 @@ impl Known {
 /// A program that is not distributed may be started by a launcher, too.
 fn one_of_several(environment: &[u8]) -> Option<Rank> {
     rank_in(environment).filter(|rank| rank.world != Some(1))
+}
+
+/// Whether these are the mappings of a process that has a CUDA context. The library alone is also in one that only asked
+/// whether there is a GPU, and in a child forked from one with a context, which cannot use it: the driver does not let
+/// this mapping be inherited, unlike those of its other devices.
+fn has_context(maps: &[u8]) -> bool {
+    contains(maps, b" /dev/nvidia-uvm\n")
 }
 
 /// Of Python's multiprocessing.
@@ -196,6 +203,22 @@ mod tests {
         }
         let bare: Vec<&SeenProcess> = seen.iter().filter(|seen| seen.without_tracer).collect();
         assert!(bare.len() == 1 && bare[0].name == "sleep", "{seen:?}");
+    }
+
+    /// As recorded on an H200: a program with a context, a worker forked from it, and one that only asked how many GPUs
+    /// there are.
+    #[test]
+    fn a_worker_forked_from_a_cuda_program_has_no_context() {
+        let lines = |devices: &[&str]| {
+            let line = |device: &&str| format!("200a00000-200c00000 rw-s 00000000 00:05 11 {device}\n");
+            let library =
+                "7f10-7f20 r-xp 00000000 fe:00 7 /usr/lib/x86_64-linux-gnu/libcuda.so.580.95.05\n".to_owned();
+            library + &devices.iter().map(line).collect::<String>()
+        };
+        let (uvm, device, control) = ("/dev/nvidia-uvm", "/dev/nvidia0", "/dev/nvidiactl");
+        assert!(has_context(lines(&[device, uvm, control]).as_bytes()));
+        assert!(!has_context(lines(&[device, control]).as_bytes()));
+        assert!(!has_context(lines(&[]).as_bytes()));
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub struct SeenProcess {
     /// When it was first and last seen, since the pass began.
     pub first_ms: u64,
     pub last_ms: u64,
-    /// Whether it has loaded CUDA's driver.
+    /// Whether it had a CUDA context.
     pub cuda: bool,
     /// Its environment lacks the variables by which the tracer is loaded.
     pub without_tracer: bool,
