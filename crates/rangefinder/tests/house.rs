@@ -216,3 +216,31 @@ fn nothing_changes_a_whole_run() {
         assert_eq!(found, None, "crates/run/src/{}", path.display());
     }
 }
+
+/// A snapshot whose test is gone, or has another name, checks nothing.
+#[test]
+fn every_snapshot_belongs_to_a_test() {
+    let (mut code, mut snapshots) = (String::new(), Vec::new());
+    let mut folders = vec![root().join("crates"), root().join("fleet"), root().join("xtask")];
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path()) {
+            match path.extension().and_then(|extension| extension.to_str()) {
+                _ if path.is_dir() && !path.ends_with("target") => folders.push(path),
+                Some("rs") => code.push_str(&std::fs::read_to_string(&path).unwrap()),
+                Some("snap") => snapshots.push(path),
+                _ => {}
+            }
+        }
+    }
+    assert!(!snapshots.is_empty());
+    let numbered = Regex::new(r"-\d+$").unwrap();
+    let orphans = snapshots.iter().filter(|path| {
+        let stem = path.file_stem().unwrap().to_string_lossy();
+        let name = stem.rsplit("__").next().unwrap();
+        let test = numbered.replace(name, "");
+        ![format!("\"{name}\""), format!("\"{test}\""), format!("fn {test}(")]
+            .iter()
+            .any(|named| code.contains(named))
+    });
+    assert_eq!(orphans.collect::<Vec<_>>(), Vec::<&PathBuf>::new());
+}
