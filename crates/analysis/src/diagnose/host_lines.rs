@@ -12,7 +12,7 @@ use crate::loop_::Loop;
 use crate::time::{Busy, HostLine, WORTH_A_WORD, busy, common_place, host_places, listed, own_places};
 
 /// Of fewer samples nothing is said.
-const FEWEST: usize = 20;
+pub(super) const FEWEST: usize = 20;
 /// A line is the place of a finding if so much of the samples is in it.
 const MOST: f64 = 0.3;
 /// A thread that waits in so much of its samples is held up by others.
@@ -118,7 +118,7 @@ impl Pauses {
 }
 
 /// Samples of these threads in these times.
-fn during(samples: &StackSamples, moments: &[(u32, i64, i64)]) -> Vec<usize> {
+pub(super) fn during(samples: &StackSamples, moments: &[(u32, i64, i64)]) -> Vec<usize> {
     let mut found = Vec::new();
     for (thread, begin, end) in moments {
         let first = samples.at.partition_point(|at| at < begin);

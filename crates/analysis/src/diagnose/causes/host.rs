@@ -7,6 +7,7 @@ use trace::counted;
 
 use super::super::case::{Candidate, Case, Then, largest, milliseconds};
 use super::super::finding::{Cause, Sureness};
+use super::loading::{is_seen, sounds_like_it};
 use crate::replay::{Call, CallKind};
 
 /// Shorter stretches without a call are what launching takes.
@@ -97,7 +98,16 @@ fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)], times: usiz
     let each = case.iterations();
     // A loop's own region says only that it is somewhere in the iteration.
     let name = node.map(|node| case.path(node)).unwrap_or_default();
-    let loads = node != case.steady.node && sounds_like_loading(&name);
+    let during: Vec<(u32, i64, i64)> = parts
+        .iter()
+        .map(|(at, _)| {
+            let call = &case.graph.calls[*at];
+            let begin = case.trace.calls.begin[call.call as usize];
+            (case.trace.calls.thread[call.call as usize], begin - call.gap, begin)
+        })
+        .collect();
+    let loads =
+        is_seen(case.trace, &during).unwrap_or_else(|| node != case.steady.node && sounds_like_it(&name));
     let region = case.in_region(node);
     let (time, often) = (milliseconds(total as f64 / each), case.times(times));
     let of_each = case.of_each();
@@ -135,11 +145,6 @@ fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)], times: usiz
         true => Then::of(with(0.25)).between(with(0.5).play(), with(0.0).play()),
         false => Then::of(with(0.0)),
     };
-    let during = parts.iter().map(|(at, _)| {
-        let call = &case.graph.calls[*at];
-        let begin = case.trace.calls.begin[call.call as usize];
-        (case.trace.calls.thread[call.call as usize], begin - call.gap, begin)
-    });
     Candidate {
         cause,
         node,
@@ -150,29 +155,8 @@ fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)], times: usiz
         confidence,
         then: Some(then),
         time_ns: total,
-        during: during.collect(),
+        during,
     }
-}
-
-/// By words that people name such ranges with.
-fn sounds_like_loading(path: &str) -> bool {
-    let last = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
-    let words = [
-        "load",
-        "data",
-        "batch",
-        "fetch",
-        "input",
-        "prefetch",
-        "read",
-        "token",
-        "decode_image",
-        "augment",
-        "collate",
-        "__next__",
-    ];
-    words.iter().any(|word| last.contains(word))
-        && !["upload", "download", "compute"].iter().any(|word| last.contains(word))
 }
 
 /// The same place in the iteration takes long now and then, and at many places.

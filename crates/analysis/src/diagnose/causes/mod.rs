@@ -5,4 +5,5 @@ pub(super) mod copies;
 pub(super) mod host;
 pub(super) mod kernels;
 pub(super) mod limits;
+mod loading;
 pub(super) mod waits;
