@@ -1,7 +1,9 @@
 //! Everything a trace shows, as one document.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
-use trace::{ActivityKind, Process, Selection, Trace, counted};
+use trace::{ActivityKind, Process, Recorder, Selection, Trace, counted};
 
 use crate::attribute::{Attribution, Unattributed, attribute};
 use crate::diagnose::{
@@ -32,6 +34,8 @@ pub struct Analysis {
     pub schema: u32,
     /// What the trace was read from.
     pub source: String,
+    #[serde(skip)]
+    pub recorders: BTreeSet<Recorder>,
     pub clock: &'static str,
     pub scope: Scope,
     pub span_ns: i64,
@@ -222,6 +226,7 @@ pub fn analyze_attributed(trace: &Trace, attribution: &Attribution, options: &Op
     Analysis {
         schema: SCHEMA,
         source: trace.source.clone(),
+        recorders: trace.recorders.clone(),
         clock: "nanoseconds",
         scope: options.scope,
         span_ns: trace.end.saturating_sub(trace.begin),

@@ -173,6 +173,7 @@ impl Trace {
         self.sampling.add(other.sampling);
         self.ranges_missing |= other.ranges_missing;
         self.cupti_trouble = self.cupti_trouble.or(other.cupti_trouble);
+        self.recorders.extend(other.recorders);
         if !self.source.contains(&other.source) {
             self.source = format!("{}; {}", self.source, other.source);
         }

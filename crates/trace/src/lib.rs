@@ -29,8 +29,8 @@ pub use kineto::{KinetoError, read_kineto, read_kineto_from};
 pub use model::{
     Activities, Activity, ActivityKind, Call, Calls, Collective, Collectives, CuptiTrouble, Device,
     Diagnostic, Direction, DistinctDiagnostic, Frame, GraphNode, GraphNodes, HostMemory, HostWait, Launch,
-    Measure, NONE, OPEN, Operator, Operators, Process, Quantity, Range, Ranges, Recording, Sampling,
-    SamplingTrouble, Selection, Series, SeriesSource, StackNode, StackSample, StackSamples, Stacks,
+    Measure, NONE, OPEN, Operator, Operators, Process, Quantity, Range, Ranges, Recorder, Recording,
+    Sampling, SamplingTrouble, Selection, Series, SeriesSource, StackNode, StackSample, StackSamples, Stacks,
     StreamEvent, StreamEvents, StringId, Strings, Syncs, Thread, ThreadState, Trace, Transfer, Trouble,
 };
 pub use nsys::{

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use analysis::{Analysis, MoreRegions};
 use record::PassKind;
+use trace::Recorder;
 
 use super::counters_screen::counters_terminal;
 use super::insight::{bounds_text, findings_text, roofline_text, what_if_text};
@@ -18,8 +19,6 @@ use crate::tables::{
 use crate::units::{count, counted, duration};
 
 const WIDEST_NAME: usize = 56;
-/// The source of a trace of our own.
-const TRACER: &str = "rangefinder's tracer";
 /// Of kernels that are not the same on all ranks.
 const UNEVEN: usize = 3;
 /// At most this many names in a sentence.
@@ -217,13 +216,20 @@ pub(in crate::documents) fn whole_graphs(analysis: &Analysis) -> String {
         1 => "1 graph launch was recorded as a whole".to_owned(),
         launches => format!("{} graph launches were recorded as a whole", count(launches)),
     };
-    // Sources are joined by semicolons.
-    let (ours, others): (Vec<&str>, Vec<&str>) =
-        analysis.source.split("; ").partition(|source| *source == TRACER);
-    let by_tracer = (!ours.is_empty()).then_some("`rehearsal.graph_nodes=true`");
-    let by_nsys = (!others.is_empty()).then_some("`nsys profile --cuda-graph-trace=node`");
-    let remedies: Vec<&str> = by_tracer.into_iter().chain(by_nsys).collect();
-    let records = if remedies.len() > 1 { "record" } else { "records" };
+    let remedies: Vec<&str> = analysis
+        .recorders
+        .iter()
+        .filter_map(|recorder| match recorder {
+            Recorder::Tracer => Some("`rehearsal.graph_nodes=true`"),
+            Recorder::Nsys => Some("`nsys profile --cuda-graph-trace=node`"),
+            Recorder::Kineto => None,
+        })
+        .collect();
+    let remedy = match remedies.as_slice() {
+        [] => String::new(),
+        [one] => format!("; {one} records their kernels"),
+        several => format!("; {} record their kernels", several.join(" and ")),
+    };
     let wholes =
         analysis.cuda_graphs.iter().flat_map(|graphs| &graphs.graphs).filter_map(|row| row.whole.as_ref());
     let beside = match wholes.map(|whole| whole.total_ns).sum::<i64>() {
@@ -232,7 +238,7 @@ pub(in crate::documents) fn whole_graphs(analysis: &Analysis) -> String {
         }
         _ => String::new(),
     };
-    format!("{recorded}{beside}; {} {records} their kernels", remedies.join(" and "))
+    format!("{recorded}{beside}{remedy}")
 }
 
 fn unattributed(text: &mut String, analysis: &Analysis) {

@@ -23,7 +23,7 @@ use json::{Events, JsonError};
 use crate::count::counted;
 use crate::model::{
     Activity, ActivityKind, Call, Collective, Device, Diagnostic, Direction, HostMemory, Launch, Operator,
-    Process, Range, StringId, Thread, Trace, Transfer, correlation, small,
+    Process, Range, Recorder, StringId, Thread, Trace, Transfer, correlation, small,
 };
 
 /// What a PyTorch that is built without Kineto has in place of a process, for its operators.
@@ -379,6 +379,7 @@ impl Reader {
         if self.hip_calls && self.beside.platform.is_none() {
             self.beside.platform = Some(Platform::Rocm { hip: None });
         }
+        self.trace.recorders.insert(Recorder::Kineto);
         self.trace.source = match (&self.beside.platform, kineto) {
             (_, false) => "Chrome trace".to_owned(),
             (None, true) if self.without_kineto => "PyTorch profiler (without Kineto)".to_owned(),

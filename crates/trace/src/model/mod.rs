@@ -17,7 +17,7 @@ pub use absent::{NONE, OPEN};
 pub(crate) use activities::small;
 pub use activities::{Activities, Activity, ActivityKind, Direction, HostMemory, Launch, Transfer};
 pub use diagnostic::{Diagnostic, DistinctDiagnostic};
-pub use recording::Recording;
+pub use recording::{Recorder, Recording};
 pub(crate) use role::Numbers;
 pub use series::{Measure, Quantity, Series, SeriesSource};
 pub use stacks::{Frame, StackNode, StackSample, StackSamples, Stacks, ThreadState};

@@ -2,6 +2,16 @@
 
 use std::ops::Range;
 
+/// What wrote a recording.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Recorder {
+    /// Our own.
+    Tracer,
+    Nsys,
+    /// PyTorch's profiler, and whatever else writes its format.
+    Kineto,
+}
+
 /// One file, or the files of one capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recording {

@@ -1,13 +1,13 @@
 //! A whole trace, with its processes, threads and devices.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use input::Input;
 
 use super::absent::OPEN;
 use super::activities::Activities;
 use super::diagnostic::{Diagnostic, DistinctDiagnostic, distinct};
-use super::recording::Recording;
+use super::recording::{Recorder, Recording};
 use super::series::Series;
 use super::stacks::Stacks;
 use super::strings::{StringId, Strings};
@@ -20,6 +20,8 @@ use crate::nest::{DEEPEST, nest};
 pub struct Trace {
     /// What it was read from, for people: `nsys 2025.3.2.0, schema 3.20.3`.
     pub source: String,
+    /// Whose recordings it was read from.
+    pub recorders: BTreeSet<Recorder>,
     pub strings: Strings,
     pub processes: Vec<Process>,
     pub threads: Vec<Thread>,

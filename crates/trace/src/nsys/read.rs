@@ -11,7 +11,7 @@ use super::merge::Merge;
 use super::tables::{Texts, each};
 use super::{diagnostics, jobs, machine, parallel};
 use crate::count::counted;
-use crate::model::{Diagnostic, Trace};
+use crate::model::{Diagnostic, Recorder, Trace};
 use crate::sqlite::{Database, Finder};
 
 const TESTED: [&str; 3] = ["3.0.", "3.7.", "3.20."];
@@ -124,6 +124,7 @@ fn version(database: &Database, merge: &mut Merge) {
         });
     }
     let trace = &mut merge.trace;
+    trace.recorders.insert(Recorder::Nsys);
     trace.source = match (product.as_str(), schema.as_str()) {
         ("", "") => "nsys, version unknown".to_owned(),
         (product, schema) => format!("nsys {product}, schema {schema}"),

@@ -10,7 +10,7 @@ use super::graph_samples;
 use super::loss;
 use super::reader::Reader;
 use crate::count::counted;
-use crate::model::{Diagnostic, Process, Trace};
+use crate::model::{Diagnostic, Process, Recorder, Trace};
 
 /// A file of a process with half a billion ranges.
 pub(super) const LARGEST: u64 = 16 << 30;
@@ -56,7 +56,13 @@ pub fn read_tracer_bytes(bytes: &[u8], path: &Path) -> Result<Trace, tracefile::
 }
 
 fn empty() -> Trace {
-    Trace { source: "rangefinder's tracer".to_owned(), begin: i64::MAX, end: i64::MIN, ..Trace::default() }
+    Trace {
+        source: "rangefinder's tracer".to_owned(),
+        recorders: [Recorder::Tracer].into(),
+        begin: i64::MAX,
+        end: i64::MIN,
+        ..Trace::default()
+    }
 }
 
 fn finished(mut trace: Trace) -> Trace {
