@@ -7,8 +7,8 @@ use trace::{ActivityKind, Process, Recorder, Selection, Trace, counted};
 
 use crate::attribute::{Attribution, Unattributed, attribute};
 use crate::diagnose::{
-    Cause, Diagnosis, Finding, HostLines, NoFinding, WhatIf, diagnose, host_lines, measured_limit,
-    name_lines, own_code, throttled, what_if,
+    Diagnosis, Finding, HostLines, NoFinding, WhatIf, diagnose, host_lines, measured_limit, name_lines,
+    own_code, throttled, what_if,
 };
 use crate::kernels::Families;
 use crate::limit::{Limit, MoreRows};
@@ -160,30 +160,6 @@ impl Analysis {
         self.kernels.len() as u64 + self.more_kernels.map_or(0, |more| more.rows)
     }
 
-    /// Takes what was sampled from another recording of the same program, where this one has none: what the hardware
-    /// did, where the host was, and what findings owe to both.
-    pub fn take_samples(&mut self, other: Self) {
-        let lacks_samples = self.sampled.is_none() && other.sampled.is_some();
-        for finding in &mut self.findings {
-            let is_same =
-                |one: &&Finding| (one.cause, &one.place.region) == (finding.cause, &finding.place.region);
-            let limits = |one: &&Finding| lacks_samples && one.is_limit() && finding.is_limit();
-            if let Some(measured) = other.findings.iter().find(limits) {
-                *finding = measured.clone();
-            } else if let Some(same) = other.findings.iter().find(is_same)
-                && finding.place.line.is_none()
-            {
-                finding.place.line.clone_from(&same.place.line);
-            }
-        }
-        if lacks_samples {
-            let held_down = |one: &Finding| one.cause == Cause::ClockThrottled;
-            self.findings.extend(other.findings.into_iter().filter(held_down));
-            self.sampled = other.sampled;
-        }
-        self.host = self.host.take().or(other.host);
-    }
-
     /// Rows of regions, including those left out.
     pub fn region_count(&self) -> u64 {
         self.regions.len() as u64 + self.more_regions.iter().map(|more| more.regions).sum::<u64>()
@@ -310,7 +286,7 @@ pub(crate) struct Concluded {
     what_if: Vec<WhatIf>,
     steady: Option<SteadyState>,
     pub(crate) sampled: Option<Sampled>,
-    host: Option<HostLines>,
+    pub(crate) host: Option<HostLines>,
 }
 
 pub(crate) fn conclude(trace: &Trace, attribution: &Attribution, options: &Options) -> Concluded {

@@ -10,6 +10,7 @@ mod limit;
 mod loop_;
 mod options;
 mod origin;
+mod other_passes;
 mod profiled;
 mod ranks;
 mod replay;
@@ -48,6 +49,7 @@ pub use limit::{Limit, MoreRows};
 pub use loop_::{Loop, LoopSource, Period};
 pub use options::Options;
 pub use origin::{Origin, RecordingRow};
+pub use other_passes::{Samples, samples};
 pub use profiled::{main_loop, profile};
 pub use ranks::{
     BalanceRow, CollectiveRow, CommonClock, Function, Late, Lateness, OverTime, RankRow, Ranks, Why,

@@ -88,7 +88,14 @@ fn samples_of_another_recording_of_the_same_program() {
     let mut alone = made();
     alone.series.clear();
     let options = crate::Options::default();
-    let (mut under_nsys, rehearsed) = (crate::analyze(&alone, &options), crate::analyze(&trace, &options));
+    let (mut under_nsys, rehearsed) = (crate::analyze(&alone, &options), crate::samples(&trace, &options));
+    let whole = crate::analyze(&trace, &options);
+    assert_eq!(
+        format!("{:?}", rehearsed.sampled),
+        format!("{:?}", whole.sampled),
+        "as a whole analysis says"
+    );
+    assert_eq!((&rehearsed.host, &rehearsed.findings), (&whole.host, &whole.findings));
     assert!(under_nsys.sampled.is_none());
     under_nsys.take_samples(rehearsed);
     let taken = under_nsys.sampled.unwrap();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use analysis::{Analysis, Insight, Limit, Options, Overhead, analyze, insight};
+use analysis::{Analysis, Insight, Limit, Options, Overhead, analyze, insight, samples};
 use record::{Manifest, PassKind, StepName, StepStatus, Tool, counted};
 use trace::Trace;
 
@@ -149,16 +149,14 @@ pub(super) fn step(
     let counted = recorded.counted.as_ref().map(|counted| &counted.report);
     let options = Options::default();
     let mut analysis = analyze(trace, &options);
-    // Only the PyTorch profiler records operators; they are reported with their own source.
-    let mut operators_source = None;
-    if let Some(profiled) = stage1.as_ref().map(|trace| analyze(trace, &options)) {
-        operators_source = Some(profiled.source);
-        (analysis.operators, analysis.more_operators) = (profiled.operators, profiled.more_operators);
-    }
+    // They are reported with their own source.
+    let operators_source = stage1.as_ref().map(|profiled| {
+        analysis.take_operators(profiled, &options);
+        profiled.source.clone()
+    });
     // Only the rehearsal is sampled; nsys may have sampled as well.
-    let rehearsed = inventory.as_ref().map(|inventory| &inventory.trace).filter(|_| captured.is_some());
-    if let Some(rehearsed) = rehearsed.filter(|trace| is_sampled(trace)) {
-        analysis.take_samples(analyze(rehearsed, &options));
+    if let Some(inventory) = inventory.as_ref().filter(|_| captured.is_some()) {
+        analysis.take_samples(samples(&inventory.trace, &options));
     }
     let mut insight = insight(Some((trace, &analysis)), counted);
     let visible = provenance.iter().flat_map(|provenance| &provenance.gpus.visible);
@@ -187,10 +185,6 @@ pub(super) fn step(
         insight,
     };
     Ok((StepResult::Done(Some(note)), analyzed))
-}
-
-fn is_sampled(trace: &Trace) -> bool {
-    !trace.series.is_empty() || !trace.stacks.samples.is_empty()
 }
 
 /// A resumed run has only the files of earlier steps.
