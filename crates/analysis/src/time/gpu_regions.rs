@@ -5,15 +5,15 @@
 //! regions overlap anything, so each counts for itself what was started while it was
 //! open in its process, once for all its instances.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use nvtx::Kind;
 use serde::{Serialize, Serializer};
-use trace::{StringId, Trace};
+use trace::{OPEN, StringId, Trace};
 
 use super::region_sums::{Row, Sums};
 use super::top_kernels::{TopKernel, top_kernels};
-use crate::attribute::{Attribution, Node, Started, Tree, Unattributed, unattributed};
+use crate::attribute::{Attribution, Node, Started, Times, Tree, Unattributed, unattributed};
 use crate::limit::{Limit, Weight};
 use crate::scope::{Place, Scope};
 
@@ -36,6 +36,9 @@ pub struct GpuRegion {
     pub open: u64,
     /// On the host, all instances together.
     pub wall_ns: i64,
+    /// Of those that ended; only of regions that tables show.
+    #[serde(skip)]
+    pub times: Option<Times>,
     /// Of kernels.
     pub gpu_inclusive_ns: i64,
     pub gpu_exclusive_ns: i64,
@@ -152,9 +155,33 @@ impl<'t> RegionTable<'t> {
     pub(crate) fn rows(&self, attribution: &Attribution) -> Vec<GpuRegion> {
         let shown = |row: u32| self.is_kept(row);
         let mut kernels = top_kernels(self.trace, attribution, &self.started, &self.sums, shown);
+        let mut durations = self.durations(attribution, shown);
         let rows = self.order.iter().filter(|row| shown(**row));
-        rows.map(|row| region(self.trace, self.tree, &self.sums.all[*row as usize], kernels.remove(row)))
-            .collect()
+        rows.map(|row| GpuRegion {
+            times: durations.remove(row).and_then(|durations| Times::of(&durations)),
+            ..region(self.trace, self.tree, &self.sums.all[*row as usize], kernels.remove(row))
+        })
+        .collect()
+    }
+
+    /// How long each instance took on the host that ended, by row.
+    fn durations(&self, attribution: &Attribution, shown: impl Fn(u32) -> bool) -> HashMap<u32, Vec<i64>> {
+        let ranges = &self.trace.ranges;
+        let mut durations: HashMap<u32, Vec<i64>> = HashMap::new();
+        let mut last = None;
+        for range in (0..ranges.len()).filter(|range| ranges.end[*range] != OPEN) {
+            let (node, thread) = (attribution.tree.node_of[range], ranges.thread[range]);
+            let row = match last {
+                Some((known, row)) if known == (node, thread) => row,
+                _ => self.sums.find(node, self.sums.scope.host_split(self.trace.process_of(thread))),
+            };
+            last = Some(((node, thread), row));
+            if let Some(row) = row.filter(|row| shown(*row)) {
+                let took = ranges.end[range].saturating_sub(ranges.begin[range]).max(0);
+                durations.entry(row).or_default().push(took);
+            }
+        }
+        durations
     }
 
     /// Every row, one after another, without its kernels.
@@ -229,6 +256,7 @@ fn region(
         instances: sum.instances,
         open: sum.open,
         wall_ns: sum.wall_ns,
+        times: None,
         gpu_inclusive_ns: sum.inclusive.kernel_ns,
         gpu_exclusive_ns: sum.exclusive.kernel_ns,
         gpu_busy_ns: sum.busy_ns,

@@ -59,7 +59,7 @@ pub(crate) struct Row {
 #[derive(Debug)]
 pub(crate) struct Sums<'t> {
     tree: &'t Tree,
-    scope: Scope,
+    pub(crate) scope: Scope,
     /// By region: its row where nothing is split, or [`NONE`].
     whole: Vec<u32>,
     parts: HashMap<(u32, Split), u32>,

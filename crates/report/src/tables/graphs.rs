@@ -76,26 +76,20 @@ pub(crate) fn cuda_graphs(analysis: &Analysis) -> Table<'_, &GraphRow> {
     let rows = graphs.map(|graphs| graphs.graphs.iter().collect()).unwrap_or_default();
     let more = graphs.and_then(|graphs| graphs.more_graphs);
     let is_any = |has: fn(&GraphRow) -> bool| graphs.is_some_and(|graphs| graphs.graphs.iter().any(has));
-    let whole = is_any(|row| row.whole.is_some());
+    // Every row has these: a graph is recorded as a whole, kernel by kernel, or now this way and now that.
+    let times = ["launches", "total_ns", "median_ns"];
     let by_node = is_any(|row| row.by_node.is_some());
-    let captured = is_any(|row| row.captured_in.is_some());
-    let keys = |first: &[&'static str]| {
-        Keys::of(first.iter().copied())
-            .when(captured, ["captured_in"])
-            .when(whole, ["whole_launches", "whole_total_ns", "whole_median_ns"])
-            .when(by_node, ["node_launches", "node_median_ns", "kernels", "kernel_ns"])
-    };
+    let keys = Keys::of(["graph", "region"])
+        .when(is_any(|row| row.captured_in.is_some()), ["captured_in"])
+        .and(times)
+        .when(by_node && is_any(|row| row.whole.is_some()), ["recorded"])
+        .when(by_node, ["kernels", "kernel_ns"]);
     Table::new("cuda_graphs", "CUDA graphs", rows, graph_columns())
         .absent("–")
         .more(more.map(|more| left_out(more, "graph", "launch")))
-        .view(View::Page, keys(&["graph", "region"]))
-        .view(View::Screen, keys(&["graph", "region"]))
-        .view(
-            View::Summary,
-            Keys::of(["graph", "region"])
-                .when(whole, ["whole_launches", "whole_total_ns", "whole_median_ns"])
-                .when(!whole, ["node_launches", "node_median_ns"]),
-        )
+        .view(View::Page, keys.clone())
+        .view(View::Screen, keys)
+        .view(View::Summary, Keys::of(["graph", "region"]).and(times))
 }
 
 fn graph_columns<'p>() -> Vec<column::Column<'p, &'p GraphRow>> {
@@ -125,6 +119,22 @@ fn graph_columns<'p>() -> Vec<column::Column<'p, &'p GraphRow>> {
         Column::new(Kind::Time, "node_median_ns", "median kernel by kernel", |row| {
             row.by_node.map(|times| times.median_ns).map(Cell::Nanoseconds).into()
         }),
+        Column::new(Kind::Count, "launches", "launches", |row| row.launches().into()).for_people(),
+        Column::new(Kind::Time, "total_ns", "total", |row| row.total_ns().into()).for_people(),
+        Column::new(Kind::Time, "median_ns", "median", |row| {
+            row.whole.or(row.by_node).map(|times| times.median_ns).map(Cell::Nanoseconds).into()
+        })
+        .help("of the launches that were recorded as a whole, if there are any: kernel by kernel, a launch takes longer")
+        .for_people(),
+        Column::new(Kind::Text, "recorded", "recorded", |row| {
+            match (&row.whole, &row.by_node) {
+                (Some(_), Some(_)) => "both ways",
+                (Some(_), None) => "as a whole",
+                (None, _) => "kernel by kernel",
+            }
+            .into()
+        })
+        .for_people(),
         Column::new(Kind::Number(1), "kernels", "kernels a launch", |row| {
             row.by_node.map(|_| row.kernels).into()
         }),

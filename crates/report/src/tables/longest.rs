@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::HashSet;
 
-use analysis::{Analysis, Efficiency, GpuRegion, Origin, Stage};
+use analysis::{Analysis, Efficiency, GpuRegion, Origin, Stage, Times};
 
 use super::column::{self, Kind};
 use super::place::process_called;
@@ -19,9 +19,7 @@ pub(crate) struct Row<'p> {
     process: Option<String>,
     instances: u64,
     total_ns: i64,
-    mean_ns: Option<f64>,
-    p50_ns: Option<i64>,
-    p95_ns: Option<i64>,
+    times: Option<Times>,
     busy: Option<f64>,
     tokens_per_second: Option<f64>,
     efficiency: Option<&'p Efficiency>,
@@ -48,9 +46,9 @@ fn columns<'p>() -> Vec<Column<'p>> {
         Column::new(Kind::Id, "process_called", "process", |row| row.process.as_deref().into()),
         Column::new(Kind::Count, "instances", "instances", |row| row.instances.into()),
         Column::new(Kind::Time, "total_ns", "total", |row| row.total_ns.into()),
-        Column::new(Kind::Time, "mean_ns", "mean", |row| row.mean_ns.into()),
-        Column::new(Kind::Time, "p50_ns", "p50", |row| row.p50_ns.into()),
-        Column::new(Kind::Time, "p95_ns", "p95", |row| row.p95_ns.into()),
+        Column::new(Kind::Time, "mean_ns", "mean", |row| row.times.map(|times| times.mean_ns).into()),
+        Column::new(Kind::Time, "p50_ns", "p50", |row| row.times.map(|times| times.p50_ns).into()),
+        Column::new(Kind::Time, "p95_ns", "p95", |row| row.times.map(|times| times.p95_ns).into()),
         Column::new(Kind::Part, "busy", "GPU busy", |row| row.busy.into()),
         Column::new(Kind::Number(1), "tokens_per_second", "tokens/s", |row| row.tokens_per_second.into()),
         Column::new(Kind::Part, "mfu", "MFU", |row| row.efficiency.and_then(|row| row.mfu).into()),
@@ -79,9 +77,7 @@ fn of_stage<'p>(page: &Page<'p>, analysis: &Analysis, stage: &'p Stage) -> Optio
         process: process(analysis, stage.process, stage.origin),
         instances: times.count,
         total_ns: times.total_ns,
-        mean_ns: None,
-        p50_ns: Some(steady.p50_ns),
-        p95_ns: Some(steady.p95_ns),
+        times: Some(steady),
         busy: busy(analysis, &stage.region, stage.origin),
         tokens_per_second: stage.tokens_per_second,
         efficiency: page.insight.efficiency.iter().find(|row| row.region == stage.region),
@@ -94,9 +90,7 @@ fn of_region<'p>(analysis: &Analysis, row: &'p GpuRegion) -> Row<'p> {
         process: process(analysis, row.place.process, row.place.origin),
         instances: row.instances,
         total_ns: row.wall_ns,
-        mean_ns: Some(row.wall_ns as f64 / row.instances.max(1) as f64),
-        p50_ns: None,
-        p95_ns: None,
+        times: row.times,
         busy: busy(analysis, &row.path, row.place.origin),
         tokens_per_second: None,
         efficiency: None,
