@@ -25,6 +25,7 @@ use crate::time::{
     RegionTable, Stage, Synchronisation, TransferRow, api, cuda_graphs, kernels, limited_kernels, operators,
     stages, synchronisation, transfers,
 };
+use crate::unread::{UnreadRow, unread};
 
 /// Raised when a reader of an older document would misunderstand a newer one.
 const SCHEMA: u32 = 2;
@@ -32,6 +33,9 @@ const SCHEMA: u32 = 2;
 #[derive(Debug, Serialize)]
 pub struct Analysis {
     pub schema: u32,
+    /// What was not read, for want of memory: all that follows is about the rest.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unread: Vec<UnreadRow>,
     /// What the trace was read from.
     pub source: String,
     #[serde(skip)]
@@ -204,6 +208,7 @@ pub fn analyze_attributed(trace: &Trace, attribution: &Attribution, options: &Op
         source: trace.source.clone(),
         recorders: trace.recorders.clone(),
         clock: "nanoseconds",
+        unread: unread(trace),
         scope: options.scope,
         span_ns: trace.end.saturating_sub(trace.begin),
         selected: trace.selected,

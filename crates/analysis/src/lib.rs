@@ -21,6 +21,7 @@ mod spent;
 mod statistics;
 mod steady_state;
 mod time;
+mod unread;
 
 pub use attribute::{
     Attribution, CapturePaths, CaptureRegion, CaptureSpan, LaunchGroup, LaunchGroups, Node, Plane, Region,
@@ -69,3 +70,4 @@ pub use time::{
     NOT_READ, OperatorRow, Overhead, Overlap, Shape, Stage, Synchronisation, TopKernel, TransferRow,
     WAITS_FOR_INTERPRETER, api, gpu_regions, host_idle, idle, kernels, listed, overhead, transfers, unsteady,
 };
+pub use unread::UnreadRow;

@@ -50,7 +50,7 @@ pub fn profile(trace: &Trace, options: &Options) -> Profile {
         mfu: None,
         stage_mfu: BTreeMap::new(),
         counters: Vec::new(),
-        lost: trace.diagnostics.iter().any(|diagnostic| diagnostic.lost),
+        lost: trace.is_incomplete(),
     }
 }
 

@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use analysis::{Analysis, Options, analyze, attribute, capture_paths};
-use trace::{Trace, read_nsys, read_tracer_files};
+use trace::{Extent, Trace, read_nsys, read_tracer_files};
 
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
 fn recordings() -> [(&'static str, Trace); 3] {
-    let tracer = |name: &str| read_tracer_files(&[data(name)], |_, _| {}).unwrap();
+    let tracer = |name: &str| read_tracer_files(&[data(name)], &Extent::whole(), |_, _| {}).unwrap();
     [
         ("nsys", read_nsys(&data("graphs-2025.3.1.sqlite")).unwrap()),
         ("tracer", tracer("graphs-instances-h200.rft")),
@@ -40,7 +40,8 @@ fn replayed(trace: &Trace) -> Vec<(u64, String, Option<String>)> {
 /// CUPTI's times of calls may be microseconds off.
 #[test]
 fn instances_do_not_depend_on_the_times_of_calls() {
-    let recorded = || read_tracer_files(&[data("graphs-instances-h200.rft")], |_, _| {}).unwrap();
+    let recorded =
+        || read_tracer_files(&[data("graphs-instances-h200.rft")], &Extent::whole(), |_, _| {}).unwrap();
     let expected = replayed(&recorded());
     assert_eq!(expected.iter().filter(|(_, _, path)| path.as_deref() == Some(":second")).count(), 15);
     for off in [-20_000, -2_000, 2_000, 20_000] {

@@ -26,6 +26,7 @@ impl Report {
             self.results.push(result);
         }
         self.notes.extend(other.notes);
+        self.partly = self.partly.or(other.partly);
         match &self.damage {
             Some(_) => self.notes.extend(other.damage.map(|damage| damage.to_string())),
             None => self.damage = other.damage,

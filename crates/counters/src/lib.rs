@@ -3,6 +3,7 @@
 mod append;
 mod error;
 mod kernel_name;
+mod memory;
 mod model;
 mod names;
 mod ncu_csv;
@@ -15,8 +16,8 @@ mod units;
 
 pub use error::CountersError;
 pub use model::{
-    Damage, Device, FocusMetric, Kernel, Measured, MessageKind, Metric, Process, Report, Rule, RuleMessage,
-    Section, Session, Severity, Speedup, SpeedupKind, Subject, Value,
+    Damage, Device, FocusMetric, Kernel, Measured, MessageKind, Metric, Partly, Process, Report, Rule,
+    RuleMessage, Section, Session, Severity, Speedup, SpeedupKind, Subject, Value,
 };
 pub use names::{MetricId, Names};
 pub use ncu_csv::{read_ncu_csv, read_ncu_csv_bytes};

@@ -19,6 +19,31 @@ pub struct Report {
     pub notes: Vec<String>,
     /// The first place that could not be read; the results are then not all there were.
     pub damage: Option<Damage>,
+    /// Only the beginning was read, for want of memory.
+    pub partly: Option<Partly>,
+}
+
+/// How much of a report was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Partly {
+    pub read_bytes: u64,
+    pub bytes: u64,
+    /// What the process may use, half of it for the report.
+    pub memory_bytes: u64,
+}
+
+impl fmt::Display for Partly {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mb = |bytes: u64| bytes.div_ceil(1_000_000);
+        write!(
+            out,
+            "only the first {} of {} MB of the ncu report were read, and results behind these are missing: Rangefinder uses at \
+             most half of the {} MB of memory it may use",
+            mb(self.read_bytes),
+            mb(self.bytes),
+            mb(self.memory_bytes)
+        )
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -108,6 +108,17 @@ impl Input {
         self.length.saturating_sub(written) > LARGE
     }
 
+    /// Where the next data is from a place on: holes need not be read. None at the end.
+    pub fn data_from(&self, at: u64) -> Option<u64> {
+        let data = match seek(&self.file, SeekFrom::Data(at)) {
+            Ok(data) => Some(data),
+            Err(rustix::io::Errno::NXIO) => None,
+            // The file system cannot tell.
+            Err(_) => Some(at),
+        };
+        data.filter(|data| *data < self.length)
+    }
+
     /// None if the file system cannot tell.
     fn after_last_data(&self) -> Option<u64> {
         let mut end = 0;

@@ -8,10 +8,12 @@
 mod error;
 mod file;
 mod folder;
+mod memory;
 mod text;
 mod zstd;
 
 pub use error::InputError;
 pub use file::Input;
 pub use folder::{Found, files_in};
+pub use memory::{memory_held, memory_limit};
 pub use text::{Compression, Text};

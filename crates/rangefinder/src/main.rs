@@ -23,6 +23,10 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == process::JANITOR_ARGUMENT) {
         return ExitCode::from(u8::try_from(process::janitor_main()).unwrap_or(1));
     }
+    if std::env::args_os().nth(1).is_some_and(|first| first == process::KEEPER_ARGUMENT) {
+        let folder = std::env::args_os().nth(2).unwrap_or_default();
+        return ExitCode::from(u8::try_from(run::keeper_main(folder.as_ref())).unwrap_or(1));
+    }
     if std::env::args_os().nth(1).is_some_and(|first| first == sampler::SAMPLER_ARGUMENT) {
         return ExitCode::from(u8::try_from(sampler::sampler_main()).unwrap_or(1));
     }

@@ -166,7 +166,7 @@ fn rehearse(row: &Row, emit: &str) -> Rehearsal {
         (None, signal) => 128 + signal.unwrap(),
     };
     Rehearsal {
-        trace: trace::read_tracer_files(&traces(&run), |_, _| ()).unwrap(),
+        trace: trace::read_tracer_files(&traces(&run), &trace::Extent::whole(), |_, _| ()).unwrap(),
         exit_code: exit_code as i32,
     }
 }

@@ -42,7 +42,7 @@ pub enum RunStatus {
     Running,
     Finished,
     Interrupted,
-    /// Aborted: a step could not be recorded, or its files could not be written.
+    /// Aborted: a step could not be recorded, its files could not be written, or the process died in its analysis.
     Failed,
 }
 

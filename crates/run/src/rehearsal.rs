@@ -11,7 +11,7 @@ use nvtx::{Kind, NsysDialect, NsysExpression, nsys_expression};
 use rustix::fs::{FallocateFlags, fallocate};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
-use trace::{Diagnostic, Process, Trace, read_sampled_files, read_tracer_files};
+use trace::{Budget, Diagnostic, Process, Trace, extent_of_run, read_sampled_files, read_tracer_files};
 use tracefile::{Note, layout};
 
 use secrets::Redactor;
@@ -93,9 +93,11 @@ fn read(folder: &Path, written: impl FnMut(&Path, u64)) -> Result<Inventory, tra
         .filter(|path| path.extension().is_some_and(|extension| extension == EXTENSION))
         .collect();
     files.sort();
-    let mut trace = read_tracer_files(&files, written)?;
+    let samples = sample_files(folder);
+    let extent = extent_of_run(&files, &samples, Budget::of_process());
+    let mut trace = read_tracer_files(&files, &extent, written)?;
     let traced = Traced { processes: trace.processes.len(), threads: trace.threads.len() };
-    read_sampled_files(&sample_files(folder), &mut trace);
+    read_sampled_files(&samples, &extent, &mut trace);
     Ok(Inventory::of(trace, traced))
 }
 
@@ -165,11 +167,13 @@ impl Inventory {
     pub fn summary(&self) -> String {
         if self.is_empty() {
             let lost = self.trace.diagnostics.iter().find(|diagnostic| diagnostic.lost);
+            let lost = lost.map(|lost| lost.text.clone());
+            let lost = self.trace.unread.first().map(ToString::to_string).or(lost);
             return match lost.filter(|_| !self.is_complete()) {
                 // A program that never calls NVTX, or cannot load the tracer, leaves no process.
                 None if self.processes().is_empty() => "no NVTX calls were seen".to_owned(),
                 None => "no NVTX ranges were opened".to_owned(),
-                Some(lost) => format!("no NVTX ranges were recorded, but some may be missing: {}", lost.text),
+                Some(lost) => format!("no NVTX ranges were recorded, but some may be missing: {lost}"),
             };
         }
         let plural =
@@ -262,6 +266,9 @@ impl Serialize for InventoryDocument<'_> {
             .map(|told| json!({"text": told.to_string(), "lost": told.diagnostic.lost, "times": told.times}));
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("schema", &SCHEMA)?;
+        if let Some(unread) = trace.unread.first() {
+            map.serialize_entry("unread", &unread.to_string())?;
+        }
         map.serialize_entry("clock", "host, nanoseconds")?;
         map.serialize_entry("span_ns", &inventory.span_ns())?;
         map.serialize_entry("ranges", &trace.ranges.len())?;

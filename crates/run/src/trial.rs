@@ -5,7 +5,7 @@ use std::time::Duration;
 use record::{Cause, Tool, Verdict};
 use sampler::host::StackTrial;
 use sampler::{Pauses, SAMPLER_ARGUMENT};
-use trace::{Trace, read_sampled_files};
+use trace::{Extent, Trace, read_sampled_files};
 
 use crate::config::{CounterInterval, Enable};
 use crate::provenance::Gpus;
@@ -52,6 +52,6 @@ fn try_counters(gpus: &Gpus) -> Option<Verdict> {
         id: u32::try_from(gpu.ordinal).unwrap_or(u32::MAX),
         ..trace::Device::default()
     }));
-    read_sampled_files(&sample_files(folder.path()), &mut trace);
+    read_sampled_files(&sample_files(folder.path()), &Extent::whole(), &mut trace);
     judge(&ended, Some(&trace), Enable::True, gpus)
 }

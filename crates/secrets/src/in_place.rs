@@ -6,19 +6,20 @@ use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use input::Input;
+
 use super::redactor::Redactor;
 use super::stream::{Masking, StreamScrubber};
 use super::writer::MaskingWriter;
 
 /// A trace of ours: its names and domains, and what the header says of the process.
 fn mark_trace(path: &Path, redactor: &Redactor) -> io::Result<()> {
-    let bytes = fs_err::read(path)?;
+    // Of a file that is no trace, known values are marked all the same.
+    let texts =
+        trace::tracer_texts_to_change(path, |text| redactor.marked(text)).map_err(io::Error::other)?;
     let file = open(path)?;
-    // Of a file that cannot be read, known values are marked all the same.
-    for text in tracefile::texts(&bytes).unwrap_or_default() {
-        if let Some(marked) = redactor.marked(&bytes[text.clone()]) {
-            file.write_all_at(&marked, text.start as u64)?;
-        }
+    for (at, text) in texts {
+        file.write_all_at(&text, at)?;
     }
     mark_known(path, redactor)
 }
@@ -107,18 +108,20 @@ fn mark_known(path: &Path, redactor: &Redactor) -> io::Result<()> {
     if longest == 0 {
         return Ok(());
     }
+    let input = Input::open(path).map_err(io::Error::other)?;
     let file = open(path)?;
-    let length = file.metadata()?.len();
+    let length = input.length();
     let mut buffer = vec![0; WINDOW + longest];
-    let mut at = 0;
-    while at < length {
+    let mut next = input.data_from(0);
+    // No secret lies in a hole.
+    while let Some(at) = next {
         // Windows overlap by as much as a secret is long.
         let wanted = buffer.len().min(usize::try_from(length - at).unwrap_or(usize::MAX));
         file.read_exact_at(&mut buffer[..wanted], at)?;
         for span in redactor.known_spans(&buffer[..wanted]) {
             file.write_all_at(&redactor.mark(&buffer[span.clone()]), at + span.start as u64)?;
         }
-        at += WINDOW as u64;
+        next = input.data_from(at + WINDOW as u64);
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Two traces as one: every number of the second is moved behind those of the first.
 
+use crate::extent::Unread;
 use crate::model::{Launch, Numbers, OPEN, Series, StringId, Thread, Trace};
 
 /// What the numbers of the second trace's processes, threads and devices are in the first.
@@ -38,6 +39,9 @@ impl Trace {
             devices: (0..other.devices.len()).map(|at| device_number(self.devices.len() + at)).collect(),
         };
         let (processes, devices) = (self.processes.len() as u32, device_number(self.devices.len()));
+        let first = self.recordings.len() as u32;
+        let unread = std::mem::take(&mut other.unread).into_iter();
+        self.unread.extend(unread.map(|one| Unread { recording: one.recording + first, ..one }));
         let recordings = std::mem::take(&mut other.recordings).into_iter();
         self.recordings.extend(recordings.map(|recording| recording.moved(processes, devices, by)));
         self.nothing = self.nothing.take().filter(|_| other.nothing.is_some());
@@ -171,6 +175,7 @@ impl Trace {
         self.gpu_annotations += other.gpu_annotations;
         self.diagnostics.extend(other.diagnostics);
         self.sampling.add(other.sampling);
+        self.unread.extend(other.unread);
         self.ranges_missing |= other.ranges_missing;
         self.cupti_trouble = self.cupti_trouble.or(other.cupti_trouble);
         self.recorders.extend(other.recorders);

@@ -1,14 +1,17 @@
 //! Opens any trace file; the format is recognized from the content.
 
+use std::collections::HashMap;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use input::{Compression, Input, InputError, Text};
 
+use crate::extent::{Budget, Extent, Weights};
 use crate::kineto::{KinetoError, plainly, read_kineto_text};
 use crate::model::{Recording, Trace};
 use crate::nsys::{NsysError, read_nsys_input, read_nsys_session};
-use crate::sampled::read_sampled_files;
-use crate::tracer::{ReadError, by_run, read_tracer_files};
+use crate::sampled::{read_sampled_files, weigh_sampled_files};
+use crate::tracer::{ReadError, by_run, read_tracer_files, weigh_tracer_files};
 
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
@@ -58,9 +61,9 @@ pub struct Opened {
     pub failed: Vec<(PathBuf, OpenError)>,
 }
 
-/// Reads all files into one trace. A folder stands for the traces in it.
+/// Reads all files into one trace, as far as there is memory. A folder stands for the traces in it.
 pub fn open(paths: &[PathBuf]) -> Result<Trace, OpenError> {
-    let Opened { trace, failed } = open_each(paths);
+    let Opened { trace, failed } = open_each(paths, Budget::of_process());
     match failed.into_iter().next() {
         None => Ok(trace),
         Some((_, error)) => Err(error),
@@ -68,11 +71,15 @@ pub fn open(paths: &[PathBuf]) -> Result<Trace, OpenError> {
 }
 
 /// The same, but one that cannot be read does not keep the others from being read.
-pub fn open_each(paths: &[PathBuf]) -> Opened {
+pub fn open_each(paths: &[PathBuf], budget: Budget) -> Opened {
     let (mut ours, mut runs, mut traces, mut failed) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut shares = Shares::of(paths, budget);
     for path in paths {
-        match part(path) {
-            Ok(Part::Trace(trace)) => traces.push(recorded(*trace, path)),
+        match part(path, shares.next(path)) {
+            Ok(Part::Trace(trace)) => {
+                shares.took(path, &trace);
+                traces.push(recorded(*trace, path));
+            }
             Ok(Part::Ours(file)) => ours.push(file),
             Ok(Part::Run(files)) => runs.push((path.clone(), files)),
             Err(error) => failed.push((path.clone(), error)),
@@ -84,23 +91,80 @@ pub fn open_each(paths: &[PathBuf]) -> Opened {
         let folder = first.parent().map(Path::to_owned).filter(|_| files.len() > 1);
         (folder.unwrap_or(first), files)
     };
-    runs.extend(by_run(ours).into_iter().map(named));
+    runs.extend(by_run(ours, shares.left).into_iter().map(named));
+    let mut shares = Shares::of_runs(&runs, shares.left);
     for (named, files) in runs {
-        match read_run(&files) {
-            Ok(trace) => traces.push(recorded(trace, &named)),
+        match read_run(&files, shares.next(&named)) {
+            Ok(trace) => {
+                shares.took(&named, &trace);
+                traces.push(recorded(trace, &named));
+            }
             Err(error) => failed.push((named, error.into())),
         }
     }
     Opened { trace: Trace::joined(traces), failed }
 }
 
+/// Memory for several recordings, by what they take on the disk: what one does not need is for the others.
+struct Shares {
+    left: Budget,
+    sizes: HashMap<PathBuf, u64>,
+}
+
+impl Shares {
+    fn of(paths: &[PathBuf], left: Budget) -> Self {
+        Self { left, sizes: paths.iter().map(|path| (path.clone(), size(path))).collect() }
+    }
+
+    fn of_runs(runs: &[(PathBuf, Vec<PathBuf>)], left: Budget) -> Self {
+        let size = |files: &[PathBuf]| files.iter().map(|file| size(file)).fold(0, u64::saturating_add);
+        Self { left, sizes: runs.iter().map(|(name, files)| (name.clone(), size(files))).collect() }
+    }
+
+    fn next(&self, path: &Path) -> Budget {
+        let all = self.sizes.values().copied().fold(0, u64::saturating_add);
+        self.left.share(self.sizes.get(path).copied().unwrap_or(0).max(1), all.max(1))
+    }
+
+    fn took(&mut self, path: &Path, trace: &Trace) {
+        self.sizes.remove(path);
+        self.left = self.left.less(trace.footprint());
+    }
+}
+
+/// What a file takes on the disk, or the recordings of a folder: holes are nothing.
+fn size(path: &Path) -> u64 {
+    let on_disk = |path: &Path| path.metadata().map_or(0, |file| (file.blocks() * 512).min(file.len()));
+    let inside = |folder: PathBuf| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    match path.is_dir() {
+        false => on_disk(path),
+        true => {
+            let folders = [path.to_owned(), path.join("rehearsal"), path.join("nsys")];
+            folders
+                .into_iter()
+                .flat_map(inside)
+                .map(|entry| on_disk(&entry.path()))
+                .fold(0, u64::saturating_add)
+        }
+    }
+}
+
 /// The tracer's files of one run, and the samplers'.
-fn read_run(files: &[PathBuf]) -> Result<Trace, ReadError> {
+fn read_run(files: &[PathBuf], budget: Budget) -> Result<Trace, ReadError> {
     let (sampled, traced): (Vec<PathBuf>, Vec<PathBuf>) =
         files.iter().cloned().partition(|path| has_extension(path, SAMPLES));
-    let mut trace = read_tracer_files(&traced, |_, _| ())?;
-    read_sampled_files(&sampled, &mut trace);
+    let extent = extent_of_run(&traced, &sampled, budget);
+    let mut trace = read_tracer_files(&traced, &extent, |_, _| ())?;
+    read_sampled_files(&sampled, &extent, &mut trace);
     Ok(trace)
+}
+
+/// How much of a run is read: of the files of all its processes, and of the samplers, up to the same moment.
+pub fn extent_of_run(traced: &[PathBuf], sampled: &[PathBuf], budget: Budget) -> Extent {
+    let mut weights = Weights::default();
+    weigh_tracer_files(traced, &mut weights);
+    weigh_sampled_files(sampled, &mut weights);
+    weights.extent(budget)
 }
 
 enum Part {
@@ -111,12 +175,12 @@ enum Part {
     Run(Vec<PathBuf>),
 }
 
-fn part(path: &Path) -> Result<Part, OpenError> {
+fn part(path: &Path, budget: Budget) -> Result<Part, OpenError> {
     let trace = |trace| Ok(Part::Trace(Box::new(trace)));
     if path.is_dir() {
         return match timeline_files(&path.join("nsys")) {
             timeline if timeline.is_empty() => folder(path).map(Part::Run),
-            timeline => trace(read_nsys_session(&timeline)?),
+            timeline => trace(read_nsys_session(&timeline, budget)?),
         };
     }
     let input = Input::open(path)?;
@@ -129,10 +193,10 @@ fn part(path: &Path) -> Result<Part, OpenError> {
     })?;
     match format(&input, &text)? {
         Format::Tracer => Ok(Part::Ours(path.to_owned())),
-        Format::Kineto => trace(read_kineto_text(text, &input)?),
+        Format::Kineto => trace(read_kineto_text(text, &input, budget)?),
         Format::Nsys => {
             drop(text);
-            trace(read_nsys_input(input)?)
+            trace(read_nsys_input(input, budget)?)
         }
     }
 }

@@ -21,12 +21,16 @@
 mod gpu;
 pub mod layout;
 #[cfg(feature = "read")]
+mod outline;
+#[cfg(feature = "read")]
 mod read;
 #[cfg(feature = "read")]
 mod texts;
 
 #[cfg(feature = "read")]
 pub use gpu::GpuEvent;
+#[cfg(feature = "read")]
+pub use outline::{Outline, Place, Source};
 #[cfg(feature = "read")]
 pub use read::{
     Chunk, Damage, Event, Halted, Header, Note, Payload, ReadError, Segment, StringEntry, TraceFile,

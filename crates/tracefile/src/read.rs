@@ -4,6 +4,7 @@
 use std::fmt;
 
 use crate::layout::{self, chunk, extra, flag, header, kind, note, string};
+use crate::outline::{Outline, Place};
 
 /// Why a file cannot be read at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -186,35 +187,53 @@ pub struct Chunk<'a> {
     pub thread: u32,
     /// Ticks and monotonic nanoseconds when it was made.
     pub clock: (u64, u64),
-    records: &'a [u8],
+    pub(crate) records: &'a [u8],
 }
 
-/// A trace file, all of it in memory or mapped.
+/// A trace file, or some of its chunks.
 #[derive(Debug)]
 pub struct TraceFile<'a> {
     pub header: Header,
     pub chunks: Vec<Chunk<'a>>,
     lost_bytes: u64,
     missing_bytes: u64,
-    written: usize,
+    length: u64,
+    written: u64,
 }
 
 impl<'a> TraceFile<'a> {
     pub fn parse(bytes: &'a [u8]) -> Result<Self, ReadError> {
-        let magic = bytes.get(..8).ok_or(ReadError::NotATrace)?;
-        if magic[..7] != layout::MAGIC[..7] {
-            return Err(ReadError::NotATrace);
-        }
-        if !(layout::OLDEST_READ..=layout::VERSION).contains(&magic[7]) {
-            return Err(ReadError::OtherVersion { version: magic[7] });
-        }
-        let page = bytes.get(..layout::PAGE).ok_or(ReadError::TooShort { bytes: bytes.len() })?;
-        let Chunks { found: chunks, lost_bytes, missing_bytes, written } = chunks(bytes);
-        Ok(Self { header: parse_header(page), chunks, lost_bytes, missing_bytes, written })
+        let mut places = Vec::new();
+        // Bytes can always be read.
+        let outline = Outline::of(bytes, |place| places.push(place));
+        let outline = outline.unwrap_or(Err(ReadError::NotATrace))?;
+        let records = |place: &Place| {
+            let at = place.at as usize;
+            (*place, bytes.get(at..at + place.length as usize).unwrap_or_default())
+        };
+        Ok(Self::of_chunks(outline, places.iter().map(records)))
+    }
+
+    /// Some of its chunks, with the bytes of their records.
+    pub fn of_chunks(outline: Outline, chunks: impl Iterator<Item = (Place, &'a [u8])>) -> Self {
+        let chunk = |(place, records): (Place, &'a [u8])| Chunk {
+            kind: place.kind,
+            thread: place.thread,
+            clock: place.clock,
+            records,
+        };
+        let chunks = chunks.map(chunk).collect();
+        let Outline { header, length, written, lost_bytes, missing_bytes } = outline;
+        Self { header, chunks, lost_bytes, missing_bytes, length, written }
+    }
+
+    /// How long the file is.
+    pub fn length(&self) -> u64 {
+        self.length
     }
 
     /// How much of the file holds anything: what follows is space taken ahead.
-    pub fn written(&self) -> usize {
+    pub fn written(&self) -> u64 {
         self.written
     }
 
@@ -238,17 +257,7 @@ impl<'a> TraceFile<'a> {
         let mut damage =
             Damage { lost_bytes: self.lost_bytes, missing_bytes: self.missing_bytes, broken_chunks: 0 };
         for chunk in self.chunks.iter().filter(|chunk| chunk.kind == chunk::STRINGS) {
-            let mut records = Records { bytes: chunk.records };
-            loop {
-                match records.string() {
-                    Ok(Some(entry)) => found(entry),
-                    Ok(None) => break,
-                    Err(Broken) => {
-                        damage.broken_chunks += 1;
-                        break;
-                    }
-                }
-            }
+            damage.broken_chunks += u64::from(!chunk.strings(&mut found));
         }
         damage
     }
@@ -272,6 +281,18 @@ impl<'a> Segment<'a> {
 }
 
 impl<'a> Chunk<'a> {
+    /// Every string of the chunk. False when it broke off.
+    pub(crate) fn strings(&self, mut found: impl FnMut(StringEntry<'a>)) -> bool {
+        let mut records = self.records();
+        loop {
+            match records.string() {
+                Ok(Some(entry)) => found(entry),
+                Ok(None) => return true,
+                Err(Broken) => return false,
+            }
+        }
+    }
+
     pub(crate) fn records(&self) -> Records<'a> {
         Records { bytes: self.records }
     }
@@ -308,7 +329,8 @@ impl<'a> Chunk<'a> {
 }
 
 impl Event {
-    fn ticks(&self) -> u64 {
+    /// When it happened; zero of what has no time.
+    pub fn ticks(&self) -> u64 {
         match *self {
             Self::Push { ticks, .. }
             | Self::Pop { ticks, .. }
@@ -324,7 +346,16 @@ impl Event {
     }
 }
 
-fn parse_header(page: &[u8]) -> Header {
+/// The header, of the first page of a file or what there is of it.
+pub(crate) fn parse_header(page: &[u8]) -> Result<Header, ReadError> {
+    let magic = page.get(..8).ok_or(ReadError::NotATrace)?;
+    if magic[..7] != layout::MAGIC[..7] {
+        return Err(ReadError::NotATrace);
+    }
+    if !(layout::OLDEST_READ..=layout::VERSION).contains(&magic[7]) {
+        return Err(ReadError::OtherVersion { version: magic[7] });
+    }
+    let page = page.get(..layout::PAGE).ok_or(ReadError::TooShort { bytes: page.len() })?;
     let flags = u32_at(page, header::FLAGS);
     let end = (u64_at(page, header::END_TICKS), u64_at(page, header::END_MONOTONIC));
     let text = |at: usize, length: usize| {
@@ -332,7 +363,7 @@ fn parse_header(page: &[u8]) -> Header {
         let bytes = bytes.split(|byte| *byte == 0).next().unwrap_or_default();
         String::from_utf8_lossy(bytes).into_owned()
     };
-    Header {
+    Ok(Header {
         pid: u32_at(page, header::PID),
         parent: u32_at(page, header::PARENT),
         forked: flags & flag::FORKED != 0,
@@ -351,46 +382,7 @@ fn parse_header(page: &[u8]) -> Header {
         lost_domains: u64_at(page, header::LOST_DOMAINS),
         name: text(header::NAME, header::NAME_LENGTH),
         label: text(header::LABEL, header::LABEL_LENGTH),
-    }
-}
-
-struct Chunks<'a> {
-    found: Vec<Chunk<'a>>,
-    lost_bytes: u64,
-    missing_bytes: u64,
-    written: usize,
-}
-
-/// Walks from chunk to chunk. A chunk that was not begun yet is all zero; after
-/// it nothing can be found any more.
-fn chunks(bytes: &[u8]) -> Chunks<'_> {
-    let mut all = Chunks { found: Vec::new(), lost_bytes: 0, missing_bytes: 0, written: layout::PAGE };
-    let mut at = layout::PAGE;
-    while let Some(rest) = bytes.get(at..).filter(|rest| rest.len() >= chunk::LENGTH) {
-        let size = u32_at(rest, chunk::SIZE) as usize;
-        let sound = u32_at(rest, chunk::MAGIC) == layout::CHUNK_MAGIC
-            && size >= chunk::LENGTH
-            && size.is_multiple_of(8);
-        if !sound {
-            if rest.iter().any(|byte| *byte != 0) {
-                (all.lost_bytes, all.written) = (rest.len() as u64, bytes.len());
-            }
-            return all;
-        }
-        let used = usize::try_from(u64_at(rest, chunk::USED)).unwrap_or(usize::MAX);
-        let used = used.clamp(chunk::LENGTH, size);
-        let end = used.min(rest.len());
-        all.missing_bytes = (used - end) as u64;
-        all.found.push(Chunk {
-            kind: u32_at(rest, chunk::KIND),
-            thread: u32_at(rest, chunk::THREAD),
-            clock: (u64_at(rest, chunk::TICKS), u64_at(rest, chunk::MONOTONIC)),
-            records: &rest[chunk::LENGTH..end],
-        });
-        all.written = at + end;
-        at += size;
-    }
-    all
+    })
 }
 
 /// A record that is cut off or makes no sense.
@@ -499,11 +491,11 @@ fn payload(payload_type: u16, value: u64) -> Option<Payload> {
     })
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).and_then(|four| four.try_into().ok()).map_or(0, u32::from_le_bytes)
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     bytes.get(at..at + 8).and_then(|eight| eight.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
 

@@ -1,31 +1,57 @@
 //! Where the texts of a file lie, for whoever has to change one without moving anything.
 
-use std::ops::Range;
+use std::io;
 
-use crate::layout::header;
-use crate::read::{ReadError, StringEntry, TraceFile};
+use crate::layout::{chunk, header};
+use crate::outline::{Outline, Place, Source};
+use crate::read::{Chunk, ReadError, StringEntry};
 
-/// The bytes of every text: names, domains, categories, names of threads, and what the
-/// header says of the process. Empty ones are left out.
-pub fn texts(bytes: &[u8]) -> Result<Vec<Range<usize>>, ReadError> {
-    let file = TraceFile::parse(bytes)?;
-    let mut found = Vec::new();
-    for (at, length) in [(header::NAME, header::NAME_LENGTH), (header::LABEL, header::LABEL_LENGTH)] {
-        let used = bytes[at..at + length].iter().take_while(|byte| **byte != 0).count();
-        found.push(at..at + used);
-    }
-    file.strings(|entry| {
-        let text = match entry {
-            StringEntry::Name { text, .. }
-            | StringEntry::Domain { text, .. }
-            | StringEntry::Category { text, .. }
-            | StringEntry::Thread { text, .. } => text,
-        };
-        let at = text.as_ptr() as usize - bytes.as_ptr() as usize;
-        found.push(at..at + text.len());
+/// A chunk with more is none of ours.
+const LARGEST_CHUNK: u64 = 64 << 20;
+
+/// Gives the bytes of every text, and where they lie: names, domains, categories, names of threads, and what the header says
+/// of the process. Empty ones are left out.
+pub fn texts(
+    source: &(impl Source + ?Sized),
+    mut found: impl FnMut(u64, &[u8]),
+) -> io::Result<Result<(), ReadError>> {
+    let mut places: Vec<Place> = Vec::new();
+    let outline = Outline::of(source, |place| {
+        if place.kind == chunk::STRINGS && place.length <= LARGEST_CHUNK {
+            places.push(place);
+        }
     });
-    found.retain(|text| !text.is_empty());
-    Ok(found)
+    if let Err(error) = outline? {
+        return Ok(Err(error));
+    }
+    for (at, length) in [(header::NAME, header::NAME_LENGTH), (header::LABEL, header::LABEL_LENGTH)] {
+        let mut text = vec![0; length];
+        source.read_at(&mut text, at as u64)?;
+        let used = text.iter().take_while(|byte| **byte != 0).count();
+        if used > 0 {
+            found(at as u64, &text[..used]);
+        }
+    }
+    let mut records = Vec::new();
+    for place in places {
+        records.resize(place.length as usize, 0);
+        let filled = source.read_at(&mut records, place.at)?;
+        let records = &records[..filled];
+        let chunk = Chunk { kind: place.kind, thread: place.thread, clock: place.clock, records };
+        chunk.strings(|entry| {
+            let text = match entry {
+                StringEntry::Name { text, .. }
+                | StringEntry::Domain { text, .. }
+                | StringEntry::Category { text, .. }
+                | StringEntry::Thread { text, .. } => text,
+            };
+            let at = text.as_ptr() as usize - records.as_ptr() as usize;
+            if !text.is_empty() {
+                found(place.at + at as u64, text);
+            }
+        });
+    }
+    Ok(Ok(()))
 }
 
 #[cfg(test)]
@@ -53,7 +79,11 @@ mod tests {
         put(chunk::SIZE, &(layout::PAGE as u32).to_le_bytes());
         put(chunk::USED, &((chunk::LENGTH + records.len()) as u64).to_le_bytes());
         put(chunk::LENGTH, &records);
-        let found: Vec<&[u8]> = texts(&bytes).unwrap().into_iter().map(|text| &bytes[text]).collect();
-        assert_eq!(found, [&b"python"[..], b"decode", b"LLM", b"main"]);
+        let mut found = Vec::new();
+        let read = texts(&bytes[..], |at, text| found.push((at as usize, text.to_owned())));
+        assert_eq!(read.unwrap(), Ok(()));
+        let there: Vec<&[u8]> = found.iter().map(|(at, text)| &bytes[*at..at + text.len()]).collect();
+        assert_eq!(there, [&b"python"[..], b"decode", b"LLM", b"main"]);
+        assert!(found.iter().zip(there).all(|((_, text), there)| text == there));
     }
 }

@@ -61,7 +61,7 @@ impl NoFinding {
 
 /// Whether part of the recording is known to be lost.
 pub(super) fn is_incomplete(trace: &Trace) -> bool {
-    trace.diagnostics.iter().any(|diagnostic| diagnostic.lost)
+    trace.is_incomplete()
 }
 
 impl fmt::Display for NoFinding {

@@ -11,6 +11,7 @@ use super::columns::Header;
 use super::scale;
 use super::value;
 use crate::error::CountersError;
+use crate::memory::Room;
 use crate::model::{
     Damage, MessageKind, Metric, Process, Report, Rule, RuleMessage, Section, Speedup, SpeedupKind,
 };
@@ -20,16 +21,28 @@ use crate::units;
 /// How the header of a CSV begins, whatever was printed before it.
 pub(crate) const START: &str = "\"ID\",";
 
-/// Far more than ncu prints of a program that runs for a day.
-const LARGEST: u64 = 4 << 30;
-
 pub fn read_ncu_csv(path: &Path) -> Result<Report, CountersError> {
     read_ncu_csv_input(&Input::open(path)?)
 }
 
 /// The same, of a file that has been looked at already.
 pub(crate) fn read_ncu_csv_input(input: &Input) -> Result<Report, CountersError> {
-    read_ncu_csv_bytes(&input.whole(LARGEST)?, input.path())
+    within(input, Room::of_process())
+}
+
+fn within(input: &Input, room: Room) -> Result<Report, CountersError> {
+    let (bytes, most) = (input.written_end(), room.bytes);
+    if bytes <= most {
+        return read_ncu_csv_bytes(&input.whole(most)?, input.path());
+    }
+    let start = input.start(usize::try_from(most).unwrap_or(usize::MAX))?;
+    // Its last line is whole.
+    let lines = start.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let mut report = read_ncu_csv_bytes(&start[..lines], input.path())?;
+    let partly = room.partly(lines as u64, bytes);
+    report.partly = Some(partly);
+    report.damage.get_or_insert(Damage { at: lines as u64, what: partly.to_string() });
+    Ok(report)
 }
 
 /// Reads from memory; `path` is what errors call it.

@@ -164,6 +164,6 @@ impl<'a> ReportFile<'a> {
             notes.push(format!("damaged places not listed: {}", self.more_damage));
         }
         let metric_names = resolve(&mut self.results, &self.shared.strings, &mut notes);
-        Report { results: self.results, metric_names, session, notes, damage: first }
+        Report { results: self.results, metric_names, session, notes, damage: first, partly: None }
     }
 }

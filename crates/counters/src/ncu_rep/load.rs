@@ -11,7 +11,8 @@ use super::block::{BlockHeader, Shared};
 use super::budget::Budget;
 use super::file::{MAGIC, read_ncu_report_bytes};
 use crate::error::CountersError;
-use crate::model::Report;
+use crate::memory::Room;
+use crate::model::{Damage, Report};
 
 /// Ten times the largest report that was seen.
 const LARGEST: u64 = 16 << 30;
@@ -28,7 +29,14 @@ pub(crate) fn read_ncu_report_input(input: &Input) -> Result<Report, CountersErr
     if input.length() == 0 {
         return Err(CountersError::Empty { path: path.to_owned() });
     }
-    let mut report = read_ncu_report_bytes(&loaded(input)?, path)?;
+    let room = Room::of_process();
+    let Loaded { bytes, cut } = loaded(input, room)?;
+    let mut report = read_ncu_report_bytes(&bytes, path)?;
+    if cut {
+        let partly = room.partly(bytes.len() as u64, input.written_end());
+        report.partly = Some(partly);
+        report.damage = Some(Damage { at: bytes.len() as u64, what: partly.to_string() });
+    }
     if input.has_changed() {
         report.notes.push(format!(
             "`{}` changed while it was being read: try again when nothing writes to it any more",
@@ -40,17 +48,23 @@ pub(crate) fn read_ncu_report_input(input: &Input) -> Result<Report, CountersErr
 
 /// Every byte in its place. What is not needed is zero, and needs no memory: the system gives
 /// none for pages that are never written.
-fn loaded(input: &Input) -> Result<Vec<u8>, InputError> {
+fn loaded(input: &Input, room: Room) -> Result<Loaded, InputError> {
     let bytes = input.written_end();
     let too_large = || InputError::TooLarge { path: input.path().to_owned(), bytes, most: LARGEST };
     let length = usize::try_from(bytes).ok().filter(|_| bytes <= LARGEST).ok_or_else(too_large)?;
     // An allocation that fails would end the program.
     Vec::<u8>::new().try_reserve_exact(length).map_err(|_| too_large())?;
-    let mut load = Load { input, bytes: vec![0; length], at: 0 };
+    let mut load = Load { input, bytes: vec![0; length], at: 0, room: room.bytes, cut: false };
     match load.all() {
-        Ok(_) => Ok(load.bytes),
+        Ok(_) => Ok(Loaded { bytes: load.bytes, cut: load.cut }),
         Err(source) => Err(InputError::Io { path: input.path().to_owned(), source }),
     }
+}
+
+struct Loaded {
+    bytes: Vec<u8>,
+    /// There is more, and no room for it.
+    cut: bool,
 }
 
 struct Load<'a> {
@@ -58,6 +72,9 @@ struct Load<'a> {
     bytes: Vec<u8>,
     /// What is brought in next.
     at: usize,
+    /// Bytes that may still be brought in.
+    room: u64,
+    cut: bool,
 }
 
 impl Load<'_> {
@@ -105,8 +122,36 @@ impl Load<'_> {
     fn bring(&mut self, count: usize) -> std::io::Result<()> {
         let start = self.at.min(self.bytes.len());
         let end = start.saturating_add(count).min(self.bytes.len());
+        match self.room.checked_sub((end - start) as u64) {
+            Some(room) => self.room = room,
+            // The file ends here for us.
+            None => {
+                (self.cut, self.at) = (true, start);
+                self.bytes.truncate(start);
+                return Ok(());
+            }
+        }
         self.input.read_at(&mut self.bytes[start..end], start as u64)?;
         self.at = end;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What there is no room for is left out, a block at a time, and told.
+    #[test]
+    fn a_report_is_read_as_far_as_there_is_room() {
+        let packed = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/toy-kernel.ncu-rep.gz");
+        let mut packed = flate2::read::GzDecoder::new(std::fs::File::open(packed).unwrap());
+        let mut report = tempfile::NamedTempFile::new().unwrap();
+        std::io::copy(&mut packed, &mut report).unwrap();
+        let input = Input::open(report.path()).unwrap();
+        let whole = loaded(&input, Room::of_process()).unwrap();
+        assert!(!whole.cut && whole.bytes.len() as u64 == input.length());
+        let some = loaded(&input, Room { bytes: 100, ..Room::of_process() }).unwrap();
+        assert!(some.cut && some.bytes.len() <= 100, "{}", some.bytes.len());
     }
 }

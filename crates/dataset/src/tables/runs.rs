@@ -31,7 +31,7 @@ pub(super) fn table<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'
         }),
         Column::int("kernel_ns", "their time", |()| analysis.kernel_ns()),
         Column::flag("lost", "something is missing from the recording", |()| {
-            analysis.diagnostics.iter().any(|said| said.lost)
+            !analysis.unread.is_empty() || analysis.diagnostics.iter().any(|said| said.lost)
         }),
         Column::text("rangefinder", "the version that exported it", |()| text(env!("CARGO_PKG_VERSION"))),
     ]);

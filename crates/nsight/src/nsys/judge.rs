@@ -240,8 +240,8 @@ fn all(captured: u64, expected: u64, case: &Case<'_>, seen: &[Region]) -> String
 /// What the log, the report and the end of the pass add to the counts.
 fn explained(mut verdict: Verdict, case: &Case<'_>) -> Verdict {
     let diagnostics = case.report.distinct_diagnostics();
-    let lost: Vec<String> =
-        diagnostics.iter().filter(|distinct| distinct.diagnostic.lost).map(ToString::to_string).collect();
+    let lost = diagnostics.iter().filter(|distinct| distinct.diagnostic.lost).map(ToString::to_string);
+    let lost: Vec<String> = case.report.unread.iter().map(ToString::to_string).chain(lost).collect();
     let says = |cause: Cause| case.clues.iter().find(|clue| clue.cause == cause);
     let complete = verdict.outcome == Outcome::Captured;
     let saw_none = case.blind || case.rehearsed.first().is_some_and(|regions| regions.is_empty());
@@ -331,7 +331,7 @@ fn refused_to_the_workload<'a>(case: &Case<'a>) -> Option<&'a Clue> {
     };
     let refused = case.clues.iter().find(by_pytorch)?;
     let alone = case.clues.iter().all(|clue| clue.cause == Cause::CuptiInUse);
-    let lost = case.report.diagnostics.iter().any(|diagnostic| diagnostic.lost);
+    let lost = case.report.is_incomplete();
     (alone && !lost && case.report.activities.kernels() > 0).then_some(refused)
 }
 

@@ -11,7 +11,7 @@ use run::gather::{Gathered, Given};
 use run::job::rank_of;
 use run::load::keep_load_of_run;
 use secrets::Redactor;
-use trace::{OpenError, Opened, Trace};
+use trace::{Budget, OpenError, Opened, Trace};
 
 use super::Usage;
 use crate::print::say;
@@ -130,7 +130,7 @@ pub(super) fn opened(
         };
     }
     let files: Vec<PathBuf> = sources.iter().map(|(file, _)| file.clone()).collect();
-    let Opened { mut trace, failed } = trace::open_each(&files);
+    let Opened { mut trace, failed } = trace::open_each(&files, Budget::of_process());
     for recording in &mut trace.recordings {
         if let Some((_, given)) = sources.iter().find(|(file, _)| *file == Path::new(&recording.file)) {
             recording.file = given.display().to_string();

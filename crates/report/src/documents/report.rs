@@ -6,7 +6,7 @@ use crate::form::terminal::Names;
 use crate::page::Page;
 use crate::tables::{
     OVERHEAD_TIMES, Tabular, View, captures, facts, host_lines, overhead, passes, processes,
-    rank_verdict_table, rehearsed, steps,
+    rank_verdict_table, rehearsed, steps, unread_lines,
 };
 
 use super::counters_screen::counters_terminal;
@@ -19,6 +19,8 @@ pub fn report_markdown(page: &Page<'_>) -> String {
     if !page.workload.is_empty() {
         text.push_str(&format!("{}\n\n", code(page.workload)));
     }
+    let unread = unread_lines(page);
+    unread.iter().for_each(|line| text.push_str(&format!("**Not all was read**: {}.\n\n", sentence(line))));
     table(&mut text, "Passes", &passes(page.passes));
     table(&mut text, "Ranks", &rank_verdict_table(page));
     table(&mut text, "Processes", &processes(page));

@@ -14,7 +14,8 @@ use crate::printable::printable;
 use crate::tables::{
     Tabular, View, balance, calls, captured, collectives, copies, cuda_graphs, ended_stages,
     hardware_kernels, hardware_regions, headline_kernels, idle, not_captured, operators, phases,
-    process_called, rank_verdict_lines, ranks, regions, request_times, requests_line, whole_time,
+    process_called, rank_verdict_lines, ranks, regions, request_times, requests_line, unread_lines,
+    whole_time,
 };
 use crate::units::{count, counted, duration};
 
@@ -26,7 +27,7 @@ const MOST_NAMED: usize = 8;
 
 /// What was asked, what limits the program, then the timeline, then the counters, as far as there is any.
 pub fn screen(page: &Page<'_>, top: usize) -> String {
-    let mut screens = Vec::new();
+    let mut screens = unread_screen(page);
     if page.ranks.is_some() {
         let lines = rank_verdict_lines(page);
         screens.extend(lines.split_first().map(|(first, rest)| {
@@ -56,6 +57,13 @@ pub fn screen(page: &Page<'_>, top: usize) -> String {
         screens.push(format!("roofline\n{}", roofline_text(&insight.roofline, top)));
     }
     screens.join("\n")
+}
+
+/// Before everything that follows from the rest.
+fn unread_screen(page: &Page<'_>) -> Vec<String> {
+    let lines = unread_lines(page);
+    let text: String = lines.iter().map(|line| format!("not all was read: {}\n", printable(line))).collect();
+    (!text.is_empty()).then_some(text).into_iter().collect()
 }
 
 /// Every table of the timeline, its first `top` rows; nothing where there are no findings.

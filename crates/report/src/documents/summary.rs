@@ -27,6 +27,9 @@ const MOST_NAMED: usize = 4;
 /// The screen; `files` are the files written, as the user opens them.
 pub fn summary(page: &Page<'_>, files: &[String]) -> String {
     let mut text = format!("{}\n{}\n", printable(page.title), fitted("", page.workload));
+    for line in tables::unread_lines(page) {
+        wrapped(&mut text, "not all was read: ", &line);
+    }
     what_if(&mut text, page);
     limits(&mut text, page);
     captures(&mut text, page);

@@ -49,6 +49,8 @@ fn recording(packets: &mut Packets<'_>, trace: &Trace, times: Times) -> io::Resu
             packets.value(&format!("{kind}: {distinct}"))
         })
         .collect();
+    let unread: Vec<u64> = trace.unread.iter().map(|one| packets.value(&format!("lost: {one}"))).collect();
+    let notes = [unread, notes].concat();
     annotations.texts(Key::Notes, &notes);
     let look = Look {
         name: packets.name_text(&trace.source),

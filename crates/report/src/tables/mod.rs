@@ -39,6 +39,7 @@ mod roofline;
 mod stages;
 mod steps;
 mod table;
+mod unread;
 mod what_if;
 
 pub(crate) use all::of_programs;
@@ -79,4 +80,5 @@ pub(crate) use roofline::{flops, roofline, worked};
 pub(crate) use stages::{ended_stages, stages};
 pub(crate) use steps::steps;
 pub(crate) use table::{Tabular, View};
+pub(crate) use unread::unread_lines;
 pub(crate) use what_if::what_if_lines;

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use analysis::{Analysis, Insight, Limit, Options, Overhead, analyze, insight, samples};
 use record::{Manifest, PassKind, StepName, StepStatus, Tool, counted};
-use trace::Trace;
+use trace::{Budget, Trace};
 
 use super::counters::{self, Counted};
 use super::report::Material;
@@ -208,7 +208,7 @@ fn reread(
         if databases.is_empty() || !last.is_some_and(|record| record.verdict.outcome.is_usable()) {
             return None;
         }
-        trace::read_nsys_session(&databases)
+        trace::read_nsys_session(&databases, Budget::of_process())
             .map_err(|error| events.push(Event::Warning { text: error.to_string() }))
             .ok()
     });

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use process::{Signals, interruptible};
+use process::{Keeper, Signals, interruptible};
 use record::{Manifest, RunStatus, Step, StepName, StepStatus};
 
 use super::analyze::{Analyzed, Recorded};
@@ -219,6 +219,8 @@ fn steps(setting: &Setting, resumed: Rehearsal, session: &mut Session<'_>) -> Re
     }
     let recorded =
         Recorded { inventory, timeline: report, stage1: stage1.flatten(), counted: counted.flatten() };
+    // Without one, a run that dies from here on stays as it is, and `resume` goes on with it all the same.
+    let _keeper = Keeper::begin(session.folder()).ok();
     let analyzed = match is_due(StepName::Analyze, session) {
         true => compute(StepName::Analyze, session, |files, manifest, events| {
             analyze::step(setting, provenance, recorded, files, manifest, events)

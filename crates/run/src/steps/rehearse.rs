@@ -407,6 +407,9 @@ fn read_traces(
     match read_and_trim(&session.files.path(pass.as_str())) {
         Ok(mut inventory) => {
             inventory.add_unseen(unseen);
+            for unread in &inventory.trace.unread {
+                session.warn(unread.to_string());
+            }
             for told in inventory.trace.distinct_diagnostics().iter().filter(|told| told.diagnostic.lost) {
                 session.warn(told.to_string());
             }

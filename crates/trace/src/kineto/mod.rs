@@ -9,7 +9,8 @@ mod event;
 mod foreign;
 mod json;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,8 @@ use input::{Input, InputError, Text};
 use json::{Events, JsonError};
 
 use crate::count::counted;
+use crate::extent::{Budget, Extent, Weights};
+use crate::footprint;
 use crate::model::{
     Activity, ActivityKind, Call, Collective, Device, Diagnostic, Direction, HostMemory, Launch, Operator,
     Process, Range, Recorder, StringId, Thread, Trace, Transfer, correlation, small,
@@ -41,14 +44,63 @@ pub enum KinetoError {
 
 pub fn read_kineto(path: &Path) -> Result<Trace, KinetoError> {
     let input = Input::open(path)?;
-    read_kineto_text(Text::of(&input)?, &input)
+    read_kineto_text(Text::of(&input)?, &input, Budget::of_process())
 }
 
-/// The same, of a file that has been looked at already.
-pub(crate) fn read_kineto_text(text: Text<'_>, input: &Input) -> Result<Trace, KinetoError> {
-    let mut trace = read_kineto_from(text, input.path())?;
+/// The same, of a file that has been looked at already. One that takes more memory than there is for it is read once more:
+/// to see when its events were, since they are in no order, and then those of its first part.
+pub(crate) fn read_kineto_text(text: Text<'_>, input: &Input, budget: Budget) -> Result<Trace, KinetoError> {
+    let path = input.path();
+    let mut trace = match read(text, path, Bounds { extent: Extent::whole(), most: budget.bytes() })? {
+        Some(trace) => trace,
+        None => {
+            let extent = weigh(Text::of(input)?).extent(budget);
+            // What is read then was weighed.
+            let bounds = Bounds { extent, most: u64::MAX };
+            read(Text::of(input)?, path, bounds)?.unwrap_or_default()
+        }
+    };
     trace.say_when_changed(input);
     Ok(trace)
+}
+
+/// When the events of a file were, and what they take in memory.
+fn weigh(text: Text<'_>) -> Weights {
+    let mut weights = Weights::default();
+    // Names that many events share are kept once; of too many, none is known to be shared.
+    let mut names: HashSet<u64> = HashSet::new();
+    let mut events = Events::new(text);
+    let mut weigh = |text: &[u8]| {
+        let Some(event) = Event::parse(text).filter(|event| event.phase == b"X" || event.phase == b"C")
+        else {
+            return;
+        };
+        let mut hasher = DefaultHasher::new();
+        event.name.hash(&mut hasher);
+        let is_new = names.len() == MOST_NAMES || names.insert(hasher.finish());
+        let name = if is_new { footprint::OF_TEXT + 2 * event.name.len() as u64 } else { 0 };
+        weights.add(event.begin, name + of_category(event.category));
+    };
+    // Where it breaks off, reading tells.
+    while matches!(events.next(&mut weigh), Ok(true)) {}
+    weights
+}
+
+const MOST_NAMES: usize = 1 << 20;
+/// Of processes and threads.
+const MOST_LABELS: usize = 1 << 16;
+const LONGEST_LABEL: usize = 1 << 12;
+
+fn of_category(category: &[u8]) -> u64 {
+    match category {
+        b"user_annotation" => footprint::OF_RANGE,
+        b"cuda_runtime" | b"cuda_driver" | b"Runtime" => footprint::OF_CALL,
+        b"kernel" | b"Kernel" | b"gpu_memcpy" | b"Memcpy" | b"gpu_memset" | b"Memset" => {
+            footprint::OF_ACTIVITY
+        }
+        b"cpu_op" | b"Operator" | b"" => footprint::OF_OPERATOR,
+        _ => footprint::OF_EVENT,
+    }
 }
 
 /// What a JSON file is that is not a Chrome trace.
@@ -82,12 +134,30 @@ pub(crate) fn plainly(error: std::io::Error) -> std::io::Error {
     if is_cut(&error) { std::io::Error::new(error.kind(), CUT) } else { error }
 }
 
-/// Reads from anything; `path` is what errors call it.
+/// Reads all of anything; `path` is what errors call it.
 pub fn read_kineto_from(source: impl Read, path: &Path) -> Result<Trace, KinetoError> {
-    let mut reader = Reader::default();
+    let bounds = Bounds { extent: Extent::whole(), most: u64::MAX };
+    read(source, path, bounds).map(Option::unwrap_or_default)
+}
+
+/// What is read.
+struct Bounds {
+    extent: Extent,
+    /// Bytes of memory.
+    most: u64,
+}
+
+/// None if it takes more memory.
+fn read(source: impl Read, path: &Path, bounds: Bounds) -> Result<Option<Trace>, KinetoError> {
+    /// So many events are of no account.
+    const LOOK: u64 = 4096;
+    let mut reader = Reader { extent: bounds.extent, ..Reader::default() };
     let mut events = Events::new(source);
     loop {
         match events.next(|text| reader.read_event(text)) {
+            Ok(true) if reader.events.is_multiple_of(LOOK) && reader.trace.footprint() > bounds.most => {
+                return Ok(None);
+            }
             Ok(true) => {}
             Ok(false) => break,
             // A list of something else.
@@ -118,14 +188,18 @@ pub fn read_kineto_from(source: impl Read, path: &Path) -> Result<Trace, KinetoE
             }
         }
     }
+    if reader.trace.footprint() > bounds.most {
+        return Ok(None);
+    }
     reader.beside.read(events.head());
     reader.beside.read(&events.tail());
-    Ok(reader.finish())
+    Ok(Some(reader.finish()))
 }
 
 #[derive(Default)]
 struct Reader {
     trace: Trace,
+    extent: Extent,
     events: u64,
     broken: u64,
     processes: HashMap<i64, u32>,
@@ -156,6 +230,9 @@ impl Reader {
             self.broken += 1;
             return;
         };
+        if matches!(event.phase, b"X" | b"C") && !self.extent.has(event.begin) {
+            return;
+        }
         match (event.phase, event.category) {
             (b"X", b"cpu_op" | b"Operator") => self.operator(&event),
             (b"X", b"") if event.pid_text == WITHOUT_KINETO => {
@@ -310,6 +387,10 @@ impl Reader {
     fn metadata(&mut self, event: &Event<'_>) {
         let (Scalar::Number(pid), Some(label)) = (event.pid, event.label) else { return };
         let label = json::unescaped(label).unwrap_or_else(|| String::from_utf8_lossy(label).into_owned());
+        // There are not more processes and threads; a damaged file may say so.
+        if label.len() > LONGEST_LABEL || self.process_names.len() + self.thread_names.len() > MOST_LABELS {
+            return;
+        }
         match (event.name, event.tid) {
             (b"process_name", _) => drop(self.process_names.insert(pid, label)),
             (b"thread_name", Scalar::Number(tid)) => drop(self.thread_names.insert((pid, tid), label)),
@@ -346,6 +427,10 @@ impl Reader {
             if let Some(place) = trace.devices.get_mut(usize::from(*device)) {
                 place.name = self.beside.device_name(*id);
             }
+        }
+        if let Some(unread) = self.extent.unread() {
+            trace.ranges_missing = true;
+            trace.unread = vec![unread];
         }
         order_operators(trace);
         self.trace.machine = self.beside.machine();

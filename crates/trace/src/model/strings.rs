@@ -26,11 +26,12 @@ impl StringId {
 pub struct Strings {
     texts: Vec<String>,
     ids: HashMap<String, StringId>,
+    bytes: usize,
 }
 
 impl Default for Strings {
     fn default() -> Self {
-        Self { texts: vec![String::new()], ids: HashMap::from([(String::new(), StringId(0))]) }
+        Self { texts: vec![String::new()], ids: HashMap::from([(String::new(), StringId(0))]), bytes: 0 }
     }
 }
 
@@ -42,7 +43,13 @@ impl Strings {
         let id = StringId(self.texts.len() as u32);
         self.texts.push(text.to_owned());
         self.ids.insert(text.to_owned(), id);
+        self.bytes += text.len();
         id
+    }
+
+    /// Of all texts together, as they were when they came.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
     }
 
     pub(crate) fn len(&self) -> usize {

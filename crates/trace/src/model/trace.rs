@@ -14,6 +14,7 @@ use super::strings::{StringId, Strings};
 use super::tables::{Calls, Collectives, GraphNodes, Operators, Ranges, StreamEvents, Syncs};
 use super::trouble::Trouble;
 use crate::count::counted;
+use crate::extent::Unread;
 use crate::nest::{DEEPEST, nest};
 
 #[derive(Debug, Clone, Default)]
@@ -49,7 +50,9 @@ pub struct Trace {
     /// Marks, by how many there were: name and count.
     pub marks: HashMap<(StringId, StringId), u64>,
     pub diagnostics: Vec<Diagnostic>,
-    /// Ranges are known to be missing: a diagnostic says why.
+    /// What was not read for want of memory.
+    pub unread: Vec<Unread>,
+    /// Ranges are known to be missing: a diagnostic says why, or [`Trace::unread`].
     pub ranges_missing: bool,
     /// Why the tracer did not record all GPU activity, if CUPTI is the reason: a diagnostic says it in words.
     pub cupti_trouble: Option<CuptiTrouble>,
@@ -116,6 +119,11 @@ impl Trace {
             && self.calls.is_empty()
             && self.activities.is_empty()
             && self.operators.is_empty()
+    }
+
+    /// Whether anything of what happened is known to be missing.
+    pub fn is_incomplete(&self) -> bool {
+        !self.unread.is_empty() || self.diagnostics.iter().any(|diagnostic| diagnostic.lost)
     }
 
     /// Each diagnostic once, with how often it occurred.

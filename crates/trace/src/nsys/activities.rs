@@ -1,31 +1,32 @@
 //! Kernels, copies, fills and whole graphs: a part of a table each.
 
+use super::export::Export;
 use super::parallel::Job;
 use super::parts::{ActivityPart, Part, RawLaunch};
 use super::tables::{Read, Unusable, jobs as parts};
 use crate::model::{Activity, ActivityKind, Direction, HostMemory, Transfer, correlation, small};
-use crate::sqlite::{Database, Finder, Integer, Row};
+use crate::sqlite::{Finder, Integer, Row};
 
-pub(super) fn kernels<'a>(database: &'a Database) -> Vec<Job<'a, Read<Part>>> {
-    parts(database, KERNEL, KernelColumns::find, ActivityPart::kernel, Part::Activities)
+pub(super) fn kernels<'a>(export: Export<'a>) -> Vec<Job<'a, Read<Part>>> {
+    parts(export, KERNEL, KernelColumns::find, ActivityPart::kernel, Part::Activities)
 }
 
-pub(super) fn copies<'a>(database: &'a Database) -> Vec<Job<'a, Read<Part>>> {
-    parts(database, MEMCPY, CopyColumns::find, ActivityPart::copy, Part::Activities)
+pub(super) fn copies<'a>(export: Export<'a>) -> Vec<Job<'a, Read<Part>>> {
+    parts(export, MEMCPY, CopyColumns::find, ActivityPart::copy, Part::Activities)
 }
 
-pub(super) fn fills<'a>(database: &'a Database) -> Vec<Job<'a, Read<Part>>> {
-    parts(database, MEMSET, FillColumns::find, ActivityPart::fill, Part::Activities)
+pub(super) fn fills<'a>(export: Export<'a>) -> Vec<Job<'a, Read<Part>>> {
+    parts(export, MEMSET, FillColumns::find, ActivityPart::fill, Part::Activities)
 }
 
-pub(super) fn graphs<'a>(database: &'a Database) -> Vec<Job<'a, Read<Part>>> {
-    parts(database, GRAPH, GraphColumns::find, ActivityPart::graph, Part::Activities)
+pub(super) fn graphs<'a>(export: Export<'a>) -> Vec<Job<'a, Read<Part>>> {
+    parts(export, GRAPH, GraphColumns::find, ActivityPart::graph, Part::Activities)
 }
 
-const KERNEL: &str = "CUPTI_ACTIVITY_KIND_KERNEL";
-const MEMCPY: &str = "CUPTI_ACTIVITY_KIND_MEMCPY";
-const MEMSET: &str = "CUPTI_ACTIVITY_KIND_MEMSET";
-const GRAPH: &str = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
+pub(super) const KERNEL: &str = "CUPTI_ACTIVITY_KIND_KERNEL";
+pub(super) const MEMCPY: &str = "CUPTI_ACTIVITY_KIND_MEMCPY";
+pub(super) const MEMSET: &str = "CUPTI_ACTIVITY_KIND_MEMSET";
+pub(super) const GRAPH: &str = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
 
 /// What every table of activities has.
 struct SharedColumns {

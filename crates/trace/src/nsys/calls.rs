@@ -1,25 +1,26 @@
 //! Calls of CUDA, and waits: of the host for a device, of a stream for an event.
 
+use super::export::Export;
 use super::parallel::Job;
 use super::parts::{CallPart, Part, WaitPart};
 use super::tables::{Read, Unusable, jobs as parts};
 use crate::model::{Call, HostWait, NONE, StreamEvent, StringId, correlation};
-use crate::sqlite::{Database, Finder, Integer, Row};
+use crate::sqlite::{Finder, Integer, Row};
 
-const RUNTIME: &str = "CUPTI_ACTIVITY_KIND_RUNTIME";
-const SYNC: &str = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
-const EVENT: &str = "CUPTI_ACTIVITY_KIND_CUDA_EVENT";
+pub(super) const RUNTIME: &str = "CUPTI_ACTIVITY_KIND_RUNTIME";
+pub(super) const SYNC: &str = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
+pub(super) const EVENT: &str = "CUPTI_ACTIVITY_KIND_CUDA_EVENT";
 
-pub(super) fn calls<'a>(database: &'a Database) -> Vec<Job<'a, Read<Part>>> {
-    parts(database, RUNTIME, CallColumns::find, CallPart::call, Part::Calls)
+pub(super) fn calls<'a>(export: Export<'a>) -> Vec<Job<'a, Read<Part>>> {
+    parts(export, RUNTIME, CallColumns::find, CallPart::call, Part::Calls)
 }
 
-pub(super) fn waits<'a>(database: &'a Database) -> Vec<Job<'a, Read<Part>>> {
-    parts(database, SYNC, WaitColumns::find, WaitPart::wait, Part::Waits)
+pub(super) fn waits<'a>(export: Export<'a>) -> Vec<Job<'a, Read<Part>>> {
+    parts(export, SYNC, WaitColumns::find, WaitPart::wait, Part::Waits)
 }
 
-pub(super) fn events<'a>(database: &'a Database) -> Vec<Job<'a, Read<Part>>> {
-    parts(database, EVENT, EventColumns::find, WaitPart::event, Part::Waits)
+pub(super) fn events<'a>(export: Export<'a>) -> Vec<Job<'a, Read<Part>>> {
+    parts(export, EVENT, EventColumns::find, WaitPart::event, Part::Waits)
 }
 
 struct CallColumns {

@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::export::Export;
 use super::loss::Losses;
 use super::parallel::Job;
 use super::parts::{MetricPart, Part};
@@ -15,7 +16,7 @@ use crate::model::{Diagnostic, Quantity};
 use crate::sqlite::{Database, Finder, Integer, Real, Row};
 
 const NAMES: &str = "TARGET_INFO_GPU_METRICS";
-const VALUES: &str = "GPU_METRICS";
+pub(super) const VALUES: &str = "GPU_METRICS";
 
 /// Metrics whose meaning is known.
 #[derive(Debug, Default)]
@@ -53,14 +54,14 @@ impl Metrics {
     }
 
     /// Jobs for the values of the known ones.
-    pub(super) fn jobs<'a>(&'a self, database: &'a Database) -> Vec<Job<'a, Read<Part>>> {
+    pub(super) fn jobs<'a>(&'a self, export: Export<'a>) -> Vec<Job<'a, Read<Part>>> {
         let columns = |find: &mut Finder<'_>| MetricColumns {
             time: find.integer("timestamp"),
             kind: find.integer("typeId"),
             metric: find.integer("metricId"),
             value: find.real("value"),
         };
-        parts(database, VALUES, columns, |part, row, columns| self.value(part, row, columns), Part::Metrics)
+        parts(export, VALUES, columns, |part, row, columns| self.value(part, row, columns), Part::Metrics)
     }
 
     fn value(&self, part: &mut MetricPart, row: &Row<'_>, columns: &MetricColumns) -> Result<(), Unusable> {

@@ -1,15 +1,16 @@
 //! Nodes of CUDA graphs, when they were made.
 
+use super::export::Export;
 use super::parallel::Job;
 use super::parts::{GraphNodePart, Part};
 use super::tables::{Read, Unusable, jobs as parts};
 use crate::model::GraphNode;
-use crate::sqlite::{Database, Finder, Integer, Row};
+use crate::sqlite::{Finder, Integer, Row};
 
-const NODES: &str = "CUDA_GRAPH_NODE_EVENTS";
+pub(super) const NODES: &str = "CUDA_GRAPH_NODE_EVENTS";
 
-pub(super) fn nodes<'a>(database: &'a Database) -> Vec<Job<'a, Read<Part>>> {
-    parts(database, NODES, NodeColumns::find, GraphNodePart::node, Part::GraphNodes)
+pub(super) fn nodes<'a>(export: Export<'a>) -> Vec<Job<'a, Read<Part>>> {
+    parts(export, NODES, NodeColumns::find, GraphNodePart::node, Part::GraphNodes)
 }
 
 struct NodeColumns {

@@ -10,6 +10,7 @@ mod devices;
 mod diagnostics;
 mod environment;
 mod error;
+mod export;
 mod gpu_metrics;
 mod graph_nodes;
 mod jobs;

@@ -2,13 +2,14 @@
 
 use nvtx::Kind;
 
+use super::export::Export;
 use super::parallel::Job;
 use super::parts::{Name, NvtxPart, Part};
 use super::tables::{Read, Unusable, jobs as parts};
 use crate::model::{OPEN, Range, StringId};
-use crate::sqlite::{Database, Finder, Integer, Real, Row, Text};
+use crate::sqlite::{Finder, Integer, Real, Row, Text};
 
-const TABLE: &str = "NVTX_EVENTS";
+pub(super) const TABLE: &str = "NVTX_EVENTS";
 
 struct Columns {
     begin: Integer,
@@ -47,8 +48,8 @@ const TEXT_PUSH_POP: i64 = 70;
 const TEXT_START_END: i64 = 71;
 const DOMAIN: i64 = 75;
 
-pub(super) fn events<'a>(database: &'a Database) -> Vec<Job<'a, Read<Part>>> {
-    parts(database, TABLE, Columns::find, NvtxPart::event, Part::Nvtx)
+pub(super) fn events<'a>(export: Export<'a>) -> Vec<Job<'a, Read<Part>>> {
+    parts(export, TABLE, Columns::find, NvtxPart::event, Part::Nvtx)
 }
 
 impl NvtxPart {

@@ -5,12 +5,14 @@ use std::path::Path;
 use input::Input;
 
 use super::error::NsysError;
+use super::export::Export;
 use super::gpu_metrics::Metrics;
 use super::loss::Losses;
 use super::merge::Merge;
 use super::tables::{Texts, each};
 use super::{diagnostics, jobs, machine, parallel};
 use crate::count::counted;
+use crate::extent::Budget;
 use crate::model::{Diagnostic, Recorder, Trace};
 use crate::sqlite::{Database, Finder};
 
@@ -19,35 +21,41 @@ const TESTED: [&str; 3] = ["3.0.", "3.7.", "3.20."];
 const SIGNS: [&str; 5] =
     ["META_DATA_EXPORT", "EXPORT_META_DATA", "StringIds", "NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_KERNEL"];
 
-/// Reads an export.
+/// Reads an export, as far as there is memory.
 pub fn read_nsys(path: &Path) -> Result<Trace, NsysError> {
-    read(&Database::open(path)?, path)
+    read_nsys_within(path, Budget::of_process())
+}
+
+pub(super) fn read_nsys_within(path: &Path, budget: Budget) -> Result<Trace, NsysError> {
+    read(&Database::open(path)?, budget, path)
 }
 
 /// The same, of a file that has been looked at already.
-pub(crate) fn read_nsys_input(input: Input) -> Result<Trace, NsysError> {
+pub(crate) fn read_nsys_input(input: Input, budget: Budget) -> Result<Trace, NsysError> {
     let path = input.path().to_owned();
-    read(&Database::from_input(input)?, &path)
+    read(&Database::from_input(input)?, budget, &path)
 }
 
 /// Reads the bytes of an export; `path` is what errors call it.
 pub fn read_nsys_bytes(bytes: Vec<u8>, path: &Path) -> Result<Trace, NsysError> {
-    read(&Database::from_bytes(bytes, path)?, path)
+    read(&Database::from_bytes(bytes, path)?, Budget::of(u64::MAX), path)
 }
 
-fn read(database: &Database, path: &Path) -> Result<Trace, NsysError> {
+fn read(database: &Database, budget: Budget, path: &Path) -> Result<Trace, NsysError> {
     if !SIGNS.iter().any(|name| database.table(name).is_some()) {
         let not_nsys = || NsysError::NotNsys { path: path.display().to_string() };
         return Err(database.why_absent(path).map_or_else(not_nsys, NsysError::from));
     }
     let mut merge = Merge::default();
-    let texts = Texts::read(database, &mut merge.trace.strings, &mut merge.losses);
+    let export = Export::within(database, budget);
+    let room = budget.bytes() / 2;
+    let texts = Texts::read(database, &mut merge.trace.strings, room, &mut merge.losses);
     version(database, &mut merge);
     for text in truncated(database, path).into_iter().chain(tables_lost(database)) {
         merge.trace.diagnostics.push(Diagnostic { text, lost: true });
     }
     let metrics = Metrics::read(database, &mut merge.losses);
-    for read in parallel::run(jobs::jobs(database, &metrics)) {
+    for read in parallel::run(jobs::jobs(export, &metrics)) {
         merge.add(read, &texts);
     }
     metrics.say(&mut merge.trace.diagnostics);
@@ -56,6 +64,10 @@ fn read(database: &Database, path: &Path) -> Result<Trace, NsysError> {
     merge.trace.session_start = session_start(database, &mut merge.losses);
     diagnostics::read(database, &mut merge.trace, &mut merge.losses);
     let mut trace = merge.finish();
+    if let Some(unread) = export.extent.unread() {
+        trace.ranges_missing = true;
+        trace.unread = vec![unread];
+    }
     if let Some(input) = database.input() {
         trace.say_when_changed(input);
     }

@@ -2,25 +2,26 @@
 
 use std::collections::HashMap;
 
+use super::export::Export;
 use super::parallel::Job;
 use super::parts::{ChainPart, Link, Part, SamplePart};
 use super::tables::{Read, Texts, Unusable, jobs as parts};
 use crate::model::{Frame, NONE, StackNode, StackSample, StringId, Strings, ThreadState, Trace};
-use crate::sqlite::{Database, Finder, Integer, Row};
+use crate::sqlite::{Finder, Integer, Row};
 
-const SAMPLES: &str = "COMPOSITE_EVENTS";
-const CHAINS: &str = "SAMPLING_CALLCHAINS";
+pub(super) const SAMPLES: &str = "COMPOSITE_EVENTS";
+pub(super) const CHAINS: &str = "SAMPLING_CALLCHAINS";
 /// A stack is no deeper; what is has lost its way.
 const DEEPEST: i64 = 4_096;
 /// For the frames of a module that have none: their addresses would tell nobody anything.
 const NO_SYMBOL: &str = "(no symbol)";
 
-pub(super) fn samples<'a>(database: &'a Database) -> Vec<Job<'a, Read<Part>>> {
-    parts(database, SAMPLES, SampleColumns::find, SamplePart::sample, Part::Samples)
+pub(super) fn samples<'a>(export: Export<'a>) -> Vec<Job<'a, Read<Part>>> {
+    parts(export, SAMPLES, SampleColumns::find, SamplePart::sample, Part::Samples)
 }
 
-pub(super) fn chains<'a>(database: &'a Database) -> Vec<Job<'a, Read<Part>>> {
-    parts(database, CHAINS, LinkColumns::find, ChainPart::link, Part::Chains)
+pub(super) fn chains<'a>(export: Export<'a>) -> Vec<Job<'a, Read<Part>>> {
+    parts(export, CHAINS, LinkColumns::find, ChainPart::link, Part::Chains)
 }
 
 struct SampleColumns {

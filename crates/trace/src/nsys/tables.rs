@@ -4,12 +4,17 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
+use super::export::{Export, time_of};
 use super::loss::{Loss, Losses};
 use super::parallel::Job;
 use crate::model::{StringId, Strings};
 use crate::quick::Multiply;
 use crate::sqlite::{Database, Finder, Leaves, Row};
 
+/// What numbers of texts stand for.
+pub(super) const TEXTS: &str = "StringIds";
+/// Memory for a text, beside its bytes.
+const OF_TEXT: u64 = 96;
 /// Pages in a part of a table: 8 MiB with the usual page size.
 const PART: usize = 2048;
 
@@ -25,15 +30,20 @@ pub(super) struct Unusable;
 
 /// Jobs that each read a part of a table; none when the export has no such table. `row` reads one row.
 pub(super) fn jobs<'a, Columns: Send + Sync + 'a, Part: Default + 'a, T: Send + 'a>(
-    database: &'a Database,
+    Export { database, extent }: Export<'a>,
     table: &'static str,
     find: impl FnOnce(&mut Finder<'_>) -> Columns,
     row: impl Fn(&mut Part, &Row<'_>, &Columns) -> Result<(), Unusable> + Send + Sync + Copy + 'a,
     done: impl Fn(Part) -> T + Send + Copy + 'a,
 ) -> Vec<Job<'a, Read<T>>> {
     let Some(found) = database.table(table) else { return Vec::new() };
-    let selection = Arc::new(database.select(found, find));
-    let Leaves { pages, damage } = selection.leaves();
+    let time = time_of(table);
+    let columns = |finder: &mut Finder<'_>| (find(finder), time.map(|name| finder.integer(name)));
+    let selection = Arc::new(database.select(found, columns));
+    let Leaves { mut pages, damage } = selection.leaves();
+    if time.is_none() {
+        pages.truncate(extent.part_of(pages.len()));
+    }
     let mut jobs: Vec<Job<'a, Read<T>>> = Vec::new();
     let mut damage = Some(damage);
     let parts: Vec<Vec<u32>> =
@@ -44,9 +54,14 @@ pub(super) fn jobs<'a, Columns: Send + Sync + 'a, Part: Default + 'a, T: Send + 
         let mut loss = Loss { damage: damage.take().unwrap_or_default(), ..Loss::default() };
         jobs.push(Box::new(move || {
             let mut part = Part::default();
-            let lost = selection.scan(&leaves, |values, columns| match row(&mut part, values, columns) {
-                Ok(()) => loss.read += 1,
-                Err(Unusable) => loss.unusable += 1,
+            let lost = selection.scan(&leaves, |values, (columns, time)| {
+                if time.and_then(|time| values.integer(time)).is_some_and(|time| !extent.has(time)) {
+                    return;
+                }
+                match row(&mut part, values, columns) {
+                    Ok(()) => loss.read += 1,
+                    Err(Unusable) => loss.unusable += 1,
+                }
             });
             loss.damage.add(lost);
             Read { table, loss, part: done(part) }
@@ -83,14 +98,23 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    pub(super) fn read(database: &Database, strings: &mut Strings, losses: &mut Losses) -> Self {
-        let mut texts = Self::default();
+    /// No more than fit into `room`: more bytes of texts are damage.
+    pub(super) fn read(database: &Database, strings: &mut Strings, room: u64, losses: &mut Losses) -> Self {
+        let (mut texts, mut room, mut without) = (Self::default(), room, 0);
         let columns = |find: &mut Finder<'_>| (find.integer("id"), find.text("value"));
-        each(database, "StringIds", losses, columns, |row, (id, value)| {
-            if let (Some(id), Some(value)) = (row.integer(*id), row.text(*value)) {
-                texts.insert(id, strings.intern(&String::from_utf8_lossy(value)));
+        each(database, TEXTS, losses, columns, |row, (id, value)| {
+            let (Some(id), Some(value)) = (row.integer(*id), row.text(*value)) else { return };
+            match room.checked_sub(OF_TEXT.saturating_add(value.len() as u64)) {
+                Some(left) => {
+                    room = left;
+                    texts.insert(id, strings.intern(&String::from_utf8_lossy(value)));
+                }
+                None => without += 1,
             }
         });
+        if let Some((_, loss)) = losses.last_mut().filter(|_| without > 0) {
+            loss.damage.rows += without;
+        }
         texts
     }
 

@@ -12,6 +12,7 @@ mod stacks;
 mod write;
 
 pub use layout::{SampledDevice, SampledSet, SetClock};
+pub(crate) use read::weigh_sampled_files;
 pub use read::{SampledError, read_sampled_bytes, read_sampled_files};
 pub use write::SampleWriter;
 

@@ -1,18 +1,17 @@
 //! Reads the file, and adds what is in it to the trace of the same run.
 
 use std::collections::HashMap;
+use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use input::Input;
+use input::{Input, InputError};
 
 use super::bytes::Bytes;
 use super::clock::EpochClock;
 use super::layout::{LONGEST, MAGIC, SampledDevice, SampledSet, SetClock, VERSION, kind, source_from};
 use super::stacks::StackReader;
+use crate::extent::{Extent, TIMELESS, Weights};
 use crate::model::{Diagnostic, NONE, Quantity, Sampling, SamplingTrouble, Series, StringId, Trace, Trouble};
-
-/// A day of samples of eight devices.
-const LARGEST: u64 = 16 << 30;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SampledError {
@@ -24,38 +23,155 @@ pub enum SampledError {
 
 /// Adds the samples in these files to the trace of their run. What cannot be read is left out, and a diagnostic
 /// says so.
-pub fn read_sampled_files(paths: &[PathBuf], trace: &mut Trace) {
+pub fn read_sampled_files(paths: &[PathBuf], extent: &Extent, trace: &mut Trace) {
     for path in paths {
-        if let Err(text) = read_sampled_file(path, trace) {
+        if let Err(text) = read_sampled_file(path, extent, trace) {
             trace.diagnostics.push(Diagnostic { text, lost: true });
         }
     }
 }
 
-fn read_sampled_file(path: &Path, trace: &mut Trace) -> Result<(), String> {
-    let bytes =
-        Input::open(path).and_then(|input| input.whole(LARGEST)).map_err(|error| error.to_string())?;
-    read_sampled_bytes(&bytes, trace).map_err(|why| format!("`{}` is {why}", path.display()))
+fn read_sampled_file(path: &Path, extent: &Extent, trace: &mut Trace) -> Result<(), String> {
+    let input = Input::open(path).map_err(|error| error.to_string())?;
+    let opened = || BufReader::with_capacity(BUFFER, input.reader());
+    read(opened, extent, trace).map_err(|why| match why {
+        NotRead::Sampled(why) => format!("`{}` is {why}", path.display()),
+        NotRead::Io(source) => InputError::Io { path: path.to_owned(), source }.with_cause(),
+    })
 }
 
 /// Adds the samples in the bytes of one file.
 pub fn read_sampled_bytes(bytes: &[u8], trace: &mut Trace) -> Result<(), SampledError> {
-    let mut rest = Bytes(bytes);
-    if rest.take(MAGIC.len()) != Some(MAGIC) {
-        return Err(SampledError::NotOurs);
+    read(|| bytes, &Extent::whole(), trace).or_else(|why| match why {
+        NotRead::Sampled(why) => Err(why),
+        // Bytes can always be read.
+        NotRead::Io(_) => Ok(()),
+    })
+}
+
+/// What the files take in memory, and when what is in them happened.
+pub(crate) fn weigh_sampled_files(paths: &[PathBuf], weights: &mut Weights) {
+    for input in paths.iter().filter_map(|path| Input::open(path).ok()) {
+        // What cannot be read is told when it is to be read.
+        let _ = weigh(BufReader::with_capacity(BUFFER, input.reader()), weights);
     }
-    match rest.u32() {
-        Some(VERSION) => {}
-        found => return Err(SampledError::Version { found: found.unwrap_or(0) }),
+}
+
+const BUFFER: usize = 1 << 18;
+/// Memory for a byte in a file, with all that is found out from it.
+const OF_BYTE: u64 = 8;
+/// Records are weighed by so many bytes together.
+const TOGETHER: u64 = 1 << 16;
+
+enum NotRead {
+    Sampled(SampledError),
+    Io(io::Error),
+}
+
+fn weigh(mut source: impl Read, weights: &mut Weights) -> Result<(), NotRead> {
+    begun(&mut source)?;
+    let (mut latest, mut bytes) = (Latest::default(), 0);
+    records(source, |kind, record| {
+        latest.see(kind, record);
+        bytes += record.0.len() as u64;
+        if let Some(at) = latest.time.filter(|_| bytes >= TOGETHER) {
+            weights.add(at, std::mem::take(&mut bytes) * OF_BYTE);
+        }
+    })
+    .map_err(NotRead::Io)?;
+    match latest.time {
+        Some(at) => weights.add(at, bytes * OF_BYTE),
+        None => weights.add_timeless(bytes * OF_BYTE),
     }
+    Ok(())
+}
+
+/// The latest time that any record has told: they are written as time goes on.
+#[derive(Debug, Default)]
+struct Latest {
+    time: Option<i64>,
+    clock: EpochClock,
+    sets: HashMap<u32, SetClock>,
+}
+
+impl Latest {
+    fn see(&mut self, kind: u8, record: Bytes<'_>) {
+        let time = self.time_of(kind, record);
+        self.time = self.time.max(time);
+    }
+
+    fn time_of(&mut self, kind: u8, mut record: Bytes<'_>) -> Option<i64> {
+        match kind {
+            kind::CLOCK => {
+                let (epoch, monotonic) = (record.time()?, record.time()?);
+                self.clock = EpochClock::default();
+                self.clock.add(epoch, monotonic);
+                Some(monotonic)
+            }
+            kind::SET => {
+                let set = set(&mut record)?;
+                self.sets.insert(set.number, set.clock);
+                None
+            }
+            kind::SAMPLES => match (self.sets.get(&record.u32()?)?, record.time()?) {
+                (SetClock::Monotonic, time) => Some(time),
+                (SetClock::Epoch, time) => self.clock.monotonic(time),
+            },
+            kind::STACKS => record.time(),
+            _ => None,
+        }
+    }
+}
+
+/// Which records are read.
+struct Within<'e> {
+    extent: &'e Extent,
+    latest: Latest,
+    /// Bytes of what is read though it stands behind the end.
+    behind: u64,
+}
+
+impl<'e> Within<'e> {
+    fn new(extent: &'e Extent) -> Self {
+        Self { extent, latest: Latest::default(), behind: 0 }
+    }
+
+    /// What a sampler writes at its end says how it went. That is little.
+    fn has(&mut self, kind: u8, record: Bytes<'_>) -> bool {
+        const MOST_BEHIND: u64 = 1 << 20;
+        self.latest.see(kind, record);
+        if self.extent.has(self.latest.time.unwrap_or(TIMELESS)) {
+            return true;
+        }
+        if [kind::SAMPLES, kind::STACKS, kind::TEXT, kind::FRAME, kind::NODE].contains(&kind) {
+            return false;
+        }
+        self.behind += record.0.len() as u64;
+        self.behind <= MOST_BEHIND
+    }
+}
+
+/// Reads twice: definitions may come after their use.
+fn read<R: Read>(opened: impl Fn() -> R, extent: &Extent, trace: &mut Trace) -> Result<(), NotRead> {
     let mut reader = Reader::default();
-    let whole = records(rest, |kind, record| reader.define(kind, record));
+    let mut source = opened();
+    begun(&mut source)?;
+    let mut within = Within::new(extent);
+    let whole = records(source, |kind, record| {
+        if within.has(kind, record) {
+            reader.define(kind, record);
+        }
+    });
+    let whole = whole.map_err(NotRead::Io)?;
     reader.clock.sort();
-    // Definitions may come after their use.
     let mut stacks = StackReader::new(trace);
     let mut series: Vec<Option<Series>> = Vec::new();
     let texts: Vec<StringId> = reader.texts.iter().map(|text| stacks.trace.strings.intern(text)).collect();
-    records(rest, |kind, record| match kind {
+    let mut source = opened();
+    begun(&mut source)?;
+    let mut within = Within::new(extent);
+    let read = records(source, |kind, record| match kind {
+        _ if !within.has(kind, record) => {}
         kind::SAMPLES => reader.samples(record, &mut series).unwrap_or_default(),
         // They have been read.
         kind::PAUSED => {}
@@ -64,24 +180,63 @@ pub fn read_sampled_bytes(bytes: &[u8], trace: &mut Trace) -> Result<(), Sampled
     });
     let damaged = stacks.damaged;
     stacks.finish();
-    let broken_off = !(whole && reader.ended) || damaged > 0;
+    let broken_off = !(whole && reader.ended && read.is_ok()) || damaged > 0;
     let series = series.into_iter().flatten().collect();
     reader.add_to(trace, series, broken_off);
     Ok(())
 }
 
-/// Every record. False if the last is not whole.
-fn records(mut rest: Bytes<'_>, mut see: impl FnMut(u8, Bytes<'_>)) -> bool {
-    while !rest.0.is_empty() {
-        let record = (|| {
-            let kind = rest.u8()?;
-            let length = rest.u32().filter(|length| *length <= LONGEST)?;
-            Some((kind, rest.take(length as usize)?))
-        })();
-        let Some((kind, record)) = record else { return false };
-        see(kind, Bytes(record));
+/// Past what every file begins with.
+fn begun(source: &mut impl Read) -> Result<(), NotRead> {
+    let mut magic = [0; MAGIC.len()];
+    let mut version = [0; 4];
+    if filled(source, &mut magic).map_err(NotRead::Io)? < magic.len() || magic != *MAGIC {
+        return Err(NotRead::Sampled(SampledError::NotOurs));
     }
-    true
+    let length = filled(source, &mut version).map_err(NotRead::Io)?;
+    match Bytes(&version[..length]).u32() {
+        Some(VERSION) => Ok(()),
+        found => Err(NotRead::Sampled(SampledError::Version { found: found.unwrap_or(0) })),
+    }
+}
+
+/// Every record, one at a time in memory. False if the last is not whole.
+fn records(mut source: impl Read, mut see: impl FnMut(u8, Bytes<'_>)) -> io::Result<bool> {
+    let mut buffer = Vec::new();
+    let mut head = [0; 5];
+    loop {
+        match filled(&mut source, &mut head)? {
+            0 => return Ok(true),
+            5 => {}
+            _ => return Ok(false),
+        }
+        let length = u32::from_le_bytes([head[1], head[2], head[3], head[4]]);
+        if length > LONGEST {
+            return Ok(false);
+        }
+        let length = length as usize;
+        if buffer.len() < length {
+            buffer.resize(length, 0);
+        }
+        if filled(&mut source, &mut buffer[..length])? < length {
+            return Ok(false);
+        }
+        see(head[0], Bytes(&buffer[..length]));
+    }
+}
+
+/// As much as there is, up to all of it.
+fn filled(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut at = 0;
+    while at < buffer.len() {
+        match source.read(&mut buffer[at..]) {
+            Ok(0) => break,
+            Ok(read) => at += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(at)
 }
 
 #[derive(Default)]

@@ -1,5 +1,7 @@
 //! Pages of a table: interior pages lead to leaves, leaves hold the rows.
 
+use std::collections::HashSet;
+
 use super::damage::Damage;
 use super::pages::{HEADER, Pages};
 use super::record::{MOST_COLUMNS, Plan, Row, varint};
@@ -9,6 +11,8 @@ const LEAF: u8 = 13;
 const INTERIOR: u8 = 5;
 /// A tree this deep would hold more rows than fit on any disk.
 const DEEPEST: usize = 24;
+/// No name is as long.
+const LARGEST_ROW: usize = 64 << 20;
 /// Neighbouring pages are read together.
 const RUN: usize = 64;
 
@@ -62,20 +66,28 @@ fn above_leaves(pages: &Pages, children: &[u32], page: &mut [u8]) -> bool {
         .is_some_and(|first| (2..=pages.count).contains(first) && pages.read(*first, page) && page[0] == LEAF)
 }
 
-/// Pages that were visited, one bit each.
+/// Pages that were visited: one bit each, or by their numbers where most of the file is a hole.
 struct Seen {
     bits: Vec<u64>,
+    numbers: HashSet<u32>,
     pages: u32,
 }
 
+/// Of 4 KiB that is a file of 256 GB.
+const MOST_BITS: u32 = 1 << 26;
+
 impl Seen {
     fn new(pages: u32) -> Self {
-        Self { bits: vec![0; pages as usize / 64 + 1], pages }
+        let bits = if pages <= MOST_BITS { vec![0; pages as usize / 64 + 1] } else { Vec::new() };
+        Self { bits, numbers: HashSet::new(), pages }
     }
 
     fn first_time(&mut self, page: u32) -> bool {
         if page == 0 || page > self.pages {
             return false;
+        }
+        if self.bits.is_empty() {
+            return self.numbers.insert(page);
         }
         let (word, bit) = (page as usize / 64, 1 << (page % 64));
         let fresh = self.bits[word] & bit == 0;
@@ -208,6 +220,9 @@ fn payload<'p>(
     if length <= most {
         overflow.pieces.push(Piece { offset: pages.offset(number) + at as u64, length });
         return Some((Some(page.get(at..at.checked_add(length)?)?), rowid as i64));
+    }
+    if length > LARGEST_ROW {
+        return None;
     }
     let least = (pages.usable - 12) * 32 / 255 - 23;
     let local = least + (length - least) % (pages.usable - 4);

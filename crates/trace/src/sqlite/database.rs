@@ -53,6 +53,10 @@ impl Database {
         }
     }
 
+    pub(crate) fn page_size(&self) -> u64 {
+        self.pages.page_size as u64
+    }
+
     /// Pages that the header speaks of.
     pub(crate) fn said(&self) -> u32 {
         self.pages.said

@@ -120,6 +120,10 @@ impl Reader<'_> {
     }
 
     fn gpu_event(&mut self, event: GpuEvent, clock: &GpuClock, known: &mut Known, remarks: &mut Remarks) {
+        // As if the recording had ended there: CUPTI tells of nothing before it is done.
+        if end_of(&event).is_some_and(|end| !self.extent.has(clock.time(end))) {
+            return;
+        }
         match event {
             // A context that failed loses the times of its work.
             GpuEvent::Kernel { begin: 0, .. }
@@ -323,6 +327,18 @@ impl GpuClock {
         let sound = passed > 1_000_000 && (0.9..1.1).contains(&measured);
         let since = i64::try_from(i128::from(cupti) - i128::from(from.0)).unwrap_or(0);
         from.1.saturating_add((since as f64 * if sound { measured } else { 1.0 }) as i64)
+    }
+}
+
+/// When it was done, in CUPTI's time; None of what has no end.
+fn end_of(event: &GpuEvent) -> Option<u64> {
+    match *event {
+        GpuEvent::Kernel { end, .. }
+        | GpuEvent::Transfer { end, .. }
+        | GpuEvent::Graph { end, .. }
+        | GpuEvent::Call { end, .. }
+        | GpuEvent::Sync { end, .. } => Some(end),
+        _ => None,
     }
 }
 

@@ -6,14 +6,13 @@ use input::{Input, InputError};
 use tracefile::TraceFile;
 
 use super::clock::Clock;
+use super::excerpt::{Excerpt, weigh};
 use super::graph_samples;
 use super::loss;
 use super::reader::Reader;
 use crate::count::counted;
+use crate::extent::{Extent, Weights};
 use crate::model::{Diagnostic, Process, Recorder, Trace};
-
-/// A file of a process with half a billion ranges.
-pub(super) const LARGEST: u64 = 16 << 30;
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
@@ -28,11 +27,15 @@ pub enum ReadError {
 /// Reads every file into one trace. One that is damaged is read as far as it goes, and one that
 /// cannot be read at all is left out: a diagnostic says so. When none can be read, that is an error.
 /// `written` is told how much of each file holds anything.
-pub fn read_tracer_files(paths: &[PathBuf], mut written: impl FnMut(&Path, u64)) -> Result<Trace, ReadError> {
+pub fn read_tracer_files(
+    paths: &[PathBuf],
+    extent: &Extent,
+    mut written: impl FnMut(&Path, u64),
+) -> Result<Trace, ReadError> {
     let mut trace = empty();
     for path in paths {
-        match read_file(path, &mut trace) {
-            Ok(used) => written(path, used as u64),
+        match read_file(path, extent, &mut trace) {
+            Ok(used) => written(path, used),
             Err(error) if paths.len() == 1 => return Err(error),
             Err(error) => {
                 trace.diagnostics.push(Diagnostic { text: error.to_string(), lost: true });
@@ -40,18 +43,30 @@ pub fn read_tracer_files(paths: &[PathBuf], mut written: impl FnMut(&Path, u64))
             }
         }
     }
+    if let Some(unread) = extent.unread() {
+        trace.ranges_missing = true;
+        trace.unread = vec![unread];
+    }
     Ok(finished(trace))
 }
 
-fn read_file(path: &Path, trace: &mut Trace) -> Result<usize, ReadError> {
-    let bytes = Input::open(path)?.whole(LARGEST)?;
-    read(&bytes, path, trace).map_err(|why| ReadError::File { path: path.to_owned(), why })
+/// What the files take in memory, and when what is in them happened.
+pub(crate) fn weigh_tracer_files(paths: &[PathBuf], weights: &mut Weights) {
+    paths.iter().filter_map(|path| Input::open(path).ok()).for_each(|input| weigh(&input, weights));
+}
+
+fn read_file(path: &Path, extent: &Extent, trace: &mut Trace) -> Result<u64, ReadError> {
+    let excerpt = Excerpt::of(&Input::open(path)?, extent)?;
+    let excerpt = excerpt.map_err(|why| ReadError::File { path: path.to_owned(), why })?;
+    let file = excerpt.file();
+    read(&file, path, extent, trace);
+    Ok(file.written())
 }
 
 /// Reads the bytes of one file; `path` is what diagnostics call it.
 pub fn read_tracer_bytes(bytes: &[u8], path: &Path) -> Result<Trace, tracefile::ReadError> {
     let mut trace = empty();
-    read(bytes, path, &mut trace)?;
+    read(&TraceFile::parse(bytes)?, path, &Extent::whole(), &mut trace);
     Ok(finished(trace))
 }
 
@@ -81,8 +96,7 @@ const NOTHING: &str = "the program opened no NVTX ranges, and no GPU activity wa
     hint: open ranges in it (`torch.cuda.nvtx.range(\"name\")`, or `rangefinder run --auto`), or record it on a \
     machine with a GPU";
 
-fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<usize, tracefile::ReadError> {
-    let file = TraceFile::parse(bytes)?;
+fn read(file: &TraceFile<'_>, path: &Path, extent: &Extent, trace: &mut Trace) {
     let process = trace.processes.len() as u32;
     trace.processes.push(Process {
         pid: file.header.pid,
@@ -92,15 +106,15 @@ fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<usize, tracefile
         name: file.header.name.clone(),
         label: file.header.label.clone(),
     });
-    let mut reader = Reader::new(Clock::of(&file), process, trace);
-    let mut damage = reader.strings(&file);
+    let mut reader = Reader::new(Clock::of(file), *extent, process, trace);
+    let mut damage = reader.strings(file);
     let (segments, broken) = file.segments();
     damage.broken_chunks += broken;
     for segment in &segments {
         reader.segment(segment);
     }
     reader.finish();
-    damage.broken_chunks += reader.gpu(&file);
+    damage.broken_chunks += reader.gpu(file);
     let (unbalanced, too_deep) = (reader.unbalanced, reader.too_deep);
     trace.say_too_deep(too_deep);
     let shown = path.file_name().unwrap_or_default().to_string_lossy();
@@ -112,7 +126,7 @@ fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<usize, tracefile
     }
     let is_cut = damage.missing_bytes > 0;
     if is_cut {
-        let (bytes, missing) = (bytes.len(), counted(damage.missing_bytes, "byte"));
+        let (bytes, missing) = (file.length(), counted(damage.missing_bytes, "byte"));
         let are = if damage.missing_bytes == 1 { "is" } else { "are" };
         say(
             format!(
@@ -135,5 +149,4 @@ fn read(bytes: &[u8], path: &Path, trace: &mut Trace) -> Result<usize, tracefile
         say(format!("{shown}: {} without a matching push", counted(unbalanced, "pop")), false);
     }
     trace.ranges_missing |= missing;
-    Ok(file.written())
 }

@@ -7,6 +7,7 @@ use tracefile::{Event, Payload, Segment, StringEntry, TraceFile};
 
 use super::clock::Clock;
 use super::graph_nodes::{self, MadeNode};
+use crate::extent::Extent;
 use crate::model::{GraphNode, Range, StringId, Thread, Trace};
 use crate::nest::{DEEPEST, parent};
 
@@ -20,6 +21,7 @@ pub(super) struct Name {
 /// State of one process while its file is read.
 pub(super) struct Reader<'t> {
     pub(super) clock: Clock,
+    pub(super) extent: Extent,
     pub(super) process: u32,
     names: HashMap<u32, Name>,
     domains: HashMap<u16, StringId>,
@@ -38,9 +40,10 @@ pub(super) struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
-    pub(super) fn new(clock: Clock, process: u32, trace: &'t mut Trace) -> Self {
+    pub(super) fn new(clock: Clock, extent: Extent, process: u32, trace: &'t mut Trace) -> Self {
         Self {
             clock,
+            extent,
             process,
             names: HashMap::new(),
             domains: HashMap::new(),
@@ -91,6 +94,9 @@ impl<'t> Reader<'t> {
     }
 
     fn event(&mut self, thread: u32, event: Event) {
+        if !self.extent.has(self.clock.time(event.ticks())) {
+            return;
+        }
         match event {
             Event::Push { ticks, name, domain, payload, .. } => {
                 let begin = self.seen(ticks);

@@ -3,9 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use input::Input;
-use tracefile::TraceFile;
+use tracefile::Outline;
 
-use super::read::{LARGEST, read_tracer_bytes};
+use super::excerpt::{FileSource, weigh};
+use super::read::read_tracer_files;
+use crate::extent::{Budget, Weights};
 
 /// Between the clocks of one machine, as often as they are set: its start differs by no more.
 const SAME_START: i64 = 60_000_000_000;
@@ -19,15 +21,23 @@ struct Life {
 }
 
 impl Life {
-    fn of(path: &Path) -> Option<Self> {
-        let bytes = Input::open(path).ok()?.whole(LARGEST).ok()?;
-        let header = TraceFile::parse(&bytes).ok()?.header;
+    fn of(path: &Path, budget: Budget) -> Option<Self> {
+        let input = Input::open(path).ok()?;
         let time = |at: u64| i64::try_from(at).unwrap_or(i64::MAX);
+        let mut last_chunk = 0;
+        let see = |place: tracefile::Place| last_chunk = time(place.clock.1).max(last_chunk);
+        let header = Outline::of(&FileSource(&input), see).ok()?.ok()?.header;
         let begin = time(header.base_monotonic);
         let end = match header.end {
             Some((_, end)) => time(end),
             // It was killed: its last event.
-            None => read_tracer_bytes(&bytes, path).ok()?.end,
+            None => {
+                let mut weights = Weights::default();
+                weigh(&input, &mut weights);
+                let extent = weights.extent(budget);
+                let read = read_tracer_files(&[path.to_owned()], &extent, |_, _| ()).ok()?;
+                read.end.max(if extent.unread().is_some() { last_chunk } else { 0 })
+            }
         };
         Some(Self { machine_start: time(header.base_realtime).saturating_sub(begin), begin, end })
     }
@@ -41,11 +51,11 @@ impl Life {
 
 /// Files in groups whose times can be compared, in the order of their first file. One that cannot be read is in the
 /// first group, where it is reported.
-pub(crate) fn by_run(files: Vec<PathBuf>) -> Vec<Vec<PathBuf>> {
+pub(crate) fn by_run(files: Vec<PathBuf>, budget: Budget) -> Vec<Vec<PathBuf>> {
     if files.len() < 2 {
         return if files.is_empty() { Vec::new() } else { vec![files] };
     }
-    let lives: Vec<Option<Life>> = files.iter().map(|file| Life::of(file)).collect();
+    let lives: Vec<Option<Life>> = files.iter().map(|file| Life::of(file, budget)).collect();
     let groups = grouped(&lives);
     groups.into_iter().map(|group| group.into_iter().map(|at| files[at].clone()).collect()).collect()
 }

@@ -10,7 +10,12 @@ use crate::printable::joined;
 use crate::tables::{self, Cell, Head};
 
 pub(super) fn summary(page: &Page<'_>) -> String {
-    let mut html = headlines(page);
+    let unread = tables::unread_lines(page);
+    let unread = unread
+        .iter()
+        .map(|line| format!("<p class=\"callout\"><b>Not all was read:</b> {}.</p>\n", prose(line)));
+    let mut html: String = unread.collect();
+    html.push_str(&headlines(page));
     if page.analysis.is_none() {
         let why = missing(page, &[StepName::Analyze, StepName::Timeline], "this run has no timeline");
         html.push_str(&format!("<p class=\"absent\">Nothing was analyzed: {}.</p>\n", prose(&why)));

@@ -105,7 +105,7 @@ pub(super) fn attempt(climber: &Nsight<'_>, way: &Way, session: &mut Session<'_>
     };
     // Before secrets are masked: the rehearsal it is compared with is not masked, either.
     let databases: Vec<PathBuf> = unsealed.iter().map(|export| export.path().to_owned()).collect();
-    let read = trace::read_nsys_session(&databases);
+    let read = trace::read_nsys_session(&databases, trace::Budget::of_process());
     let redactor = &session.files.redactor;
     if let Err(error) = unsealed.into_iter().try_for_each(|export| export.seal(redactor).map(drop)) {
         return Ok(export_failed(&error, &log).into());

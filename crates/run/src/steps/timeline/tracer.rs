@@ -52,8 +52,8 @@ pub(super) fn only_the_tracer(scene: Scene<'_>, asked_for: bool, session: &mut S
 }
 
 fn judge(trace: &Trace) -> Option<Verdict> {
-    let lost: Vec<String> =
-        trace.diagnostics.iter().filter(|said| said.lost).map(|said| said.text.clone()).collect();
+    let lost = trace.diagnostics.iter().filter(|said| said.lost).map(|said| said.text.clone());
+    let lost: Vec<String> = trace.unread.iter().map(ToString::to_string).chain(lost).collect();
     if trace.calls.is_empty() && trace.activities.is_empty() && lost.is_empty() {
         return None;
     }
