@@ -23,6 +23,13 @@ pub enum SuperviseError {
     GuardianLost { program: String },
 }
 
+impl SuperviseError {
+    /// Whether the program may have done anything.
+    pub fn was_started(&self) -> bool {
+        matches!(self, Self::Unkillable { .. } | Self::GuardianLost { .. })
+    }
+}
+
 /// The program itself was found before, so a missing file is one it needs.
 fn why_not(error: &io::Error) -> String {
     match error.kind() {

@@ -355,6 +355,37 @@ fn ranks_without_ranges() {
     assert_eq!(verdicts(&sandbox.only_run().join("together")), vec![told; 2]);
 }
 
+/// Whatever becomes of the directory of a job, a rank ends as its program does.
+#[test]
+fn the_program_s_code_whatever_becomes_of_the_job() {
+    for (harm, code) in
+        [("rm -rf runs", 0), ("rm -rf runs", 7), ("mv runs elsewhere", 0), ("rm -rf runs/*/rank-*", 5)]
+    {
+        let sandbox = Sandbox::new();
+        let program = format!("{harm} 2>/dev/null; exit {code}");
+        let mut command = sandbox.rangefinder(&["rank", "--", "sh", "-c", &program]);
+        command.env("RANK", "0").env("WORLD_SIZE", "1");
+        let ran = Ran::from(command.output().unwrap());
+        assert_eq!(ran.code, code, "{harm}: {}", ran.stderr);
+        assert!(ran.stderr.contains("warning: rank 0: "), "{harm}: {}", ran.stderr);
+    }
+}
+
+/// A folder that nobody may write to any more; for root there is none.
+#[test]
+fn the_program_s_code_where_rights_are_lost() {
+    if nix::unistd::geteuid().is_root() {
+        return support::skip("the_program_s_code_where_rights_are_lost", "root may write anywhere");
+    }
+    let sandbox = Sandbox::new();
+    let program = "chmod 500 runs/*/rank-0000; exit 3";
+    let mut command = sandbox.rangefinder(&["rank", "--", "sh", "-c", program]);
+    let ran = Ran::from(command.env("RANK", "0").env("WORLD_SIZE", "1").output().unwrap());
+    let rank = sandbox.only_run().join("rank-0000");
+    std::fs::set_permissions(&rank, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    assert_eq!(ran.code, 3, "{}", ran.stderr);
+}
+
 #[test]
 fn mistakes_are_told_before_anything_runs() {
     let sandbox = Sandbox::new();

@@ -1,18 +1,18 @@
 //! `rangefinder rank`
 
 use std::os::unix::process::CommandExt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use process::{Route, Signals};
 use run::config::Resolved;
 use run::job::{
     BY_NSYS, Identity, Joined, Parts, TOGETHER, bare, check_one_pass, identity, is_under_way, join, no_nsys,
     parts, take_result, was_started, was_taken_before,
 };
-use run::rundir::read_manifest;
-use run::steps::{RunError, Start, begin, check};
+use run::steps::{Fate, Program, RunError, Start, begin, check};
 use run::{Exit, SUMMARY, shell_word};
 
 use super::analyze::{Shown, analyzed};
@@ -67,16 +67,20 @@ pub(crate) fn main(mut arguments: RankArguments) -> Result<Exit> {
     // Before any thread is started: threads inherit the signal mask.
     let signals = Signals::listen().context("cannot listen for signals")?;
     let talk = Talk { json: false, quiet: !arguments.verbose, verbose: false };
-    let exit = match execute(run, &signals, talk, ExitCodeOf::Workload) {
+    let fate = run.fate();
+    // A launcher that sees another code than the program's ends all other ranks.
+    let executed = catch_unwind(AssertUnwindSafe(|| execute(run, &signals, talk, ExitCodeOf::Workload)));
+    let exit = match executed.unwrap_or_else(|_| Err(anyhow!("Rangefinder's own work on it broke off"))) {
         Ok(exit) => exit,
-        Err(error) => return broken_off(error, &part, signals, &identity, &start),
+        Err(error) => return broken_off(error, &fate, &part, signals, &identity, &start),
     };
     if by_nsys && !was_started(&part) && !signals.interrupted() {
         signals.unblock().context("cannot unblock signals")?;
         return unrecorded(&identity, "nsys did not start its program", &start, Some(&part));
     }
     // From here on only how the program ended counts.
-    if let Err(error) = merge(&signals, &job, &identity) {
+    let merged = catch_unwind(AssertUnwindSafe(|| merge(&signals, &job, &identity)));
+    if let Err(error) = merged.unwrap_or_else(|_| Err(anyhow!("the analysis broke off"))) {
         say(&format!("warning: the ranks were not merged: {error:#}"));
     }
     Ok(exit)
@@ -96,26 +100,28 @@ fn has_nsys(resolved: &Resolved, identity: &Identity) -> bool {
     }
 }
 
-/// The run could not go on, for instance because the disk is full. The program runs once, whatever becomes of the run, and its
-/// exit code is ours.
+/// The run could not go on, for instance because the disk is full or its folder was removed. The program runs once, whatever
+/// becomes of the run, and its exit code is ours.
 fn broken_off(
     error: anyhow::Error,
+    fate: &Fate,
     part: &Path,
     signals: Signals,
     identity: &Identity,
     start: &Start,
 ) -> Result<Exit> {
-    let ending = read_manifest(part).ok().and_then(|manifest| manifest.workload_ending());
-    if let Some((code, _)) = ending {
-        say(&format!("warning: rank {}: {error:#}", identity.rank.rank));
-        return Ok(Exit::Workload(ExitCodeOf::Workload.code(Exit::Missing.code(), Some(code))));
+    match fate.program() {
+        Program::Ended(code) => {
+            say(&format!("warning: rank {}: {error:#}", identity.rank.rank));
+            Ok(Exit::Workload(ExitCodeOf::Workload.code(Exit::Missing.code(), Some(code))))
+        }
+        // Nobody knows with what.
+        Program::Started => Err(error),
+        Program::NotStarted => {
+            signals.unblock().context("cannot unblock signals")?;
+            unrecorded(identity, &format!("{error:#}"), start, Some(part))
+        }
     }
-    // Its folder is made before it is started; what somebody has removed tells nothing.
-    if part.join("workload").exists() || !part.exists() {
-        return Err(error);
-    }
-    signals.unblock().context("cannot unblock signals")?;
-    unrecorded(identity, &format!("{error:#}"), start, Some(part))
 }
 
 /// Whoever starts a rank waits for its program: it runs, come what may.

@@ -57,7 +57,9 @@ pub(crate) fn execute(run: Run, signals: &Signals, talk: Talk, whose: ExitCodeOf
     let dataset = run.dataset(&here()?);
     let outcome = run.execute(signals, &mut progress).inspect_err(|_| {
         drop(progress);
-        say(&format!("what was captured so far is kept in {}", folder.display()));
+        if folder.exists() {
+            say(&format!("what was captured so far is kept in {}", folder.display()));
+        }
     })?;
     let mut exit = outcome.exit;
     if let Some(dataset) = dataset.filter(|_| exit != Exit::Interrupted)

@@ -9,6 +9,7 @@ use record::{Manifest, RunStatus, Step, StepName, StepStatus};
 use super::analyze::{Analyzed, Recorded};
 use super::cut::{Cut, NOT_RUN};
 use super::error::RunError;
+use super::fate::Fate;
 use super::rehearse::Rehearsal;
 use super::scene::Scene;
 use super::session::{Made, Session, Setting, StepResult};
@@ -35,6 +36,7 @@ pub struct Run {
     manifest: Manifest,
     /// The rehearsal of an earlier attempt.
     rehearsal: Rehearsal,
+    fate: Fate,
     _lock: Option<Lock>,
 }
 
@@ -56,7 +58,7 @@ pub struct Outcome {
 
 impl Run {
     pub(super) fn new(setting: Setting, files: Files, manifest: Manifest, lock: Option<Lock>) -> Self {
-        Self { setting, files, manifest, rehearsal: Rehearsal::default(), _lock: lock }
+        Self { setting, files, manifest, rehearsal: Rehearsal::default(), fate: Fate::default(), _lock: lock }
     }
 
     #[must_use]
@@ -67,6 +69,11 @@ impl Run {
 
     pub fn folder(&self) -> &Path {
         self.files.root()
+    }
+
+    /// What becomes of the program, also if the run breaks off.
+    pub fn fate(&self) -> Fate {
+        self.fate.clone()
     }
 
     /// The dataset that the run is to be added to.
@@ -91,6 +98,7 @@ impl Run {
             known_hashes: &mut KnownHashes::new(),
             signals,
             observer,
+            fate: &self.fate,
         };
         let result = steps(&self.setting, self.rehearsal, &mut session);
         if let Err(error) = &result {
@@ -120,6 +128,7 @@ impl Run {
             known_hashes: &mut KnownHashes::new(),
             signals,
             observer,
+            fate: &self.fate,
         };
         let rehearsal =
             take(StepName::Rehearse, &mut session, |session| rehearse::step(setting, None, session))?;
@@ -155,6 +164,7 @@ impl Run {
             known_hashes: &mut KnownHashes::new(),
             signals,
             observer,
+            fate: &self.fate,
         };
         take(StepName::Configure, &mut session, |_| Ok((StepResult::Done(None), ())))?;
         let provenance = match how.look_around || how.sampled {

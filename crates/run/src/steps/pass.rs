@@ -9,6 +9,7 @@ use process::{Finished, Load, Output, Route, Spec, Stop, StopBy, environment, is
 use record::{LoadRecord, PassKind, PassName};
 
 use super::error::RunError;
+use super::fate::Program;
 use super::session::{Session, Setting};
 use crate::config::{Config, StopWith};
 use crate::load::{LOGS, client_of, ready_of, trouble};
@@ -107,7 +108,13 @@ pub(super) fn carry_out(
     if pass.kind != PassKind::Rehearsal {
         session.begins(pass.clone());
     }
-    let finished = supervise(&spec, Some(session.signals))?;
+    session.fate.is(Program::Started);
+    let finished = supervise(&spec, Some(session.signals)).inspect_err(|error| {
+        if !error.was_started() {
+            session.fate.is(Program::NotStarted);
+        }
+    })?;
+    session.fate.is(Program::Ended(finished.ending.shell_code()));
     session.manifest.passes.retain(|other| other.name != pass);
     let mut record = pass_record(pass.clone(), written, shown, &finished);
     record.load = finished.load.as_ref().map(|load| LoadRecord {

@@ -7,6 +7,7 @@ use process::{Route, Signals};
 use record::{Manifest, PassName, Rung, StepName, StepStatus, Tool, Verdict, VerdictRecord};
 
 use super::error::RunError;
+use super::fate::Fate;
 use crate::config::Resolved;
 use crate::events::{Event, Observer};
 use crate::rundir::{Files, KnownHashes};
@@ -46,6 +47,7 @@ pub(super) struct Session<'a> {
     pub(super) known_hashes: &'a mut KnownHashes,
     pub(super) signals: &'a Signals,
     pub(super) observer: &'a mut dyn Observer,
+    pub(super) fate: &'a Fate,
 }
 
 impl Session<'_> {
