@@ -239,7 +239,7 @@ pub fn analyze_attributed(trace: &Trace, attribution: &Attribution, options: &Op
         operators,
         more_operators,
         cuda_graphs: cuda_graphs(trace, attribution, options.limit),
-        ranks: ranks(trace, options.limit),
+        ranks: ranks(trace, options.absent_ranks, options.limit),
         requests: requests(trace, attribution, options.limit),
         memcpy: transfers(trace, options.scope),
         synchronisation,

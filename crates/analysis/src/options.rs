@@ -17,6 +17,8 @@ pub struct Options {
     pub tokens: Vec<(String, f64)>,
     /// What to replay the main loop with.
     pub what_if: Vec<Change>,
+    /// Ranks of the job that are not in the trace, or not whole: any of them may be the late one.
+    pub absent_ranks: u64,
     /// Of each table.
     pub limit: Limit,
 }

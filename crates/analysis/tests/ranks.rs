@@ -109,6 +109,16 @@ fn clocks_are_known_within_their_bound() {
     }
 }
 
+/// Where a rank of the job is not among those that are compared, nobody is called late: it may be that one.
+#[test]
+fn a_rank_that_is_absent_may_be_the_late_one() {
+    let (trace, ranks) = recorded(&plan(4, Planted::HostGap, 2));
+    assert_eq!(ranks.late.unwrap().rank, 2);
+    let options = Options { absent_ranks: 1, ..Options::default() };
+    let ranks = analyze(&trace, &options).ranks.unwrap();
+    assert_eq!((ranks.late, ranks.absent, ranks.compared), (None, 1, 4));
+}
+
 /// Each cell is the true lateness, within the bound of the clocks. Of many ranks only the latest are there.
 #[test]
 fn how_late_each_rank_comes_over_time() {

@@ -386,6 +386,50 @@ fn the_program_s_code_where_rights_are_lost() {
     assert_eq!(ran.code, 3, "{}", ran.stderr);
 }
 
+/// Of four ranks, the recording of the second is removed, that of the third cut, that of the fourth changed.
+#[test]
+fn a_recording_is_held_against_what_its_rank_has_written() {
+    let sandbox = Sandbox::new();
+    sandbox.write("steps.py", STEPS);
+    let ran = launched(&sandbox, "4", &[RANGEFINDER, "rank", "--", "python3", "steps.py"], &[]);
+    assert!(ran.stderr.contains("all 4 captured"), "{}", ran.stderr);
+    let job = sandbox.only_run();
+    let recording = |rank: u32| {
+        let files = std::fs::read_dir(job.join(format!("rank-000{rank}/rehearsal"))).unwrap().flatten();
+        files
+            .map(|entry| entry.path())
+            .find(|path| path.extension().is_some_and(|kind| kind == "rft"))
+            .unwrap()
+    };
+    let judged = || {
+        let out = sandbox.path("out");
+        let shown = sandbox.output(&["analyze", "--out", out.to_str().unwrap(), job.to_str().unwrap()]);
+        assert_eq!(shown.code, 0, "{}", shown.stderr);
+        verdicts(&out)
+    };
+    assert!(judged().iter().all(|(verdict, _)| verdict == "captured"));
+    std::fs::remove_file(recording(1)).unwrap();
+    let open = |rank: u32| std::fs::OpenOptions::new().write(true).open(recording(rank)).unwrap();
+    open(2).set_len(5_000).unwrap();
+    // Of a name, and nothing else.
+    let bytes = std::fs::read(recording(3)).unwrap();
+    let name = bytes.windows(5).position(|bytes| bytes == b"step\0").unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&open(3), b"stop", name as u64).unwrap();
+    let found = judged();
+    let word = |rank: usize| (found[rank].0.as_str(), found[rank].1.as_str());
+    assert_eq!(found.len(), 4, "{found:?}");
+    assert!(word(0).0 == "captured" && word(0).1.starts_with("5 ranges"), "{found:?}");
+    assert_eq!(word(1).0, "missed", "{found:?}");
+    assert!(word(1).1.contains("has been removed since it was written"), "{found:?}");
+    assert_ne!(word(2).0, "captured", "{found:?}");
+    assert!(word(2).1.contains("has been cut since it was written: 5000 of "), "{found:?}");
+    assert_eq!(word(3).0, "partial", "{found:?}");
+    assert!(
+        word(3).1.contains("has been changed since it was written; what is left has 5 ranges"),
+        "{found:?}"
+    );
+}
+
 #[test]
 fn mistakes_are_told_before_anything_runs() {
     let sandbox = Sandbox::new();

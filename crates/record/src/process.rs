@@ -27,6 +27,9 @@ pub struct SeenProcess {
     /// Why the tracer, which it loaded, could not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unrecorded: Option<String>,
+    /// What has become of its recording, which was whole when its rank had ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub harmed: Option<String>,
     /// Its rank in a distributed program, and how many there are, as its launcher says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rank: Option<Rank>,
@@ -49,6 +52,7 @@ impl SeenProcess {
             without_tracer: false,
             recorded: None,
             unrecorded: None,
+            harmed: None,
             rank: None,
             ending: None,
         }

@@ -39,6 +39,9 @@ pub struct Ranks {
     pub compared: u64,
     /// One that was recorded more than once, if any: then nothing is compared.
     pub repeated: Option<u32>,
+    /// Ranks of the job that were not recorded, or not whole: then it is not known who is late.
+    #[serde(skip_serializing_if = "is_none")]
+    pub absent: u64,
     /// Collectives that were found on several ranks, those of them that say who came last, and kernels of others.
     pub matched: u64,
     pub met: u64,
@@ -116,8 +119,12 @@ pub struct Late {
     pub why: Option<Why>,
 }
 
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
 /// None if fewer than two ranks with GPU work are known.
-pub(crate) fn ranks(trace: &Trace, limit: Limit) -> Option<Ranks> {
+pub(crate) fn ranks(trace: &Trace, absent: u64, limit: Limit) -> Option<Ranks> {
     let (parts, repeated) = part::parts(trace);
     // Without GPU work there is nothing to compare.
     if parts.iter().filter(|part| part.kernels > 0).count() < 2 {
@@ -133,6 +140,7 @@ pub(crate) fn ranks(trace: &Trace, limit: Limit) -> Option<Ranks> {
     let waits = late::waits(parts.len(), &meetings);
     let span_ns = span(&parts, &meetings, &clocks);
     let late = late::late(&waits, span_ns)
+        .filter(|_| absent == 0)
         .and_then(|place| late_rank(&parts, &meetings, &clocks, &waits, span_ns, place));
     let bounds = clocks.iter().flatten().map(|clock| clock.bound_ns);
     let bound =
@@ -147,6 +155,7 @@ pub(crate) fn ranks(trace: &Trace, limit: Limit) -> Option<Ranks> {
         ranks: (0..parts.len()).map(|at| row(&parts[at], clocks[at], waits[at])).collect(),
         compared: waits.iter().filter(|waits| waits.collectives > 0).count() as u64,
         repeated,
+        absent,
         met: meetings.len() as u64,
         matched: matched.len() as u64,
         unmatched: (all - taken) as u64,

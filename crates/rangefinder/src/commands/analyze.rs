@@ -13,7 +13,7 @@ use process::{Signals, interruptible};
 use record::RunStatus;
 use report::{AnalysisDocument, Format, Page};
 use run::gather::{Gathered, Given, gather};
-use run::job::parts;
+use run::job::{Parts, parts};
 use run::rundir::{Durable, Files, Readers, read_manifest, remove_unfinished, write_whole};
 use run::{Exit, write_documents};
 use secrets::of_environment;
@@ -82,13 +82,15 @@ fn work(arguments: &AnalyzeArguments, shown: Shown) -> Result<Exit> {
         exclude: &arguments.exclude,
     };
     // Ranks have verdicts of their own.
-    let mut parts = if let [job] = paths.as_slice() { parts(job) } else { None };
+    let mut parts = if let [job] = paths.as_slice() { parts(job).map(Parts::judged) } else { None };
     let judged = counted || parts.is_some();
     let trace = opened(&paths, &given.traced, &sources, selected, &mut redactor, &mut left, judged)?;
     let mut traced = None;
     if let Some(mut trace) = trace {
         settings.regions().apply(&mut trace);
-        let analysis = analyze(&trace, &options(arguments, trace.recordings.len())?);
+        let absent_ranks = parts.as_ref().map_or(0, Parts::absent);
+        let options = Options { absent_ranks, ..options(arguments, trace.recordings.len())? };
+        let analysis = analyze(&trace, &options);
         traced = Some((trace, analysis));
     }
     drop(folder);

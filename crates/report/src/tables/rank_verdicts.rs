@@ -73,7 +73,9 @@ fn verdict(rank: u32, processes: &[&SeenProcess], first_ms: u64, unseen: &str) -
     // Of several attempts the last one counts.
     let own = processes.iter().rev().find(is_first).copied();
     let sum = |of: fn(&record::RecordedProcess) -> u64| -> u64 {
-        processes.iter().filter_map(|process| process.recorded.as_ref()).map(of).sum()
+        let recorded = processes.iter().filter_map(|process| process.recorded.as_ref());
+        // A record that others wrote may hold any number.
+        recorded.map(of).fold(0, u64::saturating_add)
     };
     let (ranges, kernels) = (sum(|recorded| recorded.ranges), sum(|recorded| recorded.kernels));
     let started_ms = own
@@ -89,6 +91,11 @@ fn verdict(rank: u32, processes: &[&SeenProcess], first_ms: u64, unseen: &str) -
     let failed = ending.filter(|ending| !ending.success());
     let (outcome, mut text) = match (own, recorded, failed) {
         (None, ..) => (Outcome::Missed, unseen.to_owned()),
+        (Some(SeenProcess { harmed: Some(harm), .. }), Some(recorded), failed) => {
+            let ended = failed.map(|ending| format!("; it ended with {ending}")).unwrap_or_default();
+            (Outcome::Partial, format!("{harm}; what is left has {recorded}{ended}"))
+        }
+        (Some(SeenProcess { harmed: Some(harm), .. }), None, _) => (Outcome::Missed, harm.clone()),
         (Some(own), Some(recorded), Some(ending)) => {
             let after = fixed((own.last_ms.saturating_sub(own.first_ms)) as f64 / 1e3, 1);
             (Outcome::Partial, format!("ended with {ending} after {after} s; until then {recorded}"))

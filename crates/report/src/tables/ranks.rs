@@ -101,6 +101,13 @@ pub(crate) fn rank_lines(analysis: &Analysis) -> Vec<String> {
         (None, None) => return unknown("their collectives do not fit together as the same ones"),
         (None, Some(bound)) => bound,
     };
+    if ranks.absent > 0 {
+        let are = if ranks.absent == 1 { "is" } else { "are" };
+        return unknown(&format!(
+            "{} of the job {are} not in it, or not whole, and may be the one that the others wait for",
+            counted(ranks.absent, "other rank")
+        ));
+    }
     let mut lines = match &ranks.late {
         Some(late) => vec![late_line(ranks, late), why_line(late.why.as_ref())],
         None => vec![format!(

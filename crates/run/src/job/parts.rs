@@ -1,16 +1,18 @@
 //! What the ranks of a job have left.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use input::{Input, InputError};
 use process::is_running;
 use record::{
     JOB, Manifest, Pass, PassKind, PlaceRecord, RecordedProcess, RunStatus, SeenProcess, SeenRanks, Tool,
 };
 use trace::Trace;
 
-use super::place::{boot, job_of, places};
-use crate::rundir::read_manifest;
+use super::place::{boot, job_of, place_in, places};
+use crate::rundir::{hash, read_manifest};
 
 pub fn is_job(folder: &Path) -> bool {
     folder.join(JOB).is_file()
@@ -66,6 +68,28 @@ pub fn is_under_way(job: &Path) -> bool {
 }
 
 impl Parts {
+    /// Holds the recordings of each rank against what its run says that it wrote: all of each is read.
+    #[must_use]
+    pub fn judged(mut self) -> Self {
+        for run in &self.runs {
+            let Some((place, manifest)) = place_in(run).zip(read_manifest(run).ok()) else { continue };
+            let Some(harm) = harm(run, &manifest) else { continue };
+            let own = |seen: &&mut SeenProcess| seen.rank.map(|rank| rank.rank) == Some(place.rank.rank);
+            for seen in self.seen.processes.iter_mut().filter(own) {
+                // What is left is counted anew.
+                (seen.recorded, seen.harmed) = (None, Some(harm.clone()));
+            }
+        }
+        self
+    }
+
+    /// Ranks whose recordings are not there, or not as they were written.
+    pub fn absent(&self) -> u64 {
+        let harmed = self.seen.processes.iter().filter(|seen| seen.harmed.is_some());
+        let harmed: BTreeSet<Option<u32>> = harmed.map(|seen| seen.rank.map(|rank| rank.rank)).collect();
+        u64::from(self.missing) + harmed.len() as u64
+    }
+
     /// What the recordings have of ranks whose own runs do not tell.
     pub fn complete(&mut self, trace: &Trace) {
         let rows = analysis::processes(trace);
@@ -85,11 +109,45 @@ impl Parts {
             for row in of_rank {
                 sum.ranges += row.ranges;
                 sum.kernels += row.kernels;
-                sum.gpu_ns += row.gpu_ns;
+                sum.gpu_ns = sum.gpu_ns.saturating_add(row.gpu_ns);
             }
             seen.recorded = (sum != RecordedProcess::default()).then_some(sum);
         }
     }
+}
+
+/// What of its recordings is not as a rank has written it, if anything.
+fn harm(run: &Path, manifest: &Manifest) -> Option<String> {
+    manifest.artifacts.iter().filter(|artifact| is_recording(&artifact.path)).find_map(|artifact| {
+        let path = run.join(&artifact.path);
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        match Input::open(&path).map(|input| input.length()) {
+            Err(InputError::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                Some(format!("its recording `{name}` has been removed since it was written"))
+            }
+            Err(error) => Some(format!("its recording cannot be read: {error}")),
+            Ok(length) if length < artifact.bytes => Some(format!(
+                "its recording `{name}` has been cut since it was written: {length} of {} bytes are there",
+                artifact.bytes
+            )),
+            Ok(length) if length > artifact.bytes || hash(&path) != artifact.blake3 => {
+                Some(format!("its recording `{name}` has been changed since it was written"))
+            }
+            Ok(_) => None,
+        }
+    })
+}
+
+/// Of the tracer, the samplers or nsys; only where these write.
+fn is_recording(path: &str) -> bool {
+    let is_in = |folder: PassKind| {
+        path.strip_prefix(folder.as_str())
+            .and_then(|rest| rest.strip_prefix('/'))
+            .filter(|name| !name.contains('/'))
+    };
+    let of_ours = |name: &str| name.ends_with(".rft") || name.ends_with(".rfs");
+    is_in(PassKind::Rehearsal).is_some_and(of_ours)
+        || is_in(PassKind::Nsys).is_some_and(|name| name.starts_with("run") && name.ends_with(".sqlite"))
 }
 
 /// What nsys says of a rank that it was to record, and did not.

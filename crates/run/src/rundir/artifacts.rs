@@ -56,7 +56,8 @@ fn walk(run: &Path, folder: &Path, known: &KnownHashes, found: &mut Vec<Artifact
 /// A workload may leave a sparse file of a terabyte, or replace a listed file with another.
 const LARGEST_HASHED: u64 = 64 << 30;
 
-fn hash(path: &Path) -> Option<String> {
+/// None of what is not to be read through.
+pub(crate) fn hash(path: &Path) -> Option<String> {
     let mut hasher = blake3::Hasher::new();
     let input = Input::open(path).ok()?;
     if input.length() > LARGEST_HASHED || input.has_large_hole() {

@@ -8,6 +8,7 @@ mod manifest;
 mod masked_json;
 mod whole;
 
+pub(crate) use artifacts::hash;
 pub use artifacts::{KnownHashes, list_artifacts};
 pub use create::{Lock, create, lock};
 pub(crate) use create::{safe_name, set_aside};

@@ -131,6 +131,7 @@ mod tests {
             ranks: Vec::new(),
             compared: 2,
             repeated: None,
+            absent: 0,
             matched: 240,
             met: 240,
             unmatched: 0,
