@@ -3,8 +3,11 @@
 
 mod support;
 
+use std::ffi::OsStr;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::process::Command;
 
 use support::{Ran, Sandbox, kineto};
 
@@ -126,4 +129,35 @@ fn in_what_goes_wrong() {
         let text = std::fs::read_to_string(run.join(name)).unwrap();
         assert_harmless(name, &text.replace('\t', " "));
     }
+}
+
+/// Variables and the record of a run are text: what they cannot hold is refused before anything runs.
+#[test]
+fn paths_that_are_no_text_are_refused() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.path("").join(OsStr::from_bytes(b"caf\xe9"));
+    std::fs::create_dir(&folder).unwrap();
+    let marker = sandbox.path("ran");
+    let program = ["--", "touch", marker.to_str().unwrap()];
+    let refused = |arguments: &[&str], change: &dyn Fn(&mut Command), said: &str| {
+        let mut command = sandbox.rangefinder(&[arguments, &program].concat());
+        change(&mut command);
+        let ran = Ran::from(command.output().unwrap());
+        assert_eq!(ran.code, 2, "{said}: {}", ran.stderr);
+        assert!(ran.stderr.contains(said) && ran.stderr.contains("\nhint: "), "{said}: {}", ran.stderr);
+        assert!(!marker.exists() && sandbox.runs().is_empty() && !folder.join("runs").exists(), "{said}");
+    };
+    let there = |command: &mut Command| drop(command.current_dir(&folder));
+    let temporary = |command: &mut Command| drop(command.env("TMPDIR", &folder));
+    for run in [&["run", "--quick"][..], &["run", "--dry-run"], &["ranges"]] {
+        refused(run, &there, "the path of the current directory is not UTF-8: `");
+        refused(run, &temporary, "the path of the directory for temporary files (`TMPDIR`) is not UTF-8: `");
+    }
+    let plan = folder.join("plan.yaml");
+    std::fs::write(&plan, "").unwrap();
+    let mut command = sandbox.rangefinder(&["run", "--plan"]);
+    let ran = Ran::from(command.arg(&plan).args(program).output().unwrap());
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(ran.stderr.contains("the path of the plan is not UTF-8: `"), "{}", ran.stderr);
+    assert!(!marker.exists());
 }

@@ -430,6 +430,25 @@ fn a_recording_is_held_against_what_its_rank_has_written() {
     );
 }
 
+/// A rank runs where its path is no text, and is not recorded.
+#[test]
+fn a_path_that_is_no_text() {
+    use std::os::unix::ffi::OsStrExt;
+    let sandbox = Sandbox::new();
+    let folder = sandbox.path("").join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+    std::fs::create_dir(&folder).unwrap();
+    let mut command = sandbox.rangefinder(&["rank", "--", "sh", "-c", "pwd > here; exit 4"]);
+    command.current_dir(&folder).env("RANK", "0").env("WORLD_SIZE", "1");
+    let ran = Ran::from(command.output().unwrap());
+    assert_eq!(ran.code, 4, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("warning: rank 0 runs without being recorded: the path of "),
+        "{}",
+        ran.stderr
+    );
+    assert!(folder.join("here").exists() && !folder.join("runs").exists());
+}
+
 #[test]
 fn mistakes_are_told_before_anything_runs() {
     let sandbox = Sandbox::new();

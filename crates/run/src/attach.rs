@@ -13,6 +13,10 @@ pub fn variables_to_attach(
     library: &[u8],
     python: Option<PathBuf>,
 ) -> Result<Vec<(String, String)>, String> {
+    if folder.to_str().is_none() {
+        let folder = folder.display();
+        return Err(format!("the path of the folder is not UTF-8: `{folder}`\nhint: choose another folder"));
+    }
     let library = place_beside(folder, library).map_err(|error| error.to_string())?;
     let cupti = locate_cupti(python, Gpus::look(None).cuda.as_deref());
     let variables = tracer_variables(&library, folder, cupti.as_deref(), None);

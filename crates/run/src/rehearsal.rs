@@ -61,7 +61,8 @@ pub(crate) fn tracer_variables(
 /// The libcupti for the workload, if there is a driver.
 pub(crate) fn locate_cupti(python: Option<PathBuf>, cuda: Option<&str>) -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("RANGEFINDER_CUPTI").filter(|path| !path.is_empty()) {
-        return Some(named.into()).filter(|path: &PathBuf| path.is_file());
+        // A variable tells the program where it is.
+        return Some(named.into()).filter(|path: &PathBuf| path.is_file() && path.to_str().is_some());
     }
     nsight::find_cupti(&nsight::CuptiPlaces { python, root: "/".into() }, cuda?)
 }

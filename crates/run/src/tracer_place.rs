@@ -69,7 +69,8 @@ pub(crate) fn place_tracer(tmp: &Path, library: &[u8]) -> Result<PlacedTracer, N
     }
     let others = ["TMPDIR", "XDG_RUNTIME_DIR"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
     let usual = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
-    let elsewhere: Vec<PathBuf> = others.chain(usual).filter(|folder| folder.is_absolute()).collect();
+    let elsewhere: Vec<PathBuf> =
+        others.chain(usual).filter(|folder| folder.is_absolute() && folder.to_str().is_some()).collect();
     if is_executable(tmp) && open_to_all(tmp) {
         return Ok(PlacedTracer { library: write(tmp, library)?, folder: None });
     }

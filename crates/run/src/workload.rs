@@ -42,6 +42,8 @@ pub enum WorkloadError {
     Load(Box<WorkloadError>),
     #[error("`workload.cwd`: directory `{}` not found", cwd.display())]
     NoDirectory { cwd: PathBuf },
+    #[error("the path of {what} is not UTF-8: `{}`\nhint: {hint}", path.display())]
+    NotUtf8 { what: &'static str, path: PathBuf, hint: &'static str },
 }
 
 /// A workload that can be started.
@@ -343,6 +345,24 @@ pub fn tmpdir(run: &Path) -> Result<(PathBuf, Option<PathBuf>), WriteError> {
         }
     }
     Ok((inside, None))
+}
+
+/// What the program and its tools are told in variables, and the run records, is text: a path that is none would be another
+/// one there.
+pub(crate) fn check_texts(here: &Path) -> Result<(), WorkloadError> {
+    let temporary = std::env::temp_dir();
+    let paths = [
+        ("the current directory", here, "start it in a directory whose path is UTF-8"),
+        (
+            "the directory for temporary files (`TMPDIR`)",
+            &temporary,
+            "set `TMPDIR` to a directory whose path is UTF-8",
+        ),
+    ];
+    let wrong = paths.into_iter().find(|(_, path, _)| path.to_str().is_none());
+    wrong.map_or(Ok(()), |(what, path, hint)| {
+        Err(WorkloadError::NotUtf8 { what, path: path.to_owned(), hint })
+    })
 }
 
 fn check_variables(variables: &BTreeMap<String, Option<Text>>) -> Result<(), WorkloadError> {

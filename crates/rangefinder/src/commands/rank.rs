@@ -13,6 +13,7 @@ use run::job::{
     parts, take_result, was_started, was_taken_before,
 };
 use run::steps::{Fate, Program, RunError, Start, begin, check};
+use run::workload::WorkloadError;
 use run::{Exit, SUMMARY, shell_word};
 
 use super::analyze::{Shown, analyzed};
@@ -50,7 +51,13 @@ pub(crate) fn main(mut arguments: RankArguments) -> Result<Exit> {
         arguments.layers.overrides.extend(BY_NSYS.map(str::to_owned));
         start.resolved = resolved(&arguments.layers)?;
     }
-    let name = check(&start)?;
+    let name = match check(&start) {
+        // No fault of what was asked for: the program can run there.
+        Err(RunError::Workload(why @ WorkloadError::NotUtf8 { .. })) => {
+            return unrecorded(&identity, &why.to_string(), &start, None);
+        }
+        name => name?,
+    };
     let root = start.here.join(&start.resolved.config.run.dir.0);
     let Joined { job, part } = match join(&root, &name, &identity) {
         Ok(joined) => joined,

@@ -6,7 +6,7 @@ use run::Exit;
 use run::rundir::remove_unfinished;
 use run::steps::{Run, Start, begin, plan_text};
 
-use super::{export, here, repeat, resolved};
+use super::{Usage, export, here, repeat, resolved};
 use crate::cli::{ExitCodeOf, RunArguments, Talk};
 use crate::print::{print, say};
 use crate::progress::Progress;
@@ -15,10 +15,13 @@ pub(crate) fn main(mut arguments: RunArguments) -> Result<Exit> {
     if let Some(plan) = &arguments.plan {
         // Relative to here, wherever the workload runs.
         let plan = std::path::absolute(plan).with_context(|| format!("`{}`", plan.display()))?;
-        arguments
-            .layers
-            .overrides
-            .push(format!("ncu.plan={}", serde_json::Value::from(plan.to_string_lossy())));
+        let Some(text) = plan.to_str() else {
+            let plan = plan.display();
+            let why =
+                format!("the path of the plan is not UTF-8: `{plan}`\nhint: copy the plan to a path that is");
+            return Err(Usage(why).into());
+        };
+        arguments.layers.overrides.push(format!("ncu.plan={}", serde_json::Value::from(text)));
     }
     if arguments.quick {
         arguments.layers.preset.insert(0, "quick".to_owned());

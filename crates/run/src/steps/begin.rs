@@ -14,7 +14,7 @@ use super::session::Setting;
 use crate::config::{Config, ConfigError, Resolved, masked_override};
 use crate::load::client_of;
 use crate::rundir::{Files, create, lock, new_manifest};
-use crate::workload::{STARTED, Workload};
+use crate::workload::{STARTED, Workload, check_texts};
 
 /// What `rangefinder run` was given.
 #[derive(Debug, Clone)]
@@ -88,6 +88,7 @@ fn name(start: &Start, workload: &Workload, redactor: &Redactor) -> String {
 /// Checks that what the configuration names is there.
 pub(super) fn check_paths(start: &Start) -> Result<(), RunError> {
     let Start { resolved, here, .. } = start;
+    check_texts(here)?;
     let wrong = |key: &str, accepted: String| {
         let (value, source) = (resolved.shown(key), resolved.source(key));
         Err(RunError::Config(ConfigError::WrongValue { key: key.to_owned(), value, source, accepted }))

@@ -16,7 +16,7 @@ use super::session::Setting;
 use crate::config::{Request, Text, resolve};
 use crate::rehearsal::{Inventory, read_rehearsal};
 use crate::rundir::{Files, lock, read_manifest};
-use crate::workload::Workload;
+use crate::workload::{Workload, check_texts};
 
 /// What `rangefinder resume` was given.
 #[derive(Debug)]
@@ -33,6 +33,7 @@ pub struct Resume {
 
 pub fn reopen(resume: Resume) -> Result<Run, RunError> {
     let folder = std::path::absolute(&resume.run).unwrap_or_else(|_| resume.run.clone());
+    check_texts(&folder)?;
     let manifest = read_manifest(&folder).map_err(RunError::NotARun)?;
     if folder.join(PLACE).exists() {
         let folder = folder.display();
