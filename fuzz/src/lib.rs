@@ -34,6 +34,7 @@ pub const TARGETS: [(&str, Target); 13] = [
     ("python_memory", python_memory),
     ("unwind", unwind),
     ("baseline", baseline),
+    ("parts", parts),
 ];
 
 /// A file of the tracer, all the way to regions, proofs and predictions.
@@ -304,4 +305,71 @@ pub fn baseline(input: &[u8]) {
         let document = report::CheckDocument::new("a", "b", [1, 2], &checked, &[]);
         let _ = [document.screen(), document.markdown(), document.junit(), document.annotations()];
     }
+}
+
+/// The files of a job, each behind a line of `---`: that of the job, then of each rank its place, what it says that it wrote, and a
+/// recording. Judged, completed from a recording, and told.
+pub fn parts(input: &[u8]) {
+    let job = std::env::temp_dir().join(format!("rangefinder-fuzz-{}-job", std::process::id()));
+    let _ = std::fs::remove_dir_all(&job);
+    if written(&job, input).is_ok() && run::job::is_job(&job) {
+        run::job::is_under_way(&job);
+        told(&job);
+    }
+    let _ = std::fs::remove_dir_all(&job);
+}
+
+fn written(job: &Path, input: &[u8]) -> std::io::Result<()> {
+    const RANKS: usize = 4;
+    std::fs::create_dir_all(job)?;
+    let mut files = Vec::new();
+    let mut rest = input;
+    while let Some(at) = rest.windows(5).position(|bytes| bytes == b"\n---\n") {
+        files.push(&rest[..at]);
+        rest = &rest[at + 5..];
+    }
+    files.push(rest);
+    let mut files = files.into_iter();
+    std::fs::write(job.join("job.json"), files.next().unwrap_or_default())?;
+    for rank in 0..RANKS {
+        let folder = job.join(format!("rank-{rank:04}"));
+        for name in ["rank.json", "run.json", "rehearsal/1.rft"] {
+            let Some(bytes) = files.next() else { return Ok(()) };
+            std::fs::create_dir_all(folder.join("rehearsal"))?;
+            std::fs::write(folder.join(name), bytes)?;
+        }
+    }
+    Ok(())
+}
+
+fn told(job: &Path) {
+    let Some(parts) = run::job::parts(job) else { return };
+    let (runs, processes) = (parts.runs.len(), parts.seen.processes.len());
+    assert!(parts.seen.world as usize >= runs && processes >= runs, "no rank is lost");
+    let mut parts = parts.judged();
+    parts.complete(&traced());
+    assert_eq!(parts.seen.processes.len(), processes);
+    let insight = analysis::Insight::default();
+    let page = report::Page {
+        title: "fuzz",
+        workload: "",
+        verdicts: &[],
+        steps: &[],
+        analysis: None,
+        operators_source: None,
+        trace: None,
+        measured: None,
+        counters: None,
+        counters_at: "",
+        insight: &insight,
+        environment: &[],
+        passes: &[],
+        ranks: Some(&parts.seen),
+        commands: &[],
+        rehearsal: None,
+        warnings: &[],
+        top: 5,
+        whole: false,
+    };
+    let _ = report::screen(&page, 5);
 }
