@@ -35,6 +35,7 @@ pub use model::{
     Measure, NONE, OPEN, Operator, Operators, Process, Quantity, Range, Ranges, Recorder, Recording,
     Sampling, SamplingTrouble, Selection, Series, SeriesSource, StackNode, StackSample, StackSamples, Stacks,
     StreamEvent, StreamEvents, StringId, Strings, Syncs, Thread, ThreadState, Trace, Transfer, Trouble,
+    UnreadableProcess,
 };
 pub use nsys::{
     NsysError, environment_values, read_nsys, read_nsys_bytes, read_nsys_session, texts_to_change,

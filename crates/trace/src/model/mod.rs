@@ -28,5 +28,7 @@ pub use tables::{
     Call, Calls, Collective, Collectives, GraphNode, GraphNodes, HostWait, Operator, Operators, Range,
     Ranges, StreamEvent, StreamEvents, Syncs,
 };
-pub use trace::{CuptiTrouble, Device, Process, Sampling, SamplingTrouble, Selection, Thread, Trace};
+pub use trace::{
+    CuptiTrouble, Device, Process, Sampling, SamplingTrouble, Selection, Thread, Trace, UnreadableProcess,
+};
 pub use trouble::Trouble;

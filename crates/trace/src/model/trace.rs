@@ -170,6 +170,14 @@ impl Trace {
     }
 }
 
+/// A process whose stacks could not be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreadableProcess {
+    pub pid: u32,
+    /// A sentence, and what to do in a line that begins with `hint: `.
+    pub why: String,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CuptiTrouble {
     /// Another profiler in the program uses it.
@@ -190,6 +198,8 @@ pub enum Selection {
 #[derive(Debug, Clone, Default)]
 pub struct Sampling {
     pub troubles: Vec<SamplingTrouble>,
+    /// Processes whose stacks could not be read, in the order in which that was found out.
+    pub unreadable: Vec<UnreadableProcess>,
     /// Processor time of the samplers, and how long they ran.
     pub processor_ns: i64,
     pub wall_ns: i64,
@@ -202,6 +212,7 @@ pub struct Sampling {
 impl Sampling {
     pub(crate) fn add(&mut self, other: Self) {
         self.troubles.extend(other.troubles);
+        self.unreadable.extend(other.unreadable);
         self.processor_ns = self.processor_ns.saturating_add(other.processor_ns);
         self.wall_ns = self.wall_ns.max(other.wall_ns);
         let mut others = other.pauses;

@@ -25,6 +25,9 @@ pub(crate) mod kind {
     pub(crate) const END: u8 = 13;
     pub(crate) const PROCESS: u8 = 14;
     pub(crate) const PAUSED: u8 = 15;
+    /// When a round of samples of stacks began.
+    pub(crate) const TICK: u8 = 16;
+    pub(crate) const UNREADABLE: u8 = 17;
 }
 
 /// A device as the sampler sees it.

@@ -6,6 +6,7 @@
 
 mod bytes;
 mod clock;
+mod even;
 mod layout;
 mod read;
 mod stacks;

@@ -11,7 +11,10 @@ use super::clock::EpochClock;
 use super::layout::{LONGEST, MAGIC, SampledDevice, SampledSet, SetClock, VERSION, kind, source_from};
 use super::stacks::StackReader;
 use crate::extent::{Extent, TIMELESS, Weights};
-use crate::model::{Diagnostic, NONE, Quantity, Sampling, SamplingTrouble, Series, StringId, Trace, Trouble};
+use crate::model::{
+    Diagnostic, NONE, Quantity, Sampling, SamplingTrouble, Series, StringId, Trace, Trouble,
+    UnreadableProcess,
+};
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SampledError {
@@ -174,11 +177,14 @@ fn read<R: Read>(opened: impl Fn() -> R, extent: &Extent, trace: &mut Trace) -> 
         _ if !within.has(kind, record) => {}
         kind::SAMPLES => reader.samples(record, &mut series).unwrap_or_default(),
         // They have been read.
-        kind::PAUSED => {}
+        kind::PAUSED | kind::TICK | kind::UNREADABLE => {}
         kind::LOST => reader.lost(record, &mut series).unwrap_or_default(),
         _ => stacks.record(kind, record, &texts),
     });
     let damaged = stacks.damaged;
+    reader.sampling.pauses.sort_unstable();
+    reader.ticks.sort_unstable();
+    stacks.even_out(&reader.ticks, &reader.sampling.pauses);
     stacks.finish();
     let broken_off = !(whole && reader.ended && read.is_ok()) || damaged > 0;
     let series = series.into_iter().flatten().collect();
@@ -246,6 +252,8 @@ struct Reader {
     sets: HashMap<u32, (usize, SampledSet)>,
     texts: Vec<String>,
     sampling: Sampling,
+    /// When rounds of samples of stacks began.
+    ticks: Vec<i64>,
     ended: bool,
 }
 
@@ -279,6 +287,12 @@ impl Reader {
             kind::PAUSED => {
                 let (begin, end) = (record.time()?, record.time()?);
                 self.sampling.pauses.push((begin, end.max(begin)));
+            }
+            kind::TICK => self.ticks.push(record.time()?),
+            kind::UNREADABLE => {
+                // When it was found out, its samples tell.
+                let _ = record.time()?;
+                self.sampling.unreadable.push(UnreadableProcess { pid: record.u32()?, why: record.text()? });
             }
             kind::END => self.ended = true,
             _ => {}

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::bytes::Bytes;
+use super::even::even;
 use super::layout::kind;
 use crate::model::{Frame, NONE, Process, StackNode, StackSample, StringId, Thread, ThreadState, Trace};
 use crate::names::demangled;
@@ -12,6 +13,7 @@ pub(super) struct StackReader<'t> {
     pub(super) trace: &'t mut Trace,
     first_frame: u32,
     first_node: u32,
+    first_sample: usize,
     processes: HashMap<u32, u32>,
     threads: HashMap<(u32, u32), u32>,
     /// Processes that are not in the trace, by their number: parent and name.
@@ -31,6 +33,7 @@ impl<'t> StackReader<'t> {
         Self {
             first_frame: trace.stacks.frames.len() as u32,
             first_node: trace.stacks.nodes.len() as u32,
+            first_sample: trace.stacks.samples.len(),
             processes,
             threads,
             described: HashMap::new(),
@@ -108,6 +111,19 @@ impl<'t> StackReader<'t> {
         let thread = trace.threads.len() as u32 - 1;
         self.threads.insert((pid, tid), thread);
         thread
+    }
+
+    /// Leaves out rounds of samples that came quicker than most. Both are in order.
+    pub(super) fn even_out(&mut self, ticks: &[i64], pauses: &[(i64, i64)]) {
+        let Some((keep, pace)) = even(ticks, pauses) else { return };
+        let stacks = &mut self.trace.stacks;
+        let is_kept = |(row, at): (usize, &i64)| {
+            let tick = ticks.partition_point(|tick| tick <= at).checked_sub(1);
+            row < self.first_sample || tick.is_none_or(|tick| keep[tick])
+        };
+        let rows: Vec<bool> = stacks.samples.at.iter().enumerate().map(is_kept).collect();
+        stacks.samples.retain_rows(&rows);
+        stacks.interval_ns = stacks.interval_ns.max(pace);
     }
 
     /// Samples in the order of their time.

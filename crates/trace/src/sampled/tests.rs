@@ -1,6 +1,7 @@
 use super::{SampleWriter, SampledDevice, SampledError, SampledSet, SetClock, read_sampled_bytes};
 use crate::model::{
     Activity, Device, NONE, Process, Quantity, SeriesSource, StringId, Thread, ThreadState, Trace, Trouble,
+    UnreadableProcess,
 };
 
 /// The tracer's half: one process, one thread, one device that was used.
@@ -49,6 +50,36 @@ fn written() -> Vec<u8> {
     file.cost(5, 100).unwrap();
     file.end().unwrap();
     bytes
+}
+
+/// One thread for a second, then many, which are sampled less often.
+#[test]
+fn samples_are_parts_of_the_time() {
+    const MS: u64 = 1_000_000;
+    let mut bytes = Vec::new();
+    let mut file = SampleWriter::new(&mut bytes).unwrap();
+    file.rate(5 * MS).unwrap();
+    let (quick, slow) = (file.text("quick").unwrap(), file.text("slow").unwrap());
+    let nodes = [quick, slow].map(|function| {
+        let frame = file.frame(function, function, 1).unwrap();
+        file.node(None, frame).unwrap()
+    });
+    let early = (0..200).map(|tick| (tick * 5, nodes[0]));
+    let late = (0..40).map(|tick| (1000 + tick * 100, nodes[1]));
+    for (ms, node) in early.chain(late) {
+        file.tick(ms * MS).unwrap();
+        file.stacks(ms * MS + 7, 7, [(7, Some(node), ThreadState::Running)]).unwrap();
+    }
+    file.unreadable(5, 7, "why").unwrap();
+    file.end().unwrap();
+    let mut trace = traced();
+    read_sampled_bytes(&bytes, &mut trace).unwrap();
+    let of = |node: u32| trace.stacks.samples.stack.iter().filter(|stack| **stack == node).count() as f64;
+    let share = of(0) / (of(0) + of(1));
+    assert!((share - 0.2).abs() < 0.04 && of(1) > 30.0, "{share}, {} and {}", of(0), of(1));
+    let told = UnreadableProcess { pid: 7, why: "why".to_owned() };
+    assert_eq!(trace.sampling.unreadable, [told]);
+    assert!(!trace.sampling.broken_off);
 }
 
 /// Two samplers rest together, but not to the nanosecond.

@@ -100,6 +100,20 @@ impl<W: Write> SampleWriter<W> {
         self.record(kind::RATE, |bytes| bytes.extend(interval_ns.to_le_bytes()))
     }
 
+    /// A round of samples of stacks begins, at this moment of `CLOCK_MONOTONIC`.
+    pub fn tick(&mut self, at: u64) -> io::Result<()> {
+        self.record(kind::TICK, |bytes| bytes.extend(at.to_le_bytes()))
+    }
+
+    /// The stacks of a process cannot be read from this moment on; what its threads do may still be known.
+    pub fn unreadable(&mut self, at: u64, pid: u32, why: &str) -> io::Result<()> {
+        self.record(kind::UNREADABLE, |bytes| {
+            bytes.extend(at.to_le_bytes());
+            bytes.extend(pid.to_le_bytes());
+            text(bytes, why);
+        })
+    }
+
     /// A process whose stacks come.
     pub fn process(&mut self, pid: u32, parent: u32, name: &str) -> io::Result<()> {
         self.record(kind::PROCESS, |bytes| {
