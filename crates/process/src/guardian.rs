@@ -31,6 +31,7 @@ use rustix::process::{
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr, tcsetpgrp};
 
 use super::descendants::{Descendant, descendants, signal_all};
+use super::limit::limit_open_files;
 use super::protocol::{Launch, News, Order, Session, receive, receive_launch, send};
 use super::timespec::timespec;
 use record::{Ending, Leftover, Usage};
@@ -63,6 +64,9 @@ fn guard() -> io::Result<()> {
     set_child_subreaper(Some(rustix::process::getpid()))?;
     let mut socket = UnixStream::from(rustix::stdio::stdin().try_clone_to_owned()?);
     let (launch, descriptors) = receive_launch(&mut socket)?;
+    if let Some(open_files) = launch.open_files {
+        limit_open_files(open_files);
+    }
     let terminal = SavedTerminal::of(descriptors.get(3));
     match start(&launch, descriptors) {
         Ok(pid) => {

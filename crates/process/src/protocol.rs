@@ -38,6 +38,8 @@ pub(super) struct Launch {
     pub(super) linger_ms: u64,
     /// How long everything may take to end once the child was told to.
     pub(super) grace_ms: u64,
+    /// How many files the child may have open, if that is not what we may.
+    pub(super) open_files: Option<u64>,
     /// Removed when everything is over, however it ends.
     pub(super) remove: Vec<PathBuf>,
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::error::SuperviseError;
 use super::input::rewind;
+use super::limit::open_files_given;
 use super::log::Log;
 use super::protocol::{Launch, Session, send_launch};
 use super::pump::{Keep, LogOutcome, Pump};
@@ -155,6 +156,7 @@ impl Streams {
             heeds_interrupt: stopped_by_interrupt(spec),
             linger_ms: spec.linger.as_millis() as u64,
             grace_ms: spec.grace.as_millis() as u64,
+            open_files: open_files_given(),
             remove: spec.remove.clone(),
         };
         let mut descriptors = vec![self.stdin.as_fd(), self.stdout.as_fd(), self.stderr.as_fd()];

@@ -8,14 +8,17 @@ use std::time::Instant;
 
 use record::{Rank, SeenProcess, Start};
 
+use super::limit::part_of_open_files;
 use super::pidfd;
 use super::rank::rank_in;
 use super::stat::Stat;
 
 /// More processes than this are not remembered.
 const MOST: usize = 4096;
-/// So many descriptors are kept open; of other processes it may not be known how they ended.
+/// So many descriptors are kept open, and no more than this part of those that there may be; of other processes it may not be
+/// known how they ended.
 const MOST_DESCRIPTORS: usize = 256;
+const PART: u64 = 8;
 
 /// Everything that descends from this process, as far as it was looked at; without this program's own processes.
 #[derive(Debug)]
@@ -84,7 +87,8 @@ impl ProcessTree {
         let seen =
             SeenProcess { parent, start, first_ms: now, ..SeenProcess::unseen(pid, stat.name.clone()) };
         let descriptors = self.known.values().filter(|known| known.descriptor.is_some()).count();
-        let descriptor = (descriptors < MOST_DESCRIPTORS).then(|| pidfd::open(pid)).flatten();
+        let most = part_of_open_files(PART).min(MOST_DESCRIPTORS);
+        let descriptor = (descriptors < most).then(|| pidfd::open(pid)).flatten();
         let mut known = Known { seen, started: stat.started, command, program, descriptor, is_over: false };
         known.look_again(&stat, now, &self.variable);
         self.known.insert(pid, known);

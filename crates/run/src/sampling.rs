@@ -115,6 +115,8 @@ impl StackSampling {
             return Ok(None);
         }
         let rate = config.rate.0;
+        // Beside many processes, more are needed than usual.
+        process::raise_open_files();
         let started = StackFile::create(&folder.join(STACKS), rate, mask).and_then(|file| {
             let below = Settings::below(std::process::id());
             let settings = Settings { rate, pauses, is_left_out: process::is_beside, ..below };
