@@ -102,7 +102,7 @@ impl StackFile {
         let state = match (thread.gil, thread.state) {
             (GilUse::Waits { .. }, _) => ThreadState::WaitsForInterpreter,
             (_, Doing::Waiting(_) | Doing::Uninterruptible(_) | Doing::Stopped) => ThreadState::Blocked,
-            (_, Doing::Running | Doing::Other(_)) => ThreadState::Running,
+            (_, Doing::Running | Doing::Other(_) | Doing::Unknown) => ThreadState::Running,
         };
         self.file.stacks(sample.at, sample.pid, [(thread.tid, stack, state)])
     }
@@ -121,9 +121,19 @@ impl Sink for StackFile {
         !self.is_ours(pid)
     }
 
-    fn unreadable(&mut self, pid: u32, why: &Unreadable) {
-        if !self.is_ours(pid) {
-            let written = self.file.trouble(Trouble::NoStacks, None, &why.to_string());
+    fn unreadable(&mut self, at: u64, pid: u32, why: &Unreadable) {
+        if self.failed.is_none() && !self.is_ours(pid) {
+            let why = why.to_string();
+            let written = self.file.unreadable(at, pid, &why);
+            self.note(written);
+            let written = self.file.trouble(Trouble::NoStacks, None, &why);
+            self.note(written);
+        }
+    }
+
+    fn tick(&mut self, at: u64) {
+        if self.failed.is_none() {
+            let written = self.file.tick(at);
             self.note(written);
         }
     }

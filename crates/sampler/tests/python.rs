@@ -68,6 +68,27 @@ fn deep_recursion() {
     });
 }
 
+/// Of a deeper stack than is read, the innermost frames say where it is.
+#[test]
+fn a_stack_deeper_than_is_read() {
+    on_the_line("deep", "delve", "delve", |seen| {
+        assert!(share(seen, |seen| seen.frames.len() == 512) >= 0.95, "{}", seen[0].frames.len());
+    });
+}
+
+#[test]
+fn one_of_thousands_of_threads() {
+    for (minor, python) in interpreters("sampler_crowd") {
+        let planted = Planted::start(&python, "crowd");
+        let (seen, counts) = sampled(planted.child.id(), 2 * WHILE);
+        let main: Vec<&Seen> = seen.iter().filter(|seen| seen.tid == planted.threads[0]).collect();
+        let good = share(main.iter().copied(), |seen| seen.leaf() == Some(("crowd", marked("crowd"))));
+        assert!(good >= 0.9, "3.{minor}: {good} of {}, {counts:?}", main.len());
+        let others = seen.iter().filter(|seen| seen.tid != planted.threads[0] && !seen.torn);
+        assert!(others.count() > 2_000, "3.{minor}: {counts:?}");
+    }
+}
+
 #[test]
 fn a_decorated_function() {
     on_the_line("decorator", "wrapped", "wrapped", |seen| {

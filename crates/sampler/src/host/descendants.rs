@@ -25,9 +25,12 @@ impl Descendants {
 
     /// All of them now, roots first; without this process.
     pub(super) fn look(&mut self) -> Vec<u32> {
-        let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
-        let here: HashSet<u32> =
-            entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+        let Ok(entries) = std::fs::read_dir("/proc") else {
+            // There is no descriptor left: whoever was here may still be.
+            return self.found(|_| true);
+        };
+        let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let here: HashSet<u32> = numbers.collect();
         self.watched.retain(|pid| here.contains(pid) || self.roots.contains(pid));
         self.others.retain(|pid| here.contains(pid));
         let known = |pid: &&u32| !self.watched.contains(*pid) && !self.others.contains(*pid);
@@ -49,9 +52,13 @@ impl Descendants {
             }
         }
         self.others.extend(fresh.into_iter().map(|(pid, _)| pid));
+        self.found(|pid| here.contains(&pid))
+    }
+
+    fn found(&self, is_here: impl Fn(u32) -> bool) -> Vec<u32> {
         let itself = std::process::id();
         let mut found: Vec<u32> =
-            self.watched.iter().copied().filter(|pid| *pid != itself && here.contains(pid)).collect();
+            self.watched.iter().copied().filter(|pid| *pid != itself && is_here(*pid)).collect();
         found.sort_by_key(|pid| (!self.roots.contains(pid), *pid));
         found
     }

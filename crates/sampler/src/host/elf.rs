@@ -4,8 +4,8 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
 
 /// Larger tables of sections or symbols are taken for damage.
 const MOST_SECTIONS: usize = 4096;
@@ -62,10 +62,32 @@ pub(crate) enum Class {
     Bits64,
 }
 
+/// Which file it is, and of which state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Identity {
+    device: u64,
+    inode: u64,
+    length: u64,
+    written: (i64, i64),
+}
+
+impl Identity {
+    fn of(file: &File) -> io::Result<Self> {
+        let of = file.metadata()?;
+        Ok(Self {
+            device: of.dev(),
+            inode: of.ino(),
+            length: of.len(),
+            written: (of.mtime(), of.mtime_nsec()),
+        })
+    }
+}
+
 /// Where its bytes are.
 #[derive(Debug)]
 enum Source {
-    File(File),
+    /// Opened for each read: programs have many files mapped, and we may not have many open.
+    File(PathBuf, Identity),
     /// For tests and the fuzzer.
     Memory(Vec<u8>),
 }
@@ -73,14 +95,21 @@ enum Source {
 impl Source {
     fn len(&self) -> io::Result<u64> {
         match self {
-            Self::File(file) => Ok(file.metadata()?.len()),
+            Self::File(_, identity) => Ok(identity.length),
             Self::Memory(bytes) => Ok(bytes.len() as u64),
         }
     }
 
     fn read_exact_at(&self, into: &mut [u8], offset: u64) -> io::Result<()> {
         match self {
-            Self::File(file) => file.read_exact_at(into, offset),
+            Self::File(path, identity) => {
+                let file = File::open(path)?;
+                // Another file of the same name has other bytes there.
+                if Identity::of(&file)? != *identity {
+                    return Err(damaged());
+                }
+                file.read_exact_at(into, offset)
+            }
             Self::Memory(bytes) => {
                 let rest = usize::try_from(offset).ok().and_then(|at| bytes.get(at..)).ok_or_else(damaged)?;
                 into.copy_from_slice(rest.get(..into.len()).ok_or_else(damaged)?);
@@ -100,12 +129,12 @@ pub(crate) struct Elf {
 
 impl Elf {
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let file = File::open(path)?;
         // A file could be a pipe, which would keep us waiting.
-        if !file.metadata()?.is_file() {
+        if !std::fs::metadata(path)?.is_file() {
             return Err(damaged());
         }
-        Self::parse(Source::File(file))
+        let identity = Identity::of(&File::open(path)?)?;
+        Self::parse(Source::File(path.to_owned(), identity))
     }
 
     pub(crate) fn of_bytes(bytes: &[u8]) -> io::Result<Self> {

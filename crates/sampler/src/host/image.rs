@@ -16,7 +16,13 @@ pub(super) struct Image {
 
 impl Image {
     pub(super) fn of(pid: u32) -> Result<Self, Unreadable> {
-        let stat = std::fs::read(format!("/proc/{pid}/stat")).map_err(|_| Unreadable::Gone)?;
+        let path = format!("/proc/{pid}/stat");
+        let stat = std::fs::read(&path).map_err(|error| match error.raw_os_error() {
+            Some(nix::libc::EMFILE | nix::libc::ENFILE) => {
+                Unreadable::Unavailable { path: path.clone(), problem: error.to_string() }
+            }
+            _ => Unreadable::Gone,
+        })?;
         let stat = String::from_utf8_lossy(&stat);
         let after = stat.rfind(')').ok_or(Unreadable::Gone)?;
         // The third field is the first one after the name.

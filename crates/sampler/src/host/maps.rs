@@ -8,6 +8,8 @@ pub(crate) struct Mapping {
     pub end: u64,
     pub offset: u64,
     pub executable: bool,
+    /// Which file of the path's name it is: device and inode, as they are written.
+    pub file: String,
     pub path: String,
 }
 
@@ -37,6 +39,7 @@ fn parse(line: &str) -> Option<Mapping> {
         end: hex(end)?,
         offset: hex(fields.next()?)?,
         executable,
+        file: format!("{} {}", fields.next()?, fields.next()?),
         path: path.to_owned(),
     })
 }
@@ -49,7 +52,7 @@ mod tests {
     fn lines_of_maps() {
         let found = parse("7f00-8f00 r-xp 00001000 fe:00 12   /a b/libpython3.11.so.1.0 (deleted)").unwrap();
         assert_eq!((found.start, found.end, found.offset, found.executable), (0x7f00, 0x8f00, 0x1000, true));
-        assert_eq!(found.file_name(), "libpython3.11.so.1.0");
+        assert_eq!((found.file_name(), found.file.as_str()), ("libpython3.11.so.1.0", "fe:00 12"));
         for other in ["", "7f00-8f00 rw-p 0 00:00 0 [heap]", "x-y r-xp 0 0 0 /a", "1-2 /a"] {
             assert_eq!(parse(other), None, "{other}");
         }

@@ -2,6 +2,7 @@
 //! or to have the right to trace it.
 
 mod descendants;
+mod descriptors;
 mod elf;
 mod gil;
 mod image;
@@ -13,6 +14,7 @@ mod process;
 mod python;
 mod recorded;
 mod sampler;
+mod shared;
 mod sink;
 mod snapshot;
 mod syscalls;

@@ -1,6 +1,6 @@
 //! One process, read from outside while it runs.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 use super::gil::{GilUse, gil_use};
@@ -8,8 +8,9 @@ use super::image::{Image, check_class};
 use super::maps::mappings;
 use super::memory::{Fault, Memory, ProcessMemory};
 use super::names::{FrameId, FrameKind, Names, StackId};
-use super::native::{MOST_THREADS, NativeStacks};
-use super::python::{Python, PythonThread, Torn, Unknown, Version, find_in};
+use super::native::NativeStacks;
+use super::python::{Python, PythonThread, Torn, Unknown, Version, find_in, other_python};
+use super::shared::Shared;
 use super::syscalls::SystemCall;
 use super::task::{Doing, Tasks, ThreadState, threads};
 use super::unreadable::{Unreadable, perf_paranoid, yama_scope};
@@ -21,7 +22,7 @@ pub struct ThreadSample {
     pub state: ThreadState,
     pub stack: StackId,
     pub gil: GilUse,
-    /// The stack changed while it was read, and is left out.
+    /// The stack could not be read, or changed while it was read, and is left out.
     pub torn: bool,
 }
 
@@ -33,7 +34,7 @@ enum Language {
         next: Instant,
     },
     Python(Box<Python<ProcessMemory>>),
-    /// An interpreter that we cannot read.
+    /// It cannot be read, or its interpreter: only what its threads do is known.
     Unknown(Unreadable),
 }
 
@@ -48,6 +49,11 @@ pub struct HostProcess {
     /// Threads that did not run when they were sampled last.
     asleep: HashMap<u32, Asleep>,
     native: Option<NativeStacks>,
+    /// Where threads were that the kernel has sampled, and their processor time then.
+    ran: HashMap<u32, (u64, StackId)>,
+    shared: Shared,
+    /// Where among its threads a round begins: not always at the same ones, if not all can be sampled.
+    first: usize,
     /// The last sample of all threads, and when the threads were listed for it.
     last: Vec<ThreadSample>,
     listed: Instant,
@@ -69,26 +75,47 @@ const MUCH_NONSENSE: u32 = 200;
 /// A program that has been looked at so often without an interpreter has none.
 const STARTING: u32 = 1;
 
+/// From one round to the next, among the threads of a process: a number that has no divisor in common with most.
+const FURTHER: usize = 7919;
+
+/// A thread that has run for longer is sampled again, or it was in the kernel.
+const FAR_NS: u64 = 5_000_000;
+
 /// A process in which nothing runs is asked for new threads after this time.
 const LIST_AGAIN: Duration = Duration::from_millis(50);
 
 impl HostProcess {
     pub fn open(pid: u32) -> Result<Self, Unreadable> {
+        Self::with(pid, Shared::new())
+    }
+
+    pub(super) fn with(pid: u32, shared: Shared) -> Result<Self, Unreadable> {
         check_class(pid)?;
-        let image = Image::of(pid)?;
-        let mut process = Self {
+        let mut process = Self::of(pid, Language::Native { looks: 0, next: Instant::now() }, shared)?;
+        process.look()?;
+        Ok(process)
+    }
+
+    /// One that cannot be read: its samples have no stacks.
+    pub(super) fn unread(pid: u32, why: Unreadable, shared: Shared) -> Result<Self, Unreadable> {
+        Self::of(pid, Language::Unknown(why), shared)
+    }
+
+    fn of(pid: u32, language: Language, shared: Shared) -> Result<Self, Unreadable> {
+        Ok(Self {
             pid,
-            image,
-            language: Language::Native { looks: 0, next: Instant::now() },
-            tasks: Tasks::of(pid),
+            image: Image::of(pid)?,
+            language,
+            tasks: Tasks::of(pid, shared.descriptors.clone()),
             nonsense: 0,
             asleep: HashMap::new(),
             native: None,
+            ran: HashMap::new(),
+            shared,
+            first: 0,
             last: Vec::new(),
             listed: Instant::now(),
-        };
-        process.look()?;
-        Ok(process)
+        })
     }
 
     pub fn pid(&self) -> u32 {
@@ -103,7 +130,15 @@ impl HostProcess {
         }
     }
 
-    /// Why its stacks cannot be read, although it can be: an unknown Python, or native code that may not be sampled.
+    /// Whether it may be readable another time.
+    pub(super) fn may_become_readable(&self) -> bool {
+        matches!(
+            self.language,
+            Language::Unknown(Unreadable::NotPermitted { .. } | Unreadable::Unavailable { .. })
+        )
+    }
+
+    /// Why its stacks cannot be read: it cannot be, an unknown Python, or native code that may not be sampled.
     pub fn trouble(&self) -> Option<Unreadable> {
         match &self.language {
             Language::Unknown(why) => Some(why.clone()),
@@ -117,14 +152,19 @@ impl HostProcess {
 
     /// Notices an exec, and an interpreter that was loaded since. To be called some times a second.
     pub fn refresh(&mut self) -> Result<(), Unreadable> {
-        let image = Image::of(self.pid)?;
+        let image = match Image::of(self.pid) {
+            // Without a descriptor it is not known whether it is another program.
+            Err(Unreadable::Unavailable { .. }) => return Ok(()),
+            image => image?,
+        };
         if image != self.image {
             self.image = image;
             self.nonsense = 0;
             self.asleep.clear();
+            self.ran.clear();
             self.last.clear();
             self.native = None;
-            self.tasks = Tasks::of(self.pid);
+            self.tasks = Tasks::of(self.pid, self.shared.descriptors.clone());
             self.language = Language::Native { looks: 0, next: Instant::now() };
             check_class(self.pid)?;
         }
@@ -147,11 +187,13 @@ impl HostProcess {
         if let Some(first) = mappings.first() {
             match memory.read(first.start, &mut [0; 4]) {
                 Err(Fault::Gone) => return Err(Unreadable::Gone),
-                Err(Fault::Denied(errno)) => {
-                    return Err(Unreadable::NotPermitted { errno, yama_scope: yama_scope() });
-                }
+                Err(Fault::Denied(errno)) => return Err(not_permitted(errno)),
                 _ => {}
             }
+        }
+        if let Some(name) = other_python(&mappings) {
+            self.language = Language::Unknown(Unreadable::OtherPython(name));
+            return Ok(());
         }
         if let Some(found) = find_in(self.pid, &mappings) {
             match Python::open(memory, &found) {
@@ -159,19 +201,13 @@ impl HostProcess {
                 Err(Unknown::Version(version)) => {
                     self.language = Language::Unknown(Unreadable::UnknownVersion(version));
                 }
+                Err(Unknown::Memory(Fault::Denied(errno))) => return Err(not_permitted(errno)),
                 Err(Unknown::Memory(Fault::Gone)) => return Err(Unreadable::Gone),
                 // Just being mapped: the next look will tell.
                 Err(Unknown::Memory(_) | Unknown::NoVersion) => {}
             }
         }
         Ok(())
-    }
-
-    /// Nothing is sampled for a while, by the kernel neither.
-    pub(super) fn rest(&mut self) {
-        if let Some(native) = &mut self.native {
-            native.rest();
-        }
     }
 
     /// Samples the given threads, or the main thread and all that have Python states, and adds them to `out`.
@@ -186,24 +222,26 @@ impl HostProcess {
             out.extend(&self.last);
             return Ok(());
         }
-        if self.list()? {
+        let mut sampled = HashSet::new();
+        let is_listed = self.list()?;
+        if is_listed {
             let count = self.python_threads().len();
             for at in 0..count {
                 let Some(thread) = self.python_threads().get(at).copied() else { break };
                 let Some(tid) = self.tasks.number(thread.native) else { continue };
                 let wanted = threads.is_none_or(|threads| threads.contains(&tid));
                 // A thread with several states (subinterpreters) is sampled once.
-                if wanted && !out[first..].iter().any(|sample| sample.tid == tid) {
+                if wanted && sampled.insert(tid) {
                     out.extend(self.sample_python(tid, &thread, names)?);
                 }
             }
         }
         let others = match threads {
             Some(threads) => threads,
-            None => &self.other_threads(),
+            None => &self.other_threads(is_listed),
         };
         for tid in others {
-            if !out[first..].iter().any(|sample| sample.tid == *tid) {
+            if sampled.insert(*tid) {
                 out.extend(self.sample_native(*tid, names));
             }
         }
@@ -211,28 +249,40 @@ impl HostProcess {
         if threads.is_none() {
             self.last.extend(&out[first..]);
             self.listed = Instant::now();
+            // Threads that have ended.
+            if self.asleep.len().max(self.ran.len()) > 2 * sampled.len() {
+                self.asleep.retain(|tid, _| sampled.contains(tid));
+                self.ran.retain(|tid, _| sampled.contains(tid));
+            }
         }
         Ok(())
     }
 
     /// Whether all threads that were sampled last are still asleep. A thread that is new shows itself soon enough.
     fn nothing_ran(&mut self) -> bool {
-        let asleep = |sample: &ThreadSample| {
+        let slept = |sample: &ThreadSample| self.asleep.contains_key(&sample.tid);
+        // To ask each of many threads takes long.
+        if self.last.is_empty() || self.listed.elapsed() >= LIST_AGAIN || !self.last.iter().all(slept) {
+            return false;
+        }
+        self.last.iter().all(|sample| {
             let turns = self.tasks.turns(sample.tid);
             turns.is_some() && self.asleep.get(&sample.tid).map(|asleep| asleep.turns) == turns
-        };
-        !self.last.is_empty() && self.listed.elapsed() < LIST_AGAIN && self.last.iter().all(asleep)
+        })
     }
 
-    /// The main thread, and in a program without Python the other ones, the oldest first.
-    fn other_threads(&self) -> Vec<u32> {
-        let mut found = vec![self.pid];
-        if self.native.is_some() {
-            let mut others = threads(self.pid);
-            others.retain(|tid| *tid != self.pid);
-            others.sort_unstable();
-            found.extend(others.into_iter().take(MOST_THREADS - 1));
+    /// The main thread; and all others in a program that is not Python, or of which Python does not tell which threads it has.
+    fn other_threads(&mut self, is_listed: bool) -> Vec<u32> {
+        let is_starting = matches!(self.language, Language::Native { .. }) && self.native.is_none();
+        if is_listed || is_starting {
+            return vec![self.pid];
         }
+        let mut found = threads(self.pid);
+        found.retain(|tid| *tid != self.pid);
+        self.first = self.first.wrapping_add(FURTHER);
+        let first = self.first % found.len().max(1);
+        found.rotate_left(first);
+        found.insert(0, self.pid);
         found
     }
 
@@ -242,7 +292,7 @@ impl HostProcess {
         if self.native.is_none()
             && matches!(self.language, Language::Native { looks, .. } if looks > STARTING)
         {
-            self.native = Some(NativeStacks::of(self.pid));
+            self.native = Some(NativeStacks::of(self.pid, self.shared.rings.clone()));
             // What they wait for was read without their callers.
             self.asleep.clear();
         }
@@ -253,10 +303,11 @@ impl HostProcess {
             _ => {
                 let doing = self.tasks.doing(tid)?;
                 let turns = if doing.state.runs() { None } else { self.tasks.turns(tid) };
-                let ran = self.native.as_mut().and_then(|native| native.running(names, tid));
-                let stack = match ran {
-                    Some(stack) if doing.state.runs() => stack,
-                    _ => self.waiting_in(tid, &doing, names),
+                let runs = doing.state.runs();
+                let ran = self.native.as_mut().and_then(|native| native.running(names, tid, runs));
+                let stack = match runs {
+                    true => self.running_at(tid, ran).unwrap_or(StackId::EMPTY),
+                    false => self.waiting_in(tid, &doing, names),
                 };
                 self.asleep.remove(&tid);
                 if let Some(turns) = turns {
@@ -265,7 +316,24 @@ impl HostProcess {
                 (doing, stack)
             }
         };
-        Some(ThreadSample { tid, state: doing.state, stack, gil: GilUse::None, torn: false })
+        // What runs is somewhere, whether that can be read or not.
+        let torn = stack == StackId::EMPTY && doing.state.may_run();
+        Some(ThreadSample { tid, state: doing.state, stack, gil: GilUse::None, torn })
+    }
+
+    /// Where a thread is that runs, or is ready to: where it has just been sampled, or, as long as it has had next to no processor
+    /// since, where it was sampled last.
+    fn running_at(&mut self, tid: u32, sampled: Option<StackId>) -> Option<StackId> {
+        let Some(stack) = sampled else {
+            let (then, stack) = *self.ran.get(&tid)?;
+            let since = self.tasks.processor_ns(tid)?.checked_sub(then)?;
+            return (since <= FAR_NS).then_some(stack);
+        };
+        match self.tasks.processor_ns(tid) {
+            Some(now) => self.ran.insert(tid, (now, stack)),
+            None => self.ran.remove(&tid),
+        };
+        Some(stack)
     }
 
     /// The system call that a thread waits in, and in a program without Python who called it.
@@ -301,6 +369,7 @@ impl HostProcess {
                 return Ok(true);
             }
             Err(Torn::Stopped(Fault::Gone)) => return Err(Unreadable::Gone),
+            Err(Torn::Stopped(Fault::Denied(errno))) => return Err(not_permitted(errno)),
             Err(_) => self.nonsense += 1,
         }
         if self.nonsense > MUCH_NONSENSE {
@@ -335,8 +404,10 @@ impl HostProcess {
                 (doing, stack)
             }
         };
-        if stack == Err(Torn::Stopped(Fault::Gone)) {
-            return Err(Unreadable::Gone);
+        match stack {
+            Err(Torn::Stopped(Fault::Gone)) => return Err(Unreadable::Gone),
+            Err(Torn::Stopped(Fault::Denied(errno))) => return Err(not_permitted(errno)),
+            _ => {}
         }
         let gil = match stack {
             Ok(StackId::EMPTY) => GilUse::None,
@@ -349,9 +420,7 @@ impl HostProcess {
 
     fn refused(&self, error: &std::io::Error) -> Unreadable {
         match error.raw_os_error() {
-            Some(errno @ (nix::libc::EPERM | nix::libc::EACCES)) => {
-                Unreadable::NotPermitted { errno, yama_scope: yama_scope() }
-            }
+            Some(errno @ (nix::libc::EPERM | nix::libc::EACCES)) => not_permitted(errno),
             Some(nix::libc::ESRCH | nix::libc::ENOENT) => Unreadable::Gone,
             _ => Unreadable::Unavailable {
                 path: format!("/proc/{}/maps", self.pid),
@@ -359,4 +428,8 @@ impl HostProcess {
             },
         }
     }
+}
+
+fn not_permitted(errno: i32) -> Unreadable {
+    Unreadable::NotPermitted { errno, yama_scope: yama_scope() }
 }

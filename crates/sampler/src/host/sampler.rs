@@ -1,8 +1,9 @@
 //! Samples all processes below some roots, on a thread of its own, until it is told to stop.
 //!
 //! Each tick comes once in a period, at a moment of it that is drawn: at a fixed rate, a loop that takes about as long as the
-//! period, or a multiple of it, would be seen at the same place again and again. Ticks that are missed are counted, never made up for. If the sampling takes more
-//! than its share of a processor, ticks are left out until it does not.
+//! period, or a multiple of it, would be seen at the same place again and again. Ticks that are missed are counted, never made up for.
+//! If the sampling would take more than its share of a processor, periods become longer. How long is worked out from many
+//! ticks, not from the last one: otherwise, what takes long to read would be seen less often than what does not.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,6 +15,7 @@ use std::time::{Duration, Instant};
 use super::descendants::Descendants;
 use super::names::{Names, StackId};
 use super::process::{HostProcess, ThreadSample};
+use super::shared::Shared;
 use super::sink::{Counts, Sample, Sink};
 use super::unreadable::Unreadable;
 use crate::clock::{monotonic, thread_time};
@@ -50,6 +52,11 @@ const LOOK: Duration = Duration::from_millis(100);
 /// How long a process that cannot be read is left alone.
 const RETRY: Duration = Duration::from_secs(5);
 
+/// For so long the period stays the same, unless the share of a processor is used up before.
+const STEADY: Duration = Duration::from_millis(500);
+/// However long a tick takes.
+const SLOWEST: Duration = Duration::from_secs(1);
+
 #[derive(Debug)]
 pub struct HostSampler<S> {
     stop: Arc<AtomicBool>,
@@ -84,11 +91,85 @@ impl<S: Sink + 'static> HostSampler<S> {
 
 #[derive(Debug)]
 struct Watched {
-    /// None if it cannot be read.
+    /// None if it has ended, or has not been looked at.
     process: Option<HostProcess>,
     retry: Instant,
-    told: bool,
+    told: Option<Unreadable>,
     sampled: u64,
+}
+
+impl Watched {
+    fn look(&mut self, pid: u32, shared: &Shared, now: Instant) {
+        let is_due = self.retry <= now;
+        let known = self.process.as_mut().filter(|process| !(is_due && process.may_become_readable()));
+        let result = match known {
+            Some(process) => process.refresh(),
+            None if is_due => {
+                HostProcess::with(pid, shared.clone()).map(|process| self.process = Some(process))
+            }
+            None => Ok(()),
+        };
+        if let Err(why) = result {
+            self.failed(pid, why, shared, now);
+        }
+    }
+
+    /// It is sampled without stacks, if it has not ended.
+    fn failed(&mut self, pid: u32, why: Unreadable, shared: &Shared, now: Instant) {
+        self.process = match why {
+            // It is gone from the list the next time.
+            Unreadable::Gone => None,
+            why => HostProcess::unread(pid, why, shared.clone()).ok(),
+        };
+        self.retry = now + if self.process.is_some() { RETRY } else { LOOK };
+    }
+
+    /// Why it cannot be read, the first time.
+    fn trouble(&mut self) -> Option<Unreadable> {
+        let why = self.process.as_ref().and_then(HostProcess::trouble)?;
+        if self.told.as_ref() == Some(&why) {
+            return None;
+        }
+        self.told = Some(why.clone());
+        Some(why)
+    }
+}
+
+/// How far apart ticks are, so that they cost no more than they may.
+struct Pace {
+    nominal: Duration,
+    share: f64,
+    period: Duration,
+    /// Since the period was worked out: when that was, and what each tick has cost.
+    since: Instant,
+    costs: Vec<Duration>,
+}
+
+impl Pace {
+    fn new(nominal: Duration, share: f64) -> Self {
+        Self { nominal, share, period: nominal, since: Instant::now(), costs: Vec::new() }
+    }
+
+    /// How many ticks of the usual pace one of this pace is.
+    fn times(&self) -> u64 {
+        (self.period.as_secs_f64() / self.nominal.as_secs_f64()).round() as u64
+    }
+
+    /// After a tick that has taken so much of a processor.
+    fn follow(&mut self, cost: Duration, now: Instant) {
+        self.costs.push(cost);
+        let used: Duration = self.costs.iter().sum();
+        let is_used_up = used.as_secs_f64() > self.share * STEADY.as_secs_f64();
+        if self.costs.len() < 2 || now.duration_since(self.since) < STEADY && !is_used_up {
+            return;
+        }
+        // A library whose names are read takes long once.
+        let most = self.costs.iter().max().copied().unwrap_or_default();
+        let each = (used - most).div_f64((self.costs.len() - 1) as f64);
+        self.period = each.div_f64(self.share).clamp(self.nominal, SLOWEST.max(self.nominal));
+        self.since = now;
+        self.costs.clear();
+    }
 }
 
 struct Loop<S> {
@@ -97,6 +178,7 @@ struct Loop<S> {
     counts: Counts,
     descendants: Descendants,
     watched: HashMap<u32, Watched>,
+    shared: Shared,
     out: Vec<ThreadSample>,
 }
 
@@ -120,6 +202,7 @@ impl<S: Sink> Loop<S> {
             counts: Counts::default(),
             descendants: Descendants::of(&settings.roots, settings.is_left_out),
             watched: HashMap::new(),
+            shared: Shared::new(),
             out: Vec::new(),
         }
     }
@@ -127,49 +210,48 @@ impl<S: Sink> Loop<S> {
     fn run(mut self, settings: &Settings, stop: &AtomicBool) -> Finished<S> {
         let rate = if settings.rate.is_finite() { settings.rate.clamp(1.0, 10_000.0) } else { 200.0 };
         let period = Duration::from_secs_f64(1.0 / rate);
-        let share = settings.share.clamp(0.001, 1.0);
-        let begun = Instant::now();
+        let mut pace = Pace::new(period, settings.share.clamp(0.001, 1.0));
         // The period that comes next, and when in it.
-        let mut slot = begun;
+        let mut slot = Instant::now();
         let mut drawn = Drawn(monotonic());
         let mut next = slot + drawn.within(period);
         let mut looked = None::<Instant>;
         while !stop.load(Ordering::Relaxed) {
             let now = Instant::now();
             if now < next {
-                std::thread::sleep(next - now);
+                // No longer than it may take to be told to stop.
+                std::thread::sleep((next - now).min(LOOK));
                 continue;
             }
             if settings.pauses.rests(monotonic()) {
                 self.rest(&settings.pauses, stop);
                 slot = Instant::now();
-                next = slot + drawn.within(period);
+                next = slot + drawn.within(pace.period);
                 continue;
             }
             if looked.is_none_or(|looked| now.duration_since(looked) >= LOOK) {
                 looked = Some(now);
                 self.look(now);
             }
+            let before = own_time();
             self.tick();
             self.counts.ticks += 1;
-            slot += period;
-            // Late, or over its share of a processor since it began.
-            let rest = Duration::from_secs_f64(own_time().as_secs_f64() / share);
-            let earliest = Instant::now().max(begun + rest.saturating_sub(Duration::from_secs(1)));
-            while slot + period < earliest {
-                slot += period;
-                self.counts.skipped += 1;
+            slot += pace.period;
+            self.counts.skipped += pace.times() - 1;
+            pace.follow(own_time().saturating_sub(before), Instant::now());
+            let now = Instant::now();
+            while slot + pace.period < now {
+                slot += pace.period;
+                self.counts.skipped += pace.times();
             }
-            next = slot + drawn.within(period);
+            next = slot + drawn.within(pace.period);
         }
         Finished { sink: self.sink, names: self.names, counts: self.counts, cpu: own_time() }
     }
 
     /// Samples nothing until the pause is over.
     fn rest(&mut self, pauses: &Pauses, stop: &AtomicBool) {
-        for process in self.watched.values_mut().filter_map(|watched| watched.process.as_mut()) {
-            process.rest();
-        }
+        self.shared.rings.rest();
         let since = monotonic();
         let mut now = since;
         while pauses.rests(now) && !stop.load(Ordering::Relaxed) {
@@ -190,30 +272,12 @@ impl<S: Sink> Loop<S> {
             let watched = self.watched.entry(*pid).or_insert(Watched {
                 process: None,
                 retry: now,
-                told: false,
+                told: None,
                 sampled: 0,
             });
-            let result = match &mut watched.process {
-                Some(process) => process.refresh(),
-                None if watched.retry <= now => {
-                    HostProcess::open(*pid).map(|process| watched.process = Some(process))
-                }
-                None => Ok(()),
-            };
-            let trouble = match result {
-                Ok(()) => watched.process.as_ref().and_then(HostProcess::trouble),
-                Err(why) => {
-                    watched.process = None;
-                    watched.retry = now + RETRY;
-                    // It is gone from the list the next time.
-                    (why != Unreadable::Gone).then_some(why)
-                }
-            };
-            if let Some(why) = trouble
-                && !watched.told
-            {
-                watched.told = true;
-                self.sink.unreadable(*pid, &why);
+            watched.look(*pid, &self.shared, now);
+            if let Some(why) = watched.trouble() {
+                self.sink.unreadable(monotonic(), *pid, &why);
             }
         }
         let sink = &mut self.sink;
@@ -227,13 +291,24 @@ impl<S: Sink> Loop<S> {
     }
 
     fn tick(&mut self) {
+        self.sink.tick(monotonic());
+        self.shared.rings.tick();
         for (pid, watched) in &mut self.watched {
             let Some(process) = &mut watched.process else { continue };
             self.out.clear();
             let at = monotonic();
-            if process.sample(None, &mut self.names, &mut self.out).is_err() {
-                watched.process = None;
-                watched.retry = Instant::now() + LOOK;
+            let mut result = process.sample(None, &mut self.names, &mut self.out);
+            if let Err(why) = result {
+                watched.failed(*pid, why, &self.shared, Instant::now());
+                if let Some(why) = watched.trouble() {
+                    self.sink.unreadable(at, *pid, &why);
+                }
+                // What it does is still known.
+                self.out.clear();
+                let Some(process) = &mut watched.process else { continue };
+                result = process.sample(None, &mut self.names, &mut self.out);
+            }
+            if result.is_err() {
                 continue;
             }
             let before = std::mem::replace(&mut watched.sampled, at);
@@ -254,4 +329,34 @@ impl<S: Sink> Loop<S> {
 /// How long this thread has had a processor.
 fn own_time() -> Duration {
     Duration::from_nanos(thread_time())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    /// Ticks that cost more come less often, whichever of two places they see.
+    #[test]
+    fn the_pace_is_that_of_many_ticks() {
+        let mut pace = Pace::new(5 * MS, 0.05);
+        let begun = pace.since;
+        let mut now = begun;
+        for tick in 0..100 {
+            now += 5 * MS;
+            pace.follow(if tick % 2 == 0 { MS / 2 } else { Duration::ZERO }, now);
+            assert!(pace.period == 5 * MS || now.duration_since(begun) >= STEADY, "{tick}");
+        }
+        assert!(pace.period < 6 * MS, "{:?}", pace.period);
+        // Expensive ones do not wait for the end of that time; one alone says nothing.
+        pace.follow(200 * MS, now);
+        assert!(pace.period < 6 * MS);
+        pace.follow(4 * MS, now);
+        assert_eq!(pace.period, 80 * MS);
+        pace.follow(200 * MS, now);
+        pace.follow(200 * MS, now);
+        assert_eq!(pace.period, SLOWEST);
+        assert_eq!(pace.times(), 200);
+    }
 }

@@ -22,7 +22,7 @@ pub struct Counts {
     /// Ticks left out because the one before took too long, or cost too much.
     pub skipped: u64,
     pub samples: u64,
-    /// Samples whose stack changed while it was read.
+    /// Samples whose stack could not be read, or changed while it was.
     pub torn: u64,
     pub processes: u64,
 }
@@ -38,9 +38,14 @@ pub trait Sink: Send {
         true
     }
 
-    /// A process, or its Python, cannot be read; told once for each process.
-    fn unreadable(&mut self, pid: u32, why: &Unreadable) {
-        let _ = (pid, why);
+    /// A process, or its Python, cannot be read from this moment on; told once for each reason. Its samples have no stacks.
+    fn unreadable(&mut self, at: u64, pid: u32, why: &Unreadable) {
+        let _ = (at, pid, why);
+    }
+
+    /// Another round of samples begins, in nanoseconds of the monotonic clock.
+    fn tick(&mut self, at: u64) {
+        let _ = at;
     }
 
     /// Nothing was sampled on purpose, in nanoseconds of the monotonic clock.

@@ -1,12 +1,16 @@
 //! Pages of another process, each copied once. What lies on one page is of one moment, and a walk over many small
 //! structures costs few system calls.
 
+use std::collections::HashMap;
+
 use super::memory::{Fault, Memory};
 
 pub(crate) const PAGE: usize = 4096;
 
-/// More pages than any stack needs: pointers that lead anywhere.
-const MOST_PAGES: usize = 1024;
+/// More pages than the states of all threads need, or any stack: pointers that lead anywhere.
+const MOST_PAGES: usize = 1 << 14;
+/// Buffers that are kept for the next time.
+const MOST_SPARE: usize = 256;
 
 #[derive(Debug)]
 struct Page {
@@ -18,17 +22,29 @@ struct Page {
 pub struct Snapshot<M> {
     memory: M,
     pages: Vec<Page>,
+    /// Where in `pages` an address is.
+    places: HashMap<u64, usize>,
     /// Buffers to use again.
     spare: Vec<Box<[u8; PAGE]>>,
     /// The page found last, where the next read is likely to be as well.
     last: usize,
     /// Pages that were asked for, in order.
     touched: Vec<u64>,
+    /// Of each of `pages`, whether it was asked for.
+    asked: Vec<bool>,
 }
 
 impl<M: Memory> Snapshot<M> {
     pub fn new(memory: M) -> Self {
-        Self { memory, pages: Vec::new(), spare: Vec::new(), last: usize::MAX, touched: Vec::new() }
+        Self {
+            memory,
+            pages: Vec::new(),
+            places: HashMap::new(),
+            spare: Vec::new(),
+            last: usize::MAX,
+            touched: Vec::new(),
+            asked: Vec::new(),
+        }
     }
 
     pub fn memory(&self) -> &M {
@@ -38,8 +54,10 @@ impl<M: Memory> Snapshot<M> {
     /// Forgets everything: the next read sees the memory as it is then.
     pub fn clear(&mut self) {
         self.spare.extend(self.pages.drain(..).map(|page| page.bytes));
-        self.spare.truncate(256);
+        self.spare.truncate(MOST_SPARE);
+        self.places.clear();
         self.touched.clear();
+        self.asked.clear();
         self.last = usize::MAX;
     }
 
@@ -50,18 +68,26 @@ impl<M: Memory> Snapshot<M> {
 
     /// Copies pages that will probably be needed, all at once.
     pub fn prefetch(&mut self, pages: &[u64]) {
-        let mut fresh: Vec<Page> = Vec::with_capacity(pages.len());
-        for page in pages {
-            let address = page & !(PAGE as u64 - 1);
-            if !self.pages.iter().chain(&fresh).any(|page| page.address == address) {
-                fresh.push(Page { address, bytes: self.buffer() });
-            }
-        }
+        let mut addresses: Vec<u64> = pages.iter().map(|page| page & !(PAGE as u64 - 1)).collect();
+        addresses.sort_unstable();
+        addresses.dedup();
+        addresses.retain(|address| !self.places.contains_key(address));
+        let mut fresh: Vec<Page> =
+            addresses.into_iter().map(|address| Page { address, bytes: self.buffer() }).collect();
         let mut wanted: Vec<(u64, &mut [u8])> =
             fresh.iter_mut().map(|page| (page.address, &mut page.bytes[..])).collect();
         let read = self.memory.read_many(&mut wanted);
         self.spare.extend(fresh.drain(read..).map(|page| page.bytes));
-        self.pages.extend(fresh);
+        for page in fresh {
+            self.add(page);
+        }
+    }
+
+    fn add(&mut self, page: Page) -> usize {
+        self.places.insert(page.address, self.pages.len());
+        self.pages.push(page);
+        self.asked.push(false);
+        self.pages.len() - 1
     }
 
     pub fn read(&mut self, address: u64, into: &mut [u8]) -> Result<(), Fault> {
@@ -105,8 +131,8 @@ impl<M: Memory> Snapshot<M> {
     fn page(&mut self, address: u64) -> Result<&[u8; PAGE], Fault> {
         let known = self.pages.get(self.last).is_some_and(|page| page.address == address);
         if !known {
-            self.last = match self.pages.iter().position(|page| page.address == address) {
-                Some(at) => at,
+            self.last = match self.places.get(&address) {
+                Some(at) => *at,
                 None if self.pages.len() >= MOST_PAGES => return Err(Fault::Unmapped),
                 None => {
                     let mut bytes = self.buffer();
@@ -114,11 +140,10 @@ impl<M: Memory> Snapshot<M> {
                         self.spare.push(bytes);
                         return Err(fault);
                     }
-                    self.pages.push(Page { address, bytes });
-                    self.pages.len() - 1
+                    self.add(Page { address, bytes })
                 }
             };
-            if !self.touched.contains(&address) {
+            if !std::mem::replace(&mut self.asked[self.last], true) {
                 self.touched.push(address);
             }
         }

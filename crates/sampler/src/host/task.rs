@@ -1,10 +1,14 @@
 //! Threads of a process, as the kernel shows them: whether they run, and what they wait for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use nix::libc::{EMFILE, ENFILE};
+
+use super::descriptors::{Descriptors, Kept};
 use super::syscalls::SystemCall;
 
 /// The kernel's letter for what a thread does.
@@ -18,6 +22,8 @@ pub enum ThreadState {
     Uninterruptible(Option<SystemCall>),
     Stopped,
     Other(char),
+    /// It could not be asked for lack of descriptors.
+    Unknown,
 }
 
 impl ThreadState {
@@ -30,6 +36,11 @@ impl ThreadState {
 
     pub fn runs(self) -> bool {
         self == Self::Running
+    }
+
+    /// Whether it runs as far as is known.
+    pub(super) fn may_run(self) -> bool {
+        matches!(self, Self::Running | Self::Other(_) | Self::Unknown)
     }
 }
 
@@ -50,37 +61,56 @@ pub(crate) struct Blocked {
     pub(crate) code: u64,
 }
 
-/// Open files are not many, so only so many of them are kept.
-const MOST_FILES: usize = 64;
+/// Numbers of threads that are remembered to be there.
+const MOST_KNOWN: usize = 1 << 16;
 
 /// Below `/proc/PID/task/TID`.
 #[derive(Debug)]
 struct Files {
     syscall: File,
-    schedstat: Option<File>,
+    schedstat: File,
+    _kept: Kept,
 }
 
 #[derive(Debug)]
 pub(super) struct Tasks {
     pid: u32,
-    /// Kept open: opening them takes longer than reading them.
+    /// Kept open, as long as there are descriptors: opening them takes longer than reading them.
     files: HashMap<u32, Files>,
+    descriptors: Descriptors,
+    /// Threads that were there when they were asked for last.
+    known: HashSet<u32>,
     /// In another PID namespace: numbers there, and here.
     inner: Option<HashMap<u32, u32>>,
 }
 
 impl Tasks {
-    pub(super) fn of(pid: u32) -> Self {
+    pub(super) fn of(pid: u32, descriptors: Descriptors) -> Self {
         let inner = inner_number(&format!("/proc/{pid}/status")).filter(|(_, depth)| *depth > 1);
-        Self { pid, files: HashMap::new(), inner: inner.map(|_| HashMap::new()) }
+        Self {
+            pid,
+            files: HashMap::new(),
+            descriptors,
+            known: HashSet::new(),
+            inner: inner.map(|_| HashMap::new()),
+        }
+    }
+
+    fn path(&self, tid: u32, name: &str) -> String {
+        format!("/proc/{}/task/{tid}/{name}", self.pid)
     }
 
     /// Our number of a thread that the process itself knows as `native`.
     pub(super) fn number(&mut self, native: u32) -> Option<u32> {
         let Some(inner) = &mut self.inner else {
-            let known = self.files.contains_key(&native);
-            let there = || Path::new(&format!("/proc/{}/task/{native}", self.pid)).exists();
-            return (known || there()).then_some(native);
+            if !self.known.contains(&native) {
+                Path::new(&format!("/proc/{}/task/{native}", self.pid)).exists().then_some(())?;
+                if self.known.len() >= MOST_KNOWN {
+                    self.known.clear();
+                }
+                self.known.insert(native);
+            }
+            return Some(native);
         };
         if !inner.contains_key(&native) {
             inner.clear();
@@ -97,62 +127,90 @@ impl Tasks {
     /// None if the thread has ended.
     pub(super) fn doing(&mut self, tid: u32) -> Option<Doing> {
         let mut buffer = [0; 256];
-        match self.syscall(tid, &mut buffer) {
+        let doing = match self.syscall(tid, &mut buffer) {
             Some("running") => Some(Doing { state: ThreadState::Running, argument: None, blocked: None }),
             // The number of the call, its arguments, the stack pointer and where it returns to.
-            Some(text) => {
-                let mut words = text.split_ascii_whitespace();
-                let number: Option<i64> = words.next().and_then(|number| number.parse().ok());
-                let call = number.and_then(SystemCall::new);
-                let hex = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
-                let argument = words.clone().next().and_then(hex);
-                let code = words.next_back().and_then(hex);
-                let stack_pointer = words.next_back().and_then(hex);
-                let blocked = code.zip(stack_pointer).filter(|_| call.is_some());
-                let blocked = blocked.map(|(code, stack_pointer)| Blocked { stack_pointer, code });
-                let state = if call.is_some_and(SystemCall::sleeps) {
-                    ThreadState::Waiting(call)
-                } else {
-                    self.state(tid, call)?
-                };
-                Some(Doing { state, argument: argument.filter(|_| call.is_some()), blocked })
-            }
-            None => Some(Doing { state: self.state(tid, None)?, argument: None, blocked: None }),
+            Some(text) => self.in_a_call(tid, text),
+            // Of a process that may not be read, the state is still known.
+            None => self.state(tid, None).map(|state| Doing { state, argument: None, blocked: None }),
+        };
+        if doing.is_none() {
+            self.files.remove(&tid);
+            self.known.remove(&tid);
         }
+        doing
+    }
+
+    fn in_a_call(&self, tid: u32, text: &str) -> Option<Doing> {
+        let mut words = text.split_ascii_whitespace();
+        let number: Option<i64> = words.next().and_then(|number| number.parse().ok());
+        let call = number.and_then(SystemCall::new);
+        let hex = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
+        let argument = words.clone().next().and_then(hex);
+        let code = words.next_back().and_then(hex);
+        let stack_pointer = words.next_back().and_then(hex);
+        let blocked = code.zip(stack_pointer).filter(|_| call.is_some());
+        let blocked = blocked.map(|(code, stack_pointer)| Blocked { stack_pointer, code });
+        let state = match call {
+            Some(call) if call.sleeps() => ThreadState::Waiting(Some(call)),
+            call => self.state(tid, call)?,
+        };
+        Some(Doing { state, argument: argument.filter(|_| call.is_some()), blocked })
     }
 
     /// How often the thread has had a processor, if the kernel counts it.
     pub(super) fn turns(&mut self, tid: u32) -> Option<u64> {
-        let mut buffer = [0; 128];
-        let length = self.files(tid)?.schedstat.as_ref()?.read_at(&mut buffer, 0).ok()?;
-        let text = std::str::from_utf8(&buffer[..length]).ok()?;
-        // Nanoseconds on a processor, nanoseconds ready for one, turns.
-        text.split_ascii_whitespace().nth(2)?.parse().ok().filter(|turns| *turns > 0)
+        self.schedule(tid).map(|(_, turns)| turns)
     }
 
+    /// For how many nanoseconds the thread has had a processor, if the kernel counts it.
+    pub(super) fn processor_ns(&mut self, tid: u32) -> Option<u64> {
+        self.schedule(tid).map(|(time, _)| time)
+    }
+
+    fn schedule(&mut self, tid: u32) -> Option<(u64, u64)> {
+        let mut buffer = [0; 128];
+        let length = match self.files(tid) {
+            Some(files) => files.schedstat.read_at(&mut buffer, 0).ok()?,
+            None => read_once(&self.path(tid, "schedstat"), &mut buffer).ok()?,
+        };
+        let text = std::str::from_utf8(&buffer[..length]).ok()?;
+        // Nanoseconds on a processor, nanoseconds ready for one, turns.
+        let mut numbers = text.split_ascii_whitespace().map(|word| word.parse().ok());
+        let (time, turns) = (numbers.next()??, numbers.nth(1)??);
+        (turns > 0).then_some((time, turns))
+    }
+
+    /// None if they cannot be kept open.
     fn files(&mut self, tid: u32) -> Option<&Files> {
         if !self.files.contains_key(&tid) {
-            if self.files.len() >= MOST_FILES {
-                self.files.clear();
-            }
-            let open = |name: &str| File::open(format!("/proc/{}/task/{tid}/{name}", self.pid)).ok();
-            self.files.insert(tid, Files { syscall: open("syscall")?, schedstat: open("schedstat") });
+            let kept = self.descriptors.keep(2)?;
+            let open = |name: &str| File::open(self.path(tid, name)).ok();
+            let (syscall, schedstat) = (open("syscall")?, open("schedstat")?);
+            self.files.insert(tid, Files { syscall, schedstat, _kept: kept });
         }
         self.files.get(&tid)
     }
 
     fn syscall<'a>(&mut self, tid: u32, buffer: &'a mut [u8; 256]) -> Option<&'a str> {
-        match self.files(tid)?.syscall.read_at(buffer, 0) {
-            Ok(length) if length > 0 => std::str::from_utf8(&buffer[..length]).ok().map(str::trim_end),
-            _ => {
-                self.files.remove(&tid);
-                None
-            }
-        }
+        let length = match self.files(tid) {
+            Some(files) => files.syscall.read_at(buffer, 0).ok()?,
+            None => read_once(&self.path(tid, "syscall"), buffer).ok()?,
+        };
+        std::str::from_utf8(&buffer[..length]).ok().map(str::trim_end).filter(|text| !text.is_empty())
     }
 
     fn state(&self, tid: u32, call: Option<SystemCall>) -> Option<ThreadState> {
-        let stat = std::fs::read(format!("/proc/{}/task/{tid}/stat", self.pid)).ok()?;
+        let mut buffer = [0; 512];
+        let length = match read_once(&self.path(tid, "stat"), &mut buffer) {
+            Ok(length) => length,
+            // It may be running: nothing is known for lack of descriptors.
+            Err(error) if matches!(error.raw_os_error(), Some(EMFILE | ENFILE)) => {
+                return Some(ThreadState::Unknown);
+            }
+            Err(_) => return None,
+        };
+        let stat = &buffer[..length];
         // The name may contain anything, brackets as well.
         let after = stat.iter().rposition(|byte| *byte == b')')?;
         match char::from(*stat.get(after + 2)?) {
@@ -166,7 +224,12 @@ impl Tasks {
     }
 }
 
-/// The numbers of all threads of a process.
+/// As much of a file as there is room for.
+fn read_once(path: &str, into: &mut [u8]) -> io::Result<usize> {
+    File::open(path)?.read_at(into, 0)
+}
+
+/// The numbers of all threads of a process; none if they cannot be listed.
 pub fn threads(pid: u32) -> Vec<u32> {
     let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()

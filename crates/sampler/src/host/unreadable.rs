@@ -22,6 +22,10 @@ pub enum Unreadable {
          with modified builds of Python; use a released one"
     )]
     UnknownLayout(Version),
+    #[error(
+        "{0} cannot be sampled; its stacks are left out\nhint: run the program with CPython to see where it is"
+    )]
+    OtherPython(&'static str),
     #[error("{}", no_native_stacks(*errno, *paranoid))]
     NoNativeStacks { errno: i32, paranoid: Option<i32> },
     #[error("cannot read `{path}`: {problem}")]

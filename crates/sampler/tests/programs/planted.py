@@ -99,6 +99,30 @@ def recursion():
     dig(200)
 
 
+def delve(depth):
+    if depth > 0:
+        return delve(depth - 1)
+    ready(threading.get_native_id())
+    total = 0
+    for number in range(FOREVER): total += number  # hot: deep
+    return total
+
+
+def deep():
+    sys.setrecursionlimit(10_000)
+    delve(3_000)
+
+
+def crowd():
+    threading.stack_size(1 << 16)
+    over = threading.Event()
+    for _ in range(2_200):
+        threading.Thread(target=over.wait, daemon=True).start()
+    ready(threading.get_native_id())
+    total = 0
+    for number in range(FOREVER): total += number  # hot: crowd
+
+
 def wrapping(function):
     def wrapper(*arguments):
         return function(*arguments)

@@ -3,9 +3,11 @@
 
 mod modules;
 mod ring;
+mod rings;
 mod stacks;
 mod symbols;
 mod unwind;
 
-pub(super) use stacks::{MOST_THREADS, NativeStacks, may_sample};
+pub(super) use rings::Rings;
+pub(super) use stacks::{NativeStacks, may_sample};
 pub use unwind::callers_in;

@@ -1,20 +1,13 @@
 //! The stacks of a process that is not Python, thread by thread.
 
-use std::collections::HashMap;
-
 use super::super::memory::{Memory, ProcessMemory};
 use super::super::names::{FrameId, Names, StackId};
 use super::super::task::Blocked;
 use super::modules::Modules;
 use super::ring::{Moment, Refused, Ring};
+use super::rings::{RATE, Rings};
 use super::symbols::Symbols;
 use super::unwind::Callers;
-
-/// Each thread needs memory of the kernel, which is not much.
-pub(crate) const MOST_THREADS: usize = 16;
-
-/// More often than samples are asked for, so that there is one each time.
-const RATE: u64 = 499;
 
 /// Of the stack of a thread that waits; read as far as there is any.
 const WAITING_BYTES: [usize; 3] = [16 << 10, 2 << 10, 256];
@@ -31,59 +24,34 @@ pub(crate) struct NativeStacks {
     modules: Modules,
     symbols: Symbols,
     callers: Callers,
-    /// None for a thread that there was no memory left for.
-    rings: HashMap<u32, Option<Ring>>,
+    rings: Rings,
     moment: Moment,
     chain: Vec<u64>,
     frames: Vec<FrameId>,
-    refused: Option<Refused>,
 }
 
 impl NativeStacks {
-    pub(crate) fn of(pid: u32) -> Self {
+    pub(crate) fn of(pid: u32, rings: Rings) -> Self {
         Self {
             memory: ProcessMemory::of(pid),
             modules: Modules::of(pid),
             symbols: Symbols::default(),
             callers: Callers::new(),
-            rings: HashMap::new(),
+            rings,
             moment: Moment::default(),
             chain: Vec::new(),
             frames: Vec::new(),
-            refused: None,
         }
     }
 
     /// Why there are no stacks of threads that run.
     pub(crate) fn refused(&self) -> Option<Refused> {
-        self.refused
-    }
-
-    /// The kernel stops to sample, until a thread is asked for again.
-    pub(crate) fn rest(&mut self) {
-        self.rings.clear();
+        self.rings.refused()
     }
 
     /// Where the thread was when it ran last, if it ran since it was asked.
-    pub(crate) fn running(&mut self, names: &mut Names, tid: u32) -> Option<StackId> {
-        if self.refused.is_some() {
-            return None;
-        }
-        if !self.rings.contains_key(&tid) {
-            if self.rings.len() >= MOST_THREADS {
-                self.rings.clear();
-            }
-            match Ring::open(tid, RATE) {
-                Ok(ring) => drop(self.rings.insert(tid, Some(ring))),
-                // The thread may have ended.
-                Err(Refused { errno: nix::libc::ESRCH }) => {}
-                // Others are sampled: there is not enough memory for one more.
-                Err(_) if self.rings.values().any(Option::is_some) => drop(self.rings.insert(tid, None)),
-                Err(refused) => self.refused = Some(refused),
-            }
-        }
-        let ring = self.rings.get_mut(&tid)?.as_mut()?;
-        ring.latest(&mut self.moment).then(|| self.stack(names, &[]))
+    pub(crate) fn running(&mut self, names: &mut Names, tid: u32, runs: bool) -> Option<StackId> {
+        self.rings.latest(tid, runs, &mut self.moment).then(|| self.stack(names, &[]))
     }
 
     /// Where a thread waits: its system call, and who called it as far as that can be told.

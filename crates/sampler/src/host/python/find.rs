@@ -51,6 +51,16 @@ pub(crate) fn find_in(pid: u32, mappings: &[Mapping]) -> Option<Found> {
     None
 }
 
+/// An interpreter of Python that is not CPython keeps its stacks in its own way.
+pub(crate) fn other_python(mappings: &[Mapping]) -> Option<&'static str> {
+    let is_named = |mapping: &Mapping, start: &str| mapping.file_name().starts_with(start);
+    let kinds = [("pypy", "PyPy"), ("libpypy", "PyPy"), ("graalpy", "GraalPy"), ("libpythonvm", "GraalPy")];
+    let found = |(start, _): &&(&str, &str)| {
+        mappings.iter().any(|mapping| mapping.executable && is_named(mapping, start))
+    };
+    kinds.iter().find(found).map(|(_, name)| *name)
+}
+
 fn look_into(path: &Path, mapping: &Mapping) -> Option<Found> {
     let elf = Elf::open(path).ok()?;
     let bias = elf.bias(mapping.start, mapping.offset)?;
@@ -87,6 +97,19 @@ fn version_of_modules(mappings: &[Mapping]) -> Option<Version> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn other_interpreters() {
+        let mapped = |name: &str, executable: bool| {
+            let path = format!("/opt/bin/{name}");
+            let file = "fe:00 7".to_owned();
+            [Mapping { start: 0, end: 1, offset: 0, executable, file, path }]
+        };
+        assert_eq!(other_python(&mapped("pypy3.10", true)), Some("PyPy"));
+        assert_eq!(other_python(&mapped("libpypy3.10-c.so", true)), Some("PyPy"));
+        assert_eq!(other_python(&mapped("pypy.txt", false)), None);
+        assert_eq!(other_python(&mapped("python3.11", true)), None);
+    }
 
     #[test]
     fn versions_in_names() {

@@ -12,8 +12,8 @@ mod text;
 mod torn;
 mod walk;
 
-pub(crate) use find::find_in;
 pub use find::{Found, find};
+pub(crate) use find::{find_in, other_python};
 pub use layout::{LineFormat, Version};
 pub use lines::Lines;
 pub use reader::{Python, Unknown};

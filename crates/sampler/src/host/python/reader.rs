@@ -17,6 +17,10 @@ use super::walk::{RawFrame, confirm, walk};
 /// A stack that changed is read again so often.
 const ATTEMPTS: usize = 3;
 
+/// So many pages of a stack are read ahead, and of the states of all threads.
+const MOST_STACK_PAGES: usize = 512;
+const MOST_LIST_PAGES: usize = 4096;
+
 /// Why an interpreter cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unknown {
@@ -84,7 +88,7 @@ impl<M: Memory> Python<M> {
             self.snapshot.clear();
             self.snapshot.prefetch(&self.list_pages);
             result = self.runtime.read(&mut self.snapshot, &self.layout, self.address, &mut is_thread);
-            remember(&mut self.list_pages, self.snapshot.touched());
+            remember(&mut self.list_pages, self.snapshot.touched(), MOST_LIST_PAGES);
             if matches!(result, Ok(()) | Err(Torn::Stopped(_))) {
                 break;
             }
@@ -106,7 +110,7 @@ impl<M: Memory> Python<M> {
         let mut result = Err(Torn::Moved);
         for _ in 0..ATTEMPTS {
             result = self.attempt(names, thread);
-            if matches!(result, Ok(_) | Err(Torn::Stopped(_) | Torn::TooDeep)) {
+            if matches!(result, Ok(_) | Err(Torn::Stopped(_))) {
                 break;
             }
         }
@@ -133,14 +137,13 @@ impl<M: Memory> Python<M> {
                 }
             }
         }
-        remember(pages, self.snapshot.touched());
+        remember(pages, self.snapshot.touched(), MOST_STACK_PAGES);
         result.map(|()| names.stack_of(&self.frames))
     }
 }
 
 /// Pages are worth reading ahead if the next stack is likely to need them; a damaged walk may have touched any.
-fn remember(pages: &mut Vec<u64>, touched: &[u64]) {
-    const MOST: usize = 512;
+fn remember(pages: &mut Vec<u64>, touched: &[u64], most: usize) {
     pages.clear();
-    pages.extend(touched.iter().take(MOST));
+    pages.extend(touched.iter().take(most));
 }

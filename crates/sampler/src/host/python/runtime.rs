@@ -7,7 +7,7 @@ use super::torn::Torn;
 
 /// More interpreters or threads than these are a list that leads in circles.
 const MOST_INTERPRETERS: usize = 64;
-const MOST_THREADS: usize = 2048;
+const MOST_THREADS: usize = 1 << 16;
 
 /// `tid` in glibc's `struct pthread` and in musl's, on 64-bit x86.
 const PTHREAD_TID: [u64; 2] = [0x2d0, 0x30];

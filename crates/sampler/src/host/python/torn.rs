@@ -8,8 +8,6 @@ pub enum Torn {
     Nonsense,
     /// The thread went on to other frames.
     Moved,
-    /// More frames than any stack has that we read.
-    TooDeep,
     /// Not a change of the stack: the process ended, or may not be read.
     Stopped(Fault),
 }

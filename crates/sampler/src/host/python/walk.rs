@@ -6,7 +6,7 @@ use super::super::snapshot::Snapshot;
 use super::layout::{FrameHead, Layout, Position};
 use super::torn::Torn;
 
-/// Deeper stacks are torn, or of no use.
+/// Of a deeper stack the innermost frames are read: they say where the thread is.
 pub(crate) const DEEPEST: usize = 512;
 
 /// Owners from this number on are frames of the interpreter itself, with no code of the program.
@@ -33,7 +33,7 @@ pub(crate) enum Place {
     Byte(i64),
 }
 
-/// The frames of the thread whose state is at `thread`. `frames` is empty if it runs no Python.
+/// The innermost frames of the thread whose state is at `thread`. `frames` is empty if it runs no Python.
 pub(crate) fn walk<M: Memory>(
     memory: &mut Snapshot<M>,
     layout: &Layout,
@@ -43,11 +43,9 @@ pub(crate) fn walk<M: Memory>(
     frames.clear();
     let head = head(layout, thread, |address| Ok(memory.word(address)?))?;
     let mut address = head;
-    let mut steps = 0;
-    while address != 0 {
-        steps += 1;
-        if steps > DEEPEST {
-            return Err(Torn::TooDeep);
+    for _ in 0..DEEPEST {
+        if address == 0 {
+            return Ok(());
         }
         let (frame, previous) = frame(memory, layout, address)?;
         frames.extend(frame);
@@ -57,7 +55,11 @@ pub(crate) fn walk<M: Memory>(
         }
         address = previous;
     }
-    Ok(())
+    // One that leads back to where it came from is not deep.
+    match frames.iter().any(|frame| frame.address == address) {
+        true => Err(Torn::Nonsense),
+        false => Ok(()),
+    }
 }
 
 /// Whether the thread is still in one of the inner frames that were read, or in something they called. A generator
