@@ -128,3 +128,43 @@ fn other_threads_are_seen() {
         assert!(native.len() > 30 && good >= 0.95, "{} {good}: {:?}", native.len(), native[0].frames);
     }
 }
+
+/// What was known of the first library is not true of the second, which lies at the same addresses.
+#[test]
+fn a_library_in_the_place_of_another() {
+    const TEST: &str = "sampler_native_reload";
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/reload.c");
+    let folder = std::env::temp_dir().join(format!("rangefinder-{TEST}-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    let build = |name: &str, flags: &[&str]| {
+        let mut compiler = Command::new("cc");
+        compiler.args(["-O1", "-fomit-frame-pointer"]).args(flags).arg(&source);
+        compiler.arg("-o").arg(folder.join(name)).arg("-ldl").status().is_ok_and(|status| status.success())
+    };
+    let library = ["-shared", "-fPIC"];
+    let built = build("reload", &[])
+        && build("first.so", &[&library[..], &["-DINNER=first_inner", "-DROOM=24"]].concat())
+        && build("second.so", &[&library[..], &["-DINNER=second_inner", "-DROOM=1800"]].concat());
+    if !built {
+        return skip(TEST, "there is no C compiler");
+    }
+    let mut command = Command::new(folder.join("reload"));
+    command.args([folder.join("first.so"), folder.join("second.so")]);
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let (seen, _) = sampled(child.id(), Duration::from_millis(5500));
+    child.kill().unwrap();
+    let said = std::io::read_to_string(child.stdout.take().unwrap()).unwrap();
+    child.wait().unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let native = ran(&seen, TEST);
+    if native.is_empty() || said != "ready 1\n" {
+        return skip(TEST, "the libraries are not at the same place, or cannot be sampled");
+    }
+    let early = &native[..native.len() / 4];
+    assert!(share(early.iter().copied(), |seen| seen.leaf() == Some(("first_inner", 0))) > 0.9);
+    let late = &native[native.len() * 3 / 4..];
+    let good = share(late.iter().copied(), |seen| {
+        seen.leaf() == Some(("second_inner", 0)) && is_in(seen, "work") && is_in(seen, "main")
+    });
+    assert!(good > 0.9, "{good} of {}: {:?}", late.len(), late[0].frames);
+}

@@ -71,6 +71,10 @@ impl NativeStacks {
 
     /// The stack of `moment`, with these frames inside it.
     fn stack(&mut self, names: &mut Names, inside: &[FrameId]) -> StackId {
+        for mapping in self.modules.refresh() {
+            self.callers.forget(&mapping);
+            self.symbols.forget(&mapping);
+        }
         self.callers.find(&mut self.modules, &self.moment, &mut self.chain);
         self.frames.clear();
         self.frames.extend(inside);

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use super::super::elf::{Elf, Function};
+use super::super::maps::Mapping;
 use super::super::names::{FrameId, FrameKind, Names};
 use super::modules::{Module, Modules};
 
 #[derive(Debug, Default)]
 pub(crate) struct Symbols {
-    /// Of each file, in the order of their addresses.
-    files: HashMap<String, Vec<Function>>,
+    /// Of each file that is mapped, by its path and which file of that name it is, in the order of their addresses.
+    files: HashMap<(String, String), Vec<Function>>,
     known: HashMap<u64, FrameId>,
 }
 
@@ -34,9 +35,16 @@ impl Symbols {
         id
     }
 
+    /// What was in a file that is not mapped any more.
+    pub(crate) fn forget(&mut self, gone: &Mapping) {
+        self.known.retain(|address, _| !(gone.start..gone.end).contains(address));
+        self.files.remove(&(gone.path.clone(), gone.file.clone()));
+    }
+
     fn function(&mut self, module: &Module, address: u64) -> Option<String> {
         let (elf, bias) = module.file.as_ref()?;
-        let list = self.files.entry(module.mapping.path.clone()).or_insert_with(|| sorted(elf));
+        let key = (module.mapping.path.clone(), module.mapping.file.clone());
+        let list = self.files.entry(key).or_insert_with(|| sorted(elf));
         let wanted = address.wrapping_sub(*bias);
         let after = list.partition_point(|function| function.address <= wanted);
         let found = list[..after].last().filter(|found| wanted - found.address < u64::from(found.size))?;

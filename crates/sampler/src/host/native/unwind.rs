@@ -1,13 +1,14 @@
 //! Who called whom: from registers and a piece of stack to the addresses of all callers, by what compilers write down for
 //! exceptions (`.eh_frame`), and by frame pointers where they wrote nothing.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{ExplicitModuleSectionInfo, FrameAddress, Unwinder};
 
 use super::super::elf::Elf;
+use super::super::maps::Mapping;
 use super::modules::{Module, Modules};
 use super::ring::Moment;
 
@@ -20,8 +21,8 @@ const MOST_BYTES: u64 = 256 << 20;
 pub(crate) struct Callers {
     unwinder: UnwinderX86_64<Vec<u8>>,
     cache: CacheX86_64,
-    /// Where the mappings begin that were looked at.
-    known: HashSet<u64>,
+    /// Where the mappings begin that were looked at, and how many bytes of tables each has.
+    known: HashMap<u64, u64>,
     bytes: u64,
 }
 
@@ -33,7 +34,7 @@ impl std::fmt::Debug for Callers {
 
 impl Callers {
     pub(crate) fn new() -> Self {
-        Self { unwinder: UnwinderX86_64::new(), cache: CacheX86_64::new(), known: HashSet::new(), bytes: 0 }
+        Self { unwinder: UnwinderX86_64::new(), cache: CacheX86_64::new(), known: HashMap::new(), bytes: 0 }
     }
 
     /// The addresses in `moment`'s call chain, innermost first: each inside the function that it stands for.
@@ -65,20 +66,31 @@ impl Callers {
     /// Reads the tables of the file that this address is in, the first time.
     fn learn(&mut self, modules: &mut Modules, address: u64) {
         let Some(Module { mapping, file }) = modules.at(address) else { return };
-        if !self.known.insert(mapping.start) {
+        if self.known.contains_key(&mapping.start) {
             return;
         }
+        // A file that could not be opened for lack of descriptors may be opened the next time.
         if let Some((elf, bias)) = file {
-            self.add(&elf, mapping.start..mapping.end, bias);
+            let bytes = self.add(&elf, mapping.start..mapping.end, bias);
+            self.known.insert(mapping.start, bytes);
         }
     }
 
-    /// Reads the tables of a file whose code is at `range`.
-    fn add(&mut self, elf: &Elf, range: Range<u64>, bias: u64) {
+    /// At these addresses is something else now.
+    pub(crate) fn forget(&mut self, gone: &Mapping) {
+        if let Some(bytes) = self.known.remove(&gone.start) {
+            self.bytes -= bytes;
+            self.unwinder.remove_module(gone.start);
+        }
+    }
+
+    /// Reads the tables of a file whose code is at `range`, and returns how many bytes they have.
+    fn add(&mut self, elf: &Elf, range: Range<u64>, bias: u64) -> u64 {
         let room = MOST_BYTES - self.bytes;
         let eh_frame_svma = elf.section_range(TABLES).filter(|range| range.end - range.start <= room);
         let eh_frame = eh_frame_svma.as_ref().and_then(|_| elf.section_bytes(TABLES));
-        self.bytes += eh_frame.as_ref().map_or(0, |bytes| bytes.len() as u64);
+        let bytes = eh_frame.as_ref().map_or(0, |bytes| bytes.len() as u64);
+        self.bytes += bytes;
         // The file has an index of its tables as well, but a damaged one leads astray: it is made anew.
         let sections = ExplicitModuleSectionInfo {
             base_svma: 0,
@@ -88,6 +100,7 @@ impl Callers {
             ..ExplicitModuleSectionInfo::default()
         };
         self.unwinder.add_module(framehop::Module::new(String::new(), range, bias, sections));
+        bytes
     }
 }
 
