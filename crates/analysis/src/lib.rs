@@ -31,7 +31,7 @@ pub use attribute::{
 };
 pub use diagnose::{
     BySamples, Cause, Change, ChangeOf, Changed, Finding, FoundAt, Gain, GainOf, HostLines, Matched,
-    NoFinding, Prediction, Sureness, WhatIf,
+    NoFinding, NotSeen, NotSeenIn, Prediction, Sureness, WhatIf,
 };
 pub use document::{
     Analysis, ProcessRow, analyze, analyze_attributed, beside, each_idle_row, each_region, every_idle_row,

@@ -8,6 +8,7 @@ mod support;
 #[allow(unreachable_pub, dead_code, reason = "it is the sampler's")]
 mod abi;
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -220,4 +221,133 @@ fn a_loop_in_step_with_the_samples() {
     let (first, second) = (times("first"), times("second"));
     let share = first / (first + second);
     assert!(first + second > 200.0 && (0.5..0.7).contains(&share), "{first} and {second} samples");
+}
+
+/// What is told of a program whose truth is known.
+struct Told {
+    /// By function, the part of its time and the part of the samples.
+    shares: BTreeMap<String, (f64, f64)>,
+    first_line: String,
+    screen: String,
+}
+
+impl Told {
+    /// No share is far from the truth. Samples of a busy machine are few.
+    fn is_near(&self) {
+        let off = self.shares.iter().find(|(_, (truth, told))| (truth - told).abs() > 0.15);
+        assert!(off.is_none(), "{off:?}\n{}", self.screen);
+        assert!(!self.first_line.starts_with("not seen"), "{}", self.screen);
+    }
+}
+
+/// Runs `mixed.py`, with no more descriptors than these. None after recording a skip.
+fn mixed(test: &str, words: &[&str], descriptors: u32) -> Option<Told> {
+    let sandbox = Sandbox::new();
+    if let Some(why) = no_stacks(&sandbox) {
+        support::skip(test, &why);
+        return None;
+    }
+    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/mixed.py");
+    std::fs::copy(program, sandbox.path("mixed.py")).unwrap();
+    let mut arguments = vec!["run", "--quick", "--", "python3", "mixed.py", "truth.json"];
+    arguments.extend(words);
+    let ran = limited(&sandbox, &format!("ulimit -n {descriptors}"), &arguments);
+    let truth = std::fs::read_to_string(sandbox.path("truth.json")).unwrap_or_else(|_| panic!("{ran}"));
+    let truth: BTreeMap<String, f64> = serde_json::from_str(&truth).unwrap();
+    let lines = std::fs::read_to_string(sandbox.only_run().join("csv/host_lines.csv"));
+    let lines = lines.unwrap_or_else(|_| panic!("{ran}"));
+    let rows: Vec<Vec<&str>> = lines.lines().map(|line| line.split(',').collect()).collect();
+    let column = |name: &str| rows[0].iter().position(|column| *column == name).unwrap();
+    let (place, samples) = (column("place"), column("samples"));
+    let of = |row: &Vec<&str>| row[samples].parse::<f64>().unwrap();
+    // What starts Python, here and there a script, is not known.
+    let works = ["before", "one", "two", "below"];
+    let samples_in = |function: &str| -> f64 {
+        rows[1..].iter().filter(|row| row[place].split(' ').next_back() == Some(function)).map(of).sum()
+    };
+    let all: f64 = works.map(samples_in).iter().sum();
+    let took: f64 = works.map(|function| truth[function]).iter().sum();
+    let share = |function: &str| (truth[function] / took, samples_in(function) / all);
+    let shares = works.map(|function| (function.to_owned(), share(function))).into();
+    Some(Told { shares, first_line: first_line(&ran), screen: ran })
+}
+
+/// Rangefinder, after a command of the shell; what it prints.
+fn limited(sandbox: &Sandbox, before: &str, arguments: &[&str]) -> String {
+    let rangefinder = sandbox.rangefinder(&[]);
+    let mut shell = Command::new("sh");
+    let script = format!("{before} && exec \"$0\" \"$@\"");
+    shell.args(["-c", &script, env!("CARGO_BIN_EXE_rangefinder")]).args(arguments);
+    shell.current_dir(sandbox.path("")).stdin(Stdio::null());
+    for (name, value) in rangefinder.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    let output = shell.output().unwrap();
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// Of what limits the program.
+fn first_line(screen: &str) -> String {
+    let mut lines = screen.lines().skip_while(|line| *line != "what limits it");
+    lines.nth(1).unwrap_or_default().trim().to_owned()
+}
+
+/// More calls deep than are read of a stack.
+#[test]
+fn a_deep_stack_is_told_as_what_runs_there() {
+    let words = ["depth=700", "seconds=2"];
+    if let Some(told) = mixed("a_deep_stack_is_told_as_what_runs_there", &words, 1024) {
+        told.is_near();
+    }
+}
+
+#[test]
+fn many_processes_and_few_descriptors() {
+    let words = ["processes=20", "threads=3", "seconds=2"];
+    if let Some(told) = mixed("many_processes_and_few_descriptors", &words, 64) {
+        told.is_near();
+    }
+}
+
+/// An interpreter that cannot be read runs for as long as one that can.
+#[test]
+fn what_cannot_be_read_is_said_first() {
+    const TEST: &str = "what_cannot_be_read_is_said_first";
+    let sandbox = Sandbox::new();
+    if let Some(why) = no_stacks(&sandbox) {
+        return support::skip(TEST, &why);
+    }
+    sandbox.write(
+        "hot.py",
+        "import time\ndef hot():\n    end = time.monotonic() + 1\n    while time.monotonic() < end:\n        \
+         sum(range(2000))\nhot()\n",
+    );
+    // By its name it is another Python; where it comes from, it finds its modules.
+    let python = Command::new("python3").args(["-c", "import sys; print(sys._base_executable)"]).output();
+    let python = String::from_utf8(python.unwrap().stdout).unwrap();
+    std::fs::copy(python.trim(), sandbox.path("pypy3")).unwrap();
+    let home = Command::new("python3").args(["-c", "import sys; print(sys.base_prefix)"]).output().unwrap();
+    let home = String::from_utf8(home.stdout).unwrap();
+    let script = format!("python3 hot.py && PYTHONHOME={} ./pypy3 hot.py", home.trim());
+    let screen = limited(&sandbox, "true", &["run", "--quick", "--", "sh", "-c", &script]);
+    let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    let first = first_line(&screen);
+    assert!(first.starts_with("not seen: "), "{screen}");
+    assert!(words.contains("PyPy cannot be sampled"), "{screen}");
+    assert!(words.contains("of what could be seen of the time"), "{screen}");
+    assert!(!screen.contains("without it: "), "{screen}");
+}
+
+/// We need more open files than usual; the program does not get them.
+#[test]
+fn the_program_keeps_its_limit_of_open_files() {
+    let sandbox = Sandbox::new();
+    let script = "ulimit -Sn > limit; ulimit -Hn >> limit";
+    let screen =
+        limited(&sandbox, "ulimit -Sn 200 && ulimit -Hn 4096", &["run", "--quick", "--", "sh", "-c", script]);
+    let limit = std::fs::read_to_string(sandbox.path("limit")).unwrap_or_else(|_| panic!("{screen}"));
+    assert_eq!(limit, "200\n4096\n");
 }

@@ -18,6 +18,9 @@ const MOST: f64 = 0.3;
 /// A thread that waits in so much of its samples is held up by others.
 const HALF: f64 = 0.5;
 
+/// So many stacks that could not be read may change what is told.
+const UNREAD: f64 = 0.05;
+
 const LOAD_AHEAD: &str = "load ahead in other processes (`num_workers` of the `DataLoader`), or make that code shorter; \
                           or launch the next iteration's work before it, so that the GPU has something to do";
 
@@ -178,6 +181,8 @@ struct Lines {
     /// The share that waits for the interpreter's lock, and what the threads that have it execute.
     waiting: f64,
     holders: Vec<HostLine>,
+    /// The share whose stacks could not be read.
+    unread: f64,
     /// The share in system calls, and what the program's other threads and processes execute meanwhile.
     blocked: f64,
     others: Vec<HostLine>,
@@ -196,8 +201,11 @@ impl Lines {
             let around = rows_of.iter().flat_map(|row| running_beside(trace, *row, same_process));
             host_places(trace, around)
         };
+        let places = host_places(trace, rows.iter().copied());
+        let read: f64 = places.iter().map(|line| line.share).sum();
         Self {
-            places: host_places(trace, rows.iter().copied()),
+            unread: (1.0 - read).max(0.0),
+            places,
             waiting: share(&waiting),
             holders: beside(&waiting, true),
             blocked: share(&blocked),
@@ -217,8 +225,14 @@ impl Lines {
     }
 
     fn sentences(&self, when: &str, samples: usize) -> Vec<String> {
+        let unread = match self.unread {
+            unread if unread >= UNREAD => {
+                format!(", {:.0} % of them without stacks that could be read", unread * 100.0)
+            }
+            _ => String::new(),
+        };
         let mut told = vec![format!(
-            "{when}, the host was {} ({})",
+            "{when}, the host was {} ({}{unread})",
             listed(&self.places),
             counted(samples as u64, "sample")
         )];

@@ -19,6 +19,7 @@ const CANNOT_BE_LEFT_OUT: &str = "no gain is told: what takes nearly all of the 
 const WORTH_A_WORD: f64 = 0.1;
 /// No interval ends beyond this.
 const MOST_REMOVED: f64 = 0.99;
+const NOT_ALL_SEEN: &str = "no gain is told: not enough of the program could be seen";
 const ONLY_WHILE_RUNNING: &str = "no gain is told: threads were sampled only while they ran";
 
 /// The place that takes the most time: in the steady iterations, or in all of a program that has nothing marked. None if a
@@ -44,7 +45,9 @@ fn in_all(host: &HostLines, unmarked: &Unmarked) -> Option<Finding> {
     // A thread that waits has time that no line of its own takes.
     let waits = 1.0 - unmarked.ran;
     let alone = unmarked.alone_ns.filter(|_| waits < WORTH_A_WORD && host.of_all_time);
-    if !host.of_all_time {
+    if host.not_seen.is_some() {
+        evidence.push(NOT_ALL_SEEN.to_owned());
+    } else if !host.of_all_time {
         evidence.push(ONLY_WHILE_RUNNING.to_owned());
     } else if unmarked.alone_ns.is_some() && waits >= WORTH_A_WORD {
         evidence.push(format!("no gain is told: its thread waits for {} of the time", percent(waits)));
@@ -53,23 +56,24 @@ fn in_all(host: &HostLines, unmarked: &Unmarked) -> Option<Finding> {
     } else if first.share > NEARLY_ALL {
         evidence.push(CANNOT_BE_LEFT_OUT.to_owned());
     }
-    let alone = alone.filter(|_| first.share <= NEARLY_ALL);
-    let share = Share::of(&[(first.samples, read)])?.times(unmarked.ran);
+    let alone = alone.filter(|_| first.share <= NEARLY_ALL && host.not_seen.is_none());
+    let share = Share::of(&[(first.samples, read)])?.among_unseen(unseen(host)).times(unmarked.ran);
     Some(Finding {
         cause: Cause::HostCode,
         place: FoundAt { line: Some(first.place.clone()), ..FoundAt::default() },
         device: None,
         title: format!(
-            "`{}` takes {} of the time in which the program ran, by samples",
+            "`{}` takes {} of {}the time in which the program ran, by samples",
             first.place,
-            percent(first.share)
+            percent(first.share),
+            seen_of(host)
         ),
         evidence,
         advice: String::from(
             "make it shorter, or do it less often; a range around each iteration tells what an iteration spends apart from \
              what happens once (in Python: `from rangefinder import stage`, then `with stage(\"step\"):`)",
         ),
-        confidence: Sureness::Shown,
+        confidence: if host.not_seen.is_some() { Sureness::Likely } else { Sureness::Shown },
         gain: alone.map(|now| gain(now, share, GainOf::Total)),
         time_ns: alone.map_or(0, |all| (all as f64 * share.likely) as i64),
         also_in: 0,
@@ -129,7 +133,9 @@ fn in_an_iteration(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
     if !can_be_left_out && !is_waiting {
         evidence.push(CANNOT_BE_LEFT_OUT.to_owned());
     }
-    if !host.of_all_time {
+    if host.not_seen.is_some() {
+        evidence.push(NOT_ALL_SEEN.to_owned());
+    } else if !host.of_all_time {
         evidence.push(ONLY_WHILE_RUNNING.to_owned());
     }
     match in_loop.first {
@@ -153,9 +159,10 @@ fn in_an_iteration(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
         },
         device: None,
         title: format!(
-            "`{}` {takes} {} of the time of an iteration{whose}",
+            "`{}` {takes} {} of {}the time of an iteration{whose}",
             first.place,
-            percent(first.share)
+            percent(first.share),
+            seen_of(host)
         ),
         evidence,
         advice: match grows {
@@ -169,18 +176,29 @@ fn in_an_iteration(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
             ),
             None => advice(&first.place, in_loop),
         },
-        confidence: Sureness::Shown,
+        confidence: if host.not_seen.is_some() { Sureness::Likely } else { Sureness::Shown },
         // With several threads, what one does not do another may still wait for.
         gain: (can_be_left_out
             && host.of_all_time
+            && host.not_seen.is_none()
             && in_loop.threads.len() == 1
             && !matches!(in_loop.first, Doing::Backward | Doing::Forward))
         .then_some(in_loop.share)
         .flatten()
-        .map(|share| gain(now, share, GainOf::Iteration)),
+        .map(|share| gain(now, share.among_unseen(unseen(host)), GainOf::Iteration)),
         time_ns: (all as f64 * first.share) as i64,
         also_in: 0,
     })
+}
+
+/// The part of the samples that could not be read.
+fn unseen(host: &HostLines) -> f64 {
+    host.unread as f64 / host.samples.max(1) as f64
+}
+
+/// What a share is of.
+fn seen_of(host: &HostLines) -> &'static str {
+    if host.not_seen.is_some() { "what could be seen of " } else { "" }
 }
 
 fn advice(place: &str, in_loop: &InLoop) -> String {

@@ -36,6 +36,12 @@ impl Share {
         Some(Self { samples, likely, low: (middle - half).max(0.0), high: (middle + half).min(1.0) })
     }
 
+    /// If besides, so large a part of all could not be seen: none of it may be in the place, or all.
+    pub(crate) fn among_unseen(self, part: f64) -> Self {
+        let seen = 1.0 - part;
+        Self { low: self.low * seen, high: self.high * seen + part, ..self }
+    }
+
     /// A part of it.
     pub(crate) fn times(self, part: f64) -> Self {
         Self { likely: self.likely * part, low: self.low * part, high: self.high * part, ..self }
@@ -78,6 +84,15 @@ mod tests {
                 assert!(missed <= 30, "{missed} of 1000 for {truth} by {iterations} x {samples}");
             }
         }
+    }
+
+    #[test]
+    fn what_was_not_seen_may_be_anywhere() {
+        let share = Share::of(&[(400, 1000)]).expect("there are samples");
+        let wider = share.among_unseen(0.25);
+        assert!((wider.low - 0.75 * share.low).abs() < 1e-9);
+        assert!((wider.high - (0.75 * share.high + 0.25)).abs() < 1e-9);
+        assert_eq!(share.among_unseen(0.0), share);
     }
 
     #[test]

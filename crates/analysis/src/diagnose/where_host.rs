@@ -7,6 +7,7 @@ use serde::Serialize;
 use trace::{ThreadState, Trace};
 
 use super::growth::Growth;
+use super::not_seen::NotSeen;
 use super::share::Share;
 use crate::attribute::Attribution;
 use crate::loop_::{Loop, median};
@@ -18,6 +19,8 @@ const MOST_ROWS: usize = 50;
 /// A loop that takes a smaller part of the recording says nothing about the program, and neither do fewer samples.
 const MOST_OF_IT: f64 = 0.2;
 const FEWEST: usize = 50;
+/// Shares that may be so far from the truth are told with a word about it.
+const FAR: f64 = 0.1;
 /// Of all samples of threads that ran, those of the thread that runs the program.
 const RUNS_ALONE: f64 = 0.95;
 /// Files of PyTorch, and functions of its data loader in which it waits for other processes.
@@ -43,6 +46,12 @@ pub struct HostLines {
     pub unread: u64,
     /// The largest first.
     pub lines: Vec<HostLine>,
+    /// How far the share of the first may be from the truth with 99 % certainty, because samples are few.
+    #[serde(skip)]
+    pub within: Option<f64>,
+    /// Stacks that could not be read, where they are so many that the answer may be another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_seen: Option<NotSeen>,
     #[serde(skip)]
     pub(crate) in_loop: Option<InLoop>,
     #[serde(skip)]
@@ -156,6 +165,8 @@ pub(crate) fn host_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
     };
     let unread = rows.len() as u64 - lines.iter().map(|line| line.samples).sum::<u64>();
     lines.truncate(MOST_ROWS);
+    let share = lines.first().and_then(|line| Share::of(&[(line.samples, rows.len() as u64 - unread)]));
+    let within = share.map(|share| (share.high - share.likely).max(share.likely - share.low));
     let is_unmarked = span.is_none()
         && rows.len() >= FEWEST
         && trace.ranges.is_empty()
@@ -167,13 +178,15 @@ pub(crate) fn host_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
         samples: rows.len() as u64,
         steady: in_loop.is_some(),
         unread,
+        not_seen: NotSeen::of(trace, &rows),
         lines,
+        within: within.filter(|within| *within > FAR),
         in_loop,
         unmarked: is_unmarked.then(|| unmarked(trace, &rows)),
         of_all_time: trace.sampling.wall_ns > 0
             || samples.state.iter().any(|state| *state != ThreadState::Running),
     };
-    (!found.lines.is_empty()).then_some(found)
+    (!found.lines.is_empty() || found.not_seen.is_some()).then_some(found)
 }
 
 /// Whether one thread runs the program, by the samples of threads that ran.

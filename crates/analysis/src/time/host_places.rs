@@ -113,6 +113,11 @@ pub(super) fn place(trace: &Trace, stack: u32) -> Option<Frame> {
     frames().find(is_the_program).or_else(|| frames().find(is_named)).copied()
 }
 
+/// Whether a stack tells a place.
+pub(crate) fn is_readable(trace: &Trace, stack: u32) -> bool {
+    place(trace, stack).is_some()
+}
+
 /// `modeling_llama.py`; of a name that many files have, with its folder.
 pub(super) fn file_name(file: &str) -> &str {
     let from = |folders: usize| file.rmatch_indices('/').nth(folders).map_or(file, |(at, _)| &file[at + 1..]);

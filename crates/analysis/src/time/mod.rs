@@ -31,7 +31,7 @@ pub use graph_table::{CapturedRow, CudaGraphs, GraphRow};
 pub(crate) use host_idle::waiting;
 pub use host_idle::{BLOCKED, HostIdle, HostNode, HostPlace, NOT_READ, WAITS_FOR_INTERPRETER, host_idle};
 pub use host_places::{HostLine, listed};
-pub(crate) use host_places::{WORTH_A_WORD, common_place, host_places};
+pub(crate) use host_places::{WORTH_A_WORD, common_place, host_places, is_readable};
 pub(crate) use idle::IdleTable;
 pub use idle::{IdleRow, idle};
 pub(crate) use idle_walk::{LAUNCH_LATENCY_NS, gap_causes};

@@ -1,13 +1,15 @@
-//! What is said first: who is waited for, what repeats, and what the hardware did meanwhile.
+//! What is said first: what could not be seen, who is waited for, what repeats, and what the hardware did meanwhile.
 
 use analysis::Analysis;
 
 use super::hardware::hardware_lines;
 use super::loops::loop_line;
+use super::not_seen::not_seen_lines;
 use super::ranks::rank_lines;
 
 /// In sentences; of the loops, the first ones.
 pub(crate) fn first_lines(analysis: &Analysis, loops: usize) -> Vec<String> {
     let repeats = analysis.loops.iter().take(loops).map(|found| loop_line(found, &analysis.loops));
-    rank_lines(analysis).into_iter().chain(repeats).chain(hardware_lines(analysis)).collect()
+    let unseen = not_seen_lines(analysis).into_iter();
+    unseen.chain(rank_lines(analysis)).chain(repeats).chain(hardware_lines(analysis)).collect()
 }

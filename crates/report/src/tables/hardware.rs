@@ -121,13 +121,20 @@ pub(crate) fn sampling_cost(analysis: &Analysis) -> Option<String> {
 
 /// Where a program without GPU work spends its time.
 fn host_line(analysis: &Analysis) -> Option<String> {
-    let host = analysis.host.as_ref().filter(|host| !host.gpu_idle)?;
+    let host = analysis.host.as_ref().filter(|host| !host.gpu_idle && !host.lines.is_empty())?;
     let samples = counted(host.samples, "sample");
     let unread = match host.unread {
         0 => String::new(),
         1 => ", 1 of them without a stack that could be read".to_owned(),
         unread => format!(", {} of them without stacks that could be read", count(unread)),
     };
+    let few = host.within.map(|within| {
+        format!(
+            ": so few tell the first share within {:.0} points; a longer run narrows this",
+            within * 100.0
+        )
+    });
+    let unread = unread + &few.unwrap_or_default();
     let region = analysis.loops.first().and_then(|main| main.region.as_ref()).filter(|_| host.steady);
     Some(match region {
         Some(region) => format!(

@@ -24,6 +24,7 @@ mod kernels;
 mod known;
 mod longest;
 mod loops;
+mod not_seen;
 mod operator_changes;
 mod operators;
 mod overhead;

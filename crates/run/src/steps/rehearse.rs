@@ -295,7 +295,9 @@ fn lacking_stacks(
     session: &mut Session<'_>,
 ) -> Option<String> {
     let trace = seen.map(|seen| &seen.trace);
-    if trace.is_some_and(|trace| !trace.stacks.samples.is_empty()) {
+    // Of a program that cannot be read, what its threads did is known, but not where.
+    let is_any_read = |trace: &Trace| trace.stacks.samples.stack.iter().any(|stack| *stack != trace::NONE);
+    if trace.is_some_and(is_any_read) {
         if let Some(problem) = problem {
             session.warn(format!("not all of the program's stacks were sampled: {problem}"));
         }

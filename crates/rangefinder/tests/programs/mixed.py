@@ -1,0 +1,141 @@
+"""Spends known parts of its time in functions, and writes down how long each took: `mixed.py TRUTH key=value…`
+
+- `seconds`: how long, about
+- `share`: the part of `one`; `two` has the rest
+- `depth`: the calls below which `two` runs
+- `threads`: of each process; one of them works, or four if there is one process, and the others wait
+- `processes`: how many are forked after `before` has taken a fifth of the time; 0: none, and no `before`
+- `hide`: the part of its work after which a process makes itself unreadable (`PR_SET_DUMPABLE`); 0: never
+"""
+
+import _thread
+import ctypes
+import json
+import os
+import random
+import sys
+import threading
+import time
+
+TOOK = {"modules": 0, "before": 0, "one": 0, "two": 0, "below": 0, "together": 0}
+LOCK = threading.Lock()
+ROUNDS = 4
+
+
+def before(nanoseconds):
+    end = time.monotonic_ns() + nanoseconds
+    while time.monotonic_ns() < end:
+        for _ in range(200):
+            pass
+
+
+def one(nanoseconds):
+    end = time.monotonic_ns() + nanoseconds
+    while time.monotonic_ns() < end:
+        for _ in range(200):
+            pass
+
+
+def two(nanoseconds):
+    end = time.monotonic_ns() + nanoseconds
+    while time.monotonic_ns() < end:
+        for _ in range(200):
+            pass
+
+
+def add(name, took):
+    with LOCK:
+        TOOK[name] += took
+
+
+def timed(function, nanoseconds):
+    begin = time.monotonic_ns()
+    function(nanoseconds)
+    took = time.monotonic_ns() - begin
+    add(function.__name__, took)
+    return took
+
+
+def below(depth, nanoseconds):
+    if depth > 0:
+        return below(depth - 1, nanoseconds)
+    return timed(two, nanoseconds)
+
+
+def shallow(settings, nanoseconds):
+    timed(one, int(nanoseconds * settings["share"]))
+
+
+def deep(settings, nanoseconds):
+    begin = time.monotonic_ns()
+    took = below(int(settings["depth"]), int(nanoseconds * (1 - settings["share"])))
+    add("below", time.monotonic_ns() - begin - took)
+
+
+def work(settings, nanoseconds):
+    random.seed(threading.get_native_id())
+
+    hidden = settings["hide"]
+    for at in range(ROUNDS):
+        if hidden and at >= hidden * ROUNDS:
+            ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+        pieces = [shallow, deep]
+        # Not all processes and threads at once.
+        random.shuffle(pieces)
+        for piece in pieces:
+            piece(settings, nanoseconds / ROUNDS)
+
+
+def together(settings, nanoseconds, workers):
+    begin = time.monotonic_ns()
+    threading.stack_size(1 << 18)
+    never = threading.Lock()
+    never.acquire()
+    for _ in range(int(settings["threads"]) - workers):
+        # Without waiting for it, and it is never woken: neither is work.
+        _thread.start_new_thread(lambda: never.acquire(), ())
+    working = [threading.Thread(target=work, args=(settings, nanoseconds)) for _ in range(workers - 1)]
+    for thread in working:
+        thread.start()
+    add("together", time.monotonic_ns() - begin)
+    work(settings, nanoseconds)
+    for thread in working:
+        thread.join()
+
+
+def main():
+    settings = {"seconds": 4, "share": 0.3, "depth": 3, "threads": 1, "processes": 0, "hide": 0}
+    settings.update((key, float(value)) for key, value in (word.split("=") for word in sys.argv[2:]))
+    sys.setrecursionlimit(200_000)
+    nanoseconds = int(settings["seconds"] * 1e9)
+    count = int(settings["processes"])
+    with open("/proc/self/stat") as stat:
+        started = int(stat.read().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
+    TOOK["modules"] = int((time.clock_gettime(time.CLOCK_BOOTTIME) - started) * 1e9)
+    if count == 0:
+        together(settings, nanoseconds, min(4, int(settings["threads"])))
+    else:
+        timed(before, nanoseconds // 5)
+        told, tell = os.pipe()
+        children = []
+        for _ in range(count):
+            child = os.fork()
+            if child == 0:
+                TOOK.update(dict.fromkeys(TOOK, 0))
+                together(settings, nanoseconds * 4 // 5, 1)
+                os.write(tell, (json.dumps(TOOK) + "\n").encode())
+                os._exit(0)
+            children.append(child)
+        os.close(tell)
+        with os.fdopen(told) as lines:
+            for line in lines:
+                for name, took in json.loads(line).items():
+                    TOOK[name] += took
+        for child in children:
+            os.waitpid(child, 0)
+    with open(sys.argv[1], "w") as truth:
+        json.dump(TOOK, truth)
+    os._exit(0)
+
+
+main()
