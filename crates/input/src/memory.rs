@@ -10,8 +10,11 @@ const NO_LIMIT: u64 = 1 << 60;
 /// The least of the limits of the process (`ulimit -v`, `ulimit -d`), those of its control groups, and what the machine
 /// has left. None if the system tells nothing of these.
 pub fn memory_limit() -> Option<u64> {
-    let own = [Resource::As, Resource::Data].map(|resource| getrlimit(resource).current);
     let text = |path: &Path| std::fs::read_to_string(path).ok();
+    let status = text(Path::new("/proc/self/status")).unwrap_or_default();
+    let own = [(Resource::As, "VmSize:"), (Resource::Data, "VmData:")];
+    let own =
+        own.map(|(resource, taken)| Some(without_reserved(getrlimit(resource).current?, &status, taken)));
     let groups = text(Path::new("/proc/self/cgroup")).unwrap_or_default();
     let of_groups = group_files(&groups).filter_map(|file| limit_in(&text(&file)?));
     let left = text(Path::new("/proc/meminfo")).and_then(|text| available(&text));
@@ -20,8 +23,17 @@ pub fn memory_limit() -> Option<u64> {
 
 /// What the process holds now.
 pub fn memory_held() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    kibibytes(&status, "VmRSS:").unwrap_or(0)
+    held(&std::fs::read_to_string("/proc/self/status").unwrap_or_default())
+}
+
+fn held(status: &str) -> u64 {
+    kibibytes(status, "VmRSS:").unwrap_or(0)
+}
+
+/// These limits also count what is only reserved: stacks, and the files that the program is loaded from.
+fn without_reserved(limit: u64, status: &str, taken: &str) -> u64 {
+    let reserved = kibibytes(status, taken).unwrap_or(0).saturating_sub(held(status));
+    limit.saturating_sub(reserved)
 }
 
 /// Where the limits of the control groups are that a process is in, and of those around them. Version 2 has one tree of
@@ -79,6 +91,14 @@ mod tests {
             (Some(4096), None, None)
         );
         assert_eq!(available("MemTotal:  9 kB\nMemAvailable:    12 kB\n"), Some(12 << 10));
+    }
+
+    #[test]
+    fn what_is_only_reserved_cannot_be_used() {
+        let status = "VmSize:\t  300 kB\nVmRSS:\t  100 kB\nVmData:\t   50 kB\n";
+        assert_eq!(without_reserved(1 << 20, status, "VmSize:"), (1 << 20) - (200 << 10));
+        assert_eq!(without_reserved(1 << 20, status, "VmData:"), 1 << 20);
+        assert_eq!(without_reserved(1 << 10, status, "VmSize:"), 0);
     }
 
     #[test]

@@ -147,8 +147,12 @@ fn paths_that_are_no_text_are_refused() {
         assert!(ran.stderr.contains(said) && ran.stderr.contains("\nhint: "), "{said}: {}", ran.stderr);
         assert!(!marker.exists() && sandbox.runs().is_empty() && !folder.join("runs").exists(), "{said}");
     };
-    let there = |command: &mut Command| drop(command.current_dir(&folder));
-    let temporary = |command: &mut Command| drop(command.env("TMPDIR", &folder));
+    let there = |command: &mut Command| {
+        command.current_dir(&folder);
+    };
+    let temporary = |command: &mut Command| {
+        command.env("TMPDIR", &folder);
+    };
     for run in [&["run", "--quick"][..], &["run", "--dry-run"], &["ranges"]] {
         refused(run, &there, "the path of the current directory is not UTF-8: `");
         refused(run, &temporary, "the path of the directory for temporary files (`TMPDIR`) is not UTF-8: `");

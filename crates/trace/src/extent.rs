@@ -92,8 +92,8 @@ impl fmt::Display for Unread {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             out,
-            "only the first {} of {} were read, and what follows is about these: the whole recording takes about {} of \
-             memory, and Rangefinder uses at most half of the {} it may use",
+            "only the first {} of {} are analyzed: all of it takes about {} of memory, and Rangefinder uses at most half of \
+             the {} that it may use",
             Seconds(self.kept_ns),
             Seconds(self.whole_ns),
             Size(self.needed),
@@ -268,8 +268,8 @@ mod tests {
         };
         assert_eq!(
             unread.to_string(),
-            "only the first 400.0 ms of 41.2 s were read, and what follows is about these: the whole recording takes about 9.1 GB of \
-             memory, and Rangefinder uses at most half of the 4.0 GB it may use"
+            "only the first 400.0 ms of 41.2 s are analyzed: all of it takes about 9.1 GB of memory, and Rangefinder uses at \
+             most half of the 4.0 GB that it may use"
         );
     }
 }

@@ -142,7 +142,7 @@ fn screen(inventory: &Inventory) -> String {
     if inventory.is_empty() {
         return text;
     }
-    inventory.trace.unread.iter().for_each(|unread| text.push_str(&format!("not all was read: {unread}\n")));
+    inventory.trace.unread.iter().for_each(|unread| text.push_str(&format!("read in part: {unread}\n")));
     text.push_str("times are host times; share is relative to the time from the first to the last event\n\n");
     text.push_str(&format!(
         "{:36} {:9} {:>9} {:>7} {:>9} {:>9} {:>9} {:>9} {:>6}\n",

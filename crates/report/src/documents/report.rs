@@ -20,7 +20,7 @@ pub fn report_markdown(page: &Page<'_>) -> String {
         text.push_str(&format!("{}\n\n", code(page.workload)));
     }
     let unread = unread_lines(page);
-    unread.iter().for_each(|line| text.push_str(&format!("**Not all was read**: {}.\n\n", sentence(line))));
+    unread.iter().for_each(|line| text.push_str(&format!("**Read in part**: {}.\n\n", sentence(line))));
     table(&mut text, "Passes", &passes(page.passes));
     table(&mut text, "Ranks", &rank_verdict_table(page));
     table(&mut text, "Processes", &processes(page));

@@ -62,7 +62,7 @@ pub fn screen(page: &Page<'_>, top: usize) -> String {
 /// Before everything that follows from the rest.
 fn unread_screen(page: &Page<'_>) -> Vec<String> {
     let lines = unread_lines(page);
-    let text: String = lines.iter().map(|line| format!("not all was read: {}\n", printable(line))).collect();
+    let text: String = lines.iter().map(|line| format!("read in part: {}\n", printable(line))).collect();
     (!text.is_empty()).then_some(text).into_iter().collect()
 }
 

@@ -28,7 +28,7 @@ const MOST_NAMED: usize = 4;
 pub fn summary(page: &Page<'_>, files: &[String]) -> String {
     let mut text = format!("{}\n{}\n", printable(page.title), fitted("", page.workload));
     for line in tables::unread_lines(page) {
-        wrapped(&mut text, "not all was read: ", &line);
+        wrapped(&mut text, "read in part: ", &line);
     }
     what_if(&mut text, page);
     limits(&mut text, page);

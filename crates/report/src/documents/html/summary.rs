@@ -11,9 +11,8 @@ use crate::tables::{self, Cell, Head};
 
 pub(super) fn summary(page: &Page<'_>) -> String {
     let unread = tables::unread_lines(page);
-    let unread = unread
-        .iter()
-        .map(|line| format!("<p class=\"callout\"><b>Not all was read:</b> {}.</p>\n", prose(line)));
+    let unread =
+        unread.iter().map(|line| format!("<p class=\"callout\"><b>Read in part:</b> {}.</p>\n", prose(line)));
     let mut html: String = unread.collect();
     html.push_str(&headlines(page));
     if page.analysis.is_none() {
