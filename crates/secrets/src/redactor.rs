@@ -4,6 +4,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use memchr::memmem::Finder;
 use serde_json::Value;
 
 use super::encodings::encodings;
@@ -43,10 +44,19 @@ pub struct Redactor {
 /// Finds known values in every form.
 #[derive(Debug, Clone)]
 struct Known {
-    sieve: Sieve,
+    search: Search,
     /// Of each pattern, the value it is a form of; the values themselves come first.
     values: Vec<usize>,
     longest: usize,
+}
+
+/// How they are found.
+#[derive(Debug, Clone)]
+enum Search {
+    /// All at once.
+    Together(Sieve),
+    /// One by one, which takes longer and is always possible: secrets are masked, however many and long they are.
+    Apart(Vec<Finder<'static>>),
 }
 
 /// A secret part of a text, and the variable that holds it, if one does.
@@ -217,7 +227,7 @@ impl Redactor {
 
     fn known<'s>(&'s self, bytes: &[u8]) -> impl Iterator<Item = Secret<'s>> {
         let hits = self.finder.iter().flat_map(move |known| {
-            known.sieve.find_iter(bytes).map(move |hit| (hit.range(), hit.pattern().as_usize(), known))
+            known.search.all_in(bytes).into_iter().map(move |(span, pattern)| (span, pattern, known))
         });
         // A number is no part of a longer one.
         let is_apart = |span: &Range<usize>| {
@@ -258,7 +268,35 @@ impl Known {
             }
         }
         let longest = patterns.iter().map(String::len).max()?;
-        Some(Self { sieve: Sieve::new(&patterns, false).ok()?, values, longest })
+        Some(Self {
+            search: Search::of(&patterns, |patterns| Sieve::new(patterns, false).ok()),
+            values,
+            longest,
+        })
+    }
+}
+
+impl Search {
+    /// `together` may fail: an automaton has limits.
+    fn of(patterns: &[String], together: impl FnOnce(&[String]) -> Option<Sieve>) -> Self {
+        let apart = || patterns.iter().map(|pattern| Finder::new(pattern).into_owned()).collect();
+        together(patterns).map_or_else(|| Self::Apart(apart()), Self::Together)
+    }
+
+    /// Where a pattern lies, and which one.
+    fn all_in(&self, bytes: &[u8]) -> Vec<(Range<usize>, usize)> {
+        match self {
+            Self::Together(sieve) => {
+                sieve.find_iter(bytes).map(|hit| (hit.range(), hit.pattern().as_usize())).collect()
+            }
+            Self::Apart(finders) => {
+                let of = |(pattern, finder): (usize, &'_ Finder<'static>)| {
+                    let length = finder.needle().len();
+                    finder.find_iter(bytes).map(|at| (at..at + length, pattern)).collect::<Vec<_>>()
+                };
+                finders.iter().enumerate().flat_map(of).collect()
+            }
+        }
     }
 }
 
@@ -324,6 +362,30 @@ mod tests {
         let mut document = serde_json::json!({"password": "x", "list": ["s3cr3t-value", 3]});
         redactor.document(&mut document);
         assert_eq!(document, serde_json::json!({"password": "***", "list": ["***", 3]}));
+    }
+
+    /// A masker that cannot be built must not become one that masks nothing.
+    #[test]
+    fn secrets_are_masked_without_an_automaton() {
+        let mut redactor = redactor();
+        let text = "x=s3cr3t-value; s3cr3t-values3cr3t-value czNjcjN0LXZhbHVl";
+        let masked = redactor.text(text);
+        assert!(!masked.contains("czNjcjN0LXZhbHVl"), "{masked}");
+        let known = redactor.finder.as_mut().unwrap();
+        let patterns: Vec<String> = match &known.search {
+            Search::Together(_) => {
+                let values = redactor.known.iter().map(|(value, _)| value.clone());
+                let forms = redactor.known.iter().flat_map(|(value, _)| encodings(value));
+                values.chain(forms).collect()
+            }
+            Search::Apart(_) => panic!("few and short patterns fit"),
+        };
+        assert_eq!(patterns.len(), known.values.len());
+        known.search = Search::of(&patterns, |_| None);
+        assert!(matches!(&known.search, Search::Apart(finders) if finders.len() == patterns.len()));
+        assert_eq!(redactor.text(text), masked);
+        assert_eq!(redactor.marked(b"name s3cr3t-value").map(|name| name.len()), Some(17));
+        assert_eq!(redactor.known_spans(b"\xff\0s3cr3t-value"), [2..14]);
     }
 
     #[test]
