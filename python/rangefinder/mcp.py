@@ -17,6 +17,8 @@ from .reports import diff, load
 # An answer is at most about 2,000 tokens.
 LONGEST = 4800
 LONGEST_NAME = 160
+# A run has fewer files.
+MOST_FILES = 100_000
 INSTRUCTIONS = """\
 Rangefinder profiles GPU programs. Begin with `runs`, then `summary` and `findings` of a run; `table` goes into kernels, regions,
 lines and other tables; `what_if` predicts a change before it is made; `compare` says what a change did. A run is a run directory or
@@ -36,10 +38,25 @@ class Desk:
         """A run below one of the folders, by its path or its name."""
         tried = [os.path.join(folder, run) for folder in self.folders] + [run]
         for path in map(os.path.realpath, tried):
-            inside = any(os.path.commonpath([path, folder]) == folder for folder in self.folders)
-            if inside and os.path.exists(path):
+            if self.has(path) and os.path.exists(path):
+                self._check_links(path)
                 return path
         raise RangefinderError("there is no run `%s` below %s" % (plain(run), ", ".join(self.folders)), "ask `runs`")
+
+    def has(self, path):
+        """Whether it lies below one of the folders, at the end of all links."""
+        return any(os.path.commonpath([os.path.realpath(path), folder]) == folder for folder in self.folders)
+
+    def _check_links(self, run):
+        """A run that somebody sent may have links to anywhere in it."""
+        count = 0
+        for folder, folders, files in os.walk(run):
+            count += len(folders) + len(files)
+            if count > MOST_FILES:
+                raise RangefinderError("`%s` has too many files" % plain(run))
+            for path in (os.path.join(folder, name) for name in folders + files):
+                if os.path.islink(path) and not self.has(path):
+                    raise RangefinderError("`%s` is a link out of the folders that may be read" % plain(path), "remove the link")
 
     def report(self, run):
         path = self.path(run)
@@ -53,6 +70,11 @@ def plain(text):
     """Text of the profiled program, on one line and quoted so that it stays text."""
     line = "".join(letter if letter.isprintable() else " " for letter in str(text)).replace("`", "'")
     return line if len(line) <= LONGEST_NAME else line[: LONGEST_NAME - 1] + "…"
+
+
+def line(form, *values):
+    """A line of an answer. What a document says may be text where a number belongs: it stays text, on this line."""
+    return form % tuple(map(plain, values))
 
 
 def shell(path):
@@ -75,12 +97,14 @@ def runs(desk):
         if not os.path.isdir(folder):
             continue
         for row in json.loads(call("list", "--json", "--top", "20", folder)):
-            lines.append("`%s` %s: `%s`" % (plain(row["run"]), row["status"], plain(" ".join(row["command"]))))
+            if not desk.has(os.path.join(folder, row["run"])):
+                continue
+            lines.append(line("`%s` %s: `%s`", row["run"], row["status"], " ".join(row["command"])))
             if row["finding"]:
-                lines.append("  first finding: %s" % plain(row["finding"]))
-        for name in sorted(os.listdir(folder)):
-            if name.endswith((".sqlite", ".ncu-rep", ".rft", ".json", ".json.gz")):
-                lines.append("`%s` a trace" % plain(os.path.join(folder, name)))
+                lines.append(line("  first finding: %s", row["finding"]))
+        for path in (os.path.join(folder, name) for name in sorted(os.listdir(folder))):
+            if path.endswith((".sqlite", ".ncu-rep", ".rft", ".json", ".json.gz")) and desk.has(path):
+                lines.append(line("`%s` a trace", path))
     return answer("\n".join(lines) or "no runs below %s" % ", ".join(desk.folders), "rangefinder list")
 
 
@@ -95,18 +119,19 @@ def findings(desk, run, most=5):
     loop = report.loop
     if loop is not None:
         period = (loop.period_ns or {}).get("p50")
-        where = " `%s`" % plain(loop.region) if loop.region else ""
-        lines.append("loop%s: %s iterations, %s of them warm-up, median %s ns" % (where, loop.iterations, loop.warm_up, period))
+        where = line(" `%s`", loop.region) if loop.region else ""
+        lines.append("loop" + where + line(": %s iterations, %s of them warm-up, median %s ns", loop.iterations, loop.warm_up, period))
     for number, finding in enumerate(report.findings[:most], 1):
-        lines.append("%d. %s [%s, %s]" % (number, plain(finding.title), plain(finding.cause), plain(finding.confidence)))
+        lines.append(line("%s. %s [%s, %s]", number, finding.title, finding.cause, finding.confidence))
         place = finding.place
-        at = ["%s `%s`" % (name, plain(getattr(place, name))) for name in ("region", "operator", "line", "kernel") if getattr(place, name)]
+        at = [line("%s `%s`", name, getattr(place, name)) for name in ("region", "operator", "line", "kernel") if getattr(place, name)]
         lines.extend(["   at: " + ", ".join(at)] if at else [])
         gain = finding.gain
         if gain is not None:
-            lines.append("   without it: %s -> %s ns an %s, %.2fx as fast" % (gain.now_ns, gain.then_ns, gain.of, gain.factor))
-        lines.extend("   evidence: " + plain(text) for text in (finding.evidence or [])[:3])
-        lines.extend(["   do: " + plain(finding.advice)] if finding.advice else [])
+            factor = "%.2f" % gain.factor if isinstance(gain.factor, (int, float)) else gain.factor
+            lines.append(line("   without it: %s -> %s ns an %s, %sx as fast", gain.now_ns, gain.then_ns, gain.of, factor))
+        lines.extend(line("   evidence: %s", text) for text in (finding.evidence or [])[:3])
+        lines.extend([line("   do: %s", finding.advice)] if finding.advice else [])
     if not report.findings:
         lines.append("no finding")
     more = len(report.findings) - most
@@ -126,15 +151,16 @@ COLUMNS = {
 def table(desk, run, name, match="", most=10, columns=None):
     path, report = desk.report(run)
     if not name:
-        return answer("tables: " + ", ".join(report.tables), "rangefinder report --json %s" % shell(path))
+        return answer("tables: " + ", ".join(map(plain, report.tables)), "rangefinder report --json %s" % shell(path))
     rows = report.table(name)
     shown = columns or COLUMNS.get(name) or rows.columns
     unknown = [column for column in shown if column not in rows.columns]
     if unknown:
-        raise RangefinderError("the table %s has no column `%s`" % (name, plain(unknown[0])), "it has " + ", ".join(rows.columns))
+        raise RangefinderError("the table %s has no column `%s`" % (plain(name), plain(unknown[0])), "it has " + ", ".join(rows.columns))
     found = [row for row in rows if match.lower() in " ".join(map(str, row.values())).lower()]
-    lines = [" | ".join(shown)]
-    lines += [" | ".join("" if row[column] is None else plain(row[column]).replace(" | ", " ¦ ") for column in shown) for row in found[:most]]
+    cell = lambda value: "" if value is None else plain(value).replace(" | ", " ¦ ")
+    lines = [" | ".join(map(cell, shown))]
+    lines += [" | ".join(cell(row[column]) for column in shown) for row in found[:most]]
     lines.append("%d of %d rows" % (min(most, len(found)), len(found)))
     return answer("\n".join(lines), "csv/%s.csv of rangefinder analyze --out FOLDER %s" % (plain(name), shell(path)))
 
@@ -189,9 +215,11 @@ def serve(desk):
         try:
             return function(desk, *args)
         except RangefinderError as error:
-            return "\n".join(map(plain, ("error: %s" % error).splitlines()[:4]))
-        except (OSError, TypeError, ValueError) as error:
-            return "error: %s" % plain(error)
+            hint = [] if error.hint is None else [line("hint: %s", error.hint)]
+            return "\n".join([line("error: %s", error.message)] + hint)
+        # A document may be anything.
+        except (AttributeError, KeyError, OSError, TypeError, ValueError) as error:
+            return line("error: %s", error)
 
     @server.tool(name="runs", description="The runs and traces there are, with the first finding of each run.")
     def _runs() -> str:
