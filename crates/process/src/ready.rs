@@ -124,7 +124,10 @@ impl Url {
         // In one piece: who answers early may not read the rest.
         let question =
             format!("GET {path} HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\nAccept: */*\r\n\r\n");
-        stream.write_all(question.as_bytes())?;
+        stream.write_all(question.as_bytes()).map_err(|error| match error.kind() {
+            io::ErrorKind::WouldBlock => io::Error::other("it accepted the connection, but reads no request"),
+            _ => error,
+        })?;
         let mut answer = Vec::new();
         let mut part = [0; ANSWER];
         while answer.len() < ANSWER && !answer.contains(&b'\n') {
@@ -132,13 +135,14 @@ impl Url {
                 Ok(0) => break,
                 Ok(read) => answer.extend_from_slice(&part[..read]),
                 // It may take a while; but not for ever, and only as long as it is needed.
-                Err(error)
-                    if error.kind() == io::ErrorKind::WouldBlock && Instant::now() < until && is_needed() => {
-                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error),
             }
-            if Instant::now() >= until {
-                return Err(io::Error::from(io::ErrorKind::TimedOut));
+            if Instant::now() >= until || !is_needed() {
+                return Err(io::Error::other(match answer.is_empty() {
+                    true => "it accepted the connection, but sent nothing",
+                    false => "it accepted the connection, but did not finish its answer",
+                }));
             }
         }
         let line = String::from_utf8_lossy(&answer);
@@ -241,6 +245,17 @@ mod tests {
         let nobody = Ready::parse("http://127.0.0.1:1/health").unwrap();
         assert!(nobody.ask(&AtomicBool::new(false), &|| true).unwrap_err().contains("Connection refused"));
         assert_eq!(nobody.is_taken(), None);
+    }
+
+    #[test]
+    fn what_accepts_and_says_nothing() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/health", silent.local_addr().unwrap());
+        let ready = Ready::parse(&url).unwrap();
+        assert_eq!(
+            ready.ask(&AtomicBool::new(false), &|| false),
+            Err(format!("{url} did not answer: it accepted the connection, but sent nothing"))
+        );
     }
 
     #[test]
