@@ -30,7 +30,7 @@ use super::load::Loading;
 use super::protocol::{News, receive};
 use super::signals::Signals;
 use super::spec::{Finished, Output, Route, Spec};
-use super::streams::Streams;
+use super::streams::{ChildSide, Streams, User};
 use super::watch::{Over, Watch};
 
 /// How long our own output may stay blocked after the user has killed the run.
@@ -52,14 +52,14 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
     let (mut socket, guardian) = start_guardian(is_beside).map_err(setup)?;
     let started = SystemTime::now();
     let clock = Instant::now();
-    let (inputs, mut child_side) = streams.split(spec, &mut socket, &program)?;
-    let pid = match receive::<News>(&mut socket) {
-        Ok(Some(News::Started { pid })) => pid,
-        Ok(Some(News::NotStarted { errno })) => {
-            let error = io::Error::from_raw_os_error(errno);
-            return Err(SuperviseError::NotStarted { program, error });
+    let (inputs, mut child_side, pid) = match start(streams, spec, &mut socket, &program) {
+        Ok(started) => started,
+        Err(error) => {
+            // The guardian ends when its socket closes.
+            drop(socket);
+            wait_for(guardian);
+            return Err(error);
         }
-        _ => return Err(guardian_lost(program)),
     };
     let mut watch = Watch {
         spec,
@@ -126,6 +126,24 @@ pub fn supervise(spec: &Spec, signals: Option<&Signals>) -> Result<Finished, Sup
         stdout,
         stderr,
     })
+}
+
+/// Has the guardian start the child.
+fn start(
+    streams: Streams,
+    spec: &Spec,
+    socket: &mut UnixStream,
+    program: &str,
+) -> Result<(Option<User>, ChildSide, i32), SuperviseError> {
+    let program = program.to_owned();
+    let (inputs, child_side) = streams.split(spec, socket, &program)?;
+    match receive::<News>(socket) {
+        Ok(Some(News::Started { pid })) => Ok((inputs, child_side, pid)),
+        Ok(Some(News::NotStarted { errno })) => {
+            Err(SuperviseError::NotStarted { program, error: io::Error::from_raw_os_error(errno) })
+        }
+        _ => Err(guardian_lost(program)),
+    }
 }
 
 /// If the guardian itself is killed, we take over its processes.
