@@ -122,7 +122,7 @@ fn start(launch: &Launch, descriptors: Vec<OwnedFd>) -> io::Result<Pid> {
             command.process_group(group);
         }
     }
-    before_exec(&mut command, launch.session == Session::Terminal, launch.heeds_interrupt);
+    before_exec(&mut command, launch);
     command.stdin(Stdio::from(stdin)).stdout(Stdio::from(stdout)).stderr(Stdio::from(stderr));
     let child = command.spawn()?;
     Ok(Pid::from_child(&child))
@@ -133,13 +133,17 @@ fn libc_ebadf() -> i32 {
 }
 
 /// What the child does before it becomes the program: it asks to be killed with us, unblocks
-/// the signals that we block, restores SIGINT if that is how it will be stopped, and
-/// takes the foreground of its new terminal if it has one.
+/// the signals that we block, restores SIGINT if that is how it will be stopped and those
+/// that were not ignored when Rangefinder was started, and takes the foreground of its new
+/// terminal if it has one.
 ///
 /// It has a process group of its own below our session, and is not in ours,
 /// because the kernel ignores Ctrl-Z for a group with no parent in its session.
 #[allow(unsafe_code)]
-fn before_exec(command: &mut Command, take_foreground: bool, heed_interrupt: bool) {
+fn before_exec(command: &mut Command, launch: &Launch) {
+    let take_foreground = launch.session == Session::Terminal;
+    let heed_interrupt = launch.heeds_interrupt;
+    let heeded: [Option<i32>; 2] = std::array::from_fn(|at| launch.heeds.get(at).copied());
     let prepare = move || {
         if take_foreground {
             // Signals are still blocked: a background group that calls this
@@ -150,6 +154,7 @@ fn before_exec(command: &mut Command, take_foreground: bool, heed_interrupt: boo
             // SAFETY: the default action runs no code of ours.
             unsafe { signal(NixSignal::SIGINT, SigHandler::SigDfl) }?;
         }
+        heeded.into_iter().flatten().try_for_each(heed)?;
         // If we are killed together with rangefinder, nothing else would end it.
         set_parent_process_death_signal(Some(Signal::KILL))?;
         SigSet::empty().thread_set_mask()?;
@@ -161,6 +166,21 @@ fn before_exec(command: &mut Command, take_foreground: bool, heed_interrupt: boo
     unsafe {
         command.pre_exec(prepare);
     }
+}
+
+/// Restores the default action of a signal that the C library keeps for itself, and lets nobody else change.
+#[allow(unsafe_code)]
+fn heed(signal: i32) -> io::Result<()> {
+    // The kernel's structure, all of it: the default action, no flags, no restorer, an empty mask.
+    let default = [0u64; 4];
+    let size_of_mask = size_of::<u64>();
+    let before = std::ptr::null_mut::<u64>();
+    // SAFETY: the kernel reads the structure, which is as large as it expects, and the default action runs no code of
+    // ours.
+    let done = unsafe {
+        nix::libc::syscall(nix::libc::SYS_rt_sigaction, signal, default.as_ptr(), before, size_of_mask)
+    };
+    if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 enum Phase {

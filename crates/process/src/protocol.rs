@@ -34,6 +34,8 @@ pub(super) struct Launch {
     pub(super) session: Session,
     /// SIGINT ends the child even if our parent ignores it.
     pub(super) heeds_interrupt: bool,
+    /// Signals that are not ignored, though whoever starts us makes us ignore them.
+    pub(super) heeds: Vec<i32>,
     /// How long descendants may outlive the child before they are terminated.
     pub(super) linger_ms: u64,
     /// How long everything may take to end once the child was told to.

@@ -126,6 +126,16 @@ pub(super) fn interrupts_are_ignored() -> bool {
     ignored_at_start() & mask(Signal::SIGINT) != 0
 }
 
+/// Those that the C library keeps for itself. A program that it starts ignores them, and so does every program that this
+/// one starts: also our guardian and the workload, if nobody restores them.
+const OF_THE_C_LIBRARY: [i32; 2] = [32, 33];
+
+/// Which of them were not ignored when we were started.
+pub(super) fn heeded_at_start() -> Vec<i32> {
+    let ignored = ignored_at_start();
+    OF_THE_C_LIBRARY.into_iter().filter(|signal| ignored & 1 << (signal - 1) == 0).collect()
+}
+
 fn mask(signal: Signal) -> u64 {
     1 << (signal as u32 - 1)
 }

@@ -15,7 +15,7 @@ use super::log::Log;
 use super::protocol::{Launch, Session, send_launch};
 use super::pump::{Keep, LogOutcome, Pump};
 use super::ready::Listener;
-use super::signals::interrupts_are_ignored;
+use super::signals::{heeded_at_start, interrupts_are_ignored};
 use super::spec::{Output, Route, Spec, StopBy};
 use super::terminal::{Pty, UserTerminal, is_terminal};
 use secrets::{Masking, StreamScrubber};
@@ -154,6 +154,7 @@ impl Streams {
             cwd: spec.cwd.clone(),
             session: self.session,
             heeds_interrupt: stopped_by_interrupt(spec),
+            heeds: heeded_at_start(),
             linger_ms: spec.linger.as_millis() as u64,
             grace_ms: spec.grace.as_millis() as u64,
             open_files: open_files_given(),
