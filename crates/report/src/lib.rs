@@ -19,5 +19,5 @@ pub use documents::{
 pub use json::{AsIs, Strings, json_line, write_json};
 pub use page::{Page, Rehearsal};
 pub use perfetto::{PerfettoSummary, write_perfetto};
-pub use printable::{printable, printable_lines};
+pub use printable::{is_hostile, printable, printable_lines};
 pub use units::{bytes, duration, percent, roughly};

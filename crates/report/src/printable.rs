@@ -32,7 +32,7 @@ fn escaped(text: &str, is_shown: impl Fn(char) -> bool) -> String {
 }
 
 /// Control characters of either set, and those that change how the text around them is laid out.
-pub(crate) fn is_hostile(c: char) -> bool {
+pub fn is_hostile(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
