@@ -1,6 +1,6 @@
 //! YAML text → [`Node`], keeping the line of every value.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
@@ -44,6 +44,8 @@ struct Open {
     value: Value,
     /// A key that waits for its value.
     key: Option<String>,
+    /// All keys so far.
+    keys: HashSet<String>,
 }
 
 impl Builder<'_> {
@@ -77,7 +79,7 @@ impl Builder<'_> {
         if self.open.len() >= DEEPEST {
             return Err(self.error(line, "nested too deeply"));
         }
-        self.open.push(Open { line, anchor, value, key: None });
+        self.open.push(Open { line, anchor, value, key: None, keys: HashSet::new() });
         Ok(())
     }
 
@@ -97,7 +99,7 @@ impl Builder<'_> {
         match (&mut open.value, open.key.take()) {
             (Value::List(items), _) => items.push(node),
             (Value::Map(entries), Some(key)) => {
-                if entries.iter().any(|(other, _)| *other == key) {
+                if !open.keys.insert(key.clone()) {
                     return Err(self.error(line, &format!("duplicate key `{key}`")));
                 }
                 entries.push((key, node));
