@@ -35,6 +35,16 @@ impl Input {
         Ok(Self { file, path: path.to_owned(), length: metadata.len(), opened: version(&metadata) })
     }
 
+    /// A file of a folder that may come from elsewhere: a link out of it is not followed.
+    pub fn open_inside(folder: &Path, name: &str) -> Result<Self, InputError> {
+        let path = folder.join(name);
+        let resolved = |path: &Path| {
+            std::fs::canonicalize(path).map_err(|source| InputError::Io { path: path.to_owned(), source })
+        };
+        let inside = resolved(&path)?.starts_with(resolved(folder)?);
+        if inside { Self::open(&path) } else { Err(InputError::Outside { path }) }
+    }
+
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -88,6 +98,11 @@ impl Input {
         let mut bytes = Vec::new();
         self.reader().take(end).read_to_end(&mut bytes).map_err(|source| self.io(source))?;
         Ok(bytes)
+    }
+
+    /// The same as text.
+    pub fn whole_text(&self, most: u64) -> Result<String, InputError> {
+        String::from_utf8(self.whole(most)?).map_err(|_| InputError::NotText { path: self.path.clone() })
     }
 
     /// The end of the last written byte.
@@ -198,12 +213,31 @@ mod tests {
         std::os::unix::fs::symlink(at("loop"), at("loop")).unwrap();
         assert_eq!(
             said(&at("pipe")),
-            "`/f/pipe` is a pipe, not a file\nhint: write its output to a file first, and analyze that file"
+            "`/f/pipe` is a pipe, not a file\nhint: write its output to a file first, and name that file"
         );
         assert_eq!(said(&at("socket")), "`/f/socket` is a socket, not a file");
         assert_eq!(said(&at("folder.json")), "`/f/folder.json` is a folder, not a file");
         assert_eq!(said(Path::new("/dev/zero")), "`/f/zero` is a device, not a file");
         assert_eq!(said(&at("loop")), "`/f/loop` cannot be read");
+    }
+
+    #[test]
+    fn links_out_of_a_folder_are_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir_all(at("run/part")).unwrap();
+        for name in ["run/file", "outside"] {
+            std::fs::write(at(name), name).unwrap();
+        }
+        std::os::unix::fs::symlink("../file", at("run/part/inner")).unwrap();
+        std::os::unix::fs::symlink("../outside", at("run/out")).unwrap();
+        std::os::unix::fs::symlink(at("run"), at("link")).unwrap();
+        let read = |folder: &str, name: &str| Input::open_inside(&at(folder), name)?.whole_text(100);
+        assert_eq!(read("run", "file").unwrap(), "run/file");
+        assert_eq!(read("run", "part/inner").unwrap(), "run/file");
+        assert_eq!(read("link", "file").unwrap(), "run/file");
+        assert!(matches!(read("run", "out"), Err(InputError::Outside { .. })));
+        assert!(read("run", "none").unwrap_err().is_absent());
     }
 
     #[test]
