@@ -10,6 +10,7 @@ use crate::attribute::Attribution;
 use crate::kernels::{Chip, Families};
 use crate::loop_::Steady;
 use crate::replay::{Call, Graph, Index, Work, build};
+use crate::time::DeviceTime;
 
 /// A replay that is further off says nothing.
 const EXACT_ENOUGH: f64 = 0.05;
@@ -30,7 +31,7 @@ pub(super) struct Case<'t> {
     /// The region of each call, and whether its thread had no range open and it is that of another.
     pub(super) node_of_call: Vec<Option<u32>>,
     for_other: Vec<bool>,
-    /// The part of the time in which a device works.
+    /// The part of the steady iterations, or of all, in which a device works.
     pub(super) busy: f64,
 }
 
@@ -79,6 +80,7 @@ impl<'t> Case<'t> {
         families: &'t Families,
         (index, open): (&Index, &'t OpenRanges<'t>),
         steady: &'t Steady,
+        time: DeviceTime,
         is_whole: bool,
     ) -> Option<Self> {
         let graph = build(trace, attribution, index, steady)?;
@@ -91,7 +93,6 @@ impl<'t> Case<'t> {
         let for_other = made().map(|(thread, begin)| open.is_for_other(thread, begin)).collect();
         let now = graph.play();
         let error = if graph.measured > 0.0 { now / graph.measured - 1.0 } else { f64::INFINITY };
-        let busy = busy_share(&graph);
         Some(Self {
             trace,
             attribution,
@@ -104,7 +105,7 @@ impl<'t> Case<'t> {
             error,
             node_of_call,
             for_other,
-            busy,
+            busy: time.busy_share(),
         })
     }
 
@@ -309,14 +310,6 @@ pub(super) fn largest<K: Ord, T>(groups: BTreeMap<K, T>, time: impl Fn(&T) -> i6
     groups.sort_by_key(|(_, group)| std::cmp::Reverse(time(group)));
     groups.truncate(MOST_PLACES);
     groups
-}
-
-/// From the first work to the last, overlaps counted once.
-fn busy_share(graph: &Graph) -> f64 {
-    let times = graph.works.iter().map(|work| (work.began, work.began + work.duration)).collect();
-    let busy: i64 = Trace::windows_of(times).iter().map(|(begin, end)| end - begin).sum();
-    let whole = graph.measured * graph.iterations as f64;
-    if whole > 0.0 { (busy as f64 / whole).min(1.0) } else { 0.0 }
 }
 
 /// `1.38 ms`, `95 us`

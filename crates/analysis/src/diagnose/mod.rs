@@ -17,7 +17,6 @@ mod open_ranges;
 mod own_code;
 mod ranked;
 mod share;
-mod steady_idle;
 mod throttled;
 pub(crate) mod what_if;
 mod where_host;

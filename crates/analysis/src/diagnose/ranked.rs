@@ -8,11 +8,11 @@ use super::causes::{before, copies, host, kernels, limits, waits};
 use super::finding::{Cause, Finding};
 use super::no_finding::{NoFinding, is_incomplete};
 use super::open_ranges::OpenRanges;
-use super::steady_idle::steady_idle;
 use crate::attribute::Attribution;
 use crate::kernels::Families;
 use crate::loop_::{Loop, Steady};
 use crate::replay::Index;
+use crate::time::Devices;
 
 /// A gain that is smaller is not worth a finding.
 const WORTH_A_WORD: f64 = 1.05;
@@ -59,12 +59,14 @@ pub(crate) fn diagnose(
         return Diagnosis::of(Vec::new(), || NoFinding::NamesLost);
     }
     let index = Index::of(trace, attribution);
+    let devices = Devices::of(trace, attribution);
     let opened = |process: u32| OpenRanges::of(trace, attribution, process);
     if loops.is_empty() {
         let unexamined = || NoFinding::unexamined(trace, None);
         let Some(whole) = whole(trace) else { return Diagnosis::of(Vec::new(), unexamined) };
         let open = opened(whole.process);
-        let case = Case::of(trace, attribution, families, (&index, &open), &whole, true);
+        let time = devices.in_loop(&whole).unwrap_or_default();
+        let case = Case::of(trace, attribution, families, (&index, &open), &whole, time, true);
         // Of a few launches there is nothing to say.
         let case = case.filter(|case| case.graph.works.len() >= A_FEW);
         let Some(case) = case else { return Diagnosis::of(Vec::new(), unexamined) };
@@ -74,6 +76,7 @@ pub(crate) fn diagnose(
     let names: Vec<Option<String>> = loops.iter().map(|found| found.called(loops)).collect();
     let mut names = names.iter();
     let (mut all, mut before): (Vec<Found>, Vec<Finding>) = Default::default();
+    let mut examined = None;
     let shown = loops.len().min(MOST_LOOPS);
     // Loops of one process follow each other.
     for (number, of_process) in
@@ -82,16 +85,20 @@ pub(crate) fn diagnose(
         let open = opened(of_process[0].steady.process);
         for (at, found) in of_process.iter_mut().enumerate() {
             let is_main = (number, at) == (0, 0);
-            let case = Case::of(trace, attribution, families, (&index, &open), &found.steady, false);
-            found.without_work =
-                !trace.activities.is_empty() && case.as_ref().is_some_and(|case| case.graph.works.is_empty());
-            let (busy, idle, findings) = match case {
-                Some(case) if !case.graph.works.is_empty() => {
-                    (Some(case.busy), steady_idle(&case), of_case(&case, is_main))
-                }
-                _ => (None, Vec::new(), Vec::new()),
-            };
-            (found.busy_share, found.idle) = (busy, idle);
+            let time = devices.in_loop(&found.steady);
+            found.without_work = !trace.activities.is_empty() && time.is_none();
+            if let Some(time) = time {
+                found.busy_share = Some(time.busy_share());
+                found.idle = time.causes.shares(time.whole());
+            }
+            let case = time.and_then(|time| {
+                Case::of(trace, attribution, families, (&index, &open), &found.steady, time, false)
+            });
+            let case = case.filter(|case| !case.graph.works.is_empty());
+            if is_main {
+                examined = case.as_ref().map(|case| case.busy);
+            }
+            let findings = case.map(|case| of_case(&case, is_main)).unwrap_or_default();
             let of = names.next().cloned().flatten();
             if is_main {
                 before = before::findings(trace, attribution, (&index, &open), found);
@@ -127,7 +134,7 @@ pub(crate) fn diagnose(
     } else {
         of_loops.into_iter().chain(before).collect()
     };
-    Diagnosis::of(findings, || match loops.first().and_then(|main| main.busy_share) {
+    Diagnosis::of(findings, || match examined {
         Some(busy) => NoFinding::examined(trace, busy),
         None => NoFinding::unexamined(trace, loops.first()),
     })

@@ -8,7 +8,7 @@ use crate::attribute::{Attribution, Tree};
 
 /// From kernel to kernel a device takes a microsecond or two; a queued one that takes
 /// longer than this waits for something.
-pub(crate) const LAUNCH_LATENCY_NS: i64 = 10_000;
+const LAUNCH_LATENCY_NS: i64 = 10_000;
 
 /// What adds up for a device or a region on it.
 #[derive(Debug, Clone, Copy, Default)]

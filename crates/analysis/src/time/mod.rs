@@ -3,6 +3,7 @@
 
 mod busy;
 mod causes;
+mod device_time;
 mod gpu_regions;
 mod graph_table;
 mod host_idle;
@@ -24,6 +25,7 @@ mod work;
 
 pub(crate) use busy::{Busy, busy};
 pub use causes::{Causes, IdleCause};
+pub(crate) use device_time::{DeviceTime, Devices};
 pub(crate) use gpu_regions::RegionTable;
 pub use gpu_regions::{GpuRegion, MoreRegions, gpu_regions};
 pub(crate) use graph_table::cuda_graphs;
@@ -34,7 +36,7 @@ pub use host_places::{HostLine, listed};
 pub(crate) use host_places::{WORTH_A_WORD, common_place, host_places, is_readable};
 pub(crate) use idle::IdleTable;
 pub use idle::{IdleRow, idle};
-pub(crate) use idle_walk::{LAUNCH_LATENCY_NS, gap_causes};
+pub(crate) use idle_walk::gap_causes;
 pub use kernel_table::{Grouping, KernelRow, Shape, kernels};
 pub(crate) use kernel_table::{kernels_where, limited_kernels};
 pub use operators::{MoreOperators, OperatorRow};

@@ -11,6 +11,7 @@ use crate::attribute::Attribution;
 use crate::kernels::Families;
 use crate::loop_::Loop;
 use crate::replay::{Graph, Index};
+use crate::time::Devices;
 
 /// Longer times cannot be added up: those of a damaged file, or of many changes of the same thing.
 const LONGEST: f64 = (1u64 << 60) as f64;
@@ -79,7 +80,8 @@ pub(crate) fn what_if(
         return asked.into_iter().map(|changes| unknown(changes, why)).collect();
     };
     let open = OpenRanges::of(trace, attribution, steady.process);
-    match Case::of(trace, attribution, families, (&index, &open), steady, false) {
+    let time = Devices::of(trace, attribution).in_loop(steady).unwrap_or_default();
+    match Case::of(trace, attribution, families, (&index, &open), steady, time, false) {
         Some(case) => {
             let parts = Parts::of(&case);
             asked.into_iter().map(|changes| answer(&case, &parts, changes)).collect()
