@@ -9,6 +9,8 @@ use crate::attribute::Attribution;
 
 /// So much of a process's work is in its loop.
 const MOST: f64 = 0.5;
+/// A region's iterations hold another region if so many of them do.
+const HOLDS: f64 = 0.5;
 /// A loop beside the main one has at least this much.
 const WORTH_A_WORD: f64 = 0.05;
 
@@ -87,9 +89,23 @@ impl<'t> Sums<'t> {
         }
         worked.into_iter().for_each(|node| self.work[node as usize] = 0);
         found.sort_by_key(|repeating| std::cmp::Reverse(repeating.work_ns));
-        // Prefill and decode are two loops of one program: together they must have most of it.
+        // Phases of a program, one behind the other, are loops of their own: together they must have most of it.
         let together = total_of(found.iter().map(|repeating| repeating.work_ns));
-        if together as f64 >= MOST * total as f64 { found } else { Vec::new() }
+        if together as f64 >= MOST * total as f64 { self.apart(found) } else { Vec::new() }
+    }
+
+    /// Prefill and the decode steps behind it are one loop: an iteration reaches to the next one, and what lies between is
+    /// part of it. Of such regions the one with the most work stays, so that no time belongs to two loops.
+    fn apart(&self, found: Vec<Repeating>) -> Vec<Repeating> {
+        let mut kept: Vec<(Repeating, Vec<i64>)> = Vec::new();
+        for repeating in found {
+            let begins: Vec<i64> =
+                repeating.ranges.iter().map(|range| self.trace.ranges.begin[*range as usize]).collect();
+            if !kept.iter().any(|(_, other)| holds(other, &begins) || holds(&begins, other)) {
+                kept.push((repeating, begins));
+            }
+        }
+        kept.into_iter().map(|(repeating, _)| repeating).collect()
     }
 
     /// A node and all above it.
@@ -141,7 +157,35 @@ impl<'t> Sums<'t> {
     }
 }
 
+/// Whether instances of another region lie inside most iterations, from one beginning to the next. Both are in order.
+fn holds(begins: &[i64], others: &[i64]) -> bool {
+    let has_one = |pair: &&[i64]| {
+        others.get(others.partition_point(|other| *other < pair[0])).is_some_and(|other| *other < pair[1])
+    };
+    let holding = begins.windows(2).filter(has_one).count();
+    holding as f64 >= HOLDS * begins.len().saturating_sub(1).max(1) as f64
+}
+
 fn in_order(trace: &Trace, mut ranges: Vec<u32>) -> Vec<u32> {
     ranges.sort_by_key(|range| trace.ranges.begin[*range as usize]);
     ranges
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn iterations_that_lie_between_each_other() {
+        let prefill: Vec<i64> = (0..5).map(|at| at * 100).collect();
+        let decode: Vec<i64> = (0..5).flat_map(|at| (1..9).map(move |step| at * 100 + step * 10)).collect();
+        // From one prefill to the next there are steps of decoding, but between most of these is no prefill.
+        assert!(holds(&prefill, &decode) && !holds(&decode, &prefill));
+        // Epochs of training and evaluation: each has many of its own iterations in a row.
+        let training: Vec<i64> =
+            (0..3).flat_map(|epoch| (0..50).map(move |at| epoch * 1_000 + at * 10)).collect();
+        let evaluation: Vec<i64> = training.iter().map(|at| at + 500).collect();
+        assert!(!holds(&training, &evaluation) && !holds(&evaluation, &training));
+        assert!(!holds(&[], &training) && !holds(&training, &[]));
+    }
 }

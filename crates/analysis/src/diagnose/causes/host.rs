@@ -24,6 +24,8 @@ const A_FEW: usize = 8;
 const SHORT: usize = 8;
 /// So much of the host's time between launches is in one region, if it is that region's.
 const MOST: f64 = 0.6;
+/// With less outside of it, all of it is there.
+const NEARLY_ALL: f64 = 0.95;
 
 pub(in super::super) fn candidates(case: &Case<'_>) -> Vec<Candidate> {
     let contention = contention(case);
@@ -204,7 +206,8 @@ fn contention(case: &Case<'_>) -> Option<Candidate> {
             call.own -= (more - of_gap).min(call.own);
         }
     });
-    let node = case.steady.node;
+    let nodes = held_up.iter().map(|(at, more)| (case.node_of_call[*at], *more));
+    let node = case.steady.node.filter(|_| share_of_loop(case, nodes) >= MOST);
     let hit = places.iter().filter(|lost| **lost > 0).count();
     let title = format!(
         "the host is kept from running: some calls sometimes take much longer than usual, which adds {} to an iteration on average",
@@ -230,6 +233,17 @@ fn contention(case: &Case<'_>) -> Option<Candidate> {
         time_ns: lost,
         during: Vec::new(),
     })
+}
+
+/// The part of a time that is in the loop's own region, and in those below it.
+fn share_of_loop(case: &Case<'_>, times: impl Iterator<Item = (Option<u32>, i64)>) -> f64 {
+    let is_inside = |node: u32| case.steady.node.is_some_and(|of| case.attribution.tree.is_within(node, of));
+    let (mut inside, mut all) = (0i64, 0i64);
+    for (node, time) in times {
+        all = all.saturating_add(time);
+        inside = inside.saturating_add(if node.is_some_and(is_inside) { time } else { 0 });
+    }
+    inside as f64 / all.max(1) as f64
 }
 
 /// Launches one by one take longer than what they launch.
@@ -279,7 +293,10 @@ fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
     }
     let most =
         by_node.iter().max_by_key(|(_, time)| **time).filter(|(_, time)| **time as f64 >= MOST * host as f64);
-    let node = most.map_or(case.steady.node, |(node, _)| *node);
+    let in_loop = share_of_loop(case, by_node.iter().map(|(node, time)| (*node, *time)));
+    // Where iterations follow each other with something between, most of the launches may be there.
+    let own = case.steady.node.filter(|_| in_loop >= MOST);
+    let node = most.map_or(own, |(node, _)| *node);
     let each = case.iterations();
     let per_iteration = launches.len() as f64 / each;
     let device: i64 =
@@ -290,7 +307,7 @@ fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
         return None;
     }
     // The figures are of the whole iteration; the place may have only most of it.
-    let is_all = node == case.steady.node || by_node.len() == 1;
+    let is_all = by_node.len() == 1 || node == own && (own.is_none() || in_loop >= NEARLY_ALL);
     let place = match node {
         Some(node) if !is_all => format!(" {}, most of it in `{}`", case.each(), case.path(node)),
         node => case.in_region(node),
