@@ -31,6 +31,8 @@ const OWN_KINDS: usize = 3;
 const COVERS: f64 = 0.5;
 /// Kinds of launches are counted in so many classes to compare iterations.
 const CLASSES: usize = 32;
+/// A first iteration has at most so many times as many launches as usual.
+const MOST_OF_FIRST: usize = 4;
 /// So many levels are looked at, the outermost first.
 const MOST_LEVELS: usize = 48;
 
@@ -195,13 +197,26 @@ fn levels(kinds: &[Kind]) -> Vec<Vec<usize>> {
 
 fn iterations(launches: &[Launched], symbols: &[u32], kinds: &[Kind], level: &[usize]) -> Option<Repeats> {
     let begins = beginning(launches, symbols, kinds, level)?;
-    let mut starts: Vec<usize> = positions(symbols, begins as u32);
+    let starts: Vec<usize> = positions(symbols, begins as u32);
     let mut lengths: Vec<usize> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
     lengths.sort_unstable();
     let usual = *lengths.get(lengths.len() / 2)?;
-    let end = (starts.last()? + usual).min(launches.len());
-    // Nothing may set the first one apart from what comes before it.
-    let first = *starts.first()?;
+    let last = *starts.last()?;
+    let end = (last + usual).min(launches.len());
+    // The launch that tells iterations may be one of their last: then the first has none before it, and the last of them
+    // begins no iteration, but ends one.
+    let is_cut = ((end - last) as f64) < (1.0 - ALIKE) * usual as f64;
+    let first = is_cut.then(|| unmarked_first(launches, &starts, usual)).flatten();
+    let (starts, end) = match is_cut && (first.is_some() || starts.len() > FEWEST) {
+        true => (first.into_iter().chain(starts[..starts.len() - 1].iter().copied()).collect(), last + 1),
+        false => (joined_before(launches, starts, usual), end),
+    };
+    (difference(launches, &starts, end) <= ALIKE).then_some(Repeats { starts, end })
+}
+
+/// With an iteration that nothing sets apart from what comes before the first, and without one that is none.
+fn joined_before(launches: &[Launched], mut starts: Vec<usize>, usual: usize) -> Vec<usize> {
+    let Some(first) = starts.first().copied() else { return starts };
     if let Some(before) = first.checked_sub(usual)
         && starts.get(1) == Some(&(first + usual))
         && difference(launches, &[before, first], first + usual) <= ALIKE
@@ -212,7 +227,29 @@ fn iterations(launches: &[Launched], symbols: &[u32], kinds: &[Kind], level: &[u
     if starts.len() > FEWEST && (starts[1] - starts[0]) * 2 < usual {
         starts.remove(0);
     }
-    (difference(launches, &starts, end) <= ALIKE).then_some(Repeats { starts, end })
+    starts
+}
+
+/// Where the first iteration begins, if the launch that tells the others is missing at its beginning: with the same launch
+/// as they behind that one, and it has all that they have. It may have more: what is done only once.
+fn unmarked_first(launches: &[Launched], starts: &[usize], usual: usize) -> Option<usize> {
+    let (first, second) = (*starts.first()?, *starts.get(1)?);
+    let others = launches.get(first + 1..second)?;
+    let begins = others.first()?.symbol;
+    let wanted = counts(others);
+    let mut found = [0u32; CLASSES];
+    let from = first.saturating_sub(usual.saturating_mul(MOST_OF_FIRST));
+    (from..first).rev().find(|at| {
+        let symbol = launches[*at].symbol;
+        found[symbol as usize % CLASSES] += 1;
+        symbol == begins && wanted.iter().zip(&found).all(|(wanted, found)| wanted <= found)
+    })
+}
+
+fn counts(launches: &[Launched]) -> [u32; CLASSES] {
+    let mut counts = [0u32; CLASSES];
+    launches.iter().for_each(|launch| counts[launch.symbol as usize % CLASSES] += 1);
+    counts
 }
 
 fn positions(symbols: &[u32], symbol: u32) -> Vec<usize> {
@@ -265,17 +302,8 @@ fn now_and_then(others: &[i64]) -> i64 {
 /// How different neighbouring iterations are, as a share of their launches: the median.
 fn difference(launches: &[Launched], starts: &[usize], end: usize) -> f64 {
     let ends = starts.iter().skip(1).copied().chain([end]);
-    let counts: Vec<[u32; CLASSES]> = starts
-        .iter()
-        .zip(ends)
-        .map(|(start, end)| {
-            let mut counts = [0u32; CLASSES];
-            for launch in &launches[*start..end] {
-                counts[launch.symbol as usize % CLASSES] += 1;
-            }
-            counts
-        })
-        .collect();
+    let counts: Vec<[u32; CLASSES]> =
+        starts.iter().zip(ends).map(|(start, end)| counts(&launches[*start..end])).collect();
     let mut differences: Vec<f64> = counts
         .windows(2)
         .map(|pair| {
@@ -350,7 +378,18 @@ mod tests {
     #[test]
     fn an_iteration_begins_behind_the_longest_pause() {
         let found = repeats(&launched(&"ABC DEF".repeat(6))).unwrap();
-        assert_eq!(found.starts, [3, 9, 15, 21, 27, 33]);
+        // Behind the last of them is only half of one.
+        assert_eq!((found.starts, found.end), (vec![3, 9, 15, 21, 27], 34));
+    }
+
+    #[test]
+    fn the_end_of_an_iteration_is_none() {
+        // The host pauses before the last launch of each, a result that is read; the first iteration does more.
+        let text = format!("{}{}", "WWABCABCVVVABC H", "ABCABCABC H".repeat(29));
+        let found = repeats(&launched(&text)).unwrap();
+        let begins = (0..29).map(|at| 14 + at * 10);
+        assert_eq!(found.starts, std::iter::once(2).chain(begins).collect::<Vec<_>>());
+        assert_eq!(found.end, 14 + 29 * 10 + 1);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use trace::{ActivityKind, NONE, Trace};
 
 use crate::attribute::Attribution;
 
-/// One launch: a kernel, a copy, a fill, or a whole graph.
+/// One launch: a kernel, a copy, a fill, or all that one call started: the kernels of a graph, above all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Launched {
     /// The same for launches that are alike: one kernel in any shape, copies in one direction, one graph.
@@ -80,12 +80,12 @@ pub(super) fn launched(trace: &Trace, attribution: &Attribution) -> Vec<Vec<Laun
             end: activities.end[activity],
             kernel_ns: if is_kernel { activities.duration(activity) } else { 0 },
         };
-        all[activities.process[activity] as usize].push((launch, if in_graph { call } else { NONE }));
+        all[activities.process[activity] as usize].push((launch, call));
     }
     all.into_iter().map(in_order).collect()
 }
 
-/// By time, nodes of one graph launch as one.
+/// By time, all that one call started as one: a recording may not say that it launched a graph.
 fn in_order(mut launches: Vec<(Launched, u32)>) -> Vec<Launched> {
     if !launches.is_sorted_by_key(|(launch, _)| launch.at) {
         launches.sort_by_key(|(launch, _)| launch.at);
