@@ -199,7 +199,9 @@ impl Trace {
         let on_the_host = on_the_host.chain(instantiated);
         let since = self.processes.iter_mut().filter_map(|process| process.stream_waits_since.as_mut());
         let sampled = self.series.iter_mut().flat_map(Series::times).chain(self.stacks.samples.times());
-        on_the_host.chain(self.activities.times()).chain(self.operators.times()).chain(since).chain(sampled)
+        let launched = self.launched.iter_mut();
+        let on_the_host = on_the_host.chain(since).chain(sampled).chain(launched);
+        on_the_host.chain(self.activities.times()).chain(self.operators.times())
     }
 }
 

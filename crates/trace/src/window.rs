@@ -34,6 +34,7 @@ impl Trace {
         self.stacks.samples.retain_rows(&mask(&self.stacks.samples.at, &inside));
         self.windows = windows;
         self.selected = Some(selection);
+        self.launched = None;
         self.finish();
     }
 

@@ -122,7 +122,7 @@ pub(crate) fn diagnose(
         finding
     };
     let of_loops: Vec<Finding> = all.into_iter().take(MOST).map(told).collect();
-    let span = trace.end.saturating_sub(trace.begin);
+    let span = trace.end.saturating_sub(loops[0].recorded_since());
     // A loop with little to gain, behind a start of which it is known where the time goes.
     let little =
         |finding: &Finding| finding.is_limit() || finding.gain.is_some_and(|gain| gain.factor < LITTLE);

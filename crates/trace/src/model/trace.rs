@@ -67,6 +67,8 @@ pub struct Trace {
     /// When the recording of the first process began and the last event was seen.
     pub begin: i64,
     pub end: i64,
+    /// When the first process was started, if it is known that all was recorded from then on.
+    pub launched: Option<i64>,
     /// What the times count from, in nanoseconds since 1970, where that is known.
     pub session_start: Option<i64>,
     /// Stretches of time that were recorded, in order and apart; none when all of it was.

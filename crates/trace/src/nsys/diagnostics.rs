@@ -5,6 +5,10 @@ use super::tables::each;
 use crate::model::{Diagnostic, Trace};
 use crate::sqlite::{Database, Finder};
 
+/// When the program was started, and when nsys began to record.
+const LAUNCHED: &[u8] = b"Process was launched by the profiler";
+const STARTED: &[u8] = b"Profiling has started";
+
 const WARNING: i64 = 2;
 const ERROR: i64 = 3;
 
@@ -29,14 +33,24 @@ const NOT_READ: [&str; 16] = [
 ];
 
 pub(super) fn read(database: &Database, trace: &mut Trace, losses: &mut Losses) {
-    let columns = |find: &mut Finder<'_>| (find.integer("severity"), find.text("text"));
-    each(database, "DIAGNOSTIC_EVENT", losses, columns, |row, (severity, text)| {
+    let columns =
+        |find: &mut Finder<'_>| (find.integer("severity"), find.text("text"), find.integer("timestamp"));
+    let (mut launched, mut started): (Option<i64>, Option<i64>) = (None, None);
+    each(database, "DIAGNOSTIC_EVENT", losses, columns, |row, (severity, text, time)| {
         let severity = row.integer(*severity).unwrap_or(0);
+        let first = |known: Option<i64>| known.into_iter().chain(row.integer(*time)).min();
+        match row.text(*text) {
+            Some(text) if text.starts_with(LAUNCHED) => launched = first(launched),
+            Some(text) if text.starts_with(STARTED) => started = first(started),
+            _ => {}
+        }
         if let (WARNING | ERROR, Some(text)) = (severity, row.string(*text)) {
             let lost = says_lost(severity, &text);
             trace.diagnostics.push(Diagnostic { text: format!("nsys: {}", text.trim_end()), lost });
         }
     });
+    // A gate opens later: what the program did before is not recorded.
+    trace.launched = launched.filter(|launched| started.is_some_and(|started| started <= *launched));
 }
 
 /// An error is loss unless it is about something else, or only about what might have been: every

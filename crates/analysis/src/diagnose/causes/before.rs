@@ -8,12 +8,15 @@ use super::super::open_ranges::OpenRanges;
 use crate::attribute::Attribution;
 use crate::loop_::Loop;
 use crate::replay::{CallKind, Index};
+use crate::time::{HostLine, listed, own_places};
 
 /// Less than this would be shown as 0 us.
 const SHOWN: i64 = 500;
 /// Shorter than this, or a smaller part of the recording, it is not worth a word.
 const A_WHILE: i64 = 200_000_000;
 const WORTH_A_WORD: f64 = 0.1;
+/// Fewer samples do not say where it was.
+const FEWEST: usize = 20;
 /// So much of the time has one reason, if that is the reason.
 const MOST: f64 = 0.5;
 
@@ -24,12 +27,12 @@ pub(in super::super) fn findings(
     (index, open): (&Index, &OpenRanges<'_>),
     found: &Loop,
 ) -> Vec<Finding> {
-    let whole = trace.end.saturating_sub(trace.begin);
+    let begin = found.recorded_since();
+    let whole = trace.end.saturating_sub(begin);
     let matters = |time: i64| time >= A_WHILE && time as f64 >= WORTH_A_WORD * whole as f64;
     let mut all = Vec::new();
-    let begin = trace.begin;
     let first = begin.saturating_add(found.start_up_ns);
-    let steady = begin.saturating_add(found.begin_ns);
+    let steady = trace.begin.saturating_add(found.begin_ns);
     if matters(found.start_up_ns) {
         let sums = time_in(trace, index, found, (begin, first));
         all.push(start_up(trace, attribution, open, found, &sums, (begin, first)));
@@ -132,6 +135,7 @@ fn start_up(
     let thread = (0..trace.calls.len())
         .find(|at| trace.process_of(trace.calls.thread[*at]) == process)
         .map(|at| trace.calls.thread[at]);
+    evidence.extend(sampled(trace, thread, process, (from, to)));
     let parts = thread.map(|thread| open.between(thread, from, to)).unwrap_or_default();
     // The host is in the first iteration before the device is: that is no region before the loop.
     let in_loop = |node: u32| found.steady.node.is_some_and(|of| attribution.tree.is_within(node, of));
@@ -161,6 +165,25 @@ fn start_up(
         time_ns: time,
         also_in: 0,
     }
+}
+
+/// Where a thread was, by its samples; where none made a call, the first thread of the process.
+fn sampled(trace: &Trace, thread: Option<u32>, process: u32, (from, to): (i64, i64)) -> Option<String> {
+    let is_first = |thread: &trace::Thread| {
+        thread.process == process && thread.id == trace.processes[process as usize].pid
+    };
+    let first = || trace.threads.iter().position(is_first).map(|thread| thread as u32);
+    let thread = thread.or_else(first)?;
+    let samples = &trace.stacks.samples;
+    let rows: Vec<usize> = (0..samples.len())
+        .filter(|row| samples.thread[*row] == thread && (from..to).contains(&samples.at[*row]))
+        .collect();
+    if rows.len() < FEWEST {
+        return None;
+    }
+    let places: Vec<HostLine> = own_places(trace, &rows, &rows).into_iter().map(|place| place.line).collect();
+    (!places.is_empty())
+        .then(|| format!("by {} of its thread: {}", counted(rows.len() as u64, "sample"), listed(&places)))
 }
 
 fn warming(found: &Loop, sums: &Sums, (from, to): (i64, i64), more: i64) -> Finding {
