@@ -7,8 +7,8 @@ use trace::{ActivityKind, Process, Recorder, Selection, Trace, counted};
 
 use crate::attribute::{Attribution, Unattributed, attribute};
 use crate::diagnose::{
-    Diagnosis, Finding, HostLines, NoFinding, WhatIf, diagnose, host_lines, measured_limit, name_lines,
-    own_code, throttled, what_if,
+    Diagnosis, Finding, HostLines, NoFinding, WhatIf, diagnose, host_lines, measured_limit,
+    name_lines, own_code, tell_of_waiting, throttled, what_if, without_contradiction,
 };
 use crate::kernels::Families;
 use crate::limit::{Limit, MoreRows};
@@ -178,7 +178,7 @@ pub fn analyze(trace: &Trace, options: &Options) -> Analysis {
 /// The same of a trace whose attribution is known.
 pub fn analyze_attributed(trace: &Trace, attribution: &Attribution, options: &Options) -> Analysis {
     // Independent of each other, and of about the same size.
-    let ((kernels, api, concluded), (regions, idle, shown, stages, operators)) = beside(
+    let ((kernels, api, concluded), (regions, idle, shown, operators)) = beside(
         || {
             let concluded = conclude(trace, attribution, options);
             let kernels = kernels(trace, options.scope, options.grouping, &options.families);
@@ -189,17 +189,20 @@ pub fn analyze_attributed(trace: &Trace, attribution: &Attribution, options: &Op
             let idle = IdleTable::new(trace, attribution, &options.families);
             regions.limit(options.limit, &idle.times());
             let shown = regions.kept_nodes();
-            let stages = stages(trace, attribution, options, &shown);
             let operators = operators(trace, attribution, options.scope, options.limit);
-            (regions, idle, shown, stages, operators)
+            (regions, idle, shown, operators)
         },
     );
-    let (stages, more_stages) = stages;
     let (operators, more_operators) = operators;
     let (kernels, more_kernels) = limited_kernels(kernels, options.limit);
     let synchronisation = synchronisation(trace, &api);
     let (api, more_api) = limited_api(api, options.limit);
-    let Concluded { loops, diagnosis, what_if, steady, mut sampled, host } = concluded;
+    let Concluded { loops, mut diagnosis, what_if, steady, mut sampled, host } = concluded;
+    let (stages, more_stages) = stages(trace, attribution, options, &loops, &shown);
+    let ranks = ranks(trace, options.absent_ranks, options.limit);
+    if let Some(ranks) = &ranks {
+        tell_of_waiting(&mut diagnosis.findings, ranks);
+    }
     if let Some(sampled) = &mut sampled {
         energy_per_token(sampled, &loops, &stages);
     }
@@ -239,7 +242,7 @@ pub fn analyze_attributed(trace: &Trace, attribution: &Attribution, options: &Op
         operators,
         more_operators,
         cuda_graphs: cuda_graphs(trace, attribution, options.limit),
-        ranks: ranks(trace, options.absent_ranks, options.limit),
+        ranks,
         requests: requests(trace, attribution, options.limit),
         memcpy: transfers(trace, options.scope),
         synchronisation,
@@ -310,6 +313,7 @@ pub(crate) fn conclude(trace: &Trace, attribution: &Attribution, options: &Optio
     if let Some(finding) = host.as_ref().and_then(|host| own_code(host, &loops)) {
         diagnosis.findings.insert(0, finding);
     }
+    without_contradiction(&mut diagnosis.findings);
     if !diagnosis.findings.is_empty() {
         diagnosis.none = None;
     }

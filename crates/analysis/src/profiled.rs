@@ -15,16 +15,11 @@ use crate::time::{Stage, stages};
 /// One run of a program: its main loop taken apart, its stages, its limits. No table is made.
 pub fn profile(trace: &Trace, options: &Options) -> Profile {
     let attribution = attribute(trace);
-    let ((concluded, main), stages) = beside(
-        || {
-            let concluded = conclude(trace, &attribution, options);
-            let main = concluded.loops.first();
-            let main = main.and_then(|main| loop_profile(trace, &attribution, &options.families, main));
-            (concluded, main)
-        },
-        || stages(trace, &attribution, options, &vec![false; attribution.tree.nodes.len()]).0,
+    let Concluded { loops, diagnosis, sampled, .. } = conclude(trace, &attribution, options);
+    let (main, stages) = beside(
+        || loops.first().and_then(|main| loop_profile(trace, &attribution, &options.families, main)),
+        || stages(trace, &attribution, options, &loops, &vec![false; attribution.tree.nodes.len()]).0,
     );
-    let Concluded { diagnosis, sampled, .. } = concluded;
     let device = sampled.iter().flat_map(|sampled| &sampled.devices).next();
     let energy = device.and_then(|device| device.energy.as_ref());
     let called = |name: &Option<String>| name.clone().unwrap_or_else(|| "GPU".to_owned());

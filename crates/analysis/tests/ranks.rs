@@ -4,7 +4,7 @@
 #[path = "ranks/made.rs"]
 mod made;
 
-use analysis::{Options, Ranks, Why, analyze};
+use analysis::{Cause, Finding, Options, Ranks, Why, analyze};
 use made::{Plan, Planted};
 use proptest::prelude::*;
 use trace::{Activity, Collective, Device, Launch, Process, Recording, Trace};
@@ -142,6 +142,23 @@ fn how_late_each_rank_comes_over_time() {
             }
         }
         assert!((picture.others_most_ns as f64) < 1_000_000.0);
+    }
+}
+
+/// Where communication without a kernel beside it is waiting for a late rank, more overlap is no advice.
+#[test]
+fn communication_that_waits_for_a_rank() {
+    let (trace, ranks) = recorded(&plan(4, Planted::HostGap, 2));
+    let row = &ranks.collectives[0];
+    assert!(row.wait_ns.unwrap() * 2 > row.total_ns, "{row:?}");
+    let findings = analyze(&trace, &Options::default()).findings;
+    let alone: Vec<&Finding> =
+        findings.iter().filter(|finding| finding.cause == Cause::ExposedCommunication).collect();
+    assert!(!alone.is_empty(), "{findings:#?}");
+    for finding in alone {
+        let told = finding.evidence.last().unwrap();
+        assert!(told.ends_with("is waiting for rank 2, which comes last most often"), "{finding:#?}");
+        assert!(finding.advice.starts_with("make what rank 2 does between collectives"), "{finding:#?}");
     }
 }
 

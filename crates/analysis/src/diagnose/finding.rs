@@ -234,6 +234,22 @@ impl Finding {
         let is_limit = matches!(self.cause, Cause::MemoryBound | Cause::ComputeBound | Cause::Healthy);
         is_limit && self.gain.is_none()
     }
+
+    /// Whether something in a loop should change, and not only what happens once or how high the clock is.
+    fn is_in_the_way(&self) -> bool {
+        let is_beside = matches!(
+            self.cause,
+            Cause::StartUp | Cause::WarmUp | Cause::ModuleLoading | Cause::ClockThrottled
+        );
+        !self.is_limit() && !is_beside
+    }
+}
+
+/// That nothing is in the way is not said beside something that is.
+pub(crate) fn without_contradiction(findings: &mut Vec<Finding>) {
+    if findings.iter().any(Finding::is_in_the_way) {
+        findings.retain(|finding| finding.cause != Cause::Healthy);
+    }
 }
 
 #[cfg(test)]

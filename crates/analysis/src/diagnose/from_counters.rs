@@ -6,7 +6,7 @@ use counters::{Report, RuleMessage, SpeedupKind, Value};
 use trace::counted;
 
 use super::case::percent;
-use super::finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness};
+use super::finding::{Cause, Finding, FoundAt, Gain, GainOf, Sureness, without_contradiction};
 use crate::kernels::{BoundKind, FULL_WAVE, Joined, JoinedKernel, bound};
 use crate::loop_::Loop;
 use crate::time::IdleRow;
@@ -48,6 +48,7 @@ pub(crate) fn with_counters(
     more.sort_by(|a, b| factor(b).total_cmp(&factor(a)).then_with(|| a.title.cmp(&b.title)));
     more.truncate(MOST_OF_COUNTERS);
     all.extend(more);
+    without_contradiction(&mut all);
     all
 }
 

@@ -36,7 +36,8 @@ pub struct Loop {
     /// Of the steady iterations, on the device where it has work in them.
     pub begin_ns: i64,
     pub end_ns: i64,
-    /// From the beginning of the recording to the first iteration.
+    /// From the beginning of the recording to the first iteration: before the first event, where the program is known to
+    /// have run already.
     pub start_up_ns: i64,
     /// What one takes for itself, without what lies between two of them; known where it was found by ranges.
     #[serde(skip)]
@@ -77,6 +78,11 @@ impl Loop {
     /// The same of all iterations, those of the warm-up first.
     pub fn all_begins(&self) -> impl Iterator<Item = i64> {
         self.steady.warm_up.iter().chain(&self.steady.on_device).copied()
+    }
+
+    /// When the recording of its program began.
+    pub(crate) fn recorded_since(&self) -> i64 {
+        self.all_begins().next().unwrap_or(0).saturating_sub(self.start_up_ns)
     }
 
     /// When the host does.
@@ -181,6 +187,9 @@ fn of_ranges_or_launches(
                 .filter(|found| trace.windows.is_empty() || found.steady.is_regular())
                 .collect(),
         };
+        // What takes no time repeats nothing.
+        let has_length = |found: &Loop| found.period_ns.is_some_and(|period| period.p50 > 0);
+        let loops: Vec<Loop> = loops.into_iter().filter(has_length).collect();
         if !loops.is_empty() {
             found.push((all, loops));
         }
@@ -251,6 +260,20 @@ fn times(launches: &[Launched], begins: Vec<i64>, end: i64) -> Iterations {
     Iterations { begins: on_device, on_host: begins, end: last_end.unwrap_or(end).max(end) }
 }
 
+/// The first event is of the program's first range or CUDA call, long after its start. It was there when its stacks were
+/// sampled first, or when nsys launched it.
+fn recorded_since(trace: &Trace, process: u32) -> i64 {
+    if trace.selected.is_some() {
+        return trace.begin;
+    }
+    let origin = Origin::of_process(trace, process);
+    let samples = &trace.stacks.samples;
+    let is_its = |row: &usize| Origin::of_process(trace, trace.process_of(samples.thread[*row])) == origin;
+    let sampled = (0..samples.len()).find(is_its).map(|row| samples.at[row]);
+    let launched = trace.launched.filter(|_| trace.recordings.len() < 2);
+    sampled.into_iter().chain(launched).fold(trace.begin, i64::min)
+}
+
 fn row(
     trace: &Trace,
     process: u32,
@@ -287,7 +310,7 @@ fn row(
         warm_up: warm_up as u64,
         begin_ns: since(begins.get(warm_up).copied().unwrap_or(0)),
         end_ns: since(end),
-        start_up_ns: since(begins.first().copied().unwrap_or(0)),
+        start_up_ns: begins.first().map_or(0, |first| first.saturating_sub(recorded_since(trace, process))),
         instance_ns: None,
         period_ns: period,
         growth_ns: growth(&durations[warm_up..]),

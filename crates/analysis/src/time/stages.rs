@@ -1,6 +1,7 @@
-//! Stages: the regions a session is made of, with the first instance separate.
+//! Stages: the regions a session is made of, with the first instance and the steady ones separate.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 
 use nvtx::{RegionPath, RegionPattern};
 use serde::Serialize;
@@ -8,6 +9,7 @@ use trace::{OPEN, StringId, Trace};
 
 use crate::attribute::{Attribution, Node, Times, Tree};
 use crate::limit::{MoreRows, Weight};
+use crate::loop_::{Loop, Steady};
 use crate::options::Options;
 use crate::origin::Origin;
 use crate::scope::{Places, Split};
@@ -55,12 +57,12 @@ pub struct Stage {
     /// Host time of every instance that ended.
     pub times: Option<Times>,
     pub first_ns: Option<i64>,
-    /// Without the first instance of each process.
+    /// Of the instances in the steady iterations of its process's main loop; where it has none there, without the first.
     pub steady: Option<Times>,
     /// As given, from a number before `tok` in the ranges' names, or, of a stage that is known by its
     /// name, from their payloads.
     pub tokens: Option<f64>,
-    /// Of one process, without its first instance where there are others.
+    /// Of one process, over the steady instances, or over the only one.
     pub tokens_per_second: Option<f64>,
 }
 
@@ -77,14 +79,16 @@ impl Stage {
 }
 
 /// Regions called as one of the names that are given, or, where there are none, those that a program is made
-/// of. `shown`: by region, whether tables have it.
+/// of. `loops` say which of their instances are steady. `shown`: by region, whether tables have it.
 pub(crate) fn stages(
     trace: &Trace,
     attribution: &Attribution,
     options: &Options,
+    loops: &[Loop],
     shown: &[bool],
 ) -> (Vec<Stage>, Option<MoreRows>) {
     let (members, more) = members(trace, attribution, options);
+    let steady = SteadyTimes::of(trace, loops);
     let mut rows = Vec::new();
     for Member { nodes, name, ranges } in members {
         let path = |node: &u32| attribution.tree.path(trace, *node).to_string();
@@ -98,11 +102,42 @@ pub(crate) fn stages(
         let stage = |ranges| Stage {
             region: first.clone(),
             nodes: nodes.clone(),
-            ..stage(trace, name, regions.clone(), ranges, tokens)
+            ..stage(trace, name, regions.clone(), ranges, tokens, &steady)
         };
         rows.extend(ranges.into_values().map(stage));
     }
     (rows, more)
+}
+
+/// By process: when its main loop is steady, on the host.
+struct SteadyTimes(Vec<Option<Range<i64>>>);
+
+impl SteadyTimes {
+    fn of(trace: &Trace, loops: &[Loop]) -> Self {
+        let mut times = vec![None; trace.processes.len()];
+        // The main loop of a process comes before its others.
+        for Steady { process, on_host, end, .. } in loops.iter().rev().map(|found| &found.steady) {
+            times[*process as usize] = on_host.first().map(|begin| *begin..*end);
+        }
+        Self(times)
+    }
+
+    /// Instances in the steady iterations; of a process that has none there, all but its first one. They are in order.
+    fn steady(&self, trace: &Trace, ranges: &[u32]) -> Vec<u32> {
+        let process = |range: u32| process_of(trace, range);
+        let is_inside = |range: u32| {
+            let time = self.0[process(range) as usize].as_ref();
+            time.is_some_and(|time| time.contains(&trace.ranges.begin[range as usize]))
+        };
+        let inside: HashSet<u32> =
+            ranges.iter().copied().filter(|range| is_inside(*range)).map(process).collect();
+        let mut seen = HashSet::new();
+        let is_steady = |range: &u32| match inside.contains(&process(*range)) {
+            true => is_inside(*range),
+            false => !seen.insert(process(*range)),
+        };
+        ranges.iter().copied().filter(is_steady).collect()
+    }
 }
 
 /// Where the number of tokens comes from.
@@ -248,17 +283,22 @@ fn process_of(trace: &Trace, range: u32) -> u32 {
     trace.process_of(trace.ranges.thread[range as usize])
 }
 
-fn stage(trace: &Trace, name: &str, regions: Vec<String>, mut ranges: Vec<u32>, source: Tokens) -> Stage {
+fn stage(
+    trace: &Trace,
+    name: &str,
+    regions: Vec<String>,
+    mut ranges: Vec<u32>,
+    source: Tokens,
+    steady: &SteadyTimes,
+) -> Stage {
     ranges.sort_by_key(|range| trace.ranges.begin[*range as usize]);
     let duration = |range: &u32| duration(trace, *range);
     let durations: Vec<i64> = ranges.iter().filter_map(duration).collect();
     let times = Times::of(&durations);
     let tokens = counted_tokens(trace, &ranges, source, durations.len());
-    // Every process warms up for itself.
-    let (mut warm, mut places) = (HashSet::new(), Places::default());
+    let mut places = Places::default();
     ranges.iter().for_each(|range| places.add_process(process_of(trace, *range)));
-    let warmed: Vec<u32> =
-        ranges.iter().copied().filter(|range| !warm.insert(process_of(trace, *range))).collect();
+    let warmed = steady.steady(trace, &ranges);
     let steady: Vec<i64> = warmed.iter().filter_map(duration).collect();
     let rate = |ranges: &[u32], durations: &[i64]| {
         let seconds = durations.iter().fold(0, |sum: i64, ns| sum.saturating_add(*ns)) as f64 / 1e9;

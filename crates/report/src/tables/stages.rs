@@ -78,7 +78,7 @@ fn columns<'p>() -> Vec<Column<'p>> {
         }),
         steady("steady.total_ns", "steady total", |times| times.total_ns.into()),
         steady("steady.mean_ns", "steady mean", |times| times.mean_ns.into())
-            .help("without the first instance of each process"),
+            .help("in the steady iterations of the loop; where there are none, without the first instance"),
         steady("steady.std_ns", "std", |times| times.std_ns.into()),
         steady("steady.min_ns", "steady min", |times| times.min_ns.into()),
         steady("steady.p50_ns", "p50", |times| times.p50_ns.into()),
@@ -86,7 +86,7 @@ fn columns<'p>() -> Vec<Column<'p>> {
         steady("steady.max_ns", "steady max", |times| times.max_ns.into()),
         Column::new(Kind::Count, "tokens", "tokens", |row| row.tokens.into()),
         Column::new(Kind::Number(1), "tokens_per_second", "tokens/s", |row| row.tokens_per_second.into())
-            .help("over the total time of all instances"),
+            .help("over the time of the steady instances"),
         Column::new(Kind::Id, "rank", "rank", |row| row.origin.rank.into()),
         Column::new(Kind::Id, "recording", "recording", |row| row.origin.recording.into()),
         Column::new(Kind::Text, "origin", "recording", |row| row.origin.called().into()).for_people(),
