@@ -22,7 +22,7 @@ mod within;
 
 pub use at_once::{launches_at_once, times_at_once};
 pub use attribution::{Attribution, Plane, attribute, attribute_as_gates_do};
-pub(crate) use call_kinds::{copies, synchronises};
+pub(crate) use call_kinds::{CallKind, copies, is_async, synchronises};
 pub use capture_paths::{CapturePaths, CaptureRegion, CaptureSpan, capture_paths};
 pub(crate) use captured::Captured;
 pub(crate) use launch_groups::region_of;

@@ -7,10 +7,9 @@ use trace::{NONE, StringId, Trace};
 
 use super::graph::{Call, Graph, QUICK, StreamWait, Work};
 use super::index::Index;
-use super::kinds::CallKind;
 use super::recorded::{Called, Worked, calls_between, works_of};
 use super::streams::{Order, StreamOrder};
-use crate::attribute::Attribution;
+use crate::attribute::{Attribution, CallKind};
 use crate::loop_::{Steady, median, warm_up};
 
 /// Times further apart than this, five hours, are those of a damaged file.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::kinds::CallKind;
+use crate::attribute::CallKind;
 
 /// Rounds that are played: behind the first, the host is as far ahead of the device as it ever gets.
 const ROUNDS: usize = 3;

@@ -7,11 +7,10 @@
 mod build;
 mod graph;
 mod index;
-mod kinds;
 mod recorded;
 mod streams;
 
+pub(crate) use crate::attribute::CallKind;
 pub(crate) use build::build;
 pub(crate) use graph::{Call, Graph, QUICK, Work};
 pub(crate) use index::Index;
-pub(crate) use kinds::CallKind;

@@ -6,8 +6,7 @@ use std::ops::Range;
 use trace::{ActivityKind, HostMemory, StringId, Trace};
 
 use super::index::Index;
-use super::kinds::CallKind;
-use crate::attribute::Attribution;
+use crate::attribute::{Attribution, CallKind, is_async};
 
 pub(super) struct Called {
     pub(super) call: u32,
@@ -28,7 +27,7 @@ pub(super) fn calls_between(trace: &Trace, all: &[u32]) -> Vec<Called> {
         let name = trace.calls.name[call];
         let (kind, is_async) = *kinds.entry(name).or_insert_with(|| {
             let text = trace.strings.text(name);
-            (CallKind::of(text), text.contains("Async"))
+            (CallKind::of(text), is_async(text))
         });
         let (thread, end) = (trace.calls.thread[call], trace.calls.end[call].max(begin));
         calls.push(Called { call: call as u32, kind, name, is_async, thread, begin, end });

@@ -20,6 +20,7 @@ fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/planted").join(name)
 }
 
+#[allow(dead_code, reason = "not every test goes over all of them")]
 pub(crate) fn truth() -> Vec<Planted> {
     let text = std::fs::read_to_string(data("truth.tsv")).unwrap();
     let rows = text.lines().filter(|line| !line.starts_with('#')).map(|line| {

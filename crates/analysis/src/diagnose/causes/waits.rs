@@ -7,6 +7,7 @@ use trace::{Direction, counted};
 use super::super::case::{Candidate, Case, Then, largest, milliseconds};
 use super::super::finding::{Cause, Sureness};
 use super::copies::pinned_rate;
+use crate::attribute::is_async;
 use crate::replay::{Call, CallKind, QUICK};
 
 /// What a framework does before it makes a call.
@@ -61,8 +62,7 @@ fn of_copy(case: &Case<'_>, call: &Call) -> Option<Cause> {
     match direction(case, call)? {
         (Direction::DeviceToHost, bytes) if bytes <= A_VALUE => Some(Cause::Sync),
         (Direction::DeviceToHost | Direction::HostToDevice, _) => {
-            let is_async = case.call_name(call).contains("Async");
-            Some(if is_async { Cause::PageableCopy } else { Cause::BlockingCopy })
+            Some(if is_async(case.call_name(call)) { Cause::PageableCopy } else { Cause::BlockingCopy })
         }
         _ => None,
     }
