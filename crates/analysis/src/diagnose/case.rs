@@ -63,9 +63,14 @@ pub(super) struct Then {
 
 impl Then {
     /// As long as the changed loop takes.
-    pub(super) fn of(changed: Graph) -> Self {
-        let likely = changed.play();
+    pub(super) fn of(case: &Case<'_>, changed: Graph) -> Self {
+        let likely = case.replayed(&changed);
         Self { likely, worst: likely, best: likely, changed: Some(changed) }
+    }
+
+    /// What is known of its time alone.
+    pub(super) fn without_replay(likely: f64) -> Self {
+        Self { likely, worst: likely, best: likely, changed: None }
     }
 
     pub(super) fn between(self, worst: f64, best: f64) -> Self {
@@ -193,6 +198,16 @@ impl<'t> Case<'t> {
         changed
     }
 
+    /// How long an iteration of the changed loop takes: no less than the device works in it. What ran beside nothing is
+    /// not taken to run beside something, unless the change puts it on a stream of its own.
+    pub(super) fn replayed(&self, changed: &Graph) -> f64 {
+        let moved = |at: &usize| changed.works[*at].stream != self.graph.works[*at].stream;
+        let (beside, others): (Vec<usize>, Vec<usize>) = (0..changed.works.len()).partition(moved);
+        let least = works_for(changed, &beside).max(works_for(changed, &others)) as f64 / self.iterations();
+        let part = if self.graph.measured > 0.0 { (least / self.graph.measured).min(1.0) } else { 0.0 };
+        changed.play().max(part * self.now)
+    }
+
     pub(super) fn path(&self, node: u32) -> String {
         self.attribution.tree.path(self.trace, node).to_string()
     }
@@ -310,6 +325,14 @@ pub(super) fn largest<K: Ord, T>(groups: BTreeMap<K, T>, time: impl Fn(&T) -> i6
     groups.sort_by_key(|(_, group)| std::cmp::Reverse(time(group)));
     groups.truncate(MOST_PLACES);
     groups
+}
+
+/// How long the device has any of some works, of all iterations.
+pub(super) fn works_for(graph: &Graph, some: &[usize]) -> i64 {
+    let works = some.iter().map(|at| &graph.works[*at]);
+    let times = works.map(|work| (work.began, work.began.saturating_add(work.duration))).collect();
+    let times = Trace::windows_of(times);
+    times.iter().fold(0i64, |sum, (begin, end)| sum.saturating_add(end.saturating_sub(*begin)))
 }
 
 /// `1.38 ms`, `95 us`

@@ -256,7 +256,7 @@ fn each_its_own_time(case: &Case<'_>, all: Vec<Candidate>) -> Vec<Candidate> {
         {
             let mut without = graph.clone();
             without.change_as(&case.graph, changed);
-            let left = without.play();
+            let left = case.replayed(&without);
             if now - left < MOST_OF_ITS_OWN * (case.now - then.likely) {
                 continue;
             }

@@ -38,7 +38,7 @@ fn is_bus_copy(case: &Case<'_>, work: &Work) -> bool {
 fn not_overlapped(case: &Case<'_>) -> Option<Candidate> {
     let copies: Vec<usize> =
         (0..case.graph.works.len()).filter(|at| is_bus_copy(case, &case.graph.works[*at])).collect();
-    let alone = alone(case, &copies);
+    let alone: i64 = alone(case, &copies).iter().map(|(begin, end)| end - begin).sum();
     let then = case.changed(|graph| {
         copies.iter().for_each(|at| graph.works[*at].stream = graph.streams as u16);
         graph.streams += 1;
@@ -70,7 +70,7 @@ fn not_overlapped(case: &Case<'_>) -> Option<Candidate> {
         evidence,
         advice,
         confidence,
-        then: Some(Then::of(then)),
+        then: Some(Then::of(case, then)),
         time_ns: alone,
         during: Vec::new(),
     })
@@ -81,10 +81,21 @@ fn exposed(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
     let all: Vec<usize> =
         (0..classes.len()).filter(|at| classes[*at] == Some(Class::Communication)).collect();
     let first = &case.graph.works[*all.first()?];
-    let alone = alone(case, &all);
+    let exposed = alone(case, &all);
+    let alone: i64 = exposed.iter().map(|(begin, end)| end - begin).sum();
     let total: i64 = all.iter().map(|at| case.graph.works[*at].duration).sum();
     let each = case.iterations();
-    let then = (case.now - alone as f64 / each).max(case.now * 0.01);
+    let changed = case.changed(|graph| {
+        for at in &all {
+            let work = &mut graph.works[*at];
+            work.duration -= part_in(&exposed, work.began, work.began + work.duration);
+        }
+    });
+    // Without a replay it only ranks by its time; then no gain is told.
+    let then = match case.no_gain() {
+        None => Then::of(case, changed),
+        Some(_) => Then::without_replay((case.now - alone as f64 / each).max(case.now * 0.01)),
+    };
     let node = case.node_of_call[first.call as usize];
     let title = format!(
         "the GPU does nothing but communicate for {} {}{}",
@@ -109,14 +120,14 @@ fn exposed(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
         evidence,
         advice,
         confidence,
-        then: Some(Then { likely: then, worst: then, best: then, changed: None }),
+        then: Some(then),
         time_ns: alone,
         during: Vec::new(),
     })
 }
 
-/// The time of some works during which no other runs.
-fn alone(case: &Case<'_>, some: &[usize]) -> i64 {
+/// When some works run and no other does.
+fn alone(case: &Case<'_>, some: &[usize]) -> Vec<(i64, i64)> {
     let chosen: std::collections::HashSet<usize> = some.iter().copied().collect();
     let mut edges: Vec<(i64, i32, i32)> = Vec::new();
     for (at, work) in case.graph.works.iter().enumerate() {
@@ -125,12 +136,19 @@ fn alone(case: &Case<'_>, some: &[usize]) -> i64 {
         edges.push((work.began + work.duration, -these, -others));
     }
     edges.sort_unstable();
-    let (mut these, mut others, mut since, mut alone) = (0, 0, i64::MIN, 0i64);
+    let (mut these, mut others, mut since, mut alone) = (0, 0, i64::MIN, Vec::new());
     for (at, this, other) in edges {
-        if these > 0 && others == 0 {
-            alone += at - since;
+        if these > 0 && others == 0 && since < at {
+            alone.push((since, at));
         }
         (these, others, since) = (these + this, others + other, at);
     }
     alone
+}
+
+/// How much of some times, which are in order, is between two others.
+fn part_in(times: &[(i64, i64)], from: i64, to: i64) -> i64 {
+    let first = times.partition_point(|(_, end)| *end <= from);
+    let inside = times[first..].iter().take_while(|(begin, _)| *begin < to);
+    inside.map(|(begin, end)| (*end).min(to) - (*begin).max(from)).sum()
 }

@@ -144,8 +144,8 @@ fn pause(case: &Case<'_>, node: Option<u32>, parts: &[(usize, i64)], times: usiz
     let confidence = if loads { Sureness::Likely } else { Sureness::Shown };
     // Loaded by four, by two, and by as many as it takes.
     let then = match loads {
-        true => Then::of(with(0.25)).between(with(0.5).play(), with(0.0).play()),
-        false => Then::of(with(0.0)),
+        true => Then::of(case, with(0.25)).between(case.replayed(&with(0.5)), case.replayed(&with(0.0))),
+        false => Then::of(case, with(0.0)),
     };
     Candidate {
         cause,
@@ -229,7 +229,7 @@ fn contention(case: &Case<'_>) -> Option<Candidate> {
         evidence,
         advice,
         confidence,
-        then: Some(Then::of(then)),
+        then: Some(Then::of(case, then)),
         time_ns: lost,
         during: Vec::new(),
     })
@@ -339,7 +339,7 @@ fn launch_bound(case: &Case<'_>) -> Option<Candidate> {
         evidence,
         advice,
         confidence,
-        then: Some(Then::of(changed)),
+        then: Some(Then::of(case, changed)),
         time_ns: (host * each) as i64,
         during: Vec::new(),
     })

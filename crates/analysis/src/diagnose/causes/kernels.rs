@@ -153,7 +153,8 @@ fn no_tensor_cores(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candida
         evidence,
         advice,
         confidence: Sureness::Likely,
-        then: Some(Then::of(with(quicker)).between(with(quicker / 2.0).play(), with(quicker * 2.0).play())),
+        then: Some(Then::of(case, with(quicker))
+                .between(case.replayed(&with(quicker / 2.0)), case.replayed(&with(quicker * 2.0)))),
         time_ns,
         during: Vec::new(),
     })
@@ -204,8 +205,10 @@ fn unfused(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
             }
         })
     };
-    let then = Then::of(with(|times| times[times.len() / 2]))
-        .between(with(|times| times[times.len() - 1]).play(), with(|times| times[0]).play());
+    let then = Then::of(case, with(|times| times[times.len() / 2])).between(
+        case.replayed(&with(|times| times[times.len() - 1])),
+        case.replayed(&with(|times| times[0])),
+    );
     let time_ns = total(case, &works);
     let each = case.iterations();
     let title = format!(
@@ -271,7 +274,7 @@ fn layout(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
         evidence,
         advice,
         confidence: Sureness::Likely,
-        then: Some(Then::of(then)),
+        then: Some(Then::of(case, then)),
         time_ns,
         during: Vec::new(),
     })
@@ -335,13 +338,13 @@ fn too_few_blocks(case: &Case<'_>) -> Option<Candidate> {
                 graph.works[first].duration *= waves as i64;
             }
         };
-        let then = Then::of(case.changed(in_one));
+        let then = Then::of(case, case.changed(in_one));
         // With one launch there may be no loop on the host either.
         let no_host = case.changed(|graph| {
             in_one(graph);
             graph.calls.iter_mut().for_each(|call| call.gap = 0);
         });
-        let (worst, best) = (case.now.min(then.likely * 2.0), Then::of(no_host).likely.min(then.likely));
+        let (worst, best) = (case.now.min(then.likely * 2.0), case.replayed(&no_host).min(then.likely));
         let is_it = |at: &&usize| {
             let launch = case.launch(&case.graph.works[**at]);
             launch.is_some_and(|launch| case.trace.strings.text(launch.short_name) == kernel)

@@ -99,11 +99,11 @@ fn candidate(case: &Case<'_>, cause: Cause, node: Option<u32>, calls: &[usize]) 
     let then = match cause {
         // At worst only the wait goes away.
         Cause::PageableCopy => {
-            let then = Then::of(with(1.0));
+            let then = Then::of(case, with(1.0));
             let best = then.likely;
-            then.between(with(0.0).play(), best)
+            then.between(case.replayed(&with(0.0)), best)
         }
-        _ => Then::of(with(0.0)),
+        _ => Then::of(case, with(0.0)),
     };
     let each = case.iterations();
     let often = case.times(calls.len());

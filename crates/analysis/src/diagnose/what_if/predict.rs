@@ -152,7 +152,7 @@ fn predicted(case: &Case<'_>, parts: &Parts<'_, '_>, factors: &Factors) -> Resul
     if !is_finite || whole(&changed) > LONGEST {
         return Err("the changed iteration takes too long to be worked out".to_owned());
     }
-    let (factor, measured) = (case.factor(changed.play()), case.graph.measured);
+    let (factor, measured) = (case.factor(case.replayed(&changed)), case.graph.measured);
     Ok(Prediction {
         measured_ns: measured as i64,
         predicted_ns: (measured / factor) as i64,
