@@ -14,7 +14,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 PYTHON = os.path.join(os.path.dirname(os.path.dirname(HERE)), "python")
 # What is true of a healthy program, too.
-NO_ALARM = {"healthy", "compute-bound", "memory-bound", "start-up", "warm-up", "module-loading", None}
+NO_ALARM = {"healthy", "compute-bound", "memory-bound", "bus-bound", "start-up", "warm-up", "module-loading", None}
 
 
 def programs():

@@ -43,7 +43,8 @@ impl Analysis {
         for finding in &mut self.findings {
             let is_same =
                 |one: &&Finding| (one.cause, &one.place.region) == (finding.cause, &finding.place.region);
-            let limits = |one: &&Finding| lacks_samples && one.is_limit() && finding.is_limit();
+            let limits =
+                |one: &&Finding| lacks_samples && one.is_limit_of_kernels() && finding.is_limit_of_kernels();
             if let Some(measured) = other.findings.iter().find(limits) {
                 *finding = measured.clone();
             } else if let Some(same) = other.findings.iter().find(is_same)

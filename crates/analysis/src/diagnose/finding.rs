@@ -39,6 +39,8 @@ pub enum Cause {
     MemoryBound,
     /// The device's arithmetic is the limit.
     ComputeBound,
+    /// Copies between host and device are the limit.
+    BusBound,
     /// Communication during which no other kernel runs.
     ExposedCommunication,
     /// The device's clock is lower than it could be.
@@ -54,7 +56,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Sync,
         Self::PageableCopy,
         Self::BlockingCopy,
@@ -71,6 +73,7 @@ impl Cause {
         Self::SerialStreams,
         Self::MemoryBound,
         Self::ComputeBound,
+        Self::BusBound,
         Self::ExposedCommunication,
         Self::ClockThrottled,
         Self::ModuleLoading,
@@ -97,6 +100,7 @@ impl Cause {
             Self::SerialStreams => "serial-streams",
             Self::MemoryBound => "memory-bound",
             Self::ComputeBound => "compute-bound",
+            Self::BusBound => "bus-bound",
             Self::ExposedCommunication => "exposed-communication",
             Self::ClockThrottled => "clock-throttled",
             Self::ModuleLoading => "module-loading",
@@ -124,6 +128,7 @@ impl Cause {
             Self::SerialStreams => "small kernels one after another",
             Self::MemoryBound => "the GPU's memory is the limit",
             Self::ComputeBound => "the GPU's arithmetic is the limit",
+            Self::BusBound => "the bus between host and GPU is the limit",
             Self::ExposedCommunication => "communication while nothing else runs",
             Self::ClockThrottled => "the GPU's clock is held down",
             Self::ModuleLoading => "code is loaded before the loop",
@@ -231,8 +236,14 @@ pub struct Finding {
 impl Finding {
     /// Whether it says how things are, and not that something should change.
     pub fn is_limit(&self) -> bool {
-        let is_limit = matches!(self.cause, Cause::MemoryBound | Cause::ComputeBound | Cause::Healthy);
+        let is_limit =
+            matches!(self.cause, Cause::MemoryBound | Cause::ComputeBound | Cause::BusBound | Cause::Healthy);
         is_limit && self.gain.is_none()
+    }
+
+    /// Whether that is about what kernels do, which counters measure better than names tell.
+    pub fn is_limit_of_kernels(&self) -> bool {
+        self.is_limit() && self.cause != Cause::BusBound
     }
 
     /// Whether something in a loop should change, and not only what happens once or how high the clock is.

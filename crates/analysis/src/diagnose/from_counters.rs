@@ -32,7 +32,9 @@ pub(crate) fn with_counters(
 ) -> Vec<Finding> {
     let whole = Whole::of(loops, idle);
     let mut all = found.to_vec();
-    if let Some((known, limit)) = all.iter_mut().find(|one| one.is_limit()).zip(limit(joined, report)) {
+    if let Some((known, limit)) =
+        all.iter_mut().find(|one| one.is_limit_of_kernels()).zip(limit(joined, report))
+    {
         *known = Finding { place: known.place.clone(), device: known.device, ..limit };
     }
     let mut more: Vec<Finding> = Vec::new();

@@ -13,7 +13,7 @@ pub(crate) fn measured_limit(findings: &mut [Finding], loops: &[Loop], sampled: 
     let Some(busy) = loops.first().and_then(|found| found.busy_share).filter(|busy| *busy > 0.0) else {
         return;
     };
-    for finding in findings.iter_mut().filter(|finding| finding.is_limit()) {
+    for finding in findings.iter_mut().filter(|finding| finding.is_limit_of_kernels()) {
         let device = match (finding.device, sampled.devices.as_slice()) {
             (None, [only]) => Some(only),
             (of, devices) => devices.iter().find(|device| Some(device.device) == of),

@@ -30,6 +30,13 @@ pub(crate) struct Call {
     pub(crate) works: Range<u32>,
 }
 
+impl Call {
+    /// Whether it waits for work that it started itself.
+    pub(crate) fn awaits_own(&self) -> bool {
+        self.awaits == Some(0)
+    }
+}
+
 /// Work of a device: a kernel, a copy, or a graph as a whole.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Work {

@@ -1,6 +1,6 @@
 //! Calls and work of each process, in the order of the calls: what a stretch of time is found by.
 
-use trace::{NONE, Trace};
+use trace::{ActivityKind, NONE, Trace};
 
 use crate::attribute::Attribution;
 
@@ -9,6 +9,8 @@ pub(crate) struct Index {
     calls: Vec<Vec<u32>>,
     /// By process: what calls started, in the order of the calls.
     works: Vec<Vec<u32>>,
+    /// By process: work whose calls were not recorded, as it began.
+    uncalled: Vec<Vec<u32>>,
 }
 
 impl Index {
@@ -20,16 +22,26 @@ impl Index {
         let begin = |call: &u32| trace.calls.begin[*call as usize];
         calls.iter_mut().for_each(|calls| sort_by(calls, begin));
         let mut works: Vec<Vec<u32>> = vec![Vec::new(); trace.processes.len()];
-        for (activity, call) in attribution.call.iter().enumerate().filter(|(_, call)| **call != NONE) {
-            // A damaged file may name a call of another process.
+        let mut uncalled: Vec<Vec<u32>> = vec![Vec::new(); trace.processes.len()];
+        for (activity, call) in attribution.call.iter().enumerate() {
             let process = trace.activities.process[activity];
+            if *call == NONE {
+                // Nobody calls for a migration.
+                if trace.activities.kind[activity] != ActivityKind::Migration {
+                    uncalled[process as usize].push(activity as u32);
+                }
+                continue;
+            }
+            // A damaged file may name a call of another process.
             if trace.process_of(trace.calls.thread[*call as usize]) == process {
                 works[process as usize].push(activity as u32);
             }
         }
         let called = |activity: &u32| begin(&attribution.call[*activity as usize]);
         works.iter_mut().for_each(|works| sort_by(works, called));
-        Self { calls, works }
+        let began = |activity: &u32| trace.activities.begin[*activity as usize];
+        uncalled.iter_mut().for_each(|works| sort_by(works, began));
+        Self { calls, works, uncalled }
     }
 
     /// Calls that begin in a stretch of time.
@@ -49,6 +61,11 @@ impl Index {
     ) -> &[u32] {
         let called = |activity: &u32| trace.calls.begin[attribution.call[*activity as usize] as usize];
         between(&self.works[process as usize], called, from, to)
+    }
+
+    /// Work whose calls were not recorded, as it began: what was in the queue when the recording began.
+    pub(super) fn uncalled(&self, process: u32) -> &[u32] {
+        &self.uncalled[process as usize]
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use trace::{ActivityKind, HostMemory, StringId, Trace};
+use trace::{ActivityKind, HostMemory, NONE, StringId, Trace};
 
 use super::index::Index;
 use crate::attribute::{Attribution, CallKind, is_async};
@@ -60,6 +60,25 @@ pub(super) struct Worked {
     pub(super) is_pinned: bool,
 }
 
+impl Worked {
+    fn of(trace: &Trace, activity: usize, call: u32) -> Self {
+        let activities = &trace.activities;
+        Self {
+            activity: activity as u32,
+            activities: 0..0,
+            call,
+            device: activities.device[activity],
+            number: activities.stream[activity],
+            stream: 0,
+            begin: activities.begin[activity],
+            end: activities.end[activity],
+            kernels: u32::from(activities.kind[activity] == ActivityKind::Kernel),
+            is_pinned: activities.kind[activity] == ActivityKind::Copy
+                && activities.transfers[activities.detail[activity] as usize].memory == HostMemory::Pinned,
+        }
+    }
+}
+
 /// What calls started, in their order; kernels of one launch of a graph as one. And the activities of all that.
 pub(super) fn works_of(
     trace: &Trace,
@@ -73,7 +92,6 @@ pub(super) fn works_of(
     let mut place: HashMap<u32, u32> = HashMap::with_capacity(calls.len());
     place.extend(calls.iter().enumerate().map(|(at, call)| (call.call, at as u32)));
     let mut works: Vec<Worked> = Vec::new();
-    let activities = &trace.activities;
     let all = index.works(trace, attribution, process, first, last.saturating_add(1));
     for activity in all.iter().map(|activity| *activity as usize) {
         let call = attribution.call[activity];
@@ -86,26 +104,14 @@ pub(super) fn works_of(
             (behind.saturating_sub(8)..behind).rev().find(around).map(|at| at as u32)
         });
         let Some(call) = at else { continue };
-        works.push(Worked {
-            activity: activity as u32,
-            activities: 0..0,
-            call,
-            device: activities.device[activity],
-            number: activities.stream[activity],
-            stream: 0,
-            begin: activities.begin[activity],
-            end: activities.end[activity],
-            kernels: u32::from(activities.kind[activity] == ActivityKind::Kernel),
-            is_pinned: activities.kind[activity] == ActivityKind::Copy
-                && activities.transfers[activities.detail[activity] as usize].memory == HostMemory::Pinned,
-        });
+        works.push(Worked::of(trace, activity, call));
     }
     works.sort_by_key(|work| (work.call, work.begin, work.activity));
     let list = works.iter().map(|work| work.activity).collect();
     let mut joined: Vec<Worked> = Vec::with_capacity(works.len());
     for (at, work) in (0u32..).zip(works) {
         match joined.last_mut() {
-            Some(graph) if graph.call == work.call && activities.in_graph[work.activity as usize] => {
+            Some(graph) if graph.call == work.call && trace.activities.in_graph[work.activity as usize] => {
                 graph.end = graph.end.max(work.end);
                 graph.kernels += work.kernels;
                 graph.activities.end = at + 1;
@@ -114,4 +120,40 @@ pub(super) fn works_of(
         }
     }
     (joined, list)
+}
+
+/// What was in the queues of streams when the recording began: the work ahead of the first `works` of each stream whose
+/// own calls were made before. It has no call here, and counts as that of the first.
+pub(super) fn works_ahead(
+    trace: &Trace,
+    index: &Index,
+    process: u32,
+    (works, since): (&[Worked], i64),
+    most: usize,
+) -> Vec<Worked> {
+    let mut first: HashMap<(u16, u32), i64> = HashMap::new();
+    for work in works {
+        let first = first.entry((work.device, work.number)).or_insert(work.begin);
+        *first = (*first).min(work.begin);
+    }
+    let (activities, all) = (&trace.activities, index.uncalled(process));
+    let is_ahead = |at: &&u32| {
+        let at = **at as usize;
+        let of_stream = first.get(&(activities.device[at], activities.stream[at]));
+        activities.end[at] > since && of_stream.is_some_and(|first| activities.begin[at] < *first)
+    };
+    let mut ahead: Vec<Worked> = Vec::new();
+    for at in all.iter().filter(is_ahead).map(|at| *at as usize) {
+        let correlation = activities.correlation[at];
+        let of_graph = |before: &&mut Worked| {
+            activities.in_graph[at]
+                && correlation != NONE
+                && activities.correlation[before.activity as usize] == correlation
+        };
+        match ahead.last_mut().filter(of_graph) {
+            Some(graph) => graph.end = graph.end.max(activities.end[at]),
+            None => ahead.push(Worked::of(trace, at, 0)),
+        }
+    }
+    ahead.split_off(ahead.len().saturating_sub(most))
 }

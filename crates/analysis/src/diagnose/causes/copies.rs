@@ -29,7 +29,7 @@ pub(in super::super) fn candidates(case: &Case<'_>, classes: &[Option<Class>]) -
 }
 
 fn is_bus_copy(case: &Case<'_>, work: &Work) -> bool {
-    let waits = case.graph.calls[work.call as usize].awaits.is_some();
+    let waits = case.graph.calls[work.call as usize].awaits_own();
     !waits
         && matches!(case.transfer(work), Some((Direction::HostToDevice | Direction::DeviceToHost, bytes)) if bytes >= 1 << 16)
 }

@@ -1,8 +1,8 @@
 //! Nothing is in the way of the device: what it is limited by.
 
-use trace::Quantity;
+use trace::{Direction, Quantity};
 
-use super::super::case::{Candidate, Case, milliseconds};
+use super::super::case::{Candidate, Case, milliseconds, percent, works_for};
 use super::super::finding::{Cause, Sureness};
 use super::kernels::{Class, device_copy_rate, place};
 
@@ -52,6 +52,15 @@ pub(in super::super) fn limit(case: &Case<'_>, classes: &[Option<Class>]) -> Opt
         time_ns: 0,
         during: Vec::new(),
     };
+    if let Some(bus) = bus_bound(case) {
+        let mut evidence = vec![busy];
+        evidence.extend(bus.evidence);
+        let node = bus.node;
+        return Some(Candidate {
+            node,
+            ..none(Cause::BusBound, bus.title, evidence, bus.advice, Sureness::Shown)
+        });
+    }
     if let Some((time, rate)) = device_copy_rate(case).filter(|(time, _)| is_most(*time)) {
         let peak = case.chip().map(|chip| rate / chip.dram);
         let text = format!(
@@ -102,4 +111,56 @@ pub(in super::super) fn limit(case: &Case<'_>, classes: &[Option<Class>]) -> Opt
     let title =
         format!("nothing is in the GPU's way: it is busy {:.0} % of the time{steady}", case.busy * 100.0);
     Some(none(Cause::Healthy, title, Vec::new(), "", Sureness::Shown))
+}
+
+struct Bus {
+    node: Option<u32>,
+    title: String,
+    evidence: Vec<String>,
+    advice: &'static str,
+}
+
+/// The device is busy with copies from and to the host for longer than with what it is there for.
+fn bus_bound(case: &Case<'_>) -> Option<Bus> {
+    let directions = [Direction::HostToDevice, Direction::DeviceToHost];
+    let over_bus = |at: &usize, directions: &[Direction]| {
+        let transfer = case.transfer(&case.graph.works[*at]);
+        transfer.is_some_and(|(direction, _)| directions.contains(&direction))
+    };
+    let all: Vec<usize> = (0..case.graph.works.len()).collect();
+    let (copies, others): (Vec<usize>, Vec<usize>) = all.iter().partition(|at| over_bus(at, &directions));
+    let (busy, time) = (works_for(&case.graph, &all), works_for(&case.graph, &copies));
+    if time <= works_for(&case.graph, &others) {
+        return None;
+    }
+    let each = case.iterations();
+    let title = format!(
+        "the bus between host and GPU is the limit: of {} of GPU work {}, {} are copies over it",
+        milliseconds(busy as f64 / each),
+        case.each(),
+        milliseconds(time as f64 / each),
+    );
+    let evidence = directions.into_iter().filter_map(|direction| {
+        let some: Vec<usize> = copies.iter().copied().filter(|at| over_bus(at, &[direction])).collect();
+        let bytes = some.iter().filter_map(|at| case.transfer(&case.graph.works[*at]));
+        let bytes = bytes.fold(0.0, |sum, (_, bytes)| sum + bytes as f64);
+        let time = works_for(&case.graph, &some);
+        (time > 0).then(|| {
+            format!(
+                "{}: {:.1} MB {} at {:.1} GB/s, {} of the time that the GPU is busy",
+                direction.as_str(),
+                bytes / each / 1e6,
+                case.each(),
+                bytes / time as f64,
+                percent(time as f64 / busy as f64)
+            )
+        })
+    });
+    Some(Bus {
+        node: place(case, &copies).0,
+        title,
+        evidence: evidence.collect(),
+        advice: "copy less: keep on the GPU what is used again (weights, states of the optimizer), copy smaller types, or \
+            share the model among GPUs instead of keeping a part of it in the host's memory",
+    })
 }

@@ -37,6 +37,7 @@ fn cause(case: &Case<'_>, at: usize) -> Option<Cause> {
     match call.kind {
         CallKind::Memory => Some(Cause::Allocation),
         CallKind::Copy => of_copy(case, call),
+        CallKind::Launch => call.awaits_own().then_some(Cause::Sync),
         CallKind::Wait => {
             let before = at.checked_sub(1).map(|before| &case.graph.calls[before]);
             let copy = before.filter(|before| before.kind == CallKind::Copy && call.gap < AT_ONCE);
@@ -58,8 +59,7 @@ fn direction(case: &Case<'_>, call: &Call) -> Option<(Direction, u64)> {
 
 /// Of a copy that the host waits for by itself.
 fn of_copy(case: &Case<'_>, call: &Call) -> Option<Cause> {
-    call.awaits?;
-    match direction(case, call)? {
+    match direction(case, call).filter(|_| call.awaits_own())? {
         (Direction::DeviceToHost, bytes) if bytes <= A_VALUE => Some(Cause::Sync),
         (Direction::DeviceToHost | Direction::HostToDevice, _) => {
             Some(if is_async(case.call_name(call)) { Cause::PageableCopy } else { Cause::BlockingCopy })
@@ -77,8 +77,8 @@ fn candidate(case: &Case<'_>, cause: Cause, node: Option<u32>, calls: &[usize]) 
             for at in calls {
                 let call = &mut graph.calls[*at];
                 call.awaits = None;
-                // A copy is still asked for; the others go, with the little that leads to them.
-                if call.kind == CallKind::Copy {
+                // What starts work is still asked for; the others go, with the little that leads to them.
+                if matches!(call.kind, CallKind::Copy | CallKind::Launch) {
                     call.own = call.own.min(QUICK);
                 } else {
                     (call.own, call.gap) = (0, (call.gap - LEADS_TO_IT).max(0));
@@ -109,10 +109,14 @@ fn candidate(case: &Case<'_>, cause: Cause, node: Option<u32>, calls: &[usize]) 
     let often = case.times(calls.len());
     let region = case.in_region(node);
     let names = names(case, calls);
+    let are_launches = calls.iter().all(|at| case.graph.calls[*at].kind == CallKind::Launch);
     let (title, advice) = match cause {
         Cause::Sync => (
             format!("the host waits for the GPU {often}{region}, then the GPU waits for the host"),
             match case.is_whole {
+                _ if are_launches => {
+                    "do not wait for each launch: unset `CUDA_LAUNCH_BLOCKING`, or whatever else makes launches wait for what they start"
+                }
                 true => {
                     "do not wait there: keep the value on the GPU (`.item()`, `.cpu()`, `print` and `if tensor:` read it back), or remove a `synchronize()` that was left from a measurement"
                 }
