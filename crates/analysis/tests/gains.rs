@@ -78,3 +78,38 @@ fn no_shorter_than_the_work_of_the_device() {
     let then = analysis.what_if[0].prediction.unwrap();
     assert!(then.predicted_ns as f64 >= 0.999 * busy * then.measured_ns as f64, "{then:?}, busy {busy}");
 }
+
+const ADD: &str = "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float>>";
+const MUL: &str = "void at::native::vectorized_elementwise_kernel<4, at::native::MulFunctor<float>>";
+const TANH: &str = "void at::native::vectorized_elementwise_kernel<4, at::native::tanh_kernel<float>>";
+const RELU: &str = "void at::native::vectorized_elementwise_kernel<4, at::native::relu_kernel<float>>";
+
+/// Ten iterations lie between two waits, and look like one.
+#[test]
+fn chains_of_iterations_without_a_wait_between_them() {
+    let kernels = [ADD, MUL, TANH, RELU];
+    let mut step: Vec<Op> = (0..40).map(|at| Op::launch(kernels[at % 4], 5_000, 100_000)).collect();
+    step.push(Op::wait(5_000));
+    let analysis = analyze(&made(&step), &Options::default());
+    let gain = of(&analysis, Cause::UnfusedElementwise).unwrap().gain.unwrap();
+    // Four become one.
+    assert!((3.5..=4.1).contains(&gain.factor) && gain.high <= 4.1, "{gain:?}");
+}
+
+/// No kernel that two waits lie between is fused with another.
+#[test]
+fn chains_end_where_the_host_waits() {
+    let kernels = [ADD, MUL, TANH, RELU];
+    let step: Vec<Op> =
+        kernels.iter().flat_map(|name| [Op::launch(name, 5_000, 100_000), Op::wait(5_000)]).collect();
+    let analysis = analyze(&made(&step), &Options::default());
+    assert!(of(&analysis, Cause::UnfusedElementwise).is_none(), "{:#?}", analysis.findings);
+}
+
+#[test]
+fn one_kernel_again_and_again_is_no_chain() {
+    let mut step: Vec<Op> = (0..40).map(|_| Op::launch(ADD, 5_000, 100_000)).collect();
+    step.push(Op::wait(5_000));
+    let analysis = analyze(&made(&step), &Options::default());
+    assert!(of(&analysis, Cause::UnfusedElementwise).is_none(), "{:#?}", analysis.findings);
+}

@@ -1,17 +1,16 @@
 //! The device runs kernels that could be others: told by names, shapes and durations alone.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use trace::{ActivityKind, Direction, Launch, counted};
 
 use super::super::case::{Candidate, Case, Then, milliseconds};
 use super::super::finding::{Cause, Sureness};
+use super::chains;
 use crate::replay::{Graph, Work};
 
-/// So many elementwise kernels one behind the other are a chain.
-const A_CHAIN: usize = 3;
 /// Of shorter ones it is the launching that takes the time.
-const LONG_ENOUGH: i64 = 8_000;
+pub(super) const LONG_ENOUGH: i64 = 8_000;
 /// So many launches of one small kernel in a row could be one.
 const A_ROW: usize = 8;
 /// A longer row is taken in parts.
@@ -80,17 +79,22 @@ pub(in super::super) fn classes(case: &Case<'_>) -> Vec<Option<Class>> {
 }
 
 pub(in super::super) fn candidates(case: &Case<'_>, classes: &[Option<Class>]) -> Vec<Candidate> {
-    [no_tensor_cores(case, classes), unfused(case, classes), layout(case, classes), too_few_blocks(case)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        no_tensor_cores(case, classes),
+        chains::unfused(case, classes),
+        layout(case, classes),
+        too_few_blocks(case),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn of_class(classes: &[Option<Class>], class: Class) -> Vec<usize> {
     (0..classes.len()).filter(|at| classes[*at] == Some(class)).collect()
 }
 
-fn total(case: &Case<'_>, works: &[usize]) -> i64 {
+pub(super) fn total(case: &Case<'_>, works: &[usize]) -> i64 {
     works.iter().map(|at| case.graph.works[*at].duration).sum()
 }
 
@@ -119,7 +123,7 @@ fn scaled(graph: &mut Graph, works: &[usize], factor: f64) {
     }
 }
 
-fn share(case: &Case<'_>, ns: i64) -> String {
+pub(super) fn share(case: &Case<'_>, ns: i64) -> String {
     format!("{:.0} %", ns as f64 / (case.graph.measured * case.iterations()).max(1.0) * 100.0)
 }
 
@@ -153,97 +157,13 @@ fn no_tensor_cores(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candida
         evidence,
         advice,
         confidence: Sureness::Likely,
-        then: Some(Then::of(case, with(quicker))
-                .between(case.replayed(&with(quicker / 2.0)), case.replayed(&with(quicker * 2.0)))),
+        then: Some(
+            Then::of(case, with(quicker))
+                .between(case.replayed(&with(quicker / 2.0)), case.replayed(&with(quicker * 2.0))),
+        ),
         time_ns,
         during: Vec::new(),
     })
-}
-
-fn unfused(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
-    let mut chains: Vec<Vec<usize>> = Vec::new();
-    let mut last: HashMap<u16, (usize, u64)> = HashMap::new();
-    let starts: HashSet<u32> = case.first_calls().into_iter().map(|call| call as u32).collect();
-    let mut call = u32::MAX;
-    for (at, work) in case.graph.works.iter().enumerate() {
-        // A chain does not go on into the next iteration.
-        if work.call != call && starts.contains(&work.call) {
-            last.clear();
-        }
-        call = work.call;
-        let is_one = classes[at] == Some(Class::Elementwise) && work.duration >= LONG_ENOUGH;
-        let threads = case.launch(work).filter(|_| is_one).map(threads);
-        let before = match threads {
-            Some(threads) => last.insert(work.stream, (chains.len(), threads)),
-            None => {
-                last.remove(&work.stream);
-                continue;
-            }
-        };
-        // Of about the same size: they go over the same elements.
-        let similar = |before: u64, now: u64| before.max(now) <= 2 * before.min(now).max(1);
-        match before {
-            Some((chain, before)) if threads.is_some_and(|now| similar(before, now)) => {
-                chains[chain].push(at);
-                last.insert(work.stream, (chain, threads.unwrap_or(0)));
-            }
-            _ => chains.push(vec![at]),
-        }
-    }
-    chains.retain(|chain| chain.len() >= A_CHAIN);
-    let works: Vec<usize> = chains.iter().flatten().copied().collect();
-    let (node, kernel) = place(case, &works);
-    let kernel = kernel?;
-    // One kernel instead of each chain: it takes about as long as one of them, a bit more if it reads more.
-    let with = |which: fn(&[i64]) -> i64| {
-        case.changed(|graph| {
-            for chain in &chains {
-                let mut times: Vec<i64> = chain.iter().map(|at| graph.works[*at].duration).collect();
-                times.sort_unstable();
-                chain[1..].iter().for_each(|at| graph.leave_out(*at));
-                graph.works[chain[0]].duration = which(&times);
-            }
-        })
-    };
-    let then = Then::of(case, with(|times| times[times.len() / 2])).between(
-        case.replayed(&with(|times| times[times.len() - 1])),
-        case.replayed(&with(|times| times[0])),
-    );
-    let time_ns = total(case, &works);
-    let each = case.iterations();
-    let title = format!(
-        "{:.0} elementwise kernels {}, one behind the other, take {}{}",
-        works.len() as f64 / each,
-        case.each(),
-        milliseconds(time_ns as f64 / each),
-        case.in_region(node)
-    );
-    let evidence = vec![format!(
-        "{} {} of {:.1} kernels on average; together they take {} of the time, and each kernel reads and writes everything again",
-        counted((chains.len() as f64 / each).round() as u64, "chain"),
-        case.each(),
-        works.len() as f64 / chains.len() as f64,
-        share(case, time_ns)
-    )];
-    let advice =
-        "fuse them: `torch.compile`, a Triton or hand-written kernel, or an operator that does it all";
-    Some(Candidate {
-        cause: Cause::UnfusedElementwise,
-        node,
-        kernel: Some(kernel),
-        title,
-        evidence,
-        advice,
-        confidence: Sureness::Likely,
-        then: Some(then),
-        time_ns,
-        during: Vec::new(),
-    })
-}
-
-fn threads(launch: &Launch) -> u64 {
-    let product = |of: [u32; 3]| of.iter().fold(1u64, |product, of| product.saturating_mul(u64::from(*of)));
-    product(launch.grid).saturating_mul(product(launch.block))
 }
 
 fn layout(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Candidate> {
@@ -390,11 +310,13 @@ fn too_few_blocks(case: &Case<'_>) -> Option<Candidate> {
     })
 }
 
-/// A row of works, cut between iterations, by the first call of each.
+/// A row of works, cut between iterations, by the first call of each, and where the host waits.
 fn in_iterations<'r>(case: &Case<'_>, starts: &[usize], row: &'r [usize]) -> Vec<&'r [usize]> {
     let iteration =
         |at: &usize| starts.partition_point(|first| *first <= case.graph.works[*at].call as usize);
-    row.chunk_by(|a, b| iteration(a) == iteration(b)).collect()
+    let call = |at: &usize| case.graph.works[*at].call as usize;
+    let waits = |a: &usize, b: &usize| case.graph.calls[call(a)..call(b)].iter().any(chains::is_wait);
+    row.chunk_by(|a, b| iteration(a) == iteration(b) && !waits(a, b)).collect()
 }
 
 /// Copies within the device, in bytes read and written a second.

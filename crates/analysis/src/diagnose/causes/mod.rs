@@ -1,6 +1,7 @@
 //! Where causes are looked for, one file a kind.
 
 pub(super) mod before;
+mod chains;
 pub(super) mod copies;
 pub(super) mod host;
 pub(super) mod kernels;
