@@ -7,8 +7,8 @@ use trace::{ActivityKind, Process, Recorder, Selection, Trace, counted};
 
 use crate::attribute::{Attribution, Unattributed, attribute};
 use crate::diagnose::{
-    Diagnosis, Finding, HostLines, NoFinding, WhatIf, diagnose, host_lines, measured_limit,
-    name_lines, own_code, tell_of_waiting, throttled, what_if, without_contradiction,
+    Diagnosis, Finding, HostLines, NoFinding, WhatIf, diagnose, host_lines, measured_limit, name_lines,
+    own_code, slow_iterations, tell_of_waiting, throttled, what_if, without_contradiction,
 };
 use crate::kernels::Families;
 use crate::limit::{Limit, MoreRows};
@@ -22,8 +22,8 @@ use crate::scope::Scope;
 use crate::steady_state::{SteadyState, steady_state};
 use crate::time::{
     ApiRow, CudaGraphs, GpuRegion, IdleRow, IdleTable, KernelRow, MoreOperators, MoreRegions, OperatorRow,
-    RegionTable, Stage, Synchronisation, TransferRow, api, cuda_graphs, kernels, limited_kernels, operators,
-    stages, synchronisation, transfers,
+    RegionTable, SharedDevice, Stage, Synchronisation, TransferRow, api, cuda_graphs, kernels,
+    limited_kernels, operators, shared_devices, stages, synchronisation, transfers,
 };
 use crate::unread::{UnreadRow, unread};
 
@@ -51,6 +51,9 @@ pub struct Analysis {
     pub recordings: Vec<RecordingRow>,
     pub processes: Vec<ProcessRow>,
     pub devices: Vec<DeviceRow>,
+    /// Devices that several processes of the program worked on at once.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<SharedDevice>,
     /// What repeats, the main loop first.
     pub loops: Vec<Loop>,
     /// The steady iterations of the first of them.
@@ -226,6 +229,7 @@ pub fn analyze_attributed(trace: &Trace, attribution: &Attribution, options: &Op
                 origin: Origin::of_device(trace, number),
             })
             .collect(),
+        shared: shared_devices(trace),
         findings: diagnosis.findings,
         no_finding: diagnosis.none,
         steady,
@@ -311,6 +315,10 @@ pub(crate) fn conclude(trace: &Trace, attribution: &Attribution, options: &Optio
     let host = host_lines(trace, attribution, &loops);
     // Before what happens once.
     if let Some(finding) = host.as_ref().and_then(|host| own_code(host, &loops)) {
+        diagnosis.findings.insert(0, finding);
+    }
+    // All others are about the rest of the loop.
+    if let Some(finding) = slow_iterations(trace, attribution, &loops) {
         diagnosis.findings.insert(0, finding);
     }
     without_contradiction(&mut diagnosis.findings);

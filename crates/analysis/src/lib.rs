@@ -31,7 +31,7 @@ pub use attribute::{
 };
 pub use diagnose::{
     BySamples, Cause, Change, ChangeOf, Changed, Finding, FoundAt, Gain, GainOf, HostLines, Matched,
-    NoFinding, NotSeen, NotSeenIn, Prediction, Sureness, WhatIf,
+    NoFinding, NotSeen, NotSeenIn, Prediction, Sureness, Waited, WhatIf,
 };
 pub use document::{
     Analysis, ProcessRow, analyze, analyze_attributed, beside, each_idle_row, each_region, every_idle_row,
@@ -47,7 +47,7 @@ pub use kernels::{
     keep_kernels, rates, roofline, sampled_efficiency,
 };
 pub use limit::{Limit, MoreRows};
-pub use loop_::{Loop, LoopSource, Period};
+pub use loop_::{Loop, LoopSource, Period, SlowIterations};
 pub use options::Options;
 pub use origin::{Origin, RecordingRow};
 pub use other_passes::{Samples, samples};
@@ -67,7 +67,8 @@ pub use steady_state::SteadyState;
 pub use time::{
     ApiRow, BLOCKED, CapturedRow, Causes, CudaGraphs, GpuRegion, GraphRow, Grouping, HostIdle, HostLine,
     HostNode, HostPlace, IMPORTING, IdleCause, IdleRow, KernelRow, ModelStage, MoreOperators, MoreRegions,
-    NOT_READ, OperatorRow, Overhead, Overlap, Shape, Stage, Synchronisation, TopKernel, TransferRow,
-    WAITS_FOR_INTERPRETER, api, gpu_regions, host_idle, idle, kernels, listed, overhead, transfers, unsteady,
+    NOT_READ, OperatorRow, Overhead, Overlap, Shape, SharedDevice, Sharer, Stage, Synchronisation, TopKernel,
+    TransferRow, WAITS_FOR_INTERPRETER, api, gpu_regions, host_idle, idle, kernels, listed, overhead,
+    transfers, unsteady,
 };
 pub use unread::UnreadRow;

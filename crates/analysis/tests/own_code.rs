@@ -228,7 +228,7 @@ fn what_is_not_known_is_not_told() {
     // Nothing but samples, and too few of them.
     let mut bare = program(4, 6);
     bare.ranges = Default::default();
-    assert_eq!(told(&bare).no_finding, Some(NoFinding::NothingMarked));
+    assert_eq!(told(&bare).no_finding, Some(NoFinding::NothingMarked { python: true }));
 }
 
 /// A program that has nothing marked: the place that takes most of its CPU time.
@@ -385,4 +385,264 @@ fn a_pause_is_named_by_its_own_samples() {
         .find(|finding| finding.cause == Cause::HostCode && finding.place.region.as_deref() == Some(":step"));
     let inside = inside.unwrap_or_else(|| panic!("{titles:?}"));
     assert_eq!(inside.place.line.as_deref(), Some("train.py:51 main"), "{inside:?}");
+}
+
+/// A hundred steps of 10 ms in line 48 of `main`, and in every tenth, from the first on if it is so, 180 ms more in `save`; a
+/// sample each ms. What is saved may have a range of its own.
+fn with_a_checkpoint(first: i64, inside: Option<&str>) -> Trace {
+    let mut trace = program(0, 0);
+    let main = frame(&mut trace, trace::NONE, "main", "/home/me/train.py", 48);
+    let saving = frame(&mut trace, trace::NONE, "main", "/home/me/train.py", 50);
+    let save = [70, 71].map(|line| frame(&mut trace, saving, "save", "/home/me/train.py", line));
+    let (domain, name) = (trace.strings.intern(""), trace.strings.intern("step"));
+    let inside = inside.map(|inside| trace.strings.intern(inside));
+    let kind = Kind::PushPop;
+    let mut begin = 0;
+    for at in 0..100 {
+        let saves = if at % 10 == first { 180 } else { 0 };
+        let end = begin + (10 + saves) * MS;
+        trace.ranges.push(Range { begin, end, domain, name, kind, ..Range::default() });
+        if let Some(name) = inside.filter(|_| saves > 0) {
+            let begin = begin + 10 * MS;
+            trace.ranges.push(Range { begin, end, domain, name, kind, ..Range::default() });
+        }
+        for ms in 0..10 + saves {
+            let stack = if ms < 10 { main } else { save[(ms % 2) as usize] };
+            let (at, state) = (begin + ms * MS + MS / 2, ThreadState::Running);
+            trace.stacks.samples.push(StackSample { at, thread: 0, stack, state });
+        }
+        begin = end;
+    }
+    trace.finish();
+    trace
+}
+
+/// Most of the time is in iterations that nothing else is said about.
+#[test]
+fn iterations_that_are_left_out_come_first() {
+    let trace = with_a_checkpoint(9, None);
+    let analysis = told(&trace);
+    let slow = analysis.loops[0].slow.unwrap();
+    assert_eq!((slow.iterations, slow.time_ns, slow.p50_ns), (10, 1_900 * MS, 190 * MS));
+    let first = &analysis.findings[0];
+    assert_eq!(first.cause, Cause::SlowIterations);
+    // 10 x 190 of 2,800 ms.
+    assert_eq!(
+        first.title,
+        "10 of 100 iterations take 68 % of the loop's time: 190.0 ms instead of 10.0 ms (medians), most of it at \
+         `train.py:70-71 save`"
+    );
+    assert_eq!(first.place.line.as_deref(), Some("train.py:70-71 save"));
+    assert_eq!(first.place.region.as_deref(), Some(":step"));
+    assert_eq!(first.time_ns, 1_800 * MS);
+    assert!(first.evidence.iter().any(|line| line.ends_with("the loop would be 2.80x as fast")), "{first:?}");
+    // What is said of the others says so.
+    let second = &analysis.findings[1];
+    assert_eq!(second.title, "`train.py:48 main` takes 100 % of the time of a usual iteration");
+    let told_so =
+        "10 iterations that take more than twice as long as usual, 68 % of the loop's time, are left out";
+    assert!(second.evidence.iter().any(|line| line == told_so), "{second:?}");
+    assert_eq!(analysis.host.as_ref().unwrap().left_out, 10);
+}
+
+/// A range inside says where it is, with samples or without.
+#[test]
+fn a_range_in_the_slow_iterations_is_their_place() {
+    let mut trace = with_a_checkpoint(9, Some("eval"));
+    let first = told(&trace).findings.remove(0);
+    assert_eq!(first.cause, Cause::SlowIterations);
+    assert_eq!(first.place.region.as_deref(), Some(":step/eval"));
+    assert!(first.title.ends_with("most of it at `train.py:70-71 save`, in `:step/eval`"), "{}", first.title);
+    trace.stacks.samples = Default::default();
+    let bare = told(&trace).findings.remove(0);
+    assert!(
+        bare.title.ends_with("190.0 ms instead of 10.0 ms (medians), most of it in `:step/eval`"),
+        "{}",
+        bare.title
+    );
+    // Lines of several functions share the one that calls them.
+    let mut several = with_a_checkpoint(9, None);
+    let saving = (0..several.stacks.nodes.len() as u32)
+        .find(|node| several.stacks.frames_of(*node).next().is_some_and(|frame| frame.line == 50))
+        .unwrap();
+    let parts = ["pack", "write", "check"]
+        .map(|name| frame(&mut several, saving, name, "/home/me/train.py", 90 + name.len() as u32));
+    let of_saving: Vec<usize> = (0..several.stacks.samples.len())
+        .filter(|row| several.stacks.frames_of(several.stacks.samples.stack[*row]).count() > 1)
+        .collect();
+    for (number, row) in of_saving.into_iter().enumerate() {
+        several.stacks.samples.stack[row] = parts[number % 3];
+    }
+    let shared = told(&several).findings.remove(0);
+    assert_eq!(shared.place.line.as_deref(), Some("train.py:50 main, in what it calls"), "{shared:?}");
+}
+
+/// What comes again and again is not said to happen once, though the first iteration has it, too.
+#[test]
+fn what_comes_again_is_no_warm_up() {
+    let analysis = told(&with_a_checkpoint(0, None));
+    let main = &analysis.loops[0];
+    assert_eq!((main.warm_up, main.slow.unwrap().iterations), (0, 10));
+    assert!(
+        analysis.findings.iter().all(|one| !one.advice.contains("happens once")),
+        "{:?}",
+        analysis.findings
+    );
+    assert_eq!(analysis.findings[0].cause, Cause::SlowIterations);
+}
+
+/// A thread that computes for 20 ms and then sleeps for 480 ms, ten times, after a while of imports: samples of 5 ms.
+fn that_waits(computes: i64) -> Trace {
+    let mut trace = program(0, 0);
+    let work = frame(&mut trace, trace::NONE, "work", "/home/me/wait.py", 4);
+    let ask = frame(&mut trace, trace::NONE, "ask", "/home/me/wait.py", 6);
+    for at in 0..1_000 {
+        let runs = at % 100 < computes;
+        let (stack, state) = if runs { (work, ThreadState::Running) } else { (ask, ThreadState::Blocked) };
+        trace.stacks.samples.push(StackSample { at: at * 5 * MS, thread: 0, stack, state });
+    }
+    trace.stacks.interval_ns = 5 * MS;
+    trace.finish();
+    trace
+}
+
+/// It is not told as if it computed.
+#[test]
+fn a_program_that_waits() {
+    let analysis = told(&that_waits(6));
+    let first = &analysis.findings[0];
+    assert_eq!(first.cause, Cause::Waiting);
+    assert_eq!(first.title, "the program waited 4.7 of 5.0 s; while it ran, `wait.py:4 work` took 100 %");
+    assert_eq!((first.place.line.as_deref(), first.gain), (Some("wait.py:6 ask"), None));
+    let waited = analysis.host.as_ref().unwrap().waited.as_ref().unwrap();
+    assert_eq!((waited.waited_ns, waited.of_ns), (4_700 * MS, 5_000 * MS));
+    // Too few samples of what runs to name a place, or none at all.
+    for (computes, samples, waited) in [(4, 40, "4.8"), (0, 0, "5.0")] {
+        let analysis = told(&that_waits(computes));
+        assert_eq!(analysis.findings[0].title, format!("the program waited {waited} of 5.0 s"));
+        assert_eq!(analysis.host.as_ref().unwrap().samples, samples);
+    }
+    // A part of the time, and another thread that runs meanwhile.
+    let part = told(&that_waits(80));
+    let first = &part.findings[0];
+    assert_eq!(first.cause, Cause::HostCode);
+    assert_eq!(first.title, "the program waited 1.0 of 5.0 s; while it ran, `wait.py:4 work` took 100 %");
+    let mut two = that_waits(6);
+    two.threads.push(Thread { process: 0, id: 101, name: None });
+    let other = frame(&mut two, trace::NONE, "other", "/home/me/wait.py", 9);
+    for at in 0..1_000 {
+        let state = ThreadState::Running;
+        two.stacks.samples.push(StackSample { at: at * 5 * MS + 1, thread: 1, stack: other, state });
+    }
+    two.finish();
+    let analysis = told(&two);
+    assert_eq!(analysis.host.as_ref().unwrap().waited, None);
+    assert!(
+        analysis.findings[0].title.starts_with("`wait.py:9 other` takes 94 %"),
+        "{:?}",
+        analysis.findings
+    );
+    // nsys samples threads only while they run.
+    let mut by_nsys = that_waits(6);
+    for row in 0..by_nsys.stacks.samples.len() {
+        by_nsys.stacks.samples.state[row] = ThreadState::Running;
+    }
+    by_nsys.sampling.wall_ns = 0;
+    assert_eq!(told(&by_nsys).host.unwrap().waited, None);
+}
+
+/// What is advised is of the program's language, and of what is known of it.
+#[test]
+fn advice_fits_the_program() {
+    let of = |function: &str, file: &str, line: u32, ranges: bool| {
+        let mut trace = program(100, 0);
+        let other = frame(&mut trace, trace::NONE, function, file, line);
+        trace.stacks.samples.stack.iter_mut().for_each(|stack| *stack = other);
+        // No frame of Python is left.
+        trace.stacks.frames.retain(|frame| trace.strings.text(frame.function) == function);
+        trace.stacks.nodes = vec![StackNode { caller: trace::NONE, frame: 0 }];
+        trace.stacks.samples.stack.iter_mut().for_each(|stack| *stack = 0);
+        if !ranges {
+            trace.ranges = Default::default();
+        }
+        told(&trace)
+    };
+    let native = of("solve", "/home/me/solve.c", 9, false);
+    assert!(native.findings[0].advice.contains("nvtxRangePushA"), "{:?}", native.findings);
+    assert!(!native.findings[0].advice.contains("Python"), "{:?}", native.findings);
+    let python = of("solve", "/home/me/solve.py", 9, false);
+    assert!(python.findings[0].advice.contains("from rangefinder import stage"), "{:?}", python.findings);
+    for ranges in [false, true] {
+        let nameless = of("?", "libsolve.so", 0, ranges);
+        let first = &nameless.findings[0];
+        assert!(first.title.starts_with("`code without symbols (libsolve.so)` takes 100 %"), "{first:?}");
+        assert!(first.advice.starts_with("build that file with symbols"), "{first:?}");
+    }
+    let mut few = of("solve", "/home/me/solve.c", 9, false);
+    assert_eq!(few.no_finding.take(), None);
+    assert!(NoFinding::NothingMarked { python: false }.to_string().contains("nvtxRangePushA"));
+}
+
+/// A loop of four threads, each `ms` an iteration, forty in all for each thread.
+fn of_threads(ms: i64) -> Trace {
+    let mut trace = program(0, 0);
+    let (domain, name) = (trace.strings.intern(""), trace.strings.intern("step"));
+    let mut caller = trace::NONE;
+    for (function, file) in [
+        ("Thread._bootstrap", "/usr/lib/python3.11/threading.py"),
+        ("Thread.run", "/usr/lib/python3.11/threading.py"),
+        ("worker", "/home/me/train.py"),
+    ] {
+        caller = frame(&mut trace, caller, function, file, 9);
+    }
+    trace.threads.extend((101..104).map(|id| Thread { process: 0, id, name: None }));
+    for thread in 0..4_u32 {
+        for at in 0..40 {
+            // They begin one soon after the other.
+            let begin = at * ms * MS + i64::from(thread) * MS / 10;
+            let end = begin + ms * MS - MS / 100;
+            let kind = Kind::PushPop;
+            trace.ranges.push(Range { begin, end, thread, domain, name, kind, ..Range::default() });
+            for sample in 0..ms {
+                let (at, state) = (begin + sample * MS + MS / 2, ThreadState::Running);
+                trace.stacks.samples.push(StackSample { at, thread, stack: caller, state });
+            }
+        }
+    }
+    trace.finish();
+    trace
+}
+
+/// From one iteration to the next, in whichever thread, is no time that anything takes.
+#[test]
+fn a_loop_of_several_threads_is_compared_by_all_of_it() {
+    let profile = |ms: i64| analysis::profile(&of_threads(ms), &Options::default());
+    let sides = [20, 5].map(|ms| vec![profile(ms); 6]);
+    let found = analysis::compare::compare(&sides[0], &sides[1], 0.01);
+    let time = found.time.as_ref().unwrap();
+    assert!((1.0 / time.ratio - 4.0).abs() < 0.1, "{time:?}");
+    // Four at once, each of 20 ms, or of 5.
+    assert!(
+        (time.values[0] / 5e6 - 1.0).abs() < 0.02 && (time.values[1] / 1.25e6 - 1.0).abs() < 0.02,
+        "{time:?}"
+    );
+    assert_eq!(found.function.as_ref().unwrap().function, "worker train.py");
+    let parts: f64 = found.changes.iter().map(|part| part.change.more_ns()).sum();
+    let whole = found.iteration_ns[1] - found.iteration_ns[0];
+    assert!((parts / whole - 1.0).abs() < 0.02, "{parts} of {whole}");
+    // Nor are some of them slow.
+    let analysis = told(&of_threads(20));
+    assert_eq!(analysis.loops[0].slow, None);
+    assert!(
+        analysis.findings.iter().all(|one| one.cause != Cause::SlowIterations),
+        "{:?}",
+        analysis.findings
+    );
+    // Threads that take turns are a loop like any other.
+    let mut turns = of_threads(20);
+    for row in 0..turns.ranges.len() {
+        turns.ranges.end[row] = turns.ranges.begin[row] + MS / 20;
+    }
+    let median = analysis::profile(&turns, &Options::default()).main.unwrap().median_ns;
+    assert!((median / (0.1 * MS as f64) - 1.0).abs() < 0.02, "{median}");
 }

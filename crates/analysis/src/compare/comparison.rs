@@ -267,29 +267,32 @@ fn stacks(a: &Together, b: &Together) -> Vec<StackChange> {
 /// A function is the same on both sides if it has the same name: the program may be another file.
 fn function_changed(stacks: &[StackChange], more: f64) -> Option<FunctionChange> {
     let named = |frame: &'_ str| frame.rsplit_once(' ').map_or(frame.len(), |(function, _)| function.len());
-    let mut functions: BTreeMap<&str, ([f64; 2], BTreeSet<&str>)> = BTreeMap::new();
+    // With its files, and how deep it lies at most.
+    let mut functions: BTreeMap<&str, ([f64; 2], BTreeSet<&str>, usize)> = BTreeMap::new();
     for stack in stacks {
         let mut seen = BTreeSet::new();
-        for frame in stack.frames.iter().filter(|frame| !frame.starts_with(['(', '<', '[', '?'])) {
+        let is_function = |frame: &&String| !frame.starts_with(['(', '<', '[', '?']);
+        for (depth, frame) in stack.frames.iter().filter(is_function).enumerate() {
             let function = &frame[..named(frame)];
             // What is written inside a function without a name of its own is a part of it.
             if function.ends_with('>') {
                 continue;
             }
-            let ([before, after], frames) = functions.entry(function).or_default();
+            let ([before, after], frames, deepest) = functions.entry(function).or_default();
             frames.insert(frame);
+            *deepest = depth.max(*deepest);
             if seen.insert(function) {
                 (*before, *after) = (*before + stack.ns[0], *after + stack.ns[1]);
             }
         }
     }
     let share = |[before, after]: [f64; 2]| (after - before) / more;
-    let largest = functions.values().map(|(ns, _)| share(*ns)).fold(0.0, f64::max);
+    let largest = functions.values().map(|(ns, _, _)| share(*ns)).fold(0.0, f64::max);
     let is_meant = |ns: [f64; 2]| (MOST_OF_CHANGE..2.0).contains(&share(ns)) && share(ns) >= ALIKE * largest;
-    let (function, (ns, frames)) = functions
-        .into_iter()
-        .filter(|(_, (ns, _))| is_meant(*ns))
-        .min_by(|(_, (a, _)), (_, (b, _))| (a[0] + a[1]).total_cmp(&(b[0] + b[1])))?;
+    // Of those that are in the same stacks, the one that the others call.
+    let (function, (ns, frames, _)) = functions.into_iter().filter(|(_, (ns, _, _))| is_meant(*ns)).min_by(
+        |(_, (a, _, x)), (_, (b, _, y))| (a[0] + a[1]).total_cmp(&(b[0] + b[1])).then_with(|| y.cmp(x)),
+    )?;
     // With its file, if that is one.
     let only = frames.first().filter(|_| frames.len() == 1);
     Some(FunctionChange { function: only.map_or(function, |frame| *frame).to_owned(), ns })
@@ -357,6 +360,30 @@ mod tests {
         // Everything is a little shorter: that is no function but all of them, and `main` says so.
         let all = [("main a.py > x a.py", [5.0, 4.0]), ("main a.py > y a.py", [5.0, 4.0])];
         assert_eq!(changed(&all, -2.0), Some(("main a.py".to_owned(), [10.0, 8.0])));
+        // What starts a thread is in all of its stacks, and so is what it runs.
+        let of_thread = [
+            (
+                "Thread._bootstrap threading.py > Thread.run threading.py > worker a.py > encode a.py",
+                [6.0, 1.0],
+            ),
+            (
+                "Thread._bootstrap threading.py > Thread.run threading.py > worker a.py > train a.py",
+                [5.0, 2.0],
+            ),
+        ];
+        assert_eq!(changed(&of_thread, -8.0), Some(("encode a.py".to_owned(), [6.0, 1.0])));
+        let alike = [
+            (
+                "Thread._bootstrap threading.py > Thread.run threading.py > worker a.py > encode a.py",
+                [6.0, 2.0],
+            ),
+            (
+                "Thread._bootstrap threading.py > Thread.run threading.py > worker a.py > train a.py",
+                [6.0, 2.0],
+            ),
+            ("Thread._bootstrap threading.py > Thread.run threading.py > worker a.py", [1.0, 0.0]),
+        ];
+        assert_eq!(changed(&alike, -9.0), Some(("worker a.py".to_owned(), [13.0, 4.0])));
         assert_eq!(changed(&[("<module> a.py > (blocked)", [5.0, 1.0])], -4.0), None);
     }
 }

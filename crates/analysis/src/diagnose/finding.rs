@@ -23,6 +23,10 @@ pub enum Cause {
     DataLoading,
     /// The host is kept from running: the same code is quick in one iteration and slow in another.
     HostContention,
+    /// Some iterations take far longer than the others, and together a good part of the loop's time.
+    SlowIterations,
+    /// The program waits for most of its time.
+    Waiting,
     /// Memory is taken from the driver, or given back, in every iteration.
     Allocation,
     /// Matrix products without tensor cores.
@@ -56,7 +60,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 25] = [
         Self::Sync,
         Self::PageableCopy,
         Self::BlockingCopy,
@@ -65,6 +69,8 @@ impl Cause {
         Self::HostCode,
         Self::DataLoading,
         Self::HostContention,
+        Self::SlowIterations,
+        Self::Waiting,
         Self::Allocation,
         Self::NoTensorCores,
         Self::UnfusedElementwise,
@@ -92,6 +98,8 @@ impl Cause {
             Self::HostCode => "host-code",
             Self::DataLoading => "data-loading",
             Self::HostContention => "host-contention",
+            Self::SlowIterations => "slow-iterations",
+            Self::Waiting => "waiting",
             Self::Allocation => "allocation",
             Self::NoTensorCores => "no-tensor-cores",
             Self::UnfusedElementwise => "unfused-elementwise",
@@ -120,6 +128,8 @@ impl Cause {
             Self::HostCode => "the program's own code on the host",
             Self::DataLoading => "the next data comes late",
             Self::HostContention => "the host is kept from running",
+            Self::SlowIterations => "some iterations take far longer than the others",
+            Self::Waiting => "the program waits",
             Self::Allocation => "memory is allocated in every iteration",
             Self::NoTensorCores => "matrix products without tensor cores",
             Self::UnfusedElementwise => "elementwise kernels that could be one",

@@ -11,8 +11,10 @@ use crate::loop_::Loop;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NoFinding {
     NoGpuWork,
-    /// Nor any range.
-    NothingMarked,
+    /// Nor any range; of a program that is written in Python, or that is not.
+    NothingMarked {
+        python: bool,
+    },
     /// Some was recorded, but it is elsewhere.
     NoGpuWorkHere,
     /// Of kernels, so that they cannot be told apart.
@@ -47,7 +49,7 @@ impl NoFinding {
         match () {
             () if !has_work && !trace.windows.is_empty() => Self::NoGpuWorkHere,
             () if !has_work && trace.ranges.is_empty() && !trace.stacks.samples.is_empty() => {
-                Self::NothingMarked
+                Self::NothingMarked { python: is_python(trace) }
             }
             () if !has_work => Self::NoGpuWork,
             () if is_incomplete(trace) => Self::Incomplete,
@@ -59,6 +61,18 @@ impl NoFinding {
     }
 }
 
+/// How a program opens a range around an iteration.
+pub(super) fn open_a_range(python: bool) -> &'static str {
+    match python {
+        true => "in Python: `from rangefinder import stage`, then `with stage(\"step\"):`",
+        false => "in C and C++: `nvtxRangePushA(\"step\")` before it and `nvtxRangePop()` behind it",
+    }
+}
+
+fn is_python(trace: &Trace) -> bool {
+    trace.stacks.frames.iter().any(|frame| trace.strings.text(frame.file).ends_with(".py"))
+}
+
 /// Whether part of the recording is known to be lost.
 pub(super) fn is_incomplete(trace: &Trace) -> bool {
     trace.is_incomplete()
@@ -68,9 +82,11 @@ impl fmt::Display for NoFinding {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoGpuWork => out.write_str("no GPU work was recorded"),
-            Self::NothingMarked => out.write_str(
+            Self::NothingMarked { python } => write!(
+                out,
                 "neither GPU work nor a range was recorded; with an NVTX range around each iteration, Rangefinder looks into \
-                 them (in Python: `from rangefinder import stage`, then `with stage(\"step\"):`)",
+                 them ({})",
+                open_a_range(*python)
             ),
             Self::NoGpuWorkHere => out.write_str("no GPU work was launched in the part that is looked at"),
             Self::NamesLost => {

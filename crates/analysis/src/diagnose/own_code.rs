@@ -5,13 +5,19 @@ use trace::counted;
 use super::case::{milliseconds, percent};
 use super::finding::{BySamples, Cause, Finding, FoundAt, Gain, GainOf, Sureness};
 use super::growth::Growth;
+use super::no_finding::open_a_range;
 use super::share::Share;
+use super::waited::Waited;
 use super::where_host::{Doing, HostLines, InLoop, Unmarked};
 use crate::loop_::Loop;
 use crate::time::{HostLine, IMPORTING, listed};
 
 /// Less of the time is not what limits it.
 const MOST: f64 = 0.2;
+/// Fewer samples name no place.
+const FEWEST: u64 = 50;
+/// A program that waits for so much of its time is limited by what it waits for.
+const MOSTLY: f64 = 0.5;
 /// What takes more of the time is what the program is for: it cannot be left out.
 const NEARLY_ALL: f64 = 0.8;
 const CANNOT_BE_LEFT_OUT: &str = "no gain is told: what takes nearly all of the time cannot be left out";
@@ -20,6 +26,8 @@ const WORTH_A_WORD: f64 = 0.1;
 /// No interval ends beyond this.
 const MOST_REMOVED: f64 = 0.99;
 const NOT_ALL_SEEN: &str = "no gain is told: not enough of the program could be seen";
+const WITHOUT_SYMBOLS: &str =
+    "build that file with symbols (`-g`, and not stripped), or install them: samples then name its functions";
 const ONLY_WHILE_RUNNING: &str = "no gain is told: threads were sampled only while they ran";
 
 /// The place that takes the most time: in the steady iterations, or in all of a program that has nothing marked. None if a
@@ -34,7 +42,12 @@ pub(crate) fn own_code(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
 fn in_all(host: &HostLines, unmarked: &Unmarked) -> Option<Finding> {
     // Whoever looks for what is slow knows that modules are imported.
     let is_meant = |line: &&HostLine| line.place != IMPORTING;
-    let first = host.lines.iter().find(is_meant).filter(|line| line.share >= MOST)?;
+    let first = host.lines.iter().find(is_meant).filter(|line| line.share >= MOST);
+    let first = first.filter(|_| host.samples >= FEWEST);
+    if let Some(waited) = host.waited.as_ref().filter(|waited| first.is_none() || waited.share() >= MOSTLY) {
+        return Some(mostly_waits(host, waited, first));
+    }
+    let first = first?;
     let others: Vec<HostLine> =
         host.lines.iter().filter(is_meant).filter(|line| line.place != first.place).cloned().collect();
     let read = host.samples - host.unread;
@@ -62,22 +75,72 @@ fn in_all(host: &HostLines, unmarked: &Unmarked) -> Option<Finding> {
         cause: Cause::HostCode,
         place: FoundAt { line: Some(first.place.clone()), ..FoundAt::default() },
         device: None,
-        title: format!(
-            "`{}` takes {} of {}the time in which the program ran, by samples",
-            first.place,
-            percent(first.share),
-            seen_of(host)
-        ),
+        title: match &host.waited {
+            Some(waited) => format!("{}; while it ran, {}", it_waited(waited), took(first)),
+            None => format!(
+                "`{}` takes {} of {}the time in which the program ran, by samples",
+                first.place,
+                percent(first.share),
+                seen_of(host)
+            ),
+        },
         evidence,
-        advice: String::from(
-            "make it shorter, or do it less often; a range around each iteration tells what an iteration spends apart from \
-             what happens once (in Python: `from rangefinder import stage`, then `with stage(\"step\"):`)",
-        ),
+        advice: match first.is_without_symbols() {
+            true => WITHOUT_SYMBOLS.to_owned(),
+            false => format!(
+                "make it shorter, or do it less often; a range around each iteration tells what an iteration spends apart \
+                 from what happens once ({})",
+                open_a_range(host.lines.iter().any(HostLine::is_python))
+            ),
+        },
         confidence: if host.not_seen.is_some() { Sureness::Likely } else { Sureness::Shown },
         gain: alone.map(|now| gain(now, share, GainOf::Total)),
         time_ns: alone.map_or(0, |all| (all as f64 * share.likely) as i64),
         also_in: 0,
     })
+}
+
+/// `the program waited 5.3 of 5.9 s`
+fn it_waited(waited: &Waited) -> String {
+    let [part, all] = [waited.waited_ns, waited.of_ns].map(|ns| ns as f64 / 1e9);
+    format!("the program waited {part:.1} of {all:.1} s")
+}
+
+fn took(line: &HostLine) -> String {
+    format!("`{}` took {}", line.place, percent(line.share))
+}
+
+/// What it waits for matters more than what it does in the rest of the time.
+fn mostly_waits(host: &HostLines, waited: &Waited, first: Option<&HostLine>) -> Finding {
+    let mut evidence = Vec::new();
+    if let Some(at) = &waited.at {
+        let (share, samples) = (percent(at.share), counted(at.samples, "sample"));
+        evidence.push(format!("{share} of the time that it waited, it was at `{}` ({samples})", at.place));
+    }
+    if let Some(first) = first {
+        let read = host.samples - host.unread;
+        let samples = counted(read, "sample");
+        evidence.push(format!("{} of {samples} of threads that ran are at `{}`", first.samples, first.place));
+        evidence
+            .push(format!("no gain is told: its thread waits for {} of the time", percent(waited.share())));
+    }
+    Finding {
+        cause: Cause::Waiting,
+        place: FoundAt { line: waited.at.as_ref().map(|line| line.place.clone()), ..FoundAt::default() },
+        device: None,
+        title: match first {
+            Some(first) => format!("{}; while it ran, {}", it_waited(waited), took(first)),
+            None => it_waited(waited),
+        },
+        evidence,
+        advice: "see what it waits for (a file, the network, another program, a pause): wait less often, wait for several \
+                 things at once, or do something else meanwhile"
+            .to_owned(),
+        confidence: Sureness::Shown,
+        gain: None,
+        time_ns: waited.waited_ns,
+        also_in: 0,
+    }
 }
 
 /// The place in the steady iterations that takes the most time.
@@ -101,8 +164,12 @@ fn in_an_iteration(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
             1 => format!("the thread that runs `{region}`"),
             threads => format!("the {threads} threads that run `{region}`"),
         },
-        counted(count as u64, "steady iteration")
+        match in_loop.left_out {
+            0 => counted(count as u64, "steady iteration"),
+            some => format!("{count} of {}", counted(count as u64 + some, "steady iteration")),
+        }
     )];
+    evidence.extend(left_out(in_loop, main));
     let grows = in_loop.growth.as_ref().and_then(|growth| Some((growth, host.lines.get(growth.at)?)));
     if let Some((growth, line)) = grows {
         let what = match growth.at {
@@ -148,6 +215,7 @@ fn in_an_iteration(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
     if is_waiting && !in_loop.others.is_empty() {
         evidence.push(format!("other processes meanwhile: {}", listed(&in_loop.others)));
     }
+    let an = if in_loop.left_out == 0 { "an" } else { "a usual" };
     let takes = if is_waiting { "waits for workers of the `DataLoader` for" } else { "takes" };
     Some(Finding {
         cause: if is_waiting { Cause::DataLoading } else { Cause::HostCode },
@@ -159,7 +227,7 @@ fn in_an_iteration(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
         },
         device: None,
         title: format!(
-            "`{}` {takes} {} of {}the time of an iteration{whose}",
+            "`{}` {takes} {} of {}the time of {an} iteration{whose}",
             first.place,
             percent(first.share),
             seen_of(host)
@@ -167,14 +235,14 @@ fn in_an_iteration(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
         evidence,
         advice: match grows {
             Some((Growth { at: 0, .. }, _)) => {
-                format!("keep what it goes through from growing, or {}", advice(&first.place, in_loop))
+                format!("keep what it goes through from growing, or {}", advice(first, in_loop))
             }
             Some((_, line)) => format!(
                 "keep what `{}` goes through from growing; apart from that, {}",
                 line.place,
-                advice(&first.place, in_loop)
+                advice(first, in_loop)
             ),
-            None => advice(&first.place, in_loop),
+            None => advice(first, in_loop),
         },
         confidence: if host.not_seen.is_some() { Sureness::Likely } else { Sureness::Shown },
         // With several threads, what one does not do another may still wait for.
@@ -201,8 +269,18 @@ fn seen_of(host: &HostLines) -> &'static str {
     if host.not_seen.is_some() { "what could be seen of " } else { "" }
 }
 
-fn advice(place: &str, in_loop: &InLoop) -> String {
-    let is_python = place.contains(".py:");
+/// Iterations that it is not about.
+fn left_out(in_loop: &InLoop, main: &Loop) -> Option<String> {
+    let slow = main.slow.filter(|_| in_loop.left_out > 0)?;
+    let (takes, is) = if in_loop.left_out == 1 { ("takes", "is") } else { ("take", "are") };
+    let iterations = counted(in_loop.left_out, "iteration");
+    let share = percent(slow.share);
+    Some(format!(
+        "{iterations} that {takes} more than twice as long as usual, {share} of the loop's time, {is} left out"
+    ))
+}
+
+fn advice(first: &HostLine, in_loop: &InLoop) -> String {
     match in_loop.first {
         Doing::AwaitsWorkers => {
             let busy = in_loop.others.first().map(|line| format!(" (`{}`)", line.place)).unwrap_or_default();
@@ -217,7 +295,8 @@ fn advice(place: &str, in_loop: &InLoop) -> String {
                 .to_owned()
         }
         // Threads of Python do not run at once.
-        Doing::Anything if is_python => {
+        Doing::Anything if first.is_without_symbols() => WITHOUT_SYMBOLS.to_owned(),
+        Doing::Anything if first.is_python() => {
             "make it shorter, do it less often, or let another process do it at the same time".to_owned()
         }
         Doing::Anything => {

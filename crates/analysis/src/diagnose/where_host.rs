@@ -9,8 +9,9 @@ use trace::{ThreadState, Trace};
 use super::growth::Growth;
 use super::not_seen::NotSeen;
 use super::share::Share;
+use super::waited::Waited;
 use crate::attribute::Attribution;
-use crate::loop_::{Loop, median};
+use crate::loop_::{Loop, is_slow, median};
 use crate::time::{HostLine, OwnPlace, busy, host_places, is_own, own_places};
 
 /// Rows of the table.
@@ -30,8 +31,6 @@ const AWAITS: &str = "_get_data";
 const MODULES: &str = "/torch/nn/";
 /// Functions in which gradients are worked out.
 const GRADIENTS: [&str; 3] = ["backward", "grad", "_engine_run_backward"];
-/// An iteration that takes longer than this many usual ones has something else in it.
-const USUAL: i64 = 2;
 
 /// Where the program's threads were.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -44,6 +43,9 @@ pub struct HostLines {
     /// Of those, how many stacks could not be read. Shares are of all if only samples while no GPU had work count, and else of
     /// those that could be read.
     pub unread: u64,
+    /// Steady iterations that they are not of: those that take more than twice as long as usual.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub left_out: u64,
     /// The largest first.
     pub lines: Vec<HostLine>,
     /// How far the share of the first may be from the truth with 99 % certainty, because samples are few.
@@ -52,6 +54,9 @@ pub struct HostLines {
     /// Stacks that could not be read, where they are so many that the answer may be another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_seen: Option<NotSeen>,
+    /// How long the program waited, if that is a good part of the time: `lines` are of the rest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waited: Option<Waited>,
     #[serde(skip)]
     pub(crate) in_loop: Option<InLoop>,
     #[serde(skip)]
@@ -59,6 +64,10 @@ pub struct HostLines {
     /// Threads were sampled whether they ran or not: parts of the samples are parts of the time. nsys samples those that run.
     #[serde(skip)]
     pub(crate) of_all_time: bool,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A program of which nothing but samples is known.
@@ -75,8 +84,9 @@ pub(crate) struct Unmarked {
 pub(crate) struct InLoop {
     /// Those that open its ranges.
     pub(crate) threads: Vec<u32>,
-    /// Iterations, in order and apart, without those that take much longer than usual.
+    /// Iterations, in order and apart, without those that take much longer than usual, and how many of those there are.
     pub(crate) iterations: Vec<Range<i64>>,
+    pub(crate) left_out: u64,
     /// What the first place is about, and how well its share is known.
     pub(crate) first: Doing,
     pub(crate) share: Option<Share>,
@@ -167,43 +177,60 @@ pub(crate) fn host_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
     lines.truncate(MOST_ROWS);
     let share = lines.first().and_then(|line| Share::of(&[(line.samples, rows.len() as u64 - unread)]));
     let within = share.map(|share| (share.high - share.likely).max(share.likely - share.low));
+    let of_all_time =
+        trace.sampling.wall_ns > 0 || samples.state.iter().any(|state| *state != ThreadState::Running);
     let is_unmarked = span.is_none()
-        && rows.len() >= FEWEST
         && trace.ranges.is_empty()
         && trace.calls.is_empty()
         && trace.windows.is_empty()
         && trace.cupti_trouble.is_none();
+    let (unmarked, waited) = match is_unmarked {
+        true => {
+            let alone = runs_alone(trace, &rows);
+            let waited = of_all_time.then(|| Waited::of(trace, alone)).flatten();
+            // Of few samples of threads that ran, it is still known how long they waited.
+            let is_enough = rows.len() >= FEWEST || waited.is_some();
+            (is_enough.then(|| unmarked(trace, alone)), waited)
+        }
+        false => (None, None),
+    };
     let found = HostLines {
         gpu_idle: span.is_some(),
         samples: rows.len() as u64,
         steady: in_loop.is_some(),
         unread,
+        left_out: in_loop.as_ref().map_or(0, |in_loop| in_loop.left_out),
         not_seen: NotSeen::of(trace, &rows),
         lines,
         within: within.filter(|within| *within > FAR),
+        waited,
         in_loop,
-        unmarked: is_unmarked.then(|| unmarked(trace, &rows)),
-        of_all_time: trace.sampling.wall_ns > 0
-            || samples.state.iter().any(|state| *state != ThreadState::Running),
+        unmarked,
+        of_all_time,
     };
-    (!found.lines.is_empty() || found.not_seen.is_some()).then_some(found)
+    let says_something = !found.lines.is_empty() || found.not_seen.is_some() || found.waited.is_some();
+    says_something.then_some(found)
 }
 
-/// Whether one thread runs the program, by the samples of threads that ran.
-fn unmarked(trace: &Trace, rows: &[usize]) -> Unmarked {
+/// The thread that runs the program, if only one does, by the samples of threads that ran.
+fn runs_alone(trace: &Trace, rows: &[usize]) -> Option<u32> {
     let samples = &trace.stacks.samples;
     let mut ran = vec![0_usize; trace.threads.len()];
     rows.iter().for_each(|row| ran[samples.thread[*row] as usize] += 1);
     let most = (0..ran.len()).max_by_key(|thread| ran[*thread]);
-    let Some(thread) = most.filter(|thread| ran[*thread] as f64 >= RUNS_ALONE * rows.len() as f64) else {
-        return Unmarked::default();
-    };
-    let its = (0..samples.len()).filter(|row| samples.thread[*row] as usize == thread);
-    let at: Vec<i64> = its.map(|row| samples.at[row]).collect();
+    most.filter(|thread| ran[*thread] as f64 >= RUNS_ALONE * rows.len() as f64).map(|thread| thread as u32)
+}
+
+fn unmarked(trace: &Trace, alone: Option<u32>) -> Unmarked {
+    let samples = &trace.stacks.samples;
+    let Some(thread) = alone else { return Unmarked::default() };
+    let its = || (0..samples.len()).filter(|row| samples.thread[*row] == thread);
+    let ran = its().filter(|row| samples.state[*row] == ThreadState::Running).count();
+    let at: Vec<i64> = its().map(|row| samples.at[row]).collect();
     let (first, last) = (at.iter().min().copied(), at.iter().max().copied());
     Unmarked {
         alone_ns: first.zip(last).map(|(first, last)| last.saturating_sub(first)),
-        ran: ran[thread] as f64 / at.len().max(1) as f64,
+        ran: ran as f64 / at.len().max(1) as f64,
     }
 }
 
@@ -216,7 +243,8 @@ fn iteration_at(iterations: &[Range<i64>], at: i64) -> Option<usize> {
 /// Samples of the threads that open the ranges of the main loop, in its steady iterations. None if these are too few to speak of
 /// the program.
 fn looped(trace: &Trace, attribution: &Attribution, loops: &[Loop]) -> Option<(Vec<usize>, InLoop)> {
-    let steady = &loops.first()?.steady;
+    let main = loops.first()?;
+    let steady = &main.steady;
     let node = steady.node?;
     let time = *steady.on_host.first()?..steady.end;
     let is_its = |range: &usize| {
@@ -231,8 +259,10 @@ fn looped(trace: &Trace, attribution: &Attribution, loops: &[Loop]) -> Option<(V
         steady.on_host.iter().zip(ends).map(|(begin, end)| *begin..end).collect();
     let length = |iteration: &Range<i64>| iteration.end.saturating_sub(iteration.start).max(0);
     let usual = median(&iterations.iter().map(length).collect::<Vec<_>>())?;
+    let all = iterations.len();
     let iterations: Vec<Range<i64>> =
-        iterations.into_iter().filter(|one| length(one) <= usual.saturating_mul(USUAL)).collect();
+        iterations.into_iter().filter(|one| main.at_once || !is_slow(length(one), usual)).collect();
+    let left_out = (all - iterations.len()) as u64;
     let covered = iterations.iter().map(length).fold(0, i64::saturating_add);
     let samples = &trace.stacks.samples;
     let is_meant = |row: &usize| {
@@ -251,7 +281,7 @@ fn looped(trace: &Trace, attribution: &Attribution, loops: &[Loop]) -> Option<(V
     let elsewhere: Vec<usize> = (0..samples.len()).filter(is_elsewhere).collect();
     let others = own_places(trace, &elsewhere, &elsewhere).into_iter().map(|place| place.line).collect();
     let threads = threads.into_iter().collect();
-    Some((rows, InLoop { threads, iterations, others, ..InLoop::default() }))
+    Some((rows, InLoop { threads, iterations, left_out, others, ..InLoop::default() }))
 }
 
 /// What most samples of a place are about.

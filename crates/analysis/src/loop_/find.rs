@@ -4,8 +4,9 @@ use serde::Serialize;
 use trace::Trace;
 
 use super::from_launches::repeats;
-use super::from_ranges::{Repeating, repeating};
+use super::from_ranges::{Repeating, repeating, run_at_once};
 use super::launched::{Launched, launched, total_of};
+use super::slow::{SlowIterations, only_at_first};
 use super::steady::{growth, median, warm_up};
 use crate::attribute::{Attribution, Times};
 use crate::origin::Origin;
@@ -42,9 +43,15 @@ pub struct Loop {
     /// What one takes for itself, without what lies between two of them; known where it was found by ranges.
     #[serde(skip)]
     pub instance_ns: Option<i64>,
+    /// Several threads are in it at once.
+    #[serde(skip)]
+    pub(crate) at_once: bool,
     /// Of the steady iterations.
     pub period_ns: Option<Period>,
-    /// Of the first and the last quarter of those, if they take longer and longer.
+    /// Of the steady iterations, those that take more than twice as long as usual: nothing that is said of an iteration is about them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slow: Option<SlowIterations>,
+    /// Of the first and the last quarter of the steady iterations, if they take longer and longer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub growth_ns: Option<[i64; 2]>,
     /// The part of the steady iterations in which a device works; none without work of devices.
@@ -217,7 +224,9 @@ fn by_ranges(
         repeating.ranges.iter().map(|range| own_time(trace, launches, *range as usize)).collect();
     let found = row(trace, process, source, Some((repeating.node, path.to_string())), times);
     let instance_ns = median(&instances[(found.warm_up as usize).min(instances.len())..]);
-    Loop { instance_ns, ..found }
+    // From one to the next, in whichever thread, says nothing of how long one takes.
+    let at_once = run_at_once(trace, &repeating.ranges);
+    Loop { instance_ns, at_once, slow: found.slow.filter(|_| !at_once), ..found }
 }
 
 /// On the host, or on the device where what was launched in it takes longer there.
@@ -284,7 +293,7 @@ fn row(
     let ends = begins.iter().skip(1).copied().chain([end]);
     let durations: Vec<i64> =
         begins.iter().zip(ends).map(|(begin, end)| end.saturating_sub(*begin).max(0)).collect();
-    let warm_up = warm_up(&durations);
+    let warm_up = only_at_first(&durations, warm_up(&durations));
     let period = Times::of(&durations[warm_up..]).map(|times| Period {
         p50: times.p50_ns,
         p95: times.p95_ns,
@@ -312,7 +321,9 @@ fn row(
         end_ns: since(end),
         start_up_ns: begins.first().map_or(0, |first| first.saturating_sub(recorded_since(trace, process))),
         instance_ns: None,
+        at_once: false,
         period_ns: period,
+        slow: SlowIterations::of(&durations[warm_up..]),
         growth_ns: growth(&durations[warm_up..]),
         busy_share: None,
         without_work: false,

@@ -14,6 +14,9 @@ const HOLDS: f64 = 0.5;
 /// A loop beside the main one has at least this much.
 const WORTH_A_WORD: f64 = 0.05;
 
+/// So many of the iterations begin while another thread is in one, if several run at once.
+const AT_ONCE: f64 = 0.2;
+
 /// A region of one process that repeats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Repeating {
@@ -164,6 +167,19 @@ fn holds(begins: &[i64], others: &[i64]) -> bool {
     };
     let holding = begins.windows(2).filter(has_one).count();
     holding as f64 >= HOLDS * begins.len().saturating_sub(1).max(1) as f64
+}
+
+/// Whether several threads are in such ranges at once: a good part of them begins while another thread is in one.
+pub(super) fn run_at_once(trace: &Trace, in_order: &[u32]) -> bool {
+    let (mut until, mut thread, mut at_once) = (i64::MIN, NONE, 0usize);
+    for range in in_order.iter().map(|range| *range as usize) {
+        let (begin, end) = (trace.ranges.begin[range], trace.ranges.end[range]);
+        at_once += usize::from(trace.ranges.thread[range] != thread && begin < until);
+        if end > until {
+            (until, thread) = (end, trace.ranges.thread[range]);
+        }
+    }
+    at_once > 0 && at_once as f64 >= AT_ONCE * in_order.len() as f64
 }
 
 fn in_order(trace: &Trace, mut ranges: Vec<u32>) -> Vec<u32> {

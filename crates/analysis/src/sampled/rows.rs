@@ -38,6 +38,8 @@ pub struct SampledDevice {
     pub most_memory_bytes: Option<f64>,
     /// The most that the program's own processes used, if the driver tells.
     pub most_program_memory_bytes: Option<f64>,
+    /// And the most that processes of others did, at the same time as the program.
+    pub most_other_memory_bytes: Option<f64>,
 }
 
 /// What the hardware did.
@@ -118,6 +120,7 @@ fn device(
         highest_mhz: most(Quantity::SmClockReported),
         most_memory_bytes: most(Quantity::MemoryUsed),
         most_program_memory_bytes: most(Quantity::ProgramMemory),
+        most_other_memory_bytes: most(Quantity::OtherMemory),
         throttled: power
             .zip(steady)
             .map_or_else(Vec::new, |(power, (begin, end, _))| throttling(power, begin, end)),

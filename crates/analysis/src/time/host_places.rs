@@ -7,6 +7,7 @@ use trace::{Frame, Trace};
 
 /// What a function is called that has no name.
 const NAMELESS: &str = "?";
+const WITHOUT_SYMBOLS: &str = "code without symbols";
 /// Places after the first are told if they have this part.
 pub(crate) const WORTH_A_WORD: f64 = 0.1;
 /// In a sentence.
@@ -36,6 +37,18 @@ pub struct HostLine {
     pub place: String,
     pub samples: u64,
     pub share: f64,
+}
+
+impl HostLine {
+    /// A file whose functions have no names.
+    pub(crate) fn is_without_symbols(&self) -> bool {
+        self.place.starts_with(WITHOUT_SYMBOLS)
+    }
+
+    /// A line of Python.
+    pub(crate) fn is_python(&self) -> bool {
+        self.place.contains(".py:")
+    }
 }
 
 /// `41 % at …, 12 % at …`
@@ -132,7 +145,7 @@ pub(super) fn told(trace: &Trace, frame: &Frame) -> String {
     let (file, function) = (trace.strings.text(frame.file), trace.strings.text(frame.function));
     let name = file_name(file);
     match (name.is_empty(), frame.line) {
-        _ if function == NAMELESS => format!("code without symbols ({name})"),
+        _ if function == NAMELESS => format!("{WITHOUT_SYMBOLS} ({name})"),
         (true, _) => function.to_owned(),
         (false, 0) => format!("{function} ({name})"),
         (false, line) => format!("{name}:{line} {function}"),

@@ -1,7 +1,8 @@
 //! What the hardware did while regions and kernels ran, from samples over time.
 
 use analysis::{
-    Analysis, BoundKind, HostLine, IMPORTING, SampledDevice, SampledKernel, SampledRegion, Values, listed,
+    Analysis, BoundKind, HostLine, HostLines, IMPORTING, SampledDevice, SampledKernel, SampledRegion, Values,
+    listed,
 };
 use trace::Quantity;
 
@@ -138,7 +139,8 @@ fn host_line(analysis: &Analysis) -> Option<String> {
     let region = analysis.loops.first().and_then(|main| main.region.as_ref()).filter(|_| host.steady);
     Some(match region {
         Some(region) => format!(
-            "host, in the steady iterations of `{region}`: {} ({samples}{unread})",
+            "host, in the {} of `{region}`: {} ({samples}{unread})",
+            iterations_of(host),
             listed(&host.lines)
         ),
         None => {
@@ -149,9 +151,26 @@ fn host_line(analysis: &Analysis) -> Option<String> {
             let importing = importing.map(|line| format!("; {} {IMPORTING}", percent(line.share)));
             let places = if importing.is_some() { listed(&others) } else { listed(&host.lines) };
             let importing = importing.unwrap_or_default();
-            format!("host: {places}{importing} ({samples} of threads that ran{unread})")
+            let waited = host.waited.as_ref().map(|waited| {
+                let [waited, all] = [waited.waited_ns, waited.of_ns].map(|ns| fixed(ns as f64 / 1e9, 1));
+                format!("the program waited {waited} of {all} s")
+            });
+            let ran = format!("{places}{importing} ({samples} of threads that ran{unread})");
+            match waited {
+                Some(waited) if host.lines.is_empty() => format!("host: {waited}"),
+                Some(waited) => format!("host: {waited}; while it ran: {ran}"),
+                None => format!("host: {ran}"),
+            }
         }
     })
+}
+
+/// Those that samples of the host are of.
+fn iterations_of(host: &HostLines) -> &'static str {
+    match host.left_out {
+        0 => "steady iterations",
+        _ => "steady iterations of the usual length",
+    }
 }
 
 /// Where the host was while the GPU waited for it, or where it ran.
@@ -159,10 +178,13 @@ pub(crate) fn host_lines(analysis: &Analysis) -> Table<'_, &HostLine> {
     let rows = analysis.host.iter().flat_map(|host| &host.lines).collect();
     let title = match analysis.host.as_ref().is_some_and(|host| host.gpu_idle) {
         true => "Where the host was while no GPU had work",
-        false if analysis.host.as_ref().is_some_and(|host| host.steady) => {
-            "Where the host was in the steady iterations"
-        }
-        false => "Where the host ran",
+        false => match &analysis.host {
+            Some(host) if host.steady && host.left_out > 0 => {
+                "Where the host was in the steady iterations of the usual length"
+            }
+            Some(host) if host.steady => "Where the host was in the steady iterations",
+            _ => "Where the host ran",
+        },
     };
     let columns = vec![
         column::Column::new(Kind::Name, "place", "place", |row: &&HostLine| (&row.place).into()).found(),

@@ -3,7 +3,7 @@
 use analysis::{Analysis, Loop};
 use trace::Selection;
 
-use crate::units::{counted, duration, percent};
+use crate::units::{count, counted, duration, percent};
 
 /// As many are shown to people; all are in the document for programs.
 pub(crate) const LOOPS: usize = 4;
@@ -14,7 +14,7 @@ const BETWEEN: f64 = 0.03;
 /// A smaller part of the time is not shown.
 const WORTH_A_WORD: f64 = 0.01;
 
-/// ``loop `:step`: 60 iterations, 1 of them warm-up; median 3.05 ms when steady; GPU busy 99 %``
+/// ``loop `:step`: 60 iterations, 1 of them warm-up; median 3.05 ms when steady; in its steady iterations, GPU busy 99 %``
 pub(crate) fn loop_line(found: &Loop, loops: &[Loop]) -> String {
     let origin = found.called(loops).or_else(|| found.origin.called());
     let origin = origin.map(|origin| format!(" of {origin}")).unwrap_or_default();
@@ -40,6 +40,14 @@ pub(crate) fn loop_line(found: &Loop, loops: &[Loop]) -> String {
             line.push_str(&format!(" (95 % under {})", duration(period.p95 as f64)));
         }
     }
+    if let Some(slow) = found.slow.filter(|slow| slow.share >= WORTH_A_WORD) {
+        let (take, median) = if slow.iterations == 1 { ("takes", "") } else { ("take", "median ") };
+        let (share, slow_ns) = (percent(slow.share), duration(slow.p50_ns as f64));
+        line.push_str(&format!(
+            "; {} of them {take} more than twice as long ({median}{slow_ns}, {share} of the loop's time)",
+            count(slow.iterations)
+        ));
+    }
     if let Some(growth) = found.growth_ns {
         let [first, last] = growth.map(|ns| duration(ns as f64));
         line.push_str(&format!("; they grow: {first} in the first quarter, {last} in the last"));
@@ -48,7 +56,7 @@ pub(crate) fn loop_line(found: &Loop, loops: &[Loop]) -> String {
         line.push_str("; no GPU work was recorded in its steady iterations");
     }
     if let Some(busy) = found.busy_share {
-        line.push_str(&format!("; GPU busy {}", percent(busy)));
+        line.push_str(&format!("; in its steady iterations, GPU busy {}", percent(busy)));
     }
     for (cause, share) in found.idle.iter().filter(|(_, share)| *share >= WORTH_A_WORD) {
         line.push_str(&format!(", {cause} {}", percent(*share)));

@@ -3,7 +3,7 @@
 use trace::{StringId, Trace};
 
 use super::tally::{Iterations, Tally};
-use super::{Part, What, merged};
+use super::{Part, What, merged, usual_ns};
 use crate::attribute::Attribution;
 use crate::loop_::Loop;
 use crate::time::running_operators;
@@ -13,7 +13,7 @@ pub(super) fn parts(trace: &Trace, attribution: &Attribution, main: &Loop) -> Ve
     if trace.operators.begin.is_empty() {
         return Vec::new();
     }
-    let usual = main.period_ns.map_or(0, |period| period.p50);
+    let usual = usual_ns(main);
     let mut tally: Tally<'_, StringId> =
         Tally::new(Iterations::new(&main.steady.on_device, main.steady.end, usual));
     let Some((begin, end)) = tally.span() else { return Vec::new() };

@@ -14,7 +14,7 @@ use crate::replay::CallKind;
 /// Calls by name, the most frequent first.
 pub(super) fn calls(trace: &Trace, main: &Loop) -> Vec<Count> {
     let mut tally: Tally<'_, StringId> =
-        Tally::new(Iterations::new(&main.steady.on_host, main.steady.end, 0));
+        Tally::new(Iterations::new(&main.steady.on_host, main.steady.end, Some(0)));
     let mut meant: HashMap<StringId, bool> = HashMap::new();
     let mut order: Vec<u32> = (0..trace.calls.len() as u32)
         .filter(|call| {
@@ -38,7 +38,8 @@ pub(super) fn calls(trace: &Trace, main: &Loop) -> Vec<Count> {
 pub(super) fn regions(trace: &Trace, attribution: &Attribution, main: &Loop) -> Vec<Count> {
     let Some(around) = main.steady.node else { return Vec::new() };
     let (ranges, tree) = (&trace.ranges, &attribution.tree);
-    let mut tally: Tally<'_, u32> = Tally::new(Iterations::new(&main.steady.on_host, main.steady.end, 0));
+    let mut tally: Tally<'_, u32> =
+        Tally::new(Iterations::new(&main.steady.on_host, main.steady.end, Some(0)));
     let inside: Vec<bool> =
         (0..tree.nodes.len() as u32).map(|node| node != around && tree.is_within(node, around)).collect();
     let is_meant = |range: &usize| {

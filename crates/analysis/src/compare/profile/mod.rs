@@ -107,6 +107,7 @@ pub struct LoopProfile {
     pub region: Option<String>,
     /// Steady ones.
     pub iterations: u64,
+    /// Of a loop that several threads run at once: of all iterations, the mean from one to the next.
     pub median_ns: f64,
     /// They add up to the mean of the iterations of about the median length.
     pub parts: Vec<Part>,
@@ -178,6 +179,18 @@ fn is_false(value: &bool) -> bool {
     !*value
 }
 
+/// The median of the steady iterations. None of a loop that several threads run at once: from the beginning of one to that of
+/// the next, in whichever thread, is no time that anything takes, but all of them together take as long as the program does.
+fn usual_ns(main: &Loop) -> Option<i64> {
+    (!main.at_once).then(|| main.period_ns.map_or(0, |period| period.p50))
+}
+
+fn mean_ns(main: &Loop) -> f64 {
+    let steady = &main.steady;
+    let begin = steady.on_device.first().copied().unwrap_or(steady.end);
+    steady.end.saturating_sub(begin) as f64 / steady.on_device.len().max(1) as f64
+}
+
 /// One iteration of a loop. None if it has no steady iteration.
 pub(crate) fn loop_profile(
     trace: &Trace,
@@ -185,7 +198,8 @@ pub(crate) fn loop_profile(
     families: &Families,
     main: &Loop,
 ) -> Option<LoopProfile> {
-    let period = main.period_ns?;
+    main.period_ns?;
+    let usual = usual_ns(main).map(|usual| usual as f64);
     let (host, on_device) = beside(
         || on_host::parts(trace, attribution, main),
         || on_device::parts(trace, attribution, families, main),
@@ -196,7 +210,7 @@ pub(crate) fn loop_profile(
     Some(LoopProfile {
         region: main.steady.node.and_then(|node| place(trace, &attribution.tree, node)),
         iterations: main.steady.on_device.len() as u64,
-        median_ns: period.p50 as f64,
+        median_ns: usual.unwrap_or_else(|| mean_ns(main)),
         parts,
         host,
         operators: by_operator::parts(trace, attribution, main),

@@ -3,7 +3,7 @@
 use trace::{ActivityKind, Direction, NONE, Trace};
 
 use super::tally::{Iterations, Tally};
-use super::{Kernel, Part, What, merged, place};
+use super::{Kernel, Part, What, merged, place, usual_ns};
 use crate::attribute::{Attribution, region_of};
 use crate::kernels::Families;
 use crate::loop_::Loop;
@@ -20,7 +20,7 @@ enum Key {
 
 /// None if no device has work in the steady iterations.
 pub(super) fn parts(trace: &Trace, attribution: &Attribution, families: &Families, main: &Loop) -> Vec<Part> {
-    let usual = main.period_ns.map_or(0, |period| period.p50);
+    let usual = usual_ns(main);
     let mut tally = Tally::new(Iterations::new(&main.steady.on_device, main.steady.end, usual));
     let Some((begin, end)) = tally.span() else { return Vec::new() };
     let Some(order) = work(trace, main.steady.process, begin, end) else { return Vec::new() };

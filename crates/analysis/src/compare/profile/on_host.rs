@@ -4,7 +4,7 @@ use nvtx::Kind;
 use trace::{NONE, StringId, Trace};
 
 use super::tally::{Iterations, Tally};
-use super::{Part, What, merged, place};
+use super::{Part, What, merged, place, usual_ns};
 use crate::attribute::Attribution;
 use crate::loop_::Loop;
 
@@ -27,7 +27,7 @@ struct Stay {
 
 /// Nothing if no thread is known that runs the loop.
 pub(super) fn parts(trace: &Trace, attribution: &Attribution, main: &Loop) -> Vec<Part> {
-    let usual = main.period_ns.map_or(0, |period| period.p50);
+    let usual = usual_ns(main);
     let mut tally = Tally::new(Iterations::new(&main.steady.on_host, main.steady.end, usual));
     let Some((begin, end)) = tally.span() else { return Vec::new() };
     let Some(thread) = thread(trace, attribution, main, begin, end) else { return Vec::new() };

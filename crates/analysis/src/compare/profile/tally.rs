@@ -18,8 +18,9 @@ pub(super) struct Iterations<'t> {
 }
 
 impl<'t> Iterations<'t> {
-    /// `usual` is their median.
-    pub(super) fn new(begins: &'t [i64], end: i64, usual: i64) -> Self {
+    /// `usual` is their median. Where there is none, all of them count alike.
+    pub(super) fn new(begins: &'t [i64], end: i64, usual: Option<i64>) -> Self {
+        let Some(usual) = usual else { return Self { begins, end, middle: vec![true; begins.len()] } };
         let ends = begins.iter().skip(1).copied().chain([end]);
         let lengths: Vec<i64> =
             begins.iter().zip(ends).map(|(begin, end)| end.saturating_sub(*begin)).collect();
