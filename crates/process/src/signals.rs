@@ -77,6 +77,12 @@ impl Signals {
         self.interrupts.get() > 0
     }
 
+    /// Whether they have asked again: there is to be no more work.
+    pub fn interrupted_again(&self) -> bool {
+        self.drain();
+        self.interrupts.get() > 1
+    }
+
     /// Reads all pending signals.
     pub(super) fn drain(&self) {
         while self.next().is_some() {}

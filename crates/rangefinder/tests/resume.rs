@@ -59,6 +59,30 @@ fn an_interrupted_run_is_finished_by_resume() {
     );
 }
 
+/// What a preset sets is no wish of the user, whether the run is resumed or not.
+#[test]
+fn an_interrupted_quick_run_is_finished_by_resume() {
+    let sandbox = Sandbox::new();
+    let script = "echo started >> starts; while ! test -e go; do sleep 0.05; done";
+    let child = sandbox
+        .rangefinder(&["run", "-q", "--quick", "--", "sh", "-c", script])
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    eventually("the workload is up", || sandbox.path("starts").exists());
+    signal(child.id(), nix::sys::signal::Signal::SIGINT);
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    sandbox.write("go", "");
+    let run = sandbox.only_run();
+    let ran = sandbox.output(&["resume", run.to_str().unwrap()]);
+    assert_eq!(
+        (ran.code, step(&manifest(&run), "timeline")["status"].as_str()),
+        (0, Some("skipped")),
+        "{}",
+        ran.stderr
+    );
+}
+
 #[test]
 fn a_finished_run_is_not_run_again() {
     let sandbox = Sandbox::new();

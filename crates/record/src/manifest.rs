@@ -27,6 +27,9 @@ pub struct Manifest {
     pub exit_code: Option<u8>,
     pub invocation: Invocation,
     pub workload: WorkloadRecord,
+    /// Keys of `config.yaml` that a user has set: a resumed run must not take the others for wishes. None of an older run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub set_by_user: Option<Vec<String>>,
     pub steps: Vec<Step>,
     pub passes: Vec<Pass>,
     /// What each capture really was.

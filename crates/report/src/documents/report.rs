@@ -5,7 +5,7 @@ use crate::form::shown::Digits;
 use crate::form::terminal::Names;
 use crate::page::Page;
 use crate::tables::{
-    OVERHEAD_TIMES, Tabular, View, captures, facts, host_lines, overhead, passes, processes,
+    OVERHEAD_TIMES, Tabular, View, captures, ended_early, facts, host_lines, overhead, passes, processes,
     rank_verdict_table, rehearsed, steps, unread_lines,
 };
 
@@ -18,6 +18,9 @@ pub fn report_markdown(page: &Page<'_>) -> String {
     let mut text = format!("# {}\n\n", cell(page.title));
     if !page.workload.is_empty() {
         text.push_str(&format!("{}\n\n", code(page.workload)));
+    }
+    if let Some(what) = ended_early(page) {
+        text.push_str(&format!("**{}**\n\n", sentence(&what)));
     }
     let unread = unread_lines(page);
     unread.iter().for_each(|line| text.push_str(&format!("**Read in part**: {}.\n\n", sentence(line))));

@@ -9,7 +9,7 @@ use crate::form::markdown::{Markdown, cell, code, sentence};
 use crate::form::shown::Digits;
 use crate::form::terminal::Names;
 use crate::page::Page;
-use crate::tables::{self, LOOPS, View, busy_of_time, facts, first_lines, gained, no_finding};
+use crate::tables::{self, LOOPS, View, busy_of_time, ended_early, facts, first_lines, gained, no_finding};
 use crate::units::{count, duration, percent};
 
 /// Rows of each table.
@@ -26,6 +26,9 @@ pub fn stakeholder_markdown(page: &Page<'_>) -> String {
     let mut text = format!("# Summary of {}\n\n", cell(page.title));
     if !page.workload.is_empty() {
         text.push_str(&format!("{}\n\n", code(page.workload)));
+    }
+    if let Some(what) = ended_early(page) {
+        text.push_str(&format!("**{}**\n\n", sentence(&what)));
     }
     limits(&mut text, page);
     environment(&mut text, page);

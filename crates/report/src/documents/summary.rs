@@ -8,8 +8,8 @@ use crate::form::terminal::{Names, Terminal, shortened};
 use crate::page::Page;
 use crate::printable::{joined, printable};
 use crate::tables::{
-    self, Tabular, View, busy_of_time, first_lines, gained, line_of, longest, no_finding, sampling_cost,
-    what_if_lines, whole_time,
+    self, Tabular, View, busy_of_time, ended_early, first_lines, gained, line_of, longest, no_finding,
+    sampling_cost, what_if_lines, whole_time,
 };
 use crate::units::{counted, duration, fixed};
 
@@ -27,6 +27,10 @@ const MOST_NAMED: usize = 4;
 /// The screen; `files` are the files written, as the user opens them.
 pub fn summary(page: &Page<'_>, files: &[String]) -> String {
     let mut text = format!("{}\n{}\n", printable(page.title), fitted("", page.workload));
+    if let Some(what) = ended_early(page) {
+        text.push('\n');
+        wrapped(&mut text, "", &what);
+    }
     for line in tables::unread_lines(page) {
         wrapped(&mut text, "read in part: ", &line);
     }

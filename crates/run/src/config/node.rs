@@ -98,6 +98,19 @@ impl Node {
         }
     }
 
+    /// Everything that is no map, with its dotted key.
+    pub(super) fn leaves(&self, prefix: &str, found: &mut impl FnMut(&str, &Self)) {
+        match &self.value {
+            Value::Map(entries) if !entries.is_empty() => {
+                for (key, node) in entries {
+                    let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+                    node.leaves(&path, found);
+                }
+            }
+            _ => found(prefix, self),
+        }
+    }
+
     /// As the user wrote it: a text outside quotes and brackets needs none.
     pub(super) fn as_typed(&self) -> String {
         match &self.value {

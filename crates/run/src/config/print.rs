@@ -31,7 +31,7 @@ impl Resolved {
     /// `{key: {value, source}}` with dotted keys. Secrets are masked.
     pub fn to_json(&self, redactor: &Redactor) -> serde_json::Value {
         let mut keys = serde_json::Map::new();
-        leaves(&self.tree, "", &mut |key, node| {
+        self.tree.leaves("", &mut |key, node| {
             let mut value = node.to_json();
             if let serde_json::Value::String(text) = &value {
                 value = redactor.named(key, text).into();
@@ -114,18 +114,6 @@ fn scalar(text: &str, is_text: bool) -> String {
 
 fn one_line(text: &str) -> String {
     text.replace(['\n', '\r'], " ")
-}
-
-fn leaves(node: &Node, prefix: &str, found: &mut impl FnMut(&str, &Node)) {
-    match &node.value {
-        Value::Map(entries) if !entries.is_empty() => {
-            for (key, node) in entries {
-                let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-                leaves(node, &path, found);
-            }
-        }
-        _ => found(prefix, node),
-    }
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ fn merged(layers: &[Node]) -> Result<Resolved, ConfigError> {
         merge(&mut tree, layer);
     }
     let config = typed(&tree)?;
-    let resolved = Resolved { config, tree };
+    let resolved = Resolved { config, tree, by_user: None };
     check::check(&resolved)?;
     Ok(resolved)
 }

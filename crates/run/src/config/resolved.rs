@@ -8,6 +8,8 @@ use super::schema::Config;
 pub struct Resolved {
     pub config: Config,
     pub(super) tree: Node,
+    /// Keys that a user has set, where the layers do not say it: of a run that goes on.
+    pub(super) by_user: Option<Vec<String>>,
 }
 
 impl Resolved {
@@ -31,7 +33,24 @@ impl Resolved {
 
     /// Whether a key was set in a layer that the user wrote.
     pub fn set_by_user(&self, key: &str) -> bool {
-        self.source(key).by_user()
+        match &self.by_user {
+            Some(keys) => keys.iter().any(|known| known == key),
+            None => self.source(key).by_user(),
+        }
+    }
+
+    /// Every key for which that holds.
+    pub fn keys_by_user(&self) -> Vec<String> {
+        let mut keys = Vec::new();
+        self.tree.leaves("", &mut |key, _| keys.push(key.to_owned()));
+        keys.retain(|key| self.set_by_user(key));
+        keys
+    }
+
+    /// The same, where only these keys were set by a user: all others have the value that they had by default or by a preset.
+    #[must_use]
+    pub fn with_keys_by_user(self, keys: Vec<String>) -> Self {
+        Self { by_user: Some(keys), ..self }
     }
 
     fn node(&self, key: &str) -> Option<&Node> {

@@ -46,6 +46,7 @@ pub(crate) fn new_manifest(
         exit_code: None,
         invocation,
         workload,
+        set_by_user: None,
         steps: StepName::ALL.map(Step::pending).to_vec(),
         passes: Vec::new(),
         verdicts: Vec::new(),

@@ -23,6 +23,9 @@ use crate::rundir::Files;
 const NO_MODEL: &str = "the number of operations per stage is unknown: set `model.config` to the model's \
 config.json and `model.prompt_tokens` to the prompt length, or measure the kernels' rooflines (`-p ncu.default`)";
 
+/// Of a workload that did not end as it should, fewer samples of its stacks are of its start.
+const FEWEST_SAMPLES: usize = 50;
+
 /// What the passes recorded.
 pub(super) struct Recorded {
     pub(super) inventory: Option<Inventory>,
@@ -232,8 +235,9 @@ fn choose_timeline(
     stage1: &mut Option<Trace>,
     events: &mut Vec<Event>,
 ) -> Option<(Source, Option<Trace>)> {
-    // Of a workload that failed, where it ran says little.
+    // Of a workload that failed at once, where it ran says little.
     let ran = manifest.step(StepName::Rehearse).status == StepStatus::Done;
+    let enough = if ran { 1 } else { FEWEST_SAMPLES };
     if let Some(mut trace) = timeline {
         events.extend(load_only(setting, manifest, PassKind::Nsys, &mut trace));
         if let Some(wish) = setting.nsys_wish() {
@@ -247,7 +251,7 @@ fn choose_timeline(
         !inventory.is_empty()
             || !trace.calls.is_empty()
             || !trace.activities.is_empty()
-            || ran && !trace.stacks.samples.is_empty()
+            || trace.stacks.samples.len() >= enough
     };
     if inventory.is_some_and(has_something) {
         return Some((Source::Rehearsal, None));

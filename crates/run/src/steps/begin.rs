@@ -124,7 +124,8 @@ fn manifest(start: &Start, workload: &Workload, files: &Files, name: String) -> 
         cwd: start.here.to_string_lossy().into_owned(),
     };
     let id = files.root().file_name().map(|id| id.to_string_lossy().into_owned()).unwrap_or_default();
-    new_manifest(id, name, invocation, record)
+    let set_by_user = Some(start.resolved.keys_by_user());
+    Manifest { set_by_user, ..new_manifest(id, name, invocation, record) }
 }
 
 pub(super) fn stop_command(config: &Config) -> Vec<OsString> {

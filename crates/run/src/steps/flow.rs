@@ -245,13 +245,17 @@ fn steps(setting: &Setting, resumed: Rehearsal, session: &mut Session<'_>) -> Re
     finish(setting, session)
 }
 
-/// Whether a step still has to run. After an interrupt, only the report does.
+/// Whether a step still has to run. After an interrupt, what was recorded is analyzed and reported, unless another one comes.
 fn is_due(name: StepName, session: &mut Session<'_>) -> bool {
     if session.manifest.step(name).status.is_finished() {
         return false;
     }
     let interrupted = is_interrupted(session.manifest) || session.signals.interrupted();
-    if interrupted && name != StepName::Report {
+    let is_answered = match name {
+        StepName::Analyze => !session.manifest.passes.is_empty() && !session.signals.interrupted_again(),
+        name => name == StepName::Report,
+    };
+    if interrupted && !is_answered {
         let step = session.manifest.step_mut(name);
         step.status = StepStatus::Interrupted;
         step.note = Some(NOT_RUN.to_owned());

@@ -45,6 +45,9 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
     let cwd = directory(&manifest.workload.cwd, &folder)?;
     let mut resolved =
         resolve(&Request { file: Some(folder.join("config.yaml")), cwd: cwd.clone(), ..Request::default() })?;
+    if let Some(keys) = &manifest.set_by_user {
+        resolved = resolved.with_keys_by_user(keys.clone());
+    }
     let known = &manifest.workload.secret_variables;
     if let Some(name) = resume.without.iter().find(|name| !known.contains(name)) {
         return Err(RunError::NotSecret { name: name.clone(), known: known.clone() });
