@@ -31,6 +31,8 @@ pub struct Run {
     pub node: Option<String>,
     /// Of a rank that recorded itself.
     pub rank: Option<u32>,
+    /// The program, as one would start it; of a run of ours.
+    pub command: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy)]

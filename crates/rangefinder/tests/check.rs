@@ -183,3 +183,37 @@ fn mfu_of_runs_that_know_their_model() {
         "`mfu`: `+1%` is no limit of it: it is how much less it may be, such as `-1 point` or `-2%`",
     );
 }
+
+/// What is taken for a baseline must be able to decide.
+#[test]
+fn a_baseline_that_never_decides_is_refused() {
+    let Some(paced) = nvtx_program("a_baseline_that_never_decides_is_refused", "paced") else { return };
+    let sandbox = Sandbox::new();
+    let one = runs(&sandbox, &paced, "one", "1", "1");
+    let update = |limits: &[&str], runs: &str| {
+        let words = ["check", "--update", "--baseline", "baseline.json"];
+        sandbox.output(&[&words, limits, &[runs]].concat())
+    };
+    said(
+        &update(&["--limit", "loop=+50%"], &one),
+        2,
+        "these runs are no baseline: `loop`: there are too few runs",
+    );
+    said(&update(&["--limit", "energy=+5%"], &one), 2, "`energy`: it was not measured in these runs");
+    assert!(!sandbox.path("baseline.json").exists(), "nothing is written");
+    // What is counted is known from one; the other limit is told.
+    let part = update(&["--limit", "loop=+50%", "--limit", "waits=0"], &one);
+    assert_eq!(part.code, 0, "{}", part.stderr);
+    let warned = "warning: the baseline cannot decide `loop`: there are too few runs\n";
+    assert_eq!(part.stderr, warned);
+}
+
+/// The folder for all runs stands for the runs of the only program in it.
+#[test]
+fn a_folder_with_one_set() {
+    let Some(paced) = nvtx_program("a_folder_with_one_set", "paced") else { return };
+    let sandbox = Sandbox::new();
+    runs(&sandbox, &paced, "all", "2", "1");
+    let ran = sandbox.output(&["check", "--update", "--baseline", "b.json", "--limit", "waits=0", "all"]);
+    said(&ran, 0, "baseline: b.json now has 2 runs of `all`");
+}

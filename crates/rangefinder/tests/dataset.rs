@@ -241,6 +241,27 @@ fn a_run_adds_itself() {
     assert!(rows(&files(&sandbox.path("runs/dataset"))) == 1);
 }
 
+/// A run that has nothing but samples of stacks has findings all the same; and every run has its command.
+#[test]
+fn a_program_without_ranges() {
+    let sandbox = Sandbox::new();
+    sandbox.write("spins.py", "import time\ndef work():\n    while time.process_time() < 2: pass\nwork()\n");
+    let ran = sandbox.output(&["run", "--quick", "--", "python3", "spins.py"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    if ran.stderr.contains("stacks could not be sampled") {
+        return;
+    }
+    let run = sandbox.only_run();
+    let written = export(&sandbox, &[run.to_str().unwrap()]);
+    assert_eq!(written[0]["rows"]["findings"], 1, "{written}");
+    let files = files(&sandbox.path("dataset"));
+    let row = files.iter().find(|(file, _)| file.to_string_lossy().contains("/runs/date=2")).unwrap().1;
+    let command = b"python3 spins.py";
+    assert!(row.windows(command.len()).any(|bytes| bytes == command), "the command is in its row");
+    let ran = sandbox.output(&["export", "--parquet", "again", run.to_str().unwrap()]);
+    assert!(ran.stderr.contains(": 1 finding, 0 launches, "), "{}", ran.stderr);
+}
+
 #[test]
 fn what_cannot_be_exported_is_told() {
     let sandbox = Sandbox::new();

@@ -15,6 +15,7 @@ use serde::Serialize;
 use trace::Trace;
 
 use crate::job::{is_job, place_in};
+use crate::quote::shell_line;
 use crate::rundir::{Durable, Readers, UNFINISHED, read_manifest, safe_name, write_whole};
 
 /// The day of files that only say what the columns of a table are.
@@ -98,7 +99,9 @@ pub fn identify(path: &Path, trace: &Trace, masked: impl Fn(&str) -> Option<Stri
     };
     let day = begun.or_else(|| modified(path)).unwrap_or(0);
     let rank = place.as_ref().map(|place| place.rank.rank);
-    let run = Run { id, name, begun, node: place.map(|place| place.host), rank };
+    let command = manifest.as_ref().map(|manifest| shell_line(&manifest.workload.argv));
+    let command = command.map(|command| masked(&command).unwrap_or(command));
+    let run = Run { id, name, begun, node: place.map(|place| place.host), rank, command };
     Ok(Exported { run, date: date(day) })
 }
 

@@ -30,9 +30,18 @@ pub fn side(path: &Path) -> Result<Side, String> {
     let mut inside: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).take(MOST_RUNS).collect();
     inside.sort();
     let (folders, files): (Vec<PathBuf>, Vec<PathBuf>) = inside.into_iter().partition(|path| path.is_dir());
-    let runs: Vec<PathBuf> = folders.into_iter().filter(|folder| is_run(folder)).collect();
+    let (runs, others): (Vec<PathBuf>, Vec<PathBuf>) = folders.into_iter().partition(|folder| is_run(folder));
     if !runs.is_empty() {
         return Ok(Side { runs });
+    }
+    // The folder for all runs, with several runs of one program in it.
+    match others.into_iter().filter(|folder| folder.join(SET_FILE).is_file()).collect::<Vec<_>>().as_slice() {
+        [] => {}
+        [only] => return side(only),
+        sets => {
+            let named: Vec<String> = sets.iter().map(|set| format!("`{}`", set.display())).collect();
+            return Err(format!("it has the runs of several programs: name one of {}", named.join(", ")));
+        }
     }
     let is_trace = |file: &PathBuf| file.is_file() && (trace::is_unexported(file) || trace::is_trace(file));
     let traces: Vec<PathBuf> = files.into_iter().filter(is_trace).collect();
@@ -60,6 +69,19 @@ mod tests {
         std::fs::write(at(SET_FILE), "{}").unwrap();
         assert_eq!(side(folder.path()).unwrap().runs, [at("1"), at("2")]);
         assert_eq!(side(&at("2")).unwrap().runs, [at("2")]);
+        // A folder with one such set stands for it; one with several does not say which.
+        let above = tempfile::tempdir().unwrap();
+        let set = |name: &str| {
+            let run = above.path().join(name).join("1");
+            std::fs::create_dir_all(&run).unwrap();
+            std::fs::write(run.join(record::MANIFEST), "{}").unwrap();
+            std::fs::write(above.path().join(name).join(SET_FILE), "{}").unwrap();
+            run
+        };
+        let only = set("one");
+        assert_eq!(side(above.path()).unwrap().runs, [only]);
+        set("two");
+        assert!(side(above.path()).unwrap_err().contains("the runs of several programs: name one of"));
         std::fs::create_dir(at("a")).unwrap();
         assert!(side(folder.path()).unwrap_err().contains("the runs of two programs: name one of them"));
     }

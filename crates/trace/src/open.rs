@@ -94,7 +94,12 @@ pub fn open_each(paths: &[PathBuf], budget: Budget) -> Opened {
     runs.extend(by_run(ours, shares.left).into_iter().map(named));
     let mut shares = Shares::of_runs(&runs, shares.left);
     for (named, files) in runs {
+        let is_sampled = files.iter().all(|file| has_extension(file, SAMPLES));
         match read_run(&files, shares.next(&named)) {
+            // Of devices alone there is nothing to tell.
+            Ok(trace) if is_sampled && trace.stacks.samples.is_empty() => {
+                failed.push((named.clone(), OpenError::EmptyFolder { path: named }));
+            }
             Ok(trace) => {
                 shares.took(&named, &trace);
                 traces.push(recorded(trace, &named));
@@ -269,9 +274,10 @@ fn has_extension(path: &Path, extension: &str) -> bool {
     path.extension().is_some_and(|found| found == extension)
 }
 
-/// Rangefinder traces in a run directory or any other folder.
+/// Rangefinder traces in a run directory or any other folder. Of a program that opens no range, a run has only samples.
 fn folder(path: &Path) -> Result<Vec<PathBuf>, OpenError> {
-    for folder in [path.join("rehearsal"), path.to_owned()] {
+    let mut of_run = Vec::new();
+    for (folder, is_of_run) in [(path.join("rehearsal"), true), (path.to_owned(), false)] {
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
         let mut files: Vec<PathBuf> = entries
             .map(|entry| entry.path())
@@ -281,6 +287,12 @@ fn folder(path: &Path) -> Result<Vec<PathBuf>, OpenError> {
         if files.iter().any(|path| has_extension(path, TRACES)) {
             return Ok(files);
         }
+        if is_of_run {
+            of_run = files;
+        }
     }
-    Err(OpenError::EmptyFolder { path: path.to_owned() })
+    match of_run.is_empty() {
+        true => Err(OpenError::EmptyFolder { path: path.to_owned() }),
+        false => Ok(of_run),
+    }
 }

@@ -316,6 +316,7 @@ impl Plan {
             begun: Some((FIRST_DAY + i64::from(self.day(run))) * DAY_NS + of_day),
             node: Some(format!("node-{:02}", self.machine(run, rank))),
             rank: Some(rank),
+            command: None,
         };
         let source = Source {
             run: &named,

@@ -33,6 +33,9 @@ pub(super) fn table<'a>(source: &'a Source<'a>, texts: &'a Texts<'a>) -> Sheet<'
         Column::flag("lost", "something is missing from the recording", |()| {
             !analysis.unread.is_empty() || analysis.diagnostics.iter().any(|said| said.lost)
         }),
+        Column::maybe_text("command", "the program's command, if Rangefinder started it", |()| {
+            maybe(run.command.as_deref())
+        }),
         Column::text("rangefinder", "the version that exported it", |()| text(env!("CARGO_PKG_VERSION"))),
     ]);
     Sheet { name: "runs", group: ROWS, rows: vec![()], sorted_by: &[], columns }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use ::run::Exit;
 use ::run::baseline::Baseline;
 use ::run::config::resolve_with;
-use analysis::compare::{Limit, Metric, Outcome, check, limited};
+use analysis::compare::{Checked, Doubt, Limit, Metric, Outcome, Unknown, check, limited};
 use anyhow::{Context, Result};
 use process::{Signals, interruptible};
 use report::CheckDocument;
@@ -43,6 +43,7 @@ fn checked(arguments: &CheckArguments) -> Result<Exit> {
     })?;
     if arguments.update {
         let now = read(&arguments.runs).map_err(wrong)?;
+        decidable(&limits, &now)?;
         let runs = now.profiles.len();
         let written = Baseline::new(now.profiles, &now.around).write(&baseline);
         written.with_context(|| format!("cannot write `{}`", baseline.display())).map_err(wrong)?;
@@ -69,6 +70,33 @@ fn checked(arguments: &CheckArguments) -> Result<Exit> {
         Outcome::Broken => Exit::Missing,
         Outcome::Undecided => Exit::Undecided,
     })
+}
+
+/// Whether such a baseline says anything about what is limited: it is held against itself.
+fn decidable(limits: &Limits, now: &Read) -> Result<()> {
+    let never: Vec<String> = check(limits, &now.profiles, &now.profiles, true)
+        .iter()
+        .filter_map(|checked| Some(format!("`{}`: {}", checked.metric, never_decided(checked)?)))
+        .collect();
+    if never.len() == limits.len() {
+        return Err(Usage(format!(
+            "these runs are no baseline: {}\nhint: `rangefinder run --repeat 5 -- COMMAND` makes runs that are one",
+            never.join("; ")
+        ))
+        .into());
+    }
+    never.iter().for_each(|why| say(&format!("warning: the baseline cannot decide {why}")));
+    Ok(())
+}
+
+/// Why a limit cannot be decided with these runs as the baseline, whatever is held against it.
+fn never_decided(checked: &Checked) -> Option<&'static str> {
+    match checked.unknown? {
+        Unknown::NotMeasured { .. } => Some("it was not measured in these runs"),
+        Unknown::Varies => Some("it is not the same in all iterations or runs"),
+        Unknown::Doubt { doubt: Doubt::TooFew } => Some("there are too few runs"),
+        Unknown::Doubt { .. } | Unknown::OtherHardware => None,
+    }
 }
 
 /// Whatever is wrong, it is no regression: nothing was checked.

@@ -89,14 +89,15 @@ fn apart(unit: &Path, dataset: &Path) -> Result<Written> {
     })
 }
 
-/// `20260102-030405-infer.py-0123456789ab: 1,000 launches, 12 tables, 45.1 kB`
+/// `20260102-030405-infer.py-0123456789ab: 2 findings, 1,000 launches, 12 tables, 45.1 kB`
 fn line(written: &Written) -> String {
     let rank = written.rank.map(|rank| format!(", rank {rank}")).unwrap_or_default();
-    let launches = written.rows.get("launches").copied().unwrap_or(0);
+    let rows = |table: &str| written.rows.get(table).copied().unwrap_or(0) as u64;
     format!(
-        "{}{rank}: {}, {}, {}",
+        "{}{rank}: {}, {}, {}, {}",
         written.run,
-        record::counted(launches as u64, "launch"),
+        record::counted(rows("findings"), "finding"),
+        record::counted(rows("launches"), "launch"),
         record::counted(written.rows.len() as u64, "table"),
         bytes(written.bytes as f64)
     )
