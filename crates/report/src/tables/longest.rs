@@ -49,7 +49,7 @@ fn columns<'p>() -> Vec<Column<'p>> {
         Column::new(Kind::Time, "mean_ns", "mean", |row| row.times.map(|times| times.mean_ns).into()),
         Column::new(Kind::Time, "p50_ns", "p50", |row| row.times.map(|times| times.p50_ns).into()),
         Column::new(Kind::Time, "p95_ns", "p95", |row| row.times.map(|times| times.p95_ns).into()),
-        Column::new(Kind::Part, "busy", "GPU busy", |row| row.busy.into()),
+        Column::new(Kind::Part, "busy", "GPU busy in it", |row| row.busy.into()),
         Column::new(Kind::Number(1), "tokens_per_second", "tokens/s", |row| row.tokens_per_second.into()),
         Column::new(Kind::Part, "mfu", "MFU", |row| row.efficiency.and_then(|row| row.mfu).into()),
         Column::new(Kind::Part, "mfu_at_most", "MFU at most", |row| {

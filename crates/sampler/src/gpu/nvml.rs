@@ -25,7 +25,7 @@ const LINKS: u32 = 18;
 /// A process that has more is not looked at to the end.
 const MOST_ANCESTORS: usize = 64;
 
-const QUANTITIES: [Quantity; 10] = [
+const QUANTITIES: [Quantity; 11] = [
     Quantity::Power,
     Quantity::PowerAveraged,
     Quantity::Energy,
@@ -36,6 +36,7 @@ const QUANTITIES: [Quantity; 10] = [
     Quantity::MemoryUsed,
     Quantity::PcieReplays,
     Quantity::ProgramMemory,
+    Quantity::OtherMemory,
 ];
 
 /// Whether any of the device's links is in use.
@@ -90,7 +91,7 @@ pub(crate) fn watch(nvml: &Nvml, devices: &[(u32, u32, String)], file: &Shared, 
 
 impl Watched<'_> {
     /// Since when, and the values; one that the driver does not give is not a number.
-    fn sample(&mut self) -> (u64, [f32; 10]) {
+    fn sample(&mut self) -> (u64, [f32; 11]) {
         let device = &self.device;
         let energy_mj = device.total_energy_consumption().ok();
         let now = monotonic();
@@ -102,6 +103,7 @@ impl Watched<'_> {
             average.or_else(|| device.power_usage().ok().map(|milliwatts| milliwatts as f32 / 1e3));
         let since = |now: Option<u64>, before: Option<u64>| Some(now?.checked_sub(before?)? as f32);
         let clock = |clock: Clock| device.clock_info(clock).ok().map(|mhz| mhz as f32);
+        let (program, others) = memory_by_process(device);
         let values = [
             instant,
             averaged,
@@ -112,7 +114,8 @@ impl Watched<'_> {
             device.current_throttle_reasons().ok().map(|reasons| reasons.bits() as f32),
             device.memory_info().ok().map(|memory| memory.used as f32),
             since(replays.map(u64::from), self.replays.map(u64::from)),
-            program_memory(device),
+            program,
+            others,
         ]
         .map(|value| value.unwrap_or(f32::NAN));
         (self.energy_mj, self.replays) = (energy_mj, replays);
@@ -121,16 +124,27 @@ impl Watched<'_> {
     }
 }
 
-/// Of the processes that our parent and its children started. None if the driver names none of them: in some containers
-/// it does not know their numbers.
-fn program_memory(device: &Device<'_>) -> Option<f32> {
-    let processes = device.running_compute_processes().ok()?;
-    let of_program = processes.iter().filter(|process| is_of_program(process.pid));
-    let used = of_program.filter_map(|process| match process.used_gpu_memory {
-        UsedGpuMemory::Used(bytes) => Some(bytes),
-        UsedGpuMemory::Unavailable => None,
+/// Of the processes that our parent and its children started, and of all others.
+fn memory_by_process(device: &Device<'_>) -> (Option<f32>, Option<f32>) {
+    let processes = device.running_compute_processes().unwrap_or_default();
+    let used = processes.iter().filter(|process| process.pid != std::process::id()).filter_map(|process| {
+        match process.used_gpu_memory {
+            UsedGpuMemory::Used(bytes) => Some((is_of_program(process.pid), bytes)),
+            UsedGpuMemory::Unavailable => None,
+        }
     });
-    used.reduce(|a, b| a + b).map(|bytes| bytes as f32)
+    apart(used)
+}
+
+/// Whether it is the program's, and bytes. None if the driver names none of the program's: in some containers it does not know
+/// their numbers, and then nobody is another.
+fn apart(used: impl Iterator<Item = (bool, u64)>) -> (Option<f32>, Option<f32>) {
+    let (ours, others): (Vec<_>, Vec<_>) = used.partition(|(is_ours, _)| *is_ours);
+    let sum = |some: &[(bool, u64)]| some.iter().map(|(_, bytes)| *bytes as f32).sum::<f32>();
+    match ours.is_empty() {
+        true => (None, None),
+        false => (Some(sum(&ours)), Some(sum(&others))),
+    }
 }
 
 /// Whether a process descends from our parent, as we do.
@@ -147,5 +161,20 @@ fn watts(value: SampleValue) -> Option<f32> {
         SampleValue::U32(milliwatts) => Some(milliwatts as f32 / 1e3),
         SampleValue::U64(milliwatts) => Some(milliwatts as f32 / 1e3),
         SampleValue::F64(_) | SampleValue::I64(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::apart;
+
+    #[test]
+    fn who_uses_the_memory() {
+        let of = |used: &[(bool, u64)]| apart(used.iter().copied());
+        assert_eq!(of(&[(true, 5), (false, 7), (true, 1), (false, 2)]), (Some(6.0), Some(9.0)));
+        assert_eq!(of(&[(true, 5)]), (Some(5.0), Some(0.0)));
+        // None of them is known to be the program's: all may be.
+        assert_eq!(of(&[(false, 7)]), (None, None));
+        assert_eq!(of(&[]), (None, None));
     }
 }

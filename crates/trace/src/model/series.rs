@@ -47,6 +47,8 @@ pub enum Quantity {
     PowerAveraged = 26,
     /// By the processes of the program, where the driver tells processes apart.
     ProgramMemory = 27,
+    /// By processes of others, where the driver tells them from those of the program.
+    OtherMemory = 28,
 }
 
 /// How a quantity's samples are put together.
@@ -116,6 +118,7 @@ quantities! {
     PcieReplays: "pcie_replays", "PCIe replays", "", Amount;
     PowerAveraged: "power_averaged", "power (averaged)", "W", Level;
     ProgramMemory: "program_memory", "memory of the program", "B", Level;
+    OtherMemory: "other_memory", "memory of other programs", "B", Level;
 }
 
 impl Quantity {
