@@ -35,6 +35,10 @@ _LATER = {
 __all__ = ["attach", "backend", "request", "stage", "warmup"] + sorted(_LATER)
 
 
+def __dir__():
+    return sorted(set(globals()) | set(__all__))
+
+
 def __getattr__(name):
     if name not in _LATER:
         raise AttributeError("module %r has no attribute %r" % (__name__, name))

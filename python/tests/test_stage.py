@@ -49,6 +49,14 @@ class Stages(support.RecordedCase):
             pass
         self.saw("+a", "+a", "+LLM:b=3", "-b", "-a", "-a")
 
+    def test_what_comes_later_is_listed(self):
+        import rangefinder
+
+        listed = dir(rangefinder)
+        self.assertTrue(set(rangefinder.__all__) <= set(listed), listed)
+        self.assertTrue({"load", "diff", "profile"} <= set(listed), listed)
+        self.assertIn("__doc__", listed)
+
     def test_one_object_for_a_name(self):
         self.assertIs(stage("a"), stage("a"))
         self.assertIsNot(stage("a"), stage("a", domain="LLM"))

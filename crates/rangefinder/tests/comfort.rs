@@ -199,3 +199,32 @@ fn ranges_for_transformers_are_offered() {
     let marked = "import transformers, rangefinder\nwith rangefinder.stage('a'): pass";
     assert!(!run(&["--", "python3", "-c", marked]).contains(hint));
 }
+
+/// What recorded a run of one pass, though there is no verdict on any tool.
+#[test]
+fn a_report_of_one_pass_says_what_recorded_it() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.output(&["run", "--quick", "--", "sleep", "0.1"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let html = std::fs::read_to_string(sandbox.only_run().join("report.html")).unwrap();
+    let (_, captured) = html.split_once("<h3>What was captured</h3>").unwrap();
+    let captured = captured.split_once("</p>").unwrap().0;
+    assert!(
+        captured.contains("One pass, recorded by Rangefinder itself: no NVTX calls were seen"),
+        "{captured}"
+    );
+}
+
+/// `attach` is for a program that loads the tracer itself, and takes a folder.
+#[test]
+fn a_process_is_no_folder() {
+    let sandbox = Sandbox::new();
+    let ran = sandbox.output(&["attach", "4711"]);
+    assert_eq!(ran.code, 2, "{}", ran.stderr);
+    assert!(
+        ran.stderr.starts_with("error: `4711` is no folder: Rangefinder does not attach to a process"),
+        "{}",
+        ran.stderr
+    );
+    assert!(!sandbox.path("4711").exists());
+}

@@ -11,6 +11,8 @@ const LARGEST_TAIL: usize = 1 << 20;
 #[derive(Debug)]
 pub(super) enum JsonError {
     NoEvents,
+    /// The file ends before they begin.
+    Cut,
     /// Within an event.
     BrokenOff,
     /// Between two events.
@@ -97,8 +99,12 @@ impl<R: Read> Events<R> {
                 return Ok(());
             }
             // Properties and metadata are small.
-            if self.end > LARGEST || !self.more()? {
+            if self.end > LARGEST {
                 return Err(JsonError::NoEvents);
+            }
+            if !self.more()? {
+                let is_whole = is_closed(&self.buffer[..self.end]);
+                return Err(if is_whole { JsonError::NoEvents } else { JsonError::Cut });
             }
         }
     }
@@ -179,6 +185,22 @@ impl<R: Read> Events<R> {
     }
 }
 
+/// Whether every bracket and string that begins in a text ends in it.
+fn is_closed(text: &[u8]) -> bool {
+    let (mut depth, mut in_string, mut escaped) = (0i64, false, false);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => depth += 1,
+            b'}' | b']' if !in_string => depth -= 1,
+            _ => {}
+        }
+    }
+    depth <= 0 && !in_string
+}
+
 /// The text of a JSON string, where it holds an escape; None when it is as it stands.
 pub(super) fn unescaped(raw: &[u8]) -> Option<String> {
     memchr::memchr(b'\\', raw)?;
@@ -190,6 +212,24 @@ pub(super) fn unescaped(raw: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What breaks off is not told as JSON of another kind.
+    #[test]
+    fn what_breaks_off_before_its_events() {
+        let ended = |text: &str| Events::new(text.as_bytes()).next(|_| ());
+        for cut in [
+            "{",
+            "{\"schemaVersion\": 1, \"dev",
+            "{\"a\": {\"b\": [1, 2]",
+            "{\"traceEvents\": ",
+            "{\"a\": \"}",
+        ] {
+            assert!(matches!(ended(cut), Err(JsonError::Cut)), "{cut}");
+        }
+        for other in ["{}", "{\"a\": [1, {\"b\": \"\\\"}{\"}]}", "{\"nodes\": []} "] {
+            assert!(matches!(ended(other), Err(JsonError::NoEvents)), "{other}");
+        }
+    }
 
     fn events(text: &str, step: usize) -> (Vec<String>, bool) {
         struct Slow<'a>(&'a [u8], usize);

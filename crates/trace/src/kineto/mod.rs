@@ -40,6 +40,8 @@ pub enum KinetoError {
     Input(#[from] InputError),
     #[error("`{}` is {}", path.display(), other_json(start))]
     NotATrace { path: PathBuf, start: Vec<u8> },
+    #[error("`{}` is truncated: it ends before its list of events begins\nhint: copy the file again", path.display())]
+    Truncated { path: PathBuf },
 }
 
 pub fn read_kineto(path: &Path) -> Result<Trace, KinetoError> {
@@ -167,6 +169,7 @@ fn read(source: impl Read, path: &Path, bounds: Bounds) -> Result<Option<Trace>,
             Err(JsonError::NoEvents) => {
                 return Err(KinetoError::NotATrace { path: path.to_owned(), start: events.seen().to_vec() });
             }
+            Err(JsonError::Cut) => return Err(KinetoError::Truncated { path: path.to_owned() }),
             Err(JsonError::Io(source)) if reader.events == 0 => {
                 return Err(KinetoError::Io { path: path.to_owned(), source: plainly(source) });
             }
@@ -177,7 +180,7 @@ fn read(source: impl Read, path: &Path, bounds: Bounds) -> Result<Option<Trace>,
                     JsonError::Io(error) => format!("the file ends early ({error})"),
                     JsonError::BrokenOff => "the file ends in the middle of an event".to_owned(),
                     JsonError::Unclosed => "the file ends before its list of events does".to_owned(),
-                    JsonError::NoEvent | JsonError::NoEvents => {
+                    JsonError::NoEvent | JsonError::NoEvents | JsonError::Cut => {
                         "the file is damaged: what follows is not an event".to_owned()
                     }
                 };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use analysis::compare::What;
 use analysis::{Family, Loop};
 use serde_json::{Map, Value, json};
 use trace::Trace;
@@ -18,14 +19,17 @@ use crate::form::page::page_table;
 use crate::form::texts::Texts;
 use crate::tables::{Tabular, changes, counter_changes, operator_changes};
 
-const SECTIONS: [(&str, &str); 6] = [
-    ("summary", "Summary"),
-    ("timelines", "Timelines"),
-    ("device", "An iteration on the GPU"),
-    ("host", "An iteration on the host"),
-    ("parts", "Parts"),
-    ("counters", "Counters"),
-];
+/// Their names; that of the device is another one if no device has work in an iteration.
+fn sections(device: &str) -> [(&'static str, &str); 6] {
+    [
+        ("summary", "Summary"),
+        ("timelines", "Timelines"),
+        ("device", device),
+        ("host", "An iteration on the host"),
+        ("parts", "Parts"),
+        ("counters", "Counters"),
+    ]
+}
 
 /// The run that stands for a side: its trace, and the loop in it.
 #[derive(Debug, Clone, Copy)]
@@ -62,14 +66,21 @@ pub fn compared_html(page: &Compared<'_>) -> String {
         tables.insert("counters".to_owned(), page_table(&table, &mut texts));
     }
     let mut differences = Map::new();
-    let device = bars(
-        &mut differences,
-        "device",
-        &Bars::of_changes(comparison.changes.iter().map(|part| &part.change)),
-        "Regions, and in each what the GPU does and what it waits for, as means of the iterations of about the \
-         median length of all runs. The table of parts has the same.",
-        &mut texts,
-    );
+    let changes = || comparison.changes.iter().map(|part| &part.change);
+    let is_of_host = changes().all(|change| matches!(change.shown(), Some(What::Host) | None));
+    let (device_title, told) = match is_of_host && changes().next().is_some() {
+        true => (
+            "An iteration by region",
+            "Regions of the thread that runs the loop, as means of the iterations of about the median length of all \
+             runs. The table of parts has the same.",
+        ),
+        false => (
+            "An iteration on the GPU",
+            "Regions, and in each what the GPU does and what it waits for, as means of the iterations of about the \
+             median length of all runs. The table of parts has the same.",
+        ),
+    };
+    let device = bars(&mut differences, "device", &Bars::of_changes(changes()), told, &mut texts);
     let stacks = Bars::of_stacks(&comparison.stacks);
     let told = if stacks.is_empty() {
         "Regions, and in each the CUDA calls, of the thread that runs the loop. A thread that is ahead of the GPU goes \
@@ -94,12 +105,18 @@ pub fn compared_html(page: &Compared<'_>) -> String {
     );
     let main = fill(
         COMPARED,
-        &[("summary", &summary(page)), ("timelines", &timelines), ("device", &device), ("host", &host)],
+        &[
+            ("summary", &summary(page)),
+            ("timelines", &timelines),
+            ("device-title", device_title),
+            ("device", &device),
+            ("host", &host),
+        ],
     );
     Sheet {
         title: conclusion.split(':').next().unwrap_or_default(),
         head,
-        sections: &SECTIONS,
+        sections: &sections(device_title),
         without_script: "the summary; the timelines, the bars and the tables",
         main,
         data,

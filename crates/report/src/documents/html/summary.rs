@@ -5,15 +5,19 @@ use record::{Outcome, Step, StepName, StepStatus, Tool, VerdictRecord};
 use super::headline::headlines;
 use crate::form::escape::prose;
 use crate::form::html::html_table;
-use crate::page::Page;
+use crate::page::{Page, Rehearsal};
 use crate::printable::joined;
 use crate::tables::{self, Cell, Head};
+use crate::units::counted;
 
 pub(super) fn summary(page: &Page<'_>) -> String {
-    let unread = tables::unread_lines(page);
-    let unread =
-        unread.iter().map(|line| format!("<p class=\"callout\"><b>Read in part:</b> {}.</p>\n", prose(line)));
-    let mut html: String = unread.collect();
+    let mut html = match tables::ended_early(page) {
+        Some(what) => format!("<p class=\"callout\"><b>{}</b></p>\n", prose(&what)),
+        None => String::new(),
+    };
+    for line in tables::unread_lines(page) {
+        html.push_str(&format!("<p class=\"callout\"><b>Read in part:</b> {}.</p>\n", prose(&line)));
+    }
     html.push_str(&headlines(page));
     if page.analysis.is_none() {
         let why = missing(page, &[StepName::Analyze, StepName::Timeline], "this run has no timeline");
@@ -82,11 +86,7 @@ fn status_badge(status: StepStatus) -> String {
 fn verdicts(page: &Page<'_>) -> String {
     let mut html = "<h3>What was captured</h3>\n".to_owned();
     if page.verdicts.is_empty() {
-        let none = match page.is_of_a_run() {
-            true => "No profiler was run.",
-            false => "Existing reports; not checked by a run.",
-        };
-        html.push_str(&format!("<p class=\"absent\">{none}</p>\n"));
+        html.push_str(&format!("<p class=\"absent\">{}</p>\n", prose(&unjudged(page))));
         return html;
     }
     html.push_str("<ul class=\"verdicts\">\n");
@@ -113,6 +113,19 @@ fn verdicts(page: &Page<'_>) -> String {
     }
     html.push_str("</ul>\n");
     html
+}
+
+/// What was captured, where there is no verdict on it.
+fn unjudged(page: &Page<'_>) -> String {
+    let samples = page.analysis.and_then(|analysis| analysis.host.as_ref()).map(|host| host.samples);
+    let sampled = samples.map(|samples| format!("; {} of stacks", counted(samples, "sample")));
+    match page.rehearsal {
+        Some(Rehearsal { said, .. }) => {
+            format!("One pass, recorded by Rangefinder itself: {said}{}.", sampled.unwrap_or_default())
+        }
+        None if page.is_of_a_run() => "Nothing was recorded.".to_owned(),
+        None => "Existing reports; not checked by a run.".to_owned(),
+    }
 }
 
 /// Every step, with its note.
