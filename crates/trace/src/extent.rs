@@ -147,9 +147,14 @@ impl Default for Weights {
 }
 
 impl Weights {
-    /// A part that holds nothing from before a moment.
+    /// A part that begins at a moment.
     pub(crate) fn add(&mut self, from: i64, bytes: u64) {
         self.saw(from);
+        self.add_from(from, bytes);
+    }
+
+    /// A part that holds nothing from before a moment.
+    pub(crate) fn add_from(&mut self, from: i64, bytes: u64) {
         self.total = self.total.saturating_add(bytes);
         self.parts.push((from, bytes));
         if self.parts.len() > MOST_PARTS {

@@ -93,7 +93,11 @@ pub(super) fn weigh(input: &Input, weights: &mut Weights) {
             chunk::STRINGS => OF_STRINGS,
             _ => OF_EVENTS,
         };
-        weights.add(earliest(&place), place.length.saturating_mul(each).saturating_add(OF_CHUNK));
+        // Space that was taken and never used has no time, either.
+        if place.length > 0 {
+            weights.saw(i64::try_from(place.clock.1).unwrap_or(i64::MAX));
+            weights.add_from(earliest(&place), place.length.saturating_mul(each).saturating_add(OF_CHUNK));
+        }
     });
     if let Ok(Ok(outline)) = outline {
         let time = |at: u64| i64::try_from(at).unwrap_or(i64::MAX);

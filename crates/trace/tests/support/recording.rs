@@ -23,6 +23,10 @@ pub fn process(path: &Path, pid: u32, threads: u32, seconds: u64, together: u64)
     let text = [first_word(kind::STRING, 4), 1 | u64::from(string::REGISTERED) << 32];
     let text = [words(&text), b"step\0\0\0\0".to_vec()].concat();
     add(&mut bytes, chunk::STRINGS, 0, 0, &text);
+    // Space that was taken and never used.
+    let start = bytes.len();
+    add(&mut bytes, 0, 0, 0, &[]);
+    bytes[start + chunk::USED..start + chunk::LENGTH].fill(0);
     for thread in 0..threads {
         for part in 0..seconds / together {
             let ranges = (0..together).flat_map(|at| {
