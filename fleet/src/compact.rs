@@ -43,7 +43,11 @@ impl Unfinished {
             bail!("`{}` is there already\nhint: compact into a new folder", into.display());
         }
         let folder = into.with_added_extension(format!("unfinished-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
+        let above = folder.parent().map_or(Ok(()), std::fs::create_dir_all);
+        // One that is there already is not ours.
+        above
+            .and_then(|()| std::fs::create_dir(&folder))
+            .with_context(|| format!("cannot make `{}`", folder.display()))?;
         Ok(Self { folder, into: into.to_owned() })
     }
 

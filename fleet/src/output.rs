@@ -1,6 +1,5 @@
 //! Answers: as a table, CSV, JSON or Parquet.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,6 +16,7 @@ use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::parquet::arrow::ArrowWriter;
+use files::Named;
 use futures::StreamExt;
 
 /// A terminal is no place for more.
@@ -69,12 +69,12 @@ impl Output {
         told: impl Fn(DataFusionError) -> anyhow::Error,
     ) -> Result<()> {
         let out = self.out.as_deref();
-        let unfinished = out.map(Unfinished::of);
         let cannot = || format!("cannot write `{}`", out.unwrap_or(Path::new("-")).display());
-        let target = match &unfinished {
-            Some(unfinished) => {
-                Target::File(BufWriter::new(File::create(&unfinished.file).with_context(cannot)?))
-            }
+        let target = match out {
+            Some(out) => Target::Named {
+                named: BufWriter::new(Named::create(out).with_context(cannot)?),
+                is_seen: self.is_seen.clone(),
+            },
             None => Target::Screen { held: Vec::new(), is_seen: self.is_seen.clone() },
         };
         let mut writer = Writer::of(self.format, target, rows.schema())?;
@@ -88,30 +88,24 @@ impl Output {
         };
         match done.await {
             // Whoever reads has read enough.
-            Err(error) if is_broken_pipe(&error) => return Ok(()),
-            other => other?,
+            Err(error) if is_broken_pipe(&error) => Ok(()),
+            other => other,
         }
-        if let Some(unfinished) = unfinished {
-            std::fs::rename(&unfinished.file, &unfinished.out).with_context(cannot)?;
-        }
-        Ok(())
     }
 }
 
 /// What is written to.
 enum Target {
-    File(BufWriter<File>),
+    /// A file is there when it is whole, or not at all; a pipe or a device gets what there is.
+    Named { named: BufWriter<Named>, is_seen: Arc<AtomicBool> },
     /// Holds the first of it back: what fails until then has shown nothing.
-    Screen {
-        held: Vec<u8>,
-        is_seen: Arc<AtomicBool>,
-    },
+    Screen { held: Vec<u8>, is_seen: Arc<AtomicBool> },
 }
 
 impl Target {
     fn done(self) -> io::Result<()> {
         match self {
-            Self::File(mut file) => file.flush(),
+            Self::Named { named, .. } => named.into_inner().map_err(io::IntoInnerError::into_error)?.finish(),
             Self::Screen { held, .. } => {
                 let mut screen = io::stdout();
                 screen.write_all(&held)?;
@@ -124,7 +118,12 @@ impl Target {
 impl Write for Target {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            Self::File(file) => file.write(bytes),
+            Self::Named { named, is_seen } => {
+                if !named.get_ref().is_file() {
+                    is_seen.store(true, Ordering::Relaxed);
+                }
+                named.write(bytes)
+            }
             Self::Screen { held, is_seen } => {
                 if held.len() + bytes.len() > HELD {
                     is_seen.store(true, Ordering::Relaxed);
@@ -140,24 +139,6 @@ impl Write for Target {
     /// Writers of CSV do this after each batch; `done` is what counts.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-/// Nothing is there before it is whole, and nothing is left if it does not become so.
-struct Unfinished {
-    file: PathBuf,
-    out: PathBuf,
-}
-
-impl Unfinished {
-    fn of(out: &Path) -> Self {
-        Self { file: out.with_added_extension("unfinished"), out: out.to_owned() }
-    }
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.file);
     }
 }
 

@@ -430,6 +430,14 @@ fn answers_in_every_format() {
     );
     assert_eq!(std::fs::read_to_string(&out).unwrap(), csv);
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    // A link to a file that is shared stays one.
+    let (link, shared) = (folder.path().join("link.csv"), folder.path().join("shared.csv"));
+    std::os::unix::fs::symlink("shared.csv", &link).unwrap();
+    assert!(
+        fleet(&["query", place, sql, "--format", "csv", "--out", link.to_str().unwrap()]).status.success()
+    );
+    assert!(link.is_symlink());
+    assert_eq!(std::fs::read_to_string(&shared).unwrap(), csv);
     let lists = fleet(&["query", place, "SELECT * FROM launches LIMIT 2", "--format", "csv"]);
     assert!(
         lists.status.success() && String::from_utf8_lossy(&lists.stdout).lines().count() == 3,

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use analysis::compare::{PROFILE_SCHEMA, Profile};
+use input::Input;
 use serde::{Deserialize, Serialize};
 
 use crate::circumstances::Circumstances;
-use crate::rundir::{Readers, now, write_json_whole};
+use crate::rundir::{json_lines, now, write_named};
 
 /// A file that is larger is none of ours.
 const LARGEST: u64 = 256 << 20;
@@ -26,8 +27,8 @@ pub struct Baseline {
 /// Why a file is no baseline.
 #[derive(Debug, thiserror::Error)]
 pub enum NoBaseline {
-    #[error("cannot read the baseline `{path}`: {error}")]
-    Unreadable { path: String, error: std::io::Error },
+    #[error("cannot read the baseline `{path}`: {why}")]
+    Unreadable { path: String, why: String },
     #[error("`{path}` is no baseline: {why}")]
     NotOne { path: String, why: String },
     #[error("the baseline `{path}` was written by a newer version of Rangefinder")]
@@ -51,13 +52,9 @@ impl Baseline {
 
     pub fn read(file: &Path) -> Result<Self, NoBaseline> {
         let path = file.display().to_string();
-        let found = std::fs::metadata(file);
-        let length = found.map_err(|error| NoBaseline::Unreadable { path: path.clone(), error })?.len();
-        if length > LARGEST {
-            return Err(NoBaseline::NotOne { path, why: "it is too large".to_owned() });
-        }
+        let read = Input::open(file).and_then(|input| input.whole(LARGEST));
         let text =
-            std::fs::read(file).map_err(|error| NoBaseline::Unreadable { path: path.clone(), error })?;
+            read.map_err(|error| NoBaseline::Unreadable { path: path.clone(), why: error.reason() })?;
         Self::parse(&text, &path)
     }
 
@@ -82,7 +79,7 @@ impl Baseline {
     }
 
     pub fn write(&self, file: &Path) -> std::io::Result<()> {
-        write_json_whole(file, Readers::Usual, self)
+        write_named(file, |out| json_lines(out, self))
     }
 }
 

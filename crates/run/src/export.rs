@@ -10,13 +10,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use dataset::{MARKER, NAMES, Run, Source, Table, each_empty_table, each_table, file_of, marker, understood};
 use input::Input;
 use jiff::Timestamp;
+use output::{stays_inside, write_plain};
 use record::{JOB, MANIFEST, Manifest, PlaceRecord};
 use serde::Serialize;
 use trace::Trace;
 
 use crate::job::{is_job, place_in};
 use crate::quote::shell_line;
-use crate::rundir::{Durable, Readers, UNFINISHED, read_manifest, safe_name, write_whole};
+use crate::rundir::{Durable, UNFINISHED, read_document, read_manifest, safe_name};
 
 /// The day of files that only say what the columns of a table are.
 const NO_DAY: &str = "1970-01-01";
@@ -56,7 +57,8 @@ pub fn open_dataset(folder: &Path) -> Result<(), String> {
     let cannot = |error: io::Error| format!("cannot write `{shown}`: {error}");
     if marker_file.exists() {
         let text = Input::open(&marker_file).and_then(|input| input.whole(LARGEST_MARKER));
-        let text = text.map_err(|error| format!("cannot read `{}`: {error}", marker_file.display()))?;
+        let text =
+            text.map_err(|error| format!("cannot read `{}`: {}", marker_file.display(), error.reason()))?;
         return understood(&String::from_utf8_lossy(&text)).map_err(|why| {
             format!("cannot add to the dataset `{shown}`: {why}\nhint: export into another folder")
         });
@@ -73,10 +75,11 @@ pub fn open_dataset(folder: &Path) -> Result<(), String> {
         ));
     }
     // The marker last: who finds it finds a file of every table.
-    each_empty_table(|table| write_table(&file_of(folder, table.name(), NO_DAY, NO_RUN, None), table))
-        .map_err(cannot)?;
-    write_whole(&marker_file, Readers::Usual, Durable::No, |out| out.write_all(marker().as_bytes()))
-        .map_err(cannot)
+    each_empty_table(|table| {
+        write_table(folder, &file_of(folder, table.name(), NO_DAY, NO_RUN, None), table)
+    })
+    .map_err(cannot)?;
+    write_plain(&marker_file, Durable::No, |out| out.write_all(marker().as_bytes())).map_err(cannot)
 }
 
 /// Which run it is: the same whenever it is exported, wherever it lies. `masked`: a name without the secrets in it, if it has any.
@@ -111,14 +114,14 @@ pub fn export(folder: &Path, exported: &Exported, source: Source<'_>) -> io::Res
     let Exported { run, date } = exported;
     let date = known_date(folder, &run.id, run.rank).unwrap_or_else(|| date.clone());
     // Whoever looks while it is replaced finds no run, instead of a half of each.
-    std::fs::remove_file(file_of(folder, "runs", &date, &run.id, run.rank)).or_else(unless_absent)?;
+    remove(folder, &file_of(folder, "runs", &date, &run.id, run.rank))?;
     let done: Mutex<(BTreeMap<&'static str, usize>, u64)> = Mutex::default();
     each_table(source, |table| {
         let file = file_of(folder, table.name(), &date, &run.id, run.rank);
         if table.rows() == 0 {
-            return std::fs::remove_file(file).or_else(unless_absent);
+            return remove(folder, &file);
         }
-        write_table(&file, table)?;
+        write_table(folder, &file, table)?;
         let (rows, bytes) = &mut *done.lock().unwrap_or_else(PoisonError::into_inner);
         rows.insert(table.name(), table.rows());
         *bytes += std::fs::metadata(&file)?.len();
@@ -128,11 +131,17 @@ pub fn export(folder: &Path, exported: &Exported, source: Source<'_>) -> io::Res
     Ok(Written { run: run.id.clone(), rank: run.rank, date, rows, bytes })
 }
 
-fn write_table(file: &Path, table: &dyn Table) -> io::Result<()> {
+fn write_table(dataset: &Path, file: &Path, table: &dyn Table) -> io::Result<()> {
+    stays_inside(dataset, file)?;
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    write_whole(file, Readers::Usual, Durable::No, |out| table.write(out))
+    write_plain(file, Durable::No, |out| table.write(out))
+}
+
+fn remove(dataset: &Path, file: &Path) -> io::Result<()> {
+    stays_inside(dataset, file)?;
+    std::fs::remove_file(file).or_else(unless_absent)
 }
 
 fn unless_absent(error: io::Error) -> io::Result<()> {
@@ -158,7 +167,8 @@ fn of_run(path: &Path, name: &str, manifest: &Manifest) -> io::Result<String> {
     let mut hash = blake3::Hasher::new();
     let name = match job {
         Some(job) => {
-            hash.update(&std::fs::read(job.join(JOB))?);
+            let text = read_document(job, JOB).map_err(|error| io::Error::other(error.with_cause()))?;
+            hash.update(text.as_bytes());
             name
         }
         None => {

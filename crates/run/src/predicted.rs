@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::circumstances::json;
 use crate::documents::ANALYSIS;
-use crate::rundir::{newest, read_manifest};
+use crate::rundir::{newest, read_document, read_manifest};
 
 /// So many runs are looked at, the newest first.
 const MOST_RUNS: usize = 100;
@@ -29,7 +29,7 @@ pub struct Predicted {
 pub fn predicted(run: &Path, root: Option<&Path>, region: &str) -> Option<Predicted> {
     by(run, region).or_else(|| {
         let argv = read_manifest(run).ok()?.workload.argv;
-        let inputs = |run: &Path| std::fs::read(run.join(INPUTS)).ok();
+        let inputs = |run: &Path| read_document(run, INPUTS).ok();
         let files = inputs(run)?;
         newest(root?)
             .take(MOST_RUNS)

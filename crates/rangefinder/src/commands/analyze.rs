@@ -14,7 +14,7 @@ use record::RunStatus;
 use report::{AnalysisDocument, Format, Page};
 use run::gather::{Gathered, Given, gather};
 use run::job::{Parts, parts};
-use run::rundir::{Durable, Files, Readers, read_manifest, remove_unfinished, write_whole};
+use run::rundir::{Files, read_manifest, remove_unfinished};
 use run::{Exit, write_documents};
 use secrets::of_environment;
 use trace::Trace;
@@ -330,9 +330,7 @@ fn write(out: &Files, page: &Page<'_>, formats: &[Format]) -> Result<()> {
     std::fs::create_dir_all(out.root())?;
     if let Some((report, regions)) = page.measured.zip(page.counters) {
         out.stream("counters.csv", |out| report::write_counters_csv(report, out))?;
-        let bytes = |path: &Path, bytes: &[u8]| {
-            write_whole(path, Readers::Usual, Durable::No, |out| out.write_all(bytes))
-        };
+        let bytes = |path: &Path, bytes: &[u8]| out.bytes(path, bytes);
         report::write_counter_regions(&out.root().join(COUNTER_REGIONS), regions, bytes)?;
     }
     match write_documents(out, page, formats, Vec::new()).into_iter().next() {

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use process::{Signals, interruptible};
 use report::CheckDocument;
 
-use super::diff::{Read, read};
+use super::diff::{Read, read, write_file};
 use super::{Usage, here};
 use crate::cli::CheckArguments;
 use crate::print::{print, print_json, say};
@@ -106,8 +106,7 @@ fn wrong(error: anyhow::Error) -> anyhow::Error {
 
 fn write(arguments: &CheckArguments, document: &CheckDocument<'_>) -> Result<()> {
     if let Some(file) = &arguments.junit {
-        let written = std::fs::write(file, document.junit());
-        written.with_context(|| format!("cannot write `{}`", file.display())).map_err(wrong)?;
+        write_file(file, document.junit().as_bytes()).map_err(wrong)?;
     }
     if arguments.github {
         print(&document.annotations())?;

@@ -6,7 +6,7 @@ use ::run::circumstances::{Circumstances, differences};
 use ::run::gather::gather;
 use ::run::load::load_ns_of_run;
 use ::run::repeat::warm_up_of;
-use ::run::rundir::{Durable, Readers, read_manifest, write_whole};
+use ::run::rundir::{Place, read_manifest, write_named};
 use ::run::sides::{Side, side};
 use ::run::{Exit, Predicted, predicted};
 use analysis::compare::{Comparison, Profile, Timed, Verdict, compare, kernel_counters};
@@ -97,17 +97,19 @@ pub(super) fn tell(
 
 /// Before anything takes long: whether there is a place for the page.
 pub(super) fn check_page(form: &DiffForm) -> Result<()> {
-    let folder = form.html.as_deref().and_then(Path::parent).filter(|folder| !folder.as_os_str().is_empty());
-    match folder {
-        Some(folder) if !folder.is_dir() => {
-            Err(Usage(format!("--html: there is no folder `{}`", folder.display())).into())
-        }
-        _ => Ok(()),
+    let Some(file) = &form.html else { return Ok(()) };
+    let place =
+        Place::of(file).map_err(|why| Usage(format!("--html: cannot write `{}`: {why}", file.display())))?;
+    let Place::File(file) = place else { return Ok(()) };
+    match file.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir()) {
+        Some(folder) => Err(Usage(format!("--html: there is no folder `{}`", folder.display())).into()),
+        None => Ok(()),
     }
 }
 
 pub(super) fn write_file(file: &Path, bytes: &[u8]) -> Result<()> {
-    Ok(write_whole(file, Readers::Usual, Durable::No, |out| out.write_all(bytes))?)
+    let written = write_named(file, |out| out.write_all(bytes));
+    written.with_context(|| format!("cannot write `{}`", file.display()))
 }
 
 /// One page about both; each side is shown by its run of the most usual time.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use record::{Manifest, RunStatus, StepName, StepStatus};
 use run::repeat::{MadeSet, sets};
-use run::rundir::{lock, newest};
+use run::rundir::{lock, newest, read_document};
 use run::{Exit, SUMMARY};
 use serde::Serialize;
 
@@ -82,7 +82,7 @@ enum Found {
 }
 
 fn set_row(folder: &Path, created: &str, programs: &[Vec<String>]) -> Row {
-    let summary = std::fs::read_to_string(folder.join(SUMMARY)).ok();
+    let summary = read_document(folder, SUMMARY).ok();
     Row {
         run: folder.display().to_string(),
         created: created.to_owned(),
@@ -120,7 +120,7 @@ fn row(run: &Path, manifest: &Manifest) -> Row {
 
 /// As its summary tells it, on one line: the first finding, or else where the host was.
 fn first_finding(run: &Path) -> Option<String> {
-    let summary = std::fs::read_to_string(run.join(SUMMARY)).ok()?;
+    let summary = read_document(run, SUMMARY).ok()?;
     let finding = paragraph(&summary, |line| line.starts_with("1. "));
     let finding = finding.and_then(|text| text.strip_prefix("1. ").map(str::to_owned));
     finding.or_else(|| paragraph(&summary, |line| line.starts_with("host:") || line.starts_with("host, ")))

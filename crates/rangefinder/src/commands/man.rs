@@ -7,6 +7,7 @@ use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use run::Exit;
+use run::rundir::write_named;
 
 use crate::cli::{Cli, ManArguments};
 use crate::print::print;
@@ -21,7 +22,8 @@ pub(crate) fn main(arguments: &ManArguments) -> Result<Exit> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot write `{}`", folder.display()))?;
     for command in std::iter::once(&program).chain(program.get_subcommands()) {
         let file = folder.join(Man::new(command.clone()).get_filename());
-        std::fs::write(&file, page(command)?)
+        let page = page(command)?;
+        write_named(&file, |out| out.write_all(&page))
             .with_context(|| format!("cannot write `{}`", file.display()))?;
     }
     Ok(Exit::Complete)

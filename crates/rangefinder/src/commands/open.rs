@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 use run::job::{TOGETHER, is_job};
+use run::rundir::find_document;
 use run::{Exit, SUMMARY};
 
 use super::runs::chosen;
@@ -21,12 +22,15 @@ pub(crate) fn main(arguments: OpenArguments) -> Result<Exit> {
         let word = run::shell_word(&newest.to_string_lossy());
         say(&format!("note: what was run last has no page: rangefinder report {word}"));
     }
-    let folder = if is_job(&run) { run.join(TOGETHER) } else { run.clone() };
-    let page = std::path::absolute(folder.join(PAGE))?;
-    if !page.is_file() {
-        let word = run::shell_word(&run.to_string_lossy());
-        bail!("`{}` has no {PAGE}\nhint: rangefinder report {word}", run.display());
-    }
+    let name = if is_job(&run) { format!("{TOGETHER}/{PAGE}") } else { PAGE.to_owned() };
+    let page = match find_document(&run, &name) {
+        Ok(page) => std::path::absolute(page)?,
+        Err(error) if error.is_absent() => {
+            let word = run::shell_word(&run.to_string_lossy());
+            bail!("`{}` has no {PAGE}\nhint: rangefinder report {word}", run.display());
+        }
+        Err(error) => bail!(error.with_cause()),
+    };
     let Some(browser) = browser() else {
         print(&format!("{}\n", page.display()))?;
         eprintln!("note: no browser can be opened here; copy the file to where one is, or set BROWSER");

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, anyhow, bail};
 use record::{PLACE, RunStatus, StepName, StepStatus};
 use run::job::{TOGETHER, is_job};
 use run::repeat::SET_FILE;
-use run::rundir::{lock, read_manifest};
+use run::rundir::{lock, read_document, read_manifest};
 use run::{ANALYSIS, DOCUMENT, Exit, SUMMARY};
 
 use super::runs::chosen;
@@ -23,13 +23,15 @@ pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
     }
     if run.join(SET_FILE).is_file() {
         let word = run::shell_word(&run.to_string_lossy());
-        let text =
-            std::fs::read_to_string(run.join(SUMMARY)).with_context(|| match run.join("a").is_dir() {
-                true => format!("nothing was compared\nhint: rangefinder diff {word}/a {word}/b"),
-                false => {
-                    format!("these are several runs of one program\nhint: rangefinder diff {word} OTHER")
+        let text = read_document(&run, SUMMARY).map_err(|error| {
+            match (error.is_absent(), run.join("a").is_dir()) {
+                (false, _) => anyhow!(error.with_cause()),
+                (true, true) => anyhow!("nothing was compared\nhint: rangefinder diff {word}/a {word}/b"),
+                (true, false) => {
+                    anyhow!("these are several runs of one program\nhint: rangefinder diff {word} OTHER")
                 }
-            })?;
+            }
+        })?;
         print(&text)?;
         return Ok(Exit::Complete);
     }
@@ -38,8 +40,7 @@ pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
         Err(why) => bail!("{why}"),
     };
     let name = if arguments.json { DOCUMENT } else { SUMMARY };
-    let file = run.join(name);
-    match std::fs::read_to_string(&file) {
+    match read_document(&run, name) {
         // Our own JSON is masked already and must stay unchanged.
         Ok(text) if arguments.json => print_as_is(&text)?,
         Ok(text) => {
@@ -49,7 +50,7 @@ pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
                 say(&format!("note: the run was interrupted; to continue: rangefinder resume {word}"));
             }
         }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+        Err(error) if error.is_absent() => {
             let word = run::shell_word(&run.to_string_lossy());
             let is_one_of_several = manifest.step(StepName::Report).status == StepStatus::Skipped;
             match manifest.status {
@@ -79,19 +80,22 @@ pub(crate) fn main(arguments: ReportArguments) -> Result<Exit> {
                 ),
             }
         }
-        Err(error) => return Err(error).with_context(|| format!("`{}`", file.display())),
+        Err(error) => bail!(error.with_cause()),
     }
     Ok(Exit::Complete)
 }
 
 /// What was found in all ranks.
 fn of_a_job(job: &Path, json: bool) -> Result<Exit> {
-    let file = job.join(TOGETHER).join(if json { ANALYSIS } else { SUMMARY });
-    let text = std::fs::read_to_string(&file).with_context(|| {
+    let name = format!("{TOGETHER}/{}", if json { ANALYSIS } else { SUMMARY });
+    let text = read_document(job, &name).map_err(|error| {
         let job = run::shell_word(&job.to_string_lossy());
-        format!(
-            "the ranks of this job were not merged\nhint: rangefinder analyze --out {job}/{TOGETHER} {job}"
-        )
+        match error.is_absent() {
+            true => anyhow!(
+                "the ranks of this job were not merged\nhint: rangefinder analyze --out {job}/{TOGETHER} {job}"
+            ),
+            false => anyhow!(error.with_cause()),
+        }
     })?;
     match json {
         true => print_as_is(&text)?,

@@ -3,8 +3,8 @@
 use anyhow::{Context, Result};
 use process::{Route, Signals, interruptible};
 use run::Exit;
-use run::rundir::remove_unfinished;
-use run::steps::{Run, Start, begin, plan_text};
+use run::rundir::{WriteError, remove_unfinished};
+use run::steps::{Run, RunError, Start, begin, plan_text};
 
 use super::{Usage, export, here, repeat, resolved};
 use crate::cli::{ExitCodeOf, RunArguments, Talk};
@@ -58,9 +58,9 @@ pub(crate) fn execute(run: Run, signals: &Signals, talk: Talk, whose: ExitCodeOf
     let mut progress = Progress::new(talk, here()?, whose);
     let folder = run.folder().to_owned();
     let dataset = run.dataset(&here()?);
-    let outcome = run.execute(signals, &mut progress).inspect_err(|_| {
+    let outcome = run.execute(signals, &mut progress).inspect_err(|error| {
         drop(progress);
-        if folder.exists() {
+        if folder.exists() && !matches!(error, RunError::Write(WriteError::Gone { .. })) {
             say(&format!("what was captured so far is kept in {}", folder.display()));
         }
     })?;

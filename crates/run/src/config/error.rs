@@ -96,7 +96,9 @@ impl fmt::Display for ConfigError {
             Self::Unreadable { path, message } => {
                 write!(f, "cannot read the settings in `{}`: {message}", path.display())?;
                 // Somebody meant an option of the program, unless it looks like a file of ours.
-                match path.extension().is_some_and(|end| end == "yaml" || end == "yml") {
+                match message.contains("\nhint: ")
+                    || path.extension().is_some_and(|end| end == "yaml" || end == "yml")
+                {
                     true => Ok(()),
                     false => f.write_str(
                         "\nhint: `-c` and `-p` name settings; put the workload and its own options after `--`: rangefinder \

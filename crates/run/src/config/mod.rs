@@ -20,6 +20,7 @@ pub use error::ConfigError;
 pub use explain::explanations;
 pub(crate) use flat::flat_settings;
 pub use node::Source;
+pub(crate) use preset::text_of;
 pub use preset::{PresetInfo, available_presets};
 pub use print::masked_override;
 pub(crate) use resolve::read_yaml;

@@ -1,10 +1,15 @@
 //! Presets: named YAML layers, embedded in the binary or in a folder of the user's.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use input::{Input, InputError};
 
 use super::error::ConfigError;
 use super::node::{Node, Source};
 use super::yaml;
+
+/// As much as nobody writes by hand.
+const LARGEST: u64 = 16 << 20;
 
 /// The defaults are the first layer, not a preset.
 pub(super) const DEFAULTS: &str = include_str!("../../../../presets/default.yaml");
@@ -42,7 +47,7 @@ pub fn available_presets() -> Vec<PresetInfo> {
         if path.extension().is_some_and(|extension| extension == "yaml")
             && let Some(name) = path.file_stem().and_then(|stem| stem.to_str())
         {
-            let summary = std::fs::read_to_string(&path).map(|text| summary(&text)).unwrap_or_default();
+            let summary = text_of(&path).map(|text| summary(&text)).unwrap_or_default();
             found.push(PresetInfo { name: name.to_owned(), summary, path: Some(path) });
         }
     }
@@ -74,9 +79,14 @@ pub(super) fn load(name: &str) -> Result<Node, ConfigError> {
 }
 
 pub(super) fn load_file(path: PathBuf) -> Result<Node, ConfigError> {
-    let text = std::fs::read_to_string(&path)
-        .map_err(|error| ConfigError::Unreadable { path: path.clone(), message: error.to_string() })?;
+    let text = text_of(&path)
+        .map_err(|error| ConfigError::Unreadable { path: path.clone(), message: error.reason() })?;
     yaml::parse(&text, &Source::File { path, line: 0 })
+}
+
+/// Of a file that people wrote, which is what it says it is: not a pipe, and not without an end.
+pub(crate) fn text_of(path: &Path) -> Result<String, InputError> {
+    Input::open(path)?.whole_text(LARGEST)
 }
 
 /// `RANGEFINDER_PRESETS`, else `rangefinder/presets` in the user's configuration folder.

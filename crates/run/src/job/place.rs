@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::identity::Identity;
-use crate::rundir::{Readers, WriteError, now, write_json_whole};
+use crate::rundir::{WriteError, now, write_json_whole};
 
 /// What is found in all ranks.
 pub const TOGETHER: &str = "together";
@@ -97,7 +97,7 @@ fn publish(within: &Path, target: &Path, name: &str, document: &impl Serialize) 
     }
     let prepared = prepare(within)?;
     let file = prepared.join(name);
-    let written = write_json_whole(&file, Readers::Owner, document);
+    let written = write_json_whole(&file, document);
     let written = written.map_err(|error| WriteError::new(&file, error));
     let renamed = written
         .and_then(|()| std::fs::rename(&prepared, target).map_err(|error| WriteError::new(target, error)));

@@ -15,7 +15,7 @@ use analysis::compare::{Precise, Profile, Random, precise, precision};
 use process::Signals;
 
 use ::record::PassKind;
-pub use record::{MadeSet, SET_FILE, sets, warm_up_of};
+pub use record::{KeptSet, MadeSet, SET_FILE, sets, warm_up_of};
 use record::{ProcessRecord, SIDES, SetRecord};
 
 use crate::config::Enable;

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 
 use super::files::WriteError;
 
@@ -64,7 +64,10 @@ impl Drop for Lock {
 /// None if another process is using this run.
 pub fn lock(run: &Path) -> Result<Option<Lock>, WriteError> {
     let path = run.join(LOCK);
+    // The run may come from elsewhere, with a link or a pipe for a lock.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let file = OpenOptions::new()
+        .custom_flags(flags.bits().cast_signed())
         .create(true)
         .truncate(false)
         .write(true)

@@ -1,9 +1,13 @@
 //! Writes the files of a run: through the redactor, atomically, and with a
 //! reserve that lets the last manifest be written on a full disk.
 
+use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use output::{Durable, Readers, stays_inside, write_plain, write_whole};
 use process::is_full;
 use record::{MANIFEST, Manifest};
 use report::{printable_lines, write_json};
@@ -12,7 +16,6 @@ use serde::Serialize;
 
 use super::manifest::masked;
 use super::masked_json::Masked;
-use super::whole::{Durable, Readers, write_whole};
 
 /// Released when the disk is full, so that the last files can still be written.
 const RESERVE: &str = ".reserve";
@@ -26,6 +29,11 @@ pub enum WriteError {
     NotAFolder { path: PathBuf },
     #[error("cannot make a run directory in `{}`: {error}\nhint: set `run.dir` to a folder that you can write to", root.display())]
     Root { root: PathBuf, error: io::Error },
+    #[error(
+        "`{}` is no longer the folder that it was: it was moved or removed, or something else has its name; nothing more is written there",
+        root.display()
+    )]
+    Gone { root: PathBuf },
     #[error("cannot write `{}`: {error}", path.display())]
     Other { path: PathBuf, error: io::Error },
 }
@@ -49,21 +57,32 @@ impl WriteError {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Files {
     root: PathBuf,
     pub redactor: Redactor,
-    readers: Readers,
+    owner: Owner,
+}
+
+/// Whose folder it is.
+#[derive(Debug, Clone)]
+enum Owner {
+    /// Ours: nobody else reads it, and what has the name of a file is replaced. Held open, so that it can be told from
+    /// another one in its place.
+    Us(Option<Arc<File>>),
+    /// A folder that the user named. It may have something else where a file is to be written.
+    User,
 }
 
 impl Files {
     pub fn new(root: PathBuf, redactor: Redactor) -> Self {
-        Self { root, redactor, readers: Readers::Owner }
+        let held = File::open(&root).ok().map(Arc::new);
+        Self { root, redactor, owner: Owner::Us(held) }
     }
 
     /// In a folder that the user named: as readable as other files there.
     pub fn in_the_open(root: PathBuf, redactor: Redactor) -> Self {
-        Self { readers: Readers::Usual, ..Self::new(root, redactor) }
+        Self { root, redactor, owner: Owner::User }
     }
 
     pub fn root(&self) -> &Path {
@@ -74,19 +93,33 @@ impl Files {
         self.root.join(relative)
     }
 
+    /// An error if a run directory was exchanged for something else since it was opened.
+    pub(crate) fn is_there(&self) -> Result<(), WriteError> {
+        let Owner::Us(Some(held)) = &self.owner else { return Ok(()) };
+        let which = |found: std::fs::Metadata| (found.dev(), found.ino());
+        match (held.metadata().map(which), std::fs::metadata(&self.root).map(which)) {
+            (Ok(held), Ok(there)) if held == there => Ok(()),
+            _ => Err(WriteError::Gone { root: self.root.clone() }),
+        }
+    }
+
     /// Reserves disk space for the last files.
     pub fn reserve(&self) -> Result<(), WriteError> {
-        let path = self.path(RESERVE);
-        std::fs::write(&path, vec![0; RESERVE_BYTES]).map_err(|error| WriteError::new(&path, error))
+        self.unmasked(RESERVE, |out| out.write_all(&vec![0; RESERVE_BYTES]))
     }
 
     pub fn release_reserve(&self) {
-        let _ = std::fs::remove_file(self.path(RESERVE));
+        if self.is_there().is_ok() {
+            let _ = std::fs::remove_file(self.path(RESERVE));
+        }
     }
 
     pub fn folder(&self, relative: &str) -> Result<PathBuf, WriteError> {
+        self.is_there()?;
         let path = self.path(relative);
-        std::fs::create_dir_all(&path).map_err(|error| WriteError::new(&path, error))?;
+        stays_inside(&self.root, &path.join("file"))
+            .and_then(|()| std::fs::create_dir_all(&path))
+            .map_err(|error| WriteError::new(&path, error))?;
         Ok(path)
     }
 
@@ -145,17 +178,48 @@ impl Files {
         write: impl Fn(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), WriteError> {
         let path = self.path(relative);
-        match write_whole(&path, self.readers, durable, |out| write(out)) {
+        self.is_there()?;
+        match self.whole(&path, durable, &write) {
             Err(error) if is_full(&error) => {
                 self.release_reserve();
-                write_whole(&path, self.readers, durable, |out| write(out))
+                self.whole(&path, durable, &write)
             }
             result => result,
         }
         .map_err(|error| WriteError::new(&path, error))
     }
 
+    fn whole(
+        &self,
+        path: &Path,
+        durable: Durable,
+        write: &impl Fn(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        stays_inside(&self.root, path)?;
+        match self.owner {
+            Owner::Us(_) => write_whole(path, Readers::Owner, durable, |out| write(out)),
+            Owner::User => write_plain(path, durable, |out| write(out)),
+        }
+    }
+
+    /// A file below the folder, by its path; its contents need no masking.
+    pub fn bytes(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.is_there().map_err(io::Error::other)?;
+        self.whole(path, Durable::No, &|out: &mut dyn Write| out.write_all(bytes))
+    }
+
     fn write(&self, relative: &str, bytes: &[u8]) -> Result<(), WriteError> {
         self.unmasked(relative, |out| out.write_all(bytes))
     }
+}
+
+/// A document that needs no masking, for us alone.
+pub(crate) fn write_json_whole(path: &Path, document: &impl Serialize) -> io::Result<()> {
+    write_whole(path, Readers::Owner, Durable::No, |out| json_lines(out, document))
+}
+
+/// A document as people may read it, too.
+pub(crate) fn json_lines(out: &mut dyn Write, document: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, document)?;
+    out.write_all(b"\n")
 }

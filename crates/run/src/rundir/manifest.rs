@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use input::Input;
+use input::{Input, InputError};
 use process::Finished;
 use record::{
     Invocation, MANIFEST, Manifest, Pass, PassName, RunStatus, SCHEMA, Step, StepName, Verdict, Withheld,
@@ -13,10 +13,23 @@ use secrets::Redactor;
 /// A run of a thousand passes with a hundred thousand artifacts.
 const LARGEST: u64 = 256 << 20;
 
-fn text(path: &Path) -> Result<String, String> {
-    let bytes = Input::open(path).and_then(|input| input.whole(LARGEST));
-    let bytes = bytes.map_err(|error| error.with_cause())?;
-    String::from_utf8(bytes).map_err(|_| format!("`{}` is not a manifest: it is not text", path.display()))
+fn text(run: &Path) -> Result<String, String> {
+    let text = Input::open_inside(run, MANIFEST).and_then(|input| input.whole_text(LARGEST));
+    text.map_err(|error| match error {
+        InputError::NotText { path } => format!("`{}` is not a manifest: it is not text", path.display()),
+        error => error.with_cause(),
+    })
+}
+
+/// What a run, or a folder of ours in it, has to say in this file. The run may come from elsewhere: no link leads out of it,
+/// and nothing is waited for.
+pub fn read_document(folder: &Path, name: &str) -> Result<String, InputError> {
+    Input::open_inside(folder, name)?.whole_text(LARGEST)
+}
+
+/// Where it is, for those who give it to somebody else.
+pub fn find_document(folder: &Path, name: &str) -> Result<PathBuf, InputError> {
+    Input::open_inside(folder, name).map(|input| input.path().to_owned())
 }
 
 /// The runs below a folder, the newest first.
@@ -64,7 +77,7 @@ pub fn read_manifest(run: &Path) -> Result<Manifest, String> {
     if !path.exists() {
         return Err(format!("`{}` is not a run directory: it has no {MANIFEST}", run.display()));
     }
-    let text = text(&path)?;
+    let text = text(run)?;
     let schema = serde_json::from_str::<serde_json::Value>(&text)
         .ok()
         .and_then(|document| document.get("schema")?.as_u64());

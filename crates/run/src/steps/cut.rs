@@ -33,8 +33,7 @@ impl Cut {
                 other.status = StepStatus::Interrupted;
             }
         }
-        let files = Files::new(session.folder().to_owned(), session.files.redactor.clone());
-        Self { files, manifest, step, clock: Instant::now() }
+        Self { files: session.files.clone(), manifest, step, clock: Instant::now() }
     }
 
     /// Finished steps are kept, and `resume` continues with the rest.

@@ -125,6 +125,8 @@ pub(super) fn carry_out(
         problem: load.problem.as_ref().map(|problem| session.files.redactor.text(&problem.to_string())),
     });
     session.manifest.passes.push(record);
+    // What is done next goes through files of the pass.
+    session.files.is_there()?;
     // The rehearsal has a result of its own.
     if pass.kind != PassKind::Rehearsal
         && let Some(trouble) = trouble(&finished, &logs)

@@ -1,7 +1,5 @@
 //! ncu's results, in files that can be read without ncu.
 
-use std::path::Path;
-
 use analysis::{CounterRegions, KernelPatterns, KnownRegion, Region, counter_regions};
 use counters::Report;
 use nsight::ncu::reports;
@@ -12,7 +10,7 @@ use super::super::error::RunError;
 use super::nsight::Counted;
 use crate::config::NcuConfig;
 use crate::rehearsal::Inventory;
-use crate::rundir::{Durable, Files, Readers, WriteError, write_whole};
+use crate::rundir::{Files, WriteError};
 
 /// Every metric, and the regions.
 pub(super) fn keep(
@@ -25,10 +23,7 @@ pub(super) fn keep(
     files.stream("ncu/raw.csv", |out| report::write_counters_csv(&report, out))?;
     let regions = by_region(&report, config, inventory, files);
     let folder = files.folder("ncu/regions")?;
-    let whole = |path: &Path, bytes: &[u8]| {
-        write_whole(path, Readers::Usual, Durable::No, |out| out.write_all(bytes))
-    };
-    report::write_counter_regions(&folder, &regions, whole)
+    report::write_counter_regions(&folder, &regions, |path, bytes| files.bytes(path, bytes))
         .map_err(|error| WriteError::new(&folder, error))?;
     Ok(Counted { report, regions })
 }

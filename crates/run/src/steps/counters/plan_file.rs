@@ -6,7 +6,7 @@ use nsight::ncu::{Chosen, Entry, check};
 use record::counted;
 use serde::Deserialize;
 
-use crate::config::{ConfigError, Source, read_yaml};
+use crate::config::{ConfigError, Source, read_yaml, text_of};
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,8 +22,8 @@ const HINT: &str = "hint: each run that plans counters writes a plan to edit: `n
 pub(in crate::steps) fn read_plan(path: &Path) -> Result<Vec<Entry>, ConfigError> {
     let source = Source::File { path: path.to_owned(), line: 0 };
     let wrong = |message: String| ConfigError::Syntax { source: source.clone(), message };
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| wrong(format!("cannot read the plan (`--plan`, `ncu.plan`): {error}")))?;
+    let text = text_of(path)
+        .map_err(|error| wrong(format!("cannot read the plan (`--plan`, `ncu.plan`): {}", error.reason())))?;
     let plan: PlanFile = read_yaml(&text, &source).map_err(|error| match error {
         ConfigError::WrongValue { key, .. } if key.is_empty() => wrong(format!("{NO_KERNELS}\n{HINT}")),
         ConfigError::Syntax { message, .. } if message == "missing field `kernels`" => {
