@@ -4,7 +4,7 @@
 //! `cargo xtask fuzz` drives them with libFuzzer; `tests/corpus.rs` replays the
 //! committed corpus with a plain build.
 
-use std::path::Path;
+use std::path::{Component, Path};
 
 use analysis::Options;
 use nsight::Question;
@@ -20,7 +20,7 @@ use tracefile::layout;
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is also the folder of its corpus.
-pub const TARGETS: [(&str, Target); 14] = [
+pub const TARGETS: [(&str, Target); 15] = [
     ("trace", trace),
     ("records", records),
     ("names", names),
@@ -35,6 +35,7 @@ pub const TARGETS: [(&str, Target); 14] = [
     ("unwind", unwind),
     ("baseline", baseline),
     ("parts", parts),
+    ("set", set),
 ];
 
 /// A file of the tracer, all the way to regions, proofs and predictions.
@@ -372,4 +373,17 @@ fn told(job: &Path) {
         whole: false,
     };
     let _ = report::screen(&page, 5);
+}
+
+/// The record of several runs: whatever it says, the run that warmed up lies inside of it.
+pub fn set(input: &[u8]) {
+    let Some(set) = run::repeat::KeptSet::parse(input) else { return };
+    for side in [0, 1, 2, usize::MAX] {
+        let run = set.warm_up(side).map(|run| Path::new("set").join(run));
+        let is_inside = |run: &Path| {
+            run.starts_with("set") && run.components().all(|part| matches!(part, Component::Normal(_)))
+        };
+        assert!(run.as_deref().is_none_or(is_inside), "{run:?}");
+    }
+    drop(set.made());
 }
