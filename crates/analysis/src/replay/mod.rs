@@ -4,6 +4,7 @@
 //! starts, the order of each stream, and what calls and streams wait for. Replayed as it is, it must give the time that was
 //! measured; replayed with a change, it says what the change would gain.
 
+mod awaited;
 mod build;
 mod graph;
 mod index;
