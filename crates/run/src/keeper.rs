@@ -6,7 +6,7 @@ use std::time::Duration;
 use process::until_the_parent_ends;
 use record::{MANIFEST, PLACE, RunStatus, StepStatus};
 
-use crate::rundir::{Readers, lock, read_manifest, write_json_whole};
+use crate::rundir::{lock, read_manifest, write_json_whole};
 
 const WHY: &str = "Rangefinder's own process was killed in this step, or had no memory left\n\
     hint: `rangefinder resume` repeats the step; what was recorded is kept";
@@ -47,5 +47,5 @@ fn mark_as_failed(run: &Path) -> bool {
         step.note = Some(WHY.to_owned());
     }
     // What is on the disk is masked already.
-    write_json_whole(&run.join(MANIFEST), Readers::Owner, &manifest).is_ok()
+    write_json_whole(&run.join(MANIFEST), &manifest).is_ok()
 }
