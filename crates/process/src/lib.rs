@@ -42,7 +42,7 @@ pub use guardian::{GUARDIAN_ARGUMENT, guardian_main, remove};
 pub use input::is_used_up;
 pub use janitor::{JANITOR_ARGUMENT, PrivateFolder, janitor_main};
 pub use keeper::{KEEPER_ARGUMENT, Keeper, until_the_parent_ends};
-pub use limit::raise_open_files;
+pub use limit::{raise_open_files, restore_open_files};
 pub use log::{KnownHash, is_full};
 pub use private::private_folder;
 pub use pump::LogOutcome;

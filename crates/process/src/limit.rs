@@ -19,6 +19,13 @@ pub fn raise_open_files() {
     }
 }
 
+/// Before this process becomes the program.
+pub fn restore_open_files() {
+    if let Some(given) = open_files_given() {
+        limit_open_files(given);
+    }
+}
+
 /// What a program that we start should have instead of our own limit.
 pub(crate) fn open_files_given() -> Option<u64> {
     GIVEN.get().copied()

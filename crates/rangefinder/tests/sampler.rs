@@ -249,7 +249,8 @@ fn mixed(test: &str, words: &[&str], descriptors: u32) -> Option<Told> {
     }
     let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs/mixed.py");
     std::fs::copy(program, sandbox.path("mixed.py")).unwrap();
-    let mut arguments = vec!["run", "--quick", "--", "python3", "mixed.py", "truth.json"];
+    let python = interpreter("sys._base_executable");
+    let mut arguments = vec!["run", "--quick", "--", &python, "mixed.py", "truth.json"];
     arguments.extend(words);
     let ran = limited(&sandbox, &format!("ulimit -n {descriptors}"), &arguments);
     let truth = std::fs::read_to_string(sandbox.path("truth.json")).unwrap_or_else(|_| panic!("{ran}"));
@@ -270,6 +271,12 @@ fn mixed(test: &str, words: &[&str], descriptors: u32) -> Option<Told> {
     let share = |function: &str| (truth[function] / took, samples_in(function) / all);
     let shares = works.map(|function| (function.to_owned(), share(function))).into();
     Some(Told { shares, first_line: first_line(&ran), screen: ran })
+}
+
+/// Of the Python that there is, not of a script that looks for it.
+fn interpreter(what: &str) -> String {
+    let asked = Command::new("python3").args(["-c", &format!("import sys; print({what})")]).output().unwrap();
+    String::from_utf8(asked.stdout).unwrap().trim().to_owned()
 }
 
 /// Rangefinder, after a command of the shell; what it prints.
@@ -326,12 +333,9 @@ fn what_cannot_be_read_is_said_first() {
          sum(range(2000))\nhot()\n",
     );
     // By its name it is another Python; where it comes from, it finds its modules.
-    let python = Command::new("python3").args(["-c", "import sys; print(sys._base_executable)"]).output();
-    let python = String::from_utf8(python.unwrap().stdout).unwrap();
-    std::fs::copy(python.trim(), sandbox.path("pypy3")).unwrap();
-    let home = Command::new("python3").args(["-c", "import sys; print(sys.base_prefix)"]).output().unwrap();
-    let home = String::from_utf8(home.stdout).unwrap();
-    let script = format!("python3 hot.py && PYTHONHOME={} ./pypy3 hot.py", home.trim());
+    let python = interpreter("sys._base_executable");
+    std::fs::copy(&python, sandbox.path("pypy3")).unwrap();
+    let script = format!("{python} hot.py && PYTHONHOME={} ./pypy3 hot.py", interpreter("sys.base_prefix"));
     let screen = limited(&sandbox, "true", &["run", "--quick", "--", "sh", "-c", &script]);
     let words = screen.split_whitespace().collect::<Vec<_>>().join(" ");
     let first = first_line(&screen);

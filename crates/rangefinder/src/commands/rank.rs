@@ -135,6 +135,7 @@ fn broken_off(
 fn unrecorded(identity: &Identity, why: &str, start: &Start, run: Option<&Path>) -> Result<Exit> {
     say(&format!("warning: rank {} runs without being recorded: {why}", identity.rank.rank));
     let Some(mut command) = bare(start, run)? else { bail!("no program to run") };
+    process::restore_open_files();
     let error = command.exec();
     Err(error).with_context(|| format!("cannot start `{}`", command.get_program().to_string_lossy()))
 }

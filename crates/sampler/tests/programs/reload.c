@@ -3,12 +3,12 @@
 #ifdef INNER
 volatile unsigned long total;
 
-__attribute__((noinline)) void INNER(const volatile int *over) {
+__attribute__((noinline, aligned(256))) void INNER(const volatile int *over) {
     volatile char room[ROOM];
     while (!*over) room[total++ % ROOM] = 1;
 }
 
-void work(const volatile int *over) {
+__attribute__((aligned(256))) void work(const volatile int *over) {
     INNER(over);
     total++;
 }
