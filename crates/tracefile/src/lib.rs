@@ -19,6 +19,8 @@
 
 #[cfg(feature = "read")]
 mod gpu;
+#[cfg(feature = "read")]
+mod head;
 pub mod layout;
 #[cfg(feature = "read")]
 mod outline;
@@ -30,10 +32,10 @@ mod texts;
 #[cfg(feature = "read")]
 pub use gpu::GpuEvent;
 #[cfg(feature = "read")]
+pub use head::{Halted, Header, ReadError};
+#[cfg(feature = "read")]
 pub use outline::{Outline, Place, Source};
 #[cfg(feature = "read")]
-pub use read::{
-    Chunk, Damage, Event, Halted, Header, Note, Payload, ReadError, Segment, StringEntry, TraceFile,
-};
+pub use read::{Chunk, Damage, Event, Note, Payload, Segment, StringEntry, TraceFile};
 #[cfg(feature = "read")]
 pub use texts::texts;

@@ -2,8 +2,8 @@
 
 use std::io;
 
+use crate::head::{Header, ReadError, parse_header, u32_at, u64_at};
 use crate::layout::{self, chunk};
-use crate::read::{Header, ReadError, parse_header, u32_at, u64_at};
 
 /// Where a trace file is read from: a file, or its bytes.
 pub trait Source {

@@ -2,9 +2,10 @@
 
 use std::io;
 
+use crate::head::ReadError;
 use crate::layout::{chunk, header};
 use crate::outline::{Outline, Place, Source};
-use crate::read::{Chunk, ReadError, StringEntry};
+use crate::read::{Chunk, StringEntry};
 
 /// A chunk with more is none of ours.
 const LARGEST_CHUNK: u64 = 64 << 20;

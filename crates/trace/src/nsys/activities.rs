@@ -4,6 +4,7 @@ use super::export::Export;
 use super::parallel::Job;
 use super::parts::{ActivityPart, Part, RawLaunch};
 use super::tables::{Read, Unusable, jobs as parts};
+use super::timed::{GRAPH, KERNEL, MEMCPY, MEMSET};
 use crate::model::{Activity, ActivityKind, Direction, HostMemory, Transfer, correlation, small};
 use crate::sqlite::{Finder, Integer, Row};
 
@@ -22,11 +23,6 @@ pub(super) fn fills<'a>(export: Export<'a>) -> Vec<Job<'a, Read<Part>>> {
 pub(super) fn graphs<'a>(export: Export<'a>) -> Vec<Job<'a, Read<Part>>> {
     parts(export, GRAPH, GraphColumns::find, ActivityPart::graph, Part::Activities)
 }
-
-pub(super) const KERNEL: &str = "CUPTI_ACTIVITY_KIND_KERNEL";
-pub(super) const MEMCPY: &str = "CUPTI_ACTIVITY_KIND_MEMCPY";
-pub(super) const MEMSET: &str = "CUPTI_ACTIVITY_KIND_MEMSET";
-pub(super) const GRAPH: &str = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
 
 /// What every table of activities has.
 struct SharedColumns {

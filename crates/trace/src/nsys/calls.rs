@@ -4,12 +4,9 @@ use super::export::Export;
 use super::parallel::Job;
 use super::parts::{CallPart, Part, WaitPart};
 use super::tables::{Read, Unusable, jobs as parts};
+use super::timed::{EVENT, RUNTIME, SYNC};
 use crate::model::{Call, HostWait, NONE, StreamEvent, StringId, correlation};
 use crate::sqlite::{Finder, Integer, Row};
-
-pub(super) const RUNTIME: &str = "CUPTI_ACTIVITY_KIND_RUNTIME";
-pub(super) const SYNC: &str = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
-pub(super) const EVENT: &str = "CUPTI_ACTIVITY_KIND_CUDA_EVENT";
 
 pub(super) fn calls<'a>(export: Export<'a>) -> Vec<Job<'a, Read<Part>>> {
     parts(export, RUNTIME, CallColumns::find, CallPart::call, Part::Calls)

@@ -10,13 +10,13 @@ use super::loss::Losses;
 use super::parallel::Job;
 use super::parts::{MetricPart, Part};
 use super::tables::{Read, Unusable, each, jobs as parts};
+use super::timed::METRICS;
 use crate::count::counted;
 use crate::metric_rows::Metric;
 use crate::model::{Diagnostic, Quantity};
 use crate::sqlite::{Database, Finder, Integer, Real, Row};
 
 const NAMES: &str = "TARGET_INFO_GPU_METRICS";
-pub(super) const VALUES: &str = "GPU_METRICS";
 
 /// Metrics whose meaning is known.
 #[derive(Debug, Default)]
@@ -61,7 +61,7 @@ impl Metrics {
             metric: find.integer("metricId"),
             value: find.real("value"),
         };
-        parts(export, VALUES, columns, |part, row, columns| self.value(part, row, columns), Part::Metrics)
+        parts(export, METRICS, columns, |part, row, columns| self.value(part, row, columns), Part::Metrics)
     }
 
     fn value(&self, part: &mut MetricPart, row: &Row<'_>, columns: &MetricColumns) -> Result<(), Unusable> {

@@ -4,10 +4,9 @@ use super::export::Export;
 use super::parallel::Job;
 use super::parts::{GraphNodePart, Part};
 use super::tables::{Read, Unusable, jobs as parts};
+use super::timed::NODES;
 use crate::model::GraphNode;
 use crate::sqlite::{Finder, Integer, Row};
-
-pub(super) const NODES: &str = "CUDA_GRAPH_NODE_EVENTS";
 
 pub(super) fn nodes<'a>(export: Export<'a>) -> Vec<Job<'a, Read<Part>>> {
     parts(export, NODES, NodeColumns::find, GraphNodePart::node, Part::GraphNodes)

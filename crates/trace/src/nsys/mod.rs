@@ -24,7 +24,9 @@ mod read;
 mod session;
 mod stacks;
 mod tables;
+mod timed;
 mod twice;
+mod weigh;
 
 pub use environment::{environment_values, texts_to_change};
 pub use error::NsysError;

@@ -6,10 +6,9 @@ use super::export::Export;
 use super::parallel::Job;
 use super::parts::{Name, NvtxPart, Part};
 use super::tables::{Read, Unusable, jobs as parts};
+use super::timed::RANGES;
 use crate::model::{OPEN, Range, StringId};
 use crate::sqlite::{Finder, Integer, Real, Row, Text};
-
-pub(super) const TABLE: &str = "NVTX_EVENTS";
 
 struct Columns {
     begin: Integer,
@@ -49,7 +48,7 @@ const TEXT_START_END: i64 = 71;
 const DOMAIN: i64 = 75;
 
 pub(super) fn events<'a>(export: Export<'a>) -> Vec<Job<'a, Read<Part>>> {
-    parts(export, TABLE, Columns::find, NvtxPart::event, Part::Nvtx)
+    parts(export, RANGES, Columns::find, NvtxPart::event, Part::Nvtx)
 }
 
 impl NvtxPart {

@@ -5,12 +5,11 @@ use std::path::Path;
 use input::Input;
 
 use super::error::NsysError;
-use super::export::Export;
 use super::gpu_metrics::Metrics;
 use super::loss::Losses;
 use super::merge::Merge;
 use super::tables::{Texts, each};
-use super::{diagnostics, jobs, machine, parallel};
+use super::{diagnostics, jobs, machine, parallel, weigh};
 use crate::count::counted;
 use crate::extent::Budget;
 use crate::model::{Diagnostic, Recorder, Trace};
@@ -47,7 +46,7 @@ fn read(database: &Database, budget: Budget, path: &Path) -> Result<Trace, NsysE
         return Err(database.why_absent(path).map_or_else(not_nsys, NsysError::from));
     }
     let mut merge = Merge::default();
-    let export = Export::within(database, budget);
+    let export = weigh::within(database, budget);
     let room = budget.bytes() / 2;
     let texts = Texts::read(database, &mut merge.trace.strings, room, &mut merge.losses);
     version(database, &mut merge);

@@ -6,11 +6,10 @@ use super::export::Export;
 use super::parallel::Job;
 use super::parts::{ChainPart, Link, Part, SamplePart};
 use super::tables::{Read, Texts, Unusable, jobs as parts};
+use super::timed::{CHAINS, SAMPLES};
 use crate::model::{Frame, NONE, StackNode, StackSample, StringId, Strings, ThreadState, Trace};
 use crate::sqlite::{Finder, Integer, Row};
 
-pub(super) const SAMPLES: &str = "COMPOSITE_EVENTS";
-pub(super) const CHAINS: &str = "SAMPLING_CALLCHAINS";
 /// A stack is no deeper; what is has lost its way.
 const DEEPEST: i64 = 4_096;
 /// For the frames of a module that have none: their addresses would tell nobody anything.

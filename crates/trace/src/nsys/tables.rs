@@ -4,15 +4,14 @@ use std::collections::HashMap;
 use std::hash::BuildHasherDefault;
 use std::sync::Arc;
 
-use super::export::{Export, time_of};
+use super::export::Export;
 use super::loss::{Loss, Losses};
 use super::parallel::Job;
+use super::timed::{TEXTS, time_of};
 use crate::model::{StringId, Strings};
 use crate::quick::Multiply;
 use crate::sqlite::{Database, Finder, Leaves, Row};
 
-/// What numbers of texts stand for.
-pub(super) const TEXTS: &str = "StringIds";
 /// Memory for a text, beside its bytes.
 const OF_TEXT: u64 = 96;
 /// Pages in a part of a table: 8 MiB with the usual page size.
