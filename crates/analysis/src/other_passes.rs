@@ -29,7 +29,8 @@ pub fn samples(trace: &Trace, options: &Options) -> Samples {
     let attribution = attribute(trace);
     let Concluded { loops, diagnosis, mut sampled, host, .. } = conclude(trace, &attribution, options);
     if let Some(sampled) = &mut sampled {
-        let (stages, _) = stages(trace, &attribution, options, &loops, &vec![false; attribution.tree.nodes.len()]);
+        let (stages, _) =
+            stages(trace, &attribution, options, &loops, &vec![false; attribution.tree.nodes.len()]);
         energy_per_token(sampled, &loops, &stages);
     }
     Samples { sampled, host, findings: diagnosis.findings }

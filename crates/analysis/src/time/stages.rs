@@ -57,7 +57,8 @@ pub struct Stage {
     /// Host time of every instance that ended.
     pub times: Option<Times>,
     pub first_ns: Option<i64>,
-    /// Of the instances in the steady iterations of its process's main loop; where it has none there, without the first.
+    /// Without the first instance of each process, and only of those in the steady iterations of its main loop, if there
+    /// are any.
     pub steady: Option<Times>,
     /// As given, from a number before `tok` in the ranges' names, or, of a stage that is known by its
     /// name, from their payloads.
@@ -122,21 +123,20 @@ impl SteadyTimes {
         Self(times)
     }
 
-    /// Instances in the steady iterations; of a process that has none there, all but its first one. They are in order.
+    /// Without the first instance of each process, which has to warm up for itself, and without those outside the steady
+    /// iterations, if any other lies inside. They are in order.
     fn steady(&self, trace: &Trace, ranges: &[u32]) -> Vec<u32> {
-        let process = |range: u32| process_of(trace, range);
+        let mut seen = HashSet::new();
+        let later: Vec<u32> =
+            ranges.iter().copied().filter(|range| !seen.insert(process_of(trace, *range))).collect();
         let is_inside = |range: u32| {
-            let time = self.0[process(range) as usize].as_ref();
+            let time = self.0[process_of(trace, range) as usize].as_ref();
             time.is_some_and(|time| time.contains(&trace.ranges.begin[range as usize]))
         };
         let inside: HashSet<u32> =
-            ranges.iter().copied().filter(|range| is_inside(*range)).map(process).collect();
-        let mut seen = HashSet::new();
-        let is_steady = |range: &u32| match inside.contains(&process(*range)) {
-            true => is_inside(*range),
-            false => !seen.insert(process(*range)),
-        };
-        ranges.iter().copied().filter(is_steady).collect()
+            later.iter().filter(|range| is_inside(**range)).map(|range| process_of(trace, *range)).collect();
+        let is_steady = |range: &u32| is_inside(*range) || !inside.contains(&process_of(trace, *range));
+        later.into_iter().filter(is_steady).collect()
     }
 }
 

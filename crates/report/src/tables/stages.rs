@@ -78,7 +78,7 @@ fn columns<'p>() -> Vec<Column<'p>> {
         }),
         steady("steady.total_ns", "steady total", |times| times.total_ns.into()),
         steady("steady.mean_ns", "steady mean", |times| times.mean_ns.into())
-            .help("in the steady iterations of the loop; where there are none, without the first instance"),
+            .help("without the first instance of each process, in the steady iterations of the loop if any are there"),
         steady("steady.std_ns", "std", |times| times.std_ns.into()),
         steady("steady.min_ns", "steady min", |times| times.min_ns.into()),
         steady("steady.p50_ns", "p50", |times| times.p50_ns.into()),
