@@ -26,6 +26,9 @@ pub struct Sharer {
     pub share: f64,
 }
 
+/// What tells devices apart: their recording, and what they are.
+type Key = (Option<u32>, String);
+
 /// The work of a process on a device.
 #[derive(Debug, Clone, Copy)]
 struct Work {
@@ -37,8 +40,8 @@ struct Work {
 /// Times of different recordings have no clock in common.
 pub(crate) fn shared_devices(trace: &Trace) -> Vec<SharedDevice> {
     let activities = &trace.activities;
-    let mut devices: BTreeMap<(Option<u32>, String), (u16, BTreeMap<u32, Work>)> = BTreeMap::new();
-    let keys: Vec<(Option<u32>, String)> = (0u16..)
+    let mut devices: BTreeMap<Key, (u16, BTreeMap<u32, Work>)> = BTreeMap::new();
+    let keys: Vec<Key> = (0u16..)
         .zip(&trace.devices)
         .map(|(number, device)| {
             let identity = device.identity.clone().unwrap_or_else(|| number.to_string());
