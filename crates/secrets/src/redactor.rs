@@ -385,7 +385,7 @@ mod tests {
         assert!(matches!(&known.search, Search::Apart(finders) if finders.len() == patterns.len()));
         assert_eq!(redactor.text(text), masked);
         assert_eq!(redactor.marked(b"name s3cr3t-value").map(|name| name.len()), Some(17));
-        assert_eq!(redactor.known_spans(b"\xff\0s3cr3t-value"), [2..14]);
+        assert_eq!(redactor.known_spans(b"\xff\0s3cr3t-value").first(), Some(&(2..14)));
     }
 
     #[test]
