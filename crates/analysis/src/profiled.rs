@@ -41,7 +41,11 @@ pub fn profile(trace: &Trace, options: &Options) -> Profile {
         clock_mhz: device.and_then(|device| device.steady.as_ref()).and_then(|values| values.clock()),
         energy_j: energy.and_then(|energy| energy.per_iteration_j),
         limits: limits.map(|finding| finding.cause.as_str().to_owned()).collect(),
-        sampled: Some(SampledKinds { stacks: !trace.stacks.samples.is_empty(), devices: device.is_some() }),
+        sampled: Some(SampledKinds {
+            stacks: !trace.stacks.samples.is_empty(),
+            devices: device.is_some(),
+            launch: trace.launched.is_some(),
+        }),
         mfu: None,
         stage_mfu: BTreeMap::new(),
         counters: Vec::new(),

@@ -96,6 +96,18 @@ fn chains_of_iterations_without_a_wait_between_them() {
     assert!((3.5..=4.1).contains(&gain.factor) && gain.high <= 4.1, "{gain:?}");
 }
 
+/// Fusing three short kernels with a long one leaves the long one.
+#[test]
+fn a_long_kernel_is_not_fused_away() {
+    let mut step: Vec<Op> = [ADD, MUL, TANH].iter().map(|name| Op::launch(name, 5_000, 10_000)).collect();
+    step.push(Op::launch(RELU, 5_000, 1_800_000));
+    step.push(Op::wait(5_000));
+    let analysis = analyze(&made(&step), &Options::default());
+    let fused = of(&analysis, Cause::UnfusedElementwise).and_then(|finding| finding.gain);
+    assert!(fused.is_none_or(|gain| gain.factor < 1.1), "{fused:?}");
+    assert_eq!(analysis.steady.unwrap().kernels[0].statistics.mean_ns, 1_800_000.0);
+}
+
 /// No kernel that two waits lie between is fused with another.
 #[test]
 fn chains_end_where_the_host_waits() {

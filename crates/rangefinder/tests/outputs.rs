@@ -112,7 +112,7 @@ fn a_page_goes_through_pipes_and_devices() {
 #[test]
 fn a_shared_baseline_stays_shared() {
     let sandbox = Sandbox::new();
-    let trace = data("toy-2025.3.1.sqlite");
+    let trace = data("demo-2025.3.1.sqlite");
     for name in ["baseline.json", "junit.xml", "man"] {
         symlink(format!("shared-{name}"), sandbox.path(name)).unwrap();
     }

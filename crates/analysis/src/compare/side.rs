@@ -60,6 +60,9 @@ pub struct SampledKinds {
     pub stacks: bool,
     /// The counters of devices.
     pub devices: bool,
+    /// When the program was launched, by nsys: start-up counts from there.
+    #[serde(default)]
+    pub launch: bool,
 }
 
 impl SampledKinds {
@@ -68,6 +71,7 @@ impl SampledKinds {
         side.iter().filter_map(|profile| profile.sampled).fold(Self::default(), |all, one| Self {
             stacks: all.stacks || one.stacks,
             devices: all.devices || one.devices,
+            launch: all.launch || one.launch,
         })
     }
 }

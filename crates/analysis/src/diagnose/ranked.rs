@@ -3,7 +3,7 @@
 use trace::{ActivityKind, Trace, counted};
 
 use super::case::{Candidate, Case};
-use super::causes::kernels::classes;
+use super::causes::classes::classes;
 use super::causes::{before, copies, host, kernels, limits, waits};
 use super::finding::{Cause, Finding};
 use super::no_finding::{NoFinding, is_incomplete};
@@ -122,6 +122,10 @@ pub(crate) fn diagnose(
         finding
     };
     let of_loops: Vec<Finding> = all.into_iter().take(MOST).map(told).collect();
+    // What comes first is not known where nothing is left to examine.
+    if of_loops.is_empty() && is_incomplete(trace) {
+        before.clear();
+    }
     let span = trace.end.saturating_sub(loops[0].recorded_since());
     // A loop with little to gain, behind a start of which it is known where the time goes.
     let little =

@@ -9,6 +9,7 @@ use ::run::config::resolve_with;
 use analysis::compare::{Checked, Doubt, Limit, Metric, Outcome, Unknown, check, limited};
 use anyhow::{Context, Result};
 use process::{Signals, interruptible};
+use record::counted;
 use report::CheckDocument;
 
 use super::diff::{Read, read, write_file};
@@ -48,8 +49,9 @@ fn checked(arguments: &CheckArguments) -> Result<Exit> {
         let written = Baseline::new(now.profiles, &now.around).write(&baseline);
         written.with_context(|| format!("cannot write `{}`", baseline.display())).map_err(wrong)?;
         print(&format!(
-            "baseline: {} now has {runs} runs of `{}`\n",
+            "baseline: {} now has {} of `{}`\n",
             baseline.display(),
+            counted(runs as u64, "run"),
             arguments.runs.display()
         ))?;
         return Ok(Exit::Complete);

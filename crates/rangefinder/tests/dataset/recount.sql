@@ -106,25 +106,23 @@ ORDER BY path, regions.kind
 -- name: stages
 WITH members AS (
   SELECT regions.stage_id, regions.stage, instances.process, instances.duration_ns,
-         row_number() OVER (PARTITION BY regions.stage_id ORDER BY instances.begin_ns, instances.instance) AS place,
-         row_number() OVER (PARTITION BY regions.stage_id, instances.process ORDER BY instances.begin_ns, instances.instance) AS turn
+         row_number() OVER (PARTITION BY regions.stage_id ORDER BY instances.begin_ns, instances.instance) AS place
   FROM instances JOIN regions ON regions.region_id = instances.region_id WHERE regions.stage_id IS NOT NULL
-), steady AS (
+), ended AS (
   SELECT stage_id, duration_ns, row_number() OVER (PARTITION BY stage_id ORDER BY duration_ns) AS nth,
          count(*) OVER (PARTITION BY stage_id) AS many
-  FROM members WHERE turn > 1 AND duration_ns IS NOT NULL
+  FROM members WHERE duration_ns IS NOT NULL
 ), usual AS (
-  SELECT stage_id, count(*) AS steady_count,
-         max(CASE WHEN nth = CAST(ceil(many * 50 / 100.0) AS BIGINT) THEN duration_ns END) AS steady_p50_ns,
-         max(CASE WHEN nth = CAST(ceil(many * 95 / 100.0) AS BIGINT) THEN duration_ns END) AS steady_p95_ns
-  FROM steady GROUP BY stage_id
+  SELECT stage_id, max(CASE WHEN nth = CAST(ceil(many * 50 / 100.0) AS BIGINT) THEN duration_ns END) AS times_p50_ns,
+         max(CASE WHEN nth = CAST(ceil(many * 95 / 100.0) AS BIGINT) THEN duration_ns END) AS times_p95_ns
+  FROM ended GROUP BY stage_id
 ), sums AS (
   SELECT stage_id, min(stage) AS name, count(duration_ns) AS times_count, sum(duration_ns) AS times_total_ns,
          min(duration_ns) AS times_min_ns, max(duration_ns) AS times_max_ns,
          max(CASE WHEN place = 1 THEN duration_ns END) AS first_ns
   FROM members GROUP BY stage_id
 )
-SELECT sums.*, usual.steady_count, usual.steady_p50_ns, usual.steady_p95_ns
+SELECT sums.*, usual.times_p50_ns, usual.times_p95_ns
 FROM sums LEFT JOIN usual ON usual.stage_id = sums.stage_id ORDER BY sums.stage_id
 
 -- name: loops
@@ -140,7 +138,7 @@ WITH steady AS (
   FROM steady GROUP BY loop
 ), sums AS (
   SELECT loop, min(region) AS region, count(*) AS iterations, sum(CASE WHEN warm_up THEN 1 ELSE 0 END) AS warm_up,
-         min(begin_ns) AS start_up_ns, max(begin_ns + duration_ns) AS end_ns
+         max(begin_ns + duration_ns) AS end_ns
   FROM iterations GROUP BY loop
 )
 SELECT sums.*, usual.begin_ns, usual.p50, usual.p95, usual.min, usual.max

@@ -66,7 +66,7 @@ for table in DATA:
     quoted = ", ".join(f'"{name}"' for name in names)
     rewrite(db, table, names, db.execute(f"select {quoted} from {table}").fetchall())
 for table in tables(db):
-    if table.startswith(("ENUM", "ProcessStreams", "PROFILER", "TARGET_INFO_SYSTEM", "DIAGNOSTIC")):
+    if table.startswith(("ENUM", "ProcessStreams", "PROFILER", "TARGET_INFO_SYSTEM")):
         db.execute(f'drop table "{table}"')
 done(db)
 

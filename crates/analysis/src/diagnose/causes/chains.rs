@@ -6,7 +6,7 @@ use trace::{Launch, StringId, counted};
 
 use super::super::case::{Candidate, Case, Then, milliseconds};
 use super::super::finding::{Cause, Sureness};
-use super::kernels::{Class, LONG_ENOUGH, place, share, total};
+use super::classes::{Class, LONG_ENOUGH, place, share, total};
 use crate::replay::{Call, CallKind};
 
 /// So many elementwise kernels one behind the other are a chain.
@@ -32,9 +32,11 @@ pub(super) fn unfused(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Cand
             }
         })
     };
-    let then = Then::of(case, with(|times| times[times.len() / 2])).between(
-        case.replayed(&with(|times| times[times.len() - 1])),
-        case.replayed(&with(|times| times[0])),
+    let then = Then::of(case, with(|times| times[times.len() / 2].saturating_add(beyond(times)))).between(
+        case.replayed(&with(|times| {
+            times[times.len() - 1].max(times[times.len() / 2].saturating_add(beyond(times)))
+        })),
+        case.replayed(&with(|times| times[0].saturating_add(beyond(times)))),
     );
     let time_ns = total(case, &works);
     let each = case.iterations();
@@ -66,6 +68,14 @@ pub(super) fn unfused(case: &Case<'_>, classes: &[Option<Class>]) -> Option<Cand
         time_ns,
         during: Vec::new(),
     })
+}
+
+/// What kernels take that is more than twice as long as usual: that is no reading and writing, and stays. In order.
+fn beyond(times: &[i64]) -> i64 {
+    let usual = times[times.len() / 2];
+    times
+        .iter()
+        .fold(0i64, |sum, time| sum.saturating_add(time.saturating_sub(usual.saturating_mul(2)).max(0)))
 }
 
 /// Elementwise kernels of about the same size, one behind the other in a stream: in one iteration, without a wait of the
@@ -162,6 +172,12 @@ mod tests {
         let rounds = rounds(&works, name);
         let chains = rounds.into_iter().filter(|round| is_chain(round, name));
         chains.map(|chain| row[chain[0]..=chain[chain.len() - 1]].to_owned()).collect()
+    }
+
+    #[test]
+    fn a_long_kernel_stays() {
+        assert_eq!(beyond(&[10, 10, 10, 1_800]), 1_780);
+        assert_eq!(beyond(&[6, 8, 9, 12]), 0);
     }
 
     #[test]

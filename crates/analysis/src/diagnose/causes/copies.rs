@@ -4,7 +4,7 @@ use trace::Direction;
 
 use super::super::case::{Candidate, Case, Then, milliseconds};
 use super::super::finding::{Cause, Sureness};
-use super::kernels::Class;
+use super::classes::Class;
 use crate::replay::Work;
 
 /// Smaller copies say nothing of the rate.

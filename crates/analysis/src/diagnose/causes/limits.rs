@@ -4,7 +4,8 @@ use trace::{Direction, Quantity};
 
 use super::super::case::{Candidate, Case, milliseconds, percent, works_for};
 use super::super::finding::{Cause, Sureness};
-use super::kernels::{Class, device_copy_rate, place};
+use super::classes::{Class, place};
+use super::kernels::device_copy_rate;
 
 /// The device is the limit when it is busy for this much of the time.
 pub(in super::super) const BUSY: f64 = 0.85;

@@ -2,6 +2,7 @@
 
 pub(super) mod before;
 mod chains;
+pub(super) mod classes;
 pub(super) mod copies;
 pub(super) mod host;
 pub(super) mod kernels;
