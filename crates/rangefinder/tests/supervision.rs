@@ -109,6 +109,7 @@ fn a_timeout_terminates_then_kills() {
         "run",
         "workload.timeout=300ms",
         "capture.grace=200ms",
+        "stacks.enable=false",
         "--",
         &hazard("ignore_term"),
     ]);

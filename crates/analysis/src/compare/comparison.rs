@@ -371,7 +371,7 @@ mod tests {
                 [5.0, 2.0],
             ),
         ];
-        assert_eq!(changed(&of_thread, -8.0), Some(("encode a.py".to_owned(), [6.0, 1.0])));
+        assert_eq!(changed(&of_thread, -8.0), Some(("worker a.py".to_owned(), [11.0, 3.0])));
         let alike = [
             (
                 "Thread._bootstrap threading.py > Thread.run threading.py > worker a.py > encode a.py",

@@ -4,6 +4,7 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 
@@ -79,6 +80,18 @@ pub fn lock(run: &Path) -> Result<Option<Lock>, WriteError> {
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
         Err(error) => Err(WriteError::new(&path, error.into())),
     }
+}
+
+/// The same, if another process is about to give it up: of one that died, a keeper still marks the run.
+pub(crate) fn lock_soon(run: &Path) -> Result<Option<Lock>, WriteError> {
+    const TRIES: usize = 200;
+    for _ in 1..TRIES {
+        if let Some(lock) = lock(run)? {
+            return Ok(Some(lock));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    lock(run)
 }
 
 /// The name of a run: only letters, digits, `.`, `_` and `-`.

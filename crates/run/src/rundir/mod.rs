@@ -10,7 +10,7 @@ mod masked_json;
 pub(crate) use artifacts::hash;
 pub use artifacts::{KnownHashes, list_artifacts};
 pub use create::{Lock, create, lock};
-pub(crate) use create::{safe_name, set_aside};
+pub(crate) use create::{lock_soon, safe_name, set_aside};
 pub use files::{Files, WriteError};
 pub(crate) use files::{json_lines, write_json_whole};
 pub use keep::{Kept, remove_older};

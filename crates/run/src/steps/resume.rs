@@ -15,7 +15,7 @@ use super::flow::Run;
 use super::session::Setting;
 use crate::config::{Request, Text, resolve};
 use crate::rehearsal::{Inventory, read_rehearsal};
-use crate::rundir::{Files, lock, read_manifest};
+use crate::rundir::{Files, lock_soon, read_manifest};
 use crate::workload::{Workload, check_texts};
 
 /// What `rangefinder resume` was given.
@@ -41,7 +41,7 @@ pub fn reopen(resume: Resume) -> Result<Run, RunError> {
             "`{folder}` is a rank of a job: it cannot be resumed alone\nhint: let its launcher start the job again"
         )));
     }
-    let Some(lock) = lock(&folder)? else { return Err(RunError::Busy { run: folder }) };
+    let Some(lock) = lock_soon(&folder)? else { return Err(RunError::Busy { run: folder }) };
     let cwd = directory(&manifest.workload.cwd, &folder)?;
     let mut resolved =
         resolve(&Request { file: Some(folder.join("config.yaml")), cwd: cwd.clone(), ..Request::default() })?;
