@@ -4,6 +4,7 @@ mod attribute;
 pub mod compare;
 mod diagnose;
 mod document;
+mod idle_causes;
 mod insight;
 mod kernels;
 mod limit;

@@ -9,8 +9,8 @@ use super::launched::{Launched, launched, total_of};
 use super::slow::{SlowIterations, only_at_first};
 use super::steady::{growth, median, warm_up};
 use crate::attribute::{Attribution, Times};
+use crate::idle_causes::IdleCause;
 use crate::origin::Origin;
-use crate::time::IdleCause;
 
 /// What a loop was found by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

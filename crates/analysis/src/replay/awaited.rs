@@ -3,9 +3,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::build::SLACK;
 use super::graph::QUICK;
-use super::recorded::{Called, Worked};
+use super::recorded::{Called, SLACK, Worked};
 use crate::attribute::CallKind;
 
 /// A call that has nothing to wait for takes less than this.

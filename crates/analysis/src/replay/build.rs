@@ -7,7 +7,7 @@ use trace::{NONE, StringId, Trace};
 use super::awaited::Done;
 use super::graph::{Call, Graph, QUICK, StreamWait, Work};
 use super::index::Index;
-use super::recorded::{Called, Worked, calls_between, works_ahead, works_of};
+use super::recorded::{Called, SLACK, Worked, calls_between, works_ahead, works_of};
 use super::streams::{Order, StreamOrder};
 use crate::attribute::Attribution;
 use crate::loop_::{Steady, median, warm_up};
@@ -25,8 +25,6 @@ const OTHER_CALLS: f64 = 0.1;
 const FEWEST_ALIKE: usize = 3;
 /// Works before the loop that its first calls may wait for: a launch queue has about a thousand places.
 const LEAD_IN: usize = 2_048;
-/// The clocks of host and device differ by this at most.
-pub(super) const SLACK: i64 = 5_000;
 /// From a call to its work and from one work to the next, where the recording does not show it.
 const USUAL_LAG: i64 = 8_000;
 const USUAL_GAP: i64 = 1_000;

@@ -8,6 +8,9 @@ use trace::{ActivityKind, HostMemory, NONE, StringId, Trace};
 use super::index::Index;
 use crate::attribute::{Attribution, CallKind, is_async};
 
+/// The clocks of host and device differ by this at most.
+pub(super) const SLACK: i64 = 5_000;
+
 pub(super) struct Called {
     pub(super) call: u32,
     pub(super) kind: CallKind,

@@ -3,10 +3,10 @@
 
 use trace::{ActivityKind, NONE, Trace};
 
-use super::causes::Causes;
 use super::idle_walk::gap_causes;
 use super::waits::Waits;
 use crate::attribute::Attribution;
+use crate::idle_causes::Causes;
 use crate::loop_::Steady;
 
 /// Of a stretch of time. A device works as long as any of them does.

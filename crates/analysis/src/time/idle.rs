@@ -16,12 +16,12 @@
 use serde::Serialize;
 use trace::{ActivityKind, Device, Trace};
 
-use super::causes::{Causes, IdleCause};
 use super::idle_walk::{ByNode, Sum, Walk};
 use super::overlap::{Overlap, overlap};
 use super::range_time::{times_of_ranges, within};
 use super::waits::Waits;
 use crate::attribute::{Attribution, Tree};
+use crate::idle_causes::{Causes, IdleCause};
 use crate::kernels::families::{Families, Family};
 use crate::origin::Origin;
 

@@ -2,9 +2,9 @@
 
 use trace::{ActivityKind, NONE, Trace};
 
-use super::causes::Causes;
 use super::waits::Waits;
 use crate::attribute::{Attribution, Tree};
+use crate::idle_causes::Causes;
 
 /// From kernel to kernel a device takes a microsecond or two; a queued one that takes
 /// longer than this waits for something.

@@ -2,7 +2,6 @@
 //! idle devices wait for.
 
 mod busy;
-mod causes;
 mod device_time;
 mod gpu_regions;
 mod graph_table;
@@ -24,8 +23,8 @@ mod top_kernels;
 mod waits;
 mod work;
 
+pub use crate::idle_causes::{Causes, IdleCause};
 pub(crate) use busy::{Busy, busy};
-pub use causes::{Causes, IdleCause};
 pub(crate) use device_time::{DeviceTime, Devices};
 pub(crate) use gpu_regions::RegionTable;
 pub use gpu_regions::{GpuRegion, MoreRegions, gpu_regions};
