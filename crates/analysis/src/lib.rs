@@ -67,8 +67,8 @@ pub use statistics::Statistics;
 pub use steady_state::SteadyState;
 pub use time::{
     ApiRow, BLOCKED, CapturedRow, Causes, CudaGraphs, GpuRegion, GraphRow, Grouping, HostIdle, HostLine,
-    HostNode, HostPlace, IMPORTING, IdleCause, IdleRow, KernelRow, ModelStage, MoreOperators, MoreRegions,
-    NOT_READ, OperatorRow, Overhead, Overlap, Shape, SharedDevice, Sharer, Stage, Synchronisation, TopKernel,
+    HostNode, HostPlace, IdleCause, IdleRow, KernelRow, ModelStage, MoreOperators, MoreRegions, NOT_READ,
+    OperatorRow, Overhead, Overlap, Shape, SharedDevice, Sharer, Stage, Synchronisation, TopKernel,
     TransferRow, WAITS_FOR_INTERPRETER, api, gpu_regions, host_idle, idle, kernels, listed, overhead,
     transfers, unsteady,
 };

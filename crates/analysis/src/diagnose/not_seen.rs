@@ -5,12 +5,10 @@ use std::collections::HashMap;
 use serde::Serialize;
 use trace::Trace;
 
-use crate::time::is_readable;
+use crate::time::{Starting, is_readable};
 
 /// Fewer cannot move a share by more than this.
 const MAY_CHANGE: f64 = 0.05;
-/// So long after its first sample, a process that is read later may still have been starting: that is no loss.
-const STARTING_NS: i64 = 200_000_000;
 
 /// What could not be read, of samples that something is told by.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -40,29 +38,11 @@ impl NotSeen {
     /// None if what these samples tell is true whatever the others were.
     pub(super) fn of(trace: &Trace, rows: &[usize]) -> Option<Self> {
         let samples = &trace.stacks.samples;
-        let mut known: HashMap<u32, bool> = HashMap::new();
-        let mut is_read = |row: usize| {
-            let stack = samples.stack[row];
-            *known.entry(stack).or_insert_with(|| is_readable(trace, stack))
-        };
         let process = |row: usize| trace.process_of(samples.thread[row]);
-        // Of each process, the first sample and the first that could be read.
-        let mut begun: HashMap<u32, (i64, i64)> = HashMap::new();
-        for row in 0..samples.len() {
-            let at = samples.at[row];
-            let (first, read) = begun.entry(process(row)).or_insert((at, i64::MAX));
-            *first = at.min(*first);
-            if at < *read && is_read(row) {
-                *read = at;
-            }
-        }
-        let is_starting = |row: usize| {
-            let (first, read) = begun[&process(row)];
-            read != i64::MAX && samples.at[row] < read.min(first.saturating_add(STARTING_NS))
-        };
+        let starting = Starting::of(trace);
         let mut lost: HashMap<u32, (u64, i64, i64)> = HashMap::new();
-        for row in rows.iter().copied().filter(|row| !is_starting(*row)) {
-            if !is_read(row) {
+        for row in rows.iter().copied().filter(|row| !starting.has(trace, *row)) {
+            if !is_readable(trace, samples.stack[row]) {
                 let at = samples.at[row];
                 let (count, from, to) = lost.entry(process(row)).or_insert((0, at, at));
                 (*count, *from, *to) = (*count + 1, at.min(*from), at.max(*to));

@@ -10,7 +10,7 @@ use super::share::Share;
 use super::waited::Waited;
 use super::where_host::{Doing, HostLines, InLoop, Unmarked};
 use crate::loop_::Loop;
-use crate::time::{HostLine, IMPORTING, listed};
+use crate::time::{HostLine, listed};
 
 /// Less of the time is not what limits it.
 const MOST: f64 = 0.2;
@@ -41,7 +41,7 @@ pub(crate) fn own_code(host: &HostLines, loops: &[Loop]) -> Option<Finding> {
 
 fn in_all(host: &HostLines, unmarked: &Unmarked) -> Option<Finding> {
     // Whoever looks for what is slow knows that modules are imported.
-    let is_meant = |line: &&HostLine| line.place != IMPORTING;
+    let is_meant = |line: &&HostLine| !line.is_start_up();
     let first = host.lines.iter().find(is_meant).filter(|line| line.share >= MOST);
     let first = first.filter(|_| host.samples >= FEWEST);
     if let Some(waited) = host.waited.as_ref().filter(|waited| first.is_none() || waited.share() >= MOSTLY) {
@@ -70,7 +70,7 @@ fn in_all(host: &HostLines, unmarked: &Unmarked) -> Option<Finding> {
         evidence.push(CANNOT_BE_LEFT_OUT.to_owned());
     }
     let alone = alone.filter(|_| first.share <= NEARLY_ALL && host.not_seen.is_none());
-    let share = Share::of(&[(first.samples, read)])?.among_unseen(unseen(host)).times(unmarked.ran);
+    let share = unmarked.share?.among_unseen(unseen(host)).times(unmarked.ran);
     Some(Finding {
         cause: Cause::HostCode,
         place: FoundAt { line: Some(first.place.clone()), ..FoundAt::default() },

@@ -1,10 +1,10 @@
 //! Where the host was: while devices had nothing to do, or, in a program without such work, in its loop.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 
 use serde::Serialize;
-use trace::{ThreadState, Trace};
+use trace::{StackSamples, ThreadState, Trace};
 
 use super::growth::Growth;
 use super::not_seen::NotSeen;
@@ -77,6 +77,8 @@ pub(crate) struct Unmarked {
     pub(crate) alone_ns: Option<i64>,
     /// The part of its samples in which that thread ran, instead of waiting.
     pub(crate) ran: f64,
+    /// How well the share of the first place that is not its start is known.
+    pub(crate) share: Option<Share>,
 }
 
 /// What samples of a loop are of.
@@ -156,10 +158,12 @@ pub(crate) fn host_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
         }
         None => (all.filter(|row| samples.state[*row] == ThreadState::Running).collect(), None),
     };
+    let mut of_all = None;
     let mut lines = match &span {
         Some(_) => host_places(trace, rows.iter().copied()),
         None => {
             let places = own_places(trace, &rows, &rows);
+            of_all = Share::of(&by_rounds(samples, &places));
             if let Some((in_loop, first)) = in_loop.as_mut().zip(places.first()) {
                 in_loop.first = doing(trace, first);
                 in_loop.share = Share::of(&in_loop.counted(trace, &places));
@@ -175,8 +179,7 @@ pub(crate) fn host_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
     };
     let unread = rows.len() as u64 - lines.iter().map(|line| line.samples).sum::<u64>();
     lines.truncate(MOST_ROWS);
-    let share = lines.first().and_then(|line| Share::of(&[(line.samples, rows.len() as u64 - unread)]));
-    let within = share.map(|share| (share.high - share.likely).max(share.likely - share.low));
+    let within = of_all.map(|share| (share.high - share.likely).max(share.likely - share.low));
     let of_all_time =
         trace.sampling.wall_ns > 0 || samples.state.iter().any(|state| *state != ThreadState::Running);
     let is_unmarked = span.is_none()
@@ -190,7 +193,7 @@ pub(crate) fn host_lines(trace: &Trace, attribution: &Attribution, loops: &[Loop
             let waited = of_all_time.then(|| Waited::of(trace, alone)).flatten();
             // Of few samples of threads that ran, it is still known how long they waited.
             let is_enough = rows.len() >= FEWEST || waited.is_some();
-            (is_enough.then(|| unmarked(trace, alone)), waited)
+            (is_enough.then(|| unmarked(trace, alone, of_all)), waited)
         }
         false => (None, None),
     };
@@ -221,9 +224,9 @@ fn runs_alone(trace: &Trace, rows: &[usize]) -> Option<u32> {
     most.filter(|thread| ran[*thread] as f64 >= RUNS_ALONE * rows.len() as f64).map(|thread| thread as u32)
 }
 
-fn unmarked(trace: &Trace, alone: Option<u32>) -> Unmarked {
+fn unmarked(trace: &Trace, alone: Option<u32>, share: Option<Share>) -> Unmarked {
     let samples = &trace.stacks.samples;
-    let Some(thread) = alone else { return Unmarked::default() };
+    let Some(thread) = alone else { return Unmarked { share, ..Unmarked::default() } };
     let its = || (0..samples.len()).filter(|row| samples.thread[*row] == thread);
     let ran = its().filter(|row| samples.state[*row] == ThreadState::Running).count();
     let at: Vec<i64> = its().map(|row| samples.at[row]).collect();
@@ -231,7 +234,31 @@ fn unmarked(trace: &Trace, alone: Option<u32>) -> Unmarked {
     Unmarked {
         alone_ns: first.zip(last).map(|(first, last)| last.saturating_sub(first)),
         ran: ran as f64 / at.len().max(1) as f64,
+        share,
     }
+}
+
+/// Of each round of samples, those in the first place that is not the program's start, and all that could be read: threads that
+/// are sampled at the same moment often do the same.
+fn by_rounds(samples: &StackSamples, places: &[OwnPlace]) -> Vec<(u64, u64)> {
+    let first = places.iter().position(|place| !place.line.is_start_up());
+    let mut rows: Vec<(usize, bool)> = Vec::new();
+    for (at, place) in places.iter().enumerate() {
+        rows.extend(place.rows.iter().map(|row| (*row, Some(at) == first)));
+    }
+    rows.sort_unstable();
+    let (mut rounds, mut seen) = (Vec::new(), HashSet::new());
+    for (row, is_first) in rows {
+        // A thread that comes again is one of the next round.
+        if rounds.is_empty() || !seen.insert(samples.thread[row]) {
+            rounds.push((0, 0));
+            seen = HashSet::from([samples.thread[row]]);
+        }
+        if let Some(round) = rounds.last_mut() {
+            *round = (round.0 + u64::from(is_first), round.1 + 1);
+        }
+    }
+    rounds
 }
 
 /// Which of them a moment lies in.

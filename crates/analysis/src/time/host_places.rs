@@ -7,6 +7,9 @@ use trace::{Frame, Trace};
 
 /// What a function is called that has no name.
 const NAMELESS: &str = "?";
+pub(super) const IMPORTING: &str = "importing modules";
+/// Before an interpreter is there, or can be read.
+pub(super) const STARTING: &str = "starting";
 const WITHOUT_SYMBOLS: &str = "code without symbols";
 /// Places after the first are told if they have this part.
 pub(crate) const WORTH_A_WORD: f64 = 0.1;
@@ -43,6 +46,11 @@ impl HostLine {
     /// A file whose functions have no names.
     pub(crate) fn is_without_symbols(&self) -> bool {
         self.place.starts_with(WITHOUT_SYMBOLS)
+    }
+
+    /// What every program does before it does what it is for.
+    pub fn is_start_up(&self) -> bool {
+        [STARTING, IMPORTING].contains(&self.place.as_str())
     }
 
     /// A line of Python.

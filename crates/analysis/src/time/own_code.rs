@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use trace::{Frame, StringId, Trace};
 
-use super::host_places::{HostLine, file_name, place, told};
+use super::host_places::{HostLine, IMPORTING, STARTING, file_name, place, told};
+use super::starting::Starting;
 
 /// A function that so many samples are in is what runs the program,
 const RUNS_IT: f64 = 0.97;
@@ -18,11 +19,10 @@ const DONE_BY_OTHERS: f64 = 0.2;
 const HELPER: &str = "/python/rangefinder/";
 /// What runs when a module is loaded.
 const MODULE: &str = "<module>";
-pub const IMPORTING: &str = "importing modules";
-
 /// Where a sample is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum At {
+    Starting,
     Importing,
     Own(Frame),
     /// In no code of the program's own.
@@ -63,12 +63,15 @@ pub(crate) struct OwnPlace {
     pub(crate) rows: Vec<usize>,
 }
 
-/// The places of samples, the largest first; `share` is of those that could be read. `among` are the samples by which it
+/// The places of samples, the largest first; `share` is of those that could be read, or that nobody could have read, because
+/// the program was starting. `among` are the samples by which it
 /// is told what runs the program.
 pub(crate) fn own_places(trace: &Trace, rows: &[usize], among: &[usize]) -> Vec<OwnPlace> {
     let mut counts: HashMap<At, Vec<usize>> = HashMap::new();
+    let starting = Starting::of(trace);
     for row in rows {
-        if let Some(at) = at(trace, trace.stacks.samples.stack[*row]) {
+        let read = at(trace, trace.stacks.samples.stack[*row]);
+        if let Some(at) = read.or_else(|| starting.has(trace, *row).then_some(At::Starting)) {
             counts.entry(at).or_default().push(*row);
         }
     }
@@ -99,6 +102,7 @@ pub(crate) fn own_places(trace: &Trace, rows: &[usize], among: &[usize]) -> Vec<
     let mut lines: HashMap<Function, BTreeMap<u32, Vec<usize>>> = HashMap::new();
     for (at, rows) in counts {
         match at {
+            At::Starting => places.push(found(STARTING.to_owned(), rows)),
             At::Importing => places.push(found(IMPORTING.to_owned(), rows)),
             At::Elsewhere(frame) => places.push(found(told(trace, &frame), rows)),
             At::Own(frame) => {
@@ -169,11 +173,13 @@ pub(crate) fn is_own(trace: &Trace, frame: &Frame) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::{StackNode, StackSample, ThreadState};
+    use trace::{Process, StackNode, StackSample, Thread, ThreadState};
 
     /// Stacks from the outermost frame on (`function file:line`), and how many samples each has.
     fn sampled(stacks: &[(&[&str], usize)]) -> Trace {
         let mut trace = Trace::default();
+        trace.processes.push(Process::default());
+        trace.threads.push(Thread { process: 0, id: 1, name: None });
         for (frames, times) in stacks {
             let mut caller = trace::NONE;
             for frame in *frames {

@@ -21,6 +21,8 @@ import tempfile
 PROGRAM = pathlib.Path(__file__).with_name("mixed.py")
 OFF = 0.10
 ABOUT = ("modules", "together")
+# What is told of the time before the program's first line.
+START_UP = {"starting": "modules"}
 CERTAIN = 2.576
 
 # The settings of the program, and how many descriptors there may be; None: as many as here.
@@ -53,7 +55,7 @@ def interval(part, samples):
     square = CERTAIN**2 / max(samples, 1)
     middle = (part + square / 2) / (1 + square)
     half = (square * part * (1 - part) + square**2 / 4) ** 0.5 / (1 + square)
-    return middle - half, middle + half
+    return max(middle - half, 0), min(middle + half, 1)
 
 
 def run(rangefinder, python, words, limit, user):
@@ -92,11 +94,23 @@ def first_line(screen):
     return ""
 
 
+def unread(screen):
+    """The part of the samples that have no stack, which may be anywhere."""
+    words = " ".join(screen.split())
+    found = re.search(r"\(([\d,]+) samples of threads that ran, ([\d,]+) of them without stacks", words)
+    return int(found[2].replace(",", "")) / int(found[1].replace(",", "")) if found else 0
+
+
 def few_samples(screen):
     """How far the shares may be from the truth, if that is told."""
     words = " ".join(screen.split())
     found = re.search(r"so few tell the first share within (\d+) points", words)
     return int(found[1]) / 100 if found else 0
+
+
+def named(row):
+    last = row["place"].split(" ")[-1]
+    return START_UP.get(last, last)
 
 
 def score(words, limit, result):
@@ -108,11 +122,13 @@ def score(words, limit, result):
     all_took = sum(truth.values())
     samples = sum(int(row["samples"]) for row in rows)
     is_said = "not seen" in first_line(screen)
+    missing = unread(screen)
     outside, off = [], 0.0
     for function, took in truth.items():
-        here = sum(int(row["samples"]) for row in rows if row["place"].split(" ")[-1] == function)
+        here = sum(int(row["samples"]) for row in rows if named(row) == function)
         part, told = took / all_took, here / max(samples, 1)
         low, high = interval(told, samples)
+        low, high = low * (1 - missing), high * (1 - missing) + missing
         off = max(off, abs(told - part))
         if function not in ABOUT and not low <= part <= high:
             outside.append(f"{function} {told:.0%} for {part:.0%}")

@@ -1,8 +1,7 @@
 //! What the hardware did while regions and kernels ran, from samples over time.
 
 use analysis::{
-    Analysis, BoundKind, HostLine, HostLines, IMPORTING, SampledDevice, SampledKernel, SampledRegion, Values,
-    listed,
+    Analysis, BoundKind, HostLine, HostLines, SampledDevice, SampledKernel, SampledRegion, Values, listed,
 };
 use trace::Quantity;
 
@@ -145,17 +144,21 @@ fn host_line(analysis: &Analysis) -> Option<String> {
         ),
         None => {
             // Start-up is not what the program is about.
-            let (importing, others): (Vec<HostLine>, Vec<HostLine>) =
-                host.lines.iter().cloned().partition(|line| line.place == IMPORTING);
-            let importing = importing.first().filter(|_| !others.is_empty());
-            let importing = importing.map(|line| format!("; {} {IMPORTING}", percent(line.share)));
-            let places = if importing.is_some() { listed(&others) } else { listed(&host.lines) };
-            let importing = importing.unwrap_or_default();
+            let (start_up, others): (Vec<HostLine>, Vec<HostLine>) =
+                host.lines.iter().cloned().partition(HostLine::is_start_up);
+            let (places, start_up) = match others.is_empty() {
+                true => (listed(&host.lines), String::new()),
+                false => {
+                    let told =
+                        start_up.iter().map(|line| format!("; {} {}", percent(line.share), line.place));
+                    (listed(&others), told.collect())
+                }
+            };
             let waited = host.waited.as_ref().map(|waited| {
                 let [waited, all] = [waited.waited_ns, waited.of_ns].map(|ns| fixed(ns as f64 / 1e9, 1));
                 format!("the program waited {waited} of {all} s")
             });
-            let ran = format!("{places}{importing} ({samples} of threads that ran{unread})");
+            let ran = format!("{places}{start_up} ({samples} of threads that ran{unread})");
             match waited {
                 Some(waited) if host.lines.is_empty() => format!("host: {waited}"),
                 Some(waited) => format!("host: {waited}; while it ran: {ran}"),

@@ -46,8 +46,11 @@ impl Settings {
     }
 }
 
-/// How often new processes are looked for.
+/// How often new processes are looked for,
 const LOOK: Duration = Duration::from_millis(100);
+/// and how often for so long after there was a new one: a program that starts is seen from its beginning.
+const LOOK_SOON: Duration = Duration::from_millis(20);
+const SOON: Duration = Duration::from_secs(1);
 
 /// How long a process that cannot be read is left alone.
 const RETRY: Duration = Duration::from_secs(5);
@@ -216,6 +219,7 @@ impl<S: Sink> Loop<S> {
         let mut drawn = Drawn(monotonic());
         let mut next = slot + drawn.within(period);
         let mut looked = None::<Instant>;
+        let (mut found, mut took) = (slot, Duration::ZERO);
         while !stop.load(Ordering::Relaxed) {
             let now = Instant::now();
             if now < next {
@@ -229,9 +233,17 @@ impl<S: Sink> Loop<S> {
                 next = slot + drawn.within(pace.period);
                 continue;
             }
-            if looked.is_none_or(|looked| now.duration_since(looked) >= LOOK) {
+            let is_soon = now.duration_since(found) < SOON;
+            // Many processes take long to look at.
+            let wait = if is_soon { took.div_f64(pace.share).clamp(LOOK_SOON, LOOK) } else { LOOK };
+            if looked.is_none_or(|looked| now.duration_since(looked) >= wait) {
                 looked = Some(now);
+                let (before, clock) = (self.counts.processes, own_time());
                 self.look(now);
+                took = own_time().saturating_sub(clock);
+                if self.counts.processes > before {
+                    found = now;
+                }
             }
             let before = own_time();
             self.tick();
