@@ -12,6 +12,8 @@ const VERSION: &str = "0.13.2";
 const DEFAULT_SECONDS: u64 = 60;
 /// Libraries of others in these let numbers wrap around, which only debug assertions mind.
 const WRAPPING: [&str; 1] = ["unwind"];
+/// Long inputs are what these are about.
+const LONG: [&str; 1] = ["names"];
 
 /// The result of one target.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -97,7 +99,12 @@ fn fuzz(program: &Path, target: &str, seconds: u64) -> Result<(Tally, bool)> {
         .arg("--")
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-artifact_prefix={}", faults.display()))
-        .args(["-timeout=10", "-rss_limit_mb=2048", "-max_len=65536"])
+        .args(["-timeout=10", "-rss_limit_mb=2048"])
+        .args(if LONG.contains(&target) {
+            ["-max_len=1048576", "-len_control=0"]
+        } else {
+            ["-max_len=65536"; 2]
+        })
         .stdin(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()

@@ -134,6 +134,7 @@ pub(super) fn measure(command: &[String], variables: &[(&str, &str)]) -> Result<
     let output = Command::new(std::env::current_exe()?)
         .arg("measure")
         .args(command)
+        .current_dir(super::place())
         .envs(variables.iter().copied())
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())

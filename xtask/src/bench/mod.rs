@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: figures of time, as ratios measured side by side.
 
+mod against;
 mod alarms;
 mod analysis;
 mod bounds;
@@ -27,7 +28,7 @@ struct Row {
 }
 
 /// What is measured.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Section {
     All,
     /// Reading reports of ncu.
@@ -42,10 +43,17 @@ pub enum Section {
     Export,
     /// Comparisons of a program with itself.
     Alarms,
+    /// This tree against an earlier binary.
+    Against(PathBuf),
+}
+
+/// Where everything that is measured lies, and runs.
+fn place() -> PathBuf {
+    root().join("target/bench")
 }
 
 pub fn main(section: Section) -> Result<ExitCode> {
-    let folder = root().join("target/bench");
+    let folder = place();
     if folder.exists() {
         fs_err::remove_dir_all(&folder)?;
     }
@@ -77,6 +85,9 @@ pub fn main(section: Section) -> Result<ExitCode> {
     // Takes as long as all the others together.
     if section == Section::Alarms {
         rows.extend(alarms::rows(&folder)?);
+    }
+    if let Section::Against(before) = &section {
+        rows.extend(against::rows(before, &folder)?);
     }
     println!("Machine: {}.\n", machine());
     println!("| what | measured | bound | |\n|---|---|---|---|");
@@ -170,13 +181,7 @@ fn nvtx_program(folder: &Path, name: &str) -> Result<PathBuf> {
 /// What an NVTX push and pop cost under our tracer, against nsys on the same program.
 fn tracer(program: &Path, folder: &Path) -> Result<Vec<Row>> {
     let pairs = nvtx_program(folder, "pairs")?;
-    let measure = |command: &mut Command| -> Result<f64> {
-        let output = command.current_dir(folder).stdin(Stdio::null()).output()?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        text.lines()
-            .find_map(|line| line.trim().parse().ok())
-            .with_context(|| format!("{command:?} printed no time"))
-    };
+    let measure = |command: &mut Command| printed_number(command.current_dir(folder));
     let versions = ["2022.4.2", "2023.4.4"];
     let (mut plain, mut ours, mut ten_million) = (f64::MAX, f64::MAX, f64::MAX);
     let mut nsys = [f64::MAX; 2];
@@ -240,6 +245,15 @@ fn tracer(program: &Path, folder: &Path) -> Result<Vec<Row>> {
         fine: bytes_per_event < 24.0,
     });
     Ok(rows)
+}
+
+/// The time that a program tells of itself.
+fn printed_number(command: &mut Command) -> Result<f64> {
+    let output = command.stdin(Stdio::null()).output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.lines()
+        .find_map(|line| line.trim().parse().ok())
+        .with_context(|| format!("{command:?} printed no time"))
 }
 
 /// The size of the traces of the only run there is.
